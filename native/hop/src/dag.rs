@@ -1,0 +1,154 @@
+//! The DAG of high-level operators of one statement block.
+
+use std::fmt;
+
+use fulgurite_error::Position;
+use serde::{Deserialize, Serialize};
+
+use crate::{Characteristics, DataType, HopOp, Literal, ValueType};
+
+/// A HOP by its place in its [`Dag`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct HopId(pub u32);
+
+impl HopId {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for HopId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// One operator: what it does, to what, and what is known of its result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hop {
+    pub op: HopOp,
+    pub inputs: Vec<HopId>,
+    pub data_type: DataType,
+    pub value_type: ValueType,
+    pub characteristics: Characteristics,
+    pub position: Option<Position>,
+}
+
+impl Hop {
+    /// A matrix operator whose size is not known yet.
+    pub fn matrix(op: HopOp, inputs: Vec<HopId>) -> Self {
+        Hop {
+            op,
+            inputs,
+            data_type: DataType::Matrix,
+            value_type: ValueType::Double,
+            characteristics: Characteristics::UNKNOWN,
+            position: None,
+        }
+    }
+
+    pub fn scalar(op: HopOp, inputs: Vec<HopId>, value_type: ValueType) -> Self {
+        Hop {
+            op,
+            inputs,
+            data_type: DataType::Scalar,
+            value_type,
+            characteristics: Characteristics::SCALAR,
+            position: None,
+        }
+    }
+
+    pub fn literal(literal: Literal) -> Self {
+        let value_type = literal.value_type();
+        Hop::scalar(HopOp::Literal(literal), Vec::new(), value_type)
+    }
+
+    pub fn at(mut self, position: &Position) -> Self {
+        self.position = Some(position.clone());
+        self
+    }
+
+    pub fn with(mut self, characteristics: Characteristics) -> Self {
+        self.characteristics = characteristics;
+        self
+    }
+
+    pub fn is_matrix(&self) -> bool {
+        self.data_type == DataType::Matrix
+    }
+
+    pub fn is_scalar(&self) -> bool {
+        self.data_type == DataType::Scalar
+    }
+
+    pub fn rows(&self) -> Option<u64> {
+        self.characteristics.rows
+    }
+
+    pub fn cols(&self) -> Option<u64> {
+        self.characteristics.cols
+    }
+}
+
+/// HOPs in topological order (inputs stand before their consumers) and the roots in script order.
+///
+/// Roots are transient and persistent writes and statements with effects (`print`, `stop`, `assert`);
+/// they are evaluated in order. In a predicate's DAG the only root is the scalar itself.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Dag {
+    hops: Vec<Hop>,
+    pub roots: Vec<HopId>,
+}
+
+impl Dag {
+    pub fn new() -> Self {
+        Dag::default()
+    }
+
+    /// Appends an operator; its inputs must be in the DAG already.
+    pub fn push(&mut self, hop: Hop) -> HopId {
+        debug_assert!(
+            hop.inputs
+                .iter()
+                .all(|input| input.index() < self.hops.len())
+        );
+        self.hops.push(hop);
+        HopId(self.hops.len() as u32 - 1)
+    }
+
+    pub fn hop(&self, id: HopId) -> &Hop {
+        &self.hops[id.index()]
+    }
+
+    pub fn hop_mut(&mut self, id: HopId) -> &mut Hop {
+        &mut self.hops[id.index()]
+    }
+
+    pub fn len(&self) -> usize {
+        self.hops.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.hops.is_empty()
+    }
+
+    /// All HOPs, inputs first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (HopId, &Hop)> + ExactSizeIterator {
+        self.hops
+            .iter()
+            .enumerate()
+            .map(|(index, hop)| (HopId(index as u32), hop))
+    }
+
+    /// For each HOP, who reads it: once per input slot, so `X * X` reads X twice.
+    pub fn consumers(&self) -> Vec<Vec<HopId>> {
+        let mut consumers = vec![Vec::new(); self.hops.len()];
+        for (id, hop) in self.iter() {
+            for input in &hop.inputs {
+                consumers[input.index()].push(id);
+            }
+        }
+        consumers
+    }
+}

@@ -1,0 +1,20 @@
+//! High-level operators (HOPs): the DAGs that scripts compile to and that fusion works on.
+//!
+//! Start with [`ops`], which declares every operator once; [`Dag`] holds them; [`Program`] is a whole
+//! script: statement blocks of DAGs under control flow.
+
+pub mod ops;
+
+mod characteristics;
+mod dag;
+mod literal;
+mod program;
+
+pub use characteristics::{Characteristics, DataType, ValueType};
+pub use dag::{Dag, Hop, HopId};
+pub use literal::Literal;
+pub use ops::{
+    AggregateOp, BinaryOp, CastOp, CumulativeOp, DataGenOp, Direction, FileFormat, HopOp,
+    ParameterizedOp, ReadOptions, SizeOp, TernaryOp, UnaryOp, WriteOptions,
+};
+pub use program::{Argument, Block, Function, Parameter, Predicate, Program};

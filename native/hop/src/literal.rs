@@ -1,0 +1,126 @@
+//! Scalar values, and how they become text.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ValueType;
+
+/// A scalar of the language.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", content = "value", rename_all = "lowercase")]
+pub enum Literal {
+    #[serde(with = "double_as_text_where_json_cannot")]
+    Double(f64),
+    Int(i64),
+    Boolean(bool),
+    String(String),
+}
+
+impl Literal {
+    pub fn value_type(&self) -> ValueType {
+        match self {
+            Literal::Double(_) => ValueType::Double,
+            Literal::Int(_) => ValueType::Int,
+            Literal::Boolean(_) => ValueType::Boolean,
+            Literal::String(_) => ValueType::String,
+        }
+    }
+
+    /// The number it stands for; booleans are 0 and 1, strings none.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Literal::Double(value) => Some(*value),
+            Literal::Int(value) => Some(*value as f64),
+            Literal::Boolean(value) => Some(f64::from(u8::from(*value))),
+            Literal::String(_) => None,
+        }
+    }
+}
+
+/// As DML prints it: doubles as Java does (`1.0`, `1.0E7`, `NaN`, `Infinity`), booleans `TRUE`/`FALSE`.
+impl fmt::Display for Literal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Literal::Double(value) => f.write_str(&java_double(*value)),
+            Literal::Int(value) => write!(f, "{value}"),
+            Literal::Boolean(value) => f.write_str(if *value { "TRUE" } else { "FALSE" }),
+            Literal::String(value) => f.write_str(value),
+        }
+    }
+}
+
+/// `Double.toString`: plain from 1e-3 up to 1e7, else with an exponent, always with a fraction.
+pub fn java_double(value: f64) -> String {
+    if value.is_nan() {
+        return "NaN".into();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "Infinity" } else { "-Infinity" }.into();
+    }
+    let magnitude = value.abs();
+    if magnitude == 0.0 || (1e-3..1e7).contains(&magnitude) {
+        return format!("{value:?}");
+    }
+    let text = format!("{value:e}");
+    let (mantissa, exponent) = text.split_once('e').expect("LowerExp writes an e");
+    let fraction = if mantissa.contains('.') { "" } else { ".0" };
+    format!("{mantissa}{fraction}E{exponent}")
+}
+
+/// JSON has no NaN and no infinities: they travel as strings.
+mod double_as_text_where_json_cannot {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        if value.is_finite() {
+            serializer.serialize_f64(*value)
+        } else {
+            serializer.serialize_str(&super::java_double(*value))
+        }
+    }
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum NumberOrText {
+        Number(f64),
+        Text(String),
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        match NumberOrText::deserialize(deserializer)? {
+            NumberOrText::Number(value) => Ok(value),
+            NumberOrText::Text(text) => match text.as_str() {
+                "NaN" => Ok(f64::NAN),
+                "Infinity" => Ok(f64::INFINITY),
+                "-Infinity" => Ok(f64::NEG_INFINITY),
+                _ => Err(D::Error::custom(format!("'{text}' is not a double"))),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubles_print_as_java_prints_them() {
+        let printed: Vec<_> = [1.0, 0.001, 1e7, 1e-4, 123456.75, -0.0, f64::NAN, 1.5e300]
+            .map(java_double)
+            .into();
+        assert_eq!(
+            printed,
+            [
+                "1.0",
+                "0.001",
+                "1.0E7",
+                "1.0E-4",
+                "123456.75",
+                "-0.0",
+                "NaN",
+                "1.5E300"
+            ]
+        );
+    }
+}

@@ -1,0 +1,250 @@
+//! The kinds of operators a HOP can be.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde::{Deserialize, Serialize};
+
+use super::{BinaryOp, TernaryOp, UnaryOp};
+use crate::Literal;
+
+/// What a HOP does. The inputs each kind takes, in order, stand at the variant.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HopOp {
+    /// No inputs.
+    Literal(Literal),
+    /// Reads a variable. No inputs.
+    TransientRead(String),
+    /// Writes a variable. Input: the value.
+    TransientWrite(String),
+    /// Reads a file. Input: the path (a string scalar).
+    PersistentRead(ReadOptions),
+    /// Writes a file. Inputs: the value, the path.
+    PersistentWrite(WriteOptions),
+    Unary(UnaryOp),
+    Binary(BinaryOp),
+    Ternary(TernaryOp),
+    /// Input: a matrix.
+    Aggregate(AggregateOp, Direction),
+    /// Inputs: left, right.
+    MatMult,
+    /// Input: a matrix.
+    Transpose,
+    /// Column vector to diagonal matrix, or square matrix to its diagonal.
+    Diag,
+    /// Reverses the order of rows.
+    Rev,
+    /// Inputs: matrix, rows, cols.
+    Reshape {
+        by_row: bool,
+    },
+    /// Inputs: matrix, first row, last row, first column, last column (from 1, inclusive).
+    RightIndex,
+    /// Inputs: matrix, value (matrix or scalar), first row, last row, first column, last column.
+    LeftIndex,
+    /// Two or more matrices.
+    CBind,
+    /// Two or more matrices.
+    RBind,
+    /// Inputs by kind, see [`DataGenOp`].
+    DataGen(DataGenOp),
+    /// Contingency table. Inputs: A, B, weights (scalar or matrix); optionally output rows and columns.
+    Table,
+    /// Down each column. Input: a matrix.
+    Cumulative(CumulativeOp),
+    Cast(CastOp),
+    /// Input: a matrix. Gives an int.
+    Size(SizeOp),
+    /// Named inputs: the map gives each parameter's place among the inputs.
+    Parameterized(ParameterizedOp, BTreeMap<String, usize>),
+    /// Input: a scalar. With more inputs: a printf format and its values.
+    Print,
+    /// Input: the message.
+    Stop,
+    /// Input: the condition.
+    Assert,
+    /// A fused operator, by its number in its plan. Inputs as the plan's.
+    Fused(usize),
+}
+
+impl HopOp {
+    /// SystemML's code: `ba(+*)`, `b(*)`, `ua(R+)`, `TRead X`.
+    pub fn code(&self) -> String {
+        match self {
+            HopOp::Literal(value) => format!("lit {value}"),
+            HopOp::TransientRead(name) => format!("TRead {name}"),
+            HopOp::TransientWrite(name) => format!("TWrite {name}"),
+            HopOp::PersistentRead(_) => "PRead".into(),
+            HopOp::PersistentWrite(_) => "PWrite".into(),
+            HopOp::Unary(op) => format!("u({})", op.code()),
+            HopOp::Binary(op) => format!("b({})", op.code()),
+            HopOp::Ternary(op) => format!("t({})", op.code()),
+            HopOp::Aggregate(op, direction) => {
+                format!("ua({}{})", op_prefix(*direction), op.code())
+            }
+            HopOp::MatMult => "ba(+*)".into(),
+            HopOp::Transpose => "r(t)".into(),
+            HopOp::Diag => "r(diag)".into(),
+            HopOp::Rev => "r(rev)".into(),
+            HopOp::Reshape { by_row: true } => "r(rshape)".into(),
+            HopOp::Reshape { by_row: false } => "r(rshape-bycol)".into(),
+            HopOp::RightIndex => "rix".into(),
+            HopOp::LeftIndex => "lix".into(),
+            HopOp::CBind => "b(cbind)".into(),
+            HopOp::RBind => "b(rbind)".into(),
+            HopOp::DataGen(op) => format!("dg({})", op.code()),
+            HopOp::Table => "t(ctable)".into(),
+            HopOp::Cumulative(op) => format!("u({})", op.code()),
+            HopOp::Cast(op) => format!("u({})", op.code()),
+            HopOp::Size(op) => format!("u({})", op.code()),
+            HopOp::Parameterized(op, _) => format!("p({})", op.code()),
+            HopOp::Print => "u(print)".into(),
+            HopOp::Stop => "u(stop)".into(),
+            HopOp::Assert => "u(assert)".into(),
+            HopOp::Fused(number) => format!("fused({number})"),
+        }
+    }
+
+    /// Has an effect besides its value: must run, and in order.
+    pub fn has_effect(&self) -> bool {
+        matches!(
+            self,
+            HopOp::TransientWrite(_)
+                | HopOp::PersistentWrite(_)
+                | HopOp::Print
+                | HopOp::Stop
+                | HopOp::Assert
+        )
+    }
+}
+
+impl fmt::Display for HopOp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.code())
+    }
+}
+
+fn op_prefix(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Full => "",
+        Direction::Row => "R",
+        Direction::Col => "C",
+    }
+}
+
+/// Over what an aggregate runs: all cells, each row (gives a column vector), each column (a row vector).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Direction {
+    Full,
+    Row,
+    Col,
+}
+
+/// Declares an enum whose variants have a code.
+macro_rules! coded {
+    ($(#[$enum_doc:meta])* $enum:ident { $( $(#[$doc:meta])* $variant:ident = $code:literal ),* $(,)? }) => {
+        $(#[$enum_doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        pub enum $enum { $( $(#[$doc])* #[serde(rename = $code)] $variant, )* }
+        impl $enum {
+            pub const ALL: &'static [$enum] = &[$($enum::$variant),*];
+            pub fn code(self) -> &'static str { match self { $($enum::$variant => $code,)* } }
+            pub fn from_code(code: &str) -> Option<Self> { Self::ALL.iter().copied().find(|op| op.code() == code) }
+        }
+    };
+}
+
+coded! {
+    /// Aggregation functions. Sums are compensated; `IndexMax` and `IndexMin` give the 1-based column, the
+    /// last one on ties, skip NaN, and exist per row only.
+    AggregateOp {
+        Sum = "+", SumSq = "sq+", Min = "min", Max = "max", Mean = "mean", Prod = "*",
+        Var = "var", Sd = "sd", Trace = "trace", IndexMax = "imax", IndexMin = "imin",
+    }
+}
+
+impl AggregateOp {
+    /// FLOPs for each cell read (spec/fusion-semantics.md 6.1 of the design documents).
+    pub fn flops(self) -> f64 {
+        match self {
+            AggregateOp::Sum | AggregateOp::Mean => 4.0,
+            AggregateOp::SumSq => 5.0,
+            AggregateOp::Var | AggregateOp::Sd => 16.0,
+            _ => 1.0,
+        }
+    }
+}
+
+coded! {
+    /// Functions that give a matrix from scalars.
+    DataGenOp {
+        /// `matrix(value, rows, cols)`. Inputs: value (a number, or a string of blank-separated numbers), rows, cols.
+        Fill = "matrix",
+        /// Inputs: from, to, increment (the literal NaN where the script gives none).
+        Seq = "seq",
+        /// Inputs: rows, cols, min, max, sparsity, seed, pdf (string), lambda.
+        Rand = "rand",
+        /// Inputs: range, size, replace, seed.
+        Sample = "sample",
+    }
+}
+
+coded! {
+    CumulativeOp { Sum = "cumsum", Prod = "cumprod", Min = "cummin", Max = "cummax" }
+}
+
+coded! {
+    CastOp {
+        AsScalar = "as.scalar", AsMatrix = "as.matrix", AsDouble = "as.double",
+        AsInteger = "as.integer", AsLogical = "as.logical", AsFrame = "as.frame",
+    }
+}
+
+coded! {
+    SizeOp { NRow = "nrow", NCol = "ncol", Length = "length" }
+}
+
+coded! {
+    /// Builtins with named parameters, and those that take other types than matrices.
+    ParameterizedOp {
+        RemoveEmpty = "removeEmpty", Replace = "replace", Order = "order", GroupedAggregate = "aggregate",
+        Cdf = "cdf", InverseCdf = "icdf", ToString = "toString", LowerTri = "lower.tri", UpperTri = "upper.tri",
+        Moment = "moment", Cov = "cov", Quantile = "quantile", Median = "median",
+        InterQuartileMean = "interQuartileMean", Outer = "outer", Solve = "solve", Inverse = "inv",
+        Cholesky = "cholesky", List = "list", Transform = "transform",
+        BitwAnd = "bitwAnd", BitwOr = "bitwOr", BitwXor = "bitwXor",
+        BitwShiftL = "bitwShiftL", BitwShiftR = "bitwShiftR",
+    }
+}
+
+coded! {
+    FileFormat { Csv = "csv", Text = "text", MatrixMarket = "mm", Binary = "binary" }
+}
+
+/// Parameters of `read`; what is not given comes from the `.mtd` file.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReadOptions {
+    pub format: Option<FileFormat>,
+    pub rows: Option<u64>,
+    pub cols: Option<u64>,
+    pub nnz: Option<u64>,
+    pub separator: Option<String>,
+    pub header: Option<bool>,
+    pub fill: Option<bool>,
+    pub default: Option<f64>,
+    pub data_type: Option<crate::DataType>,
+    pub value_type: Option<crate::ValueType>,
+}
+
+/// Parameters of `write`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WriteOptions {
+    /// `text` where the script gives none.
+    pub format: Option<FileFormat>,
+    /// The format as a string scalar among the inputs (the third), where the script computes it.
+    pub format_is_input: bool,
+    pub separator: Option<String>,
+    pub header: Option<bool>,
+    pub sparse: Option<bool>,
+}

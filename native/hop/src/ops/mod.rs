@@ -1,0 +1,12 @@
+//! Every operator, declared once: its code (SystemML's), its name in DML, its cost in FLOPs a cell, its
+//! behaviour at zero, and the scalar function it computes. Parser, printer, interpreter, fusion, code
+//! generation and JSON read it from here.
+
+mod cells;
+mod kinds;
+
+pub use cells::{BinaryOp, TernaryOp, UnaryOp};
+pub use kinds::{
+    AggregateOp, CastOp, CumulativeOp, DataGenOp, Direction, FileFormat, HopOp, ParameterizedOp,
+    ReadOptions, SizeOp, WriteOptions,
+};

@@ -1,0 +1,90 @@
+//! A compiled script: statement blocks under control flow.
+
+use std::collections::BTreeMap;
+
+use fulgurite_error::Position;
+
+use crate::{Dag, DataType, Literal, ValueType};
+
+/// A whole script. Function names are `name` or `namespace::name`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Program {
+    pub functions: BTreeMap<String, Function>,
+    pub body: Vec<Block>,
+}
+
+/// A user's function. Parameters are passed by value; nothing of the caller is visible.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Function {
+    pub name: String,
+    pub parameters: Vec<Parameter>,
+    pub results: Vec<Parameter>,
+    pub body: Vec<Block>,
+    pub position: Option<Position>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parameter {
+    pub name: String,
+    pub data_type: DataType,
+    pub value_type: ValueType,
+    pub default: Option<Literal>,
+}
+
+/// A statement block. Everything that flows between blocks does so through named variables: `TRead`
+/// and `TWrite` HOPs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Block {
+    /// Straight-line statements.
+    Basic { dag: Dag },
+    If {
+        predicate: Predicate,
+        then: Vec<Block>,
+        otherwise: Vec<Block>,
+        position: Option<Position>,
+    },
+    While {
+        predicate: Predicate,
+        body: Vec<Block>,
+        position: Option<Position>,
+    },
+    /// `from:to` when `increment` is `None` (counts down when from > to), else `seq(from, to, increment)`.
+    /// `parallel` marks `parfor`.
+    For {
+        variable: String,
+        from: Predicate,
+        to: Predicate,
+        increment: Option<Predicate>,
+        body: Vec<Block>,
+        parallel: bool,
+        position: Option<Position>,
+    },
+    /// `[outputs] = function(arguments)`; calls inside expressions were hoisted to this form.
+    Call {
+        function: String,
+        arguments: Vec<Argument>,
+        outputs: Vec<String>,
+        position: Option<Position>,
+    },
+}
+
+/// A DAG whose only root is the scalar it computes, preceded by the blocks (hoisted function calls) that
+/// must run each time before it is evaluated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Predicate {
+    pub before: Vec<Block>,
+    pub dag: Dag,
+}
+
+/// An argument is a variable of the caller (expressions were assigned to temporaries) or a literal.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Argument {
+    Variable {
+        parameter: Option<String>,
+        variable: String,
+    },
+    Literal {
+        parameter: Option<String>,
+        value: Literal,
+    },
+}

@@ -1,0 +1,87 @@
+//! Compressed sparse rows.
+
+use arrow::buffer::ScalarBuffer;
+use fulgurite_error::{Error, Result};
+use sprs::CsMatBase;
+
+/// A CSR matrix: 4-byte column indices (ascending within a row), 8-byte row pointers that start at 0.
+///
+/// `sprs` keeps its structure; the buffers are Arrow's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CsrMatrix {
+    inner: Inner,
+    /// The same buffer as `inner`'s, which `sprs` only lends for a moment.
+    pointers: ScalarBuffer<i64>,
+}
+
+type Inner = CsMatBase<f64, i32, ScalarBuffer<i64>, ScalarBuffer<i32>, ScalarBuffer<f64>, i64>;
+
+impl CsrMatrix {
+    /// # Errors
+    /// `data` when the buffers do not describe a `rows x cols` matrix: pointers that do not ascend from 0
+    /// to the number of values, indices out of range or out of order.
+    pub fn new(
+        rows: usize,
+        cols: usize,
+        pointers: impl Into<ScalarBuffer<i64>>,
+        indices: impl Into<ScalarBuffer<i32>>,
+        values: impl Into<ScalarBuffer<f64>>,
+    ) -> Result<Self> {
+        let (pointers, indices, values) = (pointers.into(), indices.into(), values.into());
+        if pointers.first().is_some_and(|first| *first != 0) {
+            return Err(Error::data("a CSR block's row pointers must start at 0"));
+        }
+        if i32::try_from(cols).is_err() {
+            return Err(Error::unsupported(format!(
+                "sparse blocks have at most {} columns, not {cols}",
+                i32::MAX
+            )));
+        }
+        let inner = Inner::try_new((rows, cols), pointers.clone(), indices, values).map_err(
+            |(_, _, _, reason)| Error::data(format!("not a {rows} x {cols} CSR block: {reason}")),
+        )?;
+        Ok(CsrMatrix { inner, pointers })
+    }
+
+    pub fn rows(&self) -> usize {
+        self.inner.rows()
+    }
+
+    pub fn cols(&self) -> usize {
+        self.inner.cols()
+    }
+
+    /// Stored values (explicit zeros count).
+    pub fn stored(&self) -> usize {
+        self.inner.nnz()
+    }
+
+    pub fn pointers(&self) -> &[i64] {
+        &self.pointers
+    }
+
+    pub fn indices(&self) -> &[i32] {
+        self.inner.indices()
+    }
+
+    pub fn values(&self) -> &[f64] {
+        self.inner.data()
+    }
+
+    /// Column indices and values of a row.
+    pub fn row(&self, row: usize) -> (&[i32], &[f64]) {
+        let pointers = self.pointers();
+        let (from, to) = (pointers[row] as usize, pointers[row + 1] as usize);
+        (&self.indices()[from..to], &self.values()[from..to])
+    }
+
+    /// The `sprs` matrix, for its algorithms.
+    pub fn as_sprs(&self) -> &Inner {
+        &self.inner
+    }
+
+    /// The three Arrow buffers: pointers, indices, values.
+    pub fn into_buffers(self) -> (ScalarBuffer<i64>, ScalarBuffer<i32>, ScalarBuffer<f64>) {
+        self.inner.into_raw_storage()
+    }
+}

@@ -1,0 +1,14 @@
+//! Matrix blocks: the data Fulgurite computes on.
+//!
+//! A [`MatrixBlock`] is a dense or CSR matrix of `f64` whose buffers are reference-counted Arrow
+//! buffers, so that it crosses JNI, shuffles and threads without a copy of its values. Cloning is
+//! cheap; blocks are immutable once shared.
+
+mod block;
+mod csr;
+mod dense;
+
+pub use arrow::buffer::ScalarBuffer;
+pub use block::{Layout, MatrixBlock, SPARSE_THRESHOLD};
+pub use csr::CsrMatrix;
+pub use dense::DenseMatrix;
