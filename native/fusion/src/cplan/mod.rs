@@ -1,0 +1,250 @@
+//! Code generation plans (Section 2.2): what a fused operator computes, independent of any back end, of
+//! matrix sizes and of names. Equal plans hash alike, so that each process compiles each plan once.
+//!
+//! A [`CPlan`] is a template with a body of [`CNode`]s. Nodes stand in topological order; a node refers to
+//! earlier nodes by [`NodeId`]. Inputs are numbered: input 0 is the main input that the skeleton iterates
+//! over, the others are side inputs and scalars.
+
+use std::hash::{Hash, Hasher};
+
+use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, Direction, TernaryOp, UnaryOp};
+use serde::{Deserialize, Serialize};
+
+/// A node by its place in the body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A fused operator: inputs, a straight-line body, and what becomes of its value.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CPlan {
+    pub template: Template,
+    /// How each input is bound; input 0 is the main one.
+    pub inputs: Vec<InputBinding>,
+    pub body: Vec<CNode>,
+}
+
+/// How the skeleton hands an input to the body. The binding fixes the access, never a size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InputBinding {
+    /// The matrix that is iterated over, cell by cell or row by row (rows x cols of the iteration space).
+    Main,
+    /// Same number of rows as the main input, read at the same row: a cell (Cell) or a row vector (Row), of
+    /// the main input's width in Cell, of any width in Row.
+    Matrix,
+    /// A column vector with the main input's rows, read as a scalar at the row.
+    ColumnVector,
+    /// A row vector of the main input's width (of any width in Row), the same for every row.
+    RowVector,
+    /// A matrix used whole, as the right operand of `row %*% B` (Row only).
+    Whole,
+    /// A scalar, or a 1 x 1 matrix.
+    Scalar,
+}
+
+/// Templates of Table 1 with their variants. `Outer` and `MAgg` will join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Template {
+    Cell(CellTemplate),
+    Row(RowTemplate),
+}
+
+/// For each cell of the main input, the scalar body gives one value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CellTemplate {
+    pub value: NodeId,
+    pub aggregate: Option<(AggregateOp, Direction)>,
+    /// The value is 0 wherever the main input is 0, so that only its non-zeros need a visit. (With min and
+    /// max the zeros still take part in the aggregate.)
+    pub sparse_safe: bool,
+}
+
+/// For each row of the main input, the body works on row vectors and scalars.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RowTemplate {
+    pub output: RowOutput,
+}
+
+/// What becomes of a row's value: the variants of the Row template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowOutput {
+    /// The vector is a row of the output (no agg; B1 when its width comes from a side input).
+    NoAggregate(NodeId),
+    /// The scalar is the row's cell of a column vector (row agg).
+    RowAggregate(NodeId),
+    /// Vectors are aggregated over all rows into a row vector (col agg).
+    ColumnAggregate(AggregateOp, NodeId),
+    /// Scalars are aggregated over all rows (full agg).
+    FullAggregate(AggregateOp, NodeId),
+    /// Sum over rows of the outer product `left' right`: t(L) %*% R with a row of L and of R per row. `left` is a
+    /// vector, `right` a vector (col agg B1) or a scalar (col agg t: t(X) %*% v).
+    OuterProduct { left: NodeId, right: NodeId },
+}
+
+/// A basic operation of the body. In Cell plans every node is a scalar; in Row plans a node is a scalar or
+/// a row vector, see [`CPlan::is_vector`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CNode {
+    /// The input at the current cell or row, as its binding says. Not for [`InputBinding::Whole`].
+    Input(usize),
+    Literal(f64),
+    Unary(UnaryOp, NodeId),
+    /// Operands may be scalars or vectors of equal width; a scalar is spread.
+    Binary(BinaryOp, NodeId, NodeId),
+    Ternary(TernaryOp, NodeId, NodeId, NodeId),
+    /// Row: a vector reduced to a scalar (rowSums, rowMaxs ...).
+    Reduce(AggregateOp, NodeId),
+    /// Row: vector times the whole matrix of that input, a vector of its width; a scalar when
+    /// `scalar` (the matrix has one column).
+    VectorMatrix {
+        vector: NodeId,
+        input: usize,
+        scalar: bool,
+    },
+    /// Row: a range of columns of a vector, bounds (from 1, inclusive) fixed in the plan.
+    ColumnRange {
+        vector: NodeId,
+        from: u64,
+        to: u64,
+    },
+    /// Row: vectors and scalars side by side.
+    Concatenate(Vec<NodeId>),
+    /// Row: cumulative along the row (`t(cumsum(t(X)))`).
+    Cumulative(CumulativeOp, NodeId),
+}
+
+impl CNode {
+    /// The nodes it reads.
+    pub fn operands(&self) -> Vec<NodeId> {
+        match self {
+            CNode::Input(_) | CNode::Literal(_) => Vec::new(),
+            CNode::Unary(_, a)
+            | CNode::Reduce(_, a)
+            | CNode::Cumulative(_, a)
+            | CNode::VectorMatrix { vector: a, .. }
+            | CNode::ColumnRange { vector: a, .. } => vec![*a],
+            CNode::Binary(_, a, b) => vec![*a, *b],
+            CNode::Ternary(_, a, b, c) => vec![*a, *b, *c],
+            CNode::Concatenate(parts) => parts.clone(),
+        }
+    }
+}
+
+impl CPlan {
+    /// For each node, whether it is a row vector (Row plans) rather than a scalar.
+    pub fn vectors(&self) -> Vec<bool> {
+        let is_row = matches!(self.template, Template::Row(_));
+        let mut vectors: Vec<bool> = Vec::with_capacity(self.body.len());
+        for node in &self.body {
+            let any = |ids: &[NodeId]| ids.iter().any(|id| vectors[id.index()]);
+            let vector = is_row
+                && match node {
+                    CNode::Input(input) => matches!(
+                        self.inputs[*input],
+                        InputBinding::Main | InputBinding::Matrix | InputBinding::RowVector
+                    ),
+                    CNode::Literal(_) | CNode::Reduce(..) => false,
+                    CNode::VectorMatrix { scalar, .. } => !scalar,
+                    CNode::ColumnRange { .. } | CNode::Concatenate(_) => true,
+                    other => any(&other.operands()),
+                };
+            vectors.push(vector);
+        }
+        vectors
+    }
+
+    /// A number that is the same for equal plans in every process and release of the same version.
+    pub fn fingerprint(&self) -> u64 {
+        // FNV-1a: std's hasher does not promise the same value across releases.
+        let mut hasher = Fnv(0xcbf2_9ce4_8422_2325);
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+struct Fnv(u64);
+
+impl Hasher for Fnv {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
+/// Literals are equal when their bits are: 0.0 and -0.0 are different plans, a NaN equals itself.
+impl PartialEq for CNode {
+    fn eq(&self, other: &Self) -> bool {
+        use CNode::*;
+        match (self, other) {
+            (Input(a), Input(b)) => a == b,
+            (Literal(a), Literal(b)) => a.to_bits() == b.to_bits(),
+            (Unary(f, a), Unary(g, b)) => (f, a) == (g, b),
+            (Binary(f, a, b), Binary(g, c, d)) => (f, a, b) == (g, c, d),
+            (Ternary(f, a, b, c), Ternary(g, d, e, h)) => (f, a, b, c) == (g, d, e, h),
+            (Reduce(f, a), Reduce(g, b)) => (f, a) == (g, b),
+            (
+                VectorMatrix {
+                    vector: a,
+                    input: i,
+                    scalar: s,
+                },
+                VectorMatrix {
+                    vector: b,
+                    input: j,
+                    scalar: t,
+                },
+            ) => (a, i, s) == (b, j, t),
+            (
+                ColumnRange {
+                    vector: a,
+                    from: f,
+                    to: t,
+                },
+                ColumnRange {
+                    vector: b,
+                    from: g,
+                    to: u,
+                },
+            ) => (a, f, t) == (b, g, u),
+            (Concatenate(a), Concatenate(b)) => a == b,
+            (Cumulative(f, a), Cumulative(g, b)) => (f, a) == (g, b),
+            _ => false,
+        }
+    }
+}
+
+impl Eq for CNode {}
+
+impl Hash for CNode {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::mem::discriminant(self).hash(state);
+        self.operands().hash(state);
+        match self {
+            CNode::Input(input) => input.hash(state),
+            CNode::Literal(value) => value.to_bits().hash(state),
+            CNode::Unary(op, _) => op.hash(state),
+            CNode::Binary(op, ..) => op.hash(state),
+            CNode::Ternary(op, ..) => op.hash(state),
+            CNode::Reduce(op, _) => op.hash(state),
+            CNode::VectorMatrix { input, scalar, .. } => (input, scalar).hash(state),
+            CNode::ColumnRange { from, to, .. } => (from, to).hash(state),
+            CNode::Cumulative(op, _) => op.hash(state),
+            CNode::Concatenate(_) => {}
+        }
+    }
+}
