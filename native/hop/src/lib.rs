@@ -2,12 +2,15 @@
 //!
 //! Start with [`ops`], which declares every operator once; [`Dag`] holds them; [`Program`] is a whole
 //! script: statement blocks of DAGs under control flow.
+#![forbid(unsafe_code)]
 
+pub mod memory;
 pub mod ops;
 
 mod characteristics;
 mod dag;
 mod literal;
+mod print;
 mod program;
 
 pub use characteristics::{Characteristics, DataType, ValueType};

@@ -73,7 +73,7 @@ macro_rules! cell_ops {
 enum Zero {
     /// Nothing can be said.
     No,
-    /// f(0) = 0; for binaries f(0, 0) = 0 only.
+    /// f(0) = 0; for binaries and ternaries only that all arguments 0 give 0.
     Kept,
     /// f(0, y) = f(x, 0) = 0.
     Either,
@@ -161,11 +161,11 @@ cell_ops! {
     /// Functions of three cells.
     TernaryOp = fn(f64, f64, f64) -> f64, (x, y, z);
     /// y where x is not 0 (NaN counts as true), else z.
-    IfElse { code: "ifelse", dml: Some("ifelse"), flops: 2.0, zero: Zero::No, eval: |x, y, z| if x != 0.0 { y } else { z } }
+    IfElse { code: "ifelse", dml: Some("ifelse"), flops: 2.0, zero: Zero::Kept, eval: |x, y, z| if x != 0.0 { y } else { z } }
     /// x + y * z
-    PlusMult { code: "+*", dml: None, flops: 2.0, zero: Zero::No, eval: |x, y, z| x + y * z }
+    PlusMult { code: "+*", dml: None, flops: 2.0, zero: Zero::Kept, eval: |x, y, z| x + y * z }
     /// x - y * z
-    MinusMult { code: "-*", dml: None, flops: 2.0, zero: Zero::No, eval: |x, y, z| x - y * z }
+    MinusMult { code: "-*", dml: None, flops: 2.0, zero: Zero::Kept, eval: |x, y, z| x - y * z }
 }
 
 impl UnaryOp {
@@ -206,6 +206,13 @@ impl BinaryOp {
             self,
             Plus | Mult | Min | Max | Equal | NotEqual | And | Or | Xor
         )
+    }
+}
+
+impl TernaryOp {
+    /// f(0, 0, 0) = 0.
+    pub fn zero_on_all_zero(self) -> bool {
+        self.at_zero() == Zero::Kept
     }
 }
 
@@ -251,6 +258,13 @@ mod tests {
             if op.zero_on_both_zero() {
                 assert_eq!(op.eval(0.0, 0.0), 0.0, "{op:?}");
             }
+        }
+        for op in TernaryOp::ALL {
+            assert_eq!(
+                op.zero_on_all_zero(),
+                op.eval(0.0, 0.0, 0.0) == 0.0,
+                "{op:?}"
+            );
         }
     }
 

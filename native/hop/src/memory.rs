@@ -1,0 +1,129 @@
+//! Memory estimates: how many bytes an operator needs while it runs, from sizes alone.
+//!
+//! Estimates are worst cases under the known sizes and follow [`Characteristics::memory_bytes`] for what
+//! a matrix takes. They are pure functions of the DAG; `None` says that some size is unknown, which a
+//! caller must read as "may not fit". Start with [`operation_bytes`].
+//!
+//! [`Characteristics::memory_bytes`]: crate::Characteristics::memory_bytes
+
+use crate::{AggregateOp, Dag, DataType, Direction, Hop, HopId, HopOp, Literal, ParameterizedOp};
+
+/// What a number or a boolean takes, with its tag.
+const SCALAR_BYTES: u64 = 16;
+
+/// Bytes of what the operator gives.
+pub fn output_bytes(hop: &Hop) -> Option<u64> {
+    match (&hop.op, hop.data_type) {
+        (HopOp::Literal(Literal::String(text)), _) => Some(SCALAR_BYTES + text.len() as u64),
+        (_, DataType::Scalar) => Some(SCALAR_BYTES),
+        (_, DataType::Matrix) => hop.characteristics.memory_bytes(),
+        // The cells of a frame and the members of a list have no fixed width.
+        (_, DataType::Frame | DataType::List) => None,
+    }
+}
+
+/// Bytes of all inputs; one that is read twice counts once.
+pub fn input_bytes(dag: &Dag, id: HopId) -> Option<u64> {
+    let mut inputs = dag.hop(id).inputs.clone();
+    inputs.sort_unstable();
+    inputs.dedup();
+    inputs
+        .into_iter()
+        .map(|input| output_bytes(dag.hop(input)))
+        .try_fold(0u64, |sum, bytes| Some(sum.saturating_add(bytes?)))
+}
+
+/// Bytes that the operator needs besides inputs and output.
+pub fn intermediate_bytes(dag: &Dag, id: HopId) -> Option<u64> {
+    let hop = dag.hop(id);
+    let dense = |hop: &Hop| Some(hop.characteristics.cells()?.saturating_mul(8));
+    let input = hop.inputs.first().map(|input| dag.hop(*input));
+    match (&hop.op, input) {
+        // Compensated sums carry one correction, variances a mean and a correction, beside each result.
+        (HopOp::Aggregate(op, direction), _) if *direction != Direction::Full => match op {
+            AggregateOp::Sum | AggregateOp::SumSq | AggregateOp::Mean => dense(hop),
+            AggregateOp::Var | AggregateOp::Sd => Some(dense(hop)?.saturating_mul(2)),
+            _ => Some(0),
+        },
+        // The non-zeros gather in a hash table (cell index and sum) before the output's layout is chosen.
+        (HopOp::Table, _) => {
+            let pairs = hop.characteristics.nnz.or(hop.characteristics.cells())?;
+            Some(pairs.saturating_mul(16))
+        }
+        (HopOp::Parameterized(op, _), Some(input)) => match op {
+            // A permutation of the rows.
+            ParameterizedOp::Order => Some(input.rows()?.saturating_mul(8)),
+            // Which rows (or columns) stay.
+            ParameterizedOp::RemoveEmpty => Some(input.rows()?.max(input.cols()?)),
+            // A sorted copy.
+            ParameterizedOp::Quantile
+            | ParameterizedOp::Median
+            | ParameterizedOp::InterQuartileMean => dense(input),
+            // The factorisation, dense.
+            ParameterizedOp::Solve | ParameterizedOp::Inverse | ParameterizedOp::Cholesky => {
+                dense(input)
+            }
+            _ => Some(0),
+        },
+        _ => Some(0),
+    }
+}
+
+/// Inputs, output and intermediates together: what must fit for the operator to run locally.
+pub fn operation_bytes(dag: &Dag, id: HopId) -> Option<u64> {
+    let hop = dag.hop(id);
+    let output = match hop.op {
+        // A write gives nothing of its own.
+        HopOp::TransientWrite(_) | HopOp::PersistentWrite(_) => 0,
+        _ => output_bytes(hop)?,
+    };
+    Some(
+        input_bytes(dag, id)?
+            .saturating_add(output)
+            .saturating_add(intermediate_bytes(dag, id)?),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BinaryOp, Characteristics};
+
+    fn read(dag: &mut Dag, name: &str, characteristics: Characteristics) -> HopId {
+        dag.push(Hop::matrix(HopOp::TransientRead(name.into()), Vec::new()).with(characteristics))
+    }
+
+    #[test]
+    fn an_input_read_twice_counts_once() {
+        let mut dag = Dag::new();
+        let x = read(&mut dag, "X", Characteristics::dims(100, 10));
+        let square = dag.push(
+            Hop::matrix(HopOp::Binary(BinaryOp::Mult), vec![x, x])
+                .with(Characteristics::dims(100, 10)),
+        );
+        assert_eq!(input_bytes(&dag, square), Some(8000));
+        assert_eq!(operation_bytes(&dag, square), Some(16000));
+    }
+
+    #[test]
+    fn unknown_sizes_make_the_estimate_unknown() {
+        let mut dag = Dag::new();
+        let x = read(&mut dag, "X", Characteristics::UNKNOWN);
+        let transposed =
+            dag.push(Hop::matrix(HopOp::Transpose, vec![x]).with(Characteristics::dims(100, 10)));
+        assert_eq!(output_bytes(dag.hop(transposed)), Some(8000));
+        assert_eq!(operation_bytes(&dag, transposed), None);
+    }
+
+    #[test]
+    fn row_sums_keep_a_correction_for_each_row() {
+        let mut dag = Dag::new();
+        let x = read(&mut dag, "X", Characteristics::dims(100, 10).with_nnz(100));
+        let sums = dag.push(
+            Hop::matrix(HopOp::Aggregate(AggregateOp::Sum, Direction::Row), vec![x])
+                .with(Characteristics::dims(100, 1)),
+        );
+        assert_eq!(intermediate_bytes(&dag, sums), Some(800));
+        assert_eq!(operation_bytes(&dag, sums), Some(1200 + 808 + 800 + 800));
+    }
+}
