@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use fulgurite_matrix::JavaDouble;
 use serde::{Deserialize, Serialize};
 
 use crate::ValueType;
@@ -42,30 +43,12 @@ impl Literal {
 impl fmt::Display for Literal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Literal::Double(value) => f.write_str(&java_double(*value)),
+            Literal::Double(value) => JavaDouble(*value).fmt(f),
             Literal::Int(value) => write!(f, "{value}"),
             Literal::Boolean(value) => f.write_str(if *value { "TRUE" } else { "FALSE" }),
             Literal::String(value) => f.write_str(value),
         }
     }
-}
-
-/// `Double.toString`: plain from 1e-3 up to 1e7, else with an exponent, always with a fraction.
-pub fn java_double(value: f64) -> String {
-    if value.is_nan() {
-        return "NaN".into();
-    }
-    if value.is_infinite() {
-        return if value > 0.0 { "Infinity" } else { "-Infinity" }.into();
-    }
-    let magnitude = value.abs();
-    if magnitude == 0.0 || (1e-3..1e7).contains(&magnitude) {
-        return format!("{value:?}");
-    }
-    let text = format!("{value:e}");
-    let (mantissa, exponent) = text.split_once('e').expect("LowerExp writes an e");
-    let fraction = if mantissa.contains('.') { "" } else { ".0" };
-    format!("{mantissa}{fraction}E{exponent}")
 }
 
 /// JSON has no NaN and no infinities: they travel as strings.
@@ -76,7 +59,7 @@ mod double_as_text_where_json_cannot {
         if value.is_finite() {
             serializer.serialize_f64(*value)
         } else {
-            serializer.serialize_str(&super::java_double(*value))
+            serializer.serialize_str(&fulgurite_matrix::java_double(*value))
         }
     }
 
@@ -97,30 +80,5 @@ mod double_as_text_where_json_cannot {
                 _ => Err(D::Error::custom(format!("'{text}' is not a double"))),
             },
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn doubles_print_as_java_prints_them() {
-        let printed: Vec<_> = [1.0, 0.001, 1e7, 1e-4, 123456.75, -0.0, f64::NAN, 1.5e300]
-            .map(java_double)
-            .into();
-        assert_eq!(
-            printed,
-            [
-                "1.0",
-                "0.001",
-                "1.0E7",
-                "1.0E-4",
-                "123456.75",
-                "-0.0",
-                "NaN",
-                "1.5E300"
-            ]
-        );
     }
 }

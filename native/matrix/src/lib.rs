@@ -7,8 +7,10 @@
 mod block;
 mod csr;
 mod dense;
+mod number;
 
 pub use arrow::buffer::ScalarBuffer;
 pub use block::{Layout, MatrixBlock, SPARSE_THRESHOLD};
 pub use csr::CsrMatrix;
 pub use dense::DenseMatrix;
+pub use number::{JavaDouble, java_double, parse_double};
