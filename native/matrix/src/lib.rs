@@ -4,12 +4,15 @@
 //! buffers, so that it crosses JNI, shuffles and threads without a copy of its values. Cloning is
 //! cheap; blocks are immutable once shared.
 
+pub mod arrow_block;
+
 mod block;
 mod csr;
 mod dense;
 mod number;
 
 pub use arrow::buffer::ScalarBuffer;
+pub use arrow_block::Block;
 pub use block::{Layout, MatrixBlock, SPARSE_THRESHOLD};
 pub use csr::CsrMatrix;
 pub use dense::DenseMatrix;
