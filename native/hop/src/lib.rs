@@ -6,6 +6,7 @@
 
 pub mod memory;
 pub mod ops;
+pub mod scalar;
 
 mod characteristics;
 mod dag;

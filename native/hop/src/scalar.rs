@@ -1,0 +1,439 @@
+//! Arithmetic on scalars, with DML's typing: constant folding and the interpreter share it.
+//!
+//! Ints stay ints under `+ - * %% %/%`, two-argument `min`/`max` and `abs`; everything else numeric gives
+//! doubles; comparisons and logic give booleans; `+` with a string concatenates and comparisons with a
+//! string compare texts. Start with [`eval_scalar_binary`]; [`binary_value_type`] says the same of types
+//! alone.
+
+use std::cmp::Ordering;
+
+use fulgurite_error::{Error, Result};
+
+use crate::{BinaryOp, CastOp, Literal, TernaryOp, UnaryOp, ValueType};
+
+/// What is added before a double becomes an index or an int: 2^-53, so that only values just below 1
+/// and 2 go up.
+const INDEX_EPSILON: f64 = 1.1102230246251565e-16;
+
+/// A double as an index, a size or an int: floored, NaN as 0, saturating.
+pub fn double_to_int(value: f64) -> i64 {
+    (value + INDEX_EPSILON).floor() as i64
+}
+
+/// Whether a predicate holds: booleans, and numbers that are not 0.
+///
+/// # Errors
+/// Validation, for strings.
+pub fn truth(value: &Literal) -> Result<bool> {
+    match value {
+        Literal::Boolean(value) => Ok(*value),
+        other => Ok(number(other)? != 0.0),
+    }
+}
+
+/// The number of a scalar, booleans as 0 and 1.
+///
+/// # Errors
+/// Validation, for strings.
+pub fn number(value: &Literal) -> Result<f64> {
+    value.as_f64().ok_or_else(|| {
+        Error::validation(format!(
+            "the string '{value}' stands where a number is needed"
+        ))
+        .with_help("convert it with as.double() or as.integer()")
+    })
+}
+
+/// The type of `left op right` on scalars.
+pub fn binary_value_type(op: BinaryOp, left: ValueType, right: ValueType) -> ValueType {
+    use BinaryOp::*;
+    if op.is_logical() {
+        return ValueType::Boolean;
+    }
+    match (op, left, right) {
+        (Plus, ValueType::String, _) | (Plus, _, ValueType::String) => ValueType::String,
+        (Plus | Minus | Mult | Modulus | IntDiv | Min | Max, ValueType::Int, ValueType::Int) => {
+            ValueType::Int
+        }
+        _ => ValueType::Double,
+    }
+}
+
+/// The type of `op(operand)` on a scalar.
+pub fn unary_value_type(op: UnaryOp, operand: ValueType) -> ValueType {
+    match (op, operand) {
+        (UnaryOp::Not, _) => ValueType::Boolean,
+        (UnaryOp::Abs, ValueType::Int) => ValueType::Int,
+        _ => ValueType::Double,
+    }
+}
+
+/// `left op right`.
+///
+/// The result has the type that [`binary_value_type`] says, with one exception: an int `%% 0` is the
+/// double NaN, as ints have none.
+///
+/// # Errors
+/// Runtime, where an int result does not fit 64 bits (`*`, `%/%`); validation, for operators that
+/// strings do not have.
+pub fn eval_scalar_binary(op: BinaryOp, left: &Literal, right: &Literal) -> Result<Literal> {
+    let result = match (left, right) {
+        (Literal::String(_), _) | (_, Literal::String(_)) => strings(op, left, right),
+        (Literal::Int(left), Literal::Int(right)) => ints(op, *left, *right),
+        _ => doubles(op, left, right),
+    };
+    result.map_err(|error| error.in_operator(format!("b({})", op.code())))
+}
+
+fn strings(op: BinaryOp, left: &Literal, right: &Literal) -> Result<Literal> {
+    let (left, right) = (left.to_string(), right.to_string());
+    if op == BinaryOp::Plus {
+        return Ok(Literal::String(left + &right));
+    }
+    // As Java compares strings: by UTF-16 units.
+    let order = left.encode_utf16().cmp(right.encode_utf16());
+    match comparison(op, Some(order)) {
+        Some(holds) => Ok(Literal::Boolean(holds)),
+        None => Err(Error::validation(format!(
+            "strings can be joined and compared, but have no '{}'",
+            op.code()
+        ))
+        .with_help("convert them with as.double() or as.integer()")),
+    }
+}
+
+fn ints(op: BinaryOp, left: i64, right: i64) -> Result<Literal> {
+    use BinaryOp::*;
+    let too_large = |result: Option<i64>| {
+        result.map(Literal::Int).ok_or_else(|| {
+            Error::runtime(format!(
+                "{left} {} {right} does not fit a 64-bit int",
+                op.code()
+            ))
+            .with_help("compute with doubles: as.double()")
+        })
+    };
+    if let Some(holds) = comparison(op, Some(left.cmp(&right))) {
+        return Ok(Literal::Boolean(holds));
+    }
+    match op {
+        Plus => Ok(Literal::Int(left.wrapping_add(right))),
+        Minus => Ok(Literal::Int(left.wrapping_sub(right))),
+        Mult => too_large(left.checked_mul(right)),
+        IntDiv => too_large(floor_div(left, right)),
+        Modulus if right == 0 => Ok(Literal::Double(f64::NAN)),
+        Modulus => Ok(Literal::Int(floor_mod(left, right))),
+        Min => Ok(Literal::Int(left.min(right))),
+        Max => Ok(Literal::Int(left.max(right))),
+        _ => doubles(op, &Literal::Int(left), &Literal::Int(right)),
+    }
+}
+
+fn doubles(op: BinaryOp, left: &Literal, right: &Literal) -> Result<Literal> {
+    let result = op.eval(number(left)?, number(right)?);
+    Ok(if op.is_logical() {
+        Literal::Boolean(result != 0.0)
+    } else {
+        Literal::Double(result)
+    })
+}
+
+/// Whether the comparison `op` holds for operands in this order; `None` where `op` is not a comparison.
+fn comparison(op: BinaryOp, order: Option<Ordering>) -> Option<bool> {
+    use BinaryOp::*;
+    match op {
+        Less => Some(order.is_some_and(Ordering::is_lt)),
+        LessEqual => Some(order.is_some_and(Ordering::is_le)),
+        Greater => Some(order.is_some_and(Ordering::is_gt)),
+        GreaterEqual => Some(order.is_some_and(Ordering::is_ge)),
+        Equal => Some(order.is_some_and(Ordering::is_eq)),
+        NotEqual => Some(order.is_none_or(Ordering::is_ne)),
+        _ => None,
+    }
+}
+
+fn floor_div(left: i64, right: i64) -> Option<i64> {
+    let quotient = left.checked_div(right)?;
+    let inexact = left.wrapping_rem(right) != 0;
+    Some(quotient - i64::from(inexact && (left < 0) != (right < 0)))
+}
+
+/// Floored modulo: the sign of the divisor, which is not 0.
+fn floor_mod(left: i64, right: i64) -> i64 {
+    let remainder = left.wrapping_rem(right);
+    if remainder != 0 && (remainder < 0) != (right < 0) {
+        remainder + right
+    } else {
+        remainder
+    }
+}
+
+/// `op(operand)`.
+///
+/// # Errors
+/// Validation, for strings.
+pub fn eval_scalar_unary(op: UnaryOp, operand: &Literal) -> Result<Literal> {
+    if let (UnaryOp::Abs, Literal::Int(value)) = (op, operand) {
+        return Ok(Literal::Int(value.wrapping_abs()));
+    }
+    let result = number(operand)
+        .map(|operand| op.eval(operand))
+        .map_err(|error| error.in_operator(format!("u({})", op.code())))?;
+    Ok(match op {
+        UnaryOp::Not => Literal::Boolean(result != 0.0),
+        _ => Literal::Double(result),
+    })
+}
+
+/// `op(x, y, z)`. `ifelse` keeps the type of the branch it takes.
+///
+/// # Errors
+/// Validation, for strings where numbers are needed.
+pub fn eval_scalar_ternary(
+    op: TernaryOp,
+    x: &Literal,
+    y: &Literal,
+    z: &Literal,
+) -> Result<Literal> {
+    let result = match op {
+        TernaryOp::IfElse => truth(x).map(|holds| if holds { y.clone() } else { z.clone() }),
+        TernaryOp::PlusMult | TernaryOp::MinusMult => number(x).and_then(|x| {
+            let (y, z) = (number(y)?, number(z)?);
+            Ok(Literal::Double(op.eval(x, y, z)))
+        }),
+    };
+    result.map_err(|error| error.in_operator(format!("t({})", op.code())))
+}
+
+/// A cast from scalar to scalar.
+///
+/// # Errors
+/// Validation, for a text that is not a number, and for casts that take or give no scalars.
+pub fn eval_scalar_cast(op: CastOp, value: &Literal) -> Result<Literal> {
+    let target = match op {
+        CastOp::AsDouble => ValueType::Double,
+        CastOp::AsInteger => ValueType::Int,
+        CastOp::AsLogical => ValueType::Boolean,
+        CastOp::AsScalar => {
+            return Err(
+                Error::validation("as.scalar() of a value that is a scalar already")
+                    .with_help("leave the cast out"),
+            );
+        }
+        CastOp::AsMatrix | CastOp::AsFrame => {
+            return Err(Error::validation(format!(
+                "{}() gives no scalar",
+                op.code()
+            )));
+        }
+    };
+    convert(value, target).map_err(|error| error.in_operator(format!("u({})", op.code())))
+}
+
+/// A scalar as another type: what `as.integer` and its kin do, and what passing an argument to a typed
+/// parameter does.
+///
+/// # Errors
+/// Validation, for a text that is not a number.
+pub fn convert(value: &Literal, target: ValueType) -> Result<Literal> {
+    Ok(match (target, value) {
+        (ValueType::String, value) => Literal::String(value.to_string()),
+        (ValueType::Double, Literal::String(text)) => Literal::Double(parse_double(text)?),
+        (ValueType::Double, value) => Literal::Double(number(value)?),
+        (ValueType::Int, Literal::Int(value)) => Literal::Int(*value),
+        (ValueType::Int, Literal::String(text)) => match text.trim().parse() {
+            Ok(value) => Literal::Int(value),
+            Err(_) => Literal::Int(double_to_int(parse_double(text)?)),
+        },
+        (ValueType::Int, value) => Literal::Int(double_to_int(number(value)?)),
+        // Only this spelling is true.
+        (ValueType::Boolean, Literal::String(text)) => Literal::Boolean(text == "TRUE"),
+        (ValueType::Boolean, value) => Literal::Boolean(truth(value)?),
+    })
+}
+
+/// A double as Java reads it: digits with fraction and exponent, `NaN`, `Infinity`.
+fn parse_double(text: &str) -> Result<f64> {
+    let trimmed = text.trim();
+    let digits = trimmed.trim_start_matches(['+', '-']);
+    // Rust also reads 'inf', 'nan' and 'infinity' in any case.
+    let word = digits.starts_with(|c: char| c.is_ascii_alphabetic());
+    if word && !matches!(digits, "NaN" | "Infinity") {
+        return Err(not_a_number(text));
+    }
+    trimmed.parse().map_err(|_| not_a_number(text))
+}
+
+fn not_a_number(text: &str) -> Error {
+    Error::validation(format!("the string '{text}' is not a number"))
+        .with_help("numbers look like 12, -1.5, 1e-3, NaN or Infinity")
+}
+
+#[cfg(test)]
+mod tests {
+    use BinaryOp::*;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn int(value: i64) -> Literal {
+        Literal::Int(value)
+    }
+
+    fn double(value: f64) -> Literal {
+        Literal::Double(value)
+    }
+
+    fn text(value: &str) -> Literal {
+        Literal::String(value.into())
+    }
+
+    fn show(op: BinaryOp, left: Literal, right: Literal) -> String {
+        match eval_scalar_binary(op, &left, &right) {
+            Ok(value) => format!("{:?} {value}", value.value_type()),
+            Err(error) => format!("{} error", error.kind()),
+        }
+    }
+
+    #[test]
+    fn ints_stay_ints_where_dml_says_so() {
+        assert_eq!(
+            show(Plus, int(i64::MAX), int(1)),
+            format!("Int {}", i64::MIN)
+        );
+        assert_eq!(show(Mult, int(i64::MAX), int(2)), "runtime error");
+        assert_eq!(show(IntDiv, int(-5), int(3)), "Int -2");
+        assert_eq!(show(IntDiv, int(6), int(-3)), "Int -2");
+        assert_eq!(show(IntDiv, int(1), int(0)), "runtime error");
+        assert_eq!(show(IntDiv, int(i64::MIN), int(-1)), "runtime error");
+        assert_eq!(show(Modulus, int(-5), int(3)), "Int 1");
+        assert_eq!(show(Modulus, int(5), int(-3)), "Int -1");
+        assert_eq!(show(Modulus, int(i64::MIN), int(-1)), "Int 0");
+        assert_eq!(show(Modulus, int(5), int(0)), "Double NaN");
+        assert_eq!(show(Max, int(3), int(4)), "Int 4");
+        assert_eq!(show(Div, int(6), int(2)), "Double 3.0");
+        assert_eq!(show(Pow, int(2), int(10)), "Double 1024.0");
+    }
+
+    #[test]
+    fn doubles_and_booleans_give_doubles() {
+        assert_eq!(show(Plus, int(1), double(2.0)), "Double 3.0");
+        assert_eq!(
+            show(Plus, Literal::Boolean(true), Literal::Boolean(true)),
+            "Double 2.0"
+        );
+        assert_eq!(show(Max, Literal::Boolean(true), int(0)), "Double 1.0");
+        assert_eq!(show(IntDiv, double(1.0), double(0.0)), "Double Infinity");
+        assert_eq!(show(Pow, double(f64::NAN), int(0)), "Double 1.0");
+        assert_eq!(show(Pow, double(-8.0), double(1.0 / 3.0)), "Double NaN");
+    }
+
+    #[test]
+    fn comparisons_give_booleans_and_nan_equals_nothing() {
+        assert_eq!(
+            show(Equal, double(f64::NAN), double(f64::NAN)),
+            "Boolean FALSE"
+        );
+        assert_eq!(show(NotEqual, double(f64::NAN), int(1)), "Boolean TRUE");
+        assert_eq!(show(Less, int(1), double(1.5)), "Boolean TRUE");
+        // Ints compare as ints: as doubles, these two are equal.
+        assert_eq!(show(Less, int(i64::MAX - 1), int(i64::MAX)), "Boolean TRUE");
+        assert_eq!(show(And, double(f64::NAN), int(1)), "Boolean TRUE");
+    }
+
+    #[test]
+    fn strings_join_and_compare() {
+        assert_eq!(show(Plus, int(3), text("a")), "String 3a");
+        assert_eq!(show(Plus, text("a"), double(1.0)), "String a1.0");
+        assert_eq!(
+            show(Plus, text("a"), Literal::Boolean(true)),
+            "String aTRUE"
+        );
+        assert_eq!(show(Less, text("10"), text("9")), "Boolean TRUE");
+        assert_eq!(show(Equal, text("1"), int(1)), "Boolean TRUE");
+        assert_eq!(show(Mult, text("a"), int(2)), "validation error");
+    }
+
+    #[test]
+    fn unary_functions_give_doubles_but_for_abs_and_not() {
+        let show = |op, value| {
+            let result = eval_scalar_unary(op, &value).expect("a number");
+            format!("{:?} {result}", result.value_type())
+        };
+        assert_eq!(show(UnaryOp::Abs, int(-3)), "Int 3");
+        assert_eq!(show(UnaryOp::Round, int(3)), "Double 3.0");
+        assert_eq!(show(UnaryOp::Sqrt, int(9)), "Double 3.0");
+        assert_eq!(show(UnaryOp::Not, int(0)), "Boolean TRUE");
+        assert_eq!(show(UnaryOp::Not, double(f64::NAN)), "Boolean FALSE");
+    }
+
+    #[test]
+    fn ifelse_keeps_the_type_of_its_branch() {
+        let choose = |condition| {
+            eval_scalar_ternary(TernaryOp::IfElse, &condition, &int(1), &text("b"))
+                .expect("a condition")
+        };
+        assert_eq!(choose(double(f64::NAN)), int(1));
+        assert_eq!(choose(Literal::Boolean(false)), text("b"));
+    }
+
+    #[test]
+    fn casts_floor_and_read_texts() {
+        let cast = |op, value: Literal| match eval_scalar_cast(op, &value) {
+            Ok(value) => value.to_string(),
+            Err(error) => error.kind().to_string(),
+        };
+        assert_eq!(cast(CastOp::AsInteger, double(-2.9)), "-3");
+        assert_eq!(cast(CastOp::AsInteger, double(0.9999999999999999)), "1");
+        assert_eq!(cast(CastOp::AsInteger, double(f64::NAN)), "0");
+        assert_eq!(cast(CastOp::AsInteger, text(" 12 ")), "12");
+        assert_eq!(cast(CastOp::AsInteger, text("1e2")), "100");
+        assert_eq!(cast(CastOp::AsDouble, text("Infinity")), "Infinity");
+        assert_eq!(cast(CastOp::AsDouble, text("inf")), "validation");
+        assert_eq!(cast(CastOp::AsDouble, text("one")), "validation");
+        assert_eq!(cast(CastOp::AsLogical, text("true")), "FALSE");
+        assert_eq!(cast(CastOp::AsLogical, text("TRUE")), "TRUE");
+        assert_eq!(cast(CastOp::AsLogical, double(f64::NAN)), "TRUE");
+        assert_eq!(cast(CastOp::AsScalar, int(1)), "validation");
+    }
+
+    fn any_literal() -> impl Strategy<Value = Literal> {
+        prop_oneof![
+            any::<f64>().prop_map(Literal::Double),
+            (-9i64..9).prop_map(Literal::Int),
+            any::<i64>().prop_map(Literal::Int),
+            any::<bool>().prop_map(Literal::Boolean),
+            "[a-z0-9]{0,3}".prop_map(Literal::String),
+        ]
+    }
+
+    proptest! {
+        /// What static typing says is what evaluation gives.
+        #[test]
+        fn types_agree_with_values(
+            op in prop::sample::select(BinaryOp::ALL), left in any_literal(), right in any_literal()
+        ) {
+            let is_int_modulo_zero = op == Modulus && right == Literal::Int(0);
+            if let Ok(value) = eval_scalar_binary(op, &left, &right)
+                && !is_int_modulo_zero
+            {
+                prop_assert_eq!(
+                    value.value_type(),
+                    binary_value_type(op, left.value_type(), right.value_type())
+                );
+            }
+        }
+
+        /// On small ints, int arithmetic is what doubles give.
+        #[test]
+        fn ints_agree_with_doubles(
+            op in prop::sample::select(BinaryOp::ALL), left in -50i64..50, right in -50i64..50
+        ) {
+            if let Ok(value) = eval_scalar_binary(op, &int(left), &int(right)) {
+                let expected = op.eval(left as f64, right as f64);
+                let value = number(&value).expect("no string comes of numbers");
+                prop_assert!(value == expected || (value.is_nan() && expected.is_nan()));
+            }
+        }
+    }
+}
