@@ -1,0 +1,63 @@
+package io.fulgurite.core;
+
+/**
+ * The one exception of Fulgurite. Its message is complete: kind, what went wrong, where in the script (with the line
+ * itself), and what to do next. The parts are there for programs.
+ */
+public class FulguriteException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    private final String kind;
+    private final String operator;
+    private final String file;
+    private final Integer line;
+    private final Integer column;
+
+    /** An error that comes from no script. */
+    public FulguriteException(String kind, String message, Throwable cause) {
+        super(message, cause);
+        this.kind = kind;
+        this.operator = null;
+        this.file = null;
+        this.line = null;
+        this.column = null;
+    }
+
+    /** Called by the native library; {@code line} and {@code column} are 0 when {@code file} is null. */
+    FulguriteException(String kind, String message, String operator, String file, int line, int column) {
+        super(message);
+        this.kind = kind;
+        this.operator = operator;
+        this.file = file;
+        this.line = file == null ? null : line;
+        this.column = file == null ? null : column;
+    }
+
+    /**
+     * Whose fault it is: {@code syntax}, {@code validation}, {@code dimension}, {@code argument}, {@code io}, {@code data},
+     * {@code plan}, {@code unsupported}, {@code memory}, {@code runtime}, {@code stopped}, {@code backend} or {@code internal}.
+     */
+    public String kind() {
+        return kind;
+    }
+
+    /** The code of the operator that failed, such as {@code ba(+*)}; null when none did. */
+    public String operator() {
+        return operator;
+    }
+
+    /** The script's name; null when the error has no place in a script. */
+    public String file() {
+        return file;
+    }
+
+    /** Counted from 1; null when the error has no place in a script. */
+    public Integer line() {
+        return line;
+    }
+
+    /** Counted from 1; null when the error has no place in a script. */
+    public Integer column() {
+        return column;
+    }
+}

@@ -1,0 +1,23 @@
+package io.fulgurite.core;
+
+/**
+ * What the control program needs of its surroundings. {@link Native#call} uses it on the calling thread only, and
+ * not after it has returned.
+ *
+ * <p>An exception thrown here ends the request and comes out of {@link Native#call} as the same object. Where the
+ * script stood is then a {@linkplain Throwable#getSuppressed() suppressed} {@link FulguriteException}.
+ */
+public interface Host {
+    /**
+     * Runs a primitive of the distributed dataflow.
+     *
+     * @param primitive {@code {"primitive": "mapPartitions", …}}
+     * @param payload a handle that the callee owns from here on, 0 for none
+     * @return {@code {"dataset", "broadcast", "rows", "cols", "nnz", "payload"}}, each only where the primitive gives
+     *     one; {@code payload} is a handle that the native side then owns
+     */
+    byte[] apply(byte[] primitive, long payload);
+
+    /** Shows a line that the script printed; without its line end. */
+    void print(byte[] line);
+}

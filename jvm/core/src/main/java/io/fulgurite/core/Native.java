@@ -1,0 +1,86 @@
+package io.fulgurite.core;
+
+/**
+ * The native methods. This class is the single source of their signatures: the library binds to it when it is
+ * loaded and refuses to load when the two disagree.
+ *
+ * <p>Byte arrays are UTF-8 JSON. A <em>handle</em> is a {@code long} that names blocks of a matrix in the library's
+ * registry; 0 names nothing. A handle that is unknown or released is an error, never a crash. Who owns a handle has
+ * to {@link #release} it, exactly once; {@link NativeHandle} does that.
+ *
+ * <p>All methods may be called from any thread, once {@link NativeLibrary#load()} has returned. Errors arrive as
+ * {@link FulguriteException}.
+ */
+public final class Native {
+    private Native() {}
+
+    /**
+     * Compares the versions of jar and library.
+     *
+     * @param shim {@code {"version": "0.1.0", "build": "…"}}, as built into the jar
+     * @return {@code {"version", "build", "platform", "cpuFeatures", "threads", "debugAssertions", "liveHandles",
+     *     "liveBytes"}}; the last two count what the registry holds at this moment
+     */
+    public static native byte[] handshake(byte[] shim);
+
+    /**
+     * Runs a request on the driver: {@code execute}, {@code explain} or {@code check}. Returns when it is done.
+     *
+     * @param request see docs/architecture.md; handles of local inputs stay the caller's
+     * @param host what distributed work and {@code print} need; called on this thread only, before this method
+     *     returns. May be null for requests that need neither
+     * @return the reply; the caller owns the handles and datasets of its outputs
+     */
+    public static native byte[] call(byte[] request, Host host);
+
+    /**
+     * Takes blocks over from an Arrow record batch in the C data interface, without copying values.
+     *
+     * @param array address of a filled {@code ArrowArray} struct. The library moves its content out and marks it
+     *     released, whether this method returns or throws; the memory of the struct itself stays the caller's
+     * @param schema address of a filled {@code ArrowSchema} struct, treated in the same way
+     * @return a handle that the caller owns
+     */
+    public static native long importBlocks(long array, long schema);
+
+    /**
+     * Gives blocks away as an Arrow record batch in the C data interface, without copying values.
+     *
+     * @param handle stays the caller's, and may be released while the batch is still in use
+     * @param array address of an empty {@code ArrowArray} struct. Once filled, its owner has to call its release
+     *     callback (importing it into Arrow's Java library does)
+     * @param schema address of an empty {@code ArrowSchema} struct, treated in the same way
+     */
+    public static native void exportBlocks(long handle, long array, long schema);
+
+    /**
+     * Runs a task on an executor.
+     *
+     * @param task a dataflow task: a DAG with its plans, and what its variables are bound to
+     * @param stripes a handle for each stripe variable, in the task's order; they stay the caller's
+     * @param broadcasts a handle for each broadcast variable, in the task's order; they stay the caller's
+     * @return the handle of the result, which the caller owns
+     */
+    public static native long runTask(byte[] task, long[] stripes, long[] broadcasts);
+
+    /**
+     * Makes one partial result of two, cell by cell.
+     *
+     * @param combine {@code "sum"}, {@code "product"}, {@code "min"} or {@code "max"}, as a JSON string
+     * @param left stays the caller's
+     * @param right stays the caller's
+     * @return the handle of the result, which the caller owns
+     */
+    public static native long combine(byte[] combine, long left, long right);
+
+    /**
+     * Says what a handle names.
+     *
+     * @return {@code {"rows", "cols", "nnz", "bytes", "blocks": [{"rowOffset", "columnOffset", "rows", "cols", "nnz",
+     *     "bytes", "layout": "dense" | "csr"}]}}; {@code rows} and {@code cols} span all blocks
+     */
+    public static native byte[] describe(long handle);
+
+    /** Frees what a handle names. A second call, and 0, do nothing. */
+    public static native void release(long handle);
+}
