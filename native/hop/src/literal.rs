@@ -28,6 +28,26 @@ impl Literal {
         }
     }
 
+    /// What a text stands for, as on the command line: `TRUE`/`FALSE`, an int, a double, else a string.
+    pub fn from_text(text: &str) -> Self {
+        match text {
+            "TRUE" => return Literal::Boolean(true),
+            "FALSE" => return Literal::Boolean(false),
+            "NaN" => return Literal::Double(f64::NAN),
+            "Infinity" => return Literal::Double(f64::INFINITY),
+            "-Infinity" => return Literal::Double(f64::NEG_INFINITY),
+            _ => {}
+        }
+        let is_number = text.contains(|c: char| c.is_ascii_digit());
+        if let Ok(value) = text.parse() {
+            Literal::Int(value)
+        } else if let (true, Ok(value)) = (is_number, text.parse()) {
+            Literal::Double(value)
+        } else {
+            Literal::String(text.into())
+        }
+    }
+
     /// The number it stands for; booleans are 0 and 1, strings none.
     pub fn as_f64(&self) -> Option<f64> {
         match self {

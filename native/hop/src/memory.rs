@@ -37,7 +37,7 @@ pub fn input_bytes(dag: &Dag, id: HopId) -> Option<u64> {
 pub fn intermediate_bytes(dag: &Dag, id: HopId) -> Option<u64> {
     let hop = dag.hop(id);
     let dense = |hop: &Hop| Some(hop.characteristics.cells()?.saturating_mul(8));
-    let input = hop.inputs.first().map(|input| dag.hop(*input));
+    let input = main_input(hop).map(|input| dag.hop(input));
     match (&hop.op, input) {
         // Compensated sums carry one correction, variances a mean and a correction, beside each result.
         (HopOp::Aggregate(op, direction), _) if *direction != Direction::Full => match op {
@@ -67,6 +67,15 @@ pub fn intermediate_bytes(dag: &Dag, id: HopId) -> Option<u64> {
         },
         _ => Some(0),
     }
+}
+
+/// The first input; of operators with named inputs, the one that comes first in the declaration.
+fn main_input(hop: &Hop) -> Option<HopId> {
+    let place = match &hop.op {
+        HopOp::Parameterized(op, places) => *places.get(*op.parameters()?.first()?)?,
+        _ => 0,
+    };
+    hop.inputs.get(place).copied()
 }
 
 /// Inputs, output and intermediates together: what must fit for the operator to run locally.

@@ -1,6 +1,6 @@
 //! The kinds of operators a HOP can be.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +54,8 @@ pub enum HopOp {
     Cast(CastOp),
     /// Input: a matrix. Gives an int.
     Size(SizeOp),
-    /// Named inputs: the map gives each parameter's place among the inputs.
+    /// Named inputs: the map gives each parameter's place among the inputs. The names are
+    /// [`ParameterizedOp::parameters`].
     Parameterized(ParameterizedOp, BTreeMap<String, usize>),
     /// Input: a scalar. With more inputs: a printf format and its values.
     Print,
@@ -67,43 +68,6 @@ pub enum HopOp {
 }
 
 impl HopOp {
-    /// SystemML's code: `ba(+*)`, `b(*)`, `ua(R+)`, `TRead X`.
-    pub fn code(&self) -> String {
-        match self {
-            HopOp::Literal(value) => format!("lit {value}"),
-            HopOp::TransientRead(name) => format!("TRead {name}"),
-            HopOp::TransientWrite(name) => format!("TWrite {name}"),
-            HopOp::PersistentRead(_) => "PRead".into(),
-            HopOp::PersistentWrite(_) => "PWrite".into(),
-            HopOp::Unary(op) => format!("u({})", op.code()),
-            HopOp::Binary(op) => format!("b({})", op.code()),
-            HopOp::Ternary(op) => format!("t({})", op.code()),
-            HopOp::Aggregate(op, direction) => {
-                format!("ua({}{})", op_prefix(*direction), op.code())
-            }
-            HopOp::MatMult => "ba(+*)".into(),
-            HopOp::Transpose => "r(t)".into(),
-            HopOp::Diag => "r(diag)".into(),
-            HopOp::Rev => "r(rev)".into(),
-            HopOp::Reshape { by_row: true } => "r(rshape)".into(),
-            HopOp::Reshape { by_row: false } => "r(rshape-bycol)".into(),
-            HopOp::RightIndex => "rix".into(),
-            HopOp::LeftIndex => "lix".into(),
-            HopOp::CBind => "b(cbind)".into(),
-            HopOp::RBind => "b(rbind)".into(),
-            HopOp::DataGen(op) => format!("dg({})", op.code()),
-            HopOp::Table => "t(ctable)".into(),
-            HopOp::Cumulative(op) => format!("u({})", op.code()),
-            HopOp::Cast(op) => format!("u({})", op.code()),
-            HopOp::Size(op) => format!("u({})", op.code()),
-            HopOp::Parameterized(op, _) => format!("p({})", op.code()),
-            HopOp::Print => "u(print)".into(),
-            HopOp::Stop => "u(stop)".into(),
-            HopOp::Assert => "u(assert)".into(),
-            HopOp::Fused(number) => format!("fused({number})"),
-        }
-    }
-
     /// Has an effect besides its value: must run, and in order.
     pub fn has_effect(&self) -> bool {
         matches!(
@@ -115,19 +79,13 @@ impl HopOp {
                 | HopOp::Assert
         )
     }
-}
 
-impl fmt::Display for HopOp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.code())
-    }
-}
-
-fn op_prefix(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Full => "",
-        Direction::Row => "R",
-        Direction::Col => "C",
+    /// Gives something else each time it runs, or reads what may have changed: two of them are never one.
+    pub fn is_deterministic(&self) -> bool {
+        !matches!(
+            self,
+            HopOp::DataGen(DataGenOp::Rand | DataGenOp::Sample) | HopOp::Fused(_)
+        )
     }
 }
 
@@ -218,6 +176,50 @@ coded! {
 
 coded! {
     FileFormat { Csv = "csv", Text = "text", MatrixMarket = "mm", Binary = "binary" }
+}
+
+impl ParameterizedOp {
+    /// Names of the inputs, as in DML where DML names them; `None` where any name goes (`list`). All but
+    /// the first may be left out where DML has a default.
+    pub fn parameters(self) -> Option<&'static [&'static str]> {
+        use ParameterizedOp::*;
+        Some(match self {
+            RemoveEmpty => &["target", "margin", "select", "empty.return"],
+            Replace => &["target", "pattern", "replacement"],
+            Order => &["target", "by", "decreasing", "index.return"],
+            GroupedAggregate => &["target", "groups", "fn", "order", "weights", "ngroups"],
+            Cdf | InverseCdf => &[
+                "target",
+                "dist",
+                "mean",
+                "sd",
+                "rate",
+                "df",
+                "df1",
+                "df2",
+                "lower.tail",
+            ],
+            ToString => &[
+                "target", "rows", "cols", "decimal", "sparse", "sep", "linesep",
+            ],
+            LowerTri | UpperTri => &["target", "diag", "values"],
+            Moment => &["target", "weights", "order"],
+            Cov => &["left", "right", "weights"],
+            Quantile => &["target", "weights", "probabilities"],
+            Median | InterQuartileMean => &["target", "weights"],
+            Outer => &["left", "right", "op"],
+            Solve | BitwAnd | BitwOr | BitwXor | BitwShiftL | BitwShiftR => &["left", "right"],
+            Inverse | Cholesky => &["target"],
+            Transform => &[
+                "target",
+                "spec",
+                "transformPath",
+                "applyTransformPath",
+                "outputNames",
+            ],
+            List => return None,
+        })
+    }
 }
 
 /// Parameters of `read`; what is not given comes from the `.mtd` file.

@@ -3,10 +3,13 @@
 //! generation and JSON read it from here.
 
 mod cells;
+mod codes;
 mod kinds;
+mod signature;
 
 pub use cells::{BinaryOp, TernaryOp, UnaryOp};
 pub use kinds::{
     AggregateOp, CastOp, CumulativeOp, DataGenOp, Direction, FileFormat, HopOp, ParameterizedOp,
     ReadOptions, SizeOp, WriteOptions,
 };
+pub use signature::Accepts;
