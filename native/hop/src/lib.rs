@@ -4,6 +4,7 @@
 //! script: statement blocks of DAGs under control flow.
 #![forbid(unsafe_code)]
 
+pub mod json;
 pub mod memory;
 pub mod ops;
 pub mod scalar;
@@ -13,6 +14,7 @@ mod dag;
 mod literal;
 mod print;
 mod program;
+mod verify;
 
 pub use characteristics::{Characteristics, DataType, ValueType};
 pub use dag::{Dag, Hop, HopId};
@@ -22,3 +24,4 @@ pub use ops::{
     ParameterizedOp, ReadOptions, SizeOp, TernaryOp, UnaryOp, WriteOptions,
 };
 pub use program::{Argument, Block, Function, Parameter, Predicate, Program};
+pub use verify::verify;

@@ -102,3 +102,22 @@ mod double_as_text_where_json_cannot {
         }
     }
 }
+
+/// As [`double_as_text_where_json_cannot`], for options.
+pub(crate) mod optional_double {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(transparent)]
+    struct Double(#[serde(with = "super::double_as_text_where_json_cannot")] f64);
+
+    pub fn serialize<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+        value.map(Double).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<f64>, D::Error> {
+        Ok(Option::<Double>::deserialize(deserializer)?.map(|Double(value)| value))
+    }
+}

@@ -252,16 +252,8 @@ pub fn convert(value: &Literal, target: ValueType) -> Result<Literal> {
     })
 }
 
-/// A double as Java reads it: digits with fraction and exponent, `NaN`, `Infinity`.
 fn parse_double(text: &str) -> Result<f64> {
-    let trimmed = text.trim();
-    let digits = trimmed.trim_start_matches(['+', '-']);
-    // Rust also reads 'inf', 'nan' and 'infinity' in any case.
-    let word = digits.starts_with(|c: char| c.is_ascii_alphabetic());
-    if word && !matches!(digits, "NaN" | "Infinity") {
-        return Err(not_a_number(text));
-    }
-    trimmed.parse().map_err(|_| not_a_number(text))
+    fulgurite_matrix::parse_double(text.trim()).ok_or_else(|| not_a_number(text))
 }
 
 fn not_a_number(text: &str) -> Error {

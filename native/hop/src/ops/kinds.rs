@@ -224,7 +224,7 @@ impl ParameterizedOp {
 
 /// Parameters of `read`; what is not given comes from the `.mtd` file.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct ReadOptions {
     pub format: Option<FileFormat>,
     pub rows: Option<u64>,
@@ -233,6 +233,7 @@ pub struct ReadOptions {
     pub separator: Option<String>,
     pub header: Option<bool>,
     pub fill: Option<bool>,
+    #[serde(with = "crate::literal::optional_double")]
     pub default: Option<f64>,
     pub data_type: Option<crate::DataType>,
     pub value_type: Option<crate::ValueType>,
@@ -240,7 +241,7 @@ pub struct ReadOptions {
 
 /// Parameters of `write`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct WriteOptions {
     /// `text` where the script gives none.
     pub format: Option<FileFormat>,
