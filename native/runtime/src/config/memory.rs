@@ -1,0 +1,41 @@
+//! How much memory this machine, or this container, has.
+
+use std::fs;
+
+/// Taken where the system does not say.
+const UNKNOWN_PHYSICAL_BYTES: u64 = 8 << 30;
+
+/// 70 % of the physical memory, or of the container's limit where that is lower.
+pub(super) fn automatic() -> u64 {
+    let limit = [system_bytes(), container_bytes()]
+        .into_iter()
+        .flatten()
+        .min();
+    limit.unwrap_or(UNKNOWN_PHYSICAL_BYTES) / 10 * 7
+}
+
+fn system_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kibibytes.checked_mul(1024)
+}
+
+fn container_bytes() -> Option<u64> {
+    [
+        "/sys/fs/cgroup/memory.max",
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+    ]
+    .iter()
+    .find_map(|path| fs::read_to_string(path).ok()?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn some_memory_is_found() {
+        assert!(super::automatic() > 64 << 20);
+    }
+}

@@ -1,0 +1,348 @@
+//! Configuration: one table of keys with type, default and meaning, from which parsing, the command line's
+//! `fulgurite config` and `docs/configuration.md` follow.
+//!
+//! Start with [`KEYS`]. A [`Config`] holds resolved values; [`Config::set`] is the one way in.
+
+mod memory;
+mod values;
+
+use std::{collections::BTreeMap, fmt::Write};
+
+use fulgurite_error::{Error, Result};
+
+use values::{Kind, parse_integer, parse_size};
+
+/// How fusion plans are chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FusionPolicy {
+    Cost,
+    FuseAll,
+    FuseNoRedundancy,
+    None,
+}
+
+impl FusionPolicy {
+    const NAMES: &'static [(&'static str, FusionPolicy)] = &[
+        ("cost", FusionPolicy::Cost),
+        ("fuse-all", FusionPolicy::FuseAll),
+        ("fuse-no-redundancy", FusionPolicy::FuseNoRedundancy),
+        ("none", FusionPolicy::None),
+    ];
+}
+
+/// Where operators run that do not fit the local budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BackendChoice {
+    /// Spark where a Spark session calls; nowhere on the command line.
+    Session,
+    /// Dataflow in this process.
+    Local,
+}
+
+impl BackendChoice {
+    const NAMES: &'static [(&'static str, BackendChoice)] = &[
+        ("session", BackendChoice::Session),
+        ("local", BackendChoice::Local),
+    ];
+}
+
+/// Resolved configuration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    pub fusion_policy: FusionPolicy,
+    /// Bytes that one operator may take, with inputs and output, to run in the driver's process.
+    pub memory_local: u64,
+    /// Bytes that a matrix may take to be sent to every worker.
+    pub memory_broadcast: u64,
+    /// Rows of a stripe cut from a local matrix.
+    pub blocksize: u64,
+    /// Threads of a local operator; 0 for all cores.
+    pub threads: usize,
+    pub plan_cache_size: usize,
+    /// Rewrites that are not applied, by name.
+    pub rewrites_off: Vec<String>,
+    pub backend: BackendChoice,
+}
+
+/// One key: everything there is to know about it.
+pub struct Key {
+    pub name: &'static str,
+    kind: Kind,
+    default: &'static str,
+    doc: &'static str,
+    set: fn(&mut Config, &str) -> Result<()>,
+}
+
+/// All keys, in the order of the documentation.
+pub const KEYS: &[Key] = &[
+    Key {
+        name: "fulgurite.fusion.policy",
+        kind: Kind::Choice(&["cost", "fuse-all", "fuse-no-redundancy", "none"]),
+        default: "cost",
+        doc: "How operators are fused: by estimated cost; all that can be; all that can be without computing \
+              anything twice; not at all.",
+        set: |config, text| {
+            config.fusion_policy = choose(FusionPolicy::NAMES, text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "fulgurite.memory.local",
+        kind: Kind::Size,
+        default: "auto",
+        doc: "What one operator may take, inputs and output together, to run in the driver's process; what needs \
+              more becomes dataflow over the workers. `auto` is 70 % of the physical memory (of the container's, \
+              where it has a limit).",
+        set: |config, text| {
+            config.memory_local = if text == "auto" {
+                memory::automatic()
+            } else {
+                parse_size(text)?
+            };
+            Ok(())
+        },
+    },
+    Key {
+        name: "fulgurite.memory.broadcast",
+        kind: Kind::Size,
+        default: "1g",
+        doc: "What a matrix may take to be sent whole to every worker; larger ones are cut into stripes and \
+              shuffled instead.",
+        set: |config, text| {
+            config.memory_broadcast = parse_size(text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "fulgurite.blocksize",
+        kind: Kind::Integer(1, 1 << 24),
+        default: "1000",
+        doc: "Rows of the stripes that a local matrix is cut into when it becomes distributed.",
+        set: |config, text| {
+            config.blocksize = parse_integer(text, 1, 1 << 24)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "fulgurite.threads",
+        kind: Kind::Integer(0, 4096),
+        default: "0",
+        doc: "Threads of an operator that runs in the driver's process; 0 takes all cores. Tasks on workers have \
+              one each.",
+        set: |config, text| {
+            config.threads = parse_integer(text, 0, 4096)? as usize;
+            Ok(())
+        },
+    },
+    Key {
+        name: "fulgurite.codegen.planCacheSize",
+        kind: Kind::Integer(1, 1 << 20),
+        default: "1024",
+        doc: "Compiled fused operators that a process keeps; beyond, the least recently used one goes.",
+        set: |config, text| {
+            config.plan_cache_size = parse_integer(text, 1, 1 << 20)? as usize;
+            Ok(())
+        },
+    },
+    Key {
+        name: "fulgurite.rewrites.off",
+        kind: Kind::Names,
+        default: "",
+        doc: "Names of rewrites that are not applied, with commas between them, or `all`.",
+        set: |config, text| {
+            config.rewrites_off = text
+                .split(',')
+                .map(|name| name.trim().to_owned())
+                .filter(|name| !name.is_empty())
+                .collect();
+            Ok(())
+        },
+    },
+    Key {
+        name: "fulgurite.backend",
+        kind: Kind::Choice(&["session", "local"]),
+        default: "session",
+        doc: "Where operators run that do not fit fulgurite.memory.local: in the Spark session that called (on the \
+              command line there is none, so they are errors), or as dataflow inside this process, to try out \
+              distributed plans without Spark.",
+        set: |config, text| {
+            config.backend = choose(BackendChoice::NAMES, text)?;
+            Ok(())
+        },
+    },
+];
+
+impl Default for Config {
+    fn default() -> Self {
+        let mut config = Config {
+            fusion_policy: FusionPolicy::Cost,
+            memory_local: 0,
+            memory_broadcast: 0,
+            blocksize: 0,
+            threads: 0,
+            plan_cache_size: 0,
+            rewrites_off: Vec::new(),
+            backend: BackendChoice::Session,
+        };
+        for key in KEYS {
+            // A default that does not parse is caught by the test below.
+            let parsed = (key.set)(&mut config, key.default);
+            debug_assert!(parsed.is_ok(), "{}", key.name);
+        }
+        config
+    }
+}
+
+impl Config {
+    /// # Errors
+    /// `argument`, for a key that does not exist (naming the nearest one) and for a value that is not of its type.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        let Some(key) = KEYS.iter().find(|key| key.name == name) else {
+            let error = Error::argument(format!("there is no configuration key '{name}'"));
+            return Err(match nearest(name) {
+                Some(near) => error.with_help(format!("did you mean '{near}'?")),
+                None => error.with_help("`fulgurite config` lists all keys"),
+            });
+        };
+        (key.set)(self, value.trim()).map_err(|error| {
+            Error::argument(format!("{name}: {}", error.message()))
+                .with_help(format!("the value is {}", key.kind))
+        })
+    }
+
+    /// This configuration with entries set over it.
+    ///
+    /// # Errors
+    /// As [`Config::set`].
+    pub fn with(&self, entries: &BTreeMap<String, String>) -> Result<Self> {
+        let mut config = self.clone();
+        for (name, value) in entries {
+            config.set(name, value)?;
+        }
+        Ok(config)
+    }
+
+    /// Threads of a local operator.
+    pub fn effective_threads(&self) -> usize {
+        match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
+    }
+}
+
+/// The key that is fewest edits away, if it is near.
+fn nearest(name: &str) -> Option<&'static str> {
+    let (distance, near) = KEYS
+        .iter()
+        .map(|key| (values::edit_distance(name, key.name), key.name))
+        .min()?;
+    (distance <= 1 + name.len() / 3).then_some(near)
+}
+
+fn choose<T: Copy>(names: &[(&str, T)], text: &str) -> Result<T> {
+    names
+        .iter()
+        .find(|(name, _)| *name == text)
+        .map(|(_, value)| *value)
+        .ok_or_else(|| Error::argument(format!("'{text}' is none of the choices")))
+}
+
+/// `docs/configuration.md`.
+pub fn to_markdown() -> String {
+    let mut text = String::from(
+        "# Configuration\n\nOn the command line `--config key=value`, in Spark `spark.` before the key, in \
+         `MLContext` `setConfigProperty(key, value)`.\nSizes are bytes, or have a unit: `64k`, `512m`, `4g`. This \
+         page is generated from the table in `native/runtime/src/config/mod.rs`.\n\n| key | value | default | \
+         meaning |\n|---|---|---|---|\n",
+    );
+    for key in KEYS {
+        let default = if key.default.is_empty() {
+            "(none)".to_owned()
+        } else {
+            format!("`{}`", key.default)
+        };
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {default} | {} |",
+            key.name, key.kind, key.doc
+        );
+    }
+    text
+}
+
+/// The table as plain text, for the command line.
+pub fn to_text() -> String {
+    let mut text = String::new();
+    for key in KEYS {
+        let _ = writeln!(text, "{} = {}", key.name, key.default);
+        let _ = writeln!(text, "    {}; {}", key.kind, key.doc);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_default_parses_and_no_key_appears_twice() {
+        for (index, key) in KEYS.iter().enumerate() {
+            let set = Config::default().set(key.name, key.default);
+            assert_eq!(set, Ok(()), "{}", key.name);
+            assert!(KEYS[..index].iter().all(|other| other.name != key.name));
+        }
+    }
+
+    #[test]
+    fn unknown_keys_name_the_nearest_one() {
+        let error = Config::default()
+            .set("fulgurite.memory.locale", "1g")
+            .expect_err("no such key");
+        insta::assert_snapshot!(error, @r"
+        argument error: there is no configuration key 'fulgurite.memory.locale'
+           = help: did you mean 'fulgurite.memory.local'?
+        ");
+        let error = Config::default()
+            .set("color", "red")
+            .expect_err("no such key");
+        assert_eq!(error.help(), Some("`fulgurite config` lists all keys"));
+    }
+
+    #[test]
+    fn values_of_the_wrong_type_say_what_is_expected() {
+        let mut config = Config::default();
+        let errors: Vec<_> = [
+            ("fulgurite.memory.local", "much"),
+            ("fulgurite.threads", "-1"),
+            ("fulgurite.fusion.policy", "costs"),
+        ]
+        .map(|(key, value)| config.set(key, value).expect_err("a bad value").to_string())
+        .into();
+        insta::assert_snapshot!(errors.join("\n"), @r"
+        argument error: fulgurite.memory.local: 'much' is not a size
+           = help: the value is a size: bytes, or a number with k, m, g or t
+        argument error: fulgurite.threads: '-1' is not a whole number from 0 to 4096
+           = help: the value is a whole number from 0 to 4096
+        argument error: fulgurite.fusion.policy: 'costs' is none of the choices
+           = help: the value is one of cost, fuse-all, fuse-no-redundancy, none
+        ");
+    }
+
+    /// The committed page is the table's. `FULGURITE_BLESS=1 cargo test` writes it.
+    #[test]
+    fn the_documentation_page_is_current() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
+        if std::env::var_os("FULGURITE_BLESS").is_some() {
+            std::fs::write(&path, to_markdown()).expect("docs/ is writable");
+        }
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(
+            committed,
+            to_markdown(),
+            "run with FULGURITE_BLESS=1 to write it"
+        );
+    }
+}

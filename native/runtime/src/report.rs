@@ -1,0 +1,140 @@
+//! What an execution did: which operators ran where, how often and how long, and what planning cost.
+
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+/// The account of one execution. Prints as a table, the slowest operators first.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    pub operators: Vec<OperatorReport>,
+    /// Fused operators that were compiled before, in this process.
+    pub plan_cache_hits: u64,
+    pub plan_cache_misses: u64,
+    /// Plans of statement blocks that were made, for sizes that had not been seen before.
+    pub block_plans: u64,
+    pub planning_milliseconds: f64,
+    pub compile_milliseconds: f64,
+    pub total_seconds: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OperatorReport {
+    /// The operator's code and where in the script it stands: `ba(+*) mlogreg.dml:42`.
+    pub label: String,
+    /// `local`, or the backend's name.
+    pub location: String,
+    pub count: u64,
+    pub seconds: f64,
+    /// For fused operators, the plan as text.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub plan: Option<String>,
+}
+
+/// Collects a [`Report`] while operators run.
+#[derive(Debug, Default)]
+pub(crate) struct Recorder {
+    operators: HashMap<(Arc<str>, bool), Entry>,
+    pub(crate) planning: Duration,
+    pub(crate) block_plans: u64,
+}
+
+#[derive(Debug, Default)]
+struct Entry {
+    count: u64,
+    time: Duration,
+    plan: Option<Arc<str>>,
+}
+
+impl Recorder {
+    pub(crate) fn operator(
+        &mut self,
+        label: &Arc<str>,
+        distributed: bool,
+        time: Duration,
+        plan: Option<&Arc<str>>,
+    ) {
+        let entry = self
+            .operators
+            .entry((Arc::clone(label), distributed))
+            .or_default();
+        entry.count += 1;
+        entry.time += time;
+        if entry.plan.is_none() {
+            entry.plan = plan.cloned();
+        }
+    }
+
+    pub(crate) fn into_report(self, backend: &str) -> Report {
+        let mut operators: Vec<_> = self
+            .operators
+            .into_iter()
+            .map(|((label, distributed), entry)| OperatorReport {
+                label: label.to_string(),
+                location: if distributed { backend } else { "local" }.to_owned(),
+                count: entry.count,
+                seconds: entry.time.as_secs_f64(),
+                plan: entry.plan.map(|plan| plan.to_string()),
+            })
+            .collect();
+        operators.sort_by(|a, b| {
+            b.seconds
+                .total_cmp(&a.seconds)
+                .then_with(|| a.label.cmp(&b.label))
+        });
+        Report {
+            operators,
+            block_plans: self.block_plans,
+            planning_milliseconds: self.planning.as_secs_f64() * 1e3,
+            ..Report::default()
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{:>10}  {:>8}  {:<8}  operator",
+            "seconds", "count", "where"
+        )?;
+        for operator in &self.operators {
+            writeln!(
+                f,
+                "{:>10.4}  {:>8}  {:<8}  {}",
+                operator.seconds, operator.count, operator.location, operator.label
+            )?;
+        }
+        write!(
+            f,
+            "total {:.3} s; planned {} blocks in {:.1} ms; compiled {} fused operators in {:.1} ms, {} from the cache",
+            self.total_seconds,
+            self.block_plans,
+            self.planning_milliseconds,
+            self.plan_cache_misses,
+            self.compile_milliseconds,
+            self.plan_cache_hits
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slowest_operator_stands_first() {
+        let mut recorder = Recorder::default();
+        let (slow, fast): (Arc<str>, Arc<str>) = ("ba(+*) a.dml:1".into(), "b(+) a.dml:2".into());
+        recorder.operator(&fast, false, Duration::from_millis(1), None);
+        recorder.operator(&slow, true, Duration::from_millis(20), None);
+        recorder.operator(&slow, true, Duration::from_millis(30), None);
+        insta::assert_snapshot!(recorder.into_report("spark"), @r"
+           seconds     count  where     operator
+            0.0500         2  spark     ba(+*) a.dml:1
+            0.0010         1  local     b(+) a.dml:2
+        total 0.000 s; planned 0 blocks in 0.0 ms; compiled 0 fused operators in 0.0 ms, 0 from the cache
+        ");
+    }
+}

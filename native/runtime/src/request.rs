@@ -1,0 +1,164 @@
+//! What callers ask for, as JSON: a script or a HOP DAG, its arguments, what its inputs are, which variables
+//! come back. `docs/architecture.md` documents the fields.
+
+use std::{collections::BTreeMap, str::FromStr, sync::Arc};
+
+use fulgurite_error::{Error, Result, Source};
+use fulgurite_hop::{Characteristics, Literal, Program};
+use serde::{Deserialize, Serialize};
+
+/// A request, without the values of local matrices: those travel beside it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Request {
+    pub command: Command,
+    /// The script's text.
+    pub script: Option<String>,
+    /// What the script is called in messages.
+    pub name: Option<String>,
+    /// A HOP DAG instead of a script: a program of one block, whose `TRead`s are the inputs.
+    pub dag: Option<serde_json::Value>,
+    /// `$`-arguments, as they would stand on the command line; positional ones are called `1`, `2` …
+    pub arguments: BTreeMap<String, String>,
+    pub inputs: Vec<Input>,
+    /// Variables to hand back.
+    pub outputs: Vec<String>,
+    pub config: BTreeMap<String, String>,
+    /// For `explain`.
+    pub level: ExplainLevel,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Command {
+    #[default]
+    Execute,
+    Explain,
+    Check,
+}
+
+/// What `explain` shows; `level`s print as in JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ExplainLevel {
+    /// The HOP DAGs after size propagation and rewrites.
+    Hops,
+    /// The memo tables: all fusion plans that were considered.
+    Memo,
+    /// The DAGs with fused operators, with places of execution.
+    #[default]
+    Plan,
+    /// The code generation plans of the fused operators.
+    CPlan,
+    /// The intermediate code that machine code is made from.
+    Clif,
+}
+
+impl ExplainLevel {
+    pub const NAMES: [&'static str; 5] = ["hops", "memo", "plan", "cplan", "clif"];
+}
+
+impl FromStr for ExplainLevel {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "hops" => Ok(ExplainLevel::Hops),
+            "memo" => Ok(ExplainLevel::Memo),
+            "plan" => Ok(ExplainLevel::Plan),
+            "cplan" => Ok(ExplainLevel::CPlan),
+            "clif" => Ok(ExplainLevel::Clif),
+            _ => Err(
+                Error::argument(format!("there is no explain level '{text}'"))
+                    .with_help(format!("the levels are {}", Self::NAMES.join(", "))),
+            ),
+        }
+    }
+}
+
+/// An input variable of the program.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Input {
+    pub name: String,
+    #[serde(flatten)]
+    pub binding: Binding,
+}
+
+/// Where an input's value is.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Binding {
+    Scalar {
+        value: Literal,
+    },
+    /// In this process; the caller resolves the handle.
+    Local {
+        handle: u64,
+    },
+    /// Registered with the backend under the input's name. Unknown sizes are -1.
+    Dataset {
+        #[serde(default = "unknown")]
+        rows: i64,
+        #[serde(default = "unknown")]
+        cols: i64,
+        #[serde(default = "unknown")]
+        nnz: i64,
+    },
+}
+
+fn unknown() -> i64 {
+    -1
+}
+
+impl Binding {
+    /// Sizes that the caller promised; unknown for what is not a dataset.
+    pub fn characteristics(&self) -> Characteristics {
+        let known = |size: i64| u64::try_from(size).ok();
+        match self {
+            Binding::Dataset { rows, cols, nnz } => {
+                Characteristics::new(known(*rows), known(*cols), known(*nnz))
+            }
+            _ => Characteristics::UNKNOWN,
+        }
+    }
+}
+
+impl Request {
+    /// A request to execute a script.
+    pub fn script(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Request {
+            script: Some(text.into()),
+            name: Some(name.into()),
+            ..Request::default()
+        }
+    }
+
+    /// # Errors
+    /// `argument`, for text that is not a request.
+    pub fn from_json(text: &[u8]) -> Result<Self> {
+        serde_json::from_slice(text)
+            .map_err(|error| Error::argument(format!("the request is not understood: {error}")))
+    }
+
+    /// The program that the request carries.
+    ///
+    /// # Errors
+    /// `argument`, unless there is either a script or a DAG; all errors of compiling.
+    pub fn program(&self) -> Result<Program> {
+        match (&self.script, &self.dag) {
+            (Some(script), None) => {
+                let name = self.name.clone().unwrap_or_else(|| "script.dml".into());
+                self.compile(&Source::new(name, script.clone()))
+            }
+            (None, Some(_)) => Err(Error::unsupported("HOP DAG requests are not there yet")),
+            _ => Err(Error::argument(
+                "a request carries either a script or a HOP DAG",
+            )),
+        }
+    }
+
+    fn compile(&self, source: &Arc<Source>) -> Result<Program> {
+        let _ = source;
+        Err(Error::unsupported("compiling scripts is not there yet"))
+    }
+}
