@@ -1,0 +1,460 @@
+//! Sums, extremes and moments over all cells, each row or each column.
+//!
+//! An [`Accumulator`] says what is accumulated; [`full`], [`rows`] and [`cols`] say over what. Sums carry
+//! the rounding errors along, so they are as exact as if computed in about twice the precision. Partial
+//! results are combined in an order that depends on the shape only.
+
+use fulgurite_error::{Error, Result};
+use rayon::prelude::*;
+
+use super::parallel::{TASK_CELLS, dense_by_rows, reduction_tasks, row_tasks, shape};
+use crate::{CsrMatrix, DenseMatrix, MatrixBlock};
+
+/// A reduction's running state.
+pub trait Accumulator: Copy + Send + Sync {
+    const START: Self;
+    fn add(&mut self, value: f64);
+    /// Takes in `count` times the same value.
+    fn add_repeated(&mut self, value: f64, count: usize);
+    fn merge(&mut self, other: Self);
+    fn result(self) -> f64;
+
+    /// Takes in a slice through a function.
+    fn add_all(&mut self, values: &[f64], map: impl Fn(f64) -> f64) {
+        for value in values {
+            self.add(map(*value));
+        }
+    }
+}
+
+/// A sum with its rounding errors (Knuth's branch-free two-sum).
+#[derive(Debug, Clone, Copy)]
+pub struct Sum {
+    total: f64,
+    error: f64,
+}
+
+impl Accumulator for Sum {
+    const START: Self = Sum {
+        total: 0.0,
+        error: 0.0,
+    };
+
+    #[inline(always)]
+    fn add(&mut self, value: f64) {
+        let total = self.total + value;
+        let rest = total - self.total;
+        self.error += (self.total - (total - rest)) + (value - rest);
+        self.total = total;
+    }
+
+    fn add_repeated(&mut self, value: f64, count: usize) {
+        if count > 0 {
+            self.add(value * count as f64);
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.add(other.total);
+        self.error += other.error;
+    }
+
+    /// Infinite and NaN sums leave no meaningful error.
+    fn result(self) -> f64 {
+        if self.error.is_finite() {
+            self.total + self.error
+        } else {
+            self.total
+        }
+    }
+
+    fn add_all(&mut self, values: &[f64], map: impl Fn(f64) -> f64) {
+        // Independent lanes, because a chain of dependent additions would wait on each.
+        const LANES: usize = 8;
+        let chunks = values.chunks_exact(LANES);
+        let rest = chunks.remainder();
+        if values.len() >= 4 * LANES {
+            let mut lanes = [Sum::START; LANES];
+            for chunk in chunks {
+                for (lane, value) in lanes.iter_mut().zip(chunk) {
+                    lane.add(map(*value));
+                }
+            }
+            for lane in lanes {
+                self.merge(lane);
+            }
+            for value in rest {
+                self.add(map(*value));
+            }
+        } else {
+            for value in values {
+                self.add(map(*value));
+            }
+        }
+    }
+}
+
+/// The smallest value; NaN where any is NaN; infinity of nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Min(f64);
+
+/// The largest value; NaN where any is NaN; -infinity of nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Max(f64);
+
+macro_rules! extreme {
+    ($name:ident, $start:expr, $better:tt) => {
+        impl Accumulator for $name {
+            const START: Self = $name($start);
+
+            #[inline(always)]
+            fn add(&mut self, value: f64) {
+                // NaN compares false both ways: once held it stays, once seen it is taken.
+                if value $better self.0 || value.is_nan() {
+                    self.0 = if self.0.is_nan() { self.0 } else { value };
+                }
+            }
+
+            fn add_repeated(&mut self, value: f64, count: usize) {
+                if count > 0 {
+                    self.add(value);
+                }
+            }
+
+            fn merge(&mut self, other: Self) {
+                self.add(other.0);
+            }
+
+            fn result(self) -> f64 {
+                self.0
+            }
+
+            fn add_all(&mut self, values: &[f64], map: impl Fn(f64) -> f64) {
+                const LANES: usize = 8;
+                let mut best = [$start; LANES];
+                let mut nan = [false; LANES];
+                let chunks = values.chunks_exact(LANES);
+                for value in chunks.remainder() {
+                    self.add(map(*value));
+                }
+                for chunk in chunks {
+                    for lane in 0..LANES {
+                        let value = map(chunk[lane]);
+                        best[lane] = if value $better best[lane] { value } else { best[lane] };
+                        nan[lane] |= value.is_nan();
+                    }
+                }
+                for value in best {
+                    self.add(value);
+                }
+                if nan.contains(&true) {
+                    self.0 = f64::NAN;
+                }
+            }
+        }
+    };
+}
+extreme!(Min, f64::INFINITY, <);
+extreme!(Max, f64::NEG_INFINITY, >);
+
+/// The product; 1 of nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Product(f64);
+
+impl Accumulator for Product {
+    const START: Self = Product(1.0);
+
+    #[inline(always)]
+    fn add(&mut self, value: f64) {
+        self.0 *= value;
+    }
+
+    fn add_repeated(&mut self, value: f64, count: usize) {
+        if count > 0 {
+            self.0 *= value.powf(count as f64);
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.0 *= other.0;
+    }
+
+    fn result(self) -> f64 {
+        self.0
+    }
+}
+
+/// Over all cells, through `map`.
+pub fn full<A: Accumulator>(matrix: &MatrixBlock, map: impl Fn(f64) -> f64 + Sync) -> f64 {
+    let (values, zeros) = match matrix {
+        MatrixBlock::Dense(dense) => (dense.values(), 0),
+        MatrixBlock::Csr(csr) => (csr.values(), csr.rows() * csr.cols() - csr.stored()),
+    };
+    let fold = |values: &[f64]| {
+        let mut accumulator = A::START;
+        accumulator.add_all(values, &map);
+        accumulator
+    };
+    let mut accumulator = if values.len() <= TASK_CELLS {
+        fold(values)
+    } else {
+        let parts: Vec<A> = values.par_chunks(TASK_CELLS).map(fold).collect();
+        merged(parts)
+    };
+    accumulator.add_repeated(map(0.0), zeros);
+    accumulator.result()
+}
+
+fn merged<A: Accumulator>(parts: Vec<A>) -> A {
+    let mut all = A::START;
+    for part in parts {
+        all.merge(part);
+    }
+    all
+}
+
+/// Over each row, through `map(row, cell)`: a column vector.
+pub fn rows<A: Accumulator>(
+    matrix: &MatrixBlock,
+    map: impl Fn(usize, f64) -> f64 + Sync,
+) -> Result<MatrixBlock> {
+    per_row(matrix, |row, values, zeros| {
+        let mut accumulator = A::START;
+        accumulator.add_all(values, |value| map(row, value));
+        accumulator.add_repeated(map(row, 0.0), zeros);
+        accumulator.result()
+    })
+}
+
+/// A column vector of `reduce(row, stored cells, number of cells not stored)`.
+fn per_row(
+    matrix: &MatrixBlock,
+    reduce: impl Fn(usize, &[f64], usize) -> f64 + Sync,
+) -> Result<MatrixBlock> {
+    let work = match matrix {
+        MatrixBlock::Dense(dense) => dense.cols(),
+        MatrixBlock::Csr(csr) => csr.stored() / csr.rows().max(1),
+    };
+    dense_by_rows(matrix.rows(), 1, work, |task, out| {
+        for (row, out) in task.zip(out) {
+            *out = match matrix {
+                MatrixBlock::Dense(dense) => reduce(row, dense.row(row), 0),
+                MatrixBlock::Csr(csr) => {
+                    let values = csr.row(row).1;
+                    reduce(row, values, csr.cols() - values.len())
+                }
+            };
+        }
+    })
+    .map(MatrixBlock::Dense)
+}
+
+/// Over each column, through `map(column, cell)`: a row vector.
+pub fn cols<A: Accumulator>(
+    matrix: &MatrixBlock,
+    map: impl Fn(usize, f64) -> f64 + Sync,
+) -> Result<MatrixBlock> {
+    let cols = matrix.cols();
+    let mut totals = match matrix {
+        MatrixBlock::Dense(dense) => cols_dense::<A>(dense, &map),
+        MatrixBlock::Csr(csr) => cols_csr::<A>(csr, &map),
+    };
+    let values: Vec<f64> = totals.drain(..).map(Accumulator::result).collect();
+    MatrixBlock::dense(1, cols, values)
+}
+
+fn cols_dense<A: Accumulator>(
+    dense: &DenseMatrix,
+    map: &(impl Fn(usize, f64) -> f64 + Sync),
+) -> Vec<A> {
+    let parts: Vec<Vec<A>> = reduction_tasks(dense.rows(), dense.cols())
+        .into_par_iter()
+        .map(|task| {
+            let mut part = vec![A::START; dense.cols()];
+            for row in task {
+                for (col, (accumulator, value)) in part.iter_mut().zip(dense.row(row)).enumerate() {
+                    accumulator.add(map(col, *value));
+                }
+            }
+            part
+        })
+        .collect();
+    merge_columns(parts, dense.cols())
+}
+
+fn cols_csr<A: Accumulator>(csr: &CsrMatrix, map: &(impl Fn(usize, f64) -> f64 + Sync)) -> Vec<A> {
+    let cols = csr.cols();
+    // Each task has an accumulator for each column: not worth it where there are few stored cells.
+    let per_row = (csr.stored() / csr.rows().max(1)).max(1);
+    let tasks = if csr.stored() < 4 * cols {
+        row_tasks(csr.rows(), csr.rows())
+    } else {
+        reduction_tasks(csr.rows(), per_row)
+    };
+    let parts: Vec<(Vec<A>, Vec<usize>)> = tasks
+        .into_par_iter()
+        .map(|task| {
+            let mut part = vec![A::START; cols];
+            let mut counts = vec![0usize; cols];
+            for row in task {
+                let (indices, values) = csr.row(row);
+                for (col, value) in indices.iter().zip(values) {
+                    let col = *col as usize;
+                    part[col].add(map(col, *value));
+                    counts[col] += 1;
+                }
+            }
+            (part, counts)
+        })
+        .collect();
+    let mut counts = vec![0usize; cols];
+    for (_, part) in &parts {
+        for (count, part) in counts.iter_mut().zip(part) {
+            *count += part;
+        }
+    }
+    let mut totals = merge_columns(parts.into_iter().map(|(part, _)| part).collect(), cols);
+    for (col, (total, count)) in totals.iter_mut().zip(counts).enumerate() {
+        total.add_repeated(map(col, 0.0), csr.rows() - count);
+    }
+    totals
+}
+
+fn merge_columns<A: Accumulator>(parts: Vec<Vec<A>>, cols: usize) -> Vec<A> {
+    let mut totals = vec![A::START; cols];
+    for part in parts {
+        for (total, part) in totals.iter_mut().zip(part) {
+            total.merge(part);
+        }
+    }
+    totals
+}
+
+/// Unbiased variance of all cells (n - 1); 0 of one cell, NaN of none. Two passes.
+pub fn variance(matrix: &MatrixBlock) -> f64 {
+    let count = matrix.rows() as f64 * matrix.cols() as f64;
+    let mean = full::<Sum>(matrix, |x| x) / count;
+    let squares = full::<Sum>(matrix, |x| (x - mean) * (x - mean));
+    unbiased(squares, count)
+}
+
+/// Unbiased variance of each row.
+pub fn row_variances(matrix: &MatrixBlock) -> Result<MatrixBlock> {
+    let count = matrix.cols() as f64;
+    per_row(matrix, |_, values, zeros| {
+        let mut sum = Sum::START;
+        sum.add_all(values, |x| x);
+        let mean = sum.result() / count;
+        let mut squares = Sum::START;
+        squares.add_all(values, |x| (x - mean) * (x - mean));
+        squares.add_repeated(mean * mean, zeros);
+        unbiased(squares.result(), count)
+    })
+}
+
+/// Unbiased variance of each column.
+pub fn col_variances(matrix: &MatrixBlock) -> Result<MatrixBlock> {
+    let count = matrix.rows() as f64;
+    let sums = cols::<Sum>(matrix, |_, x| x)?.to_dense();
+    let means: Vec<f64> = sums.values().iter().map(|sum| sum / count).collect();
+    let squares = cols::<Sum>(matrix, |col, x| {
+        let deviation = x - means[col];
+        deviation * deviation
+    })?;
+    super::unary(&squares, |squares| unbiased(squares, count))
+}
+
+fn unbiased(squares: f64, count: f64) -> f64 {
+    if count == 1.0 && !squares.is_nan() {
+        0.0
+    } else {
+        squares / (count - 1.0)
+    }
+}
+
+/// Sum of the diagonal.
+///
+/// # Errors
+/// `dimension` when the matrix is not square.
+pub fn trace(matrix: &MatrixBlock) -> Result<f64> {
+    if matrix.rows() != matrix.cols() {
+        return Err(Error::dimension(format!(
+            "trace needs a square matrix, not {}",
+            shape(matrix)
+        )));
+    }
+    let mut sum = Sum::START;
+    for index in 0..matrix.rows() {
+        sum.add(matrix.get(index, index));
+    }
+    Ok(sum.result())
+}
+
+/// The column (from 1) of each row's maximum: the last one on ties; NaN is skipped; 1 where nothing is left.
+pub fn row_index_max(matrix: &MatrixBlock) -> Result<MatrixBlock> {
+    row_index(matrix, f64::NEG_INFINITY, |value, best| value >= best)
+}
+
+/// As [`row_index_max`], of the minimum.
+pub fn row_index_min(matrix: &MatrixBlock) -> Result<MatrixBlock> {
+    row_index(matrix, f64::INFINITY, |value, best| value <= best)
+}
+
+fn row_index(
+    matrix: &MatrixBlock,
+    start: f64,
+    better: impl Fn(f64, f64) -> bool + Sync,
+) -> Result<MatrixBlock> {
+    let scan = |cells: &mut dyn Iterator<Item = (usize, f64)>| {
+        let (mut best, mut at) = (start, None);
+        for (col, value) in cells {
+            if better(value, best) {
+                (best, at) = (value, Some(col));
+            }
+        }
+        (best, at)
+    };
+    let index = |row: usize| -> usize {
+        match matrix {
+            MatrixBlock::Dense(dense) => scan(&mut dense.row(row).iter().copied().enumerate())
+                .1
+                .unwrap_or(0),
+            MatrixBlock::Csr(csr) => {
+                let (indices, values) = csr.row(row);
+                let stored = indices.iter().map(|col| *col as usize);
+                let (best, at) = scan(&mut stored.zip(values.iter().copied()));
+                match (at, last_not_stored(indices, csr.cols())) {
+                    (Some(at), Some(zero)) if better(0.0, best) && better(best, 0.0) => {
+                        at.max(zero)
+                    }
+                    (Some(at), Some(zero)) => {
+                        if better(0.0, best) {
+                            zero
+                        } else {
+                            at
+                        }
+                    }
+                    (Some(at), None) => at,
+                    (None, zero) => zero.unwrap_or(0),
+                }
+            }
+        }
+    };
+    dense_by_rows(matrix.rows(), 1, matrix.cols(), |task, out| {
+        for (row, out) in task.zip(out) {
+            *out = (index(row) + 1) as f64;
+        }
+    })
+    .map(MatrixBlock::Dense)
+}
+
+/// The last column that a sparse row does not store.
+fn last_not_stored(indices: &[i32], cols: usize) -> Option<usize> {
+    let run = indices
+        .iter()
+        .rev()
+        .zip((0..cols).rev())
+        .take_while(|(stored, col)| **stored as usize == *col)
+        .count();
+    cols.checked_sub(run + 1)
+}

@@ -1,0 +1,80 @@
+//! Matrices from scalars: fill, seq, a string of numbers.
+
+use fulgurite_error::{Error, Result};
+
+use super::parallel::cells;
+use crate::{CsrMatrix, MatrixBlock, parse_double};
+
+/// `matrix(value, rows, cols)`; zeros are stored sparsely.
+///
+/// # Errors
+/// `memory` when the matrix is larger than memory can be.
+pub fn fill(value: f64, rows: usize, cols: usize) -> Result<MatrixBlock> {
+    if value == 0.0 && rows > 1 && cols > 1 && i32::try_from(cols).is_ok() {
+        let empty = CsrMatrix::new(rows, cols, vec![0; rows + 1], Vec::new(), Vec::new())?;
+        return Ok(MatrixBlock::Csr(empty));
+    }
+    cells(rows, cols)?;
+    Ok(MatrixBlock::filled(rows, cols, value))
+}
+
+/// `matrix("1 2 3 4", rows, cols)`: numbers separated by blanks, by row.
+///
+/// # Errors
+/// `data` when one is not a number, `dimension` when there are not `rows * cols`.
+pub fn parse_cells(text: &str, rows: usize, cols: usize) -> Result<MatrixBlock> {
+    let values: Vec<f64> = text
+        .split_whitespace()
+        .map(|word| {
+            parse_double(word)
+                .ok_or_else(|| Error::data(format!("'{word}' in a matrix's cells is not a number")))
+        })
+        .collect::<Result<_>>()?;
+    if values.len() as u128 != rows as u128 * cols as u128 {
+        return Err(Error::dimension(format!(
+            "a string of {} numbers does not fill a {rows} x {cols} matrix",
+            values.len()
+        )));
+    }
+    MatrixBlock::dense(rows, cols, values)
+}
+
+/// `seq(from, to, increment)` as a column vector; without an increment it is 1 or -1, as the order asks.
+/// An increment of 1 turns with the order, as SystemML has it.
+///
+/// # Errors
+/// `runtime` when the increment leads away from `to`, is 0, or anything is not finite.
+pub fn seq(from: f64, to: f64, increment: Option<f64>) -> Result<MatrixBlock> {
+    let increment = match increment {
+        None | Some(1.0) if from > to => -1.0,
+        None => 1.0,
+        Some(increment) => increment,
+    };
+    let refuse = |reason: &str| {
+        Err(Error::runtime(format!(
+            "seq({from}, {to}, {increment}): {reason}"
+        )))
+    };
+    if ![from, to, increment].iter().all(|value| value.is_finite()) {
+        return refuse("its arguments must be finite");
+    }
+    if increment == 0.0 {
+        return refuse("the increment is 0");
+    }
+    if (from < to && increment < 0.0) || (from > to && increment > 0.0) {
+        return refuse("the increment leads away from the end");
+    }
+    let length = 1.0 + (to / increment - from / increment).floor();
+    if length > isize::MAX as f64 / 8.0 {
+        return refuse("longer than memory can be");
+    }
+    let mut value = from;
+    let values: Vec<f64> = (0..length as usize)
+        .map(|_| {
+            let this = value;
+            value += increment;
+            this
+        })
+        .collect();
+    MatrixBlock::dense(values.len(), 1, values)
+}

@@ -1,0 +1,252 @@
+//! Right and left indexing, and putting matrices beside or below each other.
+
+use std::ops::Range;
+
+use fulgurite_error::{Error, Result};
+
+use super::parallel::{SparseRows, csr_by_rows, dense_by_rows, settle, shape};
+use crate::{CsrMatrix, MatrixBlock};
+
+/// A range of rows or columns as DML writes it: from 1, both ends inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IndexRange {
+    pub first: i64,
+    pub last: i64,
+}
+
+impl IndexRange {
+    pub fn new(first: i64, last: i64) -> Self {
+        IndexRange { first, last }
+    }
+
+    /// The range from 0, its end outside.
+    fn within(self, size: usize, what: &str) -> Result<Range<usize>> {
+        let IndexRange { first, last } = self;
+        let written = if first == last {
+            format!("{what} {first}")
+        } else {
+            format!("{what}s {first}:{last}")
+        };
+        if first < 1 || last > size as i64 {
+            return Err(Error::dimension(format!(
+                "{written} of a matrix with {size} {what}s"
+            )));
+        }
+        if first > last {
+            return Err(Error::dimension(format!(
+                "{written}: the lower bound is above the upper one"
+            )));
+        }
+        Ok(first as usize - 1..last as usize)
+    }
+}
+
+/// `matrix[rows, cols]`. Whole rows of dense matrices share the cells.
+///
+/// # Errors
+/// `dimension` when a range is empty or out of bounds.
+pub fn right_index(
+    matrix: &MatrixBlock,
+    rows: IndexRange,
+    cols: IndexRange,
+) -> Result<MatrixBlock> {
+    let rows = rows.within(matrix.rows(), "row")?;
+    let cols = cols.within(matrix.cols(), "column")?;
+    if cols.len() == matrix.cols() {
+        return Ok(matrix.slice_rows(rows.start, rows.end));
+    }
+    match matrix {
+        MatrixBlock::Dense(dense) => {
+            dense_by_rows(rows.len(), cols.len(), cols.len(), |task, out| {
+                for (row, out) in task.zip(out.chunks_exact_mut(cols.len())) {
+                    out.copy_from_slice(&dense.row(rows.start + row)[cols.clone()]);
+                }
+            })
+            .map(MatrixBlock::Dense)
+        }
+        MatrixBlock::Csr(csr) => {
+            let per_row = csr.stored() / csr.rows().max(1) + 1;
+            csr_by_rows(rows.len(), cols.len(), per_row, |task, out| {
+                for row in task {
+                    push_part(csr, rows.start + row, &cols, 0, out);
+                    out.end_row();
+                }
+            })
+            .map(settle)
+        }
+    }
+}
+
+/// Appends the cells of a row within `cols`, moved to begin at column `to`.
+fn push_part(csr: &CsrMatrix, row: usize, cols: &Range<usize>, to: usize, out: &mut SparseRows) {
+    let (indices, values) = csr.row(row);
+    let from = indices.partition_point(|col| (*col as usize) < cols.start);
+    let until = indices.partition_point(|col| (*col as usize) < cols.end);
+    for (col, value) in indices[from..until].iter().zip(&values[from..until]) {
+        out.push(*col as usize - cols.start + to, *value);
+    }
+}
+
+/// `matrix[rows, cols] = value`: in place where `matrix` is dense and nobody else holds its cells.
+///
+/// # Errors
+/// `dimension` when a range is empty or out of bounds or `value` has another shape than the range.
+pub fn left_index(
+    matrix: MatrixBlock,
+    value: &MatrixBlock,
+    rows: IndexRange,
+    cols: IndexRange,
+) -> Result<MatrixBlock> {
+    let rows = rows.within(matrix.rows(), "row")?;
+    let cols = cols.within(matrix.cols(), "column")?;
+    if (value.rows(), value.cols()) != (rows.len(), cols.len()) {
+        return Err(Error::dimension(format!(
+            "a {} matrix cannot be assigned to a {} x {} range",
+            shape(value),
+            rows.len(),
+            cols.len()
+        )));
+    }
+    match matrix {
+        MatrixBlock::Dense(dense) => {
+            let (height, width) = (dense.rows(), dense.cols());
+            let mut cells = dense.into_vec();
+            for (index, row) in rows.enumerate() {
+                let out = &mut cells[row * width + cols.start..row * width + cols.end];
+                match value {
+                    MatrixBlock::Dense(value) => out.copy_from_slice(value.row(index)),
+                    MatrixBlock::Csr(value) => {
+                        out.fill(0.0);
+                        let (indices, values) = value.row(index);
+                        for (col, value) in indices.iter().zip(values) {
+                            out[*col as usize] = *value;
+                        }
+                    }
+                }
+            }
+            MatrixBlock::dense(height, width, cells)
+        }
+        MatrixBlock::Csr(csr) => {
+            let value = value.to_csr()?;
+            let per_row = csr.stored() / csr.rows().max(1) + 1;
+            csr_by_rows(csr.rows(), csr.cols(), per_row, |task, out| {
+                for row in task {
+                    if rows.contains(&row) {
+                        push_part(&csr, row, &(0..cols.start), 0, out);
+                        push_part(&value, row - rows.start, &(0..cols.len()), cols.start, out);
+                        push_part(&csr, row, &(cols.end..csr.cols()), cols.end, out);
+                    } else {
+                        push_part(&csr, row, &(0..csr.cols()), 0, out);
+                    }
+                    out.end_row();
+                }
+            })
+            .map(settle)
+        }
+    }
+}
+
+/// Matrices of equal height beside each other.
+///
+/// # Errors
+/// `dimension` when the heights differ or there is no matrix.
+pub fn cbind(matrices: &[&MatrixBlock]) -> Result<MatrixBlock> {
+    let rows = same_extent(matrices, "cbind", "rows", MatrixBlock::rows)?;
+    let cols: usize = matrices.iter().map(|matrix| matrix.cols()).sum();
+    if mostly_sparse(matrices, rows, cols) {
+        let parts = as_csr(matrices)?;
+        return csr_by_rows(rows, cols, cols, |task, out| {
+            for row in task {
+                let mut to = 0;
+                for part in &parts {
+                    push_part(part, row, &(0..part.cols()), to, out);
+                    to += part.cols();
+                }
+                out.end_row();
+            }
+        })
+        .map(MatrixBlock::Csr);
+    }
+    dense_by_rows(rows, cols, cols, |task, out| {
+        for (row, mut out) in task.zip(out.chunks_exact_mut(cols)) {
+            for matrix in matrices {
+                let (part, rest) = out.split_at_mut(matrix.cols());
+                copy_row(matrix, row, part);
+                out = rest;
+            }
+        }
+    })
+    .map(MatrixBlock::Dense)
+}
+
+/// Matrices of equal width below each other.
+///
+/// # Errors
+/// `dimension` when the widths differ or there is no matrix.
+pub fn rbind(matrices: &[&MatrixBlock]) -> Result<MatrixBlock> {
+    let cols = same_extent(matrices, "rbind", "columns", MatrixBlock::cols)?;
+    let rows: usize = matrices.iter().map(|matrix| matrix.rows()).sum();
+    if mostly_sparse(matrices, rows, cols) {
+        let (mut pointers, mut indices, mut values) = (vec![0i64], Vec::new(), Vec::new());
+        for part in as_csr(matrices)? {
+            let base = values.len() as i64;
+            pointers.extend(part.pointers().iter().skip(1).map(|pointer| base + pointer));
+            indices.extend_from_slice(part.indices());
+            values.extend_from_slice(part.values());
+        }
+        return CsrMatrix::new(rows, cols, pointers, indices, values).map(MatrixBlock::Csr);
+    }
+    let mut cells = Vec::with_capacity(super::parallel::cells(rows, cols)?);
+    for matrix in matrices {
+        cells.extend_from_slice(matrix.to_dense().values());
+    }
+    MatrixBlock::dense(rows, cols, cells)
+}
+
+fn same_extent(
+    matrices: &[&MatrixBlock],
+    operator: &str,
+    what: &str,
+    extent: fn(&MatrixBlock) -> usize,
+) -> Result<usize> {
+    let mut extents = matrices.iter().map(|matrix| extent(matrix));
+    let Some(first) = extents.next() else {
+        return Err(Error::dimension(format!("{operator} needs a matrix")));
+    };
+    match extents.find(|extent| *extent != first) {
+        None => Ok(first),
+        Some(other) => Err(Error::dimension(format!(
+            "{operator} needs matrices with equally many {what}, not {first} and {other}"
+        ))),
+    }
+}
+
+/// Whether the result belongs in CSR, going by sparse parts' non-zeros and counting dense parts as full.
+fn mostly_sparse(matrices: &[&MatrixBlock], rows: usize, cols: usize) -> bool {
+    let stored: usize = matrices
+        .iter()
+        .map(|matrix| match matrix {
+            MatrixBlock::Dense(dense) => dense.values().len(),
+            MatrixBlock::Csr(csr) => csr.stored(),
+        })
+        .sum();
+    cols > 1
+        && i32::try_from(cols).is_ok()
+        && (stored as f64) < crate::SPARSE_THRESHOLD * rows as f64 * cols as f64
+}
+
+fn as_csr(matrices: &[&MatrixBlock]) -> Result<Vec<CsrMatrix>> {
+    matrices.iter().map(|matrix| matrix.to_csr()).collect()
+}
+
+fn copy_row(matrix: &MatrixBlock, row: usize, out: &mut [f64]) {
+    match matrix {
+        MatrixBlock::Dense(dense) => out.copy_from_slice(dense.row(row)),
+        MatrixBlock::Csr(csr) => {
+            let (indices, values) = csr.row(row);
+            for (col, value) in indices.iter().zip(values) {
+                out[*col as usize] = *value;
+            }
+        }
+    }
+}

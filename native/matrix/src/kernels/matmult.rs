@@ -1,0 +1,314 @@
+//! Matrix products.
+//!
+//! [`matmult`] is `X %*% Y`; [`tsmm`] is `t(X) %*% X` and [`transposed_matmult`] `t(X) %*% Y`, neither of
+//! which builds t(X). Zeros of a sparse operand are skipped, as SystemML does: `0 * NaN` counts there as 0.
+
+use std::ops::Range;
+
+use fulgurite_error::{Error, Result};
+use rayon::prelude::*;
+
+use super::{
+    gemm::{View, multiply},
+    parallel::{cells, dense_by_rows, reduction_tasks, row_tasks, settle, shape},
+    reorganize::transpose,
+};
+use crate::{CsrMatrix, DenseMatrix, MatrixBlock};
+
+/// `left %*% right`.
+///
+/// # Errors
+/// `dimension` unless `left` has as many columns as `right` has rows.
+pub fn matmult(left: &MatrixBlock, right: &MatrixBlock) -> Result<MatrixBlock> {
+    if left.cols() != right.rows() {
+        return Err(Error::dimension(format!(
+            "cannot multiply a {} matrix by a {} matrix",
+            shape(left),
+            shape(right)
+        )));
+    }
+    match (left, right) {
+        (MatrixBlock::Csr(left), MatrixBlock::Csr(right)) => sparse_sparse(left, right),
+        (MatrixBlock::Csr(left), MatrixBlock::Dense(right)) => sparse_dense(left, right),
+        (MatrixBlock::Dense(left), MatrixBlock::Csr(right)) => dense_sparse(left, right),
+        (MatrixBlock::Dense(left), MatrixBlock::Dense(right)) => dense_dense(left, right),
+    }
+}
+
+/// `t(left) %*% right`.
+///
+/// # Errors
+/// `dimension` unless both have as many rows.
+pub fn transposed_matmult(left: &MatrixBlock, right: &MatrixBlock) -> Result<MatrixBlock> {
+    if left.rows() != right.rows() {
+        return Err(Error::dimension(format!(
+            "cannot multiply the transpose of a {} matrix by a {} matrix",
+            shape(left),
+            shape(right)
+        )));
+    }
+    match (left, right) {
+        (MatrixBlock::Dense(left), MatrixBlock::Dense(right)) => {
+            let (m, n) = (left.cols(), right.cols());
+            reduce_rows(left.rows(), m, n, m + n, |task, out| {
+                let depth = task.len();
+                let left = View::row_major(rows_of(left, &task), depth, m).transposed();
+                let right = View::row_major(rows_of(right, &task), depth, n);
+                multiply(left, right, out, n, false);
+            })
+        }
+        (MatrixBlock::Csr(left), MatrixBlock::Dense(right)) => {
+            let n = right.cols();
+            let per_row = left.stored() / left.rows().max(1) * n + 1;
+            reduce_rows(left.rows(), left.cols(), n, per_row, |task, out| {
+                for row in task {
+                    let (indices, values) = left.row(row);
+                    for (col, value) in indices.iter().zip(values) {
+                        let at = *col as usize * n;
+                        add_scaled(&mut out[at..at + n], *value, right.row(row));
+                    }
+                }
+            })
+        }
+        (MatrixBlock::Dense(left), MatrixBlock::Csr(right)) => {
+            let n = right.cols();
+            let per_row = right.stored() / right.rows().max(1) * left.cols() + 1;
+            reduce_rows(left.rows(), left.cols(), n, per_row, |task, out| {
+                for row in task {
+                    let (indices, values) = right.row(row);
+                    for (value, out) in left.row(row).iter().zip(out.chunks_exact_mut(n)) {
+                        add_sparse(out, *value, indices, values);
+                    }
+                }
+            })
+        }
+        (MatrixBlock::Csr(_), MatrixBlock::Csr(_)) => matmult(&transpose(left)?, right),
+    }
+}
+
+/// `t(matrix) %*% matrix`: symmetric, so that only half of it is computed.
+pub fn tsmm(matrix: &MatrixBlock) -> Result<MatrixBlock> {
+    let n = matrix.cols();
+    match matrix {
+        MatrixBlock::Dense(dense) if n <= PANEL => {
+            reduce_rows(dense.rows(), n, n, n * 2, |task, out| {
+                let part = View::row_major(rows_of(dense, &task), task.len(), n);
+                multiply(part.transposed(), part, out, n, false);
+            })
+        }
+        MatrixBlock::Dense(dense) => tsmm_by_panels(dense),
+        MatrixBlock::Csr(csr) if n <= SPARSE_TSMM_COLS => {
+            let per_row = (csr.stored() / csr.rows().max(1)).pow(2) + 1;
+            let upper = reduce_rows(csr.rows(), n, n, per_row, |task, out| {
+                for row in task {
+                    let (indices, values) = csr.row(row);
+                    for (at, (col, value)) in indices.iter().zip(values).enumerate() {
+                        let from = *col as usize * n;
+                        add_sparse(
+                            &mut out[from..from + n],
+                            *value,
+                            &indices[at..],
+                            &values[at..],
+                        );
+                    }
+                }
+            })?;
+            let mut values = upper.to_dense().into_vec();
+            mirror_upper(&mut values, n);
+            MatrixBlock::dense(n, n, values)
+        }
+        MatrixBlock::Csr(_) => matmult(&transpose(matrix)?, matrix),
+    }
+}
+
+/// Columns of a panel of [`tsmm_by_panels`]: wide enough for gemm to run at full speed.
+const PANEL: usize = 256;
+
+/// Widest sparse matrix whose t(X) %*% X is gathered in dense partial results.
+const SPARSE_TSMM_COLS: usize = 4096;
+
+/// The panels on and above the diagonal, then mirrored.
+fn tsmm_by_panels(dense: &DenseMatrix) -> Result<MatrixBlock> {
+    let (rows, n) = (dense.rows(), dense.cols());
+    let mut values = vec![0.0; cells(n, n)?];
+    for from in (0..n).step_by(PANEL) {
+        let height = PANEL.min(n - from);
+        let panel = |from: usize, cols: usize| {
+            View::strided(dense.values().get(from..).unwrap_or(&[]), rows, cols, n, 1)
+        };
+        multiply(
+            panel(from, height).transposed(),
+            panel(from, n - from),
+            &mut values[from * n + from..],
+            n,
+            true,
+        );
+    }
+    mirror_upper(&mut values, n);
+    MatrixBlock::dense(n, n, values)
+}
+
+fn mirror_upper(values: &mut [f64], n: usize) {
+    for row in 1..n {
+        for col in 0..row {
+            values[row * n + col] = values[col * n + row];
+        }
+    }
+}
+
+/// Sums `rows x cols` partial results over tasks of the input's rows; `add` adds into a zeroed partial.
+fn reduce_rows(
+    input_rows: usize,
+    rows: usize,
+    cols: usize,
+    work_per_row: usize,
+    add: impl Fn(Range<usize>, &mut [f64]) + Sync,
+) -> Result<MatrixBlock> {
+    let size = cells(rows, cols)?;
+    if size == 0 {
+        return MatrixBlock::dense(rows, cols, Vec::new());
+    }
+    let mut tasks = reduction_tasks(input_rows, work_per_row);
+    // Partial results larger than what goes into them are not worth the memory.
+    if tasks.len() > 1 && size > input_rows.saturating_mul(work_per_row) {
+        tasks = row_tasks(input_rows, input_rows);
+    }
+    let mut partials = tasks
+        .into_par_iter()
+        .map(|task| {
+            let mut partial = vec![0.0; size];
+            add(task, &mut partial);
+            partial
+        })
+        .collect::<Vec<_>>()
+        .into_iter();
+    let mut total = partials.next().unwrap_or_else(|| vec![0.0; size]);
+    for partial in partials {
+        for (total, partial) in total.iter_mut().zip(&partial) {
+            *total += partial;
+        }
+    }
+    MatrixBlock::dense(rows, cols, total)
+}
+
+fn rows_of<'a>(dense: &'a DenseMatrix, rows: &Range<usize>) -> &'a [f64] {
+    &dense.values()[rows.start * dense.cols()..rows.end * dense.cols()]
+}
+
+fn dense_dense(left: &DenseMatrix, right: &DenseMatrix) -> Result<MatrixBlock> {
+    let (rows, depth, cols) = (left.rows(), left.cols(), right.cols());
+    if cols == 1 {
+        let vector = right.values();
+        return dense_by_rows(rows, 1, depth, |task, out| {
+            for (row, out) in task.zip(out) {
+                *out = dot(left.row(row), vector);
+            }
+        })
+        .map(MatrixBlock::Dense);
+    }
+    if rows == 1 {
+        let vector = left.values();
+        return reduce_rows(depth, 1, cols, cols, |task, out| {
+            for row in task {
+                add_scaled(out, vector[row], right.row(row));
+            }
+        });
+    }
+    let mut values = vec![0.0; cells(rows, cols)?];
+    multiply(
+        View::row_major(left.values(), rows, depth),
+        View::row_major(right.values(), depth, cols),
+        &mut values,
+        cols,
+        rows.saturating_mul(cols).saturating_mul(depth) > 1 << 18,
+    );
+    MatrixBlock::dense(rows, cols, values)
+}
+
+fn sparse_dense(left: &CsrMatrix, right: &DenseMatrix) -> Result<MatrixBlock> {
+    let cols = right.cols();
+    let per_row = left.stored() / left.rows().max(1) * cols + 1;
+    dense_by_rows(left.rows(), cols, per_row, |task, out| {
+        for (row, out) in task.zip(out.chunks_exact_mut(cols)) {
+            let (indices, values) = left.row(row);
+            if let [out] = out {
+                let vector = right.values();
+                *out = indices
+                    .iter()
+                    .zip(values)
+                    .map(|(col, value)| value * vector[*col as usize])
+                    .sum();
+            } else {
+                for (col, value) in indices.iter().zip(values) {
+                    add_scaled(out, *value, right.row(*col as usize));
+                }
+            }
+        }
+    })
+    .map(MatrixBlock::Dense)
+}
+
+fn dense_sparse(left: &DenseMatrix, right: &CsrMatrix) -> Result<MatrixBlock> {
+    let cols = right.cols();
+    if left.rows() == 1 {
+        let per_row = right.stored() / right.rows().max(1) + 1;
+        return reduce_rows(right.rows(), 1, cols, per_row, |task, out| {
+            for row in task {
+                let (indices, values) = right.row(row);
+                add_sparse(out, left.values()[row], indices, values);
+            }
+        });
+    }
+    dense_by_rows(left.rows(), cols, right.stored(), |task, out| {
+        for (row, out) in task.zip(out.chunks_exact_mut(cols)) {
+            for (depth, value) in left.row(row).iter().enumerate() {
+                let (indices, values) = right.row(depth);
+                add_sparse(out, *value, indices, values);
+            }
+        }
+    })
+    .map(MatrixBlock::Dense)
+}
+
+fn sparse_sparse(left: &CsrMatrix, right: &CsrMatrix) -> Result<MatrixBlock> {
+    let product = sprs::smmp::mul_csr_csr::<f64, f64, f64, i32, i64>(
+        left.as_sprs().view(),
+        right.as_sprs().view(),
+    );
+    let (pointers, indices, values) = product.into_raw_storage();
+    CsrMatrix::new(left.rows(), right.cols(), pointers, indices, values).map(settle)
+}
+
+fn dot(left: &[f64], right: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    let mut lanes = [0.0; LANES];
+    let (xs, ys) = (left.chunks_exact(LANES), right.chunks_exact(LANES));
+    let mut total: f64 = xs
+        .remainder()
+        .iter()
+        .zip(ys.remainder())
+        .map(|(x, y)| x * y)
+        .sum();
+    for (x, y) in xs.zip(ys) {
+        for lane in 0..LANES {
+            lanes[lane] += x[lane] * y[lane];
+        }
+    }
+    for lane in lanes {
+        total += lane;
+    }
+    total
+}
+
+/// `out += scale * row`
+fn add_scaled(out: &mut [f64], scale: f64, row: &[f64]) {
+    for (out, value) in out.iter_mut().zip(row) {
+        *out += scale * value;
+    }
+}
+
+fn add_sparse(out: &mut [f64], scale: f64, indices: &[i32], values: &[f64]) {
+    for (col, value) in indices.iter().zip(values) {
+        out[*col as usize] += scale * value;
+    }
+}

@@ -1,0 +1,29 @@
+//! The basic operators on matrix blocks: unfused, on all of rayon's threads.
+//!
+//! Every function takes dense and CSR blocks alike and gives the layout that it can tell cheaply is the
+//! better one; vectors are dense. Shapes are checked: a `dimension` error says which did not fit.
+//!
+//! [`elementwise`] and [`aggregate`] are generic over the scalar function and the accumulator, [`matmult`]
+//! has the products, [`reorganize`], [`index`] and [`select`] move cells about, [`generate`] and [`table`]
+//! make matrices from scalars and categories.
+
+pub mod aggregate;
+pub mod elementwise;
+pub mod generate;
+pub mod index;
+pub mod matmult;
+pub mod reorganize;
+
+mod cumulative;
+mod gemm;
+mod parallel;
+#[cfg(test)]
+mod tests;
+
+pub use aggregate::Accumulator;
+pub use cumulative::{cumulative, cumulative_sum};
+pub use elementwise::{Operand, binary, outer, ternary, unary};
+pub use generate::{fill, parse_cells, seq};
+pub use index::{IndexRange, cbind, left_index, rbind, right_index};
+pub use matmult::{matmult, transposed_matmult, tsmm};
+pub use reorganize::{diag, reshape, rev, transpose, triangle};

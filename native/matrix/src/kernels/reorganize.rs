@@ -1,0 +1,208 @@
+//! Operators that move cells: transpose, diag, rev, reshape, triangles.
+
+use fulgurite_error::{Error, Result};
+
+use super::parallel::{cells, csr_by_rows, dense_by_rows, settle, shape};
+use crate::{CsrMatrix, DenseMatrix, MatrixBlock};
+
+/// Cells of a tile's side: two tiles of it stay in the first-level cache.
+const TILE: usize = 32;
+
+/// `t(matrix)`. A vector's cells are shared.
+///
+/// # Errors
+/// `unsupported` when a sparse matrix has more rows than a CSR index can hold.
+pub fn transpose(matrix: &MatrixBlock) -> Result<MatrixBlock> {
+    let (rows, cols) = (matrix.rows(), matrix.cols());
+    match matrix {
+        MatrixBlock::Dense(dense) if rows <= 1 || cols <= 1 => {
+            DenseMatrix::new(cols, rows, dense.buffer().clone()).map(MatrixBlock::Dense)
+        }
+        MatrixBlock::Dense(dense) => dense_by_rows(cols, rows, rows, |task, out| {
+            let values = dense.values();
+            for row_tile in (0..rows).step_by(TILE) {
+                let row_tile = row_tile..(row_tile + TILE).min(rows);
+                for col_tile in task.clone().step_by(TILE) {
+                    for col in col_tile..(col_tile + TILE).min(task.end) {
+                        let out = &mut out[(col - task.start) * rows..][..rows];
+                        for row in row_tile.clone() {
+                            out[row] = values[row * cols + col];
+                        }
+                    }
+                }
+            }
+        })
+        .map(MatrixBlock::Dense),
+        MatrixBlock::Csr(csr) => {
+            if i32::try_from(rows).is_err() {
+                return Err(Error::unsupported(format!(
+                    "the transpose of a sparse {} matrix has too many columns",
+                    shape(matrix)
+                )));
+            }
+            // Column-compressed storage of X is row-compressed storage of t(X).
+            let (pointers, indices, values) = csr.as_sprs().to_other_storage().into_raw_storage();
+            CsrMatrix::new(cols, rows, pointers, indices, values).map(settle)
+        }
+    }
+}
+
+/// A column vector's diagonal matrix, or a square matrix's diagonal as a column vector (a 1 x 1 matrix is
+/// both).
+///
+/// # Errors
+/// `dimension` for any other shape.
+pub fn diag(matrix: &MatrixBlock) -> Result<MatrixBlock> {
+    let n = matrix.rows();
+    if matrix.cols() == 1 {
+        let vector = matrix.to_dense();
+        if n < 3 || i32::try_from(n).is_err() {
+            let dense = dense_by_rows(n, n, n, |task, out| {
+                for (row, out) in task.zip(out.chunks_exact_mut(n)) {
+                    out[row] = vector.values()[row];
+                }
+            });
+            return dense.map(MatrixBlock::Dense);
+        }
+        return csr_by_rows(n, n, 1, |task, out| {
+            for row in task {
+                out.push(row, vector.values()[row]);
+                out.end_row();
+            }
+        })
+        .map(MatrixBlock::Csr);
+    }
+    if matrix.cols() != n {
+        return Err(Error::dimension(format!(
+            "diag needs a column vector or a square matrix, not {}",
+            shape(matrix)
+        )));
+    }
+    let diagonal: Vec<f64> = (0..n).map(|index| matrix.get(index, index)).collect();
+    MatrixBlock::dense(n, 1, diagonal)
+}
+
+/// The rows in reverse order.
+pub fn rev(matrix: &MatrixBlock) -> Result<MatrixBlock> {
+    take_rows(matrix, matrix.rows(), |row| matrix.rows() - 1 - row)
+}
+
+/// The rows `source(0)`, `source(1)`, ... of a matrix; `source` gives valid rows.
+pub(crate) fn take_rows(
+    matrix: &MatrixBlock,
+    rows: usize,
+    source: impl Fn(usize) -> usize + Sync,
+) -> Result<MatrixBlock> {
+    let cols = matrix.cols();
+    match matrix {
+        MatrixBlock::Dense(dense) => dense_by_rows(rows, cols, cols, |task, out| {
+            for (row, out) in task.zip(out.chunks_exact_mut(cols)) {
+                out.copy_from_slice(dense.row(source(row)));
+            }
+        })
+        .map(MatrixBlock::Dense),
+        MatrixBlock::Csr(csr) => {
+            let per_row = csr.stored() / csr.rows().max(1) + 1;
+            csr_by_rows(rows, cols, per_row, |task, out| {
+                for row in task {
+                    let (indices, values) = csr.row(source(row));
+                    for (col, value) in indices.iter().zip(values) {
+                        out.push(*col as usize, *value);
+                    }
+                    out.end_row();
+                }
+            })
+            .map(MatrixBlock::Csr)
+        }
+    }
+}
+
+/// The same cells in another shape, read and written row by row, or column by column. Dense cells are
+/// shared where they are read by row.
+///
+/// # Errors
+/// `dimension` when the numbers of cells differ.
+pub fn reshape(
+    matrix: &MatrixBlock,
+    rows: usize,
+    cols: usize,
+    by_row: bool,
+) -> Result<MatrixBlock> {
+    let count = matrix.rows() as u128 * matrix.cols() as u128;
+    if count != rows as u128 * cols as u128 {
+        return Err(Error::dimension(format!(
+            "a {} matrix has {count} cells, not {} for {rows} x {cols}",
+            shape(matrix),
+            rows as u128 * cols as u128
+        )));
+    }
+    if !by_row {
+        let by_row = reshape(&transpose(matrix)?, cols, rows, true)?;
+        return transpose(&by_row);
+    }
+    match matrix {
+        MatrixBlock::Dense(dense) => {
+            DenseMatrix::new(rows, cols, dense.buffer().clone()).map(MatrixBlock::Dense)
+        }
+        MatrixBlock::Csr(_) if cols <= 1 || i32::try_from(cols).is_err() => {
+            cells(rows, cols)?;
+            let dense = matrix.to_dense();
+            DenseMatrix::new(rows, cols, dense.buffer().clone()).map(MatrixBlock::Dense)
+        }
+        MatrixBlock::Csr(csr) => {
+            let mut pointers = Vec::with_capacity(rows + 1);
+            let mut indices = Vec::with_capacity(csr.stored());
+            pointers.push(0i64);
+            for row in 0..csr.rows() {
+                for col in csr.row(row).0 {
+                    let position = row * csr.cols() + *col as usize;
+                    while pointers.len() <= position / cols {
+                        pointers.push(indices.len() as i64);
+                    }
+                    indices.push((position % cols) as i32);
+                }
+            }
+            pointers.resize(rows + 1, indices.len() as i64);
+            let (_, _, values) = csr.clone().into_buffers();
+            CsrMatrix::new(rows, cols, pointers, indices, values).map(MatrixBlock::Csr)
+        }
+    }
+}
+
+/// The cells below (or above) the diagonal, or with `values` false a 1 at each of those places; the
+/// diagonal itself with `diagonal`.
+pub fn triangle(
+    matrix: &MatrixBlock,
+    lower: bool,
+    diagonal: bool,
+    values: bool,
+) -> Result<MatrixBlock> {
+    let inside = |row: usize, col: usize| {
+        (if lower { col < row } else { col > row }) || (diagonal && col == row)
+    };
+    let cols = matrix.cols();
+    match matrix {
+        MatrixBlock::Csr(csr) if values => csr_by_rows(csr.rows(), cols, cols, |task, out| {
+            for row in task {
+                let (indices, cells) = csr.row(row);
+                for (col, cell) in indices.iter().zip(cells) {
+                    if inside(row, *col as usize) {
+                        out.push(*col as usize, *cell);
+                    }
+                }
+                out.end_row();
+            }
+        })
+        .map(MatrixBlock::Csr),
+        _ => dense_by_rows(matrix.rows(), cols, cols, |task, out| {
+            for (row, out) in task.zip(out.chunks_exact_mut(cols)) {
+                for (col, out) in out.iter_mut().enumerate() {
+                    if inside(row, col) {
+                        *out = if values { matrix.get(row, col) } else { 1.0 };
+                    }
+                }
+            }
+        })
+        .map(MatrixBlock::Dense),
+    }
+}
