@@ -77,7 +77,7 @@ impl Example {
         ];
         if mode.distributed {
             // X does not fit, the labels do.
-            settings.push(("fulgurite.backend", "dataflow".to_owned()));
+            settings.push(("fulgurite.backend", "local".to_owned()));
             settings.push(("fulgurite.memory.local", (x.memory_bytes() / 2).to_string()));
         }
         request.config = settings
