@@ -1,6 +1,14 @@
 //! Operator fusion: from a HOP DAG to fused operators.
 //!
-//! 1. [`cplan`]: the code generation plans that fusion ends in, and that executors compile.
+//! Start with [`fuse`]. Its steps, one file each:
+//!
+//! 1. `explore` fills the [`memo`] table with all valid partial fusion plans, asking each `template` when a
+//!    plan may open, grow and close.
+//! 2. [`partition`] splits the plans into independent partitions and finds the decisions worth making.
+//! 3. `enumerate` searches the assignments of those decisions for the cheapest by the model of `cost`;
+//!    `operator` says which operators an assignment gives.
+//! 4. `select` applies the policy, `construct` builds each operator's [`cplan`] and the DAG is rewritten.
+//! 5. [`explain`] keeps what was considered, chosen and refused, and why.
 //!
 //! Source of the whole stage: Boehm et al., "On Optimizing Operator Fusion Plans for Large-Scale Machine
 //! Learning in SystemML", Sections 2 to 4.
@@ -8,3 +16,55 @@
 #![forbid(unsafe_code)]
 
 pub mod cplan;
+pub mod explain;
+pub mod memo;
+pub mod partition;
+pub mod reason;
+
+mod config;
+mod construct;
+mod cost;
+mod enumerate;
+mod explore;
+mod operator;
+mod select;
+mod template;
+mod view;
+
+pub use config::{CostConstants, FusionConfig, Policy};
+pub use enumerate::Search;
+pub use explain::Explanation;
+pub use select::fuse;
+
+use fulgurite_error::Position;
+use fulgurite_hop::{Characteristics, Dag, DataType};
+use serde::Serialize;
+
+/// A DAG in which fused operators stand for what they cover.
+#[derive(Debug, Clone)]
+pub struct FusedDag {
+    /// `HopOp::Fused(i)` runs `operators[i].plan`; its inputs are the plan's, in order. Operators that
+    /// nothing reads any more are gone.
+    pub dag: Dag,
+    pub operators: Vec<FusedOperator>,
+    pub explanation: Explanation,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct FusedOperator {
+    pub plan: cplan::CPlan,
+    /// Template and code of the last operator covered: `Row ba(+*)`.
+    pub label: String,
+    /// In topological order; the last one gives the output.
+    pub covered: Vec<CoveredOperator>,
+    pub position: Option<Position>,
+    pub output: Characteristics,
+    /// Full aggregates give a scalar.
+    pub data_type: DataType,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CoveredOperator {
+    pub code: String,
+    pub position: Option<Position>,
+}

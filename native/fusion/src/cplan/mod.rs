@@ -5,6 +5,8 @@
 //! earlier nodes by [`NodeId`]. Inputs are numbered: input 0 is the main input that the skeleton iterates
 //! over, the others are side inputs and scalars.
 
+mod text;
+
 use std::hash::{Hash, Hasher};
 
 use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, Direction, TernaryOp, UnaryOp};

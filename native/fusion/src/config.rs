@@ -1,0 +1,94 @@
+//! What steers plan selection: the policy, the machine's constants, and the limits.
+
+use serde::{Deserialize, Serialize};
+
+/// How plans are selected among the candidates (Section 4.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// The cheapest plan by the cost model.
+    #[default]
+    Cost,
+    /// Fuse as much as possible, even where that computes shared expressions more than once.
+    FuseAll,
+    /// Materialise every intermediate with more than one consumer.
+    FuseNoRedundancy,
+    /// No fusion.
+    None,
+}
+
+impl Policy {
+    pub const ALL: &'static [Policy] = &[
+        Policy::Cost,
+        Policy::FuseAll,
+        Policy::FuseNoRedundancy,
+        Policy::None,
+    ];
+
+    /// As the configuration key `fulgurite.fusion.policy` spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Policy::Cost => "cost",
+            Policy::FuseAll => "fuse-all",
+            Policy::FuseNoRedundancy => "fuse-no-redundancy",
+            Policy::None => "none",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|policy| policy.name() == name)
+    }
+}
+
+/// Speeds of the machine that the cost model turns sizes into seconds with (Section 4.3).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CostConstants {
+    /// Reading inputs from memory, on this machine or on the workers that hold them.
+    pub read_gb_per_s: f64,
+    pub write_gb_per_s: f64,
+    /// Sending a local input to the workers of a distributed operator.
+    pub broadcast_gb_per_s: f64,
+    /// All cores together, on scalar code.
+    pub compute_gflop_per_s: f64,
+}
+
+impl Default for CostConstants {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        CostConstants {
+            read_gb_per_s: 32.0,
+            write_gb_per_s: 2.0,
+            broadcast_gb_per_s: 0.128,
+            compute_gflop_per_s: 2.0 * cores as f64,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FusionConfig {
+    pub policy: Policy,
+    pub cost: CostConstants,
+    /// Bytes. An operator whose inputs and output take more is distributed.
+    pub local_memory: u64,
+    /// Bytes. Side inputs that every worker must have whole may take this much in one operator.
+    pub broadcast_memory: u64,
+    /// Plan assignments that are costed per partition before the best one so far is taken.
+    pub max_plans_per_partition: u64,
+}
+
+impl Default for FusionConfig {
+    fn default() -> Self {
+        FusionConfig {
+            policy: Policy::Cost,
+            cost: CostConstants::default(),
+            local_memory: u64::MAX,
+            broadcast_memory: 2 << 30,
+            max_plans_per_partition: 1 << 20,
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Construction of CPlans from chosen operators (Section 2.2).
+//!
+//! Equal expressions give equal plans: the main input is input 0, the others are numbered in the order
+//! in which the body first reads them, and equal nodes are one node.
+
+use std::collections::HashMap;
+
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::{AggregateOp, BinaryOp, Direction, HopId, HopOp, UnaryOp};
+
+use crate::{
+    cplan::{CNode, CPlan, CellTemplate, InputBinding, NodeId, RowOutput, RowTemplate, Template},
+    memo::TemplateType,
+    operator::{Operator, binding},
+    view::DagView,
+};
+
+/// The plan, and the HOPs that its inputs are bound to.
+pub(crate) fn construct(view: &DagView, operator: &Operator) -> Result<(CPlan, Vec<HopId>)> {
+    let mut builder = Builder {
+        view,
+        operator,
+        inputs: vec![(operator.inputs[operator.main].0, InputBinding::Main)],
+        body: Vec::new(),
+        vectors: Vec::new(),
+        known: HashMap::new(),
+        values: HashMap::new(),
+    };
+    // Covered HOPs stand in topological order, so operands are there before they are read; the root's
+    // aggregation is the template's own.
+    let (last, below) = operator.covered.split_last().ok_or_else(|| {
+        Error::internal("a fused operator covers nothing").with_help("please report this script")
+    })?;
+    for (hop, _) in below {
+        builder.add(*hop)?;
+    }
+    let template = match operator.template {
+        TemplateType::Cell => Template::Cell(builder.cell(last.0)?),
+        TemplateType::Row => Template::Row(RowTemplate {
+            output: builder.row(last.0)?,
+        }),
+    };
+    let (hops, bindings) = builder.inputs.into_iter().unzip();
+    let plan = CPlan {
+        template,
+        inputs: bindings,
+        body: builder.body,
+    };
+    Ok((plan, hops))
+}
+
+struct Builder<'a> {
+    view: &'a DagView<'a>,
+    operator: &'a Operator,
+    inputs: Vec<(HopId, InputBinding)>,
+    body: Vec<CNode>,
+    /// Per node: a row vector (Row) rather than a scalar.
+    vectors: Vec<bool>,
+    known: HashMap<CNode, NodeId>,
+    values: HashMap<HopId, NodeId>,
+}
+
+impl Builder<'_> {
+    fn node(&mut self, node: CNode, vector: bool) -> NodeId {
+        if let Some(known) = self.known.get(&node) {
+            return *known;
+        }
+        let id = NodeId(self.body.len() as u32);
+        self.known.insert(node.clone(), id);
+        self.body.push(node);
+        self.vectors.push(vector);
+        id
+    }
+
+    fn is_vector(&self, node: NodeId) -> bool {
+        self.vectors[node.index()]
+    }
+
+    fn any_vector(&self, nodes: &[NodeId]) -> bool {
+        nodes.iter().any(|node| self.is_vector(*node))
+    }
+
+    /// The number of an input under its binding.
+    fn input(&mut self, hop: HopId, bound: InputBinding) -> usize {
+        let is_main = hop == self.inputs[0].0 && bound == InputBinding::Matrix;
+        let wanted = (hop, if is_main { InputBinding::Main } else { bound });
+        let place = self.inputs.iter().position(|input| *input == wanted);
+        place.unwrap_or_else(|| {
+            self.inputs.push(wanted);
+            self.inputs.len() - 1
+        })
+    }
+
+    /// The value that a covered operator reads at a slot.
+    fn operand(&mut self, hop: HopId, slot: usize) -> Result<NodeId> {
+        let covered = self.operator.references(hop);
+        let input = self.view.hop(hop).inputs[slot];
+        if covered.is_some_and(|references| references.contains(slot)) {
+            let value = self.values.get(&input).copied();
+            return value.ok_or_else(|| self.broken(hop));
+        }
+        let bound = binding(self.view, self.operator.template, hop, slot)
+            .ok_or_else(|| self.broken(hop))?;
+        let read = self.view.operand(hop, slot);
+        if let (InputBinding::Scalar, Some(value)) = (bound, inlined(self.view, read)) {
+            return Ok(self.node(CNode::Literal(value), false));
+        }
+        let is_row = self.operator.template == TemplateType::Row;
+        let vector = is_row && matches!(bound, InputBinding::Matrix | InputBinding::RowVector);
+        let input = self.input(read, bound);
+        Ok(self.node(CNode::Input(input), vector))
+    }
+
+    fn add(&mut self, hop: HopId) -> Result<()> {
+        let value = self.value(hop)?;
+        self.values.insert(hop, value);
+        Ok(())
+    }
+
+    /// The node of a covered operator that keeps the rows.
+    fn value(&mut self, hop: HopId) -> Result<NodeId> {
+        let operator = self.view.hop(hop);
+        match &operator.op {
+            HopOp::Unary(op) => {
+                let a = self.operand(hop, 0)?;
+                Ok(self.unary(*op, a))
+            }
+            HopOp::Binary(op) => {
+                let a = self.operand(hop, 0)?;
+                if *op == BinaryOp::Pow && inlined(self.view, operator.inputs[1]) == Some(2.0) {
+                    return Ok(self.unary(UnaryOp::Pow2, a));
+                }
+                let b = self.operand(hop, 1)?;
+                let vector = self.any_vector(&[a, b]);
+                Ok(self.node(CNode::Binary(*op, a, b), vector))
+            }
+            HopOp::Ternary(op) => {
+                let a = self.operand(hop, 0)?;
+                let (b, c) = (self.operand(hop, 1)?, self.operand(hop, 2)?);
+                let vector = self.any_vector(&[a, b, c]);
+                Ok(self.node(CNode::Ternary(*op, a, b, c), vector))
+            }
+            HopOp::Transpose => self.operand(hop, 0),
+            HopOp::Aggregate(op, Direction::Row) => {
+                let a = self.operand(hop, 0)?;
+                Ok(self.reduce(*op, a))
+            }
+            HopOp::MatMult => {
+                let vector = self.operand(hop, 0)?;
+                let input = self.input(operator.inputs[1], InputBinding::Whole);
+                let scalar = operator.cols() == Some(1);
+                let node = CNode::VectorMatrix {
+                    vector,
+                    input,
+                    scalar,
+                };
+                Ok(self.node(node, !scalar))
+            }
+            HopOp::RightIndex => {
+                let vector = self.operand(hop, 0)?;
+                let range = self.view.column_range(hop);
+                let (from, to) = range.ok_or_else(|| self.broken(hop))?;
+                let range = self.node(CNode::ColumnRange { vector, from, to }, true);
+                // One column of a row is a scalar; any of these reductions gives the cell itself.
+                match from == to {
+                    true => Ok(self.reduce(AggregateOp::Max, range)),
+                    false => Ok(range),
+                }
+            }
+            HopOp::CBind => {
+                let parts = (0..operator.inputs.len()).map(|slot| self.operand(hop, slot));
+                let parts = parts.collect::<Result<Vec<_>>>()?;
+                Ok(self.node(CNode::Concatenate(parts), true))
+            }
+            _ => Err(self.broken(hop)),
+        }
+    }
+
+    fn unary(&mut self, op: UnaryOp, a: NodeId) -> NodeId {
+        let vector = self.is_vector(a);
+        self.node(CNode::Unary(op, a), vector)
+    }
+
+    /// A row's value reduced to a scalar; a scalar is a row of one column.
+    fn reduce(&mut self, op: AggregateOp, a: NodeId) -> NodeId {
+        match (self.is_vector(a), op) {
+            (true, _) => self.node(CNode::Reduce(op, a), false),
+            (false, AggregateOp::SumSq) => self.unary(UnaryOp::Pow2, a),
+            (false, _) => a,
+        }
+    }
+
+    fn cell(&mut self, root: HopId) -> Result<CellTemplate> {
+        let (value, aggregate) = match self.view.hop(root).op {
+            HopOp::Aggregate(op, direction) => (self.operand(root, 0)?, Some((op, direction))),
+            HopOp::MatMult => {
+                let (a, b) = (self.operand(root, 0)?, self.operand(root, 1)?);
+                let product = CNode::Binary(BinaryOp::Mult, a, b);
+                let sum = (AggregateOp::Sum, Direction::Full);
+                (self.node(product, false), Some(sum))
+            }
+            _ => (self.value(root)?, None),
+        };
+        Ok(CellTemplate {
+            value,
+            aggregate,
+            sparse_safe: self.operator.sparse_safe,
+        })
+    }
+
+    fn row(&mut self, root: HopId) -> Result<RowOutput> {
+        let operator = self.view.hop(root);
+        match operator.op {
+            HopOp::Aggregate(op, direction @ (Direction::Col | Direction::Full)) => {
+                let a = self.operand(root, 0)?;
+                let (op, a) = match (op, direction) {
+                    (AggregateOp::SumSq, Direction::Col) => {
+                        (AggregateOp::Sum, self.unary(UnaryOp::Pow2, a))
+                    }
+                    (AggregateOp::SumSq, _) => (AggregateOp::Sum, self.reduce(op, a)),
+                    (_, Direction::Full) => (op, self.reduce(op, a)),
+                    _ => (op, a),
+                };
+                Ok(match self.is_vector(a) {
+                    true => RowOutput::ColumnAggregate(op, a),
+                    false => RowOutput::FullAggregate(op, a),
+                })
+            }
+            HopOp::MatMult if self.view.transposed_left(root).is_some() => {
+                let (left, right) = (self.operand(root, 0)?, self.operand(root, 1)?);
+                if self.is_vector(left) {
+                    return Ok(RowOutput::OuterProduct { left, right });
+                }
+                // t(x) %*% R of a column vector x adds up the rows of R, each times a scalar.
+                let vector = self.is_vector(right);
+                let product = CNode::Binary(BinaryOp::Mult, left, right);
+                let product = self.node(product, vector);
+                Ok(match vector {
+                    true => RowOutput::ColumnAggregate(AggregateOp::Sum, product),
+                    false => RowOutput::FullAggregate(AggregateOp::Sum, product),
+                })
+            }
+            _ => {
+                let value = self.value(root)?;
+                Ok(match self.is_vector(value) {
+                    true => RowOutput::NoAggregate(value),
+                    false => RowOutput::RowAggregate(value),
+                })
+            }
+        }
+    }
+
+    fn broken(&self, hop: HopId) -> Error {
+        let operator = self.view.hop(hop);
+        Error::internal("a selected fusion plan has no code generation plan")
+            .in_operator(operator.op.code())
+            .at_option(operator.position.as_ref())
+            .with_help("run with fulgurite.fusion.policy=none, and report this script")
+    }
+}
+
+/// Literals that are part of a plan. Others (step sizes, tolerances) are inputs, so that scripts and
+/// recompilations that differ in them share one plan.
+fn inlined(view: &DagView, hop: HopId) -> Option<f64> {
+    let HopOp::Literal(literal) = &view.hop(hop).op else {
+        return None;
+    };
+    let value = literal.as_f64()?;
+    ((2.0 * value).fract() == 0.0).then_some(value)
+}

@@ -1,0 +1,263 @@
+//! The cost model, formula (4): seconds of a plan are the sum over its operators of write time plus the
+//! larger of read and compute time.
+//!
+//! Sizes are estimated bytes (sparse where the non-zeros say so); [`CostConstants`] turn them into seconds.
+//! An operator that exceeds the local memory is distributed: the matrices that are too large stay where they
+//! are and are read at read speed, local inputs are broadcast.
+
+use fulgurite_hop::{HopId, HopOp};
+
+use crate::{
+    FusionConfig, cplan::InputBinding, memo::TemplateType, operator::Operator, reason::Reason,
+    view::DagView,
+};
+
+const GIGA: f64 = 1e9;
+
+pub(crate) struct CostModel<'a> {
+    view: &'a DagView<'a>,
+    config: &'a FusionConfig,
+    /// Per HOP.
+    sizes: Vec<Size>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Size {
+    bytes: f64,
+    /// Floating-point operations inside a fused operator, over every cell.
+    fused_flops: f64,
+    /// Of the basic operator, which skips zeros where it can.
+    basic_flops: f64,
+}
+
+/// What a distributed operator does with an input.
+struct Reads {
+    seconds: f64,
+    /// Bytes of the inputs that every worker must have whole.
+    whole: f64,
+}
+
+impl<'a> CostModel<'a> {
+    pub fn new(view: &'a DagView<'a>, config: &'a FusionConfig) -> Self {
+        let sizes = view.dag.iter().map(|(hop, _)| size(view, hop)).collect();
+        CostModel {
+            view,
+            config,
+            sizes,
+        }
+    }
+
+    /// Seconds of a basic operator.
+    pub fn basic(&self, hop: HopId) -> f64 {
+        let inputs = &self.view.hop(hop).inputs;
+        let distinct = |slot: &usize| !inputs[..*slot].contains(&inputs[*slot]);
+        let reads = (0..inputs.len()).filter(distinct);
+        let reads = reads.map(|slot| (inputs[slot], InputBinding::Matrix));
+        let seconds = self.reads(hop, reads).seconds;
+        self.seconds(hop, seconds, self.sizes[hop.index()].basic_flops)
+    }
+
+    /// As a basic operator it exceeds the local memory.
+    pub fn is_distributed(&self, hop: HopId) -> bool {
+        let inputs = self.view.hop(hop).inputs.iter();
+        let total: f64 = inputs.map(|input| self.bytes(*input)).sum();
+        total + self.bytes(hop) > self.config.local_memory as f64
+    }
+
+    /// Seconds of a fused operator.
+    pub fn fused(&self, operator: &Operator) -> f64 {
+        let flops: f64 = operator
+            .covered
+            .iter()
+            .map(|(hop, _)| self.sizes[hop.index()].fused_flops)
+            .sum();
+        let share = match operator.sparse_safe {
+            true => self.main(operator).sparsity(),
+            false => 1.0,
+        };
+        let seconds = self.operator_reads(operator).seconds;
+        self.seconds(operator.root, seconds, flops * share)
+    }
+
+    /// Constraints that any plan must satisfy (Section 4.1).
+    pub fn check(&self, operator: &Operator) -> Result<(), Reason> {
+        let whole = self.operator_reads(operator).whole;
+        match whole > self.config.broadcast_memory as f64 {
+            true => Err(Reason::BroadcastTooLarge {
+                bytes: whole as u64,
+                limit: self.config.broadcast_memory,
+            }),
+            false => Ok(()),
+        }
+    }
+
+    /// Seconds that reading takes at least, however the operator runs.
+    pub fn least_read(&self, hop: HopId) -> f64 {
+        let constants = &self.config.cost;
+        let fastest = constants.read_gb_per_s.max(constants.broadcast_gb_per_s);
+        self.sizes[hop.index()].bytes / (fastest * GIGA)
+    }
+
+    pub fn write(&self, hop: HopId) -> f64 {
+        self.sizes[hop.index()].bytes / (self.config.cost.write_gb_per_s * GIGA)
+    }
+
+    pub fn bytes(&self, hop: HopId) -> f64 {
+        self.sizes[hop.index()].bytes
+    }
+
+    /// Seconds that computing the operator takes at least, fused or not, where fused operators may skip
+    /// all but this share of the cells.
+    pub fn least_compute(&self, hop: HopId, share: f64) -> f64 {
+        let size = self.sizes[hop.index()];
+        // A fused product needs no transpose.
+        let flops = match self.view.hop(hop).op {
+            HopOp::Transpose => 0.0,
+            _ => size.basic_flops.min(size.fused_flops * share),
+        };
+        flops / (self.config.cost.compute_gflop_per_s * GIGA)
+    }
+
+    fn seconds(&self, root: HopId, read: f64, flops: f64) -> f64 {
+        let compute = flops / (self.config.cost.compute_gflop_per_s * GIGA);
+        self.write(root) + read.max(compute)
+    }
+
+    fn main(&self, operator: &Operator) -> fulgurite_hop::Characteristics {
+        let (main, _) = operator.inputs[operator.main];
+        self.view.hop(main).characteristics
+    }
+
+    fn operator_reads(&self, operator: &Operator) -> Reads {
+        let inputs = operator.inputs.iter().enumerate();
+        // A matrix that is accessed in two ways is there once.
+        let first = |index: usize, hop: HopId| {
+            let same = |(other, _): &(HopId, InputBinding)| *other == hop;
+            !operator.inputs[..index].iter().any(same)
+        };
+        let inputs = inputs.filter(|(index, (hop, _))| first(*index, *hop));
+        self.reads(operator.root, inputs.map(|(_, input)| *input))
+    }
+
+    fn reads(
+        &self,
+        root: HopId,
+        inputs: impl Iterator<Item = (HopId, InputBinding)> + Clone,
+    ) -> Reads {
+        let constants = &self.config.cost;
+        let bytes = |hop: HopId| self.sizes[hop.index()].bytes;
+        let read: f64 = inputs.clone().map(|(hop, _)| bytes(hop)).sum();
+        let local = self.config.local_memory as f64;
+        if read + bytes(root) <= local {
+            return Reads {
+                seconds: read / (constants.read_gb_per_s * GIGA),
+                whole: 0.0,
+            };
+        }
+        let largest = inputs
+            .clone()
+            .map(|(hop, _)| bytes(hop))
+            .fold(0.0, f64::max);
+        let (mut stays, mut sent, mut whole) = (0.0, 0.0, 0.0);
+        for (hop, bound) in inputs {
+            let size = bytes(hop);
+            let is_whole = matches!(bound, InputBinding::Whole | InputBinding::RowVector);
+            if is_whole {
+                whole += size;
+            }
+            match is_whole || (size <= local && size < largest) {
+                true => sent += size,
+                false => stays += size,
+            }
+        }
+        Reads {
+            seconds: stays / (constants.read_gb_per_s * GIGA)
+                + sent / (constants.broadcast_gb_per_s * GIGA),
+            whole,
+        }
+    }
+}
+
+fn size(view: &DagView, id: HopId) -> Size {
+    let hop = view.hop(id);
+    if !hop.is_matrix() && !matches!(hop.op, HopOp::Aggregate(..)) {
+        return Size::default();
+    }
+    let bytes = match hop.is_matrix() {
+        true => hop.characteristics.memory_bytes().unwrap_or(0) as f64,
+        false => 0.0,
+    };
+    let cells = |id: HopId| view.hop(id).characteristics.cells().unwrap_or(0) as f64;
+    let output = cells(id);
+    let input = hop.inputs.first().copied();
+    let input_cells = input.map_or(0.0, cells);
+    let sparsity = |id: HopId| view.hop(id).characteristics.sparsity();
+    let input_sparsity = input.map_or(1.0, sparsity);
+    let (fused_flops, share) = match &hop.op {
+        HopOp::Unary(op) => {
+            let share = if op.keeps_zero() { input_sparsity } else { 1.0 };
+            (output * op.flops(), share)
+        }
+        HopOp::Binary(op) => (output * op.flops(), binary_share(view, id)),
+        HopOp::Ternary(op) => (output * op.flops(), 1.0),
+        HopOp::Aggregate(op, _) => (input_cells * op.flops(), input_sparsity),
+        HopOp::MatMult => {
+            let left = hop.inputs[0];
+            let inner = view.hop(left).cols().unwrap_or(0) as f64;
+            (2.0 * output * inner * sparsity(left), 1.0)
+        }
+        HopOp::Transpose => {
+            return Size {
+                bytes,
+                fused_flops: 0.0,
+                basic_flops: output * input_sparsity,
+            };
+        }
+        HopOp::RightIndex | HopOp::CBind => (output, 1.0),
+        _ => (output, 1.0),
+    };
+    Size {
+        bytes,
+        fused_flops,
+        basic_flops: fused_flops * share,
+    }
+}
+
+/// The share of cells that a basic binary operator visits.
+fn binary_share(view: &DagView, id: HopId) -> f64 {
+    let hop = view.hop(id);
+    let HopOp::Binary(op) = hop.op else {
+        return 1.0;
+    };
+    let sparsity = |slot: usize| {
+        let operand = view.hop(hop.inputs[slot]);
+        match operand.is_matrix() && view.shape(hop.inputs[slot]) == view.shape(id) {
+            true => operand.characteristics.sparsity(),
+            false => 1.0,
+        }
+    };
+    let left = if op.zero_on_left_zero() {
+        sparsity(0)
+    } else {
+        1.0
+    };
+    let right = if op.zero_on_right_zero() {
+        sparsity(1)
+    } else {
+        1.0
+    };
+    left.min(right)
+}
+
+/// The smallest share of cells that any Cell operator over these inputs can get away with.
+pub(crate) fn least_share(view: &DagView, hops: impl Iterator<Item = HopId>) -> f64 {
+    hops.map(|hop| view.hop(hop).characteristics.sparsity())
+        .fold(1.0, f64::min)
+}
+
+impl TemplateType {
+    /// Operators of this template may skip the zeros of their main input.
+    pub(crate) fn can_skip_zeros(self) -> bool {
+        self == TemplateType::Cell
+    }
+}

@@ -1,0 +1,103 @@
+//! CPlans as text: one line for the template and its inputs, one per node.
+
+use std::fmt;
+
+use super::{CNode, CPlan, InputBinding, NodeId, RowOutput, Template};
+use fulgurite_hop::{AggregateOp, Direction};
+
+impl InputBinding {
+    pub fn name(self) -> &'static str {
+        match self {
+            InputBinding::Main => "main",
+            InputBinding::Matrix => "matrix",
+            InputBinding::ColumnVector => "column",
+            InputBinding::RowVector => "row",
+            InputBinding::Whole => "whole",
+            InputBinding::Scalar => "scalar",
+        }
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "%{}", self.0)
+    }
+}
+
+impl fmt::Display for CPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let template = match self.template {
+            Template::Cell(_) => "Cell",
+            Template::Row(_) => "Row",
+        };
+        let inputs: Vec<&str> = self.inputs.iter().map(|input| input.name()).collect();
+        writeln!(f, "{template}({})", inputs.join(", "))?;
+        for (index, node) in self.body.iter().enumerate() {
+            writeln!(f, "  %{index} = {node}")?;
+        }
+        match self.template {
+            Template::Cell(cell) => {
+                f.write_str("  ")?;
+                match cell.aggregate {
+                    None => write!(f, "each {}", cell.value)?,
+                    Some((op, direction)) => {
+                        write!(f, "{} {}", aggregate(op, direction), cell.value)?;
+                    }
+                }
+                if cell.sparse_safe {
+                    f.write_str(", sparse-safe")?;
+                }
+                Ok(())
+            }
+            Template::Row(row) => match row.output {
+                RowOutput::NoAggregate(value) => write!(f, "  rows {value}"),
+                RowOutput::RowAggregate(value) => write!(f, "  cells {value}"),
+                RowOutput::ColumnAggregate(op, value) => {
+                    write!(f, "  {} {value}", aggregate(op, Direction::Col))
+                }
+                RowOutput::FullAggregate(op, value) => {
+                    write!(f, "  {} {value}", aggregate(op, Direction::Full))
+                }
+                RowOutput::OuterProduct { left, right } => {
+                    write!(f, "  sum of outer products {left} {right}")
+                }
+            },
+        }
+    }
+}
+
+fn aggregate(op: AggregateOp, direction: Direction) -> String {
+    let direction = match direction {
+        Direction::Full => "",
+        Direction::Row => "R",
+        Direction::Col => "C",
+    };
+    format!("ua({direction}{})", op.code())
+}
+
+impl fmt::Display for CNode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CNode::Input(input) => write!(f, "in{input}"),
+            CNode::Literal(value) => write!(f, "{value:?}"),
+            CNode::Unary(op, a) => write!(f, "u({}) {a}", op.code()),
+            CNode::Binary(op, a, b) => write!(f, "b({}) {a} {b}", op.code()),
+            CNode::Ternary(op, a, b, c) => write!(f, "t({}) {a} {b} {c}", op.code()),
+            CNode::Reduce(op, a) => write!(f, "reduce({}) {a}", op.code()),
+            CNode::VectorMatrix {
+                vector,
+                input,
+                scalar,
+            } => {
+                let result = if *scalar { " to scalar" } else { "" };
+                write!(f, "{vector} %*% in{input}{result}")
+            }
+            CNode::ColumnRange { vector, from, to } => write!(f, "{vector}[{from}:{to}]"),
+            CNode::Concatenate(parts) => {
+                let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
+                write!(f, "cbind({})", parts.join(" "))
+            }
+            CNode::Cumulative(op, a) => write!(f, "{} {a}", op.code()),
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Enumeration of plan assignments: MPSkipEnum (Algorithm 2).
+//!
+//! An assignment is a bit per interesting point, true for materialise. The search goes through all of them
+//! in binary order (first point most significant), so that all plans that only materialise more than the
+//! current one follow it directly, and can be skipped together when a lower bound of their costs exceeds
+//! the best costs so far.
+
+use fulgurite_hop::HopId;
+use serde::Serialize;
+
+use crate::{
+    cost::{CostModel, least_share},
+    memo::Slots,
+    operator::Chooser,
+    partition::{InterestingPoint, Partition},
+    view::DagView,
+};
+
+/// The outcome of the search in one partition.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Search {
+    /// Points in the order of the search space, and the chosen assignment.
+    pub points: Vec<InterestingPoint>,
+    pub assignment: Vec<bool>,
+    /// Seconds of the chosen assignment, of fusing all and of fusing nothing.
+    pub cost: f64,
+    pub cost_fuse_all: f64,
+    pub cost_unfused: f64,
+    /// No assignment is cheaper than basic operators throughout.
+    pub unfused: bool,
+    pub plans_costed: u64,
+    /// The budget ended the search; the assignment is the best one seen.
+    pub budget_exhausted: bool,
+}
+
+/// Costs assignments of one partition.
+pub(crate) struct PartitionCosts<'p, 'a> {
+    view: &'a DagView<'a>,
+    costs: &'p CostModel<'a>,
+    chooser: &'p mut Chooser<'a>,
+    partition: &'p Partition,
+    /// Per HOP of the DAG, the last costing that needed it materialised.
+    demanded: &'p mut Demands,
+}
+
+/// Per HOP of the DAG, the last costing that needed it materialised.
+pub(crate) struct Demands {
+    by: Vec<u32>,
+    epoch: u32,
+}
+
+impl Demands {
+    pub fn new(hops: usize) -> Self {
+        Demands {
+            by: vec![0; hops],
+            epoch: 0,
+        }
+    }
+}
+
+impl<'p, 'a> PartitionCosts<'p, 'a> {
+    pub fn new(
+        view: &'a DagView<'a>,
+        costs: &'p CostModel<'a>,
+        chooser: &'p mut Chooser<'a>,
+        partition: &'p Partition,
+        demanded: &'p mut Demands,
+    ) -> Self {
+        PartitionCosts {
+            view,
+            costs,
+            chooser,
+            partition,
+            demanded,
+        }
+    }
+
+    /// Forbids all references.
+    pub fn assign_none(&mut self) {
+        for hop in &self.partition.hops {
+            self.chooser.blocked[hop.index()] = Slots::ALL;
+        }
+        self.chooser.prepare(&self.partition.hops);
+    }
+
+    /// Forbids references across the points that are set.
+    pub fn assign(&mut self, points: &[InterestingPoint], assignment: &[bool]) {
+        for hop in &self.partition.hops {
+            self.chooser.blocked[hop.index()] = Slots::NONE;
+        }
+        for (point, _) in points.iter().zip(assignment).filter(|(_, set)| **set) {
+            let inputs = &self.view.hop(point.consumer).inputs;
+            let blocked = &mut self.chooser.blocked[point.consumer.index()];
+            for slot in (0..inputs.len()).filter(|slot| inputs[*slot] == point.target) {
+                *blocked = blocked.with(slot);
+            }
+        }
+        self.chooser.prepare(&self.partition.hops);
+    }
+
+    /// Seconds of the plan that an assignment gives (getPlanCost), or infinity once they exceed the bound.
+    ///
+    /// Consumers come before producers, so every HOP that must be materialised is known when it is reached
+    /// and counts once; what operators compute twice counts in each.
+    pub fn plan(&mut self, points: &[InterestingPoint], assignment: &[bool], bound: f64) -> f64 {
+        self.assign(points, assignment);
+        self.demanded.epoch += 1;
+        let epoch = self.demanded.epoch;
+        for hop in &self.partition.read_outside {
+            self.demanded.by[hop.index()] = epoch;
+        }
+        let mut total = 0.0;
+        for hop in self.partition.hops.iter().rev() {
+            if self.demanded.by[hop.index()] != epoch {
+                continue;
+            }
+            let costs = self.costs;
+            match self
+                .chooser
+                .operator(*hop, |operator| costs.check(operator).is_ok())
+            {
+                Some(operator) => {
+                    total += costs.fused(operator);
+                    for (input, _) in &operator.inputs {
+                        self.demanded.by[input.index()] = epoch;
+                    }
+                }
+                None => {
+                    total += costs.basic(*hop);
+                    for input in &self.view.hop(*hop).inputs {
+                        self.demanded.by[input.index()] = epoch;
+                    }
+                }
+            }
+            if total > bound {
+                return f64::INFINITY;
+            }
+        }
+        total
+    }
+
+    /// Seconds without any fusion.
+    pub fn unfused(&self) -> f64 {
+        self.partition
+            .hops
+            .iter()
+            .map(|hop| self.costs.basic(*hop))
+            .sum()
+    }
+}
+
+/// Costs that every plan of a partition has, and those that each materialised target adds.
+struct LowerBound {
+    read: f64,
+    compute: f64,
+    write: f64,
+    /// Per point, the group of points with the same target.
+    target: Vec<usize>,
+    /// Per target, seconds of reading and of writing it.
+    materialize: Vec<(f64, f64)>,
+}
+
+impl LowerBound {
+    fn new(costs: &PartitionCosts, points: &[InterestingPoint]) -> Self {
+        let (view, model, partition) = (costs.view, costs.costs, costs.partition);
+        let share = match partition.hops.iter().any(|hop| {
+            let entries = costs.chooser.memo.group(*hop);
+            entries.iter().any(|entry| entry.template.can_skip_zeros())
+        }) {
+            true => least_share(
+                view,
+                partition.inputs.iter().chain(&partition.hops).copied(),
+            ),
+            false => 1.0,
+        };
+        let mut targets: Vec<HopId> = Vec::new();
+        let mut target = Vec::with_capacity(points.len());
+        for point in points {
+            // A transpose before a product is never materialised; what it transposes is.
+            let read = match view.transposed_left(point.consumer) == Some(point.target) {
+                true => view.hop(point.target).inputs[0],
+                false => point.target,
+            };
+            let place = targets.iter().position(|known| *known == read);
+            target.push(place.unwrap_or_else(|| {
+                targets.push(read);
+                targets.len() - 1
+            }));
+        }
+        let is_written = |hop: &HopId| partition.read_outside.binary_search(hop).is_ok();
+        let materialize = targets.iter().map(|hop| {
+            let write = if is_written(hop) {
+                0.0
+            } else {
+                model.write(*hop)
+            };
+            (model.least_read(*hop), write)
+        });
+        let hops = partition.hops.iter();
+        LowerBound {
+            read: partition
+                .inputs
+                .iter()
+                .map(|hop| model.least_read(*hop))
+                .sum(),
+            compute: hops.map(|hop| model.least_compute(*hop, share)).sum(),
+            write: partition
+                .read_outside
+                .iter()
+                .map(|hop| model.write(*hop))
+                .sum(),
+            target,
+            materialize: materialize.collect(),
+        }
+    }
+
+    /// At most the costs of any plan that materialises at least what this assignment does.
+    fn of(&self, assignment: &[bool], seen: &mut [bool]) -> f64 {
+        seen.fill(false);
+        let (mut read, mut write) = (self.read, self.write);
+        for (point, _) in assignment.iter().enumerate().filter(|(_, set)| **set) {
+            let target = self.target[point];
+            if !std::mem::replace(&mut seen[target], true) {
+                read += self.materialize[target].0;
+                write += self.materialize[target].1;
+            }
+        }
+        write + read.max(self.compute)
+    }
+}
+
+/// Finds the cheapest assignment.
+pub(crate) fn mp_skip_enum(costs: &mut PartitionCosts, budget: u64) -> Search {
+    let mut points = costs.partition.points.clone();
+    // Decisions on large intermediates first: they prune most.
+    let bytes = |point: &InterestingPoint| costs.costs.bytes(point.target);
+    points.sort_by(|a, b| bytes(b).total_cmp(&bytes(a)));
+    let bound = LowerBound::new(costs, &points);
+    let mut seen = vec![false; bound.materialize.len()];
+
+    let mut assignment = vec![false; points.len()];
+    let fuse_all = costs.plan(&points, &assignment, f64::INFINITY);
+    let mut search = Search {
+        assignment: assignment.clone(),
+        cost: fuse_all,
+        cost_fuse_all: fuse_all,
+        cost_unfused: costs.unfused(),
+        unfused: false,
+        plans_costed: 1,
+        budget_exhausted: false,
+        points: Vec::new(),
+    };
+    // Fuse-no-redundancy, the last assignment, is often close to the best and tightens the bound early.
+    if !points.is_empty() {
+        assignment.fill(true);
+        search.try_plan(costs, &points, &assignment);
+        assignment.fill(false);
+    }
+    let last = points.len().wrapping_sub(1);
+    let mut more = advance(&mut assignment, last);
+    while more {
+        // The assignment and those that set the same points and some after the last one set.
+        let last_set = assignment.iter().rposition(|set| *set).unwrap_or(last);
+        if bound.of(&assignment, &mut seen) >= search.cost {
+            more = advance(&mut assignment, last_set);
+            continue;
+        }
+        if search.plans_costed >= budget {
+            search.budget_exhausted = true;
+            break;
+        }
+        search.try_plan(costs, &points, &assignment);
+        more = advance(&mut assignment, last);
+    }
+    search.unfused = search.cost_unfused < search.cost;
+    search.cost = search.cost.min(search.cost_unfused);
+    search.points = points;
+    search
+}
+
+impl Search {
+    fn try_plan(&mut self, costs: &mut PartitionCosts, points: &[InterestingPoint], plan: &[bool]) {
+        let cost = costs.plan(points, plan, self.cost);
+        self.plans_costed += 1;
+        if cost < self.cost {
+            self.cost = cost;
+            self.assignment.copy_from_slice(plan);
+        }
+    }
+}
+
+/// Adds one at this place, clearing all that come after: skips the plans in between. False at the end.
+fn advance(assignment: &mut [bool], place: usize) -> bool {
+    if place >= assignment.len() {
+        return false;
+    }
+    assignment[place + 1..].fill(false);
+    for bit in assignment[..=place].iter_mut().rev() {
+        *bit = !*bit;
+        if *bit {
+            return true;
+        }
+    }
+    false
+}

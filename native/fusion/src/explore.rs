@@ -1,0 +1,140 @@
+//! Candidate exploration: the open-fuse-merge-close algorithm (Algorithm 1), one pass over the DAG.
+//!
+//! HOPs stand in topological order, so the recursion of the paper is a loop and memoization is free.
+
+use fulgurite_hop::{HopId, HopOp};
+
+use crate::{
+    memo::{CloseStatus, MAX_REFERENCED_INPUTS, MemoEntry, MemoTable, Slots},
+    reason::TemplateReason,
+    template::{TEMPLATES, Template},
+    view::DagView,
+};
+
+/// The memo table, and for each operator of a kind that can fuse but got no entry, why.
+pub(crate) struct Exploration {
+    pub memo: MemoTable,
+    pub refused: Vec<(HopId, Vec<TemplateReason>)>,
+}
+
+pub(crate) fn explore(view: &DagView) -> Exploration {
+    let mut memo = MemoTable::new(view.dag.len());
+    let mut refused = Vec::new();
+    for (hop, _) in view.dag.iter() {
+        if !view.is_live(hop) || !is_fusible_kind(view, hop) {
+            continue;
+        }
+        let mut reasons = Vec::new();
+        let entries = explore_operator(view, &memo, hop, &mut reasons);
+        match entries.is_empty() {
+            true => refused.push((hop, reasons)),
+            false => memo.set_group(hop, entries),
+        }
+    }
+    Exploration { memo, refused }
+}
+
+/// Some template has this kind of operator (on matrices); all others are never asked about.
+pub(crate) fn is_fusible_kind(view: &DagView, hop: HopId) -> bool {
+    let hop = view.hop(hop);
+    match hop.op {
+        HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) | HopOp::RightIndex => {
+            hop.is_matrix()
+        }
+        HopOp::Aggregate(..) | HopOp::MatMult | HopOp::Transpose | HopOp::CBind => {
+            hop.inputs.iter().all(|input| view.hop(*input).is_matrix())
+        }
+        _ => false,
+    }
+}
+
+fn explore_operator(
+    view: &DagView,
+    memo: &MemoTable,
+    hop: HopId,
+    reasons: &mut Vec<TemplateReason>,
+) -> Vec<MemoEntry> {
+    let mut entries = Vec::new();
+    let mut refuse = |template: &dyn Template, reason| {
+        let reason = TemplateReason {
+            template: Some(template.kind()),
+            reason,
+        };
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    };
+    for template in TEMPLATES {
+        match template.open(view, hop) {
+            Ok(()) => create_plans(view, memo, hop, None, template, &mut entries),
+            Err(reason) => refuse(template, reason),
+        }
+    }
+    for slot in referenceable(view, hop) {
+        let input = view.hop(hop).inputs[slot];
+        for template in TEMPLATES {
+            if memo.has_open_of(input, template.kind()) {
+                match template.fuse(view, hop, slot) {
+                    Ok(()) => create_plans(view, memo, hop, Some(slot), template, &mut entries),
+                    Err(reason) => refuse(template, reason),
+                }
+            } else if !memo.group(input).is_empty() {
+                refuse(template, crate::reason::Reason::InputsClosed);
+            }
+        }
+    }
+    prune_redundant(&mut entries);
+    entries
+}
+
+fn referenceable(view: &DagView, hop: HopId) -> std::ops::Range<usize> {
+    0..view.hop(hop).inputs.len().min(MAX_REFERENCED_INPUTS)
+}
+
+/// Adds the plan that references `fused` (none when opening), with every combination of the other
+/// inputs that the plan can merge.
+fn create_plans(
+    view: &DagView,
+    memo: &MemoTable,
+    hop: HopId,
+    fused: Option<usize>,
+    template: &dyn Template,
+    entries: &mut Vec<MemoEntry>,
+) {
+    let close = template.close(view, hop);
+    if close == CloseStatus::ClosedInvalid {
+        return;
+    }
+    let inputs = &view.hop(hop).inputs;
+    let base = fused.map_or(Slots::NONE, Slots::only);
+    let mut mergeable = Slots::NONE;
+    for slot in referenceable(view, hop).filter(|slot| fused != Some(*slot)) {
+        if memo.has_open(inputs[slot], template.kind()) && template.merge(view, hop, slot).is_ok() {
+            mergeable = mergeable.with(slot);
+        }
+    }
+    for merged in mergeable.subsets() {
+        let references = merged.iter().fold(base, Slots::with);
+        // `X * X` either has X in the plan or reads it.
+        let consistent = referenceable(view, hop).all(|slot| {
+            let same = |other: usize| inputs[other] == inputs[slot];
+            (0..slot)
+                .filter(|other| same(*other))
+                .all(|other| references.contains(other) == references.contains(slot))
+        });
+        let entry = MemoEntry {
+            template: template.kind(),
+            references,
+            close,
+        };
+        if consistent && !entries.contains(&entry) {
+            entries.push(entry);
+        }
+    }
+}
+
+/// Closed entries without references are basic operators under another name. (Duplicates don't arise.)
+fn prune_redundant(entries: &mut Vec<MemoEntry>) {
+    entries.retain(|entry| entry.close.is_open() || !entry.references.is_empty());
+    entries.sort_by_key(|entry| (entry.template, entry.references));
+}

@@ -1,0 +1,279 @@
+//! From a plan assignment to operators: which fused operator, if any, computes a materialised HOP.
+//!
+//! Costing and construction both ask [`Chooser`], so what was costed is what gets built.
+
+use fulgurite_hop::{AggregateOp, HopId, HopOp, Literal};
+
+use crate::{
+    cplan::InputBinding,
+    memo::{MemoEntry, MemoTable, Slots, TemplateType},
+    view::{DagView, Spread},
+};
+
+/// A fused operator before its CPlan is built.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Operator {
+    pub root: HopId,
+    pub template: TemplateType,
+    /// Covered HOPs with the inputs that are covered too, in topological order; the root is the last.
+    pub covered: Vec<(HopId, Slots)>,
+    /// What is read, once per kind of access. No entry is bound as `Main`; that is `main`.
+    pub inputs: Vec<(HopId, InputBinding)>,
+    /// The input that is iterated over.
+    pub main: usize,
+    /// Cell: zero wherever the main input is.
+    pub sparse_safe: bool,
+}
+
+impl Operator {
+    fn new() -> Self {
+        Operator {
+            root: HopId(0),
+            template: TemplateType::Cell,
+            covered: Vec::new(),
+            inputs: Vec::new(),
+            main: 0,
+            sparse_safe: false,
+        }
+    }
+
+    /// The covered inputs of a covered HOP.
+    pub fn references(&self, hop: HopId) -> Option<Slots> {
+        let index = self.covered.binary_search_by_key(&hop, |(hop, _)| *hop);
+        index.ok().map(|index| self.covered[index].1)
+    }
+}
+
+/// How a covered operator reads the input at `slot`; `None` where the plan absorbs it (bounds of a range).
+pub(crate) fn binding(
+    view: &DagView,
+    template: TemplateType,
+    hop: HopId,
+    slot: usize,
+) -> Option<InputBinding> {
+    let aligned = |is_vector: bool| match template == TemplateType::Row && is_vector {
+        true => InputBinding::ColumnVector,
+        false => InputBinding::Matrix,
+    };
+    let operand = view.operand(hop, slot);
+    match view.hop(hop).op {
+        HopOp::RightIndex if slot > 0 => None,
+        HopOp::MatMult if slot == 1 && view.transposed_left(hop).is_none() => {
+            Some(InputBinding::Whole)
+        }
+        HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => {
+            Some(match view.spread(hop, slot)? {
+                Spread::Full => aligned(view.shape(hop)?.cols == 1),
+                Spread::Column => InputBinding::ColumnVector,
+                Spread::Row => InputBinding::RowVector,
+                Spread::Scalar => InputBinding::Scalar,
+            })
+        }
+        _ => Some(aligned(view.shape(operand)?.cols == 1)),
+    }
+}
+
+/// No entry of a group.
+const NO_ENTRY: u8 = u8::MAX;
+
+/// Chooses entries and operators under an assignment of materialisation decisions.
+pub(crate) struct Chooser<'a> {
+    pub view: &'a DagView<'a>,
+    pub memo: &'a MemoTable,
+    /// Per HOP, the slots that may not be referenced.
+    pub blocked: Vec<Slots>,
+    /// Per HOP and template of the operator, the entry by which an operator goes on into the group.
+    inner: Vec<[u8; TemplateType::ALL.len()]>,
+    /// The operator under construction that last covered, or read, each HOP.
+    covered_by: Vec<u32>,
+    read_by: Vec<u32>,
+    epoch: u32,
+    stack: Vec<(HopId, MemoEntry)>,
+    candidates: [Operator; TemplateType::ALL.len()],
+}
+
+impl<'a> Chooser<'a> {
+    pub fn new(view: &'a DagView<'a>, memo: &'a MemoTable) -> Self {
+        let hops = view.dag.len();
+        Chooser {
+            view,
+            memo,
+            blocked: vec![Slots::NONE; hops],
+            inner: vec![[NO_ENTRY; TemplateType::ALL.len()]; hops],
+            covered_by: vec![0; hops],
+            read_by: vec![0; hops],
+            epoch: 0,
+            stack: Vec::new(),
+            candidates: [Operator::new(), Operator::new()],
+        }
+    }
+
+    /// Takes the assignment over: finds how operators go on through these HOPs (in topological order).
+    pub fn prepare(&mut self, hops: &[HopId]) {
+        for hop in hops {
+            for template in TemplateType::ALL {
+                let continues =
+                    |entry: &MemoEntry| entry.close.is_open() && template.takes(entry.template);
+                let best = self.best_entry(*hop, template, continues);
+                self.inner[hop.index()][template as usize] = best;
+            }
+        }
+    }
+
+    /// The entry with the most references, of the operator's own template if that is no fewer.
+    fn best_entry(
+        &self,
+        hop: HopId,
+        template: TemplateType,
+        is_candidate: impl Fn(&MemoEntry) -> bool,
+    ) -> u8 {
+        let inputs = &self.view.hop(hop).inputs;
+        let mut best = (NO_ENTRY, (0, false));
+        for (index, entry) in self.memo.group(hop).iter().enumerate() {
+            let can_follow =
+                |slot: usize| self.inner[inputs[slot].index()][template as usize] != NO_ENTRY;
+            if is_candidate(entry)
+                && entry.references.is_disjoint(self.blocked[hop.index()])
+                && entry.references.iter().all(can_follow)
+            {
+                let rank = (entry.references.len(), entry.template == template);
+                if best.0 == NO_ENTRY || rank > best.1 {
+                    best = (index as u8, rank);
+                }
+            }
+        }
+        best.0
+    }
+
+    /// The fused operator whose output is this HOP: of the templates' candidates that `allow` lets pass,
+    /// the one that covers most; Cell if that is no less, since it can skip zeros.
+    pub fn operator(
+        &mut self,
+        root: HopId,
+        mut allow: impl FnMut(&Operator) -> bool,
+    ) -> Option<&Operator> {
+        let mut best: Option<usize> = None;
+        for template in TemplateType::ALL {
+            let ends = |entry: &MemoEntry| entry.close.is_valid() && entry.template == template;
+            let index = self.best_entry(root, template, ends);
+            let Some(entry) = self.memo.group(root).get(usize::from(index)).copied() else {
+                continue;
+            };
+            // One operator alone is the basic operator again.
+            if entry.references.is_empty() {
+                continue;
+            }
+            let mut candidate =
+                std::mem::replace(&mut self.candidates[template as usize], Operator::new());
+            self.collect(root, entry, &mut candidate);
+            let is_valid = self.choose_main(&mut candidate) && allow(&candidate);
+            let size = candidate.covered.len();
+            self.candidates[template as usize] = candidate;
+            let largest = best.map_or(0, |best| self.candidates[best].covered.len());
+            if is_valid && size >= largest {
+                best = Some(template as usize);
+            }
+        }
+        best.map(|best| &self.candidates[best])
+    }
+
+    fn collect(&mut self, root: HopId, entry: MemoEntry, operator: &mut Operator) {
+        self.epoch += 1;
+        operator.root = root;
+        operator.template = entry.template;
+        operator.covered.clear();
+        operator.inputs.clear();
+        self.stack.push((root, entry));
+        self.covered_by[root.index()] = self.epoch;
+        while let Some((hop, entry)) = self.stack.pop() {
+            operator.covered.push((hop, entry.references));
+            for (slot, input) in self.view.hop(hop).inputs.iter().enumerate() {
+                if entry.references.contains(slot) {
+                    if self.covered_by[input.index()] != self.epoch {
+                        self.covered_by[input.index()] = self.epoch;
+                        let inner = self.inner[input.index()][operator.template as usize];
+                        self.stack
+                            .push((*input, self.memo.group(*input)[usize::from(inner)]));
+                    }
+                } else if let Some(bound) = binding(self.view, operator.template, hop, slot) {
+                    let read = (self.view.operand(hop, slot), bound);
+                    let stamp = &mut self.read_by[read.0.index()];
+                    if *stamp != self.epoch || !operator.inputs.contains(&read) {
+                        *stamp = self.epoch;
+                        operator.inputs.push(read);
+                    }
+                }
+            }
+        }
+        operator.covered.sort_unstable_by_key(|(hop, _)| *hop);
+    }
+
+    /// Picks the input to iterate over; false if there is none.
+    fn choose_main(&self, operator: &mut Operator) -> bool {
+        let nnz = |hop: HopId| {
+            let characteristics = self.view.hop(hop).characteristics;
+            characteristics.nnz.or(characteristics.cells())
+        };
+        let cells = |hop: HopId| self.view.hop(hop).characteristics.cells();
+        let candidates = operator.inputs.iter().enumerate();
+        let candidates = candidates.filter(|(_, (_, bound))| *bound == InputBinding::Matrix);
+        let main = match operator.template {
+            // The largest, so that it is the one that is passed over once; of those, the sparsest.
+            TemplateType::Row => candidates
+                .min_by_key(|(_, (hop, _))| (std::cmp::Reverse(cells(*hop)), nnz(*hop)))
+                .map(|(main, _)| (main, false)),
+            // One whose zeros can be skipped; of those, the sparsest.
+            TemplateType::Cell => candidates
+                .map(|(main, (hop, _))| (self.is_zero_where(operator, *hop), nnz(*hop), main))
+                .min_by_key(|(safe, nnz, main)| (!safe, *nnz, *main))
+                .map(|(safe, _, main)| (main, safe)),
+        };
+        if let Some((main, sparse_safe)) = main {
+            operator.main = main;
+            operator.sparse_safe = sparse_safe;
+        }
+        main.is_some()
+    }
+
+    /// Each cell of the Cell operator's value is zero where `main` is, for finite side inputs.
+    fn is_zero_where(&self, operator: &Operator, main: HopId) -> bool {
+        let mut zeros: Vec<bool> = Vec::with_capacity(operator.covered.len());
+        for (hop, references) in &operator.covered {
+            let inputs = &self.view.hop(*hop).inputs;
+            let zero = |slot: usize| {
+                if !references.contains(slot) {
+                    let bound = binding(self.view, TemplateType::Cell, *hop, slot);
+                    return self.view.operand(*hop, slot) == main
+                        && bound == Some(InputBinding::Matrix);
+                }
+                let key = |(hop, _): &(HopId, Slots)| *hop;
+                let index = operator.covered.binary_search_by_key(&inputs[slot], key);
+                index.is_ok_and(|index| zeros[index])
+            };
+            let constant = |slot: usize| match &self.view.hop(inputs[slot]).op {
+                HopOp::Literal(literal) => Literal::as_f64(literal),
+                _ => None,
+            };
+            let is_zero = match self.view.hop(*hop).op {
+                HopOp::Unary(op) => zero(0) && op.keeps_zero(),
+                HopOp::Binary(op) => match (constant(0), constant(1)) {
+                    (_, Some(y)) => zero(0) && op.eval(0.0, y) == 0.0,
+                    (Some(x), _) => zero(1) && op.eval(x, 0.0) == 0.0,
+                    _ => {
+                        zero(0) && op.zero_on_left_zero()
+                            || zero(1) && op.zero_on_right_zero()
+                            || zero(0) && zero(1) && op.zero_on_both_zero()
+                    }
+                },
+                HopOp::Ternary(fulgurite_hop::TernaryOp::IfElse) => zero(2) && (zero(0) || zero(1)),
+                HopOp::Ternary(_) => zero(0) && (zero(1) || zero(2)),
+                HopOp::MatMult => zero(0) || zero(1),
+                HopOp::Aggregate(op, _) => zero(0) && op != AggregateOp::Prod,
+                HopOp::Transpose => zero(0),
+                _ => false,
+            };
+            zeros.push(is_zero);
+        }
+        zeros.last().copied().unwrap_or(false)
+    }
+}

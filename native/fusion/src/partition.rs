@@ -1,0 +1,203 @@
+//! Plan partitions and interesting points (Section 4.2).
+//!
+//! A partition is a connected component of fusion references: no fused operator spans two, so each is
+//! optimised on its own.
+
+use fulgurite_hop::{HopId, HopOp};
+use petgraph::unionfind::UnionFind;
+use serde::Serialize;
+
+use crate::{
+    memo::{MemoTable, Slots, TemplateType},
+    view::DagView,
+};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Partition {
+    /// In topological order.
+    pub hops: Vec<HopId>,
+    /// Never referenced inside.
+    pub roots: Vec<HopId>,
+    /// Outside, read from inside.
+    pub inputs: Vec<HopId>,
+    /// Referenced, with more than one consumer.
+    pub materialization_points: Vec<HopId>,
+    /// The boolean decisions of the search space.
+    pub points: Vec<InterestingPoint>,
+    /// Read from outside (or a root of the DAG): materialised in every plan.
+    pub read_outside: Vec<HopId>,
+}
+
+/// A data dependency on which a plan may materialise: true forbids references across it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+pub struct InterestingPoint {
+    pub consumer: HopId,
+    pub target: HopId,
+    pub kind: PointKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PointKind {
+    MaterializationPoint,
+    /// The target has plans of a template that the consumer has none of.
+    TemplateSwitch,
+    /// The target is distributed by itself, the consumer is not: fusing makes it, and its inputs, travel.
+    ExecutionSwitch,
+}
+
+/// For each HOP, the slots that some entry references.
+pub(crate) fn referenced_slots(view: &DagView, memo: &MemoTable) -> Vec<Slots> {
+    let slots = |hop: HopId| {
+        let entries = memo.group(hop).iter();
+        entries.fold(Slots::NONE, |all, entry| {
+            entry.references.iter().fold(all, Slots::with)
+        })
+    };
+    view.dag.iter().map(|(hop, _)| slots(hop)).collect()
+}
+
+/// `is_distributed` says so of basic operators.
+pub(crate) fn partitions(
+    view: &DagView,
+    memo: &MemoTable,
+    is_distributed: &dyn Fn(HopId) -> bool,
+) -> Vec<Partition> {
+    let references = referenced_slots(view, memo);
+    let mut components = UnionFind::<u32>::new(view.dag.len());
+    for (hop, operator) in view.dag.iter() {
+        for slot in references[hop.index()].iter() {
+            components.union(hop.0, operator.inputs[slot].0);
+        }
+    }
+    // A component's place in the result; components of one HOP are no partition.
+    let mut sizes = vec![0u32; view.dag.len()];
+    for hop in 0..view.dag.len() as u32 {
+        sizes[components.find_mut(hop) as usize] += 1;
+    }
+    let mut place = vec![usize::MAX; view.dag.len()];
+    let mut members: Vec<Vec<HopId>> = Vec::new();
+    for (hop, _) in view.dag.iter() {
+        let component = components.find_mut(hop.0) as usize;
+        if sizes[component] > 1 {
+            if place[component] == usize::MAX {
+                place[component] = members.len();
+                members.push(Vec::new());
+            }
+            members[place[component]].push(hop);
+        }
+    }
+    let mut analysis = Analysis {
+        view,
+        memo,
+        is_distributed,
+        references: &references,
+        inside: vec![u32::MAX; view.dag.len()],
+        mark: vec![u32::MAX; view.dag.len()],
+    };
+    let number = |(index, hops)| analysis.partition(index as u32, hops);
+    members.into_iter().enumerate().map(number).collect()
+}
+
+struct Analysis<'a> {
+    view: &'a DagView<'a>,
+    memo: &'a MemoTable,
+    is_distributed: &'a dyn Fn(HopId) -> bool,
+    references: &'a [Slots],
+    /// The partition that each HOP was found in.
+    inside: Vec<u32>,
+    /// The partition that each HOP was last listed for as an input.
+    mark: Vec<u32>,
+}
+
+impl Analysis<'_> {
+    fn partition(&mut self, index: u32, hops: Vec<HopId>) -> Partition {
+        for hop in &hops {
+            self.inside[hop.index()] = index;
+        }
+        let is_inside = |hop: &HopId| self.inside[hop.index()] == index;
+        let (mut roots, mut read_outside, mut materialization_points) = (vec![], vec![], vec![]);
+        for hop in &hops {
+            let consumers = self.view.consumers(*hop);
+            let is_referenced = consumers
+                .iter()
+                .any(|consumer| self.refers(*consumer, *hop));
+            if !is_referenced {
+                roots.push(*hop);
+            } else if consumers.iter().any(|consumer| *consumer != consumers[0]) {
+                materialization_points.push(*hop);
+            }
+            if !consumers.iter().all(is_inside) || self.view.dag.roots.contains(hop) {
+                read_outside.push(*hop);
+            }
+        }
+        let mut inputs = Vec::new();
+        for hop in &hops {
+            for slot in 0..self.view.hop(*hop).inputs.len() {
+                let input = self.view.operand(*hop, slot);
+                if !(self.inside[input.index()] == index || self.mark[input.index()] == index) {
+                    self.mark[input.index()] = index;
+                    inputs.push(input);
+                }
+            }
+        }
+        inputs.sort_unstable();
+        let points = self.points(&hops, &materialization_points);
+        Partition {
+            hops,
+            roots,
+            inputs,
+            materialization_points,
+            points,
+            read_outside,
+        }
+    }
+
+    fn refers(&self, consumer: HopId, target: HopId) -> bool {
+        let slots = self.references[consumer.index()];
+        let inputs = &self.view.hop(consumer).inputs;
+        slots.iter().any(|slot| inputs[slot] == target)
+    }
+
+    fn points(&self, hops: &[HopId], shared: &[HopId]) -> Vec<InterestingPoint> {
+        let mut points: Vec<InterestingPoint> = Vec::new();
+        for consumer in hops {
+            let inputs = &self.view.hop(*consumer).inputs;
+            for slot in self.references[consumer.index()].iter() {
+                let target = inputs[slot];
+                let kind = if shared.binary_search(&target).is_ok() {
+                    PointKind::MaterializationPoint
+                } else if self.is_switch(*consumer, target) {
+                    PointKind::TemplateSwitch
+                } else if (self.is_distributed)(target) && !(self.is_distributed)(*consumer) {
+                    PointKind::ExecutionSwitch
+                } else {
+                    continue;
+                };
+                let is_first = !inputs[..slot].contains(&target);
+                if is_first && self.is_decision(target) {
+                    points.push(InterestingPoint {
+                        consumer: *consumer,
+                        target,
+                        kind,
+                    });
+                }
+            }
+        }
+        points
+    }
+
+    fn is_switch(&self, consumer: HopId, target: HopId) -> bool {
+        let has = |hop: HopId, template: TemplateType| {
+            let entries = self.memo.group(hop);
+            entries.iter().any(|entry| entry.template == template)
+        };
+        let mut templates = TemplateType::ALL.into_iter();
+        templates.any(|template| has(target, template) && !has(consumer, template))
+    }
+
+    /// A fused product reads below a transpose: with nothing to fuse there, both choices are one plan.
+    fn is_decision(&self, target: HopId) -> bool {
+        self.view.hop(target).op != HopOp::Transpose || !self.references[target.index()].is_empty()
+    }
+}

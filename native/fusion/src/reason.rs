@@ -1,0 +1,101 @@
+//! Why an operator was not fused, as data.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::memo::TemplateType;
+
+/// What stopped a template at an operator, or a plan in selection.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+pub enum Reason {
+    /// The size of the result or of an operand is not known when planning.
+    UnknownSize,
+    /// The template has no such operator.
+    UnsupportedOperator,
+    /// The template has no such aggregation function in that direction.
+    UnsupportedAggregate,
+    /// A 1 x 1 result leaves nothing to iterate over.
+    SingleCell,
+    /// No operand has the result's shape: an outer combination of two vectors.
+    OuterCombination,
+    /// Operands don't have the rows that the template iterates over, or the input is a right operand
+    /// that must be there whole.
+    NotAligned,
+    /// The Row template needs an input of more than one row and more than one column.
+    NoWideInput,
+    /// The Row template keeps its result per row in cache only up to so many columns.
+    NotSkinny { cols: u64, limit: u64 },
+    /// A transpose fuses only as the left operand of a matrix product.
+    TransposeOutsideProduct,
+    /// A range of rows, or a column range whose bounds are not known when planning.
+    NotAColumnRange,
+    /// Its inputs have no open plan of this template and nothing goes on from it: alone it would be the
+    /// basic operator again.
+    NothingToFuseWith,
+    /// Inputs' plans are closed (a full or column aggregate ended them).
+    InputsClosed,
+    /// Side inputs that every worker must have whole exceed the broadcast budget.
+    BroadcastTooLarge { bytes: u64, limit: u64 },
+    /// The partition's cheapest plan leaves it out: seconds of that plan and of the one that fuses all.
+    LostOnCost { chosen: f64, fuse_all: f64 },
+    /// The operators around it were fused in another way that shuts it out.
+    Conflict,
+    /// The policy materialises it.
+    Policy,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::UnknownSize => f.write_str("sizes are not known when planning"),
+            Reason::UnsupportedOperator => f.write_str("the template has no such operator"),
+            Reason::UnsupportedAggregate => f.write_str("the template has no such aggregate"),
+            Reason::SingleCell => f.write_str("the result is a single cell"),
+            Reason::OuterCombination => f.write_str("no operand has the shape of the result"),
+            Reason::NotAligned => f.write_str("operands are not aligned with the iteration"),
+            Reason::NoWideInput => f.write_str("no input has several rows and columns"),
+            Reason::NotSkinny { cols, limit } => {
+                write!(
+                    f,
+                    "{cols} columns, Row takes less than {limit} and less than the rows"
+                )
+            }
+            Reason::TransposeOutsideProduct => {
+                f.write_str("a transpose fuses only as left operand of a matrix product")
+            }
+            Reason::NotAColumnRange => f.write_str("not a column range with known bounds"),
+            Reason::NothingToFuseWith => f.write_str("no neighbour to fuse with"),
+            Reason::InputsClosed => f.write_str("the plans of its inputs are closed"),
+            Reason::BroadcastTooLarge { bytes, limit } => {
+                write!(f, "{bytes} bytes to broadcast, the budget is {limit}")
+            }
+            Reason::LostOnCost { chosen, fuse_all } => {
+                write!(
+                    f,
+                    "cost: {chosen:.3e} s without it, {fuse_all:.3e} s fusing all"
+                )
+            }
+            Reason::Conflict => f.write_str("its neighbours are fused without it"),
+            Reason::Policy => f.write_str("the policy materialises it"),
+        }
+    }
+}
+
+/// A template (or none: selection as a whole) and its reason.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct TemplateReason {
+    pub template: Option<TemplateType>,
+    #[serde(flatten)]
+    pub reason: Reason,
+}
+
+impl fmt::Display for TemplateReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.template {
+            Some(template) => write!(f, "{template}: {}", self.reason),
+            None => self.reason.fmt(f),
+        }
+    }
+}

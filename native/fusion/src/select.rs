@@ -1,0 +1,322 @@
+//! Candidate selection (Section 4): a plan assignment per partition by the policy, the operators that
+//! follow from it, and the DAG with the fused operators in place.
+
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::{Dag, Hop, HopId, HopOp};
+
+use crate::{
+    FusedDag, FusedOperator, FusionConfig, Policy,
+    construct::construct,
+    cost::CostModel,
+    cplan::CPlan,
+    enumerate::{Demands, PartitionCosts, Search, mp_skip_enum},
+    explain::{Explanation, PartitionExplanation, Refusal},
+    explore::{Exploration, explore, is_fusible_kind},
+    operator::{Chooser, Operator},
+    partition::{Partition, PointKind, partitions},
+    reason::{Reason, TemplateReason},
+    view::DagView,
+};
+
+/// Fuses the operators of a DAG whose sizes are propagated.
+///
+/// # Errors
+/// `plan` when the DAG holds fused operators already.
+pub fn fuse(dag: &Dag, config: &FusionConfig) -> Result<FusedDag> {
+    if let Some((_, hop)) = dag
+        .iter()
+        .find(|(_, hop)| matches!(hop.op, HopOp::Fused(_)))
+    {
+        return Err(Error::plan("the DAG is fused already")
+            .in_operator(hop.op.code())
+            .at_option(hop.position.as_ref())
+            .with_help("hand over the DAG as it was before fusion"));
+    }
+    let view = DagView::new(dag);
+    let exploration = explore(&view);
+    let costs = CostModel::new(&view, config);
+    let parts = partitions(&view, &exploration.memo, &|hop| costs.is_distributed(hop));
+    let mut chooser = Chooser::new(&view, &exploration.memo);
+    let searches = search(&view, config, &costs, &mut chooser, &parts);
+    let selection = select(&view, config, &costs, &mut chooser);
+    let refusals = refusals(&view, config, &exploration, &parts, &searches, &selection);
+
+    let partitions = parts.into_iter().zip(searches);
+    let partitions = partitions
+        .map(|(partition, search)| PartitionExplanation { partition, search })
+        .collect();
+    let (dag, operators) = replace(&view, &selection)?;
+    let explanation = Explanation::new(
+        &view,
+        config.policy,
+        &exploration.memo,
+        partitions,
+        &selection.operators,
+        &operators,
+        refusals,
+    );
+    Ok(FusedDag {
+        dag,
+        operators,
+        explanation,
+    })
+}
+
+/// Sets each partition's assignment in the chooser.
+fn search<'a>(
+    view: &'a DagView<'a>,
+    config: &FusionConfig,
+    costs: &CostModel<'a>,
+    chooser: &mut Chooser<'a>,
+    partitions: &[Partition],
+) -> Vec<Option<Search>> {
+    let mut demands = Demands::new(view.dag.len());
+    let mut searches = Vec::with_capacity(partitions.len());
+    for partition in partitions {
+        let mut plans = PartitionCosts::new(view, costs, chooser, partition, &mut demands);
+        let points = &partition.points;
+        searches.push(match config.policy {
+            Policy::Cost => {
+                let search = mp_skip_enum(&mut plans, config.max_plans_per_partition);
+                match search.unfused {
+                    true => plans.assign_none(),
+                    false => plans.assign(&search.points, &search.assignment),
+                }
+                Some(search)
+            }
+            Policy::FuseAll => {
+                plans.assign(points, &vec![false; points.len()]);
+                None
+            }
+            Policy::FuseNoRedundancy => {
+                let shared = points
+                    .iter()
+                    .map(|p| p.kind == PointKind::MaterializationPoint);
+                plans.assign(points, &shared.collect::<Vec<_>>());
+                None
+            }
+            Policy::None => {
+                plans.assign_none();
+                None
+            }
+        });
+    }
+    searches
+}
+
+/// The operators of the whole DAG.
+struct Selection {
+    /// In topological order of their roots.
+    operators: Vec<Operator>,
+    fate: Vec<Fate>,
+    /// Operators that a constraint forbade.
+    forbidden: Vec<(HopId, TemplateReason)>,
+}
+
+/// What becomes of a HOP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// Nothing reads it any more.
+    Gone,
+    Basic,
+    /// Computed inside fused operators only.
+    Covered,
+    /// The output of a fused operator.
+    Root,
+}
+
+/// From the roots of the DAG down: what must be there materialised, and by which operator.
+fn select(
+    view: &DagView,
+    config: &FusionConfig,
+    costs: &CostModel,
+    chooser: &mut Chooser,
+) -> Selection {
+    let mut demanded = vec![false; view.dag.len()];
+    for root in &view.dag.roots {
+        demanded[root.index()] = true;
+    }
+    let mut selection = Selection {
+        operators: Vec::new(),
+        fate: vec![Fate::Gone; view.dag.len()],
+        forbidden: Vec::new(),
+    };
+    for (hop, operator) in view.dag.iter().rev() {
+        if !demanded[hop.index()] {
+            continue;
+        }
+        let forbidden = &mut selection.forbidden;
+        let mut allow = |operator: &Operator| match costs.check(operator) {
+            Ok(()) => true,
+            Err(reason) => {
+                let template = Some(operator.template);
+                forbidden.push((hop, TemplateReason { template, reason }));
+                false
+            }
+        };
+        let fused = match config.policy {
+            Policy::None => None,
+            _ => chooser.operator(hop, &mut allow).cloned(),
+        };
+        match fused {
+            Some(fused) => {
+                for (input, _) in &fused.inputs {
+                    demanded[input.index()] = true;
+                }
+                for (covered, _) in &fused.covered {
+                    let fate = &mut selection.fate[covered.index()];
+                    if *fate == Fate::Gone {
+                        *fate = Fate::Covered;
+                    }
+                }
+                selection.fate[hop.index()] = Fate::Root;
+                selection.operators.push(fused);
+            }
+            None => {
+                for input in &operator.inputs {
+                    demanded[input.index()] = true;
+                }
+                selection.fate[hop.index()] = Fate::Basic;
+            }
+        }
+    }
+    selection.operators.reverse();
+    selection
+}
+
+/// Builds the plans and the DAG in which fused operators stand for what they cover.
+fn replace(view: &DagView, selection: &Selection) -> Result<(Dag, Vec<FusedOperator>)> {
+    let mut dag = Dag::new();
+    let mut operators = Vec::with_capacity(selection.operators.len());
+    let mut renumbered: Vec<Option<HopId>> = vec![None; view.dag.len()];
+    let mut next = selection.operators.iter();
+    for (id, hop) in view.dag.iter() {
+        let new = |old: &HopId| {
+            renumbered[old.index()].ok_or_else(|| {
+                Error::internal("a fused DAG lost an operator that is still read")
+                    .in_operator(view.hop(*old).op.code())
+                    .at_option(view.hop(*old).position.as_ref())
+                    .with_help("run with fulgurite.fusion.policy=none, and report this script")
+            })
+        };
+        let (op, inputs) = match selection.fate[id.index()] {
+            Fate::Gone | Fate::Covered => continue,
+            Fate::Basic => (hop.op.clone(), hop.inputs.iter().map(new).collect()),
+            Fate::Root => {
+                let Some(operator) = next.next() else {
+                    continue;
+                };
+                let (plan, inputs) = construct(view, operator)?;
+                let number = operators.len();
+                operators.push(fused_operator(view, operator, plan));
+                (HopOp::Fused(number), inputs.iter().map(new).collect())
+            }
+        };
+        let inputs: Result<Vec<HopId>> = inputs;
+        let hop = Hop {
+            op,
+            inputs: inputs?,
+            data_type: hop.data_type,
+            value_type: hop.value_type,
+            characteristics: hop.characteristics,
+            position: hop.position.clone(),
+        };
+        renumbered[id.index()] = Some(dag.push(hop));
+    }
+    for root in &view.dag.roots {
+        dag.roots.extend(renumbered[root.index()]);
+    }
+    Ok((dag, operators))
+}
+
+fn fused_operator(view: &DagView, operator: &Operator, plan: CPlan) -> FusedOperator {
+    let root = view.hop(operator.root);
+    let covered = operator.covered.iter().map(|(hop, _)| {
+        let hop = view.hop(*hop);
+        crate::CoveredOperator {
+            code: hop.op.code(),
+            position: hop.position.clone(),
+        }
+    });
+    FusedOperator {
+        label: format!("{} {}", operator.template, root.op.code()),
+        plan,
+        covered: covered.collect(),
+        position: root.position.clone(),
+        output: root.characteristics,
+        data_type: root.data_type,
+    }
+}
+
+/// Why operators of kinds that can fuse stay on their own.
+fn refusals(
+    view: &DagView,
+    config: &FusionConfig,
+    exploration: &Exploration,
+    partitions: &[Partition],
+    searches: &[Option<Search>],
+    selection: &Selection,
+) -> Vec<Refusal> {
+    let mut partition_of = vec![usize::MAX; view.dag.len()];
+    for (index, partition) in partitions.iter().enumerate() {
+        for hop in &partition.hops {
+            partition_of[hop.index()] = index;
+        }
+    }
+    let mut covered = vec![false; view.dag.len()];
+    for (hop, _) in selection
+        .operators
+        .iter()
+        .flat_map(|operator| &operator.covered)
+    {
+        covered[hop.index()] = true;
+    }
+    let selected = |reason| {
+        vec![TemplateReason {
+            template: None,
+            reason,
+        }]
+    };
+    let mut refusals = Vec::new();
+    for (hop, operator) in view.dag.iter() {
+        let is_alone = selection.fate[hop.index()] == Fate::Basic && !covered[hop.index()];
+        if !is_alone || !is_fusible_kind(view, hop) {
+            continue;
+        }
+        let explored = exploration
+            .refused
+            .binary_search_by_key(&hop, |(hop, _)| *hop);
+        let forbidden = selection.forbidden.iter().filter(|(root, _)| *root == hop);
+        let forbidden: Vec<TemplateReason> = forbidden.map(|(_, reason)| *reason).collect();
+        let search = searches
+            .get(partition_of[hop.index()])
+            .and_then(Option::as_ref);
+        let reasons = if config.policy == Policy::None {
+            selected(Reason::Policy)
+        } else if let Ok(index) = explored {
+            exploration.refused[index].1.clone()
+        } else if !forbidden.is_empty() {
+            forbidden
+        } else if partition_of[hop.index()] == usize::MAX {
+            selected(Reason::NothingToFuseWith)
+        } else {
+            match (search, config.policy) {
+                (Some(search), _) if search.unfused || search.assignment.contains(&true) => {
+                    selected(Reason::LostOnCost {
+                        chosen: search.cost,
+                        fuse_all: search.cost_fuse_all,
+                    })
+                }
+                (None, Policy::FuseNoRedundancy) => selected(Reason::Policy),
+                _ => selected(Reason::Conflict),
+            }
+        };
+        refusals.push(Refusal {
+            hop,
+            code: operator.op.code(),
+            position: operator.position.clone(),
+            reasons,
+        });
+    }
+    refusals
+}

@@ -1,0 +1,34 @@
+//! Templates: the conditions under which a plan opens, grows and closes (Section 3.2).
+//!
+//! Exploration knows templates through [`Template`] only. A condition that does not hold says why. To add a
+//! template: a [`TemplateType`], an implementation here, its CPlan construction, and its costs.
+
+mod cell;
+mod row;
+
+use fulgurite_hop::HopId;
+
+use crate::{
+    memo::{CloseStatus, TemplateType},
+    reason::Reason,
+    view::DagView,
+};
+
+pub(crate) trait Template: Sync {
+    fn kind(&self) -> TemplateType;
+
+    /// A new plan can start at the operator and read materialised inputs.
+    fn open(&self, view: &DagView, hop: HopId) -> Result<(), Reason>;
+
+    /// An open plan of this template at the input in `slot` can be continued to the operator.
+    fn fuse(&self, view: &DagView, hop: HopId, slot: usize) -> Result<(), Reason>;
+
+    /// A plan of this template at the operator can go on into plans at the input in `slot`.
+    fn merge(&self, view: &DagView, hop: HopId, slot: usize) -> Result<(), Reason>;
+
+    /// What a plan that has covered the operator may do next.
+    fn close(&self, view: &DagView, hop: HopId) -> CloseStatus;
+}
+
+/// In the order they are explored.
+pub(crate) const TEMPLATES: [&dyn Template; 2] = [&row::Row, &cell::Cell];

@@ -1,0 +1,197 @@
+//! The Row template: straight-line code on vectors and scalars for each row of a main input.
+//!
+//! Every operator that a plan covers has the main input's rows, up to a final aggregation over rows:
+//! column and full aggregates and `t(L) %*% R`. The right operand of `row %*% B` is read whole and never
+//! part of the plan. Every plan has an input with several columns to be the main one.
+
+use fulgurite_hop::{AggregateOp, Direction, HopId, HopOp};
+
+use super::{
+    Template,
+    cell::{cellwise, input_shape},
+};
+use crate::{
+    memo::{CloseStatus, TemplateType},
+    reason::Reason,
+    view::{DagView, Shape},
+};
+
+/// Results of products are kept per row (or per thread); beyond this many columns blocked kernels win.
+const SKINNY_COLS: u64 = 64;
+
+pub(super) struct Row;
+
+impl Template for Row {
+    fn kind(&self) -> TemplateType {
+        TemplateType::Row
+    }
+
+    fn open(&self, view: &DagView, hop: HopId) -> Result<(), Reason> {
+        match view.hop(hop).op {
+            HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => {
+                cellwise(view, hop)?;
+                wide(view.shape(hop))
+            }
+            HopOp::MatMult => match view.transposed_left(hop) {
+                Some(_) => Err(Reason::NothingToFuseWith),
+                None => row_product(view, hop),
+            },
+            HopOp::Transpose => left_of_product(view, hop),
+            HopOp::Aggregate(_, Direction::Full) => Err(Reason::NothingToFuseWith),
+            HopOp::Aggregate(..) => {
+                aggregate(view, hop)?;
+                wide(input_shape(view, hop).ok())
+            }
+            HopOp::RightIndex => column_range(view, hop),
+            HopOp::CBind => {
+                bind(view, hop)?;
+                let is_wide = |input: &HopId| wide(view.shape(*input)).is_ok();
+                match view.hop(hop).inputs.iter().any(is_wide) {
+                    true => Ok(()),
+                    false => Err(Reason::NoWideInput),
+                }
+            }
+            _ => Err(Reason::UnsupportedOperator),
+        }
+    }
+
+    fn fuse(&self, view: &DagView, hop: HopId, slot: usize) -> Result<(), Reason> {
+        let input = view.hop(hop).inputs[slot];
+        match view.hop(hop).op {
+            HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => {
+                cellwise(view, hop)?;
+                same_rows(view.shape(hop), view.shape(input))
+            }
+            HopOp::MatMult => match view.transposed_left(hop) {
+                Some(_) => transposed_product(view, hop, slot),
+                None if slot == 0 => row_product(view, hop),
+                None => Err(Reason::NotAligned),
+            },
+            HopOp::Transpose => left_of_product(view, hop),
+            HopOp::Aggregate(..) => aggregate(view, hop),
+            HopOp::RightIndex if slot == 0 => column_range(view, hop),
+            HopOp::CBind => bind(view, hop),
+            _ => Err(Reason::UnsupportedOperator),
+        }
+    }
+
+    fn merge(&self, view: &DagView, hop: HopId, slot: usize) -> Result<(), Reason> {
+        match view.transposed_left(hop) {
+            Some(_) => product_sizes(view, hop).map(|_| ()),
+            None => self.fuse(view, hop, slot),
+        }
+    }
+
+    fn close(&self, view: &DagView, hop: HopId) -> CloseStatus {
+        match view.hop(hop).op {
+            HopOp::Aggregate(_, Direction::Col | Direction::Full) => CloseStatus::ClosedValid,
+            HopOp::MatMult if view.transposed_left(hop).is_some() => CloseStatus::ClosedValid,
+            HopOp::Transpose => CloseStatus::OpenInvalid,
+            _ => CloseStatus::OpenValid,
+        }
+    }
+}
+
+fn wide(shape: Option<Shape>) -> Result<(), Reason> {
+    match shape.ok_or(Reason::UnknownSize)?.is_wide() {
+        true => Ok(()),
+        false => Err(Reason::NoWideInput),
+    }
+}
+
+fn same_rows(result: Option<Shape>, input: Option<Shape>) -> Result<(), Reason> {
+    match (result, input) {
+        (Some(result), Some(input)) if input.rows > 1 && input.rows == result.rows => Ok(()),
+        (Some(_), Some(_)) => Err(Reason::NotAligned),
+        _ => Err(Reason::UnknownSize),
+    }
+}
+
+/// `X %*% B` row by row: matrix-vector, or a right side that is skinny.
+fn row_product(view: &DagView, hop: HopId) -> Result<(), Reason> {
+    let left = view.shape(view.hop(hop).inputs[0]);
+    let right = view.shape(view.hop(hop).inputs[1]);
+    let (left, right) = left.zip(right).ok_or(Reason::UnknownSize)?;
+    wide(Some(left))?;
+    skinny(right.cols, left.rows.min(right.rows))
+}
+
+/// One column, or less than `SKINNY_COLS` and less than the other side.
+fn skinny(cols: u64, other: u64) -> Result<(), Reason> {
+    match cols == 1 || (cols > 1 && cols < SKINNY_COLS && cols < other) {
+        true => Ok(()),
+        false => Err(Reason::NotSkinny {
+            cols,
+            limit: SKINNY_COLS.min(other),
+        }),
+    }
+}
+
+/// L and R of `t(L) %*% R` where the result fits a thread's private buffer.
+fn product_sizes(view: &DagView, hop: HopId) -> Result<(Shape, Shape), Reason> {
+    let left = view.shape(view.operand(hop, 0));
+    let right = view.shape(view.operand(hop, 1));
+    let (left, right) = left.zip(right).ok_or(Reason::UnknownSize)?;
+    if left.rows < 2 {
+        return Err(Reason::NoWideInput);
+    }
+    skinny(left.cols.min(right.cols), left.rows)?;
+    Ok((left, right))
+}
+
+/// `t(L) %*% R` continuing the plan of `t(L)` (slot 0) or of R (slot 1).
+fn transposed_product(view: &DagView, hop: HopId, slot: usize) -> Result<(), Reason> {
+    let (left, right) = product_sizes(view, hop)?;
+    // A plan at R brings its own wide input; one at t(L) may be nothing but the transpose of a vector.
+    match slot == 1 || left.cols > 1 || right.cols > 1 {
+        true => Ok(()),
+        false => Err(Reason::NoWideInput),
+    }
+}
+
+/// The transpose is the left operand of a product that Row can compute.
+fn left_of_product(view: &DagView, hop: HopId) -> Result<(), Reason> {
+    let mut why = Reason::TransposeOutsideProduct;
+    for consumer in view.consumers(hop) {
+        if view.transposed_left(*consumer) == Some(hop) {
+            match transposed_product(view, *consumer, 0) {
+                Ok(()) => return Ok(()),
+                Err(reason) => why = reason,
+            }
+        }
+    }
+    Err(why)
+}
+
+fn aggregate(view: &DagView, hop: HopId) -> Result<(), Reason> {
+    use AggregateOp::*;
+    let HopOp::Aggregate(op, direction) = view.hop(hop).op else {
+        return Err(Reason::UnsupportedOperator);
+    };
+    if input_shape(view, hop)?.rows < 2 {
+        return Err(Reason::NoWideInput);
+    }
+    match (op, direction) {
+        (Sum | SumSq | Min | Max, _) | (Mean, Direction::Row) => Ok(()),
+        _ => Err(Reason::UnsupportedAggregate),
+    }
+}
+
+fn column_range(view: &DagView, hop: HopId) -> Result<(), Reason> {
+    wide(input_shape(view, hop).ok())?;
+    if view.shape(hop).is_none() {
+        return Err(Reason::UnknownSize);
+    }
+    match view.column_range(hop) {
+        Some(_) => Ok(()),
+        None => Err(Reason::NotAColumnRange),
+    }
+}
+
+fn bind(view: &DagView, hop: HopId) -> Result<(), Reason> {
+    let result = view.shape(hop);
+    for input in &view.hop(hop).inputs {
+        same_rows(result, view.shape(*input))?;
+    }
+    Ok(())
+}

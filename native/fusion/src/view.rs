@@ -1,0 +1,184 @@
+//! Facts about a DAG that templates, costs and construction all ask for: shapes, consumers, how an
+//! operand is spread, what a column range selects.
+
+use fulgurite_hop::{Dag, DataType, Hop, HopId, HopOp, Literal};
+
+/// A DAG with its consumers.
+pub(crate) struct DagView<'a> {
+    pub dag: &'a Dag,
+    /// Consumers of hop i, once per input slot, are `consumers[starts[i]..starts[i + 1]]`.
+    consumers: Vec<HopId>,
+    starts: Vec<u32>,
+    /// Reachable from a root.
+    live: Vec<bool>,
+}
+
+/// Rows and columns of a matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub rows: u64,
+    pub cols: u64,
+}
+
+impl Shape {
+    pub fn is_column_vector(self) -> bool {
+        self.rows > 1 && self.cols == 1
+    }
+
+    /// More than one row and more than one column.
+    pub fn is_wide(self) -> bool {
+        self.rows > 1 && self.cols > 1
+    }
+
+    pub fn is_single_cell(self) -> bool {
+        self.rows == 1 && self.cols == 1
+    }
+}
+
+/// How an operand meets the cells of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spread {
+    /// Of the result's shape.
+    Full,
+    /// A column vector beside each of the result's columns.
+    Column,
+    /// A row vector under each of the result's rows.
+    Row,
+    /// A scalar or a 1 x 1 matrix.
+    Scalar,
+}
+
+impl<'a> DagView<'a> {
+    pub fn new(dag: &'a Dag) -> Self {
+        let mut live = vec![false; dag.len()];
+        for root in &dag.roots {
+            live[root.index()] = true;
+        }
+        let mut starts = vec![0u32; dag.len() + 1];
+        for (id, hop) in dag.iter().rev() {
+            if live[id.index()] {
+                for input in &hop.inputs {
+                    live[input.index()] = true;
+                    starts[input.index() + 1] += 1;
+                }
+            }
+        }
+        for i in 0..dag.len() {
+            starts[i + 1] += starts[i];
+        }
+        let mut next = starts.clone();
+        let mut consumers = vec![HopId(0); starts[dag.len()] as usize];
+        for (id, hop) in dag.iter().filter(|(id, _)| live[id.index()]) {
+            for input in &hop.inputs {
+                let place = &mut next[input.index()];
+                consumers[*place as usize] = id;
+                *place += 1;
+            }
+        }
+        DagView {
+            dag,
+            consumers,
+            starts,
+            live,
+        }
+    }
+
+    pub fn hop(&self, id: HopId) -> &'a Hop {
+        self.dag.hop(id)
+    }
+
+    pub fn is_live(&self, id: HopId) -> bool {
+        self.live[id.index()]
+    }
+
+    /// Live consumers, once per input slot.
+    pub fn consumers(&self, id: HopId) -> &[HopId] {
+        let (start, end) = (self.starts[id.index()], self.starts[id.index() + 1]);
+        &self.consumers[start as usize..end as usize]
+    }
+
+    /// The shape of a matrix, where known.
+    pub fn shape(&self, id: HopId) -> Option<Shape> {
+        let hop = self.hop(id);
+        if hop.data_type != DataType::Matrix {
+            return None;
+        }
+        Some(Shape {
+            rows: hop.rows()?,
+            cols: hop.cols()?,
+        })
+    }
+
+    /// How the operand in `slot` of an operator that works cell by cell meets the result.
+    pub fn spread(&self, id: HopId, slot: usize) -> Option<Spread> {
+        let operand = *self.hop(id).inputs.get(slot)?;
+        spread_of(self, operand, self.shape(id)?)
+    }
+
+    /// `t(L) %*% R`: the transpose.
+    pub fn transposed_left(&self, id: HopId) -> Option<HopId> {
+        let hop = self.hop(id);
+        let left = *hop.inputs.first()?;
+        (hop.op == HopOp::MatMult && self.hop(left).op == HopOp::Transpose).then_some(left)
+    }
+
+    /// What a covered operator reads at `slot`. A fused `t(L) %*% R` reads L: walking L by rows needs no
+    /// transpose.
+    pub fn operand(&self, id: HopId, slot: usize) -> HopId {
+        match self.transposed_left(id) {
+            Some(transpose) if slot == 0 => self.hop(transpose).inputs[0],
+            _ => self.hop(id).inputs[slot],
+        }
+    }
+
+    /// First and last column (from 1) of `X[, a:b]`; `None` when rows are left out or bounds unknown.
+    pub fn column_range(&self, id: HopId) -> Option<(u64, u64)> {
+        let hop = self.hop(id);
+        let (input, output) = (self.shape(*hop.inputs.first()?)?, self.shape(id)?);
+        if output.rows != input.rows {
+            return None;
+        }
+        let bound = |slot: usize| self.integer(*hop.inputs.get(slot)?);
+        // Either bound follows from the other and the width.
+        let from = match (bound(3), bound(4)) {
+            (Some(from), _) => from,
+            (None, Some(to)) => (to + 1).checked_sub(output.cols)?,
+            (None, None) if output.cols == input.cols => 1,
+            (None, None) => return None,
+        };
+        let to = from.checked_add(output.cols)?.checked_sub(1)?;
+        (1 <= from && from <= to && to <= input.cols).then_some((from, to))
+    }
+
+    /// The value of a literal that is a positive integer.
+    fn integer(&self, id: HopId) -> Option<u64> {
+        match &self.hop(id).op {
+            HopOp::Literal(Literal::Int(value)) => u64::try_from(*value).ok(),
+            HopOp::Literal(Literal::Double(value)) if *value >= 1.0 && value.fract() == 0.0 => {
+                Some(*value as u64)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// How `operand` meets the cells of a result of this shape.
+pub(crate) fn spread_of(view: &DagView, operand: HopId, result: Shape) -> Option<Spread> {
+    match view.hop(operand).data_type {
+        DataType::Scalar => return Some(Spread::Scalar),
+        DataType::Matrix => {}
+        DataType::Frame | DataType::List => return None,
+    }
+    let shape = view.shape(operand)?;
+    if shape == result {
+        Some(Spread::Full)
+    } else if shape.is_single_cell() {
+        Some(Spread::Scalar)
+    } else if shape.rows == result.rows && shape.cols == 1 {
+        Some(Spread::Column)
+    } else if shape.cols == result.cols && shape.rows == 1 {
+        Some(Spread::Row)
+    } else {
+        None
+    }
+}
