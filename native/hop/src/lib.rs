@@ -14,6 +14,8 @@ mod dag;
 mod literal;
 mod print;
 mod program;
+mod propagate;
+mod sizes;
 mod verify;
 
 pub use characteristics::{Characteristics, DataType, ValueType};
@@ -24,4 +26,9 @@ pub use ops::{
     ParameterizedOp, ReadOptions, SizeOp, TernaryOp, UnaryOp, WriteOptions,
 };
 pub use program::{Argument, Block, Function, Parameter, Predicate, Program};
+pub use propagate::{
+    Folding, ReadMetadata, Symbols, Used, VariableInfo, propagate_dag, propagate_dag_folding,
+    propagate_program,
+};
+pub use sizes::seq_length;
 pub use verify::verify;

@@ -1,0 +1,170 @@
+//! Propagation through one DAG.
+
+use std::{cell::RefCell, collections::BTreeSet};
+
+use fulgurite_error::Result;
+
+use super::{Folding, ReadMetadata, Symbols, Used, VariableInfo};
+use crate::{
+    CastOp, Dag, DataType, Hop, HopId, HopOp, Literal, SizeOp, scalar,
+    sizes::{self, Call, Fact},
+};
+
+pub(super) struct Outcome {
+    pub dag: Dag,
+    pub used: Used,
+    /// What is known of the variables that the DAG writes.
+    pub written: Symbols,
+    /// The value of the first root, where it is known: of a predicate.
+    pub value: Option<Literal>,
+}
+
+pub(super) fn propagate(
+    dag: &Dag,
+    symbols: &Symbols,
+    folding: Folding,
+    metadata: ReadMetadata,
+) -> Result<Outcome> {
+    let used = RefCell::new(BTreeSet::new());
+    let mut facts: Vec<Fact> = Vec::with_capacity(dag.len());
+    let mut result = Dag::new();
+    for (id, hop) in dag.iter() {
+        let call = Call::new(dag, id, &facts, &used);
+        let mut fact = match (&hop.op, &call) {
+            (HopOp::TransientRead(name), call) => read_variable(call, name, symbols),
+            (HopOp::PersistentRead(options), call) => {
+                let path = call.constant(0).map(Literal::to_string);
+                match path.and_then(|path| metadata(&path, options)) {
+                    Some(info) => Fact {
+                        info,
+                        rests_on: BTreeSet::new(),
+                    },
+                    None => without_constant(sizes::infer(call)?),
+                }
+            }
+            (_, call) => Fact {
+                info: sizes::infer(call)?,
+                rests_on: BTreeSet::new(),
+            },
+        };
+        if let Some((value, rests_on)) = evaluate(&call) {
+            fact.info.value_type = value.value_type();
+            fact = Fact {
+                info: VariableInfo {
+                    constant: Some(value),
+                    ..fact.info
+                },
+                rests_on,
+            };
+        }
+        result.push(updated(hop, &fact, folding, &used));
+        facts.push(fact);
+    }
+    result.roots = dag.roots.clone();
+    let first = dag.roots.first().and_then(|root| facts.get(root.index()));
+    Ok(Outcome {
+        written: written(dag, &facts),
+        value: first.and_then(|fact| fact.info.constant.clone()),
+        dag: result,
+        used: Used {
+            constants: used.into_inner(),
+        },
+    })
+}
+
+fn without_constant(info: VariableInfo) -> Fact {
+    Fact {
+        info,
+        rests_on: BTreeSet::new(),
+    }
+}
+
+fn read_variable(call: &Call, name: &str, symbols: &Symbols) -> Fact {
+    let Some(info) = symbols.get(name) else {
+        return without_constant(call.declared());
+    };
+    let rests_on = match info.constant {
+        Some(_) => BTreeSet::from([name.to_owned()]),
+        None => BTreeSet::new(),
+    };
+    Fact {
+        info: info.clone(),
+        rests_on,
+    }
+}
+
+/// The value of a scalar operator all of whose inputs are known, and the variables it rests on. Evaluation
+/// that fails is left to the run time, which may never come to it.
+fn evaluate(call: &Call) -> Option<(Literal, BTreeSet<String>)> {
+    let hop = call.hop();
+    if let HopOp::Size(op) = hop.op {
+        return Some((size_value(call, op)?, BTreeSet::new()));
+    }
+    let facts: Vec<&Fact> = (0..call.arity()).map(|place| call.fact(place)).collect();
+    let scalars = facts
+        .iter()
+        .all(|fact| fact.info.data_type == DataType::Scalar);
+    if !scalars {
+        return None;
+    }
+    let inputs: Vec<&Literal> = facts
+        .iter()
+        .map(|fact| fact.info.constant.as_ref())
+        .collect::<Option<_>>()?;
+    let value = match (&hop.op, inputs.as_slice()) {
+        (HopOp::Literal(value), _) => Ok(value.clone()),
+        (HopOp::TransientWrite(_), [value]) => Ok((*value).clone()),
+        (HopOp::Unary(op), [x]) => scalar::eval_scalar_unary(*op, x),
+        (HopOp::Binary(op), [x, y]) => scalar::eval_scalar_binary(*op, x, y),
+        (HopOp::Ternary(op), [x, y, z]) => scalar::eval_scalar_ternary(*op, x, y, z),
+        (HopOp::Cast(op), [x]) if !matches!(op, CastOp::AsMatrix | CastOp::AsFrame) => {
+            scalar::eval_scalar_cast(*op, x)
+        }
+        _ => return None,
+    };
+    let rests_on = facts.iter().flat_map(|fact| fact.rests_on.clone());
+    Some((value.ok()?, rests_on.collect()))
+}
+
+fn size_value(call: &Call, op: SizeOp) -> Option<Literal> {
+    if call.input(0).data_type == DataType::List {
+        return None;
+    }
+    let size = call.size_of(0);
+    let value = match op {
+        SizeOp::NRow => size.rows,
+        SizeOp::NCol => size.cols,
+        SizeOp::Length => size.cells(),
+    };
+    i64::try_from(value?).ok().map(Literal::Int)
+}
+
+/// The HOP with what is known of it, or the literal it is.
+fn updated(hop: &Hop, fact: &Fact, folding: Folding, used: &RefCell<BTreeSet<String>>) -> Hop {
+    let hop = Hop {
+        data_type: fact.info.data_type,
+        value_type: fact.info.value_type,
+        characteristics: fact.info.characteristics,
+        ..hop.clone()
+    };
+    let Some(value) = &fact.info.constant else {
+        return hop;
+    };
+    let folds = fact.rests_on.is_empty() || folding == Folding::Variables;
+    if !folds || matches!(hop.op, HopOp::TransientWrite(_)) {
+        return hop;
+    }
+    used.borrow_mut().extend(fact.rests_on.iter().cloned());
+    Hop {
+        position: hop.position,
+        ..Hop::literal(value.clone())
+    }
+}
+
+fn written(dag: &Dag, facts: &[Fact]) -> Symbols {
+    let write = |(id, hop): (HopId, &Hop)| match &hop.op {
+        HopOp::TransientWrite(name) => Some((name.clone(), facts[id.index()].info.clone())),
+        _ => None,
+    };
+    dag.iter().filter_map(write).collect()
+}

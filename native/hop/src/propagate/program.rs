@@ -1,0 +1,287 @@
+//! Propagation through control flow.
+//!
+//! The walk is an abstract interpretation: branches merge what they leave, loops run until what holds
+//! before an iteration also holds after it. Merging only ever forgets, so loops end. Until then a pass may
+//! believe too much, so sizes that do not fit are errors only in the final pass
+//! ([`Pass::Final`]), which sees what holds always and gives the new program.
+
+use std::collections::BTreeMap;
+
+use fulgurite_error::Result;
+
+use super::{Folding, ReadMetadata, Symbols, VariableInfo, dag, functions::Functions};
+use crate::{
+    Block, Characteristics, Dag, DataType, HopOp, Literal, Predicate, Program, ValueType, scalar,
+};
+
+pub(super) fn propagate(
+    program: &Program,
+    symbols: &Symbols,
+    metadata: ReadMetadata,
+) -> Result<Program> {
+    let mut walk = Walk {
+        metadata,
+        functions: Functions::new(program),
+        pass: Pass::Search,
+    };
+    // What a call passes and what it gets back depend on each other across the program.
+    for _ in 0..MOST_PASSES {
+        walk.functions.begin_pass();
+        walk.blocks(&program.body, &mut symbols.clone())?;
+        if !walk.functions.changed() {
+            break;
+        }
+    }
+    if walk.functions.changed() {
+        // Functions that call each other can be slow to settle; declarations alone are always right.
+        walk.functions.forget();
+    }
+    walk.pass = Pass::Final;
+    let body = walk.blocks(&program.body, &mut symbols.clone())?;
+    let mut functions = BTreeMap::new();
+    for (name, function) in &program.functions {
+        let mut function = function.clone();
+        // What is never called stays as it is: nothing is known of its arguments.
+        if let Some(mut arguments) = walk.functions.arguments_of(name) {
+            function.body = walk.blocks(&function.body, &mut arguments)?;
+        }
+        functions.insert(name.clone(), function);
+    }
+    Ok(Program { functions, body })
+}
+
+/// Passes over the program in search of what functions are called with and return.
+const MOST_PASSES: usize = 20;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    /// Looks for what holds always; a block that does not fit leaves unknown variables.
+    Search,
+    /// What is known holds always; a block that does not fit is an error.
+    Final,
+}
+
+pub(super) struct Walk<'a> {
+    metadata: ReadMetadata<'a>,
+    functions: Functions<'a>,
+    pass: Pass,
+}
+
+impl Walk<'_> {
+    /// The blocks with what is known; `symbols` goes from what holds before them to what holds after.
+    pub(super) fn blocks(&mut self, blocks: &[Block], symbols: &mut Symbols) -> Result<Vec<Block>> {
+        let mut result = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            self.block(block, symbols, &mut result)?;
+        }
+        Ok(result)
+    }
+
+    fn block(
+        &mut self,
+        block: &Block,
+        symbols: &mut Symbols,
+        result: &mut Vec<Block>,
+    ) -> Result<()> {
+        match block {
+            Block::Basic { dag } => {
+                let (dag, _) = self.dag(dag, symbols)?;
+                result.push(Block::Basic { dag });
+            }
+            Block::If {
+                predicate,
+                then,
+                otherwise,
+                position,
+            } => {
+                let (predicate, value) = self.predicate(predicate, symbols)?;
+                if let Some(holds) = value {
+                    result.extend(predicate.before);
+                    let taken = if holds { then } else { otherwise };
+                    result.extend(self.blocks(taken, symbols)?);
+                    return Ok(());
+                }
+                let mut after_otherwise = symbols.clone();
+                let then = self.blocks(then, symbols)?;
+                let otherwise = self.blocks(otherwise, &mut after_otherwise)?;
+                merge_into(symbols, &after_otherwise);
+                result.push(Block::If {
+                    predicate,
+                    then,
+                    otherwise,
+                    position: position.clone(),
+                });
+            }
+            Block::While {
+                predicate,
+                body,
+                position,
+            } => {
+                // A loop that is never entered: only what the predicate needs ran.
+                let mut once = symbols.clone();
+                if let (predicate, Some(false)) = self.predicate(predicate, &mut once)? {
+                    result.extend(predicate.before);
+                    *symbols = once;
+                    return Ok(());
+                }
+                self.to_fixpoint(symbols, |walk, symbols| {
+                    walk.predicate(predicate, symbols)?;
+                    walk.blocks(body, symbols).map(drop)
+                })?;
+                let (predicate, _) = self.predicate(predicate, symbols)?;
+                let body = self.blocks(body, &mut symbols.clone())?;
+                result.push(Block::While {
+                    predicate,
+                    body,
+                    position: position.clone(),
+                });
+            }
+            Block::For {
+                variable,
+                from,
+                to,
+                increment,
+                body,
+                parallel,
+                position,
+            } => {
+                let (from, _) = self.predicate(from, symbols)?;
+                let (to, _) = self.predicate(to, symbols)?;
+                let increment = match increment {
+                    Some(increment) => Some(self.predicate(increment, symbols)?.0),
+                    None => None,
+                };
+                let counter = || (variable.clone(), VariableInfo::scalar(ValueType::Int));
+                self.to_fixpoint(symbols, |walk, symbols| {
+                    symbols.extend([counter()]);
+                    walk.blocks(body, symbols).map(drop)
+                })?;
+                symbols.extend([counter()]);
+                let body = self.blocks(body, &mut symbols.clone())?;
+                result.push(Block::For {
+                    variable: variable.clone(),
+                    from,
+                    to,
+                    increment,
+                    body,
+                    parallel: *parallel,
+                    position: position.clone(),
+                });
+            }
+            Block::Call {
+                function,
+                arguments,
+                outputs,
+                position: _,
+            } => {
+                let results = match self.functions.enter(function, arguments, symbols) {
+                    Some(body) => {
+                        let mut inside = body.arguments;
+                        if body.is_new {
+                            self.searching(|walk| walk.blocks(&body.function.body, &mut inside))?;
+                            self.functions.leave(function, &inside);
+                        }
+                        self.functions.results_of(function)
+                    }
+                    None => Vec::new(),
+                };
+                for (place, output) in outputs.iter().enumerate() {
+                    match results.get(place) {
+                        Some(info) => symbols.insert(output.clone(), info.clone()),
+                        None => symbols.remove(output),
+                    };
+                }
+                result.push(block.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// A DAG and the value of its first root.
+    fn dag(&mut self, dag: &Dag, symbols: &mut Symbols) -> Result<(Dag, Option<Literal>)> {
+        match dag::propagate(dag, symbols, Folding::Variables, self.metadata) {
+            Ok(outcome) => {
+                symbols.extend(outcome.written);
+                Ok((outcome.dag, outcome.value))
+            }
+            Err(error) if self.pass == Pass::Final => Err(error),
+            Err(_) => {
+                symbols.extend(unknown_writes(dag));
+                Ok((dag.clone(), None))
+            }
+        }
+    }
+
+    /// A predicate and, where it is known, whether it holds.
+    fn predicate(
+        &mut self,
+        predicate: &Predicate,
+        symbols: &mut Symbols,
+    ) -> Result<(Predicate, Option<bool>)> {
+        let before = self.blocks(&predicate.before, symbols)?;
+        let (dag, value) = self.dag(&predicate.dag, symbols)?;
+        // A string can't be a predicate; the run time says so if it comes to it.
+        let holds = value.and_then(|value| scalar::truth(&value).ok());
+        Ok((Predicate { before, dag }, holds))
+    }
+
+    /// Makes `symbols` what holds before every iteration.
+    fn to_fixpoint(
+        &mut self,
+        symbols: &mut Symbols,
+        mut iteration: impl FnMut(&mut Self, &mut Symbols) -> Result<()>,
+    ) -> Result<()> {
+        self.searching(|walk| {
+            loop {
+                let mut after = symbols.clone();
+                iteration(walk, &mut after)?;
+                let before = symbols.clone();
+                merge_into(symbols, &after);
+                if *symbols == before {
+                    return Ok(());
+                }
+            }
+        })
+    }
+
+    fn searching<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let pass = std::mem::replace(&mut self.pass, Pass::Search);
+        let result = work(self);
+        self.pass = pass;
+        result
+    }
+}
+
+/// Makes `symbols` what holds after either of two ways. A variable of which nothing is known is not
+/// among the symbols, nor is one that is not set: what only one way knows is not known.
+fn merge_into(symbols: &mut Symbols, other: &Symbols) {
+    symbols.retain(|name, info| {
+        let merged = other.get(name).and_then(|other| info.merge(other));
+        match merged {
+            Some(merged) => {
+                *info = merged;
+                true
+            }
+            None => false,
+        }
+    });
+}
+
+fn unknown_writes(dag: &Dag) -> Symbols {
+    let write = |hop: &crate::Hop| match &hop.op {
+        HopOp::TransientWrite(name) => {
+            let info = VariableInfo {
+                data_type: hop.data_type,
+                value_type: hop.value_type,
+                characteristics: match hop.data_type {
+                    DataType::Scalar => Characteristics::SCALAR,
+                    _ => Characteristics::UNKNOWN,
+                },
+                constant: None,
+            };
+            Some((name.clone(), info))
+        }
+        _ => None,
+    };
+    dag.iter().filter_map(|(_, hop)| write(hop)).collect()
+}

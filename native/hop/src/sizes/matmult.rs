@@ -1,0 +1,35 @@
+//! The matrix product.
+
+use fulgurite_error::Result;
+
+use super::{Call, VariableInfo, known_sparsity, share};
+use crate::Characteristics;
+
+pub(super) fn matmult(call: &Call) -> Result<VariableInfo> {
+    let (left, right) = (call.size_of(0), call.size_of(1));
+    if let (Some(cols), Some(rows)) = (left.cols, right.rows)
+        && cols != rows
+    {
+        return Err(call
+            .mismatch(format!(
+                "shapes do not fit: {} %*% {}",
+                call.shape(0),
+                call.shape(1)
+            ))
+            .with_help("the left operand needs as many columns as the right one has rows"));
+    }
+    let size = Characteristics::new(left.rows, right.cols, None);
+    let nnz = nnz(&left, &right, size.cells());
+    Ok(VariableInfo::matrix(Characteristics { nnz, ..size }))
+}
+
+/// A cell stays zero if none of its `k` products is non-zero: `(1 - s1 s2)^k`.
+fn nnz(left: &Characteristics, right: &Characteristics, cells: Option<u64>) -> Option<u64> {
+    if left.nnz.is_none() && right.nnz.is_none() {
+        return None;
+    }
+    let common = left.cols.or(right.rows)?;
+    let sparsity = |size| known_sparsity(size).unwrap_or(1.0);
+    let zero = (1.0 - sparsity(left) * sparsity(right)).powf(common as f64);
+    Some(share(1.0 - zero, cells?))
+}
