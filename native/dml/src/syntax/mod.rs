@@ -7,6 +7,8 @@ mod lexer;
 mod parser;
 mod token;
 
+pub(crate) use ast_printer::dml_literal;
+
 use std::sync::Arc;
 
 use fulgurite_error::{Result, Source};

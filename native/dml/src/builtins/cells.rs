@@ -1,0 +1,133 @@
+//! Functions that work cell by cell, and casts of scalars.
+
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::{AggregateOp, BinaryOp, CastOp, Direction, HopId, HopOp, UnaryOp, ValueType};
+
+use super::{BoundCall, Builtin, Kind, Parameter, Rule, TARGET_CELLS, builtin, optional, required};
+use crate::syntax::ast::BinaryOperator;
+
+pub(super) const BUILTINS: &[Builtin] = &[
+    unary("exp", UnaryOp::Exp),
+    builtin("log", LOG, Rule::Function(log)),
+    unary("sqrt", UnaryOp::Sqrt),
+    unary("abs", UnaryOp::Abs),
+    unary("round", UnaryOp::Round),
+    unary("floor", UnaryOp::Floor),
+    Builtin {
+        aliases: &["ceiling"],
+        ..unary("ceil", UnaryOp::Ceil)
+    },
+    unary("sign", UnaryOp::Sign),
+    unary("sin", UnaryOp::Sin),
+    unary("cos", UnaryOp::Cos),
+    unary("tan", UnaryOp::Tan),
+    unary("asin", UnaryOp::Asin),
+    unary("acos", UnaryOp::Acos),
+    unary("atan", UnaryOp::Atan),
+    unary("sinh", UnaryOp::Sinh),
+    unary("cosh", UnaryOp::Cosh),
+    unary("tanh", UnaryOp::Tanh),
+    builtin("xor", LEFT_RIGHT, Rule::Binary(BinaryOp::Xor)),
+    Builtin {
+        aliases: &["pmin"],
+        rest: Some(Kind::Cells),
+        ..builtin("min", TARGET_CELLS, Rule::Function(min))
+    },
+    Builtin {
+        aliases: &["pmax"],
+        rest: Some(Kind::Cells),
+        ..builtin("max", TARGET_CELLS, Rule::Function(max))
+    },
+    builtin("ifelse", IF_ELSE, Rule::Function(if_else)),
+    builtin("ppred", PPRED, Rule::Function(ppred)),
+    builtin("as.double", SCALAR, Rule::ScalarCast(CastOp::AsDouble)),
+    builtin("as.integer", SCALAR, Rule::ScalarCast(CastOp::AsInteger)),
+    builtin("as.logical", SCALAR, Rule::ScalarCast(CastOp::AsLogical)),
+];
+
+const LOG: &[Parameter] = &[
+    required("target", Kind::Cells),
+    optional("base", Kind::Number),
+];
+const LEFT_RIGHT: &[Parameter] = &[
+    required("left", Kind::Cells),
+    required("right", Kind::Cells),
+];
+const IF_ELSE: &[Parameter] = &[
+    required("test", Kind::Cells),
+    required("yes", Kind::Any),
+    required("no", Kind::Any),
+];
+const PPRED: &[Parameter] = &[
+    required("left", Kind::Cells),
+    required("right", Kind::Cells),
+    required("op", Kind::String),
+];
+const SCALAR: &[Parameter] = &[required("value", Kind::Scalar)];
+
+const fn unary(name: &'static str, op: UnaryOp) -> Builtin {
+    builtin(name, TARGET_CELLS, Rule::Unary(op))
+}
+
+fn log(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let target = call.argument(0)?;
+    match call.optional(1) {
+        Some(base) => call
+            .block
+            .binary(BinaryOp::LogBase, target, base, call.position),
+        None => call.block.unary(UnaryOp::Log, target, call.position),
+    }
+}
+
+fn min(call: &mut BoundCall<'_>) -> Result<HopId> {
+    extreme(call, AggregateOp::Min, BinaryOp::Min)
+}
+
+fn max(call: &mut BoundCall<'_>) -> Result<HopId> {
+    extreme(call, AggregateOp::Max, BinaryOp::Max)
+}
+
+/// Over the cells of one matrix, or cell by cell over several operands.
+fn extreme(call: &mut BoundCall<'_>, aggregate: AggregateOp, binary: BinaryOp) -> Result<HopId> {
+    let first = call.argument(0)?;
+    if call.rest.is_empty() {
+        if !call.block.hop(first).is_matrix() {
+            return Err(call
+                .wrong_type(0, "a matrix")
+                .with_help("compare two scalars by giving both"));
+        }
+        let op = HopOp::Aggregate(aggregate, Direction::Full);
+        return Ok(call.scalar(op, vec![first], ValueType::Double));
+    }
+    let rest: Vec<HopId> = call.rest.iter().map(|argument| argument.id).collect();
+    let mut result = first;
+    for operand in &rest {
+        result = call.block.binary(binary, result, *operand, call.position)?;
+    }
+    // Of two ints the result is an int, of more it is a double.
+    if rest.len() > 1 && call.block.hop(result).is_scalar() {
+        result = call
+            .block
+            .scalar_cast(CastOp::AsDouble, result, call.position)?;
+    }
+    Ok(result)
+}
+
+fn if_else(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let (test, yes, no) = (call.argument(0)?, call.argument(1)?, call.argument(2)?);
+    call.block.if_else(test, yes, no, call.position)
+}
+
+/// The old spelling of comparisons: `ppred(A, B, "<")`.
+fn ppred(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let symbol = call.constant_string(2)?.unwrap_or_default();
+    match BinaryOperator::from_symbol(&symbol) {
+        Some(BinaryOperator::Cell(op)) if op.is_logical() => {
+            let (left, right) = (call.argument(0)?, call.argument(1)?);
+            call.block.binary(op, left, right, call.position)
+        }
+        _ => Err(Error::validation(format!("'{symbol}' is not a comparison"))
+            .at(call.position_of(2))
+            .with_help("the comparisons are <, <=, >, >=, == and !=")),
+    }
+}

@@ -1,0 +1,179 @@
+//! Functions that make matrices, frames and lists of something else.
+
+use std::collections::BTreeMap;
+
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::{
+    CastOp, Characteristics, DataGenOp, DataType, Hop, HopId, HopOp, Literal, ParameterizedOp,
+    ValueType,
+};
+
+use super::{
+    BoundCall, Builtin, Constant, Kind, Parameter, Rule, builtin, default, optional, required,
+};
+
+pub(super) const BUILTINS: &[Builtin] = &[
+    builtin("matrix", MATRIX, Rule::Function(matrix)),
+    builtin("seq", SEQ, Rule::Function(seq)),
+    Builtin {
+        aliases: &["Rand"],
+        named_only: true,
+        ..builtin("rand", RAND, Rule::Function(rand))
+    },
+    builtin("sample", SAMPLE, Rule::Function(sample)),
+    builtin("as.scalar", VALUE, Rule::Function(as_scalar)),
+    builtin("as.matrix", VALUE, Rule::Function(as_matrix)),
+    builtin("as.frame", VALUE, Rule::Function(as_frame)),
+    // Needs to know the variables, so lower::expression makes it.
+    builtin("exists", VALUE, Rule::Exists),
+    Builtin {
+        rest: Some(Kind::Any),
+        ..builtin("list", &[], Rule::Function(list))
+    },
+];
+
+const MATRIX: &[Parameter] = &[
+    required("data", Kind::Any),
+    required("rows", Kind::Number),
+    required("cols", Kind::Number),
+    default("byrow", Kind::Boolean, Constant::Boolean(true)),
+    optional("dimnames", Kind::Any),
+];
+const SEQ: &[Parameter] = &[
+    required("from", Kind::Number),
+    required("to", Kind::Number),
+    default("incr", Kind::Number, Constant::Double(f64::NAN)),
+];
+const RAND: &[Parameter] = &[
+    default("rows", Kind::Number, Constant::Int(1)),
+    default("cols", Kind::Number, Constant::Int(1)),
+    default("min", Kind::Number, Constant::Double(0.0)),
+    default("max", Kind::Number, Constant::Double(1.0)),
+    default("sparsity", Kind::Number, Constant::Double(1.0)),
+    default("seed", Kind::Number, Constant::Int(-1)),
+    default("pdf", Kind::String, Constant::String("uniform")),
+    default("lambda", Kind::Number, Constant::Double(1.0)),
+];
+const SAMPLE: &[Parameter] = &[
+    required("range", Kind::Number),
+    required("size", Kind::Number),
+    default("replace", Kind::Boolean, Constant::Boolean(false)),
+    default("seed", Kind::Number, Constant::Int(-1)),
+];
+const VALUE: &[Parameter] = &[required("value", Kind::Any)];
+
+/// Fills a matrix from a scalar, or reshapes one.
+fn matrix(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let inputs = vec![call.argument(0)?, call.argument(1)?, call.argument(2)?];
+    let data = call.block.hop(inputs[0]);
+    match (data.data_type, data.value_type) {
+        (DataType::Matrix, _) => {
+            let by_row = call.constant_boolean(3)?.unwrap_or(true);
+            Ok(call.matrix(HopOp::Reshape { by_row }, inputs))
+        }
+        (DataType::Scalar, ValueType::Boolean) => Err(call
+            .wrong_type(0, "a number, a string of numbers or a matrix")
+            .with_help("write 0 or 1")),
+        (DataType::Scalar, _) => Ok(call.matrix(HopOp::DataGen(DataGenOp::Fill), inputs)),
+        (DataType::Frame | DataType::List, _) => Err(call
+            .wrong_type(0, "a number, a string of numbers or a matrix")
+            .with_help("convert it with as.matrix() first")),
+    }
+}
+
+fn seq(call: &mut BoundCall<'_>) -> Result<HopId> {
+    generate(call, DataGenOp::Seq, 3)
+}
+
+fn sample(call: &mut BoundCall<'_>) -> Result<HopId> {
+    generate(call, DataGenOp::Sample, 4)
+}
+
+fn rand(call: &mut BoundCall<'_>) -> Result<HopId> {
+    const PDF: usize = 6;
+    if let Some(Literal::String(pdf)) = call.block.constant(call.argument(PDF)?)
+        && !["uniform", "normal", "poisson"].contains(&pdf.as_str())
+    {
+        return Err(Error::validation(format!("unknown distribution '{pdf}'"))
+            .at(call.position_of(PDF))
+            .with_help("rand knows uniform, normal and poisson"));
+    }
+    generate(call, DataGenOp::Rand, 8)
+}
+
+fn generate(call: &mut BoundCall<'_>, op: DataGenOp, inputs: usize) -> Result<HopId> {
+    let inputs = (0..inputs)
+        .map(|place| call.argument(place))
+        .collect::<Result<_>>()?;
+    Ok(call.matrix(HopOp::DataGen(op), inputs))
+}
+
+fn as_scalar(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let value = call.argument(0)?;
+    let hop = call.block.hop(value);
+    if hop.is_scalar() {
+        return Err(call
+            .wrong_type(0, "a matrix, a frame or a list")
+            .with_help("it is a scalar already: leave the cast out"));
+    }
+    let value_type = match hop.data_type {
+        DataType::Frame => hop.value_type,
+        _ => ValueType::Double,
+    };
+    Ok(call.scalar(HopOp::Cast(CastOp::AsScalar), vec![value], value_type))
+}
+
+fn as_matrix(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let value = call.argument(0)?;
+    if call.block.hop(value).is_matrix() {
+        return Ok(value);
+    }
+    Ok(call.matrix(HopOp::Cast(CastOp::AsMatrix), vec![value]))
+}
+
+fn as_frame(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let value = call.argument(0)?;
+    let hop = call.block.hop(value);
+    let value_type = match hop.data_type {
+        DataType::Frame => return Ok(value),
+        DataType::List => return Err(call.wrong_type(0, "a matrix or a scalar")),
+        DataType::Matrix | DataType::Scalar => hop.value_type,
+    };
+    let frame = Hop {
+        op: HopOp::Cast(CastOp::AsFrame),
+        inputs: vec![value],
+        data_type: DataType::Frame,
+        value_type,
+        characteristics: Characteristics::UNKNOWN,
+        position: Some(call.position.clone()),
+    };
+    Ok(call.block.push(frame))
+}
+
+/// A list; elements without a name go by their number, from 1.
+fn list(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let mut places = BTreeMap::new();
+    let mut inputs = Vec::new();
+    for (index, element) in call.rest.iter().enumerate() {
+        let name = element
+            .name
+            .clone()
+            .unwrap_or_else(|| (index + 1).to_string());
+        if places.insert(name.clone(), index).is_some() {
+            return Err(
+                Error::validation(format!("the list has two elements '{name}'"))
+                    .at(&element.position),
+            );
+        }
+        inputs.push(element.id);
+    }
+    let list = Hop {
+        op: HopOp::Parameterized(ParameterizedOp::List, places),
+        inputs,
+        data_type: DataType::List,
+        value_type: ValueType::Double,
+        characteristics: Characteristics::UNKNOWN,
+        position: Some(call.position.clone()),
+    };
+    Ok(call.block.push(list))
+}

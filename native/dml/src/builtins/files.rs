@@ -1,0 +1,195 @@
+//! `read` and `write`.
+
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::{
+    Characteristics, DataType, FileFormat, Hop, HopId, HopOp, Literal, ReadOptions, ValueType,
+    WriteOptions, scalar,
+};
+
+use super::{
+    BoundCall, Builtin, Constant, Kind, Parameter, Rule, builtin, default, optional, required,
+};
+use crate::suggest;
+
+pub(super) const BUILTINS: &[Builtin] = &[
+    builtin("read", READ, Rule::Function(read)),
+    builtin("write", WRITE, Rule::Effect(write)),
+];
+
+const READ: &[Parameter] = &[
+    required("file", Kind::String),
+    optional("rows", Kind::Number),
+    optional("cols", Kind::Number),
+    optional("nnz", Kind::Number),
+    optional("format", Kind::String),
+    optional("data_type", Kind::String),
+    optional("value_type", Kind::String),
+    optional("sep", Kind::String),
+    optional("header", Kind::Boolean),
+    optional("fill", Kind::Boolean),
+    optional("default", Kind::Number),
+    optional("na.strings", Kind::String),
+    optional("schema", Kind::String),
+    optional("rows_in_block", Kind::Number),
+    optional("cols_in_block", Kind::Number),
+];
+
+const WRITE: &[Parameter] = &[
+    required("data", Kind::Any),
+    required("file", Kind::String),
+    default("format", Kind::String, Constant::String("text")),
+    optional("sep", Kind::String),
+    optional("header", Kind::Boolean),
+    optional("sparse", Kind::Boolean),
+    optional("description", Kind::String),
+    optional("rows_in_block", Kind::Number),
+    optional("cols_in_block", Kind::Number),
+];
+
+fn read(call: &mut BoundCall<'_>) -> Result<HopId> {
+    for place in [11, 12] {
+        if call.optional(place).is_some() {
+            let parameter = READ.get(place).map_or("", |parameter| parameter.name);
+            return Err(
+                Error::unsupported(format!("'{parameter}' of read is not supported yet"))
+                    .at(call.position_of(place))
+                    .in_operator("read")
+                    .with_help("leave it out, and put it into the file's .mtd"),
+            );
+        }
+    }
+    let options = ReadOptions {
+        rows: size(call, 1)?,
+        cols: size(call, 2)?,
+        nnz: size(call, 3)?,
+        format: format(call, 4)?,
+        data_type: word(call, 5, &DATA_TYPES)?,
+        value_type: word(call, 6, &VALUE_TYPES)?,
+        separator: call.constant_string(7)?,
+        header: call.constant_boolean(8)?,
+        fill: call.constant_boolean(9)?,
+        default: call.constant(10)?.and_then(Literal::as_f64),
+    };
+    let path = call.argument(0)?;
+    let declared = match call.block.constant(path) {
+        Some(Literal::String(path)) => call.resolver.declared_type(path),
+        _ => None,
+    };
+    let data_type = options
+        .data_type
+        .or(declared.map(|(data_type, _)| data_type))
+        .unwrap_or(DataType::Matrix);
+    let value_type = options
+        .value_type
+        .or(declared.map(|(_, value_type)| value_type))
+        .unwrap_or(match data_type {
+            DataType::Frame => ValueType::String,
+            _ => ValueType::Double,
+        });
+    let (data_type, value_type, characteristics) = match data_type {
+        // The cells of a matrix are doubles, whatever the file's type.
+        DataType::Matrix => {
+            let characteristics = Characteristics::new(options.rows, options.cols, options.nnz);
+            (data_type, ValueType::Double, characteristics)
+        }
+        DataType::Scalar => (data_type, value_type, Characteristics::SCALAR),
+        DataType::Frame | DataType::List => (data_type, value_type, Characteristics::UNKNOWN),
+    };
+    let hop = Hop {
+        op: HopOp::PersistentRead(options),
+        inputs: vec![path],
+        data_type,
+        value_type,
+        characteristics,
+        position: Some(call.position.clone()),
+    };
+    Ok(call.block.push(hop))
+}
+
+fn write(call: &mut BoundCall<'_>) -> Result<HopId> {
+    const FORMAT: usize = 2;
+    let mut inputs = vec![call.argument(0)?, call.argument(1)?];
+    let format_id = call.argument(FORMAT)?;
+    let format_is_input = call.block.constant(format_id).is_none();
+    if format_is_input {
+        inputs.push(format_id);
+    }
+    let options = WriteOptions {
+        format: if format_is_input {
+            None
+        } else {
+            format(call, FORMAT)?
+        },
+        format_is_input,
+        separator: call.constant_string(3)?,
+        header: call.constant_boolean(4)?,
+        sparse: call.constant_boolean(5)?,
+    };
+    let data = call.block.hop(call.argument(0)?);
+    let hop = Hop {
+        op: HopOp::PersistentWrite(options),
+        inputs,
+        data_type: data.data_type,
+        value_type: data.value_type,
+        characteristics: data.characteristics,
+        position: Some(call.position.clone()),
+    };
+    Ok(call.block.push_root(hop))
+}
+
+const FORMATS: [(&str, FileFormat); 5] = [
+    ("csv", FileFormat::Csv),
+    ("text", FileFormat::Text),
+    ("mm", FileFormat::MatrixMarket),
+    ("matrixmarket", FileFormat::MatrixMarket),
+    ("binary", FileFormat::Binary),
+];
+
+const DATA_TYPES: [(&str, DataType); 3] = [
+    ("matrix", DataType::Matrix),
+    ("scalar", DataType::Scalar),
+    ("frame", DataType::Frame),
+];
+
+const VALUE_TYPES: [(&str, ValueType); 4] = [
+    ("double", ValueType::Double),
+    ("int", ValueType::Int),
+    ("boolean", ValueType::Boolean),
+    ("string", ValueType::String),
+];
+
+fn format(call: &BoundCall<'_>, place: usize) -> Result<Option<FileFormat>> {
+    word(call, place, &FORMATS)
+}
+
+/// One of several words, in any case.
+fn word<T: Copy>(call: &BoundCall<'_>, place: usize, words: &[(&str, T)]) -> Result<Option<T>> {
+    let Some(written) = call.constant_string(place)? else {
+        return Ok(None);
+    };
+    let found = words
+        .iter()
+        .find(|(word, _)| word.eq_ignore_ascii_case(&written));
+    match found {
+        Some((_, value)) => Ok(Some(*value)),
+        None => {
+            let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            let parameter = call.builtin.parameters.get(place).map_or("", |p| p.name);
+            let help = suggest::did_you_mean(&written, known.iter().copied())
+                .unwrap_or_else(|| format!("known are {}", known.join(", ")));
+            Err(
+                Error::validation(format!("unknown {parameter} '{written}'"))
+                    .at(call.position_of(place))
+                    .with_help(help),
+            )
+        }
+    }
+}
+
+/// A size; -1 says that it is unknown.
+fn size(call: &BoundCall<'_>, place: usize) -> Result<Option<u64>> {
+    Ok(call
+        .constant(place)?
+        .and_then(Literal::as_f64)
+        .and_then(|value| u64::try_from(scalar::double_to_int(value)).ok()))
+}

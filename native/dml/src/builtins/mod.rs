@@ -1,0 +1,219 @@
+//! The built-in functions: each declared once, with its parameters and the HOP it becomes.
+//!
+//! A call is bound to its declaration by [`bind`], which checks numbers, names and types of arguments;
+//! then [`Builtin::build`] makes the HOP. To add a function, add its declaration to the table of its kind.
+
+mod aggregates;
+mod bind;
+mod build;
+mod cells;
+mod construction;
+mod effects;
+mod files;
+mod reorganization;
+mod statistics;
+mod unsupported;
+
+use fulgurite_error::Result;
+use fulgurite_hop::{
+    AggregateOp, BinaryOp, CastOp, CumulativeOp, Direction, HopId, Literal, ParameterizedOp,
+    SizeOp, UnaryOp,
+};
+
+pub(crate) use bind::{Evaluated, bind};
+pub(crate) use build::{BoundCall, unsupported as unsupported_function};
+
+/// A built-in function.
+pub(crate) struct Builtin {
+    pub name: &'static str,
+    pub aliases: &'static [&'static str],
+    pub parameters: &'static [Parameter],
+    /// What any further arguments are; `None` where there can be none.
+    pub rest: Option<Kind>,
+    /// Arguments must be named: `rand(rows=...)`.
+    pub named_only: bool,
+    pub rule: Rule,
+}
+
+pub(crate) struct Parameter {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub presence: Presence,
+}
+
+/// What an argument may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Matrix,
+    /// A matrix or a frame.
+    Table,
+    /// A matrix, a frame or a list.
+    Sized,
+    /// A matrix or a number.
+    Cells,
+    Number,
+    Boolean,
+    String,
+    Scalar,
+    Any,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Presence {
+    Required,
+    /// Left out, it stays out.
+    Optional,
+    /// Left out, it is this.
+    Default(Constant),
+}
+
+/// A literal that can stand in a static table.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Constant {
+    Int(i64),
+    Double(f64),
+    Boolean(bool),
+    String(&'static str),
+}
+
+impl From<Constant> for Literal {
+    fn from(constant: Constant) -> Self {
+        match constant {
+            Constant::Int(value) => Literal::Int(value),
+            Constant::Double(value) => Literal::Double(value),
+            Constant::Boolean(value) => Literal::Boolean(value),
+            Constant::String(value) => Literal::String(value.to_owned()),
+        }
+    }
+}
+
+/// What a call becomes.
+pub(crate) enum Rule {
+    Unary(UnaryOp),
+    Binary(BinaryOp),
+    Aggregate(AggregateOp, Direction),
+    Cumulative(CumulativeOp),
+    Size(SizeOp),
+    ScalarCast(CastOp),
+    /// Inputs by the names of the parameters; gives a matrix.
+    NamedMatrix(ParameterizedOp),
+    /// Inputs by the names of the parameters; gives a double.
+    NamedDouble(ParameterizedOp),
+    Function(fn(&mut BoundCall<'_>) -> Result<HopId>),
+    /// `exists(variable)`, which asks for the variable and not its value.
+    Exists,
+    /// For its effect: gives no value.
+    Effect(fn(&mut BoundCall<'_>) -> Result<HopId>),
+    /// Known, but not there yet; the text says what to do instead.
+    Unsupported(&'static str),
+}
+
+const TABLES: &[&[Builtin]] = &[
+    cells::BUILTINS,
+    aggregates::BUILTINS,
+    construction::BUILTINS,
+    reorganization::BUILTINS,
+    statistics::BUILTINS,
+    files::BUILTINS,
+    effects::BUILTINS,
+    unsupported::BUILTINS,
+];
+
+fn all() -> impl Iterator<Item = &'static Builtin> {
+    TABLES.iter().copied().flatten()
+}
+
+pub(crate) fn find(name: &str) -> Option<&'static Builtin> {
+    all().find(|builtin| builtin.name == name || builtin.aliases.contains(&name))
+}
+
+/// All names, aliases too.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    all().flat_map(|builtin| std::iter::once(builtin.name).chain(builtin.aliases.iter().copied()))
+}
+
+impl Builtin {
+    pub fn has_value(&self) -> bool {
+        !matches!(self.rule, Rule::Effect(_))
+    }
+}
+
+const fn builtin(name: &'static str, parameters: &'static [Parameter], rule: Rule) -> Builtin {
+    Builtin {
+        name,
+        aliases: &[],
+        parameters,
+        rest: None,
+        named_only: false,
+        rule,
+    }
+}
+
+const fn required(name: &'static str, kind: Kind) -> Parameter {
+    Parameter {
+        name,
+        kind,
+        presence: Presence::Required,
+    }
+}
+
+const fn optional(name: &'static str, kind: Kind) -> Parameter {
+    Parameter {
+        name,
+        kind,
+        presence: Presence::Optional,
+    }
+}
+
+const fn default(name: &'static str, kind: Kind, value: Constant) -> Parameter {
+    Parameter {
+        name,
+        kind,
+        presence: Presence::Default(value),
+    }
+}
+
+const TARGET_MATRIX: &[Parameter] = &[required("target", Kind::Matrix)];
+const TARGET_CELLS: &[Parameter] = &[required("target", Kind::Cells)];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        let mut seen = BTreeSet::new();
+        for name in names() {
+            assert!(seen.insert(name), "'{name}' is declared twice");
+        }
+    }
+
+    #[test]
+    fn named_inputs_are_those_the_operators_declare() {
+        for builtin in all() {
+            let (Rule::NamedMatrix(op) | Rule::NamedDouble(op)) = &builtin.rule else {
+                continue;
+            };
+            let known = op.parameters().expect("operators with fixed names");
+            for parameter in builtin.parameters {
+                assert!(
+                    known.contains(&parameter.name),
+                    "{}: {}",
+                    builtin.name,
+                    parameter.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn every_cell_function_is_declared() {
+        let unary = UnaryOp::ALL.iter().filter_map(|op| op.dml_name());
+        let binary = BinaryOp::ALL.iter().filter_map(|op| op.dml_name());
+        for name in unary.chain(binary) {
+            assert!(find(name).is_some(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Functions that move cells: transposition, binding, selection, order, contingency tables.
+
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::{BinaryOp, DataType, Hop, HopId, HopOp, Literal, ParameterizedOp};
+
+use super::{
+    BoundCall, Builtin, Constant, Kind, Parameter, Rule, TARGET_MATRIX, builtin, default, optional,
+    required,
+};
+
+pub(super) const BUILTINS: &[Builtin] = &[
+    reorganize("t", |call| of_target(call, HopOp::Transpose)),
+    reorganize("rev", |call| of_target(call, HopOp::Rev)),
+    reorganize("diag", |call| of_target(call, HopOp::Diag)),
+    Builtin {
+        aliases: &["append"],
+        rest: Some(Kind::Any),
+        ..builtin("cbind", &[], Rule::Function(cbind))
+    },
+    Builtin {
+        rest: Some(Kind::Table),
+        ..builtin("rbind", &[], Rule::Function(rbind))
+    },
+    Builtin {
+        aliases: &["ctable"],
+        rest: Some(Kind::Cells),
+        ..builtin("table", TABLE, Rule::Function(table))
+    },
+    builtin(
+        "removeEmpty",
+        REMOVE_EMPTY,
+        Rule::NamedMatrix(ParameterizedOp::RemoveEmpty),
+    ),
+    builtin(
+        "replace",
+        REPLACE,
+        Rule::NamedMatrix(ParameterizedOp::Replace),
+    ),
+    builtin("order", ORDER, Rule::NamedMatrix(ParameterizedOp::Order)),
+    builtin(
+        "lower.tri",
+        TRIANGLE,
+        Rule::NamedMatrix(ParameterizedOp::LowerTri),
+    ),
+    builtin(
+        "upper.tri",
+        TRIANGLE,
+        Rule::NamedMatrix(ParameterizedOp::UpperTri),
+    ),
+    builtin("outer", OUTER, Rule::NamedMatrix(ParameterizedOp::Outer)),
+];
+
+const TABLE: &[Parameter] = &[required("A", Kind::Cells), required("B", Kind::Cells)];
+const REMOVE_EMPTY: &[Parameter] = &[
+    required("target", Kind::Matrix),
+    required("margin", Kind::String),
+    optional("select", Kind::Matrix),
+    default("empty.return", Kind::Boolean, Constant::Boolean(true)),
+];
+const REPLACE: &[Parameter] = &[
+    required("target", Kind::Matrix),
+    required("pattern", Kind::Scalar),
+    required("replacement", Kind::Scalar),
+];
+const ORDER: &[Parameter] = &[
+    required("target", Kind::Matrix),
+    default("by", Kind::Cells, Constant::Int(1)),
+    default("decreasing", Kind::Boolean, Constant::Boolean(false)),
+    default("index.return", Kind::Boolean, Constant::Boolean(false)),
+];
+const TRIANGLE: &[Parameter] = &[
+    required("target", Kind::Matrix),
+    default("diag", Kind::Boolean, Constant::Boolean(false)),
+    default("values", Kind::Boolean, Constant::Boolean(false)),
+];
+const OUTER: &[Parameter] = &[
+    required("left", Kind::Matrix),
+    required("right", Kind::Matrix),
+    required("op", Kind::String),
+];
+
+const fn reorganize(name: &'static str, build: fn(&mut BoundCall<'_>) -> Result<HopId>) -> Builtin {
+    builtin(name, TARGET_MATRIX, Rule::Function(build))
+}
+
+fn of_target(call: &mut BoundCall<'_>, op: HopOp) -> Result<HopId> {
+    let inputs = vec![call.argument(0)?];
+    Ok(call.matrix(op, inputs))
+}
+
+/// Binds matrices side by side; joins strings with a newline between them, which is how scripts build
+/// their reports.
+fn cbind(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let all_strings = call
+        .rest
+        .iter()
+        .all(|argument| call.block.is_string(argument.id));
+    if !all_strings || call.rest.is_empty() {
+        return bind_tables(call, HopOp::CBind);
+    }
+    let texts: Vec<HopId> = call.rest.iter().map(|argument| argument.id).collect();
+    let newline = call
+        .block
+        .literal(Literal::String("\n".to_owned()), call.position);
+    let mut joined: Option<HopId> = None;
+    for text in texts {
+        joined = Some(match joined {
+            None => text,
+            Some(before) => {
+                let line = call
+                    .block
+                    .binary(BinaryOp::Plus, before, newline, call.position)?;
+                call.block
+                    .binary(BinaryOp::Plus, line, text, call.position)?
+            }
+        });
+    }
+    joined.ok_or_else(|| too_few(call))
+}
+
+fn rbind(call: &mut BoundCall<'_>) -> Result<HopId> {
+    bind_tables(call, HopOp::RBind)
+}
+
+fn bind_tables(call: &mut BoundCall<'_>, op: HopOp) -> Result<HopId> {
+    for argument in &call.rest {
+        let hop = call.block.hop(argument.id);
+        if !matches!(hop.data_type, DataType::Matrix | DataType::Frame) {
+            return Err(Error::validation(format!(
+                "'{}' binds matrices, not {}",
+                call.name,
+                crate::lower::describe(hop)
+            ))
+            .at(&argument.position)
+            .with_help("as.matrix() makes a 1 x 1 matrix of a scalar"));
+        }
+    }
+    if call.rest.len() < 2 {
+        return Err(too_few(call));
+    }
+    let inputs: Vec<HopId> = call.rest.iter().map(|argument| argument.id).collect();
+    let frame = inputs
+        .iter()
+        .map(|input| call.block.hop(*input))
+        .find(|hop| hop.data_type == DataType::Frame)
+        .map(|hop| (hop.data_type, hop.value_type));
+    let mut hop = Hop::matrix(op, inputs).at(call.position);
+    if let Some((data_type, value_type)) = frame {
+        (hop.data_type, hop.value_type) = (data_type, value_type);
+    }
+    Ok(call.block.push(hop))
+}
+
+fn too_few(call: &BoundCall<'_>) -> Error {
+    Error::validation(format!("'{}' takes two or more matrices", call.name)).at(call.position)
+}
+
+/// `table(A, B)`, then weights, or output rows and columns, or all three.
+fn table(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let mut inputs = vec![call.argument(0)?, call.argument(1)?];
+    let rest: Vec<HopId> = call.rest.iter().map(|argument| argument.id).collect();
+    let one = call.block.int(1, call.position);
+    match rest.as_slice() {
+        [] => inputs.push(one),
+        [weights] => inputs.push(*weights),
+        [rows, cols] => inputs.extend([one, *rows, *cols]),
+        [weights, rows, cols] => inputs.extend([*weights, *rows, *cols]),
+        _ => {
+            return Err(Error::validation(format!(
+                "'{}' takes at most 5 arguments, not {}",
+                call.name,
+                rest.len() + 2
+            ))
+            .at(call.position)
+            .with_help(
+                "write table(A, B), table(A, B, weights) or table(A, B, weights, rows, cols)",
+            ));
+        }
+    }
+    for size in inputs.iter().skip(3) {
+        if !call.block.hop(*size).is_scalar() {
+            return Err(Error::validation(format!(
+                "'{}' takes numbers as output rows and columns, not a matrix",
+                call.name
+            ))
+            .at(call.position));
+        }
+    }
+    if !inputs
+        .iter()
+        .take(2)
+        .any(|input| call.block.hop(*input).is_matrix())
+    {
+        return Err(call.wrong_type(0, "a matrix"));
+    }
+    Ok(call.matrix(HopOp::Table, inputs))
+}

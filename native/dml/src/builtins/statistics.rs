@@ -1,0 +1,219 @@
+//! Statistics, distributions, linear solvers and bitwise functions.
+
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::{HopId, HopOp, Literal, ParameterizedOp, ValueType};
+
+use super::{
+    BoundCall, Builtin, Constant, Kind, Parameter, Rule, TARGET_MATRIX, builtin, default, optional,
+    required,
+};
+
+pub(super) const BUILTINS: &[Builtin] = &[
+    builtin("moment", MOMENT, Rule::NamedDouble(ParameterizedOp::Moment)),
+    builtin("cov", COV, Rule::NamedDouble(ParameterizedOp::Cov)),
+    builtin("quantile", QUANTILE, Rule::Function(quantile)),
+    builtin(
+        "median",
+        WEIGHTED,
+        Rule::NamedDouble(ParameterizedOp::Median),
+    ),
+    builtin(
+        "interQuartileMean",
+        WEIGHTED,
+        Rule::NamedDouble(ParameterizedOp::InterQuartileMean),
+    ),
+    Builtin {
+        aliases: &["groupedAggregate"],
+        ..builtin(
+            "aggregate",
+            AGGREGATE,
+            Rule::NamedMatrix(ParameterizedOp::GroupedAggregate),
+        )
+    },
+    builtin("cdf", DISTRIBUTION, Rule::NamedDouble(ParameterizedOp::Cdf)),
+    builtin(
+        "icdf",
+        DISTRIBUTION,
+        Rule::NamedDouble(ParameterizedOp::InverseCdf),
+    ),
+    builtin(
+        "pnorm",
+        NORMAL,
+        Rule::Function(|call| of(call, ParameterizedOp::Cdf, "normal")),
+    ),
+    builtin(
+        "pexp",
+        EXPONENTIAL,
+        Rule::Function(|call| of(call, ParameterizedOp::Cdf, "exp")),
+    ),
+    builtin(
+        "pchisq",
+        DEGREES,
+        Rule::Function(|call| of(call, ParameterizedOp::Cdf, "chisq")),
+    ),
+    builtin(
+        "pt",
+        DEGREES,
+        Rule::Function(|call| of(call, ParameterizedOp::Cdf, "t")),
+    ),
+    builtin(
+        "pf",
+        TWO_DEGREES,
+        Rule::Function(|call| of(call, ParameterizedOp::Cdf, "f")),
+    ),
+    builtin(
+        "qnorm",
+        NORMAL,
+        Rule::Function(|call| of(call, ParameterizedOp::InverseCdf, "normal")),
+    ),
+    builtin(
+        "qexp",
+        EXPONENTIAL,
+        Rule::Function(|call| of(call, ParameterizedOp::InverseCdf, "exp")),
+    ),
+    builtin(
+        "qchisq",
+        DEGREES,
+        Rule::Function(|call| of(call, ParameterizedOp::InverseCdf, "chisq")),
+    ),
+    builtin(
+        "qt",
+        DEGREES,
+        Rule::Function(|call| of(call, ParameterizedOp::InverseCdf, "t")),
+    ),
+    builtin(
+        "qf",
+        TWO_DEGREES,
+        Rule::Function(|call| of(call, ParameterizedOp::InverseCdf, "f")),
+    ),
+    builtin("solve", MATRICES, Rule::NamedMatrix(ParameterizedOp::Solve)),
+    Builtin {
+        aliases: &["inverse"],
+        ..builtin(
+            "inv",
+            TARGET_MATRIX,
+            Rule::NamedMatrix(ParameterizedOp::Inverse),
+        )
+    },
+    builtin(
+        "cholesky",
+        TARGET_MATRIX,
+        Rule::NamedMatrix(ParameterizedOp::Cholesky),
+    ),
+    bitwise("bitwAnd", |call| bits(call, ParameterizedOp::BitwAnd)),
+    bitwise("bitwOr", |call| bits(call, ParameterizedOp::BitwOr)),
+    bitwise("bitwXor", |call| bits(call, ParameterizedOp::BitwXor)),
+    bitwise("bitwShiftL", |call| bits(call, ParameterizedOp::BitwShiftL)),
+    bitwise("bitwShiftR", |call| bits(call, ParameterizedOp::BitwShiftR)),
+];
+
+const MOMENT: &[Parameter] = &[
+    required("target", Kind::Matrix),
+    optional("weights", Kind::Matrix),
+    required("order", Kind::Number),
+];
+const COV: &[Parameter] = &[
+    required("left", Kind::Matrix),
+    required("right", Kind::Matrix),
+    optional("weights", Kind::Matrix),
+];
+const QUANTILE: &[Parameter] = &[
+    required("target", Kind::Matrix),
+    optional("weights", Kind::Matrix),
+    required("probabilities", Kind::Cells),
+];
+const WEIGHTED: &[Parameter] = &[
+    required("target", Kind::Matrix),
+    optional("weights", Kind::Matrix),
+];
+const AGGREGATE: &[Parameter] = &[
+    required("target", Kind::Matrix),
+    required("groups", Kind::Matrix),
+    required("fn", Kind::String),
+    optional("order", Kind::Scalar),
+    optional("weights", Kind::Matrix),
+    optional("ngroups", Kind::Number),
+];
+const DISTRIBUTION: &[Parameter] = &[
+    required("target", Kind::Number),
+    required("dist", Kind::String),
+    optional("mean", Kind::Number),
+    optional("sd", Kind::Number),
+    optional("rate", Kind::Number),
+    optional("df", Kind::Number),
+    optional("df1", Kind::Number),
+    optional("df2", Kind::Number),
+    default("lower.tail", Kind::Boolean, Constant::Boolean(true)),
+];
+const NORMAL: &[Parameter] = &[
+    required("target", Kind::Number),
+    default("mean", Kind::Number, Constant::Double(0.0)),
+    default("sd", Kind::Number, Constant::Double(1.0)),
+    default("lower.tail", Kind::Boolean, Constant::Boolean(true)),
+];
+const EXPONENTIAL: &[Parameter] = &[
+    required("target", Kind::Number),
+    default("rate", Kind::Number, Constant::Double(1.0)),
+    default("lower.tail", Kind::Boolean, Constant::Boolean(true)),
+];
+const DEGREES: &[Parameter] = &[
+    required("target", Kind::Number),
+    required("df", Kind::Number),
+    default("lower.tail", Kind::Boolean, Constant::Boolean(true)),
+];
+const TWO_DEGREES: &[Parameter] = &[
+    required("target", Kind::Number),
+    required("df1", Kind::Number),
+    required("df2", Kind::Number),
+    default("lower.tail", Kind::Boolean, Constant::Boolean(true)),
+];
+const MATRICES: &[Parameter] = &[
+    required("left", Kind::Matrix),
+    required("right", Kind::Matrix),
+];
+const CELLS: &[Parameter] = &[
+    required("left", Kind::Cells),
+    required("right", Kind::Cells),
+];
+
+const fn bitwise(name: &'static str, build: fn(&mut BoundCall<'_>) -> Result<HopId>) -> Builtin {
+    builtin(name, CELLS, Rule::Function(build))
+}
+
+/// A double for one probability, a column vector for a column of them.
+fn quantile(call: &mut BoundCall<'_>) -> Result<HopId> {
+    const PROBABILITIES: usize = 2;
+    let many = call.block.hop(call.argument(PROBABILITIES)?).is_matrix();
+    let (op, inputs) = call.named(ParameterizedOp::Quantile);
+    Ok(if many {
+        call.matrix(op, inputs)
+    } else {
+        call.scalar(op, inputs, ValueType::Double)
+    })
+}
+
+/// A distribution function with a name of its own: `pnorm(target=x)` is `cdf(target=x, dist="normal")`.
+fn of(call: &mut BoundCall<'_>, op: ParameterizedOp, distribution: &str) -> Result<HopId> {
+    let (named, mut inputs) = call.named(op);
+    let HopOp::Parameterized(op, mut places) = named else {
+        return Err(
+            Error::internal("a distribution is a parameterized operator").at(call.position),
+        );
+    };
+    places.insert("dist".to_owned(), inputs.len());
+    let distribution = Literal::String(distribution.to_owned());
+    inputs.push(call.block.literal(distribution, call.position));
+    Ok(call.scalar(HopOp::Parameterized(op, places), inputs, ValueType::Double))
+}
+
+fn bits(call: &mut BoundCall<'_>, op: ParameterizedOp) -> Result<HopId> {
+    let (op, inputs) = call.named(op);
+    let is_matrix = inputs
+        .iter()
+        .any(|input| call.block.hop(*input).is_matrix());
+    Ok(if is_matrix {
+        call.matrix(op, inputs)
+    } else {
+        call.scalar(op, inputs, ValueType::Double)
+    })
+}

@@ -1,0 +1,254 @@
+//! The DAG of the statement block being built.
+
+use std::collections::BTreeMap;
+
+use fulgurite_error::{Error, ErrorKind, Position, Result};
+use fulgurite_hop::{
+    BinaryOp, Block, CastOp, Dag, DataType, Hop, HopId, HopOp, Literal, TernaryOp, UnaryOp,
+    ValueType, scalar,
+};
+
+/// Builds one DAG: operators are typed, checked and, where all their inputs are literals, folded.
+#[derive(Debug, Default)]
+pub(crate) struct BlockBuilder {
+    dag: Dag,
+    /// The current value of each variable that the block has read or assigned.
+    values: BTreeMap<String, HopId>,
+    /// The variables the block has assigned, with the place of the last assignment.
+    assigned: BTreeMap<String, Position>,
+}
+
+impl BlockBuilder {
+    pub fn hop(&self, id: HopId) -> &Hop {
+        self.dag.hop(id)
+    }
+
+    pub fn push(&mut self, hop: Hop) -> HopId {
+        self.dag.push(hop)
+    }
+
+    /// Adds an operator that runs for its effect.
+    pub fn push_root(&mut self, hop: Hop) -> HopId {
+        let id = self.dag.push(hop);
+        self.dag.roots.push(id);
+        id
+    }
+
+    pub fn literal(&mut self, value: Literal, position: &Position) -> HopId {
+        self.push(Hop::literal(value).at(position))
+    }
+
+    pub fn int(&mut self, value: i64, position: &Position) -> HopId {
+        self.literal(Literal::Int(value), position)
+    }
+
+    /// The value of a HOP that is a literal.
+    pub fn constant(&self, id: HopId) -> Option<&Literal> {
+        match &self.dag.hop(id).op {
+            HopOp::Literal(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    pub fn value(&self, variable: &str) -> Option<HopId> {
+        self.values.get(variable).copied()
+    }
+
+    /// Notes the HOP that reads a variable.
+    pub fn note_read(&mut self, variable: &str, id: HopId) {
+        self.values.insert(variable.to_owned(), id);
+    }
+
+    pub fn assign(&mut self, variable: &str, id: HopId, position: &Position) {
+        self.values.insert(variable.to_owned(), id);
+        self.assigned.insert(variable.to_owned(), position.clone());
+    }
+
+    /// The block, with a write for each variable assigned; `None` if it does nothing.
+    pub fn finish(mut self) -> Option<Block> {
+        for (variable, position) in self.assigned {
+            let Some(value) = self.values.get(&variable).copied() else {
+                continue;
+            };
+            let hop = self.dag.hop(value);
+            if hop.op == HopOp::TransientRead(variable.clone()) {
+                continue;
+            }
+            let write = Hop {
+                op: HopOp::TransientWrite(variable),
+                inputs: vec![value],
+                data_type: hop.data_type,
+                value_type: hop.value_type,
+                characteristics: hop.characteristics,
+                position: Some(position),
+            };
+            let id = self.dag.push(write);
+            self.dag.roots.push(id);
+        }
+        (!self.dag.roots.is_empty()).then_some(Block::Basic { dag: self.dag })
+    }
+
+    /// The DAG of a predicate, whose only root is its value.
+    pub fn finish_predicate(mut self, root: HopId) -> Dag {
+        self.dag.roots = vec![root];
+        self.dag
+    }
+
+    /// A cell-wise operator, on scalars or matrices.
+    pub fn unary(&mut self, op: UnaryOp, operand: HopId, position: &Position) -> Result<HopId> {
+        self.check_cells(op.code(), &[operand], position)?;
+        let hop = self.hop(operand);
+        if hop.is_matrix() {
+            return Ok(self.push(Hop::matrix(HopOp::Unary(op), vec![operand]).at(position)));
+        }
+        let value_type = scalar::unary_value_type(op, hop.value_type);
+        let folded = self
+            .constant(operand)
+            .map(|value| scalar::eval_scalar_unary(op, value));
+        let hop = Hop::scalar(HopOp::Unary(op), vec![operand], value_type);
+        self.folded_or(folded, hop, position)
+    }
+
+    /// A cell-wise operator, on scalars or matrices; `+` on strings joins them.
+    pub fn binary(
+        &mut self,
+        op: BinaryOp,
+        left: HopId,
+        right: HopId,
+        position: &Position,
+    ) -> Result<HopId> {
+        let inputs = vec![left, right];
+        let texts = self.is_string(left) || self.is_string(right);
+        let takes_texts = op == BinaryOp::Plus || is_comparison(op);
+        if !(texts && takes_texts && self.hop(left).is_scalar() && self.hop(right).is_scalar()) {
+            self.check_cells(op.code(), &inputs, position)?;
+        }
+        if self.hop(left).is_matrix() || self.hop(right).is_matrix() {
+            return Ok(self.push(Hop::matrix(HopOp::Binary(op), inputs).at(position)));
+        }
+        let value_type =
+            scalar::binary_value_type(op, self.hop(left).value_type, self.hop(right).value_type);
+        let folded = match (self.constant(left), self.constant(right)) {
+            (Some(left), Some(right)) => Some(scalar::eval_scalar_binary(op, left, right)),
+            _ => None,
+        };
+        let hop = Hop::scalar(HopOp::Binary(op), inputs, value_type);
+        self.folded_or(folded, hop, position)
+    }
+
+    pub fn if_else(
+        &mut self,
+        condition: HopId,
+        then: HopId,
+        otherwise: HopId,
+        position: &Position,
+    ) -> Result<HopId> {
+        let op = TernaryOp::IfElse;
+        let inputs = vec![condition, then, otherwise];
+        let all_scalars = inputs.iter().all(|input| self.hop(*input).is_scalar());
+        if !all_scalars {
+            self.check_cells(op.code(), &inputs, position)?;
+            return Ok(self.push(Hop::matrix(HopOp::Ternary(op), inputs).at(position)));
+        }
+        self.check_cells(op.code(), &[condition], position)?;
+        let value_type = match (self.hop(then).value_type, self.hop(otherwise).value_type) {
+            (left, right) if left == right => left,
+            (ValueType::String, _) | (_, ValueType::String) => ValueType::String,
+            _ => ValueType::Double,
+        };
+        let constants = inputs.iter().map(|input| self.constant(*input));
+        let folded = match constants.collect::<Option<Vec<_>>>().as_deref() {
+            Some([x, y, z]) => Some(scalar::eval_scalar_ternary(op, x, y, z)),
+            _ => None,
+        };
+        let hop = Hop::scalar(HopOp::Ternary(op), inputs, value_type);
+        self.folded_or(folded, hop, position)
+    }
+
+    /// A cast between scalars.
+    pub fn scalar_cast(
+        &mut self,
+        op: CastOp,
+        operand: HopId,
+        position: &Position,
+    ) -> Result<HopId> {
+        let value_type = match op {
+            CastOp::AsInteger => ValueType::Int,
+            CastOp::AsLogical => ValueType::Boolean,
+            _ => ValueType::Double,
+        };
+        let folded = self
+            .constant(operand)
+            .map(|value| scalar::eval_scalar_cast(op, value));
+        let hop = Hop::scalar(HopOp::Cast(op), vec![operand], value_type);
+        self.folded_or(folded, hop, position)
+    }
+
+    /// The literal that a scalar operator folds to, or the operator. What fails only for these values
+    /// (an overflow) is left to fail when it runs.
+    fn folded_or(
+        &mut self,
+        folded: Option<Result<Literal>>,
+        hop: Hop,
+        position: &Position,
+    ) -> Result<HopId> {
+        match folded {
+            Some(Ok(value)) => Ok(self.literal(value, position)),
+            Some(Err(error)) if error.kind() != ErrorKind::Runtime => Err(error.at(position)),
+            _ => Ok(self.push(hop.at(position))),
+        }
+    }
+
+    /// Operands of cell-wise operators are matrices and numbers.
+    fn check_cells(&self, code: &str, operands: &[HopId], position: &Position) -> Result<()> {
+        for operand in operands {
+            let hop = self.hop(*operand);
+            let help = match hop.data_type {
+                DataType::Matrix => continue,
+                DataType::Scalar if hop.value_type != ValueType::String => continue,
+                DataType::Scalar => {
+                    "as.double() and as.integer() convert strings, toString() makes a string of a matrix"
+                }
+                DataType::Frame => "as.matrix() makes a matrix of a frame of numbers",
+                DataType::List => "as.matrix() makes a column vector of a list of numbers",
+            };
+            return Err(Error::validation(format!(
+                "'{code}' takes matrices and numbers, not {}",
+                describe(hop)
+            ))
+            .at(position)
+            .with_help(help));
+        }
+        Ok(())
+    }
+
+    pub fn is_string(&self, id: HopId) -> bool {
+        let hop = self.hop(id);
+        hop.is_scalar() && hop.value_type == ValueType::String
+    }
+}
+
+fn is_comparison(op: BinaryOp) -> bool {
+    use BinaryOp::*;
+    matches!(
+        op,
+        Less | LessEqual | Greater | GreaterEqual | Equal | NotEqual
+    )
+}
+
+/// A value's type, as an error message names it.
+pub(crate) fn describe(hop: &Hop) -> &'static str {
+    describe_type(hop.data_type, hop.value_type)
+}
+
+pub(crate) fn describe_type(data_type: DataType, value_type: ValueType) -> &'static str {
+    match (data_type, value_type) {
+        (DataType::Matrix, _) => "a matrix",
+        (DataType::Frame, _) => "a frame",
+        (DataType::List, _) => "a list",
+        (DataType::Scalar, ValueType::Double) => "a double",
+        (DataType::Scalar, ValueType::Int) => "an int",
+        (DataType::Scalar, ValueType::Boolean) => "a boolean",
+        (DataType::Scalar, ValueType::String) => "a string",
+    }
+}

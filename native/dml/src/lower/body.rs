@@ -1,0 +1,253 @@
+//! Assignments and calls for their effect.
+
+use fulgurite_error::{Error, Position, Result};
+use fulgurite_hop::{BinaryOp, DataType, HopId};
+
+use super::{Lowering, describe, refuse_constant_name, scope::Variable};
+use crate::{
+    builtins,
+    syntax::ast::{Call, Expression, ExpressionKind, Statement, StatementKind, Subscripts, Target},
+};
+
+impl Lowering<'_> {
+    pub(super) fn statements(&mut self, statements: &[Statement]) -> Result<()> {
+        statements
+            .iter()
+            .try_for_each(|statement| self.statement(statement))
+    }
+
+    fn statement(&mut self, statement: &Statement) -> Result<()> {
+        match &statement.kind {
+            StatementKind::Assign {
+                target,
+                value,
+                accumulate,
+            } => self.assignment(target, value, *accumulate),
+            StatementKind::MultiAssign {
+                targets,
+                call,
+                position,
+            } => self.multi_assignment(targets, call, position),
+            StatementKind::Call(call) => self.call_statement(call),
+            StatementKind::If {
+                predicate,
+                then,
+                otherwise,
+            } => self.if_statement(predicate, then, otherwise, &statement.position),
+            StatementKind::While { predicate, body } => {
+                self.while_loop(predicate, body, &statement.position)
+            }
+            StatementKind::For {
+                variable,
+                range,
+                body,
+                parallel,
+                options,
+            } => {
+                self.check_loop_options(options)?;
+                self.for_loop(variable, range, body, *parallel, &statement.position)
+            }
+        }
+    }
+
+    fn assignment(&mut self, target: &Target, value: &Expression, accumulate: bool) -> Result<()> {
+        refuse_constant_name(&target.variable).map_err(|error| error.at(&target.position))?;
+        let is_whole = target.subscripts.is_none() && !accumulate;
+        if is_whole && self.is_bound_read(&target.variable, value) {
+            return Ok(());
+        }
+        if is_whole
+            && let ExpressionKind::Call(call) = &value.kind
+            && let Some((name, function)) = self.modules.resolve(self.namespace, call)
+        {
+            let outputs = vec![(target.variable.clone(), target.position.clone())];
+            return self.user_call(call, name, function, outputs);
+        }
+        let subscripts = self.hoist_subscripts(target.subscripts.as_ref())?;
+        let value = self.hoist(value)?;
+        let mut id = self.expression(&value)?;
+        if accumulate {
+            let current = match &subscripts {
+                Some(subscripts) => {
+                    self.right_index(&target.variable, subscripts, &target.position)?
+                }
+                None => self.read_variable(&target.variable, &target.position)?,
+            };
+            id = self
+                .block
+                .binary(BinaryOp::Plus, current, id, &value.position)?;
+        }
+        self.assign_target(target, subscripts.as_ref(), id)
+    }
+
+    /// `X = read(...)`, where the caller gave X.
+    fn is_bound_read(&self, variable: &str, value: &Expression) -> bool {
+        let ExpressionKind::Call(call) = &value.kind else {
+            return false;
+        };
+        self.is_main
+            && call.namespace.is_none()
+            && call.name == "read"
+            && self.options.inputs.contains_key(variable)
+            && self.modules.resolve(self.namespace, call).is_none()
+    }
+
+    pub(super) fn assign_target(
+        &mut self,
+        target: &Target,
+        subscripts: Option<&Subscripts>,
+        id: HopId,
+    ) -> Result<()> {
+        refuse_constant_name(&target.variable).map_err(|error| error.at(&target.position))?;
+        let id = match subscripts {
+            Some(subscripts) => self.left_index(target, subscripts, id)?,
+            None => id,
+        };
+        self.assign(&target.variable, id, &target.position);
+        Ok(())
+    }
+
+    /// Notes the new value of a variable.
+    pub(super) fn assign(&mut self, variable: &str, id: HopId, position: &Position) {
+        let hop = self.block.hop(id);
+        let known = Variable {
+            constant: self.block.constant(id).cloned(),
+            characteristics: hop.characteristics,
+            ..Variable::new(hop.data_type, hop.value_type)
+        };
+        self.scope.set(variable, known);
+        self.block.assign(variable, id, position);
+    }
+
+    fn multi_assignment(
+        &mut self,
+        targets: &[Target],
+        call: &Call,
+        position: &Position,
+    ) -> Result<()> {
+        let count_mismatch = |results: usize| {
+            Error::validation(format!(
+                "'{}' gives {results} result{}, but {} variable{} stand for them",
+                call.qualified_name(),
+                if results == 1 { "" } else { "s" },
+                targets.len(),
+                if targets.len() == 1 { "" } else { "s" },
+            ))
+            .at(position)
+        };
+        let Some((name, function)) = self.modules.resolve(self.namespace, call) else {
+            let value = Expression {
+                position: call.position.clone(),
+                kind: ExpressionKind::Call(call.clone()),
+            };
+            return match targets {
+                [target] => self.assignment(target, &value, false),
+                _ => {
+                    // An unknown or unsupported function is the greater mistake.
+                    self.find_builtin(call)?;
+                    Err(count_mismatch(1))
+                }
+            };
+        };
+        if function.results.len() != targets.len() {
+            return Err(count_mismatch(function.results.len()));
+        }
+        let mut outputs = Vec::new();
+        let mut parts = Vec::new();
+        for target in targets {
+            refuse_constant_name(&target.variable).map_err(|error| error.at(&target.position))?;
+            match &target.subscripts {
+                None => outputs.push((target.variable.clone(), target.position.clone())),
+                Some(subscripts) => {
+                    let temporary = self.temporary();
+                    outputs.push((temporary.clone(), target.position.clone()));
+                    parts.push((target, subscripts, temporary));
+                }
+            }
+        }
+        self.user_call(call, name, function, outputs)?;
+        for (target, subscripts, temporary) in parts {
+            let subscripts = self.hoist_subscripts(Some(subscripts))?;
+            let value = self.read_variable(&temporary, &target.position)?;
+            self.assign_target(target, subscripts.as_ref(), value)?;
+        }
+        Ok(())
+    }
+
+    fn call_statement(&mut self, call: &Call) -> Result<()> {
+        if let Some((name, function)) = self.modules.resolve(self.namespace, call) {
+            if !function.results.is_empty() {
+                return Err(Error::validation(format!(
+                    "the result of '{}' is not assigned",
+                    call.qualified_name()
+                ))
+                .at(&call.position)
+                .with_help("assign it: [a, b] = f(...) takes several results"));
+            }
+            return self.user_call(call, name, function, Vec::new());
+        }
+        let builtin = self.find_builtin(call)?;
+        if builtin.has_value() {
+            return Err(Error::validation(format!(
+                "the result of '{}' is not assigned",
+                call.name
+            ))
+            .at(&call.position)
+            .with_help("assign it to a variable, or print it"));
+        }
+        if self.is_bound_write(call) {
+            return Ok(());
+        }
+        let call = self.hoist_call(call)?;
+        self.builtin_call(builtin, &call)?;
+        Ok(())
+    }
+
+    /// `write(B, ...)`, where the caller takes B.
+    fn is_bound_write(&self, call: &Call) -> bool {
+        let Some(first) = call.arguments.first() else {
+            return false;
+        };
+        match &first.value.kind {
+            ExpressionKind::Variable(name) => {
+                self.is_main && call.name == "write" && self.options.outputs.contains(name)
+            }
+            _ => false,
+        }
+    }
+
+    /// The built-in function a call means.
+    pub(super) fn find_builtin(&self, call: &Call) -> Result<&'static builtins::Builtin> {
+        let found = match call.namespace {
+            None => builtins::find(&call.name),
+            Some(_) => None,
+        };
+        match found {
+            Some(builtin) => {
+                if let builtins::Rule::Unsupported(help) = builtin.rule {
+                    return Err(builtins::unsupported_function(
+                        &call.name,
+                        help,
+                        &call.position,
+                    ));
+                }
+                Ok(builtin)
+            }
+            None => Err(self.modules.unknown(self.namespace, call)),
+        }
+    }
+
+    /// A number, for an index or a bound of a loop.
+    pub(super) fn check_number(&self, id: HopId, what: &str, position: &Position) -> Result<()> {
+        let hop = self.block.hop(id);
+        if hop.is_scalar() && !self.block.is_string(id) {
+            return Ok(());
+        }
+        let error = Error::validation(format!("{what} must be a number, not {}", describe(hop)))
+            .at(position);
+        Err(match hop.data_type {
+            DataType::Matrix => error.with_help("as.scalar() makes a scalar of a 1 x 1 matrix"),
+            _ => error,
+        })
+    }
+}

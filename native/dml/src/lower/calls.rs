@@ -1,0 +1,316 @@
+//! Calls of user functions: taken out of expressions, in the order they are evaluated, into blocks of
+//! their own.
+
+use fulgurite_error::{Error, Position, Result};
+use fulgurite_hop::{Argument, Block, DataType, Parameter, ValueType};
+
+use super::{Lowering, block::describe_type, modules::UserFunction, scope::Variable};
+use crate::{
+    suggest,
+    syntax::ast::{self, Call, Expression, ExpressionKind, Range, Subscripts},
+};
+
+impl Lowering<'_> {
+    /// Runs the calls of user functions in an expression; what is left reads their results from
+    /// temporaries. Expressions have no other effects, so the order of everything else does not matter.
+    pub(super) fn hoist(&mut self, expression: &Expression) -> Result<Expression> {
+        let kind = match &expression.kind {
+            ExpressionKind::Literal(_)
+            | ExpressionKind::Variable(_)
+            | ExpressionKind::Argument(_) => expression.kind.clone(),
+            ExpressionKind::IfDef { argument, default } => {
+                if self.options.arguments.contains_key(argument) {
+                    ExpressionKind::Argument(argument.clone())
+                } else {
+                    return self.hoist(default);
+                }
+            }
+            ExpressionKind::Index {
+                variable,
+                subscripts,
+            } => ExpressionKind::Index {
+                variable: variable.clone(),
+                subscripts: self.hoist_ranges(subscripts)?,
+            },
+            ExpressionKind::Unary(operator, operand) => {
+                ExpressionKind::Unary(*operator, Box::new(self.hoist(operand)?))
+            }
+            ExpressionKind::Binary(operator, left, right) => {
+                let left = Box::new(self.hoist(left)?);
+                let right = Box::new(self.hoist(right)?);
+                ExpressionKind::Binary(*operator, left, right)
+            }
+            ExpressionKind::List(elements) => ExpressionKind::List(
+                elements
+                    .iter()
+                    .map(|element| self.hoist(element))
+                    .collect::<Result<_>>()?,
+            ),
+            ExpressionKind::Call(call) => match self.modules.resolve(self.namespace, call) {
+                Some((name, function)) => {
+                    ExpressionKind::Variable(self.hoist_user_call(call, name, function)?)
+                }
+                None => ExpressionKind::Call(self.hoist_call(call)?),
+            },
+        };
+        Ok(Expression {
+            kind,
+            position: expression.position.clone(),
+        })
+    }
+
+    pub(super) fn has_user_call(&self, expression: &Expression) -> bool {
+        let in_range = |range: &Range| match range {
+            Range::All => false,
+            Range::Single(index) => self.has_user_call(index),
+            Range::Between(from, to) => self.has_user_call(from) || self.has_user_call(to),
+        };
+        match &expression.kind {
+            ExpressionKind::Literal(_)
+            | ExpressionKind::Variable(_)
+            | ExpressionKind::Argument(_) => false,
+            ExpressionKind::IfDef { argument, default } => {
+                !self.options.arguments.contains_key(argument) && self.has_user_call(default)
+            }
+            ExpressionKind::Index { subscripts, .. } => {
+                in_range(&subscripts.rows) || in_range(&subscripts.cols)
+            }
+            ExpressionKind::Unary(_, operand) => self.has_user_call(operand),
+            ExpressionKind::Binary(_, left, right) => {
+                self.has_user_call(left) || self.has_user_call(right)
+            }
+            ExpressionKind::List(elements) => elements.iter().any(|e| self.has_user_call(e)),
+            ExpressionKind::Call(call) => {
+                self.modules.resolve(self.namespace, call).is_some()
+                    || call.arguments.iter().any(|a| self.has_user_call(&a.value))
+            }
+        }
+    }
+
+    /// Hoists from the arguments of a built-in function.
+    pub(super) fn hoist_call(&mut self, call: &Call) -> Result<Call> {
+        let mut hoisted = call.clone();
+        for argument in &mut hoisted.arguments {
+            argument.value = self.hoist(&argument.value)?;
+        }
+        Ok(hoisted)
+    }
+
+    pub(super) fn hoist_subscripts(
+        &mut self,
+        subscripts: Option<&Subscripts>,
+    ) -> Result<Option<Subscripts>> {
+        subscripts
+            .map(|subscripts| self.hoist_ranges(subscripts))
+            .transpose()
+    }
+
+    fn hoist_ranges(&mut self, subscripts: &Subscripts) -> Result<Subscripts> {
+        Ok(Subscripts {
+            rows: self.hoist_range(&subscripts.rows)?,
+            cols: self.hoist_range(&subscripts.cols)?,
+            position: subscripts.position.clone(),
+        })
+    }
+
+    fn hoist_range(&mut self, range: &Range) -> Result<Range> {
+        Ok(match range {
+            Range::All => Range::All,
+            Range::Single(index) => Range::Single(Box::new(self.hoist(index)?)),
+            Range::Between(from, to) => {
+                Range::Between(Box::new(self.hoist(from)?), Box::new(self.hoist(to)?))
+            }
+        })
+    }
+
+    /// Calls a function inside an expression; gives the temporary with its result.
+    fn hoist_user_call(
+        &mut self,
+        call: &Call,
+        name: &str,
+        function: &UserFunction,
+    ) -> Result<String> {
+        if function.results.len() != 1 {
+            return Err(Error::validation(format!(
+                "'{name}' gives {} results and cannot stand in an expression",
+                function.results.len()
+            ))
+            .at(&call.position)
+            .with_help("call it as a statement; [a, b] = f(...) takes several results"));
+        }
+        let temporary = self.temporary();
+        let outputs = vec![(temporary.clone(), call.position.clone())];
+        self.user_call(call, name, function, outputs)?;
+        Ok(temporary)
+    }
+
+    /// Adds the block of a call whose results go to the variables `outputs`.
+    pub(super) fn user_call(
+        &mut self,
+        call: &Call,
+        name: &str,
+        function: &UserFunction,
+        outputs: Vec<(String, Position)>,
+    ) -> Result<()> {
+        if function.results.len() != outputs.len() {
+            return Err(Error::validation(format!(
+                "'{name}' gives {} results, but one variable stands for them",
+                function.results.len()
+            ))
+            .at(&call.position)
+            .with_help("[a, b] = f(...) takes several results"));
+        }
+        let arguments = self.bind_arguments(call, name, function)?;
+        self.flush();
+        for (result, (output, _)) in function.results.iter().zip(&outputs) {
+            let variable = Variable::new(result.data_type, result.value_type);
+            self.scope.set(output, variable);
+        }
+        self.called.insert(name.to_owned());
+        self.blocks.push(Block::Call {
+            function: name.to_owned(),
+            arguments,
+            outputs: outputs.into_iter().map(|(output, _)| output).collect(),
+            position: Some(call.position.clone()),
+        });
+        Ok(())
+    }
+
+    /// One argument for each parameter, in the order of the declaration, defaults filled in.
+    fn bind_arguments(
+        &mut self,
+        call: &Call,
+        name: &str,
+        function: &UserFunction,
+    ) -> Result<Vec<Argument>> {
+        let given = match_arguments(call, name, &function.parameters)?;
+        // In the order the script writes them.
+        let mut bound: Vec<Option<Argument>> = function.parameters.iter().map(|_| None).collect();
+        for (argument, place) in call.arguments.iter().zip(given) {
+            let (Some(parameter), Some(slot)) =
+                (function.parameters.get(place), bound.get_mut(place))
+            else {
+                continue;
+            };
+            if slot.is_some() {
+                return Err(Error::validation(format!(
+                    "'{name}' is given '{}' twice",
+                    parameter.name
+                ))
+                .at(&argument.position));
+            }
+            *slot = Some(self.bind_argument(argument, name, parameter)?);
+        }
+        let parameters = function.parameters.iter().zip(bound);
+        parameters
+            .map(
+                |(parameter, argument)| match (argument, &parameter.default) {
+                    (Some(argument), _) => Ok(argument),
+                    (None, Some(default)) => Ok(Argument::Literal {
+                        parameter: Some(parameter.name.clone()),
+                        value: default.clone(),
+                    }),
+                    (None, None) => Err(Error::validation(format!(
+                        "'{name}' needs an argument '{}'",
+                        parameter.name
+                    ))
+                    .at(&call.position)
+                    .with_help(format!("it is defined at {}", function.definition.position))),
+                },
+            )
+            .collect()
+    }
+
+    /// Literals are passed as such, variables by name, everything else through a temporary.
+    fn bind_argument(
+        &mut self,
+        argument: &ast::Argument,
+        name: &str,
+        parameter: &Parameter,
+    ) -> Result<Argument> {
+        let value = self.hoist(&argument.value)?;
+        let id = self.expression(&value)?;
+        let hop = self.block.hop(id);
+        let (data_type, value_type) = (hop.data_type, hop.value_type);
+        let is_text_for_number = data_type == DataType::Scalar
+            && value_type == ValueType::String
+            && parameter.value_type != ValueType::String;
+        if data_type != parameter.data_type || is_text_for_number {
+            let error = Error::validation(format!(
+                "'{name}' takes {} as '{}', not {}",
+                describe_type(parameter.data_type, parameter.value_type),
+                parameter.name,
+                describe_type(data_type, value_type)
+            ))
+            .at(&argument.value.position);
+            return Err(match (parameter.data_type, data_type) {
+                (DataType::Scalar, DataType::Matrix) => {
+                    error.with_help("as.scalar() makes a scalar of a 1 x 1 matrix")
+                }
+                (DataType::Matrix, DataType::Scalar) => {
+                    error.with_help("as.matrix() makes a 1 x 1 matrix of a scalar")
+                }
+                _ => error,
+            });
+        }
+        let parameter = Some(parameter.name.clone());
+        if let Some(value) = self.block.constant(id) {
+            return Ok(Argument::Literal {
+                parameter,
+                value: value.clone(),
+            });
+        }
+        let variable = match value.kind {
+            ExpressionKind::Variable(variable) => variable,
+            _ => {
+                let temporary = self.temporary();
+                self.assign(&temporary, id, &argument.value.position);
+                temporary
+            }
+        };
+        Ok(Argument::Variable {
+            parameter,
+            variable,
+        })
+    }
+}
+
+/// For each argument, the place of its parameter.
+fn match_arguments(call: &Call, name: &str, parameters: &[Parameter]) -> Result<Vec<usize>> {
+    let named = call
+        .arguments
+        .iter()
+        .filter(|argument| argument.name.is_some());
+    if named.clone().count() != 0 && named.count() != call.arguments.len() {
+        return Err(Error::validation(format!(
+            "'{name}' is called with positional and named arguments"
+        ))
+        .at(&call.position)
+        .with_help("name all arguments, or none"));
+    }
+    if call.arguments.len() > parameters.len() {
+        return Err(Error::validation(format!(
+            "'{name}' takes {} argument{}, not {}",
+            parameters.len(),
+            if parameters.len() == 1 { "" } else { "s" },
+            call.arguments.len()
+        ))
+        .at(&call.position));
+    }
+    let place = |(index, argument): (usize, &ast::Argument)| match &argument.name {
+        None => Ok(index),
+        Some(wanted) => parameters
+            .iter()
+            .position(|parameter| parameter.name == *wanted)
+            .ok_or_else(|| {
+                let error = Error::validation(format!("'{name}' has no parameter '{wanted}'"))
+                    .at(&argument.position);
+                let names = parameters.iter().map(|parameter| parameter.name.as_str());
+                match suggest::did_you_mean(wanted, names) {
+                    Some(help) => error.with_help(help),
+                    None => error,
+                }
+            }),
+    };
+    call.arguments.iter().enumerate().map(place).collect()
+}

@@ -1,0 +1,282 @@
+//! Branches and loops.
+
+use std::collections::BTreeSet;
+
+use fulgurite_error::{Error, Position, Result};
+use fulgurite_hop::{Block, DataType, HopId, Literal, Predicate, ValueType, scalar};
+
+use super::{
+    Lowering,
+    block::BlockBuilder,
+    describe, refuse_constant_name,
+    scope::{Scope, Variable},
+};
+use crate::{
+    suggest,
+    syntax::ast::{Expression, LoopOption, LoopRange, Statement, StatementKind},
+};
+
+const LOOP_OPTIONS: &[&str] = &[
+    "check",
+    "par",
+    "mode",
+    "taskpartitioner",
+    "tasksize",
+    "datapartitioner",
+    "resultmerge",
+    "opt",
+    "profile",
+    "log",
+];
+
+impl Lowering<'_> {
+    pub(super) fn if_statement(
+        &mut self,
+        predicate: &Expression,
+        then: &[Statement],
+        otherwise: &[Statement],
+        position: &Position,
+    ) -> Result<()> {
+        if let Some(holds) = self.known_condition(predicate, "if")? {
+            // No end of the block: what follows is straight-line code.
+            return self.statements(if holds { then } else { otherwise });
+        }
+        self.flush();
+        let predicate = self.condition(predicate, "if")?;
+        let before = self.scope.clone();
+        let then = self.inner(then)?;
+        let after_then = std::mem::replace(&mut self.scope, before);
+        let otherwise = self.inner(otherwise)?;
+        self.scope = after_then.merge(&self.scope);
+        self.blocks.push(Block::If {
+            predicate,
+            then,
+            otherwise,
+            position: Some(position.clone()),
+        });
+        Ok(())
+    }
+
+    pub(super) fn while_loop(
+        &mut self,
+        predicate: &Expression,
+        body: &[Statement],
+        position: &Position,
+    ) -> Result<()> {
+        if self.known_condition(predicate, "while")? == Some(false) {
+            return Ok(());
+        }
+        self.flush();
+        let ((predicate, body), head) = self.until_stable(body, |lowering| {
+            let predicate = lowering.condition(predicate, "while")?;
+            Ok((predicate, lowering.inner(body)?))
+        })?;
+        self.scope = head.merge(&self.scope);
+        self.blocks.push(Block::While {
+            predicate,
+            body,
+            position: Some(position.clone()),
+        });
+        Ok(())
+    }
+
+    pub(super) fn for_loop(
+        &mut self,
+        variable: &str,
+        range: &LoopRange,
+        body: &[Statement],
+        parallel: bool,
+        position: &Position,
+    ) -> Result<()> {
+        refuse_constant_name(variable).map_err(|error| error.at(position))?;
+        self.flush();
+        let from = self.bound(&range.from, "the first value of a loop")?;
+        let to = self.bound(&range.to, "the last value of a loop")?;
+        let increment = match &range.increment {
+            Some(increment) => Some(self.increment(increment)?),
+            None => None,
+        };
+        let (body, head) = self.until_stable(body, |lowering| {
+            let counter = Variable::new(DataType::Scalar, ValueType::Int);
+            lowering.scope.set(variable, counter);
+            lowering.inner(body)
+        })?;
+        // `from:to` counts up or down and so runs at least once; a seq may run zero times, and what a
+        // parallel iteration assigns need not arrive.
+        if (range.is_seq && range.increment.is_some()) || parallel {
+            self.scope = head.merge(&self.scope);
+        }
+        self.blocks.push(Block::For {
+            variable: variable.to_owned(),
+            from,
+            to,
+            increment,
+            body,
+            parallel,
+            position: Some(position.clone()),
+        });
+        Ok(())
+    }
+
+    pub(super) fn check_loop_options(&self, options: &[LoopOption]) -> Result<()> {
+        for option in options {
+            if !LOOP_OPTIONS.contains(&option.name.as_str()) {
+                let help = suggest::did_you_mean(&option.name, LOOP_OPTIONS.iter().copied())
+                    .unwrap_or_else(|| format!("the options are {}", LOOP_OPTIONS.join(", ")));
+                return Err(
+                    Error::validation(format!("unknown loop option '{}'", option.name))
+                        .at(&option.position)
+                        .with_help(help),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Lowers statements into blocks of their own.
+    fn inner(&mut self, statements: &[Statement]) -> Result<Vec<Block>> {
+        let outer = std::mem::take(&mut self.blocks);
+        let result = self.statements(statements);
+        self.flush();
+        let inner = std::mem::replace(&mut self.blocks, outer);
+        result.map(|()| inner)
+    }
+
+    /// Lowers a loop until what is known at its head also holds when it comes back there; gives what
+    /// `lower` built last, and the scope at the head.
+    fn until_stable<T>(
+        &mut self,
+        body: &[Statement],
+        mut lower: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<(T, Scope)> {
+        let mut assigned = BTreeSet::new();
+        collect_assigned(body, &mut assigned);
+        let mut head = self.scope.clone();
+        head.forget_values(&assigned);
+        loop {
+            self.scope = head.clone();
+            let built = lower(self)?;
+            let mut merged = head.merge(&self.scope);
+            merged.forget_values(&assigned);
+            // What the body alone defines is not there the first time: reading it at the head is an
+            // error, whatever comes back.
+            if head.names().all(|name| merged.get(name) == head.get(name)) {
+                return Ok((built, head));
+            }
+            head = merged;
+        }
+    }
+
+    /// The value of a condition that constants decide. Looks only: builds nothing.
+    fn known_condition(
+        &mut self,
+        expression: &Expression,
+        statement: &str,
+    ) -> Result<Option<bool>> {
+        if self.has_user_call(expression) {
+            return Ok(None);
+        }
+        let block = std::mem::take(&mut self.block);
+        let value = self.expression(expression);
+        let scratch = std::mem::replace(&mut self.block, block);
+        let value = value?;
+        check_condition(&scratch, value, statement, &expression.position)?;
+        let Some(constant) = scratch.constant(value) else {
+            return Ok(None);
+        };
+        scalar::truth(constant)
+            .map(Some)
+            .map_err(|error| error.at(&expression.position))
+    }
+
+    /// The predicate of a branch or loop; the current block is ended already.
+    fn condition(&mut self, expression: &Expression, statement: &str) -> Result<Predicate> {
+        self.predicate(expression, |lowering, value| {
+            check_condition(&lowering.block, value, statement, &expression.position)
+        })
+    }
+
+    fn bound(&mut self, expression: &Expression, what: &str) -> Result<Predicate> {
+        self.predicate(expression, |lowering, value| {
+            lowering.check_number(value, what, &expression.position)
+        })
+    }
+
+    fn increment(&mut self, expression: &Expression) -> Result<Predicate> {
+        self.predicate(expression, |lowering, value| {
+            lowering.check_number(value, "the increment of a loop", &expression.position)?;
+            let is_zero =
+                |literal: &Literal| literal.as_f64().map(scalar::double_to_int) == Some(0);
+            if lowering.block.constant(value).is_some_and(is_zero) {
+                return Err(Error::validation("the increment of a loop is 0")
+                    .at(&expression.position)
+                    .with_help("increments are whole numbers"));
+            }
+            Ok(())
+        })
+    }
+
+    fn predicate(
+        &mut self,
+        expression: &Expression,
+        check: impl FnOnce(&Self, HopId) -> Result<()>,
+    ) -> Result<Predicate> {
+        let outer = std::mem::take(&mut self.blocks);
+        let hoisted = self.hoist(expression);
+        self.flush();
+        let before = std::mem::replace(&mut self.blocks, outer);
+        let value = self.expression(&hoisted?)?;
+        check(self, value)?;
+        let dag = std::mem::take(&mut self.block).finish_predicate(value);
+        Ok(Predicate { before, dag })
+    }
+}
+
+fn check_condition(
+    block: &BlockBuilder,
+    value: HopId,
+    statement: &str,
+    position: &Position,
+) -> Result<()> {
+    let hop = block.hop(value);
+    let help = match hop.data_type {
+        DataType::Scalar if hop.value_type != ValueType::String => return Ok(()),
+        DataType::Scalar => "compare the string with another one",
+        DataType::Matrix => {
+            "take one cell with as.scalar(), or all of them with sum(), min() or max()"
+        }
+        DataType::Frame | DataType::List => "take one element with as.scalar()",
+    };
+    Err(Error::validation(format!(
+        "the condition of '{statement}' must be a boolean or a number, not {}",
+        describe(hop)
+    ))
+    .at(position)
+    .with_help(help))
+}
+
+/// The variables that statements may assign, at any depth.
+fn collect_assigned(statements: &[Statement], names: &mut BTreeSet<String>) {
+    for statement in statements {
+        match &statement.kind {
+            StatementKind::Assign { target, .. } => {
+                names.insert(target.variable.clone());
+            }
+            StatementKind::MultiAssign { targets, .. } => {
+                names.extend(targets.iter().map(|target| target.variable.clone()));
+            }
+            StatementKind::Call(_) => {}
+            StatementKind::If {
+                then, otherwise, ..
+            } => {
+                collect_assigned(then, names);
+                collect_assigned(otherwise, names);
+            }
+            StatementKind::While { body, .. } => collect_assigned(body, names),
+            StatementKind::For { variable, body, .. } => {
+                names.insert(variable.clone());
+                collect_assigned(body, names);
+            }
+        }
+    }
+}

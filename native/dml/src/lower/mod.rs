@@ -1,0 +1,228 @@
+//! From the syntax tree to a program of HOP DAGs, validating on the way.
+//!
+//! One walk over the statements in script order ([`body`], [`control`]) keeps what is known of every
+//! variable ([`scope`]) and builds the DAG of the current statement block ([`block`]); control flow and
+//! calls of user functions ([`calls`]) end a block. Scalar constants are propagated along, so branches
+//! they decide are never built. Afterwards [`crate::liveness`] drops what nobody reads.
+
+mod block;
+mod body;
+mod calls;
+mod control;
+mod expression;
+mod modules;
+mod scope;
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use fulgurite_error::{Error, ErrorKind, Result, Source};
+use fulgurite_hop::{Block, DataType, Function, Literal, Program};
+
+pub(crate) use block::{BlockBuilder, describe};
+use modules::{Modules, UserFunction};
+use scope::{Scope, Variable};
+
+use crate::{
+    liveness::{self, Live},
+    options::CompileOptions,
+    suggest,
+    syntax::{self, ast::FunctionBody},
+};
+
+/// Compiles a script: parses, validates, and builds its HOP DAGs.
+///
+/// # Errors
+/// Syntax and validation errors, missing arguments, functions that are not supported yet; each with its
+/// place in the script.
+pub fn compile(source: &Arc<Source>, options: &CompileOptions<'_>) -> Result<Program> {
+    let script = syntax::parse(source)?;
+    let modules = Modules::load(script.functions, script.imports, options.resolver)?;
+    let mut main = Lowering::new(options, &modules, None);
+    main.is_main = true;
+    for (name, input) in &options.inputs {
+        let variable = Variable {
+            characteristics: input.characteristics,
+            ..Variable::new(input.data_type, input.value_type)
+        };
+        main.scope.set(name, variable);
+    }
+    main.statements(&script.body)?;
+    main.flush();
+    check_outputs(&main.scope, &options.outputs)?;
+    let mut body = main.blocks;
+    liveness::prune(&mut body, &options.outputs.iter().cloned().collect());
+    let mut program = Program {
+        body,
+        ..Program::default()
+    };
+    lower_functions(options, &modules, main.called, &mut program)?;
+    Ok(program)
+}
+
+/// Lowers the functions that are called, directly or not; and checks those of the script itself that are
+/// not.
+fn lower_functions(
+    options: &CompileOptions<'_>,
+    modules: &Modules,
+    called: BTreeSet<String>,
+    program: &mut Program,
+) -> Result<()> {
+    let mut waiting: Vec<String> = called.into_iter().collect();
+    while let Some(name) = waiting.pop() {
+        if program.functions.contains_key(&name) {
+            continue;
+        }
+        let Some(function) = modules.get(&name) else {
+            return Err(Error::internal(format!("the function '{name}' vanished")));
+        };
+        let (function, called) = lower_function(options, modules, &name, function)?;
+        program.functions.insert(name, function);
+        waiting.extend(called);
+    }
+    for (name, function) in modules.iter() {
+        if function.namespace.is_none() && !program.functions.contains_key(name) {
+            match lower_function(options, modules, name, function) {
+                // What is never called need not run.
+                Err(error) if error.kind() != ErrorKind::Unsupported => return Err(error),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+fn lower_function(
+    options: &CompileOptions<'_>,
+    modules: &Modules,
+    name: &str,
+    function: &UserFunction,
+) -> Result<(Function, BTreeSet<String>)> {
+    let definition = &function.definition;
+    let FunctionBody::Statements(statements) = &definition.body else {
+        return Err(Error::unsupported(format!(
+            "the external function '{name}' is not supported yet"
+        ))
+        .at(&definition.position)
+        .with_help("write its body in the script"));
+    };
+    let mut lowering = Lowering::new(options, modules, function.namespace.as_deref());
+    for (parameter, typed) in function.parameters.iter().zip(&definition.parameters) {
+        refuse_constant_name(&parameter.name).map_err(|error| error.at(&typed.position))?;
+        let variable = Variable::new(parameter.data_type, parameter.value_type);
+        lowering.scope.set(&parameter.name, variable);
+    }
+    lowering.statements(statements)?;
+    lowering.flush();
+    for (result, typed) in function.results.iter().zip(&definition.results) {
+        let Some(variable) = lowering.scope.get(&result.name) else {
+            return Err(Error::validation(format!(
+                "the function '{name}' never assigns its result '{}'",
+                result.name
+            ))
+            .at(&typed.position)
+            .with_help("assign it in the body, on every path"));
+        };
+        if variable.data_type != result.data_type && result.data_type != DataType::List {
+            return Err(Error::validation(format!(
+                "the result '{}' of '{name}' is declared {}, but is {}",
+                result.name,
+                block::describe_type(result.data_type, result.value_type),
+                block::describe_type(variable.data_type, variable.value_type)
+            ))
+            .at(&typed.position)
+            .with_help("convert it with as.scalar() or as.matrix(), or change the declaration"));
+        }
+    }
+    let live: Live = function.results.iter().map(|r| r.name.clone()).collect();
+    liveness::prune(&mut lowering.blocks, &live);
+    let lowered = Function {
+        name: name.to_owned(),
+        parameters: function.parameters.clone(),
+        results: function.results.clone(),
+        body: lowering.blocks,
+        position: Some(definition.position.clone()),
+    };
+    Ok((lowered, lowering.called))
+}
+
+fn check_outputs(scope: &Scope, outputs: &[String]) -> Result<()> {
+    for output in outputs {
+        if scope.get(output).is_none() {
+            let help = suggest::did_you_mean(output, scope.names())
+                .unwrap_or_else(|| "assign it in the script, or do not ask for it".to_owned());
+            return Err(Error::validation(format!(
+                "the script never assigns the output '{output}'"
+            ))
+            .with_help(help));
+        }
+    }
+    Ok(())
+}
+
+/// `NaN`, `Inf` and `pi`.
+fn named_constant(name: &str) -> Option<Literal> {
+    let value = match name {
+        "NaN" => f64::NAN,
+        "Inf" => f64::INFINITY,
+        "pi" => std::f64::consts::PI,
+        _ => return None,
+    };
+    Some(Literal::Double(value))
+}
+
+fn refuse_constant_name(name: &str) -> Result<()> {
+    match named_constant(name) {
+        Some(_) => Err(
+            Error::validation(format!("'{name}' is a constant and cannot be assigned"))
+                .with_help("choose another name"),
+        ),
+        None => Ok(()),
+    }
+}
+
+/// The state of lowering one body: the script's, or a function's.
+struct Lowering<'a> {
+    options: &'a CompileOptions<'a>,
+    modules: &'a Modules,
+    /// Where unqualified function names are looked up first.
+    namespace: Option<&'a str>,
+    /// Inputs and outputs from outside are bound in the script's own body only.
+    is_main: bool,
+    scope: Scope,
+    block: BlockBuilder,
+    blocks: Vec<Block>,
+    temporaries: u32,
+    called: BTreeSet<String>,
+}
+
+impl<'a> Lowering<'a> {
+    fn new(
+        options: &'a CompileOptions<'a>,
+        modules: &'a Modules,
+        namespace: Option<&'a str>,
+    ) -> Self {
+        Lowering {
+            options,
+            modules,
+            namespace,
+            is_main: false,
+            scope: Scope::default(),
+            block: BlockBuilder::default(),
+            blocks: Vec::new(),
+            temporaries: 0,
+            called: BTreeSet::new(),
+        }
+    }
+
+    /// Ends the current statement block.
+    fn flush(&mut self) {
+        let block = std::mem::take(&mut self.block);
+        self.blocks.extend(block.finish());
+    }
+
+    /// A name no script can use.
+    fn temporary(&mut self) -> String {
+        self.temporaries += 1;
+        format!("_t{}", self.temporaries)
+    }
+}

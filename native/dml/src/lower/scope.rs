@@ -1,0 +1,141 @@
+//! What is known of each variable at a point of the script.
+
+use std::collections::BTreeMap;
+
+use fulgurite_hop::{Characteristics, DataType, Literal, ValueType};
+
+/// What is known of a variable's value.
+#[derive(Debug, Clone)]
+pub(crate) struct Variable {
+    pub data_type: DataType,
+    /// The best static knowledge: where paths differ, `double`, or `string` if it is one on any path.
+    pub value_type: ValueType,
+    /// The value itself, if every path to here gives the same.
+    pub constant: Option<Literal>,
+    /// Known of inputs from outside, as long as nothing is assigned to them.
+    pub characteristics: Characteristics,
+    /// Assigned on every path to here. If not, reading it is legal, but may fail at run time.
+    pub definite: bool,
+    /// The other data type it has on some path: it cannot be read.
+    pub conflict: Option<DataType>,
+}
+
+impl Variable {
+    pub fn new(data_type: DataType, value_type: ValueType) -> Self {
+        Variable {
+            data_type,
+            value_type,
+            constant: None,
+            characteristics: match data_type {
+                DataType::Scalar => Characteristics::SCALAR,
+                _ => Characteristics::UNKNOWN,
+            },
+            definite: true,
+            conflict: None,
+        }
+    }
+
+    fn merge(&self, other: &Self) -> Self {
+        let constant = match (&self.constant, &other.constant) {
+            (Some(left), Some(right)) if identical(left, right) => Some(left.clone()),
+            _ => None,
+        };
+        let value_type = match (self.value_type, other.value_type) {
+            (left, right) if left == right => left,
+            (ValueType::String, _) | (_, ValueType::String) => ValueType::String,
+            _ => ValueType::Double,
+        };
+        let differing = (self.data_type != other.data_type).then_some(other.data_type);
+        Variable {
+            data_type: self.data_type,
+            value_type,
+            constant: constant.filter(|_| self.definite && other.definite),
+            characteristics: if self.characteristics == other.characteristics {
+                self.characteristics
+            } else {
+                Characteristics::UNKNOWN
+            },
+            definite: self.definite && other.definite,
+            conflict: self.conflict.or(other.conflict).or(differing),
+        }
+    }
+
+    fn maybe(&self) -> Self {
+        Variable {
+            definite: false,
+            constant: None,
+            ..self.clone()
+        }
+    }
+}
+
+impl PartialEq for Variable {
+    fn eq(&self, other: &Self) -> bool {
+        let constants_agree = match (&self.constant, &other.constant) {
+            (Some(left), Some(right)) => identical(left, right),
+            (None, None) => true,
+            _ => false,
+        };
+        constants_agree
+            && self.data_type == other.data_type
+            && self.value_type == other.value_type
+            && self.characteristics == other.characteristics
+            && self.definite == other.definite
+            && self.conflict == other.conflict
+    }
+}
+
+/// The same value bit by bit: NaN is itself, 0.0 is not -0.0.
+fn identical(left: &Literal, right: &Literal) -> bool {
+    match (left, right) {
+        (Literal::Double(left), Literal::Double(right)) => left.to_bits() == right.to_bits(),
+        _ => left == right,
+    }
+}
+
+/// All variables at a point of the script.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Scope(BTreeMap<String, Variable>);
+
+impl Scope {
+    pub fn get(&self, name: &str) -> Option<&Variable> {
+        self.0.get(name)
+    }
+
+    pub fn set(&mut self, name: impl Into<String>, variable: Variable) {
+        self.0.insert(name.into(), variable);
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// What holds where two paths meet.
+    pub fn merge(&self, other: &Scope) -> Scope {
+        let both = self.0.iter().map(|(name, variable)| {
+            let merged = match other.0.get(name) {
+                Some(other) => variable.merge(other),
+                None => variable.maybe(),
+            };
+            (name.clone(), merged)
+        });
+        let others = other
+            .0
+            .iter()
+            .filter(|(name, _)| !self.0.contains_key(*name))
+            .map(|(name, variable)| (name.clone(), variable.maybe()));
+        Scope(both.chain(others).collect())
+    }
+
+    /// Forgets the values, but not the types, of variables that a loop assigns.
+    pub fn forget_values<'n>(&mut self, names: impl IntoIterator<Item = &'n String>) {
+        for name in names {
+            if let Some(variable) = self.0.get_mut(name) {
+                variable.constant = None;
+                if variable.data_type != DataType::Scalar {
+                    variable.characteristics = Characteristics::UNKNOWN;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What a script is compiled with.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use fulgurite_error::{Error, Result, Source};
+use fulgurite_hop::{Characteristics, DataType, Literal, ValueType, scalar};
+
+/// What a script is compiled with: arguments, variables that come from and go to the caller, and files.
+pub struct CompileOptions<'a> {
+    /// `$`-arguments, by their names without the `$`.
+    pub arguments: BTreeMap<String, Literal>,
+    /// Variables bound from outside. A `read` assigned to one of them reads no file.
+    pub inputs: BTreeMap<String, InputVariable>,
+    /// Variables the caller wants. A `write` of one of them writes no file.
+    pub outputs: Vec<String>,
+    /// Arguments that are not given are empty strings instead of errors.
+    pub allow_missing_arguments: bool,
+    pub resolver: &'a dyn SourceResolver,
+}
+
+impl Default for CompileOptions<'_> {
+    fn default() -> Self {
+        CompileOptions {
+            arguments: BTreeMap::new(),
+            inputs: BTreeMap::new(),
+            outputs: Vec::new(),
+            allow_missing_arguments: false,
+            resolver: &NoFiles,
+        }
+    }
+}
+
+/// What is known of a variable bound from outside.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct InputVariable {
+    pub data_type: DataType,
+    pub value_type: ValueType,
+    pub characteristics: Characteristics,
+}
+
+impl InputVariable {
+    pub fn matrix(characteristics: Characteristics) -> Self {
+        InputVariable {
+            data_type: DataType::Matrix,
+            value_type: ValueType::Double,
+            characteristics,
+        }
+    }
+
+    pub fn scalar(value_type: ValueType) -> Self {
+        InputVariable {
+            data_type: DataType::Scalar,
+            value_type,
+            characteristics: Characteristics::SCALAR,
+        }
+    }
+}
+
+/// Where the compiler finds files.
+pub trait SourceResolver {
+    /// The script that `source(path)` names.
+    ///
+    /// # Errors
+    /// Io, if there is none.
+    fn load(&self, path: &str) -> Result<Arc<Source>>;
+
+    /// The types that the metadata of a file to read declare; `None` if there are none, or the compiler
+    /// should assume a matrix.
+    fn declared_type(&self, _path: &str) -> Option<(DataType, ValueType)> {
+        None
+    }
+}
+
+/// Finds nothing.
+pub struct NoFiles;
+
+impl SourceResolver for NoFiles {
+    fn load(&self, path: &str) -> Result<Arc<Source>> {
+        Err(Error::io(format!("the script '{path}' cannot be loaded"))
+            .with_help("this program was compiled without access to files"))
+    }
+}
+
+/// Finds scripts in the file system, relative to a folder.
+pub struct FileSystem {
+    pub folder: PathBuf,
+}
+
+impl SourceResolver for FileSystem {
+    fn load(&self, path: &str) -> Result<Arc<Source>> {
+        let file = self.folder.join(path);
+        let text = std::fs::read_to_string(&file).map_err(|error| {
+            Error::io(format!(
+                "cannot read the script {}: {error}",
+                file.display()
+            ))
+        })?;
+        Ok(Source::new(path, text))
+    }
+}
+
+/// The value of a `$`-argument given as text: `TRUE` or `FALSE`, else an int, else a double, else a string,
+/// without the quotes around it. An empty text counts as not given, which is for the caller to see to.
+pub fn parse_argument(text: &str) -> Literal {
+    match text {
+        "TRUE" => return Literal::Boolean(true),
+        "FALSE" => return Literal::Boolean(false),
+        _ => {}
+    }
+    if let Ok(value) = text.parse() {
+        return Literal::Int(value);
+    }
+    let string = Literal::String(text.to_owned());
+    if let Ok(value) = scalar::convert(&string, ValueType::Double) {
+        return value;
+    }
+    let unquoted = ['"', '\''].into_iter().find_map(|quote| {
+        let inner = text.strip_prefix(quote)?;
+        inner.strip_suffix(quote)
+    });
+    unquoted.map_or(string, |inner| Literal::String(inner.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_take_the_narrowest_type() {
+        let cases = [
+            ("TRUE", Literal::Boolean(true)),
+            ("true", Literal::String("true".into())),
+            ("007", Literal::Int(7)),
+            ("-3", Literal::Int(-3)),
+            ("1e3", Literal::Double(1000.0)),
+            ("99999999999999999999", Literal::Double(1e20)),
+            ("Infinity", Literal::Double(f64::INFINITY)),
+            ("inf", Literal::String("inf".into())),
+            ("'a b'", Literal::String("a b".into())),
+            ("\"7\"", Literal::String("7".into())),
+            ("\"", Literal::String("\"".into())),
+            (" ", Literal::String(" ".into())),
+            ("data/X.csv", Literal::String("data/X.csv".into())),
+        ];
+        for (text, value) in cases {
+            assert_eq!(parse_argument(text), value, "{text}");
+        }
+    }
+}
