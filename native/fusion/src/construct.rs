@@ -10,7 +10,7 @@ use fulgurite_hop::{AggregateOp, BinaryOp, Direction, HopId, HopOp, UnaryOp};
 
 use crate::{
     cplan::{CNode, CPlan, CellTemplate, InputBinding, NodeId, RowOutput, RowTemplate, Template},
-    memo::TemplateType,
+    memo::{Slots, TemplateType},
     operator::{Operator, binding},
     view::DagView,
 };
@@ -23,11 +23,11 @@ pub(crate) fn construct(view: &DagView, operator: &Operator) -> Result<(CPlan, V
         inputs: vec![(operator.inputs[operator.main].0, InputBinding::Main)],
         body: Vec::new(),
         vectors: Vec::new(),
+        covered: operator.covered.iter().copied().collect(),
         known: HashMap::new(),
         values: HashMap::new(),
     };
-    // Covered HOPs stand in topological order, so operands are there before they are read; the root's
-    // aggregation is the template's own.
+    // Operands are listed before what reads them; the root's aggregation is the template's own.
     let (last, below) = operator.covered.split_last().ok_or_else(|| {
         Error::internal("a fused operator covers nothing").with_help("please report this script")
     })?;
@@ -56,6 +56,7 @@ struct Builder<'a> {
     body: Vec<CNode>,
     /// Per node: a row vector (Row) rather than a scalar.
     vectors: Vec<bool>,
+    covered: HashMap<HopId, Slots>,
     known: HashMap<CNode, NodeId>,
     values: HashMap<HopId, NodeId>,
 }
@@ -93,7 +94,7 @@ impl Builder<'_> {
 
     /// The value that a covered operator reads at a slot.
     fn operand(&mut self, hop: HopId, slot: usize) -> Result<NodeId> {
-        let covered = self.operator.references(hop);
+        let covered = self.covered.get(&hop);
         let input = self.view.hop(hop).inputs[slot];
         if covered.is_some_and(|references| references.contains(slot)) {
             let value = self.values.get(&input).copied();

@@ -258,7 +258,8 @@ pub(crate) fn mp_skip_enum(costs: &mut PartitionCosts, budget: u64) -> Search {
     }
     let last = points.len().wrapping_sub(1);
     let mut more = advance(&mut assignment, last);
-    while more {
+    // The last assignment was costed as the second.
+    while more && assignment.contains(&false) {
         // The assignment and those that set the same points and some after the last one set.
         let last_set = assignment.iter().rposition(|set| *set).unwrap_or(last);
         if bound.of(&assignment, &mut seen) >= search.cost {

@@ -55,6 +55,7 @@ pub struct PartitionExplanation {
 pub struct OperatorExplanation {
     pub label: String,
     pub root: HopId,
+    /// In topological order.
     pub covered: Vec<HopId>,
     /// The first is the main input.
     pub inputs: Vec<HopId>,
@@ -101,10 +102,12 @@ impl Explanation {
             let mut inputs: Vec<HopId> = chosen.inputs.iter().map(|(hop, _)| *hop).collect();
             let main = inputs.remove(chosen.main);
             inputs.insert(0, main);
+            let mut covered: Vec<HopId> = chosen.covered.iter().map(|(hop, _)| *hop).collect();
+            covered.sort_unstable();
             OperatorExplanation {
                 label: built.label.clone(),
                 root: chosen.root,
-                covered: chosen.covered.iter().map(|(hop, _)| *hop).collect(),
+                covered,
                 inputs,
                 plan: built.plan.to_string(),
             }
@@ -203,7 +206,7 @@ impl fmt::Display for PartitionExplanation {
             let set = self
                 .search
                 .as_ref()
-                .map_or(false, |search| search.assignment[index]);
+                .is_some_and(|search| search.assignment[index]);
             let set = if set { ": materialize" } else { "" };
             writeln!(
                 f,

@@ -31,6 +31,9 @@ mod select;
 mod template;
 mod view;
 
+#[cfg(test)]
+mod tests;
+
 pub use config::{CostConstants, FusionConfig, Policy};
 pub use enumerate::Search;
 pub use explain::Explanation;
@@ -55,7 +58,7 @@ pub struct FusedOperator {
     pub plan: cplan::CPlan,
     /// Template and code of the last operator covered: `Row ba(+*)`.
     pub label: String,
-    /// In topological order; the last one gives the output.
+    /// Operands first; the last one gives the output.
     pub covered: Vec<CoveredOperator>,
     pub position: Option<Position>,
     pub output: Characteristics,

@@ -15,7 +15,7 @@ use crate::{
 pub(crate) struct Operator {
     pub root: HopId,
     pub template: TemplateType,
-    /// Covered HOPs with the inputs that are covered too, in topological order; the root is the last.
+    /// Covered HOPs with the inputs that are covered too, operands first; the root is the last.
     pub covered: Vec<(HopId, Slots)>,
     /// What is read, once per kind of access. No entry is bound as `Main`; that is `main`.
     pub inputs: Vec<(HopId, InputBinding)>,
@@ -35,12 +35,6 @@ impl Operator {
             main: 0,
             sparse_safe: false,
         }
-    }
-
-    /// The covered inputs of a covered HOP.
-    pub fn references(&self, hop: HopId) -> Option<Slots> {
-        let index = self.covered.binary_search_by_key(&hop, |(hop, _)| *hop);
-        index.ok().map(|index| self.covered[index].1)
     }
 }
 
@@ -88,7 +82,10 @@ pub(crate) struct Chooser<'a> {
     covered_by: Vec<u32>,
     read_by: Vec<u32>,
     epoch: u32,
-    stack: Vec<(HopId, MemoEntry)>,
+    /// Where the operator under construction lists each HOP it covers.
+    place: Vec<usize>,
+    /// Covered HOPs on the way from the root, with their covered inputs and the next input to visit.
+    stack: Vec<(HopId, Slots, usize)>,
     candidates: [Operator; TemplateType::ALL.len()],
 }
 
@@ -103,6 +100,7 @@ impl<'a> Chooser<'a> {
             covered_by: vec![0; hops],
             read_by: vec![0; hops],
             epoch: 0,
+            place: vec![0; hops],
             stack: Vec::new(),
             candidates: [Operator::new(), Operator::new()],
         }
@@ -177,35 +175,39 @@ impl<'a> Chooser<'a> {
         best.map(|best| &self.candidates[best])
     }
 
+    /// Walks the plan depth first, inputs in order, so that equal plans list what they cover and read alike
+    /// whatever the numbers of their HOPs.
     fn collect(&mut self, root: HopId, entry: MemoEntry, operator: &mut Operator) {
         self.epoch += 1;
         operator.root = root;
         operator.template = entry.template;
         operator.covered.clear();
         operator.inputs.clear();
-        self.stack.push((root, entry));
         self.covered_by[root.index()] = self.epoch;
-        while let Some((hop, entry)) = self.stack.pop() {
-            operator.covered.push((hop, entry.references));
-            for (slot, input) in self.view.hop(hop).inputs.iter().enumerate() {
-                if entry.references.contains(slot) {
-                    if self.covered_by[input.index()] != self.epoch {
-                        self.covered_by[input.index()] = self.epoch;
-                        let inner = self.inner[input.index()][operator.template as usize];
-                        self.stack
-                            .push((*input, self.memo.group(*input)[usize::from(inner)]));
-                    }
-                } else if let Some(bound) = binding(self.view, operator.template, hop, slot) {
-                    let read = (self.view.operand(hop, slot), bound);
-                    let stamp = &mut self.read_by[read.0.index()];
-                    if *stamp != self.epoch || !operator.inputs.contains(&read) {
-                        *stamp = self.epoch;
-                        operator.inputs.push(read);
-                    }
+        self.stack.push((root, entry.references, 0));
+        while let Some((hop, references, slot)) = self.stack.pop() {
+            let Some(input) = self.view.hop(hop).inputs.get(slot).copied() else {
+                self.place[hop.index()] = operator.covered.len();
+                operator.covered.push((hop, references));
+                continue;
+            };
+            self.stack.push((hop, references, slot + 1));
+            if references.contains(slot) {
+                if self.covered_by[input.index()] != self.epoch {
+                    self.covered_by[input.index()] = self.epoch;
+                    let inner = self.inner[input.index()][operator.template as usize];
+                    let entry = self.memo.group(input)[usize::from(inner)];
+                    self.stack.push((input, entry.references, 0));
+                }
+            } else if let Some(bound) = binding(self.view, operator.template, hop, slot) {
+                let read = (self.view.operand(hop, slot), bound);
+                let stamp = &mut self.read_by[read.0.index()];
+                if *stamp != self.epoch || !operator.inputs.contains(&read) {
+                    *stamp = self.epoch;
+                    operator.inputs.push(read);
                 }
             }
         }
-        operator.covered.sort_unstable_by_key(|(hop, _)| *hop);
     }
 
     /// Picks the input to iterate over; false if there is none.
@@ -246,9 +248,7 @@ impl<'a> Chooser<'a> {
                     return self.view.operand(*hop, slot) == main
                         && bound == Some(InputBinding::Matrix);
                 }
-                let key = |(hop, _): &(HopId, Slots)| *hop;
-                let index = operator.covered.binary_search_by_key(&inputs[slot], key);
-                index.is_ok_and(|index| zeros[index])
+                zeros[self.place[inputs[slot].index()]]
             };
             let constant = |slot: usize| match &self.view.hop(inputs[slot]).op {
                 HopOp::Literal(literal) => Literal::as_f64(literal),

@@ -105,9 +105,9 @@ fn search<'a>(
 }
 
 /// The operators of the whole DAG.
-struct Selection {
+pub(crate) struct Selection {
     /// In topological order of their roots.
-    operators: Vec<Operator>,
+    pub operators: Vec<Operator>,
     fate: Vec<Fate>,
     /// Operators that a constraint forbade.
     forbidden: Vec<(HopId, TemplateReason)>,
@@ -126,7 +126,7 @@ enum Fate {
 }
 
 /// From the roots of the DAG down: what must be there materialised, and by which operator.
-fn select(
+pub(crate) fn select(
     view: &DagView,
     config: &FusionConfig,
     costs: &CostModel,
@@ -185,7 +185,7 @@ fn select(
 }
 
 /// Builds the plans and the DAG in which fused operators stand for what they cover.
-fn replace(view: &DagView, selection: &Selection) -> Result<(Dag, Vec<FusedOperator>)> {
+pub(crate) fn replace(view: &DagView, selection: &Selection) -> Result<(Dag, Vec<FusedOperator>)> {
     let mut dag = Dag::new();
     let mut operators = Vec::with_capacity(selection.operators.len());
     let mut renumbered: Vec<Option<HopId>> = vec![None; view.dag.len()];

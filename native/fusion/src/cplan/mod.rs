@@ -5,7 +5,10 @@
 //! earlier nodes by [`NodeId`]. Inputs are numbered: input 0 is the main input that the skeleton iterates
 //! over, the others are side inputs and scalars.
 
+pub mod interpret;
+
 mod text;
+mod verify;
 
 use std::hash::{Hash, Hasher};
 

@@ -1,0 +1,96 @@
+//! Fused DAGs give what unfused ones give, under every policy and under any assignment.
+
+use proptest::prelude::*;
+
+use super::{
+    random::{dag, steps},
+    support::{assert_close, run, variables},
+};
+use crate::{
+    FusionConfig, Policy,
+    cost::CostModel,
+    enumerate::{Demands, PartitionCosts},
+    explore::{explore, is_fusible_kind},
+    fuse,
+    operator::Chooser,
+    partition::partitions,
+    select::{replace, select},
+    view::DagView,
+};
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn every_policy_gives_the_unfused_result(steps in steps(1..25), seed: u64) {
+        let dag = dag(&steps, 12, 4, None);
+        let variables = variables(&dag, seed);
+        let expected = run(&dag, &[], &variables);
+        for policy in Policy::ALL {
+            let config = FusionConfig { policy: *policy, ..FusionConfig::default() };
+            let fused = fuse(&dag, &config).unwrap();
+            let actual = run(&fused.dag, &fused.operators, &variables);
+            assert_close(&actual, &expected, &format!("{dag}\n{}", fused.explanation));
+        }
+    }
+
+    #[test]
+    fn every_assignment_gives_the_unfused_result(
+        steps in steps(1..25), seed: u64, bits in prop::collection::vec(any::<u64>(), 8)
+    ) {
+        let dag = dag(&steps, 12, 4, None);
+        let variables = variables(&dag, seed);
+        let expected = run(&dag, &[], &variables);
+        let config = FusionConfig::default();
+        let view = DagView::new(&dag);
+        let exploration = explore(&view);
+        let costs = CostModel::new(&view, &config);
+        let mut chooser = Chooser::new(&view, &exploration.memo);
+        let mut demands = Demands::new(dag.len());
+        for bits in bits {
+            for partition in &partitions(&view, &exploration.memo, &|_| false) {
+                let points = &partition.points;
+                let assignment: Vec<bool> = (0..points.len()).map(|i| bits >> (i % 64) & 1 == 1).collect();
+                PartitionCosts::new(&view, &costs, &mut chooser, partition, &mut demands)
+                    .assign(points, &assignment);
+            }
+            let selection = select(&view, &config, &costs, &mut chooser);
+            let (fused, operators) = replace(&view, &selection).unwrap();
+            let actual = run(&fused, &operators, &variables);
+            assert_close(&actual, &expected, &format!("{dag}\n{fused}"));
+        }
+    }
+
+    #[test]
+    fn what_is_not_fused_has_a_reason(steps in steps(1..40)) {
+        let dag = dag(&steps, 12, 4, None);
+        let view = DagView::new(&dag);
+        for policy in Policy::ALL {
+            let config = FusionConfig { policy: *policy, ..FusionConfig::default() };
+            let fused = fuse(&dag, &config).unwrap();
+            let explanation = &fused.explanation;
+            prop_assert!(explanation.refusals.iter().all(|refusal| !refusal.reasons.is_empty()));
+            // Each operator of a kind that fuses is covered, refused, or no longer there.
+            for (id, _) in dag.iter().filter(|(id, _)| view.is_live(*id) && is_fusible_kind(&view, *id)) {
+                let is_covered = explanation.operators.iter().any(|operator| operator.covered.contains(&id));
+                let is_refused = explanation.refusals.iter().any(|refusal| refusal.hop == id);
+                let is_transpose = view.hop(id).op == fulgurite_hop::HopOp::Transpose;
+                prop_assert!(is_covered || is_refused || is_transpose, "{id}\n{dag}{explanation}");
+            }
+        }
+    }
+
+    #[test]
+    fn plans_are_consistent_and_survive_json(steps in steps(1..40)) {
+        let dag = dag(&steps, 12, 4, Some(5));
+        let fused = fuse(&dag, &FusionConfig::default()).unwrap();
+        for operator in &fused.operators {
+            operator.plan.verify().unwrap();
+            let json = serde_json::to_string(&operator.plan).unwrap();
+            let back: crate::cplan::CPlan = serde_json::from_str(&json).unwrap();
+            prop_assert_eq!(&back, &operator.plan);
+            prop_assert_eq!(back.fingerprint(), operator.plan.fingerprint());
+        }
+        serde_json::to_string(&fused.explanation).unwrap();
+    }
+}

@@ -1,0 +1,188 @@
+//! The plans of the paper's expressions, as explain prints them.
+
+use fulgurite_hop::{AggregateOp, BinaryOp, Dag, Direction, UnaryOp};
+
+use super::support::{Build, expression_2};
+use crate::{CostConstants, FusionConfig, fuse};
+
+fn config() -> FusionConfig {
+    // Plans must not depend on the cores of the machine that runs the tests.
+    let cost = CostConstants {
+        compute_gflop_per_s: 4.0,
+        ..CostConstants::default()
+    };
+    FusionConfig {
+        cost,
+        ..FusionConfig::default()
+    }
+}
+
+fn explain(dag: &Dag) -> String {
+    let fused = fuse(dag, &config()).unwrap();
+    format!("{}dag\n{}", fused.explanation, fused.dag)
+}
+
+#[test]
+fn expression_2_is_one_row_operator() {
+    let dag = expression_2(1797, 64, 9);
+    let fused = fuse(&dag, &config()).unwrap();
+    assert_eq!(fused.operators.len(), 1);
+    assert_eq!(fused.operators[0].label, "Row ba(+*)");
+    let last = fused.explanation.memo.last().unwrap();
+    let entries: Vec<&str> = last
+        .entries
+        .iter()
+        .map(|entry| entry.text.as_str())
+        .collect();
+    // The paper's R(10,-1), R(-1,9) and R(10,9).
+    assert_eq!(entries, ["R(13,-1)", "R(-1,12)", "R(13,12)"]);
+    insta::assert_snapshot!(explain(&dag));
+}
+
+#[test]
+fn plans_do_not_depend_on_sizes_or_names() {
+    let plan = |dag: &Dag| fuse(dag, &config()).unwrap().operators[0].plan.clone();
+    let (small, large) = (expression_2(1000, 64, 9), expression_2(1_000_000, 200, 9));
+    assert_eq!(plan(&small), plan(&large));
+    assert_eq!(plan(&small).fingerprint(), plan(&large).fingerprint());
+
+    let product = |names: [&str; 3]| {
+        let mut b = Build::default();
+        let [x, y, z] = names.map(|name| b.read(name, 100, 10));
+        let [x, y, z] = if names[0] < names[1] {
+            [x, y, z]
+        } else {
+            [z, y, x]
+        };
+        let xy = b.mult(x, y);
+        let xyz = b.plus(xy, z);
+        let sum = b.sum(xyz);
+        b.write("s", sum);
+        plan(&b.dag)
+    };
+    assert_eq!(product(["A", "B", "C"]), product(["Z", "Y", "X"]));
+}
+
+#[test]
+fn sum_of_products_is_one_cell_operator() {
+    let mut b = Build::default();
+    let [x, y, z] = ["X", "Y", "Z"].map(|name| b.read(name, 1000, 1000));
+    let xy = b.mult(x, y);
+    let xyz = b.mult(xy, z);
+    let sum = b.sum(xyz);
+    b.write("s", sum);
+    insta::assert_snapshot!(explain(&b.dag));
+}
+
+#[test]
+fn the_sparsest_factor_is_the_main_input() {
+    let mut b = Build::default();
+    let y = b.read("Y", 1000, 1000);
+    let x = b.sparse("X", 1000, 1000, 10_000);
+    let shifted = {
+        let one = b.int(1);
+        b.plus(y, one)
+    };
+    let product = b.mult(shifted, x);
+    let sum = b.sum(product);
+    b.write("s", sum);
+    insta::assert_snapshot!(explain(&b.dag));
+}
+
+#[test]
+fn matrix_vector_chain_is_one_row_operator() {
+    let mut b = Build::default();
+    let x = b.read("X", 10000, 100);
+    let v = b.read("v", 100, 1);
+    let xv = b.matmult(x, v);
+    let xt = b.t(x);
+    let r = b.matmult(xt, xv);
+    b.write("r", r);
+    insta::assert_snapshot!(explain(&b.dag));
+}
+
+/// Figure 1(c): until multi-aggregates are there, one Cell operator each.
+#[test]
+fn two_aggregates_over_x_are_two_cell_operators() {
+    let mut b = Build::default();
+    let [x, y, z] = ["X", "Y", "Z"].map(|name| b.read(name, 1000, 1000));
+    let (xy, xz) = (b.mult(x, y), b.mult(x, z));
+    let (first, second) = (b.sum(xy), b.sum(xz));
+    b.write("a", first);
+    b.write("b", second);
+    insta::assert_snapshot!(explain(&b.dag));
+}
+
+/// Figure 1(d): `sum(X * log(U %*% t(V) + eps))`; until the Outer template is there, the product stays
+/// outside, and says why.
+#[test]
+fn a_loss_over_an_outer_product_fuses_its_cells() {
+    let mut b = Build::default();
+    let x = b.sparse("X", 2000, 2000, 40_000);
+    let u = b.read("U", 2000, 100);
+    let v = b.read("V", 2000, 100);
+    let vt = b.t(v);
+    let uv = b.matmult(u, vt);
+    let eps = b.double(1e-15);
+    let shifted = b.plus(uv, eps);
+    let log = b.unary(UnaryOp::Log, shifted);
+    let product = b.mult(x, log);
+    let sum = b.sum(product);
+    b.write("loss", sum);
+    insta::assert_snapshot!(explain(&b.dag));
+}
+
+/// Class probabilities of multinomial logistic regression, and their use in the gradient.
+#[test]
+fn class_probabilities_are_one_row_operator() {
+    let mut b = Build::default();
+    let x = b.read("X", 1797, 64);
+    let weights = b.read("B", 64, 10);
+    let scores = b.matmult(x, weights);
+    let largest = b.aggregate(AggregateOp::Max, Direction::Row, scores);
+    let shifted = b.minus(scores, largest);
+    let exp = b.unary(UnaryOp::Exp, shifted);
+    let sums = b.row_sums(exp);
+    let p = b.binary(BinaryOp::Div, exp, sums);
+    b.write("P", p);
+    insta::assert_snapshot!(explain(&b.dag));
+}
+
+/// Linear regression by conjugate gradient: `q = t(X) %*% (X %*% p) + lambda * p; alpha = norm / sum(p * q)`.
+#[test]
+fn conjugate_gradient_step() {
+    let mut b = Build::default();
+    let x = b.read("X", 10_000, 50);
+    let p = b.read("p", 50, 1);
+    let lambda = b.scalar("lambda");
+    let xp = b.matmult(x, p);
+    let xt = b.t(x);
+    let xtxp = b.matmult(xt, xp);
+    let ridge = b.mult(p, lambda);
+    let q = b.plus(xtxp, ridge);
+    let pq = b.mult(p, q);
+    let sum = b.sum(pq);
+    b.write("q", q);
+    b.write("pq", sum);
+    insta::assert_snapshot!(explain(&b.dag));
+}
+
+/// Vectors that fit the driver stay there when X is distributed: fusing them would broadcast each.
+#[test]
+fn local_vectors_are_not_sent_to_a_distributed_matrix() {
+    let mut b = Build::default();
+    let x = b.read("X", 1_000_000, 100);
+    let v = b.read("v", 100, 1);
+    let [y, w] = ["y", "w"].map(|name| b.read(name, 1_000_000, 1));
+    let xv = b.matmult(x, v);
+    let yw = b.mult(xv, y);
+    let out = b.plus(yw, w);
+    let sum = b.sum(out);
+    b.write("s", sum);
+    let config = FusionConfig {
+        local_memory: 64 << 20,
+        ..config()
+    };
+    let fused = fuse(&b.dag, &config).unwrap();
+    insta::assert_snapshot!(format!("{}", fused.explanation));
+}

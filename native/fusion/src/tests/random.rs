@@ -1,0 +1,132 @@
+//! Random DAGs of the operators that fusion is about.
+
+use fulgurite_hop::{AggregateOp, BinaryOp, Dag, Direction, HopId, TernaryOp, UnaryOp};
+use proptest::prelude::*;
+
+use super::support::Build;
+
+/// A step picks an operator and operands by number; steps whose operands don't fit are left out.
+pub type Step = (u8, u16, u16, u16);
+
+pub fn steps(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec(
+        (any::<u8>(), any::<u16>(), any::<u16>(), any::<u16>()),
+        count,
+    )
+}
+
+/// Inputs are X and Y (rows x cols), Z (rows x 3), B (cols x 3), vectors of all shapes, and a scalar.
+pub fn dag(steps: &[Step], rows: u64, cols: u64, nnz: Option<u64>) -> Dag {
+    let mut b = Build::default();
+    let x = match nnz {
+        Some(nnz) => b.sparse("X", rows, cols, nnz),
+        None => b.read("X", rows, cols),
+    };
+    let mut pool = vec![
+        x,
+        b.read("Y", rows, cols),
+        b.read("Z", rows, 3),
+        b.read("B", cols, 3),
+        b.read("u", rows, 1),
+        b.read("v", cols, 1),
+        b.read("r", 1, cols),
+        b.scalar("s"),
+        b.int(2),
+        b.double(0.25),
+    ];
+    let inputs = pool.len();
+    for step in steps {
+        if let Some(hop) = apply(&mut b, &pool, *step) {
+            pool.push(hop);
+        }
+    }
+    let consumers = b.dag.consumers();
+    for (index, hop) in pool.iter().enumerate().skip(inputs) {
+        // What nothing reads, and now and then what something reads too.
+        if consumers[hop.index()].is_empty() || index % 7 == 3 {
+            b.write(&format!("out{index}"), *hop);
+        }
+    }
+    b.dag
+}
+
+fn apply(b: &mut Build, pool: &[HopId], (kind, p, q, r): Step) -> Option<HopId> {
+    // Later operands are likelier, so that DAGs get deep.
+    let pick = |n: u16| {
+        let n = usize::from(n);
+        let recent = pool.len().saturating_sub(4);
+        match n % 3 {
+            0 => pool[recent + (n / 3) % (pool.len() - recent)],
+            _ => pool[(n / 3) % pool.len()],
+        }
+    };
+    let (a, c, d) = (pick(p), pick(q), pick(r));
+    let is_matrix = |id: HopId| b.dag.hop(id).is_matrix();
+    if !is_matrix(a) {
+        return None;
+    }
+    let ((rows, cols), (c_rows, c_cols)) = (b.size(a), b.size(c));
+    // Spread over a: a scalar, a vector, or of a's shape.
+    let fits = |id: HopId| {
+        let (id_rows, id_cols) = b.size(id);
+        !is_matrix(id) || ((id_rows == rows || id_rows == 1) && (id_cols == cols || id_cols == 1))
+    };
+    let small = |n: u64| n <= 4096;
+    match kind % 14 {
+        0..=4 if fits(c) => {
+            const OPS: [BinaryOp; 8] = [
+                BinaryOp::Plus,
+                BinaryOp::Minus,
+                BinaryOp::Mult,
+                BinaryOp::Mult,
+                BinaryOp::Max,
+                BinaryOp::Min,
+                BinaryOp::Greater,
+                BinaryOp::NotEqual,
+            ];
+            let op = OPS[usize::from(r) % OPS.len()];
+            Some(
+                match is_matrix(c) && b.size(c) == (rows, cols) && r % 2 == 0 {
+                    true => b.binary(op, c, a),
+                    false => b.binary(op, a, c),
+                },
+            )
+        }
+        5 => {
+            const OPS: [UnaryOp; 3] = [UnaryOp::Abs, UnaryOp::Sign, UnaryOp::Not];
+            Some(b.unary(OPS[usize::from(r) % OPS.len()], a))
+        }
+        6 if fits(c) && fits(d) => {
+            const OPS: [TernaryOp; 3] =
+                [TernaryOp::IfElse, TernaryOp::PlusMult, TernaryOp::MinusMult];
+            Some(b.ternary(OPS[usize::from(q) % OPS.len()], a, c, d))
+        }
+        7 => {
+            const OPS: [AggregateOp; 4] = [
+                AggregateOp::Sum,
+                AggregateOp::SumSq,
+                AggregateOp::Min,
+                AggregateOp::Max,
+            ];
+            const DIRECTIONS: [Direction; 4] = [
+                Direction::Row,
+                Direction::Row,
+                Direction::Col,
+                Direction::Full,
+            ];
+            let op = OPS[usize::from(q) % OPS.len()];
+            Some(b.aggregate(op, DIRECTIONS[usize::from(r) % DIRECTIONS.len()], a))
+        }
+        8 | 9 if is_matrix(c) && cols == c_rows && small(c_cols) => Some(b.matmult(a, c)),
+        10 | 11 if is_matrix(c) && rows == c_rows && small(cols) && small(c_cols) => {
+            let t = b.t(a);
+            Some(b.matmult(t, c))
+        }
+        12 if cols > 1 => {
+            let from = 1 + u64::from(q) % cols;
+            Some(b.columns(a, from, cols.min(from + u64::from(r) % 3)))
+        }
+        13 if is_matrix(c) && rows == c_rows && cols + c_cols <= 128 => Some(b.cbind(&[a, c])),
+        _ => None,
+    }
+}
