@@ -7,6 +7,7 @@
 pub mod json;
 pub mod memory;
 pub mod ops;
+pub mod rewrites;
 pub mod scalar;
 
 mod characteristics;
@@ -30,5 +31,6 @@ pub use propagate::{
     Folding, ReadMetadata, Symbols, Used, VariableInfo, propagate_dag, propagate_dag_folding,
     propagate_program,
 };
+pub use rewrites::{optimize_program, rewrite_dag, rewrite_program};
 pub use sizes::seq_length;
 pub use verify::verify;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fulgurite_error::Position;
+use fulgurite_error::{Position, Result};
 
 use crate::{Dag, DataType, Literal, ValueType};
 
@@ -11,6 +11,76 @@ use crate::{Dag, DataType, Literal, ValueType};
 pub struct Program {
     pub functions: BTreeMap<String, Function>,
     pub body: Vec<Block>,
+}
+
+impl Program {
+    /// The program with each DAG replaced.
+    ///
+    /// # Errors
+    /// Those of `change`.
+    pub fn map_dags(&self, change: &mut dyn FnMut(&Dag) -> Result<Dag>) -> Result<Program> {
+        let mut functions = self.functions.clone();
+        for function in functions.values_mut() {
+            function.body = map_blocks(&function.body, change)?;
+        }
+        Ok(Program {
+            functions,
+            body: map_blocks(&self.body, change)?,
+        })
+    }
+}
+
+fn map_blocks(blocks: &[Block], change: &mut dyn FnMut(&Dag) -> Result<Dag>) -> Result<Vec<Block>> {
+    let mut result = blocks.to_vec();
+    for block in &mut result {
+        match block {
+            Block::Basic { dag } => *dag = change(dag)?,
+            Block::If {
+                predicate,
+                then,
+                otherwise,
+                position: _,
+            } => {
+                *predicate = map_predicate(predicate, change)?;
+                *then = map_blocks(then, change)?;
+                *otherwise = map_blocks(otherwise, change)?;
+            }
+            Block::While {
+                predicate,
+                body,
+                position: _,
+            } => {
+                *predicate = map_predicate(predicate, change)?;
+                *body = map_blocks(body, change)?;
+            }
+            Block::For {
+                from,
+                to,
+                increment,
+                body,
+                ..
+            } => {
+                *from = map_predicate(from, change)?;
+                *to = map_predicate(to, change)?;
+                if let Some(increment) = increment {
+                    *increment = map_predicate(increment, change)?;
+                }
+                *body = map_blocks(body, change)?;
+            }
+            Block::Call { .. } => {}
+        }
+    }
+    Ok(result)
+}
+
+fn map_predicate(
+    predicate: &Predicate,
+    change: &mut dyn FnMut(&Dag) -> Result<Dag>,
+) -> Result<Predicate> {
+    Ok(Predicate {
+        before: map_blocks(&predicate.before, change)?,
+        dag: change(&predicate.dag)?,
+    })
 }
 
 /// A user's function. Parameters are passed by value; nothing of the caller is visible.

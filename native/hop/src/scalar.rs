@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 use fulgurite_error::{Error, Result};
 
-use crate::{BinaryOp, CastOp, Literal, TernaryOp, UnaryOp, ValueType};
+use crate::{BinaryOp, CastOp, HopOp, Literal, TernaryOp, UnaryOp, ValueType};
 
 /// What is added before a double becomes an index or an int: 2^-53, so that only values just below 1
 /// and 2 go up.
@@ -259,6 +259,22 @@ fn parse_double(text: &str) -> Result<f64> {
 fn not_a_number(text: &str) -> Error {
     Error::validation(format!("the string '{text}' is not a number"))
         .with_help("numbers look like 12, -1.5, 1e-3, NaN or Infinity")
+}
+
+/// An operator on scalars, whichever kind it is; `None` for what has no value of its own.
+///
+/// # Errors
+/// As the function of its kind.
+pub fn eval_scalar(op: &HopOp, inputs: &[&Literal]) -> Option<Result<Literal>> {
+    Some(match (op, inputs) {
+        (HopOp::Literal(value), _) => Ok(value.clone()),
+        (HopOp::Unary(op), [x]) => eval_scalar_unary(*op, x),
+        (HopOp::Binary(op), [x, y]) => eval_scalar_binary(*op, x, y),
+        (HopOp::Ternary(op), [x, y, z]) => eval_scalar_ternary(*op, x, y, z),
+        (HopOp::Cast(CastOp::AsMatrix | CastOp::AsFrame), _) => return None,
+        (HopOp::Cast(op), [x]) => eval_scalar_cast(*op, x),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use fulgurite_error::Result;
 
 use super::{Folding, ReadMetadata, Symbols, Used, VariableInfo};
 use crate::{
-    CastOp, Dag, DataType, Hop, HopId, HopOp, Literal, SizeOp, scalar,
+    Dag, DataType, Hop, HopId, HopOp, Literal, SizeOp, scalar,
     sizes::{self, Call, Fact},
 };
 
@@ -112,15 +112,8 @@ fn evaluate(call: &Call) -> Option<(Literal, BTreeSet<String>)> {
         .map(|fact| fact.info.constant.as_ref())
         .collect::<Option<_>>()?;
     let value = match (&hop.op, inputs.as_slice()) {
-        (HopOp::Literal(value), _) => Ok(value.clone()),
         (HopOp::TransientWrite(_), [value]) => Ok((*value).clone()),
-        (HopOp::Unary(op), [x]) => scalar::eval_scalar_unary(*op, x),
-        (HopOp::Binary(op), [x, y]) => scalar::eval_scalar_binary(*op, x, y),
-        (HopOp::Ternary(op), [x, y, z]) => scalar::eval_scalar_ternary(*op, x, y, z),
-        (HopOp::Cast(op), [x]) if !matches!(op, CastOp::AsMatrix | CastOp::AsFrame) => {
-            scalar::eval_scalar_cast(*op, x)
-        }
-        _ => return None,
+        (op, inputs) => scalar::eval_scalar(op, inputs)?,
     };
     let rests_on = facts.iter().flat_map(|fact| fact.rests_on.clone());
     Some((value.ok()?, rests_on.collect()))
