@@ -1,0 +1,154 @@
+"""Runs scripts on a Spark session."""
+
+import sys
+import threading
+
+from .errors import FulguriteError, java_errors
+from .matrix import Matrix
+from .transfer import as_array, csr_to_java, dense_to_java
+
+_LIVE_OUTPUT_SECONDS = 0.2
+
+
+class MLContext:
+    """Runs scripts. One that fails raises FulguriteError and leaves the context usable. Setters can be chained."""
+
+    def __init__(self, spark):
+        from pyspark.sql import SparkSession
+
+        self._spark = spark if hasattr(spark, "sparkContext") else SparkSession(spark)
+        jvm = self._spark.sparkContext._jvm
+        bridge = getattr(jvm.io.fulgurite.mlcontext, "PythonBridge")
+        if not callable(bridge):
+            raise FulguriteError("argument", "this Spark session was made without Fulgurite's jar: make it with "
+                                             "fulgurite.configure(SparkSession.builder).getOrCreate(), after stopping an existing one")
+        self._bridge = bridge(self._spark._jsparkSession)
+        self._java = self._bridge.context()
+
+    def execute(self, script):
+        # Copies of arrays, for this execution only.
+        copies = []
+        try:
+            java = self._java_script(script, copies)
+            with java_errors(self._bridge), _live_output(self._bridge):
+                results = self._java.execute(java)
+        finally:
+            for copy in copies:
+                copy.close()
+        return MLResults(self, results, script.outputs)
+
+    def setExplain(self, explain):
+        return self._set("setExplain", explain)
+
+    def setExplainLevel(self, level):
+        """hops, memo, plan, cplan, clif, or none."""
+        return self._set("setExplainLevel", level)
+
+    def setStatistics(self, statistics):
+        return self._set("setStatistics", statistics)
+
+    def setConfigProperty(self, name, value):
+        return self._set("setConfigProperty", name, str(value))
+
+    def resetConfig(self):
+        return self._set("resetConfig")
+
+    def info(self):
+        return self._java.info()
+
+    def version(self):
+        return self._java.version()
+
+    def close(self):
+        """Leaves Spark running."""
+        self._java.close()
+
+    def _set(self, method, *values):
+        with java_errors(self._bridge):
+            getattr(self._java, method)(*values)
+        return self
+
+    def _java_script(self, script, copies):
+        jvm = self._spark.sparkContext._jvm
+        with java_errors(self._bridge):
+            java = self._bridge.script(script.name, script.text)
+            for name, value in script.inputs.items():
+                self._bind(java, name, value, copies)
+            names = jvm.java.util.ArrayList()
+            for name in script.outputs:
+                names.add(name)
+            java.out(names)
+        return java
+
+    def _bind(self, java, name, value, copies):
+        if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+            value = value.item()
+        if isinstance(value, Matrix):
+            self._bridge.bind(java, name, value._java)
+        elif isinstance(value, (bool, float, str)):
+            self._bridge.bind(java, name, value)
+        elif isinstance(value, int):
+            if not -(2**63) <= value < 2**63:
+                raise FulguriteError("argument", f"argument error: input '{name}' is {value}\n   = help: integers have 64 bits")
+            # As text: else the gateway would choose between int and long by size.
+            self._bridge.bindLong(java, name, str(value))
+        elif hasattr(value, "_jdf"):
+            self._bridge.bind(java, name, value._jdf)
+        else:
+            to_java = csr_to_java(self._bridge, value) if hasattr(value, "tocsr") else dense_to_java(self._bridge, as_array(name, value))
+            copies.append(to_java)
+            self._bridge.bind(java, name, to_java)
+
+
+class MLResults:
+    """The outputs of an execution."""
+
+    def __init__(self, context, java, names):
+        self._context = context
+        self._java = java
+        self._names = names
+
+    def get(self, *names):
+        """The output of one name, a list for several: a Matrix, or a Python number, bool or string."""
+        values = [self._one(name) for name in names]
+        return values[0] if len(values) == 1 else values
+
+    def report(self):
+        """What ran where, how often and how long, as text."""
+        return self._java.report().toString()
+
+    def _one(self, name):
+        with java_errors(self._context._bridge):
+            value = self._java.get(name)
+        is_scalar = isinstance(value, (bool, int, float, str))
+        return value if is_scalar else Matrix(self._context._bridge, self._context._spark, value)
+
+    def __repr__(self):
+        return f"MLResults({', '.join(self._names)})"
+
+
+class _live_output:
+    """Shows what scripts print while they run, in Python's standard output (a notebook's cell)."""
+
+    def __init__(self, bridge):
+        self._bridge = bridge
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self):
+        self._thread.start()
+
+    def __exit__(self, *failure):
+        self._ended.set()
+        self._thread.join()
+        self._show()
+
+    def _watch(self):
+        while not self._ended.wait(_LIVE_OUTPUT_SECONDS):
+            self._show()
+
+    def _show(self):
+        text = self._bridge.takeOutput()
+        if text:
+            sys.stdout.write(text)
+            sys.stdout.flush()

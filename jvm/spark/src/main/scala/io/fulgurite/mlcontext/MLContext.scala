@@ -1,0 +1,106 @@
+package io.fulgurite.mlcontext
+
+import java.util.Properties
+import java.util.concurrent.atomic.AtomicReference
+
+import io.fulgurite.core.NativeLibrary
+import io.fulgurite.spark.Errors
+import io.fulgurite.spark.arrow.Library
+import io.fulgurite.spark.primitives.Session
+import org.apache.spark.SparkContext
+import org.apache.spark.api.java.JavaSparkContext
+import org.apache.spark.sql.{DataFrame, SparkSession}
+
+/**
+ * Runs scripts on a Spark session. A script that fails leaves the context as it was.
+ *
+ * Scripts' prints, explanations and statistics go to the standard output, unless [[setPrintSink]] says otherwise.
+ */
+final class MLContext(spark: SparkSession) extends AutoCloseable {
+  def this(context: SparkContext) = this(SparkSession.builder().config(context.getConf).getOrCreate())
+  def this(context: JavaSparkContext) = this(context.sc)
+
+  private val settings = new Settings(spark.sparkContext.getConf)
+  private var explainLevel = "plan"
+  private var explains = false
+  private var showsStatistics = false
+  private var show: String => Unit = line => Console.out.println(line)
+  MLContext.activate(this)
+
+  def execute(script: Script): MLResults = {
+    val results = new Execution(spark, settings, show)
+      .run(ScriptWork(script.name, script.text), script.bindings, script.outputs, Some(script), if (explains) Some(explainLevel) else None)
+    script.executed(results)
+    if (showsStatistics) show(results.report.toString)
+    results
+  }
+
+  /** A DataFrame as a matrix, converted once for any number of scripts. */
+  def matrix(frame: DataFrame): Matrix = {
+    Library.ensureLoaded()
+    new Inputs(new Session(spark), settings).convert("DataFrame", frame, None) match {
+      case MatrixInput(storage, _) => new Matrix(storage, spark)
+      case ScalarInput(_) => throw Errors.internal("a DataFrame became a scalar")
+    }
+  }
+
+  /** Prints the plan before running it. */
+  def setExplain(explain: Boolean): MLContext = { explains = explain; this }
+  def isExplain: Boolean = explains
+
+  /** hops, memo, plan, cplan, clif; or `none`, which turns explanations off. */
+  def setExplainLevel(level: String): MLContext = {
+    val known = Seq("hops", "memo", "plan", "cplan", "clif")
+    level.toLowerCase match {
+      case "none" => explains = false
+      // The names that SystemML's users know.
+      case "runtime" | "recompile_runtime" => explainLevel = "plan"
+      case "recompile_hops" => explainLevel = "hops"
+      case name if known.contains(name) => explainLevel = name
+      case _ => throw Errors.argument(s"there is no explain level '$level'", s"the levels are none, ${known.mkString(", ")}")
+    }
+    this
+  }
+
+  /** Prints what ran where, how often and how long, after running it. */
+  def setStatistics(statistics: Boolean): MLContext = { showsStatistics = statistics; this }
+  def isStatistics: Boolean = showsStatistics
+
+  /** A key of docs/configuration.md, with or without `spark.` before it. */
+  def setConfigProperty(name: String, value: String): MLContext = { settings.set(name, value); this }
+  def resetConfig(): MLContext = { settings.reset(); this }
+
+  /** Gets all lines instead of the standard output. */
+  def setPrintSink(sink: java.util.function.Consumer[String]): MLContext = { show = line => sink.accept(line); this }
+
+  def getSparkSession: SparkSession = spark
+
+  def version: String = MLContext.version
+  def info: String = s"Fulgurite $version on Spark ${spark.version}, ${spark.sparkContext.master}"
+
+  /** Leaves Spark running. */
+  override def close(): Unit = MLContext.deactivate(this)
+
+  private[fulgurite] def executeDag(json: String, bindings: Seq[(String, Any, Option[MatrixMetadata])], outputs: Seq[String]): MLResults =
+    new Execution(spark, settings, show).run(DagWork(json), bindings, outputs, None, None)
+}
+
+object MLContext {
+  /** Of this jar. */
+  lazy val version: String = {
+    val build = new Properties()
+    val resource = classOf[NativeLibrary].getResourceAsStream("build.properties")
+    try build.load(resource)
+    finally resource.close()
+    build.getProperty("version")
+  }
+
+  private val current = new AtomicReference[MLContext]()
+
+  /** The context made last in this process. */
+  def active: MLContext =
+    Option(current.get).getOrElse(throw Errors.argument("there is no active MLContext", "make one: new MLContext(spark)"))
+
+  private def activate(context: MLContext): Unit = current.set(context)
+  private def deactivate(context: MLContext): Unit = current.compareAndSet(context, null)
+}

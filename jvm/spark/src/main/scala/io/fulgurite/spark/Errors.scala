@@ -1,0 +1,36 @@
+package io.fulgurite.spark
+
+import scala.annotation.tailrec
+
+import io.fulgurite.core.FulguriteException
+
+/** Makes errors of this side, and finds ours in what Spark throws. */
+private[fulgurite] object Errors {
+  def argument(message: String, help: String): FulguriteException = error("argument", message, help)
+  def data(message: String, help: String): FulguriteException = error("data", message, help)
+  def plan(message: String, help: String): FulguriteException = error("plan", message, help)
+  def io(message: String, help: String): FulguriteException = error("io", message, help)
+  def unsupported(message: String, help: String): FulguriteException = error("unsupported", message, help)
+  def internal(message: String): FulguriteException = new FulguriteException("internal", s"internal error: $message", null)
+
+  private def error(kind: String, message: String, help: String) =
+    new FulguriteException(kind, s"$kind error: $message\n   = help: $help", null)
+
+  /** Runs Spark work; a task's FulguriteException comes out as itself, anything else as kind `backend`. */
+  def ofSpark[A](work: => A): A =
+    try work
+    catch {
+      case failure: Exception => throw find(failure, 0).getOrElse(
+          new FulguriteException("backend", s"backend error: Spark failed: ${firstLine(failure)}\n   = help: the cause is in Spark's log", failure))
+    }
+
+  @tailrec private def find(failure: Throwable, depth: Int): Option[FulguriteException] = failure match {
+    case ours: FulguriteException => Some(ours)
+    case null => None
+    case _ if depth > 32 => None
+    case other => find(other.getCause, depth + 1)
+  }
+
+  private def firstLine(failure: Throwable): String =
+    Option(failure.getMessage).flatMap(_.linesIterator.nextOption()).getOrElse(failure.getClass.getName)
+}

@@ -1,0 +1,146 @@
+package io.fulgurite.spark
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import scala.collection.mutable
+
+import com.fasterxml.jackson.databind.JsonNode
+import io.fulgurite.core.Host
+import io.fulgurite.spark.dataset.{Characteristics, Dataset, NativeTask, Shared, TaskRDD}
+import io.fulgurite.spark.primitives.{Aggregate, Align, CsvFormat, CsvSink, CsvSource, Session, Transfer}
+import org.apache.spark.broadcast.Broadcast
+
+/**
+ * Runs the primitives of native/runtime/src/dataflow.rs on Spark, for one execution.
+ *
+ * @param registered the distributed inputs, by name; they stay the caller's
+ * @param show gets what the script prints
+ */
+final class SparkHost(val session: Session, registered: Map[String, Dataset], show: String => Unit) extends Host {
+  private val datasets = mutable.LongMap.empty[Dataset]
+  private val broadcasts = mutable.LongMap.empty[Broadcast[Shared]]
+  private var lastId = 0L
+
+  /** Takes a dataset out: it is the caller's to release from here on. */
+  def take(id: Long): Dataset = datasets.remove(id).getOrElse(throw Errors.internal(s"dataset $id is not known"))
+
+  /** Forgets everything but registered inputs. */
+  def close(): Unit = {
+    val inputs = registered.values.toSet
+    datasets.values.filterNot(inputs).foreach(_.release())
+    datasets.clear()
+    broadcasts.values.foreach(_.destroy())
+    broadcasts.clear()
+  }
+
+  override def print(line: Array[Byte]): Unit = show(new String(line, UTF_8))
+
+  override def apply(primitive: Array[Byte], payload: Long): Array[Byte] = {
+    val matrix = if (payload == 0) None else Some(Blocks.owning(payload))
+    Json.bytes(run(Json.parse(primitive), matrix).toJson)
+  }
+
+  private def run(step: JsonNode, payload: Option[Blocks]): Reply = {
+    def matrix = payload.getOrElse(throw Errors.internal(s"${step.path("primitive").asText} came without its matrix"))
+    step.path("primitive").asText match {
+      case "source" => source(step.get("source"))
+      case "parallelize" =>
+        val dataset = session.named("parallelize")(Transfer.parallelize(session, matrix, field(step, "stripe_rows", "stripeRows").asLong))
+        matrix.close()
+        Reply(dataset = Some(keep(dataset)))
+      case "broadcast" =>
+        lastId += 1
+        broadcasts(lastId) = session.named("broadcast")(session.context.broadcast(new Shared(matrix)))
+        Reply(broadcast = Some(lastId))
+      case "mapPartitions" =>
+        val inputs = datasetsOf(step)
+        Reply(dataset = Some(keep(new Dataset(tasks(step, inputs), None))))
+      case "mapAggregate" =>
+        val partials = tasks(step, datasetsOf(step))
+        val result = session.named(label(step))(Aggregate.run(partials, Json.bytes(step.get("combine"))))
+        Reply(payload = Some(result))
+      case "align" =>
+        val (left, right) = (dataset(step.get("left")), dataset(step.get("right")))
+        Reply(dataset = Some(keep(session.named("align")(Align.run(session, left, right)))))
+      case "collect" =>
+        val input = dataset(step.get("input"))
+        Reply(payload = Some(session.named("collect")(Transfer.collect(input))))
+      case "persist" =>
+        val input = dataset(step.get("input"))
+        input.persist()
+        Reply.of(session.named("persist")(input.characteristics))
+      case "release" =>
+        datasets.remove(step.get("dataset").asLong).filterNot(registered.values.toSet).foreach(_.release())
+        Reply()
+      case "releaseBroadcast" =>
+        broadcasts.remove(step.get("broadcast").asLong).foreach(_.destroy())
+        Reply()
+      case "writeCsv" =>
+        val path = step.get("path").asText
+        session.named(s"write $path") {
+          CsvSink.write(session, dataset(step.get("input")), path, step.get("separator").asText, step.get("header").asBoolean)
+        }
+        Reply()
+      case other => throw Errors.unsupported(s"this jar knows no primitive '$other'", "use jar and library of the same build")
+    }
+  }
+
+  private def source(spec: JsonNode): Reply = {
+    val dataset = spec.path("kind").asText match {
+      case "registered" =>
+        val name = spec.get("name").asText
+        registered.getOrElse(name, throw Errors.internal(s"no distributed input is called '$name'"))
+      case "csv" =>
+        val columns = Option(spec.get("columns")).filterNot(_.isNull).map(_.asInt)
+        val path = spec.get("path").asText
+        session.named(s"read $path") {
+          CsvSource.read(session, path, CsvFormat(spec.get("separator").asText, spec.get("header").asBoolean, columns))
+        }
+      case other => throw Errors.unsupported(s"this jar knows no source '$other'", "use jar and library of the same build")
+    }
+    Reply.of(dataset.characteristics).copy(dataset = Some(keep(dataset)))
+  }
+
+  private def tasks(step: JsonNode, inputs: Seq[Dataset]): TaskRDD = {
+    if (inputs.isEmpty) throw Errors.unsupported(s"'${label(step)}' maps no dataset", "this needs a newer jar")
+    val sides = Json.elements(step.get("broadcasts")).map { id =>
+      broadcasts.getOrElse(id.asLong, throw Errors.internal(s"broadcast ${id.asLong} is not known"))
+    }
+    new TaskRDD(inputs.map(_.stripes), new NativeTask(Json.bytes(step.get("task")), label(step), sides, session.counts))
+  }
+
+  private def label(step: JsonNode): String = step.path("task").path("label").asText("task")
+
+  private def datasetsOf(step: JsonNode): Seq[Dataset] = Json.elements(step.get("inputs")).map(dataset)
+
+  private def dataset(id: JsonNode): Dataset =
+    datasets.getOrElse(id.asLong, throw Errors.internal(s"dataset ${id.asLong} is not known"))
+
+  private def keep(dataset: Dataset): Long = {
+    lastId += 1
+    datasets(lastId) = dataset
+    lastId
+  }
+
+  private def field(step: JsonNode, names: String*): JsonNode =
+    names.iterator.map(step.get).find(_ != null).getOrElse(throw Errors.internal(s"a primitive lacks ${names.head}"))
+}
+
+/** What a primitive gives back. */
+private final case class Reply(
+    dataset: Option[Long] = None, broadcast: Option[Long] = None, rows: Option[Long] = None, cols: Option[Long] = None,
+    nnz: Option[Long] = None, payload: Option[Blocks] = None) {
+
+  def toJson: JsonNode = {
+    val json = Json.newObject()
+    for ((name, value) <- Seq("dataset" -> dataset, "broadcast" -> broadcast, "rows" -> rows, "cols" -> cols, "nnz" -> nnz)) {
+      value.foreach(json.put(name, _))
+    }
+    payload.foreach(blocks => json.put("payload", blocks.detach()))
+    json
+  }
+}
+
+private object Reply {
+  def of(found: Characteristics): Reply = Reply(rows = Some(found.rows), cols = Some(found.cols), nnz = Some(found.nnz))
+}

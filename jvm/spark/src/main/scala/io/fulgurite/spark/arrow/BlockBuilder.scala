@@ -1,0 +1,99 @@
+package io.fulgurite.spark.arrow
+
+import org.apache.arrow.vector.VectorSchemaRoot
+
+import BlockBatch.Items
+
+/** Builds one block row by row, out of cells or out of rows of other blocks. Whoever made it closes it. */
+sealed trait BlockBuilder extends AutoCloseable {
+  def rows: Int
+
+  /** Appends the rows `from until until` of a block that has as many columns. */
+  def append(block: BlockView, from: Int, until: Int): Unit
+
+  /** What has been built; the caller closes it. */
+  def finish(rowOffset: Long): VectorSchemaRoot
+
+  /** Bytes in use. */
+  def bytes: Long
+}
+
+final class DenseBuilder(cols: Int, expectedRows: Long = 0) extends BlockBuilder {
+  private val values = new GrowingBuffer(expectedRows * cols * 8)
+  private var complete = 0
+  private var nonZeros = 0L
+
+  /** The next cell of the current row; [[endRow]] ends it. */
+  def put(value: Double): Unit = {
+    if (value != 0.0) nonZeros += 1
+    values.putDouble(value)
+  }
+
+  def endRow(): Unit = complete += 1
+
+  override def rows: Int = complete
+  override def bytes: Long = values.bytes
+
+  override def append(block: BlockView, from: Int, until: Int): Unit = {
+    if (block.isDense) {
+      val (memory, start) = block.valueMemory
+      values.putBytes(memory, start + from.toLong * cols * 8, (until - from).toLong * cols * 8)
+    } else {
+      for (row <- from until until) {
+        val start = values.putZeros(cols.toLong * 8)
+        block.foreachStored(row)((col, value) => values.buffer.setDouble(start + col.toLong * 8, value))
+      }
+    }
+    complete += until - from
+    nonZeros = -1
+  }
+
+  override def finish(rowOffset: Long): VectorSchemaRoot = {
+    val none = Items(ArrowMemory.allocator.getEmpty, 0)
+    BlockBatch(rowOffset, complete.toLong, cols.toLong, nonZeros, BlockSchema.Dense, Items(values.buffer, values.bytes / 8), none, none)
+  }
+
+  override def close(): Unit = values.close()
+}
+
+final class CsrBuilder(cols: Int) extends BlockBuilder {
+  private val values = new GrowingBuffer(0)
+  private val pointers = new GrowingBuffer(0)
+  private val indices = new GrowingBuffer(0)
+  private var complete = 0
+  pointers.putLong(0)
+
+  /** The next stored cell of the current row, in ascending order of columns; [[endRow]] ends it. Zeros are dropped. */
+  def put(col: Int, value: Double): Unit =
+    if (value != 0.0) {
+      indices.putInt(col)
+      values.putDouble(value)
+    }
+
+  def endRow(): Unit = {
+    pointers.putLong(values.bytes / 8)
+    complete += 1
+  }
+
+  override def rows: Int = complete
+  override def bytes: Long = values.bytes + pointers.bytes + indices.bytes
+
+  override def append(block: BlockView, from: Int, until: Int): Unit =
+    for (row <- from until until) {
+      block.foreachStored(row)(put)
+      endRow()
+    }
+
+  override def finish(rowOffset: Long): VectorSchemaRoot = {
+    val stored = values.bytes / 8
+    BlockBatch(
+      rowOffset, complete.toLong, cols.toLong, stored, BlockSchema.Csr,
+      Items(values.buffer, stored), Items(pointers.buffer, complete + 1L), Items(indices.buffer, stored))
+  }
+
+  override def close(): Unit = {
+    values.close()
+    pointers.close()
+    indices.close()
+  }
+}

@@ -1,0 +1,38 @@
+package io.fulgurite.spark.arrow
+
+import io.fulgurite.core.{Native, NativeHandle}
+import org.apache.arrow.c.{ArrowArray, ArrowSchema, Data}
+import org.apache.arrow.vector.VectorSchemaRoot
+
+/** Carries batches of blocks between Java and native code through the Arrow C Data Interface: buffers are shared, never copied. */
+object Crossing {
+
+  /** Native code's view of a batch. The batch stays the caller's to close; its buffers live until both sides let go. */
+  def toNative(batch: VectorSchemaRoot): NativeHandle = {
+    Library.ensureLoaded()
+    val allocator = ArrowMemory.allocator
+    val array = ArrowArray.allocateNew(allocator)
+    val schema = ArrowSchema.allocateNew(allocator)
+    try {
+      Data.exportVectorSchemaRoot(allocator, batch, null, array, schema)
+      new NativeHandle(Native.importBlocks(array.memoryAddress, schema.memoryAddress))
+    } finally {
+      array.close()
+      schema.close()
+    }
+  }
+
+  /** Java's view of native blocks; the caller closes it. It may outlive the handle. */
+  def toJava(handle: NativeHandle): VectorSchemaRoot = {
+    val allocator = ArrowMemory.allocator
+    val array = ArrowArray.allocateNew(allocator)
+    val schema = ArrowSchema.allocateNew(allocator)
+    try {
+      handle.`with`[Unit](address => Native.exportBlocks(address, array.memoryAddress, schema.memoryAddress))
+      Data.importVectorSchemaRoot(allocator, array, schema, null)
+    } finally {
+      array.close()
+      schema.close()
+    }
+  }
+}

@@ -1,0 +1,84 @@
+package io.fulgurite.spark.dataset
+
+import io.fulgurite.spark.{Blocks, Errors}
+import org.apache.spark.rdd.RDD
+import org.apache.spark.storage.StorageLevel
+
+/** Where a stripe stands. */
+final case class Stripe(rowOffset: Long, rows: Long)
+
+/** Sizes of a dataset as found by running it. */
+final case class Characteristics(layout: Vector[Vector[Stripe]], cols: Long, nnz: Long, bytes: Long) {
+  def rows: Long = layout.iterator.flatten.map(_.rows).sum
+}
+
+/**
+ * A distributed matrix: row stripes, in partitions whose order is the order of rows. Datasets that share a layout have
+ * the same stripes in the same partitions.
+ *
+ * @param parent what is persisted beneath `stripes`, and has to be forgotten with them
+ */
+final class Dataset(val stripes: RDD[Blocks], known: => Option[Characteristics], parent: Option[RDD[_]] = None) {
+  private var counted: Option[Characteristics] = _
+
+  /** Where each stripe stands, partition by partition; runs the dataset if nobody knows. */
+  def layout: Vector[Vector[Stripe]] = characteristics.layout
+
+  def characteristics: Characteristics = synchronized {
+    if (counted == null) counted = known
+    counted.getOrElse {
+      val result = Dataset.count(stripes)
+      counted = Some(result)
+      result
+    }
+  }
+
+  def persist(): Unit = if (stripes.getStorageLevel == StorageLevel.NONE) stripes.persist(StorageLevel.MEMORY_AND_DISK)
+
+  def release(): Unit = {
+    stripes.unpersist(blocking = false)
+    parent.foreach(_.unpersist(blocking = false))
+  }
+}
+
+object Dataset {
+
+  /** Stripes of which each knows its place already. */
+  def count(stripes: RDD[Blocks]): Characteristics = Errors.ofSpark {
+    val parts = stripes.mapPartitions { part =>
+      Iterator.single(part.map { blocks =>
+        val found = blocks.description
+        blocks.closeIfEphemeral()
+        found
+      }.toVector)
+    }.collect()
+    val all = parts.iterator.flatten.toVector
+    Characteristics(
+      parts.iterator.map(_.map(found => Stripe(found.rowOffset, found.rows))).toVector,
+      all.headOption.fold(0L)(_.cols), all.iterator.map(_.nnz).sum, all.iterator.map(_.bytes).sum)
+  }
+
+  /**
+   * A dataset of stripes whose order in the RDD is the order of rows, and which do not know their places. Persisted
+   * before it is counted, so that its source is read once.
+   */
+  def fromOrdered(unplaced: RDD[Blocks]): Dataset = {
+    unplaced.persist(StorageLevel.MEMORY_AND_DISK)
+    try {
+      val found = count(unplaced)
+      val starts = found.layout.scanLeft(0L)((start, part) => start + part.iterator.map(_.rows).sum)
+      val layout = found.layout.zip(starts).map { case (part, start) =>
+        val offsets = part.scanLeft(start)(_ + _.rows)
+        part.zip(offsets).map { case (stripe, offset) => Stripe(offset, stripe.rows) }
+      }
+      val placed = unplaced.mapPartitionsWithIndex({ (index, part) =>
+        part.zip(layout(index).iterator).map { case (blocks, stripe) => blocks.placeAt(stripe.rowOffset) }
+      }, preservesPartitioning = true)
+      new Dataset(placed, Some(found.copy(layout = layout)), Some(unplaced))
+    } catch {
+      case failure: Throwable =>
+        unplaced.unpersist(blocking = false)
+        throw failure
+    }
+  }
+}

@@ -1,0 +1,77 @@
+package io.fulgurite.spark.dataset
+
+import io.fulgurite.core.Native
+import io.fulgurite.spark.{Blocks, Counts, Errors, Event}
+import io.fulgurite.spark.arrow.Library
+import org.apache.spark.{OneToOneDependency, Partition, SparkEnv, TaskContext}
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.rdd.RDD
+import org.apache.spark.storage.StorageLevel
+
+/** What is broadcast: a wrapper, since Spark closes stored values that can be closed when it evicts them. */
+final class Shared(val blocks: Blocks) extends Serializable
+
+/** A task as executors get it: the native side's JSON, and what it reads beside its stripes. */
+final class NativeTask(val json: Array[Byte], val label: String, val broadcasts: Seq[Broadcast[Shared]], val counts: Counts)
+    extends Serializable {
+
+  def run(stripes: Seq[Blocks]): Blocks = {
+    Library.ensureLoaded()
+    counts.add(Event(Event.NativeTask, label, SparkEnv.get.executorId))
+    val sides = broadcasts.map(_.value.blocks)
+    // Nested, so that each handle is held until the native task has returned.
+    def collect(left: List[Blocks], handles: List[Long]): Blocks = left match {
+      case blocks :: others => blocks.withHandle(handle => collect(others, handle :: handles))
+      case Nil =>
+        val (stripeHandles, sideHandles) = handles.reverse.splitAt(stripes.size)
+        Blocks.owning(Native.runTask(json, stripeHandles.toArray, sideHandles.toArray))
+    }
+    collect((stripes ++ sides).toList, Nil)
+  }
+}
+
+/**
+ * Runs a native task once per stripe of co-partitioned inputs. Lazy. Unless it is persisted, its stripes live from one
+ * operator to the next: the consumer closes them, and the end of the task closes what is left.
+ */
+final class TaskRDD(@transient private val inputs: Seq[RDD[Blocks]], task: NativeTask)
+    extends RDD[Blocks](inputs.head.sparkContext, inputs.map(new OneToOneDependency(_))) {
+
+  override def getPartitions: Array[Partition] = {
+    val counts = inputs.map(_.partitions.length)
+    if (counts.distinct.size > 1) {
+      throw Errors.internal(s"inputs of '${task.label}' are not co-partitioned: ${counts.mkString(", ")} partitions")
+    }
+    Array.tabulate(counts.head)(index => new TaskPartition(index, inputs.map(_.partitions(index))))
+  }
+
+  override def compute(split: Partition, context: TaskContext): Iterator[Blocks] = {
+    val parts = firstParents.zip(split.asInstanceOf[TaskPartition].parents).map { case (rdd, part) => rdd.iterator(part, context) }
+    val kept = getStorageLevel != StorageLevel.NONE
+    var open = List.empty[Blocks]
+    if (!kept) context.addTaskCompletionListener[Unit](_ => open.foreach(_.close()))
+    new Iterator[Blocks] {
+      override def hasNext: Boolean = {
+        val more = parts.map(_.hasNext)
+        if (more.distinct.size > 1) throw Errors.internal(s"inputs of '${task.label}' have different numbers of stripes")
+        more.head
+      }
+
+      override def next(): Blocks = {
+        val stripes = parts.map(_.next())
+        val result =
+          try task.run(stripes)
+          finally stripes.foreach(_.closeIfEphemeral())
+        if (!kept) {
+          // The consumer has closed the former one by now, unless it failed or collects several.
+          open = result.markEphemeral() :: open.filterNot(_.isClosed)
+        }
+        result
+      }
+    }
+  }
+
+  private def firstParents: Seq[RDD[Blocks]] = dependencies.map(_.rdd.asInstanceOf[RDD[Blocks]])
+}
+
+private final class TaskPartition(override val index: Int, val parents: Seq[Partition]) extends Partition

@@ -1,0 +1,59 @@
+package io.fulgurite
+
+import io.fulgurite.core.FulguriteException
+import io.fulgurite.mlcontext.MLContext
+import org.apache.spark.sql.SparkSession
+import org.scalatest.{Assertions, BeforeAndAfterAll, Suite}
+
+/** A session for one suite, with two tasks at a time: in this process, or in two executors of their own. */
+trait SparkSessions extends BeforeAndAfterAll { this: Suite =>
+  def master: String = "local[2]"
+
+  protected lazy val spark: SparkSession = {
+    // Executors of a local cluster get the classes under test, and nothing else of ours.
+    val classes = sys.env.getOrElse("TEST_CLASS_PATH", "")
+    SparkSession.builder()
+      .master(master).appName(suiteName)
+      .config("spark.ui.enabled", "false")
+      .config("spark.sql.shuffle.partitions", "3")
+      .config("spark.executor.extraClassPath", classes)
+      .config("spark.fulgurite.native.path", System.getProperty("fulgurite.native.path"))
+      .config("spark.plugins", "io.fulgurite.spark.FulguriteSparkPlugin")
+      .getOrCreate()
+  }
+
+  protected lazy val ml: MLContext = new MLContext(spark)
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    spark.sparkContext.setLogLevel("ERROR")
+  }
+
+  override def afterAll(): Unit = {
+    spark.stop()
+    super.afterAll()
+  }
+}
+
+object Failures extends Assertions {
+  /** The error that `work` ends with; it has to be of the kind. */
+  def of(kind: String)(work: => Any): FulguriteException = {
+    val failure = intercept[FulguriteException](work)
+    assert(failure.kind == kind, failure.getMessage)
+    failure
+  }
+}
+
+object Data {
+  /** Cells that are exact in binary: sums in any order are equal. */
+  def matrix(rows: Int, cols: Int): Array[Array[Double]] =
+    Array.tabulate(rows, cols)((row, col) => ((row * 31 + col * 17) % 13 - 6) / 4.0)
+
+  def times(left: Array[Array[Double]], right: Array[Array[Double]]): Array[Array[Double]] =
+    left.map(row => right.head.indices.map(col => row.indices.map(at => row(at) * right(at)(col)).sum).toArray)
+
+  def close(found: Array[Array[Double]], expected: Array[Array[Double]]): Boolean =
+    found.length == expected.length && found.zip(expected).forall { case (a, b) =>
+      a.length == b.length && a.zip(b).forall { case (x, y) => math.abs(x - y) <= 1e-9 * math.max(1.0, math.abs(y)) }
+    }
+}
