@@ -1,1 +1,22 @@
-//! To be filled.
+//! The JNI surface, and nothing else: what `io.fulgurite.core.Native` declares, converted to calls of the other
+//! crates.
+//!
+//! The Java class is the single source of the signatures; [`shim`] is its mirror, and a test compares the two.
+//! Everything is bound when the library loads ([`load`]), so that a jar of another build is refused then, with
+//! a sentence, and not in the middle of a job.
+//!
+//! Invariants:
+//! - No panic leaves this library ([`panics`]), and every error becomes one Java exception class ([`failure`]).
+//! - Native data is reached through [`registry`] alone: a wrong handle is an error.
+//! - Java is called on the thread that called us, never on a worker thread: those do not attach.
+//!
+//! Start with [`natives`].
+
+mod describe;
+mod failure;
+mod handshake;
+mod load;
+mod natives;
+mod panics;
+mod registry;
+mod shim;

@@ -121,7 +121,7 @@ public final class NativeLibrary {
                                 + PATH, null);
             }
             Files.createDirectories(target);
-            Path file = Files.createTempFile(target, NAME + "-", "-" + library);
+            Path file = Files.createTempFile(target, "fulgurite-", "-" + library);
             // Kept while the process lives: native backtraces read their symbols from it.
             file.toFile().deleteOnExit();
             Files.copy(bundled, file, StandardCopyOption.REPLACE_EXISTING);

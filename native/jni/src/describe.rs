@@ -1,0 +1,93 @@
+//! What a handle names, as JSON.
+
+use fulgurite_error::{Error, Result};
+use fulgurite_matrix::{Block, Layout};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Description {
+    rows: u64,
+    cols: u64,
+    nnz: u64,
+    bytes: u64,
+    blocks: Vec<BlockDescription>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct BlockDescription {
+    row_offset: u64,
+    column_offset: u64,
+    rows: u64,
+    cols: u64,
+    nnz: u64,
+    bytes: u64,
+    layout: &'static str,
+}
+
+/// `rows` and `cols` are the extent of all blocks together, from the first one's offset to the end of the last.
+pub(crate) fn describe(blocks: &[Block]) -> Result<Vec<u8>> {
+    let described: Vec<BlockDescription> = blocks
+        .iter()
+        .map(|block| BlockDescription {
+            row_offset: block.row_offset,
+            column_offset: block.column_offset,
+            rows: block.matrix.rows() as u64,
+            cols: block.matrix.cols() as u64,
+            nnz: block.matrix.nnz() as u64,
+            bytes: block.matrix.memory_bytes() as u64,
+            layout: match block.matrix.layout() {
+                Layout::Dense => "dense",
+                Layout::Csr => "csr",
+            },
+        })
+        .collect();
+    let extent = |stretch: fn(&BlockDescription) -> (u64, u64)| {
+        let start = described
+            .iter()
+            .map(|block| stretch(block).0)
+            .min()
+            .unwrap_or(0);
+        let end = described
+            .iter()
+            .map(|block| {
+                let (offset, length) = stretch(block);
+                offset.saturating_add(length)
+            })
+            .max()
+            .unwrap_or(0);
+        end - start
+    };
+    let description = Description {
+        rows: extent(|block| (block.row_offset, block.rows)),
+        cols: extent(|block| (block.column_offset, block.cols)),
+        nnz: described.iter().map(|block| block.nnz).sum(),
+        bytes: described.iter().map(|block| block.bytes).sum(),
+        blocks: described,
+    };
+    serde_json::to_vec(&description).map_err(|error| Error::internal(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use fulgurite_matrix::MatrixBlock;
+
+    use super::*;
+
+    fn text(blocks: &[Block]) -> String {
+        let value: serde_json::Value = serde_json::from_slice(&describe(blocks).unwrap()).unwrap();
+        serde_json::to_string_pretty(&value).unwrap()
+    }
+
+    #[test]
+    fn stripes_span_their_rows() {
+        let dense = MatrixBlock::dense(2, 2, vec![1.0, 0.0, f64::NAN, 3.0]).unwrap();
+        let sparse = MatrixBlock::Csr(MatrixBlock::filled(1, 2, 0.0).to_csr().unwrap());
+        insta::assert_snapshot!(text(&[Block::new(10, 0, dense), Block::new(12, 0, sparse)]));
+    }
+
+    #[test]
+    fn nothing_is_described_as_nothing() {
+        insta::assert_snapshot!(text(&[]));
+    }
+}

@@ -1,0 +1,148 @@
+//! The eight native methods: conversions between Java's types and the other crates' calls.
+
+use arrow::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
+use fulgurite_error::{Error, Result};
+use fulgurite_matrix::arrow_block::{self, ffi};
+use jni::{
+    Env,
+    objects::{JByteArray, JClass, JLongArray},
+    sys::jlong,
+};
+
+use crate::{
+    describe::describe,
+    failure::Failure,
+    handshake::handshake,
+    registry::registry,
+    shim::{Host, ShimAPI, ShimNativeInterface},
+};
+
+impl ShimNativeInterface for ShimAPI {
+    type Error = Failure;
+
+    fn handshake<'local>(
+        env: &mut Env<'local>,
+        _class: JClass<'local>,
+        shim: JByteArray<'local>,
+    ) -> Result<JByteArray<'local>, Failure> {
+        let jar = bytes(env, &shim, "shim")?;
+        Ok(env.byte_array_from_slice(&handshake(&jar, &registry().live())?)?)
+    }
+
+    fn call<'local>(
+        env: &mut Env<'local>,
+        _class: JClass<'local>,
+        request: JByteArray<'local>,
+        host: Host<'local>,
+    ) -> Result<JByteArray<'local>, Failure> {
+        let _ = (bytes(env, &request, "request")?, host);
+        Err(Error::unsupported("requests").into())
+    }
+
+    fn import_blocks<'local>(
+        _env: &mut Env<'local>,
+        _class: JClass<'local>,
+        array: jlong,
+        schema: jlong,
+    ) -> Result<jlong, Failure> {
+        let (array, schema): (*mut FFI_ArrowArray, *mut FFI_ArrowSchema) =
+            (address(array, "array")?, address(schema, "schema")?);
+        // SAFETY: the caller of `Native.importBlocks` answers for the two structs, as its documentation asks.
+        let batch = unsafe { ffi::import(array, schema) }?;
+        Ok(registry().insert(arrow_block::decode(&batch)?))
+    }
+
+    fn export_blocks<'local>(
+        _env: &mut Env<'local>,
+        _class: JClass<'local>,
+        handle: jlong,
+        array: jlong,
+        schema: jlong,
+    ) -> Result<(), Failure> {
+        let (array, schema): (*mut FFI_ArrowArray, *mut FFI_ArrowSchema) =
+            (address(array, "array")?, address(schema, "schema")?);
+        let batch = arrow_block::encode(&registry().get(handle)?)?;
+        // SAFETY: the caller of `Native.exportBlocks` answers for the memory of the two structs, as its documentation asks.
+        unsafe { ffi::export(&batch, array, schema) }?;
+        Ok(())
+    }
+
+    fn run_task<'local>(
+        env: &mut Env<'local>,
+        _class: JClass<'local>,
+        task: JByteArray<'local>,
+        stripes: JLongArray<'local>,
+        broadcasts: JLongArray<'local>,
+    ) -> Result<jlong, Failure> {
+        let _ = bytes(env, &task, "task")?;
+        let _ = (
+            longs(env, &stripes, "stripes")?,
+            longs(env, &broadcasts, "broadcasts")?,
+        );
+        Err(Error::unsupported("tasks").into())
+    }
+
+    fn combine<'local>(
+        env: &mut Env<'local>,
+        _class: JClass<'local>,
+        combine: JByteArray<'local>,
+        left: jlong,
+        right: jlong,
+    ) -> Result<jlong, Failure> {
+        let _ = bytes(env, &combine, "combine")?;
+        let _ = (registry().get_matrix(left)?, registry().get_matrix(right)?);
+        Err(Error::unsupported("combine").into())
+    }
+
+    fn describe<'local>(
+        env: &mut Env<'local>,
+        _class: JClass<'local>,
+        handle: jlong,
+    ) -> Result<JByteArray<'local>, Failure> {
+        Ok(env.byte_array_from_slice(&describe(&registry().get(handle)?)?)?)
+    }
+
+    fn release<'local>(
+        _env: &mut Env<'local>,
+        _class: JClass<'local>,
+        handle: jlong,
+    ) -> Result<(), Failure> {
+        registry().release(handle);
+        Ok(())
+    }
+}
+
+fn bytes(env: &Env<'_>, array: &JByteArray<'_>, parameter: &str) -> Result<Vec<u8>, Failure> {
+    if array.is_null() {
+        return Err(null(parameter).into());
+    }
+    Ok(env.convert_byte_array(array)?)
+}
+
+fn longs(env: &Env<'_>, array: &JLongArray<'_>, parameter: &str) -> Result<Vec<jlong>, Failure> {
+    if array.is_null() {
+        return Err(null(parameter).into());
+    }
+    let mut values = vec![0; array.len(env)?];
+    array.get_region(env, 0, &mut values)?;
+    Ok(values)
+}
+
+/// # Errors
+/// `argument` for an address at which no `T` can be.
+fn address<T>(address: jlong, parameter: &str) -> Result<*mut T> {
+    let pointer = address as usize as *mut T;
+    if pointer.is_null() {
+        return Err(null(parameter));
+    }
+    if !pointer.is_aligned() {
+        return Err(Error::argument(format!(
+            "'{parameter}' is no address of a struct: {address:#x}"
+        )));
+    }
+    Ok(pointer)
+}
+
+fn null(parameter: &str) -> Error {
+    Error::argument(format!("'{parameter}' is null"))
+}

@@ -1,0 +1,218 @@
+//! What handles name.
+//!
+//! A handle is a number, not an address: a wrong or released one is looked up and not found. Numbers are never
+//! used again. Looking up shares the blocks, so that a release in another thread takes nothing away from work
+//! that has begun.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use fulgurite_error::{Error, Result};
+use fulgurite_matrix::{Block, MatrixBlock};
+
+/// The blocks that a handle names: the stripes of a partition, or a whole matrix.
+pub(crate) type Blocks = Arc<[Block]>;
+
+pub(crate) struct Registry {
+    state: Mutex<State>,
+}
+
+struct State {
+    next: i64,
+    live: HashMap<i64, Blocks>,
+}
+
+/// What a registry holds at a moment.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Live {
+    pub handles: usize,
+    /// Buffers that several handles share count for each of them.
+    pub bytes: usize,
+}
+
+/// The process's registry.
+pub(crate) fn registry() -> &'static Registry {
+    static REGISTRY: std::sync::LazyLock<Registry> = std::sync::LazyLock::new(Registry::new);
+    &REGISTRY
+}
+
+impl Registry {
+    fn new() -> Self {
+        Registry {
+            state: Mutex::new(State {
+                next: 1,
+                live: HashMap::new(),
+            }),
+        }
+    }
+
+    /// Gives the blocks a handle.
+    pub fn insert(&self, blocks: impl Into<Blocks>) -> i64 {
+        let mut state = self.lock();
+        let handle = state.next;
+        state.next += 1;
+        state.live.insert(handle, blocks.into());
+        handle
+    }
+
+    pub fn insert_matrix(&self, matrix: MatrixBlock) -> i64 {
+        self.insert([Block::whole(matrix)])
+    }
+
+    /// # Errors
+    /// `argument` when the handle names nothing, or nothing any more.
+    pub fn get(&self, handle: i64) -> Result<Blocks> {
+        let state = self.lock();
+        state
+            .live
+            .get(&handle)
+            .cloned()
+            .ok_or_else(|| unknown(handle, state.next))
+    }
+
+    /// The one block of a handle.
+    ///
+    /// # Errors
+    /// As [`Registry::get`]; `argument` when there are several or none.
+    pub fn get_matrix(&self, handle: i64) -> Result<MatrixBlock> {
+        let blocks = self.get(handle)?;
+        match &*blocks {
+            [block] => Ok(block.matrix.clone()),
+            several => Err(Error::argument(format!(
+                "handle {handle} names {} blocks where one matrix is expected",
+                several.len()
+            ))),
+        }
+    }
+
+    /// The blocks of a handle, which is gone then.
+    ///
+    /// # Errors
+    /// As [`Registry::get`].
+    pub fn take(&self, handle: i64) -> Result<Blocks> {
+        let mut state = self.lock();
+        let next = state.next;
+        state
+            .live
+            .remove(&handle)
+            .ok_or_else(|| unknown(handle, next))
+    }
+
+    /// Forgets a handle; unknown ones are ignored.
+    pub fn release(&self, handle: i64) {
+        let blocks = self.lock().live.remove(&handle);
+        // Freeing may call back into the JVM, through Arrow's release callbacks: not under the lock.
+        drop(blocks);
+    }
+
+    pub fn live(&self) -> Live {
+        let state = self.lock();
+        Live {
+            handles: state.live.len(),
+            bytes: state
+                .live
+                .values()
+                .flat_map(|blocks| blocks.iter())
+                .map(|block| block.matrix.memory_bytes())
+                .sum(),
+        }
+    }
+
+    /// No code that can panic runs under the lock, so a poisoned state is whole.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn unknown(handle: i64, next: i64) -> Error {
+    if (1..next).contains(&handle) {
+        Error::argument(format!("handle {handle} was released already"))
+            .with_help("release a handle once, after its last use")
+    } else {
+        Error::argument(format!("handle {handle} names nothing"))
+            .with_help("pass a handle that a native method of this process returned")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matrix(rows: usize) -> MatrixBlock {
+        MatrixBlock::filled(rows, 2, 1.0)
+    }
+
+    #[test]
+    fn a_handle_lives_from_insert_to_release() {
+        let registry = Registry::new();
+        let (first, second) = (
+            registry.insert_matrix(matrix(1)),
+            registry.insert_matrix(matrix(3)),
+        );
+        assert_ne!(first, second);
+        assert_eq!(registry.get_matrix(second).unwrap(), matrix(3));
+        assert_eq!(
+            registry.live(),
+            Live {
+                handles: 2,
+                bytes: 64
+            }
+        );
+        registry.release(first);
+        registry.release(first);
+        registry.release(0);
+        assert_eq!(
+            registry.live(),
+            Live {
+                handles: 1,
+                bytes: 48
+            }
+        );
+        assert_eq!(&*registry.take(second).unwrap(), &[Block::whole(matrix(3))]);
+        assert_eq!(
+            registry.live(),
+            Live {
+                handles: 0,
+                bytes: 0
+            }
+        );
+    }
+
+    #[test]
+    fn wrong_handles_are_errors_that_say_which_way_they_are_wrong() {
+        let registry = Registry::new();
+        let handle = registry.insert_matrix(matrix(1));
+        registry.release(handle);
+        let messages: Vec<String> = [handle, 0, -1, i64::MIN, i64::MAX]
+            .into_iter()
+            .map(|handle| registry.get(handle).unwrap_err().message().to_owned())
+            .collect();
+        insta::assert_snapshot!(messages.join("\n"), @r"
+        handle 1 was released already
+        handle 0 names nothing
+        handle -1 names nothing
+        handle -9223372036854775808 names nothing
+        handle 9223372036854775807 names nothing
+        ");
+        assert!(registry.take(handle).is_err());
+    }
+
+    #[test]
+    fn a_release_takes_nothing_from_work_that_has_begun() {
+        let registry = Registry::new();
+        let handle = registry.insert_matrix(matrix(5));
+        let blocks = registry.get(handle).unwrap();
+        registry.release(handle);
+        assert_eq!(blocks[0].matrix, matrix(5));
+    }
+
+    #[test]
+    fn several_blocks_are_no_matrix() {
+        let registry = Registry::new();
+        let handle = registry.insert([Block::whole(matrix(1)), Block::new(1, 0, matrix(1))]);
+        let error = registry.get_matrix(handle).unwrap_err();
+        insta::assert_snapshot!(error.message(), @"handle 1 names 2 blocks where one matrix is expected");
+    }
+}

@@ -1,0 +1,145 @@
+//! The Java types this library binds to: the mirror of `jvm/core/src/main/java/io/fulgurite/core`.
+//!
+//! Declarations stand as the Java sources have them, names of parameters included; the test below renders
+//! the sources in this form and compares.
+
+use jni::bind_java_type;
+
+bind_java_type! {
+    pub(crate) Shim => io.fulgurite.core.Native,
+    type_map = { Host => io.fulgurite.core.Host },
+    native_methods_error_policy = crate::failure::ThrowFulguriteException,
+    // Registered when the library loads; JNI_OnLoad is the only symbol.
+    native_methods_export = false,
+    native_methods {
+        static fn handshake(shim: jbyte[]) -> jbyte[],
+        static fn call(request: jbyte[], host: Host) -> jbyte[],
+        static fn import_blocks(array: jlong, schema: jlong) -> jlong,
+        static fn export_blocks(handle: jlong, array: jlong, schema: jlong),
+        static fn run_task(task: jbyte[], stripes: jlong[], broadcasts: jlong[]) -> jlong,
+        static fn combine(combine: jbyte[], left: jlong, right: jlong) -> jlong,
+        static fn describe(handle: jlong) -> jbyte[],
+        static fn release(handle: jlong),
+    },
+}
+
+bind_java_type! {
+    pub(crate) Host => io.fulgurite.core.Host,
+    methods {
+        fn apply(primitive: jbyte[], payload: jlong) -> jbyte[],
+        fn print(line: jbyte[]),
+    },
+}
+
+bind_java_type! {
+    pub(crate) FulguriteException => io.fulgurite.core.FulguriteException,
+    is_instance_of = { JThrowable },
+    constructors {
+        fn new(kind: JString, message: JString, operator: JString, file: JString, line: jint, column: jint),
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    /// The lines of a `{ … }` block of this file that declare functions.
+    fn bound(block: &str) -> Vec<String> {
+        include_str!("shim.rs")
+            .split(&format!("\n    {block} {{\n"))
+            .nth(1)
+            .and_then(|rest| rest.split("\n    },\n").next())
+            .unwrap_or_default()
+            .lines()
+            .map(|line| line.trim().trim_end_matches(',').to_owned())
+            .collect()
+    }
+
+    /// The declarations in a Java source that `select` takes, rendered as this file has them. `select` gives what stands
+    /// before the function and the part of the line from the return type on.
+    fn declared(source: &str, select: fn(&str) -> Option<(&str, &str)>) -> Vec<String> {
+        source
+            .lines()
+            .filter_map(|line| select(line.strip_prefix("    ")?))
+            .map(|(qualifier, signature)| {
+                let (head, parameters) = signature.split_once('(').unwrap();
+                let (result, name) = head.rsplit_once(' ').unwrap_or(("void", "new"));
+                let parameters: Vec<String> = parameters
+                    .split(')')
+                    .next()
+                    .unwrap()
+                    .split(", ")
+                    .filter_map(|parameter| parameter.split_once(' '))
+                    .map(|(java_type, name)| format!("{name}: {}", rust_type(java_type)))
+                    .collect();
+                let result = match result {
+                    "void" => String::new(),
+                    other => format!(" -> {}", rust_type(other)),
+                };
+                format!(
+                    "{qualifier}fn {}({}){result}",
+                    snake_case(name),
+                    parameters.join(", ")
+                )
+            })
+            .collect()
+    }
+
+    fn rust_type(java: &str) -> String {
+        match java {
+            "String" => "JString".into(),
+            "Host" => "Host".into(),
+            primitive => format!("j{primitive}"),
+        }
+    }
+
+    fn snake_case(name: &str) -> String {
+        name.chars().fold(String::new(), |mut out, c| {
+            if c.is_uppercase() {
+                out.push('_');
+            }
+            out.extend(c.to_lowercase());
+            out
+        })
+    }
+
+    macro_rules! java {
+        ($class:literal) => {
+            include_str!(concat!(
+                "../../../jvm/core/src/main/java/io/fulgurite/core/",
+                $class,
+                ".java"
+            ))
+        };
+    }
+
+    /// Whatever is native, so that one that is not static shows as such.
+    #[test]
+    fn natives_are_those_of_the_java_source() {
+        let natives = declared(java!("Native"), |line| {
+            let (modifiers, signature) = line.split_once("native ")?;
+            (!modifiers.contains('*')).then_some(match modifiers {
+                "public static " => ("static ", signature),
+                other => (other, signature),
+            })
+        });
+        assert_eq!(natives.len(), 8);
+        assert_eq!(bound("native_methods"), natives);
+    }
+
+    #[test]
+    fn callbacks_are_those_of_the_java_source() {
+        let callbacks = declared(java!("Host"), |line| {
+            (line.ends_with(");") && !line.contains('*')).then_some(("", line))
+        });
+        assert_eq!(callbacks.len(), 2);
+        assert_eq!(bound("methods"), callbacks);
+    }
+
+    #[test]
+    fn the_exception_is_made_as_the_java_source_asks() {
+        let constructors = declared(java!("FulguriteException"), |line| {
+            line.starts_with("FulguriteException(")
+                .then_some(("", line))
+        });
+        assert_eq!(bound("constructors"), constructors);
+    }
+}
