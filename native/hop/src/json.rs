@@ -11,7 +11,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use serde_json::Value;
 
 use crate::{
-    Characteristics, Dag, DataType, Hop, HopId, HopOp, Literal, ValueType, verify::verify_named,
+    Characteristics, Dag, DataType, Hop, HopId, HopOp, Literal, ValueType,
+    scalar::{binary_value_type, unary_value_type},
+    verify::verify_named,
 };
 
 const FORMAT: &str = "fulgurite-hop";
@@ -185,7 +187,8 @@ impl Document {
                 .iter()
                 .map(|input| id_of(input, &node.label()))
                 .collect::<Result<_>>()?;
-            dag.push(node.hop(inputs)?);
+            let hop = node.hop(&dag, inputs)?;
+            dag.push(hop);
         }
         dag.roots = self
             .roots
@@ -294,7 +297,7 @@ impl Node {
         format!("node {} ({})", self.id, self.op)
     }
 
-    fn hop(&self, inputs: Vec<HopId>) -> Result<Hop> {
+    fn hop(&self, dag: &Dag, inputs: Vec<HopId>) -> Result<Hop> {
         let op = self
             .operator()
             .map_err(|error| error.at_option(self.position.as_ref()))?;
@@ -304,7 +307,7 @@ impl Node {
                     .with_help("give blocksize -1 and set the block size for the whole run"),
             );
         }
-        let (data_type, value_type) = self.types(&op);
+        let (data_type, value_type) = self.types(&op, dag, &inputs);
         let characteristics = match data_type {
             DataType::Scalar => Characteristics::SCALAR,
             _ => Characteristics::new(self.rows.0, self.cols.0, self.nnz.0),
@@ -356,16 +359,34 @@ impl Node {
         }
     }
 
-    fn types(&self, op: &HopOp) -> (DataType, ValueType) {
-        let (data_type, value_type) = match op {
-            HopOp::Literal(value) => (DataType::Scalar, value.value_type()),
-            HopOp::Size(_) => (DataType::Scalar, ValueType::Int),
-            op => (op.gives().unwrap_or(DataType::Matrix), ValueType::Double),
-        };
+    /// The types given, else what operator and inputs say.
+    fn types(&self, op: &HopOp, dag: &Dag, inputs: &[HopId]) -> (DataType, ValueType) {
+        let (data_type, value_type) = default_types(op, dag, inputs);
         (
             self.data_type.unwrap_or(data_type),
             self.value_type.unwrap_or(value_type),
         )
+    }
+}
+
+fn default_types(op: &HopOp, dag: &Dag, inputs: &[HopId]) -> (DataType, ValueType) {
+    let types = |place: usize| {
+        let hop = inputs.get(place).map(|input| dag.hop(*input))?;
+        Some((hop.data_type, hop.value_type))
+    };
+    let scalars = inputs.iter().all(|input| dag.hop(*input).is_scalar());
+    let scalar = |value_type| (DataType::Scalar, value_type);
+    match (op, types(0), types(1)) {
+        (HopOp::Literal(value), ..) => scalar(value.value_type()),
+        (HopOp::Size(_), ..) => scalar(ValueType::Int),
+        (HopOp::Print | HopOp::Stop | HopOp::Assert, ..) => scalar(ValueType::String),
+        (HopOp::TransientWrite(_) | HopOp::PersistentWrite(_), Some(written), _) => written,
+        (HopOp::Unary(op), Some((_, x)), _) if scalars => scalar(unary_value_type(*op, x)),
+        (HopOp::Binary(op), Some((_, x)), Some((_, y))) if scalars => {
+            scalar(binary_value_type(*op, x, y))
+        }
+        (HopOp::Ternary(_), ..) if scalars => scalar(ValueType::Double),
+        (op, ..) => (op.gives().unwrap_or(DataType::Matrix), ValueType::Double),
     }
 }
 

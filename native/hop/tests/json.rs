@@ -205,14 +205,27 @@ fn document(hops: &str, roots: &str) -> String {
 #[test]
 fn what_is_left_out_has_its_default() {
     let text = document(
-        r#"{"id": 7, "op": "ua(+)", "inputs": [3]}, {"id": 3, "op": "TRead X", "rows": 10}"#,
-        "7",
+        r#"
+        {"id": 7, "op": "ua(+)", "inputs": [3]},
+        {"id": 3, "op": "TRead X", "rows": 10},
+        {"id": 1, "op": "lit 2"},
+        {"id": 2, "op": "b(>)", "inputs": [7, 1]},
+        {"id": 4, "op": "b(*)", "inputs": [3, 1]},
+        {"id": 5, "op": "TWrite b", "inputs": [2]},
+        {"id": 6, "op": "TWrite Y", "inputs": [4]}
+        "#,
+        "5, 6",
     );
-    let dag = from_json(&text).expect("a sum");
+    let dag = from_json(&text).expect("types follow from inputs");
     insta::assert_snapshot!(dag, @r"
     (0) TRead X [10 x ?, nnz ?] ?B
     (1) ua(+) (0) [double]
-    roots 1
+    (2) lit 2 [int]
+    (3) b(>) (1,2) [boolean]
+    (4) b(*) (0,2) [? x ?, nnz ?] ?B
+    (5) TWrite b (3) [boolean]
+    (6) TWrite Y (4) [? x ?, nnz ?] ?B
+    roots 5,6
     ");
 }
 

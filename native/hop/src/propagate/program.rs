@@ -124,7 +124,7 @@ impl Walk<'_> {
                     *symbols = once;
                     return Ok(());
                 }
-                self.to_fixpoint(symbols, |walk, symbols| {
+                self.find_fixpoint(symbols, |walk, symbols| {
                     walk.predicate(predicate, symbols)?;
                     walk.blocks(body, symbols).map(drop)
                 })?;
@@ -152,7 +152,7 @@ impl Walk<'_> {
                     None => None,
                 };
                 let counter = || (variable.clone(), VariableInfo::scalar(ValueType::Int));
-                self.to_fixpoint(symbols, |walk, symbols| {
+                self.find_fixpoint(symbols, |walk, symbols| {
                     symbols.extend([counter()]);
                     walk.blocks(body, symbols).map(drop)
                 })?;
@@ -226,7 +226,7 @@ impl Walk<'_> {
     }
 
     /// Makes `symbols` what holds before every iteration.
-    fn to_fixpoint(
+    fn find_fixpoint(
         &mut self,
         symbols: &mut Symbols,
         mut iteration: impl FnMut(&mut Self, &mut Symbols) -> Result<()>,
