@@ -12,7 +12,10 @@ pub mod elementwise;
 pub mod generate;
 pub mod index;
 pub mod matmult;
+pub mod random;
 pub mod reorganize;
+pub mod select;
+pub mod table;
 
 mod cumulative;
 mod gemm;
@@ -26,4 +29,7 @@ pub use elementwise::{Operand, binary, outer, ternary, unary};
 pub use generate::{fill, parse_cells, seq};
 pub use index::{IndexRange, cbind, left_index, rbind, right_index};
 pub use matmult::{matmult, transposed_matmult, tsmm};
+pub use random::{Distribution, rand, sample};
 pub use reorganize::{diag, reshape, rev, transpose, triangle};
+pub use select::{Margin, order, order_permutation, remove_empty, replace};
+pub use table::table;

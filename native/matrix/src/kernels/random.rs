@@ -1,0 +1,459 @@
+//! `rand` and `sample` with SystemML's numbers for SystemML's seeds.
+//!
+//! The two generators are those of Java: `java.util.Random`, and commons-math's Well1024a, which draws a
+//! seed for each block of 1000 x 1000 cells. Blocks are independent of each other, so they are made in
+//! parallel.
+
+use fulgurite_error::{Error, Result};
+use rayon::prelude::*;
+
+use super::{
+    generate::fill,
+    parallel::{cells, row_tasks, settle},
+};
+use crate::{CsrMatrix, MatrixBlock, SPARSE_THRESHOLD};
+
+/// Rows and columns that share a seed.
+const BLOCK: usize = 1000;
+
+/// What a random cell is drawn from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Distribution {
+    Uniform { min: f64, max: f64 },
+    Normal,
+    Poisson { lambda: f64 },
+}
+
+/// A random matrix; a cell is non-zero with probability `sparsity`. A `seed` of `None` is a fresh one.
+///
+/// # Errors
+/// `runtime` for a sparsity outside 0 to 1, `unsupported` for a Poisson mean of 40 and more.
+pub fn rand(
+    rows: usize,
+    cols: usize,
+    distribution: Distribution,
+    sparsity: f64,
+    seed: Option<i64>,
+) -> Result<MatrixBlock> {
+    if !(0.0..=1.0).contains(&sparsity) {
+        return Err(Error::runtime(format!(
+            "rand needs a sparsity from 0 to 1, not {sparsity}"
+        )));
+    }
+    match distribution {
+        Distribution::Uniform { min: 0.0, max: 0.0 } => return fill(0.0, rows, cols),
+        Distribution::Uniform { min, max } if min == max && sparsity == 1.0 => {
+            return fill(min, rows, cols);
+        }
+        Distribution::Poisson { lambda } if !(lambda > 0.0 && lambda < LARGE_MEAN) => {
+            return Err(Error::unsupported(format!(
+                "rand draws Poisson numbers of means from 0 to {LARGE_MEAN}, not {lambda}"
+            )));
+        }
+        _ => {}
+    }
+    if rows == 0 || cols == 0 || sparsity == 0.0 {
+        return fill(0.0, rows, cols);
+    }
+    let seeds = block_seeds(rows, cols, seed);
+    let blocks_across = cols.div_ceil(BLOCK);
+    let stripe = |stripe: usize, rows: std::ops::Range<usize>| -> Vec<Vec<Cell>> {
+        let mut drawn = vec![Vec::new(); rows.len()];
+        for across in 0..blocks_across {
+            let from = across * BLOCK;
+            let width = BLOCK.min(cols - from);
+            let seed = seeds[stripe * blocks_across + across];
+            draw_block(seed, &mut drawn, from, width, distribution, sparsity);
+        }
+        drawn
+    };
+    let stripes = row_tasks(rows, BLOCK);
+    if cols > 1 && sparsity < SPARSE_THRESHOLD && i32::try_from(cols).is_ok() {
+        let drawn: Vec<Vec<Vec<Cell>>> = stripes
+            .into_par_iter()
+            .enumerate()
+            .map(|(index, rows)| stripe(index, rows))
+            .collect();
+        let mut pointers = vec![0i64];
+        let (mut indices, mut values) = (Vec::new(), Vec::new());
+        for row in drawn.into_iter().flatten() {
+            indices.extend(row.iter().map(|(col, _)| *col as i32));
+            values.extend(row.iter().map(|(_, value)| *value));
+            pointers.push(values.len() as i64);
+        }
+        return CsrMatrix::new(rows, cols, pointers, indices, values).map(settle);
+    }
+    let mut values = vec![0.0; cells(rows, cols)?];
+    values
+        .par_chunks_mut(BLOCK * cols)
+        .zip(stripes)
+        .enumerate()
+        .for_each(|(index, (out, rows))| {
+            for (out, row) in out.chunks_exact_mut(cols).zip(stripe(index, rows)) {
+                for (col, value) in row {
+                    out[col] = value;
+                }
+            }
+        });
+    MatrixBlock::dense(rows, cols, values)
+}
+
+/// A column and its value.
+type Cell = (usize, f64);
+
+fn block_seeds(rows: usize, cols: usize, seed: Option<i64>) -> Vec<i64> {
+    let mut random = JavaRandom::new(seed.unwrap_or_else(fresh_seed));
+    let mut blocks = Well1024a::new(std::array::from_fn(|_| random.next_int()));
+    (0..rows.div_ceil(BLOCK) * cols.div_ceil(BLOCK))
+        .map(|_| blocks.next_long())
+        .collect()
+}
+
+/// A seed that differs from call to call: the standard library seeds its hash maps that way.
+fn fresh_seed() -> i64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(0u8) as i64
+}
+
+/// Appends a block's cells to the rows it crosses.
+fn draw_block(
+    seed: i64,
+    rows: &mut [Vec<Cell>],
+    from: usize,
+    width: usize,
+    distribution: Distribution,
+    sparsity: f64,
+) {
+    let mut values = Values::new(distribution, seed);
+    let mut zeros = JavaRandom::new(seed);
+    let height = rows.len();
+    if sparsity == 1.0 {
+        for row in rows {
+            row.extend((from..from + width).map(|col| (col, values.next())));
+        }
+    } else if stored_sparse(height, width, sparsity) {
+        // From one non-zero to the next, by a geometric distribution.
+        let log = (1.0 - sparsity).ln();
+        let mut position = 0usize;
+        loop {
+            let skip = (zeros.next_double().ln() / log).ceil().max(1.0);
+            position = position.saturating_add(skip as usize);
+            if position > height * width {
+                break;
+            }
+            let at = position - 1;
+            rows[at / width].push((from + at % width, values.next()));
+        }
+    } else {
+        for row in rows {
+            for col in from..from + width {
+                if zeros.next_double() <= sparsity {
+                    row.push((col, values.next()));
+                }
+            }
+        }
+    }
+}
+
+/// SystemML's choice of a block's layout, going by its estimates of bytes.
+fn stored_sparse(rows: usize, cols: usize, sparsity: f64) -> bool {
+    let (rows, cols) = (rows as f64, cols as f64);
+    let share = (sparsity * rows * cols).floor() / (rows * cols);
+    let filled_rows = rows.min((share * rows * cols).ceil());
+    let sparse_row = 116.0 + 12.0 * (share * cols).ceil().max(4.0);
+    share < SPARSE_THRESHOLD && 4.0 * rows + filled_rows * sparse_row < 8.0 * rows * cols
+}
+
+/// The values of a block's non-zeros.
+enum Values {
+    Uniform {
+        random: JavaRandom,
+        min: f64,
+        range: f64,
+    },
+    Normal {
+        random: JavaRandom,
+        second: Option<f64>,
+    },
+    Poisson {
+        random: Well1024a,
+        lambda: f64,
+    },
+}
+
+/// Poisson means from here on need another algorithm.
+const LARGE_MEAN: f64 = 40.0;
+
+impl Values {
+    fn new(distribution: Distribution, seed: i64) -> Self {
+        let random = JavaRandom::new(seed);
+        match distribution {
+            Distribution::Uniform { min, max } => Values::Uniform {
+                random,
+                min,
+                range: max - min,
+            },
+            Distribution::Normal => Values::Normal {
+                random,
+                second: None,
+            },
+            Distribution::Poisson { lambda } => Values::Poisson {
+                random: Well1024a::from_long(seed),
+                lambda,
+            },
+        }
+    }
+
+    fn next(&mut self) -> f64 {
+        match self {
+            Values::Uniform { random, min, range } => *min + *range * random.next_double(),
+            Values::Normal { random, second } => match second.take() {
+                Some(value) => value,
+                None => {
+                    // Box and Muller's transform gives two at a time.
+                    let (u, v) = (random.next_double(), random.next_double());
+                    let radius = (-2.0 * u.ln()).sqrt();
+                    let angle = 2.0 * std::f64::consts::PI * v;
+                    *second = Some(radius * angle.sin());
+                    radius * angle.cos()
+                }
+            },
+            Values::Poisson { random, lambda } => {
+                // Knuth: how many uniform factors until the product falls below e^-lambda.
+                let limit = (-*lambda).exp();
+                let (mut count, mut product) = (0u64, 1.0);
+                while (count as f64) < 1000.0 * *lambda {
+                    product *= random.next_double();
+                    if product < limit {
+                        break;
+                    }
+                    count += 1;
+                }
+                count as f64
+            }
+        }
+    }
+}
+
+/// `sample(range, size, replace, seed)`: a column vector of numbers from 1 to `range`.
+///
+/// # Errors
+/// `runtime` when there are fewer numbers than asked for, or none.
+pub fn sample(range: i64, size: usize, replace: bool, seed: Option<i64>) -> Result<MatrixBlock> {
+    if range < 1 || (!replace && size as i64 > range) {
+        return Err(
+            Error::runtime(format!("cannot draw {size} numbers from 1 to {range}"))
+                .with_help("draw fewer, or with replace=TRUE"),
+        );
+    }
+    cells(size, 1)?;
+    let mut random = JavaRandom::new(seed.unwrap_or_else(fresh_seed));
+    let drawn: Vec<i64> = if replace {
+        (0..size)
+            .map(|_| 1 + random.next_long_below(range))
+            .collect()
+    } else {
+        let mut drawn: Vec<i64> = (1..=size as i64).collect();
+        let bound = |bound: i64| {
+            i32::try_from(bound).map_err(|_| {
+                Error::unsupported(format!("sample without replacement from 1 to {range}"))
+            })
+        };
+        let (size_bound, _) = (bound(size as i64)?, bound(range)?);
+        for number in size as i64 + 1..=range {
+            if random.next_int_below(bound(number)?) < size_bound {
+                drawn[random.next_int_below(size_bound) as usize] = number;
+            }
+        }
+        for index in 0..size.saturating_sub(1) {
+            let other = index + random.next_int_below(bound((size - index) as i64)?) as usize;
+            drawn.swap(index, other);
+        }
+        drawn
+    };
+    let values: Vec<f64> = drawn.into_iter().map(|number| number as f64).collect();
+    MatrixBlock::dense(size, 1, values)
+}
+
+/// `java.util.Random`.
+struct JavaRandom(u64);
+
+impl JavaRandom {
+    const MULTIPLIER: u64 = 0x5_DEEC_E66D;
+    const MASK: u64 = (1 << 48) - 1;
+
+    fn new(seed: i64) -> Self {
+        JavaRandom((seed as u64 ^ Self::MULTIPLIER) & Self::MASK)
+    }
+
+    fn next(&mut self, bits: u32) -> i32 {
+        self.0 = self.0.wrapping_mul(Self::MULTIPLIER).wrapping_add(0xB) & Self::MASK;
+        (self.0 >> (48 - bits)) as i32
+    }
+
+    fn next_int(&mut self) -> i32 {
+        self.next(32)
+    }
+
+    fn next_long(&mut self) -> i64 {
+        (i64::from(self.next(32)) << 32).wrapping_add(i64::from(self.next(32)))
+    }
+
+    fn next_double(&mut self) -> f64 {
+        let high = i64::from(self.next(26)) << 27;
+        (high + i64::from(self.next(27))) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Below `bound`, which is positive.
+    fn next_int_below(&mut self, bound: i32) -> i32 {
+        if bound & (bound - 1) == 0 {
+            return ((i64::from(bound) * i64::from(self.next(31))) >> 31) as i32;
+        }
+        loop {
+            let bits = self.next(31);
+            let value = bits % bound;
+            if (bits - value).checked_add(bound - 1).is_some() {
+                return value;
+            }
+        }
+    }
+
+    fn next_long_below(&mut self, bound: i64) -> i64 {
+        loop {
+            let bits = ((self.next_long() << 1) as u64 >> 1) as i64;
+            let value = bits % bound;
+            if (bits - value).checked_add(bound - 1).is_some() {
+                return value;
+            }
+        }
+    }
+}
+
+/// The generator of Panneton, L'Ecuyer and Matsumoto, as commons-math seeds and reads it.
+struct Well1024a {
+    state: [u32; 32],
+    index: usize,
+}
+
+impl Well1024a {
+    fn new(seed: [i32; 32]) -> Self {
+        Well1024a {
+            state: seed.map(|word| word as u32),
+            index: 0,
+        }
+    }
+
+    /// Two words of seed, spread over the state.
+    fn from_long(seed: i64) -> Self {
+        let mut state = [0i32; 32];
+        state[0] = (seed >> 32) as i32;
+        state[1] = seed as i32;
+        for index in 2..32 {
+            let word = i64::from(state[index - 2]);
+            state[index] = 1_812_433_253i64
+                .wrapping_mul(word ^ (word >> 30))
+                .wrapping_add(index as i64) as i32;
+        }
+        Well1024a::new(state)
+    }
+
+    fn next(&mut self, bits: u32) -> i32 {
+        let at = |offset: usize| (self.index + offset) % 32;
+        let (v0, vm1, vm2, vm3) = (
+            self.state[self.index],
+            self.state[at(3)],
+            self.state[at(24)],
+            self.state[at(10)],
+        );
+        let previous = at(31);
+        let z0 = self.state[previous];
+        let z1 = v0 ^ (vm1 ^ (vm1 >> 8));
+        let z2 = (vm2 ^ (vm2 << 19)) ^ (vm3 ^ (vm3 << 14));
+        let z4 = (z0 ^ (z0 << 11)) ^ (z1 ^ (z1 << 7)) ^ (z2 ^ (z2 << 13));
+        self.state[self.index] = z1 ^ z2;
+        self.state[previous] = z4;
+        self.index = previous;
+        (z4 >> (32 - bits)) as i32
+    }
+
+    fn next_long(&mut self) -> i64 {
+        (i64::from(self.next(32)) << 32) | i64::from(self.next(32) as u32)
+    }
+
+    fn next_double(&mut self) -> f64 {
+        let high = i64::from(self.next(26)) << 26;
+        (high | i64::from(self.next(26))) as f64 / (1u64 << 52) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::aggregate::{Sum, full, variance};
+
+    #[test]
+    fn java_random_gives_javas_numbers() {
+        let mut random = JavaRandom::new(42);
+        assert_eq!(random.next_int(), -1170105035);
+        assert_eq!(random.next_int(), 234785527);
+        assert_eq!(JavaRandom::new(42).next_double(), 0.7275636800328681);
+        assert_eq!(JavaRandom::new(42).next_int_below(10), 0);
+        assert_eq!(JavaRandom::new(0).next_long(), -4962768465676381896);
+    }
+
+    #[test]
+    fn moments_are_those_of_the_distribution() {
+        let check = |distribution, sparsity: f64, mean: f64, spread: f64| {
+            let matrix = rand(1200, 300, distribution, sparsity, Some(7)).unwrap();
+            let again = rand(1200, 300, distribution, sparsity, Some(7)).unwrap();
+            assert_eq!(matrix, again);
+            let cells = 1200.0 * 300.0;
+            assert!((matrix.nnz() as f64 / cells - sparsity).abs() < 0.01 || mean < 5.0);
+            assert!(
+                (full::<Sum>(&matrix, |x| x) / cells - mean).abs() < 0.02,
+                "{distribution:?}"
+            );
+            assert!(
+                (variance(&matrix) - spread).abs() < 0.05,
+                "{distribution:?}"
+            );
+        };
+        let uniform = Distribution::Uniform {
+            min: -1.0,
+            max: 3.0,
+        };
+        check(uniform, 1.0, 1.0, 16.0 / 12.0);
+        check(Distribution::Normal, 1.0, 0.0, 1.0);
+        check(Distribution::Normal, 0.1, 0.0, 0.1);
+        check(Distribution::Normal, 0.6, 0.0, 0.6);
+        check(Distribution::Poisson { lambda: 2.5 }, 1.0, 2.5, 2.5);
+        let sparse = rand(1200, 300, Distribution::Normal, 0.1, Some(7)).unwrap();
+        assert!((sparse.nnz() as f64 / 360000.0 - 0.1).abs() < 0.005);
+        assert!(matches!(sparse, MatrixBlock::Csr(_)));
+        assert_ne!(
+            rand(3, 3, uniform, 1.0, None).unwrap(),
+            rand(3, 3, uniform, 1.0, None).unwrap()
+        );
+    }
+
+    #[test]
+    fn samples_are_distinct_unless_replaced() {
+        let mut drawn = sample(1000, 300, false, Some(3))
+            .unwrap()
+            .to_dense()
+            .into_vec();
+        drawn.sort_by(f64::total_cmp);
+        drawn.dedup();
+        assert_eq!(drawn.len(), 300);
+        assert!(drawn.iter().all(|number| (1.0..=1000.0).contains(number)));
+        assert!(sample(3, 4, false, None).is_err());
+        let repeated = sample(3, 100, true, Some(1)).unwrap().to_dense().into_vec();
+        assert!(
+            repeated
+                .iter()
+                .all(|number| [1.0, 2.0, 3.0].contains(number))
+        );
+        let all = sample(5, 5, false, Some(9)).unwrap().to_dense().into_vec();
+        assert_eq!(all.iter().sum::<f64>(), 15.0);
+    }
+}
