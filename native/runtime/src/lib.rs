@@ -2,12 +2,14 @@
 //!
 //! - [`execute`] and [`explain`] take a [`Request`]; a [`Session`] holds what outlives it.
 //! - [`config`]: the table of configuration keys.
+//! - [`operators`]: the basic operators on values.
 //! - [`dataflow`]: what a backend must do.
 
 #![forbid(unsafe_code)]
 
 pub mod config;
 pub mod dataflow;
+pub mod operators;
 pub mod request;
 
 mod execution;

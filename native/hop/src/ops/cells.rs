@@ -42,7 +42,8 @@ macro_rules! cell_ops {
                 Self::ALL.iter().copied().find(|op| op.dml_name() == Some(name))
             }
 
-            /// The scalar function.
+            /// The scalar function. Inlined, so that a kernel compiled for one operator has its function only.
+            #[inline(always)]
             pub fn eval(self, $($argument: f64),+) -> f64 {
                 let function: $function = match self { $($enum::$variant => $eval,)* };
                 function($($argument),+)

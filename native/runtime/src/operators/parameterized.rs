@@ -1,0 +1,144 @@
+//! Builtins with named parameters.
+
+use std::collections::BTreeMap;
+
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::{BinaryOp, Literal, ParameterizedOp, scalar};
+use fulgurite_matrix::{
+    MatrixBlock,
+    kernels::{self, Margin},
+};
+
+use super::inputs::Inputs;
+use crate::Value;
+
+pub(super) fn execute(
+    op: ParameterizedOp,
+    places: &BTreeMap<String, usize>,
+    inputs: &Inputs,
+) -> Result<Value> {
+    let named = Named { places, inputs };
+    match op {
+        ParameterizedOp::RemoveEmpty => remove_empty(&named),
+        ParameterizedOp::Replace => kernels::replace(
+            named.matrix("target")?,
+            named.number("pattern")?,
+            named.number("replacement")?,
+        )
+        .map(Value::Matrix),
+        ParameterizedOp::Order => order(&named),
+        ParameterizedOp::LowerTri => triangle(&named, true),
+        ParameterizedOp::UpperTri => triangle(&named, false),
+        ParameterizedOp::Outer => outer(&named),
+        _ => Err(Error::unsupported(format!(
+            "the builtin '{}' does not run yet",
+            op.code()
+        ))),
+    }
+}
+
+fn remove_empty(named: &Named) -> Result<Value> {
+    let margin = match named.text("margin")?.as_str() {
+        "rows" => Margin::Rows,
+        "cols" => Margin::Cols,
+        other => {
+            return Err(
+                Error::argument(format!("removeEmpty knows no margin '{other}'"))
+                    .with_help("margin is \"rows\" or \"cols\""),
+            );
+        }
+    };
+    let select = named.optional("select", Named::matrix)?;
+    let empty_return = named.truth_or("empty.return", true)?;
+    kernels::remove_empty(named.matrix("target")?, margin, select, empty_return).map(Value::Matrix)
+}
+
+fn order(named: &Named) -> Result<Value> {
+    let by: Vec<f64> = match named.places.get("by") {
+        None => vec![1.0],
+        Some(place) => match named.inputs.get(*place)? {
+            Value::Scalar(value) => vec![scalar::number(value)?],
+            Value::Matrix(columns) => columns.to_dense().into_vec(),
+        },
+    };
+    let by: Vec<usize> = by
+        .into_iter()
+        .map(|column| {
+            usize::try_from(scalar::double_to_int(column) - 1)
+                .map_err(|_| Error::dimension(format!("order by column {column}")))
+        })
+        .collect::<Result<_>>()?;
+    let target = named.matrix("target")?;
+    let decreasing = named.truth_or("decreasing", false)?;
+    if named.truth_or("index.return", false)? {
+        kernels::order_permutation(target, &by, decreasing)
+    } else {
+        kernels::order(target, &by, decreasing)
+    }
+    .map(Value::Matrix)
+}
+
+fn triangle(named: &Named, lower: bool) -> Result<Value> {
+    let diagonal = named.truth_or("diag", false)?;
+    let values = named.truth_or("values", false)?;
+    kernels::triangle(named.matrix("target")?, lower, diagonal, values).map(Value::Matrix)
+}
+
+fn outer(named: &Named) -> Result<Value> {
+    let code = named.text("op")?;
+    let op = BinaryOp::from_code(&code).ok_or_else(|| {
+        Error::argument(format!("outer knows no operator '{code}'"))
+            .with_help("op is an operator such as \"*\" or \"<=\", \"min\" or \"max\"")
+    })?;
+    kernels::outer(named.matrix("left")?, named.matrix("right")?, |x, y| {
+        op.eval(x, y)
+    })
+    .map(Value::Matrix)
+}
+
+/// Inputs by their parameters' names.
+struct Named<'a> {
+    places: &'a BTreeMap<String, usize>,
+    inputs: &'a Inputs,
+}
+
+impl<'a> Named<'a> {
+    fn place(&self, name: &str) -> Result<usize> {
+        self.places
+            .get(name)
+            .copied()
+            .ok_or_else(|| Error::argument(format!("the parameter '{name}' is missing")))
+    }
+
+    fn matrix(&self, name: &str) -> Result<&'a MatrixBlock> {
+        self.inputs.matrix(self.place(name)?)
+    }
+
+    /// A number, or a text that is one.
+    fn number(&self, name: &str) -> Result<f64> {
+        let value = self.inputs.scalar(self.place(name)?)?;
+        match scalar::convert(value, fulgurite_hop::ValueType::Double)? {
+            Literal::Double(number) => Ok(number),
+            other => scalar::number(&other),
+        }
+    }
+
+    fn text(&self, name: &str) -> Result<String> {
+        self.inputs.text(self.place(name)?)
+    }
+
+    fn truth_or(&self, name: &str, default: bool) -> Result<bool> {
+        match self.places.get(name) {
+            Some(place) => self.inputs.truth(*place),
+            None => Ok(default),
+        }
+    }
+
+    fn optional<T>(&self, name: &str, get: impl Fn(&Self, &str) -> Result<T>) -> Result<Option<T>> {
+        if self.places.contains_key(name) {
+            get(self, name).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+}
