@@ -5,6 +5,7 @@
 //! cheap; blocks are immutable once shared.
 
 pub mod arrow_block;
+pub mod io;
 pub mod kernels;
 
 mod block;

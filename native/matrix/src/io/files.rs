@@ -1,0 +1,145 @@
+//! Getting bytes in and out: directories of part files, and files that appear when they are complete.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use fulgurite_error::{Error, Result};
+
+/// A path of a script on this machine: `file:` URLs are, those of other file systems are not.
+///
+/// # Errors
+/// `unsupported` for another scheme.
+pub(super) fn local_path(path: &str) -> Result<PathBuf> {
+    if let Some(rest) = path.strip_prefix("file:") {
+        let rest = rest.strip_prefix("//").unwrap_or(rest);
+        return Ok(PathBuf::from(rest));
+    }
+    match path.split_once("://") {
+        Some((scheme, _)) if scheme.chars().all(|c| c.is_ascii_alphanumeric()) => {
+            Err(Error::unsupported(format!(
+                "'{path}': files of '{scheme}' cannot be read or written here"
+            ))
+            .with_help("use a local path, or pass the matrix as an input"))
+        }
+        _ => Ok(PathBuf::from(path)),
+    }
+}
+
+/// The file, or a directory's part files in the order of their names (hidden ones and those that begin
+/// with `_` are no data).
+///
+/// # Errors
+/// `io`, naming the path.
+pub(super) fn parts(path: &Path) -> Result<Vec<PathBuf>> {
+    let metadata = fs::metadata(path).map_err(|error| cannot("read", path, &error))?;
+    if !metadata.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut parts = Vec::new();
+    for entry in fs::read_dir(path).map_err(|error| cannot("read", path, &error))? {
+        let entry = entry.map_err(|error| cannot("read", path, &error))?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if !name.starts_with(['.', '_']) && entry.path().is_file() {
+            parts.push(entry.path());
+        }
+    }
+    parts.sort();
+    Ok(parts)
+}
+
+pub(super) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|error| cannot("read", path, &error))
+}
+
+pub(super) fn read_text(path: &Path) -> Result<String> {
+    String::from_utf8(read_bytes(path)?)
+        .map_err(|_| Error::data(format!("{} is not UTF-8 text", path.display())))
+}
+
+pub(super) fn cannot(what: &str, path: &Path, error: &io::Error) -> Error {
+    Error::io(format!("cannot {what} {}: {error}", path.display()))
+}
+
+/// The path with something appended to its name.
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// A file that gets its name when it is finished and vanishes if it is not.
+pub(super) struct PendingFile {
+    path: PathBuf,
+    temporary: PathBuf,
+    finished: bool,
+    writer: Option<BufWriter<File>>,
+}
+
+impl PendingFile {
+    /// # Errors
+    /// `io`, naming the path, where its folder cannot be written to.
+    pub(super) fn create(path: &Path) -> Result<Self> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let failed = |error: &io::Error| cannot("write", path, error);
+        if path.is_dir() {
+            return Err(failed(&io::Error::from(io::ErrorKind::IsADirectory)));
+        }
+        let name = path
+            .file_name()
+            .ok_or_else(|| failed(&io::Error::from(io::ErrorKind::InvalidFilename)))?;
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let temporary = path.with_file_name(format!(
+            ".{}.{}-{count}.tmp",
+            name.to_string_lossy(),
+            std::process::id()
+        ));
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&temporary)
+            .map_err(|error| failed(&error))?;
+        Ok(PendingFile {
+            path: path.to_owned(),
+            temporary,
+            finished: false,
+            writer: Some(BufWriter::with_capacity(1 << 16, file)),
+        })
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        match &mut self.writer {
+            Some(writer) => writer
+                .write_all(bytes)
+                .map_err(|error| cannot("write", &self.path, &error)),
+            None => Err(Error::internal("a finished file is written to")),
+        }
+    }
+
+    /// Gives the file its name, replacing what was there.
+    pub(super) fn finish(mut self) -> Result<()> {
+        let flushed = match self.writer.take() {
+            Some(mut writer) => writer.flush(),
+            None => Ok(()),
+        };
+        flushed
+            .and_then(|()| fs::rename(&self.temporary, &self.path))
+            .map_err(|error| cannot("write", &self.path, &error))?;
+        self.finished = true;
+        Ok(())
+    }
+}
+
+impl Drop for PendingFile {
+    fn drop(&mut self) {
+        if !self.finished {
+            drop(self.writer.take());
+            // Nobody is left to tell: the error that led here is on its way already.
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Files of matrices and scalars: csv, text (`row column value` lines), MatrixMarket, and blocks in Arrow's
+//! IPC format; each with SystemML's `.mtd` metadata beside it.
+//!
+//! [`resolve`] finds out what a file is without reading it, [`read`] reads it, [`write()`] writes it.
+//! [`csv::parse_lines`] parses a piece of a csv file, as a partition of a distributed one is.
+//!
+//! A file appears under its name when it is complete: nothing half-written stays behind.
+
+pub mod csv;
+
+mod cells;
+mod chunks;
+mod files;
+mod metadata;
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use csv::CsvOptions;
+pub use metadata::{FileFormat, Metadata};
+pub use read::{Contents, read, resolve};
+pub use write::{WriteOptions, write, write_scalar};

@@ -1,0 +1,260 @@
+//! Reading files, and finding out what they are.
+
+use std::path::Path;
+
+use fulgurite_error::{Error, Result};
+
+use super::{
+    CsvOptions, FileFormat, Metadata,
+    cells::{self, MatrixMarket},
+    chunks::split_first_line,
+    csv,
+    files::{local_path, parts, read_bytes, read_text, with_suffix},
+};
+use crate::{MatrixBlock, arrow_block::ipc, kernels};
+
+/// What a file holds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Contents {
+    Matrix(MatrixBlock),
+    /// A scalar's text, to be read as the metadata's value type.
+    Scalar(String),
+}
+
+/// All that is known of a file without reading its cells: the call's parameters, completed by
+/// `<path>.mtd`, and by the file's own header where it is a MatrixMarket file.
+///
+/// # Errors
+/// `io` when the file is not there, `argument` when call and metadata contradict each other or say too
+/// little, `data` when the metadata cannot be understood.
+pub fn resolve(path: &str, call: &Metadata) -> Result<Metadata> {
+    let local = local_path(path)?;
+    let mut resolved = call.clone();
+    let mtd = with_suffix(&local, ".mtd");
+    if mtd.is_file() {
+        resolved = Metadata::parse(&read_text(&mtd)?)
+            .and_then(|of_file| call.clone().or(of_file))
+            .map_err(|error| in_file(&mtd, error))?;
+    }
+    let parts = parts(&local)?;
+    if resolved.data_type.as_deref() == Some("scalar") {
+        return Ok(resolved);
+    }
+    if let Some(other) = resolved
+        .data_type
+        .as_deref()
+        .filter(|data_type| *data_type != "matrix")
+    {
+        return Err(Error::unsupported(format!(
+            "{path}: a file of data type '{other}' cannot be read yet"
+        )));
+    }
+    let is_matrix_market = match resolved.format {
+        None | Some(FileFormat::MatrixMarket) => parts
+            .first()
+            .map(|part| begins_with_banner(part))
+            .transpose()?
+            .unwrap_or(false),
+        _ => false,
+    };
+    match resolved.format {
+        None if is_matrix_market => resolved.format = Some(FileFormat::MatrixMarket),
+        None => {
+            return Err(Error::argument(format!(
+                "{path}: nothing says what format the file has: there is no {}",
+                mtd.display()
+            ))
+            .with_help("write an .mtd file, or pass format= to read()"));
+        }
+        _ => {}
+    }
+    if resolved.format == Some(FileFormat::MatrixMarket) {
+        let bytes = read_bytes(parts.first().unwrap_or(&local))?;
+        let header = MatrixMarket::parse_header(&bytes).map_err(|error| in_file(&local, error))?;
+        resolved = resolved.or(Metadata {
+            rows: Some(header.rows as u64),
+            cols: Some(header.cols as u64),
+            ..Metadata::default()
+        })?;
+    }
+    if resolved.format == Some(FileFormat::Text)
+        && (resolved.rows.is_none() || resolved.cols.is_none())
+    {
+        return Err(
+            Error::argument(format!("{path}: the size of a text file must be known"))
+                .with_help("give rows and cols in the .mtd file or in read()"),
+        );
+    }
+    Ok(resolved)
+}
+
+fn begins_with_banner(path: &Path) -> Result<bool> {
+    use std::io::Read;
+    let failed = |error: std::io::Error| super::files::cannot("read", path, &error);
+    let mut begin = Vec::with_capacity(2);
+    std::fs::File::open(path)
+        .and_then(|file| file.take(2).read_to_end(&mut begin))
+        .map_err(failed)?;
+    Ok(begin == b"%%")
+}
+
+/// Reads a file, or a directory of part files.
+///
+/// # Errors
+/// As [`resolve`], and `data`, naming the file and the place in it, for what cannot be understood.
+pub fn read(path: &str, call: &Metadata) -> Result<Contents> {
+    let resolved = resolve(path, call)?;
+    let local = local_path(path)?;
+    let parts = parts(&local)?;
+    if resolved.data_type.as_deref() == Some("scalar") {
+        let texts: Vec<String> = parts
+            .iter()
+            .map(|part| read_text(part))
+            .collect::<Result<_>>()?;
+        return Ok(Contents::Scalar(texts.concat()));
+    }
+    let bytes = parts
+        .iter()
+        .map(|part| read_bytes(part))
+        .collect::<Result<Vec<_>>>()?;
+    let parsed = match resolved.format {
+        Some(FileFormat::Csv) => read_csv(bytes, &resolved),
+        Some(FileFormat::Text) => {
+            let (rows, cols) = (size(resolved.rows)?, size(resolved.cols)?);
+            cells::parse_text(&join(bytes), rows, cols)
+        }
+        Some(FileFormat::MatrixMarket) => {
+            MatrixMarket::parse_header(&join(bytes)).and_then(|file| file.parse())
+        }
+        Some(FileFormat::Binary) => read_binary(&bytes),
+        None => Err(Error::internal("a file's format was not resolved")),
+    };
+    parsed
+        .and_then(|matrix| fit(matrix, &resolved))
+        .map(Contents::Matrix)
+        .map_err(|error| in_file(&local, error))
+}
+
+/// Names the file in an error about its contents.
+fn in_file(path: &Path, error: Error) -> Error {
+    let named = Error::new(
+        error.kind(),
+        format!("{}: {}", path.display(), error.message()),
+    );
+    match error.help() {
+        Some(help) => named.with_help(help),
+        None => named,
+    }
+}
+
+fn size(known: Option<u64>) -> Result<usize> {
+    known
+        .and_then(|size| usize::try_from(size).ok())
+        .ok_or_else(|| Error::argument("the file's size is not known"))
+}
+
+/// Parts as one text; each begins on a line of its own.
+fn join(parts: Vec<Vec<u8>>) -> Vec<u8> {
+    match <[Vec<u8>; 1]>::try_from(parts) {
+        Ok([only]) => only,
+        Err(parts) => {
+            let mut joined = Vec::with_capacity(parts.iter().map(|part| part.len() + 1).sum());
+            for part in parts {
+                if joined.last().is_some_and(|byte| *byte != b'\n') {
+                    joined.push(b'\n');
+                }
+                joined.extend(part);
+            }
+            joined
+        }
+    }
+}
+
+fn read_csv(parts: Vec<Vec<u8>>, metadata: &Metadata) -> Result<MatrixBlock> {
+    let defaults = CsvOptions::default();
+    let options = CsvOptions {
+        separator: metadata.separator.clone().unwrap_or(defaults.separator),
+        header: metadata.header.unwrap_or(defaults.header),
+        fill: metadata.fill.unwrap_or(defaults.fill),
+        default: metadata.default.unwrap_or(defaults.default),
+        na_strings: metadata.na_strings.clone().unwrap_or_default(),
+        cols: metadata.cols.and_then(|cols| usize::try_from(cols).ok()),
+    };
+    let parts = if options.header {
+        without_headers(parts)
+    } else {
+        parts
+    };
+    let matrix = csv::parse_lines(&join(parts), &options, 0)?;
+    Ok(matrix.in_best_layout())
+}
+
+/// Takes the header line off the first part, and off others that repeat it.
+fn without_headers(mut parts: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+    let header = parts
+        .first()
+        .map(|first| split_first_line(first).0.to_vec())
+        .unwrap_or_default();
+    for part in &mut parts {
+        let (line, rest) = split_first_line(part);
+        if line == header {
+            *part = rest.to_vec();
+        }
+    }
+    parts
+}
+
+fn read_binary(parts: &[Vec<u8>]) -> Result<MatrixBlock> {
+    let mut blocks = Vec::new();
+    for part in parts {
+        blocks.extend(ipc::from_ipc(part)?);
+    }
+    blocks.sort_by_key(|block| block.row_offset);
+    let mut expected = 0;
+    for block in &blocks {
+        if block.column_offset != 0 || block.row_offset != expected {
+            return Err(Error::data(format!(
+                "a stripe of rows begins at row {}, not {}",
+                block.row_offset + 1,
+                expected + 1
+            )));
+        }
+        expected += block.matrix.rows() as u64;
+    }
+    match blocks.as_slice() {
+        [only] => Ok(only.matrix.clone()),
+        several => {
+            let matrices: Vec<&MatrixBlock> = several.iter().map(|block| &block.matrix).collect();
+            kernels::rbind(&matrices)
+        }
+    }
+}
+
+/// Holds a matrix to the promised size; rows that a csv file lacks are zero.
+fn fit(matrix: MatrixBlock, metadata: &Metadata) -> Result<MatrixBlock> {
+    let rows = metadata.rows.unwrap_or(matrix.rows() as u64);
+    let cols = metadata.cols.unwrap_or(matrix.cols() as u64);
+    if cols != matrix.cols() as u64 && matrix.rows() > 0 {
+        return Err(Error::data(format!(
+            "the file has {} columns, its metadata promise {cols}",
+            matrix.cols()
+        )));
+    }
+    if rows < matrix.rows() as u64 {
+        return Err(Error::data(format!(
+            "the file has {} rows, its metadata promise {rows}",
+            matrix.rows()
+        )));
+    }
+    if rows == matrix.rows() as u64 {
+        return Ok(matrix);
+    }
+    if metadata.format != Some(FileFormat::Csv) {
+        return Err(Error::data(format!(
+            "the file has {} rows, its metadata promise {rows}",
+            matrix.rows()
+        )));
+    }
+    let missing = kernels::fill(0.0, size(Some(rows))? - matrix.rows(), size(Some(cols))?)?;
+    kernels::rbind(&[&matrix, &missing])
+}

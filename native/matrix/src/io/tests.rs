@@ -1,0 +1,360 @@
+//! Round trips through files, tolerated oddities, and refusals.
+
+use std::{fs, path::Path};
+
+use fulgurite_error::{Error, ErrorKind};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::{
+    Contents, CsvOptions, FileFormat, Metadata, WriteOptions, csv, read, resolve, write,
+    write_scalar,
+};
+use crate::{DenseMatrix, MatrixBlock};
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_string_lossy().into_owned()
+    }
+
+    fn put(&self, name: &str, text: &str) -> String {
+        let path = self.path(name);
+        if let Some(parent) = Path::new(&path).parent() {
+            fs::create_dir_all(parent).unwrap();
+        }
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.0.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+fn of_format(format: FileFormat) -> Metadata {
+    Metadata {
+        format: Some(format),
+        ..Metadata::default()
+    }
+}
+
+fn read_matrix(path: &str, call: &Metadata) -> MatrixBlock {
+    match read(path, call).unwrap() {
+        Contents::Matrix(matrix) => matrix,
+        Contents::Scalar(text) => panic!("a scalar: {text}"),
+    }
+}
+
+fn rows(matrix: &MatrixBlock) -> Vec<Vec<f64>> {
+    let dense = matrix.to_dense();
+    (0..dense.rows())
+        .map(|row| dense.row(row).to_vec())
+        .collect()
+}
+
+/// Parses csv text with options that `change` sets.
+fn parse(text: &str, change: impl Fn(&mut CsvOptions)) -> Result<Vec<Vec<f64>>, Error> {
+    let mut options = CsvOptions::default();
+    change(&mut options);
+    csv::parse_lines(text.as_bytes(), &options, 0).map(|matrix| rows(&matrix))
+}
+
+#[test]
+fn csv_cells_are_read_as_the_language_says() {
+    let plain = |text: &str| parse(text, |_| {}).unwrap();
+    assert_eq!(plain("1,2\n3,4\n"), [[1.0, 2.0], [3.0, 4.0]]);
+    assert_eq!(plain("1, 2 \r\n\n3,-4e2"), [[1.0, 2.0], [3.0, -400.0]]);
+    assert_eq!(plain("1,,3\n,,\n"), [[1.0, 0.0, 3.0], [0.0; 3]]);
+    assert_eq!(
+        plain("Infinity,-Infinity\n"),
+        [[f64::INFINITY, f64::NEG_INFINITY]]
+    );
+    assert!(plain("NaN\n")[0][0].is_nan());
+    assert_eq!(plain("1\n\n   \n2\n"), [[1.0], [2.0]]);
+    assert_eq!(plain("\n\n"), Vec::<Vec<f64>>::new());
+    let long = parse("1::2\n3::4", |options| options.separator = "::".into());
+    assert_eq!(long.unwrap(), [[1.0, 2.0], [3.0, 4.0]]);
+    let tabs = parse("1\t\t3", |options| {
+        options.separator = "\t".into();
+        options.default = 7.0;
+    });
+    assert_eq!(tabs.unwrap(), [[1.0, 7.0, 3.0]]);
+    let missing = parse("1,NA\n", |options| options.na_strings = vec!["NA".into()]);
+    assert!(missing.unwrap()[0][1].is_nan());
+}
+
+#[test]
+fn csv_refusals_name_the_place() {
+    let refusal = |text: &str, change: &dyn Fn(&mut CsvOptions)| {
+        let error = parse(text, change).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Data, "{error}");
+        error.message().to_owned()
+    };
+    let refusals = [
+        refusal("1,2\n3,x\n", &|_| {}),
+        refusal("1,2\n\"3\",4\n", &|_| {}),
+        refusal("1,2\n\n3,4,5\n", &|_| {}),
+        refusal("1,2\n3\n", &|_| {}),
+        refusal("1,NA\n", &|_| {}),
+        refusal("1,\n", &|options| options.fill = false),
+        refusal("1;;2\n1;2\n", &|options| options.separator = ";;".into()),
+        refusal("1,2\n", &|options| options.cols = Some(3)),
+        refusal("1,\u{e4}\n", &|_| {}),
+    ];
+    insta::assert_snapshot!(refusals.join("\n"));
+    assert_eq!(
+        parse("1", |options| options.separator = String::new())
+            .unwrap_err()
+            .kind(),
+        ErrorKind::Argument
+    );
+}
+
+/// Long enough for several chunks, so that rows are counted across them.
+#[test]
+fn long_files_are_parsed_in_pieces() {
+    let mut text = String::new();
+    for row in 0..150_000 {
+        text.push_str(&format!("{row},{}.5,0\n", row % 977));
+    }
+    let matrix = csv::parse_lines(text.as_bytes(), &CsvOptions::default(), 0).unwrap();
+    assert_eq!((matrix.rows(), matrix.cols()), (150_000, 3));
+    assert_eq!(
+        (matrix.get(149_999, 0), matrix.get(149_999, 1)),
+        (149_999.0, 514.5)
+    );
+    text.push_str("1,2,oops\n");
+    let error = csv::parse_lines(text.as_bytes(), &CsvOptions::default(), 10).unwrap_err();
+    assert_eq!(
+        error.message(),
+        "row 150011, column 3: 'oops' is not a number"
+    );
+}
+
+#[test]
+fn metadata_are_read_leniently_and_completed() {
+    let parsed = Metadata::parse(
+        r#"{"data_type": "matrix", "rows": "12", "cols": 3, "nnz": -1, "format": "CSV",
+            "header": "true", "sep": ";", "na.strings": ["NA", ""], "default": 1,
+            "description": {"author": "x"}, "something": [1]}"#,
+    )
+    .unwrap();
+    insta::assert_debug_snapshot!(parsed);
+    for bad in [
+        "[1]",
+        "{",
+        r#"{"rows": 1.5}"#,
+        r#"{"rows": -2}"#,
+        r#"{"format": "xml"}"#,
+        r#"{"header": 3}"#,
+    ] {
+        assert_eq!(
+            Metadata::parse(bad).unwrap_err().kind(),
+            ErrorKind::Data,
+            "{bad}"
+        );
+    }
+    let call = Metadata {
+        rows: Some(3),
+        ..Metadata::default()
+    };
+    assert_eq!(
+        call.or(parsed.clone()).unwrap_err().kind(),
+        ErrorKind::Argument
+    );
+    assert_eq!(Metadata::parse(&parsed.to_json()).unwrap(), parsed);
+}
+
+#[test]
+fn formats_are_resolved() {
+    let folder = Folder::new();
+    let csv = folder.put("a.csv", "1,2\n3,4\n");
+    assert_eq!(
+        read(&csv, &Metadata::default()).unwrap_err().kind(),
+        ErrorKind::Argument
+    );
+    assert_eq!(
+        rows(&read_matrix(&csv, &of_format(FileFormat::Csv))),
+        [[1.0, 2.0], [3.0, 4.0]]
+    );
+    folder.put("a.csv.mtd", r#"{"format": "csv", "rows": 3, "cols": 2}"#);
+    let longer = read_matrix(&csv, &Metadata::default());
+    assert_eq!(rows(&longer), [[1.0, 2.0], [3.0, 4.0], [0.0, 0.0]]);
+    let resolved = resolve(&format!("file:{csv}"), &Metadata::default()).unwrap();
+    assert_eq!(
+        (resolved.rows, resolved.format),
+        (Some(3), Some(FileFormat::Csv))
+    );
+    folder.put("a.csv.mtd", r#"{"format": "csv", "rows": 1, "cols": 2}"#);
+    assert_eq!(
+        read(&csv, &Metadata::default()).unwrap_err().kind(),
+        ErrorKind::Data
+    );
+    let missing = read(&folder.path("none"), &of_format(FileFormat::Csv)).unwrap_err();
+    assert_eq!(missing.kind(), ErrorKind::Io);
+    assert!(missing.message().contains("none"), "{missing}");
+    let other = read("hdfs://host/x", &of_format(FileFormat::Csv)).unwrap_err();
+    assert_eq!(other.kind(), ErrorKind::Unsupported);
+    let text = folder.put("b", "1 1 5\n");
+    assert_eq!(
+        resolve(&text, &of_format(FileFormat::Text))
+            .unwrap_err()
+            .kind(),
+        ErrorKind::Argument
+    );
+    let bad = folder.put("bad.csv", "1,2\n1,b\n");
+    let error = read(&bad, &of_format(FileFormat::Csv)).unwrap_err();
+    assert!(
+        error
+            .message()
+            .ends_with("bad.csv: row 2, column 2: 'b' is not a number"),
+        "{error}"
+    );
+}
+
+#[test]
+fn directories_are_read_part_by_part() {
+    let folder = Folder::new();
+    folder.put("d/part-1", "x,y\n3,4");
+    folder.put("d/part-0", "x,y\n1,2");
+    folder.put("d/part-2", "5,6\n");
+    folder.put("d/_SUCCESS", "");
+    folder.put("d/.part-0.crc", "?");
+    let call = Metadata {
+        header: Some(true),
+        ..of_format(FileFormat::Csv)
+    };
+    let matrix = read_matrix(&folder.path("d"), &call);
+    assert_eq!(rows(&matrix), [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]);
+}
+
+#[test]
+fn matrix_market_files() {
+    let folder = Folder::new();
+    let read_text = |text: &str| read(&folder.put("m.mtx", text), &Metadata::default());
+    let general =
+        "%%MatrixMarket matrix coordinate real general\n% note\n\n2 3 2\n2 3 1.5\n1 1 -2\n";
+    let Contents::Matrix(matrix) = read_text(general).unwrap() else {
+        panic!()
+    };
+    assert_eq!(rows(&matrix), [[-2.0, 0.0, 0.0], [0.0, 0.0, 1.5]]);
+    let pattern = "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 2\n1 1\n2 1\n";
+    let Contents::Matrix(matrix) = read_text(pattern).unwrap() else {
+        panic!()
+    };
+    assert_eq!(rows(&matrix), [[1.0, 1.0], [1.0, 0.0]]);
+    let kind = |text: &str| read_text(text).unwrap_err().kind();
+    let banner = "%%MatrixMarket matrix coordinate real general\n";
+    assert_eq!(
+        kind("%%MatrixMarket matrix array real general\n1 1\n1\n"),
+        ErrorKind::Unsupported
+    );
+    assert_eq!(kind(&format!("{banner}2 2\n")), ErrorKind::Data);
+    assert_eq!(kind(&format!("{banner}2 2 1\n3 1 1\n")), ErrorKind::Data);
+    assert_eq!(kind(&format!("{banner}2 2 2\n1 1 1\n")), ErrorKind::Data);
+    assert_eq!(kind(&format!("{banner}2 2 1\n1 1 x\n")), ErrorKind::Data);
+    assert_eq!(kind(banner), ErrorKind::Data);
+}
+
+#[test]
+fn writing_leaves_whole_files_or_none() {
+    let folder = Folder::new();
+    let matrix: MatrixBlock = DenseMatrix::new(2, 3, vec![1.0, 0.0, 2.5, -0.0, 1e7, f64::NAN])
+        .unwrap()
+        .into();
+    let options = WriteOptions {
+        header: true,
+        separator: ";".into(),
+        ..WriteOptions::new(FileFormat::Csv)
+    };
+    let path = folder.path("out.csv");
+    write(&matrix, &path, &options).unwrap();
+    assert_eq!(
+        fs::read_to_string(&path).unwrap(),
+        "C1;C2;C3\n1.0;0;2.5\n0;1.0E7;NaN\n"
+    );
+    insta::assert_snapshot!(fs::read_to_string(folder.path("out.csv.mtd")).unwrap());
+    let sparse = WriteOptions {
+        sparse: true,
+        ..WriteOptions::new(FileFormat::Csv)
+    };
+    write(&matrix, &path, &sparse).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "1.0,,2.5\n,1.0E7,NaN\n");
+    write_scalar("a\nb", "string", &folder.path("s")).unwrap();
+    assert_eq!(
+        read(&folder.path("s"), &Metadata::default()).unwrap(),
+        Contents::Scalar("a\nb".into())
+    );
+    let empty = MatrixBlock::filled(2, 2, 0.0);
+    write(
+        &empty,
+        &folder.path("z"),
+        &WriteOptions::new(FileFormat::Text),
+    )
+    .unwrap();
+    assert_eq!(fs::read_to_string(folder.path("z")).unwrap(), "0 0 0\n");
+    assert_eq!(
+        rows(&read_matrix(&folder.path("z"), &Metadata::default())),
+        rows(&empty)
+    );
+    write(
+        &empty,
+        &folder.path("m"),
+        &WriteOptions::new(FileFormat::MatrixMarket),
+    )
+    .unwrap();
+    let before = folder.names();
+    assert_eq!(
+        before,
+        ["m", "out.csv", "out.csv.mtd", "s", "s.mtd", "z", "z.mtd"]
+    );
+
+    let nowhere = folder.path("no/such/folder/x.csv");
+    let error = write(&matrix, &nowhere, &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(error.message().contains("x.csv"), "{error}");
+    // Its metadata cannot be written: the matrix does not appear either.
+    fs::create_dir(folder.path("half.csv.mtd")).unwrap();
+    let error = write(&matrix, &folder.path("half.csv"), &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    fs::remove_dir(folder.path("half.csv.mtd")).unwrap();
+    assert_eq!(folder.names(), before);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn every_format_round_trips(rows in 1usize..30, cols in 1usize..30, seed: u64, zeros in 0u64..=10) {
+        let folder = Folder::new();
+        let mut state = seed;
+        let matrix: MatrixBlock = DenseMatrix::from_fn(rows, cols, |_, _| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            if (state >> 33) % 10 < zeros {
+                0.0
+            } else {
+                let value = f64::from_bits(state);
+                if value.is_finite() { value } else { f64::INFINITY }
+            }
+        }).into();
+        for format in [FileFormat::Csv, FileFormat::Text, FileFormat::MatrixMarket, FileFormat::Binary] {
+            for matrix in [matrix.clone(), matrix.to_csr().unwrap().into()] {
+                let path = folder.path(format.code());
+                write(&matrix, &path, &WriteOptions::new(format)).unwrap();
+                let back = read_matrix(&path, &Metadata::default());
+                prop_assert_eq!(back.to_dense(), matrix.to_dense());
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Writing files with their metadata.
+
+use std::{ops::Range, path::Path};
+
+use fulgurite_error::{Error, Result};
+use rayon::prelude::*;
+
+use super::{
+    FileFormat, Metadata, cells, csv,
+    files::{PendingFile, local_path, with_suffix},
+};
+use crate::{Block, MatrixBlock, arrow_block::ipc};
+
+/// How a matrix is written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WriteOptions {
+    pub format: FileFormat,
+    /// csv: between cells.
+    pub separator: String,
+    /// csv: a first line `C1,C2,...`.
+    pub header: bool,
+    /// csv: zeros are empty cells.
+    pub sparse: bool,
+}
+
+impl WriteOptions {
+    pub fn new(format: FileFormat) -> Self {
+        WriteOptions {
+            format,
+            separator: ",".into(),
+            header: false,
+            sparse: false,
+        }
+    }
+}
+
+/// Writes a matrix and, but for MatrixMarket files, `<path>.mtd`. What was there is replaced.
+///
+/// # Errors
+/// `io`, naming the path, in which case neither file is left half-written.
+pub fn write(matrix: &MatrixBlock, path: &str, options: &WriteOptions) -> Result<()> {
+    let local = local_path(path)?;
+    if options.separator.is_empty() {
+        return Err(Error::argument("cells cannot be separated by nothing"));
+    }
+    let nnz = matrix.nnz();
+    let mut file = PendingFile::create(&local)?;
+    match options.format {
+        FileFormat::Csv => {
+            if options.header {
+                file.write(csv::header_line(matrix.cols(), &options.separator).as_bytes())?;
+            }
+            write_rows(&mut file, matrix, |rows| {
+                csv::format_rows(matrix, rows, &options.separator, options.sparse)
+            })?;
+        }
+        FileFormat::Text => write_cells(&mut file, matrix, nnz)?,
+        FileFormat::MatrixMarket => {
+            file.write(cells::matrix_market_header(matrix, nnz).as_bytes())?;
+            write_cells(&mut file, matrix, nnz)?;
+        }
+        FileFormat::Binary => file.write(&ipc::to_ipc(&[Block::whole(matrix.clone())])?)?,
+    }
+    if options.format == FileFormat::MatrixMarket {
+        return file.finish();
+    }
+    let is_csv = options.format == FileFormat::Csv;
+    let metadata = Metadata {
+        data_type: Some("matrix".into()),
+        value_type: Some("double".into()),
+        rows: Some(matrix.rows() as u64),
+        cols: Some(matrix.cols() as u64),
+        nnz: Some(nnz as u64),
+        format: Some(options.format),
+        header: is_csv.then_some(options.header),
+        separator: is_csv.then(|| options.separator.clone()),
+        ..Metadata::default()
+    };
+    finish_with_metadata(file, &local, &metadata)
+}
+
+/// Writes a scalar's text as it is, and `<path>.mtd`.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_scalar(text: &str, value_type: &str, path: &str) -> Result<()> {
+    let local = local_path(path)?;
+    let mut file = PendingFile::create(&local)?;
+    file.write(text.as_bytes())?;
+    let metadata = Metadata {
+        data_type: Some("scalar".into()),
+        value_type: Some(value_type.into()),
+        format: Some(FileFormat::Text),
+        ..Metadata::default()
+    };
+    finish_with_metadata(file, &local, &metadata)
+}
+
+/// Both files exist in full before either gets its name.
+fn finish_with_metadata(file: PendingFile, path: &Path, metadata: &Metadata) -> Result<()> {
+    let mut mtd = PendingFile::create(&with_suffix(path, ".mtd"))?;
+    mtd.write(metadata.to_json().as_bytes())?;
+    file.finish()?;
+    mtd.finish()
+}
+
+/// The cells; an empty matrix gets the placeholder line, for readers that cannot take an empty file.
+fn write_cells(file: &mut PendingFile, matrix: &MatrixBlock, nnz: usize) -> Result<()> {
+    if nnz == 0 {
+        return file.write(b"0 0 0\n");
+    }
+    write_rows(file, matrix, |rows| cells::format_rows(matrix, rows))
+}
+
+/// Formats stripes of rows on all threads and writes them in order, some at a time.
+fn write_rows(
+    file: &mut PendingFile,
+    matrix: &MatrixBlock,
+    format: impl Fn(Range<usize>) -> String + Sync,
+) -> Result<()> {
+    const CELLS_AT_A_TIME: usize = 1 << 22;
+    const CELLS_PER_TASK: usize = 1 << 16;
+    let cols = matrix.cols().max(1);
+    let (batch, task) = (
+        (CELLS_AT_A_TIME / cols).max(1),
+        (CELLS_PER_TASK / cols).max(1),
+    );
+    for from in (0..matrix.rows()).step_by(batch) {
+        let to = (from + batch).min(matrix.rows());
+        let texts: Vec<String> = (from..to)
+            .into_par_iter()
+            .step_by(task)
+            .map(|start| format(start..(start + task).min(to)))
+            .collect();
+        for text in texts {
+            file.write(text.as_bytes())?;
+        }
+    }
+    Ok(())
+}
