@@ -88,7 +88,7 @@ impl Default for FusionConfig {
             cost: CostConstants::default(),
             local_memory: u64::MAX,
             broadcast_memory: 2 << 30,
-            max_plans_per_partition: 1 << 20,
+            max_plans_per_partition: 1 << 14,
         }
     }
 }

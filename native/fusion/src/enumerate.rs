@@ -5,11 +5,11 @@
 //! current one follow it directly, and can be skipped together when a lower bound of their costs exceeds
 //! the best costs so far.
 
-use fulgurite_hop::HopId;
 use serde::Serialize;
 
 use crate::{
-    cost::{CostModel, least_share},
+    bound::LowerBound,
+    cost::CostModel,
     memo::Slots,
     operator::Chooser,
     partition::{InterestingPoint, Partition},
@@ -39,7 +39,7 @@ pub(crate) struct PartitionCosts<'p, 'a> {
     costs: &'p CostModel<'a>,
     chooser: &'p mut Chooser<'a>,
     partition: &'p Partition,
-    /// Per HOP of the DAG, the last costing that needed it materialised.
+    references: &'p [Slots],
     demanded: &'p mut Demands,
 }
 
@@ -64,6 +64,7 @@ impl<'p, 'a> PartitionCosts<'p, 'a> {
         costs: &'p CostModel<'a>,
         chooser: &'p mut Chooser<'a>,
         partition: &'p Partition,
+        references: &'p [Slots],
         demanded: &'p mut Demands,
     ) -> Self {
         PartitionCosts {
@@ -71,6 +72,7 @@ impl<'p, 'a> PartitionCosts<'p, 'a> {
             costs,
             chooser,
             partition,
+            references,
             demanded,
         }
     }
@@ -106,7 +108,7 @@ impl<'p, 'a> PartitionCosts<'p, 'a> {
         self.assign(points, assignment);
         self.demanded.epoch += 1;
         let epoch = self.demanded.epoch;
-        for hop in &self.partition.read_outside {
+        for hop in &self.partition.outputs {
             self.demanded.by[hop.index()] = epoch;
         }
         let mut total = 0.0;
@@ -149,94 +151,22 @@ impl<'p, 'a> PartitionCosts<'p, 'a> {
     }
 }
 
-/// Costs that every plan of a partition has, and those that each materialised target adds.
-struct LowerBound {
-    read: f64,
-    compute: f64,
-    write: f64,
-    /// Per point, the group of points with the same target.
-    target: Vec<usize>,
-    /// Per target, seconds of reading and of writing it.
-    materialize: Vec<(f64, f64)>,
-}
-
-impl LowerBound {
-    fn new(costs: &PartitionCosts, points: &[InterestingPoint]) -> Self {
-        let (view, model, partition) = (costs.view, costs.costs, costs.partition);
-        let share = match partition.hops.iter().any(|hop| {
-            let entries = costs.chooser.memo.group(*hop);
-            entries.iter().any(|entry| entry.template.can_skip_zeros())
-        }) {
-            true => least_share(
-                view,
-                partition.inputs.iter().chain(&partition.hops).copied(),
-            ),
-            false => 1.0,
-        };
-        let mut targets: Vec<HopId> = Vec::new();
-        let mut target = Vec::with_capacity(points.len());
-        for point in points {
-            // A transpose before a product is never materialised; what it transposes is.
-            let read = match view.transposed_left(point.consumer) == Some(point.target) {
-                true => view.hop(point.target).inputs[0],
-                false => point.target,
-            };
-            let place = targets.iter().position(|known| *known == read);
-            target.push(place.unwrap_or_else(|| {
-                targets.push(read);
-                targets.len() - 1
-            }));
-        }
-        let is_written = |hop: &HopId| partition.read_outside.binary_search(hop).is_ok();
-        let materialize = targets.iter().map(|hop| {
-            let write = if is_written(hop) {
-                0.0
-            } else {
-                model.write(*hop)
-            };
-            (model.least_read(*hop), write)
-        });
-        let hops = partition.hops.iter();
-        LowerBound {
-            read: partition
-                .inputs
-                .iter()
-                .map(|hop| model.least_read(*hop))
-                .sum(),
-            compute: hops.map(|hop| model.least_compute(*hop, share)).sum(),
-            write: partition
-                .read_outside
-                .iter()
-                .map(|hop| model.write(*hop))
-                .sum(),
-            target,
-            materialize: materialize.collect(),
-        }
-    }
-
-    /// At most the costs of any plan that materialises at least what this assignment does.
-    fn of(&self, assignment: &[bool], seen: &mut [bool]) -> f64 {
-        seen.fill(false);
-        let (mut read, mut write) = (self.read, self.write);
-        for (point, _) in assignment.iter().enumerate().filter(|(_, set)| **set) {
-            let target = self.target[point];
-            if !std::mem::replace(&mut seen[target], true) {
-                read += self.materialize[target].0;
-                write += self.materialize[target].1;
-            }
-        }
-        write + read.max(self.compute)
-    }
-}
-
 /// Finds the cheapest assignment.
 pub(crate) fn mp_skip_enum(costs: &mut PartitionCosts, budget: u64) -> Search {
-    let mut points = costs.partition.points.clone();
+    let partition = costs.partition;
+    let mut points = partition.points.clone();
     // Decisions on large intermediates first: they prune most.
     let bytes = |point: &InterestingPoint| costs.costs.bytes(point.target);
     points.sort_by(|a, b| bytes(b).total_cmp(&bytes(a)));
-    let bound = LowerBound::new(costs, &points);
-    let mut seen = vec![false; bound.materialize.len()];
+    let bound = LowerBound::new(
+        costs.view,
+        costs.costs,
+        costs.chooser.memo,
+        partition,
+        costs.references,
+        &points,
+    );
+    let mut seen = bound.targets_seen();
 
     let mut assignment = vec![false; points.len()];
     let fuse_all = costs.plan(&points, &assignment, f64::INFINITY);
@@ -255,6 +185,9 @@ pub(crate) fn mp_skip_enum(costs: &mut PartitionCosts, budget: u64) -> Search {
         assignment.fill(true);
         search.try_plan(costs, &points, &assignment);
         assignment.fill(false);
+    }
+    if points.len() >= CLIMB_FROM_POINTS {
+        search.climb(costs, &points, budget);
     }
     let last = points.len().wrapping_sub(1);
     let mut more = advance(&mut assignment, last);
@@ -279,7 +212,28 @@ pub(crate) fn mp_skip_enum(costs: &mut PartitionCosts, budget: u64) -> Search {
     search
 }
 
+/// With fewer points, costing all plans is no more work than climbing.
+const CLIMB_FROM_POINTS: usize = 6;
+
 impl Search {
+    /// Improves the best plan one decision at a time, for a tight upper bound from the start (and a good
+    /// plan where the budget ends the search).
+    fn climb(&mut self, costs: &mut PartitionCosts, points: &[InterestingPoint], budget: u64) {
+        let mut improved = true;
+        while std::mem::take(&mut improved) {
+            for point in 0..points.len() {
+                if self.plans_costed >= budget {
+                    return;
+                }
+                let mut neighbour = self.assignment.clone();
+                neighbour[point] = !neighbour[point];
+                let before = self.cost;
+                self.try_plan(costs, points, &neighbour);
+                improved |= self.cost < before;
+            }
+        }
+    }
+
     fn try_plan(&mut self, costs: &mut PartitionCosts, points: &[InterestingPoint], plan: &[bool]) {
         let cost = costs.plan(points, plan, self.cost);
         self.plans_costed += 1;

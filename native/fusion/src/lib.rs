@@ -5,8 +5,8 @@
 //! 1. `explore` fills the [`memo`] table with all valid partial fusion plans, asking each `template` when a
 //!    plan may open, grow and close.
 //! 2. [`partition`] splits the plans into independent partitions and finds the decisions worth making.
-//! 3. `enumerate` searches the assignments of those decisions for the cheapest by the model of `cost`;
-//!    `operator` says which operators an assignment gives.
+//! 3. `enumerate` searches the assignments of those decisions for the cheapest by the model of `cost`,
+//!    skipping what `bound` rules out; `operator` says which operators an assignment gives.
 //! 4. `select` applies the policy, `construct` builds each operator's [`cplan`] and the DAG is rewritten.
 //! 5. [`explain`] keeps what was considered, chosen and refused, and why.
 //!
@@ -21,6 +21,7 @@ pub mod memo;
 pub mod partition;
 pub mod reason;
 
+mod bound;
 mod config;
 mod construct;
 mod cost;

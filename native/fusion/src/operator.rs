@@ -82,7 +82,7 @@ pub(crate) struct Chooser<'a> {
     covered_by: Vec<u32>,
     read_by: Vec<u32>,
     epoch: u32,
-    /// Where the operator under construction lists each HOP it covers.
+    /// Where the operator whose main input is chosen lists each HOP it covers.
     place: Vec<usize>,
     /// Covered HOPs on the way from the root, with their covered inputs and the next input to visit.
     stack: Vec<(HopId, Slots, usize)>,
@@ -144,7 +144,8 @@ impl<'a> Chooser<'a> {
     }
 
     /// The fused operator whose output is this HOP: of the templates' candidates that `allow` lets pass,
-    /// the one that covers most; Cell if that is no less, since it can skip zeros.
+    /// the one that covers most; Cell if that is no less, since it can skip zeros. Its main input is chosen
+    /// no further than costs need.
     pub fn operator(
         &mut self,
         root: HopId,
@@ -164,7 +165,7 @@ impl<'a> Chooser<'a> {
             let mut candidate =
                 std::mem::replace(&mut self.candidates[template as usize], Operator::new());
             self.collect(root, entry, &mut candidate);
-            let is_valid = self.choose_main(&mut candidate) && allow(&candidate);
+            let is_valid = self.choose_main_for_costs(&mut candidate) && allow(&candidate);
             let size = candidate.covered.len();
             self.candidates[template as usize] = candidate;
             let largest = best.map_or(0, |best| self.candidates[best].covered.len());
@@ -187,7 +188,6 @@ impl<'a> Chooser<'a> {
         self.stack.push((root, entry.references, 0));
         while let Some((hop, references, slot)) = self.stack.pop() {
             let Some(input) = self.view.hop(hop).inputs.get(slot).copied() else {
-                self.place[hop.index()] = operator.covered.len();
                 operator.covered.push((hop, references));
                 continue;
             };
@@ -211,7 +211,10 @@ impl<'a> Chooser<'a> {
     }
 
     /// Picks the input to iterate over; false if there is none.
-    fn choose_main(&self, operator: &mut Operator) -> bool {
+    pub fn choose_main(&mut self, operator: &mut Operator) -> bool {
+        for (place, (hop, _)) in operator.covered.iter().enumerate() {
+            self.place[hop.index()] = place;
+        }
         let nnz = |hop: HopId| {
             let characteristics = self.view.hop(hop).characteristics;
             characteristics.nnz.or(characteristics.cells())
@@ -234,6 +237,20 @@ impl<'a> Chooser<'a> {
             operator.main = main;
             operator.sparse_safe = sparse_safe;
         }
+        main.is_some()
+    }
+
+    /// As much of [`Chooser::choose_main`] as costs depend on: among dense inputs any will do.
+    fn choose_main_for_costs(&mut self, operator: &mut Operator) -> bool {
+        let is_sparse =
+            |(hop, _): &(HopId, InputBinding)| self.view.hop(*hop).characteristics.sparsity() < 1.0;
+        if operator.template == TemplateType::Cell && operator.inputs.iter().any(is_sparse) {
+            return self.choose_main(operator);
+        }
+        let mut bindings = operator.inputs.iter().map(|(_, bound)| *bound);
+        let main = bindings.position(|bound| bound == InputBinding::Matrix);
+        operator.main = main.unwrap_or(0);
+        operator.sparse_safe = false;
         main.is_some()
     }
 

@@ -24,8 +24,9 @@ pub struct Partition {
     pub materialization_points: Vec<HopId>,
     /// The boolean decisions of the search space.
     pub points: Vec<InterestingPoint>,
-    /// Read from outside (or a root of the DAG): materialised in every plan.
-    pub read_outside: Vec<HopId>,
+    /// Outputs of operators in every plan: roots, those read from outside (or roots of the DAG), and those
+    /// with a consumer inside that can only read them materialised.
+    pub outputs: Vec<HopId>,
 }
 
 /// A data dependency on which a plan may materialise: true forbids references across it.
@@ -61,9 +62,9 @@ pub(crate) fn referenced_slots(view: &DagView, memo: &MemoTable) -> Vec<Slots> {
 pub(crate) fn partitions(
     view: &DagView,
     memo: &MemoTable,
+    references: &[Slots],
     is_distributed: &dyn Fn(HopId) -> bool,
 ) -> Vec<Partition> {
-    let references = referenced_slots(view, memo);
     let mut components = UnionFind::<u32>::new(view.dag.len());
     for (hop, operator) in view.dag.iter() {
         for slot in references[hop.index()].iter() {
@@ -91,7 +92,7 @@ pub(crate) fn partitions(
         view,
         memo,
         is_distributed,
-        references: &references,
+        references,
         inside: vec![u32::MAX; view.dag.len()],
         mark: vec![u32::MAX; view.dag.len()],
     };
@@ -116,7 +117,7 @@ impl Analysis<'_> {
             self.inside[hop.index()] = index;
         }
         let is_inside = |hop: &HopId| self.inside[hop.index()] == index;
-        let (mut roots, mut read_outside, mut materialization_points) = (vec![], vec![], vec![]);
+        let (mut roots, mut outputs, mut materialization_points) = (vec![], vec![], vec![]);
         for hop in &hops {
             let consumers = self.view.consumers(*hop);
             let is_referenced = consumers
@@ -127,8 +128,10 @@ impl Analysis<'_> {
             } else if consumers.iter().any(|consumer| *consumer != consumers[0]) {
                 materialization_points.push(*hop);
             }
-            if !consumers.iter().all(is_inside) || self.view.dag.roots.contains(hop) {
-                read_outside.push(*hop);
+            let must_be_there =
+                |consumer: &HopId| !is_inside(consumer) || self.reads_materialized(*consumer, *hop);
+            if self.view.is_root(*hop) || consumers.iter().any(must_be_there) {
+                outputs.push(*hop);
             }
         }
         let mut inputs = Vec::new();
@@ -149,7 +152,7 @@ impl Analysis<'_> {
             inputs,
             materialization_points,
             points,
-            read_outside,
+            outputs,
         }
     }
 
@@ -157,6 +160,15 @@ impl Analysis<'_> {
         let slots = self.references[consumer.index()];
         let inputs = &self.view.hop(consumer).inputs;
         slots.iter().any(|slot| inputs[slot] == target)
+    }
+
+    /// Some slot of the consumer takes the target, and no entry references it there. (The left operand of a
+    /// fused product is the transpose's input: it is not the transpose that must be there.)
+    fn reads_materialized(&self, consumer: HopId, target: HopId) -> bool {
+        let slots = self.references[consumer.index()];
+        let inputs = &self.view.hop(consumer).inputs;
+        let is_read = |slot: usize| inputs[slot] == target && !slots.contains(slot);
+        (0..inputs.len()).any(is_read) && self.view.transposed_left(consumer) != Some(target)
     }
 
     fn points(&self, hops: &[HopId], shared: &[HopId]) -> Vec<InterestingPoint> {

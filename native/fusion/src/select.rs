@@ -12,8 +12,9 @@ use crate::{
     enumerate::{Demands, PartitionCosts, Search, mp_skip_enum},
     explain::{Explanation, PartitionExplanation, Refusal},
     explore::{Exploration, explore, is_fusible_kind},
+    memo::Slots,
     operator::{Chooser, Operator},
-    partition::{Partition, PointKind, partitions},
+    partition::{Partition, PointKind, partitions, referenced_slots},
     reason::{Reason, TemplateReason},
     view::DagView,
 };
@@ -35,9 +36,11 @@ pub fn fuse(dag: &Dag, config: &FusionConfig) -> Result<FusedDag> {
     let view = DagView::new(dag);
     let exploration = explore(&view);
     let costs = CostModel::new(&view, config);
-    let parts = partitions(&view, &exploration.memo, &|hop| costs.is_distributed(hop));
+    let references = referenced_slots(&view, &exploration.memo);
+    let is_distributed = |hop| costs.is_distributed(hop);
+    let parts = partitions(&view, &exploration.memo, &references, &is_distributed);
     let mut chooser = Chooser::new(&view, &exploration.memo);
-    let searches = search(&view, config, &costs, &mut chooser, &parts);
+    let searches = search(&view, config, &costs, &mut chooser, &parts, &references);
     let selection = select(&view, config, &costs, &mut chooser);
     let refusals = refusals(&view, config, &exploration, &parts, &searches, &selection);
 
@@ -69,11 +72,13 @@ fn search<'a>(
     costs: &CostModel<'a>,
     chooser: &mut Chooser<'a>,
     partitions: &[Partition],
+    references: &[Slots],
 ) -> Vec<Option<Search>> {
     let mut demands = Demands::new(view.dag.len());
     let mut searches = Vec::with_capacity(partitions.len());
     for partition in partitions {
-        let mut plans = PartitionCosts::new(view, costs, chooser, partition, &mut demands);
+        let mut plans =
+            PartitionCosts::new(view, costs, chooser, partition, references, &mut demands);
         let points = &partition.points;
         searches.push(match config.policy {
             Policy::Cost => {
@@ -159,7 +164,8 @@ pub(crate) fn select(
             _ => chooser.operator(hop, &mut allow).cloned(),
         };
         match fused {
-            Some(fused) => {
+            Some(mut fused) => {
+                chooser.choose_main(&mut fused);
                 for (input, _) in &fused.inputs {
                     demanded[input.index()] = true;
                 }

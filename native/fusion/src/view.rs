@@ -11,6 +11,7 @@ pub(crate) struct DagView<'a> {
     starts: Vec<u32>,
     /// Reachable from a root.
     live: Vec<bool>,
+    roots: Vec<bool>,
 }
 
 /// Rows and columns of a matrix.
@@ -54,6 +55,7 @@ impl<'a> DagView<'a> {
         for root in &dag.roots {
             live[root.index()] = true;
         }
+        let roots = live.clone();
         let mut starts = vec![0u32; dag.len() + 1];
         for (id, hop) in dag.iter().rev() {
             if live[id.index()] {
@@ -80,6 +82,7 @@ impl<'a> DagView<'a> {
             consumers,
             starts,
             live,
+            roots,
         }
     }
 
@@ -89,6 +92,11 @@ impl<'a> DagView<'a> {
 
     pub fn is_live(&self, id: HopId) -> bool {
         self.live[id.index()]
+    }
+
+    /// A root of the DAG.
+    pub fn is_root(&self, id: HopId) -> bool {
+        self.roots[id.index()]
     }
 
     /// Live consumers, once per input slot.

@@ -13,7 +13,7 @@ use crate::{
     explore::{explore, is_fusible_kind},
     fuse,
     operator::Chooser,
-    partition::partitions,
+    partition::{partitions, referenced_slots},
     select::{replace, select},
     view::DagView,
 };
@@ -47,11 +47,12 @@ proptest! {
         let costs = CostModel::new(&view, &config);
         let mut chooser = Chooser::new(&view, &exploration.memo);
         let mut demands = Demands::new(dag.len());
+        let references = referenced_slots(&view, &exploration.memo);
         for bits in bits {
-            for partition in &partitions(&view, &exploration.memo, &|_| false) {
+            for partition in &partitions(&view, &exploration.memo, &references, &|_| false) {
                 let points = &partition.points;
                 let assignment: Vec<bool> = (0..points.len()).map(|i| bits >> (i % 64) & 1 == 1).collect();
-                PartitionCosts::new(&view, &costs, &mut chooser, partition, &mut demands)
+                PartitionCosts::new(&view, &costs, &mut chooser, partition, &references, &mut demands)
                     .assign(points, &assignment);
             }
             let selection = select(&view, &config, &costs, &mut chooser);
