@@ -78,9 +78,9 @@ impl Characteristics {
         let (rows, cols) = (self.rows?, self.cols?);
         let dense = rows.saturating_mul(cols).saturating_mul(8);
         let sparse = match self.nnz {
-            Some(nnz) if cols > 1 && self.sparsity() < 0.4 => {
-                nnz.saturating_mul(12).saturating_add(8 * (rows + 1))
-            }
+            Some(nnz) if cols > 1 && self.sparsity() < 0.4 => nnz
+                .saturating_mul(12)
+                .saturating_add(rows.saturating_add(1).saturating_mul(8)),
             _ => u64::MAX,
         };
         Some(dense.min(sparse))

@@ -39,7 +39,7 @@ fn fill(call: &Call) -> Result<VariableInfo> {
             let is_zero = |text: &&&str| text.parse::<f64>().is_ok_and(|value| value == 0.0);
             Some((values.len() - values.iter().filter(is_zero).count()) as u64)
         }
-        (Some(value), cells) if value.as_f64() == Some(0.0) => cells.map(|_| 0),
+        (Some(value), _) if value.as_f64() == Some(0.0) => Some(0),
         (Some(_), cells) => cells,
         (None, _) => None,
     };

@@ -94,6 +94,17 @@ impl VariableInfo {
 /// # Errors
 /// Dimension, where the sizes that are known can't fit.
 pub(crate) fn infer(call: &Call) -> Result<VariableInfo> {
+    let mut info = apply_rule(call)?;
+    // Estimates and what the rules let stand where sizes were unknown never exceed the cells.
+    let size = &mut info.characteristics;
+    size.nnz = match (size.nnz, size.cells()) {
+        (Some(nnz), Some(cells)) if info.data_type == DataType::Matrix => Some(nnz.min(cells)),
+        (nnz, _) => nnz,
+    };
+    Ok(info)
+}
+
+fn apply_rule(call: &Call) -> Result<VariableInfo> {
     match &call.hop().op {
         HopOp::Literal(value) => Ok(VariableInfo::scalar(value.value_type())),
         HopOp::TransientWrite(_) | HopOp::PersistentWrite(_) => Ok(VariableInfo {
