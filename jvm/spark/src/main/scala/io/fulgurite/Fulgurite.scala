@@ -2,6 +2,8 @@ package io.fulgurite
 
 import scala.jdk.CollectionConverters._
 
+import com.fasterxml.jackson.core.JsonProcessingException
+import com.fasterxml.jackson.databind.JsonNode
 import io.fulgurite.mlcontext.{MLContext, MLResults}
 import io.fulgurite.spark.{Errors, Json}
 
@@ -14,20 +16,16 @@ object Fulgurite {
    * @param hopDagJson the DAG; its `TWrite`s are the outputs
    * @param blocks its `TRead`s by name: anything that is an input of a script
    */
-  def execute(hopDagJson: String, blocks: Map[String, Any]): MLResults =
-    MLContext.active.executeDag(hopDagJson, blocks.toSeq.map { case (name, value) => (name, value, None) }, outputs(hopDagJson))
+  def execute(hopDagJson: String, blocks: Map[String, Any]): MLResults = {
+    val dag =
+      try Json.parse(hopDagJson)
+      catch { case bad: JsonProcessingException => throw Errors.syntax(s"HOP JSON: ${bad.getOriginalMessage}", "docs/hop-json.md describes the format") }
+    MLContext.active.executeDag(dag, blocks.toSeq.map { case (name, value) => (name, value, None) }, outputs(dag))
+  }
 
   def execute(hopDagJson: String, blocks: java.util.Map[String, Any]): MLResults = execute(hopDagJson, blocks.asScala.toMap)
 
   /** Names after `TWrite`, in the order of the text. What is wrong with the DAG is native code's to say. */
-  private def outputs(json: String): Seq[String] =
-    try {
-      Json.elements(Json.parse(json).findValue("nodes") match { case null => Json.newArray(); case nodes => nodes })
-        .map(_.path("op").asText)
-        .collect { case s"TWrite $name" => name }
-        .distinct
-    } catch {
-      case bad: com.fasterxml.jackson.core.JsonProcessingException =>
-        throw Errors.plan(s"the HOP DAG is no JSON: ${bad.getOriginalMessage}", "see docs/architecture.md for the format")
-    }
+  private def outputs(dag: JsonNode): Seq[String] =
+    Json.elements(dag.path("hops")).map(_.path("op").asText).collect { case s"TWrite $name" => name }.distinct
 }

@@ -11,7 +11,7 @@ import org.apache.spark.sql.SparkSession
 /** What is to be run: a script or a HOP DAG. */
 private[fulgurite] sealed trait Work
 private[fulgurite] final case class ScriptWork(name: String, text: String) extends Work
-private[fulgurite] final case class DagWork(json: String) extends Work
+private[fulgurite] final case class DagWork(dag: JsonNode) extends Work
 
 /** One request to native code, from converting inputs to wrapping outputs. */
 private[fulgurite] final class Execution(spark: SparkSession, settings: Settings, show: String => Unit) {
@@ -51,7 +51,7 @@ private[fulgurite] final class Execution(spark: SparkSession, settings: Settings
     val request = Json.newObject().put("command", "execute")
     work match {
       case ScriptWork(name, text) => request.put("name", name).put("script", text)
-      case DagWork(json) => request.set[JsonNode]("dag", parseDag(json))
+      case DagWork(dag) => request.set[JsonNode]("dag", dag)
     }
     val texts = request.putObject("arguments")
     arguments.foreach { case (name, text) => texts.put(name, text) }
@@ -62,13 +62,6 @@ private[fulgurite] final class Execution(spark: SparkSession, settings: Settings
     request.putArray("inputs")
     request
   }
-
-  private def parseDag(json: String): JsonNode =
-    try Json.parse(json)
-    catch {
-      case bad: com.fasterxml.jackson.core.JacksonException =>
-        throw Errors.plan(s"the HOP DAG is no JSON: ${bad.getOriginalMessage} at line ${bad.getLocation.getLineNr}", "see docs/hop-json.md for the format")
-    }
 
   /** Names the inputs in the request and runs `body` while their handles are held. */
   private def withInputs[A](inputs: List[(String, Input)], request: ObjectNode)(body: => A): A = inputs match {

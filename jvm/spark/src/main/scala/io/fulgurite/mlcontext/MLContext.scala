@@ -3,6 +3,7 @@ package io.fulgurite.mlcontext
 import java.util.Properties
 import java.util.concurrent.atomic.AtomicReference
 
+import com.fasterxml.jackson.databind.JsonNode
 import io.fulgurite.core.NativeLibrary
 import io.fulgurite.spark.Errors
 import io.fulgurite.spark.arrow.Library
@@ -81,8 +82,8 @@ final class MLContext(spark: SparkSession) extends AutoCloseable {
   /** Leaves Spark running. */
   override def close(): Unit = MLContext.deactivate(this)
 
-  private[fulgurite] def executeDag(json: String, bindings: Seq[(String, Any, Option[MatrixMetadata])], outputs: Seq[String]): MLResults =
-    new Execution(spark, settings, show).run(DagWork(json), bindings, outputs, None, None)
+  private[fulgurite] def executeDag(dag: JsonNode, bindings: Seq[(String, Any, Option[MatrixMetadata])], outputs: Seq[String]): MLResults =
+    new Execution(spark, settings, show).run(DagWork(dag), bindings, outputs, None, None)
 }
 
 object MLContext {

@@ -64,7 +64,7 @@ final class PythonBridge(spark: SparkSession) {
   def describe(failure: Throwable): Array[String] = failure match {
     case ours: FulguriteException =>
       Array(ours.kind, ours.getMessage, ours.file, Option(ours.line).fold[String](null)(_.toString), Option(ours.column).fold[String](null)(_.toString))
-    case other => Array("backend", String.valueOf(other.getMessage), null, null, null)
+    case other => Array("internal", s"internal error: $other", null, null, null)
   }
 
   private def reading(path: String)(batch: FileMemory => org.apache.arrow.vector.VectorSchemaRoot): Matrix = {

@@ -43,6 +43,7 @@ final class Blocks private (private var handle: NativeHandle) extends Externaliz
     known
   }
 
+  def rowOffset: Long = description.rowOffset
   def rows: Long = description.rows
   def cols: Long = description.cols
   def nnz: Long = description.nnz

@@ -8,7 +8,7 @@ import io.fulgurite.core.FulguriteException
 private[fulgurite] object Errors {
   def argument(message: String, help: String): FulguriteException = error("argument", message, help)
   def data(message: String, help: String): FulguriteException = error("data", message, help)
-  def plan(message: String, help: String): FulguriteException = error("plan", message, help)
+  def syntax(message: String, help: String): FulguriteException = error("syntax", message, help)
   def io(message: String, help: String): FulguriteException = error("io", message, help)
   def unsupported(message: String, help: String): FulguriteException = error("unsupported", message, help)
   def internal(message: String): FulguriteException = new FulguriteException("internal", s"internal error: $message", null)

@@ -18,18 +18,23 @@ import org.apache.spark.broadcast.Broadcast
  */
 final class SparkHost(val session: Session, registered: Map[String, Dataset], show: String => Unit) extends Host {
   private val datasets = mutable.LongMap.empty[Dataset]
-  private val broadcasts = mutable.LongMap.empty[Broadcast[Shared]]
+  private val broadcasts = mutable.LongMap.empty[Sent]
   private var lastId = 0L
 
-  /** Takes a dataset out: it is the caller's to release from here on. */
-  def take(id: Long): Dataset = datasets.remove(id).getOrElse(throw Errors.internal(s"dataset $id is not known"))
+  /** Takes a dataset out, computed now: what it is computed from ends with this execution. The caller releases it. */
+  def take(id: Long): Dataset = {
+    val dataset = datasets.remove(id).getOrElse(throw Errors.internal(s"dataset $id is not known"))
+    dataset.persist()
+    session.named("output")(dataset.characteristics)
+    dataset
+  }
 
   /** Forgets everything but registered inputs. */
   def close(): Unit = {
     val inputs = registered.values.toSet
     datasets.values.filterNot(inputs).foreach(_.release())
     datasets.clear()
-    broadcasts.values.foreach(_.destroy())
+    broadcasts.values.foreach(_.close())
     broadcasts.clear()
   }
 
@@ -50,11 +55,11 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         Reply(dataset = Some(keep(dataset)))
       case "broadcast" =>
         lastId += 1
-        broadcasts(lastId) = session.named("broadcast")(session.context.broadcast(new Shared(matrix)))
+        broadcasts(lastId) = Sent(session.named("broadcast")(session.context.broadcast(new Shared(matrix))), matrix)
         Reply(broadcast = Some(lastId))
       case "mapPartitions" =>
         val inputs = datasetsOf(step)
-        Reply(dataset = Some(keep(new Dataset(tasks(step, inputs), None))))
+        Reply(dataset = Some(keep(Dataset.like(tasks(step, inputs), inputs.head))))
       case "mapAggregate" =>
         val partials = tasks(step, datasetsOf(step))
         val result = session.named(label(step))(Aggregate.run(partials, Json.bytes(step.get("combine"))))
@@ -73,7 +78,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         datasets.remove(step.get("dataset").asLong).filterNot(registered.values.toSet).foreach(_.release())
         Reply()
       case "releaseBroadcast" =>
-        broadcasts.remove(step.get("broadcast").asLong).foreach(_.destroy())
+        broadcasts.remove(step.get("broadcast").asLong).foreach(_.close())
         Reply()
       case "writeCsv" =>
         val path = step.get("path").asText
@@ -104,7 +109,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
   private def tasks(step: JsonNode, inputs: Seq[Dataset]): TaskRDD = {
     if (inputs.isEmpty) throw Errors.unsupported(s"'${label(step)}' maps no dataset", "this needs a newer jar")
     val sides = Json.elements(step.get("broadcasts")).map { id =>
-      broadcasts.getOrElse(id.asLong, throw Errors.internal(s"broadcast ${id.asLong} is not known"))
+      broadcasts.getOrElse(id.asLong, throw Errors.internal(s"broadcast ${id.asLong} is not known")).broadcast
     }
     new TaskRDD(inputs.map(_.stripes), new NativeTask(Json.bytes(step.get("task")), label(step), sides, session.counts))
   }
@@ -124,6 +129,14 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
 
   private def field(step: JsonNode, names: String*): JsonNode =
     names.iterator.map(step.get).find(_ != null).getOrElse(throw Errors.internal(s"a primitive lacks ${names.head}"))
+}
+
+/** A broadcast and the driver's copy of what it carries. */
+private final case class Sent(broadcast: Broadcast[Shared], blocks: Blocks) {
+  def close(): Unit = {
+    broadcast.destroy()
+    blocks.close()
+  }
 }
 
 /** What a primitive gives back. */

@@ -8,7 +8,7 @@ import org.apache.spark.storage.StorageLevel
 final case class Stripe(rowOffset: Long, rows: Long)
 
 /** Sizes of a dataset as found by running it. */
-final case class Characteristics(layout: Vector[Vector[Stripe]], cols: Long, nnz: Long, bytes: Long) {
+final case class Characteristics(layout: Dataset.Layout, cols: Long, nnz: Long, bytes: Long) {
   def rows: Long = layout.iterator.flatten.map(_.rows).sum
 }
 
@@ -16,16 +16,18 @@ final case class Characteristics(layout: Vector[Vector[Stripe]], cols: Long, nnz
  * A distributed matrix: row stripes, in partitions whose order is the order of rows. Datasets that share a layout have
  * the same stripes in the same partitions.
  *
- * @param parent what is persisted beneath `stripes`, and has to be forgotten with them
+ * @param knownLayout where the stripes stand, where that is known without running the dataset
+ * @param known all characteristics, where they are known
+ * @param persisted what is to be forgotten with the dataset
  */
-final class Dataset(val stripes: RDD[Blocks], known: => Option[Characteristics], parent: Option[RDD[_]] = None) {
-  private var counted: Option[Characteristics] = _
+final class Dataset private (
+    val stripes: RDD[Blocks], knownLayout: => Option[Dataset.Layout], known: Option[Characteristics], persisted: Seq[RDD[_]]) {
+  private var counted = known
 
   /** Where each stripe stands, partition by partition; runs the dataset if nobody knows. */
-  def layout: Vector[Vector[Stripe]] = characteristics.layout
+  lazy val layout: Dataset.Layout = synchronized(counted).map(_.layout).orElse(knownLayout).getOrElse(characteristics.layout)
 
   def characteristics: Characteristics = synchronized {
-    if (counted == null) counted = known
     counted.getOrElse {
       val result = Dataset.count(stripes)
       counted = Some(result)
@@ -35,13 +37,23 @@ final class Dataset(val stripes: RDD[Blocks], known: => Option[Characteristics],
 
   def persist(): Unit = if (stripes.getStorageLevel == StorageLevel.NONE) stripes.persist(StorageLevel.MEMORY_AND_DISK)
 
-  def release(): Unit = {
-    stripes.unpersist(blocking = false)
-    parent.foreach(_.unpersist(blocking = false))
-  }
+  def release(): Unit = persisted.foreach(_.unpersist(blocking = false))
 }
 
 object Dataset {
+  type Layout = Vector[Vector[Stripe]]
+
+  def apply(stripes: RDD[Blocks], known: Characteristics, parent: Option[RDD[_]] = None): Dataset =
+    new Dataset(stripes, None, Some(known), stripes +: parent.toSeq)
+
+  /** A dataset co-partitioned with another one, of which nothing else is known yet. */
+  def like(stripes: RDD[Blocks], other: Dataset): Dataset = new Dataset(stripes, Some(other.layout), None, Seq(stripes))
+
+  /** A dataset whose stripes stand where the layout says. */
+  def placed(stripes: RDD[Blocks], layout: Layout): Dataset = new Dataset(stripes, Some(layout), None, Seq(stripes))
+
+  /** Another name for a dataset: releasing it releases nothing. */
+  def alias(other: Dataset): Dataset = new Dataset(other.stripes, Some(other.layout), None, Seq.empty)
 
   /** Stripes of which each knows its place already. */
   def count(stripes: RDD[Blocks]): Characteristics = Errors.ofSpark {
@@ -74,7 +86,7 @@ object Dataset {
       val placed = unplaced.mapPartitionsWithIndex({ (index, part) =>
         part.zip(layout(index).iterator).map { case (blocks, stripe) => blocks.placeAt(stripe.rowOffset) }
       }, preservesPartitioning = true)
-      new Dataset(placed, Some(found.copy(layout = layout)), Some(unplaced))
+      Dataset(placed, found.copy(layout = layout), Some(unplaced))
     } catch {
       case failure: Throwable =>
         unplaced.unpersist(blocking = false)

@@ -31,14 +31,14 @@ private[frames] object RowOrder {
       if (inOrder(all)) {
         val layout = found.map(_.map(stripe => Stripe(stripe.first - 1, stripe.rows)))
         val placed = numbered.map { case (blocks, index) => blocks.placeAt(index.headOption.fold(0L)(_ - 1)) }
-        new Dataset(placed, Some(Characteristics(layout, cols, nnz, bytes)), Some(numbered))
+        Dataset(placed, Characteristics(layout, cols, nnz, bytes), Some(numbered))
       } else {
         val layout = Vector.tabulate(found.size)(target(_, found.size, total, cols))
         val ordered = reorder(numbered, layout, cols.toInt).persist(StorageLevel.MEMORY_AND_DISK)
         // Run now: a hole or a duplicate is an error of the input, not of the first operator.
         Dataset.count(ordered)
         numbered.unpersist(blocking = false)
-        new Dataset(ordered, Some(Characteristics(layout, cols, nnz, bytes)))
+        Dataset(ordered, Characteristics(layout, cols, nnz, bytes))
       }
     } catch {
       case failure: Throwable =>

@@ -1,39 +1,39 @@
 package io.fulgurite.spark.primitives
 
 import io.fulgurite.spark.{Blocks, Errors}
-import io.fulgurite.spark.dataset.{Dataset, Stripe}
+import io.fulgurite.spark.dataset.Dataset
 import org.apache.spark.Partitioner
+import org.apache.spark.rdd.RDD
 
 /** Brings a dataset to the stripes of another one: cut, shuffled, put together again. */
 object Align {
 
   def run(session: Session, left: Dataset, right: Dataset): Dataset = {
-    val (target, source) = (left.characteristics, right.characteristics)
-    if (target.rows != source.rows) {
-      throw Errors.internal(s"cannot align ${source.rows} rows with ${target.rows}")
+    val (target, source) = (left.layout, right.layout)
+    if (rows(target) != rows(source)) {
+      throw Errors.internal(s"cannot align ${rows(source)} rows with ${rows(target)}")
     }
-    if (target.layout == source.layout) new Dataset(right.stripes, Some(source))
-    else new Dataset(shuffled(right, target.layout, source.cols.toInt), Some(source.copy(layout = target.layout)))
+    if (target == source) Dataset.alias(right) else Dataset.placed(shuffled(right, target), target)
   }
+
+  private def rows(layout: Dataset.Layout): Long = layout.iterator.flatten.map(_.rows).sum
 
   /** A piece of a stripe-to-be: its partition, its place among the partition's stripes, its rows. */
   private type Piece = ((Int, Int), Blocks)
 
-  private def shuffled(source: Dataset, target: Vector[Vector[Stripe]], cols: Int) =
+  private def shuffled(source: Dataset, target: Dataset.Layout): RDD[Blocks] =
     source.stripes
       .mapPartitions(_.flatMap(pieces(_, target)))
       .partitionBy(new ByPartition(target.size))
       .mapPartitionsWithIndex({ (index, part) =>
         val pieces = part.toVector.groupMap(_._1._2)(_._2)
         target(index).indices.iterator.map { place =>
-          Assembly.concatenate(pieces.getOrElse(place, Vector.empty).sortBy(_.description.rowOffset), cols)
-            .placeAt(target(index)(place).rowOffset)
+          Assembly.concatenate(pieces.getOrElse(place, Vector.empty).sortBy(_.rowOffset)).placeAt(target(index)(place).rowOffset)
         }
       }, preservesPartitioning = true)
 
-  private def pieces(blocks: Blocks, target: Vector[Vector[Stripe]]): Iterator[Piece] = {
-    val from = blocks.description.rowOffset
-    val until = from + blocks.rows
+  private def pieces(blocks: Blocks, target: Dataset.Layout): Iterator[Piece] = {
+    val (from, until) = blocks.read(views => (views.head.rowOffset, views.head.rowOffset + views.head.rows))
     val places = for {
       (part, index) <- target.iterator.zipWithIndex
       (stripe, place) <- part.iterator.zipWithIndex

@@ -6,19 +6,19 @@ import io.fulgurite.spark.arrow.{BlockView, CsrBuilder, DenseBuilder}
 /** Cuts blocks by rows, and makes one block of several. */
 object Assembly {
 
-  /** One block of stripes in the order of rows; the result starts where the first one does. */
-  def concatenate(stripes: Seq[Blocks], cols: Int): Blocks = {
-    val dense = stripes.exists(_.read(_.exists(_.isDense)))
-    val rows = stripes.iterator.map(_.rows).sum
-    val builder = if (stripes.isEmpty || dense) new DenseBuilder(cols, rows) else new CsrBuilder(cols)
-    try {
-      stripes.foreach(_.read(_.foreach(view => builder.append(view, 0, view.rows))))
-    } catch {
+  /** One block of stripes in the order of rows; the result starts where the first one does. CSR only if all are. */
+  def concatenate(stripes: Seq[Blocks]): Blocks = {
+    val (cols, rows, sparse) = stripes.foldLeft((0, 0L, stripes.nonEmpty)) { case ((_, rows, sparse), stripe) =>
+      stripe.read(views => (views.head.cols, rows + views.head.rows, sparse && !views.head.isDense))
+    }
+    val builder = if (sparse) new CsrBuilder(cols) else new DenseBuilder(cols, rows)
+    try stripes.foreach(_.read(views => builder.append(views.head, 0, views.head.rows)))
+    catch {
       case failure: Throwable =>
         builder.close()
         throw failure
     }
-    Blocks.built(builder, stripes.headOption.fold(0L)(_.description.rowOffset))
+    Blocks.built(builder, stripes.headOption.fold(0L)(_.rowOffset))
   }
 
   /** The rows `from until until` of a block, counted within it. */

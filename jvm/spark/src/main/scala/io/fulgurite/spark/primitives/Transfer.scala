@@ -16,10 +16,10 @@ object Transfer {
         bytes
       }.toArray)
     }.collect()
-    val stripes = parts.iterator.flatten.map(Wire.read).toVector.sortBy(_.description.rowOffset)
+    val stripes = parts.iterator.flatten.map(Wire.read).toVector.sortBy(_.rowOffset)
     try stripes match {
       case Vector(only) => only.placeAt(0)
-      case several => Assembly.concatenate(several, several.headOption.fold(0)(_.cols.toInt)).placeAt(0)
+      case several => Assembly.concatenate(several).placeAt(0)
     } finally if (stripes.size > 1) stripes.foreach(_.close())
   }
 
@@ -31,9 +31,9 @@ object Transfer {
     // Spark cuts a sequence into slices of these bounds.
     val layout = Vector.tabulate(partitions) { index =>
       val (from, until) = ((index * stripes.size.toLong / partitions).toInt, ((index + 1) * stripes.size.toLong / partitions).toInt)
-      stripes.slice(from, until).map(stripe => Stripe(stripe.description.rowOffset, stripe.rows)).toVector
+      stripes.slice(from, until).map(stripe => Stripe(stripe.rowOffset, stripe.rows)).toVector
     }
-    val dataset = new Dataset(rdd, Some(Characteristics(layout, matrix.cols, matrix.nnz, matrix.bytes)))
+    val dataset = Dataset(rdd, Characteristics(layout, matrix.cols, matrix.nnz, matrix.bytes))
     dataset.persist()
     dataset
   }

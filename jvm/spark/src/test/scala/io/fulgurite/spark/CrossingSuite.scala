@@ -1,0 +1,123 @@
+package io.fulgurite.spark
+
+import io.fulgurite.Failures
+import io.fulgurite.core.{Native, NativeHandle, NativeLibrary}
+import io.fulgurite.spark.arrow.{ArrowMemory, BlockBatch, BlockSchema, BlockView, Crossing, CsrBuilder, DenseBuilder}
+import io.fulgurite.spark.arrow.BlockBatch.Items
+import io.fulgurite.spark.primitives.{Assembly, Wire}
+import org.scalatest.BeforeAndAfterAll
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Blocks between Java and native code, without Spark. */
+final class CrossingSuite extends AnyFunSuite with BeforeAndAfterAll {
+  override def beforeAll(): Unit = NativeLibrary.load()
+
+  private def dense(rows: Int, cols: Int)(cell: (Int, Int) => Double): Blocks = {
+    val builder = new DenseBuilder(cols)
+    for (row <- 0 until rows) {
+      for (col <- 0 until cols) builder.put(cell(row, col))
+      builder.endRow()
+    }
+    Blocks.built(builder, 0)
+  }
+
+  private def csr(rows: Int, cols: Int)(cell: (Int, Int) => Double): Blocks = {
+    val builder = new CsrBuilder(cols)
+    for (row <- 0 until rows) {
+      for (col <- 0 until cols) builder.put(col, cell(row, col))
+      builder.endRow()
+    }
+    Blocks.built(builder, 0)
+  }
+
+  private def cells(blocks: Blocks): Seq[Seq[Double]] = blocks.read(_.flatMap(view => (0 until view.rows).map(view.denseRow(_).toSeq)))
+  private def sparse(row: Int, col: Int): Double = if ((row + col) % 5 == 0) row + col + 1.0 else 0.0
+  private def addressOfValues(view: BlockView): Long = {
+    val (memory, from) = view.valueMemory
+    memory.memoryAddress + from
+  }
+
+  test("values cross in both directions without a copy") {
+    val builder = new DenseBuilder(4)
+    for (cell <- 0 until 8) {
+      builder.put(cell.toDouble)
+      if (cell % 4 == 3) builder.endRow()
+    }
+    val batch = builder.finish(0)
+    val before = addressOfValues(new BlockView(batch, 0))
+    val handle = Crossing.toNative(batch)
+    val back = Crossing.toJava(handle)
+    assert(addressOfValues(new BlockView(back, 0)) == before)
+    Seq(back, handle, batch, builder).foreach(_.close())
+  }
+
+  test("memory lives as long as either side needs it") {
+    val blocks = dense(100, 10)((row, col) => row * 10.0 + col)
+    val handle = new NativeHandle(blocks.detach())
+    val batch = Crossing.toJava(handle)
+    handle.close()
+    assert(new BlockView(batch, 0).denseRow(99)(9) == 999.0)
+    batch.close()
+  }
+
+  test("dense and CSR blocks survive serialisation") {
+    for (blocks <- Seq(dense(7, 3)(sparse), csr(7, 3)(sparse), dense(0, 3)(sparse))) {
+      val copy = Wire.read(Wire.write(blocks))
+      assert(cells(copy) == cells(blocks))
+      assert(copy.description == blocks.description)
+    }
+  }
+
+  test("a stripe moves without its values") {
+    val blocks = csr(6, 4)(sparse)
+    val before = blocks.read(views => addressOfValues(views.head))
+    blocks.placeAt(1000)
+    assert(blocks.description.rowOffset == 1000 && blocks.read(views => addressOfValues(views.head)) == before)
+    assert(cells(blocks) == cells(csr(6, 4)(sparse)))
+  }
+
+  test("cut and put together, a matrix is what it was") {
+    for (whole <- Seq(dense(11, 3)(sparse), csr(11, 3)(sparse))) {
+      val pieces = Seq(0 -> 4, 4 -> 5, 5 -> 11).map { case (from, until) => whole.read(views => Assembly.slice(views.head, from, until)) }
+      assert(pieces.map(_.description.rowOffset) == Seq(0, 4, 5))
+      assert(cells(Assembly.concatenate(pieces)) == cells(whole))
+    }
+  }
+
+  test("dense and CSR stripes make a dense matrix") {
+    val (upper, lower) = (csr(4, 3)(sparse), dense(5, 3)(sparse).placeAt(4))
+    assert(cells(Assembly.concatenate(Seq(upper, lower))) == cells(upper) ++ cells(lower))
+  }
+
+  test("a batch whose buffers are shorter than it says is refused") {
+    val none = Items(ArrowMemory.allocator.getEmpty, 0)
+    val values = ArrowMemory.allocator.buffer(64)
+    val batch = BlockBatch(0, 1000, 1000, -1, BlockSchema.Dense, Items(values, 8), none, none)
+    assert(Failures.of("data")(Crossing.toNative(batch)).getMessage.contains("values"))
+    batch.close()
+    values.close()
+  }
+
+  test("a thousand crossings leave memory as it was") {
+    def live: (Long, Long) =
+      (Json.parse(Native.handshake(shim)).get("liveHandles").asLong, ArrowMemory.allocator.getAllocatedMemory)
+    def once(): Unit = {
+      val blocks = dense(100, 100)((row, col) => row.toDouble - col)
+      val copy = Wire.read(Wire.write(blocks))
+      val handle = new NativeHandle(blocks.detach())
+      Crossing.toJava(handle).close()
+      handle.close()
+      copy.close()
+    }
+    once()
+    val before = live
+    for (_ <- 1 to 1000) once()
+    assert(live == before)
+  }
+
+  private def shim: Array[Byte] = {
+    val build = new java.util.Properties()
+    build.load(classOf[NativeLibrary].getResourceAsStream("build.properties"))
+    Json.bytes(Json.newObject().put("version", build.getProperty("version")).put("build", build.getProperty("build")))
+  }
+}

@@ -1,0 +1,75 @@
+package io.fulgurite.spark
+
+import java.nio.file.Files
+
+import io.fulgurite.{Failures, SparkSessions}
+import io.fulgurite.spark.arrow.DenseBuilder
+import io.fulgurite.spark.dataset.Dataset
+import io.fulgurite.spark.primitives._
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Primitives that move and place stripes; those that run native tasks are in [[io.fulgurite.mlcontext.EngineSuite]]. */
+final class PrimitivesSuite extends AnyFunSuite with SparkSessions {
+  private lazy val session = new Session(spark)
+
+  private def local(rows: Int, cols: Int): Blocks = {
+    val builder = new DenseBuilder(cols)
+    for (row <- 0 until rows) {
+      for (col <- 0 until cols) builder.put(row * 100.0 + col)
+      builder.endRow()
+    }
+    Blocks.built(builder, 0)
+  }
+
+  private def cells(blocks: Blocks): Seq[Seq[Double]] = blocks.read(_.flatMap(view => (0 until view.rows).map(view.denseRow(_).toSeq)))
+  private def layout(dataset: Dataset) = Dataset.count(dataset.stripes).layout
+
+  test("parallelize and collect are inverse, and the layout is known beforehand") {
+    for ((rows, stripe) <- Seq(1 -> 10, 10 -> 3, 100 -> 7, 5 -> 100)) {
+      val dataset = Transfer.parallelize(session, local(rows, 3), stripe.toLong)
+      assert(layout(dataset) == dataset.layout)
+      assert(cells(Transfer.collect(dataset)) == cells(local(rows, 3)))
+      dataset.release()
+    }
+  }
+
+  test("align brings a dataset to the stripes of another") {
+    val left = Transfer.parallelize(session, local(100, 2), 7)
+    val right = Transfer.parallelize(session, local(100, 5), 13)
+    val aligned = Align.run(session, left, right)
+    assert(layout(aligned) == left.layout && aligned.layout == left.layout)
+    assert(cells(Transfer.collect(aligned)) == cells(local(100, 5)))
+    assert(Align.run(session, left, left).stripes eq left.stripes)
+  }
+
+  test("csv files become datasets and the other way round") {
+    val folder = Files.createTempDirectory("fulgurite-csv").resolve("out")
+    for (header <- Seq(false, true)) {
+      CsvSink.write(session, Transfer.parallelize(session, local(20, 3), 6), folder.toString, ";", header)
+      val back = CsvSource.read(session, folder.toString, CsvFormat(";", header, None))
+      assert(cells(Transfer.collect(back)) == cells(local(20, 3)))
+    }
+    assert(folder.getParent.toFile.list.toSeq == Seq("out"))
+  }
+
+  test("a folder that cannot be written to stays as it was") {
+    val file = Files.createTempFile("fulgurite", "file")
+    intercept[Exception](session.named("write")(
+      CsvSink.write(session, Transfer.parallelize(session, local(2, 2), 6), file.resolve("inside").toString, ",", header = false)))
+    assert(Files.isRegularFile(file))
+  }
+
+  for ((what, lines, reason) <- Seq(
+      ("a word", Seq("1,2", "3,x4"), "'x4' in column 2 is not a number"), ("a Java suffix", Seq("1,2", "3d,4"), "'3d' in column 1"),
+      ("a short row", Seq("1,2", "3"), "it has 1 values, not 2"), ("a long row", Seq("1,2", "3,4,5"), "it has 3 values, not 2"))) {
+    test(s"csv with $what is an error that shows the line") {
+      val failure = Failures.of("data")(session.named("csv")(
+        CsvSource.fromLines(session, spark.sparkContext.parallelize(lines, 1), "bad.csv", CsvFormat(",", header = false, None))))
+      assert(failure.getMessage.contains(reason) && failure.getMessage.contains(lines.last) && failure.getMessage.contains("bad.csv"))
+    }
+  }
+
+  test("a csv file that is not there is an error") {
+    assert(Failures.of("io")(CsvSource.read(session, "/no/such/file.csv", CsvFormat(",", header = false, None))).getMessage.contains("/no/such/file.csv"))
+  }
+}
