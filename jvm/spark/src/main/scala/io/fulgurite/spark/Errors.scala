@@ -1,7 +1,5 @@
 package io.fulgurite.spark
 
-import scala.annotation.tailrec
-
 import io.fulgurite.core.FulguriteException
 
 /** Makes errors of this side, and finds ours in what Spark throws. */
@@ -20,16 +18,15 @@ private[fulgurite] object Errors {
   def ofSpark[A](work: => A): A =
     try work
     catch {
-      case failure: Exception => throw find(failure, 0).getOrElse(
+      case failure: Exception => throw find(failure).getOrElse(
           new FulguriteException("backend", s"backend error: Spark failed: ${firstLine(failure)}\n   = help: the cause is in Spark's log", failure))
     }
 
-  @tailrec private def find(failure: Throwable, depth: Int): Option[FulguriteException] = failure match {
-    case ours: FulguriteException => Some(ours)
-    case null => None
-    case _ if depth > 32 => None
-    case other => find(other.getCause, depth + 1)
-  }
+  /** The FulguriteException among the causes. */
+  def find(failure: Throwable): Option[FulguriteException] =
+    Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(DeepestCause).collectFirst { case ours: FulguriteException => ours }
+
+  private val DeepestCause = 32
 
   private def firstLine(failure: Throwable): String =
     Option(failure.getMessage).flatMap(_.linesIterator.nextOption()).getOrElse(failure.getClass.getName)

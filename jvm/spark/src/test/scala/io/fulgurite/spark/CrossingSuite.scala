@@ -112,7 +112,9 @@ final class CrossingSuite extends AnyFunSuite with BeforeAndAfterAll {
     once()
     val before = live
     for (_ <- 1 to 1000) once()
-    assert(live == before)
+    val after = live
+    // What former tests left to the garbage collector may have gone meanwhile.
+    assert(after._1 <= before._1 && after._2 <= before._2)
   }
 
   private def shim: Array[Byte] = {

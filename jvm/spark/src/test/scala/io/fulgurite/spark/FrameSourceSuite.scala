@@ -62,7 +62,7 @@ final class FrameSourceSuite extends AnyFunSuite with SparkSessions {
       ("begins at 0", Seq(0, 1, 2), "holds 0"), ("has a gap", Seq(1, 2, 4), "holds 4, but there are 3 rows"), ("repeats", Seq(1, 1, 3), "occurs twice"))) {
     test(s"an __INDEX that $what is an error") {
       import spark.implicits._
-      val frame = numbers.map(number => (number, 1.0)).toDF("__INDEX", "x")
+      val frame = numbers.map(number => (number, 1.0)).toDF("__INDEX", "x").coalesce(1)
       assert(Failures.of("data")(read(frame)).getMessage.contains(reason))
     }
   }

@@ -1,10 +1,12 @@
 package io.fulgurite.spark.primitives
 
+import java.io.IOException
 import java.util.UUID
 
 import io.fulgurite.spark.{Blocks, Errors}
 import io.fulgurite.spark.dataset.Dataset
 import org.apache.hadoop.fs.Path
+import org.apache.spark.SparkException
 
 /** Datasets as folders of csv part files: complete or not there. */
 object CsvSink {
@@ -23,7 +25,10 @@ object CsvSink {
     try {
       lines.saveAsTextFile(temporary.toString)
       files.delete(target, true)
-      if (!files.rename(temporary, target)) throw Errors.io(s"cannot rename '$temporary' to '$path'", "check the folder's permissions")
+      if (!files.rename(temporary, target)) throw new IOException(s"'$temporary' could not be renamed")
+    } catch {
+      case failure @ (_: IOException | _: SparkException) =>
+        throw Errors.find(failure).getOrElse(Errors.io(s"cannot write '$path': ${failure.getMessage.linesIterator.next()}", "check that its folder can be written to"))
     } finally files.delete(temporary, true)
   }
 
