@@ -1,19 +1,22 @@
 //! Aggregates over all cells, rows or columns; cumulative ones; sizes.
 
+use fulgurite_error::Result;
 use fulgurite_hop::{
     AggregateOp::{self, *},
-    CumulativeOp,
+    BinaryOp, CumulativeOp,
     Direction::{self, *},
-    SizeOp,
+    HopId, HopOp, SizeOp, ValueType,
 };
 
-use super::{Builtin, Kind, Parameter, Rule, TARGET_MATRIX, builtin, required};
+use super::{
+    BoundCall, Builtin, Kind, Parameter, Rule, TARGET_MATRIX, builtin, optional, required,
+};
 
 pub(super) const BUILTINS: &[Builtin] = &[
     aggregate("sum", Sum, Full),
     Builtin {
         aliases: &["avg"],
-        ..aggregate("mean", Mean, Full)
+        ..builtin("mean", WEIGHTED, Rule::Function(mean))
     },
     aggregate("prod", Prod, Full),
     aggregate("var", Var, Full),
@@ -46,6 +49,27 @@ pub(super) const BUILTINS: &[Builtin] = &[
 
 const TABLE: &[Parameter] = &[required("target", Kind::Table)];
 const SIZED: &[Parameter] = &[required("target", Kind::Sized)];
+
+const WEIGHTED: &[Parameter] = &[
+    required("target", Kind::Matrix),
+    optional("weights", Kind::Matrix),
+];
+
+/// Of all cells; with weights, `sum(target * weights) / sum(weights)`.
+fn mean(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let target = call.argument(0)?;
+    let over_all = |op| HopOp::Aggregate(op, Full);
+    let Some(weights) = call.optional(1) else {
+        return Ok(call.scalar(over_all(Mean), vec![target], ValueType::Double));
+    };
+    let position = call.position;
+    let weighted = call
+        .block
+        .binary(BinaryOp::Mult, target, weights, position)?;
+    let sum = call.scalar(over_all(Sum), vec![weighted], ValueType::Double);
+    let weight = call.scalar(over_all(Sum), vec![weights], ValueType::Double);
+    call.block.binary(BinaryOp::Div, sum, weight, position)
+}
 
 const fn aggregate(name: &'static str, op: AggregateOp, direction: Direction) -> Builtin {
     builtin(name, TARGET_MATRIX, Rule::Aggregate(op, direction))

@@ -277,16 +277,15 @@ impl Lowering<'_> {
 
 /// For each argument, the place of its parameter.
 fn match_arguments(call: &Call, name: &str, parameters: &[Parameter]) -> Result<Vec<usize>> {
-    let named = call
-        .arguments
-        .iter()
-        .filter(|argument| argument.name.is_some());
-    if named.clone().count() != 0 && named.count() != call.arguments.len() {
-        return Err(Error::validation(format!(
-            "'{name}' is called with positional and named arguments"
-        ))
-        .at(&call.position)
-        .with_help("name all arguments, or none"));
+    let first_named = call.arguments.iter().position(|a| a.name.is_some());
+    let last_positional = call.arguments.iter().rposition(|a| a.name.is_none());
+    if let (Some(first), Some(last)) = (first_named, last_positional)
+        && first < last
+        && let Some(argument) = call.arguments.get(last)
+    {
+        return Err(Error::validation("a positional argument after a named one")
+            .at(&argument.position)
+            .with_help("name it too, or move it to the front"));
     }
     if call.arguments.len() > parameters.len() {
         return Err(Error::validation(format!(

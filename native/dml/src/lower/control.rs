@@ -39,7 +39,15 @@ impl Lowering<'_> {
     ) -> Result<()> {
         if let Some(holds) = self.known_condition(predicate, "if")? {
             // No end of the block: what follows is straight-line code.
-            return self.statements(if holds { then } else { otherwise });
+            let (taken, dropped) = if holds {
+                (then, otherwise)
+            } else {
+                (otherwise, then)
+            };
+            let phantom = self.scope_after_dropped(dropped);
+            self.statements(taken)?;
+            self.scope.add_phantoms(phantom);
+            return Ok(());
         }
         self.flush();
         let predicate = self.condition(predicate, "if")?;
@@ -64,6 +72,8 @@ impl Lowering<'_> {
         position: &Position,
     ) -> Result<()> {
         if self.known_condition(predicate, "while")? == Some(false) {
+            let phantom = self.scope_after_dropped(body);
+            self.scope.add_phantoms(phantom);
             return Ok(());
         }
         self.flush();
@@ -131,6 +141,19 @@ impl Lowering<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What would be known after a branch that is not taken. Scripts may go on to read its variables
+    /// where only a run can tell that they do not, so they have to have types. Whether the branch is
+    /// valid does not matter: often it is dropped because what it needs is not there.
+    fn scope_after_dropped(&mut self, statements: &[Statement]) -> Scope {
+        let mut aside = Lowering::new(self.options, self.modules, self.namespace);
+        aside.is_main = self.is_main;
+        aside.scope = self.scope.clone();
+        match aside.statements(statements) {
+            // Up to an error, the scope is as good as it gets.
+            Ok(()) | Err(_) => aside.scope,
+        }
     }
 
     /// Lowers statements into blocks of their own.

@@ -127,6 +127,13 @@ impl Scope {
         Scope(both.chain(others).collect())
     }
 
+    /// Adds the variables that only a dropped branch assigns: legal to read, but not there at run time.
+    pub fn add_phantoms(&mut self, other: Scope) {
+        for (name, variable) in other.0 {
+            self.0.entry(name).or_insert_with(|| variable.maybe());
+        }
+    }
+
     /// Forgets the values, but not the types, of variables that a loop assigns.
     pub fn forget_values<'n>(&mut self, names: impl IntoIterator<Item = &'n String>) {
         for name in names {
