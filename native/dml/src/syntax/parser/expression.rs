@@ -107,6 +107,7 @@ impl Parser {
                     self.advance();
                     if self.at_symbol("[") && !self.at_multi_assignment() {
                         let subscripts = self.subscripts()?;
+                        self.refuse_subscripts("an indexed variable")?;
                         ExpressionKind::Index {
                             variable: name,
                             subscripts,
