@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use fulgurite_error::{Error, Result, Source};
 use fulgurite_hop::{Characteristics, DataType, Literal, ValueType, scalar};
+use fulgurite_matrix::io::Metadata;
 
 /// What a script is compiled with: arguments, variables that come from and go to the caller, and files.
 pub struct CompileOptions<'a> {
@@ -81,21 +82,43 @@ impl SourceResolver for NoFiles {
     }
 }
 
-/// Finds scripts in the file system, relative to a folder.
+/// Finds scripts in the file system: relative to a folder, else to the current one.
 pub struct FileSystem {
     pub folder: PathBuf,
 }
 
 impl SourceResolver for FileSystem {
     fn load(&self, path: &str) -> Result<Arc<Source>> {
-        let file = self.folder.join(path);
+        let beside = self.folder.join(path);
+        let file = if beside.exists() {
+            beside
+        } else {
+            PathBuf::from(path)
+        };
         let text = std::fs::read_to_string(&file).map_err(|error| {
-            Error::io(format!(
-                "cannot read the script {}: {error}",
-                file.display()
-            ))
+            Error::io(format!("cannot read the script '{path}': {error}")).with_help(
+                "paths are relative to setwd(), the folder of the script or the current folder",
+            )
         })?;
         Ok(Source::new(path, text))
+    }
+
+    fn declared_type(&self, path: &str) -> Option<(DataType, ValueType)> {
+        // What is wrong with the metadata comes to light when the file is read.
+        let text = std::fs::read_to_string(format!("{path}.mtd")).ok()?;
+        let metadata = Metadata::parse(&text).ok()?;
+        let data_type = match metadata.data_type.as_deref() {
+            Some("scalar") => DataType::Scalar,
+            Some("frame") => DataType::Frame,
+            _ => DataType::Matrix,
+        };
+        let value_type = match metadata.value_type.as_deref() {
+            Some("int") => ValueType::Int,
+            Some("boolean") => ValueType::Boolean,
+            Some("string") => ValueType::String,
+            _ => ValueType::Double,
+        };
+        Some((data_type, value_type))
     }
 }
 
@@ -124,6 +147,29 @@ pub fn parse_argument(text: &str) -> Literal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_declare_their_types() -> std::io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
+        write("s.mtd", r#"{"data_type": "scalar", "value_type": "int"}"#)?;
+        write("X.mtd", r#"{"rows": 3, "cols": 2}"#)?;
+        write("f.dml", "x = 1")?;
+        let files = FileSystem {
+            folder: folder.path().to_path_buf(),
+        };
+        let declared =
+            |name: &str| files.declared_type(&folder.path().join(name).to_string_lossy());
+        assert_eq!(declared("s"), Some((DataType::Scalar, ValueType::Int)));
+        assert_eq!(declared("X"), Some((DataType::Matrix, ValueType::Double)));
+        assert_eq!(declared("none"), None);
+        assert_eq!(
+            files.load("f.dml").map(|f| f.text.clone()),
+            Ok("x = 1".to_owned())
+        );
+        assert!(files.load("g.dml").is_err());
+        Ok(())
+    }
 
     #[test]
     fn arguments_take_the_narrowest_type() {

@@ -10,7 +10,7 @@ pub(crate) fn did_you_mean<'a>(
 
 fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // One slip for every three letters; a change of case alone is always near.
-    let allowed = name.chars().count().div_ceil(3);
+    let allowed = name.chars().count() / 3;
     candidates
         .into_iter()
         .filter(|candidate| *candidate != name)
@@ -38,5 +38,7 @@ mod tests {
         assert_eq!(nearest("rowSum", names), Some("rowSums"));
         assert_eq!(nearest("btea", names), Some("beta"));
         assert_eq!(nearest("gamma", names), None);
+        assert_eq!(nearest("x", names), Some("X"));
+        assert_eq!(nearest("y", names), None);
     }
 }

@@ -284,6 +284,28 @@ fn missing_arguments_can_be_allowed() {
     ");
 }
 
+#[test]
+fn deep_scripts_compile_or_are_errors_in_time() {
+    let sum = "n".to_owned() + &" + n".repeat(240);
+    let ifs = "if (n > 1) {\n".repeat(90) + &format!("y = {sum}\n") + &"}".repeat(90);
+    let parentheses = format!("y = {}n{}", "(".repeat(90), ")".repeat(90));
+    let loops = |depth: usize| {
+        let open: Vec<_> = (0..depth)
+            .map(|level| {
+                format!("a{level} = 0\nwhile (n > a{level}) {{\na{level} = a{level} / 2\n")
+            })
+            .collect();
+        open.concat() + &"}".repeat(depth)
+    };
+    for script in [ifs, parentheses, loops(10)] {
+        if let Err(error) = compiled(&with_variables(&script), &options()) {
+            panic!("{error}");
+        }
+    }
+    let error = compiled(&with_variables(&loops(11)), &options()).expect_err("too deep");
+    assert_eq!(error.kind(), ErrorKind::Validation);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 

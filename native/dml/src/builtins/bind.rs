@@ -15,7 +15,10 @@ use crate::{
 pub(crate) struct Evaluated {
     pub name: Option<String>,
     pub id: HopId,
+    /// The value's place.
     pub position: Position,
+    /// The place of the name, or of the value if there is none.
+    pub start: Position,
 }
 
 pub(crate) fn bind<'a>(
@@ -35,7 +38,7 @@ pub(crate) fn bind<'a>(
         return Err(
             Error::validation(format!("the arguments of '{name}' must be named"))
                 .at(&first.position)
-                .with_help(format!("write {name}({})", signature(builtin))),
+                .with_help(format!("usage: {name}({})", signature(builtin))),
         );
     }
     for argument in named {
@@ -49,14 +52,12 @@ pub(crate) fn bind<'a>(
             Some(Some(_)) => {
                 return Err(
                     Error::validation(format!("'{name}' is given '{wanted}' twice"))
-                        .at(&argument.position),
+                        .at(&argument.start),
                 );
             }
             // The elements of a list have names of their own.
-            None if builtin.rest == Some(Kind::Any) && builtin.parameters.is_empty() => {
-                rest.push(argument);
-            }
-            None => return Err(unknown_parameter(builtin, name, wanted, &argument.position)),
+            None if builtin.name == "list" => rest.push(argument),
+            None => return Err(unknown_parameter(builtin, name, wanted, &argument.start)),
         }
     }
     bind_positional(
@@ -78,13 +79,14 @@ pub(crate) fn bind<'a>(
                     parameter.name
                 ))
                 .at(position)
-                .with_help(format!("write {name}({})", signature(builtin))));
+                .with_help(format!("usage: {name}({})", signature(builtin))));
             }
             (slot @ None, Presence::Default(value)) => {
                 *slot = Some(Evaluated {
                     name: None,
                     id: block.literal(Literal::from(value), position),
                     position: position.clone(),
+                    start: position.clone(),
                 });
             }
             (None, Presence::Optional) => {}
@@ -149,7 +151,7 @@ fn bind_positional(
                 "'{name}' takes at most {most} argument{plural}, not {given}"
             ))
             .at(position)
-            .with_help(format!("write {name}({})", signature(builtin))))
+            .with_help(format!("usage: {name}({})", signature(builtin))))
         }
     }
 }
@@ -157,7 +159,7 @@ fn bind_positional(
 fn unknown_parameter(builtin: &Builtin, name: &str, wanted: &str, position: &Position) -> Error {
     let names = builtin.parameters.iter().map(|parameter| parameter.name);
     let help = suggest::did_you_mean(wanted, names)
-        .unwrap_or_else(|| format!("write {name}({})", signature(builtin)));
+        .unwrap_or_else(|| format!("usage: {name}({})", signature(builtin)));
     Error::validation(format!("'{name}' has no parameter '{wanted}'"))
         .at(position)
         .with_help(help)
@@ -204,7 +206,9 @@ fn check_kind(
         (Kind::Number | Kind::Scalar | Kind::Boolean, DataType::Matrix) => {
             error.with_help("as.scalar() makes a scalar of a 1 x 1 matrix")
         }
-        (Kind::Matrix | Kind::Table | Kind::Sized, DataType::Scalar) => {
+        (Kind::Matrix | Kind::Table | Kind::Sized, DataType::Scalar)
+            if hop.value_type != ValueType::String =>
+        {
             error.with_help("as.matrix() makes a 1 x 1 matrix of a scalar")
         }
         _ => error,

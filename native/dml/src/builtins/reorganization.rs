@@ -173,7 +173,7 @@ fn table(call: &mut BoundCall<'_>) -> Result<HopId> {
             ))
             .at(call.position)
             .with_help(
-                "write table(A, B), table(A, B, weights) or table(A, B, weights, rows, cols)",
+                "usage: table(A, B), table(A, B, weights) or table(A, B, weights, rows, cols)",
             ));
         }
     }

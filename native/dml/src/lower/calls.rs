@@ -7,7 +7,7 @@ use fulgurite_hop::{Argument, Block, DataType, Parameter, ValueType};
 use super::{Lowering, block::describe_type, modules::UserFunction, scope::Variable};
 use crate::{
     suggest,
-    syntax::ast::{self, Call, Expression, ExpressionKind, Range, Subscripts},
+    syntax::ast::{self, Call, Expression, ExpressionKind, FunctionBody, Range, Subscripts},
 };
 
 impl Lowering<'_> {
@@ -131,12 +131,7 @@ impl Lowering<'_> {
         function: &UserFunction,
     ) -> Result<String> {
         if function.results.len() != 1 {
-            return Err(Error::validation(format!(
-                "'{name}' gives {} results and cannot stand in an expression",
-                function.results.len()
-            ))
-            .at(&call.position)
-            .with_help("call it as a statement; [a, b] = f(...) takes several results"));
+            return Err(wrong_number_of_results(call, name, function));
         }
         let temporary = self.temporary();
         let outputs = vec![(temporary.clone(), call.position.clone())];
@@ -153,12 +148,15 @@ impl Lowering<'_> {
         outputs: Vec<(String, Position)>,
     ) -> Result<()> {
         if function.results.len() != outputs.len() {
-            return Err(Error::validation(format!(
-                "'{name}' gives {} results, but one variable stands for them",
-                function.results.len()
+            return Err(wrong_number_of_results(call, name, function));
+        }
+        if matches!(function.definition.body, FunctionBody::External(_)) {
+            return Err(Error::unsupported(format!(
+                "the external function '{name}' is not supported yet"
             ))
             .at(&call.position)
-            .with_help("[a, b] = f(...) takes several results"));
+            .in_operator(name)
+            .with_help("write a function of the script that does the same"));
         }
         let arguments = self.bind_arguments(call, name, function)?;
         self.flush();
@@ -273,6 +271,17 @@ impl Lowering<'_> {
             variable,
         })
     }
+}
+
+/// A function called where one result is wanted gives none or several.
+fn wrong_number_of_results(call: &Call, name: &str, function: &UserFunction) -> Error {
+    let error = match function.results.len() {
+        0 => Error::validation(format!("'{name}' gives no result"))
+            .with_help("call it as a statement of its own"),
+        results => Error::validation(format!("'{name}' gives {results} results, not one"))
+            .with_help("call it as a statement: [a, b] = f(...) takes several results"),
+    };
+    error.at(&call.position)
 }
 
 /// For each argument, the place of its parameter.

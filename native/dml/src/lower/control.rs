@@ -16,6 +16,10 @@ use crate::{
     syntax::ast::{Expression, LoopOption, LoopRange, Statement, StatementKind},
 };
 
+/// How deeply loops may nest in one body. Each level may have to be looked at twice to know the types in
+/// it, so the work doubles from level to level.
+const MAX_LOOP_NESTING: u32 = 10;
+
 const LOOP_OPTIONS: &[&str] = &[
     "check",
     "par",
@@ -77,7 +81,7 @@ impl Lowering<'_> {
             return Ok(());
         }
         self.flush();
-        let ((predicate, body), head) = self.until_stable(body, |lowering| {
+        let ((predicate, body), head) = self.until_stable(body, position, |lowering| {
             let predicate = lowering.condition(predicate, "while")?;
             Ok((predicate, lowering.inner(body)?))
         })?;
@@ -106,7 +110,7 @@ impl Lowering<'_> {
             Some(increment) => Some(self.increment(increment)?),
             None => None,
         };
-        let (body, head) = self.until_stable(body, |lowering| {
+        let (body, head) = self.until_stable(body, position, |lowering| {
             let counter = Variable::new(DataType::Scalar, ValueType::Int);
             lowering.scope.set(variable, counter);
             lowering.inner(body)
@@ -149,6 +153,7 @@ impl Lowering<'_> {
     fn scope_after_dropped(&mut self, statements: &[Statement]) -> Scope {
         let mut aside = Lowering::new(self.options, self.modules, self.namespace);
         aside.is_main = self.is_main;
+        aside.loop_nesting = self.loop_nesting;
         aside.scope = self.scope.clone();
         match aside.statements(statements) {
             // Up to an error, the scope is as good as it gets.
@@ -170,8 +175,17 @@ impl Lowering<'_> {
     fn until_stable<T>(
         &mut self,
         body: &[Statement],
+        position: &Position,
         mut lower: impl FnMut(&mut Self) -> Result<T>,
     ) -> Result<(T, Scope)> {
+        if self.loop_nesting >= MAX_LOOP_NESTING {
+            return Err(Error::validation(format!(
+                "loops nested more than {MAX_LOOP_NESTING} levels deep"
+            ))
+            .at(position)
+            .with_help("move the inner loops into a function"));
+        }
+        self.loop_nesting += 1;
         let mut assigned = BTreeSet::new();
         collect_assigned(body, &mut assigned);
         let mut head = self.scope.clone();
@@ -184,6 +198,7 @@ impl Lowering<'_> {
             // What the body alone defines is not there the first time: reading it at the head is an
             // error, whatever comes back.
             if head.names().all(|name| merged.get(name) == head.get(name)) {
+                self.loop_nesting -= 1;
                 return Ok((built, head));
             }
             head = merged;

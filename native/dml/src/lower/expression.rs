@@ -182,6 +182,7 @@ impl Lowering<'_> {
                 name: argument.name.clone(),
                 id: self.expression(&argument.value)?,
                 position: argument.value.position.clone(),
+                start: argument.position.clone(),
             });
         }
         builtins::bind(
