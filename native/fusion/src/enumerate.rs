@@ -5,6 +5,7 @@
 //! current one follow it directly, and can be skipped together when a lower bound of their costs exceeds
 //! the best costs so far.
 
+use fulgurite_hop::HopId;
 use serde::Serialize;
 
 use crate::{
@@ -39,21 +40,31 @@ pub(crate) struct PartitionCosts<'p, 'a> {
     costs: &'p CostModel<'a>,
     chooser: &'p mut Chooser<'a>,
     partition: &'p Partition,
-    references: &'p [Slots],
-    demanded: &'p mut Demands,
+    table: &'p mut CostTable,
 }
 
-/// Per HOP of the DAG, the last costing that needed it materialised.
-pub(crate) struct Demands {
-    by: Vec<u32>,
-    epoch: u32,
+/// Per HOP of the DAG, the costs of the operator that gives it.
+pub(crate) struct CostTable {
+    rows: Vec<CostRow>,
+    plan: u32,
 }
 
-impl Demands {
+#[derive(Clone, Default)]
+struct CostRow {
+    /// The last plan that needed the HOP materialised.
+    demanded_by: u32,
+    /// The assignment that the costs were computed under.
+    assignment: u32,
+    seconds: f64,
+    /// What the operator reads.
+    reads: Vec<HopId>,
+}
+
+impl CostTable {
     pub fn new(hops: usize) -> Self {
-        Demands {
-            by: vec![0; hops],
-            epoch: 0,
+        CostTable {
+            rows: vec![CostRow::default(); hops],
+            plan: 0,
         }
     }
 }
@@ -64,16 +75,14 @@ impl<'p, 'a> PartitionCosts<'p, 'a> {
         costs: &'p CostModel<'a>,
         chooser: &'p mut Chooser<'a>,
         partition: &'p Partition,
-        references: &'p [Slots],
-        demanded: &'p mut Demands,
+        table: &'p mut CostTable,
     ) -> Self {
         PartitionCosts {
             view,
             costs,
             chooser,
             partition,
-            references,
-            demanded,
+            table,
         }
     }
 
@@ -106,39 +115,52 @@ impl<'p, 'a> PartitionCosts<'p, 'a> {
     /// and counts once; what operators compute twice counts in each.
     pub fn plan(&mut self, points: &[InterestingPoint], assignment: &[bool], bound: f64) -> f64 {
         self.assign(points, assignment);
-        self.demanded.epoch += 1;
-        let epoch = self.demanded.epoch;
+        self.table.plan += 1;
+        let plan = self.table.plan;
         for hop in &self.partition.outputs {
-            self.demanded.by[hop.index()] = epoch;
+            self.table.rows[hop.index()].demanded_by = plan;
         }
         let mut total = 0.0;
         for hop in self.partition.hops.iter().rev() {
-            if self.demanded.by[hop.index()] != epoch {
-                continue;
-            }
-            let costs = self.costs;
-            match self
-                .chooser
-                .operator(*hop, |operator| costs.check(operator).is_ok())
-            {
-                Some(operator) => {
-                    total += costs.fused(operator);
-                    for (input, _) in &operator.inputs {
-                        self.demanded.by[input.index()] = epoch;
-                    }
-                }
-                None => {
-                    total += costs.basic(*hop);
-                    for input in &self.view.hop(*hop).inputs {
-                        self.demanded.by[input.index()] = epoch;
-                    }
+            let mut row = std::mem::take(&mut self.table.rows[hop.index()]);
+            if row.demanded_by == plan {
+                self.update(*hop, &mut row);
+                total += row.seconds;
+                for input in &row.reads {
+                    self.table.rows[input.index()].demanded_by = plan;
                 }
             }
+            self.table.rows[hop.index()] = row;
             if total > bound {
                 return f64::INFINITY;
             }
         }
         total
+    }
+
+    /// Costs the operator that gives this HOP, unless no decision that it depends on has changed. Successive
+    /// assignments differ in few points, so most operators stay.
+    fn update(&mut self, hop: HopId, row: &mut CostRow) {
+        if row.assignment >= self.chooser.changed(hop) {
+            return;
+        }
+        row.assignment = self.chooser.assignment();
+        row.reads.clear();
+        let costs = self.costs;
+        match self
+            .chooser
+            .operator(hop, |operator| costs.check(operator).is_ok())
+        {
+            Some(operator) => {
+                row.seconds = costs.fused(operator);
+                row.reads
+                    .extend(operator.inputs.iter().map(|(input, _)| *input));
+            }
+            None => {
+                row.seconds = costs.basic(hop);
+                row.reads.extend(&self.view.hop(hop).inputs);
+            }
+        }
     }
 
     /// Seconds without any fusion.
@@ -163,7 +185,7 @@ pub(crate) fn mp_skip_enum(costs: &mut PartitionCosts, budget: u64) -> Search {
         costs.costs,
         costs.chooser.memo,
         partition,
-        costs.references,
+        costs.chooser.references,
         &points,
     );
     let mut seen = bound.targets_seen();

@@ -6,7 +6,7 @@ use fulgurite_hop::{HopId, HopOp};
 
 use crate::{
     memo::{CloseStatus, MAX_REFERENCED_INPUTS, MemoEntry, MemoTable, Slots},
-    reason::TemplateReason,
+    reason::{Reason, TemplateReason},
     template::{TEMPLATES, Template},
     view::DagView,
 };
@@ -54,6 +54,13 @@ fn explore_operator(
     hop: HopId,
     reasons: &mut Vec<TemplateReason>,
 ) -> Vec<MemoEntry> {
+    if !sizes_known(view, hop) {
+        reasons.push(TemplateReason {
+            template: None,
+            reason: Reason::UnknownSize,
+        });
+        return Vec::new();
+    }
     let mut entries = Vec::new();
     let mut refuse = |template: &dyn Template, reason| {
         let reason = TemplateReason {
@@ -79,12 +86,21 @@ fn explore_operator(
                     Err(reason) => refuse(template, reason),
                 }
             } else if !memo.group(input).is_empty() {
-                refuse(template, crate::reason::Reason::InputsClosed);
+                refuse(template, Reason::InputsClosed);
             }
         }
     }
     prune_redundant(&mut entries);
     entries
+}
+
+/// Templates only judge operators whose shapes are known; the others are planned again when they are.
+fn sizes_known(view: &DagView, hop: HopId) -> bool {
+    let inputs = view.hop(hop).inputs.iter();
+    inputs
+        .chain([&hop])
+        .filter(|hop| view.hop(**hop).is_matrix())
+        .all(|hop| view.shape(*hop).is_some())
 }
 
 fn referenceable(view: &DagView, hop: HopId) -> std::ops::Range<usize> {

@@ -74,8 +74,16 @@ const NO_ENTRY: u8 = u8::MAX;
 pub(crate) struct Chooser<'a> {
     pub view: &'a DagView<'a>,
     pub memo: &'a MemoTable,
+    /// Per HOP, the slots that some entry references.
+    pub references: &'a [Slots],
     /// Per HOP, the slots that may not be referenced.
     pub blocked: Vec<Slots>,
+    /// What `blocked` was under the last assignment.
+    was_blocked: Vec<Option<Slots>>,
+    /// The number of the current assignment, and per HOP of the last one that changed a decision at it or
+    /// at anything that operators reach from it.
+    assignment: u32,
+    changed: Vec<u32>,
     /// Per HOP and template of the operator, the entry by which an operator goes on into the group.
     inner: Vec<[u8; TemplateType::ALL.len()]>,
     /// The operator under construction that last covered, or read, each HOP.
@@ -90,12 +98,16 @@ pub(crate) struct Chooser<'a> {
 }
 
 impl<'a> Chooser<'a> {
-    pub fn new(view: &'a DagView<'a>, memo: &'a MemoTable) -> Self {
+    pub fn new(view: &'a DagView<'a>, memo: &'a MemoTable, references: &'a [Slots]) -> Self {
         let hops = view.dag.len();
         Chooser {
             view,
             memo,
+            references,
             blocked: vec![Slots::NONE; hops],
+            was_blocked: vec![None; hops],
+            assignment: 0,
+            changed: vec![0; hops],
             inner: vec![[NO_ENTRY; TemplateType::ALL.len()]; hops],
             covered_by: vec![0; hops],
             read_by: vec![0; hops],
@@ -106,9 +118,20 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Takes the assignment over: finds how operators go on through these HOPs (in topological order).
+    /// Takes the assignment in `blocked` over: finds how operators go on through these HOPs (in topological
+    /// order, closed under references).
     pub fn prepare(&mut self, hops: &[HopId]) {
+        self.assignment += 1;
         for hop in hops {
+            let blocked = self.blocked[hop.index()];
+            let inputs = &self.view.hop(*hop).inputs;
+            let has_changed = |slot: usize| self.changed[inputs[slot].index()] == self.assignment;
+            let is_same = self.was_blocked[hop.index()] == Some(blocked);
+            if is_same && !self.references[hop.index()].iter().any(has_changed) {
+                continue;
+            }
+            self.was_blocked[hop.index()] = Some(blocked);
+            self.changed[hop.index()] = self.assignment;
             for template in TemplateType::ALL {
                 let continues =
                     |entry: &MemoEntry| entry.close.is_open() && template.takes(entry.template);
@@ -116,6 +139,15 @@ impl<'a> Chooser<'a> {
                 self.inner[hop.index()][template as usize] = best;
             }
         }
+    }
+
+    pub fn assignment(&self) -> u32 {
+        self.assignment
+    }
+
+    /// The last assignment that changed something for operators at this HOP.
+    pub fn changed(&self, hop: HopId) -> u32 {
+        self.changed[hop.index()]
     }
 
     /// The entry with the most references, of the operator's own template if that is no fewer.

@@ -9,10 +9,9 @@ use crate::{
     construct::construct,
     cost::CostModel,
     cplan::CPlan,
-    enumerate::{Demands, PartitionCosts, Search, mp_skip_enum},
+    enumerate::{CostTable, PartitionCosts, Search, mp_skip_enum},
     explain::{Explanation, PartitionExplanation, Refusal},
     explore::{Exploration, explore, is_fusible_kind},
-    memo::Slots,
     operator::{Chooser, Operator},
     partition::{Partition, PointKind, partitions, referenced_slots},
     reason::{Reason, TemplateReason},
@@ -39,8 +38,8 @@ pub fn fuse(dag: &Dag, config: &FusionConfig) -> Result<FusedDag> {
     let references = referenced_slots(&view, &exploration.memo);
     let is_distributed = |hop| costs.is_distributed(hop);
     let parts = partitions(&view, &exploration.memo, &references, &is_distributed);
-    let mut chooser = Chooser::new(&view, &exploration.memo);
-    let searches = search(&view, config, &costs, &mut chooser, &parts, &references);
+    let mut chooser = Chooser::new(&view, &exploration.memo, &references);
+    let searches = search(&view, config, &costs, &mut chooser, &parts);
     let selection = select(&view, config, &costs, &mut chooser);
     let refusals = refusals(&view, config, &exploration, &parts, &searches, &selection);
 
@@ -72,13 +71,11 @@ fn search<'a>(
     costs: &CostModel<'a>,
     chooser: &mut Chooser<'a>,
     partitions: &[Partition],
-    references: &[Slots],
 ) -> Vec<Option<Search>> {
-    let mut demands = Demands::new(view.dag.len());
+    let mut table = CostTable::new(view.dag.len());
     let mut searches = Vec::with_capacity(partitions.len());
     for partition in partitions {
-        let mut plans =
-            PartitionCosts::new(view, costs, chooser, partition, references, &mut demands);
+        let mut plans = PartitionCosts::new(view, costs, chooser, partition, &mut table);
         let points = &partition.points;
         searches.push(match config.policy {
             Policy::Cost => {

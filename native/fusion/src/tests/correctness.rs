@@ -1,6 +1,8 @@
 //! Fused DAGs give what unfused ones give, under every policy and under any assignment.
 
-use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 
 use super::{
     random::{dag, steps},
@@ -9,7 +11,8 @@ use super::{
 use crate::{
     FusionConfig, Policy,
     cost::CostModel,
-    enumerate::{Demands, PartitionCosts},
+    cplan::Template,
+    enumerate::{CostTable, PartitionCosts},
     explore::{explore, is_fusible_kind},
     fuse,
     operator::Chooser,
@@ -45,14 +48,14 @@ proptest! {
         let view = DagView::new(&dag);
         let exploration = explore(&view);
         let costs = CostModel::new(&view, &config);
-        let mut chooser = Chooser::new(&view, &exploration.memo);
-        let mut demands = Demands::new(dag.len());
         let references = referenced_slots(&view, &exploration.memo);
+        let mut chooser = Chooser::new(&view, &exploration.memo, &references);
+        let mut table = CostTable::new(dag.len());
         for bits in bits {
             for partition in &partitions(&view, &exploration.memo, &references, &|_| false) {
                 let points = &partition.points;
                 let assignment: Vec<bool> = (0..points.len()).map(|i| bits >> (i % 64) & 1 == 1).collect();
-                PartitionCosts::new(&view, &costs, &mut chooser, partition, &references, &mut demands)
+                PartitionCosts::new(&view, &costs, &mut chooser, partition, &mut table)
                     .assign(points, &assignment);
             }
             let selection = select(&view, &config, &costs, &mut chooser);
@@ -94,4 +97,35 @@ proptest! {
         }
         serde_json::to_string(&fused.explanation).unwrap();
     }
+}
+
+/// The properties above say little if random DAGs hardly fuse.
+#[test]
+fn random_dags_reach_all_that_plans_consist_of() {
+    let mut runner = TestRunner::deterministic();
+    let mut seen = BTreeSet::new();
+    for _ in 0..400 {
+        let steps = steps(5..25).new_tree(&mut runner).unwrap().current();
+        let fused = fuse(&dag(&steps, 12, 4, None), &FusionConfig::default()).unwrap();
+        for plan in fused.operators.iter().map(|operator| &operator.plan) {
+            seen.extend(plan.body.iter().map(|node| {
+                let node = format!("{node:?}");
+                node.split(['(', ' ']).next().unwrap().to_owned()
+            }));
+            seen.extend(plan.inputs.iter().map(|input| input.name().to_owned()));
+            seen.insert(match plan.template {
+                Template::Cell(cell) => match cell.aggregate {
+                    Some((_, direction)) => format!("Cell {direction:?}"),
+                    None => "Cell".into(),
+                },
+                Template::Row(row) => format!("{:?}", row.output)
+                    .split(['(', ' '])
+                    .next()
+                    .unwrap()
+                    .into(),
+            });
+        }
+    }
+    let seen: Vec<String> = seen.into_iter().collect();
+    insta::assert_snapshot!(seen.join(", "));
 }

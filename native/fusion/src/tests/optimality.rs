@@ -6,7 +6,7 @@ use super::random::{dag, steps};
 use crate::{
     CostConstants, FusionConfig,
     cost::CostModel,
-    enumerate::{Demands, PartitionCosts, mp_skip_enum},
+    enumerate::{CostTable, PartitionCosts, mp_skip_enum},
     explore::explore,
     operator::Chooser,
     partition::{partitions, referenced_slots},
@@ -47,16 +47,16 @@ proptest! {
         let view = DagView::new(&dag);
         let exploration = explore(&view);
         let costs = CostModel::new(&view, &config);
-        let mut chooser = Chooser::new(&view, &exploration.memo);
-        let mut demands = Demands::new(dag.len());
         let references = referenced_slots(&view, &exploration.memo);
+        let mut chooser = Chooser::new(&view, &exploration.memo, &references);
+        let mut table = CostTable::new(dag.len());
         let is_distributed = |hop| costs.is_distributed(hop);
         for partition in partitions(&view, &exploration.memo, &references, &is_distributed) {
             let points = partition.points.clone();
             if points.len() > MAX_POINTS {
                 continue;
             }
-            let mut plans = PartitionCosts::new(&view, &costs, &mut chooser, &partition, &references, &mut demands);
+            let mut plans = PartitionCosts::new(&view, &costs, &mut chooser, &partition, &mut table);
             let found = mp_skip_enum(&mut plans, u64::MAX);
             let unfused = plans.unfused();
             let best = (0u32..1 << points.len())
@@ -67,6 +67,33 @@ proptest! {
                 .fold(unfused, f64::min);
             let same = (found.cost - best).abs() <= 1e-12 * best;
             prop_assert!(same, "found {} of {best}\n{dag}", found.cost);
+        }
+    }
+
+    #[test]
+    fn costs_do_not_depend_on_what_was_costed_before(
+        steps in steps(5..45), bits in prop::collection::vec(any::<u64>(), 12)
+    ) {
+        let config = FusionConfig::default();
+        let dag = dag(&steps, 50_000, 20, Some(10_000));
+        let view = DagView::new(&dag);
+        let exploration = explore(&view);
+        let costs = CostModel::new(&view, &config);
+        let references = referenced_slots(&view, &exploration.memo);
+        let mut chooser = Chooser::new(&view, &exploration.memo, &references);
+        let mut table = CostTable::new(dag.len());
+        for partition in &partitions(&view, &exploration.memo, &references, &|_| false) {
+            let points = &partition.points;
+            for bits in &bits {
+                let plan: Vec<bool> = (0..points.len()).map(|i| bits >> (i % 64) & 1 == 1).collect();
+                let known = PartitionCosts::new(&view, &costs, &mut chooser, partition, &mut table)
+                    .plan(points, &plan, f64::INFINITY);
+                let mut chooser = Chooser::new(&view, &exploration.memo, &references);
+                let mut table = CostTable::new(dag.len());
+                let fresh = PartitionCosts::new(&view, &costs, &mut chooser, partition, &mut table)
+                    .plan(points, &plan, f64::INFINITY);
+                prop_assert_eq!(known, fresh);
+            }
         }
     }
 }

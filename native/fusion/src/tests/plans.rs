@@ -1,9 +1,14 @@
 //! The plans of the paper's expressions, as explain prints them.
 
-use fulgurite_hop::{AggregateOp, BinaryOp, Dag, Direction, UnaryOp};
+use fulgurite_hop::{AggregateOp, BinaryOp, Characteristics, Dag, Direction, UnaryOp};
 
 use super::support::{Build, expression_2};
-use crate::{CostConstants, FusionConfig, fuse};
+use crate::{
+    CostConstants, FusionConfig,
+    cplan::{CNode, CPlan, InputBinding, NodeId},
+    fuse,
+    reason::Reason,
+};
 
 fn config() -> FusionConfig {
     // Plans must not depend on the cores of the machine that runs the tests.
@@ -185,4 +190,77 @@ fn local_vectors_are_not_sent_to_a_distributed_matrix() {
     };
     let fused = fuse(&b.dag, &config).unwrap();
     insta::assert_snapshot!(format!("{}", fused.explanation));
+}
+
+#[test]
+fn unknown_sizes_are_a_reason_not_to_fuse() {
+    let mut b = Build::default();
+    let [x, y] = ["X", "Y"].map(|name| b.read(name, 1000, 1000));
+    let product = b.mult(x, y);
+    let sum = b.sum(product);
+    b.write("s", sum);
+    for hop in [y, product] {
+        b.dag.hop_mut(hop).characteristics = Characteristics::UNKNOWN;
+    }
+    let fused = fuse(&b.dag, &config()).unwrap();
+    let refused: Vec<_> = fused
+        .explanation
+        .refusals
+        .iter()
+        .map(|refusal| refusal.reasons[0].reason)
+        .collect();
+    assert_eq!(refused, [Reason::UnknownSize, Reason::UnknownSize]);
+    assert_eq!(fused.dag, b.dag);
+}
+
+#[test]
+fn side_inputs_beyond_the_broadcast_budget_are_refused() {
+    let dag = expression_2(10_000_000, 1000, 9);
+    let config = FusionConfig {
+        local_memory: 1 << 30,
+        broadcast_memory: 10_000,
+        ..config()
+    };
+    let fused = fuse(&dag, &config).unwrap();
+    let reads_v_whole = fused.operators.iter().any(|operator| {
+        let code = |covered: &crate::CoveredOperator| covered.code == "ba(+*)";
+        operator.plan.inputs.contains(&InputBinding::Whole) && operator.covered.iter().any(code)
+    });
+    assert!(!reads_v_whole, "{}", fused.explanation);
+    let refusal = fused
+        .explanation
+        .refusals
+        .iter()
+        .find(|refusal| refusal.code == "ba(+*)");
+    assert!(refusal.is_some(), "{}", fused.explanation);
+}
+
+#[test]
+fn a_dag_is_fused_once() {
+    let fused = fuse(&expression_2(1797, 64, 9), &config()).unwrap();
+    let error = fuse(&fused.dag, &config()).unwrap_err();
+    assert_eq!(error.kind(), fulgurite_error::ErrorKind::Plan);
+}
+
+#[test]
+fn inconsistent_plans_are_refused() {
+    let plan = fuse(&expression_2(1797, 64, 9), &config())
+        .unwrap()
+        .operators[0]
+        .plan
+        .clone();
+    plan.verify().unwrap();
+    let refuses = |change: &dyn Fn(&mut CPlan)| {
+        let mut plan = plan.clone();
+        change(&mut plan);
+        plan.verify().unwrap_err().message().to_owned()
+    };
+    let messages = [
+        refuses(&|plan| plan.inputs[0] = InputBinding::Matrix),
+        refuses(&|plan| plan.body.truncate(5)),
+        refuses(&|plan| plan.body[0] = CNode::Input(7)),
+        refuses(&|plan| plan.body[0] = CNode::Unary(UnaryOp::Abs, NodeId(3))),
+        refuses(&|plan| plan.body[0] = CNode::Literal(1.0)),
+    ];
+    insta::assert_snapshot!(messages.join("\n"));
 }
