@@ -1,1 +1,29 @@
-//! To be filled.
+//! Machine code for fused operators.
+//!
+//! A [`CPlan`](fulgurite_fusion::cplan::CPlan) says what a fused operator computes. Here it becomes a
+//! program over blocks of rows ([`program`]), the program becomes machine code ([`jit`], Cranelift), and a
+//! skeleton ([`execute()`]) runs the code over the blocks of dense and CSR operands, on one thread or many.
+//! What machine code does not inline, it calls: the vector [`primitives`].
+//!
+//! Start reading at [`execute()`] (what happens to operands) or at [`CompiledPlan`] (what happens to plans).
+//!
+//! Invariants:
+//! * a compiled plan is free of sizes: widths, strides and pointers reach the code through a frame of slots;
+//! * shapes are checked before machine code runs, and the code has no instruction that can trap;
+//! * results depend on the operands and the number of threads alone, never on timing.
+
+mod bind;
+mod cache;
+mod compiled;
+mod execute;
+mod frame;
+mod interpret;
+mod jit;
+mod primitives;
+mod program;
+
+pub use bind::Operand;
+pub use cache::{CacheStatistics, PlanCache};
+pub use compiled::{CompiledPlan, supports};
+pub use execute::{ExecutionContext, Output, execute};
+pub use interpret::interpret;

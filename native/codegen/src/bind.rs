@@ -1,0 +1,216 @@
+//! Operands against the plan: every shape is checked here, before machine code runs.
+
+use fulgurite_error::{Error, Result};
+use fulgurite_fusion::cplan::{CNode, InputBinding, Template};
+use fulgurite_matrix::MatrixBlock;
+
+use crate::compiled::CompiledPlan;
+use crate::program::{Program, Shape, WidthSource};
+
+/// An operand of a fused operator.
+#[derive(Debug, Clone, Copy)]
+pub enum Operand<'a> {
+    Matrix(&'a MatrixBlock),
+    Scalar(f64),
+}
+
+impl Operand<'_> {
+    fn cols(&self) -> usize {
+        match self {
+            Operand::Matrix(matrix) => matrix.cols(),
+            Operand::Scalar(_) => 1,
+        }
+    }
+
+    fn describe(&self) -> String {
+        match self {
+            Operand::Matrix(matrix) => format!("{} x {}", matrix.rows(), matrix.cols()),
+            Operand::Scalar(_) => "a scalar".into(),
+        }
+    }
+}
+
+/// Operands whose shapes fit the plan.
+#[derive(Debug, Clone)]
+pub(crate) struct Bound<'a> {
+    pub main: &'a MatrixBlock,
+    pub operands: &'a [Operand<'a>],
+    /// Width of each class of the kernel's program.
+    pub widths: Vec<usize>,
+}
+
+impl<'a> Bound<'a> {
+    pub fn rows(&self) -> usize {
+        self.main.rows()
+    }
+
+    pub fn cols(&self) -> usize {
+        self.main.cols()
+    }
+
+    pub fn matrix(&self, input: usize) -> Result<&'a MatrixBlock> {
+        match self.operands.get(input) {
+            Some(Operand::Matrix(matrix)) => Ok(matrix),
+            _ => Err(Error::internal(format!(
+                "input {input} was bound as a matrix but is none"
+            ))),
+        }
+    }
+
+    pub fn scalar(&self, input: usize) -> f64 {
+        match self.operands.get(input) {
+            Some(Operand::Scalar(value)) => *value,
+            Some(Operand::Matrix(matrix)) => matrix.get(0, 0),
+            None => f64::NAN,
+        }
+    }
+
+    pub fn width(&self, shape: Shape) -> usize {
+        match shape {
+            Shape::Vector(class) => self.widths[class],
+            _ => 1,
+        }
+    }
+}
+
+/// # Errors
+/// `dimension` when a shape does not fit, naming the input.
+pub(crate) fn bind<'a>(compiled: &CompiledPlan, operands: &'a [Operand<'a>]) -> Result<Bound<'a>> {
+    let plan = compiled.plan();
+    if operands.len() != plan.inputs.len() {
+        return Err(Error::internal(format!(
+            "a fused operator of {} inputs was given {}",
+            plan.inputs.len(),
+            operands.len()
+        )));
+    }
+    let Some(Operand::Matrix(main)) = operands.first() else {
+        return Err(Error::dimension(
+            "the main input of a fused operator must be a matrix",
+        ));
+    };
+    let is_cell = matches!(plan.template, Template::Cell(_));
+    for (input, (binding, operand)) in plan.inputs.iter().zip(operands).enumerate() {
+        check_binding(input, *binding, operand, main, is_cell)?;
+    }
+    let program = &compiled.kernel().program;
+    let widths = resolve_widths(program, operands)?;
+    let bound = Bound {
+        main,
+        operands,
+        widths,
+    };
+    check_nodes(program, &bound)?;
+    Ok(bound)
+}
+
+fn check_binding(
+    input: usize,
+    binding: InputBinding,
+    operand: &Operand<'_>,
+    main: &MatrixBlock,
+    is_cell: bool,
+) -> Result<()> {
+    let (rows, cols) = (main.rows(), main.cols());
+    let shape = match operand {
+        Operand::Matrix(matrix) => Some((matrix.rows(), matrix.cols())),
+        Operand::Scalar(_) => None,
+    };
+    let (fits, expected) = match binding {
+        InputBinding::Main | InputBinding::Whole => (shape.is_some(), "a matrix".to_string()),
+        InputBinding::Matrix if is_cell => {
+            (shape == Some((rows, cols)), format!("{rows} x {cols}"))
+        }
+        InputBinding::Matrix => (
+            shape.is_some_and(|(r, _)| r == rows),
+            format!("{rows} rows"),
+        ),
+        InputBinding::ColumnVector => (shape == Some((rows, 1)), format!("{rows} x 1")),
+        InputBinding::RowVector if is_cell => (shape == Some((1, cols)), format!("1 x {cols}")),
+        InputBinding::RowVector => (shape.is_some_and(|(r, _)| r == 1), "one row".to_string()),
+        InputBinding::Scalar => (
+            shape.is_none_or(|shape| shape == (1, 1)),
+            "a scalar".to_string(),
+        ),
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(Error::dimension(format!(
+        "input {input} of a fused operator over a {rows} x {cols} matrix must be {expected}, not {}",
+        operand.describe()
+    )))
+}
+
+/// Widths of all classes; everything that defines a class must agree.
+fn resolve_widths(program: &Program, operands: &[Operand<'_>]) -> Result<Vec<usize>> {
+    let classes = &program.shapes.classes;
+    let mut widths: Vec<Option<usize>> = vec![None; classes.len()];
+    let width_of = |source: &WidthSource, widths: &[Option<usize>]| -> Option<usize> {
+        match source {
+            WidthSource::Input(input) => operands.get(*input).map(Operand::cols),
+            WidthSource::Fixed(width) => usize::try_from(*width).ok(),
+            WidthSource::Sum(parts, scalars) => parts
+                .iter()
+                .try_fold(usize::try_from(*scalars).ok()?, |sum, part| {
+                    sum.checked_add(widths[*part]?)
+                }),
+        }
+    };
+    // A sum may refer to a class that is only known later: as many rounds as there are classes suffice.
+    for _ in 0..classes.len() {
+        for (class, sources) in classes.iter().enumerate() {
+            if widths[class].is_none() {
+                widths[class] = sources.iter().find_map(|source| width_of(source, &widths));
+            }
+        }
+    }
+    for (class, sources) in classes.iter().enumerate() {
+        for source in sources {
+            let width = width_of(source, &widths);
+            if width != widths[class] {
+                return Err(Error::dimension(format!(
+                    "rows of {} and of {} columns meet in a fused operator",
+                    widths[class].unwrap_or(0),
+                    width.unwrap_or(0)
+                )));
+            }
+        }
+    }
+    widths
+        .into_iter()
+        .collect::<Option<Vec<usize>>>()
+        .ok_or_else(|| Error::dimension("the widths of a fused operator's rows can't be told"))
+}
+
+fn check_nodes(program: &Program, bound: &Bound<'_>) -> Result<()> {
+    for node in &program.nodes {
+        match node {
+            CNode::VectorMatrix {
+                vector,
+                input,
+                scalar,
+            } => {
+                let whole = bound.matrix(*input)?;
+                let width = bound.width(program.shapes.of(*vector));
+                if whole.rows() != width || (*scalar && whole.cols() != 1) {
+                    return Err(Error::dimension(format!(
+                        "rows of {width} columns times input {input} of {} x {} in a fused operator",
+                        whole.rows(),
+                        whole.cols()
+                    )));
+                }
+            }
+            CNode::ColumnRange { vector, from, to } => {
+                let width = bound.width(program.shapes.of(*vector));
+                if *to > width as u64 {
+                    return Err(Error::dimension(format!(
+                        "columns {from}:{to} of {width} columns in a fused operator"
+                    )));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

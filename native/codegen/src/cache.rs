@@ -1,0 +1,122 @@
+//! Each process compiles each plan once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use fulgurite_error::Result;
+use fulgurite_fusion::cplan::CPlan;
+
+use crate::compiled::CompiledPlan;
+
+/// Plans the cache keeps; SystemML's has the same bound.
+const DEFAULT_CAPACITY: usize = 1024;
+
+/// Compiled plans by plan. As plans are free of sizes, a plan is compiled once for all sizes.
+///
+/// When full, it forgets the plan that was not asked for the longest; its code is freed when the last holder
+/// of the [`Arc`] is done with it.
+#[derive(Debug)]
+pub struct PlanCache {
+    state: Mutex<State>,
+    capacity: usize,
+}
+
+/// What the cache did so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CacheStatistics {
+    pub hits: u64,
+    pub misses: u64,
+    /// Plans it holds now.
+    pub plans: usize,
+    pub compile_time: Duration,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    entries: HashMap<CPlan, Entry>,
+    /// Counts requests: an entry's `used` is the number of the last one for it.
+    clock: u64,
+    statistics: CacheStatistics,
+}
+
+#[derive(Debug)]
+struct Entry {
+    plan: Arc<CompiledPlan>,
+    used: u64,
+}
+
+impl Default for PlanCache {
+    fn default() -> Self {
+        Self::with_capacity(DEFAULT_CAPACITY)
+    }
+}
+
+impl PlanCache {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A cache of at most this many plans (at least one).
+    pub fn with_capacity(capacity: usize) -> Self {
+        PlanCache {
+            state: Mutex::new(State::default()),
+            capacity: capacity.max(1),
+        }
+    }
+
+    /// # Errors
+    /// As [`CompiledPlan::compile`]; failures are not kept.
+    pub fn get_or_compile(&self, plan: &CPlan) -> Result<Arc<CompiledPlan>> {
+        if let Some(known) = self.lock().find(plan) {
+            return Ok(known);
+        }
+        // Compiled outside the lock: two threads may compile the same new plan, and one result is dropped.
+        let compiled = Arc::new(CompiledPlan::compile(plan)?);
+        Ok(self.lock().insert(compiled, self.capacity))
+    }
+
+    pub fn statistics(&self) -> CacheStatistics {
+        let state = self.lock();
+        CacheStatistics {
+            plans: state.entries.len(),
+            ..state.statistics
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing in here panics half-way through a change, so a poisoned state is still whole.
+        self.state.lock().unwrap_or_else(|error| error.into_inner())
+    }
+}
+
+impl State {
+    fn find(&mut self, plan: &CPlan) -> Option<Arc<CompiledPlan>> {
+        self.clock += 1;
+        let entry = self.entries.get_mut(plan)?;
+        entry.used = self.clock;
+        self.statistics.hits += 1;
+        Some(Arc::clone(&entry.plan))
+    }
+
+    fn insert(&mut self, compiled: Arc<CompiledPlan>, capacity: usize) -> Arc<CompiledPlan> {
+        self.statistics.misses += 1;
+        self.statistics.compile_time += compiled.compile_time();
+        if let Some(entry) = self.entries.get(compiled.plan()) {
+            return Arc::clone(&entry.plan);
+        }
+        while self.entries.len() >= capacity {
+            let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.used);
+            let Some(plan) = oldest.map(|(plan, _)| plan.clone()) else {
+                break;
+            };
+            self.entries.remove(&plan);
+        }
+        let entry = Entry {
+            plan: Arc::clone(&compiled),
+            used: self.clock,
+        };
+        self.entries.insert(compiled.plan().clone(), entry);
+        compiled
+    }
+}

@@ -1,0 +1,291 @@
+//! The Cell skeleton over dense cells: tiles of cells, with CSR operands made dense tile by tile.
+
+use std::ops::Range;
+
+use fulgurite_error::Result;
+use fulgurite_fusion::cplan::{CellTemplate, InputBinding};
+use fulgurite_hop::{AggregateOp, Direction};
+use fulgurite_matrix::{Layout, MatrixBlock};
+
+use super::row::densify;
+use super::totals::{ColumnTotals, Total};
+use super::{ExecutionContext, Output, aggregated, tasks};
+use crate::bind::Bound;
+use crate::compiled::{CompiledPlan, Kernel};
+use crate::frame::{Frame, Target};
+use crate::program::Program;
+
+/// Cells of a tile whose values all stay in registers: long enough to hide the call, short enough for plain sums.
+const TILE: usize = 2048;
+/// Cells of a tile when values pass from step to step through buffers.
+const BUFFERED_TILE: usize = 512;
+
+pub(super) fn tile_cells(program: &Program) -> usize {
+    if program.steps.len() > 1 {
+        BUFFERED_TILE
+    } else {
+        TILE
+    }
+}
+
+pub(super) fn run(
+    compiled: &CompiledPlan,
+    bound: &Bound<'_>,
+    template: CellTemplate,
+    context: &ExecutionContext,
+) -> Result<Output> {
+    let kernel = compiled.kernel();
+    let skeleton = Skeleton {
+        kernel,
+        bound,
+        template,
+        tile: tile_cells(&kernel.program),
+    };
+    if skeleton.is_flat()? {
+        skeleton.flat(context)
+    } else {
+        skeleton.by_rows(context)
+    }
+}
+
+struct Skeleton<'a> {
+    kernel: &'a Kernel,
+    bound: &'a Bound<'a>,
+    template: CellTemplate,
+    tile: usize,
+}
+
+impl Skeleton<'_> {
+    /// Whether rows and columns don't matter, so that the matrix is one long row.
+    fn is_flat(&self) -> Result<bool> {
+        let by_row = matches!(
+            self.template.aggregate,
+            Some((_, Direction::Row | Direction::Col))
+        );
+        let mut flat = !by_row;
+        for (input, binding) in self.kernel.program.inputs.iter().enumerate() {
+            flat &= match binding {
+                InputBinding::Scalar => true,
+                InputBinding::Main | InputBinding::Matrix => {
+                    self.bound.matrix(input)?.layout() == Layout::Dense
+                }
+                _ => false,
+            };
+        }
+        Ok(flat)
+    }
+
+    fn flat(&self, context: &ExecutionContext) -> Result<Output> {
+        let (rows, cols) = (self.bound.rows(), self.bound.cols());
+        let cells = rows * cols;
+        let ranges = tasks::even(cells, self.tile, cells, context);
+        let Some((op, _)) = self.template.aggregate else {
+            let mut output = vec![0.0; cells];
+            let parts = tasks::with_outputs(ranges, &mut output, 1);
+            tasks::run(context, parts, |(range, mut part)| {
+                self.flat_tiles(range, |frame, tile| {
+                    let (cells, rest) = std::mem::take(&mut part).split_at_mut(tile.len());
+                    part = rest;
+                    let stride = cells.len();
+                    self.kernel.code.run(frame, Target { cells, stride })
+                })
+            })?;
+            return MatrixBlock::dense(rows, cols, output).map(Output::Matrix);
+        };
+        let totals = tasks::run(context, ranges, |range| {
+            let mut total = Total::new(op);
+            self.flat_tiles(range, |frame, _| {
+                let mut partial = [0.0];
+                let target = Target {
+                    cells: &mut partial,
+                    stride: 1,
+                };
+                self.kernel.code.run(frame, target)?;
+                total.combine(partial[0]);
+                Ok(())
+            })?;
+            Ok(total)
+        })?;
+        let mut sum = Total::new(op);
+        totals.iter().for_each(|total| sum.merge(total));
+        aggregated(Direction::Full, vec![sum.finish(cells)])
+    }
+
+    fn flat_tiles<'f>(
+        &'f self,
+        cells: Range<usize>,
+        mut run: impl FnMut(&mut Frame<'f>, Range<usize>) -> Result<()>,
+    ) -> Result<()> {
+        let mut frame = Frame::new(self.kernel, self.bound, &[self.tile], &[], 1);
+        let mut streams = Vec::new();
+        for (input, binding) in self.kernel.program.inputs.iter().enumerate() {
+            if *binding != InputBinding::Scalar
+                && let MatrixBlock::Dense(dense) = self.bound.matrix(input)?
+            {
+                streams.push((input, dense.values()));
+            }
+        }
+        for start in cells.clone().step_by(self.tile) {
+            let tile = start..(start + self.tile).min(cells.end);
+            frame.set_tile(1, tile.len());
+            for (input, values) in &streams {
+                frame.bind_dense(*input, &values[tile.clone()], tile.len());
+            }
+            run(&mut frame, tile)?;
+        }
+        Ok(())
+    }
+
+    fn by_rows(&self, context: &ExecutionContext) -> Result<Output> {
+        let (rows, cols) = (self.bound.rows(), self.bound.cols());
+        let ranges = tasks::even(rows, 1, rows * cols, context);
+        match self.template.aggregate {
+            None => {
+                let mut output = vec![0.0; rows * cols];
+                let parts = tasks::with_outputs(ranges, &mut output, cols);
+                tasks::run(context, parts, |(range, part)| {
+                    let first = range.start;
+                    self.row_tiles(range, |frame, tile| {
+                        let from = (tile.rows.start - first) * cols + tile.cols.start;
+                        let target = Target {
+                            cells: &mut part[from..],
+                            stride: cols,
+                        };
+                        self.kernel.code.run(frame, target)
+                    })
+                })?;
+                MatrixBlock::dense(rows, cols, output).map(Output::Matrix)
+            }
+            Some((op, Direction::Full)) => {
+                let totals = tasks::run(context, ranges, |range| {
+                    let mut total = Total::new(op);
+                    self.reduced_tiles(range, |_, partials| {
+                        partials.iter().for_each(|partial| total.combine(*partial));
+                    })?;
+                    Ok(total)
+                })?;
+                let mut sum = Total::new(op);
+                totals.iter().for_each(|total| sum.merge(total));
+                aggregated(Direction::Full, vec![sum.finish(rows * cols)])
+            }
+            Some((op, Direction::Row)) => {
+                let parts = tasks::run(context, ranges, |range| self.row_totals(op, range))?;
+                aggregated(Direction::Row, parts.concat())
+            }
+            Some((op, Direction::Col)) => {
+                let parts = tasks::run(context, ranges, |range| self.column_totals(op, range))?;
+                let mut sum = ColumnTotals::new(op, cols);
+                parts.into_iter().for_each(|part| sum.merge(part));
+                aggregated(Direction::Col, sum.finish(rows))
+            }
+        }
+    }
+
+    fn row_totals(&self, op: AggregateOp, rows: Range<usize>) -> Result<Vec<f64>> {
+        let mut totals = vec![Total::new(op); rows.len()];
+        let first = rows.start;
+        self.reduced_tiles(rows, |tile, partials| {
+            let totals = &mut totals[tile.rows.start - first..];
+            for (total, partial) in totals.iter_mut().zip(partials) {
+                total.combine(*partial);
+            }
+        })?;
+        let cols = self.bound.cols();
+        Ok(totals.iter().map(|total| total.finish(cols)).collect())
+    }
+
+    fn column_totals(&self, op: AggregateOp, rows: Range<usize>) -> Result<ColumnTotals> {
+        let mut totals = ColumnTotals::new(op, self.bound.cols());
+        let mut values = vec![0.0; self.tile];
+        self.row_tiles(rows, |frame, tile| {
+            let width = tile.cols.len();
+            let cells = &mut values[..tile.rows.len() * width];
+            let target = Target {
+                cells,
+                stride: width,
+            };
+            self.kernel.code.run(frame, target)?;
+            totals.take_rows(cells, width, tile.cols.start);
+            Ok(())
+        })?;
+        Ok(totals)
+    }
+
+    /// Runs the code over tiles and gives the partial total of each row of each tile.
+    fn reduced_tiles(&self, rows: Range<usize>, mut take: impl FnMut(&Tile, &[f64])) -> Result<()> {
+        let mut partials = vec![0.0; self.tile];
+        self.row_tiles(rows, |frame, tile| {
+            let cells = &mut partials[..tile.rows.len()];
+            let target = Target { cells, stride: 1 };
+            self.kernel.code.run(frame, target)?;
+            take(&tile, &partials[..tile.rows.len()]);
+            Ok(())
+        })
+    }
+
+    /// Tiles of whole rows where they are short, of a stretch of one row where they are long.
+    fn row_tiles<'f>(
+        &'f self,
+        rows: Range<usize>,
+        mut run: impl FnMut(&mut Frame<'f>, Tile) -> Result<()>,
+    ) -> Result<()> {
+        let cols = self.bound.cols();
+        let width = cols.min(self.tile).max(1);
+        let height = (self.tile / width).max(1);
+        let mut frame = Frame::new(self.kernel, self.bound, &[width], &[], height);
+        for top in rows.clone().step_by(height) {
+            let rows = top..(top + height).min(rows.end);
+            // A matrix without columns still has rows to give totals for.
+            let lefts = (0..cols.max(1)).step_by(width);
+            for left in lefts {
+                let tile = Tile {
+                    rows: rows.clone(),
+                    cols: left..(left + width).min(cols),
+                };
+                frame.set_tile(tile.rows.len(), tile.cols.len());
+                self.bind_tile(&mut frame, &tile)?;
+                run(&mut frame, tile)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn bind_tile<'f>(&'f self, frame: &mut Frame<'f>, tile: &Tile) -> Result<()> {
+        for (input, binding) in self.kernel.program.inputs.iter().enumerate() {
+            if *binding == InputBinding::Scalar {
+                continue;
+            }
+            let matrix = self.bound.matrix(input)?;
+            let (rows, cols) = match binding {
+                InputBinding::RowVector => (0..1, tile.cols.clone()),
+                InputBinding::ColumnVector => (tile.rows.clone(), 0..1),
+                _ => (tile.rows.clone(), tile.cols.clone()),
+            };
+            let is_row_vector = *binding == InputBinding::RowVector;
+            match matrix {
+                MatrixBlock::Dense(dense) => {
+                    let from = rows.start * dense.cols() + cols.start;
+                    let stride = if is_row_vector { 0 } else { dense.cols() };
+                    frame.bind_dense(
+                        input,
+                        dense.values().get(from..).unwrap_or_default(),
+                        stride,
+                    );
+                }
+                MatrixBlock::Csr(csr) => {
+                    let stride = if is_row_vector { 0 } else { cols.len() };
+                    let cells = rows.len() * cols.len();
+                    frame.bind_filled(input, cells, stride, |cells| {
+                        densify(csr, rows, cols, cells)
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Tile {
+    rows: Range<usize>,
+    cols: Range<usize>,
+}

@@ -1,0 +1,309 @@
+//! The Row skeleton: blocks of rows, so small that a block stays in cache while all steps pass over it.
+
+use std::ops::Range;
+
+use fulgurite_error::{Error, Result};
+use fulgurite_fusion::cplan::{InputBinding, RowOutput};
+use fulgurite_hop::AggregateOp;
+use fulgurite_matrix::{CsrMatrix, MatrixBlock};
+
+use super::totals::{ColumnTotals, Total};
+use super::{ExecutionContext, Output, tasks, wholes};
+use crate::bind::Bound;
+use crate::compiled::{CompiledPlan, Kernel};
+use crate::frame::{Frame, Target, WholeMatrix};
+use crate::program::{Program, Shape};
+
+/// Bytes of operands and scratch that a block may take: what stays in the first-level cache beside vectors that
+/// all rows share.
+const BLOCK_BYTES: usize = 32 << 10;
+/// Kernels work on four rows at a time.
+const MIN_BLOCK_ROWS: usize = 4;
+const MAX_BLOCK_ROWS: usize = 256;
+/// Accumulators larger than this are made once per thread, not once per task.
+const LARGE_ACCUMULATOR_CELLS: usize = 1 << 14;
+
+/// What a task leaves behind.
+enum Partial {
+    /// It wrote its rows of the output.
+    Written,
+    Columns(ColumnTotals),
+    Full(Total),
+    OuterProduct(WholeMatrix),
+}
+
+struct Skeleton<'a> {
+    kernel: &'a Kernel,
+    bound: &'a Bound<'a>,
+    output: RowOutput,
+    wholes: Vec<WholeMatrix>,
+    block_rows: usize,
+    /// Whether the outer product's left operand comes as CSR rows.
+    sparse_outer: bool,
+}
+
+pub(super) fn run(
+    compiled: &CompiledPlan,
+    bound: &Bound<'_>,
+    output: RowOutput,
+    context: &ExecutionContext,
+) -> Result<Output> {
+    let kernel = compiled.kernel();
+    let program = &kernel.program;
+    let sparse_outer = match program.outer_product {
+        Some((left, _)) => wholes::is_csr_input(program, bound, &program.nodes[left.index()])?,
+        None => false,
+    };
+    let skeleton = Skeleton {
+        kernel,
+        bound,
+        output,
+        wholes: wholes::prepare(program, bound)?,
+        block_rows: block_rows(program, bound)?,
+        sparse_outer,
+    };
+    let rows = bound.rows();
+    let width = program.output.map_or(1, |shape| bound.width(shape));
+    let ranges = tasks::of_rows(bound.main, bound.cols().max(width), context);
+    match output {
+        RowOutput::NoAggregate(_) | RowOutput::RowAggregate(_) => {
+            let mut cells = vec![0.0; output_cells(rows, width)?];
+            let parts = tasks::with_outputs(ranges, &mut cells, width);
+            tasks::run(context, parts, |(range, part)| skeleton.task(range, part))?;
+            MatrixBlock::dense(rows, width, cells).map(Output::Matrix)
+        }
+        RowOutput::ColumnAggregate(op, _) => {
+            let ranges = few_if_large(ranges, width, context);
+            let mut sum = ColumnTotals::new(op, width);
+            for partial in tasks::run(context, ranges, |range| skeleton.task(range, &mut []))? {
+                if let Partial::Columns(columns) = partial {
+                    sum.merge(columns);
+                }
+            }
+            let totals = sum.finish(rows);
+            MatrixBlock::dense(1, width, totals).map(Output::Matrix)
+        }
+        RowOutput::FullAggregate(op, _) => {
+            let mut sum = Total::new(op);
+            for partial in tasks::run(context, ranges, |range| skeleton.task(range, &mut []))? {
+                if let Partial::Full(total) = partial {
+                    sum.merge(&total);
+                }
+            }
+            Ok(Output::Scalar(sum.finish(rows.saturating_mul(width))))
+        }
+        RowOutput::OuterProduct { .. } => {
+            let (left, right) = skeleton.outer_widths()?;
+            let ranges = few_if_large(ranges, output_cells(left, right)?, context);
+            let mut accumulators = Vec::with_capacity(ranges.len());
+            for partial in tasks::run(context, ranges, |range| skeleton.task(range, &mut []))? {
+                if let Partial::OuterProduct(accumulator) = partial {
+                    accumulators.push(accumulator);
+                }
+            }
+            wholes::finish(accumulators, left, right).map(Output::Matrix)
+        }
+    }
+}
+
+fn output_cells(rows: usize, cols: usize) -> Result<usize> {
+    rows.checked_mul(cols).ok_or_else(|| {
+        Error::memory(format!(
+            "a fused operator's {rows} x {cols} result does not fit into memory"
+        ))
+    })
+}
+
+fn few_if_large(
+    ranges: Vec<Range<usize>>,
+    cells: usize,
+    context: &ExecutionContext,
+) -> Vec<Range<usize>> {
+    if cells > LARGE_ACCUMULATOR_CELLS {
+        tasks::at_most(ranges, context.threads())
+    } else {
+        ranges
+    }
+}
+
+/// Rows per block: what fits into [`BLOCK_BYTES`].
+fn block_rows(program: &Program, bound: &Bound<'_>) -> Result<usize> {
+    let mut cells: usize = program
+        .buffers
+        .iter()
+        .map(|shape| bound.width(*shape))
+        .sum();
+    if let Some(shape) = program.output {
+        cells += bound.width(shape);
+    }
+    for (input, binding) in program.inputs.iter().enumerate() {
+        if !matches!(binding, InputBinding::Main | InputBinding::Matrix) {
+            continue;
+        }
+        cells += match bound.matrix(input)? {
+            MatrixBlock::Csr(csr) if !program.reads_dense[input] => {
+                csr.stored() * 3 / 2 / csr.rows().max(1)
+            }
+            other => other.cols(),
+        };
+    }
+    let rows = BLOCK_BYTES / (8 * cells.max(1));
+    // Whole groups of four rows.
+    Ok(rows.clamp(MIN_BLOCK_ROWS, MAX_BLOCK_ROWS) / MIN_BLOCK_ROWS * MIN_BLOCK_ROWS)
+}
+
+/// A block of a CSR matrix's rows as dense rows.
+pub(super) fn densify(csr: &CsrMatrix, rows: Range<usize>, cols: Range<usize>, cells: &mut [f64]) {
+    cells.fill(0.0);
+    let width = cols.len();
+    for (at, row) in rows.enumerate() {
+        let (indices, values) = csr.row(row);
+        let from = indices.partition_point(|index| (*index as usize) < cols.start);
+        for (index, value) in indices[from..].iter().zip(&values[from..]) {
+            let col = *index as usize;
+            if col >= cols.end {
+                break;
+            }
+            cells[at * width + col - cols.start] = *value;
+        }
+    }
+}
+
+impl Skeleton<'_> {
+    fn program(&self) -> &Program {
+        &self.kernel.program
+    }
+
+    fn outer_widths(&self) -> Result<(usize, usize)> {
+        let shapes = &self.program().shapes;
+        match self.program().outer_product {
+            Some((left, right)) => Ok((
+                self.bound.width(shapes.of(left)),
+                self.bound.width(shapes.of(right)),
+            )),
+            None => Err(Error::internal("a plan without its outer product")),
+        }
+    }
+
+    fn task(&self, rows: Range<usize>, output: &mut [f64]) -> Result<Partial> {
+        let widths = &self.bound.widths;
+        let mut frame = Frame::new(
+            self.kernel,
+            self.bound,
+            widths,
+            &self.wholes,
+            self.block_rows,
+        );
+        let shape = self.program().output.unwrap_or(Shape::PerRow);
+        let width = self.bound.width(shape);
+        match self.output {
+            RowOutput::NoAggregate(_) | RowOutput::RowAggregate(_) => {
+                let mut rest = output;
+                for block in self.blocks(rows) {
+                    let (cells, after) = rest.split_at_mut(block.len() * width);
+                    self.block(&mut frame, block, cells, width)?;
+                    rest = after;
+                }
+                Ok(Partial::Written)
+            }
+            RowOutput::ColumnAggregate(op, _) => {
+                let mut columns = ColumnTotals::new(op, width);
+                let mut cells = vec![0.0; self.block_rows * width];
+                for block in self.blocks(rows) {
+                    let cells = &mut cells[..block.len() * width];
+                    self.block(&mut frame, block, cells, width)?;
+                    columns.take_rows(cells, width, 0);
+                }
+                Ok(Partial::Columns(columns))
+            }
+            RowOutput::FullAggregate(op, _) => self.full(&mut frame, rows, op, width),
+            RowOutput::OuterProduct { .. } => {
+                let (left, right) = self.outer_widths()?;
+                frame.set_accumulator(wholes::accumulator(left, right, self.sparse_outer));
+                for block in self.blocks(rows) {
+                    self.block(&mut frame, block, &mut [], 0)?;
+                }
+                Ok(Partial::OuterProduct(frame.into_accumulator()))
+            }
+        }
+    }
+
+    fn full<'f>(
+        &'f self,
+        frame: &mut Frame<'f>,
+        rows: Range<usize>,
+        op: AggregateOp,
+        width: usize,
+    ) -> Result<Partial> {
+        let mut total = Total::new(op);
+        let mut cells = vec![0.0; self.block_rows * width];
+        for block in self.blocks(rows) {
+            let cells = &mut cells[..block.len() * width];
+            self.block(frame, block, cells, width)?;
+            cells.iter().for_each(|cell| total.take(*cell));
+        }
+        Ok(Partial::Full(total))
+    }
+
+    fn blocks(&self, rows: Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (end, step) = (rows.end, self.block_rows);
+        rows.step_by(step)
+            .map(move |start| start..(start + step).min(end))
+    }
+
+    fn block<'f>(
+        &'f self,
+        frame: &mut Frame<'f>,
+        rows: Range<usize>,
+        cells: &mut [f64],
+        stride: usize,
+    ) -> Result<()> {
+        frame.set_rows(rows.len());
+        for (input, binding) in self.program().inputs.iter().enumerate() {
+            self.bind_rows(frame, input, *binding, &rows)?;
+        }
+        let target = Target { cells, stride };
+        self.kernel.code.run(frame, target)
+    }
+
+    fn bind_rows<'f>(
+        &'f self,
+        frame: &mut Frame<'f>,
+        input: usize,
+        binding: InputBinding,
+        rows: &Range<usize>,
+    ) -> Result<()> {
+        if matches!(binding, InputBinding::Scalar | InputBinding::Whole) {
+            return Ok(());
+        }
+        let matrix = self.bound.matrix(input)?;
+        let is_row_vector = binding == InputBinding::RowVector;
+        match matrix {
+            MatrixBlock::Dense(dense) => {
+                let cols = dense.cols();
+                let (from, stride) = if is_row_vector {
+                    (0, 0)
+                } else {
+                    (rows.start * cols, cols)
+                };
+                frame.bind_dense(input, &dense.values()[from..], stride);
+            }
+            MatrixBlock::Csr(csr) => {
+                let cols = csr.cols();
+                if is_row_vector {
+                    frame.bind_filled(input, cols, 0, |cells| densify(csr, 0..1, 0..cols, cells));
+                    return Ok(());
+                }
+                if self.program().reads_csr[input] {
+                    frame.bind_csr(input, csr, rows.start);
+                }
+                if self.program().reads_dense[input] {
+                    frame.bind_filled(input, rows.len() * cols, cols, |cells| {
+                        densify(csr, rows.clone(), 0..cols, cells);
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}

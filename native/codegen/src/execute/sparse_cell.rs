@@ -1,0 +1,246 @@
+//! The Cell skeleton over the stored cells of a CSR matrix, for bodies that are 0 where the main input is.
+//!
+//! Values of side inputs are gathered at the stored cells, so that compiled code sees plain vectors.
+
+use std::ops::Range;
+
+use fulgurite_error::Result;
+use fulgurite_fusion::cplan::{CellTemplate, InputBinding};
+use fulgurite_hop::{AggregateOp, Direction};
+use fulgurite_matrix::{CsrMatrix, MatrixBlock};
+
+use super::cell::tile_cells;
+use super::totals::{ColumnTotals, Total};
+use super::{ExecutionContext, Output, aggregated, tasks};
+use crate::bind::Bound;
+use crate::compiled::{CompiledPlan, Kernel};
+use crate::frame::{Frame, Target};
+
+pub(super) fn run(
+    compiled: &CompiledPlan,
+    bound: &Bound<'_>,
+    template: CellTemplate,
+    main: &CsrMatrix,
+    context: &ExecutionContext,
+) -> Result<Output> {
+    let kernel = compiled.gathered_kernel()?;
+    let skeleton = Skeleton {
+        kernel,
+        bound,
+        main,
+        tile: tile_cells(&kernel.program),
+    };
+    let (rows, cols) = (main.rows(), main.cols());
+    let ranges = tasks::of_rows(bound.main, cols, context);
+    match template.aggregate {
+        None => skeleton.map(ranges, context),
+        Some((op, Direction::Full)) => {
+            let totals = tasks::run(context, ranges, |range| skeleton.full(op, range))?;
+            let mut sum = Total::new(op);
+            totals.iter().for_each(|total| sum.merge(total));
+            if main.stored() < rows * cols {
+                sum.combine(0.0);
+            }
+            aggregated(Direction::Full, vec![sum.finish(rows * cols)])
+        }
+        Some((op, Direction::Row)) => {
+            let parts = tasks::run(context, ranges, |range| skeleton.row_totals(op, range))?;
+            aggregated(Direction::Row, parts.concat())
+        }
+        Some((op, Direction::Col)) => {
+            let parts = tasks::run(context, ranges, |range| skeleton.column_totals(op, range))?;
+            let mut sum = ColumnTotals::new(op, cols);
+            parts.into_iter().for_each(|part| sum.merge(part));
+            let mut stored = vec![0usize; cols];
+            for col in main.indices() {
+                stored[*col as usize] += 1;
+            }
+            for (col, stored) in stored.into_iter().enumerate() {
+                if stored < rows {
+                    sum.take_cell(col, 0.0);
+                }
+            }
+            aggregated(Direction::Col, sum.finish(rows))
+        }
+    }
+}
+
+struct Skeleton<'a> {
+    kernel: &'a Kernel,
+    bound: &'a Bound<'a>,
+    main: &'a CsrMatrix,
+    tile: usize,
+}
+
+/// Stored cells `cells` of the main input, of the rows `rows` (the first and last perhaps in part).
+struct Tile {
+    rows: Range<usize>,
+    cells: Range<usize>,
+}
+
+impl Skeleton<'_> {
+    /// The result has the main input's structure.
+    fn map(&self, ranges: Vec<Range<usize>>, context: &ExecutionContext) -> Result<Output> {
+        let mut values = vec![0.0; self.main.stored()];
+        let mut parts = Vec::with_capacity(ranges.len());
+        let mut rest = values.as_mut_slice();
+        for range in ranges {
+            let (part, after) = rest.split_at_mut(self.cells_of(&range).len());
+            parts.push((range, part));
+            rest = after;
+        }
+        tasks::run(context, parts, |(range, mut part)| {
+            self.tiles(range, |frame, tile| {
+                let (cells, rest) = std::mem::take(&mut part).split_at_mut(tile.cells.len());
+                part = rest;
+                let stride = cells.len();
+                self.kernel.code.run(frame, Target { cells, stride })
+            })
+        })?;
+        let (pointers, indices, _) = self.main.clone().into_buffers();
+        let (rows, cols) = (self.main.rows(), self.main.cols());
+        let result = CsrMatrix::new(rows, cols, pointers, indices, values)?;
+        Ok(Output::Matrix(MatrixBlock::Csr(result)))
+    }
+
+    fn full(&self, op: AggregateOp, rows: Range<usize>) -> Result<Total> {
+        let mut total = Total::new(op);
+        self.tiles(rows, |frame, _| {
+            total.combine(self.reduced(frame)?);
+            Ok(())
+        })?;
+        Ok(total)
+    }
+
+    fn row_totals(&self, op: AggregateOp, rows: Range<usize>) -> Result<Vec<f64>> {
+        let cols = self.main.cols();
+        let mut results = Vec::with_capacity(rows.len());
+        for row in rows {
+            let mut total = Total::new(op);
+            self.tiles(row..row + 1, |frame, _| {
+                total.combine(self.reduced(frame)?);
+                Ok(())
+            })?;
+            if self.cells_of(&(row..row + 1)).len() < cols {
+                total.combine(0.0);
+            }
+            results.push(total.finish(cols));
+        }
+        Ok(results)
+    }
+
+    fn column_totals(&self, op: AggregateOp, rows: Range<usize>) -> Result<ColumnTotals> {
+        let mut totals = ColumnTotals::new(op, self.main.cols());
+        let mut values = vec![0.0; self.tile];
+        self.tiles(rows, |frame, tile| {
+            let cells = &mut values[..tile.cells.len()];
+            let stride = cells.len();
+            self.kernel.code.run(frame, Target { cells, stride })?;
+            totals.take_cells(&self.main.indices()[tile.cells], &values);
+            Ok(())
+        })?;
+        Ok(totals)
+    }
+
+    fn reduced(&self, frame: &mut Frame<'_>) -> Result<f64> {
+        let mut partial = [0.0];
+        let target = Target {
+            cells: &mut partial,
+            stride: 1,
+        };
+        self.kernel.code.run(frame, target)?;
+        Ok(partial[0])
+    }
+
+    fn cells_of(&self, rows: &Range<usize>) -> Range<usize> {
+        let pointers = self.main.pointers();
+        pointers[rows.start] as usize..pointers[rows.end] as usize
+    }
+
+    fn tiles<'f>(
+        &'f self,
+        rows: Range<usize>,
+        mut run: impl FnMut(&mut Frame<'f>, Tile) -> Result<()>,
+    ) -> Result<()> {
+        let mut frame = Frame::new(self.kernel, self.bound, &[self.tile], &[], 1);
+        let cells = self.cells_of(&rows);
+        let mut row = rows.start;
+        for start in cells.clone().step_by(self.tile) {
+            let end = (start + self.tile).min(cells.end);
+            let pointers = self.main.pointers();
+            while pointers[row + 1] as usize <= start {
+                row += 1;
+            }
+            let mut last = row;
+            while (pointers[last + 1] as usize) < end {
+                last += 1;
+            }
+            let tile = Tile {
+                rows: row..last + 1,
+                cells: start..end,
+            };
+            frame.set_tile(1, tile.cells.len());
+            self.bind_tile(&mut frame, &tile)?;
+            run(&mut frame, tile)?;
+        }
+        Ok(())
+    }
+
+    fn bind_tile<'f>(&'f self, frame: &mut Frame<'f>, tile: &Tile) -> Result<()> {
+        let length = tile.cells.len();
+        frame.bind_dense(0, &self.main.values()[tile.cells.clone()], length);
+        for (input, binding) in self.kernel.program.inputs.iter().enumerate().skip(1) {
+            if *binding == InputBinding::Scalar {
+                continue;
+            }
+            let matrix = self.bound.matrix(input)?;
+            frame.bind_filled(input, length, length, |cells| {
+                self.gather(matrix, *binding, tile, cells);
+            });
+        }
+        Ok(())
+    }
+
+    /// The side input's cells at the tile's stored cells.
+    fn gather(&self, side: &MatrixBlock, binding: InputBinding, tile: &Tile, cells: &mut [f64]) {
+        let mut rest = cells;
+        for row in tile.rows.clone() {
+            let stored = self.cells_of(&(row..row + 1));
+            let from = stored.start.max(tile.cells.start);
+            let to = stored.end.min(tile.cells.end);
+            let columns = &self.main.indices()[from..to];
+            let (part, after) = rest.split_at_mut(columns.len());
+            rest = after;
+            match binding {
+                InputBinding::ColumnVector => part.fill(side.get(row, 0)),
+                InputBinding::RowVector => gather_row(side, 0, columns, part),
+                _ => gather_row(side, row, columns, part),
+            }
+        }
+    }
+}
+
+/// The cells of a row at ascending columns.
+fn gather_row(side: &MatrixBlock, row: usize, columns: &[i32], cells: &mut [f64]) {
+    match side {
+        MatrixBlock::Dense(dense) => {
+            let row = dense.row(row);
+            for (cell, column) in cells.iter_mut().zip(columns) {
+                *cell = row[*column as usize];
+            }
+        }
+        MatrixBlock::Csr(csr) => {
+            let (indices, values) = csr.row(row);
+            let mut at = 0;
+            for (cell, column) in cells.iter_mut().zip(columns) {
+                while at < indices.len() && indices[at] < *column {
+                    at += 1;
+                }
+                *cell = match indices.get(at) {
+                    Some(index) if index == column => values[at],
+                    _ => 0.0,
+                };
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Cutting work into tasks and running them.
+
+use std::ops::Range;
+
+use fulgurite_error::Result;
+use fulgurite_matrix::MatrixBlock;
+use rayon::prelude::*;
+
+use super::ExecutionContext;
+
+/// Cells below which starting another task costs more than it gains.
+const MIN_TASK_CELLS: usize = 1 << 15;
+/// More tasks than threads, so that a thread that was held up does not hold up all.
+const TASKS_PER_THREAD: usize = 8;
+
+/// Ranges that cover `0..length` in order, for work of `cells` cells in all; their limits are multiples of
+/// `grain`.
+pub(super) fn even(
+    length: usize,
+    grain: usize,
+    cells: usize,
+    context: &ExecutionContext,
+) -> Vec<Range<usize>> {
+    let tasks = task_count(cells, context).min(length.div_ceil(grain.max(1)).max(1));
+    let limit = |task: usize| {
+        let exact = (length as u128 * task as u128 / tasks as u128) as usize;
+        (exact / grain.max(1)) * grain.max(1)
+    };
+    (0..tasks)
+        .map(|task| {
+            limit(task)..if task + 1 == tasks {
+                length
+            } else {
+                limit(task + 1)
+            }
+        })
+        .filter(|range| !range.is_empty())
+        .collect()
+}
+
+/// Ranges of rows of about as many stored cells each.
+pub(super) fn of_rows(
+    main: &MatrixBlock,
+    cells_per_row: usize,
+    context: &ExecutionContext,
+) -> Vec<Range<usize>> {
+    let rows = main.rows();
+    let MatrixBlock::Csr(csr) = main else {
+        return even(rows, 1, rows.saturating_mul(cells_per_row), context);
+    };
+    let pointers = csr.pointers();
+    let stored = csr.stored();
+    let tasks = task_count(stored + rows, context);
+    let limit = |task: usize| {
+        if task == tasks {
+            return rows;
+        }
+        let target = (stored as u128 * task as u128 / tasks as u128) as i64;
+        pointers
+            .partition_point(|pointer| *pointer < target)
+            .min(rows)
+    };
+    let mut ranges = Vec::with_capacity(tasks);
+    let mut start = 0;
+    for task in 1..=tasks {
+        let end = limit(task).max(start);
+        if end > start {
+            ranges.push(start..end);
+        }
+        start = end;
+    }
+    ranges
+}
+
+fn task_count(cells: usize, context: &ExecutionContext) -> usize {
+    match context.threads() {
+        1 => 1,
+        threads => (cells / MIN_TASK_CELLS).clamp(1, threads * TASKS_PER_THREAD),
+    }
+}
+
+/// Fewer tasks, each of several adjacent ranges: where every task needs a large accumulator.
+pub(super) fn at_most(ranges: Vec<Range<usize>>, tasks: usize) -> Vec<Range<usize>> {
+    let together = ranges.len().div_ceil(tasks.max(1)).max(1);
+    ranges
+        .chunks(together)
+        .map(|group| group[0].start..group[group.len() - 1].end)
+        .collect()
+}
+
+/// Runs a task per item and gives the results in the order of items.
+pub(super) fn run<T: Send, R: Send>(
+    context: &ExecutionContext,
+    items: Vec<T>,
+    task: impl Fn(T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    match &context.pool {
+        Some(pool) if items.len() > 1 => pool.install(|| {
+            // `with_max_len`: a task is never split further, nor bundled with its neighbour.
+            items.into_par_iter().with_max_len(1).map(&task).collect()
+        }),
+        _ => items.into_iter().map(task).collect(),
+    }
+}
+
+/// Ranges with the parts of `output` that belong to them, `per_unit` cells for each step of a range.
+pub(super) fn with_outputs<'o>(
+    ranges: Vec<Range<usize>>,
+    mut output: &'o mut [f64],
+    per_unit: usize,
+) -> Vec<(Range<usize>, &'o mut [f64])> {
+    let mut parts = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        let (part, rest) = output.split_at_mut((range.len() * per_unit).min(output.len()));
+        parts.push((range, part));
+        output = rest;
+    }
+    parts
+}

@@ -1,0 +1,160 @@
+//! Totals of aggregates: compensated where sums are concerned, so that they don't lose digits over many blocks.
+
+use fulgurite_hop::{AggregateOp, BinaryOp};
+
+/// A running total over numbers, or over totals of blocks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Total {
+    op: AggregateOp,
+    value: f64,
+    /// What was rounded away from a sum (Neumaier).
+    correction: f64,
+}
+
+impl Total {
+    pub fn new(op: AggregateOp) -> Self {
+        Total {
+            op,
+            value: identity(op),
+            correction: 0.0,
+        }
+    }
+
+    /// Takes in a cell.
+    pub fn take(&mut self, cell: f64) {
+        match self.op {
+            AggregateOp::SumSq => self.combine(cell * cell),
+            _ => self.combine(cell),
+        }
+    }
+
+    /// Takes in the total of a block.
+    pub fn combine(&mut self, total: f64) {
+        match self.op {
+            AggregateOp::Min => self.value = BinaryOp::Min.eval(self.value, total),
+            AggregateOp::Max => self.value = BinaryOp::Max.eval(self.value, total),
+            AggregateOp::Prod => self.value *= total,
+            _ => {
+                let sum = self.value + total;
+                let lost = if self.value.abs() >= total.abs() {
+                    (self.value - sum) + total
+                } else {
+                    (total - sum) + self.value
+                };
+                self.value = sum;
+                self.correction += lost;
+            }
+        }
+    }
+
+    /// Takes in a total of other blocks.
+    pub fn merge(&mut self, other: &Total) {
+        self.combine(other.value);
+        self.correction += other.correction;
+    }
+
+    /// The result; `count` is the number of cells, for the mean.
+    pub fn finish(&self, count: usize) -> f64 {
+        // Once the sum is infinite, the correction is NaN and there is nothing to correct.
+        let value = if self.correction.is_finite() {
+            self.value + self.correction
+        } else {
+            self.value
+        };
+        match self.op {
+            AggregateOp::Mean => value / count as f64,
+            _ => value,
+        }
+    }
+}
+
+fn identity(op: AggregateOp) -> f64 {
+    match op {
+        AggregateOp::Min => f64::INFINITY,
+        AggregateOp::Max => f64::NEG_INFINITY,
+        AggregateOp::Prod => 1.0,
+        _ => 0.0,
+    }
+}
+
+/// A total per column.
+#[derive(Debug, Clone)]
+pub(super) struct ColumnTotals {
+    op: AggregateOp,
+    totals: Vec<Total>,
+    /// Totals of the last rows, not yet taken into `totals`.
+    recent: Vec<f64>,
+    recent_rows: usize,
+}
+
+/// Rows that are added up plainly before they are taken into the compensated totals.
+const RECENT_ROWS: usize = 256;
+
+impl ColumnTotals {
+    pub fn new(op: AggregateOp, columns: usize) -> Self {
+        ColumnTotals {
+            op,
+            totals: vec![Total::new(op); columns],
+            recent: vec![identity(op); columns],
+            recent_rows: 0,
+        }
+    }
+
+    /// Takes in rows of `width` cells that belong to the columns from `first` on.
+    pub fn take_rows(&mut self, cells: &[f64], width: usize, first: usize) {
+        if width == 0 {
+            return;
+        }
+        for row in cells.chunks_exact(width) {
+            let recent = &mut self.recent[first..first + width];
+            let pairs = recent.iter_mut().zip(row);
+            match self.op {
+                AggregateOp::Min => pairs.for_each(|(t, x)| *t = BinaryOp::Min.eval(*t, *x)),
+                AggregateOp::Max => pairs.for_each(|(t, x)| *t = BinaryOp::Max.eval(*t, *x)),
+                AggregateOp::Prod => pairs.for_each(|(t, x)| *t *= x),
+                AggregateOp::SumSq => pairs.for_each(|(t, x)| *t += x * x),
+                _ => pairs.for_each(|(t, x)| *t += x),
+            }
+        }
+        self.recent_rows += cells.len() / width;
+        if self.recent_rows >= RECENT_ROWS {
+            self.settle();
+        }
+    }
+
+    /// Takes in cells of scattered columns.
+    pub fn take_cells(&mut self, columns: &[i32], cells: &[f64]) {
+        for (column, cell) in columns.iter().zip(cells) {
+            self.totals[*column as usize].take(*cell);
+        }
+    }
+
+    /// Takes in a cell of one column.
+    pub fn take_cell(&mut self, column: usize, cell: f64) {
+        self.totals[column].take(cell);
+    }
+
+    fn settle(&mut self) {
+        let identity = identity(self.op);
+        for (total, recent) in self.totals.iter_mut().zip(&mut self.recent) {
+            total.combine(*recent);
+            *recent = identity;
+        }
+        self.recent_rows = 0;
+    }
+
+    pub fn merge(&mut self, mut other: ColumnTotals) {
+        other.settle();
+        for (total, other) in self.totals.iter_mut().zip(&other.totals) {
+            total.merge(other);
+        }
+    }
+
+    pub fn finish(mut self, count: usize) -> Vec<f64> {
+        self.settle();
+        self.totals
+            .iter()
+            .map(|total| total.finish(count))
+            .collect()
+    }
+}

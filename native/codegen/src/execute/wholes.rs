@@ -1,0 +1,136 @@
+//! Matrices used whole, in the forms that the products of their left operands need.
+
+use fulgurite_error::Result;
+use fulgurite_fusion::cplan::{CNode, InputBinding};
+use fulgurite_matrix::{Layout, MatrixBlock};
+
+use crate::bind::Bound;
+use crate::frame::WholeMatrix;
+use crate::program::Program;
+
+/// Rows of a row-major matrix are padded to whole vector registers; a single column is not.
+pub(super) fn padded(cols: usize) -> usize {
+    if cols == 1 {
+        1
+    } else {
+        cols.next_multiple_of(4)
+    }
+}
+
+/// One entry per input, empty for those that are not whole.
+pub(super) fn prepare(program: &Program, bound: &Bound<'_>) -> Result<Vec<WholeMatrix>> {
+    let mut wholes = vec![WholeMatrix::default(); program.inputs.len()];
+    for (input, binding) in program.inputs.iter().enumerate() {
+        if *binding != InputBinding::Whole {
+            continue;
+        }
+        let matrix = bound.matrix(input)?;
+        let (mut sparse_left, mut dense_left) = (false, false);
+        for node in &program.nodes {
+            match node {
+                CNode::VectorMatrix {
+                    vector, input: b, ..
+                } if *b == input => {
+                    let sparse = is_csr_input(program, bound, &program.nodes[vector.index()])?;
+                    sparse_left |= sparse;
+                    dense_left |= !sparse;
+                }
+                _ => {}
+            }
+        }
+        wholes[input] = arrange(matrix, sparse_left, dense_left);
+    }
+    Ok(wholes)
+}
+
+/// Whether a left operand is an input that comes as CSR rows.
+pub(super) fn is_csr_input(program: &Program, bound: &Bound<'_>, node: &CNode) -> Result<bool> {
+    match node {
+        CNode::Input(input) if program.reads_csr[*input] => {
+            Ok(bound.matrix(*input)?.layout() == Layout::Csr)
+        }
+        _ => Ok(false),
+    }
+}
+
+fn arrange(matrix: &MatrixBlock, row_major: bool, transposed: bool) -> WholeMatrix {
+    let (rows, cols) = (matrix.rows(), matrix.cols());
+    let row_stride = padded(cols);
+    let mut whole = WholeMatrix {
+        rows,
+        cols,
+        row_stride,
+        ..WholeMatrix::default()
+    };
+    if row_major {
+        whole.row_major = vec![0.0; rows * row_stride];
+        for_each_cell(matrix, |row, col, cell| {
+            whole.row_major[row * row_stride + col] = cell;
+        });
+    }
+    if transposed {
+        whole.transposed = vec![0.0; rows * cols];
+        for_each_cell(matrix, |row, col, cell| {
+            whole.transposed[col * rows + row] = cell
+        });
+    }
+    whole
+}
+
+fn for_each_cell(matrix: &MatrixBlock, mut visit: impl FnMut(usize, usize, f64)) {
+    for row in 0..matrix.rows() {
+        match matrix {
+            MatrixBlock::Dense(dense) => {
+                for (col, cell) in dense.row(row).iter().enumerate() {
+                    visit(row, col, *cell);
+                }
+            }
+            MatrixBlock::Csr(csr) => {
+                let (indices, cells) = csr.row(row);
+                for (col, cell) in indices.iter().zip(cells) {
+                    visit(row, *col as usize, *cell);
+                }
+            }
+        }
+    }
+}
+
+/// An accumulator of outer products, all zero.
+pub(super) fn accumulator(rows: usize, cols: usize, csr_left: bool) -> WholeMatrix {
+    let row_stride = padded(cols);
+    WholeMatrix {
+        rows,
+        cols,
+        row_stride,
+        row_major: vec![0.0; if csr_left { rows * row_stride } else { 0 }],
+        transposed: vec![0.0; if csr_left { 0 } else { rows * cols }],
+    }
+}
+
+/// Adds up accumulators of one form and gives them as a row-major matrix.
+pub(super) fn finish(
+    accumulators: Vec<WholeMatrix>,
+    rows: usize,
+    cols: usize,
+) -> Result<MatrixBlock> {
+    let mut accumulators = accumulators.into_iter();
+    let mut sum = accumulators.next().unwrap_or_default();
+    for other in accumulators {
+        let pairs = sum.row_major.iter_mut().zip(&other.row_major);
+        pairs.for_each(|(sum, cell)| *sum += cell);
+        let pairs = sum.transposed.iter_mut().zip(&other.transposed);
+        pairs.for_each(|(sum, cell)| *sum += cell);
+    }
+    let mut cells = vec![0.0; rows * cols];
+    for row in 0..rows {
+        for col in 0..cols {
+            let at = col * rows + row;
+            let from_rows = sum.row_major.get(row * sum.row_stride + col);
+            cells[row * cols + col] = match sum.transposed.get(at) {
+                Some(cell) => *cell,
+                None => from_rows.copied().unwrap_or(0.0),
+            };
+        }
+    }
+    MatrixBlock::dense(rows, cols, cells)
+}

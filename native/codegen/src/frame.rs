@@ -1,0 +1,313 @@
+//! The frame: what compiled code is told about a block of rows.
+//!
+//! A [`Frame`] belongs to one task. It borrows inputs, owns scratch buffers and the cells it has gathered or
+//! made dense, and knows how many cells lie behind each pointer, so that it can refuse a block that would make
+//! the code read or write beyond them.
+
+use fulgurite_error::{Error, Result};
+use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId};
+use fulgurite_matrix::CsrMatrix;
+
+use crate::bind::Bound;
+use crate::compiled::Kernel;
+use crate::program::{Home, Layout, Program, Shape};
+
+/// A matrix in the forms that products need, see [`crate::primitives::Whole`].
+#[derive(Debug, Clone, Default)]
+pub(crate) struct WholeMatrix {
+    pub rows: usize,
+    pub cols: usize,
+    /// Rows are padded to `row_stride` cells; empty where no CSR operand meets the matrix.
+    pub row_major: Vec<f64>,
+    pub row_stride: usize,
+    /// Empty where no dense operand meets the matrix.
+    pub transposed: Vec<f64>,
+}
+
+/// Where a block's values go.
+pub(crate) struct Target<'t> {
+    pub cells: &'t mut [f64],
+    pub stride: usize,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Behind {
+    /// Cells behind the pointer of dense rows.
+    cells: usize,
+    stride: usize,
+    /// Rows behind the pointer of CSR rows.
+    csr_rows: usize,
+}
+
+pub(crate) struct Frame<'a> {
+    program: &'a Program,
+    layout: &'a Layout,
+    slots: Vec<u64>,
+    widths: Vec<usize>,
+    /// The widths that buffers were placed for.
+    placed_widths: Vec<usize>,
+    rows: usize,
+    block_rows: usize,
+    inputs: Vec<Behind>,
+    input_shapes: Vec<Shape>,
+    /// Cells that were gathered or made dense, by input.
+    gathered: Vec<Vec<f64>>,
+    /// Backs the buffers' slots.
+    _scratch: Vec<f64>,
+    accumulator: WholeMatrix,
+    output_cells: usize,
+    output_stride: usize,
+}
+
+fn address<T>(slice: &[T]) -> u64 {
+    slice.as_ptr() as usize as u64
+}
+
+/// Cells of scratch that a block of rows needs.
+pub(crate) fn scratch_cells(program: &Program, widths: &[usize], block_rows: usize) -> usize {
+    let per_row: usize = program
+        .buffers
+        .iter()
+        .map(|shape| match shape {
+            Shape::Vector(class) => widths[*class],
+            _ => 1,
+        })
+        .sum();
+    per_row * block_rows
+}
+
+impl<'a> Frame<'a> {
+    /// A frame for blocks of at most `block_rows` rows, with scalars and whole matrices bound.
+    pub fn new(
+        kernel: &'a Kernel,
+        bound: &Bound<'a>,
+        widths: &[usize],
+        wholes: &'a [WholeMatrix],
+        block_rows: usize,
+    ) -> Self {
+        let (program, layout) = (&kernel.program, &kernel.layout);
+        let inputs = program.inputs.len();
+        let mut input_shapes = vec![Shape::PerRow; inputs];
+        for (node, shape) in program.nodes.iter().zip(&program.shapes.nodes) {
+            if let CNode::Input(input) = node {
+                input_shapes[*input] = *shape;
+            }
+        }
+        let mut frame = Frame {
+            program,
+            layout,
+            slots: vec![0; layout.length()],
+            widths: widths.to_vec(),
+            placed_widths: widths.to_vec(),
+            rows: 0,
+            block_rows,
+            inputs: vec![Behind::default(); inputs],
+            input_shapes,
+            gathered: vec![Vec::new(); inputs],
+            _scratch: vec![0.0; scratch_cells(program, widths, block_rows)],
+            accumulator: WholeMatrix::default(),
+            output_cells: 0,
+            output_stride: 0,
+        };
+        for class in 0..widths.len() {
+            frame.slots[layout.width(class)] = widths[class] as u64;
+        }
+        frame.place_buffers();
+        for (input, binding) in program.inputs.iter().enumerate() {
+            match binding {
+                InputBinding::Scalar => {
+                    frame.slots[layout.input(input)] = bound.scalar(input).to_bits();
+                }
+                InputBinding::Whole => {
+                    let slot = layout.input(input);
+                    frame.describe_whole(slot, &wholes[input]);
+                }
+                _ => {}
+            }
+        }
+        frame.evaluate_constants();
+        frame
+    }
+
+    fn place_buffers(&mut self) {
+        let mut at = self._scratch.as_mut_ptr() as usize as u64;
+        for (buffer, shape) in self.program.buffers.iter().enumerate() {
+            self.slots[self.layout.buffer(buffer)] = at;
+            at += 8 * (self.width_of(*shape) * self.block_rows) as u64;
+        }
+    }
+
+    fn width_of(&self, shape: Shape) -> usize {
+        match shape {
+            Shape::Vector(class) => self.widths[class],
+            _ => 1,
+        }
+    }
+
+    fn describe_whole(&mut self, slot: usize, whole: &WholeMatrix) {
+        let null_or = |cells: &[f64]| if cells.is_empty() { 0 } else { address(cells) };
+        self.slots[slot..slot + 6].copy_from_slice(&[
+            null_or(&whole.row_major),
+            whole.row_stride as u64,
+            null_or(&whole.transposed),
+            whole.rows as u64,
+            whole.rows as u64,
+            whole.cols as u64,
+        ]);
+    }
+
+    /// Values that are the same for all rows.
+    fn evaluate_constants(&mut self) {
+        let program = self.program;
+        for id in &program.constants {
+            let value = |operand: NodeId| -> f64 {
+                let slot = match program.homes[operand.index()] {
+                    Home::Input(input) => Some(self.layout.input(input)),
+                    _ => self.layout.constant(operand),
+                };
+                slot.map_or(f64::NAN, |slot| f64::from_bits(self.slots[slot]))
+            };
+            let result = match &program.nodes[id.index()] {
+                CNode::Literal(literal) => *literal,
+                CNode::Unary(op, x) => op.eval(value(*x)),
+                CNode::Binary(op, x, y) => op.eval(value(*x), value(*y)),
+                CNode::Ternary(op, x, y, z) => op.eval(value(*x), value(*y), value(*z)),
+                _ => f64::NAN,
+            };
+            if let Some(slot) = self.layout.constant(*id) {
+                self.slots[slot] = result.to_bits();
+            }
+        }
+    }
+
+    /// An accumulator for outer products, in the form that the left operand's layout asks for.
+    pub fn set_accumulator(&mut self, whole: WholeMatrix) {
+        let slot = self.layout.accumulator();
+        self.describe_whole(slot, &whole);
+        self.accumulator = whole;
+        let writable = |cells: &mut Vec<f64>| match cells.is_empty() {
+            true => 0,
+            false => cells.as_mut_ptr() as usize as u64,
+        };
+        self.slots[slot] = writable(&mut self.accumulator.row_major);
+        self.slots[slot + 2] = writable(&mut self.accumulator.transposed);
+    }
+
+    /// The accumulator's sums; the frame is done with.
+    pub fn into_accumulator(self) -> WholeMatrix {
+        self.accumulator
+    }
+
+    /// The block's rows.
+    pub fn set_rows(&mut self, rows: usize) {
+        self.rows = rows;
+        self.slots[self.layout.rows()] = rows as u64;
+    }
+
+    /// The width of a Cell program's tile: buffers were placed for a width at least as large.
+    pub fn set_tile(&mut self, rows: usize, width: usize) {
+        self.set_rows(rows);
+        self.widths[0] = width;
+        self.slots[self.layout.width(0)] = width as u64;
+    }
+
+    /// Binds an input to dense rows.
+    pub fn bind_dense(&mut self, input: usize, cells: &'a [f64], stride: usize) {
+        self.bind_address(input, address(cells), cells.len(), stride);
+    }
+
+    fn bind_address(&mut self, input: usize, pointer: u64, cells: usize, stride: usize) {
+        let slot = self.layout.input(input);
+        self.slots[slot] = pointer;
+        self.slots[slot + 1] = stride as u64;
+        self.inputs[input].cells = cells;
+        self.inputs[input].stride = stride;
+    }
+
+    /// Binds an input to the CSR rows from `row` on.
+    pub fn bind_csr(&mut self, input: usize, csr: &'a CsrMatrix, row: usize) {
+        let slot = self.layout.input(input);
+        let pointers = csr.pointers().get(row..).unwrap_or_default();
+        self.slots[slot + 2] = address(pointers);
+        self.slots[slot + 3] = address(csr.indices());
+        self.slots[slot + 4] = address(csr.values());
+        self.inputs[input].csr_rows = pointers.len().saturating_sub(1);
+    }
+
+    /// Binds an input to cells that `fill` writes (it is given zeros or what the last call left).
+    pub fn bind_filled(
+        &mut self,
+        input: usize,
+        cells: usize,
+        stride: usize,
+        fill: impl FnOnce(&mut [f64]),
+    ) {
+        let gathered = &mut self.gathered[input];
+        if gathered.len() < cells {
+            gathered.resize(cells, 0.0);
+        }
+        fill(&mut gathered[..cells]);
+        let pointer = address(gathered);
+        self.bind_address(input, pointer, cells, stride);
+    }
+
+    /// Sets the output, checks that all memory that the code will touch is there, and gives the slots.
+    ///
+    /// # Errors
+    /// `internal`, naming what is too short.
+    pub fn checked_slots(&mut self, target: &mut Target<'_>) -> Result<&[u64]> {
+        let slot = self.layout.output();
+        self.slots[slot] = target.cells.as_mut_ptr() as usize as u64;
+        self.slots[slot + 1] = target.stride as u64;
+        self.output_cells = target.cells.len();
+        self.output_stride = target.stride;
+        self.check()?;
+        Ok(&self.slots)
+    }
+
+    fn check(&self) -> Result<()> {
+        let short = |what: String| Err(Error::internal(format!("a block's {what} is too short")));
+        if self.rows == 0 || self.rows > self.block_rows {
+            return short(format!("scratch for {} rows", self.rows));
+        }
+        if self
+            .widths
+            .iter()
+            .zip(&self.placed_widths)
+            .any(|(now, placed)| now > placed)
+        {
+            return short(format!("scratch for {} columns", self.widths[0]));
+        }
+        for (input, behind) in self.inputs.iter().enumerate() {
+            let csr = self.program.reads_csr[input] && behind.csr_rows > 0;
+            if csr && behind.csr_rows < self.rows {
+                return short(format!("input {input}"));
+            }
+            let dense = self.program.reads_dense[input] || (self.program.reads_csr[input] && !csr);
+            let is_rows = !matches!(
+                self.program.inputs[input],
+                InputBinding::Scalar | InputBinding::Whole
+            );
+            let width = self.width_of(self.input_shapes[input]);
+            if dense && is_rows && !holds(behind.cells, behind.stride, self.rows, width) {
+                return short(format!("input {input}"));
+            }
+        }
+        if let Some(shape) = self.program.output {
+            let width = self.width_of(shape);
+            if !holds(self.output_cells, self.output_stride, self.rows, width) {
+                return short("output".into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether `rows` rows of `width` cells, `stride` apart, lie within `cells` cells.
+fn holds(cells: usize, stride: usize, rows: usize, width: usize) -> bool {
+    let last = (rows - 1).checked_mul(stride);
+    width == 0
+        || last
+            .and_then(|last| last.checked_add(width))
+            .is_some_and(|end| end <= cells)
+}

@@ -1,0 +1,76 @@
+//! Finished machine code: who owns its memory, and the one place that calls it.
+
+use std::sync::Mutex;
+
+use cranelift_jit::JITModule;
+use cranelift_module::FuncId;
+use fulgurite_error::Result;
+
+use crate::frame::{Frame, Target};
+
+type Entry = unsafe extern "C" fn(*const u64);
+
+/// A compiled function and the memory it lies in.
+pub(crate) struct Code {
+    /// `None` once freed. A mutex because modules may move between threads but not be shared by them; only
+    /// `drop` opens it.
+    module: Mutex<Option<JITModule>>,
+    entry: Entry,
+    clif: String,
+}
+
+impl Code {
+    pub(super) fn new(module: JITModule, function: FuncId, clif: String) -> Self {
+        let address = module.get_finalized_function(function);
+        // SAFETY: the function was declared with one pointer-sized parameter, no result, and the calling
+        // convention of the target, which is that of `extern "C"`.
+        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(address) };
+        Code {
+            module: Mutex::new(Some(module)),
+            entry,
+            clif,
+        }
+    }
+
+    /// Frees a module whose code never ran.
+    pub(super) fn discard(module: JITModule) {
+        // SAFETY: no function of the module is finalized, so none can be running or run later.
+        unsafe { module.free_memory() };
+    }
+
+    pub fn clif(&self) -> &str {
+        &self.clif
+    }
+
+    /// Runs the code over the block that the frame describes; values of the block go to the target.
+    ///
+    /// # Errors
+    /// `internal` when the frame's slices are shorter than the code would read: nothing has run then.
+    pub fn run(&self, frame: &mut Frame<'_>, mut target: Target<'_>) -> Result<()> {
+        let slots = frame.checked_slots(&mut target)?;
+        // SAFETY: the code reads and writes what the slots point to, within rows x width of each slice, and the
+        // frame has just checked that its slices, which it borrows or owns, hold that many cells. Values of
+        // inputs are borrowed shared, those written to are borrowed exclusively or owned by the frame.
+        unsafe { (self.entry)(slots.as_ptr()) };
+        Ok(())
+    }
+}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        let module = match self.module.get_mut() {
+            Ok(module) => module.take(),
+            Err(poisoned) => poisoned.into_inner().take(),
+        };
+        if let Some(module) = module {
+            // SAFETY: `run` borrows `self`, so the code is not running, and `entry` is gone with `self`.
+            unsafe { module.free_memory() };
+        }
+    }
+}
+
+impl std::fmt::Debug for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Code")
+    }
+}

@@ -1,0 +1,287 @@
+//! A pass over contiguous cells: unrolled pairs, pairs, and the odd cell at the end.
+
+use std::collections::HashMap;
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
+use cranelift_frontend::FunctionBuilder;
+use fulgurite_fusion::cplan::{CNode, NodeId};
+use fulgurite_hop::AggregateOp;
+
+use super::lanes::{Cells, Lanes};
+use super::operands::{readonly, writable};
+
+/// What a pass works on. Pointers are those of its first cell.
+pub(super) struct Pass<'a> {
+    pub body: &'a [CNode],
+    /// Nodes it computes, in topological order.
+    pub nodes: &'a [NodeId],
+    /// Values read cell by cell, and whether their memory is only read.
+    pub streams: HashMap<NodeId, (Value, bool)>,
+    /// Values that are the same for every cell, as one number and as a pair.
+    pub spread: HashMap<NodeId, (Value, Value)>,
+    pub stores: Vec<(NodeId, Value)>,
+    pub reductions: Vec<(AggregateOp, NodeId)>,
+    /// How many cells.
+    pub width: Value,
+}
+
+/// The accumulators of a pass, where it stands, and where the phase ends.
+struct Phase {
+    lanes: Lanes,
+    unroll: usize,
+    start: Value,
+    end: Value,
+}
+
+impl Pass<'_> {
+    /// Emits the pass; gives the reductions' results.
+    pub fn emit(&self, builder: &mut FunctionBuilder<'_>) -> Vec<Value> {
+        let bytes = builder.ins().ishl_imm_u(self.width, 3);
+        let zero = builder.ins().iconst(types::I64, 0);
+        let pairs_end = builder.ins().band_imm_s(bytes, -16);
+        let unroll = self.unroll();
+        let mut start = zero;
+        let mut accumulators = self.identities(builder, Lanes::Two, unroll);
+        if unroll > 1 {
+            let end = builder.ins().band_imm_s(bytes, -16 * unroll as i64);
+            let phase = Phase {
+                lanes: Lanes::Two,
+                unroll,
+                start,
+                end,
+            };
+            accumulators = self.phase(builder, &phase, accumulators);
+            accumulators = self.merge_copies(builder, &accumulators, unroll);
+            start = end;
+        }
+        let pairs = Phase {
+            lanes: Lanes::Two,
+            unroll: 1,
+            start,
+            end: pairs_end,
+        };
+        let accumulators = self.phase(builder, &pairs, accumulators);
+        let accumulators = self.merge_lanes(builder, &accumulators);
+        let odd = Phase {
+            lanes: Lanes::One,
+            unroll: 1,
+            start: pairs_end,
+            end: bytes,
+        };
+        let totals = self.phase(builder, &odd, accumulators);
+        self.finish(builder, totals)
+    }
+
+    /// Few copies where many values are live: there are 16 vector registers.
+    fn unroll(&self) -> usize {
+        let live = self.streams.len().max(1) + self.nodes.len() / 8;
+        match live {
+            0..=3 => 4,
+            4..=6 => 2,
+            _ => 1,
+        }
+    }
+
+    fn identities(
+        &self,
+        builder: &mut FunctionBuilder<'_>,
+        lanes: Lanes,
+        copies: usize,
+    ) -> Vec<Value> {
+        let mut cells = Cells { builder, lanes };
+        let mut identities = Vec::new();
+        for (op, _) in &self.reductions {
+            let identity = cells.literal(match op {
+                AggregateOp::Min => f64::INFINITY,
+                AggregateOp::Max => f64::NEG_INFINITY,
+                AggregateOp::Prod => 1.0,
+                _ => 0.0,
+            });
+            identities.extend(std::iter::repeat_n(identity, copies));
+        }
+        identities
+    }
+
+    fn phase(
+        &self,
+        builder: &mut FunctionBuilder<'_>,
+        phase: &Phase,
+        accumulators: Vec<Value>,
+    ) -> Vec<Value> {
+        let body = builder.create_block();
+        let done = builder.create_block();
+        builder.append_block_param(body, types::I64);
+        for _ in &accumulators {
+            builder.append_block_param(body, phase.lanes.ty());
+            builder.append_block_param(done, phase.lanes.ty());
+        }
+        let any = builder
+            .ins()
+            .icmp(IntCC::UnsignedLessThan, phase.start, phase.end);
+        let entering = arguments(Some(phase.start), &accumulators);
+        let leaving = arguments(None, &accumulators);
+        builder.ins().brif(any, body, &entering, done, &leaving);
+
+        builder.switch_to_block(body);
+        let parameters = builder.block_params(body).to_vec();
+        let (offset, carried) = (parameters[0], &parameters[1..]);
+        let next_values = self.cells(builder, phase, offset, carried);
+        let step = 8 * phase.lanes.cells() * phase.unroll as i64;
+        let next = builder.ins().iadd_imm_s(offset, step);
+        let more = builder.ins().icmp(IntCC::UnsignedLessThan, next, phase.end);
+        let again = arguments(Some(next), &next_values);
+        let leaving = arguments(None, &next_values);
+        builder.ins().brif(more, body, &again, done, &leaving);
+
+        builder.switch_to_block(done);
+        builder.block_params(done).to_vec()
+    }
+
+    /// The cells at an offset; copies are interleaved operation by operation, for instruction-level parallelism.
+    fn cells(
+        &self,
+        builder: &mut FunctionBuilder<'_>,
+        phase: &Phase,
+        offset: Value,
+        accumulators: &[Value],
+    ) -> Vec<Value> {
+        let mut addresses: HashMap<NodeId, Value> = HashMap::new();
+        let mut values: Vec<HashMap<NodeId, Value>> = vec![HashMap::new(); phase.unroll];
+        let width = 8 * phase.lanes.cells() as i32;
+        let mut read = |builder: &mut FunctionBuilder<'_>,
+                        known: &mut HashMap<NodeId, Value>,
+                        id: NodeId,
+                        copy: usize|
+         -> Option<Value> {
+            if let Some(value) = known.get(&id) {
+                return Some(*value);
+            }
+            if let Some((one, two)) = self.spread.get(&id) {
+                return Some(if phase.lanes == Lanes::One {
+                    *one
+                } else {
+                    *two
+                });
+            }
+            let (pointer, is_readonly) = *self.streams.get(&id)?;
+            let address = *addresses
+                .entry(id)
+                .or_insert_with(|| builder.ins().iadd(pointer, offset));
+            let flags = if is_readonly { readonly() } else { writable() };
+            let displacement = width * copy as i32;
+            let ty = phase.lanes.ty();
+            let value = builder.ins().load(ty, flags, address, displacement);
+            known.insert(id, value);
+            Some(value)
+        };
+        for id in self.nodes {
+            let node = &self.body[id.index()];
+            for (copy, known) in values.iter_mut().enumerate() {
+                let operands: Vec<Value> = node
+                    .operands()
+                    .into_iter()
+                    .filter_map(|operand| read(builder, known, operand, copy))
+                    .collect();
+                let mut cells = Cells {
+                    builder,
+                    lanes: phase.lanes,
+                };
+                if let Some(value) = cells.node(node, &operands) {
+                    known.insert(*id, value);
+                }
+            }
+        }
+        for (id, pointer) in &self.stores {
+            let address = builder.ins().iadd(*pointer, offset);
+            for (copy, known) in values.iter_mut().enumerate() {
+                if let Some(value) = read(builder, known, *id, copy) {
+                    let displacement = width * copy as i32;
+                    builder
+                        .ins()
+                        .store(writable(), value, address, displacement);
+                }
+            }
+        }
+        let mut results = Vec::with_capacity(accumulators.len());
+        for (at, (op, id)) in self.reductions.iter().enumerate() {
+            for (copy, known) in values.iter_mut().enumerate() {
+                let accumulator = accumulators[at * phase.unroll + copy];
+                let value = read(builder, known, *id, copy);
+                let mut cells = Cells {
+                    builder,
+                    lanes: phase.lanes,
+                };
+                results.push(match value {
+                    Some(value) => cells.accumulate(*op, accumulator, value),
+                    None => accumulator,
+                });
+            }
+        }
+        results
+    }
+
+    /// One accumulator per reduction, from those of the unrolled copies.
+    fn merge_copies(
+        &self,
+        builder: &mut FunctionBuilder<'_>,
+        accumulators: &[Value],
+        copies: usize,
+    ) -> Vec<Value> {
+        let mut cells = Cells {
+            builder,
+            lanes: Lanes::Two,
+        };
+        let mut merged = Vec::new();
+        for ((op, _), copies) in self.reductions.iter().zip(accumulators.chunks(copies)) {
+            let mut level = copies.to_vec();
+            while level.len() > 1 {
+                level = level
+                    .chunks(2)
+                    .map(|pair| match pair {
+                        [left, right] => cells.combine(*op, *left, *right),
+                        _ => pair[0],
+                    })
+                    .collect();
+            }
+            merged.extend(level);
+        }
+        merged
+    }
+
+    fn merge_lanes(&self, builder: &mut FunctionBuilder<'_>, pairs: &[Value]) -> Vec<Value> {
+        let mut merged = Vec::new();
+        for ((op, _), pair) in self.reductions.iter().zip(pairs) {
+            let left = builder.ins().extractlane(*pair, 0u8);
+            let right = builder.ins().extractlane(*pair, 1u8);
+            let mut cells = Cells {
+                builder,
+                lanes: Lanes::One,
+            };
+            merged.push(cells.combine(*op, left, right));
+        }
+        merged
+    }
+
+    fn finish(&self, builder: &mut FunctionBuilder<'_>, totals: Vec<Value>) -> Vec<Value> {
+        let mut finished = Vec::new();
+        for ((op, _), total) in self.reductions.iter().zip(totals) {
+            finished.push(match op {
+                AggregateOp::Mean => {
+                    let count = builder.ins().fcvt_from_uint(types::F64, self.width);
+                    builder.ins().fdiv(total, count)
+                }
+                _ => total,
+            });
+        }
+        finished
+    }
+}
+
+fn arguments(first: Option<Value>, rest: &[Value]) -> Vec<BlockArg> {
+    first
+        .into_iter()
+        .chain(rest.iter().copied())
+        .map(BlockArg::Value)
+        .collect()
+}

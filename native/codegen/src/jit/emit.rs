@@ -1,0 +1,402 @@
+//! The steps of a program as instructions, one after the other.
+
+use std::collections::HashMap;
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
+use cranelift_codegen::isa::TargetFrontendConfig;
+use cranelift_frontend::FunctionBuilder;
+use cranelift_jit::JITModule;
+use cranelift_module::{Linkage, Module, ModuleResult};
+use fulgurite_fusion::cplan::{CNode, NodeId};
+use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, UnaryOp};
+
+use super::columns::Pass;
+use super::operands::{Place, Slots, readonly, writable};
+use super::signature_of;
+use crate::primitives::{Primitive, code_of};
+use crate::program::{Layout, Loop, Program, Shape, Step};
+
+pub(super) fn emit(
+    mut builder: FunctionBuilder<'_>,
+    module: &mut JITModule,
+    frontend: TargetFrontendConfig,
+    program: &Program,
+    layout: &Layout,
+) -> ModuleResult<()> {
+    let entry = builder.create_block();
+    builder.append_block_params_for_function_params(entry);
+    builder.switch_to_block(entry);
+    let slots = Slots {
+        program,
+        layout,
+        frame: builder.block_params(entry)[0],
+    };
+    let mut emitter = Emitter {
+        builder: &mut builder,
+        module,
+        slots,
+    };
+    for step in &program.steps {
+        match step {
+            Step::Loop(step) => emitter.cellwise(step),
+            Step::Call(id) => emitter.call(*id)?,
+            Step::OuterProduct { left, right } => emitter.outer_product(*left, *right)?,
+        }
+    }
+    builder.ins().return_(&[]);
+    builder.seal_all_blocks();
+    builder.finalize(frontend);
+    Ok(())
+}
+
+struct Emitter<'a, 'b> {
+    builder: &'a mut FunctionBuilder<'b>,
+    module: &'a mut JITModule,
+    slots: Slots<'a>,
+}
+
+/// What a loop reads from memory.
+enum Read {
+    /// The same for all rows.
+    Constant(Value),
+    /// A number per row, in a loop over vectors.
+    PerRow(Place),
+    /// Cell by cell.
+    Stream(Place),
+}
+
+impl Emitter<'_, '_> {
+    fn cellwise(&mut self, step: &Loop) {
+        let reads = self.reads(step);
+        let stores: Vec<(NodeId, Place)> = step
+            .stores
+            .iter()
+            .filter_map(|(id, home)| {
+                let place = self.slots.target(self.builder, *id, *home, step.shape)?;
+                Some((*id, place))
+            })
+            .collect();
+        let rows = self.slots.rows(self.builder);
+        match step.shape {
+            Shape::Vector(_) => self.rows_of_cells(step, &reads, &stores, rows),
+            // Numbers of successive rows are adjacent: the rows are the columns of one pass.
+            Shape::PerRow | Shape::Constant => {
+                let zero = self.builder.ins().iconst(types::I64, 0);
+                self.pass(step, &reads, &stores, zero, rows);
+            }
+        }
+    }
+
+    fn reads(&mut self, step: &Loop) -> Vec<(NodeId, Read)> {
+        let program = self.slots.program;
+        let computed = step.nodes.iter().chain(&step.reductions);
+        let mut ids: Vec<NodeId> = computed
+            .flat_map(|id| program.nodes[id.index()].operands())
+            .chain(step.stores.iter().map(|(id, _)| *id))
+            .filter(|id| !step.nodes.contains(id))
+            .collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids.into_iter()
+            .filter_map(|id| Some((id, self.read(id, step.shape)?)))
+            .collect()
+    }
+
+    fn read(&mut self, id: NodeId, shape: Shape) -> Option<Read> {
+        if let CNode::Literal(value) = self.slots.program.nodes[id.index()] {
+            return Some(Read::Constant(self.builder.ins().f64const(value)));
+        }
+        if let Some(slot) = self.slots.constant_slot(id) {
+            return Some(Read::Constant(self.slots.number(self.builder, slot)));
+        }
+        let place = self.slots.place(self.builder, id)?;
+        Some(match (self.slots.program.shapes.of(id), shape) {
+            (Shape::PerRow, Shape::Vector(_)) => Read::PerRow(place),
+            _ => Read::Stream(place),
+        })
+    }
+
+    fn rows_of_cells(
+        &mut self,
+        step: &Loop,
+        reads: &[(NodeId, Read)],
+        stores: &[(NodeId, Place)],
+        rows: Value,
+    ) {
+        let body = self.builder.create_block();
+        let done = self.builder.create_block();
+        let row = self.builder.append_block_param(body, types::I64);
+        let first = self.builder.ins().iconst(types::I64, 0);
+        self.builder.ins().jump(body, &[BlockArg::Value(first)]);
+
+        self.builder.switch_to_block(body);
+        let width = self.slots.width(self.builder, step.shape);
+        let results = self.pass(step, reads, stores, row, width);
+        for (id, result) in step.reductions.iter().zip(results) {
+            if let Some(place) = self.slots.place(self.builder, *id) {
+                let address = self.row_of(&place, row);
+                self.builder.ins().store(writable(), result, address, 0);
+            }
+        }
+        let next = self.builder.ins().iadd_imm_s(row, 1);
+        let more = self.builder.ins().icmp(IntCC::UnsignedLessThan, next, rows);
+        let again = [BlockArg::Value(next)];
+        self.builder.ins().brif(more, body, &again, done, &[]);
+        self.builder.switch_to_block(done);
+    }
+
+    fn row_of(&mut self, place: &Place, row: Value) -> Value {
+        let cells = self.builder.ins().imul(row, place.row_stride);
+        let bytes = self.builder.ins().ishl_imm_u(cells, 3);
+        self.builder.ins().iadd(place.pointer, bytes)
+    }
+
+    fn pass(
+        &mut self,
+        step: &Loop,
+        reads: &[(NodeId, Read)],
+        stores: &[(NodeId, Place)],
+        row: Value,
+        width: Value,
+    ) -> Vec<Value> {
+        let mut streams = HashMap::new();
+        let mut spread = HashMap::new();
+        for (id, read) in reads {
+            let number = match read {
+                Read::Stream(place) => {
+                    let address = self.row_of(place, row);
+                    streams.insert(*id, (address, place.readonly));
+                    continue;
+                }
+                Read::Constant(number) => *number,
+                Read::PerRow(place) => {
+                    let address = self.row_of(place, row);
+                    let flags = if place.readonly {
+                        readonly()
+                    } else {
+                        writable()
+                    };
+                    self.builder.ins().load(types::F64, flags, address, 0)
+                }
+            };
+            let pair = self.builder.ins().splat(types::F64X2, number);
+            spread.insert(*id, (number, pair));
+        }
+        let stores = stores
+            .iter()
+            .map(|(id, place)| (*id, self.row_of(place, row)))
+            .collect();
+        let body = &self.slots.program.nodes;
+        let reductions = step
+            .reductions
+            .iter()
+            .filter_map(|id| match &body[id.index()] {
+                CNode::Reduce(op, operand) => Some((*op, *operand)),
+                _ => None,
+            })
+            .collect();
+        let pass = Pass {
+            body,
+            nodes: &step.nodes,
+            streams,
+            spread,
+            stores,
+            reductions,
+            width,
+        };
+        pass.emit(self.builder)
+    }
+
+    /// Calls a primitive on the block.
+    fn call(&mut self, id: NodeId) -> ModuleResult<()> {
+        let program = self.slots.program;
+        let shape = program.shapes.of(id);
+        let Some(target) = self.slots.place(self.builder, id) else {
+            return Ok(());
+        };
+        match &program.nodes[id.index()] {
+            CNode::Unary(op, operand) => {
+                let code = code_of(UnaryOp::ALL, op);
+                self.rowwise(Primitive::Unary, code, *operand, target, shape)
+            }
+            CNode::Cumulative(op, operand) => {
+                let code = code_of(CumulativeOp::ALL, op);
+                self.rowwise(Primitive::Cumulative, code, *operand, target, shape)
+            }
+            CNode::Reduce(op, operand) => {
+                let code = code_of(AggregateOp::ALL, op);
+                let operand_shape = program.shapes.of(*operand);
+                let Some(source) = self.slots.place(self.builder, *operand) else {
+                    return Ok(());
+                };
+                let code = self.builder.ins().iconst(types::I64, code);
+                let (rows, width) = self.extent(operand_shape);
+                let arguments = [
+                    code,
+                    source.pointer,
+                    source.row_stride,
+                    target.pointer,
+                    rows,
+                    width,
+                ];
+                self.primitive(Primitive::Reduce, &arguments)
+            }
+            CNode::Binary(op, left, right) => {
+                let code = code_of(BinaryOp::ALL, op);
+                let code = self.builder.ins().iconst(types::I64, code);
+                let mut arguments = vec![code];
+                for operand in [*left, *right] {
+                    let Some(place) = self.slots.place(self.builder, operand) else {
+                        return Ok(());
+                    };
+                    let place = self.along(place, operand, shape);
+                    arguments.extend([place.pointer, place.row_stride, place.column_stride]);
+                }
+                let (rows, width) = self.extent(shape);
+                arguments.extend([target.pointer, target.row_stride, rows, width]);
+                self.primitive(Primitive::Binary, &arguments)
+            }
+            CNode::Concatenate(parts) => self.concatenate(parts, target),
+            CNode::VectorMatrix { vector, input, .. } => {
+                self.vector_matrix(*vector, *input, target)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Rows and columns that a cellwise call runs over: numbers of successive rows are one row.
+    fn extent(&mut self, shape: Shape) -> (Value, Value) {
+        let rows = self.slots.rows(self.builder);
+        match shape {
+            Shape::Vector(_) => (rows, self.slots.width(self.builder, shape)),
+            _ => (self.builder.ins().iconst(types::I64, 1), rows),
+        }
+    }
+
+    /// An operand's strides in a call over values of `shape`.
+    fn along(&mut self, place: Place, operand: NodeId, shape: Shape) -> Place {
+        match (self.slots.program.shapes.of(operand), shape) {
+            (Shape::PerRow, Shape::PerRow) => Place {
+                row_stride: place.column_stride,
+                column_stride: place.row_stride,
+                ..place
+            },
+            _ => place,
+        }
+    }
+
+    /// A primitive with one operand of the result's shape.
+    fn rowwise(
+        &mut self,
+        primitive: Primitive,
+        code: i64,
+        operand: NodeId,
+        target: Place,
+        shape: Shape,
+    ) -> ModuleResult<()> {
+        let Some(source) = self.slots.place(self.builder, operand) else {
+            return Ok(());
+        };
+        let code = self.builder.ins().iconst(types::I64, code);
+        let (rows, width) = self.extent(shape);
+        let arguments = [
+            code,
+            source.pointer,
+            source.row_stride,
+            target.pointer,
+            target.row_stride,
+            rows,
+            width,
+        ];
+        self.primitive(primitive, &arguments)
+    }
+
+    fn concatenate(&mut self, parts: &[NodeId], target: Place) -> ModuleResult<()> {
+        let mut pointer = target.pointer;
+        for part in parts {
+            let Some(source) = self.slots.place(self.builder, *part) else {
+                continue;
+            };
+            let shape = self.slots.program.shapes.of(*part);
+            let rows = self.slots.rows(self.builder);
+            let width = self.slots.width(self.builder, shape);
+            let arguments = [
+                source.pointer,
+                source.row_stride,
+                pointer,
+                target.row_stride,
+                rows,
+                width,
+            ];
+            self.primitive(Primitive::Copy, &arguments)?;
+            let bytes = self.builder.ins().ishl_imm_u(width, 3);
+            pointer = self.builder.ins().iadd(pointer, bytes);
+        }
+        Ok(())
+    }
+
+    fn vector_matrix(&mut self, vector: NodeId, input: usize, target: Place) -> ModuleResult<()> {
+        let Some(left) = self.slots.place(self.builder, vector) else {
+            return Ok(());
+        };
+        let shape = self.slots.program.shapes.of(vector);
+        let width = self.slots.width(self.builder, shape);
+        let csr = self.slots.csr(self.builder, vector);
+        let slot = self.slots.layout.input(input);
+        let whole = self.slots.address(self.builder, slot);
+        let rows = self.slots.rows(self.builder);
+        let arguments = [
+            left.pointer,
+            left.row_stride,
+            width,
+            csr,
+            whole,
+            target.pointer,
+            target.row_stride,
+            rows,
+        ];
+        self.primitive(Primitive::VectorMatrix, &arguments)
+    }
+
+    fn outer_product(&mut self, left: NodeId, right: NodeId) -> ModuleResult<()> {
+        let program = self.slots.program;
+        let (Some(l), Some(r)) = (
+            self.slots.place(self.builder, left),
+            self.slots.place(self.builder, right),
+        ) else {
+            return Ok(());
+        };
+        let left_width = self.slots.width(self.builder, program.shapes.of(left));
+        let right_width = self.slots.width(self.builder, program.shapes.of(right));
+        let csr = self.slots.csr(self.builder, left);
+        let slot = self.slots.layout.accumulator();
+        let accumulator = self.slots.address(self.builder, slot);
+        let rows = self.slots.rows(self.builder);
+        let arguments = [
+            l.pointer,
+            l.row_stride,
+            left_width,
+            csr,
+            r.pointer,
+            r.row_stride,
+            right_width,
+            accumulator,
+            rows,
+        ];
+        self.primitive(Primitive::OuterProduct, &arguments)
+    }
+
+    fn primitive(&mut self, primitive: Primitive, arguments: &[Value]) -> ModuleResult<()> {
+        let convention = self.builder.func.signature.call_conv;
+        let signature = signature_of(convention, arguments.len());
+        let function =
+            self.module
+                .declare_function(primitive.name(), Linkage::Import, &signature)?;
+        let reference = self
+            .module
+            .declare_func_in_func(function, self.builder.func);
+        self.builder.ins().call(reference, arguments);
+        Ok(())
+    }
+}

@@ -1,0 +1,189 @@
+//! Cellwise operators as instructions, on two lanes or on one.
+
+use cranelift_codegen::ir::condcodes::FloatCC;
+use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Type, Value, types};
+use cranelift_frontend::FunctionBuilder;
+use fulgurite_fusion::cplan::CNode;
+use fulgurite_hop::{AggregateOp, BinaryOp, TernaryOp, UnaryOp};
+
+/// How many cells an instruction works on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lanes {
+    One,
+    Two,
+}
+
+impl Lanes {
+    pub fn ty(self) -> Type {
+        match self {
+            Lanes::One => types::F64,
+            Lanes::Two => types::F64X2,
+        }
+    }
+
+    pub fn cells(self) -> i64 {
+        match self {
+            Lanes::One => 1,
+            Lanes::Two => 2,
+        }
+    }
+}
+
+/// Emits operators for one width of lanes.
+pub(super) struct Cells<'a, 'b> {
+    pub builder: &'a mut FunctionBuilder<'b>,
+    pub lanes: Lanes,
+}
+
+impl Cells<'_, '_> {
+    pub fn literal(&mut self, value: f64) -> Value {
+        let scalar = self.builder.ins().f64const(value);
+        self.spread(scalar)
+    }
+
+    /// A number in all lanes.
+    pub fn spread(&mut self, scalar: Value) -> Value {
+        match self.lanes {
+            Lanes::One => scalar,
+            Lanes::Two => self.builder.ins().splat(types::F64X2, scalar),
+        }
+    }
+
+    /// The value of an inline node, from those of its operands.
+    pub fn node(&mut self, node: &CNode, operands: &[Value]) -> Option<Value> {
+        match (node, operands) {
+            (CNode::Unary(op, _), [x]) => self.unary(*op, *x),
+            (CNode::Binary(op, ..), [x, y]) => self.binary(*op, *x, *y),
+            (CNode::Ternary(op, ..), [x, y, z]) => Some(self.ternary(*op, *x, *y, *z)),
+            _ => None,
+        }
+    }
+
+    fn unary(&mut self, op: UnaryOp, x: Value) -> Option<Value> {
+        Some(match op {
+            UnaryOp::Sqrt => self.builder.ins().sqrt(x),
+            UnaryOp::Abs => self.builder.ins().fabs(x),
+            UnaryOp::Floor => self.builder.ins().floor(x),
+            UnaryOp::Ceil => self.builder.ins().ceil(x),
+            UnaryOp::Sign => {
+                let (zero, one) = (self.literal(0.0), self.literal(1.0));
+                let minus_one = self.literal(-1.0);
+                let positive = self.compare(FloatCC::GreaterThan, x, zero);
+                let negative = self.compare(FloatCC::LessThan, x, zero);
+                let value = self.choose(positive, one, x);
+                self.choose(negative, minus_one, value)
+            }
+            UnaryOp::Not => {
+                let zero = self.literal(0.0);
+                let test = self.compare(FloatCC::Equal, x, zero);
+                self.truth(test)
+            }
+            UnaryOp::Sprop => {
+                let one = self.literal(1.0);
+                let rest = self.builder.ins().fsub(one, x);
+                self.builder.ins().fmul(x, rest)
+            }
+            UnaryOp::Pow2 => self.builder.ins().fmul(x, x),
+            _ => return None,
+        })
+    }
+
+    fn binary(&mut self, op: BinaryOp, x: Value, y: Value) -> Option<Value> {
+        let condition = match op {
+            BinaryOp::Plus => return Some(self.builder.ins().fadd(x, y)),
+            BinaryOp::Minus => return Some(self.builder.ins().fsub(x, y)),
+            BinaryOp::Mult => return Some(self.builder.ins().fmul(x, y)),
+            BinaryOp::Div => return Some(self.builder.ins().fdiv(x, y)),
+            BinaryOp::IntDiv => {
+                let quotient = self.builder.ins().fdiv(x, y);
+                return Some(self.builder.ins().floor(quotient));
+            }
+            // Both propagate NaN, as DML's min and max do.
+            BinaryOp::Min => return Some(self.builder.ins().fmin(x, y)),
+            BinaryOp::Max => return Some(self.builder.ins().fmax(x, y)),
+            BinaryOp::Less => FloatCC::LessThan,
+            BinaryOp::LessEqual => FloatCC::LessThanOrEqual,
+            BinaryOp::Greater => FloatCC::GreaterThan,
+            BinaryOp::GreaterEqual => FloatCC::GreaterThanOrEqual,
+            BinaryOp::Equal => FloatCC::Equal,
+            BinaryOp::NotEqual => FloatCC::NotEqual,
+            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => {
+                let (left, right) = (self.is_true(x), self.is_true(y));
+                let test = match op {
+                    BinaryOp::And => self.builder.ins().band(left, right),
+                    BinaryOp::Or => self.builder.ins().bor(left, right),
+                    _ => self.builder.ins().bxor(left, right),
+                };
+                return Some(self.truth(test));
+            }
+            BinaryOp::Modulus | BinaryOp::Pow | BinaryOp::LogBase => return None,
+        };
+        let test = self.compare(condition, x, y);
+        Some(self.truth(test))
+    }
+
+    fn ternary(&mut self, op: TernaryOp, x: Value, y: Value, z: Value) -> Value {
+        match op {
+            TernaryOp::IfElse => {
+                let test = self.is_true(x);
+                self.choose(test, y, z)
+            }
+            TernaryOp::PlusMult => {
+                let product = self.builder.ins().fmul(y, z);
+                self.builder.ins().fadd(x, product)
+            }
+            TernaryOp::MinusMult => {
+                let product = self.builder.ins().fmul(y, z);
+                self.builder.ins().fsub(x, product)
+            }
+        }
+    }
+
+    /// Lane-wise: a mask of 64-bit lanes, or an 8-bit truth value for one lane.
+    fn compare(&mut self, condition: FloatCC, x: Value, y: Value) -> Value {
+        self.builder.ins().fcmp(condition, x, y)
+    }
+
+    /// Not zero; NaN is true.
+    fn is_true(&mut self, x: Value) -> Value {
+        let zero = self.literal(0.0);
+        self.compare(FloatCC::NotEqual, x, zero)
+    }
+
+    fn truth(&mut self, test: Value) -> Value {
+        let (one, zero) = (self.literal(1.0), self.literal(0.0));
+        self.choose(test, one, zero)
+    }
+
+    fn choose(&mut self, test: Value, x: Value, y: Value) -> Value {
+        match self.lanes {
+            Lanes::One => self.builder.ins().select(test, x, y),
+            Lanes::Two => {
+                let flags = MemFlagsData::new().with_endianness(Endianness::Little);
+                let mask = self.builder.ins().bitcast(types::F64X2, flags, test);
+                self.builder.ins().bitselect(mask, x, y)
+            }
+        }
+    }
+
+    /// An accumulator with a value taken in.
+    pub fn accumulate(&mut self, op: AggregateOp, accumulator: Value, value: Value) -> Value {
+        match op {
+            AggregateOp::SumSq => {
+                let square = self.builder.ins().fmul(value, value);
+                self.builder.ins().fadd(accumulator, square)
+            }
+            other => self.combine(other, accumulator, value),
+        }
+    }
+
+    /// Two accumulators as one.
+    pub fn combine(&mut self, op: AggregateOp, left: Value, right: Value) -> Value {
+        match op {
+            AggregateOp::Min => self.builder.ins().fmin(left, right),
+            AggregateOp::Max => self.builder.ins().fmax(left, right),
+            AggregateOp::Prod => self.builder.ins().fmul(left, right),
+            _ => self.builder.ins().fadd(left, right),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Programs to machine code, with Cranelift.
+//!
+//! [`compile`] makes one function per program: `extern "C" fn(frame: *const u64)`. Everything that depends on
+//! sizes is read from the frame, see [`crate::program::Layout`]. Loops over cells work on two lanes at a time (the
+//! widest vectors Cranelift has) and are unrolled; all else is calls of primitives.
+
+mod code;
+mod columns;
+mod emit;
+mod lanes;
+mod operands;
+
+pub(crate) use code::Code;
+
+use std::sync::{Arc, OnceLock};
+
+use cranelift_codegen::ir::{AbiParam, Signature, UserFuncName, types};
+use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
+use fulgurite_error::{Error, Result};
+
+use crate::primitives::symbols;
+use crate::program::{Layout, Program, Step};
+
+/// From this many operations in one loop on, code keeps the order in which it was emitted: Cranelift's
+/// optimizer would otherwise move all loads of an unrolled body to its start, and spill them.
+const KEEP_ORDER_FROM: usize = 15;
+
+/// # Errors
+/// `unsupported` on a machine Cranelift has no code generator for; `internal` when it refuses the code.
+pub(crate) fn compile(program: &Program, layout: &Layout) -> Result<Code> {
+    let isa = target(program)?;
+    let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
+    for (name, address) in symbols() {
+        builder.symbol(name, address);
+    }
+    let mut module = JITModule::new(builder);
+    match define(&mut module, program, layout) {
+        Ok((function, clif)) => Ok(Code::new(module, function, clif)),
+        Err(error) => {
+            Code::discard(module);
+            Err(error)
+        }
+    }
+}
+
+fn define(module: &mut JITModule, program: &Program, layout: &Layout) -> Result<(FuncId, String)> {
+    let failed = |error: cranelift_module::ModuleError| {
+        Error::internal(format!("Cranelift refused a fused operator: {error:?}"))
+    };
+    let mut signature = module.make_signature();
+    signature.params.push(AbiParam::new(types::I64));
+    let function = module
+        .declare_function("fused", Linkage::Export, &signature)
+        .map_err(failed)?;
+    let mut context = module.make_context();
+    context.func.signature = signature;
+    context.func.name = UserFuncName::user(0, function.as_u32());
+    let frontend = module.target_config();
+    {
+        let mut scratch = FunctionBuilderContext::new();
+        let builder = FunctionBuilder::new(&mut context.func, &mut scratch);
+        emit::emit(builder, module, frontend, program, layout).map_err(failed)?;
+    }
+    let clif = context.func.display().to_string();
+    module
+        .define_function(function, &mut context)
+        .map_err(failed)?;
+    module.finalize_definitions().map_err(failed)?;
+    Ok((function, clif))
+}
+
+fn signature_of(convention: CallConv, arguments: usize) -> Signature {
+    let mut signature = Signature::new(convention);
+    signature.params = vec![AbiParam::new(types::I64); arguments];
+    signature
+}
+
+/// The machine we run on, with the optimization level that suits the program.
+fn target(program: &Program) -> Result<OwnedTargetIsa> {
+    static SPEED: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
+    static IN_ORDER: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
+    let longest = program.steps.iter().map(|step| match step {
+        Step::Loop(step) => step.nodes.len(),
+        _ => 0,
+    });
+    let isa = if longest.max().unwrap_or(0) < KEEP_ORDER_FROM {
+        SPEED.get_or_init(|| build_target("speed"))
+    } else {
+        IN_ORDER.get_or_init(|| build_target("none"))
+    };
+    isa.as_ref().map(Arc::clone).map_err(|reason| {
+        Error::unsupported(format!("no machine code for this processor: {reason}"))
+            .with_help("run with fulgurite.fusion.policy=none")
+    })
+}
+
+fn build_target(opt_level: &str) -> Result<OwnedTargetIsa, String> {
+    let mut flags = settings::builder();
+    let verifier = if cfg!(debug_assertions) {
+        "true"
+    } else {
+        "false"
+    };
+    for (name, value) in [
+        ("opt_level", opt_level),
+        ("enable_verifier", verifier),
+        ("use_colocated_libcalls", "false"),
+        ("is_pic", "false"),
+    ] {
+        flags.set(name, value).map_err(|error| error.to_string())?;
+    }
+    cranelift_native::builder()?
+        .finish(settings::Flags::new(flags))
+        .map_err(|error| error.to_string())
+}

@@ -1,0 +1,93 @@
+//! A plan as straight-line steps over a block of rows: what the code generator translates one to one.
+//!
+//! While a block of `rows` rows is processed, a node's value is a constant (the same for all rows), one number
+//! per row, or one vector per row. Cellwise nodes that can share a loop do; everything else is a call of a
+//! primitive that works on the whole block. Values that cross from one step to another live in scratch buffers.
+//!
+//! Both templates become such programs. In Row the block is a few rows of the main input. In Cell it is a
+//! tile: a few rows by a segment of columns, or (`ColumnVectors::PerCell`) one row of any cells, with every input
+//! gathered cell by cell.
+
+mod layout;
+mod lower;
+mod shapes;
+mod simplify;
+
+pub(crate) use layout::Layout;
+pub(crate) use lower::lower;
+pub(crate) use shapes::{Shape, Shapes, WidthSource};
+
+use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId};
+
+/// How a Cell program sees inputs bound as column vectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ColumnVectors {
+    /// One number per row of the tile.
+    PerRow,
+    /// One number per cell: whoever runs the program has spread them.
+    PerCell,
+}
+
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub inputs: Vec<InputBinding>,
+    /// The simplified body, in topological order.
+    pub nodes: Vec<CNode>,
+    pub shapes: Shapes,
+    /// Where a step finds a node's value that another step computed.
+    pub homes: Vec<Home>,
+    pub steps: Vec<Step>,
+    /// Scratch buffers, by the shape they hold.
+    pub buffers: Vec<Shape>,
+    /// Nodes whose value is the same for every row and not an input: evaluated before the program runs.
+    pub constants: Vec<NodeId>,
+    /// The shape of the values the program writes to its output; `None` when it only accumulates an outer product.
+    pub output: Option<Shape>,
+    /// Operands of the outer product that the program accumulates.
+    pub outer_product: Option<(NodeId, NodeId)>,
+    /// Inputs some step reads as plain rows, so that CSR rows must be made dense for it.
+    pub reads_dense: Vec<bool>,
+    /// Inputs that a primitive can read as CSR rows.
+    pub reads_csr: Vec<bool>,
+}
+
+/// Where a node's value lives between steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// Nowhere: the node is dead, or only used inside the loop that computes it.
+    None,
+    Input(usize),
+    /// A slot of the frame: [`Layout::constant`].
+    Constant,
+    Buffer(usize),
+    /// The columns of another node's value, from `skip` on.
+    View {
+        of: NodeId,
+        skip: u64,
+    },
+    Output,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Step {
+    Loop(Loop),
+    /// A primitive computes the node's value into its home.
+    Call(NodeId),
+    /// Adds the block's outer product to the accumulator.
+    OuterProduct {
+        left: NodeId,
+        right: NodeId,
+    },
+}
+
+/// One pass over a vector per row, or over the numbers of all rows.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Loop {
+    pub shape: Shape,
+    /// Cellwise nodes it computes, in topological order.
+    pub nodes: Vec<NodeId>,
+    /// Values it writes to the node's home, or to the output.
+    pub stores: Vec<(NodeId, Home)>,
+    /// `Reduce` nodes that it computes from its values.
+    pub reductions: Vec<NodeId>,
+}

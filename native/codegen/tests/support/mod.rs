@@ -1,0 +1,135 @@
+//! Plans, operands, and the comparison of compiled code with the interpreter.
+#![allow(dead_code)] // each test file uses its part
+
+use std::sync::OnceLock;
+
+use fulgurite_codegen::{CompiledPlan, ExecutionContext, Operand, Output, execute, interpret};
+use fulgurite_fusion::cplan::{
+    CNode, CPlan, CellTemplate, InputBinding, NodeId, RowOutput, RowTemplate, Template,
+};
+use fulgurite_hop::{AggregateOp, Direction};
+use fulgurite_matrix::MatrixBlock;
+
+/// A Cell plan whose value is the last node of the body.
+pub fn cell_plan(
+    inputs: &[InputBinding],
+    body: Vec<CNode>,
+    aggregate: Option<(AggregateOp, Direction)>,
+    sparse_safe: bool,
+) -> CPlan {
+    let value = NodeId(body.len() as u32 - 1);
+    CPlan {
+        template: Template::Cell(CellTemplate {
+            value,
+            aggregate,
+            sparse_safe,
+        }),
+        inputs: inputs.to_vec(),
+        body,
+    }
+}
+
+pub fn row_plan(inputs: &[InputBinding], body: Vec<CNode>, output: RowOutput) -> CPlan {
+    CPlan {
+        template: Template::Row(RowTemplate { output }),
+        inputs: inputs.to_vec(),
+        body,
+    }
+}
+
+/// Cells between -2 and 2, a third of them 0, the same for the same seed.
+pub fn matrix(rows: usize, cols: usize, seed: u64) -> MatrixBlock {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let mut cell = || {
+        let is_zero = next() % 3 == 0;
+        let cell = (next() >> 11) as f64 / (1u64 << 51) as f64 - 2.0;
+        if is_zero { 0.0 } else { cell }
+    };
+    let values = (0..rows * cols).map(|_| cell()).collect();
+    MatrixBlock::dense(rows, cols, values).unwrap()
+}
+
+fn contexts() -> &'static [ExecutionContext] {
+    static CONTEXTS: OnceLock<Vec<ExecutionContext>> = OnceLock::new();
+    CONTEXTS.get_or_init(|| {
+        vec![
+            ExecutionContext::single_threaded(),
+            ExecutionContext::with_threads(3).unwrap(),
+        ]
+    })
+}
+
+/// Compiled code and interpreter agree for dense and CSR operands (main and sides), one thread and several.
+pub fn assert_all_agree(plan: &CPlan, operands: &[MatrixBlock]) {
+    let compiled = CompiledPlan::compile(plan).unwrap();
+    let dense: Vec<Operand<'_>> = operands.iter().map(Operand::Matrix).collect();
+    let expected = interpret(plan, &dense).unwrap();
+    for layouts in [0b00, 0b01, 0b10, 0b11] {
+        let blocks: Vec<MatrixBlock> = operands
+            .iter()
+            .enumerate()
+            .map(|(at, block)| {
+                let bit = if at == 0 { 1 } else { 2 };
+                if layouts & bit != 0 {
+                    block.to_csr().unwrap().into()
+                } else {
+                    block.clone()
+                }
+            })
+            .collect();
+        let inputs: Vec<Operand<'_>> = blocks.iter().map(Operand::Matrix).collect();
+        for context in contexts() {
+            let got = execute(&compiled, &inputs, context).unwrap();
+            let shapes: Vec<_> = operands.iter().map(|o| (o.rows(), o.cols())).collect();
+            assert_close(
+                &got,
+                &expected,
+                &format!(
+                    "{plan:?}\noperands {shapes:?}, layouts {layouts:02b}, {} threads",
+                    context.threads()
+                ),
+            );
+        }
+    }
+}
+
+pub fn assert_close(got: &Output, expected: &Output, what: &str) {
+    match (got, expected) {
+        (Output::Scalar(got), Output::Scalar(expected)) => {
+            assert!(
+                is_close(*got, *expected),
+                "{got:e}, not {expected:e}: {what}"
+            );
+        }
+        (Output::Matrix(got), Output::Matrix(expected)) => {
+            assert_eq!(
+                (got.rows(), got.cols()),
+                (expected.rows(), expected.cols()),
+                "{what}"
+            );
+            for row in 0..got.rows() {
+                for col in 0..got.cols() {
+                    let (got, expected) = (got.get(row, col), expected.get(row, col));
+                    assert!(
+                        is_close(got, expected),
+                        "{got:e}, not {expected:e}, at {row}, {col}: {what}"
+                    );
+                }
+            }
+        }
+        _ => panic!("{got:?}, not {expected:?}: {what}"),
+    }
+}
+
+fn is_close(got: f64, expected: f64) -> bool {
+    let scale = got.abs().max(expected.abs()).max(1.0);
+    got == expected
+        || (got.is_nan() && expected.is_nan())
+        || (got - expected).abs() <= 1e-11 * scale
+}
