@@ -21,11 +21,17 @@ use crate::execute::Output;
 pub fn interpret(plan: &CPlan, inputs: &[Operand<'_>]) -> Result<Output> {
     let compiled = CompiledPlan::compile(plan)?;
     let bound = bind(&compiled, inputs)?;
+    let program = &compiled.kernel().program;
+    let width = |id| bound.width(program.shapes.of(id));
     let interpreter = Interpreter {
         plan,
         inputs,
         rows: bound.rows(),
         cols: bound.cols(),
+        width: program.output.map_or(1, |shape| bound.width(shape)),
+        outer_widths: program
+            .outer_product
+            .map_or((0, 0), |(left, right)| (width(left), width(right))),
     };
     match plan.template {
         Template::Cell(template) => interpreter.cell(template),
@@ -61,6 +67,10 @@ struct Interpreter<'a> {
     inputs: &'a [Operand<'a>],
     rows: usize,
     cols: usize,
+    /// Of a row's value.
+    width: usize,
+    /// Of the operands of an outer product.
+    outer_widths: (usize, usize),
 }
 
 impl Interpreter<'_> {
@@ -131,23 +141,22 @@ impl Interpreter<'_> {
             .collect::<Result<Vec<_>>>()?;
         let of = |id: NodeId| rows.iter().map(move |values| &values[id.index()]);
         match output {
-            RowOutput::NoAggregate(id) | RowOutput::RowAggregate(id) => {
-                let width = of(id).next().map_or(1, |value| value.cells().len());
-                matrix(self.rows, width, of(id).flat_map(Value::cells).collect())
-            }
+            RowOutput::NoAggregate(id) | RowOutput::RowAggregate(id) => matrix(
+                self.rows,
+                self.width,
+                of(id).flat_map(Value::cells).collect(),
+            ),
             RowOutput::ColumnAggregate(op, id) => {
-                let width = of(id).next().map_or(0, |value| value.cells().len());
                 let column = |col| of(id).map(|value| value.at(col)).collect::<Vec<f64>>();
-                let totals = (0..width).map(|col| reduce(op, &column(col)));
-                matrix(1, width, totals.collect())
+                let totals = (0..self.width).map(|col| reduce(op, &column(col)));
+                matrix(1, self.width, totals.collect())
             }
             RowOutput::FullAggregate(op, id) => {
                 let cells: Vec<f64> = of(id).flat_map(Value::cells).collect();
                 Ok(Output::Scalar(reduce(op, &cells)))
             }
             RowOutput::OuterProduct { left, right } => {
-                let length = |id| of(id).next().map_or(0, |value| value.cells().len());
-                let (height, width) = (length(left), length(right));
+                let (height, width) = self.outer_widths;
                 let mut cells = vec![0.0; height * width];
                 for (l, r) in of(left).zip(of(right)) {
                     for (at, cell) in cells.iter_mut().enumerate() {

@@ -7,14 +7,17 @@ use std::ops::Range;
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::{CellTemplate, InputBinding};
 use fulgurite_hop::{AggregateOp, Direction};
-use fulgurite_matrix::{CsrMatrix, MatrixBlock};
+use fulgurite_matrix::{CsrMatrix, Layout, MatrixBlock};
 
 use super::cell::tile_cells;
 use super::totals::{ColumnTotals, Total};
 use super::{ExecutionContext, Output, aggregated, tasks};
-use crate::bind::Bound;
+use crate::bind::{Bound, Operand};
 use crate::compiled::{CompiledPlan, Kernel};
 use crate::frame::{Frame, Target};
+
+/// A row of this many doubles stays in the second-level cache.
+const MAX_SPREAD_COLUMNS: usize = 1 << 14;
 
 pub(super) fn run(
     compiled: &CompiledPlan,
@@ -78,6 +81,13 @@ struct Tile {
     cells: Range<usize>,
 }
 
+/// What a task works with.
+struct Workspace<'f> {
+    frame: Frame<'f>,
+    /// See [`Skeleton::spread_cells`]; all zero between rows.
+    spread: Vec<f64>,
+}
+
 impl Skeleton<'_> {
     /// The result has the main input's structure.
     fn map(&self, ranges: Vec<Range<usize>>, context: &ExecutionContext) -> Result<Output> {
@@ -90,7 +100,7 @@ impl Skeleton<'_> {
             rest = after;
         }
         tasks::run(context, parts, |(range, mut part)| {
-            self.tiles(range, |frame, tile| {
+            self.tiles(&mut self.workspace(), range, |frame, tile| {
                 let (cells, rest) = std::mem::take(&mut part).split_at_mut(tile.cells.len());
                 part = rest;
                 let stride = cells.len();
@@ -105,7 +115,7 @@ impl Skeleton<'_> {
 
     fn full(&self, op: AggregateOp, rows: Range<usize>) -> Result<Total> {
         let mut total = Total::new(op);
-        self.tiles(rows, |frame, _| {
+        self.tiles(&mut self.workspace(), rows, |frame, _| {
             total.combine(self.reduced(frame)?);
             Ok(())
         })?;
@@ -115,9 +125,10 @@ impl Skeleton<'_> {
     fn row_totals(&self, op: AggregateOp, rows: Range<usize>) -> Result<Vec<f64>> {
         let cols = self.main.cols();
         let mut results = Vec::with_capacity(rows.len());
+        let mut workspace = self.workspace();
         for row in rows {
             let mut total = Total::new(op);
-            self.tiles(row..row + 1, |frame, _| {
+            self.tiles(&mut workspace, row..row + 1, |frame, _| {
                 total.combine(self.reduced(frame)?);
                 Ok(())
             })?;
@@ -132,7 +143,7 @@ impl Skeleton<'_> {
     fn column_totals(&self, op: AggregateOp, rows: Range<usize>) -> Result<ColumnTotals> {
         let mut totals = ColumnTotals::new(op, self.main.cols());
         let mut values = vec![0.0; self.tile];
-        self.tiles(rows, |frame, tile| {
+        self.tiles(&mut self.workspace(), rows, |frame, tile| {
             let cells = &mut values[..tile.cells.len()];
             let stride = cells.len();
             self.kernel.code.run(frame, Target { cells, stride })?;
@@ -152,6 +163,26 @@ impl Skeleton<'_> {
         Ok(partial[0])
     }
 
+    fn workspace(&self) -> Workspace<'_> {
+        Workspace {
+            frame: Frame::new(self.kernel, self.bound, &[self.tile], &[], 1),
+            spread: vec![0.0; self.spread_cells()],
+        }
+    }
+
+    /// Columns of a dense row into which a CSR side's rows are spread, so that picking cells from it needs no
+    /// comparisons; none where such a row would not stay in cache.
+    fn spread_cells(&self) -> usize {
+        let any_csr_side = self.bound.operands[1..].iter().any(
+            |operand| matches!(operand, Operand::Matrix(side) if side.layout() == Layout::Csr),
+        );
+        if any_csr_side && self.main.cols() <= MAX_SPREAD_COLUMNS {
+            self.main.cols()
+        } else {
+            0
+        }
+    }
+
     fn cells_of(&self, rows: &Range<usize>) -> Range<usize> {
         let pointers = self.main.pointers();
         pointers[rows.start] as usize..pointers[rows.end] as usize
@@ -159,10 +190,11 @@ impl Skeleton<'_> {
 
     fn tiles<'f>(
         &'f self,
+        workspace: &mut Workspace<'f>,
         rows: Range<usize>,
         mut run: impl FnMut(&mut Frame<'f>, Tile) -> Result<()>,
     ) -> Result<()> {
-        let mut frame = Frame::new(self.kernel, self.bound, &[self.tile], &[], 1);
+        let Workspace { frame, spread } = workspace;
         let cells = self.cells_of(&rows);
         let mut row = rows.start;
         for start in cells.clone().step_by(self.tile) {
@@ -180,13 +212,18 @@ impl Skeleton<'_> {
                 cells: start..end,
             };
             frame.set_tile(1, tile.cells.len());
-            self.bind_tile(&mut frame, &tile)?;
-            run(&mut frame, tile)?;
+            self.bind_tile(frame, &tile, spread)?;
+            run(frame, tile)?;
         }
         Ok(())
     }
 
-    fn bind_tile<'f>(&'f self, frame: &mut Frame<'f>, tile: &Tile) -> Result<()> {
+    fn bind_tile<'f>(
+        &'f self,
+        frame: &mut Frame<'f>,
+        tile: &Tile,
+        spread: &mut [f64],
+    ) -> Result<()> {
         let length = tile.cells.len();
         frame.bind_dense(0, &self.main.values()[tile.cells.clone()], length);
         for (input, binding) in self.kernel.program.inputs.iter().enumerate().skip(1) {
@@ -195,14 +232,21 @@ impl Skeleton<'_> {
             }
             let matrix = self.bound.matrix(input)?;
             frame.bind_filled(input, length, length, |cells| {
-                self.gather(matrix, *binding, tile, cells);
+                self.gather(matrix, *binding, tile, cells, spread);
             });
         }
         Ok(())
     }
 
     /// The side input's cells at the tile's stored cells.
-    fn gather(&self, side: &MatrixBlock, binding: InputBinding, tile: &Tile, cells: &mut [f64]) {
+    fn gather(
+        &self,
+        side: &MatrixBlock,
+        binding: InputBinding,
+        tile: &Tile,
+        cells: &mut [f64],
+        spread: &mut [f64],
+    ) {
         let mut rest = cells;
         for row in tile.rows.clone() {
             let stored = self.cells_of(&(row..row + 1));
@@ -213,34 +257,54 @@ impl Skeleton<'_> {
             rest = after;
             match binding {
                 InputBinding::ColumnVector => part.fill(side.get(row, 0)),
-                InputBinding::RowVector => gather_row(side, 0, columns, part),
-                _ => gather_row(side, row, columns, part),
+                InputBinding::RowVector => gather_row(side, 0, columns, part, spread),
+                _ => gather_row(side, row, columns, part, spread),
             }
         }
     }
 }
 
-/// The cells of a row at ascending columns.
-fn gather_row(side: &MatrixBlock, row: usize, columns: &[i32], cells: &mut [f64]) {
+/// The cells of a row at ascending columns; `spread` is all zero before and after.
+fn gather_row(
+    side: &MatrixBlock,
+    row: usize,
+    columns: &[i32],
+    cells: &mut [f64],
+    spread: &mut [f64],
+) {
     match side {
-        MatrixBlock::Dense(dense) => {
-            let row = dense.row(row);
-            for (cell, column) in cells.iter_mut().zip(columns) {
-                *cell = row[*column as usize];
-            }
-        }
+        MatrixBlock::Dense(dense) => pick(dense.row(row), columns, cells),
         MatrixBlock::Csr(csr) => {
             let (indices, values) = csr.row(row);
-            let mut at = 0;
-            for (cell, column) in cells.iter_mut().zip(columns) {
-                while at < indices.len() && indices[at] < *column {
-                    at += 1;
-                }
-                *cell = match indices.get(at) {
-                    Some(index) if index == column => values[at],
-                    _ => 0.0,
-                };
+            if spread.is_empty() {
+                return merge(indices, values, columns, cells);
+            }
+            for (index, value) in indices.iter().zip(values) {
+                spread[*index as usize] = *value;
+            }
+            pick(spread, columns, cells);
+            for index in indices {
+                spread[*index as usize] = 0.0;
             }
         }
+    }
+}
+
+fn pick(row: &[f64], columns: &[i32], cells: &mut [f64]) {
+    for (cell, column) in cells.iter_mut().zip(columns) {
+        *cell = row[*column as usize];
+    }
+}
+
+fn merge(indices: &[i32], values: &[f64], columns: &[i32], cells: &mut [f64]) {
+    let mut at = 0;
+    for (cell, column) in cells.iter_mut().zip(columns) {
+        while at < indices.len() && indices[at] < *column {
+            at += 1;
+        }
+        *cell = match indices.get(at) {
+            Some(index) if index == column => values[at],
+            _ => 0.0,
+        };
     }
 }

@@ -7,7 +7,7 @@ use fulgurite_codegen::{CompiledPlan, ExecutionContext, Operand, Output, execute
 use fulgurite_fusion::cplan::{
     CNode, CPlan, CellTemplate, InputBinding, NodeId, RowOutput, RowTemplate, Template,
 };
-use fulgurite_hop::{AggregateOp, Direction};
+use fulgurite_hop::{AggregateOp, BinaryOp, Direction};
 use fulgurite_matrix::MatrixBlock;
 
 /// A Cell plan whose value is the last node of the body.
@@ -35,6 +35,78 @@ pub fn row_plan(inputs: &[InputBinding], body: Vec<CNode>, output: RowOutput) ->
         inputs: inputs.to_vec(),
         body,
     }
+}
+
+/// sum(X * Y * Z)
+pub fn sum_of_products() -> CPlan {
+    cell_plan(
+        &[
+            InputBinding::Main,
+            InputBinding::Matrix,
+            InputBinding::Matrix,
+        ],
+        vec![
+            CNode::Input(0),
+            CNode::Input(1),
+            CNode::Input(2),
+            CNode::Binary(BinaryOp::Mult, NodeId(0), NodeId(1)),
+            CNode::Binary(BinaryOp::Mult, NodeId(3), NodeId(2)),
+        ],
+        Some((AggregateOp::Sum, Direction::Full)),
+        true,
+    )
+}
+
+/// t(X) %*% (X %*% v)
+pub fn matrix_vector_chain() -> CPlan {
+    row_plan(
+        &[InputBinding::Main, InputBinding::Whole],
+        vec![
+            CNode::Input(0),
+            CNode::VectorMatrix {
+                vector: NodeId(0),
+                input: 1,
+                scalar: true,
+            },
+        ],
+        RowOutput::OuterProduct {
+            left: NodeId(0),
+            right: NodeId(1),
+        },
+    )
+}
+
+/// The inner loop of mlogreg: Q = P[,1:k] * (X %*% V); t(X) %*% (Q - P[,1:k] * rowSums(Q))
+pub fn mlogreg_inner(k: u64) -> CPlan {
+    row_plan(
+        &[
+            InputBinding::Main,
+            InputBinding::Matrix,
+            InputBinding::Whole,
+        ],
+        vec![
+            CNode::Input(0),
+            CNode::Input(1),
+            CNode::ColumnRange {
+                vector: NodeId(1),
+                from: 1,
+                to: k,
+            },
+            CNode::VectorMatrix {
+                vector: NodeId(0),
+                input: 2,
+                scalar: false,
+            },
+            CNode::Binary(BinaryOp::Mult, NodeId(2), NodeId(3)),
+            CNode::Reduce(AggregateOp::Sum, NodeId(4)),
+            CNode::Binary(BinaryOp::Mult, NodeId(2), NodeId(5)),
+            CNode::Binary(BinaryOp::Minus, NodeId(4), NodeId(6)),
+        ],
+        RowOutput::OuterProduct {
+            left: NodeId(0),
+            right: NodeId(7),
+        },
+    )
 }
 
 /// Cells between -2 and 2, a third of them 0, the same for the same seed.

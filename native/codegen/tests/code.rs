@@ -1,0 +1,19 @@
+//! The code that is generated for the patterns, as Cranelift prints it.
+
+mod support;
+
+use fulgurite_codegen::CompiledPlan;
+use support::{matrix_vector_chain, mlogreg_inner, sum_of_products};
+
+#[cfg(target_arch = "x86_64")] // calls name the calling convention of the target
+#[test]
+fn code_is_as_reviewed() {
+    for (name, plan) in [
+        ("sum_of_products", sum_of_products()),
+        ("matrix_vector_chain", matrix_vector_chain()),
+        ("mlogreg_inner", mlogreg_inner(4)),
+    ] {
+        let compiled = CompiledPlan::compile(&plan).unwrap();
+        insta::assert_snapshot!(name, compiled.clif());
+    }
+}
