@@ -1,1 +1,45 @@
-fn main() {}
+//! The `fulgurite` command: runs, explains and checks scripts without a JVM.
+//!
+//! [`options`] declares what can be typed; [`systemml`] turns SystemML's single-dash options into it; [`commands`]
+//! does the work.
+
+#![forbid(unsafe_code)]
+
+mod commands;
+mod options;
+mod systemml;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::options::Cli;
+
+/// A script, or what it asked for, failed.
+const FAILED: u8 = 1;
+/// What was typed is not understood.
+const USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let filter = tracing_subscriber::EnvFilter::from_default_env();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
+    let typed = match systemml::translate(std::env::args().collect()) {
+        Ok(typed) => typed,
+        Err(message) => {
+            eprintln!("error: {message}\n\nFor more information, try '--help'.");
+            return ExitCode::from(USAGE);
+        }
+    };
+    // Exits with 2 on wrong usage, with 0 on --help and --version.
+    let cli = Cli::parse_from(typed);
+    match commands::run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(FAILED)
+        }
+    }
+}

@@ -131,7 +131,7 @@ pub struct Reply {
 
 /// Runs primitives: in this process, or on Spark.
 pub trait Backend: Send + Sync {
-    /// `local` or `spark`, for explain and statistics.
+    /// `dataflow` (in this process) or `spark`, for explain and statistics.
     fn name(&self) -> &str;
 
     /// # Errors

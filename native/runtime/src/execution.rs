@@ -1,12 +1,22 @@
 //! The two things a caller can do with a request: execute and explain it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Instant};
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{Characteristics, Literal};
+use fulgurite_hop::{
+    Block, Characteristics, HopOp, Literal, Program, ReadOptions, Symbols, VariableInfo,
+    optimize_program,
+};
 use fulgurite_matrix::MatrixBlock;
 
-use crate::{Report, Request, Session, dataflow::DatasetId, request::ExplainLevel};
+use crate::{
+    Config, Report, Request, Session,
+    dataflow::{DatasetId, Primitive, SourceSpec},
+    distributed::{Dataset, DistributedMatrix, Partitioning},
+    explain as explainer,
+    interpreter::{Context, Interpreter, SymbolTable, Variable, read_metadata},
+    request::{Binding, ExplainLevel},
+};
 
 /// A request with the values of its local matrices, by input name.
 #[derive(Debug, Clone, Default)]
@@ -38,9 +48,33 @@ pub struct Outcome {
 /// # Errors
 /// Every kind: of compiling, of running, of the backend; with position and operator where there is one.
 pub fn execute(execution: Execution, session: &Session) -> Result<Outcome> {
-    let config = session.config.with(&execution.request.config)?;
-    let _ = (config, execution.matrices);
-    Err(Error::unsupported("the control program is not there yet"))
+    let started = Instant::now();
+    let Execution { request, matrices } = execution;
+    let mut session = session.clone();
+    session.config = session.config.with(&request.config)?;
+    let mut symbols = bind_inputs(&request, matrices, &session)?;
+    let known = request
+        .inputs
+        .iter()
+        .filter_map(|input| Some((input.name.clone(), info(symbols.find(&input.name)?))))
+        .collect();
+    let program = compile(&request, &known, &session.config)?;
+    let outputs = output_names(&request, &program);
+
+    let cached_before = session.plan_cache.statistics();
+    let mut interpreter = Interpreter::new(&program, Context::new(session.clone())?);
+    interpreter.run(&program.body, &mut symbols)?;
+    let mut report = interpreter
+        .context
+        .recorder
+        .into_report(session.backend_name());
+    let outputs = outputs
+        .into_iter()
+        .map(|name| Ok((name.clone(), output(symbols.get(&name)?)?)))
+        .collect::<Result<_>>()?;
+    report.compiled_between(cached_before, session.plan_cache.statistics());
+    report.total_seconds = started.elapsed().as_secs_f64();
+    Ok(Outcome { outputs, report })
 }
 
 /// What would be executed, from what is known without running anything.
@@ -48,6 +82,129 @@ pub fn execute(execution: Execution, session: &Session) -> Result<Outcome> {
 /// # Errors
 /// As compiling.
 pub fn explain(request: &Request, session: &Session, level: ExplainLevel) -> Result<String> {
-    let _ = (request, session, level);
-    Err(Error::unsupported("explain is not there yet"))
+    let mut session = session.clone();
+    session.config = session.config.with(&request.config)?;
+    let program = compile(request, &declared_inputs(request), &session.config)?;
+    explainer::explain(&program, &session, level)
+}
+
+/// Compiles the request's program and propagates sizes, running nothing: every error that shows before a run.
+///
+/// # Errors
+/// As compiling.
+pub fn check(request: &Request, session: &Session) -> Result<()> {
+    let config = session.config.with(&request.config)?;
+    compile(request, &declared_inputs(request), &config).map(|_| ())
+}
+
+/// The program with branches that are never taken gone.
+fn compile(request: &Request, inputs: &Symbols, config: &Config) -> Result<Program> {
+    let program = request.program(inputs)?;
+    let metadata = |path: &str, options: &ReadOptions| read_metadata(path, options);
+    optimize_program(&program, inputs, &metadata, &config.rewrites_off)
+}
+
+/// What a request says of its inputs. Local matrices are not looked at.
+fn declared_inputs(request: &Request) -> Symbols {
+    let info = |binding: &Binding| match binding {
+        Binding::Scalar { value } => VariableInfo::constant(value.clone()),
+        other => VariableInfo::matrix(other.characteristics()),
+    };
+    let inputs = request.inputs.iter();
+    inputs
+        .map(|input| (input.name.clone(), info(&input.binding)))
+        .collect()
+}
+
+fn info(variable: &Variable) -> VariableInfo {
+    match variable {
+        Variable::Scalar(value) => VariableInfo::constant(value.clone()),
+        matrix => VariableInfo::matrix(matrix.characteristics()),
+    }
+}
+
+fn bind_inputs(
+    request: &Request,
+    mut matrices: BTreeMap<String, MatrixBlock>,
+    session: &Session,
+) -> Result<SymbolTable> {
+    let mut symbols = SymbolTable::default();
+    for input in &request.inputs {
+        let value = match &input.binding {
+            Binding::Scalar { value } => Variable::Scalar(value.clone()),
+            Binding::Local { .. } => {
+                let matrix = matrices.remove(&input.name).ok_or_else(|| {
+                    Error::argument(format!(
+                        "the input '{}' comes without its matrix",
+                        input.name
+                    ))
+                })?;
+                Variable::matrix(matrix)
+            }
+            Binding::Dataset { .. } => {
+                Variable::Distributed(registered(&input.name, &input.binding, session)?)
+            }
+        };
+        symbols.set(&input.name, value);
+    }
+    Ok(symbols)
+}
+
+fn registered(name: &str, binding: &Binding, session: &Session) -> Result<DistributedMatrix> {
+    let backend = session.backend.as_ref().ok_or_else(|| {
+        Error::argument(format!(
+            "the input '{name}' is distributed, and there are no workers"
+        ))
+    })?;
+    let source = SourceSpec::Registered {
+        name: name.to_owned(),
+    };
+    let reply = backend.apply(&Primitive::Source { source }, None)?;
+    let promised = binding.characteristics();
+    let dataset = Dataset::new(&reply, Partitioning::fresh(), backend, Vec::new())?;
+    Ok(DistributedMatrix {
+        dataset: dataset.already_persisted(),
+        stripes: Characteristics::new(
+            reply.rows.or(promised.rows),
+            reply.cols.or(promised.cols),
+            reply.nnz.or(promised.nnz),
+        ),
+        transposed: false,
+    })
+}
+
+/// The variables asked for; of a DAG all that it writes, if none are.
+fn output_names(request: &Request, program: &Program) -> Vec<String> {
+    match &program.body[..] {
+        [Block::Basic { dag }] if request.dag.is_some() && request.outputs.is_empty() => dag
+            .roots
+            .iter()
+            .filter_map(|root| match &dag.hop(*root).op {
+                HopOp::TransientWrite(name) => Some(name.clone()),
+                _ => None,
+            })
+            .collect(),
+        _ => request.outputs.clone(),
+    }
+}
+
+fn output(variable: &Variable) -> Result<OutputValue> {
+    Ok(match variable {
+        Variable::Scalar(value) => OutputValue::Scalar(value.clone()),
+        Variable::Matrix(matrix) => OutputValue::Matrix(matrix.block().clone()),
+        Variable::Distributed(matrix) if matrix.transposed => {
+            return Err(Error::unsupported(
+                "a transposed distributed matrix can't be handed back yet",
+            )
+            .with_help("hand back the matrix itself"));
+        }
+        Variable::Distributed(matrix) => {
+            let mut matrix = matrix.clone();
+            matrix.persist()?;
+            OutputValue::Dataset {
+                id: matrix.dataset.hand_over()?,
+                characteristics: matrix.characteristics(),
+            }
+        }
+    })
 }

@@ -1,24 +1,31 @@
 //! Runs compiled programs: the control program, basic and fused operators, and distributed dataflow.
 //!
-//! - [`execute`] and [`explain`] take a [`Request`]; a [`Session`] holds what outlives it.
+//! - [`execute`], [`explain`] and [`check`] take a [`Request`]; a [`Session`] holds what outlives it.
+//! - `interpreter` runs a program's blocks: plans each for the sizes at hand, places its operators, evaluates it.
+//! - `operators`: the basic operators on matrices in memory.
+//! - `distributed`: operators cut by rows, as tasks over stripes; [`run_task`] is what workers run.
+//! - [`dataflow`]: what a backend must do; [`backend`]: the one in this process.
 //! - [`config`]: the table of configuration keys.
-//! - [`operators`]: the basic operators on values.
-//! - [`dataflow`]: what a backend must do.
 
 #![forbid(unsafe_code)]
 
+pub mod backend;
 pub mod config;
 pub mod dataflow;
-pub mod operators;
 pub mod request;
 
+mod distributed;
 mod execution;
+mod explain;
+mod interpreter;
+mod operators;
 mod report;
 mod session;
 mod value;
 
 pub use config::Config;
-pub use execution::{Execution, Outcome, OutputValue, execute, explain};
+pub use distributed::{combine, run_task};
+pub use execution::{Execution, Outcome, OutputValue, check, execute, explain};
 pub use report::{OperatorReport, Report};
 pub use request::{ExplainLevel, Request};
 pub use session::{PrintSink, Session};

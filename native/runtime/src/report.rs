@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
+use fulgurite_codegen::CacheStatistics;
 use serde::{Deserialize, Serialize};
 
 /// The account of one execution. Prints as a table, the slowest operators first.
@@ -36,8 +37,8 @@ pub struct OperatorReport {
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
     operators: HashMap<(Arc<str>, bool), Entry>,
-    pub(crate) planning: Duration,
-    pub(crate) block_plans: u64,
+    planning: Duration,
+    block_plans: u64,
 }
 
 #[derive(Debug, Default)]
@@ -66,6 +67,12 @@ impl Recorder {
         }
     }
 
+    /// A block was planned.
+    pub(crate) fn planned(&mut self, time: Duration) {
+        self.planning += time;
+        self.block_plans += 1;
+    }
+
     pub(crate) fn into_report(self, backend: &str) -> Report {
         let mut operators: Vec<_> = self
             .operators
@@ -89,6 +96,16 @@ impl Recorder {
             planning_milliseconds: self.planning.as_secs_f64() * 1e3,
             ..Report::default()
         }
+    }
+}
+
+impl Report {
+    /// Adds what the plan cache did between two states of it.
+    pub(crate) fn compiled_between(&mut self, before: CacheStatistics, after: CacheStatistics) {
+        let compile_time = after.compile_time.saturating_sub(before.compile_time);
+        self.plan_cache_hits = after.hits.saturating_sub(before.hits);
+        self.plan_cache_misses = after.misses.saturating_sub(before.misses);
+        self.compile_milliseconds = compile_time.as_secs_f64() * 1e3;
     }
 }
 

@@ -1,15 +1,20 @@
 //! What callers ask for, as JSON: a script or a HOP DAG, its arguments, what its inputs are, which variables
 //! come back. `docs/architecture.md` documents the fields.
 
-use std::{collections::BTreeMap, str::FromStr, sync::Arc};
+use std::{collections::BTreeMap, path::Path, str::FromStr, sync::Arc};
 
+use fulgurite_dml::{CompileOptions, FileSystem, InputVariable, SourceResolver, parse_argument};
 use fulgurite_error::{Error, Result, Source};
-use fulgurite_hop::{Characteristics, Literal, Program};
+use fulgurite_hop::{
+    Block, Characteristics, DataType, Literal, Program, Symbols, ValueType, VariableInfo, json,
+};
 use serde::{Deserialize, Serialize};
+
+use crate::interpreter::declared_type;
 
 /// A request, without the values of local matrices: those travel beside it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Request {
     pub command: Command,
     /// The script's text.
@@ -20,6 +25,8 @@ pub struct Request {
     pub dag: Option<serde_json::Value>,
     /// `$`-arguments, as they would stand on the command line; positional ones are called `1`, `2` …
     pub arguments: BTreeMap<String, String>,
+    /// Whether arguments that are not given are empty strings, as in `MLContext`, instead of errors.
+    pub allow_missing_arguments: bool,
     pub inputs: Vec<Input>,
     /// Variables to hand back.
     pub outputs: Vec<String>,
@@ -140,25 +147,63 @@ impl Request {
             .map_err(|error| Error::argument(format!("the request is not understood: {error}")))
     }
 
-    /// The program that the request carries.
+    /// The program that the request carries, for inputs of which `known` is known.
     ///
     /// # Errors
     /// `argument`, unless there is either a script or a DAG; all errors of compiling.
-    pub fn program(&self) -> Result<Program> {
+    pub(crate) fn program(&self, known: &Symbols) -> Result<Program> {
         match (&self.script, &self.dag) {
             (Some(script), None) => {
                 let name = self.name.clone().unwrap_or_else(|| "script.dml".into());
-                self.compile(&Source::new(name, script.clone()))
+                self.compile(&Source::new(name, script.clone()), known)
             }
-            (None, Some(_)) => Err(Error::unsupported("HOP DAG requests are not there yet")),
+            (None, Some(dag)) => Ok(Program {
+                body: vec![Block::Basic {
+                    dag: json::from_json(&dag.to_string())?,
+                }],
+                ..Program::default()
+            }),
             _ => Err(Error::argument(
                 "a request carries either a script or a HOP DAG",
             )),
         }
     }
 
-    fn compile(&self, source: &Arc<Source>) -> Result<Program> {
-        let _ = source;
-        Err(Error::unsupported("compiling scripts is not there yet"))
+    fn compile(&self, source: &Arc<Source>, known: &Symbols) -> Result<Program> {
+        let variable = |info: &VariableInfo| InputVariable {
+            data_type: info.data_type,
+            value_type: info.value_type,
+            characteristics: info.characteristics,
+        };
+        let arguments = self.arguments.iter().filter(|(_, text)| !text.is_empty());
+        let folder = Path::new(&source.name).parent().unwrap_or(Path::new(""));
+        let options = CompileOptions {
+            arguments: arguments
+                .map(|(name, text)| (name.clone(), parse_argument(text)))
+                .collect(),
+            inputs: known
+                .iter()
+                .map(|(name, info)| (name.clone(), variable(info)))
+                .collect(),
+            outputs: self.outputs.clone(),
+            allow_missing_arguments: self.allow_missing_arguments,
+            resolver: &Files(FileSystem {
+                folder: folder.to_path_buf(),
+            }),
+        };
+        fulgurite_dml::compile(source, &options)
+    }
+}
+
+/// Scripts beside the script, and the metadata of data files.
+struct Files(FileSystem);
+
+impl SourceResolver for Files {
+    fn load(&self, path: &str) -> Result<Arc<Source>> {
+        self.0.load(path)
+    }
+
+    fn declared_type(&self, path: &str) -> Option<(DataType, ValueType)> {
+        declared_type(path)
     }
 }

@@ -2,9 +2,14 @@
 
 use std::sync::Arc;
 
+use fulgurite_codegen::PlanCache;
 use fulgurite_error::Result;
 
-use crate::{config::Config, dataflow::Backend};
+use crate::{
+    backend::LocalBackend,
+    config::{BackendChoice, Config},
+    dataflow::Backend,
+};
 
 /// Takes the lines that scripts print.
 pub type PrintSink = Arc<dyn Fn(&str) -> Result<()> + Send + Sync>;
@@ -14,6 +19,7 @@ pub type PrintSink = Arc<dyn Fn(&str) -> Result<()> + Send + Sync>;
 pub struct Session {
     pub config: Config,
     pub backend: Option<Arc<dyn Backend>>,
+    pub plan_cache: Arc<PlanCache>,
     print: PrintSink,
 }
 
@@ -21,9 +27,15 @@ impl Session {
     /// A session without a distributed backend, unless the configuration asks for the one in this process;
     /// prints go to the standard output.
     pub fn new(config: Config) -> Self {
+        let plan_cache = Arc::new(PlanCache::with_capacity(config.plan_cache_size));
+        let backend: Option<Arc<dyn Backend>> = match config.backend {
+            BackendChoice::Local => Some(Arc::new(LocalBackend::new(Arc::clone(&plan_cache)))),
+            BackendChoice::Session => None,
+        };
         Session {
             config,
-            backend: None,
+            backend,
+            plan_cache,
             print: Arc::new(|line| {
                 println!("{line}");
                 Ok(())
@@ -31,8 +43,28 @@ impl Session {
         }
     }
 
+    /// For tasks on workers, which have no workers of their own and print nothing.
+    pub(crate) fn for_tasks(plan_cache: &Arc<PlanCache>) -> Self {
+        Session {
+            config: Config {
+                memory_local: u64::MAX,
+                threads: 1,
+                ..Config::default()
+            },
+            backend: None,
+            plan_cache: Arc::clone(plan_cache),
+            print: Arc::new(|_| Ok(())),
+        }
+    }
+
     pub fn with_backend(mut self, backend: Arc<dyn Backend>) -> Self {
         self.backend = Some(backend);
+        self
+    }
+
+    /// Shares compiled plans with other sessions of the process.
+    pub fn with_plan_cache(mut self, plan_cache: Arc<PlanCache>) -> Self {
+        self.plan_cache = plan_cache;
         self
     }
 
@@ -45,7 +77,7 @@ impl Session {
         (self.print)(line)
     }
 
-    /// `local`, `spark`: what the report calls distributed operators' place.
+    /// What the report calls the place of distributed operators.
     pub(crate) fn backend_name(&self) -> &str {
         self.backend
             .as_ref()

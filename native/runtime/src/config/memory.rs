@@ -1,17 +1,18 @@
 //! How much memory this machine, or this container, has.
 
-use std::fs;
+use std::{fs, sync::OnceLock};
 
 /// Taken where the system does not say.
 const UNKNOWN_PHYSICAL_BYTES: u64 = 8 << 30;
 
 /// 70 % of the physical memory, or of the container's limit where that is lower.
 pub(super) fn automatic() -> u64 {
-    let limit = [system_bytes(), container_bytes()]
-        .into_iter()
-        .flatten()
-        .min();
-    limit.unwrap_or(UNKNOWN_PHYSICAL_BYTES) / 10 * 7
+    static BYTES: OnceLock<u64> = OnceLock::new();
+    *BYTES.get_or_init(|| {
+        let limits = [system_bytes(), container_bytes()];
+        let limit = limits.into_iter().flatten().min();
+        limit.unwrap_or(UNKNOWN_PHYSICAL_BYTES) / 10 * 7
+    })
 }
 
 fn system_bytes() -> Option<u64> {

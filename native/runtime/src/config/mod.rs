@@ -9,26 +9,9 @@ mod values;
 use std::{collections::BTreeMap, fmt::Write};
 
 use fulgurite_error::{Error, Result};
+use fulgurite_fusion::Policy;
 
 use values::{Kind, parse_integer, parse_size};
-
-/// How fusion plans are chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum FusionPolicy {
-    Cost,
-    FuseAll,
-    FuseNoRedundancy,
-    None,
-}
-
-impl FusionPolicy {
-    const NAMES: &'static [(&'static str, FusionPolicy)] = &[
-        ("cost", FusionPolicy::Cost),
-        ("fuse-all", FusionPolicy::FuseAll),
-        ("fuse-no-redundancy", FusionPolicy::FuseNoRedundancy),
-        ("none", FusionPolicy::None),
-    ];
-}
 
 /// Where operators run that do not fit the local budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -49,7 +32,7 @@ impl BackendChoice {
 /// Resolved configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    pub fusion_policy: FusionPolicy,
+    pub fusion_policy: Policy,
     /// Bytes that one operator may take, with inputs and output, to run in the driver's process.
     pub memory_local: u64,
     /// Bytes that a matrix may take to be sent to every worker.
@@ -82,7 +65,8 @@ pub const KEYS: &[Key] = &[
         doc: "How operators are fused: by estimated cost; all that can be; all that can be without computing \
               anything twice; not at all.",
         set: |config, text| {
-            config.fusion_policy = choose(FusionPolicy::NAMES, text)?;
+            config.fusion_policy = Policy::from_name(text)
+                .ok_or_else(|| Error::argument(format!("'{text}' is none of the choices")))?;
             Ok(())
         },
     },
@@ -175,7 +159,7 @@ pub const KEYS: &[Key] = &[
 impl Default for Config {
     fn default() -> Self {
         let mut config = Config {
-            fusion_policy: FusionPolicy::Cost,
+            fusion_policy: Policy::Cost,
             memory_local: 0,
             memory_broadcast: 0,
             blocksize: 0,

@@ -1,0 +1,404 @@
+//! Dataflow in this process: what tests and the command line try distributed plans with.
+//!
+//! Datasets are lazy and recomputed at each use unless persisted, as on Spark, so that the counters tell whether a
+//! plan would scan its source once or once per iteration there.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use fulgurite_codegen::PlanCache;
+use fulgurite_error::{Error, Result};
+use fulgurite_matrix::{MatrixBlock, arrow_block::Block, kernels};
+use rayon::prelude::*;
+
+use crate::{
+    dataflow::{Backend, BroadcastId, DatasetId, Primitive, Reply, SourceSpec, Task},
+    distributed::{combine, run_task},
+    interpreter::read_csv,
+};
+
+/// What a backend did so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Times that a source was read.
+    pub source_scans: u64,
+    /// Tasks: stripes that a task ran on.
+    pub tasks: u64,
+    pub broadcasts: u64,
+    /// Matrices that came to the driver: collected ones and aggregates.
+    pub collected: u64,
+    /// Cells of the largest of these.
+    pub largest_collected: u64,
+    /// Datasets and broadcasts that are held now.
+    pub held: u64,
+}
+
+/// The backend in this process.
+pub struct LocalBackend {
+    state: Mutex<State>,
+    plan_cache: Arc<PlanCache>,
+    source_scans: Arc<AtomicU64>,
+    tasks: Arc<AtomicU64>,
+}
+
+#[derive(Default)]
+struct State {
+    next_id: u64,
+    datasets: HashMap<DatasetId, Arc<Node>>,
+    broadcasts: HashMap<BroadcastId, Arc<MatrixBlock>>,
+    registered: HashMap<String, (MatrixBlock, usize)>,
+    counters: Counters,
+}
+
+/// A dataset: how it is computed, and its stripes once it is persisted and was used.
+struct Node {
+    compute: Compute,
+    persisted: OnceLock<()>,
+    stripes: OnceLock<Vec<Block>>,
+}
+
+enum Compute {
+    Source(MatrixBlock, usize),
+    Stripes(Vec<Block>),
+    Map {
+        inputs: Vec<Arc<Node>>,
+        broadcasts: Vec<Arc<MatrixBlock>>,
+        task: Task,
+    },
+    Align {
+        left: Arc<Node>,
+        right: Arc<Node>,
+    },
+}
+
+impl Default for LocalBackend {
+    fn default() -> Self {
+        LocalBackend::new(Arc::new(PlanCache::default()))
+    }
+}
+
+impl LocalBackend {
+    pub fn new(plan_cache: Arc<PlanCache>) -> Self {
+        LocalBackend {
+            state: Mutex::default(),
+            plan_cache,
+            source_scans: Arc::default(),
+            tasks: Arc::default(),
+        }
+    }
+
+    /// Registers a distributed input of requests, in stripes of `stripe_rows` rows.
+    pub fn register(&self, name: impl Into<String>, matrix: MatrixBlock, stripe_rows: usize) {
+        self.state()
+            .registered
+            .insert(name.into(), (matrix, stripe_rows.max(1)));
+    }
+
+    pub fn counters(&self) -> Counters {
+        let state = self.state();
+        Counters {
+            source_scans: self.source_scans.load(Ordering::Relaxed),
+            tasks: self.tasks.load(Ordering::Relaxed),
+            held: (state.datasets.len() + state.broadcasts.len()) as u64,
+            ..state.counters
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn dataset(&self, compute: Compute, persisted: bool) -> DatasetId {
+        let mut state = self.state();
+        state.next_id += 1;
+        let id = DatasetId(state.next_id);
+        let node = Node {
+            compute,
+            persisted: OnceLock::new(),
+            stripes: OnceLock::new(),
+        };
+        if persisted {
+            let _ = node.persisted.set(());
+        }
+        state.datasets.insert(id, Arc::new(node));
+        id
+    }
+
+    fn node(&self, id: DatasetId) -> Result<Arc<Node>> {
+        let state = self.state();
+        state
+            .datasets
+            .get(&id)
+            .cloned()
+            .ok_or_else(|| Error::backend(format!("there is no dataset {}: it was released", id.0)))
+    }
+
+    fn nodes(&self, ids: &[DatasetId]) -> Result<Vec<Arc<Node>>> {
+        ids.iter().map(|id| self.node(*id)).collect()
+    }
+
+    fn broadcast_blocks(&self, ids: &[BroadcastId]) -> Result<Vec<Arc<MatrixBlock>>> {
+        let state = self.state();
+        ids.iter()
+            .map(|id| {
+                state.broadcasts.get(id).cloned().ok_or_else(|| {
+                    Error::backend(format!("there is no broadcast {}: it was released", id.0))
+                })
+            })
+            .collect()
+    }
+
+    fn source(&self, source: &SourceSpec) -> Result<DatasetId> {
+        let (matrix, stripe_rows) = match source {
+            SourceSpec::Registered { name } => {
+                let registered = self.state().registered.get(name).cloned();
+                registered.ok_or_else(|| {
+                    Error::backend(format!("no distributed input '{name}' was registered"))
+                })?
+            }
+            SourceSpec::Csv {
+                path,
+                separator,
+                header,
+                columns,
+            } => (
+                read_csv(path, separator, *header, *columns)?,
+                DEFAULT_STRIPE_ROWS,
+            ),
+        };
+        Ok(self.dataset(Compute::Source(matrix, stripe_rows), true))
+    }
+
+    fn stripes(&self, node: &Node) -> Result<Vec<Block>> {
+        if let Some(stripes) = node.stripes.get() {
+            return Ok(stripes.clone());
+        }
+        let stripes = match &node.compute {
+            Compute::Source(matrix, stripe_rows) => {
+                self.source_scans.fetch_add(1, Ordering::Relaxed);
+                cut(matrix, *stripe_rows)
+            }
+            Compute::Stripes(stripes) => stripes.clone(),
+            Compute::Map {
+                inputs,
+                broadcasts,
+                task,
+            } => self.map(inputs, broadcasts, task)?,
+            Compute::Align { left, right } => {
+                let left = self.stripes(left)?;
+                let right = joined(&self.stripes(right)?)?;
+                align(&left, &right)?
+            }
+        };
+        if node.persisted.get().is_some() {
+            let _ = node.stripes.set(stripes.clone());
+        }
+        Ok(stripes)
+    }
+
+    fn map(
+        &self,
+        inputs: &[Arc<Node>],
+        broadcasts: &[Arc<MatrixBlock>],
+        task: &Task,
+    ) -> Result<Vec<Block>> {
+        let inputs = inputs
+            .iter()
+            .map(|input| self.stripes(input))
+            .collect::<Result<Vec<_>>>()?;
+        let count = inputs.first().map_or(0, Vec::len);
+        if inputs.iter().any(|input| input.len() != count) {
+            return Err(Error::backend(format!(
+                "the inputs of the task '{}' are not co-partitioned",
+                task.label
+            )));
+        }
+        (0..count)
+            .into_par_iter()
+            .map(|stripe| {
+                let stripes: Vec<Block> =
+                    inputs.iter().map(|input| input[stripe].clone()).collect();
+                self.tasks.fetch_add(1, Ordering::Relaxed);
+                run_task(task, &stripes, broadcasts, &self.plan_cache)
+            })
+            .collect()
+    }
+
+    fn came_back(&self, matrix: MatrixBlock) -> Reply {
+        let counters = &mut self.state().counters;
+        counters.collected += 1;
+        let cells = matrix.rows() as u64 * matrix.cols() as u64;
+        counters.largest_collected = counters.largest_collected.max(cells);
+        Reply {
+            payload: Some(matrix),
+            ..Reply::default()
+        }
+    }
+
+    /// Runs the dataset to learn its sizes.
+    fn described(&self, id: DatasetId) -> Result<Reply> {
+        let stripes = self.stripes(&*self.node(id)?)?;
+        let total = |of: fn(&Block) -> usize| stripes.iter().map(of).sum::<usize>() as u64;
+        Ok(Reply {
+            dataset: Some(id),
+            rows: Some(total(|block| block.matrix.rows())),
+            cols: stripes.first().map(|block| block.matrix.cols() as u64),
+            nnz: Some(total(|block| block.matrix.nnz())),
+            ..Reply::default()
+        })
+    }
+}
+
+/// Rows of the stripes of a csv file.
+const DEFAULT_STRIPE_ROWS: usize = 1000;
+
+impl Backend for LocalBackend {
+    fn name(&self) -> &str {
+        "dataflow"
+    }
+
+    fn apply(&self, primitive: &Primitive, payload: Option<&MatrixBlock>) -> Result<Reply> {
+        let payload = || payload.ok_or_else(|| Error::backend("the primitive needs a matrix"));
+        let dataset = |id| Reply {
+            dataset: Some(id),
+            ..Reply::default()
+        };
+        match primitive {
+            Primitive::Source { source } => {
+                let id = self.source(source)?;
+                self.described(id)
+            }
+            Primitive::Parallelize { stripe_rows } => {
+                let stripes = cut(
+                    payload()?,
+                    usize::try_from(*stripe_rows).unwrap_or(usize::MAX).max(1),
+                );
+                Ok(dataset(self.dataset(Compute::Stripes(stripes), true)))
+            }
+            Primitive::Broadcast => {
+                let block = Arc::new(payload()?.clone());
+                let mut state = self.state();
+                state.next_id += 1;
+                let id = BroadcastId(state.next_id);
+                state.broadcasts.insert(id, block);
+                state.counters.broadcasts += 1;
+                Ok(Reply {
+                    broadcast: Some(id),
+                    ..Reply::default()
+                })
+            }
+            Primitive::MapPartitions {
+                inputs,
+                broadcasts,
+                task,
+            } => {
+                let map = Compute::Map {
+                    inputs: self.nodes(inputs)?,
+                    broadcasts: self.broadcast_blocks(broadcasts)?,
+                    task: task.clone(),
+                };
+                Ok(dataset(self.dataset(map, false)))
+            }
+            Primitive::Align { left, right } => {
+                let align = Compute::Align {
+                    left: self.node(*left)?,
+                    right: self.node(*right)?,
+                };
+                Ok(dataset(self.dataset(align, false)))
+            }
+            Primitive::MapAggregate {
+                inputs,
+                broadcasts,
+                task,
+                combine: how,
+            } => {
+                let parts = self.map(
+                    &self.nodes(inputs)?,
+                    &self.broadcast_blocks(broadcasts)?,
+                    task,
+                )?;
+                let result = parts
+                    .into_iter()
+                    .map(|part| Ok(part.matrix))
+                    .reduce(|left, right| combine(*how, &left?, &right?))
+                    .ok_or_else(|| Error::backend("an aggregate over no stripes"))??;
+                Ok(self.came_back(result))
+            }
+            Primitive::Collect { input } => {
+                let matrix = joined(&self.stripes(&*self.node(*input)?)?)?;
+                Ok(self.came_back(matrix))
+            }
+            Primitive::Persist { input } => {
+                let _ = self.node(*input)?.persisted.set(());
+                self.described(*input)
+            }
+            Primitive::Release { dataset } => {
+                self.state().datasets.remove(dataset);
+                Ok(Reply::default())
+            }
+            Primitive::ReleaseBroadcast { broadcast } => {
+                self.state().broadcasts.remove(broadcast);
+                Ok(Reply::default())
+            }
+            Primitive::WriteCsv {
+                input,
+                path,
+                separator,
+                header,
+            } => {
+                let matrix = joined(&self.stripes(&*self.node(*input)?)?)?;
+                crate::interpreter::write_csv(path, &matrix, separator, *header)?;
+                Ok(Reply::default())
+            }
+        }
+    }
+}
+
+/// Stripes of at most `stripe_rows` rows; an empty matrix is one stripe.
+fn cut(matrix: &MatrixBlock, stripe_rows: usize) -> Vec<Block> {
+    let rows = matrix.rows();
+    let block = |from: usize| {
+        let to = from.saturating_add(stripe_rows).min(rows);
+        Block::new(from as u64, 0, matrix.slice_rows(from, to))
+    };
+    match rows {
+        0 => vec![block(0)],
+        _ => (0..rows).step_by(stripe_rows).map(block).collect(),
+    }
+}
+
+fn joined(stripes: &[Block]) -> Result<MatrixBlock> {
+    match stripes {
+        [stripe] => Ok(stripe.matrix.clone()),
+        _ => kernels::rbind(
+            &stripes
+                .iter()
+                .map(|stripe| &stripe.matrix)
+                .collect::<Vec<_>>(),
+        ),
+    }
+}
+
+/// `right` in the stripes of `left`.
+fn align(left: &[Block], right: &MatrixBlock) -> Result<Vec<Block>> {
+    let rows: usize = left.iter().map(|stripe| stripe.matrix.rows()).sum();
+    if rows != right.rows() {
+        return Err(Error::dimension(format!(
+            "matrices of {rows} and {} rows can't be aligned",
+            right.rows()
+        )));
+    }
+    Ok(left
+        .iter()
+        .map(|stripe| {
+            let from = stripe.row_offset as usize;
+            let rows = right.slice_rows(from, from + stripe.matrix.rows());
+            Block::new(stripe.row_offset, 0, rows)
+        })
+        .collect())
+}

@@ -1,0 +1,238 @@
+//! Owners of what a backend holds: dropping the last reference releases it.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::Characteristics;
+use fulgurite_matrix::{MatrixBlock, kernels};
+
+use crate::{
+    dataflow::{Backend, BroadcastId, DatasetId, Primitive, Reply},
+    interpreter::LocalMatrix,
+};
+
+/// A matrix that the backend sent to every worker.
+pub(crate) struct Broadcast {
+    pub(crate) id: BroadcastId,
+    backend: Arc<dyn Backend>,
+}
+
+impl Broadcast {
+    pub(crate) fn send(backend: &Arc<dyn Backend>, block: &MatrixBlock) -> Result<Arc<Self>> {
+        let reply = backend.apply(&Primitive::Broadcast, Some(block))?;
+        Ok(Arc::new(Broadcast {
+            id: reply.broadcast.ok_or_else(|| incomplete("broadcast"))?,
+            backend: Arc::clone(backend),
+        }))
+    }
+}
+
+impl fmt::Debug for Broadcast {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.id)
+    }
+}
+
+impl Drop for Broadcast {
+    fn drop(&mut self) {
+        let release = Primitive::ReleaseBroadcast { broadcast: self.id };
+        if let Err(error) = self.backend.apply(&release, None) {
+            tracing::warn!(%error, "a broadcast was not released");
+        }
+    }
+}
+
+/// Stripes that were cut alike have the same partitioning and can be mapped together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Partitioning(u64);
+
+impl Partitioning {
+    pub(crate) fn fresh() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Partitioning(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// A dataset of the backend.
+pub(crate) struct Dataset {
+    pub(crate) id: DatasetId,
+    pub(crate) partitioning: Partitioning,
+    backend: Arc<dyn Backend>,
+    /// What it is computed from. Lazy datasets need these to live until they are persisted themselves.
+    lineage: Mutex<Vec<Lineage>>,
+    persisted: AtomicBool,
+    /// The caller of the request owns it now.
+    handed_over: AtomicBool,
+    collected: Mutex<Option<LocalMatrix>>,
+    aligned: Mutex<HashMap<Partitioning, Arc<Dataset>>>,
+}
+
+/// Something that a lazy dataset is computed from.
+#[derive(Clone)]
+pub(crate) enum Lineage {
+    Dataset(#[allow(dead_code, reason = "held, not read")] Arc<Dataset>),
+    Broadcast(#[allow(dead_code, reason = "held, not read")] Arc<Broadcast>),
+}
+
+impl Dataset {
+    /// The dataset that a reply names, computed lazily from `lineage`.
+    pub(crate) fn new(
+        reply: &Reply,
+        partitioning: Partitioning,
+        backend: &Arc<dyn Backend>,
+        lineage: Vec<Lineage>,
+    ) -> Result<Arc<Self>> {
+        Ok(Arc::new(Dataset {
+            id: reply.dataset.ok_or_else(|| incomplete("dataset"))?,
+            partitioning,
+            backend: Arc::clone(backend),
+            lineage: Mutex::new(lineage),
+            persisted: AtomicBool::new(false),
+            handed_over: AtomicBool::new(false),
+            collected: Mutex::new(None),
+            aligned: Mutex::new(HashMap::new()),
+        }))
+    }
+
+    /// Marks a dataset that the backend persists by itself.
+    pub(crate) fn already_persisted(self: Arc<Self>) -> Arc<Self> {
+        self.persisted.store(true, Ordering::Relaxed);
+        self
+    }
+
+    /// Runs it, keeps it on the workers, and lets go of what it was computed from.
+    pub(crate) fn persist(&self) -> Result<Option<Characteristics>> {
+        if self.persisted.swap(true, Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let reply = self
+            .backend
+            .apply(&Primitive::Persist { input: self.id }, None)?;
+        lock(&self.lineage).clear();
+        Ok(Some(Characteristics::new(
+            reply.rows, reply.cols, reply.nnz,
+        )))
+    }
+
+    /// All stripes, here. The second time they are here already.
+    pub(crate) fn collect(&self) -> Result<LocalMatrix> {
+        let mut slot = lock(&self.collected);
+        if let Some(matrix) = &*slot {
+            return Ok(matrix.clone());
+        }
+        let reply = self
+            .backend
+            .apply(&Primitive::Collect { input: self.id }, None)?;
+        let matrix = LocalMatrix::new(reply.payload.ok_or_else(|| incomplete("collect"))?);
+        *slot = Some(matrix.clone());
+        Ok(matrix)
+    }
+
+    /// The same rows in the stripes of `left`; shuffled once for each partitioning.
+    pub(crate) fn align_to(self: &Arc<Self>, left: &Arc<Dataset>) -> Result<Arc<Dataset>> {
+        if self.partitioning == left.partitioning {
+            return Ok(Arc::clone(self));
+        }
+        let mut aligned = lock(&self.aligned);
+        if let Some(dataset) = aligned.get(&left.partitioning) {
+            return Ok(Arc::clone(dataset));
+        }
+        let align = Primitive::Align {
+            left: left.id,
+            right: self.id,
+        };
+        let reply = self.backend.apply(&align, None)?;
+        // Not this dataset itself: it will hold the result, and a circle is never dropped.
+        let lineage = vec![Lineage::Dataset(Arc::clone(left))];
+        let dataset = Dataset::new(&reply, left.partitioning, &self.backend, lineage)?;
+        dataset.persist()?;
+        aligned.insert(left.partitioning, Arc::clone(&dataset));
+        Ok(dataset)
+    }
+
+    /// Gives the dataset to the caller of the request: it is not released here any more.
+    pub(crate) fn hand_over(&self) -> Result<DatasetId> {
+        self.persist()?;
+        self.handed_over.store(true, Ordering::Relaxed);
+        Ok(self.id)
+    }
+}
+
+impl fmt::Debug for Dataset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.id)
+    }
+}
+
+impl Drop for Dataset {
+    fn drop(&mut self) {
+        if self.handed_over.load(Ordering::Relaxed) {
+            return;
+        }
+        let release = Primitive::Release { dataset: self.id };
+        if let Err(error) = self.backend.apply(&release, None) {
+            tracing::warn!(%error, "a dataset was not released");
+        }
+    }
+}
+
+/// A matrix on the workers, perhaps seen transposed: transposing moves no data, but only a matrix product
+/// from the left can use the result.
+#[derive(Debug, Clone)]
+pub(crate) struct DistributedMatrix {
+    pub(crate) dataset: Arc<Dataset>,
+    /// Of the stripes, before transposition.
+    pub(crate) stripes: Characteristics,
+    pub(crate) transposed: bool,
+}
+
+impl DistributedMatrix {
+    pub(crate) fn characteristics(&self) -> Characteristics {
+        let Characteristics { rows, cols, nnz } = self.stripes;
+        if self.transposed {
+            Characteristics::new(cols, rows, nnz)
+        } else {
+            self.stripes
+        }
+    }
+
+    /// The matrix here. The caller has checked that it fits.
+    pub(crate) fn collect(&self) -> Result<LocalMatrix> {
+        let stripes = self.dataset.collect()?;
+        match self.transposed {
+            true => kernels::transpose(stripes.block()).map(LocalMatrix::new),
+            false => Ok(stripes),
+        }
+    }
+
+    pub(crate) fn transpose(mut self) -> Self {
+        self.transposed = !self.transposed;
+        self
+    }
+
+    /// Keeps it on the workers from now on, and learns sizes that were not known.
+    pub(crate) fn persist(&mut self) -> Result<()> {
+        if let Some(found) = self.dataset.persist()? {
+            let Characteristics { rows, cols, nnz } = &mut self.stripes;
+            *rows = rows.or(found.rows);
+            *cols = cols.or(found.cols);
+            *nnz = found.nnz.or(*nnz);
+        }
+        Ok(())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(crate) fn incomplete(what: &str) -> Error {
+    Error::backend(format!("the backend's reply to '{what}' lacks its result"))
+}

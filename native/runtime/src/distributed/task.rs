@@ -1,0 +1,147 @@
+//! What a worker runs: a task on one stripe, and the combination of two partial results.
+
+use std::sync::Arc;
+
+use fulgurite_codegen::PlanCache;
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::{BinaryOp, json::from_json};
+use fulgurite_matrix::{
+    MatrixBlock,
+    arrow_block::Block,
+    kernels::{self, Operand},
+};
+
+use crate::{
+    Session,
+    dataflow::{Combine, Task},
+    interpreter::{BlockPlan, Context, FusedPlan, SymbolTable, Variable, evaluate},
+};
+
+/// Runs a task on one thread: on the stripes of its inputs, which have the same rows. The result has the row offset
+/// of the first stripe.
+///
+/// # Errors
+/// Of the task's operators, with their code and position; `plan` and `dimension` for a task that does not fit its
+/// inputs.
+pub fn run_task(
+    task: &Task,
+    stripes: &[Block],
+    broadcasts: &[Arc<MatrixBlock>],
+    cache: &Arc<PlanCache>,
+) -> Result<Block> {
+    let Some(first) = stripes.first() else {
+        return Err(Error::plan("a task needs a stripe"));
+    };
+    if (task.stripes.len(), task.broadcasts.len()) != (stripes.len(), broadcasts.len()) {
+        return Err(Error::plan(format!(
+            "the task '{}' is for {} stripes and {} broadcasts, not {} and {}",
+            task.label,
+            task.stripes.len(),
+            task.broadcasts.len(),
+            stripes.len(),
+            broadcasts.len()
+        )));
+    }
+    let mut symbols = SymbolTable::default();
+    for (name, stripe) in task.stripes.iter().zip(stripes) {
+        if stripe.matrix.rows() != first.matrix.rows() || stripe.row_offset != first.row_offset {
+            return Err(Error::dimension(format!(
+                "the stripes of the task '{}' have different rows",
+                task.label
+            )));
+        }
+        symbols.set(name, Variable::matrix(stripe.matrix.clone()));
+    }
+    for (binding, broadcast) in task.broadcasts.iter().zip(broadcasts) {
+        let block = match binding.rows_of_stripe {
+            true => rows_of_stripe(broadcast, first)?,
+            false => MatrixBlock::clone(broadcast),
+        };
+        symbols.set(&binding.variable, Variable::matrix(block));
+    }
+    for (name, value) in &task.scalars {
+        symbols.set(name, Variable::Scalar(value.clone()));
+    }
+    let plans = task.plans.iter().map(|plan| FusedPlan {
+        plan: plan.clone(),
+        text: task.label.as_str().into(),
+    });
+    let plan = BlockPlan::new(from_json(&task.dag.to_string())?, plans.collect());
+    let mut context = Context::for_task(Session::for_tasks(cache))?;
+    let result = match evaluate(&plan, &mut symbols, &mut context)? {
+        Some(Variable::Matrix(matrix)) => matrix.into_block(),
+        Some(Variable::Scalar(value)) => {
+            let number = value
+                .as_f64()
+                .ok_or_else(|| Error::plan(format!("the task '{}' gives a text", task.label)))?;
+            MatrixBlock::filled(1, 1, number)
+        }
+        Some(Variable::Distributed(_)) | None => {
+            return Err(Error::plan(format!(
+                "the task '{}' gives no value",
+                task.label
+            )));
+        }
+    };
+    Ok(Block::new(first.row_offset, 0, result))
+}
+
+fn rows_of_stripe(broadcast: &MatrixBlock, stripe: &Block) -> Result<MatrixBlock> {
+    let rows = stripe.matrix.rows();
+    let from = usize::try_from(stripe.row_offset).ok();
+    let to = from.and_then(|from| from.checked_add(rows));
+    match (from, to) {
+        (Some(from), Some(to)) if to <= broadcast.rows() => Ok(broadcast.slice_rows(from, to)),
+        _ => Err(Error::dimension(format!(
+            "a matrix of {} rows has no rows for a stripe of {rows} rows from row {} on",
+            broadcast.rows(),
+            stripe.row_offset
+        ))),
+    }
+}
+
+/// Two partial results as one.
+///
+/// # Errors
+/// `dimension`, when their shapes differ.
+pub fn combine(combine: Combine, left: &MatrixBlock, right: &MatrixBlock) -> Result<MatrixBlock> {
+    if (left.rows(), left.cols()) != (right.rows(), right.cols()) {
+        return Err(Error::dimension(format!(
+            "partial results of {} x {} and {} x {} can't be combined",
+            left.rows(),
+            left.cols(),
+            right.rows(),
+            right.cols()
+        )));
+    }
+    let op = match combine {
+        Combine::Sum => BinaryOp::Plus,
+        Combine::Product => BinaryOp::Mult,
+        Combine::Min => BinaryOp::Min,
+        Combine::Max => BinaryOp::Max,
+    };
+    kernels::binary(Operand::Matrix(left), Operand::Matrix(right), |x, y| {
+        op.eval(x, y)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partial_results_combine_cell_by_cell() {
+        let left = MatrixBlock::dense(1, 3, vec![1.0, 5.0, f64::NAN]).expect("3 cells");
+        let right = MatrixBlock::dense(1, 3, vec![2.0, 3.0, 4.0]).expect("3 cells");
+        let cells = |how| {
+            let block = combine(how, &left, &right).expect("equal shapes");
+            format!("{:?}", block.to_dense().values())
+        };
+        assert_eq!(cells(Combine::Sum), "[3.0, 8.0, NaN]");
+        assert_eq!(cells(Combine::Product), "[2.0, 15.0, NaN]");
+        assert_eq!(cells(Combine::Min), "[1.0, 3.0, NaN]");
+        assert_eq!(cells(Combine::Max), "[2.0, 5.0, NaN]");
+        let error = combine(Combine::Sum, &left, &MatrixBlock::filled(1, 1, 0.0));
+        assert!(error.is_err());
+    }
+}

@@ -1,0 +1,275 @@
+//! Evaluates a planned block: operators in order, each where it fits, values freed after their last reader.
+
+use std::time::Instant;
+
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::{CastOp, Hop, HopId, HopOp, Literal, SizeOp, scalar};
+use fulgurite_matrix::kernels;
+
+use super::{
+    BlockPlan, Context, SymbolTable, Variable, effects, files, fused, placement,
+    placement::Decision,
+};
+use crate::{
+    Value,
+    distributed::{Operator, Workers},
+    operators,
+};
+
+/// Evaluates the block. Gives the last root's value: of a predicate or a task, its only root.
+pub(crate) fn evaluate(
+    plan: &BlockPlan,
+    symbols: &mut SymbolTable,
+    context: &mut Context,
+) -> Result<Option<Variable>> {
+    let mut evaluation = Evaluation {
+        plan,
+        symbols,
+        context,
+        values: vec![None; plan.dag.len()],
+        reads_left: plan.reads.clone(),
+        assigned: Vec::new(),
+    };
+    let mut last = None;
+    for id in &plan.schedule {
+        let hop = plan.dag.hop(*id);
+        let value = evaluation.operator(*id).map_err(|error| match hop.op {
+            HopOp::Stop | HopOp::Assert => error.at_option(hop.position.as_ref()),
+            _ => error
+                .in_operator(hop.op.code())
+                .at_option(hop.position.as_ref()),
+        })?;
+        if plan.reads[id.index()] > 0 {
+            evaluation.values[id.index()] = value;
+        } else {
+            last = value;
+        }
+    }
+    let assigned = std::mem::take(&mut evaluation.assigned);
+    for (name, value) in assigned {
+        symbols.set(name, value);
+    }
+    Ok(last)
+}
+
+struct Evaluation<'a> {
+    plan: &'a BlockPlan,
+    symbols: &'a mut SymbolTable,
+    context: &'a mut Context,
+    values: Vec<Option<Variable>>,
+    /// Readers of each value that are still to come.
+    reads_left: Vec<u32>,
+    /// Variables take their new values when the block is through: all its reads see the old ones.
+    assigned: Vec<(String, Variable)>,
+}
+
+impl Evaluation<'_> {
+    fn operator(&mut self, id: HopId) -> Result<Option<Variable>> {
+        let hop = self.plan.dag.hop(id);
+        match &hop.op {
+            HopOp::Literal(value) => return Ok(Some(Variable::Scalar(value.clone()))),
+            HopOp::TransientRead(name) => return self.read(name).map(Some),
+            _ => {}
+        }
+        let inputs: Vec<Variable> = self.plan.inputs[id.index()]
+            .iter()
+            .map(|input| self.take(*input))
+            .collect::<Result<_>>()?;
+        match &hop.op {
+            HopOp::TransientWrite(name) => {
+                let mut value = first(inputs)?;
+                if let Variable::Distributed(matrix) = &mut value {
+                    matrix.persist()?;
+                }
+                self.assigned.push((name.clone(), value));
+                Ok(None)
+            }
+            HopOp::PersistentRead(options) => {
+                let started = Instant::now();
+                let value = files::read(options, &inputs, &self.context.session)?;
+                self.record(id, value.is_distributed(), started);
+                Ok(Some(value))
+            }
+            HopOp::PersistentWrite(options) => {
+                let started = Instant::now();
+                let distributed = inputs.first().is_some_and(Variable::is_distributed);
+                files::write(options, inputs, &self.context.session)?;
+                self.record(id, distributed, started);
+                Ok(None)
+            }
+            HopOp::Print => {
+                let line = effects::line(&inputs)?;
+                self.context.session.print(&line).map(|()| None)
+            }
+            HopOp::Stop => Err(effects::stop(&inputs)),
+            HopOp::Assert => effects::assert(&inputs).map(|()| None),
+            HopOp::Size(size) => self.size(*size, &inputs).map(Some),
+            _ if inputs.iter().all(Variable::is_scalar) && hop.is_scalar() => {
+                scalar_operator(hop, inputs).map(Some)
+            }
+            _ => self.on_matrices(id, hop, inputs).map(Some),
+        }
+    }
+
+    /// A variable's value. Its last reader in a block that assigns the variable anew owns it.
+    fn read(&mut self, name: &str) -> Result<Variable> {
+        if self.plan.assigns(name) {
+            return self.symbols.take(name);
+        }
+        self.symbols.get(name).cloned()
+    }
+
+    /// An operator's value for one of its readers: the value itself for the last one.
+    fn take(&mut self, id: HopId) -> Result<Variable> {
+        let missing = || Error::internal(format!("operator {id} was not evaluated"));
+        let left = &mut self.reads_left[id.index()];
+        *left = left.saturating_sub(1);
+        let slot = &mut self.values[id.index()];
+        match *left {
+            0 => slot.take().ok_or_else(missing),
+            _ => {
+                if let Some(Variable::Distributed(matrix)) = slot {
+                    // Read more than once: it is computed once only if it is kept.
+                    matrix.persist()?;
+                }
+                slot.clone().ok_or_else(missing)
+            }
+        }
+    }
+
+    fn size(&self, size: SizeOp, inputs: &[Variable]) -> Result<Variable> {
+        let input = inputs
+            .first()
+            .filter(|input| !input.is_scalar())
+            .ok_or_else(|| Error::validation("a scalar has no rows and columns"))?;
+        let known = input.characteristics();
+        let size = match size {
+            SizeOp::NRow => known.rows,
+            SizeOp::NCol => known.cols,
+            SizeOp::Length => known.cells(),
+        };
+        let size = size.and_then(|size| i64::try_from(size).ok());
+        let size = size.ok_or_else(|| Error::internal("a matrix without a size"))?;
+        Ok(Variable::Scalar(Literal::Int(size)))
+    }
+
+    /// Runs an operator that reads or gives a matrix where it fits.
+    fn on_matrices(&mut self, id: HopId, hop: &Hop, mut inputs: Vec<Variable>) -> Result<Variable> {
+        let started = Instant::now();
+        let transposed_left = self.plan.transposed_left[id.index()];
+        if let (HopOp::Transpose, [Variable::Distributed(matrix)]) = (&hop.op, &inputs[..]) {
+            return Ok(Variable::Distributed(matrix.clone().transpose()));
+        }
+        let decision = placement::decide(self.plan, id, &inputs, &self.context.session)?;
+        match decision {
+            Decision::Local => {
+                let inputs = inputs
+                    .into_iter()
+                    .map(local)
+                    .collect::<Result<Vec<Value>>>()?;
+                let value = self.locally(id, hop, transposed_left, inputs)?;
+                self.record(id, false, started);
+                Ok(value.into())
+            }
+            Decision::Distributed(cut) => {
+                let backend = self.context.session.backend.as_ref();
+                let backend = backend.ok_or_else(|| Error::internal("there is no backend"))?;
+                let workers = Workers {
+                    backend,
+                    config: &self.context.session.config,
+                };
+                let left_transposed =
+                    placement::bring_left_operand_to_stripes(transposed_left, &cut, &mut inputs)?;
+                let operator = Operator {
+                    hop,
+                    plan: self.plan.cplan(id).map(|fused| &fused.plan),
+                    label: self.plan.labels[id.index()].as_deref().unwrap_or_default(),
+                    left_transposed,
+                };
+                let mut value = workers.run(&operator, &cut, &inputs)?;
+                if let Variable::Distributed(matrix) = &mut value {
+                    if !matrix.stripes.dims_known() {
+                        matrix.persist()?;
+                    }
+                    let bytes = matrix.stripes.memory_bytes();
+                    if placement::comes_back(bytes, &self.context.session.config) {
+                        value = Variable::Matrix(matrix.dataset.collect()?);
+                    }
+                }
+                self.record(id, true, started);
+                Ok(value)
+            }
+        }
+    }
+
+    fn locally(
+        &self,
+        id: HopId,
+        hop: &Hop,
+        transposed_left: bool,
+        inputs: Vec<Value>,
+    ) -> Result<Value> {
+        let threads = &self.context.threads;
+        if let Some(operator) = self.plan.cplan(id) {
+            let cache = &self.context.session.plan_cache;
+            return fused::run(cache, &operator.plan, hop, &inputs, threads);
+        }
+        match (&hop.op, &inputs[..]) {
+            (HopOp::MatMult, [Value::Matrix(left), Value::Matrix(right)]) if transposed_left => {
+                let same = self.plan.inputs[id.index()]
+                    .windows(2)
+                    .all(|pair| pair[0] == pair[1]);
+                threads
+                    .run(|| match same {
+                        true => kernels::tsmm(left),
+                        false => kernels::transposed_matmult(left, right),
+                    })
+                    .map(Value::Matrix)
+            }
+            _ => threads.run(|| operators::execute(hop, inputs)),
+        }
+    }
+
+    fn record(&mut self, id: HopId, distributed: bool, started: Instant) {
+        if let Some(label) = &self.plan.labels[id.index()] {
+            let plan = self.plan.cplan(id).map(|fused| &fused.text);
+            let recorder = &mut self.context.recorder;
+            recorder.operator(label, distributed, started.elapsed(), plan);
+        }
+    }
+}
+
+/// Operators on scalars, without the cost of finding a place for them.
+fn scalar_operator(hop: &Hop, inputs: Vec<Variable>) -> Result<Variable> {
+    let literals = inputs
+        .iter()
+        .map(Variable::as_scalar)
+        .collect::<Result<Vec<_>>>()?;
+    let value = match (&hop.op, &literals[..]) {
+        (HopOp::Unary(op), [x]) => scalar::eval_scalar_unary(*op, x)?,
+        (HopOp::Binary(op), [x, y]) => scalar::eval_scalar_binary(*op, x, y)?,
+        (HopOp::Ternary(op), [x, y, z]) => scalar::eval_scalar_ternary(*op, x, y, z)?,
+        (HopOp::Cast(op), [x]) if *op != CastOp::AsScalar => scalar::eval_scalar_cast(*op, x)?,
+        _ => {
+            let values = literals.into_iter().cloned().map(Value::Scalar).collect();
+            return operators::execute(hop, values).map(Variable::from);
+        }
+    };
+    Ok(Variable::Scalar(value))
+}
+
+/// The value here. The decision to run locally has checked that it fits.
+fn local(variable: Variable) -> Result<Value> {
+    Ok(match variable {
+        Variable::Scalar(literal) => Value::Scalar(literal),
+        Variable::Matrix(matrix) => Value::Matrix(matrix.into_block()),
+        Variable::Distributed(matrix) => Value::Matrix(matrix.collect()?.into_block()),
+    })
+}
+
+fn first(inputs: Vec<Variable>) -> Result<Variable> {
+    inputs
+        .into_iter()
+        .next()
+        .ok_or_else(|| Error::internal("a write without a value"))
+}

@@ -1,0 +1,27 @@
+//! The control program: runs a compiled program's blocks, in this process and on the workers.
+//!
+//! - [`control`] goes through the blocks; [`calls`] through functions.
+//! - [`planner`] plans a straight-line block for the sizes that its inputs have now; [`plan`] is the result.
+//! - [`evaluate`] runs a planned block; [`placement`] says where each operator goes.
+//! - [`variables`]: what blocks read and write.
+
+mod calls;
+mod context;
+mod control;
+mod effects;
+mod evaluate;
+mod files;
+mod fused;
+mod placement;
+mod plan;
+mod planner;
+mod printf;
+mod variables;
+
+pub(crate) use context::{Context, Threads};
+pub(crate) use control::Interpreter;
+pub(crate) use evaluate::evaluate;
+pub(crate) use files::{declared_type, read_csv, read_metadata, write_csv};
+pub(crate) use plan::{BlockPlan, FusedPlan};
+pub(crate) use planner::fuse_planned;
+pub(crate) use variables::{LocalMatrix, SymbolTable, Variable};

@@ -1,0 +1,131 @@
+//! Where an operator runs: here, if it fits; on the workers, if it can be cut by rows; else nowhere.
+
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::{Characteristics, HopId, memory};
+use fulgurite_matrix::kernels;
+
+use super::{BlockPlan, LocalMatrix, Variable};
+use crate::{
+    Config, Session,
+    distributed::{InputFacts, Place, RowWise, row_wise},
+};
+
+#[derive(Debug, PartialEq)]
+pub(crate) enum Decision {
+    Local,
+    Distributed(RowWise),
+}
+
+/// Decides from actual inputs.
+///
+/// # Errors
+/// `memory`, where the operator does not fit here and there are no workers, or it can't be cut by rows.
+pub(crate) fn decide(
+    plan: &BlockPlan,
+    id: HopId,
+    inputs: &[Variable],
+    session: &Session,
+) -> Result<Decision> {
+    let hop = plan.dag.hop(id);
+    let budget = session.config.memory_local;
+    let any_distributed = inputs.iter().any(Variable::is_distributed);
+    let estimate = estimate(plan, id, inputs);
+    let fits = match estimate {
+        Some(bytes) => bytes <= budget,
+        // The output's size is not known before it is there. Inputs that are here stay here.
+        None => !any_distributed,
+    };
+    if fits {
+        return Ok(Decision::Local);
+    }
+    let needs = match estimate {
+        Some(bytes) => format!("needs about {bytes} bytes"),
+        None => "needs an unknown amount of memory".to_owned(),
+    };
+    if session.backend.is_none() {
+        return Err(Error::memory(format!(
+            "the operator {needs} and fulgurite.memory.local is {budget}"
+        ))
+        .with_help("raise fulgurite.memory.local, or run the script on Spark"));
+    }
+    let transposed_left = plan.transposed_left[id.index()];
+    let facts: Vec<InputFacts> = inputs
+        .iter()
+        .enumerate()
+        .map(|(slot, input)| facts(input, transposed_left && slot == 0))
+        .collect();
+    let cplan = plan.cplan(id).map(|fused| &fused.plan);
+    match row_wise(&hop.op, cplan, &facts) {
+        Some(cut) => Ok(Decision::Distributed(cut)),
+        None => Err(Error::memory(format!(
+            "the operator {needs}, fulgurite.memory.local is {budget}, and it can't be cut by rows to run on the workers"
+        ))
+        .with_help("raise fulgurite.memory.local so that it runs in the driver")),
+    }
+}
+
+/// Bytes of inputs, output and intermediates; `None` where a size is unknown.
+fn estimate(plan: &BlockPlan, id: HopId, inputs: &[Variable]) -> Option<u64> {
+    let hop = plan.dag.hop(id);
+    let mut counted = Vec::with_capacity(inputs.len());
+    let mut total = memory::output_bytes(hop)?;
+    total = total.saturating_add(memory::intermediate_bytes(&plan.dag, id).unwrap_or(0));
+    for (input, hop) in inputs.iter().zip(&plan.inputs[id.index()]) {
+        if counted.contains(hop) {
+            continue;
+        }
+        counted.push(*hop);
+        total = total.saturating_add(match input {
+            Variable::Scalar(_) => 0,
+            Variable::Matrix(matrix) => matrix.block().memory_bytes() as u64,
+            Variable::Distributed(matrix) => matrix.stripes.memory_bytes()?,
+        });
+    }
+    Some(total)
+}
+
+fn facts(input: &Variable, transposed: bool) -> InputFacts<'_> {
+    let known = input.characteristics();
+    let place = match input {
+        Variable::Distributed(matrix) if matrix.transposed != transposed => {
+            Place::TransposedStripes
+        }
+        Variable::Distributed(_) => Place::Stripes,
+        _ => Place::Local,
+    };
+    InputFacts {
+        characteristics: match transposed {
+            true => Characteristics::new(known.cols, known.rows, known.nnz),
+            false => known,
+        },
+        scalar: input.as_scalar().ok(),
+        place,
+    }
+}
+
+/// For a product `t(A) %*% B` that runs on the workers: sees a distributed A transposed, and transposes a local one
+/// unless tasks need its rows, which the answer says.
+pub(crate) fn bring_left_operand_to_stripes(
+    transposed_left: bool,
+    cut: &RowWise,
+    inputs: &mut [Variable],
+) -> Result<bool> {
+    let Some(left) = inputs.first_mut().filter(|_| transposed_left) else {
+        return Ok(false);
+    };
+    match left {
+        Variable::Distributed(matrix) => *left = Variable::Distributed(matrix.clone().transpose()),
+        Variable::Matrix(_) if cut.cuts_left_operand_by_columns() => return Ok(true),
+        Variable::Matrix(matrix) => {
+            *left = Variable::Matrix(LocalMatrix::new(kernels::transpose(matrix.block())?));
+        }
+        Variable::Scalar(_) => {}
+    }
+    Ok(false)
+}
+
+/// Whether a result by rows comes to the driver at once: when an operator with two of its size and a result
+/// would fit there, and it could be sent back.
+pub(crate) fn comes_back(bytes: Option<u64>, config: &Config) -> bool {
+    bytes.is_some_and(|bytes| bytes <= config.memory_local / 4 && bytes <= config.memory_broadcast)
+}

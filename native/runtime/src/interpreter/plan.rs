@@ -1,0 +1,154 @@
+//! A statement block as it is evaluated: the order of its operators and how often each value is read.
+
+use std::sync::Arc;
+
+use fulgurite_fusion::cplan::CPlan;
+use fulgurite_hop::{Dag, HopId, HopOp};
+
+/// A fused operator of a block.
+#[derive(Debug, Clone)]
+pub(crate) struct FusedPlan {
+    pub(crate) plan: CPlan,
+    /// As the report shows it.
+    pub(crate) text: Arc<str>,
+}
+
+/// A block's plan for inputs of certain sizes.
+#[derive(Debug)]
+pub(crate) struct BlockPlan {
+    pub(crate) dag: Dag,
+    pub(crate) fused: Vec<FusedPlan>,
+    /// What is evaluated, inputs first, roots in the order of the script.
+    pub(crate) schedule: Vec<HopId>,
+    /// What each operator reads. A product reads the operand of a transposition on its left, which therefore
+    /// is never computed for it.
+    pub(crate) inputs: Vec<Vec<HopId>>,
+    /// Products `t(A) %*% B`.
+    pub(crate) transposed_left: Vec<bool>,
+    /// How often each value is read.
+    pub(crate) reads: Vec<u32>,
+    /// Variables that the block assigns: what they held before is dead once read.
+    assigned: Vec<String>,
+    /// For each operator on matrices, what the report calls it.
+    pub(crate) labels: Vec<Option<Arc<str>>>,
+}
+
+impl BlockPlan {
+    pub(crate) fn new(dag: Dag, fused: Vec<FusedPlan>) -> Self {
+        let transposed_left: Vec<bool> = dag
+            .iter()
+            .map(|(_, hop)| {
+                hop.op == HopOp::MatMult
+                    && hop.inputs.first().is_some_and(|left| {
+                        let left = dag.hop(*left);
+                        left.op == HopOp::Transpose && left.is_matrix()
+                    })
+            })
+            .collect();
+        let inputs: Vec<Vec<HopId>> = dag
+            .iter()
+            .map(|(id, hop)| {
+                let mut inputs = hop.inputs.clone();
+                if transposed_left[id.index()] {
+                    inputs[0] = dag.hop(inputs[0]).inputs[0];
+                }
+                inputs
+            })
+            .collect();
+        let schedule = schedule(&dag, &inputs);
+        let mut reads = vec![0; dag.len()];
+        for id in &schedule {
+            for input in &inputs[id.index()] {
+                reads[input.index()] += 1;
+            }
+        }
+        let assigned = dag
+            .roots
+            .iter()
+            .filter_map(|root| match &dag.hop(*root).op {
+                HopOp::TransientWrite(name) => Some(name.clone()),
+                _ => None,
+            })
+            .collect();
+        let labels = dag.iter().map(|(id, _)| label(&dag, id, &fused)).collect();
+        BlockPlan {
+            dag,
+            fused,
+            schedule,
+            inputs,
+            transposed_left,
+            reads,
+            assigned,
+            labels,
+        }
+    }
+
+    pub(crate) fn assigns(&self, name: &str) -> bool {
+        self.assigned.iter().any(|assigned| assigned == name)
+    }
+
+    pub(crate) fn cplan(&self, id: HopId) -> Option<&FusedPlan> {
+        match self.dag.hop(id).op {
+            HopOp::Fused(index) => self.fused.get(index),
+            _ => None,
+        }
+    }
+}
+
+/// Everything the roots need, each after what it reads; roots in their order, so that effects are.
+fn schedule(dag: &Dag, inputs: &[Vec<HopId>]) -> Vec<HopId> {
+    let mut scheduled = vec![false; dag.len()];
+    let mut order = Vec::with_capacity(dag.len());
+    // (HOP, how many of its inputs were looked at)
+    let mut stack: Vec<(HopId, usize)> = Vec::new();
+    for root in &dag.roots {
+        stack.push((*root, 0));
+        while let Some((id, next)) = stack.pop() {
+            if scheduled[id.index()] {
+                continue;
+            }
+            match inputs[id.index()].get(next) {
+                Some(input) => {
+                    stack.push((id, next + 1));
+                    if !scheduled[input.index()] {
+                        stack.push((*input, 0));
+                    }
+                }
+                None => {
+                    scheduled[id.index()] = true;
+                    order.push(id);
+                }
+            }
+        }
+    }
+    order
+}
+
+/// Operators that read or give a matrix have a label: their code, what a fused one computes, and their place.
+fn label(dag: &Dag, id: HopId, fused: &[FusedPlan]) -> Option<Arc<str>> {
+    let hop = dag.hop(id);
+    let on_matrices = hop.is_matrix() || hop.inputs.iter().any(|input| dag.hop(*input).is_matrix());
+    let worth_it = match hop.op {
+        HopOp::TransientRead(_) | HopOp::TransientWrite(_) | HopOp::Literal(_) | HopOp::Size(_) => {
+            false
+        }
+        _ => on_matrices,
+    };
+    if !worth_it {
+        return None;
+    }
+    let name = match &hop.op {
+        HopOp::Fused(index) => match fused.get(*index) {
+            Some(plan) => format!(
+                "fused({index}) {}",
+                plan.text.lines().next().unwrap_or_default()
+            ),
+            None => hop.op.code(),
+        },
+        op => op.code(),
+    };
+    Some(match &hop.position {
+        Some(position) => format!("{name} {}:{}", position.source.name, position.line).into(),
+        None => name.into(),
+    })
+}

@@ -1,0 +1,190 @@
+//! Variables of the control program: scalars, matrices here, matrices on the workers.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::{Characteristics, Literal};
+use fulgurite_matrix::MatrixBlock;
+
+use crate::{
+    Value,
+    distributed::{Broadcast, Dataset, DistributedMatrix},
+};
+
+/// A value that a variable or an operator's result has.
+#[derive(Debug, Clone)]
+pub(crate) enum Variable {
+    Scalar(Literal),
+    Matrix(LocalMatrix),
+    Distributed(DistributedMatrix),
+}
+
+impl Variable {
+    pub(crate) fn matrix(block: MatrixBlock) -> Self {
+        Variable::Matrix(LocalMatrix::new(block))
+    }
+
+    pub(crate) fn is_scalar(&self) -> bool {
+        matches!(self, Variable::Scalar(_))
+    }
+
+    pub(crate) fn is_distributed(&self) -> bool {
+        matches!(self, Variable::Distributed(_))
+    }
+
+    pub(crate) fn characteristics(&self) -> Characteristics {
+        match self {
+            Variable::Scalar(_) => Characteristics::SCALAR,
+            Variable::Matrix(matrix) => matrix.characteristics(),
+            Variable::Distributed(matrix) => matrix.characteristics(),
+        }
+    }
+
+    /// # Errors
+    /// Validation, when it is a matrix.
+    pub(crate) fn as_scalar(&self) -> Result<&Literal> {
+        match self {
+            Variable::Scalar(value) => Ok(value),
+            _ => Err(
+                Error::validation("a matrix stands where a scalar is needed")
+                    .with_help("take one cell out of it with as.scalar()"),
+            ),
+        }
+    }
+}
+
+impl From<Value> for Variable {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Matrix(block) => Variable::matrix(block),
+            Value::Scalar(literal) => Variable::Scalar(literal),
+        }
+    }
+}
+
+/// A matrix in this process. It remembers that it was broadcast or cut into stripes, so that this happens once.
+#[derive(Debug, Clone)]
+pub(crate) struct LocalMatrix(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    block: MatrixBlock,
+    broadcast: Mutex<Option<Arc<Broadcast>>>,
+    striped: Mutex<Option<Arc<Dataset>>>,
+}
+
+impl LocalMatrix {
+    pub(crate) fn new(block: MatrixBlock) -> Self {
+        LocalMatrix(Arc::new(Shared {
+            block,
+            broadcast: Mutex::new(None),
+            striped: Mutex::new(None),
+        }))
+    }
+
+    pub(crate) fn block(&self) -> &MatrixBlock {
+        &self.0.block
+    }
+
+    /// The block itself, which nobody else holds if this was the last reference: operators may then write
+    /// into it.
+    pub(crate) fn into_block(self) -> MatrixBlock {
+        match Arc::try_unwrap(self.0) {
+            Ok(shared) => shared.block,
+            Err(shared) => shared.block.clone(),
+        }
+    }
+
+    /// Sizes, with the non-zeros where they cost nothing to know.
+    pub(crate) fn characteristics(&self) -> Characteristics {
+        let block = &self.0.block;
+        let known = Characteristics::dims(block.rows() as u64, block.cols() as u64);
+        match block {
+            MatrixBlock::Csr(csr) => known.with_nnz(csr.stored() as u64),
+            MatrixBlock::Dense(_) => known,
+        }
+    }
+
+    /// What was broadcast of this matrix, or what `send` now broadcasts.
+    pub(crate) fn broadcast(
+        &self,
+        send: impl FnOnce(&MatrixBlock) -> Result<Arc<Broadcast>>,
+    ) -> Result<Arc<Broadcast>> {
+        get_or_make(&self.0.broadcast, || send(&self.0.block))
+    }
+
+    /// The stripes that this matrix was cut into, or that `cut` now cuts.
+    pub(crate) fn striped(
+        &self,
+        cut: impl FnOnce(&MatrixBlock) -> Result<Arc<Dataset>>,
+    ) -> Result<Arc<Dataset>> {
+        get_or_make(&self.0.striped, || cut(&self.0.block))
+    }
+
+    /// Whether it is the very same matrix.
+    pub(crate) fn is(&self, other: &LocalMatrix) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+fn get_or_make<T>(
+    slot: &Mutex<Option<Arc<T>>>,
+    make: impl FnOnce() -> Result<Arc<T>>,
+) -> Result<Arc<T>> {
+    let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(made) = &*slot {
+        return Ok(Arc::clone(made));
+    }
+    let made = make()?;
+    *slot = Some(Arc::clone(&made));
+    Ok(made)
+}
+
+/// The variables of one function call.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SymbolTable(HashMap<String, Variable>);
+
+impl SymbolTable {
+    /// # Errors
+    /// Runtime, when nothing was assigned to it.
+    pub(crate) fn get(&self, name: &str) -> Result<&Variable> {
+        self.0.get(name).ok_or_else(|| undefined(name))
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<&Variable> {
+        self.0.get(name)
+    }
+
+    /// Moves the value out, so that who gets it may be its only owner.
+    ///
+    /// # Errors
+    /// As [`SymbolTable::get`].
+    pub(crate) fn take(&mut self, name: &str) -> Result<Variable> {
+        self.0.remove(name).ok_or_else(|| undefined(name))
+    }
+
+    pub(crate) fn set(&mut self, name: impl Into<String>, value: Variable) {
+        self.0.insert(name.into(), value);
+    }
+
+    /// What a `parfor` leaves: matrices that were there before, with what iterations wrote into them; nothing
+    /// else that iterations assigned.
+    pub(crate) fn keep_parfor_results(&mut self, before: SymbolTable) {
+        let mut after = std::mem::replace(self, before);
+        for (name, value) in &mut self.0 {
+            if !value.is_scalar()
+                && let Some(result) = after.0.remove(name).filter(|result| !result.is_scalar())
+            {
+                *value = result;
+            }
+        }
+    }
+}
+
+fn undefined(name: &str) -> Error {
+    Error::runtime(format!("variable '{name}' has no value"))
+        .with_help("it is assigned only in a branch that was not taken; assign it before")
+}

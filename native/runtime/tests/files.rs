@@ -1,0 +1,69 @@
+//! `read` and `write` in scripts.
+
+mod common;
+
+use std::{fs, sync::Arc};
+
+use common::script;
+use fulgurite_error::ErrorKind;
+use fulgurite_runtime::backend::LocalBackend;
+
+#[test]
+fn a_missing_file_is_an_error_only_when_it_is_read() {
+    let ran = script(
+        "if (FALSE) { X = read('nowhere.csv', format='csv'); print(sum(X)) }\nprint('fine')",
+    )
+    .run();
+    assert_eq!(ran.text(), "fine\n");
+    let ran = script("print('before')\nX = read('nowhere.csv', format='csv')\nprint(sum(X))").run();
+    let error = ran.result.as_ref().expect_err("there is no such file");
+    assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+    assert_eq!(
+        error.position().map(|position| position.line),
+        Some(2),
+        "{error}"
+    );
+    assert_eq!(ran.printed, "before\n");
+}
+
+#[test]
+fn scalars_and_matrices_come_back_as_they_were_written() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let ran = script("write(7.5, $s)\nwrite(matrix('1 0 2 3', 2, 2), $m, format='csv')")
+        .argument("s", &path("s"))
+        .argument("m", &path("m.csv"))
+        .run();
+    assert_eq!(ran.text(), "");
+    let ran = script("s = read($s)\nM = read($m)\nprint(s + ' ' + sum(M) + ' ' + nrow(M))")
+        .argument("s", &path("s"))
+        .argument("m", &path("m.csv"))
+        .run();
+    assert_eq!(ran.text(), "7.5 6.0 2\n");
+}
+
+#[test]
+fn a_csv_file_beyond_the_budget_is_read_by_the_workers() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = |name: &str| folder.path().join(name);
+    let rows: String = (0..4000)
+        .map(|row| format!("{},{}\n", row % 7, row % 3))
+        .collect();
+    fs::write(file("X.csv"), rows).expect("writable");
+    fs::write(file("X.csv.mtd"), r#"{"format": "csv"}"#).expect("writable");
+    let backend = Arc::new(LocalBackend::default());
+    let ran = script(
+        "X = read($X)\ns = sum(X)\nY = X * 2\nwrite(Y, $Y, format='csv')\nprint(s + ' ' + nrow(X))",
+    )
+    .backend(Arc::clone(&backend))
+    .argument("X", &file("X.csv").display().to_string())
+    .argument("Y", &file("Y.csv").display().to_string())
+    .config("fulgurite.memory.local", "32k")
+    .run();
+    assert_eq!(ran.text(), "15993.0 4000\n");
+    let counters = backend.counters();
+    assert_eq!(counters.source_scans, 1);
+    assert!(counters.largest_collected <= 1, "{counters:?}");
+    let written = fs::read_to_string(file("Y.csv")).expect("written");
+    assert_eq!(written.lines().count(), 4000);
+}

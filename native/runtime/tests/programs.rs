@@ -1,0 +1,219 @@
+//! Programs through the interpreter: control flow, functions, printing, typing, planning.
+
+mod common;
+
+use common::{exact, script};
+use fulgurite_hop::Literal;
+
+#[test]
+fn loops_and_branches() {
+    let ran = script(
+        "
+        total = 0
+        for (i in 1:3) { total = total + i }
+        print('up ' + total)
+        for (i in 1:0) { print('down ' + i) }
+        for (i in seq(1, 0, 1)) { print('never') }
+        for (i in 0.5:2) { print(i) }
+        x = 10
+        while (x > 1 & total < 100) {
+          if (x %% 2 == 0) { x = x %/% 2 } else { x = 3 * x + 1 }
+          total = total + x
+        }
+        print(x + ' ' + total)
+        ",
+    )
+    .run();
+    insta::assert_snapshot!(ran.text(), @r"
+    up 6
+    down 1
+    down 0
+    0
+    1
+    2
+    1 42
+    ");
+}
+
+#[test]
+fn functions_take_values_and_cast_scalars() {
+    let ran = script(
+        "
+        f = function(matrix[double] A, int n, double s = 0.5) return (matrix[double] B, int m) {
+          A[1, 1] = 100
+          B = A * s
+          m = n + 1
+        }
+        fib = function(int n) return (int r) {
+          if (n < 2) { r = n } else { r = fib(n - 1) + fib(n - 2) }
+        }
+        A = matrix('1 2 3 4', rows=2, cols=2)
+        [B, m] = f(A, 3.7)
+        print(as.scalar(A[1, 1]) + ' ' + as.scalar(B[1, 1]) + ' ' + m)
+        print(fib(10))
+        [C, k] = f(s=2, A=A, n=TRUE)
+        print(sum(C) + ' ' + k)
+        ",
+    )
+    .run();
+    insta::assert_snapshot!(ran.text(), @r"
+    1.0 50.0 4
+    55
+    218.0 2
+    ");
+}
+
+#[test]
+fn prints_come_before_the_error_that_follows() {
+    let ran = script(
+        "print('first')\nA = matrix(1, 2, 2)\nstop('enough: ' + sum(A))\nprint('not reached')",
+    )
+    .run();
+    insta::assert_snapshot!(ran.text(), @r"
+    first
+    stopped error: enough: 4.0
+      --> test.dml:3:1
+       |
+     3 | stop('enough: ' + sum(A))
+       | ^^^^
+    ");
+}
+
+#[test]
+fn assertions_fail_at_their_place() {
+    let ran = script("x = 3\nassert(x > 2)\nassert(x > 3)").run();
+    insta::assert_snapshot!(ran.text(), @r"
+    stopped error: assertion failed
+      --> test.dml:3:1
+       |
+     3 | assert(x > 3)
+       | ^^^^^^
+    ");
+}
+
+#[test]
+fn a_variable_of_a_branch_not_taken_has_no_value() {
+    let ran = script("if (sum(X) > 1000) { y = 1 }\nprint('before')\nprint(y)")
+        .matrix("X", exact(2, 2, 1))
+        .run();
+    insta::assert_snapshot!(ran.text(), @r"
+    before
+    runtime error: variable 'y' has no value (in TRead y)
+      --> test.dml:3:7
+       |
+     3 | print(y)
+       |       ^
+       = help: it is assigned only in a branch that was not taken; assign it before
+    ");
+}
+
+#[test]
+fn dimensions_that_do_not_fit_name_operator_and_line() {
+    // Known before the run: nothing is printed.
+    let known = script("print('before')\nA = matrix(1, 3, 2)\nB = A %*% A\nprint(sum(B))").run();
+    insta::assert_snapshot!(known.text(), @r"
+    dimension error: shapes do not fit: 3 x 2 %*% 3 x 2 (in ba(+*))
+      --> test.dml:3:7
+       |
+     3 | B = A %*% A
+       |       ^^^
+       = help: the left operand needs as many columns as the right one has rows
+    ");
+    // Known only in the run.
+    let unknown = script(
+        "print('before')\nn = as.integer(sum(X))\nA = matrix(1, n, 2)\nB = A %*% A\nprint(sum(B))",
+    )
+    .matrix("X", fulgurite_matrix::MatrixBlock::filled(3, 1, 1.0))
+    .run();
+    insta::assert_snapshot!(unknown.text(), @r"
+    before
+    dimension error: cannot multiply a 3 x 2 matrix by a 3 x 2 matrix (in ba(+*))
+      --> test.dml:4:7
+       |
+     4 | B = A %*% A
+       |       ^^^
+    ");
+}
+
+#[test]
+fn left_indexing_in_a_loop_changes_only_its_target() {
+    let ran = script(
+        "
+        A = matrix(0, 3, 3)
+        Before = A
+        for (i in 1:3) { A[i, i] = i }
+        print(sum(A) + ' ' + sum(Before))
+        parfor (i in 1:3) { A[i, 1] = 10 ; s = i }
+        print(sum(A))
+        ",
+    )
+    .run();
+    insta::assert_snapshot!(ran.text(), @r"
+    6.0 0.0
+    35.0
+    ");
+}
+
+#[test]
+fn arguments_and_scalar_inputs() {
+    let ran = script("x = ifdef($x, 5)\ny = ifdef($y, 'none')\nprint(x + ' ' + y + ' ' + z)")
+        .argument("x", "7")
+        .scalar("z", Literal::Boolean(true))
+        .run();
+    insta::assert_snapshot!(ran.text(), @"7 none TRUE");
+    let missing = script("print($x)").run();
+    insta::assert_snapshot!(missing.text(), @r"
+    argument error: the argument '$x' is not given
+      --> test.dml:1:7
+       |
+     1 | print($x)
+       |       ^^
+       = help: pass it (-nvargs x=...), or give it a default: ifdef($x, ...)
+    ");
+}
+
+#[test]
+fn blocks_are_planned_once_for_each_size() {
+    let ran = script(
+        "
+        v = matrix(1, 4, 1)
+        for (i in 1:50) { v = (X %*% v) / (i + sum(v)) }
+        s = sum(v)
+        ",
+    )
+    .matrix("X", exact(4, 4, 3))
+    .output("s")
+    .run();
+    // Before the loop, its two bounds, the body, after it.
+    assert!(
+        ran.outcome().report.block_plans <= 6,
+        "{}",
+        ran.outcome().report
+    );
+    let products: u64 = ran
+        .outcome()
+        .report
+        .operators
+        .iter()
+        .map(|op| op.count)
+        .max()
+        .unwrap_or(0);
+    assert_eq!(products, 50);
+}
+
+#[test]
+fn outputs_come_back_with_their_types() {
+    let ran = script("B = t(X) %*% X\nn = nrow(X)\nlabel = 'n is ' + n")
+        .matrix("X", exact(5, 2, 9))
+        .output("B")
+        .output("n")
+        .output("label")
+        .run();
+    assert_eq!((ran.matrix("B").rows(), ran.matrix("B").cols()), (2, 2));
+    assert_eq!(ran.number("n"), 5.0);
+    let label = &ran.outcome().outputs["label"];
+    assert_eq!(
+        *label,
+        fulgurite_runtime::OutputValue::Scalar(Literal::String("n is 5".into()))
+    );
+}
