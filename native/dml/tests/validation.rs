@@ -260,6 +260,11 @@ fn lenient_where_the_language_is() {
         "parfor (i in 1:n, check=0, par=4, mode=LOCAL) { X[i, ] = X[i, ] * 2 }",
         "y = as.matrix(X)",
         "x = 9223372036854775807 * 2",
+        "F = read(\"f\", data_type=\"frame\")\nG = F[1:2, ]\nwrite(rbind(F, G), \"g\")\nprint(toString(as.frame(X)))",
+        "v = read(\"v\", data_type=\"scalar\", value_type=\"string\")\nprint(\"v \" + v)",
+        "a = 1\nb = 2\nt = a\na = b\nb = t\nprint(a - b)",
+        "print(as.matrix(list(1, n, TRUE)))\nprint(length(list(1, 2)))",
+        "for (i in 1:3) for (j in i:3) if (i == j) X[i, j] = i * j else X[j, i] += 1",
     ];
     for script in scripts {
         if let Err(error) = compiled(&with_variables(script), &options()) {

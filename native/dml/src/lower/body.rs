@@ -63,7 +63,7 @@ impl Lowering<'_> {
             let outputs = vec![(target.variable.clone(), target.position.clone())];
             return self.user_call(call, name, function, outputs);
         }
-        let subscripts = self.hoist_subscripts(target.subscripts.as_ref())?;
+        let subscripts = self.hoist_subscripts(target.subscripts.as_deref())?;
         let value = self.hoist(value)?;
         let mut id = self.expression(&value)?;
         if accumulate {

@@ -37,7 +37,8 @@ pub(crate) struct Modules {
 }
 
 impl Modules {
-    /// Takes the functions of a script and of all it sources, directly or not.
+    /// Takes the functions of a script and of all it sources, directly or not. Statements of sourced
+    /// scripts do not run: `source` is for functions only.
     pub fn load(
         functions: Vec<FunctionDefinition>,
         imports: Vec<Import>,

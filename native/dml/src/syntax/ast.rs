@@ -81,7 +81,7 @@ pub enum StatementKind {
     },
     For {
         variable: String,
-        range: LoopRange,
+        range: Box<LoopRange>,
         body: Vec<Statement>,
         parallel: bool,
         /// Options of a `parfor`; a `for` may carry them too.
@@ -111,7 +111,7 @@ pub struct LoopOption {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
     pub variable: String,
-    pub subscripts: Option<Subscripts>,
+    pub subscripts: Option<Box<Subscripts>>,
     pub position: Position,
 }
 

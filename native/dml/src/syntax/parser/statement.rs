@@ -80,7 +80,7 @@ impl Parser {
     fn target(&mut self) -> Result<Target> {
         let (variable, position) = self.expect_name("a variable's name")?;
         let subscripts = if self.at_symbol("[") {
-            Some(self.subscripts()?)
+            Some(Box::new(self.subscripts()?))
         } else {
             None
         };
@@ -160,7 +160,7 @@ impl Parser {
         self.expect_symbol("(", "after the loop's keyword")?;
         let (variable, _) = self.expect_name("the loop variable's name")?;
         self.expect_keyword("in", "after the loop variable")?;
-        let range = self.loop_range()?;
+        let range = Box::new(self.loop_range()?);
         let options = if self.take_symbol(",").is_some() {
             self.list(")", "in the loop's options", Self::loop_option)?
         } else {
