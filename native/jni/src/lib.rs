@@ -8,15 +8,18 @@
 //! Invariants:
 //! - No panic leaves this library ([`panics`]), and every error becomes one Java exception class ([`failure`]).
 //! - Native data is reached through [`registry`] alone: a wrong handle is an error.
-//! - Java is called on the thread that called us, never on a worker thread: those do not attach.
+//! - Java is called on the thread that called us, never on a worker thread: those do not attach ([`host`]).
 //!
 //! Start with [`natives`].
 
 mod describe;
 mod failure;
 mod handshake;
+mod host;
 mod load;
 mod natives;
 mod panics;
 mod registry;
+mod request;
 mod shim;
+mod task;

@@ -1,5 +1,7 @@
 //! The eight native methods: conversions between Java's types and the other crates' calls.
 
+use std::sync::Arc;
+
 use arrow::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::arrow_block::{self, ffi};
@@ -13,8 +15,11 @@ use crate::{
     describe::describe,
     failure::Failure,
     handshake::handshake,
+    host::JvmHost,
     registry::registry,
+    request,
     shim::{Host, ShimAPI, ShimNativeInterface},
+    task,
 };
 
 impl ShimNativeInterface for ShimAPI {
@@ -35,8 +40,12 @@ impl ShimNativeInterface for ShimAPI {
         request: JByteArray<'local>,
         host: Host<'local>,
     ) -> Result<JByteArray<'local>, Failure> {
-        let _ = (bytes(env, &request, "request")?, host);
-        Err(Error::unsupported("requests").into())
+        let request = bytes(env, &request, "request")?;
+        let host = Arc::new(JvmHost::new(env, &host)?);
+        match request::call(&request, &host) {
+            Ok(reply) => Ok(env.byte_array_from_slice(&reply)?),
+            Err(error) => Err(host.failure(error)),
+        }
     }
 
     fn import_blocks<'local>(
@@ -74,12 +83,10 @@ impl ShimNativeInterface for ShimAPI {
         stripes: JLongArray<'local>,
         broadcasts: JLongArray<'local>,
     ) -> Result<jlong, Failure> {
-        let _ = bytes(env, &task, "task")?;
-        let _ = (
-            longs(env, &stripes, "stripes")?,
-            longs(env, &broadcasts, "broadcasts")?,
-        );
-        Err(Error::unsupported("tasks").into())
+        let task = bytes(env, &task, "task")?;
+        let stripes = longs(env, &stripes, "stripes")?;
+        let broadcasts = longs(env, &broadcasts, "broadcasts")?;
+        Ok(task::run(&task, &stripes, &broadcasts)?)
     }
 
     fn combine<'local>(
@@ -89,9 +96,11 @@ impl ShimNativeInterface for ShimAPI {
         left: jlong,
         right: jlong,
     ) -> Result<jlong, Failure> {
-        let _ = bytes(env, &combine, "combine")?;
-        let _ = (registry().get_matrix(left)?, registry().get_matrix(right)?);
-        Err(Error::unsupported("combine").into())
+        Ok(task::combine(
+            &bytes(env, &combine, "combine")?,
+            left,
+            right,
+        )?)
     }
 
     fn describe<'local>(

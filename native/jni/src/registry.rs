@@ -39,7 +39,7 @@ pub(crate) fn registry() -> &'static Registry {
 }
 
 impl Registry {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Registry {
             state: Mutex::new(State {
                 next: 1,
@@ -77,27 +77,19 @@ impl Registry {
     /// # Errors
     /// As [`Registry::get`]; `argument` when there are several or none.
     pub fn get_matrix(&self, handle: i64) -> Result<MatrixBlock> {
-        let blocks = self.get(handle)?;
-        match &*blocks {
-            [block] => Ok(block.matrix.clone()),
-            several => Err(Error::argument(format!(
-                "handle {handle} names {} blocks where one matrix is expected",
-                several.len()
-            ))),
-        }
+        only(&self.get(handle)?, handle)
     }
 
-    /// The blocks of a handle, which is gone then.
+    /// The one block of a handle, which is gone then.
     ///
     /// # Errors
-    /// As [`Registry::get`].
-    pub fn take(&self, handle: i64) -> Result<Blocks> {
-        let mut state = self.lock();
-        let next = state.next;
-        state
-            .live
-            .remove(&handle)
-            .ok_or_else(|| unknown(handle, next))
+    /// As [`Registry::get_matrix`].
+    pub fn take_matrix(&self, handle: i64) -> Result<MatrixBlock> {
+        let (blocks, next) = {
+            let mut state = self.lock();
+            (state.live.remove(&handle), state.next)
+        };
+        only(&blocks.ok_or_else(|| unknown(handle, next))?, handle)
     }
 
     /// Forgets a handle; unknown ones are ignored.
@@ -123,6 +115,16 @@ impl Registry {
     /// No code that can panic runs under the lock, so a poisoned state is whole.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn only(blocks: &[Block], handle: i64) -> Result<MatrixBlock> {
+    match blocks {
+        [block] => Ok(block.matrix.clone()),
+        several => Err(Error::argument(format!(
+            "handle {handle} names {} blocks where one matrix is expected",
+            several.len()
+        ))),
     }
 }
 
@@ -170,7 +172,7 @@ mod tests {
                 bytes: 48
             }
         );
-        assert_eq!(&*registry.take(second).unwrap(), &[Block::whole(matrix(3))]);
+        assert_eq!(registry.take_matrix(second).unwrap(), matrix(3));
         assert_eq!(
             registry.live(),
             Live {
@@ -196,7 +198,7 @@ mod tests {
         handle -9223372036854775808 names nothing
         handle 9223372036854775807 names nothing
         ");
-        assert!(registry.take(handle).is_err());
+        assert!(registry.take_matrix(handle).is_err());
     }
 
     #[test]

@@ -1,0 +1,66 @@
+package io.fulgurite.core;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The JVM's own checks of how native code uses the JNI print warnings: a process of its own shows that there are none. */
+class CheckedJniTest {
+    private static final int PRINTS = 500;
+
+    @TempDir
+    Path scratch;
+
+    /** What the other process does: callbacks in great number, exceptions both ways, handles. */
+    public static void main(String[] arguments) {
+        int[] lines = {0};
+        Host host = new Host() {
+            @Override
+            public byte[] apply(byte[] primitive, long payload) {
+                throw new IllegalStateException("no session");
+            }
+
+            @Override
+            public void print(byte[] line) {
+                lines[0]++;
+            }
+        };
+        Library.execute("X = 0\\nfor (i in 1:" + PRINTS + ") { print(i) }", host);
+        assertEquals(PRINTS, lines[0]);
+        for (int i = 0; i < 50; i++) {
+            assertThrows(FulguriteException.class, () -> Library.execute("X = undefined", host));
+            assertThrows(IllegalStateException.class, () -> Library.call("{\"script\": \"X = sum(D)\", \"outputs\": [\"X\"], "
+                    + "\"inputs\": [{\"name\": \"D\", \"kind\": \"dataset\"}]}", host));
+            Library.ones(3, 3).close();
+        }
+        System.out.println("done");
+    }
+
+    @Test
+    void nothingIsWarnedOfAndTheProcessEnds() throws IOException, InterruptedException {
+        Path output = scratch.resolve("output.txt");
+        Process process = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xcheck:jni", "-cp",
+                        System.getProperty("java.class.path"), "-D" + NativeLibrary.PATH + "=" + System.getProperty(NativeLibrary.PATH),
+                        CheckedJniTest.class.getName())
+                .redirectErrorStream(true)
+                .redirectOutput(output.toFile())
+                .start();
+        boolean ended = process.waitFor(60, TimeUnit.SECONDS);
+        process.destroyForcibly();
+        String text = Files.readString(output);
+        assertTrue(ended, () -> "the process did not end:\n" + text);
+        assertEquals(0, process.exitValue(), text);
+        assertTrue(text.contains("done"), text);
+        assertFalse(text.contains("WARNING"), text);
+        assertFalse(text.contains("FATAL"), text);
+    }
+}

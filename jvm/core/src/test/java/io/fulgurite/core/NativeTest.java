@@ -1,0 +1,289 @@
+package io.fulgurite.core;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+
+/** The native methods from Java's side. Every test gives back all handles. */
+class NativeTest {
+    private long handlesBefore;
+
+    @BeforeEach
+    void countHandles() {
+        handlesBefore = Library.liveHandles();
+    }
+
+    @AfterEach
+    void noHandleIsLeft() {
+        assertEquals(handlesBefore, Library.liveHandles());
+    }
+
+    /** Keeps what is printed; runs no primitives. */
+    private static class Printing implements Host {
+        final List<String> lines = new ArrayList<>();
+
+        @Override
+        public byte[] apply(byte[] primitive, long payload) {
+            throw new AssertionError("no distributed work is expected: " + Library.text(primitive));
+        }
+
+        @Override
+        public void print(byte[] line) {
+            lines.add(Library.text(line));
+        }
+    }
+
+    private static FulguriteException failure(String kind, Executable run) {
+        FulguriteException failure = assertThrows(FulguriteException.class, run);
+        assertEquals(kind, failure.kind(), failure.getMessage());
+        assertTrue(failure.getMessage().startsWith(kind + " error: "), failure.getMessage());
+        return failure;
+    }
+
+    @Test
+    void theHandshakeTellsPlatformAndProcessor() {
+        String reply = Library.handshake();
+        assertTrue(reply.contains("\"platform\":\"" + Platform.current() + "\""), reply);
+        assertTrue(reply.contains("\"cpuFeatures\":["), reply);
+    }
+
+    @Test
+    void aScriptRunsPrintsAndReturnsValues() {
+        Printing host = new Printing();
+        String reply = Library.execute("Y = matrix(2, rows=3, cols=4)\\nX = sum(Y)\\nprint('sum é: ' + X)", host);
+        assertEquals(List.of("sum é: 24.0"), host.lines);
+        assertTrue(reply.contains("\"X\":{\"kind\":\"scalar\",\"value\":{\"type\":\"double\",\"value\":24.0}}"), reply);
+        assertTrue(reply.contains("\"report\":{"), reply);
+    }
+
+    @Test
+    void matricesComeOutAndGoInAsHandles() {
+        try (NativeHandle ones = Library.ones(3, 2)) {
+            String reply = ones.with(handle -> Library.call("{\"script\": \"S = sum(M)\", \"outputs\": [\"S\"], "
+                    + "\"inputs\": [{\"name\": \"M\", \"kind\": \"local\", \"handle\": " + handle + "}]}", null));
+            assertTrue(reply.contains("\"value\":6.0"), reply);
+            String description = ones.with(Library::describe);
+            assertEquals(3, Library.number(description, "rows"));
+            assertEquals(6, Library.number(description, "nnz"));
+            assertTrue(description.contains("\"layout\":\"dense\""), description);
+        }
+    }
+
+    @Test
+    void explainAndCheckRunNothing() {
+        String script = "\"script\": \"X = matrix(1, rows=2, cols=2)\\nprint(sum(X))\"";
+        String explained = Library.call("{\"command\": \"explain\", \"level\": \"hops\", " + script + "}", null);
+        assertTrue(explained.startsWith("{\"text\":\""), explained);
+        assertEquals("{}", Library.call("{\"command\": \"check\", " + script + "}", null));
+    }
+
+    @Test
+    void errorsKnowTheirPlaceInTheScript() {
+        FulguriteException failure = failure("dimension", () ->
+                Library.execute("A = matrix(1, rows=2, cols=3)\\nX = A %*% A\\nprint(sum(X))", null));
+        assertEquals("test.dml", failure.file());
+        assertEquals(2, failure.line());
+        assertEquals("ba(+*)", failure.operator());
+        assertTrue(failure.getMessage().contains("X = A %*% A"), failure.getMessage());
+    }
+
+    @Test
+    void malformedTextIsRefused() {
+        assertNull(failure("argument", () -> Library.call("{", null)).file());
+        failure("argument", () -> Library.call("{\"command\": \"dance\"}", null));
+        failure("argument", () -> Native.call(new byte[] {(byte) 0xff, 0}, null));
+        failure("argument", () -> Native.handshake(Library.bytes("[]")));
+        failure("plan", () -> Native.runTask(Library.bytes("{}"), new long[0], new long[0]));
+        try (NativeHandle matrix = Library.ones(1, 1)) {
+            failure("plan", () -> matrix.with(m -> Native.combine(Library.bytes("\"shuffle\""), m, m)));
+        }
+    }
+
+    @Test
+    void nullIsRefused() {
+        failure("argument", () -> Native.handshake(null));
+        failure("argument", () -> Native.call(null, null));
+        failure("argument", () -> Native.runTask(null, null, null));
+        failure("argument", () -> Native.runTask(Library.bytes("{}"), null, new long[0]));
+        failure("argument", () -> Native.importBlocks(0, 0));
+        failure("argument", () -> Native.importBlocks(3, 5));
+        try (NativeHandle matrix = Library.ones(1, 1)) {
+            failure("argument", () -> matrix.with(handle -> {
+                Native.exportBlocks(handle, 0, 0);
+                return null;
+            }));
+        }
+        FulguriteException noHost = failure("argument", () -> Library.execute("X = 1\\nprint(X)", null));
+        assertTrue(noHost.getMessage().contains("the host is null"), noHost.getMessage());
+    }
+
+    @Test
+    void aReleasedHandleNamesNothing() {
+        NativeHandle matrix = Library.ones(2, 2);
+        long handle = matrix.with(h -> h);
+        matrix.close();
+        matrix.close();
+        Native.release(handle);
+        Native.release(0);
+        Native.release(Long.MIN_VALUE);
+        FulguriteException failure = failure("argument", () -> Native.describe(handle));
+        assertTrue(failure.getMessage().contains("handle " + handle + " was released already"), failure.getMessage());
+        failure("argument", () -> Native.describe(Long.MAX_VALUE));
+        failure("argument", () -> Native.exportBlocks(handle, 8, 8));
+        failure("argument", () -> matrix.with(h -> h));
+        assertTrue(matrix.isClosed());
+    }
+
+    @Test
+    void aHandleIsFreedByWhomItWasGivenTo() {
+        NativeHandle first = Library.ones(2, 2);
+        long handle = first.detach();
+        first.close();
+        assertEquals(4, Library.number(Library.describe(handle), "nnz"));
+        new NativeHandle(handle).close();
+        failure("argument", first::detach);
+    }
+
+    @Test
+    void aForgottenHandleIsFreedByTheGarbageCollector() throws InterruptedException {
+        NativeHandle forgotten = Library.ones(2, 2);
+        assertEquals(handlesBefore + 1, Library.liveHandles());
+        assertFalse(forgotten.isClosed());
+        forgotten = null;
+        for (int attempt = 0; attempt < 100 && Library.liveHandles() > handlesBefore; attempt++) {
+            System.gc();
+            Thread.sleep(20);
+        }
+    }
+
+    @Test
+    void blocksCrossTheArrowInterfaceWithoutACopy() {
+        try (ArrowStructs structs = new ArrowStructs()) {
+            NativeHandle exported = Library.ones(100, 5);
+            exported.with(handle -> {
+                Native.exportBlocks(handle, structs.array, structs.schema);
+                return null;
+            });
+            exported.close();
+            assertFalse(structs.isReleased());
+            try (NativeHandle imported = new NativeHandle(Native.importBlocks(structs.array, structs.schema))) {
+                assertTrue(structs.isReleased());
+                assertEquals(500, (long) imported.with(handle -> Library.number(Library.describe(handle), "nnz")));
+            }
+            FulguriteException twice = failure("data", () -> Native.importBlocks(structs.array, structs.schema));
+            assertTrue(twice.getMessage().contains("released already"), twice.getMessage());
+        }
+    }
+
+    @Test
+    void partialResultsCombine() {
+        try (NativeHandle left = Library.ones(2, 3); NativeHandle right = Library.ones(2, 3); NativeHandle other = Library.ones(3, 2)) {
+            byte[] sum = Library.bytes("\"sum\"");
+            long combined = left.with(l -> right.with(r -> Native.combine(sum, l, r)));
+            try (NativeHandle result = new NativeHandle(combined)) {
+                assertEquals(6, (long) result.with(handle -> Library.number(Library.describe(handle), "nnz")));
+            }
+            failure("dimension", () -> left.with(l -> other.with(o -> Native.combine(sum, l, o))));
+        }
+    }
+
+    @Test
+    void anExceptionOfTheHostComesBackAsTheSameObject() {
+        IllegalStateException thrown = new IllegalStateException("the session is gone");
+        Host host = new Printing() {
+            @Override
+            public void print(byte[] line) {
+                throw thrown;
+            }
+        };
+        Throwable caught = assertThrows(IllegalStateException.class, () -> Library.execute("X = 1\\n\\nprint(X)", host));
+        assertSame(thrown, caught);
+        FulguriteException place = (FulguriteException) caught.getSuppressed()[0];
+        assertEquals(3, place.line());
+    }
+
+    @Test
+    void errorsOfTheJvmComeBackAsTheSameObject() {
+        StackOverflowError thrown = new StackOverflowError();
+        Host host = new Printing() {
+            @Override
+            public void print(byte[] line) {
+                throw thrown;
+            }
+        };
+        assertSame(thrown, assertThrows(StackOverflowError.class, () -> Library.execute("X = 1\\nprint(X)", host)));
+    }
+
+    @Test
+    void aDatasetIsAskedOfTheHost() {
+        List<String> primitives = new ArrayList<>();
+        Host host = new Printing() {
+            @Override
+            public byte[] apply(byte[] primitive, long payload) {
+                primitives.add(Library.text(primitive));
+                Native.release(payload);
+                return Library.bytes("{\"dataset\": 7, \"rows\": 10, \"cols\": 2, \"nnz\": -1, \"fruit\": 1}");
+            }
+        };
+        String request = "{\"script\": \"X = nrow(D)\", \"outputs\": [\"X\"], "
+                + "\"inputs\": [{\"name\": \"D\", \"kind\": \"dataset\", \"rows\": 10, \"cols\": 2, \"nnz\": -1}]}";
+        FulguriteException failure = failure("backend", () -> Library.call(request, host));
+        assertTrue(failure.getMessage().contains("unknown field `fruit`"), failure.getMessage());
+        assertEquals("{\"primitive\":\"source\",\"source\":{\"kind\":\"registered\",\"name\":\"D\"}}", primitives.get(0));
+    }
+
+    @Test
+    void aHostThatReturnsNullIsNamed() {
+        Host host = new Printing() {
+            @Override
+            public byte[] apply(byte[] primitive, long payload) {
+                return null;
+            }
+        };
+        String request = "{\"script\": \"X = sum(D)\", \"outputs\": [\"X\"], \"inputs\": [{\"name\": \"D\", \"kind\": \"dataset\"}]}";
+        FulguriteException failure = failure("backend", () -> Library.call(request, host));
+        assertTrue(failure.getMessage().contains("Host.apply returned null"), failure.getMessage());
+    }
+
+    @Test
+    void panicsAreExceptionsWithMessageAndBacktrace() {
+        assumeTrue(Library.handshake().contains("\"debugAssertions\":true"), "release builds do not panic on request");
+        for (String thread : List.of("caller", "worker")) {
+            FulguriteException failure = failure("internal", () ->
+                    Library.call("{\"command\": \"panic\", \"thread\": \"" + thread + "\"}", null));
+            assertTrue(failure.getMessage().contains(": a deliberate panic, formatted: 42"), failure.getMessage());
+            assertTrue(failure.getMessage().contains("native/jni/src/request.rs:"), failure.getMessage());
+            assertTrue(failure.getMessage().contains("fulgurite_jni::request::panic_formatted"), failure.getMessage());
+        }
+        assertNotEquals("", Library.handshake());
+    }
+
+    @Test
+    void anyThreadMayCall() {
+        List<CompletableFuture<String>> runs = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            String script = "X = sum(matrix(" + i + ", rows=10, cols=10))\\nprint(X)";
+            runs.add(CompletableFuture.supplyAsync(() -> {
+                Printing host = new Printing();
+                Library.execute(script, host);
+                return host.lines.get(0);
+            }));
+        }
+        for (int i = 0; i < 8; i++) {
+            assertEquals(i * 100 + ".0", runs.get(i).join());
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! `Host`, as the backend that runs dataflow primitives and as the place that prints go to.
+//!
+//! The control program may ask from any thread; Java is called on the one that called us alone. Worker threads
+//! are not attached to the JVM: attached ones would keep it from exiting.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    thread::{self, ThreadId},
+};
+
+use fulgurite_error::{Error, Result};
+use fulgurite_matrix::MatrixBlock;
+use fulgurite_runtime::dataflow::{Backend, BroadcastId, DatasetId, Primitive, Reply};
+use jni::{
+    Env, JavaVM,
+    objects::{JByteArray, JThrowable},
+    refs::Global,
+};
+use serde::Deserialize;
+
+use crate::{
+    failure::Failure,
+    registry::{Registry, registry},
+    shim::Host,
+};
+
+/// Local references that one callback makes.
+const LOCAL_REFERENCES: usize = 8;
+
+pub(crate) struct JvmHost {
+    host: Global<Host<'static>>,
+    caller: ThreadId,
+    /// The first exception that `Host` threw.
+    thrown: Mutex<Option<Global<JThrowable<'static>>>>,
+}
+
+/// The reply of `Host.apply`; sizes of -1 are unknown.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HostReply {
+    dataset: Option<u64>,
+    broadcast: Option<u64>,
+    rows: Option<i64>,
+    cols: Option<i64>,
+    nnz: Option<i64>,
+    payload: Option<i64>,
+}
+
+impl JvmHost {
+    /// `host` may be null: then primitives and prints are errors.
+    pub fn new(env: &Env<'_>, host: &Host<'_>) -> jni::errors::Result<Self> {
+        Ok(JvmHost {
+            host: env.new_global_ref(host)?,
+            caller: thread::current().id(),
+            thrown: Mutex::new(None),
+        })
+    }
+
+    /// The failure of a request that ended with `error`: the exception that `Host` threw, if it did.
+    pub fn failure(&self, error: Error) -> Failure {
+        match self.thrown().take() {
+            Some(exception) => Failure::Thrown(exception, error),
+            None => Failure::Error(error),
+        }
+    }
+
+    /// Whether there is a `Host` at all.
+    pub fn is_there(&self) -> bool {
+        !self.host.is_null()
+    }
+
+    pub fn print(&self, line: &str) -> Result<()> {
+        self.call("print", |env, host| {
+            let line = env.byte_array_from_slice(line.as_bytes())?;
+            host.print(env, &line)
+        })
+    }
+
+    fn thrown(&self) -> std::sync::MutexGuard<'_, Option<Global<JThrowable<'static>>>> {
+        self.thrown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls Java. An exception is kept, cleared (so that the control program can tidy up through `Host`), and reported
+    /// as an error.
+    fn call<T>(
+        &self,
+        method: &str,
+        call: impl FnOnce(&mut Env<'_>, &Host<'_>) -> jni::errors::Result<T>,
+    ) -> Result<T> {
+        if !self.is_there() {
+            return Err(Error::argument(format!(
+                "this request needs Host.{method}, and the host is null"
+            ))
+            .with_help("pass a Host to Native.call"));
+        }
+        if thread::current().id() != self.caller {
+            return Err(Error::internal(format!(
+                "Host.{method} was called from a worker thread; it belongs to the thread of the request"
+            )));
+        }
+        let outcome = JavaVM::singleton().and_then(|vm| {
+            vm.with_local_frame(LOCAL_REFERENCES, |env| {
+                let result = call(env, &self.host);
+                match env.exception_occurred() {
+                    None => result.map(Ok),
+                    Some(exception) => {
+                        env.exception_clear();
+                        Ok(Err(env.new_global_ref(&exception)?))
+                    }
+                }
+            })
+        });
+        match outcome {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(exception)) => {
+                self.thrown().get_or_insert(exception);
+                Err(Error::backend(format!("Host.{method} threw an exception")))
+            }
+            Err(error) => Err(Error::internal(format!(
+                "Host.{method} could not be called: {error}"
+            ))),
+        }
+    }
+}
+
+impl Backend for JvmHost {
+    fn name(&self) -> &str {
+        "spark"
+    }
+
+    fn apply(&self, primitive: &Primitive, payload: Option<&MatrixBlock>) -> Result<Reply> {
+        let request = serde_json::to_vec(primitive).map_err(|error| {
+            Error::internal(format!("a primitive could not be written: {error}"))
+        })?;
+        let reply = self.call("apply", |env, host| {
+            let request = env.byte_array_from_slice(&request)?;
+            // Made last: from the call on, the callee owns it.
+            let payload = payload.map_or(0, |matrix| registry().insert_matrix(matrix.clone()));
+            let reply: JByteArray<'_> = host.apply(env, &request, payload)?;
+            if reply.is_null() {
+                return Ok(None);
+            }
+            env.convert_byte_array(&reply).map(Some)
+        })?;
+        let reply = reply.ok_or_else(|| Error::backend("Host.apply returned null"))?;
+        parse_reply(&reply, registry())
+    }
+}
+
+fn parse_reply(text: &[u8], registry: &Registry) -> Result<Reply> {
+    let reply: HostReply = serde_json::from_slice(text).map_err(|error| {
+        Error::backend(format!(
+            "the reply of Host.apply is not understood: {error}"
+        ))
+    })?;
+    let known = |size: Option<i64>| size.and_then(|size| u64::try_from(size).ok());
+    let payload = match reply.payload {
+        None | Some(0) => None,
+        Some(handle) => Some(registry.take_matrix(handle)?),
+    };
+    Ok(Reply {
+        dataset: reply.dataset.map(DatasetId),
+        broadcast: reply.broadcast.map(BroadcastId),
+        rows: known(reply.rows),
+        cols: known(reply.cols),
+        nnz: known(reply.nnz),
+        payload,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_hands_its_payload_over() {
+        let registry = Registry::new();
+        let matrix = MatrixBlock::filled(2, 2, 1.0);
+        let handle = registry.insert_matrix(matrix.clone());
+        let text = format!(r#"{{"dataset": 3, "rows": 5, "nnz": -1, "payload": {handle}}}"#);
+        let reply = parse_reply(text.as_bytes(), &registry).unwrap();
+        let expected = Reply {
+            dataset: Some(DatasetId(3)),
+            rows: Some(5),
+            payload: Some(matrix),
+            ..Reply::default()
+        };
+        assert_eq!(reply, expected);
+        assert_eq!(registry.live().handles, 0);
+        assert_eq!(parse_reply(b"{}", &registry).unwrap(), Reply::default());
+        assert!(parse_reply(text.as_bytes(), &registry).is_err());
+    }
+
+    #[test]
+    fn a_reply_that_is_not_understood_is_the_backends_fault() {
+        let registry = Registry::new();
+        for text in ["", "[]", r#"{"datasets": 1}"#, r#"{"dataset": -1}"#] {
+            let error = parse_reply(text.as_bytes(), &registry).unwrap_err();
+            assert_eq!(
+                error.kind(),
+                fulgurite_error::ErrorKind::Backend,
+                "{text}: {error}"
+            );
+        }
+    }
+}

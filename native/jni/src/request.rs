@@ -1,0 +1,178 @@
+//! `Native.call`: a request on the driver, and the reply to it.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
+
+use fulgurite_codegen::PlanCache;
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::Literal;
+use fulgurite_runtime::{
+    Config, Execution, OutputValue, Report, Request, Session, check,
+    dataflow::Backend,
+    execute, explain,
+    request::{Binding, Command},
+};
+use serde::Serialize;
+
+use crate::{host::JvmHost, registry::registry};
+
+/// The reply to a request that ran a program.
+#[derive(Serialize)]
+struct Executed {
+    outputs: BTreeMap<String, Output>,
+    report: Report,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Output {
+    Scalar {
+        value: Literal,
+    },
+    Local {
+        handle: i64,
+        rows: i64,
+        cols: i64,
+        nnz: i64,
+    },
+    Dataset {
+        id: u64,
+        rows: i64,
+        cols: i64,
+        nnz: i64,
+    },
+}
+
+/// The reply to `explain`.
+#[derive(Serialize)]
+struct Explained {
+    text: String,
+}
+
+/// The reply to `check`: that there is one.
+#[derive(Serialize)]
+struct Checked {}
+
+pub(crate) fn call(request: &[u8], host: &Arc<JvmHost>) -> Result<Vec<u8>> {
+    #[cfg(debug_assertions)]
+    deliberate_panic(request);
+    let request = Request::from_json(request)?;
+    let session = session(&request, host)?;
+    match request.command {
+        Command::Execute => reply(&run(request, &session)?),
+        Command::Explain => reply(&Explained {
+            text: explain(&request, &session, request.level)?,
+        }),
+        Command::Check => check(&request, &session).and_then(|()| reply(&Checked {})),
+    }
+}
+
+/// The process's compiled plans: a plan is compiled once, whoever brings it. The first request's configuration, or
+/// the default for a process that runs tasks only, says how many are kept.
+pub(crate) fn plan_cache(config: &Config) -> &'static Arc<PlanCache> {
+    static CACHE: OnceLock<Arc<PlanCache>> = OnceLock::new();
+    CACHE.get_or_init(|| Arc::new(PlanCache::with_capacity(config.plan_cache_size)))
+}
+
+fn session(request: &Request, host: &Arc<JvmHost>) -> Result<Session> {
+    let config = Config::default().with(&request.config)?;
+    let cache = Arc::clone(plan_cache(&config));
+    let prints = Arc::clone(host);
+    let mut session = Session::new(config)
+        .with_plan_cache(cache)
+        .with_print(Arc::new(move |line| prints.print(line)));
+    // Unless the configuration chose the dataflow in this process.
+    if session.backend.is_none() && host.is_there() {
+        session = session.with_backend(Arc::clone(host) as Arc<dyn Backend>);
+    }
+    Ok(session)
+}
+
+fn run(request: Request, session: &Session) -> Result<Executed> {
+    let matrices = request
+        .inputs
+        .iter()
+        .filter_map(|input| match input.binding {
+            Binding::Local { handle } => Some((input, handle)),
+            _ => None,
+        })
+        .map(|(input, handle)| {
+            Ok((
+                input.name.clone(),
+                registry().get_matrix(handle_of(handle))?,
+            ))
+        })
+        .collect::<Result<_>>()?;
+    let outcome = execute(Execution { request, matrices }, session)?;
+    Ok(Executed {
+        outputs: outcome
+            .outputs
+            .into_iter()
+            .map(|(name, value)| (name, hand_over(value)))
+            .collect(),
+        report: outcome.report,
+    })
+}
+
+/// Numbers that no handle can be name nothing, as 0 does.
+fn handle_of(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(0)
+}
+
+/// The caller owns what this returns.
+fn hand_over(value: OutputValue) -> Output {
+    let size = |known: Option<u64>| {
+        known
+            .and_then(|size| i64::try_from(size).ok())
+            .unwrap_or(-1)
+    };
+    match value {
+        OutputValue::Scalar(value) => Output::Scalar { value },
+        OutputValue::Matrix(matrix) => Output::Local {
+            rows: size(Some(matrix.rows() as u64)),
+            cols: size(Some(matrix.cols() as u64)),
+            nnz: size(Some(matrix.nnz() as u64)),
+            handle: registry().insert_matrix(matrix),
+        },
+        OutputValue::Dataset {
+            id,
+            characteristics,
+        } => Output::Dataset {
+            id: id.0,
+            rows: size(characteristics.rows),
+            cols: size(characteristics.cols),
+            nnz: size(characteristics.nnz),
+        },
+    }
+}
+
+fn reply(value: &impl Serialize) -> Result<Vec<u8>> {
+    serde_json::to_vec(value)
+        .map_err(|error| Error::internal(format!("a reply could not be written: {error}")))
+}
+
+/// `{"command": "panic", "thread": "worker"}`: how tests see that panics of all threads reach Java.
+#[cfg(debug_assertions)]
+fn deliberate_panic(request: &[u8]) {
+    let Ok(request) = serde_json::from_slice::<serde_json::Value>(request) else {
+        return;
+    };
+    if request["command"] != "panic" {
+        return;
+    }
+    if request["thread"] == "worker" {
+        if let Err(payload) = std::thread::spawn(panic_formatted).join() {
+            std::panic::resume_unwind(payload);
+        }
+    } else {
+        panic_formatted();
+    }
+}
+
+#[cfg(debug_assertions)]
+#[inline(never)]
+fn panic_formatted() {
+    panic!("a deliberate panic, formatted: {}", 6 * 7);
+}
