@@ -25,16 +25,17 @@ impl CPlan {
     /// # Errors
     /// `plan`, naming the node.
     pub fn verify(&self) -> Result<()> {
-        let bad = |node: usize, what: &str| {
-            Err(Error::plan(format!("CPlan node %{node} {what}"))
+        let refuse = |message: String| {
+            Err(Error::plan(message)
                 .with_help("use the same version of Fulgurite on the driver and on the workers"))
         };
+        let bad = |node: usize, what: &str| refuse(format!("CPlan node %{node} {what}"));
         let mains = self
             .inputs
             .iter()
             .filter(|input| **input == InputBinding::Main);
         if self.inputs.first() != Some(&InputBinding::Main) || mains.count() != 1 {
-            return bad(0, "needs input 0, and no other, to be the main input");
+            return refuse("a CPlan needs input 0, and no other, to be the main input".into());
         }
         let is_cell = matches!(self.template, Template::Cell(_));
         for (index, node) in self.body.iter().enumerate() {
