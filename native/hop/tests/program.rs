@@ -387,3 +387,34 @@ fn optimizing_merges_propagates_and_folds() {
     let result = optimize_program(&program(body), &symbols, &|_, _| None, &[]);
     insta::assert_snapshot!(result.expect("sizes fit").to_string());
 }
+
+#[test]
+fn deep_nests_of_loops_end_soon_and_forget_what_they_change() {
+    let mut body = vec![transpose("X", "X"), transpose("Y", "stays")];
+    for depth in 0..40 {
+        body = vec![while_loop(
+            compare(&format!("unknown{depth}"), BinaryOp::Equal, 1),
+            body,
+        )];
+    }
+    body.push(transpose("after", "X"));
+    let symbols = [
+        ("X".to_owned(), matrix(3, 4)),
+        ("stays".to_owned(), matrix(5, 6)),
+    ]
+    .into();
+    let text = propagated(&program(body), &symbols);
+    let line_of = |code: &str| {
+        let line = text.lines().find(|line| line.contains(code));
+        line.map(str::trim).unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        line_of("TRead stays"),
+        "(0) TRead stays [5 x 6, nnz ?] 240B @ test.dml:1:1"
+    );
+    assert_eq!(
+        line_of("TRead X"),
+        "(0) TRead X [? x ?, nnz ?] ?B @ test.dml:1:1"
+    );
+    assert!(line_of("TWrite after").contains("[? x ?, nnz ?]"));
+}

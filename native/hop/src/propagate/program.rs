@@ -5,7 +5,7 @@
 //! believe too much, so sizes that do not fit are errors only in the final pass
 //! ([`Pass::Final`]), which sees what holds always and gives the new program.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fulgurite_error::Result;
 
@@ -23,6 +23,7 @@ pub(super) fn propagate(
         metadata,
         functions: Functions::new(program),
         pass: Pass::Search,
+        loops: 0,
     };
     // What a call passes and what it gets back depend on each other across the program.
     for _ in 0..MOST_PASSES {
@@ -50,6 +51,9 @@ pub(super) fn propagate(
     Ok(Program { functions, body })
 }
 
+/// Loops deeper than this are not searched: each level goes several times through all levels below it.
+const MOST_SEARCHED_LOOPS: usize = 4;
+
 /// Passes over the program in search of what functions are called with and return.
 const MOST_PASSES: usize = 20;
 
@@ -65,6 +69,8 @@ pub(super) struct Walk<'a> {
     metadata: ReadMetadata<'a>,
     functions: Functions<'a>,
     pass: Pass,
+    /// In how many loops the walk is.
+    loops: usize,
 }
 
 impl Walk<'_> {
@@ -124,12 +130,12 @@ impl Walk<'_> {
                     *symbols = once;
                     return Ok(());
                 }
-                self.find_fixpoint(symbols, |walk, symbols| {
+                self.find_fixpoint(symbols, &predicate.before, body, |walk, symbols| {
                     walk.predicate(predicate, symbols)?;
                     walk.blocks(body, symbols).map(drop)
                 })?;
                 let (predicate, _) = self.predicate(predicate, symbols)?;
-                let body = self.blocks(body, &mut symbols.clone())?;
+                let body = self.inside_loop(|walk| walk.blocks(body, &mut symbols.clone()))?;
                 result.push(Block::While {
                     predicate,
                     body,
@@ -152,12 +158,12 @@ impl Walk<'_> {
                     None => None,
                 };
                 let counter = || (variable.clone(), VariableInfo::scalar(ValueType::Int));
-                self.find_fixpoint(symbols, |walk, symbols| {
+                self.find_fixpoint(symbols, &[], body, |walk, symbols| {
                     symbols.extend([counter()]);
                     walk.blocks(body, symbols).map(drop)
                 })?;
                 symbols.extend([counter()]);
-                let body = self.blocks(body, &mut symbols.clone())?;
+                let body = self.inside_loop(|walk| walk.blocks(body, &mut symbols.clone()))?;
                 result.push(Block::For {
                     variable: variable.clone(),
                     from,
@@ -229,19 +235,36 @@ impl Walk<'_> {
     fn find_fixpoint(
         &mut self,
         symbols: &mut Symbols,
+        before_each: &[Block],
+        body: &[Block],
         mut iteration: impl FnMut(&mut Self, &mut Symbols) -> Result<()>,
     ) -> Result<()> {
-        self.searching(|walk| {
-            loop {
-                let mut after = symbols.clone();
-                iteration(walk, &mut after)?;
-                let before = symbols.clone();
-                merge_into(symbols, &after);
-                if *symbols == before {
-                    return Ok(());
-                }
+        if self.loops >= MOST_SEARCHED_LOOPS {
+            for name in written_in(body).union(&written_in(before_each)) {
+                symbols.remove(name);
             }
+            return Ok(());
+        }
+        self.inside_loop(|walk| {
+            walk.searching(|walk| {
+                loop {
+                    let mut after = symbols.clone();
+                    iteration(walk, &mut after)?;
+                    let before = symbols.clone();
+                    merge_into(symbols, &after);
+                    if *symbols == before {
+                        return Ok(());
+                    }
+                }
+            })
         })
+    }
+
+    fn inside_loop<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.loops += 1;
+        let result = work(self);
+        self.loops -= 1;
+        result
     }
 
     fn searching<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
@@ -265,6 +288,53 @@ fn merge_into(symbols: &mut Symbols, other: &Symbols) {
             None => false,
         }
     });
+}
+
+/// The variables that blocks set, in whatever depth.
+fn written_in(blocks: &[Block]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for block in blocks {
+        match block {
+            Block::Basic { dag } => names.extend(unknown_writes(dag).into_keys()),
+            Block::If {
+                predicate,
+                then,
+                otherwise,
+                position: _,
+            } => {
+                names.extend(written_in(&predicate.before));
+                names.extend(written_in(then));
+                names.extend(written_in(otherwise));
+            }
+            Block::While {
+                predicate,
+                body,
+                position: _,
+            } => {
+                names.extend(written_in(&predicate.before));
+                names.extend(written_in(body));
+            }
+            Block::For {
+                variable,
+                from,
+                to,
+                increment,
+                body,
+                ..
+            } => {
+                names.insert(variable.clone());
+                for header in [Some(from), Some(to), increment.as_ref()]
+                    .into_iter()
+                    .flatten()
+                {
+                    names.extend(written_in(&header.before));
+                }
+                names.extend(written_in(body));
+            }
+            Block::Call { outputs, .. } => names.extend(outputs.iter().cloned()),
+        }
+    }
+    names
 }
 
 fn unknown_writes(dag: &Dag) -> Symbols {
