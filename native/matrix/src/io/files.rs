@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, BufWriter, Write},
+    io::{self, BufWriter, Read, Write},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -54,6 +54,15 @@ pub(super) fn parts(path: &Path) -> Result<Vec<PathBuf>> {
 
 pub(super) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|error| cannot("read", path, &error))
+}
+
+/// The first bytes, `most` at most.
+pub(super) fn read_head(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let mut head = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(most).read_to_end(&mut head))
+        .map_err(|error| cannot("read", path, &error))?;
+    Ok(head)
 }
 
 pub(super) fn read_text(path: &Path) -> Result<String> {

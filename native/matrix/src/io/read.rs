@@ -9,7 +9,7 @@ use super::{
     cells::{self, MatrixMarket},
     chunks::split_first_line,
     csv,
-    files::{local_path, parts, read_bytes, read_text, with_suffix},
+    files::{local_path, parts, read_bytes, read_head, read_text, with_suffix},
 };
 use crate::{MatrixBlock, arrow_block::ipc, kernels};
 
@@ -69,8 +69,8 @@ pub fn resolve(path: &str, call: &Metadata) -> Result<Metadata> {
         _ => {}
     }
     if resolved.format == Some(FileFormat::MatrixMarket) {
-        let bytes = read_bytes(parts.first().unwrap_or(&local))?;
-        let header = MatrixMarket::parse_header(&bytes).map_err(|error| in_file(&local, error))?;
+        let head = read_head(parts.first().unwrap_or(&local), HEADER_BYTES)?;
+        let header = MatrixMarket::parse_header(&head).map_err(|error| in_file(&local, error))?;
         resolved = resolved.or(Metadata {
             rows: Some(header.rows as u64),
             cols: Some(header.cols as u64),
@@ -88,14 +88,11 @@ pub fn resolve(path: &str, call: &Metadata) -> Result<Metadata> {
     Ok(resolved)
 }
 
+/// Bytes that a MatrixMarket file's header and comments may have.
+const HEADER_BYTES: u64 = 1 << 20;
+
 fn begins_with_banner(path: &Path) -> Result<bool> {
-    use std::io::Read;
-    let failed = |error: std::io::Error| super::files::cannot("read", path, &error);
-    let mut begin = Vec::with_capacity(2);
-    std::fs::File::open(path)
-        .and_then(|file| file.take(2).read_to_end(&mut begin))
-        .map_err(failed)?;
-    Ok(begin == b"%%")
+    Ok(read_head(path, 2)? == b"%%")
 }
 
 /// Reads a file, or a directory of part files.

@@ -5,7 +5,7 @@
 //!
 //! [`elementwise`] and [`aggregate`] are generic over the scalar function and the accumulator, [`matmult`]
 //! has the products, [`reorganize`], [`index`] and [`select`] move cells about, [`generate`] and [`table`]
-//! make matrices from scalars and categories.
+//! make matrices from scalars and categories, [`statistics`] has moments, order statistics and groups.
 
 pub mod aggregate;
 pub mod elementwise;
@@ -15,6 +15,7 @@ pub mod matmult;
 pub mod random;
 pub mod reorganize;
 pub mod select;
+pub mod statistics;
 pub mod table;
 
 mod cumulative;

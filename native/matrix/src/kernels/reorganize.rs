@@ -1,8 +1,9 @@
 //! Operators that move cells: transpose, diag, rev, reshape, triangles.
 
 use fulgurite_error::{Error, Result};
+use rayon::prelude::*;
 
-use super::parallel::{cells, csr_by_rows, dense_by_rows, settle, shape};
+use super::parallel::{cells, csr_by_rows, dense_by_rows, rows_per_task, settle, shape};
 use crate::{CsrMatrix, DenseMatrix, MatrixBlock};
 
 /// Cells of a tile's side: two tiles of it stay in the first-level cache.
@@ -18,21 +19,8 @@ pub fn transpose(matrix: &MatrixBlock) -> Result<MatrixBlock> {
         MatrixBlock::Dense(dense) if rows <= 1 || cols <= 1 => {
             DenseMatrix::new(cols, rows, dense.buffer().clone()).map(MatrixBlock::Dense)
         }
-        MatrixBlock::Dense(dense) => dense_by_rows(cols, rows, rows, |task, out| {
-            let values = dense.values();
-            for row_tile in (0..rows).step_by(TILE) {
-                let row_tile = row_tile..(row_tile + TILE).min(rows);
-                for col_tile in task.clone().step_by(TILE) {
-                    for col in col_tile..(col_tile + TILE).min(task.end) {
-                        let out = &mut out[(col - task.start) * rows..][..rows];
-                        for row in row_tile.clone() {
-                            out[row] = values[row * cols + col];
-                        }
-                    }
-                }
-            }
-        })
-        .map(MatrixBlock::Dense),
+        MatrixBlock::Dense(dense) if rows >= cols => transpose_tall(dense),
+        MatrixBlock::Dense(dense) => transpose_wide(dense),
         MatrixBlock::Csr(csr) => {
             if i32::try_from(rows).is_err() {
                 return Err(Error::unsupported(format!(
@@ -45,6 +33,56 @@ pub fn transpose(matrix: &MatrixBlock) -> Result<MatrixBlock> {
             CsrMatrix::new(cols, rows, pointers, indices, values).map(settle)
         }
     }
+}
+
+/// A task for each stretch of the result's rows, which are few cells long.
+fn transpose_wide(dense: &DenseMatrix) -> Result<MatrixBlock> {
+    let (rows, cols) = (dense.rows(), dense.cols());
+    dense_by_rows(cols, rows, rows, |task, out| {
+        for col_tile in task.clone().step_by(TILE) {
+            for row in 0..rows {
+                let cells = &dense.row(row)[col_tile..(col_tile + TILE).min(task.end)];
+                let from = (col_tile - task.start) * rows + row;
+                for (at, cell) in cells.iter().enumerate() {
+                    out[from + at * rows] = *cell;
+                }
+            }
+        }
+    })
+    .map(MatrixBlock::Dense)
+}
+
+/// A task for each stretch of the matrix's rows: it reads them once and writes a piece of each of the
+/// result's rows.
+fn transpose_tall(dense: &DenseMatrix) -> Result<MatrixBlock> {
+    // Pieces long enough that keeping a slice of each costs little.
+    const LEAST_ROWS: usize = 256;
+    let (rows, cols) = (dense.rows(), dense.cols());
+    let stretch = rows_per_task(cols).max(LEAST_ROWS);
+    let mut values = vec![0.0; cells(rows, cols)?];
+    let mut tasks: Vec<Vec<&mut [f64]>> = (0..rows.div_ceil(stretch))
+        .map(|_| Vec::with_capacity(cols))
+        .collect();
+    for out_row in values.chunks_exact_mut(rows) {
+        for (pieces, piece) in tasks.iter_mut().zip(out_row.chunks_mut(stretch)) {
+            pieces.push(piece);
+        }
+    }
+    tasks
+        .into_par_iter()
+        .enumerate()
+        .for_each(|(task, mut pieces)| {
+            let height = pieces.first().map_or(0, |piece| piece.len());
+            for row_tile in (0..height).step_by(TILE) {
+                let tile = row_tile..(row_tile + TILE).min(height);
+                for (col, piece) in pieces.iter_mut().enumerate() {
+                    for row in tile.clone() {
+                        piece[row] = dense.values()[(task * stretch + row) * cols + col];
+                    }
+                }
+            }
+        });
+    MatrixBlock::dense(cols, rows, values)
 }
 
 /// A column vector's diagonal matrix, or a square matrix's diagonal as a column vector (a 1 x 1 matrix is

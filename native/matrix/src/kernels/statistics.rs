@@ -1,0 +1,395 @@
+//! Statistics of column vectors: moments, order statistics, and aggregates by group; optionally weighted,
+//! a weight standing for so many equal observations.
+
+use std::cmp::Ordering;
+
+use fulgurite_error::{Error, Result};
+use rayon::slice::ParallelSliceMut;
+
+use super::{
+    aggregate::{Accumulator, Sum},
+    parallel::{cells, shape},
+};
+use crate::MatrixBlock;
+
+/// A value and its weight.
+type Observation = (f64, f64);
+
+fn observations(values: &MatrixBlock, weights: Option<&MatrixBlock>) -> Result<Vec<Observation>> {
+    let values = column(values)?;
+    let weights = match weights {
+        Some(weights) => column(weights)?,
+        None => vec![1.0; values.len()],
+    };
+    if weights.len() != values.len() {
+        return Err(Error::dimension(format!(
+            "{} values have {} weights",
+            values.len(),
+            weights.len()
+        )));
+    }
+    Ok(values.into_iter().zip(weights).collect())
+}
+
+fn column(matrix: &MatrixBlock) -> Result<Vec<f64>> {
+    if matrix.cols() != 1 {
+        return Err(Error::dimension(format!(
+            "a column vector is needed, not a {} matrix",
+            shape(matrix)
+        )));
+    }
+    Ok(matrix.to_dense().into_vec())
+}
+
+fn total(terms: impl Iterator<Item = f64>) -> f64 {
+    let mut sum = Sum::START;
+    for term in terms {
+        sum.add(term);
+    }
+    sum.result()
+}
+
+/// `moment(values, weights, order)`: the central moment of order 2, 3 or 4, divided by the total weight.
+///
+/// # Errors
+/// `argument` for another order, `dimension` for anything but column vectors of one length.
+pub fn central_moment(
+    values: &MatrixBlock,
+    weights: Option<&MatrixBlock>,
+    order: i64,
+) -> Result<f64> {
+    let power = match order {
+        2..=4 => order as i32,
+        _ => {
+            return Err(Error::argument(format!(
+                "moments are of order 2, 3 or 4, not {order}"
+            )));
+        }
+    };
+    Ok(moment_of(&observations(values, weights)?, power))
+}
+
+fn moment_of(observations: &[Observation], power: i32) -> f64 {
+    let weight = total(observations.iter().map(|(_, weight)| *weight));
+    let mean = total(observations.iter().map(|(value, weight)| value * weight)) / weight;
+    total(
+        observations
+            .iter()
+            .map(|(value, weight)| weight * (value - mean).powi(power)),
+    ) / weight
+}
+
+/// `cov(left, right, weights)`: the covariance, divided by the total weight less 1.
+///
+/// # Errors
+/// `dimension` for anything but column vectors of one length.
+pub fn covariance(
+    left: &MatrixBlock,
+    right: &MatrixBlock,
+    weights: Option<&MatrixBlock>,
+) -> Result<f64> {
+    let (left, right) = (observations(left, weights)?, column(right)?);
+    if left.len() != right.len() {
+        return Err(Error::dimension(format!(
+            "the covariance of {} and {} values",
+            left.len(),
+            right.len()
+        )));
+    }
+    let weight = total(left.iter().map(|(_, weight)| *weight));
+    let left_mean = total(left.iter().map(|(value, weight)| value * weight)) / weight;
+    let weighted_right = left
+        .iter()
+        .zip(&right)
+        .map(|((_, weight), value)| value * weight);
+    let right_mean = total(weighted_right) / weight;
+    let products = left
+        .iter()
+        .zip(&right)
+        .map(|((x, weight), y)| weight * (x - left_mean) * (y - right_mean));
+    Ok(total(products) / (weight - 1.0))
+}
+
+/// Observations by ascending value, and their total weight.
+struct Sorted {
+    observations: Vec<Observation>,
+    weight: f64,
+}
+
+impl Sorted {
+    fn new(values: &MatrixBlock, weights: Option<&MatrixBlock>) -> Result<Self> {
+        let mut observations = observations(values, weights)?;
+        if observations.is_empty() {
+            return Err(Error::dimension("order statistics need at least one value"));
+        }
+        observations.par_sort_by(|(left, _), (right, _)| {
+            left.partial_cmp(right)
+                .unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
+        });
+        let weight = total(observations.iter().map(|(_, weight)| *weight));
+        Ok(Sorted {
+            observations,
+            weight,
+        })
+    }
+
+    /// The value of the `rank`-th observation (from 1), counting weights.
+    fn at(&self, rank: f64) -> f64 {
+        let mut running = 0.0;
+        for (value, weight) in &self.observations {
+            running += weight;
+            if running >= rank {
+                return *value;
+            }
+        }
+        self.observations
+            .last()
+            .map_or(f64::NAN, |(value, _)| *value)
+    }
+}
+
+/// `quantile(values, weights, probabilities)`: the sorted value at rank ceil(p n), without interpolation.
+///
+/// # Errors
+/// `argument` for a probability outside 0 to 1, `dimension` for anything but column vectors.
+pub fn quantiles(
+    values: &MatrixBlock,
+    weights: Option<&MatrixBlock>,
+    probabilities: &[f64],
+) -> Result<Vec<f64>> {
+    let sorted = Sorted::new(values, weights)?;
+    probabilities
+        .iter()
+        .map(|probability| {
+            if !(0.0..=1.0).contains(probability) {
+                return Err(Error::argument(format!(
+                    "a quantile's probability is from 0 to 1, not {probability}"
+                )));
+            }
+            Ok(sorted.at((probability * sorted.weight).ceil().max(1.0)))
+        })
+        .collect()
+}
+
+/// The middle value, or the mean of the two middle ones.
+///
+/// # Errors
+/// `dimension` for anything but column vectors of one length, with at least one value.
+pub fn median(values: &MatrixBlock, weights: Option<&MatrixBlock>) -> Result<f64> {
+    let sorted = Sorted::new(values, weights)?;
+    let half = sorted.weight / 2.0;
+    let lower = sorted.at(half.ceil());
+    Ok(if half.floor() == half {
+        (lower + sorted.at(half + 1.0)) / 2.0
+    } else {
+        lower
+    })
+}
+
+/// The mean of the central half, whose edges count in part.
+///
+/// # Errors
+/// As [`median`].
+pub fn interquartile_mean(values: &MatrixBlock, weights: Option<&MatrixBlock>) -> Result<f64> {
+    let sorted = Sorted::new(values, weights)?;
+    let (low, high) = (0.25 * sorted.weight, 0.75 * sorted.weight);
+    let mut running = 0.0;
+    let mut low_edge = None;
+    let mut between = Sum::START;
+    let mut high_edge = 0.0;
+    for (value, weight) in &sorted.observations {
+        running += weight;
+        if low_edge.is_some() {
+            between.add(value * weight);
+        } else if running >= low.ceil() {
+            low_edge = Some((running - low) * value);
+        }
+        if low_edge.is_some() && running >= high.ceil() {
+            high_edge = (running - high) * value;
+            break;
+        }
+    }
+    let low_edge = low_edge.unwrap_or(0.0);
+    Ok((between.result() + low_edge - high_edge) / (0.5 * sorted.weight))
+}
+
+/// What is computed of each group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupFunction {
+    Sum,
+    Count,
+    Mean,
+    Variance,
+    /// Of order 2, 3 or 4.
+    CentralMoment(i64),
+}
+
+/// `aggregate(target, groups, fn, weights, ngroups)`: a row for each group 1, 2, ...; 0 where nobody is in
+/// it. Without `group_count` there are as many as the largest group says; larger ones are dropped. Several
+/// columns are summed, unweighted.
+///
+/// # Errors
+/// `dimension` where lengths differ, `runtime` for a group below 1.
+pub fn grouped_aggregate(
+    target: &MatrixBlock,
+    groups: &MatrixBlock,
+    weights: Option<&MatrixBlock>,
+    function: GroupFunction,
+    group_count: Option<usize>,
+) -> Result<MatrixBlock> {
+    let groups = column(groups)?
+        .into_iter()
+        .map(|group| group_index(group, group_count.is_some()))
+        .collect::<Result<Vec<Option<usize>>>>()?;
+    if groups.len() != target.rows() {
+        return Err(Error::dimension(format!(
+            "a {} matrix is aggregated by {} groups",
+            shape(target),
+            groups.len()
+        )));
+    }
+    let count = group_count.unwrap_or_else(|| {
+        groups
+            .iter()
+            .flatten()
+            .map(|group| group + 1)
+            .max()
+            .unwrap_or(0)
+    });
+    let in_range = |group: &Option<usize>| group.filter(|group| *group < count);
+    if target.cols() > 1 {
+        if function != GroupFunction::Sum || weights.is_some() || group_count.is_none() {
+            return Err(Error::unsupported(
+                "several columns are aggregated with fn=\"sum\", ngroups and no weights",
+            ));
+        }
+        let cols = target.cols();
+        cells(count, cols)?;
+        let mut sums = vec![Sum::START; count * cols];
+        let target = target.to_dense();
+        for (row, group) in groups.iter().enumerate() {
+            if let Some(group) = in_range(group) {
+                let sums = &mut sums[group * cols..(group + 1) * cols];
+                for (sum, value) in sums.iter_mut().zip(target.row(row)) {
+                    sum.add(*value);
+                }
+            }
+        }
+        return MatrixBlock::dense(
+            count,
+            cols,
+            sums.into_iter().map(Sum::result).collect::<Vec<_>>(),
+        );
+    }
+    cells(count, 1)?;
+    let mut members: Vec<Vec<Observation>> = vec![Vec::new(); count];
+    for (observation, group) in observations(target, weights)?.into_iter().zip(&groups) {
+        if let Some(group) = in_range(group) {
+            members[group].push(observation);
+        }
+    }
+    let values = members
+        .iter()
+        .map(|members| group_value(members, function))
+        .collect::<Result<Vec<f64>>>()?;
+    MatrixBlock::dense(count, 1, values)
+}
+
+/// A group's index from 0; those below 1 are dropped where the number of groups is given.
+fn group_index(group: f64, count_given: bool) -> Result<Option<usize>> {
+    match group.floor().partial_cmp(&1.0) {
+        Some(Ordering::Greater | Ordering::Equal) if group < isize::MAX as f64 / 16.0 => {
+            Ok(Some(group.floor() as usize - 1))
+        }
+        _ if count_given => Ok(None),
+        _ => Err(Error::runtime(format!(
+            "aggregate needs groups from 1 on, not {group}"
+        ))),
+    }
+}
+
+fn group_value(members: &[Observation], function: GroupFunction) -> Result<f64> {
+    let weight = total(members.iter().map(|(_, weight)| *weight));
+    let sum = || total(members.iter().map(|(value, weight)| value * weight));
+    if members.is_empty() {
+        return Ok(0.0);
+    }
+    Ok(match function {
+        GroupFunction::Sum => sum(),
+        GroupFunction::Count => weight,
+        GroupFunction::Mean => sum() / weight,
+        _ if members.len() == 1 => 0.0,
+        GroupFunction::Variance => moment_of(members, 2) * weight / (weight - 1.0),
+        GroupFunction::CentralMoment(order @ 2..=4) => moment_of(members, order as i32),
+        GroupFunction::CentralMoment(order) => {
+            return Err(Error::argument(format!(
+                "moments are of order 2, 3 or 4, not {order}"
+            )));
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vector(cells: &[f64]) -> MatrixBlock {
+        MatrixBlock::dense(cells.len(), 1, cells.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn order_statistics() {
+        let iqm = |cells: &[f64]| interquartile_mean(&vector(cells), None).unwrap();
+        assert!((iqm(&[9.0, 1.0, 2.0, 3.0, 5.0, 7.0]) - 4.166666666666667).abs() < 1e-12);
+        assert!((iqm(&[1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 9.0]) - 4.071428571428571).abs() < 1e-12);
+        let ten: Vec<f64> = (1..=10).map(f64::from).collect();
+        assert!((iqm(&ten) - 5.5).abs() < 1e-12);
+        let (values, weights) = (vector(&[3.0, 1.0]), vector(&[1.0, 3.0]));
+        assert_eq!(median(&values, None).unwrap(), 2.0);
+        assert_eq!(median(&values, Some(&weights)).unwrap(), 1.0);
+        assert_eq!(median(&vector(&[3.0, 1.0, 9.0]), None).unwrap(), 3.0);
+        let quantiles = quantiles(&vector(&ten), None, &[0.0, 0.25, 0.5, 1.0]).unwrap();
+        assert_eq!(quantiles, [1.0, 3.0, 5.0, 10.0]);
+        assert!(super::quantiles(&vector(&ten), None, &[1.5]).is_err());
+        assert!(median(&vector(&[]), None).is_err());
+    }
+
+    #[test]
+    fn moments_and_covariance() {
+        let values = vector(&[1.0, 2.0, 4.0]);
+        let repeated = vector(&[1.0, 2.0, 2.0, 4.0, 4.0, 4.0]);
+        let weights = vector(&[1.0, 2.0, 3.0]);
+        for order in 2..=4 {
+            let weighted = central_moment(&values, Some(&weights), order).unwrap();
+            let plain = central_moment(&repeated, None, order).unwrap();
+            assert!((weighted - plain).abs() < 1e-12);
+        }
+        assert!(central_moment(&values, None, 5).is_err());
+        let covariance = covariance(&values, &vector(&[2.0, 4.0, 8.0]), None).unwrap();
+        assert!((covariance - 2.0 * 7.0 / 3.0).abs() < 1e-12);
+        assert!(super::covariance(&values, &repeated, None).is_err());
+    }
+
+    #[test]
+    fn groups() {
+        let target = vector(&[1.0, 2.0, 3.0, 4.0]);
+        let groups = vector(&[1.0, 3.0, 1.9, 3.0]);
+        let of = |function, count| {
+            grouped_aggregate(&target, &groups, None, function, count)
+                .unwrap()
+                .to_dense()
+                .into_vec()
+        };
+        assert_eq!(of(GroupFunction::Sum, None), [4.0, 0.0, 6.0]);
+        assert_eq!(of(GroupFunction::Count, Some(4)), [2.0, 0.0, 2.0, 0.0]);
+        assert_eq!(of(GroupFunction::Mean, Some(1)), [2.0]);
+        assert_eq!(of(GroupFunction::Variance, None), [2.0, 0.0, 2.0]);
+        assert_eq!(of(GroupFunction::CentralMoment(2), None), [1.0, 0.0, 1.0]);
+        let two = MatrixBlock::dense(2, 2, vec![1.0, 2.0, 3.0, 4.0]).unwrap();
+        let same = vector(&[2.0, 2.0]);
+        let sums = grouped_aggregate(&two, &same, None, GroupFunction::Sum, Some(2)).unwrap();
+        assert_eq!(sums.to_dense().into_vec(), [0.0, 0.0, 4.0, 6.0]);
+        let zero = vector(&[0.0, 1.0, 1.0, 1.0]);
+        assert!(grouped_aggregate(&target, &zero, None, GroupFunction::Sum, None).is_err());
+    }
+}
