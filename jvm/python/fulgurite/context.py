@@ -37,6 +37,11 @@ class MLContext:
                 copy.close()
         return MLResults(self, results, script.outputs)
 
+    def matrix(self, frame):
+        """A Spark DataFrame as a Matrix, converted once for any number of scripts."""
+        with java_errors(self._bridge):
+            return Matrix(self._bridge, self._spark, self._java.matrix(frame._jdf))
+
     def setExplain(self, explain):
         return self._set("setExplain", explain)
 

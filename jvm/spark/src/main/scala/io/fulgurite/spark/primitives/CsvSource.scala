@@ -31,26 +31,63 @@ object CsvSource {
     }
     val cols = format.columns.getOrElse(split(first, format.separator).length)
     val header = if (format.header) Some(first) else None
-    val counts = session.counts
+    val (counts, form) = (session.counts, new CsvLine(cols, format.separator))
     val stripes = lines.mapPartitions { part =>
       counts.add(Event(Event.SourcePartition, name, SparkEnv.get.executorId))
       // A header stands at the top of each file, and so at the top of a partition.
       val rows = header.fold(part)(text => part.dropWhile(_ == text)).filter(_.nonEmpty)
-      new StripesOfLines(rows, name, cols, format.separator)
+      new StripesOfLines(rows, name, form)
     }
-    Dataset.fromOrdered(stripes)
+    try Dataset.fromOrdered(stripes)
+    catch {
+      case bad: FulguriteException if bad.kind == "data" => throw located(lines, name, form, header).getOrElse(bad)
+    }
   }
 
-  private[primitives] def split(line: String, separator: String): Array[String] = line.split(Pattern.quote(separator), -1)
+  /** Tasks know a bad line, but not how many lines stand before their partition: only an error is worth finding that out. */
+  private def located(lines: RDD[String], name: String, form: CsvLine, header: Option[String]): Option[FulguriteException] =
+    lines.zipWithIndex().filter { case (line, _) => line.nonEmpty && !header.contains(line) && form.problem(line).nonEmpty }
+      .take(1).headOption.map { case (line, index) => CsvLine.bad(s"line ${index + 1} of '$name'", line, form.problem(line).getOrElse("")) }
+
+  private def split(line: String, separator: String): Array[String] = line.split(Pattern.quote(separator), -1)
 }
 
-private final class StripesOfLines(lines: Iterator[String], name: String, cols: Int, separator: String) extends Iterator[Blocks] {
-  private val rowsPerStripe = Striping.rows(cols)
+/** What a line of csv has to be: so many numbers. An empty cell is 0. */
+private final class CsvLine(val cols: Int, separator: String) extends Serializable {
+  private val pattern = Pattern.quote(separator)
+
+  /** Why this is no such line. */
+  def problem(line: String): Option[String] = {
+    val cells = split(line)
+    if (cells.length != cols) Some(s"it has ${cells.length} values, not $cols")
+    else cells.indexWhere(number(_).isEmpty) match {
+      case -1 => None
+      case col => Some(s"'${cells(col)}' in column ${col + 1} is not a number")
+    }
+  }
+
+  def split(line: String): Array[String] = line.split(pattern, -1)
+
+  def number(cell: String): Option[Double] = cell.trim match {
+    case "" => Some(0.0)
+    // Java would read '1d' and '1f'.
+    case text if text.last.isLetter && !text.endsWith("NaN") && !text.endsWith("Infinity") => None
+    case text => text.toDoubleOption
+  }
+}
+
+private object CsvLine {
+  def bad(place: String, line: String, reason: String): FulguriteException =
+    Errors.data(s"bad $place: $reason\n   | ${line.take(200)}", "correct the line, or name the right separator and header")
+}
+
+private final class StripesOfLines(lines: Iterator[String], name: String, form: CsvLine) extends Iterator[Blocks] {
+  private val rowsPerStripe = Striping.rows(form.cols)
 
   override def hasNext: Boolean = lines.hasNext
 
   override def next(): Blocks = {
-    val builder = new DenseBuilder(cols, 0)
+    val builder = new DenseBuilder(form.cols)
     try while (lines.hasNext && builder.rows < rowsPerStripe) append(builder, lines.next())
     catch {
       case failure: Throwable =>
@@ -61,26 +98,12 @@ private final class StripesOfLines(lines: Iterator[String], name: String, cols: 
   }
 
   private def append(builder: DenseBuilder, line: String): Unit = {
-    val cells = CsvSource.split(line, separator)
-    if (cells.length != cols) {
-      throw bad(line, s"it has ${cells.length} values, not $cols")
-    }
-    var col = 0
-    while (col < cols) {
-      builder.put(number(cells(col).trim).getOrElse(throw bad(line, s"'${cells(col)}' in column ${col + 1} is not a number")))
-      col += 1
-    }
+    val cells = form.split(line)
+    def bad = CsvLine.bad(s"line in '$name'", line, form.problem(line).getOrElse(""))
+    if (cells.length != form.cols) throw bad
+    cells.foreach(cell => builder.put(form.number(cell).getOrElse(throw bad)))
     builder.endRow()
   }
-
-  private def number(text: String): Option[Double] =
-    if (text.isEmpty) Some(0.0)
-    // Java would read '1d' and '1f'.
-    else if (text.last.isLetter && !text.endsWith("NaN") && !text.endsWith("Infinity")) None
-    else text.toDoubleOption
-
-  private def bad(line: String, reason: String): FulguriteException =
-    Errors.data(s"bad line in '$name': $reason\n   | ${line.take(200)}", "correct the line, or name the right separator and header")
 }
 
 /** How many rows go into a stripe. */
