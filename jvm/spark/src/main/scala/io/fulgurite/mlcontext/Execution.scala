@@ -85,8 +85,7 @@ private[fulgurite] final class Execution(spark: SparkSession, settings: Settings
 
   private def explain(request: ObjectNode, level: String, host: SparkHost): String = {
     request.put("command", "explain").put("level", level)
-    val reply = Json.parse(Native.call(Json.bytes(request), host))
-    Option(reply.get("text")).orElse(Option(reply.get("explain"))).getOrElse(reply).asText(reply.toString)
+    Json.parse(Native.call(Json.bytes(request), host)).path("text").asText
   }
 
   private def output(name: String, value: JsonNode, host: SparkHost): Any = value.path("kind").asText match {

@@ -129,6 +129,7 @@ final class MLContextSuite extends AnyFunSuite with SparkSessions {
     def allocated = io.fulgurite.spark.arrow.ArrowMemory.allocator.getAllocatedMemory
     val before = allocated
     for (_ <- 1 to 1000) once()
-    assert(allocated == before)
+    // What former tests left to the garbage collector may have gone meanwhile.
+    assert(allocated <= before)
   }
 }
