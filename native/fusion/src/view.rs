@@ -150,7 +150,7 @@ impl<'a> DagView<'a> {
         // Either bound follows from the other and the width.
         let from = match (bound(3), bound(4)) {
             (Some(from), _) => from,
-            (None, Some(to)) => (to + 1).checked_sub(output.cols)?,
+            (None, Some(to)) => to.checked_add(1)?.checked_sub(output.cols)?,
             (None, None) if output.cols == input.cols => 1,
             (None, None) => return None,
         };

@@ -11,9 +11,9 @@ use fulgurite_hop::{
 };
 
 /// The DAGs of all basic blocks, in script order.
-fn dags(blocks: &[Block]) -> Vec<&Dag> {
-    let nested = |block| match block {
-        &Block::Basic { ref dag } => vec![dag],
+fn dags<'a>(blocks: &'a [Block]) -> Vec<&'a Dag> {
+    let nested = |block: &'a Block| match block {
+        Block::Basic { dag } => vec![dag],
         Block::If {
             then, otherwise, ..
         } => [dags(then), dags(otherwise)].concat(),
