@@ -217,3 +217,47 @@ fn outputs_come_back_with_their_types() {
         fulgurite_runtime::OutputValue::Scalar(Literal::String("n is 5".into()))
     );
 }
+
+#[test]
+fn recursion_without_end_is_an_error() {
+    let ran = script(
+        "
+        f = function(int n) return (int r) {
+          if (n > -1) { while (n > -1) { if (n > -1) { r = f(n + 1) } } }
+        }
+        print(f(1))
+        ",
+    )
+    .run();
+    let error = ran.result.expect_err("it has no end");
+    assert_eq!(
+        error.message(),
+        "500 calls inside one another, the last of 'f'"
+    );
+}
+
+#[test]
+fn a_hop_dag_runs_like_a_script() {
+    use fulgurite_hop::{
+        AggregateOp, BinaryOp, Dag, Direction, Hop, HopOp, ValueType, json::to_json,
+    };
+    let mut dag = Dag::new();
+    let x = dag.push(Hop::matrix(HopOp::TransientRead("X".into()), vec![]));
+    let square = dag.push(Hop::matrix(HopOp::Binary(BinaryOp::Mult), vec![x, x]));
+    let sum = HopOp::Aggregate(AggregateOp::Sum, Direction::Full);
+    let sum = dag.push(Hop::scalar(sum, vec![square], ValueType::Double));
+    let write = HopOp::TransientWrite("s".into());
+    let write = dag.push(Hop::scalar(write, vec![sum], ValueType::Double));
+    dag.roots = vec![write];
+    let ran = script("")
+        .dag(to_json(&dag))
+        .matrix("X", exact(3, 3, 5))
+        .run();
+    let squares: f64 = exact(3, 3, 5)
+        .to_dense()
+        .values()
+        .iter()
+        .map(|x| x * x)
+        .sum();
+    assert_eq!(ran.number("s"), squares);
+}

@@ -132,7 +132,7 @@ pub const KEYS: &[Key] = &[
         name: "fulgurite.rewrites.off",
         kind: Kind::Names,
         default: "",
-        doc: "Names of rewrites that are not applied, with commas between them, or `all`.",
+        doc: "Names of rewrites that are not applied, with commas between them.",
         set: |config, text| {
             config.rewrites_off = text
                 .split(',')

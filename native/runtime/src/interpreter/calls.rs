@@ -5,8 +5,16 @@ use fulgurite_hop::{Argument, DataType, Function, Literal, Parameter, ValueType,
 
 use super::{Interpreter, SymbolTable, Variable};
 
-/// Calls inside calls: beyond, a script recurses without end. Each takes some kilobytes of the stack.
-const DEEPEST: usize = 500;
+/// What calls inside calls may take of the stack: beyond, a script recurses without end. Half of what the JVM's
+/// threads have.
+const DEEPEST_BYTES: usize = 512 << 10;
+
+/// An address on the stack, to tell how deep it is.
+#[inline(never)]
+pub(super) fn stack_address() -> usize {
+    let here = 0u8;
+    std::ptr::from_ref(std::hint::black_box(&here)).addr()
+}
 
 impl<'p> Interpreter<'p> {
     pub(super) fn call(
@@ -21,9 +29,10 @@ impl<'p> Interpreter<'p> {
             .functions
             .get(name)
             .ok_or_else(|| Error::validation(format!("there is no function '{name}'")))?;
-        if self.call_depth >= DEEPEST {
+        if stack_address().abs_diff(self.stack_start) > DEEPEST_BYTES {
             return Err(Error::runtime(format!(
-                "{DEEPEST} calls inside one another, the last of '{name}'"
+                "{} calls inside one another, the last of '{name}'",
+                self.call_depth
             ))
             .with_help("does the recursion end?"));
         }

@@ -11,6 +11,8 @@ pub(crate) struct Interpreter<'p> {
     pub(crate) context: Context,
     planner: Planner,
     pub(super) call_depth: usize,
+    /// An address on the stack when the program starts.
+    pub(super) stack_start: usize,
 }
 
 impl<'p> Interpreter<'p> {
@@ -20,6 +22,7 @@ impl<'p> Interpreter<'p> {
             context,
             planner: Planner::default(),
             call_depth: 0,
+            stack_start: super::calls::stack_address(),
         }
     }
 

@@ -57,6 +57,10 @@ pub(crate) fn decide(
     let cplan = plan.cplan(id).map(|fused| &fused.plan);
     match row_wise(&hop.op, cplan, &facts) {
         Some(cut) => Ok(Decision::Distributed(cut)),
+        // All that is known fits: the output's size shows when it is there.
+        None if estimate.is_none() && input_bytes(plan, id, inputs).is_some_and(|bytes| bytes <= budget) => {
+            Ok(Decision::Local)
+        }
         None => Err(Error::memory(format!(
             "the operator {needs}, fulgurite.memory.local is {budget}, and it can't be cut by rows to run on the workers"
         ))
@@ -66,10 +70,16 @@ pub(crate) fn decide(
 
 /// Bytes of inputs, output and intermediates; `None` where a size is unknown.
 fn estimate(plan: &BlockPlan, id: HopId, inputs: &[Variable]) -> Option<u64> {
-    let hop = plan.dag.hop(id);
+    let output = memory::output_bytes(plan.dag.hop(id))?;
+    let intermediate = memory::intermediate_bytes(&plan.dag, id).unwrap_or(0);
+    let inputs = input_bytes(plan, id, inputs)?;
+    Some(inputs.saturating_add(output).saturating_add(intermediate))
+}
+
+/// Bytes of the inputs; one that is read twice counts once.
+fn input_bytes(plan: &BlockPlan, id: HopId, inputs: &[Variable]) -> Option<u64> {
     let mut counted = Vec::with_capacity(inputs.len());
-    let mut total = memory::output_bytes(hop)?;
-    total = total.saturating_add(memory::intermediate_bytes(&plan.dag, id).unwrap_or(0));
+    let mut total = 0u64;
     for (input, hop) in inputs.iter().zip(&plan.inputs[id.index()]) {
         if counted.contains(hop) {
             continue;

@@ -75,6 +75,13 @@ impl Script {
         self
     }
 
+    /// A HOP DAG in place of the script.
+    pub fn dag(mut self, dag: serde_json::Value) -> Self {
+        self.request.script = None;
+        self.request.dag = Some(dag);
+        self
+    }
+
     pub fn argument(mut self, name: &str, value: &str) -> Self {
         self.request.arguments.insert(name.into(), value.into());
         self
