@@ -2,7 +2,12 @@
 
 mod support;
 
-use support::{assert_all_agree, matrix, matrix_vector_chain, mlogreg_inner, sum_of_products};
+use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId};
+use fulgurite_hop::{AggregateOp, BinaryOp, Direction, UnaryOp};
+use fulgurite_matrix::MatrixBlock;
+use support::{
+    assert_all_agree, cell_plan, matrix, matrix_vector_chain, mlogreg_inner, sum_of_products,
+};
 
 const SIZES: [usize; 10] = [0, 1, 2, 3, 7, 8, 9, 31, 64, 127];
 
@@ -41,6 +46,36 @@ fn mlogreg_inner_agrees_with_the_interpreter() {
                     matrix(cols, k, 3),
                 ];
                 assert_all_agree(&mlogreg_inner(k as u64), &operands);
+            }
+        }
+    }
+}
+
+/// Functions with vector code of their own, between cellwise loops.
+#[test]
+fn functions_agree_with_the_interpreter() {
+    let unary = [UnaryOp::Exp, UnaryOp::Log, UnaryOp::Sigmoid, UnaryOp::Tanh];
+    let functions = unary
+        .map(|op| CNode::Unary(op, NodeId(2)))
+        .into_iter()
+        .chain(
+            [BinaryOp::Pow, BinaryOp::LogBase].map(|op| CNode::Binary(op, NodeId(2), NodeId(1))),
+        );
+    for function in functions {
+        for direction in [Direction::Full, Direction::Row, Direction::Col] {
+            let body = vec![
+                CNode::Input(0),
+                CNode::Input(1),
+                CNode::Unary(UnaryOp::Abs, NodeId(0)),
+                function.clone(),
+                CNode::Binary(BinaryOp::Mult, NodeId(3), NodeId(0)),
+            ];
+            let inputs = [InputBinding::Main, InputBinding::ColumnVector];
+            let aggregate = Some((AggregateOp::Sum, direction));
+            let plan = cell_plan(&inputs, body, aggregate, false);
+            for (rows, cols) in [(1, 1), (3, 7), (9, 64), (2, 3000)] {
+                let vector = MatrixBlock::filled(rows, 1, 2.5);
+                assert_all_agree(&plan, &[matrix(rows, cols, 1), vector]);
             }
         }
     }

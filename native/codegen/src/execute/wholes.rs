@@ -46,7 +46,8 @@ pub(super) fn prepare(program: &Program, bound: &Bound<'_>) -> Result<Vec<WholeM
 /// Whether a left operand is an input that comes as CSR rows.
 pub(super) fn is_csr_input(program: &Program, bound: &Bound<'_>, node: &CNode) -> Result<bool> {
     match node {
-        CNode::Input(input) if program.reads_csr[*input] => {
+        // A row vector's only row is made dense.
+        CNode::Input(input) if program.inputs[*input] != InputBinding::RowVector => {
             Ok(bound.matrix(*input)?.layout() == Layout::Csr)
         }
         _ => Ok(false),

@@ -127,6 +127,26 @@ pub fn matrix(rows: usize, cols: usize, seed: u64) -> MatrixBlock {
     MatrixBlock::dense(rows, cols, values).unwrap()
 }
 
+pub fn whole_numbers(block: &MatrixBlock) -> MatrixBlock {
+    let dense = block.to_dense();
+    let cells = dense.values().iter().map(|cell| cell.round());
+    MatrixBlock::dense(block.rows(), block.cols(), cells.collect()).unwrap()
+}
+
+/// Every seventh cell NaN, infinite or -0.
+pub fn with_specials(block: &MatrixBlock) -> MatrixBlock {
+    let specials = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0];
+    let dense = block.to_dense();
+    let cells = dense.values().iter().enumerate().map(|(at, cell)| {
+        if at % 7 == 3 {
+            specials[at / 7 % 4]
+        } else {
+            *cell
+        }
+    });
+    MatrixBlock::dense(block.rows(), block.cols(), cells.collect()).unwrap()
+}
+
 fn contexts() -> &'static [ExecutionContext] {
     static CONTEXTS: OnceLock<Vec<ExecutionContext>> = OnceLock::new();
     CONTEXTS.get_or_init(|| {

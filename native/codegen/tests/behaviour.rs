@@ -1,0 +1,175 @@
+//! What holds beside the values: errors before anything runs, exact sums, caching, zeros of sparse operands.
+
+mod support;
+
+use fulgurite_codegen::{
+    CompiledPlan, ExecutionContext, Operand, Output, PlanCache, execute, supports,
+};
+use fulgurite_error::ErrorKind;
+use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId, RowOutput};
+use fulgurite_hop::{AggregateOp, BinaryOp, Direction};
+use fulgurite_matrix::{Layout, MatrixBlock};
+use support::{cell_plan, matrix, matrix_vector_chain, mlogreg_inner, row_plan, sum_of_products};
+
+#[test]
+fn shapes_are_checked_before_code_runs() {
+    let context = ExecutionContext::single_threaded();
+    let plan = CompiledPlan::compile(&sum_of_products()).unwrap();
+    let (x, y, z) = (matrix(4, 3, 1), matrix(4, 3, 2), matrix(3, 4, 3));
+    let operands = [&x, &y, &z].map(Operand::Matrix);
+    let error = execute(&plan, &operands, &context).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Dimension);
+    assert_eq!(
+        error.message(),
+        "input 2 of a fused operator over a 4 x 3 matrix must be 4 x 3, not 3 x 4"
+    );
+
+    let plan = CompiledPlan::compile(&matrix_vector_chain()).unwrap();
+    let v = matrix(4, 1, 2);
+    let error = execute(&plan, &[Operand::Matrix(&x), Operand::Matrix(&v)], &context).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Dimension);
+    let wide = matrix(3, 2, 2);
+    let error = execute(
+        &plan,
+        &[Operand::Matrix(&x), Operand::Matrix(&wide)],
+        &context,
+    );
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::Dimension);
+
+    let plan = CompiledPlan::compile(&mlogreg_inner(4)).unwrap();
+    let (p, v) = (matrix(4, 3, 2), matrix(3, 4, 3));
+    let operands = [&x, &p, &v].map(Operand::Matrix);
+    let error = execute(&plan, &operands, &context).unwrap_err();
+    assert_eq!(
+        error.message(),
+        "columns 1:4 of 3 columns in a fused operator"
+    );
+}
+
+#[test]
+fn what_cannot_be_compiled_says_why() {
+    let plan = row_plan(
+        &[InputBinding::Main],
+        vec![
+            CNode::Input(0),
+            CNode::Reduce(AggregateOp::Trace, NodeId(0)),
+        ],
+        RowOutput::RowAggregate(NodeId(1)),
+    );
+    let reason = "aggregate 'trace' does not exist per row";
+    assert_eq!(supports(&plan), Err(reason.to_string()));
+    assert_eq!(
+        CompiledPlan::compile(&plan).unwrap_err().kind(),
+        ErrorKind::Unsupported
+    );
+    let plan = cell_plan(
+        &[InputBinding::Main],
+        vec![CNode::Input(0), CNode::Reduce(AggregateOp::Sum, NodeId(0))],
+        None,
+        false,
+    );
+    assert!(supports(&plan).is_err());
+    let plan = cell_plan(
+        &[InputBinding::Main],
+        vec![CNode::Input(0)],
+        Some((AggregateOp::Var, Direction::Full)),
+        false,
+    );
+    assert!(supports(&plan).is_err());
+}
+
+/// Ten million times 0.1: added one by one, the sum would be off by 1.6e-4, 1.6e-10 of it.
+#[test]
+fn sums_keep_their_digits() {
+    let cells = 10_000_000;
+    let block = MatrixBlock::filled(cells / 10, 10, 0.1);
+    let plan = cell_plan(
+        &[InputBinding::Main],
+        vec![CNode::Input(0)],
+        Some((AggregateOp::Sum, Direction::Full)),
+        true,
+    );
+    let plan = CompiledPlan::compile(&plan).unwrap();
+    for threads in [1, 2] {
+        let context = ExecutionContext::with_threads(threads).unwrap();
+        let Output::Scalar(sum) = execute(&plan, &[Operand::Matrix(&block)], &context).unwrap()
+        else {
+            panic!("a full aggregate gives a scalar");
+        };
+        assert!((sum - 1e6).abs() <= 1e-13 * 1e6, "{sum}");
+    }
+}
+
+#[test]
+fn the_cache_compiles_once_and_forgets_the_oldest() {
+    let cache = PlanCache::with_capacity(2);
+    let plans = [sum_of_products(), matrix_vector_chain(), mlogreg_inner(3)];
+    let first = cache.get_or_compile(&plans[0]).unwrap();
+    let again = cache.get_or_compile(&plans[0]).unwrap();
+    assert!(std::sync::Arc::ptr_eq(&first, &again));
+    cache.get_or_compile(&plans[1]).unwrap();
+    cache.get_or_compile(&plans[0]).unwrap();
+    cache.get_or_compile(&plans[2]).unwrap();
+    let statistics = cache.statistics();
+    assert_eq!(
+        (statistics.hits, statistics.misses, statistics.plans),
+        (2, 3, 2)
+    );
+    // Plan 1 was not asked for the longest.
+    cache.get_or_compile(&plans[0]).unwrap();
+    assert_eq!(cache.statistics().hits, 3);
+    cache.get_or_compile(&plans[1]).unwrap();
+    assert_eq!(cache.statistics().misses, 4);
+    // A plan that the cache has forgotten still runs.
+    drop(cache);
+    let x = matrix(3, 3, 1);
+    let operands = [&x, &x, &x].map(Operand::Matrix);
+    assert!(execute(&first, &operands, &ExecutionContext::single_threaded()).is_ok());
+}
+
+#[test]
+fn minima_and_maxima_see_the_zeros_of_sparse_operands() {
+    let values = vec![5.0, 0.0, 0.0, 7.0, 6.0, 3.0];
+    let block = MatrixBlock::dense(3, 2, values).unwrap();
+    let csr: MatrixBlock = block.to_csr().unwrap().into();
+    let context = ExecutionContext::single_threaded();
+    let minimum = |direction| {
+        let plan = cell_plan(
+            &[InputBinding::Main],
+            vec![CNode::Input(0)],
+            Some((AggregateOp::Min, direction)),
+            true,
+        );
+        let plan = CompiledPlan::compile(&plan).unwrap();
+        execute(&plan, &[Operand::Matrix(&csr)], &context).unwrap()
+    };
+    assert_eq!(minimum(Direction::Full), Output::Scalar(0.0));
+    let rows = MatrixBlock::dense(3, 1, vec![0.0, 0.0, 3.0]).unwrap();
+    assert_eq!(minimum(Direction::Row), Output::Matrix(rows));
+    let cols = MatrixBlock::dense(1, 2, vec![0.0, 0.0]).unwrap();
+    assert_eq!(minimum(Direction::Col), Output::Matrix(cols));
+}
+
+#[test]
+fn sparse_safe_maps_of_csr_stay_csr() {
+    let plan = cell_plan(
+        &[InputBinding::Main, InputBinding::Matrix],
+        vec![
+            CNode::Input(0),
+            CNode::Input(1),
+            CNode::Binary(BinaryOp::Mult, NodeId(0), NodeId(1)),
+        ],
+        None,
+        true,
+    );
+    let plan = CompiledPlan::compile(&plan).unwrap();
+    let x: MatrixBlock = matrix(20, 10, 1).to_csr().unwrap().into();
+    let y = matrix(20, 10, 2);
+    let operands = [Operand::Matrix(&x), Operand::Matrix(&y)];
+    let context = ExecutionContext::single_threaded();
+    let Output::Matrix(product) = execute(&plan, &operands, &context).unwrap() else {
+        panic!("a map gives a matrix");
+    };
+    assert_eq!(product.layout(), Layout::Csr);
+    assert_eq!(product.get(3, 4), x.get(3, 4) * y.get(3, 4));
+}
