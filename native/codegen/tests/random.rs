@@ -68,19 +68,28 @@ const CELL_INPUTS: [InputBinding; 5] = [
 fn cell_plan_from(choices: &mut Choices) -> CPlan {
     let mut body: Vec<CNode> = (0..CELL_INPUTS.len()).map(CNode::Input).collect();
     body.push(CNode::Literal(choices.of(&[0.5, 2.0, -1.0, 0.0])));
+    let sparse_safe = choices.pick(2) == 0;
     // Without those that compiled code computes to the last bit but one: what comes after could tell.
-    let unary = without(
+    let mut unary = without(
         UnaryOp::ALL,
         &[UnaryOp::Exp, UnaryOp::Log, UnaryOp::Sigmoid],
     );
-    let binary = without(BinaryOp::ALL, &[BinaryOp::LogBase, BinaryOp::Pow]);
+    let mut binary = without(BinaryOp::ALL, &[BinaryOp::LogBase, BinaryOp::Pow]);
+    if sparse_safe {
+        // And without those that can make NaN of finite cells: 0 times them would not be 0.
+        unary = without(&unary, &[UnaryOp::Sqrt, UnaryOp::Asin, UnaryOp::Acos]);
+        unary = without(&unary, &[UnaryOp::Sinh, UnaryOp::Cosh, UnaryOp::Tan]);
+        binary = without(
+            &binary,
+            &[BinaryOp::Div, BinaryOp::IntDiv, BinaryOp::Modulus],
+        );
+    }
     for _ in 0..=choices.pick(8) {
         let count = body.len();
         body.push(choices.cellwise((&unary, &binary), |choices| {
             NodeId(choices.pick(count) as u32)
         }));
     }
-    let sparse_safe = choices.pick(2) == 0;
     if sparse_safe {
         let last = NodeId(body.len() as u32 - 1);
         body.push(CNode::Binary(BinaryOp::Mult, NodeId(0), last));
