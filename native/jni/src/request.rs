@@ -69,16 +69,16 @@ pub(crate) fn call(request: &[u8], host: &Arc<JvmHost>) -> Result<Vec<u8>> {
     }
 }
 
-/// The process's compiled plans: a plan is compiled once, whoever brings it. The first request's configuration, or
-/// the default for a process that runs tasks only, says how many are kept.
-pub(crate) fn plan_cache(config: &Config) -> &'static Arc<PlanCache> {
+/// The process's compiled plans: a plan is compiled once, whoever brings it. Whoever needs the cache first says how
+/// many it keeps.
+pub(crate) fn plan_cache(capacity: impl FnOnce() -> usize) -> &'static Arc<PlanCache> {
     static CACHE: OnceLock<Arc<PlanCache>> = OnceLock::new();
-    CACHE.get_or_init(|| Arc::new(PlanCache::with_capacity(config.plan_cache_size)))
+    CACHE.get_or_init(|| Arc::new(PlanCache::with_capacity(capacity())))
 }
 
 fn session(request: &Request, host: &Arc<JvmHost>) -> Result<Session> {
     let config = Config::default().with(&request.config)?;
-    let cache = Arc::clone(plan_cache(&config));
+    let cache = Arc::clone(plan_cache(|| config.plan_cache_size));
     let prints = Arc::clone(host);
     let mut session = Session::new(config)
         .with_plan_cache(cache)

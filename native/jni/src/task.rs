@@ -33,7 +33,7 @@ pub(crate) fn run(task: &[u8], stripes: &[i64], broadcasts: &[i64]) -> Result<i6
             task.label
         )));
     }
-    let cache = plan_cache(&Config::default());
+    let cache = plan_cache(|| Config::default().plan_cache_size);
     let results = (0..count)
         .map(|index| {
             let stripes: Vec<Block> = inputs.iter().map(|blocks| blocks[index].clone()).collect();
