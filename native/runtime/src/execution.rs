@@ -11,8 +11,8 @@ use fulgurite_matrix::MatrixBlock;
 
 use crate::{
     Config, Report, Request, Session,
-    dataflow::{DatasetId, Primitive, SourceSpec},
-    distributed::{Dataset, DistributedMatrix, Partitioning},
+    dataflow::{DatasetId, SourceSpec},
+    distributed::DistributedMatrix,
     explain as explainer,
     interpreter::{Context, Interpreter, SymbolTable, Variable, read_metadata},
     request::{Binding, ExplainLevel},
@@ -159,18 +159,7 @@ fn registered(name: &str, binding: &Binding, session: &Session) -> Result<Distri
     let source = SourceSpec::Registered {
         name: name.to_owned(),
     };
-    let reply = backend.apply(&Primitive::Source { source }, None)?;
-    let promised = binding.characteristics();
-    let dataset = Dataset::new(&reply, Partitioning::fresh(), backend, Vec::new())?;
-    Ok(DistributedMatrix {
-        dataset: dataset.already_persisted(),
-        stripes: Characteristics::new(
-            reply.rows.or(promised.rows),
-            reply.cols.or(promised.cols),
-            reply.nnz.or(promised.nnz),
-        ),
-        transposed: false,
-    })
+    DistributedMatrix::read(backend, source, binding.characteristics())
 }
 
 /// The variables asked for; of a DAG all that it writes, if none are.

@@ -14,7 +14,7 @@ use fulgurite_hop::Characteristics;
 use fulgurite_matrix::{MatrixBlock, kernels};
 
 use crate::{
-    dataflow::{Backend, BroadcastId, DatasetId, Primitive, Reply},
+    dataflow::{Backend, BroadcastId, DatasetId, Primitive, Reply, SourceSpec},
     interpreter::LocalMatrix,
 };
 
@@ -99,12 +99,6 @@ impl Dataset {
             collected: Mutex::new(None),
             aligned: Mutex::new(HashMap::new()),
         }))
-    }
-
-    /// Marks a dataset that the backend persists by itself.
-    pub(crate) fn already_persisted(self: Arc<Self>) -> Arc<Self> {
-        self.persisted.store(true, Ordering::Relaxed);
-        self
     }
 
     /// Runs it, keeps it on the workers, and lets go of what it was computed from.
@@ -194,6 +188,30 @@ pub(crate) struct DistributedMatrix {
 }
 
 impl DistributedMatrix {
+    /// A matrix that the workers read. The backend persists it by itself.
+    pub(crate) fn read(
+        backend: &Arc<dyn Backend>,
+        source: SourceSpec,
+        promised: Characteristics,
+    ) -> Result<Self> {
+        let reply = backend.apply(&Primitive::Source { source }, None)?;
+        let dataset = Dataset::new(&reply, Partitioning::fresh(), backend, Vec::new())?;
+        let mut matrix = DistributedMatrix {
+            dataset,
+            stripes: Characteristics::new(
+                reply.rows.or(promised.rows),
+                reply.cols.or(promised.cols),
+                reply.nnz.or(promised.nnz),
+            ),
+            transposed: false,
+        };
+        match matrix.stripes.dims_known() {
+            true => matrix.dataset.persisted.store(true, Ordering::Relaxed),
+            false => matrix.persist()?,
+        }
+        Ok(matrix)
+    }
+
     pub(crate) fn characteristics(&self) -> Characteristics {
         let Characteristics { rows, cols, nnz } = self.stripes;
         if self.transposed {

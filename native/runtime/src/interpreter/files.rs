@@ -17,7 +17,7 @@ use super::Variable;
 use crate::{
     Session,
     dataflow::{Primitive, SourceSpec},
-    distributed::{Dataset, DistributedMatrix, Partitioning},
+    distributed::DistributedMatrix,
 };
 
 /// A csv file's cells take about this many times their text, which has at least a digit and a separator.
@@ -51,17 +51,8 @@ pub(super) fn read(
             header: resolved.header.unwrap_or(false),
             columns: resolved.cols,
         };
-        let reply = backend.apply(&Primitive::Source { source }, None)?;
-        let dataset = Dataset::new(&reply, Partitioning::fresh(), backend, Vec::new())?;
-        return Ok(Variable::Distributed(DistributedMatrix {
-            dataset: dataset.already_persisted(),
-            stripes: Characteristics::new(
-                reply.rows.or(resolved.rows),
-                reply.cols.or(resolved.cols),
-                reply.nnz.or(resolved.nnz),
-            ),
-            transposed: false,
-        }));
+        let known = Characteristics::new(resolved.rows, resolved.cols, resolved.nnz);
+        return DistributedMatrix::read(backend, source, known).map(Variable::Distributed);
     }
     match io::read(&path, &call)? {
         Contents::Matrix(matrix) => Ok(Variable::matrix(matrix)),
