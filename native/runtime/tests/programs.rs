@@ -230,9 +230,10 @@ fn recursion_without_end_is_an_error() {
     )
     .run();
     let error = ran.result.expect_err("it has no end");
-    assert_eq!(
-        error.message(),
-        "500 calls inside one another, the last of 'f'"
+    let message = error.message();
+    assert!(
+        message.ends_with("calls inside one another, the last of 'f'"),
+        "{message}"
     );
 }
 
