@@ -109,8 +109,8 @@ impl<'a> Frame<'a> {
             output_cells: 0,
             output_stride: 0,
         };
-        for class in 0..widths.len() {
-            frame.slots[layout.width(class)] = widths[class] as u64;
+        for (class, width) in widths.iter().enumerate() {
+            frame.slots[layout.width(class)] = *width as u64;
         }
         frame.place_buffers();
         for (input, binding) in program.inputs.iter().enumerate() {

@@ -104,11 +104,11 @@ pub(super) fn run<T: Send, R: Send>(
 }
 
 /// Ranges with the parts of `output` that belong to them, `per_unit` cells for each step of a range.
-pub(super) fn with_outputs<'o>(
+pub(super) fn with_outputs(
     ranges: Vec<Range<usize>>,
-    mut output: &'o mut [f64],
+    mut output: &mut [f64],
     per_unit: usize,
-) -> Vec<(Range<usize>, &'o mut [f64])> {
+) -> Vec<(Range<usize>, &mut [f64])> {
     let mut parts = Vec::with_capacity(ranges.len());
     for range in ranges {
         let (part, rest) = output.split_at_mut((range.len() * per_unit).min(output.len()));

@@ -7,13 +7,14 @@ use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
 use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::FunctionBuilder;
 use cranelift_jit::JITModule;
-use cranelift_module::{Linkage, Module, ModuleResult};
+use cranelift_module::{Linkage, Module};
+use fulgurite_error::Result;
 use fulgurite_fusion::cplan::{CNode, NodeId};
 use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, UnaryOp};
 
 use super::columns::Pass;
 use super::operands::{Place, Slots, readonly, writable};
-use super::signature_of;
+use super::{refused, signature_of};
 use crate::primitives::{Primitive, code_of};
 use crate::program::{Layout, Loop, Program, Shape, Step};
 
@@ -23,7 +24,7 @@ pub(super) fn emit(
     frontend: TargetFrontendConfig,
     program: &Program,
     layout: &Layout,
-) -> ModuleResult<()> {
+) -> Result<()> {
     let entry = builder.create_block();
     builder.append_block_params_for_function_params(entry);
     builder.switch_to_block(entry);
@@ -209,7 +210,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Calls a primitive on the block.
-    fn call(&mut self, id: NodeId) -> ModuleResult<()> {
+    fn call(&mut self, id: NodeId) -> Result<()> {
         let program = self.slots.program;
         let shape = program.shapes.of(id);
         let Some(target) = self.slots.place(self.builder, id) else {
@@ -294,7 +295,7 @@ impl Emitter<'_, '_> {
         operand: NodeId,
         target: Place,
         shape: Shape,
-    ) -> ModuleResult<()> {
+    ) -> Result<()> {
         let Some(source) = self.slots.place(self.builder, operand) else {
             return Ok(());
         };
@@ -312,7 +313,7 @@ impl Emitter<'_, '_> {
         self.primitive(primitive, &arguments)
     }
 
-    fn concatenate(&mut self, parts: &[NodeId], target: Place) -> ModuleResult<()> {
+    fn concatenate(&mut self, parts: &[NodeId], target: Place) -> Result<()> {
         let mut pointer = target.pointer;
         for part in parts {
             let Some(source) = self.slots.place(self.builder, *part) else {
@@ -336,7 +337,7 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    fn vector_matrix(&mut self, vector: NodeId, input: usize, target: Place) -> ModuleResult<()> {
+    fn vector_matrix(&mut self, vector: NodeId, input: usize, target: Place) -> Result<()> {
         let Some(left) = self.slots.place(self.builder, vector) else {
             return Ok(());
         };
@@ -359,7 +360,7 @@ impl Emitter<'_, '_> {
         self.primitive(Primitive::VectorMatrix, &arguments)
     }
 
-    fn outer_product(&mut self, left: NodeId, right: NodeId) -> ModuleResult<()> {
+    fn outer_product(&mut self, left: NodeId, right: NodeId) -> Result<()> {
         let program = self.slots.program;
         let (Some(l), Some(r)) = (
             self.slots.place(self.builder, left),
@@ -387,12 +388,13 @@ impl Emitter<'_, '_> {
         self.primitive(Primitive::OuterProduct, &arguments)
     }
 
-    fn primitive(&mut self, primitive: Primitive, arguments: &[Value]) -> ModuleResult<()> {
+    fn primitive(&mut self, primitive: Primitive, arguments: &[Value]) -> Result<()> {
         let convention = self.builder.func.signature.call_conv;
         let signature = signature_of(convention, arguments.len());
-        let function =
-            self.module
-                .declare_function(primitive.name(), Linkage::Import, &signature)?;
+        let function = self
+            .module
+            .declare_function(primitive.name(), Linkage::Import, &signature)
+            .map_err(refused)?;
         let reference = self
             .module
             .declare_func_in_func(function, self.builder.func);

@@ -48,14 +48,11 @@ pub(crate) fn compile(program: &Program, layout: &Layout) -> Result<Code> {
 }
 
 fn define(module: &mut JITModule, program: &Program, layout: &Layout) -> Result<(FuncId, String)> {
-    let failed = |error: cranelift_module::ModuleError| {
-        Error::internal(format!("Cranelift refused a fused operator: {error:?}"))
-    };
     let mut signature = module.make_signature();
     signature.params.push(AbiParam::new(types::I64));
     let function = module
         .declare_function("fused", Linkage::Export, &signature)
-        .map_err(failed)?;
+        .map_err(refused)?;
     let mut context = module.make_context();
     context.func.signature = signature;
     context.func.name = UserFuncName::user(0, function.as_u32());
@@ -63,14 +60,18 @@ fn define(module: &mut JITModule, program: &Program, layout: &Layout) -> Result<
     {
         let mut scratch = FunctionBuilderContext::new();
         let builder = FunctionBuilder::new(&mut context.func, &mut scratch);
-        emit::emit(builder, module, frontend, program, layout).map_err(failed)?;
+        emit::emit(builder, module, frontend, program, layout)?;
     }
     let clif = context.func.display().to_string();
     module
         .define_function(function, &mut context)
-        .map_err(failed)?;
-    module.finalize_definitions().map_err(failed)?;
+        .map_err(refused)?;
+    module.finalize_definitions().map_err(refused)?;
     Ok((function, clif))
+}
+
+fn refused(error: cranelift_module::ModuleError) -> Error {
+    Error::internal(format!("Cranelift refused a fused operator: {error:?}"))
 }
 
 fn signature_of(convention: CallConv, arguments: usize) -> Signature {

@@ -214,8 +214,8 @@ unsafe fn add_scaled<L: Lanes, const R: usize, const K: usize>(
             unsafe {
                 let target = c.add(k * c_stride + at);
                 let mut sum = L::load(target);
-                for r in 0..R {
-                    sum = left[r].mul_add(factors[r][k], sum);
+                for (left, factors) in left.iter().zip(&factors) {
+                    sum = left.mul_add(factors[k], sum);
                 }
                 sum.store(target);
             }

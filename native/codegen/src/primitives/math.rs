@@ -47,6 +47,7 @@ fn apply(x: &[f64], out: &mut [f64], function: Function) {
 }
 
 #[cfg(target_arch = "x86_64")]
+#[allow(clippy::excessive_precision)] // the constants as fdlibm prints them
 mod avx2 {
     use std::arch::x86_64::*;
     use std::f64::consts::LOG2_E;
