@@ -24,6 +24,8 @@ def _file():
 
 def as_array(name, value):
     """A 2-D float64 array, row by row; a vector becomes a column."""
+    if hasattr(value, "dtypes") and hasattr(value, "columns"):
+        value = _numbers_of(name, value)
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
         raise FulguriteError("data", f"data error: input '{name}' is an array of {array.dtype}, which are no numbers\n"
@@ -34,6 +36,15 @@ def as_array(name, value):
         raise FulguriteError("dimension", f"dimension error: input '{name}' has {array.ndim} dimensions\n"
                                           "   = help: matrices have two, vectors one")
     return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _numbers_of(name, frame):
+    """The cells of a pandas DataFrame, whose columns may be of different types."""
+    for column, dtype in frame.dtypes.items():
+        if getattr(dtype, "kind", "O") not in "fiub":
+            raise FulguriteError("data", f"data error: column '{column}' of input '{name}' is of type {dtype}, which are no numbers\n"
+                                         "   = help: convert it with astype(float), or leave it out")
+    return frame.astype("float64").to_numpy()
 
 
 def dense_to_java(bridge, array):

@@ -34,7 +34,7 @@ def test_a_missing_file_is_an_error():
 @pytest.mark.parametrize("text, kind, line", [
     ("x = 1\ny = (2 +", "syntax", 2),
     ("x = 1\n\ny = nothing + 1", "validation", 3),
-    ("Z = X %*% X", "dimension", 1),
+    ("print(sum(X %*% X))", "dimension", 1),
     ("stop('enough')", "stopped", 1),
     ("x = $missing", "argument", 1),
 ])

@@ -54,6 +54,12 @@ def test_pandas(ml):
     np.testing.assert_array_equal(result.toPandas().to_numpy(), frame.to_numpy(float) * 2)
 
 
+def test_pandas_with_words_names_the_column(ml):
+    with pytest.raises(FulguriteError) as error:
+        doubled(ml, pd.DataFrame({"a": [1, 2], "word": ["x", "y"]}))
+    assert "'word'" in error.value.message
+
+
 def test_spark_dataframe(ml, spark):
     frame = spark.createDataFrame([(3, 30.0), (1, 10.0), (2, 20.0)], ["__INDEX", "x"])
     result = doubled(ml, frame)
