@@ -18,7 +18,7 @@ import org.apache.spark.broadcast.Broadcast
  */
 final class SparkHost(val session: Session, registered: Map[String, Dataset], show: String => Unit) extends Host {
   private val datasets = mutable.LongMap.empty[Dataset]
-  private val broadcasts = mutable.LongMap.empty[Sent]
+  private val broadcasts = mutable.LongMap.empty[Broadcast[Shared]]
   private var lastId = 0L
 
   /** Takes a dataset out, computed now: what it is computed from ends with this execution. The caller releases it. */
@@ -34,7 +34,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
     val inputs = registered.values.toSet
     datasets.values.filterNot(inputs).foreach(_.release())
     datasets.clear()
-    broadcasts.values.foreach(_.close())
+    broadcasts.values.foreach(forget)
     broadcasts.clear()
   }
 
@@ -55,7 +55,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         Reply(dataset = Some(keep(dataset)))
       case "broadcast" =>
         lastId += 1
-        broadcasts(lastId) = Sent(session.named("broadcast")(session.context.broadcast(new Shared(matrix))), matrix)
+        broadcasts(lastId) = session.named("broadcast")(session.context.broadcast(new Shared(matrix)))
         Reply(broadcast = Some(lastId))
       case "mapPartitions" =>
         val inputs = datasetsOf(step)
@@ -78,7 +78,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         datasets.remove(step.get("dataset").asLong).filterNot(registered.values.toSet).foreach(_.release())
         Reply()
       case "releaseBroadcast" =>
-        broadcasts.remove(step.get("broadcast").asLong).foreach(_.close())
+        broadcasts.remove(step.get("broadcast").asLong).foreach(forget)
         Reply()
       case "writeCsv" =>
         val path = step.get("path").asText
@@ -109,10 +109,14 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
   private def tasks(step: JsonNode, inputs: Seq[Dataset]): TaskRDD = {
     if (inputs.isEmpty) throw Errors.unsupported(s"'${label(step)}' maps no dataset", "this needs a newer jar")
     val sides = Json.elements(step.get("broadcasts")).map { id =>
-      broadcasts.getOrElse(id.asLong, throw Errors.internal(s"broadcast ${id.asLong} is not known")).broadcast
+      broadcasts.getOrElse(id.asLong, throw Errors.internal(s"broadcast ${id.asLong} is not known"))
     }
     new TaskRDD(inputs.map(_.stripes), new NativeTask(Json.bytes(step.get("task")), label(step), sides, session.counts))
   }
+
+  /** Frees the executors' copies. Not destroyed: persisted datasets name the broadcast in their lineage, and may need it again
+   *  to replace a lost partition. Spark destroys it when nobody refers to it any more. */
+  private def forget(broadcast: Broadcast[Shared]): Unit = broadcast.unpersist(blocking = false)
 
   private def label(step: JsonNode): String = step.path("task").path("label").asText("task")
 
@@ -129,14 +133,6 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
 
   private def field(step: JsonNode, names: String*): JsonNode =
     names.iterator.map(step.get).find(_ != null).getOrElse(throw Errors.internal(s"a primitive lacks ${names.head}"))
-}
-
-/** A broadcast and the driver's copy of what it carries. */
-private final case class Sent(broadcast: Broadcast[Shared], blocks: Blocks) {
-  def close(): Unit = {
-    broadcast.destroy()
-    blocks.close()
-  }
 }
 
 /** What a primitive gives back. */

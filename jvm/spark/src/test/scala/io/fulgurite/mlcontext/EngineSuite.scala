@@ -63,6 +63,16 @@ abstract class EngineSuite(override val master: String, executors: Set[String]) 
     }
   }
 
+  test("an intermediate that is kept on the executors outlives the broadcasts it was made with") {
+    val script = ScriptFactory.dml("Z = cbind(X, w)\nw = w * 2\nt = 0.0\nfor (i in 1:3) { c = colSums(Z * i); t = t + sum(Z) + sum(c) }")
+      .in("X", frame(X, 3)).in("w", matrix(2000, 1)).out("t", "c", "Z")
+    val onSpark = distributed("50k")(ml.execute(script))
+    val local = ml.execute(script)
+    assert(onSpark.getDouble("t") == local.getDouble("t"))
+    assert(close(onSpark.getMatrixAs2DDoubleArray("c"), local.getMatrixAs2DDoubleArray("c")))
+    assert(close(onSpark.getMatrixAs2DDoubleArray("Z"), local.getMatrixAs2DDoubleArray("Z")))
+  }
+
   test("sparse vectors run on Spark as they are") {
     import org.apache.spark.ml.linalg.Vectors
     val session = spark
