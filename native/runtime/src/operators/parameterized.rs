@@ -6,7 +6,10 @@ use fulgurite_error::{Error, Result};
 use fulgurite_hop::{BinaryOp, Literal, ParameterizedOp, scalar};
 use fulgurite_matrix::{
     MatrixBlock,
-    kernels::{self, Margin},
+    kernels::{
+        self, Margin,
+        statistics::{self, GroupFunction},
+    },
 };
 
 use super::inputs::Inputs;
@@ -30,6 +33,24 @@ pub(super) fn execute(
         ParameterizedOp::LowerTri => triangle(&named, true),
         ParameterizedOp::UpperTri => triangle(&named, false),
         ParameterizedOp::Outer => outer(&named),
+        ParameterizedOp::Moment => {
+            let order = scalar::double_to_int(named.number("order")?);
+            statistics::central_moment(named.matrix("target")?, named.weights()?, order).map(double)
+        }
+        ParameterizedOp::Cov => statistics::covariance(
+            named.matrix("left")?,
+            named.matrix("right")?,
+            named.weights()?,
+        )
+        .map(double),
+        ParameterizedOp::Median => {
+            statistics::median(named.matrix("target")?, named.weights()?).map(double)
+        }
+        ParameterizedOp::InterQuartileMean => {
+            statistics::interquartile_mean(named.matrix("target")?, named.weights()?).map(double)
+        }
+        ParameterizedOp::Quantile => quantile(&named),
+        ParameterizedOp::GroupedAggregate => grouped_aggregate(&named),
         _ => Err(Error::unsupported(format!(
             "the builtin '{}' does not run yet",
             op.code()
@@ -78,6 +99,59 @@ fn order(named: &Named) -> Result<Value> {
     .map(Value::Matrix)
 }
 
+fn double(value: f64) -> Value {
+    Value::Scalar(Literal::Double(value))
+}
+
+/// A scalar of a scalar probability, a column vector of several.
+fn quantile(named: &Named) -> Result<Value> {
+    let (target, weights) = (named.matrix("target")?, named.weights()?);
+    match named.inputs.get(named.place("probabilities")?)? {
+        Value::Scalar(probability) => {
+            let probability = scalar::number(probability)?;
+            let quantiles = statistics::quantiles(target, weights, &[probability])?;
+            Ok(double(quantiles.first().copied().unwrap_or(f64::NAN)))
+        }
+        Value::Matrix(probabilities) => {
+            let probabilities = probabilities.to_dense();
+            let quantiles = statistics::quantiles(target, weights, probabilities.values())?;
+            MatrixBlock::dense(quantiles.len(), 1, quantiles).map(Value::Matrix)
+        }
+    }
+}
+
+fn grouped_aggregate(named: &Named) -> Result<Value> {
+    let function = match named.text("fn")?.as_str() {
+        "sum" => GroupFunction::Sum,
+        "count" => GroupFunction::Count,
+        "mean" => GroupFunction::Mean,
+        "variance" => GroupFunction::Variance,
+        "centralmoment" => {
+            GroupFunction::CentralMoment(scalar::double_to_int(named.number("order")?))
+        }
+        other => {
+            return Err(
+                Error::argument(format!("aggregate knows no function '{other}'")).with_help(
+                    "fn is \"sum\", \"count\", \"mean\", \"variance\" or \"centralmoment\"",
+                ),
+            );
+        }
+    };
+    let group_count = named
+        .optional("ngroups", Named::number)?
+        .map(|count| usize::try_from(scalar::double_to_int(count)))
+        .transpose()
+        .map_err(|_| Error::argument("aggregate cannot have a negative number of groups"))?;
+    statistics::grouped_aggregate(
+        named.matrix("target")?,
+        named.matrix("groups")?,
+        named.weights()?,
+        function,
+        group_count,
+    )
+    .map(Value::Matrix)
+}
+
 fn triangle(named: &Named, lower: bool) -> Result<Value> {
     let diagonal = named.truth_or("diag", false)?;
     let values = named.truth_or("values", false)?;
@@ -112,6 +186,10 @@ impl<'a> Named<'a> {
 
     fn matrix(&self, name: &str) -> Result<&'a MatrixBlock> {
         self.inputs.matrix(self.place(name)?)
+    }
+
+    fn weights(&self) -> Result<Option<&'a MatrixBlock>> {
+        self.optional("weights", Named::matrix)
     }
 
     /// A number, or a text that is one.

@@ -318,6 +318,40 @@ fn generators_casts_and_named_builtins() {
 }
 
 #[test]
+fn statistics() {
+    use ParameterizedOp::*;
+    let target = ("target", matrix(4, 1, &[1.0, 2.0, 4.0, 9.0]));
+    let weights = ("weights", matrix(4, 1, &[1.0, 1.0, 1.0, 0.0]));
+    let moment = [target.clone(), ("order", int(2))];
+    assert_eq!(run_named(Moment, &moment), "9.5");
+    assert_eq!(run_named(Median, &[target.clone()]), "3.0");
+    assert_eq!(run_named(Median, &[target.clone(), weights]), "2.0");
+    let half = [target.clone(), ("probabilities", double(0.5))];
+    assert_eq!(run_named(Quantile, &half), "2.0");
+    let both = [target.clone(), ("probabilities", matrix(2, 1, &[0.0, 1.0]))];
+    assert_eq!(run_named(Quantile, &both), "2x1 [1; 9]");
+    let same = [("left", target.1.clone()), ("right", target.1.clone())];
+    assert_eq!(run_named(Cov, &same), (38.0f64 / 3.0).to_string());
+    let groups = ("groups", matrix(4, 1, &[2.0, 2.0, 1.0, 1.0]));
+    let of = |function: &str| {
+        let inputs = [
+            target.clone(),
+            groups.clone(),
+            ("fn", text(function)),
+            ("ngroups", int(3)),
+        ];
+        run_named(GroupedAggregate, &inputs)
+    };
+    assert_eq!(of("sum"), "3x1 [13; 3; 0]");
+    assert_eq!(of("variance"), "3x1 [12.5; 0.5; 0]");
+    let (op, values) = named(GroupedAggregate, &[target, groups, ("fn", text("mode"))]);
+    assert_eq!(
+        try_run(op, &values).unwrap_err().kind(),
+        ErrorKind::Argument
+    );
+}
+
+#[test]
 fn refusals_name_operator_and_place() {
     let error = try_run(HopOp::MatMult, &[x(), x()]).unwrap_err();
     insta::assert_snapshot!(error);
