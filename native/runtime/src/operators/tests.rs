@@ -119,7 +119,7 @@ fn every_cell_operator_computes_its_function() {
         }
     };
     for op in UnaryOp::ALL {
-        let value = try_run(HopOp::Unary(*op), &[left.clone()]).unwrap();
+        let value = try_run(HopOp::Unary(*op), std::slice::from_ref(&left)).unwrap();
         same(value, &|index| op.eval(a[index]), op.code());
     }
     for op in BinaryOp::ALL {
@@ -295,7 +295,10 @@ fn generators_casts_and_named_builtins() {
     assert_eq!(run_named(Replace, &replaced), "3x2 [0 0; 1 0; 4 0]");
     let vector = ("target", matrix(5, 1, &[2.0, f64::NAN, 1.0, 2.0, 3.0]));
     let index = ("index.return", truth(true));
-    assert_eq!(run_named(Order, &[vector.clone()]), "5x1 [1; 2; 2; 3; NaN]");
+    assert_eq!(
+        run_named(Order, std::slice::from_ref(&vector)),
+        "5x1 [1; 2; 2; 3; NaN]"
+    );
     assert_eq!(
         run_named(Order, &[vector.clone(), index.clone()]),
         "5x1 [3; 1; 4; 5; 2]"
@@ -324,7 +327,7 @@ fn statistics() {
     let weights = ("weights", matrix(4, 1, &[1.0, 1.0, 1.0, 0.0]));
     let moment = [target.clone(), ("order", int(2))];
     assert_eq!(run_named(Moment, &moment), "9.5");
-    assert_eq!(run_named(Median, &[target.clone()]), "3.0");
+    assert_eq!(run_named(Median, std::slice::from_ref(&target)), "3.0");
     assert_eq!(run_named(Median, &[target.clone(), weights]), "2.0");
     let half = [target.clone(), ("probabilities", double(0.5))];
     assert_eq!(run_named(Quantile, &half), "2.0");
