@@ -16,6 +16,8 @@ from fulgurite import MLContext, dmlFromFile
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 TOLERANCE = 1e-8
+# Operators of a report that are shown.
+SHOWN = 8
 # Below the size of each X, so that X is distributed and everything that reads it runs on Spark.
 LOCAL_MEMORY = {"mlogreg": "200k", "l2svm": "50k", "linreg_cg": "15k"}
 
@@ -40,7 +42,7 @@ class Example:
 RUNS = [
     Example("mlogreg", "digits", {"icpt": 1, "reg": 1, "tol": 1e-12}, True),
     Example("l2svm", "cancer", {"icpt": 1, "reg": 1, "tol": 1e-12, "maxi": 500}, True),
-    Example("linreg_cg", "diabetes", {"icpt": 1, "reg": 1e-6}, False),
+    Example("linreg_cg", "diabetes", {"icpt": 1, "reg": 1e-6, "maxi": 50}, False),
 ]
 
 
@@ -79,7 +81,7 @@ class Demo:
         start = time.perf_counter()
         printed = run([submit, "--master", "local[2]", "--class", "io.fulgurite.DMLScript",
                        "--conf", f"spark.fulgurite.memory.local={LOCAL_MEMORY[example.script]}", self.options.jar,
-                       "-f", EXAMPLES / f"{example.script}.dml", "-stats", "-nvargs",
+                       "-f", EXAMPLES / f"{example.script}.dml", "-nvargs",
                        *named_arguments(example, data, weights, predictions)])
         return read(weights), read(predictions), time.perf_counter() - start, printed
 
@@ -101,7 +103,7 @@ class Demo:
         weights, predictions = results.get(weights_name, "Predictions")
         seconds = time.perf_counter() - start
         print(f"   weights as a DataFrame: {weights.toDF()}")
-        return weights.toNumPy(), predictions.toNumPy(), seconds, results.report()
+        return weights.toNumPy(), predictions.toNumPy(), seconds, results
 
     def check(self, what, left, right):
         difference = float(np.max(np.abs(left - right)) / max(1.0, np.max(np.abs(right))))
@@ -118,19 +120,21 @@ class Demo:
         for folder in ("cli", "unfused", "submit"):
             (out / folder).mkdir(parents=True, exist_ok=True)
 
-        cli, cli_predictions, cli_seconds, printed = self.command_line(example, data, out / "cli", "--stats")
-        print("   command line:\n" + indent(printed))
+        cli, cli_predictions, cli_seconds, printed = self.command_line(example, data, out / "cli")
+        print("   command line, its last lines:\n" + indent("\n".join(printed.splitlines()[-3:])))
         unfused, _, unfused_seconds, _ = self.command_line(
             example, data, out / "unfused", "--config", "fulgurite.fusion.policy=none")
-        submitted, submitted_predictions, submit_seconds, submit_printed = self.spark_submit(example, data, out / "submit")
-        print("   spark-submit:\n" + indent(submit_printed))
-        python, python_predictions, python_seconds, report = self.pyspark(spark, example, data)
-        print("   PySpark, what ran where:\n" + indent(str(report)))
+        submitted, submitted_predictions, submit_seconds, _ = self.spark_submit(example, data, out / "submit")
+        python, python_predictions, python_seconds, results = self.pyspark(spark, example, data)
+        operators = results.operators()
+        print("   PySpark, the slowest operators and where they ran:")
+        for operator in operators[:SHOWN]:
+            print(f"      {operator['seconds']:8.4f} s {operator['count']:5} x {operator['location']:6} {operator['label']}")
+        ran = sum(operator["count"] for operator in operators if operator["location"] == "spark")
+        print(f"      on Spark: {ran} of {sum(operator['count'] for operator in operators)} operator runs")
 
-        if example.script == "mlogreg":
-            plan = run([self.options.fulgurite, "explain", EXAMPLES / "mlogreg.dml", "--level", "plan", "-nvargs",
-                        *named_arguments(example, data, out / "B.csv", out / "P.csv")])
-            print("   the fusion plan:\n" + indent(plan))
+        chosen = next(operator for operator in operators if operator.get("plan"))
+        print(f"   the plan of the slowest fused operator, {chosen['label']}, chosen by cost:\n" + indent(chosen["plan"]))
 
         self.check("weights, spark-submit against the command line", submitted, cli)
         self.check("weights, PySpark against the command line", python, cli)

@@ -29,7 +29,8 @@ pub(super) const BUILTINS: &[Builtin] = &[
     unsupported("lstm_backward", NEURAL),
 ];
 
-const FACTORIZATION: &str = "solve(), inv() and cholesky() are the factorisations there are";
+const FACTORIZATION: &str =
+    "factorisations are not there yet; iterative methods need none, see examples/linreg_cg.dml";
 const FRAMES: &str = "encode the data as numbers before the script reads it";
 const NEURAL: &str = "layers of neural networks have to be written with matrix operators for now";
 
