@@ -113,6 +113,16 @@ pub enum Binding {
     },
 }
 
+impl Input {
+    /// A matrix of this process, which [`crate::Execution::matrices`] holds under the same name.
+    pub fn local(name: impl AsRef<str>) -> Self {
+        Input {
+            name: name.as_ref().to_owned(),
+            binding: Binding::Local { handle: 0 },
+        }
+    }
+}
+
 fn unknown() -> i64 {
     -1
 }

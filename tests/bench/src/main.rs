@@ -8,7 +8,9 @@ use std::{collections::BTreeMap, fs, io::Write, path::PathBuf, time::Instant};
 use clap::Parser;
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::MatrixBlock;
-use fulgurite_runtime::{Config, Execution, OutputValue, Request, Session, execute};
+use fulgurite_runtime::{
+    Config, Execution, OutputValue, Request, Session, execute, request::Input,
+};
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -46,6 +48,7 @@ fn main() -> Result<()> {
     }
 
     let mut request = Request::script("pattern.dml", read(&options.folder.join("pattern.dml"))?);
+    request.inputs = inputs.keys().map(Input::local).collect();
     request.outputs = vec!["result".into()];
     let (mut milliseconds, mut gigabytes_per_second) = (Vec::new(), Vec::new());
     let mut last = None;

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use fulgurite_differential_tests as data;
 use fulgurite_matrix::MatrixBlock;
-use fulgurite_runtime::{Config, Execution, OutputValue, Report, Request, Session, execute};
+use fulgurite_runtime::{
+    Config, Execution, OutputValue, Report, Request, Session, execute, request::Input,
+};
 
 /// Largest difference of weights between modes, relative to the largest weight.
 const TOLERANCE: f64 = 1e-8;
@@ -82,12 +84,13 @@ impl Example {
             settings.push(("fulgurite.backend", "local".to_owned()));
             settings.push(("fulgurite.memory.local", (x.memory_bytes() / 2).to_string()));
         }
-        request.config = settings
-            .into_iter()
-            .map(|(key, value)| (key.to_owned(), value))
-            .collect();
+        let mut config = Config::default();
+        for (key, value) in settings {
+            config.set(key, &value).expect("a known key");
+        }
         let matrices = BTreeMap::from([("X".to_owned(), x), (self.labels.to_owned(), y.clone())]);
-        let session = Session::new(Config::default());
+        request.inputs = matrices.keys().map(Input::local).collect();
+        let session = Session::new(config);
         let outcome = execute(Execution { request, matrices }, &session)
             .unwrap_or_else(|error| panic!("{mode:?}: {error}"));
         match &outcome.outputs[self.weights] {
