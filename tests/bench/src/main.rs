@@ -1,6 +1,7 @@
 //! Times Fulgurite on one pattern, for `ci/bench`, which runs the peers on the same data beside it.
 //!
-//! Data come from DML's `rand` with fixed seeds, which gives the same cells in SystemML and SystemDS. What is timed is a whole
+//! Data come from DML's `rand` with fixed seeds; NumPy gets the very cells, SystemDS makes its own from the same script: equal in
+//! size, range and share of non-zeros, not cell by cell. What is timed is a whole
 //! execution: parsing, planning, compiling (from the second one on, finding the compiled plan) and running.
 
 use std::{collections::BTreeMap, fs, io::Write, path::PathBuf, time::Instant};
