@@ -128,6 +128,14 @@ fn check_binding(
         InputBinding::ColumnVector => (shape == Some((rows, 1)), format!("{rows} x 1")),
         InputBinding::RowVector if is_cell => (shape == Some((1, cols)), format!("1 x {cols}")),
         InputBinding::RowVector => (shape.is_some_and(|(r, _)| r == 1), "one row".to_string()),
+        InputBinding::LeftFactor => (
+            shape.is_some_and(|(r, _)| r == rows),
+            format!("{rows} rows"),
+        ),
+        InputBinding::RightFactor => (
+            shape.is_some_and(|(r, _)| r == cols),
+            format!("{cols} rows"),
+        ),
         InputBinding::Scalar => (
             shape.is_none_or(|shape| shape == (1, 1)),
             "a scalar".to_string(),

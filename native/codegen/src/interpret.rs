@@ -33,9 +33,12 @@ pub fn interpret(plan: &CPlan, inputs: &[Operand<'_>]) -> Result<Output> {
             .outer_product
             .map_or((0, 0), |(left, right)| (width(left), width(right))),
     };
-    match plan.template {
-        Template::Cell(template) => interpreter.cell(template),
+    match &plan.template {
+        Template::Cell(template) => interpreter.cell(*template),
         Template::Row(template) => interpreter.row(template.output),
+        Template::Outer(_) | Template::MultiAggregate(_) => Err(Error::unsupported(
+            "a fused operator of the Outer or MAgg template",
+        )),
     }
 }
 
@@ -211,6 +214,9 @@ impl Interpreter<'_> {
                 _ => Value::Number(self.input(*input, row, 0)),
             },
             CNode::Literal(literal) => Value::Number(*literal),
+            CNode::FactorProduct { .. } => {
+                return Err(Error::unsupported("a fused operator of the Outer template"));
+            }
             CNode::Unary(op, x) => cellwise(&[*x], &|cells| op.eval(cells[0])),
             CNode::Binary(op, x, y) => cellwise(&[*x, *y], &|cells| op.eval(cells[0], cells[1])),
             CNode::Ternary(op, x, y, z) => cellwise(&[*x, *y, *z], &|cells| {

@@ -79,14 +79,17 @@ pub fn execute(
     context: &ExecutionContext,
 ) -> Result<Output> {
     let bound: Bound<'_> = bind(plan, inputs)?;
-    match plan.plan().template {
+    match &plan.plan().template {
         Template::Cell(template) => match bound.main {
             MatrixBlock::Csr(csr) if template.sparse_safe => {
-                sparse_cell::run(plan, &bound, template, csr, context)
+                sparse_cell::run(plan, &bound, *template, csr, context)
             }
-            _ => cell::run(plan, &bound, template, context),
+            _ => cell::run(plan, &bound, *template, context),
         },
         Template::Row(template) => row::run(plan, &bound, template.output, context),
+        Template::Outer(_) | Template::MultiAggregate(_) => Err(Error::unsupported(
+            "a fused operator of the Outer or MAgg template",
+        )),
     }
 }
 

@@ -45,10 +45,13 @@ pub(crate) fn lower(plan: &CPlan, column_vectors: ColumnVectors) -> Result<Progr
     let place = |id: NodeId| places[id.index()];
     let mut outer_product = None;
     let mut result = None;
-    match plan.template {
+    match &plan.template {
+        Template::Outer(_) | Template::MultiAggregate(_) => {
+            return Err("the Outer and MAgg templates are not compiled yet".into());
+        }
         Template::Cell(cell) => {
             let value = place(cell.value);
-            result = Some(match reduction(&cell) {
+            result = Some(match reduction(cell) {
                 Some(op) => {
                     nodes.push(CNode::Reduce(op, value));
                     NodeId(nodes.len() as u32 - 1)
@@ -72,8 +75,8 @@ pub(crate) fn lower(plan: &CPlan, column_vectors: ColumnVectors) -> Result<Progr
     } else {
         row_shapes(&plan.inputs, &nodes)?
     };
-    let output = match (plan.template, result) {
-        (Template::Cell(cell), Some(result)) => Some(match reduction(&cell) {
+    let output = match (&plan.template, result) {
+        (Template::Cell(cell), Some(result)) => Some(match reduction(cell) {
             Some(_) => {
                 shapes.nodes[result.index()] = Shape::PerRow;
                 Shape::PerRow
@@ -91,7 +94,7 @@ pub(crate) fn lower(plan: &CPlan, column_vectors: ColumnVectors) -> Result<Progr
                 (_, shape) => Some(shape),
             }
         }
-        (_, None) => None,
+        (Template::Outer(_) | Template::MultiAggregate(_), Some(_)) | (_, None) => None,
     };
     Ok(Lowering {
         inputs: plan.inputs.clone(),
@@ -157,7 +160,8 @@ fn check(plan: &CPlan) -> Result<(), String> {
             _ => {}
         }
     }
-    let aggregate = match plan.template {
+    let aggregate = match &plan.template {
+        Template::Outer(_) | Template::MultiAggregate(_) => None,
         Template::Cell(cell) => cell.aggregate.map(|(op, _)| op),
         Template::Row(row) => match row.output {
             RowOutput::ColumnAggregate(op, _) | RowOutput::FullAggregate(op, _) => Some(op),
@@ -170,17 +174,11 @@ fn check(plan: &CPlan) -> Result<(), String> {
         }
         _ => {}
     }
-    let results = match plan.template {
-        Template::Cell(cell) => vec![cell.value],
-        Template::Row(row) => match row.output {
-            RowOutput::NoAggregate(id)
-            | RowOutput::RowAggregate(id)
-            | RowOutput::ColumnAggregate(_, id)
-            | RowOutput::FullAggregate(_, id) => vec![id],
-            RowOutput::OuterProduct { left, right } => vec![left, right],
-        },
-    };
-    if results.iter().any(|id| id.index() >= plan.body.len()) {
+    if plan
+        .outputs()
+        .iter()
+        .any(|id| id.index() >= plan.body.len())
+    {
         return Err("the result is not a node of the body".into());
     }
     Ok(())

@@ -134,13 +134,16 @@ impl Builder {
                 }
                 InputBinding::ColumnVector => Shape::PerRow,
                 InputBinding::Scalar => Shape::Constant,
-                InputBinding::Whole => {
+                InputBinding::Whole | InputBinding::LeftFactor | InputBinding::RightFactor => {
                     return Err(format!(
                         "node {at} reads input {input}, which is only there as a whole"
                     ));
                 }
             },
             CNode::Literal(_) => Shape::Constant,
+            CNode::FactorProduct { .. } => {
+                return Err(format!("node {at} belongs in an Outer plan"));
+            }
             CNode::Reduce(_, operand) | CNode::Cumulative(_, operand)
                 if !matches!(shape(self, *operand), Shape::Vector(_)) =>
             {

@@ -37,7 +37,7 @@ fn is_literal(nodes: &[CNode], id: NodeId, value: f64) -> bool {
 
 fn renumber(node: &CNode, place: impl Fn(NodeId) -> NodeId) -> CNode {
     match node {
-        CNode::Input(_) | CNode::Literal(_) => node.clone(),
+        CNode::Input(_) | CNode::Literal(_) | CNode::FactorProduct { .. } => node.clone(),
         CNode::Unary(op, a) => CNode::Unary(*op, place(*a)),
         CNode::Binary(op, a, b) => CNode::Binary(*op, place(*a), place(*b)),
         CNode::Ternary(op, a, b, c) => CNode::Ternary(*op, place(*a), place(*b), place(*c)),

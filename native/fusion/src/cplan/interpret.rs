@@ -5,7 +5,7 @@
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{AggregateOp, CumulativeOp, Direction};
 
-use super::{CNode, CPlan, InputBinding, NodeId, RowOutput, Template};
+use super::{CNode, CPlan, InputBinding, NodeId, OuterOutput, RowOutput, Template};
 
 /// A dense matrix in row-major order.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +35,21 @@ impl Dense {
 
     pub fn row(&self, row: usize) -> &[f64] {
         &self.values[row * self.cols..(row + 1) * self.cols]
+    }
+
+    fn transposed(&self) -> Dense {
+        Dense::from_fn(self.cols, self.rows, |i, j| self.at(j, i))
+    }
+
+    fn multiply(&self, right: &Dense) -> Result<Dense> {
+        if self.cols != right.rows {
+            return Err(Error::dimension(format!(
+                "a fused operator multiplies {} x {} with {} x {}",
+                self.rows, self.cols, right.rows, right.cols
+            )));
+        }
+        let cell = |i, j| sum((0..self.cols).map(|inner| self.at(i, inner) * right.at(inner, j)));
+        Ok(Dense::from_fn(self.rows, right.cols, cell))
     }
 
     /// The aggregate of all cells, of each row (a column vector) or of each column (a row vector).
@@ -110,32 +125,32 @@ pub fn interpret(plan: &CPlan, inputs: &[Dense]) -> Result<Dense> {
     };
     check_shapes(plan, main, inputs)?;
     let vectors = plan.vectors();
-    match plan.template {
+    match &plan.template {
         Template::Cell(cell) => {
-            let mut result = Dense::new(main.rows, main.cols, Vec::new());
-            for row in 0..main.rows {
-                for col in 0..main.cols {
-                    let body = evaluate(
-                        plan,
-                        &vectors,
-                        |binding, input| {
-                            let input = &inputs[input];
-                            vec![match binding {
-                                InputBinding::ColumnVector => input.at(row, 0),
-                                InputBinding::RowVector => input.at(0, col),
-                                InputBinding::Scalar => input.values[0],
-                                _ => input.at(row, col),
-                            }]
-                        },
-                        inputs,
-                    )?;
-                    result.values.push(body[cell.value.index()][0]);
-                }
-            }
+            let value = &cells(plan, &vectors, &[cell.value], inputs)?[0];
             match cell.aggregate {
-                Some((op, direction)) => result.aggregate(op, direction),
-                None => Ok(result),
+                Some((op, direction)) => value.aggregate(op, direction),
+                None => Ok(value.clone()),
             }
+        }
+        Template::Outer(outer) => {
+            let value = &cells(plan, &vectors, &[outer.value], inputs)?[0];
+            match outer.output {
+                OuterOutput::NoAggregate => Ok(value.clone()),
+                OuterOutput::FullAggregate(op) => value.aggregate(op, Direction::Full),
+                OuterOutput::RightMultiply { input } => value.multiply(&inputs[input]),
+                OuterOutput::LeftMultiply { input } => value.transposed().multiply(&inputs[input]),
+            }
+        }
+        Template::MultiAggregate(several) => {
+            let nodes: Vec<NodeId> = several.aggregates.iter().map(|(_, node)| *node).collect();
+            let aggregates = cells(plan, &vectors, &nodes, inputs)?;
+            let totals = aggregates
+                .iter()
+                .zip(&several.aggregates)
+                .map(|(value, (op, _))| aggregate(*op, value.values.iter().copied()))
+                .collect::<Result<Vec<_>>>()?;
+            Ok(Dense::new(totals.len(), 1, totals))
         }
         Template::Row(row_template) => {
             let mut rows = Vec::with_capacity(main.rows);
@@ -152,11 +167,36 @@ pub fn interpret(plan: &CPlan, inputs: &[Dense]) -> Result<Dense> {
                         }
                     },
                     inputs,
+                    (row, 0),
                 )?);
             }
             row_output(row_template.output, &rows)
         }
     }
+}
+
+/// The values of some nodes at all cells of the main input.
+fn cells(plan: &CPlan, vectors: &[bool], nodes: &[NodeId], inputs: &[Dense]) -> Result<Vec<Dense>> {
+    let (rows, cols) = (inputs[0].rows, inputs[0].cols);
+    let mut results = vec![Dense::new(rows, cols, Vec::new()); nodes.len()];
+    for row in 0..rows {
+        for col in 0..cols {
+            let read = |binding, input: usize| {
+                let input = &inputs[input];
+                vec![match binding {
+                    InputBinding::ColumnVector => input.at(row, 0),
+                    InputBinding::RowVector => input.at(0, col),
+                    InputBinding::Scalar => input.values[0],
+                    _ => input.at(row, col),
+                }]
+            };
+            let body = evaluate(plan, vectors, read, inputs, (row, col))?;
+            for (result, node) in results.iter_mut().zip(nodes) {
+                result.values.push(body[node.index()][0]);
+            }
+        }
+    }
+    Ok(results)
 }
 
 fn check_shapes(plan: &CPlan, main: &Dense, inputs: &[Dense]) -> Result<()> {
@@ -169,6 +209,8 @@ fn check_shapes(plan: &CPlan, main: &Dense, inputs: &[Dense]) -> Result<()> {
             InputBinding::ColumnVector => rows == main.rows && cols == 1,
             InputBinding::RowVector => rows == 1 && (is_row || cols == main.cols),
             InputBinding::Scalar => rows == 1 && cols == 1,
+            InputBinding::LeftFactor => rows == main.rows,
+            InputBinding::RightFactor => rows == main.cols,
         };
         if !fits || input.values.len() != rows * cols {
             return Err(Error::dimension(format!(
@@ -182,12 +224,13 @@ fn check_shapes(plan: &CPlan, main: &Dense, inputs: &[Dense]) -> Result<()> {
     Ok(())
 }
 
-/// The values of all nodes at one cell or row; scalars are vectors of one cell.
+/// The values of all nodes at one cell, or at the row of one; scalars are vectors of one cell.
 fn evaluate(
     plan: &CPlan,
     vectors: &[bool],
     read: impl Fn(InputBinding, usize) -> Vec<f64>,
     inputs: &[Dense],
+    (row, col): (usize, usize),
 ) -> Result<Vec<Vec<f64>>> {
     let mut values: Vec<Vec<f64>> = Vec::with_capacity(plan.body.len());
     for node in &plan.body {
@@ -223,6 +266,14 @@ fn evaluate(
                 }
                 let product = |j| sum((0..matrix.rows).map(|i| vector[i] * matrix.at(i, j)));
                 (0..matrix.cols).map(product).collect()
+            }
+            CNode::FactorProduct { left, right } => {
+                let (left, right) = (&inputs[*left], &inputs[*right]);
+                if left.cols != right.cols {
+                    return Err(short());
+                }
+                let (left, right) = (left.row(row), right.row(col));
+                vec![sum(left.iter().zip(right).map(|(u, v)| u * v))]
             }
             CNode::ColumnRange { vector, from, to } => {
                 let range = (*from as usize).wrapping_sub(1)..*to as usize;

@@ -48,18 +48,26 @@ pub enum InputBinding {
     ColumnVector,
     /// A row vector of the main input's width (of any width in Row), the same for every row.
     RowVector,
-    /// A matrix used whole, as the right operand of `row %*% B` (Row only).
+    /// A matrix used whole, as the right operand of `row %*% B` (Row), or of the multiplication that ends an
+    /// Outer plan.
     Whole,
+    /// U of `U %*% t(V)`: a row for each row of the main input (Outer only).
+    LeftFactor,
+    /// V of `U %*% t(V)`: a row for each column of the main input (Outer only).
+    RightFactor,
     /// A scalar, or a 1 x 1 matrix.
     Scalar,
 }
 
-/// Templates of Table 1 with their variants. `Outer` and `MAgg` will join.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Templates of Table 1 with their variants.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Template {
     Cell(CellTemplate),
     Row(RowTemplate),
+    Outer(OuterTemplate),
+    #[serde(rename = "magg")]
+    MultiAggregate(MultiAggregateTemplate),
 }
 
 /// For each cell of the main input, the scalar body gives one value.
@@ -95,7 +103,40 @@ pub enum RowOutput {
     OuterProduct { left: NodeId, right: NodeId },
 }
 
-/// A basic operation of the body. In Cell plans every node is a scalar; in Row plans a node is a scalar or
+/// For each cell (i, j) of the main input, the driver X, the scalar body reads the dot product of row i of U
+/// and row j of V ([`CNode::FactorProduct`]), so that `U %*% t(V)` is never held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct OuterTemplate {
+    pub value: NodeId,
+    pub output: OuterOutput,
+    /// The value is 0 wherever the driver is 0, so that only its non-zeros need a visit.
+    pub sparse_safe: bool,
+}
+
+/// What becomes of the values of an Outer plan, f of rows x cols.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OuterOutput {
+    /// f itself; sparse where the driver is sparse and the plan is sparse-safe.
+    NoAggregate,
+    /// All cells of f aggregated.
+    FullAggregate(AggregateOp),
+    /// f %*% W, with the input W of cols x width, bound [`InputBinding::Whole`]: rows x width.
+    RightMultiply { input: usize },
+    /// t(f) %*% W, with the input W of rows x width, bound [`InputBinding::Whole`]: cols x width.
+    LeftMultiply { input: usize },
+}
+
+/// Several full aggregates of scalar bodies in one scan of the main input. The output is a column vector with
+/// a cell for each aggregate.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct MultiAggregateTemplate {
+    pub aggregates: Vec<(AggregateOp, NodeId)>,
+    /// All values are 0 wherever the main input is 0. (With min and max the zeros still take part.)
+    pub sparse_safe: bool,
+}
+
+/// A basic operation of the body. In Cell, Outer and MAgg plans every node is a scalar; in Row plans a node is a scalar or
 /// a row vector, see [`CPlan::is_vector`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -126,13 +167,18 @@ pub enum CNode {
     Concatenate(Vec<NodeId>),
     /// Row: cumulative along the row (`t(cumsum(t(X)))`).
     Cumulative(CumulativeOp, NodeId),
+    /// Outer: the dot product of the current cell's row of the left factor and of the right factor.
+    FactorProduct {
+        left: usize,
+        right: usize,
+    },
 }
 
 impl CNode {
     /// The nodes it reads.
     pub fn operands(&self) -> Vec<NodeId> {
         match self {
-            CNode::Input(_) | CNode::Literal(_) => Vec::new(),
+            CNode::Input(_) | CNode::Literal(_) | CNode::FactorProduct { .. } => Vec::new(),
             CNode::Unary(_, a)
             | CNode::Reduce(_, a)
             | CNode::Cumulative(_, a)
@@ -158,7 +204,7 @@ impl CPlan {
                         self.inputs[*input],
                         InputBinding::Main | InputBinding::Matrix | InputBinding::RowVector
                     ),
-                    CNode::Literal(_) | CNode::Reduce(..) => false,
+                    CNode::Literal(_) | CNode::Reduce(..) | CNode::FactorProduct { .. } => false,
                     CNode::VectorMatrix { scalar, .. } => !scalar,
                     CNode::ColumnRange { .. } | CNode::Concatenate(_) => true,
                     other => any(&other.operands()),
@@ -227,6 +273,9 @@ impl PartialEq for CNode {
                 },
             ) => (a, f, t) == (b, g, u),
             (Concatenate(a), Concatenate(b)) => a == b,
+            (FactorProduct { left: a, right: b }, FactorProduct { left: c, right: d }) => {
+                (a, b) == (c, d)
+            }
             (Cumulative(f, a), Cumulative(g, b)) => (f, a) == (g, b),
             _ => false,
         }
@@ -249,6 +298,7 @@ impl Hash for CNode {
             CNode::VectorMatrix { input, scalar, .. } => (input, scalar).hash(state),
             CNode::ColumnRange { from, to, .. } => (from, to).hash(state),
             CNode::Cumulative(op, _) => op.hash(state),
+            CNode::FactorProduct { left, right } => (left, right).hash(state),
             CNode::Concatenate(_) => {}
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{CNode, CPlan, InputBinding, NodeId, RowOutput, Template};
+use super::{CNode, CPlan, InputBinding, NodeId, OuterOutput, RowOutput, Template};
 use fulgurite_hop::{AggregateOp, Direction};
 
 impl InputBinding {
@@ -13,6 +13,8 @@ impl InputBinding {
             InputBinding::ColumnVector => "column",
             InputBinding::RowVector => "row",
             InputBinding::Whole => "whole",
+            InputBinding::LeftFactor => "left factor",
+            InputBinding::RightFactor => "right factor",
             InputBinding::Scalar => "scalar",
         }
     }
@@ -29,13 +31,15 @@ impl fmt::Display for CPlan {
         let template = match self.template {
             Template::Cell(_) => "Cell",
             Template::Row(_) => "Row",
+            Template::Outer(_) => "Outer",
+            Template::MultiAggregate(_) => "MAgg",
         };
         let inputs: Vec<&str> = self.inputs.iter().map(|input| input.name()).collect();
         writeln!(f, "{template}({})", inputs.join(", "))?;
         for (index, node) in self.body.iter().enumerate() {
             writeln!(f, "  %{index} = {node}")?;
         }
-        match self.template {
+        match &self.template {
             Template::Cell(cell) => {
                 f.write_str("  ")?;
                 match cell.aggregate {
@@ -44,10 +48,7 @@ impl fmt::Display for CPlan {
                         write!(f, "{} {}", aggregate(op, direction), cell.value)?;
                     }
                 }
-                if cell.sparse_safe {
-                    f.write_str(", sparse-safe")?;
-                }
-                Ok(())
+                sparse_safe(f, cell.sparse_safe)
             }
             Template::Row(row) => match row.output {
                 RowOutput::NoAggregate(value) => write!(f, "  rows {value}"),
@@ -62,8 +63,35 @@ impl fmt::Display for CPlan {
                     write!(f, "  sum of outer products {left} {right}")
                 }
             },
+            Template::Outer(outer) => {
+                let value = outer.value;
+                match outer.output {
+                    OuterOutput::NoAggregate => write!(f, "  each {value}")?,
+                    OuterOutput::FullAggregate(op) => {
+                        write!(f, "  {} {value}", aggregate(op, Direction::Full))?;
+                    }
+                    OuterOutput::RightMultiply { input } => write!(f, "  {value} %*% in{input}")?,
+                    OuterOutput::LeftMultiply { input } => {
+                        write!(f, "  t({value}) %*% in{input}")?;
+                    }
+                }
+                sparse_safe(f, outer.sparse_safe)
+            }
+            Template::MultiAggregate(several) => {
+                let aggregates: Vec<String> = several
+                    .aggregates
+                    .iter()
+                    .map(|(op, value)| format!("{} {value}", aggregate(*op, Direction::Full)))
+                    .collect();
+                write!(f, "  {}", aggregates.join(", "))?;
+                sparse_safe(f, several.sparse_safe)
+            }
         }
     }
+}
+
+fn sparse_safe(f: &mut fmt::Formatter<'_>, sparse_safe: bool) -> fmt::Result {
+    f.write_str(if sparse_safe { ", sparse-safe" } else { "" })
 }
 
 fn aggregate(op: AggregateOp, direction: Direction) -> String {
@@ -98,6 +126,7 @@ impl fmt::Display for CNode {
                 write!(f, "cbind({})", parts.join(" "))
             }
             CNode::Cumulative(op, a) => write!(f, "{} {a}", op.code()),
+            CNode::FactorProduct { left, right } => write!(f, "in{left} dot in{right}"),
         }
     }
 }

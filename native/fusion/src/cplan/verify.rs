@@ -2,13 +2,17 @@
 
 use fulgurite_error::{Error, Result};
 
-use super::{CNode, CPlan, InputBinding, NodeId, RowOutput, Template};
+use super::{CNode, CPlan, InputBinding, NodeId, OuterOutput, OuterTemplate, RowOutput, Template};
 
 impl CPlan {
     /// The nodes whose values leave the body.
     pub fn outputs(&self) -> Vec<NodeId> {
-        match self.template {
+        match &self.template {
             Template::Cell(cell) => vec![cell.value],
+            Template::Outer(outer) => vec![outer.value],
+            Template::MultiAggregate(several) => {
+                several.aggregates.iter().map(|(_, value)| *value).collect()
+            }
             Template::Row(row) => match row.output {
                 RowOutput::NoAggregate(value)
                 | RowOutput::RowAggregate(value)
@@ -37,7 +41,8 @@ impl CPlan {
         if self.inputs.first() != Some(&InputBinding::Main) || mains.count() != 1 {
             return refuse("a CPlan needs input 0, and no other, to be the main input".into());
         }
-        let is_cell = matches!(self.template, Template::Cell(_));
+        let is_row = matches!(self.template, Template::Row(_));
+        let is_outer = matches!(self.template, Template::Outer(_));
         for (index, node) in self.body.iter().enumerate() {
             if node
                 .operands()
@@ -56,8 +61,24 @@ impl CPlan {
                 _ => None,
             };
             let is_product = matches!(node, CNode::VectorMatrix { .. });
-            if binding.is_some_and(|binding| (binding == InputBinding::Whole) != is_product) {
+            let is_bound = |binding: InputBinding| match binding {
+                InputBinding::Whole => is_product,
+                InputBinding::LeftFactor | InputBinding::RightFactor => false,
+                _ => !is_product,
+            };
+            if binding.is_some_and(|binding| !is_bound(binding)) {
                 return bad(index, "reads an input in a way it is not bound");
+            }
+            if let CNode::FactorProduct { left, right } = node {
+                let factors = (self.inputs.get(*left), self.inputs.get(*right));
+                if factors
+                    != (
+                        Some(&InputBinding::LeftFactor),
+                        Some(&InputBinding::RightFactor),
+                    )
+                {
+                    return bad(index, "needs a left and a right factor");
+                }
             }
             let is_scalar_code = matches!(
                 node,
@@ -67,11 +88,9 @@ impl CPlan {
                     | CNode::Binary(..)
                     | CNode::Ternary(..)
             );
-            if is_cell && !is_scalar_code {
-                return bad(
-                    index,
-                    "works on vectors, which the Cell template has none of",
-                );
+            let is_factor_product = matches!(node, CNode::FactorProduct { .. });
+            if !(is_scalar_code || is_row && !is_factor_product || is_outer && is_factor_product) {
+                return bad(index, "is not an operation of this template");
             }
         }
         if self
@@ -80,6 +99,19 @@ impl CPlan {
             .any(|output| output.index() >= self.body.len())
         {
             return bad(self.body.len(), "is the output but does not exist");
+        }
+        if self.outputs().is_empty() {
+            return refuse("a MAgg plan needs at least one aggregate".into());
+        }
+        if let Template::Outer(OuterTemplate {
+            output: OuterOutput::RightMultiply { input } | OuterOutput::LeftMultiply { input },
+            ..
+        }) = self.template
+            && self.inputs.get(input) != Some(&InputBinding::Whole)
+        {
+            return refuse(format!(
+                "an Outer plan multiplies with input {input}, which is not whole"
+            ));
         }
         // Only now all references are known to be good.
         let vectors = self.vectors();

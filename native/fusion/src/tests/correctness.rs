@@ -113,7 +113,9 @@ fn random_dags_reach_all_that_plans_consist_of() {
                 node.split(['(', ' ']).next().unwrap().to_owned()
             }));
             seen.extend(plan.inputs.iter().map(|input| input.name().to_owned()));
-            seen.insert(match plan.template {
+            seen.insert(match &plan.template {
+                Template::Outer(outer) => format!("Outer {:?}", outer.output),
+                Template::MultiAggregate(_) => "MAgg".into(),
                 Template::Cell(cell) => match cell.aggregate {
                     Some((_, direction)) => format!("Cell {direction:?}"),
                     None => "Cell".into(),

@@ -214,7 +214,10 @@ fn fused(plan: &CPlan) -> Option<RowWise> {
         .iter()
         .map(|binding| match binding {
             InputBinding::Main | InputBinding::Matrix | InputBinding::ColumnVector => Slot::Rows,
-            InputBinding::RowVector | InputBinding::Whole => Slot::Whole,
+            InputBinding::RowVector | InputBinding::Whole | InputBinding::RightFactor => {
+                Slot::Whole
+            }
+            InputBinding::LeftFactor => Slot::Rows,
             InputBinding::Scalar => Slot::Scalar,
         })
         .collect();
@@ -230,6 +233,7 @@ fn fused(plan: &CPlan) -> Option<RowWise> {
         }))
     };
     let output = match &plan.template {
+        Template::Outer(_) | Template::MultiAggregate(_) => return None,
         Template::Cell(cell) => match cell.aggregate {
             None | Some((_, Direction::Row)) => Output::Rows,
             Some((op, direction)) => with_aggregate(
