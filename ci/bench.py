@@ -66,6 +66,7 @@ class SystemDS:
               if (seen == 0.123) {{ print("unlikely") }}
               print("took " + (time() - start) / 1000000.0)
             }}
+            print("checksum " + seen)
             """
         file = self.scratch / "pattern.dml"
         file.write_text(script)
@@ -76,9 +77,10 @@ class SystemDS:
         command += ["-exec", "singlenode", "-config", str(self.config), "-nvargs", f"rows={rows}", f"sparsity={sparsity}"]
         done = subprocess.run(command, capture_output=True, text=True, cwd=self.scratch)
         times = [float(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("took ")]
-        if len(times) < REPEAT + JVM_WARM_UP:
+        checksum = next((float(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("checksum ")), None)
+        if checksum is None or len(times) < REPEAT + JVM_WARM_UP:
             raise SystemExit(f"SystemDS failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
-        return times[JVM_WARM_UP:]
+        return times[JVM_WARM_UP:], checksum
 
 
 def fulgurite(options, pattern, rows, sparsity, *extra):
@@ -113,12 +115,12 @@ def measure(options, pattern, rows, sparsity):
         times["Fulgurite"] += fused["milliseconds"]
         bandwidth += fused["readGigabytesPerSecond"]
         times["unfused"] += fulgurite(options, pattern, rows, sparsity, "--policy", "none")["milliseconds"]
-        seen, checksum = numpy_milliseconds(pattern.name, inputs)
-        times["NumPy"] += seen
-        for name, peer in peers.items():
-            times[name] += peer.milliseconds(pattern, rows, sparsity)
-    if abs(checksum - fused["checksum"]) > 1e-9 * abs(checksum):
-        raise SystemExit(f"{pattern.name}: Fulgurite gives {fused['checksum']}, NumPy {checksum}")
+        measured = {"NumPy": numpy_milliseconds(pattern.name, inputs)}
+        measured |= {name: peer.milliseconds(pattern, rows, sparsity) for name, peer in peers.items()}
+        for name, (seen, checksum) in measured.items():
+            times[name] += seen
+            if abs(checksum - fused["checksum"]) > 1e-9 * abs(checksum):
+                raise SystemExit(f"{pattern.name}: Fulgurite gives {fused['checksum']}, {name} {checksum}")
     medians = {name: statistics.median(values) for name, values in times.items()}
     # The best bandwidth seen is the machine's; what is less was another's doing.
     best = max(bandwidth)

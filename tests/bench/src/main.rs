@@ -1,8 +1,7 @@
 //! Times Fulgurite on one pattern, for `ci/bench`, which runs the peers on the same data beside it.
 //!
-//! Data come from DML's `rand` with fixed seeds; NumPy gets the very cells, SystemDS makes its own from the same script: equal in
-//! size, range and share of non-zeros, not cell by cell. What is timed is a whole
-//! execution: parsing, planning, compiling (from the second one on, finding the compiled plan) and running.
+//! Data come from DML's `rand` with fixed seeds, drawn as SystemDS draws, so that the same script gives it the same cells;
+//! NumPy gets them from a file. What is timed is a whole execution: parsing, planning, compiling (from the second one on, finding the compiled plan) and running.
 
 use std::{collections::BTreeMap, fs, io::Write, path::PathBuf, time::Instant};
 
@@ -39,6 +38,7 @@ fn main() -> Result<()> {
     let mut config = Config::default();
     config.set("fulgurite.threads", &options.threads.to_string())?;
     config.set("fulgurite.fusion.policy", &options.policy)?;
+    config.set("fulgurite.rand.stream", "systemds")?;
     let session = Session::new(config);
 
     let inputs = make_inputs(&options, &session)?;

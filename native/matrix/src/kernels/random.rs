@@ -1,4 +1,4 @@
-//! `rand` and `sample` with SystemML's numbers for SystemML's seeds.
+//! `rand` and `sample` with SystemML's numbers for SystemML's seeds, or with SystemDS's: see [`RandStream`].
 //!
 //! The two generators are those of Java: `java.util.Random`, and commons-math's Well1024a, which draws a
 //! seed for each block of 1000 x 1000 cells. Blocks are independent of each other, so they are made in
@@ -24,6 +24,17 @@ pub enum Distribution {
     Poisson { lambda: f64 },
 }
 
+/// Whose numbers `rand` gives for a seed. `sample` is the same in both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum RandStream {
+    /// SystemML 1.2: the block's seed starts both the values and the pattern of zeros.
+    #[default]
+    SystemMl,
+    /// SystemDS 3.4: the first value that the block's seed gives is the seed of the pattern of zeros, so that values
+    /// and pattern are independent; the cells take the values after it.
+    SystemDs,
+}
+
 /// A random matrix; a cell is non-zero with probability `sparsity`. A `seed` of `None` is a fresh one.
 ///
 /// # Errors
@@ -34,6 +45,7 @@ pub fn rand(
     distribution: Distribution,
     sparsity: f64,
     seed: Option<i64>,
+    stream: RandStream,
 ) -> Result<MatrixBlock> {
     if !(0.0..=1.0).contains(&sparsity) {
         return Err(Error::runtime(format!(
@@ -63,7 +75,8 @@ pub fn rand(
             let from = across * BLOCK;
             let width = BLOCK.min(cols - from);
             let seed = seeds[stripe * blocks_across + across];
-            draw_block(seed, &mut drawn, from, width, distribution, sparsity);
+            let values = Values::new(distribution, seed);
+            draw_block(values, seed, stream, &mut drawn, from, width, sparsity);
         }
         drawn
     };
@@ -117,15 +130,19 @@ fn fresh_seed() -> i64 {
 
 /// Appends a block's cells to the rows it crosses.
 fn draw_block(
+    mut values: Values,
     seed: i64,
+    stream: RandStream,
     rows: &mut [Vec<Cell>],
     from: usize,
     width: usize,
-    distribution: Distribution,
     sparsity: f64,
 ) {
-    let mut values = Values::new(distribution, seed);
-    let mut zeros = JavaRandom::new(seed);
+    let mut zeros = JavaRandom::new(match stream {
+        RandStream::SystemMl => seed,
+        // Java's conversion to long, which saturates as Rust's does.
+        RandStream::SystemDs => (values.draw() * i64::MAX as f64) as i64,
+    });
     let height = rows.len();
     if sparsity == 1.0 {
         for row in rows {
@@ -204,9 +221,18 @@ impl Values {
         }
     }
 
+    /// A cell's value.
     fn next(&mut self) -> f64 {
         match self {
             Values::Uniform { random, min, range } => *min + *range * random.next_double(),
+            Values::Normal { .. } | Values::Poisson { .. } => self.draw(),
+        }
+    }
+
+    /// A number of the distribution; of the uniform one from 0 to 1.
+    fn draw(&mut self) -> f64 {
+        match self {
+            Values::Uniform { random, .. } => random.next_double(),
             Values::Normal { random, second } => match second.take() {
                 Some(value) => value,
                 None => {
@@ -388,8 +414,106 @@ impl Well1024a {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{RandStream::*, *};
     use crate::kernels::aggregate::{Sum, full, variance};
+
+    /// The sum of all cells and of their squares.
+    fn sums(
+        (rows, cols): (usize, usize),
+        distribution: Distribution,
+        sparsity: f64,
+        seed: i64,
+        stream: RandStream,
+    ) -> (f64, f64) {
+        let drawn = rand(rows, cols, distribution, sparsity, Some(seed), stream).unwrap();
+        (full::<Sum>(&drawn, |x| x), full::<Sum>(&drawn, |x| x * x))
+    }
+
+    /// What SystemDS 3.4.0 and SystemML 1.2.0 printed for the same calls.
+    #[test]
+    fn streams_are_those_of_systemml_and_systemds() {
+        let unit = Distribution::Uniform { min: 0.0, max: 1.0 };
+        let wide = Distribution::Uniform {
+            min: -1.0,
+            max: 2.0,
+        };
+        let calls = [
+            (
+                (900, 900),
+                unit,
+                1.0,
+                7,
+                (405084.04619428725, 269974.8886018753),
+                (405084.2353598118, 269975.04724722635),
+            ),
+            (
+                (1500, 10),
+                unit,
+                1.0,
+                7,
+                (7518.7734507545465, 4983.123166015597),
+                (7519.04368406617, 4983.402222493285),
+            ),
+            (
+                (1500, 1200),
+                wide,
+                0.1,
+                42,
+                (90183.98270936808, 180157.8138809808),
+                (89962.3718952274, 179728.14906332403),
+            ),
+            (
+                (30, 3),
+                wide,
+                0.2,
+                5,
+                (8.032993632323251, 20.749660033106323),
+                (6.635891013440902, 17.1173587209953),
+            ),
+            (
+                (100, 7),
+                Distribution::Normal,
+                1.0,
+                5,
+                (-27.925575491040938, 728.5209894740387),
+                (-29.642664334470442, 731.3606569050021),
+            ),
+            (
+                (40, 50),
+                Distribution::Normal,
+                0.7,
+                11,
+                (-29.856350928137118, 1367.9157177804186),
+                (-33.581552030082776, 1372.891006828781),
+            ),
+            (
+                (60, 20),
+                Distribution::Poisson { lambda: 2.5 },
+                1.0,
+                3,
+                (2963.0, 10279.0),
+                (2961.0, 10275.0),
+            ),
+            (
+                (2000, 1),
+                unit,
+                0.05,
+                6,
+                (52.968283575854535, 33.40154724675087),
+                (42.89854377127227, 27.257585063831854),
+            ),
+        ];
+        for (shape, distribution, sparsity, seed, of_systemml, of_systemds) in calls {
+            for (stream, expected) in [(SystemMl, of_systemml), (SystemDs, of_systemds)] {
+                let drawn = sums(shape, distribution, sparsity, seed, stream);
+                let near = |left: f64, right: f64| (left - right).abs() <= 1e-12 * right.abs();
+                assert!(
+                    near(drawn.0, expected.0) && near(drawn.1, expected.1),
+                    "{shape:?} {stream:?}: {drawn:?}, not {expected:?}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn java_random_gives_javas_numbers() {
@@ -426,8 +550,8 @@ mod tests {
     #[test]
     fn moments_are_those_of_the_distribution() {
         let check = |distribution, sparsity: f64, mean: f64, spread: f64| {
-            let matrix = rand(1200, 300, distribution, sparsity, Some(7)).unwrap();
-            let again = rand(1200, 300, distribution, sparsity, Some(7)).unwrap();
+            let matrix = rand(1200, 300, distribution, sparsity, Some(7), SystemMl).unwrap();
+            let again = rand(1200, 300, distribution, sparsity, Some(7), SystemMl).unwrap();
             assert_eq!(matrix, again);
             let cells = 1200.0 * 300.0;
             assert!((matrix.nnz() as f64 / cells - sparsity).abs() < 0.01 || mean < 5.0);
@@ -449,12 +573,12 @@ mod tests {
         check(Distribution::Normal, 0.1, 0.0, 0.1);
         check(Distribution::Normal, 0.6, 0.0, 0.6);
         check(Distribution::Poisson { lambda: 2.5 }, 1.0, 2.5, 2.5);
-        let sparse = rand(1200, 300, Distribution::Normal, 0.1, Some(7)).unwrap();
+        let sparse = rand(1200, 300, Distribution::Normal, 0.1, Some(7), SystemMl).unwrap();
         assert!((sparse.nnz() as f64 / 360000.0 - 0.1).abs() < 0.005);
         assert!(matches!(sparse, MatrixBlock::Csr(_)));
         assert_ne!(
-            rand(3, 3, uniform, 1.0, None).unwrap(),
-            rand(3, 3, uniform, 1.0, None).unwrap()
+            rand(3, 3, uniform, 1.0, None, SystemMl).unwrap(),
+            rand(3, 3, uniform, 1.0, None, SystemMl).unwrap()
         );
     }
 

@@ -10,6 +10,7 @@ use std::{collections::BTreeMap, fmt::Write};
 
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::Policy;
+use fulgurite_matrix::kernels::RandStream;
 
 use values::{Kind, parse_integer, parse_size};
 
@@ -29,6 +30,11 @@ impl BackendChoice {
     ];
 }
 
+const RAND_STREAMS: &[(&str, RandStream)] = &[
+    ("systemml", RandStream::SystemMl),
+    ("systemds", RandStream::SystemDs),
+];
+
 /// Resolved configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
@@ -45,6 +51,8 @@ pub struct Config {
     /// Rewrites that are not applied, by name.
     pub rewrites_off: Vec<String>,
     pub backend: BackendChoice,
+    /// Whose numbers `rand` gives for a seed.
+    pub rand_stream: RandStream,
 }
 
 /// One key: everything there is to know about it.
@@ -154,6 +162,17 @@ pub const KEYS: &[Key] = &[
             Ok(())
         },
     },
+    Key {
+        name: "fulgurite.rand.stream",
+        kind: Kind::Choice(&["systemml", "systemds"]),
+        default: "systemml",
+        doc: "Whose numbers rand gives for a seed: SystemML 1.2's, as the language is specified, or SystemDS 3.4's, \
+              which draws the pattern of zeros independently of the values.",
+        set: |config, text| {
+            config.rand_stream = choose(RAND_STREAMS, text)?;
+            Ok(())
+        },
+    },
 ];
 
 impl Default for Config {
@@ -167,6 +186,7 @@ impl Default for Config {
             plan_cache_size: 0,
             rewrites_off: Vec::new(),
             backend: BackendChoice::Session,
+            rand_stream: RandStream::default(),
         };
         for key in KEYS {
             // A default that does not parse is caught by the test below.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{CastOp, Hop, HopId, HopOp, Literal, SizeOp, scalar};
-use fulgurite_matrix::kernels;
+use fulgurite_matrix::kernels::{self, RandStream};
 
 use super::{
     BlockPlan, Context, SymbolTable, Variable, effects, files, fused, placement,
@@ -105,7 +105,8 @@ impl Evaluation<'_> {
             HopOp::Assert => effects::assert(&inputs).map(|()| None),
             HopOp::Size(size) => self.size(*size, &inputs).map(Some),
             _ if inputs.iter().all(Variable::is_scalar) && hop.is_scalar() => {
-                scalar_operator(hop, inputs).map(Some)
+                let stream = self.context.session.config.rand_stream;
+                scalar_operator(hop, inputs, stream).map(Some)
             }
             _ => self.on_matrices(id, hop, inputs).map(Some),
         }
@@ -226,7 +227,10 @@ impl Evaluation<'_> {
                     })
                     .map(Value::Matrix)
             }
-            _ => threads.run(|| operators::execute(hop, inputs)),
+            _ => {
+                let stream = self.context.session.config.rand_stream;
+                threads.run(|| operators::execute(hop, inputs, stream))
+            }
         }
     }
 
@@ -240,7 +244,7 @@ impl Evaluation<'_> {
 }
 
 /// Operators on scalars, without the cost of finding a place for them.
-fn scalar_operator(hop: &Hop, inputs: Vec<Variable>) -> Result<Variable> {
+fn scalar_operator(hop: &Hop, inputs: Vec<Variable>, stream: RandStream) -> Result<Variable> {
     let literals = inputs
         .iter()
         .map(Variable::as_scalar)
@@ -252,7 +256,7 @@ fn scalar_operator(hop: &Hop, inputs: Vec<Variable>) -> Result<Variable> {
         (HopOp::Cast(op), [x]) if *op != CastOp::AsScalar => scalar::eval_scalar_cast(*op, x)?,
         _ => {
             let values = literals.into_iter().cloned().map(Value::Scalar).collect();
-            return operators::execute(hop, values).map(Variable::from);
+            return operators::execute(hop, values, stream).map(Variable::from);
         }
     };
     Ok(Variable::Scalar(value))

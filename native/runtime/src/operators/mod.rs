@@ -15,27 +15,31 @@ mod tests;
 
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{DataGenOp, Hop, HopOp, Literal, SizeOp};
-use fulgurite_matrix::{MatrixBlock, kernels};
+use fulgurite_matrix::{
+    MatrixBlock,
+    kernels::{self, RandStream},
+};
 
 use self::inputs::Inputs;
 use crate::Value;
 
 /// The value of `hop`, on the threads of the current rayon pool.
 ///
-/// Inputs are handed over: a matrix that nobody else holds may be changed in place.
+/// Inputs are handed over: a matrix that nobody else holds may be changed in place. `stream` says whose numbers
+/// `rand` gives.
 ///
 /// # Errors
 /// Of every kind, with the operator's code and the place in the script; `unsupported` for operators that
 /// are not there yet, `internal` for those that are not basic.
-pub fn execute(hop: &Hop, inputs: Vec<Value>) -> Result<Value> {
-    dispatch(hop, Inputs::new(inputs)).map_err(|error| {
+pub fn execute(hop: &Hop, inputs: Vec<Value>, stream: RandStream) -> Result<Value> {
+    dispatch(hop, Inputs::new(inputs), stream).map_err(|error| {
         error
             .in_operator(hop.op.code())
             .at_option(hop.position.as_ref())
     })
 }
 
-fn dispatch(hop: &Hop, inputs: Inputs) -> Result<Value> {
+fn dispatch(hop: &Hop, inputs: Inputs, stream: RandStream) -> Result<Value> {
     match &hop.op {
         HopOp::Literal(value) => Ok(Value::Scalar(value.clone())),
         HopOp::Unary(op) => cells::unary(*op, &inputs),
@@ -54,7 +58,7 @@ fn dispatch(hop: &Hop, inputs: Inputs) -> Result<Value> {
         HopOp::LeftIndex => shape::left_index(inputs),
         HopOp::CBind => shape::bind(&inputs, kernels::cbind),
         HopOp::RBind => shape::bind(&inputs, kernels::rbind),
-        HopOp::DataGen(op) => generate(*op, &inputs),
+        HopOp::DataGen(op) => generate(*op, &inputs, stream),
         HopOp::Table => table(&inputs),
         HopOp::Cumulative(op) => aggregate::cumulative(*op, inputs.matrix(0)?),
         HopOp::Cast(op) => cast::cast(*op, inputs),
@@ -82,7 +86,7 @@ fn size(op: SizeOp, matrix: &MatrixBlock) -> Result<Value> {
     Ok(Value::Scalar(Literal::Int(size as i64)))
 }
 
-fn generate(op: DataGenOp, inputs: &Inputs) -> Result<Value> {
+fn generate(op: DataGenOp, inputs: &Inputs, stream: RandStream) -> Result<Value> {
     let matrix = match op {
         DataGenOp::Fill => {
             let (rows, cols) = (inputs.size(1)?, inputs.size(2)?);
@@ -117,6 +121,7 @@ fn generate(op: DataGenOp, inputs: &Inputs) -> Result<Value> {
                 distribution,
                 inputs.number(4)?,
                 seed(inputs, 5)?,
+                stream,
             )
         }
         DataGenOp::Sample => kernels::sample(

@@ -7,7 +7,7 @@ use fulgurite_hop::{
     AggregateOp, BinaryOp, CastOp, CumulativeOp, DataGenOp, Direction, Hop, HopOp, Literal,
     ParameterizedOp, SizeOp, TernaryOp, UnaryOp,
 };
-use fulgurite_matrix::MatrixBlock;
+use fulgurite_matrix::{MatrixBlock, kernels::RandStream};
 
 use super::execute;
 use crate::Value;
@@ -35,7 +35,7 @@ fn truth(value: bool) -> Value {
 fn try_run(op: HopOp, inputs: &[Value]) -> Result<Value> {
     let source = Source::new("t.dml", "Z = f(X)\n");
     let hop = Hop::matrix(op, Vec::new()).at(&Position::new(&source, 1, 5, 4));
-    execute(&hop, inputs.to_vec())
+    execute(&hop, inputs.to_vec(), RandStream::default())
 }
 
 /// The value in one line: `2x2 [1 2; 3 4]`, `TRUE`.
@@ -208,7 +208,12 @@ fn left_indexing_copies_only_shared_matrices() {
     };
     let hop = Hop::matrix(HopOp::LeftIndex, Vec::new());
     let assign = |target: Value| {
-        execute(&hop, vec![target, int(9), int(1), int(1), int(1), int(1)]).unwrap()
+        execute(
+            &hop,
+            vec![target, int(9), int(1), int(1), int(1), int(1)],
+            RandStream::default(),
+        )
+        .unwrap()
     };
     let owned = x();
     let before = address(&owned);
