@@ -84,7 +84,7 @@ class SystemDS:
 
 
 def fulgurite(options, pattern, rows, sparsity, *extra):
-    command = [options.bench, pattern, "--rows", rows, "--sparsity", sparsity, "--repeat", REPEAT + WARM_UP, *extra]
+    command = [options.bench, "pattern", pattern, "--rows", rows, "--sparsity", sparsity, "--repeat", REPEAT + WARM_UP, *extra]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(map(str, command))} failed:\n{done.stderr}")

@@ -1,0 +1,171 @@
+//! Times whole algorithms under each fusion policy, interleaved, to see whether the plan that `cost` chooses is
+//! the fastest one, and what planning and compiling take.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use clap::Args;
+use fulgurite_error::{Error, Result};
+use fulgurite_matrix::MatrixBlock;
+use fulgurite_runtime::{
+    Config, Execution, OutputValue, Report, Request, Session, execute, request::Input,
+};
+use serde_json::{Value, json};
+
+use crate::data::{DataScript, read};
+
+const POLICIES: [&str; 4] = ["cost", "fuse-all", "fuse-no-redundancy", "none"];
+
+#[derive(Args)]
+pub struct Options {
+    /// A script that makes the inputs. Its comments say what to run: `# script:`, `# inputs:`, `# outputs:`,
+    /// `# arguments:` and `# shapes:` as ROWSxCOLSxSPARSITY
+    data: PathBuf,
+    /// Only this shape
+    #[arg(long)]
+    shape: Option<String>,
+    /// Runs under each policy; the first one does not count
+    #[arg(long, default_value_t = 4)]
+    rounds: usize,
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+    #[arg(long = "policy", default_values = POLICIES)]
+    policies: Vec<String>,
+}
+
+/// A JSON object for each shape.
+///
+/// # Errors
+/// Those of the scripts; `argument` where the policies give different results.
+pub fn measure(options: &Options) -> Result<Vec<Value>> {
+    let data = DataScript::read(&options.data)?;
+    let shapes = match &options.shape {
+        Some(shape) => vec![shape.as_str()],
+        None => data.words("shapes")?,
+    };
+    let name = options.data.file_stem().unwrap_or_default();
+    shapes
+        .into_iter()
+        .map(|shape| {
+            let mut measured = measure_shape(options, &data, shape)?;
+            measured["algorithm"] = json!(name.to_string_lossy());
+            measured["shape"] = json!(shape);
+            Ok(measured)
+        })
+        .collect()
+}
+
+fn measure_shape(options: &Options, data: &DataScript, shape: &str) -> Result<Value> {
+    let script = data.words("script")?.concat();
+    let folder = options.data.parent().unwrap_or(Path::new("."));
+    let mut request = Request::script(&script, read(&folder.join(&script))?);
+    request.allow_missing_arguments = false;
+    request.arguments = (data.words("arguments")?.into_iter())
+        .filter_map(|argument| argument.split_once('='))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    request.outputs = data
+        .words("outputs")?
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+
+    let [rows, cols, sparsity] = shape.split('x').collect::<Vec<_>>()[..] else {
+        return Err(Error::argument(format!(
+            "'{shape}' is not ROWSxCOLSxSPARSITY"
+        )));
+    };
+    let arguments = [("rows", rows), ("cols", cols), ("sparsity", sparsity)];
+    let arguments = arguments.map(|(name, value)| (name, value.to_owned()));
+    let inputs = data.make(&arguments, &Session::new(Config::default()))?;
+    request.inputs = inputs.keys().map(Input::local).collect();
+
+    let mut runs = (options.policies.iter())
+        .map(|policy| PolicyRuns::new(policy, options.threads))
+        .collect::<Result<Vec<_>>>()?;
+    for _ in 0..options.rounds {
+        for run in &mut runs {
+            run.execute(&request, &inputs)?;
+        }
+    }
+    let differs = |run: &&PolicyRuns| {
+        let near =
+            |(left, right): (&f64, &f64)| (left - right).abs() <= 1e-6 * right.abs().max(1e-9);
+        !run.checksums.iter().zip(&runs[0].checksums).all(near)
+    };
+    if let Some(other) = runs.iter().find(differs) {
+        return Err(Error::argument(format!(
+            "{shape}: policy {} gives {:?}, {} gives {:?}",
+            other.policy, other.checksums, runs[0].policy, runs[0].checksums
+        )));
+    }
+    let policies: BTreeMap<&str, Value> = (runs.iter())
+        .map(|run| (run.policy.as_str(), run.summary()))
+        .collect();
+    Ok(json!({ "policies": policies }))
+}
+
+/// The runs under one policy. The session stays, so that compiled operators are found again.
+struct PolicyRuns {
+    policy: String,
+    session: Session,
+    milliseconds: Vec<f64>,
+    /// Of the first run, which plans and compiles everything.
+    first: Option<Report>,
+    checksums: Vec<f64>,
+}
+
+impl PolicyRuns {
+    fn new(policy: &str, threads: usize) -> Result<Self> {
+        let mut config = Config::default();
+        config.set("fulgurite.threads", &threads.to_string())?;
+        config.set("fulgurite.fusion.policy", policy)?;
+        Ok(PolicyRuns {
+            policy: policy.to_owned(),
+            session: Session::new(config),
+            milliseconds: Vec::new(),
+            first: None,
+            checksums: Vec::new(),
+        })
+    }
+
+    fn execute(&mut self, request: &Request, inputs: &BTreeMap<String, MatrixBlock>) -> Result<()> {
+        let execution = Execution {
+            request: request.clone(),
+            matrices: inputs.clone(),
+        };
+        let start = Instant::now();
+        let outcome = execute(execution, &self.session)?;
+        self.milliseconds.push(start.elapsed().as_secs_f64() * 1e3);
+        self.checksums = (outcome.outputs.values())
+            .map(|value| match value {
+                OutputValue::Scalar(value) => value.as_f64().unwrap_or(f64::NAN),
+                OutputValue::Matrix(matrix) => {
+                    matrix.to_dense().values().iter().map(|x| x.abs()).sum()
+                }
+                OutputValue::Dataset { .. } => f64::NAN,
+            })
+            .collect();
+        self.first.get_or_insert(outcome.report);
+        Ok(())
+    }
+
+    fn summary(&self) -> Value {
+        let mut counted = self.milliseconds.get(1..).unwrap_or_default().to_vec();
+        counted.sort_by(f64::total_cmp);
+        let first = self.first.as_ref();
+        json!({
+            "milliseconds": counted.get(counted.len() / 2),
+            "fastest": counted.first(),
+            "planningMilliseconds": first.map(|report| report.planning_milliseconds),
+            "compileMilliseconds": first.map(|report| report.compile_milliseconds),
+            "compiledOperators": first.map(|report| report.plan_cache_misses),
+            "planCacheHits": first.map(|report| report.plan_cache_hits),
+            "blockPlans": first.map(|report| report.block_plans),
+            "firstMilliseconds": self.milliseconds.first(),
+        })
+    }
+}

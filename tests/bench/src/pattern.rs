@@ -1,0 +1,87 @@
+//! Times one pattern: a whole execution, from parsing and planning to the result. The compiled plan is found
+//! again from the second one on.
+
+use std::{path::PathBuf, time::Instant};
+
+use clap::Args;
+use fulgurite_error::{Error, Result};
+use fulgurite_matrix::MatrixBlock;
+use fulgurite_runtime::{
+    Config, Execution, OutputValue, Request, Session, execute, request::Input,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    bandwidth::read_bandwidth,
+    data::{DataScript, dump, read},
+};
+
+#[derive(Args)]
+pub struct Options {
+    /// A folder with `data.dml`, which makes the inputs, and `pattern.dml`, which is timed and sets `result`
+    folder: PathBuf,
+    #[arg(long, default_value_t = 100_000)]
+    rows: u64,
+    #[arg(long, default_value_t = 1.0)]
+    sparsity: f64,
+    #[arg(long, default_value_t = 9)]
+    repeat: usize,
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+    #[arg(long, default_value = "cost")]
+    policy: String,
+    /// Write the inputs there as raw little-endian doubles, row by row, for the peers
+    #[arg(long)]
+    dump: Option<PathBuf>,
+}
+
+/// # Errors
+/// Those of the scripts, `argument` and `io`.
+pub fn measure(options: &Options) -> Result<Value> {
+    let mut config = Config::default();
+    config.set("fulgurite.threads", &options.threads.to_string())?;
+    config.set("fulgurite.fusion.policy", &options.policy)?;
+    config.set("fulgurite.rand.stream", "systemds")?;
+    let session = Session::new(config);
+
+    let arguments = [
+        ("rows", options.rows.to_string()),
+        ("sparsity", options.sparsity.to_string()),
+    ];
+    let inputs = DataScript::read(&options.folder.join("data.dml"))?.make(&arguments, &session)?;
+    if let Some(folder) = &options.dump {
+        for (name, matrix) in &inputs {
+            dump(folder, name, matrix)?;
+        }
+    }
+
+    let mut request = Request::script("pattern.dml", read(&options.folder.join("pattern.dml"))?);
+    request.inputs = inputs.keys().map(Input::local).collect();
+    request.outputs = vec!["result".into()];
+    let (mut milliseconds, mut gigabytes_per_second) = (Vec::new(), Vec::new());
+    let mut last = None;
+    for _ in 0..options.repeat {
+        gigabytes_per_second.push(read_bandwidth(options.threads));
+        let execution = Execution {
+            request: request.clone(),
+            matrices: inputs.clone(),
+        };
+        let start = Instant::now();
+        let outcome = execute(execution, &session)?;
+        milliseconds.push(start.elapsed().as_secs_f64() * 1e3);
+        last = Some(outcome);
+    }
+    let outcome = last.ok_or_else(|| Error::argument("--repeat must be at least 1"))?;
+    let checksum = match &outcome.outputs["result"] {
+        OutputValue::Scalar(value) => value.as_f64(),
+        OutputValue::Matrix(matrix) => Some(matrix.to_dense().values().iter().sum()),
+        OutputValue::Dataset { .. } => None,
+    };
+    let bytes: usize = inputs.values().map(MatrixBlock::memory_bytes).sum();
+    let operators = outcome.report.operators.iter();
+    Ok(json!({
+        "milliseconds": milliseconds, "readGigabytesPerSecond": gigabytes_per_second,
+        "inputBytes": bytes, "checksum": checksum,
+        "operators": operators.map(|operator| operator.label.clone()).collect::<Vec<_>>(),
+    }))
+}
