@@ -70,9 +70,20 @@ impl CompiledPlan {
         &self.plan
     }
 
-    /// Cranelift's intermediate representation of the code, for explain.
-    pub fn clif(&self) -> &str {
-        self.kernel.code.clif()
+    /// Cranelift's intermediate representation of the code, for explain. Made when asked for.
+    ///
+    /// # Errors
+    /// As [`CompiledPlan::compile`].
+    pub fn clif(&self) -> Result<String> {
+        jit::list(&self.kernel.program, &self.kernel.layout).map(|listing| listing.clif)
+    }
+
+    /// The machine's instructions, as Cranelift writes them, for explain. Made when asked for.
+    ///
+    /// # Errors
+    /// As [`CompiledPlan::compile`].
+    pub fn asm(&self) -> Result<String> {
+        jit::list(&self.kernel.program, &self.kernel.layout).map(|listing| listing.assembly)
     }
 
     /// How long it took to compile.

@@ -14,6 +14,15 @@ fn code_is_as_reviewed() {
         ("mlogreg_inner", mlogreg_inner(4)),
     ] {
         let compiled = CompiledPlan::compile(&plan).unwrap();
-        insta::assert_snapshot!(name, compiled.clif());
+        insta::assert_snapshot!(name, compiled.clif().unwrap());
     }
+}
+
+#[cfg(target_arch = "x86_64")] // instructions are named
+#[test]
+fn assembly_is_that_of_this_machine() {
+    let compiled = CompiledPlan::compile(&sum_of_products()).unwrap();
+    let assembly = compiled.asm().unwrap();
+    assert!(assembly.contains("mulpd"), "{assembly}");
+    assert!(assembly.contains("ret"), "{assembly}");
 }

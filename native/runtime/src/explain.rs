@@ -152,7 +152,7 @@ impl Explainer<'_> {
                         self.text,
                         "fused({index}) {}\n{}",
                         operator.label,
-                        compiled.clif()
+                        compiled.clif()?
                     );
                 }
             }

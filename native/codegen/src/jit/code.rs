@@ -16,11 +16,10 @@ pub(crate) struct Code {
     /// `drop` opens it.
     module: Mutex<Option<JITModule>>,
     entry: Entry,
-    clif: String,
 }
 
 impl Code {
-    pub(super) fn new(module: JITModule, function: FuncId, clif: String) -> Self {
+    pub(super) fn new(module: JITModule, function: FuncId) -> Self {
         let address = module.get_finalized_function(function);
         // SAFETY: the function was declared with one pointer-sized parameter, no result, and the calling
         // convention of the target, which is that of `extern "C"`.
@@ -28,7 +27,6 @@ impl Code {
         Code {
             module: Mutex::new(Some(module)),
             entry,
-            clif,
         }
     }
 
@@ -36,10 +34,6 @@ impl Code {
     pub(super) fn discard(module: JITModule) {
         // SAFETY: no function of the module is finalized, so none can be running or run later.
         unsafe { module.free_memory() };
-    }
-
-    pub fn clif(&self) -> &str {
-        &self.clif
     }
 
     /// Runs the code over the block that the frame describes; values of the block go to the target.

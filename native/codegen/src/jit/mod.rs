@@ -14,6 +14,7 @@ pub(crate) use code::Code;
 
 use std::sync::{Arc, OnceLock};
 
+use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, Signature, UserFuncName, types};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
@@ -32,14 +33,16 @@ const KEEP_ORDER_FROM: usize = 15;
 /// # Errors
 /// `unsupported` on a machine Cranelift has no code generator for; `internal` when it refuses the code.
 pub(crate) fn compile(program: &Program, layout: &Layout) -> Result<Code> {
-    let isa = target(program)?;
-    let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
-    for (name, address) in symbols() {
-        builder.symbol(name, address);
-    }
-    let mut module = JITModule::new(builder);
-    match define(&mut module, program, layout) {
-        Ok((function, clif)) => Ok(Code::new(module, function, clif)),
+    let mut module = module_for(program)?;
+    let defined = build(&mut module, program, layout).and_then(|(function, mut context)| {
+        module
+            .define_function(function, &mut context)
+            .map_err(refused)?;
+        module.finalize_definitions().map_err(refused)?;
+        Ok(function)
+    });
+    match defined {
+        Ok(function) => Ok(Code::new(module, function)),
         Err(error) => {
             Code::discard(module);
             Err(error)
@@ -47,7 +50,46 @@ pub(crate) fn compile(program: &Program, layout: &Layout) -> Result<Code> {
     }
 }
 
-fn define(module: &mut JITModule, program: &Program, layout: &Layout) -> Result<(FuncId, String)> {
+/// The code of a program as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Listing {
+    /// Cranelift's intermediate representation, before its optimizations.
+    pub clif: String,
+    /// The instructions of this machine.
+    pub assembly: String,
+}
+
+/// Generates the code anew, for reading: running programs don't pay for the texts.
+///
+/// # Errors
+/// As [`compile`].
+pub(crate) fn list(program: &Program, layout: &Layout) -> Result<Listing> {
+    let mut module = module_for(program)?;
+    let listing = build(&mut module, program, layout).and_then(|(function, mut context)| {
+        let clif = context.func.display().to_string();
+        context.set_disasm(true);
+        module
+            .define_function(function, &mut context)
+            .map_err(refused)?;
+        let compiled = context.compiled_code();
+        let assembly = compiled.and_then(|compiled| compiled.vcode.clone());
+        let assembly = assembly.ok_or_else(|| Error::internal("code without a disassembly"))?;
+        Ok(Listing { clif, assembly })
+    });
+    Code::discard(module);
+    listing
+}
+
+fn module_for(program: &Program) -> Result<JITModule> {
+    let mut builder = JITBuilder::with_isa(target(program)?, default_libcall_names());
+    for (name, address) in symbols() {
+        builder.symbol(name, address);
+    }
+    Ok(JITModule::new(builder))
+}
+
+/// Declares the function and emits its body.
+fn build(module: &mut JITModule, program: &Program, layout: &Layout) -> Result<(FuncId, Context)> {
     let mut signature = module.make_signature();
     signature.params.push(AbiParam::new(types::I64));
     let function = module
@@ -57,17 +99,10 @@ fn define(module: &mut JITModule, program: &Program, layout: &Layout) -> Result<
     context.func.signature = signature;
     context.func.name = UserFuncName::user(0, function.as_u32());
     let frontend = module.target_config();
-    {
-        let mut scratch = FunctionBuilderContext::new();
-        let builder = FunctionBuilder::new(&mut context.func, &mut scratch);
-        emit::emit(builder, module, frontend, program, layout)?;
-    }
-    let clif = context.func.display().to_string();
-    module
-        .define_function(function, &mut context)
-        .map_err(refused)?;
-    module.finalize_definitions().map_err(refused)?;
-    Ok((function, clif))
+    let mut scratch = FunctionBuilderContext::new();
+    let builder = FunctionBuilder::new(&mut context.func, &mut scratch);
+    emit::emit(builder, module, frontend, program, layout)?;
+    Ok((function, context))
 }
 
 fn refused(error: cranelift_module::ModuleError) -> Error {
