@@ -79,6 +79,8 @@ pub struct FusionConfig {
     pub broadcast_memory: u64,
     /// Plan assignments that are costed per partition before the best one so far is taken.
     pub max_plans_per_partition: u64,
+    /// Also cost what is not chosen, for whoever reads the explanation.
+    pub explain: bool,
 }
 
 impl Default for FusionConfig {
@@ -89,6 +91,7 @@ impl Default for FusionConfig {
             local_memory: u64::MAX,
             broadcast_memory: 2 << 30,
             max_plans_per_partition: 1 << 14,
+            explain: false,
         }
     }
 }

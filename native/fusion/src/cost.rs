@@ -35,6 +35,7 @@ struct Reads {
     seconds: f64,
     /// Bytes of the inputs that every worker must have whole.
     whole: f64,
+    is_distributed: bool,
 }
 
 impl<'a> CostModel<'a> {
@@ -77,6 +78,11 @@ impl<'a> CostModel<'a> {
         };
         let seconds = self.operator_reads(operator).seconds;
         self.seconds(operator.root, seconds, flops * share)
+    }
+
+    /// The fused operator exceeds the local memory.
+    pub fn fused_is_distributed(&self, operator: &Operator) -> bool {
+        self.operator_reads(operator).is_distributed
     }
 
     /// Constraints that any plan must satisfy (Section 4.1).
@@ -152,6 +158,7 @@ impl<'a> CostModel<'a> {
             return Reads {
                 seconds: read / (constants.read_gb_per_s * GIGA),
                 whole: 0.0,
+                is_distributed: false,
             };
         }
         let largest = inputs
@@ -174,6 +181,7 @@ impl<'a> CostModel<'a> {
             seconds: stays / (constants.read_gb_per_s * GIGA)
                 + sent / (constants.broadcast_gb_per_s * GIGA),
             whole,
+            is_distributed: true,
         }
     }
 }

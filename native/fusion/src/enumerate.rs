@@ -19,9 +19,12 @@ use crate::{
 
 /// The outcome of the search in one partition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Search {
-    /// Points in the order of the search space, and the chosen assignment.
+    /// Points in the order of the search space, and the chosen assignment. (They serialise as decisions.)
+    #[serde(skip)]
     pub points: Vec<InterestingPoint>,
+    #[serde(skip)]
     pub assignment: Vec<bool>,
     /// Seconds of the chosen assignment, of fusing all and of fusing nothing.
     pub cost: f64,

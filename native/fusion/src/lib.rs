@@ -37,7 +37,7 @@ mod tests;
 
 pub use config::{CostConstants, FusionConfig, Policy};
 pub use enumerate::Search;
-pub use explain::Explanation;
+pub use explain::{Explanation, FusionStatistics};
 pub use select::fuse;
 
 use fulgurite_error::Position;
@@ -52,6 +52,7 @@ pub struct FusedDag {
     pub dag: Dag,
     pub operators: Vec<FusedOperator>,
     pub explanation: Explanation,
+    pub statistics: FusionStatistics,
 }
 
 #[derive(Debug, Clone, PartialEq)]

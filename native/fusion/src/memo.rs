@@ -14,7 +14,6 @@ pub const MAX_REFERENCED_INPUTS: usize = 3;
 
 /// Template types (Table 1). `Outer` and `MAgg` will join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
 pub enum TemplateType {
     Row,
     Cell,
@@ -50,7 +49,7 @@ impl fmt::Display for TemplateType {
 
 /// Whether a plan may end at its operator (valid) and whether it may go on into consumers (open).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "kebab-case")]
 pub enum CloseStatus {
     OpenValid,
     OpenInvalid,

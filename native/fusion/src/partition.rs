@@ -13,6 +13,7 @@ use crate::{
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Partition {
     /// In topological order.
     pub hops: Vec<HopId>,
@@ -22,7 +23,8 @@ pub struct Partition {
     pub inputs: Vec<HopId>,
     /// Referenced, with more than one consumer.
     pub materialization_points: Vec<HopId>,
-    /// The boolean decisions of the search space.
+    /// The boolean decisions of the search space. (They serialise with what was decided.)
+    #[serde(skip)]
     pub points: Vec<InterestingPoint>,
     /// Outputs of operators in every plan: roots, those read from outside (or roots of the DAG), and those
     /// with a consumer inside that can only read them materialised.
@@ -38,7 +40,7 @@ pub struct InterestingPoint {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "kebab-case")]
 pub enum PointKind {
     MaterializationPoint,
     /// The target has plans of a template that the consumer has none of.

@@ -8,7 +8,11 @@ use crate::memo::TemplateType;
 
 /// What stopped a template at an operator, or a plan in selection.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(tag = "reason", rename_all = "snake_case")]
+#[serde(
+    tag = "reason",
+    rename_all = "kebab-case",
+    rename_all_fields = "camelCase"
+)]
 pub enum Reason {
     /// The size of the result or of an operand is not known when planning.
     UnknownSize,

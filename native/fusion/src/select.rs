@@ -1,6 +1,8 @@
 //! Candidate selection (Section 4): a plan assignment per partition by the policy, the operators that
 //! follow from it, and the DAG with the fused operators in place.
 
+use std::time::Instant;
+
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Dag, Hop, HopId, HopOp};
 
@@ -9,11 +11,14 @@ use crate::{
     construct::construct,
     cost::CostModel,
     cplan::CPlan,
-    enumerate::{CostTable, PartitionCosts, Search, mp_skip_enum},
-    explain::{Explanation, PartitionExplanation, Refusal},
+    enumerate::{CostTable, PartitionCosts, mp_skip_enum},
+    explain::{
+        BasicCost, Choice, Explanation, FusionStatistics, OperatorCosts, PartitionExplanation,
+        PlanCosts, Refusal,
+    },
     explore::{Exploration, explore, is_fusible_kind},
     operator::{Chooser, Operator},
-    partition::{Partition, PointKind, partitions, referenced_slots},
+    partition::{Partition, partitions, referenced_slots},
     reason::{Reason, TemplateReason},
     view::DagView,
 };
@@ -32,78 +37,108 @@ pub fn fuse(dag: &Dag, config: &FusionConfig) -> Result<FusedDag> {
             .at_option(hop.position.as_ref())
             .with_help("hand over the DAG as it was before fusion"));
     }
+    let started = Instant::now();
     let view = DagView::new(dag);
     let exploration = explore(&view);
+    let explored = Instant::now();
     let costs = CostModel::new(&view, config);
     let references = referenced_slots(&view, &exploration.memo);
     let is_distributed = |hop| costs.is_distributed(hop);
     let parts = partitions(&view, &exploration.memo, &references, &is_distributed);
     let mut chooser = Chooser::new(&view, &exploration.memo, &references);
-    let searches = search(&view, config, &costs, &mut chooser, &parts);
+    let partitions = search(&view, config, &costs, &mut chooser, parts);
     let selection = select(&view, config, &costs, &mut chooser);
-    let refusals = refusals(&view, config, &exploration, &parts, &searches, &selection);
-
-    let partitions = parts.into_iter().zip(searches);
-    let partitions = partitions
-        .map(|(partition, search)| PartitionExplanation { partition, search })
-        .collect();
+    let selected = Instant::now();
     let (dag, operators) = replace(&view, &selection)?;
-    let explanation = Explanation::new(
-        &view,
-        config.policy,
-        &exploration.memo,
-        partitions,
-        &selection.operators,
-        &operators,
-        refusals,
-    );
+    let constructed = Instant::now();
+
+    let refusals = refusals(&view, config, &exploration, &partitions, &selection);
+    let operator_costs = selection.operators.iter().map(|operator| OperatorCosts {
+        cost: costs.fused(operator),
+        unfused: operator
+            .covered
+            .iter()
+            .map(|(hop, _)| costs.basic(*hop))
+            .sum(),
+        distributed: costs.fused_is_distributed(operator),
+    });
+    let explanation = Explanation {
+        basic_costs: match config.explain {
+            true => basic_costs(&view, &costs),
+            false => Vec::new(),
+        },
+        ..Explanation::new(
+            &view,
+            config.policy,
+            &exploration.memo,
+            partitions,
+            selection.operators.iter().zip(operator_costs),
+            &operators,
+            refusals,
+        )
+    };
+    let statistics = FusionStatistics {
+        explore: explored - started,
+        select: selected - explored,
+        construct: constructed - selected,
+        ..FusionStatistics::counts(&view, &explanation)
+    };
     Ok(FusedDag {
         dag,
         operators,
         explanation,
+        statistics,
     })
 }
 
-/// Sets each partition's assignment in the chooser.
+/// What each operator on matrices costs on its own.
+fn basic_costs(view: &DagView, costs: &CostModel) -> Vec<BasicCost> {
+    let on_matrices = |hop: HopId| {
+        let inputs = &view.hop(hop).inputs;
+        !inputs.is_empty()
+            && [&[hop], &inputs[..]]
+                .concat()
+                .iter()
+                .any(|hop| view.hop(*hop).is_matrix())
+    };
+    let live = view.dag.iter().map(|(hop, _)| hop);
+    live.filter(|hop| view.is_live(*hop) && on_matrices(*hop))
+        .map(|hop| BasicCost {
+            hop,
+            cost: costs.basic(hop),
+            distributed: costs.is_distributed(hop),
+        })
+        .collect()
+}
+
+/// Sets each partition's assignment in the chooser, and tells what else was there to choose from.
 fn search<'a>(
     view: &'a DagView<'a>,
     config: &FusionConfig,
     costs: &CostModel<'a>,
     chooser: &mut Chooser<'a>,
-    partitions: &[Partition],
-) -> Vec<Option<Search>> {
+    partitions: Vec<Partition>,
+) -> Vec<PartitionExplanation> {
     let mut table = CostTable::new(view.dag.len());
-    let mut searches = Vec::with_capacity(partitions.len());
+    let mut explained = Vec::with_capacity(partitions.len());
     for partition in partitions {
-        let mut plans = PartitionCosts::new(view, costs, chooser, partition, &mut table);
-        let points = &partition.points;
-        searches.push(match config.policy {
-            Policy::Cost => {
-                let search = mp_skip_enum(&mut plans, config.max_plans_per_partition);
-                match search.unfused {
-                    true => plans.assign_none(),
-                    false => plans.assign(&search.points, &search.assignment),
-                }
-                Some(search)
-            }
-            Policy::FuseAll => {
-                plans.assign(points, &vec![false; points.len()]);
-                None
-            }
-            Policy::FuseNoRedundancy => {
-                let shared = points
-                    .iter()
-                    .map(|p| p.kind == PointKind::MaterializationPoint);
-                plans.assign(points, &shared.collect::<Vec<_>>());
-                None
-            }
-            Policy::None => {
-                plans.assign_none();
-                None
-            }
+        let mut plans = PartitionCosts::new(view, costs, chooser, &partition, &mut table);
+        let search = (config.policy == Policy::Cost)
+            .then(|| mp_skip_enum(&mut plans, config.max_plans_per_partition));
+        let choice = Choice::new(&partition, search.as_ref(), config.policy);
+        let costs = config
+            .explain
+            .then(|| PlanCosts::new(&mut plans, &partition, search.as_ref(), &choice));
+        let decisions = choice.decisions(&mut plans, config.explain);
+        choice.assign(&mut plans);
+        explained.push(PartitionExplanation {
+            partition,
+            decisions,
+            costs,
+            search,
         });
     }
-    searches
+    explained
 }
 
 /// The operators of the whole DAG.
@@ -256,13 +291,12 @@ fn refusals(
     view: &DagView,
     config: &FusionConfig,
     exploration: &Exploration,
-    partitions: &[Partition],
-    searches: &[Option<Search>],
+    partitions: &[PartitionExplanation],
     selection: &Selection,
 ) -> Vec<Refusal> {
     let mut partition_of = vec![usize::MAX; view.dag.len()];
     for (index, partition) in partitions.iter().enumerate() {
-        for hop in &partition.hops {
+        for hop in &partition.partition.hops {
             partition_of[hop.index()] = index;
         }
     }
@@ -291,9 +325,9 @@ fn refusals(
             .binary_search_by_key(&hop, |(hop, _)| *hop);
         let forbidden = selection.forbidden.iter().filter(|(root, _)| *root == hop);
         let forbidden: Vec<TemplateReason> = forbidden.map(|(_, reason)| *reason).collect();
-        let search = searches
+        let search = partitions
             .get(partition_of[hop.index()])
-            .and_then(Option::as_ref);
+            .and_then(|partition| partition.search.as_ref());
         let reasons = if config.policy == Policy::None {
             selected(Reason::Policy)
         } else if let Ok(index) = explored {

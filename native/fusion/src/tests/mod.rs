@@ -1,8 +1,10 @@
 //! `plans`: the plans of the paper's expressions; `correctness`: every plan gives the unfused result;
-//! `optimality`: the search finds what exhaustive enumeration finds; `effort`: how much it costs to find it.
+//! `optimality`: the search finds what exhaustive enumeration finds; `effort`: how much it costs to find it;
+//! `explained`: what is kept of plans that were not chosen.
 
 mod correctness;
 mod effort;
+mod explained;
 mod optimality;
 mod plans;
 mod random;
