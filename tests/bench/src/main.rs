@@ -4,8 +4,8 @@
 //! cells; NumPy gets them from a file.
 
 mod algorithm;
-mod bandwidth;
 mod data;
+mod limits;
 mod pattern;
 
 use clap::Parser;

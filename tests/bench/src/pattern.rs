@@ -12,8 +12,8 @@ use fulgurite_runtime::{
 use serde_json::{Value, json};
 
 use crate::{
-    bandwidth::read_bandwidth,
     data::{DataScript, dump, read},
+    limits::{peak_gigaflops, read_bandwidth},
 };
 
 #[derive(Args)]
@@ -22,6 +22,8 @@ pub struct Options {
     folder: PathBuf,
     #[arg(long, default_value_t = 100_000)]
     rows: u64,
+    #[arg(long, default_value_t = 1000)]
+    cols: u64,
     #[arg(long, default_value_t = 1.0)]
     sparsity: f64,
     #[arg(long, default_value_t = 9)]
@@ -46,6 +48,7 @@ pub fn measure(options: &Options) -> Result<Value> {
 
     let arguments = [
         ("rows", options.rows.to_string()),
+        ("cols", options.cols.to_string()),
         ("sparsity", options.sparsity.to_string()),
     ];
     let inputs = DataScript::read(&options.folder.join("data.dml"))?.make(&arguments, &session)?;
@@ -58,10 +61,11 @@ pub fn measure(options: &Options) -> Result<Value> {
     let mut request = Request::script("pattern.dml", read(&options.folder.join("pattern.dml"))?);
     request.inputs = inputs.keys().map(Input::local).collect();
     request.outputs = vec!["result".into()];
-    let (mut milliseconds, mut gigabytes_per_second) = (Vec::new(), Vec::new());
+    let mut gigabytes_per_second = 0.0f64;
+    let mut milliseconds = Vec::new();
     let mut last = None;
     for _ in 0..options.repeat {
-        gigabytes_per_second.push(read_bandwidth(options.threads));
+        gigabytes_per_second = gigabytes_per_second.max(read_bandwidth(options.threads));
         let execution = Execution {
             request: request.clone(),
             matrices: inputs.clone(),
@@ -81,7 +85,8 @@ pub fn measure(options: &Options) -> Result<Value> {
     let operators = outcome.report.operators.iter();
     Ok(json!({
         "milliseconds": milliseconds, "readGigabytesPerSecond": gigabytes_per_second,
-        "inputBytes": bytes, "checksum": checksum,
+        "gigaflopsPerSecond": peak_gigaflops(options.threads), "inputBytes": bytes,
+        "mainNonZeros": inputs.get("X").map(MatrixBlock::nnz), "checksum": checksum,
         "operators": operators.map(|operator| operator.label.clone()).collect::<Vec<_>>(),
     }))
 }

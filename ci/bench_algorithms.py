@@ -1,0 +1,57 @@
+"""Times whole algorithms under each fusion policy, interleaved in one process, and says where `cost` is not the fastest. Called by
+`ci/bench algorithms`."""
+
+import argparse
+import datetime
+import json
+import subprocess
+from pathlib import Path
+
+POLICIES = ["cost", "fuse-all", "fuse-no-redundancy", "none"]
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="ci/bench algorithms", description=__doc__)
+    parser.add_argument("algorithms", nargs="*", help="names of algorithms; all where none is named")
+    parser.add_argument("--rounds", type=int, default=5, help="runs under each policy; the first one does not count")
+    parser.add_argument("--keep", action="store_true", help="write tests/bench/PLANS.md, which belongs to a whole run")
+    parser.add_argument("--bench", type=Path, required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, required=True, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    scripts = {path.stem: path for path in sorted((options.folder / "algorithms").glob("*.dml"))}
+    if unknown := [name for name in options.algorithms if name not in scripts]:
+        parser.error(f"there is no algorithm {unknown[0]}; there are {', '.join(scripts)}")
+    lines = [
+        "# Plan quality",
+        "",
+        f"Made by `ci/bench algorithms` on {datetime.date.today().isoformat()}: milliseconds of a whole run, medians, two threads; planning and compiling are those of the first "
+        "run under `cost`, which finds no compiled operator.",
+        "",
+        "| algorithm | shape | " + " | ".join(POLICIES) + " | cost / best other | planning | compiling | operators compiled |",
+        "|---|---|" + "---:|" * 8,
+    ]
+    print("\n".join(lines[4:]))
+    beaten = dict.fromkeys(POLICIES[1:], 0)
+    for name in options.algorithms or scripts:
+        done = subprocess.run([options.bench, "algorithm", scripts[name], "--rounds", str(options.rounds)], text=True, stdout=subprocess.PIPE)
+        if done.returncode != 0:
+            raise SystemExit(f"{name} failed")
+        for line in done.stdout.splitlines():
+            seen = json.loads(line)
+            runs = seen["policies"]
+            times = {policy: runs[policy]["milliseconds"] for policy in POLICIES}
+            ratio = times["cost"] / min(times[policy] for policy in POLICIES[1:])
+            for policy in beaten:
+                beaten[policy] += times["cost"] < times[policy] / 1.05
+            cost = runs["cost"]
+            cells = [f"{times[policy]:.1f}" for policy in POLICIES] + [f"{ratio:.2f}", f"{cost['planningMilliseconds']:.1f}", f"{cost['compileMilliseconds']:.1f}"]
+            lines.append(f"| {name} | {seen['shape']} | " + " | ".join(cells) + f" | {cost['compiledOperators']} |")
+            print(lines[-1], flush=True)
+    lines += ["", "`cost` is faster by more than 5 % than " + ", ".join(f"`{policy}` in {count}" for policy, count in beaten.items()) + " of these rows."]
+    print(lines[-1])
+    if options.keep:
+        (options.folder / "PLANS.md").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
