@@ -5,6 +5,7 @@
 use fulgurite_hop::{HopId, HopOp};
 
 use crate::{
+    explain::EdgeRefusal,
     memo::{CloseStatus, MAX_REFERENCED_INPUTS, MemoEntry, MemoTable, Slots},
     reason::{Reason, TemplateReason},
     template::{TEMPLATES, Template},
@@ -153,4 +154,53 @@ fn create_plans(
 fn prune_redundant(entries: &mut Vec<MemoEntry>) {
     entries.retain(|entry| entry.close.is_open() || !entry.references.is_empty());
     entries.sort_by_key(|entry| (entry.template, entry.references));
+}
+
+/// Why no plan goes from operators on into inputs that could be part of one, for whoever asks. (Exploration itself
+/// does not keep what refuses a single edge.)
+pub(crate) fn edge_refusals(view: &DagView, exploration: &Exploration) -> Vec<EdgeRefusal> {
+    let memo = &exploration.memo;
+    let mut refusals = Vec::new();
+    let live = view.dag.iter().map(|(hop, _)| hop);
+    for consumer in live.filter(|hop| view.is_live(*hop) && is_fusible_kind(view, *hop)) {
+        for slot in referenceable(view, consumer) {
+            let input = view.hop(consumer).inputs[slot];
+            let is_referenced = |entry: &MemoEntry| entry.references.contains(slot);
+            if memo.group(consumer).iter().any(is_referenced) || !is_fusible_kind(view, input) {
+                continue;
+            }
+            let refused_by = [input, consumer].into_iter().find_map(|hop| {
+                let refused = exploration
+                    .refused
+                    .iter()
+                    .find(|(refused, _)| *refused == hop);
+                refused.map(|(hop, reasons)| (*hop, reasons.clone()))
+            });
+            let (refused_by, reasons) =
+                refused_by.unwrap_or_else(|| (consumer, slot_reasons(view, memo, consumer, slot)));
+            refusals.push(EdgeRefusal {
+                consumer,
+                input,
+                refused_by,
+                reasons,
+            });
+        }
+    }
+    refusals
+}
+
+fn slot_reasons(view: &DagView, memo: &MemoTable, hop: HopId, slot: usize) -> Vec<TemplateReason> {
+    let input = view.hop(hop).inputs[slot];
+    let mut reasons = Vec::new();
+    for template in TEMPLATES {
+        let reason = match memo.has_open_of(input, template.kind()) {
+            true => template.fuse(view, hop, slot).err(),
+            false => Some(Reason::InputsClosed),
+        };
+        reasons.extend(reason.map(|reason| TemplateReason {
+            template: Some(template.kind()),
+            reason,
+        }));
+    }
+    reasons
 }

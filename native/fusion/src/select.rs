@@ -16,7 +16,7 @@ use crate::{
         BasicCost, Choice, Explanation, FusionStatistics, OperatorCosts, PartitionExplanation,
         PlanCosts, Refusal,
     },
-    explore::{Exploration, explore, is_fusible_kind},
+    explore::{Exploration, edge_refusals, explore, is_fusible_kind},
     operator::{Chooser, Operator},
     partition::{Partition, partitions, referenced_slots},
     reason::{Reason, TemplateReason},
@@ -62,21 +62,19 @@ pub fn fuse(dag: &Dag, config: &FusionConfig) -> Result<FusedDag> {
             .sum(),
         distributed: costs.fused_is_distributed(operator),
     });
-    let explanation = Explanation {
-        basic_costs: match config.explain {
-            true => basic_costs(&view, &costs),
-            false => Vec::new(),
-        },
-        ..Explanation::new(
-            &view,
-            config.policy,
-            &exploration.memo,
-            partitions,
-            selection.operators.iter().zip(operator_costs),
-            &operators,
-            refusals,
-        )
-    };
+    let mut explanation = Explanation::new(
+        &view,
+        config.policy,
+        &exploration.memo,
+        partitions,
+        selection.operators.iter().zip(operator_costs),
+        &operators,
+        refusals,
+    );
+    if config.explain {
+        explanation.basic_costs = basic_costs(&view, &costs);
+        explanation.edge_refusals = edge_refusals(&view, &exploration);
+    }
     let statistics = FusionStatistics {
         explore: explored - started,
         select: selected - explored,

@@ -4,7 +4,7 @@
 //! of what was not chosen (`costs`), is there if [`FusionConfig::explain`](crate::FusionConfig::explain) asks for it.
 
 mod costs;
-mod text;
+pub mod text;
 
 use std::time::Duration;
 
@@ -34,8 +34,10 @@ pub struct Explanation {
     pub partitions: Vec<PartitionExplanation>,
     pub operators: Vec<OperatorExplanation>,
     pub refusals: Vec<Refusal>,
-    /// Of the operators one by one, without fusion.
+    /// Of the operators one by one, without fusion; if asked for.
     pub basic_costs: Vec<BasicCost>,
+    /// Between operators that could be neighbours in a plan; if asked for.
+    pub edge_refusals: Vec<EdgeRefusal>,
 }
 
 /// A group of the memo table.
@@ -155,6 +157,17 @@ impl FusionStatistics {
     }
 }
 
+/// No plan goes from the consumer on into this input.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EdgeRefusal {
+    pub consumer: HopId,
+    pub input: HopId,
+    /// The one of the two that the reasons are about.
+    pub refused_by: HopId,
+    pub reasons: Vec<TemplateReason>,
+}
+
 impl Explanation {
     pub(crate) fn new<'a>(
         view: &DagView,
@@ -205,6 +218,7 @@ impl Explanation {
             operators: operators.collect(),
             refusals,
             basic_costs: Vec::new(),
+            edge_refusals: Vec::new(),
         }
     }
 }

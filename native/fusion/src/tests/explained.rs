@@ -69,3 +69,29 @@ fn the_choice_is_the_cheapest_and_what_it_says() {
         assert!(fused.statistics.plans_costed > 0 && fused.statistics.entries > 0);
     }
 }
+
+/// A full aggregate closes the plan below it: nothing goes on from it.
+#[test]
+fn edges_that_no_plan_crosses_say_why() {
+    let mut b = Build::default();
+    let [x, y] = ["X", "Y"].map(|name| b.read(name, 1000, 10));
+    let product = b.mult(x, y);
+    let total = b.sum(product);
+    let scaled = b.mult(x, total);
+    let shifted = b.plus(scaled, y);
+    let turned = b.t(shifted);
+    let negated = b.unary(fulgurite_hop::UnaryOp::Exp, turned);
+    b.write("R", negated);
+    let edges = explained(&b.dag, Policy::Cost).explanation.edge_refusals;
+    let line = |edge: &crate::explain::EdgeRefusal| {
+        let reasons: Vec<String> = edge.reasons.iter().map(ToString::to_string).collect();
+        format!(
+            "{} <- {}: {}",
+            edge.consumer,
+            edge.input,
+            reasons.join("; ")
+        )
+    };
+    let lines: Vec<String> = edges.iter().map(line).collect();
+    insta::assert_snapshot!(lines.join("\n"));
+}
