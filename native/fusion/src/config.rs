@@ -81,6 +81,9 @@ pub struct FusionConfig {
     pub max_plans_per_partition: u64,
     /// Also cost what is not chosen, for whoever reads the explanation.
     pub explain: bool,
+    /// Outer products `U %*% t(V)` of at least this many cells are candidates for operators that never hold
+    /// them; below, the product fits the cache and there is nothing to gain.
+    pub outer_product_cells: u64,
 }
 
 impl Default for FusionConfig {
@@ -92,6 +95,7 @@ impl Default for FusionConfig {
             broadcast_memory: 2 << 30,
             max_plans_per_partition: 1 << 14,
             explain: false,
+            outer_product_cells: 256 * 256,
         }
     }
 }

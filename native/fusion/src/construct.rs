@@ -9,14 +9,33 @@ use fulgurite_error::{Error, Result};
 use fulgurite_hop::{AggregateOp, BinaryOp, Direction, HopId, HopOp, UnaryOp};
 
 use crate::{
-    cplan::{CNode, CPlan, CellTemplate, InputBinding, NodeId, RowOutput, RowTemplate, Template},
+    cplan::{
+        CNode, CPlan, CellTemplate, InputBinding, MultiAggregateTemplate, NodeId, OuterOutput,
+        OuterTemplate, RowOutput, RowTemplate, Template,
+    },
     memo::{Slots, TemplateType},
-    operator::{Operator, binding},
+    operator::{Operator, access},
+    template::outer,
     view::DagView,
 };
 
-/// The plan, and the HOPs that its inputs are bound to.
-pub(crate) fn construct(view: &DagView, operator: &Operator) -> Result<(CPlan, Vec<HopId>)> {
+/// A plan and how it stands in the DAG.
+pub(crate) struct Constructed {
+    pub plan: CPlan,
+    pub inputs: Vec<PlanInput>,
+    /// The plan gives the transpose of its root.
+    pub gives_transpose: bool,
+}
+
+/// What an input of a plan is bound to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PlanInput {
+    pub hop: HopId,
+    /// The plan reads the transpose.
+    pub transposed: bool,
+}
+
+pub(crate) fn construct(view: &DagView, operator: &Operator) -> Result<Constructed> {
     let mut builder = Builder {
         view,
         operator,
@@ -27,26 +46,40 @@ pub(crate) fn construct(view: &DagView, operator: &Operator) -> Result<(CPlan, V
         known: HashMap::new(),
         values: HashMap::new(),
     };
-    // Operands are listed before what reads them; the root's aggregation is the template's own.
-    let (last, below) = operator.covered.split_last().ok_or_else(|| {
-        Error::internal("a fused operator covers nothing").with_help("please report this script")
-    })?;
-    for (hop, _) in below {
-        builder.add(*hop)?;
+    // Operands are listed before what reads them; the roots' aggregations are the template's own.
+    for (hop, _) in &operator.covered {
+        if !operator.roots().any(|root| root == *hop) {
+            builder.add(*hop)?;
+        }
     }
+    let root = operator.root;
+    let mut gives_transpose = false;
     let template = match operator.template {
-        TemplateType::Cell => Template::Cell(builder.cell(last.0)?),
+        TemplateType::Cell => Template::Cell(builder.cell(root)?),
         TemplateType::Row => Template::Row(RowTemplate {
-            output: builder.row(last.0)?,
+            output: builder.row(root)?,
         }),
+        TemplateType::Outer => {
+            let product = outer::multiplication(view, root, builder.references(root));
+            gives_transpose = product.is_some_and(|product| product.gives_transpose);
+            Template::Outer(builder.outer(root, product)?)
+        }
+        TemplateType::MultiAggregate => Template::MultiAggregate(builder.multi_aggregate()?),
     };
-    let (hops, bindings) = builder.inputs.into_iter().unzip();
-    let plan = CPlan {
-        template,
-        inputs: bindings,
-        body: builder.body,
-    };
-    Ok((plan, hops))
+    let inputs = builder.inputs.iter().map(|(hop, bound)| PlanInput {
+        hop: *hop,
+        transposed: operator.template == TemplateType::Outer
+            && outer::lies_down(view, *hop, *bound),
+    });
+    Ok(Constructed {
+        inputs: inputs.collect(),
+        plan: CPlan {
+            template,
+            inputs: builder.inputs.iter().map(|(_, bound)| *bound).collect(),
+            body: builder.body,
+        },
+        gives_transpose,
+    })
 }
 
 struct Builder<'a> {
@@ -92,17 +125,32 @@ impl Builder<'_> {
         })
     }
 
+    /// The inputs of a covered operator that are covered too.
+    fn references(&self, hop: HopId) -> Slots {
+        self.covered.get(&hop).copied().unwrap_or(Slots::NONE)
+    }
+
+    fn access(&self, hop: HopId, slot: usize) -> Result<(HopId, InputBinding)> {
+        let references = self.references(hop);
+        access(self.view, self.operator.template, hop, references, slot)
+            .ok_or_else(|| self.broken(hop))
+    }
+
+    /// The number of what a covered operator reads whole, or as a factor, at a slot.
+    fn whole(&mut self, hop: HopId, slot: usize) -> Result<usize> {
+        let (read, bound) = self.access(hop, slot)?;
+        Ok(self.input(read, bound))
+    }
+
     /// The value that a covered operator reads at a slot.
     fn operand(&mut self, hop: HopId, slot: usize) -> Result<NodeId> {
-        let covered = self.covered.get(&hop);
+        let references = self.references(hop);
         let input = self.view.hop(hop).inputs[slot];
-        if covered.is_some_and(|references| references.contains(slot)) {
+        if references.contains(slot) {
             let value = self.values.get(&input).copied();
             return value.ok_or_else(|| self.broken(hop));
         }
-        let bound = binding(self.view, self.operator.template, hop, slot)
-            .ok_or_else(|| self.broken(hop))?;
-        let read = self.view.operand(hop, slot);
+        let (read, bound) = self.access(hop, slot)?;
         if let (InputBinding::Scalar, Some(value)) = (bound, inlined(self.view, read)) {
             return Ok(self.node(CNode::Literal(value), false));
         }
@@ -146,9 +194,13 @@ impl Builder<'_> {
                 let a = self.operand(hop, 0)?;
                 Ok(self.reduce(*op, a))
             }
+            HopOp::MatMult if self.operator.template == TemplateType::Outer => {
+                let (left, right) = (self.whole(hop, 0)?, self.whole(hop, 1)?);
+                Ok(self.node(CNode::FactorProduct { left, right }, false))
+            }
             HopOp::MatMult => {
                 let vector = self.operand(hop, 0)?;
-                let input = self.input(operator.inputs[1], InputBinding::Whole);
+                let input = self.whole(hop, 1)?;
                 let scalar = operator.cols() == Some(1);
                 let node = CNode::VectorMatrix {
                     vector,
@@ -205,6 +257,47 @@ impl Builder<'_> {
         Ok(CellTemplate {
             value,
             aggregate,
+            sparse_safe: self.operator.sparse_safe,
+        })
+    }
+
+    fn outer(
+        &mut self,
+        root: HopId,
+        product: Option<outer::Multiplication>,
+    ) -> Result<OuterTemplate> {
+        let (value, output) = match (product, &self.view.hop(root).op) {
+            (Some(product), _) => {
+                let values = self.values.get(&product.values).copied();
+                let slot = usize::from(!self.references(root).contains(1));
+                let input = self.whole(root, slot)?;
+                let output = match product.transposes_values {
+                    true => OuterOutput::LeftMultiply { input },
+                    false => OuterOutput::RightMultiply { input },
+                };
+                (values.ok_or_else(|| self.broken(root))?, output)
+            }
+            (None, HopOp::Aggregate(op, _)) => {
+                (self.operand(root, 0)?, OuterOutput::FullAggregate(*op))
+            }
+            _ => (self.value(root)?, OuterOutput::NoAggregate),
+        };
+        Ok(OuterTemplate {
+            value,
+            output,
+            sparse_safe: self.operator.sparse_safe,
+        })
+    }
+
+    fn multi_aggregate(&mut self) -> Result<MultiAggregateTemplate> {
+        let mut aggregates = Vec::new();
+        for root in self.operator.roots() {
+            let cell = self.cell(root)?;
+            let (op, _) = cell.aggregate.ok_or_else(|| self.broken(root))?;
+            aggregates.push((op, cell.value));
+        }
+        Ok(MultiAggregateTemplate {
+            aggregates,
             sparse_safe: self.operator.sparse_safe,
         })
     }

@@ -67,11 +67,17 @@ impl<'a> CostModel<'a> {
 
     /// Seconds of a fused operator.
     pub fn fused(&self, operator: &Operator) -> f64 {
-        let flops: f64 = operator
+        let flops = operator
             .covered
             .iter()
-            .map(|(hop, _)| self.sizes[hop.index()].fused_flops)
-            .sum();
+            .map(|(hop, _)| match operator.template {
+                // The sparsity that counts is the driver's, which scales all of them.
+                TemplateType::Outer => {
+                    dense_flops(self.view, *hop).unwrap_or(self.sizes[hop.index()].fused_flops)
+                }
+                _ => self.sizes[hop.index()].fused_flops,
+            });
+        let flops: f64 = flops.sum();
         let share = match operator.sparse_safe {
             true => self.main(operator).sparsity(),
             false => 1.0,
@@ -87,7 +93,16 @@ impl<'a> CostModel<'a> {
 
     /// Constraints that any plan must satisfy (Section 4.1).
     pub fn check(&self, operator: &Operator) -> Result<(), Reason> {
-        let whole = self.operator_reads(operator).whole;
+        let Reads {
+            whole,
+            is_distributed,
+            ..
+        } = self.operator_reads(operator);
+        let cuts_by_rows = operator.template != TemplateType::Outer
+            && operator.template != TemplateType::MultiAggregate;
+        if is_distributed && !cuts_by_rows {
+            return Err(Reason::NotDistributed);
+        }
         match whole > self.config.broadcast_memory as f64 {
             true => Err(Reason::BroadcastTooLarge {
                 bytes: whole as u64,
@@ -101,7 +116,13 @@ impl<'a> CostModel<'a> {
     pub fn least_read(&self, hop: HopId) -> f64 {
         let constants = &self.config.cost;
         let fastest = constants.read_gb_per_s.max(constants.broadcast_gb_per_s);
-        self.sizes[hop.index()].bytes / (fastest * GIGA)
+        let bytes = |hop: HopId| self.sizes[hop.index()].bytes;
+        // A fused product reads what its operand is the transpose of.
+        let bytes = match self.view.hop(hop).op {
+            HopOp::Transpose => bytes(hop).min(bytes(self.view.hop(hop).inputs[0])),
+            _ => bytes(hop),
+        };
+        bytes / (fastest * GIGA)
     }
 
     pub fn write(&self, hop: HopId) -> f64 {
@@ -168,7 +189,10 @@ impl<'a> CostModel<'a> {
         let (mut stays, mut sent, mut whole) = (0.0, 0.0, 0.0);
         for (hop, bound) in inputs {
             let size = bytes(hop);
-            let is_whole = matches!(bound, InputBinding::Whole | InputBinding::RowVector);
+            let is_whole = matches!(
+                bound,
+                InputBinding::Whole | InputBinding::RowVector | InputBinding::RightFactor
+            );
             if is_whole {
                 whole += size;
             }
@@ -184,6 +208,16 @@ impl<'a> CostModel<'a> {
             is_distributed: true,
         }
     }
+}
+
+/// Floating-point operations of a product of dense matrices.
+fn dense_flops(view: &DagView, product: HopId) -> Option<f64> {
+    let hop = view.hop(product);
+    if hop.op != HopOp::MatMult {
+        return None;
+    }
+    let inner = view.shape(hop.inputs[0])?.cols as f64;
+    Some(2.0 * hop.characteristics.cells()? as f64 * inner)
 }
 
 fn size(view: &DagView, id: HopId) -> Size {
@@ -266,6 +300,6 @@ pub(crate) fn least_share(view: &DagView, hops: impl Iterator<Item = HopId>) -> 
 impl TemplateType {
     /// Operators of this template may skip the zeros of their main input.
     pub(crate) fn can_skip_zeros(self) -> bool {
-        self == TemplateType::Cell
+        self != TemplateType::Row
     }
 }

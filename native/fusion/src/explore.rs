@@ -118,7 +118,7 @@ fn create_plans(
     template: &dyn Template,
     entries: &mut Vec<MemoEntry>,
 ) {
-    let close = template.close(view, hop);
+    let close = template.close(view, memo, hop, fused);
     if close == CloseStatus::ClosedInvalid {
         return;
     }

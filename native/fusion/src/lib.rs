@@ -7,7 +7,7 @@
 //! 2. [`partition`] splits the plans into independent partitions and finds the decisions worth making.
 //! 3. `enumerate` searches the assignments of those decisions for the cheapest by the model of `cost`,
 //!    skipping what `bound` rules out; `operator` says which operators an assignment gives.
-//! 4. `select` applies the policy, `construct` builds each operator's [`cplan`] and the DAG is rewritten.
+//! 4. `select` applies the policy, `construct` builds each operator's [`cplan`], `replace` rewrites the DAG.
 //! 5. [`explain`] keeps what was considered, chosen and refused, and why.
 //!
 //! Source of the whole stage: Boehm et al., "On Optimizing Operator Fusion Plans for Large-Scale Machine
@@ -28,9 +28,11 @@ mod cost;
 mod enumerate;
 mod explore;
 mod operator;
+mod replace;
 mod select;
 mod template;
 mod view;
+mod zeros;
 
 #[cfg(test)]
 mod tests;

@@ -12,29 +12,34 @@ use serde::Serialize;
 /// Only the first inputs of an operator can be referenced; ternaries are the widest that fuse cell by cell.
 pub const MAX_REFERENCED_INPUTS: usize = 3;
 
-/// Template types (Table 1). `Outer` and `MAgg` will join.
+/// Template types (Table 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub enum TemplateType {
     Row,
     Cell,
+    Outer,
+    /// Never in the memo table: multi-aggregates are composed of selected operators.
+    #[serde(rename = "magg")]
+    MultiAggregate,
 }
 
 impl TemplateType {
-    pub const ALL: [TemplateType; 2] = [TemplateType::Row, TemplateType::Cell];
+    /// Those that exploration opens plans of.
+    pub const EXPLORED: [TemplateType; 3] =
+        [TemplateType::Row, TemplateType::Cell, TemplateType::Outer];
 
     pub fn letter(self) -> char {
         match self {
             TemplateType::Row => 'R',
             TemplateType::Cell => 'C',
+            TemplateType::Outer => 'O',
+            TemplateType::MultiAggregate => 'M',
         }
     }
 
-    /// A plan of this template can go on into an entry of `other`.
+    /// A plan of this template can go on into an entry of `other`: each takes its own, all take Cell.
     pub fn takes(self, other: TemplateType) -> bool {
-        match self {
-            TemplateType::Row => true,
-            TemplateType::Cell => other == TemplateType::Cell,
-        }
+        self == other || other == TemplateType::Cell
     }
 }
 
@@ -43,6 +48,8 @@ impl fmt::Display for TemplateType {
         f.write_str(match self {
             TemplateType::Row => "Row",
             TemplateType::Cell => "Cell",
+            TemplateType::Outer => "Outer",
+            TemplateType::MultiAggregate => "MAgg",
         })
     }
 }

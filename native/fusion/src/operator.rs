@@ -2,11 +2,12 @@
 //!
 //! Costing and construction both ask [`Chooser`], so what was costed is what gets built.
 
-use fulgurite_hop::{AggregateOp, HopId, HopOp, Literal};
+use fulgurite_hop::{AggregateOp, HopId, HopOp};
 
 use crate::{
     cplan::InputBinding,
     memo::{MemoEntry, MemoTable, Slots, TemplateType},
+    template::outer,
     view::{DagView, Spread},
 };
 
@@ -21,8 +22,10 @@ pub(crate) struct Operator {
     pub inputs: Vec<(HopId, InputBinding)>,
     /// The input that is iterated over.
     pub main: usize,
-    /// Cell: zero wherever the main input is.
+    /// Zero wherever the main input is.
     pub sparse_safe: bool,
+    /// MAgg: the other aggregates.
+    pub siblings: Vec<HopId>,
 }
 
 impl Operator {
@@ -34,12 +37,32 @@ impl Operator {
             inputs: Vec::new(),
             main: 0,
             sparse_safe: false,
+            siblings: Vec::new(),
         }
+    }
+
+    /// All HOPs that it gives.
+    pub fn roots(&self) -> impl Iterator<Item = HopId> {
+        std::iter::once(self.root).chain(self.siblings.iter().copied())
     }
 }
 
-/// How a covered operator reads the input at `slot`; `None` where the plan absorbs it (bounds of a range).
-pub(crate) fn binding(
+/// What a covered operator with these references reads at `slot`, and how; `None` where the plan absorbs it
+/// (bounds of a range).
+pub(crate) fn access(
+    view: &DagView,
+    template: TemplateType,
+    hop: HopId,
+    references: Slots,
+    slot: usize,
+) -> Option<(HopId, InputBinding)> {
+    if template == TemplateType::Outer && view.hop(hop).op == HopOp::MatMult {
+        return Some(outer::factor(view, hop, references, slot));
+    }
+    Some((view.operand(hop, slot), binding(view, template, hop, slot)?))
+}
+
+fn binding(
     view: &DagView,
     template: TemplateType,
     hop: HopId,
@@ -85,16 +108,14 @@ pub(crate) struct Chooser<'a> {
     assignment: u32,
     changed: Vec<u32>,
     /// Per HOP and template of the operator, the entry by which an operator goes on into the group.
-    inner: Vec<[u8; TemplateType::ALL.len()]>,
+    inner: Vec<[u8; TemplateType::EXPLORED.len()]>,
     /// The operator under construction that last covered, or read, each HOP.
     covered_by: Vec<u32>,
     read_by: Vec<u32>,
     epoch: u32,
-    /// Where the operator whose main input is chosen lists each HOP it covers.
-    place: Vec<usize>,
     /// Covered HOPs on the way from the root, with their covered inputs and the next input to visit.
     stack: Vec<(HopId, Slots, usize)>,
-    candidates: [Operator; TemplateType::ALL.len()],
+    candidates: [Operator; TemplateType::EXPLORED.len()],
 }
 
 impl<'a> Chooser<'a> {
@@ -108,13 +129,12 @@ impl<'a> Chooser<'a> {
             was_blocked: vec![None; hops],
             assignment: 0,
             changed: vec![0; hops],
-            inner: vec![[NO_ENTRY; TemplateType::ALL.len()]; hops],
+            inner: vec![[NO_ENTRY; TemplateType::EXPLORED.len()]; hops],
             covered_by: vec![0; hops],
             read_by: vec![0; hops],
             epoch: 0,
-            place: vec![0; hops],
             stack: Vec::new(),
-            candidates: [Operator::new(), Operator::new()],
+            candidates: std::array::from_fn(|_| Operator::new()),
         }
     }
 
@@ -132,7 +152,7 @@ impl<'a> Chooser<'a> {
             }
             self.was_blocked[hop.index()] = Some(blocked);
             self.changed[hop.index()] = self.assignment;
-            for template in TemplateType::ALL {
+            for template in TemplateType::EXPLORED {
                 let continues =
                     |entry: &MemoEntry| entry.close.is_open() && template.takes(entry.template);
                 let best = self.best_entry(*hop, template, continues);
@@ -175,16 +195,16 @@ impl<'a> Chooser<'a> {
         best.0
     }
 
-    /// The fused operator whose output is this HOP: of the templates' candidates that `allow` lets pass,
-    /// the one that covers most; Cell if that is no less, since it can skip zeros. Its main input is chosen
-    /// no further than costs need.
+    /// The fused operator whose output is this HOP: of the templates' candidates that `allow` lets pass, Outer
+    /// if there is one, since it holds no outer product; else the one that covers most, Cell if that is no
+    /// less, since it can skip zeros. Its main input is chosen no further than costs need.
     pub fn operator(
         &mut self,
         root: HopId,
         mut allow: impl FnMut(&Operator) -> bool,
     ) -> Option<&Operator> {
         let mut best: Option<usize> = None;
-        for template in TemplateType::ALL {
+        for template in TemplateType::EXPLORED {
             let ends = |entry: &MemoEntry| entry.close.is_valid() && entry.template == template;
             let index = self.best_entry(root, template, ends);
             let Some(entry) = self.memo.group(root).get(usize::from(index)).copied() else {
@@ -201,7 +221,7 @@ impl<'a> Chooser<'a> {
             let size = candidate.covered.len();
             self.candidates[template as usize] = candidate;
             let largest = best.map_or(0, |best| self.candidates[best].covered.len());
-            if is_valid && size >= largest {
+            if is_valid && (size >= largest || template == TemplateType::Outer) {
                 best = Some(template as usize);
             }
         }
@@ -231,8 +251,7 @@ impl<'a> Chooser<'a> {
                     let entry = self.memo.group(input)[usize::from(inner)];
                     self.stack.push((input, entry.references, 0));
                 }
-            } else if let Some(bound) = binding(self.view, operator.template, hop, slot) {
-                let read = (self.view.operand(hop, slot), bound);
+            } else if let Some(read) = access(self.view, operator.template, hop, references, slot) {
                 let stamp = &mut self.read_by[read.0.index()];
                 if *stamp != self.epoch || !operator.inputs.contains(&read) {
                     *stamp = self.epoch;
@@ -244,14 +263,12 @@ impl<'a> Chooser<'a> {
 
     /// Picks the input to iterate over; false if there is none.
     pub fn choose_main(&mut self, operator: &mut Operator) -> bool {
-        for (place, (hop, _)) in operator.covered.iter().enumerate() {
-            self.place[hop.index()] = place;
-        }
+        let view = self.view;
         let nnz = |hop: HopId| {
-            let characteristics = self.view.hop(hop).characteristics;
+            let characteristics = view.hop(hop).characteristics;
             characteristics.nnz.or(characteristics.cells())
         };
-        let cells = |hop: HopId| self.view.hop(hop).characteristics.cells();
+        let cells = |hop: HopId| view.hop(hop).characteristics.cells();
         let candidates = operator.inputs.iter().enumerate();
         let candidates = candidates.filter(|(_, (_, bound))| *bound == InputBinding::Matrix);
         let main = match operator.template {
@@ -260,10 +277,16 @@ impl<'a> Chooser<'a> {
                 .min_by_key(|(_, (hop, _))| (std::cmp::Reverse(cells(*hop)), nnz(*hop)))
                 .map(|(main, _)| (main, false)),
             // One whose zeros can be skipped; of those, the sparsest.
-            TemplateType::Cell => candidates
-                .map(|(main, (hop, _))| (self.is_zero_where(operator, *hop), nnz(*hop), main))
+            TemplateType::Cell | TemplateType::MultiAggregate => candidates
+                .map(|(main, (hop, _))| (keeps_zeros_of(view, operator, *hop), nnz(*hop), main))
                 .min_by_key(|(safe, nnz, main)| (!safe, *nnz, *main))
                 .map(|(safe, _, main)| (main, safe)),
+            // The same, and nothing else will do: an outer product would be computed whole, cell by cell.
+            TemplateType::Outer if covers_outer_product(view, operator) => candidates
+                .filter(|(_, (hop, _))| keeps_zeros_of(view, operator, *hop))
+                .min_by_key(|(main, (hop, _))| (nnz(*hop), *main))
+                .map(|(main, _)| (main, true)),
+            TemplateType::Outer => None,
         };
         if let Some((main, sparse_safe)) = main {
             operator.main = main;
@@ -276,7 +299,14 @@ impl<'a> Chooser<'a> {
     fn choose_main_for_costs(&mut self, operator: &mut Operator) -> bool {
         let is_sparse =
             |(hop, _): &(HopId, InputBinding)| self.view.hop(*hop).characteristics.sparsity() < 1.0;
-        if operator.template == TemplateType::Cell && operator.inputs.iter().any(is_sparse) {
+        let may_skip_zeros = match operator.template {
+            TemplateType::Row => false,
+            TemplateType::Cell | TemplateType::MultiAggregate => {
+                operator.inputs.iter().any(is_sparse)
+            }
+            TemplateType::Outer => true,
+        };
+        if may_skip_zeros {
             return self.choose_main(operator);
         }
         let mut bindings = operator.inputs.iter().map(|(_, bound)| *bound);
@@ -285,44 +315,34 @@ impl<'a> Chooser<'a> {
         operator.sparse_safe = false;
         main.is_some()
     }
+}
 
-    /// Each cell of the Cell operator's value is zero where `main` is, for finite side inputs.
-    fn is_zero_where(&self, operator: &Operator, main: HopId) -> bool {
-        let mut zeros: Vec<bool> = Vec::with_capacity(operator.covered.len());
-        for (hop, references) in &operator.covered {
-            let inputs = &self.view.hop(*hop).inputs;
-            let zero = |slot: usize| {
-                if !references.contains(slot) {
-                    let bound = binding(self.view, TemplateType::Cell, *hop, slot);
-                    return self.view.operand(*hop, slot) == main
-                        && bound == Some(InputBinding::Matrix);
-                }
-                zeros[self.place[inputs[slot].index()]]
-            };
-            let constant = |slot: usize| match &self.view.hop(inputs[slot]).op {
-                HopOp::Literal(literal) => Literal::as_f64(literal),
-                _ => None,
-            };
-            let is_zero = match self.view.hop(*hop).op {
-                HopOp::Unary(op) => zero(0) && op.keeps_zero(),
-                HopOp::Binary(op) => match (constant(0), constant(1)) {
-                    (_, Some(y)) => zero(0) && op.eval(0.0, y) == 0.0,
-                    (Some(x), _) => zero(1) && op.eval(x, 0.0) == 0.0,
-                    _ => {
-                        zero(0) && op.zero_on_left_zero()
-                            || zero(1) && op.zero_on_right_zero()
-                            || zero(0) && zero(1) && op.zero_on_both_zero()
-                    }
-                },
-                HopOp::Ternary(fulgurite_hop::TernaryOp::IfElse) => zero(2) && (zero(0) || zero(1)),
-                HopOp::Ternary(_) => zero(0) && (zero(1) || zero(2)),
-                HopOp::MatMult => zero(0) || zero(1),
-                HopOp::Aggregate(op, _) => zero(0) && op != AggregateOp::Prod,
-                HopOp::Transpose => zero(0),
-                _ => false,
-            };
-            zeros.push(is_zero);
+/// Where decisions cut the outer product off, an Outer plan is a Cell plan.
+fn covers_outer_product(view: &DagView, operator: &Operator) -> bool {
+    let is_outer_product = |(hop, references): &(HopId, Slots)| {
+        view.hop(*hop).op == HopOp::MatMult && references.is_empty()
+    };
+    operator.covered.iter().any(is_outer_product)
+}
+
+/// Each cell that the operator computes is zero where `main` is.
+fn keeps_zeros_of(view: &DagView, operator: &Operator, main: HopId) -> bool {
+    let keeps = |values: HopId| view.zero_carriers(values).binary_search(&main).is_ok();
+    let references = operator.covered.last().map_or(Slots::NONE, |last| last.1);
+    operator.roots().all(|root| match view.hop(root).op {
+        HopOp::Aggregate(AggregateOp::Prod, _) => false,
+        HopOp::Aggregate(AggregateOp::Min | AggregateOp::Max, _)
+            if operator.template == TemplateType::MultiAggregate =>
+        {
+            false
         }
-        zeros.last().copied().unwrap_or(false)
-    }
+        HopOp::Aggregate(..) => keeps(view.hop(root).inputs[0]),
+        HopOp::MatMult if operator.template == TemplateType::Outer => {
+            outer::multiplication(view, root, references)
+                .is_some_and(|product| keeps(product.values))
+        }
+        // A dot product.
+        HopOp::MatMult => [0, 1].iter().any(|slot| keeps(view.operand(root, *slot))),
+        _ => keeps(root),
+    })
 }

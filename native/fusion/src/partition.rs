@@ -8,7 +8,7 @@ use petgraph::unionfind::UnionFind;
 use serde::Serialize;
 
 use crate::{
-    memo::{MemoTable, Slots, TemplateType},
+    memo::{MemoEntry, MemoTable, Slots, TemplateType},
     view::DagView,
 };
 
@@ -43,7 +43,7 @@ pub struct InterestingPoint {
 #[serde(rename_all = "kebab-case")]
 pub enum PointKind {
     MaterializationPoint,
-    /// The target has plans of a template that the consumer has none of.
+    /// The target has plans of a template that can't go on, or end, at the consumer; or it opens an Outer plan.
     TemplateSwitch,
     /// The target is distributed by itself, the consumer is not: fusing makes it, and its inputs, travel.
     ExecutionSwitch,
@@ -201,13 +201,21 @@ impl Analysis<'_> {
         points
     }
 
+    /// Going on from the target to the consumer shuts out a template that could end at the target, or commits
+    /// to never holding an outer product.
     fn is_switch(&self, consumer: HopId, target: HopId) -> bool {
-        let has = |hop: HopId, template: TemplateType| {
-            let entries = self.memo.group(hop);
-            entries.iter().any(|entry| entry.template == template)
+        let has = |hop: HopId, is: &dyn Fn(&MemoEntry) -> bool| self.memo.group(hop).iter().any(is);
+        let can_end = |entry: &MemoEntry| entry.close.is_valid();
+        let is_shut_out = |template: TemplateType| {
+            let is_of = |entry: &MemoEntry| entry.template == template;
+            let ends_in = |entry: &MemoEntry| is_of(entry) && can_end(entry);
+            has(target, &is_of) && !has(consumer, &is_of)
+                || has(target, &ends_in) && has(consumer, &can_end) && !has(consumer, &ends_in)
         };
-        let mut templates = TemplateType::ALL.into_iter();
-        templates.any(|template| has(target, template) && !has(consumer, template))
+        let opens_outer = |entry: &MemoEntry| {
+            entry.template == TemplateType::Outer && entry.references.is_empty()
+        };
+        TemplateType::EXPLORED.into_iter().any(is_shut_out) || has(target, &opens_outer)
     }
 
     /// A fused product reads below a transpose: with nothing to fuse there, both choices are one plan.

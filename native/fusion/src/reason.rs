@@ -31,6 +31,12 @@ pub enum Reason {
     NoWideInput,
     /// The Row template keeps its result per row in cache only up to so many columns.
     NotSkinny { cols: u64, limit: u64 },
+    /// An Outer plan's values are multiplied with matrices that are narrower than what is summed over.
+    WideFactor { width: u64, limit: u64 },
+    /// The Outer template starts at `U %*% t(V)` with fewer columns in U and V than rows in each.
+    NotOuterProduct,
+    /// Holding an outer product of so few cells costs nothing.
+    SmallOuterProduct { cells: u64, limit: u64 },
     /// A transpose fuses only as the left operand of a matrix product.
     TransposeOutsideProduct,
     /// A range of rows, or a column range whose bounds are not known when planning.
@@ -40,6 +46,8 @@ pub enum Reason {
     NothingToFuseWith,
     /// Inputs' plans are closed (a full or column aggregate ended them).
     InputsClosed,
+    /// The operator exceeds the local memory, and its template does not run on workers.
+    NotDistributed,
     /// Side inputs that every worker must have whole exceed the broadcast budget.
     BroadcastTooLarge { bytes: u64, limit: u64 },
     /// The partition's cheapest plan leaves it out: seconds of that plan and of the one that fuses all.
@@ -66,12 +74,28 @@ impl fmt::Display for Reason {
                     "{cols} columns, Row takes less than {limit} and less than the rows"
                 )
             }
+            Reason::WideFactor { width, limit } => {
+                write!(
+                    f,
+                    "the other factor has {width} columns, Outer takes less than {limit}"
+                )
+            }
+            Reason::NotOuterProduct => f.write_str("not an outer product of narrow factors"),
+            Reason::SmallOuterProduct { cells, limit } => {
+                write!(
+                    f,
+                    "an outer product of {cells} cells, Outer starts at {limit}"
+                )
+            }
             Reason::TransposeOutsideProduct => {
                 f.write_str("a transpose fuses only as left operand of a matrix product")
             }
             Reason::NotAColumnRange => f.write_str("not a column range with known bounds"),
             Reason::NothingToFuseWith => f.write_str("no neighbour to fuse with"),
             Reason::InputsClosed => f.write_str("the plans of its inputs are closed"),
+            Reason::NotDistributed => {
+                f.write_str("too large to run locally, and can't be distributed")
+            }
             Reason::BroadcastTooLarge { bytes, limit } => {
                 write!(f, "{bytes} bytes to broadcast, the budget is {limit}")
             }

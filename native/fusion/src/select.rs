@@ -4,13 +4,11 @@
 use std::time::Instant;
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{Dag, Hop, HopId, HopOp};
+use fulgurite_hop::{Dag, HopId, HopOp};
 
 use crate::{
-    FusedDag, FusedOperator, FusionConfig, Policy,
-    construct::construct,
+    FusedDag, FusionConfig, Policy,
     cost::CostModel,
-    cplan::CPlan,
     enumerate::{CostTable, PartitionCosts, mp_skip_enum},
     explain::{
         BasicCost, Choice, Explanation, FusionStatistics, OperatorCosts, PartitionExplanation,
@@ -20,6 +18,7 @@ use crate::{
     operator::{Chooser, Operator},
     partition::{Partition, partitions, referenced_slots},
     reason::{Reason, TemplateReason},
+    replace::replace,
     view::DagView,
 };
 
@@ -38,7 +37,7 @@ pub fn fuse(dag: &Dag, config: &FusionConfig) -> Result<FusedDag> {
             .with_help("hand over the DAG as it was before fusion"));
     }
     let started = Instant::now();
-    let view = DagView::new(dag);
+    let view = DagView::new(dag).with_outer_products_from(config.outer_product_cells);
     let exploration = explore(&view);
     let explored = Instant::now();
     let costs = CostModel::new(&view, config);
@@ -148,9 +147,15 @@ pub(crate) struct Selection {
     forbidden: Vec<(HopId, TemplateReason)>,
 }
 
+impl Selection {
+    pub fn fate(&self, hop: HopId) -> Fate {
+        self.fate[hop.index()]
+    }
+}
+
 /// What becomes of a HOP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+pub(crate) enum Fate {
     /// Nothing reads it any more.
     Gone,
     Basic,
@@ -218,70 +223,6 @@ pub(crate) fn select(
     }
     selection.operators.reverse();
     selection
-}
-
-/// Builds the plans and the DAG in which fused operators stand for what they cover.
-pub(crate) fn replace(view: &DagView, selection: &Selection) -> Result<(Dag, Vec<FusedOperator>)> {
-    let mut dag = Dag::new();
-    let mut operators = Vec::with_capacity(selection.operators.len());
-    let mut renumbered: Vec<Option<HopId>> = vec![None; view.dag.len()];
-    let mut next = selection.operators.iter();
-    for (id, hop) in view.dag.iter() {
-        let new = |old: &HopId| {
-            renumbered[old.index()].ok_or_else(|| {
-                Error::internal("a fused DAG lost an operator that is still read")
-                    .in_operator(view.hop(*old).op.code())
-                    .at_option(view.hop(*old).position.as_ref())
-                    .with_help("run with fulgurite.fusion.policy=none, and report this script")
-            })
-        };
-        let (op, inputs) = match selection.fate[id.index()] {
-            Fate::Gone | Fate::Covered => continue,
-            Fate::Basic => (hop.op.clone(), hop.inputs.iter().map(new).collect()),
-            Fate::Root => {
-                let Some(operator) = next.next() else {
-                    continue;
-                };
-                let (plan, inputs) = construct(view, operator)?;
-                let number = operators.len();
-                operators.push(fused_operator(view, operator, plan));
-                (HopOp::Fused(number), inputs.iter().map(new).collect())
-            }
-        };
-        let inputs: Result<Vec<HopId>> = inputs;
-        let hop = Hop {
-            op,
-            inputs: inputs?,
-            data_type: hop.data_type,
-            value_type: hop.value_type,
-            characteristics: hop.characteristics,
-            position: hop.position.clone(),
-        };
-        renumbered[id.index()] = Some(dag.push(hop));
-    }
-    for root in &view.dag.roots {
-        dag.roots.extend(renumbered[root.index()]);
-    }
-    Ok((dag, operators))
-}
-
-fn fused_operator(view: &DagView, operator: &Operator, plan: CPlan) -> FusedOperator {
-    let root = view.hop(operator.root);
-    let covered = operator.covered.iter().map(|(hop, _)| {
-        let hop = view.hop(*hop);
-        crate::CoveredOperator {
-            code: hop.op.code(),
-            position: hop.position.clone(),
-        }
-    });
-    FusedOperator {
-        label: format!("{} {}", operator.template, root.op.code()),
-        plan,
-        covered: covered.collect(),
-        position: root.position.clone(),
-        output: root.characteristics,
-        data_type: root.data_type,
-    }
 }
 
 /// Why operators of kinds that can fuse stay on their own.

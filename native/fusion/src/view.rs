@@ -3,6 +3,8 @@
 
 use fulgurite_hop::{Dag, DataType, Hop, HopId, HopOp, Literal};
 
+use crate::{FusionConfig, zeros::ZeroCarriers};
+
 /// A DAG with its consumers.
 pub(crate) struct DagView<'a> {
     pub dag: &'a Dag,
@@ -12,6 +14,9 @@ pub(crate) struct DagView<'a> {
     /// Reachable from a root.
     live: Vec<bool>,
     roots: Vec<bool>,
+    zeros: ZeroCarriers,
+    /// Outer products of fewer cells are not worth a plan of their own.
+    pub outer_product_cells: u64,
 }
 
 /// Rows and columns of a matrix.
@@ -77,13 +82,23 @@ impl<'a> DagView<'a> {
                 *place += 1;
             }
         }
-        DagView {
+        let mut view = DagView {
             dag,
             consumers,
             starts,
             live,
             roots,
-        }
+            zeros: ZeroCarriers::default(),
+            outer_product_cells: FusionConfig::default().outer_product_cells,
+        };
+        view.zeros = ZeroCarriers::new(&view);
+        view
+    }
+
+    /// Changes the size from which outer products are explored.
+    pub fn with_outer_products_from(mut self, cells: u64) -> Self {
+        self.outer_product_cells = cells;
+        self
     }
 
     pub fn hop(&self, id: HopId) -> &'a Hop {
@@ -115,6 +130,11 @@ impl<'a> DagView<'a> {
             rows: hop.rows()?,
             cols: hop.cols()?,
         })
+    }
+
+    /// Matrices of the same shape at whose zeros this one is zero too, itself included.
+    pub fn zero_carriers(&self, id: HopId) -> &[HopId] {
+        self.zeros.of(id)
     }
 
     /// How the operand in `slot` of an operator that works cell by cell meets the result.

@@ -127,14 +127,16 @@ pub fn interpret(plan: &CPlan, inputs: &[Dense]) -> Result<Dense> {
     let vectors = plan.vectors();
     match &plan.template {
         Template::Cell(cell) => {
-            let value = &cells(plan, &vectors, &[cell.value], inputs)?[0];
+            let nodes = [cell.value];
+            let value = &cells(plan, &vectors, &nodes, cell.sparse_safe, inputs)?[0];
             match cell.aggregate {
                 Some((op, direction)) => value.aggregate(op, direction),
                 None => Ok(value.clone()),
             }
         }
         Template::Outer(outer) => {
-            let value = &cells(plan, &vectors, &[outer.value], inputs)?[0];
+            let nodes = [outer.value];
+            let value = &cells(plan, &vectors, &nodes, outer.sparse_safe, inputs)?[0];
             match outer.output {
                 OuterOutput::NoAggregate => Ok(value.clone()),
                 OuterOutput::FullAggregate(op) => value.aggregate(op, Direction::Full),
@@ -144,7 +146,7 @@ pub fn interpret(plan: &CPlan, inputs: &[Dense]) -> Result<Dense> {
         }
         Template::MultiAggregate(several) => {
             let nodes: Vec<NodeId> = several.aggregates.iter().map(|(_, node)| *node).collect();
-            let aggregates = cells(plan, &vectors, &nodes, inputs)?;
+            let aggregates = cells(plan, &vectors, &nodes, several.sparse_safe, inputs)?;
             let totals = aggregates
                 .iter()
                 .zip(&several.aggregates)
@@ -175,12 +177,24 @@ pub fn interpret(plan: &CPlan, inputs: &[Dense]) -> Result<Dense> {
     }
 }
 
-/// The values of some nodes at all cells of the main input.
-fn cells(plan: &CPlan, vectors: &[bool], nodes: &[NodeId], inputs: &[Dense]) -> Result<Vec<Dense>> {
+/// The values of some nodes at all cells of the main input; those of sparse-safe plans at its non-zeros only.
+fn cells(
+    plan: &CPlan,
+    vectors: &[bool],
+    nodes: &[NodeId],
+    sparse_safe: bool,
+    inputs: &[Dense],
+) -> Result<Vec<Dense>> {
     let (rows, cols) = (inputs[0].rows, inputs[0].cols);
     let mut results = vec![Dense::new(rows, cols, Vec::new()); nodes.len()];
     for row in 0..rows {
         for col in 0..cols {
+            if sparse_safe && inputs[0].at(row, col) == 0.0 {
+                for result in &mut results {
+                    result.values.push(0.0);
+                }
+                continue;
+            }
             let read = |binding, input: usize| {
                 let input = &inputs[input];
                 vec![match binding {

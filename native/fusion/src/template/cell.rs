@@ -8,7 +8,7 @@ use fulgurite_hop::{AggregateOp, HopId, HopOp};
 
 use super::Template;
 use crate::{
-    memo::{CloseStatus, TemplateType},
+    memo::{CloseStatus, MemoTable, TemplateType},
     reason::Reason,
     view::{DagView, Spread},
 };
@@ -53,7 +53,7 @@ impl Template for Cell {
         self.fuse(view, hop, slot)
     }
 
-    fn close(&self, view: &DagView, hop: HopId) -> CloseStatus {
+    fn close(&self, view: &DagView, _: &MemoTable, hop: HopId, _: Option<usize>) -> CloseStatus {
         match view.hop(hop).op {
             HopOp::Aggregate(..) | HopOp::MatMult => CloseStatus::ClosedValid,
             HopOp::Transpose => CloseStatus::OpenInvalid,

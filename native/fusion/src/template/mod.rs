@@ -4,12 +4,13 @@
 //! template: a [`TemplateType`], an implementation here, its CPlan construction, and its costs.
 
 mod cell;
+pub(crate) mod outer;
 mod row;
 
 use fulgurite_hop::HopId;
 
 use crate::{
-    memo::{CloseStatus, TemplateType},
+    memo::{CloseStatus, MemoTable, TemplateType},
     reason::Reason,
     view::DagView,
 };
@@ -26,9 +27,16 @@ pub(crate) trait Template: Sync {
     /// A plan of this template at the operator can go on into plans at the input in `slot`.
     fn merge(&self, view: &DagView, hop: HopId, slot: usize) -> Result<(), Reason>;
 
-    /// What a plan that has covered the operator may do next.
-    fn close(&self, view: &DagView, hop: HopId) -> CloseStatus;
+    /// What a plan that has covered the operator may do next: one that came from the input in the slot
+    /// `fused`, or opened here. The memo table has all groups up to this operator's.
+    fn close(
+        &self,
+        view: &DagView,
+        memo: &MemoTable,
+        hop: HopId,
+        fused: Option<usize>,
+    ) -> CloseStatus;
 }
 
 /// In the order they are explored.
-pub(crate) const TEMPLATES: [&dyn Template; 2] = [&row::Row, &cell::Cell];
+pub(crate) const TEMPLATES: [&dyn Template; 3] = [&row::Row, &cell::Cell, &outer::Outer];

@@ -11,7 +11,7 @@ use super::{
     cell::{cellwise, input_shape},
 };
 use crate::{
-    memo::{CloseStatus, TemplateType},
+    memo::{CloseStatus, MemoTable, TemplateType},
     reason::Reason,
     view::{DagView, Shape},
 };
@@ -82,7 +82,7 @@ impl Template for Row {
         }
     }
 
-    fn close(&self, view: &DagView, hop: HopId) -> CloseStatus {
+    fn close(&self, view: &DagView, _: &MemoTable, hop: HopId, _: Option<usize>) -> CloseStatus {
         match view.hop(hop).op {
             HopOp::Aggregate(_, Direction::Col | Direction::Full) => CloseStatus::ClosedValid,
             HopOp::MatMult if view.transposed_left(hop).is_some() => CloseStatus::ClosedValid,

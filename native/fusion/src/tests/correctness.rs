@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 
 use super::{
-    random::{dag, steps},
+    random::{Step, dag, steps},
     support::{assert_close, run, variables},
 };
 use crate::{
@@ -17,52 +17,84 @@ use crate::{
     fuse,
     operator::Chooser,
     partition::{partitions, referenced_slots},
-    select::{replace, select},
+    replace::replace,
+    select::select,
     view::DagView,
 };
 
+/// Outer products of any size are explored.
+fn config(policy: Policy) -> FusionConfig {
+    FusionConfig {
+        policy,
+        outer_product_cells: 1,
+        ..FusionConfig::default()
+    }
+}
+
+fn check_policies(steps: &[Step], seed: u64) {
+    let dag = dag(steps, 12, 4, None);
+    let variables = variables(&dag, seed);
+    let expected = run(&dag, &[], &variables);
+    for policy in Policy::ALL {
+        let fused = fuse(&dag, &config(*policy)).unwrap();
+        let actual = run(&fused.dag, &fused.operators, &variables);
+        assert_close(&actual, &expected, &format!("{dag}\n{}", fused.explanation));
+    }
+}
+
+fn check_assignments(steps: &[Step], seed: u64, assignments: &[u64]) {
+    let dag = dag(steps, 12, 4, None);
+    let variables = variables(&dag, seed);
+    let expected = run(&dag, &[], &variables);
+    let config = config(Policy::Cost);
+    let view = DagView::new(&dag).with_outer_products_from(config.outer_product_cells);
+    let exploration = explore(&view);
+    let costs = CostModel::new(&view, &config);
+    let references = referenced_slots(&view, &exploration.memo);
+    let mut chooser = Chooser::new(&view, &exploration.memo, &references);
+    let mut table = CostTable::new(dag.len());
+    for bits in assignments {
+        for partition in &partitions(&view, &exploration.memo, &references, &|_| false) {
+            let points = &partition.points;
+            let assignment: Vec<bool> = (0..points.len())
+                .map(|i| bits >> (i % 64) & 1 == 1)
+                .collect();
+            PartitionCosts::new(&view, &costs, &mut chooser, partition, &mut table)
+                .assign(points, &assignment);
+        }
+        let selection = select(&view, &config, &costs, &mut chooser);
+        let (fused, operators) = replace(&view, &selection).unwrap();
+        let actual = run(&fused, &operators, &variables);
+        assert_close(&actual, &expected, &format!("{dag}\n{fused}"));
+    }
+}
+
+/// The same DAGs in every run; the properties below see new ones each time.
+#[test]
+fn every_plan_of_fixed_dags_gives_the_unfused_result() {
+    let mut runner = TestRunner::deterministic();
+    let assignments = prop::collection::vec(any::<u64>(), 50);
+    for seed in 0..40 {
+        let steps = steps(5..25).new_tree(&mut runner).unwrap().current();
+        let assignments = assignments.new_tree(&mut runner).unwrap().current();
+        check_policies(&steps, seed);
+        check_assignments(&steps, seed, &assignments);
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn every_policy_gives_the_unfused_result(steps in steps(1..25), seed: u64) {
-        let dag = dag(&steps, 12, 4, None);
-        let variables = variables(&dag, seed);
-        let expected = run(&dag, &[], &variables);
-        for policy in Policy::ALL {
-            let config = FusionConfig { policy: *policy, ..FusionConfig::default() };
-            let fused = fuse(&dag, &config).unwrap();
-            let actual = run(&fused.dag, &fused.operators, &variables);
-            assert_close(&actual, &expected, &format!("{dag}\n{}", fused.explanation));
-        }
+        check_policies(&steps, seed);
     }
 
     #[test]
     fn every_assignment_gives_the_unfused_result(
-        steps in steps(1..25), seed: u64, bits in prop::collection::vec(any::<u64>(), 8)
+        steps in steps(1..25), seed: u64, assignments in prop::collection::vec(any::<u64>(), 50)
     ) {
-        let dag = dag(&steps, 12, 4, None);
-        let variables = variables(&dag, seed);
-        let expected = run(&dag, &[], &variables);
-        let config = FusionConfig::default();
-        let view = DagView::new(&dag);
-        let exploration = explore(&view);
-        let costs = CostModel::new(&view, &config);
-        let references = referenced_slots(&view, &exploration.memo);
-        let mut chooser = Chooser::new(&view, &exploration.memo, &references);
-        let mut table = CostTable::new(dag.len());
-        for bits in bits {
-            for partition in &partitions(&view, &exploration.memo, &references, &|_| false) {
-                let points = &partition.points;
-                let assignment: Vec<bool> = (0..points.len()).map(|i| bits >> (i % 64) & 1 == 1).collect();
-                PartitionCosts::new(&view, &costs, &mut chooser, partition, &mut table)
-                    .assign(points, &assignment);
-            }
-            let selection = select(&view, &config, &costs, &mut chooser);
-            let (fused, operators) = replace(&view, &selection).unwrap();
-            let actual = run(&fused, &operators, &variables);
-            assert_close(&actual, &expected, &format!("{dag}\n{fused}"));
-        }
+        check_assignments(&steps, seed, &assignments);
     }
 
     #[test]
@@ -70,8 +102,7 @@ proptest! {
         let dag = dag(&steps, 12, 4, None);
         let view = DagView::new(&dag);
         for policy in Policy::ALL {
-            let config = FusionConfig { policy: *policy, ..FusionConfig::default() };
-            let fused = fuse(&dag, &config).unwrap();
+            let fused = fuse(&dag, &config(*policy)).unwrap();
             let explanation = &fused.explanation;
             prop_assert!(explanation.refusals.iter().all(|refusal| !refusal.reasons.is_empty()));
             // Each operator of a kind that fuses is covered, refused, or no longer there.
@@ -87,7 +118,7 @@ proptest! {
     #[test]
     fn plans_are_consistent_and_survive_json(steps in steps(1..40)) {
         let dag = dag(&steps, 12, 4, Some(5));
-        let fused = fuse(&dag, &FusionConfig::default()).unwrap();
+        let fused = fuse(&dag, &config(Policy::Cost)).unwrap();
         for operator in &fused.operators {
             operator.plan.verify().unwrap();
             let json = serde_json::to_string(&operator.plan).unwrap();
@@ -106,7 +137,7 @@ fn random_dags_reach_all_that_plans_consist_of() {
     let mut seen = BTreeSet::new();
     for _ in 0..400 {
         let steps = steps(5..25).new_tree(&mut runner).unwrap().current();
-        let fused = fuse(&dag(&steps, 12, 4, None), &FusionConfig::default()).unwrap();
+        let fused = fuse(&dag(&steps, 12, 4, None), &config(Policy::Cost)).unwrap();
         for plan in fused.operators.iter().map(|operator| &operator.plan) {
             seen.extend(plan.body.iter().map(|node| {
                 let node = format!("{node:?}");

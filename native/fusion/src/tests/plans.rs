@@ -118,10 +118,9 @@ fn two_aggregates_over_x_are_two_cell_operators() {
     insta::assert_snapshot!(explain(&b.dag));
 }
 
-/// Figure 1(d): `sum(X * log(U %*% t(V) + eps))`; until the Outer template is there, the product stays
-/// outside, and says why.
+/// Figure 1(d): `sum(X * log(U %*% t(V) + eps))`.
 #[test]
-fn a_loss_over_an_outer_product_fuses_its_cells() {
+fn a_loss_over_an_outer_product_is_one_outer_operator() {
     let mut b = Build::default();
     let x = b.sparse("X", 2000, 2000, 40_000);
     let u = b.read("U", 2000, 100);
@@ -134,6 +133,48 @@ fn a_loss_over_an_outer_product_fuses_its_cells() {
     let product = b.mult(x, log);
     let sum = b.sum(product);
     b.write("loss", sum);
+    insta::assert_snapshot!(explain(&b.dag));
+}
+
+/// Expression (1): `O = ((X != 0) * (U %*% t(V))) %*% V + 1e-6 * U * r`.
+fn expression_1() -> Dag {
+    let mut b = Build::default();
+    let x = b.sparse("X", 100_000, 20_000, 20_000_000);
+    let u = b.read("U", 100_000, 20);
+    let v = b.read("V", 20_000, 20);
+    let r = b.read("r", 100_000, 1);
+    let zero = b.int(0);
+    let known = b.binary(BinaryOp::NotEqual, x, zero);
+    let vt = b.t(v);
+    let uv = b.matmult(u, vt);
+    let product = b.mult(known, uv);
+    let projected = b.matmult(product, v);
+    let lambda = b.double(1e-6);
+    let ridge = b.mult(u, lambda);
+    let ridge = b.mult(ridge, r);
+    let sum = b.plus(projected, ridge);
+    b.write("O", sum);
+    b.dag
+}
+
+#[test]
+fn expression_1_is_one_outer_and_one_cell_operator() {
+    insta::assert_snapshot!(explain(&expression_1()));
+}
+
+/// A Cell operator over both additions would compute the dense product first.
+#[test]
+fn an_addition_leaves_the_sparse_outer_operator_alone() {
+    let mut b = Build::default();
+    let y = b.read("Y", 2000, 2000);
+    let x = b.sparse("X", 2000, 2000, 40_000);
+    let u = b.read("U", 2000, 100);
+    let v = b.read("V", 2000, 100);
+    let vt = b.t(v);
+    let uv = b.matmult(u, vt);
+    let product = b.mult(x, uv);
+    let sum = b.plus(y, product);
+    b.write("Z", sum);
     insta::assert_snapshot!(explain(&b.dag));
 }
 

@@ -1,6 +1,8 @@
 //! Random DAGs of the operators that fusion is about.
 
-use fulgurite_hop::{AggregateOp, BinaryOp, Dag, Direction, HopId, TernaryOp, UnaryOp};
+use fulgurite_hop::{
+    AggregateOp, BinaryOp, CumulativeOp, Dag, Direction, HopId, TernaryOp, UnaryOp,
+};
 use proptest::prelude::*;
 
 use super::support::Build;
@@ -15,7 +17,8 @@ pub fn steps(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Step>> 
     )
 }
 
-/// Inputs are X and Y (rows x cols), Z (rows x 3), B (cols x 3), vectors of all shapes, and a scalar.
+/// Inputs are X and Y (rows x cols), Z (rows x 3), B (cols x 3), D (3 x cols), vectors of all shapes, and a
+/// scalar.
 pub fn dag(steps: &[Step], rows: u64, cols: u64, nnz: Option<u64>) -> Dag {
     let mut b = Build::default();
     let x = match nnz {
@@ -27,6 +30,7 @@ pub fn dag(steps: &[Step], rows: u64, cols: u64, nnz: Option<u64>) -> Dag {
         b.read("Y", rows, cols),
         b.read("Z", rows, 3),
         b.read("B", cols, 3),
+        b.read("D", 3, cols),
         b.read("u", rows, 1),
         b.read("v", cols, 1),
         b.read("r", 1, cols),
@@ -72,7 +76,7 @@ fn apply(b: &mut Build, pool: &[HopId], (kind, p, q, r): Step) -> Option<HopId> 
         !is_matrix(id) || ((id_rows == rows || id_rows == 1) && (id_cols == cols || id_cols == 1))
     };
     let small = |n: u64| n <= 4096;
-    match kind % 14 {
+    match kind % 22 {
         0..=4 if fits(c) => {
             const OPS: [BinaryOp; 8] = [
                 BinaryOp::Plus,
@@ -102,11 +106,13 @@ fn apply(b: &mut Build, pool: &[HopId], (kind, p, q, r): Step) -> Option<HopId> 
             Some(b.ternary(OPS[usize::from(q) % OPS.len()], a, c, d))
         }
         7 => {
-            const OPS: [AggregateOp; 4] = [
+            const OPS: [AggregateOp; 6] = [
                 AggregateOp::Sum,
                 AggregateOp::SumSq,
                 AggregateOp::Min,
                 AggregateOp::Max,
+                AggregateOp::Mean,
+                AggregateOp::Prod,
             ];
             const DIRECTIONS: [Direction; 4] = [
                 Direction::Row,
@@ -127,6 +133,42 @@ fn apply(b: &mut Build, pool: &[HopId], (kind, p, q, r): Step) -> Option<HopId> 
             Some(b.columns(a, from, cols.min(from + u64::from(r) % 3)))
         }
         13 if is_matrix(c) && rows == c_rows && cols + c_cols <= 128 => Some(b.cbind(&[a, c])),
+        14 => {
+            let op = CumulativeOp::ALL[usize::from(r) % CumulativeOp::ALL.len()];
+            Some(match q % 4 {
+                0 => b.cumulative(op, a),
+                _ => {
+                    let t = b.t(a);
+                    let cumulated = b.cumulative(op, t);
+                    b.t(cumulated)
+                }
+            })
+        }
+        15 if rows > 2 => {
+            let from = 1 + u64::from(q) % rows;
+            Some(b.rows(a, from, rows.min(from + u64::from(r) % 3)))
+        }
+        // A pool as ours has few factors that fit by chance: an outer product of its inputs.
+        16 | 17 => {
+            let t = b.t(pool[3]);
+            let product = b.matmult(pool[2], t);
+            match b.size(product) == (rows, cols) {
+                true => Some(b.mult(a, product)),
+                false => Some(product),
+            }
+        }
+        18 if is_matrix(c) && cols == c_cols && small(c_rows) => {
+            let t = b.t(c);
+            Some(b.matmult(a, t))
+        }
+        // Full aggregates that share an input.
+        19 | 20 if fits(c) => {
+            let product = b.mult(a, c);
+            Some(match r % 2 {
+                0 => b.aggregate(AggregateOp::SumSq, Direction::Full, a),
+                _ => b.sum(product),
+            })
+        }
         _ => None,
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use fulgurite_hop::{
-    AggregateOp, BinaryOp, Characteristics, Dag, Direction, Hop, HopId, HopOp, Literal, TernaryOp,
-    UnaryOp, ValueType,
+    AggregateOp, BinaryOp, CastOp, Characteristics, CumulativeOp, Dag, Direction, Hop, HopId,
+    HopOp, Literal, TernaryOp, UnaryOp, ValueType,
 };
 
 use crate::{
@@ -134,6 +134,19 @@ impl Build {
         self.push(HopOp::RightIndex, inputs, rows, to - from + 1)
     }
 
+    /// `a[from:to, ]`
+    pub fn rows(&mut self, a: HopId, from: u64, to: u64) -> HopId {
+        let (_, cols) = self.size(a);
+        let bounds = [from, to, 1, cols].map(|bound| self.int(bound as i64));
+        let inputs = [vec![a], bounds.to_vec()].concat();
+        self.push(HopOp::RightIndex, inputs, to - from + 1, cols)
+    }
+
+    pub fn cumulative(&mut self, op: CumulativeOp, a: HopId) -> HopId {
+        let (rows, cols) = self.size(a);
+        self.push(HopOp::Cumulative(op), vec![a], rows, cols)
+    }
+
     pub fn cbind(&mut self, parts: &[HopId]) -> HopId {
         let cols = parts.iter().map(|part| self.size(*part).1).sum();
         let (rows, _) = self.size(parts[0]);
@@ -235,6 +248,20 @@ fn run_basic(op: &HopOp, inputs: &[&Dense]) -> Dense {
             let (row, col) = (bound(1), bound(3));
             let (rows, cols) = (bound(2) - row + 1, bound(4) - col + 1);
             Dense::from_fn(rows, cols, |i, j| inputs[0].at(row + i, col + j))
+        }
+        HopOp::Cast(CastOp::AsScalar) => inputs[0].clone(),
+        HopOp::Cumulative(op) => {
+            let next = |state: f64, x: f64| match op {
+                CumulativeOp::Sum => state + x,
+                CumulativeOp::Prod => state * x,
+                CumulativeOp::Min => BinaryOp::Min.eval(state, x),
+                CumulativeOp::Max => BinaryOp::Max.eval(state, x),
+            };
+            let mut result = inputs[0].clone();
+            for i in result.cols..result.values.len() {
+                result.values[i] = next(result.values[i - result.cols], result.values[i]);
+            }
+            result
         }
         HopOp::CBind => {
             let rows =

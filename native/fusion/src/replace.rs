@@ -1,0 +1,247 @@
+//! The DAG in which fused operators stand for what they cover.
+
+use std::collections::HashMap;
+
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::{
+    CastOp, Characteristics, Dag, DataType, Hop, HopId, HopOp, Literal, ValueType,
+};
+
+use crate::{
+    CoveredOperator, FusedOperator,
+    construct::{Constructed, PlanInput, construct},
+    memo::TemplateType,
+    operator::Operator,
+    select::{Fate, Selection},
+    view::DagView,
+};
+
+/// Builds the plans and the DAG.
+///
+/// # Errors
+/// `internal` when a plan can't be built or something that is still read is gone.
+pub(crate) fn replace(view: &DagView, selection: &Selection) -> Result<(Dag, Vec<FusedOperator>)> {
+    let mut operator_of = vec![None; view.dag.len()];
+    let mut constructed = Vec::with_capacity(selection.operators.len());
+    for (number, operator) in selection.operators.iter().enumerate() {
+        for root in operator.roots() {
+            operator_of[root.index()] = Some(number);
+        }
+        constructed.push(construct(view, operator)?);
+    }
+    let edges = view.dag.iter().map(|(_, hop)| hop.inputs.len());
+    let reads = constructed.iter().map(|operator| operator.inputs.len());
+    let mut builder = Builder {
+        longest_path: view.dag.len() + edges.chain(reads).sum::<usize>(),
+        view,
+        selection,
+        operator_of,
+        constructed,
+        operators: Vec::with_capacity(selection.operators.len()),
+        dag: Dag::new(),
+        placed: vec![None; view.dag.len()],
+        transposed: HashMap::new(),
+    };
+    for (id, _) in view.dag.iter() {
+        if matches!(selection.fate(id), Fate::Basic | Fate::Root) {
+            builder.place(id)?;
+        }
+    }
+    for root in &view.dag.roots {
+        builder.dag.roots.extend(builder.placed[root.index()]);
+    }
+    Ok((builder.dag, builder.operators))
+}
+
+struct Builder<'a> {
+    view: &'a DagView<'a>,
+    selection: &'a Selection,
+    /// Per HOP, the operator that gives it.
+    operator_of: Vec<Option<usize>>,
+    constructed: Vec<Constructed>,
+    operators: Vec<FusedOperator>,
+    dag: Dag,
+    /// Per HOP, what stands for it.
+    placed: Vec<Option<HopId>>,
+    transposed: HashMap<HopId, HopId>,
+    /// What a way from a HOP to what it reads can't exceed, with all that branches off, but in a cycle.
+    longest_path: usize,
+}
+
+impl Builder<'_> {
+    /// Places a HOP after all that it reads, which for several aggregates at once may stand behind it in the
+    /// original DAG.
+    fn place(&mut self, hop: HopId) -> Result<()> {
+        let mut stack = vec![hop];
+        while let Some(hop) = stack.last().copied() {
+            if self.placed[hop.index()].is_some() {
+                stack.pop();
+                continue;
+            }
+            let reads = self.reads(hop);
+            let before = stack.len();
+            let is_missing = |read: &HopId| self.placed[read.index()].is_none();
+            stack.extend(reads.into_iter().filter(is_missing));
+            if stack.len() == before {
+                match self.operator_of[hop.index()] {
+                    Some(number) => self.place_operator(number)?,
+                    None => self.place_basic(hop)?,
+                }
+            } else if stack.len() > self.longest_path {
+                return Err(self.lost(hop));
+            }
+        }
+        Ok(())
+    }
+
+    fn reads(&self, hop: HopId) -> Vec<HopId> {
+        match self.operator_of[hop.index()] {
+            Some(number) => {
+                let inputs = self.constructed[number].inputs.iter();
+                inputs.map(|input| input.hop).collect()
+            }
+            None => self.view.hop(hop).inputs.clone(),
+        }
+    }
+
+    fn place_basic(&mut self, id: HopId) -> Result<()> {
+        if self.selection.fate(id) != Fate::Basic {
+            return Err(self.lost(id));
+        }
+        let hop = self.view.hop(id);
+        let inputs = hop.inputs.iter().map(|input| self.new_id(*input));
+        let hop = Hop {
+            inputs: inputs.collect::<Result<_>>()?,
+            ..hop.clone()
+        };
+        self.placed[id.index()] = Some(self.dag.push(hop));
+        Ok(())
+    }
+
+    fn place_operator(&mut self, number: usize) -> Result<()> {
+        let operator = &self.selection.operators[number];
+        let constructed = &self.constructed[number];
+        let (plan, gives_transpose) = (constructed.plan.clone(), constructed.gives_transpose);
+        let mut inputs = Vec::with_capacity(constructed.inputs.len());
+        for input in constructed.inputs.clone() {
+            inputs.push(self.input(input)?);
+        }
+        let root = self.view.hop(operator.root);
+        let (output, data_type) = match operator.template {
+            TemplateType::MultiAggregate => {
+                let aggregates = operator.roots().count() as u64;
+                (Characteristics::dims(aggregates, 1), DataType::Matrix)
+            }
+            _ if gives_transpose => (transpose(root.characteristics), root.data_type),
+            _ => (root.characteristics, root.data_type),
+        };
+        let fused = Hop {
+            op: HopOp::Fused(self.operators.len()),
+            inputs,
+            data_type,
+            value_type: root.value_type,
+            characteristics: output,
+            position: root.position.clone(),
+        };
+        let fused = self.dag.push(fused);
+        match operator.template {
+            TemplateType::MultiAggregate => {
+                for (place, root) in operator.roots().enumerate() {
+                    let cell = self.cell(fused, place as i64 + 1, root);
+                    self.placed[root.index()] = Some(cell);
+                }
+            }
+            _ if gives_transpose => {
+                let transposed = self.transpose(fused, root.characteristics);
+                self.placed[operator.root.index()] = Some(transposed);
+            }
+            _ => self.placed[operator.root.index()] = Some(fused),
+        }
+        let covered = operator.covered.iter().map(|(hop, _)| {
+            let hop = self.view.hop(*hop);
+            CoveredOperator {
+                code: hop.op.code(),
+                position: hop.position.clone(),
+            }
+        });
+        self.operators.push(FusedOperator {
+            label: label(self.view, operator),
+            plan,
+            covered: covered.collect(),
+            position: root.position.clone(),
+            output,
+            data_type,
+        });
+        Ok(())
+    }
+
+    fn input(&mut self, input: PlanInput) -> Result<HopId> {
+        let id = self.new_id(input.hop)?;
+        if !input.transposed {
+            return Ok(id);
+        }
+        if let Some(known) = self.transposed.get(&id) {
+            return Ok(*known);
+        }
+        let characteristics = transpose(self.dag.hop(id).characteristics);
+        let transposed = self.transpose(id, characteristics);
+        self.transposed.insert(id, transposed);
+        Ok(transposed)
+    }
+
+    fn transpose(&mut self, id: HopId, characteristics: Characteristics) -> HopId {
+        let transpose = Hop {
+            op: HopOp::Transpose,
+            inputs: vec![id],
+            characteristics,
+            ..self.dag.hop(id).clone()
+        };
+        self.dag.push(transpose)
+    }
+
+    /// The aggregate `root` from the column vector that a multi-aggregate gives.
+    fn cell(&mut self, fused: HopId, place: i64, root: HopId) -> HopId {
+        let root = self.view.hop(root);
+        let bounds = [place, place, 1, 1];
+        let mut inputs = vec![fused];
+        inputs.extend(bounds.map(|bound| self.dag.push(Hop::literal(Literal::Int(bound)))));
+        let cell = Hop {
+            position: root.position.clone(),
+            ..Hop::matrix(HopOp::RightIndex, inputs).with(Characteristics::dims(1, 1))
+        };
+        let cell = self.dag.push(cell);
+        if root.is_matrix() {
+            return cell;
+        }
+        let cast = Hop {
+            position: root.position.clone(),
+            ..Hop::scalar(HopOp::Cast(CastOp::AsScalar), vec![cell], ValueType::Double)
+        };
+        self.dag.push(cast)
+    }
+
+    fn new_id(&self, old: HopId) -> Result<HopId> {
+        self.placed[old.index()].ok_or_else(|| self.lost(old))
+    }
+
+    fn lost(&self, old: HopId) -> Error {
+        let hop = self.view.hop(old);
+        Error::internal("a fused DAG lost an operator that is still read")
+            .in_operator(hop.op.code())
+            .at_option(hop.position.as_ref())
+            .with_help("run with fulgurite.fusion.policy=none, and report this script")
+    }
+}
+
+fn transpose(of: Characteristics) -> Characteristics {
+    Characteristics::new(of.cols, of.rows, of.nnz)
+}
+
+/// Template and what it ends in: `Row ba(+*)`.
+fn label(view: &DagView, operator: &Operator) -> String {
+    let roots: Vec<String> = operator
+        .roots()
+        .map(|root| view.hop(root).op.code())
+        .collect();
+    format!("{} {}", operator.template, roots.join(", "))
+}
