@@ -1,7 +1,9 @@
 //! What the subcommands do.
 
 use fulgurite_error::{Error, Result};
-use fulgurite_runtime::{Config, Execution, Request, Session, check, config, execute, explain};
+use fulgurite_runtime::{
+    Config, Execution, Request, Session, calibration::Calibration, check, config, execute, explain,
+};
 
 use crate::options::{Cli, Command, Script};
 
@@ -35,8 +37,17 @@ pub fn run(cli: Cli) -> Result<()> {
             let (request, session) = prepare(script)?;
             check(&request, &session)
         }
-        Command::Config => {
-            print!("{}", config::to_text());
+        Command::Config { calibrate, entries } => {
+            let configuration = configuration(&entries)?;
+            let calibration = Calibration::of_this_machine();
+            if calibrate {
+                calibration.measured(configuration.effective_threads())?;
+            }
+            print!(
+                "{}\n{}",
+                config::to_text(),
+                calibration.describe(&configuration)
+            );
             Ok(())
         }
     }
@@ -51,12 +62,18 @@ fn prepare(script: Script) -> Result<(Request, Session)> {
     let positional = script.positional.into_iter().enumerate();
     let positional = positional.map(|(index, value)| ((index + 1).to_string(), value));
     request.arguments = script.named.into_iter().chain(positional).collect();
-    let mut configuration = Config::default();
-    for (key, value) in &script.config {
-        configuration.set(key, value)?;
-    }
+    let mut configuration = configuration(&script.config)?;
     if let Some(threads) = script.threads {
         configuration.set("fulgurite.threads", &threads.to_string())?;
     }
-    Ok((request, Session::new(configuration)))
+    let session = Session::new(configuration).with_calibration(Calibration::of_this_machine());
+    Ok((request, session))
+}
+
+fn configuration(entries: &[(String, String)]) -> Result<Config> {
+    let mut configuration = Config::default();
+    for (key, value) in entries {
+        configuration.set(key, value)?;
+    }
+    Ok(configuration)
 }

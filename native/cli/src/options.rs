@@ -53,8 +53,15 @@ pub enum Command {
         #[command(flatten)]
         script: Script,
     },
-    /// List all configuration keys with type, default and meaning
-    Config,
+    /// List all configuration keys with type, default and meaning, and the speeds that the cost model reckons with
+    Config {
+        /// Measure this machine, unless that was done before
+        #[arg(long)]
+        calibrate: bool,
+        /// A configuration entry; may be repeated
+        #[arg(long = "config", value_name = "KEY=VALUE", value_parser = entry)]
+        entries: Vec<(String, String)>,
+    },
 }
 
 #[derive(Debug, Args)]

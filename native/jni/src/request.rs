@@ -9,7 +9,9 @@ use fulgurite_codegen::PlanCache;
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::Literal;
 use fulgurite_runtime::{
-    Config, Execution, OutputValue, Report, Request, Session, check,
+    Config, Execution, OutputValue, Report, Request, Session,
+    calibration::Calibration,
+    check,
     dataflow::Backend,
     execute, explain,
     request::{Binding, Command},
@@ -76,12 +78,19 @@ pub(crate) fn plan_cache(capacity: impl FnOnce() -> usize) -> &'static Arc<PlanC
     CACHE.get_or_init(|| Arc::new(PlanCache::with_capacity(capacity())))
 }
 
+/// The speeds of this machine, looked up once in a process.
+fn calibration() -> &'static Arc<Calibration> {
+    static CALIBRATION: OnceLock<Arc<Calibration>> = OnceLock::new();
+    CALIBRATION.get_or_init(Calibration::of_this_machine)
+}
+
 fn session(request: &Request, host: &Arc<JvmHost>) -> Result<Session> {
     let config = Config::default().with(&request.config)?;
     let cache = Arc::clone(plan_cache(|| config.plan_cache_size));
     let prints = Arc::clone(host);
     let mut session = Session::new(config)
         .with_plan_cache(cache)
+        .with_calibration(Arc::clone(calibration()))
         .with_print(Arc::new(move |line| prints.print(line)));
     // Unless the configuration chose the dataflow in this process.
     if session.backend.is_none() && host.is_there() {

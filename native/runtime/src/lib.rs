@@ -5,11 +5,12 @@
 //! - `operators`: the basic operators on matrices in memory.
 //! - `distributed`: operators cut by rows, as tasks over stripes; [`run_task`] is what workers run.
 //! - [`dataflow`]: what a backend must do; [`backend`]: the one in this process.
-//! - [`config`]: the table of configuration keys.
+//! - [`config`]: the table of configuration keys; [`calibration`]: the speeds of this machine, measured once.
 
 #![forbid(unsafe_code)]
 
 pub mod backend;
+pub mod calibration;
 pub mod config;
 pub mod dataflow;
 pub mod request;

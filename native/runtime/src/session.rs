@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use fulgurite_codegen::PlanCache;
 use fulgurite_error::Result;
+use fulgurite_fusion::{CostConstants, Policy};
 
 use crate::{
     backend::LocalBackend,
+    calibration::{Calibration, MEASURE_FROM_BYTES},
     config::{BackendChoice, Config},
     dataflow::Backend,
 };
@@ -20,6 +22,8 @@ pub struct Session {
     pub config: Config,
     pub backend: Option<Arc<dyn Backend>>,
     pub plan_cache: Arc<PlanCache>,
+    /// Without one, plans are made with default speeds.
+    calibration: Option<Arc<Calibration>>,
     print: PrintSink,
 }
 
@@ -36,6 +40,7 @@ impl Session {
             config,
             backend,
             plan_cache,
+            calibration: None,
             print: Arc::new(|line| {
                 println!("{line}");
                 Ok(())
@@ -53,6 +58,7 @@ impl Session {
             },
             backend: None,
             plan_cache: Arc::clone(plan_cache),
+            calibration: None,
             print: Arc::new(|_| Ok(())),
         }
     }
@@ -68,6 +74,12 @@ impl Session {
         self
     }
 
+    /// Plans with the speeds of this machine, unless the configuration says otherwise.
+    pub fn with_calibration(mut self, calibration: Arc<Calibration>) -> Self {
+        self.calibration = Some(calibration);
+        self
+    }
+
     pub fn with_print(mut self, print: PrintSink) -> Self {
         self.print = print;
         self
@@ -75,6 +87,24 @@ impl Session {
 
     pub(crate) fn print(&self, line: &str) -> Result<()> {
         (self.print)(line)
+    }
+
+    /// The speeds to plan a block with, whose matrices take this many bytes. Only large ones are worth a measurement;
+    /// what was measured before serves all.
+    pub(crate) fn cost_constants(&self, bytes: u64) -> Result<CostConstants> {
+        let settings = &self.config.cost;
+        let wanted = settings.wants_measurement() && self.config.fusion_policy == Policy::Cost;
+        let measured = match self.calibration.as_ref().filter(|_| wanted) {
+            Some(calibration) => {
+                let threads = self.config.effective_threads();
+                match bytes >= MEASURE_FROM_BYTES {
+                    true => Some(calibration.measured(threads)?),
+                    false => calibration.known(threads),
+                }
+            }
+            None => None,
+        };
+        Ok(settings.resolve(measured))
     }
 
     /// What the report calls the place of distributed operators.

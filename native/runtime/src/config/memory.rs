@@ -5,13 +5,18 @@ use std::{fs, sync::OnceLock};
 /// Taken where the system does not say.
 const UNKNOWN_PHYSICAL_BYTES: u64 = 8 << 30;
 
-/// 70 % of the physical memory, or of the container's limit where that is lower.
+/// 70 % of the physical memory.
 pub(super) fn automatic() -> u64 {
+    physical() / 10 * 7
+}
+
+/// Bytes of this machine, or of the container where its limit is lower.
+pub(crate) fn physical() -> u64 {
     static BYTES: OnceLock<u64> = OnceLock::new();
     *BYTES.get_or_init(|| {
         let limits = [system_bytes(), container_bytes()];
         let limit = limits.into_iter().flatten().min();
-        limit.unwrap_or(UNKNOWN_PHYSICAL_BYTES) / 10 * 7
+        limit.unwrap_or(UNKNOWN_PHYSICAL_BYTES)
     })
 }
 

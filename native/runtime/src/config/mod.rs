@@ -12,7 +12,10 @@ use fulgurite_error::{Error, Result};
 use fulgurite_fusion::Policy;
 use fulgurite_matrix::kernels::RandStream;
 
-use values::{Kind, parse_integer, parse_size};
+pub(crate) use memory::physical as physical_memory;
+
+use crate::calibration::CostSettings;
+use values::{Kind, parse_boolean, parse_integer, parse_size, parse_speed};
 
 /// Where operators run that do not fit the local budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,6 +56,8 @@ pub struct Config {
     pub backend: BackendChoice,
     /// Whose numbers `rand` gives for a seed.
     pub rand_stream: RandStream,
+    /// Speeds that the cost model reckons with.
+    pub cost: CostSettings,
 }
 
 /// One key: everything there is to know about it.
@@ -173,6 +178,59 @@ pub const KEYS: &[Key] = &[
             Ok(())
         },
     },
+    Key {
+        name: "fulgurite.cost.calibrate",
+        kind: Kind::Boolean,
+        default: "true",
+        doc: "Whether the cost model reckons with speeds measured on this machine. They are measured once, in about \
+              a tenth of a second, when a plan is made for large matrices, and kept in the user's cache folder. \
+              `fulgurite config` shows them.",
+        set: |config, text| {
+            config.cost.calibrate = parse_boolean(text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "fulgurite.cost.readBandwidth",
+        kind: Kind::Speed,
+        default: "auto",
+        doc: "GB/s at which operators read matrices. `auto` is what was measured, else 32.",
+        set: |config, text| {
+            config.cost.read_gb_per_s = parse_speed(text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "fulgurite.cost.writeBandwidth",
+        kind: Kind::Speed,
+        default: "auto",
+        doc: "GB/s at which operators write their outputs. `auto` is what was measured, else 2.",
+        set: |config, text| {
+            config.cost.write_gb_per_s = parse_speed(text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "fulgurite.cost.broadcastBandwidth",
+        kind: Kind::Speed,
+        default: "auto",
+        doc: "GB/s at which a matrix is sent to the workers. It is not measured: `auto` is 0.128, a gigabit network.",
+        set: |config, text| {
+            config.cost.broadcast_gb_per_s = parse_speed(text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "fulgurite.cost.compute",
+        kind: Kind::Speed,
+        default: "auto",
+        doc: "GFLOP/s that fused operators reach on all threads together. `auto` is what was measured, else 2 for \
+              each core.",
+        set: |config, text| {
+            config.cost.compute_gflop_per_s = parse_speed(text)?;
+            Ok(())
+        },
+    },
 ];
 
 impl Default for Config {
@@ -187,6 +245,7 @@ impl Default for Config {
             rewrites_off: Vec::new(),
             backend: BackendChoice::Session,
             rand_stream: RandStream::default(),
+            cost: CostSettings::default(),
         };
         for key in KEYS {
             // A default that does not parse is caught by the test below.
@@ -322,6 +381,8 @@ mod tests {
             ("fulgurite.memory.local", "much"),
             ("fulgurite.threads", "-1"),
             ("fulgurite.fusion.policy", "costs"),
+            ("fulgurite.cost.calibrate", "perhaps"),
+            ("fulgurite.cost.compute", "-3"),
         ]
         .map(|(key, value)| config.set(key, value).expect_err("a bad value").to_string())
         .into();
@@ -332,6 +393,10 @@ mod tests {
            = help: the value is a whole number from 0 to 4096
         argument error: fulgurite.fusion.policy: 'costs' is none of the choices
            = help: the value is one of cost, fuse-all, fuse-no-redundancy, none
+        argument error: fulgurite.cost.calibrate: 'perhaps' is neither true nor false
+           = help: the value is true or false
+        argument error: fulgurite.cost.compute: '-3' is not a speed
+           = help: the value is auto, or a number above 0
         ");
     }
 

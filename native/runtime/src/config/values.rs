@@ -7,6 +7,8 @@ use fulgurite_error::{Error, Result};
 pub(super) enum Kind {
     Size,
     Integer(u64, u64),
+    Boolean,
+    Speed,
     Choice(&'static [&'static str]),
     Names,
 }
@@ -16,6 +18,8 @@ impl fmt::Display for Kind {
         match self {
             Kind::Size => f.write_str("a size: bytes, or a number with k, m, g or t"),
             Kind::Integer(from, to) => write!(f, "a whole number from {from} to {to}"),
+            Kind::Boolean => f.write_str("true or false"),
+            Kind::Speed => f.write_str("auto, or a number above 0"),
             Kind::Choice(names) => write!(f, "one of {}", names.join(", ")),
             Kind::Names => f.write_str("a list of names"),
         }
@@ -49,6 +53,24 @@ pub(super) fn parse_integer(text: &str, from: u64, to: u64) -> Result<u64> {
                 "'{text}' is not a whole number from {from} to {to}"
             ))
         })
+}
+
+pub(super) fn parse_boolean(text: &str) -> Result<bool> {
+    text.to_ascii_lowercase()
+        .parse()
+        .map_err(|_| Error::argument(format!("'{text}' is neither true nor false")))
+}
+
+/// A speed that is set; `None` for `auto`.
+pub(super) fn parse_speed(text: &str) -> Result<Option<f64>> {
+    if text == "auto" {
+        return Ok(None);
+    }
+    text.parse()
+        .ok()
+        .filter(|speed: &f64| *speed > 0.0 && speed.is_finite())
+        .map(Some)
+        .ok_or_else(|| Error::argument(format!("'{text}' is not a speed")))
 }
 
 /// Insertions, deletions and replacements between two texts.

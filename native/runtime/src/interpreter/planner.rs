@@ -9,7 +9,7 @@ use std::{
 };
 
 use fulgurite_error::Result;
-use fulgurite_fusion::{FusedDag, FusionConfig, fuse};
+use fulgurite_fusion::{CostConstants, FusedDag, FusionConfig, fuse};
 use fulgurite_hop::{
     Characteristics, Dag, Folding, HopOp, Symbols, ValueType, VariableInfo, propagate_dag,
     propagate_dag_folding, rewrite_dag,
@@ -156,10 +156,19 @@ fn plan(
 /// Rewrites and fuses a DAG with propagated sizes.
 pub(crate) fn fuse_planned(dag: &Dag, session: &Session) -> Result<FusedDag> {
     let dag = rewrite_dag(dag, &session.config.rewrites_off)?;
+    let constants = session.cost_constants(matrix_bytes(&dag))?;
     fuse(
         &dag,
-        &fusion_config(&session.config, session.backend.is_some()),
+        &fusion_config(&session.config, constants, session.backend.is_some()),
     )
+}
+
+/// What the block's inputs and intermediates take together, where that is known.
+fn matrix_bytes(dag: &Dag) -> u64 {
+    let matrices = dag.iter().filter(|(_, hop)| hop.is_matrix());
+    matrices
+        .filter_map(|(_, hop)| hop.characteristics.memory_bytes())
+        .fold(0, u64::saturating_add)
 }
 
 fn plan_of(fused: FusedDag) -> BlockPlan {
@@ -174,9 +183,10 @@ fn plan_of(fused: FusedDag) -> BlockPlan {
     BlockPlan::new(fused.dag, plans)
 }
 
-fn fusion_config(config: &Config, distributed: bool) -> FusionConfig {
+fn fusion_config(config: &Config, cost: CostConstants, distributed: bool) -> FusionConfig {
     FusionConfig {
         policy: config.fusion_policy,
+        cost,
         // Without workers everything runs here.
         local_memory: if distributed {
             config.memory_local
