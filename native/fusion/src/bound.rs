@@ -1,142 +1,360 @@
 //! Lower bounds on the costs of plans that were not costed yet (lines 11 to 15 of Algorithm 2).
 //!
-//! The search is exact only if no bound exceeds the costs of a plan it stands for. So reads and writes are
-//! counted only where every plan has them, at the fastest speed, and read and compute time overlap as a whole.
+//! The search is exact only if no bound exceeds the costs of a plan it stands for. An operator counts with its
+//! full costs where no decision that is still free can change it; of all others, what they write, read at the
+//! fastest speed and compute without redundancy, with read and compute time overlapping as a whole.
 
 use fulgurite_hop::HopId;
 
 use crate::{
-    cost::{CostModel, least_share},
-    memo::{MemoTable, Slots},
-    partition::{InterestingPoint, Partition},
-    view::DagView,
+    cost::least_share,
+    cut_set::Problem,
+    memo::MemoTable,
+    partition::InterestingPoint,
+    plan_cost::{NONE, PartitionCosts},
 };
 
-/// Costs that every plan of a partition has, and those that each materialised target adds.
+/// What each HOP of a partition adds to the costs of any plan. Places are those of the partition's HOPs, then
+/// of its inputs.
 pub(crate) struct LowerBound {
-    read: f64,
-    compute: f64,
-    write: f64,
-    /// Per point, the number of its target.
-    target: Vec<usize>,
-    /// Per target, seconds of reading and of writing it that are not in every plan.
-    materialize: Vec<(f64, f64)>,
+    write: Vec<f64>,
+    read: Vec<f64>,
+    compute: Vec<f64>,
+    /// Per HOP, what it takes as operands; those of HOP i are `operands[starts[i]..starts[i + 1]]`.
+    operands: Vec<Operand>,
+    starts: Vec<usize>,
+    scratch: Scratch,
+}
+
+#[derive(Clone, Copy)]
+struct Operand {
+    place: usize,
+    slot: usize,
+    /// Some entry references it; otherwise every operator over the HOP reads it.
+    referenced: bool,
+}
+
+/// A free point that operators of the plan fuse across, and the least that plans cost in which it is set.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Child {
+    pub point: usize,
+    pub bound: f64,
 }
 
 impl LowerBound {
-    pub fn new(
-        view: &DagView,
-        model: &CostModel,
-        memo: &MemoTable,
-        partition: &Partition,
-        references: &[Slots],
-        points: &[InterestingPoint],
-    ) -> Self {
-        let reads = Reads::new(view, model, partition, references);
-        let is_output = |hop: HopId| partition.outputs.binary_search(&hop).is_ok();
-        let (targets, target) = targets(view, points);
-        let materialize = targets.iter().map(|hop| {
-            let read = if reads.contains(*hop) {
-                0.0
-            } else {
-                model.least_read(*hop)
-            };
-            let write = if is_output(*hop) {
-                0.0
-            } else {
-                model.write(*hop)
-            };
-            (read, write)
-        });
-        let others = partition.inputs.iter().filter(|hop| !reads.contains(**hop));
-        let others: f64 = others.map(|hop| model.least_read(*hop)).sum();
-
-        let mut entries = partition.hops.iter().flat_map(|hop| memo.group(*hop));
-        let share = match entries.any(|entry| entry.template.can_skip_zeros()) {
-            true => least_share(
-                view,
-                partition.inputs.iter().chain(&partition.hops).copied(),
-            ),
-            false => 1.0,
-        };
+    pub fn new(costs: &PartitionCosts) -> Self {
+        let PartitionCosts {
+            view,
+            model,
+            partition,
+            ..
+        } = costs;
+        let references = costs.chooser.references;
+        let share = sparsest(costs.chooser.memo, costs);
         let hops = partition.hops.iter();
-        LowerBound {
-            read: reads.seconds + others,
-            compute: hops.map(|hop| model.least_compute(*hop, share)).sum(),
-            write: partition.outputs.iter().map(|hop| model.write(*hop)).sum(),
-            target,
-            materialize: materialize.collect(),
-        }
-    }
-
-    /// Scratch space for [`LowerBound::of`].
-    pub fn targets_seen(&self) -> Vec<bool> {
-        vec![false; self.materialize.len()]
-    }
-
-    /// At most the costs of any plan that materialises at least what this assignment does.
-    pub fn of(&self, assignment: &[bool], seen: &mut [bool]) -> f64 {
-        seen.fill(false);
-        let (mut read, mut write) = (self.read, self.write);
-        for (point, _) in assignment.iter().enumerate().filter(|(_, set)| **set) {
-            let target = self.target[point];
-            if !std::mem::replace(&mut seen[target], true) {
-                read += self.materialize[target].0;
-                write += self.materialize[target].1;
+        let placed = costs.table.placed().iter();
+        let mut read: Vec<f64> = placed.map(|hop| model.least_read(*hop)).collect();
+        let mut operands: Vec<Operand> = Vec::new();
+        let mut starts = vec![0];
+        for hop in hops.clone() {
+            for (slot, operand) in view.hop(*hop).inputs.iter().enumerate() {
+                // Fused operators may read a transpose or what it transposes: that counts as one.
+                let place = costs.table.place(view.untransposed(*operand));
+                if place != NONE {
+                    let place = place as usize;
+                    read[place] = read[place].min(model.least_read(*operand));
+                    operands.push(Operand {
+                        place,
+                        slot,
+                        referenced: references[hop.index()].contains(slot),
+                    });
+                }
             }
+            starts.push(operands.len());
         }
-        write + read.max(self.compute)
+        LowerBound {
+            write: hops.clone().map(|hop| model.write(*hop)).collect(),
+            compute: hops.map(|hop| model.least_compute(*hop, share)).collect(),
+            scratch: Scratch::new(read.len()),
+            read,
+            operands,
+            starts,
+        }
+    }
+
+    /// The free points that operators of the plan costed last fuse across, in the order of `rank`, each with a
+    /// bound on the plans in which it is set, and those before it are not.
+    pub fn children(
+        &mut self,
+        costs: &PartitionCosts,
+        problem: &Problem,
+        is_free: impl Fn(usize) -> bool,
+        rank: &[usize],
+    ) -> Vec<Child> {
+        let table = &costs.table;
+        let used = table.operators().iter();
+        let used = used.flat_map(|hop| &table.row(*hop).fuses_across);
+        let used = used
+            .map(|point| *point as usize)
+            .filter(|point| is_free(*point));
+        let mut children: Vec<usize> = used.collect();
+        children.sort_unstable_by_key(|point| rank[*point]);
+        children.dedup();
+        if children.is_empty() {
+            return Vec::new();
+        }
+        // Operators by the first child that finds them final: all points they fuse across come before.
+        let mut finals: Vec<(usize, HopId)> = Vec::with_capacity(table.operators().len());
+        for hop in table.operators() {
+            let points = table.row(*hop).fuses_across.iter();
+            let points = points.map(|point| *point as usize);
+            let last = points
+                .filter(|point| is_free(*point))
+                .map(|point| rank[point])
+                .max();
+            let from = match last {
+                None => 0,
+                Some(last) => 1 + children.partition_point(|child| rank[*child] < last),
+            };
+            finals.push((from, *hop));
+        }
+        finals.sort_unstable();
+
+        let mut floor = Floor::new(self, costs, problem);
+        let mut finals = finals.into_iter().peekable();
+        let mut bounded = Vec::with_capacity(children.len());
+        for (index, point) in children.into_iter().enumerate() {
+            while let Some((_, hop)) = finals.next_if(|(from, _)| *from <= index) {
+                floor.finalize(hop);
+            }
+            bounded.push(Child {
+                point,
+                bound: floor.with(point),
+            });
+        }
+        bounded
     }
 }
 
-/// What gets materialised when points are set, and per point its place among those.
-fn targets(view: &DagView, points: &[InterestingPoint]) -> (Vec<HopId>, Vec<usize>) {
-    let mut targets: Vec<HopId> = Vec::new();
-    let mut target = Vec::with_capacity(points.len());
-    for point in points {
-        // A transpose before a fused product is never materialised; what it transposes is.
-        let read = match view.transposed_left(point.consumer) == Some(point.target) {
-            true => view.hop(point.target).inputs[0],
-            false => point.target,
+/// The smallest share of cells that an operator of this partition can get away with.
+fn sparsest(memo: &MemoTable, costs: &PartitionCosts) -> f64 {
+    let partition = costs.partition;
+    let mut entries = partition.hops.iter().flat_map(|hop| memo.group(*hop));
+    match entries.any(|entry| entry.template.can_skip_zeros()) {
+        true => least_share(
+            costs.view,
+            partition.inputs.iter().chain(&partition.hops).copied(),
+        ),
+        false => 1.0,
+    }
+}
+
+/// Marks per place, valid when they hold the current epoch.
+struct Scratch {
+    epoch: u32,
+    /// In the problem.
+    inside: Vec<u32>,
+    /// Materialised in every plan that the bound stands for.
+    sure: Vec<u32>,
+    /// No free decision changes its operator.
+    fixed: Vec<u32>,
+    /// Computed by an operator that is settled.
+    computed: Vec<u32>,
+    /// Some operator reads it in every plan.
+    needed: Vec<u32>,
+    /// How many reads of it are in the sums.
+    readers: Vec<i32>,
+    /// Which HOP was the last one to list it as an operand.
+    listed: Vec<u32>,
+    list: u32,
+}
+
+impl Scratch {
+    fn new(places: usize) -> Self {
+        let marks = || vec![0; places];
+        Scratch {
+            epoch: 0,
+            inside: marks(),
+            sure: marks(),
+            fixed: marks(),
+            computed: marks(),
+            needed: marks(),
+            readers: vec![0; places],
+            listed: marks(),
+            list: 0,
+        }
+    }
+}
+
+/// The bound while more and more operators become final.
+struct Floor<'b, 'p, 'a> {
+    bound: &'b mut LowerBound,
+    costs: &'b PartitionCosts<'p, 'a>,
+    /// Full costs of operators that are final.
+    settled: f64,
+    /// Of all others: writes and reads of those that exist in every plan, reads that some operator has, and
+    /// what is computed at least once.
+    write: f64,
+    read: f64,
+    compute: f64,
+    stack: Vec<HopId>,
+}
+
+impl<'b, 'p, 'a> Floor<'b, 'p, 'a> {
+    fn new(
+        bound: &'b mut LowerBound,
+        costs: &'b PartitionCosts<'p, 'a>,
+        problem: &Problem,
+    ) -> Self {
+        bound.scratch.epoch += 1;
+        bound.scratch.readers.fill(0);
+        let epoch = bound.scratch.epoch;
+        let mut floor = Floor {
+            bound,
+            costs,
+            settled: 0.0,
+            write: 0.0,
+            read: 0.0,
+            compute: 0.0,
+            stack: Vec::new(),
         };
-        let place = targets.iter().position(|known| *known == read);
-        target.push(place.unwrap_or_else(|| {
-            targets.push(read);
-            targets.len() - 1
-        }));
-    }
-    (targets, target)
-}
-
-/// Each output of the partition has an operator of its own, which reads at least what the output's own HOP
-/// can't have fused.
-struct Reads {
-    seconds: f64,
-    /// Sorted.
-    hops: Vec<HopId>,
-}
-
-impl Reads {
-    fn new(view: &DagView, model: &CostModel, partition: &Partition, references: &[Slots]) -> Self {
-        let mut hops: Vec<HopId> = Vec::new();
-        let mut seconds = 0.0;
-        for output in &partition.outputs {
-            let first = hops.len();
-            for slot in 0..view.hop(*output).inputs.len() {
-                let input = view.operand(*output, slot);
-                if !references[output.index()].contains(slot) && !hops[first..].contains(&input) {
-                    hops.push(input);
-                    // A basic product reads the transpose.
-                    let direct = view.hop(*output).inputs[slot];
-                    seconds += model.least_read(input).min(model.least_read(direct));
+        for hop in &problem.hops {
+            let place = floor.place(*hop);
+            floor.bound.scratch.inside[place] = epoch;
+            floor.compute += floor.bound.compute[place];
+            for operand in floor.bound.starts[place]..floor.bound.starts[place + 1] {
+                if let Some(place) = floor.own(*hop, operand) {
+                    let scratch = &mut floor.bound.scratch;
+                    if scratch.needed[place] != epoch {
+                        scratch.needed[place] = epoch;
+                        floor.read += floor.bound.read[place];
+                    }
                 }
             }
         }
-        hops.sort_unstable();
-        Reads { seconds, hops }
+        for hop in &problem.outputs {
+            floor.demand(*hop);
+        }
+        floor
     }
 
-    fn contains(&self, hop: HopId) -> bool {
-        self.hops.binary_search(&hop).is_ok()
+    /// The bound on plans that set this point too.
+    fn with(&self, point: usize) -> f64 {
+        let InterestingPoint {
+            consumer, target, ..
+        } = *self.costs.point(point);
+        let (mut write, mut read) = (self.write, self.read);
+        let place = self.place(target);
+        let scratch = &self.bound.scratch;
+        let is_new = |marks: &[u32]| marks[place] != scratch.epoch;
+        if !self.costs.is_transpose_of_product(consumer, target) && !is_new(&scratch.inside) {
+            if is_new(&scratch.sure) {
+                write += self.bound.write[place];
+            }
+            if is_new(&scratch.needed) && scratch.readers[place] == 0 {
+                read += self.bound.read[place];
+            }
+        }
+        self.settled + write + read.max(self.compute)
+    }
+
+    /// No free decision changes this operator any more.
+    fn finalize(&mut self, hop: HopId) {
+        let place = self.place(hop);
+        let scratch = &mut self.bound.scratch;
+        scratch.fixed[place] = scratch.epoch;
+        if scratch.sure[place] == scratch.epoch {
+            self.count_other(hop, false);
+            self.stack.push(hop);
+            self.settle();
+        }
+    }
+
+    /// The HOP is materialised in every plan.
+    fn demand(&mut self, hop: HopId) {
+        let place = self.place(hop);
+        let scratch = &mut self.bound.scratch;
+        let epoch = scratch.epoch;
+        if scratch.inside[place] != epoch
+            || std::mem::replace(&mut scratch.sure[place], epoch) == epoch
+        {
+            return;
+        }
+        match scratch.fixed[place] == epoch {
+            true => self.stack.push(hop),
+            false => self.count_other(hop, true),
+        }
+    }
+
+    /// Counts the operators on the stack in full.
+    fn settle(&mut self) {
+        let costs = self.costs;
+        while let Some(hop) = self.stack.pop() {
+            let row = costs.table.row(hop);
+            self.settled += row.seconds;
+            for covered in &row.covers {
+                let place = self.place(*covered);
+                let epoch = self.bound.scratch.epoch;
+                let computed = &mut self.bound.scratch.computed[place];
+                if std::mem::replace(computed, epoch) != epoch {
+                    self.compute -= self.bound.compute[place];
+                }
+            }
+            for input in &row.reads {
+                let read = costs.table.place(costs.view.untransposed(*input));
+                if read != NONE {
+                    self.count_reader(read as usize, true);
+                }
+                if (costs.table.place(*input) as usize) < self.bound.write.len() {
+                    self.demand(*input);
+                }
+            }
+        }
+    }
+
+    /// Counts (or no longer) an operator that exists in every plan, whatever it covers.
+    fn count_other(&mut self, hop: HopId, count: bool) {
+        let place = self.place(hop);
+        let sign = if count { 1.0 } else { -1.0 };
+        self.write += sign * self.bound.write[place];
+        self.bound.scratch.list += 1;
+        let list = self.bound.scratch.list;
+        for operand in self.bound.starts[place]..self.bound.starts[place + 1] {
+            if let Some(read) = self.own(hop, operand) {
+                let listed = &mut self.bound.scratch.listed[read];
+                if std::mem::replace(listed, list) != list {
+                    self.read += sign * self.bound.read[read];
+                    self.count_reader(read, count);
+                }
+            }
+        }
+    }
+
+    /// What some operator reads is in the sum once, until it is there with its readers.
+    fn count_reader(&mut self, place: usize, count: bool) {
+        let scratch = &mut self.bound.scratch;
+        let is_needed = scratch.needed[place] == scratch.epoch;
+        let readers = &mut scratch.readers[place];
+        let first = match count {
+            true => *readers == 0,
+            false => *readers == 1,
+        };
+        let (change, sign) = if count { (1, -1.0) } else { (-1, 1.0) };
+        *readers += change;
+        if first && is_needed {
+            self.read += sign * self.bound.read[place];
+        }
+    }
+
+    /// The place of an operand that whatever operator computes the HOP reads.
+    fn own(&self, hop: HopId, operand: usize) -> Option<usize> {
+        let operand = self.bound.operands[operand];
+        let blocked = self.costs.chooser.blocked[hop.index()];
+        let is_own = !operand.referenced || blocked.contains(operand.slot);
+        is_own.then_some(operand.place)
+    }
+
+    fn place(&self, hop: HopId) -> usize {
+        self.costs.table.place(hop) as usize
     }
 }

@@ -1,20 +1,23 @@
 //! Enumeration of plan assignments: MPSkipEnum (Algorithm 2).
 //!
-//! An assignment is a bit per interesting point, true for materialise. The search goes through all of them
-//! in binary order (first point most significant), so that all plans that only materialise more than the
-//! current one follow it directly, and can be skipped together when a lower bound of their costs exceeds
-//! the best costs so far.
+//! An assignment is a bit per interesting point, true for materialise. The linearised search space is walked
+//! depth first, from negative to positive assignments: a node is an assignment, its children set one more
+//! point each, so that skipping an area of the space is not descending into a child. Three things are skipped:
+//!
+//! - points that no operator of the current plan fuses across: setting one gives the same plan;
+//! - children whose lower bound reaches the best costs so far ([`bound`](crate::bound));
+//! - the product of sub-problems that become independent once a cut set is set: each is solved on its own,
+//!   once ([`cut_set`](crate::cut_set)).
 
-use fulgurite_hop::HopId;
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use crate::{
-    bound::LowerBound,
-    cost::CostModel,
-    memo::Slots,
-    operator::Chooser,
-    partition::{InterestingPoint, Partition},
-    view::DagView,
+    bound::{Child, LowerBound},
+    cut_set::{Problem, components, cuts_off, layout},
+    partition::InterestingPoint,
+    plan_cost::PartitionCosts,
 };
 
 /// The outcome of the search in one partition.
@@ -33,253 +36,307 @@ pub struct Search {
     /// No assignment is cheaper than basic operators throughout.
     pub unfused: bool,
     pub plans_costed: u64,
+    /// Independent parts that were solved on their own.
+    pub sub_problems: u64,
     /// The budget ended the search; the assignment is the best one seen.
     pub budget_exhausted: bool,
 }
 
-/// Costs assignments of one partition.
-pub(crate) struct PartitionCosts<'p, 'a> {
-    view: &'a DagView<'a>,
-    costs: &'p CostModel<'a>,
-    chooser: &'p mut Chooser<'a>,
-    partition: &'p Partition,
-    table: &'p mut CostTable,
-}
-
-/// Per HOP of the DAG, the costs of the operator that gives it.
-pub(crate) struct CostTable {
-    rows: Vec<CostRow>,
-    plan: u32,
-}
-
-#[derive(Clone, Default)]
-struct CostRow {
-    /// The last plan that needed the HOP materialised.
-    demanded_by: u32,
-    /// The assignment that the costs were computed under.
-    assignment: u32,
-    seconds: f64,
-    /// What the operator reads.
-    reads: Vec<HopId>,
-}
-
-impl CostTable {
-    pub fn new(hops: usize) -> Self {
-        CostTable {
-            rows: vec![CostRow::default(); hops],
-            plan: 0,
-        }
-    }
-}
-
-impl<'p, 'a> PartitionCosts<'p, 'a> {
-    pub fn new(
-        view: &'a DagView<'a>,
-        costs: &'p CostModel<'a>,
-        chooser: &'p mut Chooser<'a>,
-        partition: &'p Partition,
-        table: &'p mut CostTable,
-    ) -> Self {
-        PartitionCosts {
-            view,
-            costs,
-            chooser,
-            partition,
-            table,
-        }
-    }
-
-    /// Forbids all references.
-    pub fn assign_none(&mut self) {
-        for hop in &self.partition.hops {
-            self.chooser.blocked[hop.index()] = Slots::ALL;
-        }
-        self.chooser.prepare(&self.partition.hops);
-    }
-
-    /// Forbids references across the points that are set.
-    pub fn assign(&mut self, points: &[InterestingPoint], assignment: &[bool]) {
-        for hop in &self.partition.hops {
-            self.chooser.blocked[hop.index()] = Slots::NONE;
-        }
-        for (point, _) in points.iter().zip(assignment).filter(|(_, set)| **set) {
-            let inputs = &self.view.hop(point.consumer).inputs;
-            let blocked = &mut self.chooser.blocked[point.consumer.index()];
-            for slot in (0..inputs.len()).filter(|slot| inputs[*slot] == point.target) {
-                *blocked = blocked.with(slot);
-            }
-        }
-        self.chooser.prepare(&self.partition.hops);
-    }
-
-    /// Seconds of the plan that an assignment gives (getPlanCost), or infinity once they exceed the bound.
-    ///
-    /// Consumers come before producers, so every HOP that must be materialised is known when it is reached
-    /// and counts once; what operators compute twice counts in each.
-    pub fn plan(&mut self, points: &[InterestingPoint], assignment: &[bool], bound: f64) -> f64 {
-        self.assign(points, assignment);
-        self.table.plan += 1;
-        let plan = self.table.plan;
-        for hop in &self.partition.outputs {
-            self.table.rows[hop.index()].demanded_by = plan;
-        }
-        let mut total = 0.0;
-        for hop in self.partition.hops.iter().rev() {
-            let mut row = std::mem::take(&mut self.table.rows[hop.index()]);
-            if row.demanded_by == plan {
-                self.update(*hop, &mut row);
-                total += row.seconds;
-                for input in &row.reads {
-                    self.table.rows[input.index()].demanded_by = plan;
-                }
-            }
-            self.table.rows[hop.index()] = row;
-            if total > bound {
-                return f64::INFINITY;
-            }
-        }
-        total
-    }
-
-    /// Costs the operator that gives this HOP, unless no decision that it depends on has changed. Successive
-    /// assignments differ in few points, so most operators stay.
-    fn update(&mut self, hop: HopId, row: &mut CostRow) {
-        if row.assignment >= self.chooser.changed(hop) {
-            return;
-        }
-        row.assignment = self.chooser.assignment();
-        row.reads.clear();
-        let costs = self.costs;
-        match self
-            .chooser
-            .operator(hop, |operator| costs.check(operator).is_ok())
-        {
-            Some(operator) => {
-                row.seconds = costs.fused(operator);
-                row.reads
-                    .extend(operator.inputs.iter().map(|(input, _)| *input));
-            }
-            None => {
-                row.seconds = costs.basic(hop);
-                row.reads.extend(&self.view.hop(hop).inputs);
-            }
-        }
-    }
-
-    /// Seconds without any fusion.
-    pub fn unfused(&self) -> f64 {
-        self.partition
-            .hops
-            .iter()
-            .map(|hop| self.costs.basic(*hop))
-            .sum()
-    }
-}
-
 /// Finds the cheapest assignment.
 pub(crate) fn mp_skip_enum(costs: &mut PartitionCosts, budget: u64) -> Search {
-    let partition = costs.partition;
-    let mut points = partition.points.clone();
-    // Decisions on large intermediates first: they prune most.
-    let bytes = |point: &InterestingPoint| costs.costs.bytes(point.target);
-    points.sort_by(|a, b| bytes(b).total_cmp(&bytes(a)));
-    let bound = LowerBound::new(
-        costs.view,
-        costs.costs,
-        costs.chooser.memo,
-        partition,
-        costs.chooser.references,
-        &points,
-    );
-    let mut seen = bound.targets_seen();
-
-    let mut assignment = vec![false; points.len()];
-    let fuse_all = costs.plan(&points, &assignment, f64::INFINITY);
-    let mut search = Search {
-        assignment: assignment.clone(),
-        cost: fuse_all,
-        cost_fuse_all: fuse_all,
-        cost_unfused: costs.unfused(),
-        unfused: false,
-        plans_costed: 1,
-        budget_exhausted: false,
-        points: Vec::new(),
+    let whole = Problem::whole(costs.partition);
+    let points = whole.points.len();
+    let mut enumeration = Enumeration {
+        bound: (points > 0).then(|| LowerBound::new(costs)),
+        is_free: vec![true; points],
+        rank: vec![0; points],
+        solved: HashMap::new(),
+        plans_costed: 0,
+        sub_problems: 0,
+        budget,
+        costs,
     };
-    // Fuse-no-redundancy, the last assignment, is often close to the best and tightens the bound early.
-    if !points.is_empty() {
-        assignment.fill(true);
-        search.try_plan(costs, &points, &assignment);
-        assignment.fill(false);
+    let (solution, fuse_all) = enumeration.solve(&whole, 0);
+    let Enumeration {
+        rank,
+        plans_costed,
+        sub_problems,
+        ..
+    } = enumeration;
+    let mut materialize = vec![false; points];
+    for point in &solution.materialize {
+        materialize[*point] = true;
     }
-    if points.len() >= CLIMB_FROM_POINTS {
-        search.climb(costs, &points, budget);
+    let unfused = costs.unfused();
+    let mut ordered = whole.points;
+    ordered.sort_unstable_by_key(|point| rank[*point]);
+    let listed = ordered.iter();
+    Search {
+        points: listed.clone().map(|point| *costs.point(*point)).collect(),
+        assignment: listed.map(|point| materialize[*point]).collect(),
+        cost: solution.cost.min(unfused),
+        cost_fuse_all: fuse_all,
+        cost_unfused: unfused,
+        unfused: unfused < solution.cost,
+        plans_costed,
+        sub_problems,
+        budget_exhausted: plans_costed >= budget && !solution.exact,
     }
-    let last = points.len().wrapping_sub(1);
-    let mut more = advance(&mut assignment, last);
-    // The last assignment was costed as the second.
-    while more && assignment.contains(&false) {
-        // The assignment and those that set the same points and some after the last one set.
-        let last_set = assignment.iter().rposition(|set| *set).unwrap_or(last);
-        if bound.of(&assignment, &mut seen) >= search.cost {
-            more = advance(&mut assignment, last_set);
-            continue;
-        }
-        if search.plans_costed >= budget {
-            search.budget_exhausted = true;
-            break;
-        }
-        search.try_plan(costs, &points, &assignment);
-        more = advance(&mut assignment, last);
-    }
-    search.unfused = search.cost_unfused < search.cost;
-    search.cost = search.cost.min(search.cost_unfused);
-    search.points = points;
-    search
 }
 
-/// With fewer points, costing all plans is no more work than climbing.
-const CLIMB_FROM_POINTS: usize = 6;
+/// With fewer decisions, costing all plans is no more work than climbing.
+const CLIMB_FROM: usize = 5;
+/// Sub-problems of sub-problems, until the search goes on without splitting.
+const MAX_DEPTH: usize = 64;
 
-impl Search {
-    /// Improves the best plan one decision at a time, for a tight upper bound from the start (and a good
-    /// plan where the budget ends the search).
-    fn climb(&mut self, costs: &mut PartitionCosts, points: &[InterestingPoint], budget: u64) {
-        let mut improved = true;
-        while std::mem::take(&mut improved) {
-            for point in 0..points.len() {
-                if self.plans_costed >= budget {
-                    return;
+struct Enumeration<'e, 'p, 'a> {
+    costs: &'e mut PartitionCosts<'p, 'a>,
+    /// None without points.
+    bound: Option<LowerBound>,
+    /// Per point: no decision has been made. Free points are not set.
+    is_free: Vec<bool>,
+    /// Per point, its place in the search space.
+    rank: Vec<usize>,
+    solved: HashMap<Vec<u64>, Solution>,
+    plans_costed: u64,
+    sub_problems: u64,
+    budget: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Solution {
+    cost: f64,
+    /// The points to set.
+    materialize: Vec<usize>,
+    /// False when the budget ended the search.
+    exact: bool,
+}
+
+/// A node of the search space. Its point is set while it is on the stack.
+struct Node {
+    point: usize,
+    /// Still to be visited, last first.
+    children: Vec<Child>,
+}
+
+impl Enumeration<'_, '_, '_> {
+    /// The cheapest plan of the problem, and the costs of setting none of its points.
+    fn solve(&mut self, problem: &Problem, depth: usize) -> (Solution, f64) {
+        let fuse_all = self.cost(problem, f64::INFINITY);
+        let mut best = Solution {
+            cost: fuse_all,
+            materialize: Vec::new(),
+            exact: true,
+        };
+        for (rank, point) in layout(self.costs, problem).into_iter().enumerate() {
+            self.rank[point] = rank;
+        }
+        let children = self.children(problem);
+        let open = children.iter().filter(|child| child.bound < best.cost);
+        let open = open.count();
+        if open > 1 {
+            self.improve(problem, open, &mut best);
+        }
+        let mut stack: Vec<Node> = Vec::new();
+        let mut pending = children;
+        loop {
+            let siblings = stack
+                .last_mut()
+                .map_or(&mut pending, |node| &mut node.children);
+            let Some(child) = siblings.pop() else {
+                let Some(node) = stack.pop() else { break };
+                self.costs.set(node.point, false);
+                self.is_free[node.point] = true;
+                continue;
+            };
+            let is_spent = self.plans_costed >= self.budget;
+            if is_spent || child.bound >= best.cost {
+                best.exact &= child.bound >= best.cost;
+                self.is_free[child.point] = true;
+                continue;
+            }
+            self.costs.set(child.point, true);
+            let mut node = Node {
+                point: child.point,
+                children: Vec::new(),
+            };
+            match self.split(problem, child.point, depth) {
+                Some(parts) => {
+                    if let Some(parts) = self.solve_parts(&parts, depth, &mut best) {
+                        self.combine(problem, &stack, child.point, parts, &mut best);
+                    }
                 }
-                let mut neighbour = self.assignment.clone();
-                neighbour[point] = !neighbour[point];
-                let before = self.cost;
-                self.try_plan(costs, points, &neighbour);
-                improved |= self.cost < before;
+                None => {
+                    let cost = self.cost(problem, f64::INFINITY);
+                    if cost < best.cost {
+                        best.cost = cost;
+                        best.materialize = path(&stack, child.point);
+                    }
+                    node.children = self.children(problem);
+                }
+            }
+            stack.push(node);
+        }
+        (best, fuse_all)
+    }
+
+    /// The children of the node that was costed last; their points are no longer free.
+    fn children(&mut self, problem: &Problem) -> Vec<Child> {
+        let Some(bound) = &mut self.bound else {
+            return Vec::new();
+        };
+        let is_free = |point: usize| self.is_free[point];
+        let children = bound.children(self.costs, problem, is_free, &self.rank);
+        for child in &children {
+            self.is_free[child.point] = false;
+        }
+        children
+    }
+
+    fn cost(&mut self, problem: &Problem, bound: f64) -> f64 {
+        self.plans_costed += 1;
+        self.costs.cost(&problem.hops, &problem.outputs, bound)
+    }
+
+    /// Fuse-no-redundancy is often close to the best, and for many points one decision after the other is
+    /// improved: a tight upper bound from the start, and a good plan where the budget ends the search.
+    fn improve(&mut self, problem: &Problem, open: usize, best: &mut Solution) {
+        let mut plan = vec![false; self.is_free.len()];
+        for point in &problem.points {
+            plan[*point] = true;
+            self.costs.set(*point, true);
+        }
+        let mut set = true;
+        let cost = self.cost(problem, best.cost);
+        if cost < best.cost {
+            best.cost = cost;
+            best.materialize = problem.points.clone();
+        }
+        if open >= CLIMB_FROM {
+            let mut improved = true;
+            if best.materialize.is_empty() {
+                set = false;
+            }
+            for point in &problem.points {
+                plan[*point] = set;
+                self.costs.set(*point, set);
+            }
+            while std::mem::take(&mut improved) && self.plans_costed < self.budget {
+                for point in &problem.points {
+                    plan[*point] = !plan[*point];
+                    self.costs.set(*point, plan[*point]);
+                    let cost = self.cost(problem, best.cost);
+                    if cost < best.cost {
+                        best.cost = cost;
+                        improved = true;
+                    } else {
+                        plan[*point] = !plan[*point];
+                        self.costs.set(*point, plan[*point]);
+                    }
+                }
+            }
+            let points = problem.points.iter().copied();
+            best.materialize = points.filter(|point| plan[*point]).collect();
+        }
+        for point in &problem.points {
+            self.costs.set(*point, false);
+        }
+    }
+
+    /// Independent sub-problems, now that this point is set.
+    fn split(&self, problem: &Problem, point: usize, depth: usize) -> Option<Vec<Problem>> {
+        if depth >= MAX_DEPTH || !cuts_off(self.costs, problem, point) {
+            return None;
+        }
+        components(self.costs, problem, |point| self.is_free[point])
+    }
+
+    /// What to set in each part; `None` when that can't be cheaper than the best.
+    fn solve_parts(
+        &mut self,
+        parts: &[Problem],
+        depth: usize,
+        best: &mut Solution,
+    ) -> Option<Vec<usize>> {
+        let mut total = 0.0;
+        let mut materialize = Vec::new();
+        for part in parts {
+            let key = self.key(part);
+            let solution = match self.solved.get(&key) {
+                Some(solution) => solution.clone(),
+                None => {
+                    let ranks: Vec<usize> = part.points.iter().map(|p| self.rank[*p]).collect();
+                    self.sub_problems += 1;
+                    let (solution, _) = self.solve(part, depth + 1);
+                    for (point, rank) in part.points.iter().zip(ranks) {
+                        self.rank[*point] = rank;
+                    }
+                    if solution.exact {
+                        self.solved.insert(key, solution.clone());
+                    }
+                    solution
+                }
+            };
+            best.exact &= solution.exact;
+            total += solution.cost;
+            materialize.extend(solution.materialize);
+            if total >= best.cost {
+                return None;
             }
         }
+        Some(materialize)
     }
 
-    fn try_plan(&mut self, costs: &mut PartitionCosts, points: &[InterestingPoint], plan: &[bool]) {
-        let cost = costs.plan(points, plan, self.cost);
-        self.plans_costed += 1;
-        if cost < self.cost {
-            self.cost = cost;
-            self.assignment.copy_from_slice(plan);
+    /// Costs the plan that the solutions of the parts give together.
+    fn combine(
+        &mut self,
+        problem: &Problem,
+        stack: &[Node],
+        point: usize,
+        parts: Vec<usize>,
+        best: &mut Solution,
+    ) {
+        for point in &parts {
+            self.costs.set(*point, true);
         }
+        let cost = self.cost(problem, best.cost);
+        for point in &parts {
+            self.costs.set(*point, false);
+        }
+        if cost < best.cost {
+            best.cost = cost;
+            best.materialize = path(stack, point);
+            best.materialize.extend(parts);
+        }
+    }
+
+    /// What a part's solution depends on: its HOPs, which of them are outputs, its free points and its
+    /// decisions.
+    fn key(&self, part: &Problem) -> Vec<u64> {
+        let hops = self.costs.partition.hops.len();
+        let points = self.is_free.len();
+        let mut bits = vec![0u64; (2 * hops + 2 * points).div_ceil(64)];
+        let mut insert = |bit: usize| bits[bit / 64] |= 1 << (bit % 64);
+        let place = |hop: &_| self.costs.table.place(*hop) as usize;
+        part.hops.iter().for_each(|hop| insert(place(hop)));
+        part.outputs
+            .iter()
+            .for_each(|hop| insert(hops + place(hop)));
+        part.points
+            .iter()
+            .for_each(|point| insert(2 * hops + point));
+        for (number, point) in self.costs.partition.points.iter().enumerate() {
+            let is_set = self.costs.is_set(number);
+            if is_set && part.hops.binary_search(&point.consumer).is_ok() {
+                insert(2 * hops + points + number);
+            }
+        }
+        bits
     }
 }
 
-/// Adds one at this place, clearing all that come after: skips the plans in between. False at the end.
-fn advance(assignment: &mut [bool], place: usize) -> bool {
-    if place >= assignment.len() {
-        return false;
-    }
-    assignment[place + 1..].fill(false);
-    for bit in assignment[..=place].iter_mut().rev() {
-        *bit = !*bit;
-        if *bit {
-            return true;
-        }
-    }
-    false
+/// The points that are set on the way to this one.
+fn path(stack: &[Node], point: usize) -> Vec<usize> {
+    let above = stack.iter().map(|node| node.point);
+    above.chain([point]).collect()
 }

@@ -6,7 +6,8 @@
 //!    plan may open, grow and close.
 //! 2. [`partition`] splits the plans into independent partitions and finds the decisions worth making.
 //! 3. `enumerate` searches the assignments of those decisions for the cheapest by the model of `cost`,
-//!    skipping what `bound` rules out; `operator` says which operators an assignment gives.
+//!    skipping what `bound` and `cut_set` rule out; `operator` says which operators an assignment gives,
+//!    `plan_cost` what they cost together.
 //! 4. `select` applies the policy, `construct` builds each operator's [`cplan`], `replace` rewrites the DAG.
 //! 5. [`explain`] keeps what was considered, chosen and refused, and why.
 //!
@@ -25,9 +26,11 @@ mod bound;
 mod config;
 mod construct;
 mod cost;
+mod cut_set;
 mod enumerate;
 mod explore;
 mod operator;
+mod plan_cost;
 mod replace;
 mod select;
 mod template;

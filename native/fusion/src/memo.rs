@@ -94,6 +94,14 @@ impl Slots {
         Slots(self.0 & !(1 << slot))
     }
 
+    pub fn union(self, other: Slots) -> Slots {
+        Slots(self.0 | other.0)
+    }
+
+    pub fn minus(self, other: Slots) -> Slots {
+        Slots(self.0 & !other.0)
+    }
+
     pub fn contains(self, slot: usize) -> bool {
         slot < MAX_REFERENCED_INPUTS && self.0 & (1 << slot) != 0
     }

@@ -116,6 +116,8 @@ pub(crate) struct Chooser<'a> {
     /// Covered HOPs on the way from the root, with their covered inputs and the next input to visit.
     stack: Vec<(HopId, Slots, usize)>,
     candidates: [Operator; TemplateType::EXPLORED.len()],
+    /// Candidates that the last choice was among.
+    judged: [bool; TemplateType::EXPLORED.len()],
 }
 
 impl<'a> Chooser<'a> {
@@ -135,6 +137,7 @@ impl<'a> Chooser<'a> {
             epoch: 0,
             stack: Vec::new(),
             candidates: std::array::from_fn(|_| Operator::new()),
+            judged: [false; TemplateType::EXPLORED.len()],
         }
     }
 
@@ -204,6 +207,7 @@ impl<'a> Chooser<'a> {
         mut allow: impl FnMut(&Operator) -> bool,
     ) -> Option<&Operator> {
         let mut best: Option<usize> = None;
+        self.judged = [false; TemplateType::EXPLORED.len()];
         for template in TemplateType::EXPLORED {
             let ends = |entry: &MemoEntry| entry.close.is_valid() && entry.template == template;
             let index = self.best_entry(root, template, ends);
@@ -219,6 +223,7 @@ impl<'a> Chooser<'a> {
             self.collect(root, entry, &mut candidate);
             let is_valid = self.choose_main_for_costs(&mut candidate) && allow(&candidate);
             let size = candidate.covered.len();
+            self.judged[template as usize] = true;
             self.candidates[template as usize] = candidate;
             let largest = best.map_or(0, |best| self.candidates[best].covered.len());
             if is_valid && (size >= largest || template == TemplateType::Outer) {
@@ -226,6 +231,15 @@ impl<'a> Chooser<'a> {
             }
         }
         best.map(|best| &self.candidates[best])
+    }
+
+    /// All candidates of the last choice, the chosen one too. Forbidding a reference that none of them has
+    /// leaves each of them as it is, and so the choice.
+    pub fn judged(&self) -> impl Iterator<Item = &Operator> {
+        let judged = self.candidates.iter().zip(self.judged);
+        judged
+            .filter(|(_, judged)| *judged)
+            .map(|(operator, _)| operator)
     }
 
     /// Walks the plan depth first, inputs in order, so that equal plans list what they cover and read alike

@@ -164,13 +164,13 @@ impl Analysis<'_> {
         slots.iter().any(|slot| inputs[slot] == target)
     }
 
-    /// Some slot of the consumer takes the target, and no entry references it there. (The left operand of a
-    /// fused product is the transpose's input: it is not the transpose that must be there.)
+    /// Some slot of the consumer takes the target, and no entry references it there. (A fused product may read
+    /// what a transpose reads: it is not the transpose that must be there.)
     fn reads_materialized(&self, consumer: HopId, target: HopId) -> bool {
         let slots = self.references[consumer.index()];
         let inputs = &self.view.hop(consumer).inputs;
         let is_read = |slot: usize| inputs[slot] == target && !slots.contains(slot);
-        (0..inputs.len()).any(is_read) && self.view.transposed_left(consumer) != Some(target)
+        (0..inputs.len()).any(is_read) && !self.view.is_transpose_of_product(consumer, target)
     }
 
     fn points(&self, hops: &[HopId], shared: &[HopId]) -> Vec<InterestingPoint> {

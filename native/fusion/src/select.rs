@@ -9,7 +9,7 @@ use fulgurite_hop::{Dag, HopId, HopOp};
 use crate::{
     FusedDag, FusionConfig, Policy,
     cost::CostModel,
-    enumerate::{CostTable, PartitionCosts, mp_skip_enum},
+    enumerate::mp_skip_enum,
     explain::{
         BasicCost, Choice, Explanation, FusionStatistics, OperatorCosts, PartitionExplanation,
         PlanCosts, Refusal,
@@ -17,6 +17,7 @@ use crate::{
     explore::{Exploration, edge_refusals, explore, is_fusible_kind},
     operator::{Chooser, Operator},
     partition::{Partition, partitions, referenced_slots},
+    plan_cost::{CostTable, PartitionCosts},
     reason::{Reason, TemplateReason},
     replace::replace,
     view::DagView,

@@ -150,6 +150,19 @@ impl<'a> DagView<'a> {
         (hop.op == HopOp::MatMult && self.hop(left).op == HopOp::Transpose).then_some(left)
     }
 
+    /// A matrix product over a transpose: fused operators may read what the transpose reads instead of it.
+    pub fn is_transpose_of_product(&self, consumer: HopId, target: HopId) -> bool {
+        self.hop(consumer).op == HopOp::MatMult && self.hop(target).op == HopOp::Transpose
+    }
+
+    /// What the HOP is the transpose of, or itself.
+    pub fn untransposed(&self, id: HopId) -> HopId {
+        match self.hop(id).op {
+            HopOp::Transpose => self.hop(id).inputs[0],
+            _ => id,
+        }
+    }
+
     /// What a covered operator reads at `slot`. A fused `t(L) %*% R` reads L: walking L by rows needs no
     /// transpose.
     pub fn operand(&self, id: HopId, slot: usize) -> HopId {

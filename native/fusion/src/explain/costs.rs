@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use crate::{
     Policy,
-    enumerate::{PartitionCosts, Search},
+    enumerate::Search,
     partition::{InterestingPoint, Partition, PointKind},
+    plan_cost::PartitionCosts,
 };
 
 /// Seconds of one partition's plans.

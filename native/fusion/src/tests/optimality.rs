@@ -6,10 +6,11 @@ use super::random::{dag, steps};
 use crate::{
     CostConstants, FusionConfig,
     cost::CostModel,
-    enumerate::{CostTable, PartitionCosts, mp_skip_enum},
+    enumerate::mp_skip_enum,
     explore::explore,
     operator::Chooser,
     partition::{partitions, referenced_slots},
+    plan_cost::{CostTable, PartitionCosts},
     view::DagView,
 };
 
