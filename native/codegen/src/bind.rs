@@ -1,7 +1,7 @@
 //! Operands against the plan: every shape is checked here, before machine code runs.
 
 use fulgurite_error::{Error, Result};
-use fulgurite_fusion::cplan::{CNode, InputBinding, Template};
+use fulgurite_fusion::cplan::{CNode, InputBinding, OuterOutput, Template};
 use fulgurite_matrix::MatrixBlock;
 
 use crate::compiled::CompiledPlan;
@@ -89,7 +89,7 @@ pub(crate) fn bind<'a>(compiled: &CompiledPlan, operands: &'a [Operand<'a>]) -> 
             "the main input of a fused operator must be a matrix",
         ));
     };
-    let is_cell = matches!(plan.template, Template::Cell(_));
+    let is_cell = !matches!(plan.template, Template::Row(_));
     for (input, (binding, operand)) in plan.inputs.iter().zip(operands).enumerate() {
         check_binding(input, *binding, operand, main, is_cell)?;
     }
@@ -101,7 +101,41 @@ pub(crate) fn bind<'a>(compiled: &CompiledPlan, operands: &'a [Operand<'a>]) -> 
         widths,
     };
     check_nodes(program, &bound)?;
+    check_factors(program, &bound)?;
+    if let Template::Outer(outer) = &plan.template {
+        check_multiplied(outer.output, &bound)?;
+    }
     Ok(bound)
+}
+
+/// Factors of a product have the same rank.
+fn check_factors(program: &Program, bound: &Bound<'_>) -> Result<()> {
+    for product in &program.factor_products {
+        let rank = |input| bound.matrix(input).map(MatrixBlock::cols);
+        let (left, right) = (rank(product.left)?, rank(product.right)?);
+        if left != right {
+            return Err(Error::dimension(format!(
+                "factors of {left} and of {right} columns meet in a fused operator"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The matrix that an Outer plan's values are multiplied with has a row for each of their columns, or rows.
+fn check_multiplied(output: OuterOutput, bound: &Bound<'_>) -> Result<()> {
+    let (input, rows) = match output {
+        OuterOutput::RightMultiply { input } => (input, bound.cols()),
+        OuterOutput::LeftMultiply { input } => (input, bound.rows()),
+        OuterOutput::NoAggregate | OuterOutput::FullAggregate(_) => return Ok(()),
+    };
+    let got = bound.matrix(input)?.rows();
+    if got == rows {
+        return Ok(());
+    }
+    Err(Error::dimension(format!(
+        "input {input} of a fused operator must have {rows} rows, not {got}"
+    )))
 }
 
 fn check_binding(

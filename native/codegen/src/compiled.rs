@@ -7,13 +7,13 @@ use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CPlan, InputBinding, Template};
 
 use crate::jit::{self, Code};
-use crate::program::{ColumnVectors, Layout, Program, lower};
+use crate::program::{ColumnVectors, Layout, Program, Unsupported, lower};
 
 /// Whether the plan can be compiled.
 ///
 /// # Errors
 /// Why not, for the planner to refuse the plan and to tell the user.
-pub fn supports(plan: &CPlan) -> Result<(), String> {
+pub fn supports(plan: &CPlan) -> std::result::Result<(), Unsupported> {
     lower(plan, ColumnVectors::PerRow).map(|_| ())
 }
 
@@ -45,7 +45,7 @@ impl Kernel {
 pub struct CompiledPlan {
     plan: CPlan,
     kernel: Kernel,
-    /// For cells that were gathered one by one: only Cell plans over CSR with column vectors need it.
+    /// For cells that were gathered one by one: only plans over cells of CSR with column vectors need it.
     gathered: OnceLock<Result<Kernel>>,
     compile_time: Duration,
 }
@@ -97,8 +97,8 @@ impl CompiledPlan {
 
     /// The kernel that takes every input but scalars cell by cell.
     pub(crate) fn gathered_kernel(&self) -> Result<&Kernel> {
-        let is_cell = matches!(self.plan.template, Template::Cell(_));
-        if !is_cell || !self.plan.inputs.contains(&InputBinding::ColumnVector) {
+        let is_row = matches!(self.plan.template, Template::Row(_));
+        if is_row || !self.plan.inputs.contains(&InputBinding::ColumnVector) {
             return Ok(&self.kernel);
         }
         self.gathered

@@ -17,7 +17,7 @@ use crate::program::{Home, Layout, Program, Shape};
 pub(crate) struct WholeMatrix {
     pub rows: usize,
     pub cols: usize,
-    /// Rows are padded to `row_stride` cells; empty where no CSR operand meets the matrix.
+    /// Empty where no CSR operand meets the matrix.
     pub row_major: Vec<f64>,
     pub row_stride: usize,
     /// Empty where no dense operand meets the matrix.
@@ -120,7 +120,9 @@ impl<'a> Frame<'a> {
                 }
                 InputBinding::Whole => {
                     let slot = layout.input(input);
-                    frame.describe_whole(slot, &wholes[input]);
+                    if let Some(whole) = wholes.get(input) {
+                        frame.describe_whole(slot, whole);
+                    }
                 }
                 _ => {}
             }
@@ -242,13 +244,24 @@ impl<'a> Frame<'a> {
         stride: usize,
         fill: impl FnOnce(&mut [f64]),
     ) {
+        fill(self.cells_of(input, cells));
+        self.bind_gathered(input, 0, stride);
+    }
+
+    /// This many cells of the task's own for an input, zeros or what was left there.
+    pub fn cells_of(&mut self, input: usize, cells: usize) -> &mut [f64] {
         let gathered = &mut self.gathered[input];
         if gathered.len() < cells {
             gathered.resize(cells, 0.0);
         }
-        fill(&mut gathered[..cells]);
-        let pointer = address(gathered);
-        self.bind_address(input, pointer, cells, stride);
+        &mut gathered[..cells]
+    }
+
+    /// Binds an input to its gathered cells from one on.
+    pub fn bind_gathered(&mut self, input: usize, from: usize, stride: usize) {
+        let cells = self.gathered[input].get(from..).unwrap_or_default();
+        let (pointer, length) = (address(cells), cells.len());
+        self.bind_address(input, pointer, length, stride);
     }
 
     /// Sets the output, checks that all memory that the code will touch is there, and gives the slots.
@@ -294,7 +307,10 @@ impl<'a> Frame<'a> {
             }
         }
         if let Some(shape) = self.program.output {
-            let width = self.width_of(shape);
+            let width = match shape {
+                Shape::Vector(_) => self.width_of(shape),
+                _ => self.program.results,
+            };
             if !holds(self.output_cells, self.output_stride, self.rows, width) {
                 return short("output".into());
             }

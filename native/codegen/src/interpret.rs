@@ -5,7 +5,8 @@
 
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{
-    CNode, CPlan, CellTemplate, InputBinding, NodeId, RowOutput, Template,
+    CNode, CPlan, CellTemplate, InputBinding, MultiAggregateTemplate, NodeId, OuterOutput,
+    OuterTemplate, RowOutput, Template,
 };
 use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, Direction};
 use fulgurite_matrix::MatrixBlock;
@@ -35,10 +36,9 @@ pub fn interpret(plan: &CPlan, inputs: &[Operand<'_>]) -> Result<Output> {
     };
     match &plan.template {
         Template::Cell(template) => interpreter.cell(*template),
+        Template::MultiAggregate(template) => interpreter.multi_aggregate(template),
         Template::Row(template) => interpreter.row(template.output),
-        Template::Outer(_) | Template::MultiAggregate(_) => Err(Error::unsupported(
-            "a fused operator of the Outer or MAgg template",
-        )),
+        Template::Outer(template) => interpreter.outer(*template),
     }
 }
 
@@ -90,14 +90,9 @@ impl Interpreter<'_> {
     }
 
     fn cell(&self, template: CellTemplate) -> Result<Output> {
-        let mut cells = Vec::with_capacity(self.rows * self.cols);
-        for row in 0..self.rows {
-            for col in 0..self.cols {
-                cells.push(self.cell_value(template, row, col)?);
-            }
-        }
+        let cells = self.cells(template.value, template.sparse_safe)?;
         let row_of = |row: usize| cells[row * self.cols..(row + 1) * self.cols].to_vec();
-        let col_of = |col: usize| {
+        let col_of = |col: usize| -> Vec<f64> {
             (0..self.rows)
                 .map(|row| cells[row * self.cols + col])
                 .collect()
@@ -110,17 +105,58 @@ impl Interpreter<'_> {
                 matrix(self.rows, 1, totals.collect())?
             }
             Some((op, Direction::Col)) => {
-                let column = |col| -> Vec<f64> { col_of(col) };
-                let totals = (0..self.cols).map(|col| reduce(op, &column(col)));
+                let totals = (0..self.cols).map(|col| reduce(op, &col_of(col)));
                 matrix(1, self.cols, totals.collect())?
             }
         })
     }
 
-    fn cell_value(&self, template: CellTemplate, row: usize, col: usize) -> Result<f64> {
-        if template.sparse_safe && self.input(0, row, col) == 0.0 {
-            return Ok(0.0);
+    fn multi_aggregate(&self, template: &MultiAggregateTemplate) -> Result<Output> {
+        let mut totals = Vec::with_capacity(template.aggregates.len());
+        for (op, value) in &template.aggregates {
+            totals.push(reduce(*op, &self.cells(*value, template.sparse_safe)?));
         }
+        matrix(totals.len(), 1, totals)
+    }
+
+    fn outer(&self, template: OuterTemplate) -> Result<Output> {
+        let cells = self.cells(template.value, template.sparse_safe)?;
+        let (rows, cols) = (self.rows, self.cols);
+        match template.output {
+            OuterOutput::NoAggregate => matrix(rows, cols, cells),
+            OuterOutput::FullAggregate(op) => Ok(Output::Scalar(reduce(op, &cells))),
+            OuterOutput::RightMultiply { input } => {
+                let w = self.matrix(input)?;
+                product(rows, cols, w, |row, col| cells[row * cols + col])
+            }
+            OuterOutput::LeftMultiply { input } => {
+                let w = self.matrix(input)?;
+                product(cols, rows, w, |col, row| cells[row * cols + col])
+            }
+        }
+    }
+
+    fn matrix(&self, input: usize) -> Result<&MatrixBlock> {
+        match &self.inputs[input] {
+            Operand::Matrix(matrix) => Ok(matrix),
+            Operand::Scalar(_) => Err(Error::internal("a matrix that is a scalar")),
+        }
+    }
+
+    /// A node's value at every cell of the main input, row by row.
+    fn cells(&self, value: NodeId, sparse_safe: bool) -> Result<Vec<f64>> {
+        let cells = (0..self.rows).flat_map(|row| (0..self.cols).map(move |col| (row, col)));
+        cells
+            .map(|(row, col)| {
+                if sparse_safe && self.input(0, row, col) == 0.0 {
+                    return Ok(0.0);
+                }
+                self.cell_value(value, row, col)
+            })
+            .collect()
+    }
+
+    fn cell_value(&self, result: NodeId, row: usize, col: usize) -> Result<f64> {
         let mut values: Vec<f64> = Vec::with_capacity(self.plan.body.len());
         for node in &self.plan.body {
             let value = |id: &NodeId| values[id.index()];
@@ -130,12 +166,18 @@ impl Interpreter<'_> {
                 CNode::Unary(op, x) => op.eval(value(x)),
                 CNode::Binary(op, x, y) => op.eval(value(x), value(y)),
                 CNode::Ternary(op, x, y, z) => op.eval(value(x), value(y), value(z)),
+                CNode::FactorProduct { left, right } => {
+                    let (u, v) = (self.matrix(*left)?, self.matrix(*right)?);
+                    let rank = 0..u.cols();
+                    // From 0 on: the sum of nothing is not -0.
+                    rank.fold(0.0, |sum, at| sum + u.get(row, at) * v.get(col, at))
+                }
                 other => {
-                    return Err(Error::unsupported(format!("{other:?} in a Cell plan")));
+                    return Err(Error::unsupported(format!("{other:?} over cells")));
                 }
             });
         }
-        Ok(values[template.value.index()])
+        Ok(values[result.index()])
     }
 
     fn row(&self, output: RowOutput) -> Result<Output> {
@@ -215,7 +257,7 @@ impl Interpreter<'_> {
             },
             CNode::Literal(literal) => Value::Number(*literal),
             CNode::FactorProduct { .. } => {
-                return Err(Error::unsupported("a fused operator of the Outer template"));
+                return Err(Error::unsupported("a product of factors over rows"));
             }
             CNode::Unary(op, x) => cellwise(&[*x], &|cells| op.eval(cells[0])),
             CNode::Binary(op, x, y) => cellwise(&[*x, *y], &|cells| op.eval(cells[0], cells[1])),
@@ -228,9 +270,7 @@ impl Interpreter<'_> {
                 input,
                 scalar,
             } => {
-                let Operand::Matrix(whole) = &self.inputs[*input] else {
-                    return Err(Error::internal("a whole matrix that is a scalar"));
-                };
+                let whole = self.matrix(*input)?;
                 let left = of(vector).cells();
                 let product = |col| -> f64 {
                     let pairs = left.iter().enumerate();
@@ -267,6 +307,22 @@ impl Interpreter<'_> {
 
 fn matrix(rows: usize, cols: usize, cells: Vec<f64>) -> Result<Output> {
     MatrixBlock::dense(rows, cols, cells).map(Output::Matrix)
+}
+
+/// A matrix of `rows` x `depth`, given cell by cell, times `w`.
+fn product(
+    rows: usize,
+    depth: usize,
+    w: &MatrixBlock,
+    cell: impl Fn(usize, usize) -> f64,
+) -> Result<Output> {
+    let mut cells = Vec::with_capacity(rows * w.cols());
+    for row in 0..rows {
+        for col in 0..w.cols() {
+            cells.push((0..depth).map(|at| cell(row, at) * w.get(at, col)).sum());
+        }
+    }
+    matrix(rows, w.cols(), cells)
 }
 
 fn reduce(op: AggregateOp, cells: &[f64]) -> f64 {

@@ -27,3 +27,4 @@ pub use cache::{CacheStatistics, PlanCache};
 pub use compiled::{CompiledPlan, supports};
 pub use execute::{ExecutionContext, Output, execute};
 pub use interpret::interpret;
+pub use program::Unsupported;

@@ -3,13 +3,18 @@
 mod support;
 
 use fulgurite_codegen::{
-    CompiledPlan, ExecutionContext, Operand, Output, PlanCache, execute, supports,
+    CompiledPlan, ExecutionContext, Operand, Output, PlanCache, Unsupported, execute, supports,
 };
 use fulgurite_error::ErrorKind;
-use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId, RowOutput};
+use fulgurite_fusion::cplan::{
+    CNode, CPlan, InputBinding, MultiAggregateTemplate, NodeId, OuterOutput, RowOutput, Template,
+};
 use fulgurite_hop::{AggregateOp, BinaryOp, Direction};
 use fulgurite_matrix::{Layout, MatrixBlock};
-use support::{cell_plan, matrix, matrix_vector_chain, mlogreg_inner, row_plan, sum_of_products};
+use support::{
+    cell_plan, matrix, matrix_vector_chain, mlogreg_inner, row_plan, sum_of_products,
+    weighted_log_sum, weighted_update,
+};
 
 #[test]
 fn shapes_are_checked_before_code_runs() {
@@ -56,11 +61,16 @@ fn what_cannot_be_compiled_says_why() {
         ],
         RowOutput::RowAggregate(NodeId(1)),
     );
-    let reason = "aggregate 'trace' does not exist per row";
-    assert_eq!(supports(&plan), Err(reason.to_string()));
+    let reason = Unsupported::RowAggregate {
+        op: AggregateOp::Trace,
+        node: NodeId(1),
+    };
+    assert_eq!(supports(&plan), Err(reason));
+    let error = CompiledPlan::compile(&plan).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert_eq!(
-        CompiledPlan::compile(&plan).unwrap_err().kind(),
-        ErrorKind::Unsupported
+        error.message(),
+        "this fused operator can't be compiled: node %1 asks for aggregate 'trace' along a row"
     );
     let plan = cell_plan(
         &[InputBinding::Main],
@@ -68,14 +78,21 @@ fn what_cannot_be_compiled_says_why() {
         None,
         false,
     );
-    assert!(supports(&plan).is_err());
+    let inconsistent = "CPlan node %1 is not an operation of this template";
+    assert_eq!(
+        supports(&plan),
+        Err(Unsupported::Inconsistent(inconsistent.to_string()))
+    );
     let plan = cell_plan(
         &[InputBinding::Main],
         vec![CNode::Input(0)],
         Some((AggregateOp::Var, Direction::Full)),
         false,
     );
-    assert!(supports(&plan).is_err());
+    assert_eq!(
+        supports(&plan),
+        Err(Unsupported::Aggregate(AggregateOp::Var))
+    );
 }
 
 /// Ten million times 0.1: added one by one, the sum would be off by 1.6e-4, 1.6e-10 of it.
@@ -148,6 +165,119 @@ fn minima_and_maxima_see_the_zeros_of_sparse_operands() {
     assert_eq!(minimum(Direction::Row), Output::Matrix(rows));
     let cols = MatrixBlock::dense(1, 2, vec![0.0, 0.0]).unwrap();
     assert_eq!(minimum(Direction::Col), Output::Matrix(cols));
+}
+
+/// Minima of positive and maxima of negative cells are not 0, whatever the threads: totals start from infinities.
+#[test]
+fn minima_and_maxima_start_from_infinities() {
+    let cells: Vec<f64> = (0..200_000).map(|at| f64::from(at) + 1.0).collect();
+    let block = MatrixBlock::dense(2000, 100, cells).unwrap();
+    let csr: MatrixBlock = block.to_csr().unwrap().into();
+    let plan = CPlan {
+        template: Template::MultiAggregate(MultiAggregateTemplate {
+            aggregates: vec![
+                (AggregateOp::Min, NodeId(0)),
+                (AggregateOp::Max, NodeId(2)),
+                (AggregateOp::Sum, NodeId(0)),
+            ],
+            sparse_safe: true,
+        }),
+        inputs: vec![InputBinding::Main],
+        body: vec![
+            CNode::Input(0),
+            CNode::Literal(-1.0),
+            CNode::Binary(BinaryOp::Mult, NodeId(0), NodeId(1)),
+        ],
+    };
+    let plan = CompiledPlan::compile(&plan).unwrap();
+    let expected = MatrixBlock::dense(3, 1, vec![1.0, -1.0, 2e5 * (2e5 + 1.0) / 2.0]).unwrap();
+    for threads in [1, 3] {
+        let context = ExecutionContext::with_threads(threads).unwrap();
+        for block in [&block, &csr] {
+            let totals = execute(&plan, &[Operand::Matrix(block)], &context).unwrap();
+            assert_eq!(totals, Output::Matrix(expected.clone()));
+        }
+    }
+}
+
+#[test]
+fn factors_must_fit_the_driver_and_each_other() {
+    let context = ExecutionContext::single_threaded();
+    let plan =
+        CompiledPlan::compile(&weighted_update(OuterOutput::RightMultiply { input: 3 })).unwrap();
+    let (x, u, v) = (matrix(6, 4, 1), matrix(6, 3, 2), matrix(4, 3, 3));
+    let message = |u: &MatrixBlock, v: &MatrixBlock, w: &MatrixBlock| {
+        let operands = [&x, u, v, w].map(Operand::Matrix);
+        let error = execute(&plan, &operands, &context).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Dimension);
+        error.message().to_string()
+    };
+    assert_eq!(
+        message(&v, &v, &v),
+        "input 1 of a fused operator over a 6 x 4 matrix must be 6 rows, not 4 x 3"
+    );
+    assert_eq!(
+        message(&u, &u, &v),
+        "input 2 of a fused operator over a 6 x 4 matrix must be 4 rows, not 6 x 3"
+    );
+    assert_eq!(
+        message(&u, &matrix(4, 2, 3), &v),
+        "factors of 3 and of 2 columns meet in a fused operator"
+    );
+    assert_eq!(
+        message(&u, &v, &u),
+        "input 3 of a fused operator must have 4 rows, not 6"
+    );
+}
+
+#[test]
+fn outer_over_csr_keeps_the_structure_of_the_driver() {
+    let plan = CompiledPlan::compile(&weighted_update(OuterOutput::NoAggregate)).unwrap();
+    let x: MatrixBlock = matrix(20, 10, 1).to_csr().unwrap().into();
+    let (u, v, w) = (matrix(20, 3, 2), matrix(10, 3, 3), matrix(10, 2, 4));
+    let operands = [&x, &u, &v, &w].map(Operand::Matrix);
+    let context = ExecutionContext::single_threaded();
+    let Output::Matrix(MatrixBlock::Csr(f)) = execute(&plan, &operands, &context).unwrap() else {
+        panic!("a CSR matrix");
+    };
+    let MatrixBlock::Csr(x) = &x else {
+        panic!("a CSR matrix");
+    };
+    assert_eq!((f.pointers(), f.indices()), (x.pointers(), x.indices()));
+}
+
+/// A value that is NaN where the driver is 0 does not count there, whether zeros are skipped or computed.
+#[test]
+fn sparse_safe_outer_plans_are_zero_where_the_driver_is() {
+    let plan = CompiledPlan::compile(&weighted_log_sum()).unwrap();
+    let (u, v) = (
+        MatrixBlock::filled(9, 2, -1.0),
+        MatrixBlock::filled(7, 2, 1.0),
+    );
+    let context = ExecutionContext::single_threaded();
+    for zeros in [60, 5] {
+        let cells = (0..63)
+            .map(|at| if at < zeros { 0.0 } else { 2.0 })
+            .collect();
+        let dense = MatrixBlock::dense(9, 7, cells).unwrap();
+        let csr: MatrixBlock = dense.to_csr().unwrap().into();
+        for x in [&dense, &csr] {
+            let x_only = [x, &u, &v].map(Operand::Matrix);
+            let Output::Scalar(total) = execute(&plan, &x_only, &context).unwrap() else {
+                panic!("a full aggregate gives a scalar");
+            };
+            assert!(
+                total.is_nan(),
+                "logarithms of negative products count at non-zeros"
+            );
+        }
+        let nothing = MatrixBlock::filled(9, 7, 0.0);
+        let operands = [&nothing, &u, &v].map(Operand::Matrix);
+        assert_eq!(
+            execute(&plan, &operands, &context).unwrap(),
+            Output::Scalar(0.0)
+        );
+    }
 }
 
 #[test]

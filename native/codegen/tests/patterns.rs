@@ -2,11 +2,12 @@
 
 mod support;
 
-use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId};
+use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId, OuterOutput};
 use fulgurite_hop::{AggregateOp, BinaryOp, Direction, UnaryOp};
 use fulgurite_matrix::MatrixBlock;
 use support::{
     assert_all_agree, cell_plan, matrix, matrix_vector_chain, mlogreg_inner, sum_of_products,
+    two_sums, weighted_log_sum, weighted_update,
 };
 
 const SIZES: [usize; 10] = [0, 1, 2, 3, 7, 8, 9, 31, 64, 127];
@@ -48,6 +49,50 @@ fn mlogreg_inner_agrees_with_the_interpreter() {
                 assert_all_agree(&mlogreg_inner(k as u64), &operands);
             }
         }
+    }
+}
+
+#[test]
+fn two_sums_agree_with_the_interpreter() {
+    for rows in SIZES {
+        for cols in SIZES {
+            let operands = [1, 2, 3].map(|seed| matrix(rows, cols, seed));
+            assert_all_agree(&two_sums(), &operands);
+        }
+    }
+}
+
+/// More rows and columns than a tile has; dense, so that all cells are computed.
+#[test]
+fn outer_plans_agree_with_the_interpreter_across_tiles() {
+    let (rows, cols, rank, width) = (130, 300, 5, 6);
+    let (x, u, v) = (
+        matrix(rows, cols, 1),
+        matrix(rows, rank, 2),
+        matrix(cols, rank, 3),
+    );
+    let positive = |block: &MatrixBlock| {
+        let cells = block
+            .to_dense()
+            .values()
+            .iter()
+            .map(|cell| cell.abs())
+            .collect();
+        MatrixBlock::dense(block.rows(), block.cols(), cells).unwrap()
+    };
+    let operands = [x.clone(), positive(&u), positive(&v)];
+    assert_all_agree(&weighted_log_sum(), &operands);
+    for output in [
+        OuterOutput::NoAggregate,
+        OuterOutput::RightMultiply { input: 3 },
+        OuterOutput::LeftMultiply { input: 3 },
+    ] {
+        let w_rows = match output {
+            OuterOutput::LeftMultiply { .. } => rows,
+            _ => cols,
+        };
+        let operands = [x.clone(), u.clone(), v.clone(), matrix(w_rows, width, 4)];
+        assert_all_agree(&weighted_update(output), &operands);
     }
 }
 

@@ -2,7 +2,10 @@
 
 mod support;
 
-use fulgurite_fusion::cplan::{CNode, CPlan, InputBinding, NodeId, RowOutput};
+use fulgurite_fusion::cplan::{
+    CNode, CPlan, InputBinding, MultiAggregateTemplate, NodeId, OuterOutput, OuterTemplate,
+    RowOutput, Template,
+};
 use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, Direction, TernaryOp, UnaryOp};
 use fulgurite_matrix::MatrixBlock;
 use proptest::prelude::*;
@@ -65,35 +68,57 @@ const CELL_INPUTS: [InputBinding; 5] = [
     InputBinding::Scalar,
 ];
 
-fn cell_plan_from(choices: &mut Choices) -> CPlan {
-    let mut body: Vec<CNode> = (0..CELL_INPUTS.len()).map(CNode::Input).collect();
-    body.push(CNode::Literal(choices.of(&[0.5, 2.0, -1.0, 0.0])));
-    let sparse_safe = choices.pick(2) == 0;
-    // Without those that compiled code computes to the last bit but one: what comes after could tell.
-    let mut unary = without(
-        UnaryOp::ALL,
-        &[UnaryOp::Exp, UnaryOp::Log, UnaryOp::Sigmoid],
-    );
-    let mut binary = without(BinaryOp::ALL, &[BinaryOp::LogBase, BinaryOp::Pow]);
-    if sparse_safe {
-        // And without those that can make NaN of finite cells: 0 times them would not be 0.
-        unary = without(&unary, &[UnaryOp::Sqrt, UnaryOp::Asin, UnaryOp::Acos]);
-        unary = without(&unary, &[UnaryOp::Sinh, UnaryOp::Cosh, UnaryOp::Tan]);
-        binary = without(
-            &binary,
-            &[BinaryOp::Div, BinaryOp::IntDiv, BinaryOp::Modulus],
+/// A body over cells; its last node is 0 where the main input is, if it is to be sparse-safe.
+struct CellBody {
+    nodes: Vec<CNode>,
+    sparse_safe: bool,
+}
+
+impl CellBody {
+    /// Starts with leaves.
+    fn grow(mut nodes: Vec<CNode>, choices: &mut Choices) -> Self {
+        nodes.push(CNode::Literal(choices.of(&[0.5, 2.0, -1.0, 0.0])));
+        let sparse_safe = choices.pick(2) == 0;
+        // Without those that compiled code computes to the last bit but one: what comes after could tell.
+        let mut unary = without(
+            UnaryOp::ALL,
+            &[UnaryOp::Exp, UnaryOp::Log, UnaryOp::Sigmoid],
         );
+        let mut binary = without(BinaryOp::ALL, &[BinaryOp::LogBase, BinaryOp::Pow]);
+        if sparse_safe {
+            // And without those that can make NaN of finite cells: 0 times them would not be 0.
+            unary = without(&unary, &[UnaryOp::Sqrt, UnaryOp::Asin, UnaryOp::Acos]);
+            unary = without(&unary, &[UnaryOp::Sinh, UnaryOp::Cosh, UnaryOp::Tan]);
+            binary = without(
+                &binary,
+                &[BinaryOp::Div, BinaryOp::IntDiv, BinaryOp::Modulus],
+            );
+        }
+        for _ in 0..=choices.pick(8) {
+            let count = nodes.len();
+            nodes.push(choices.cellwise((&unary, &binary), |choices| {
+                NodeId(choices.pick(count) as u32)
+            }));
+        }
+        let mut body = CellBody { nodes, sparse_safe };
+        body.safe(NodeId(body.nodes.len() as u32 - 1));
+        body
     }
-    for _ in 0..=choices.pick(8) {
-        let count = body.len();
-        body.push(choices.cellwise((&unary, &binary), |choices| {
-            NodeId(choices.pick(count) as u32)
-        }));
+
+    /// A node with the value, or with 0 where the main input is 0 in sparse-safe bodies.
+    fn safe(&mut self, value: NodeId) -> NodeId {
+        if !self.sparse_safe {
+            return value;
+        }
+        self.nodes
+            .push(CNode::Binary(BinaryOp::Mult, NodeId(0), value));
+        NodeId(self.nodes.len() as u32 - 1)
     }
-    if sparse_safe {
-        let last = NodeId(body.len() as u32 - 1);
-        body.push(CNode::Binary(BinaryOp::Mult, NodeId(0), last));
-    }
+}
+
+fn cell_plan_from(choices: &mut Choices) -> CPlan {
+    let leaves = (0..CELL_INPUTS.len()).map(CNode::Input).collect();
+    let body = CellBody::grow(leaves, choices);
     let direction = choices.of(&[
         None,
         Some(Direction::Full),
@@ -101,7 +126,59 @@ fn cell_plan_from(choices: &mut Choices) -> CPlan {
         Some(Direction::Col),
     ]);
     let aggregate = direction.map(|direction| (choices.of(&AGGREGATES), direction));
-    cell_plan(&CELL_INPUTS, body, aggregate, sparse_safe)
+    cell_plan(&CELL_INPUTS, body.nodes, aggregate, body.sparse_safe)
+}
+
+fn multi_aggregate_plan_from(choices: &mut Choices) -> CPlan {
+    let leaves = (0..CELL_INPUTS.len()).map(CNode::Input).collect();
+    let mut body = CellBody::grow(leaves, choices);
+    let mut aggregates = Vec::new();
+    for _ in 0..=choices.pick(3) {
+        let value = NodeId(choices.pick(body.nodes.len()) as u32);
+        let value = body.safe(value);
+        aggregates.push((choices.of(&AGGREGATES), value));
+    }
+    CPlan {
+        template: Template::MultiAggregate(MultiAggregateTemplate {
+            aggregates,
+            sparse_safe: body.sparse_safe,
+        }),
+        inputs: CELL_INPUTS.to_vec(),
+        body: body.nodes,
+    }
+}
+
+const OUTER_INPUTS: [InputBinding; 8] = [
+    InputBinding::Main,
+    InputBinding::Matrix,
+    InputBinding::ColumnVector,
+    InputBinding::RowVector,
+    InputBinding::Scalar,
+    InputBinding::LeftFactor,
+    InputBinding::RightFactor,
+    InputBinding::Whole,
+];
+
+/// The products of factors take part as whole numbers between -2 and 2, so that all sums are exact in any order.
+fn outer_plan_from(choices: &mut Choices) -> CPlan {
+    let mut leaves: Vec<CNode> = (0..5).map(CNode::Input).collect();
+    leaves.push(CNode::FactorProduct { left: 5, right: 6 });
+    let body = CellBody::grow(leaves, choices);
+    let output = match choices.pick(4) {
+        0 => OuterOutput::NoAggregate,
+        1 => OuterOutput::FullAggregate(choices.of(&AGGREGATES)),
+        2 => OuterOutput::RightMultiply { input: 7 },
+        _ => OuterOutput::LeftMultiply { input: 7 },
+    };
+    CPlan {
+        template: Template::Outer(OuterTemplate {
+            value: NodeId(body.nodes.len() as u32 - 1),
+            output,
+            sparse_safe: body.sparse_safe,
+        }),
+        inputs: OUTER_INPUTS.to_vec(),
+        body: body.nodes,
+    }
 }
 
 const WIDTH: usize = 5;
@@ -260,11 +337,15 @@ fn row_plan_from(choices: &mut Choices, cols: usize) -> CPlan {
     let last = NodeId(builder.body.len() as u32 - 1);
     let number = builder.any(choices, |kind| kind == Kind::Number);
     let left = builder.any(choices, |kind| kind != Kind::Number);
+    let vector = match builder.kind(last) {
+        Kind::Number => left,
+        Kind::Width(_) => last,
+    };
     let op = choices.of(&AGGREGATES[..5]);
     let output = match choices.pick(6) {
-        0 => RowOutput::NoAggregate(last),
+        0 => RowOutput::NoAggregate(vector),
         1 => RowOutput::RowAggregate(number),
-        2 => RowOutput::ColumnAggregate(op, last),
+        2 => RowOutput::ColumnAggregate(op, vector),
         3 => RowOutput::FullAggregate(op, number),
         4 => RowOutput::OuterProduct { left, right: last },
         _ => RowOutput::OuterProduct {
@@ -304,6 +385,40 @@ proptest! {
     ) {
         let plan = cell_plan_from(&mut Choices { numbers, at: 0 });
         assert_all_agree(&plan, &operands(rows, cols, seed, specials));
+    }
+
+    #[test]
+    fn multi_aggregate_plans(
+        numbers in prop::collection::vec(any::<u32>(), 64),
+        rows in size(),
+        cols in size(),
+        seed in 1u64..1000,
+        specials in any::<bool>(),
+    ) {
+        let plan = multi_aggregate_plan_from(&mut Choices { numbers, at: 0 });
+        assert_all_agree(&plan, &operands(rows, cols, seed, specials));
+    }
+
+    #[test]
+    fn outer_plans(
+        numbers in prop::collection::vec(any::<u32>(), 64),
+        rows in size(),
+        cols in size(),
+        rank in prop::sample::select(vec![0usize, 1, 3, 4, 10, 37]),
+        width in prop::sample::select(vec![0usize, 1, 3, 4, 20, 33]),
+        seed in 1u64..1000,
+    ) {
+        let plan = outer_plan_from(&mut Choices { numbers, at: 0 });
+        let w_rows = match &plan.template {
+            Template::Outer(outer) if matches!(outer.output, OuterOutput::LeftMultiply { .. }) => rows,
+            _ => cols,
+        };
+        let mut operands = operands(rows, cols, seed, false);
+        operands.push(matrix(rows, rank, seed + 5));
+        operands.push(matrix(cols, rank, seed + 6));
+        operands.push(matrix(w_rows, width, seed + 7));
+        let operands: Vec<MatrixBlock> = operands.iter().map(whole_numbers).collect();
+        assert_all_agree(&plan, &operands);
     }
 
     #[test]

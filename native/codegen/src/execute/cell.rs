@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use fulgurite_error::Result;
-use fulgurite_fusion::cplan::{CellTemplate, InputBinding};
-use fulgurite_hop::{AggregateOp, Direction};
+use fulgurite_fusion::cplan::InputBinding;
+use fulgurite_hop::AggregateOp;
 use fulgurite_matrix::{Layout, MatrixBlock};
 
 use super::row::densify;
-use super::totals::{ColumnTotals, Total};
-use super::{ExecutionContext, Output, aggregated, tasks};
+use super::totals::{ColumnTotals, Total, Totals};
+use super::{CellOutput, ExecutionContext, Output, column_vector, row_vector, tasks};
 use crate::bind::Bound;
 use crate::compiled::{CompiledPlan, Kernel};
 use crate::frame::{Frame, Target};
@@ -31,14 +31,14 @@ pub(super) fn tile_cells(program: &Program) -> usize {
 pub(super) fn run(
     compiled: &CompiledPlan,
     bound: &Bound<'_>,
-    template: CellTemplate,
+    output: &CellOutput,
     context: &ExecutionContext,
 ) -> Result<Output> {
     let kernel = compiled.kernel();
     let skeleton = Skeleton {
         kernel,
         bound,
-        template,
+        output,
         tile: tile_cells(&kernel.program),
     };
     if skeleton.is_flat()? {
@@ -51,18 +51,14 @@ pub(super) fn run(
 struct Skeleton<'a> {
     kernel: &'a Kernel,
     bound: &'a Bound<'a>,
-    template: CellTemplate,
+    output: &'a CellOutput,
     tile: usize,
 }
 
 impl Skeleton<'_> {
     /// Whether rows and columns don't matter, so that the matrix is one long row.
     fn is_flat(&self) -> Result<bool> {
-        let by_row = matches!(
-            self.template.aggregate,
-            Some((_, Direction::Row | Direction::Col))
-        );
-        let mut flat = !by_row;
+        let mut flat = matches!(self.output, CellOutput::Map | CellOutput::Full(_));
         for (input, binding) in self.kernel.program.inputs.iter().enumerate() {
             flat &= match binding {
                 InputBinding::Scalar => true,
@@ -79,36 +75,34 @@ impl Skeleton<'_> {
         let (rows, cols) = (self.bound.rows(), self.bound.cols());
         let cells = rows * cols;
         let ranges = tasks::even(cells, self.tile, cells, context);
-        let Some((op, _)) = self.template.aggregate else {
-            let mut output = vec![0.0; cells];
-            let parts = tasks::with_outputs(ranges, &mut output, 1);
-            tasks::run(context, parts, |(range, mut part)| {
-                self.flat_tiles(range, |frame, tile| {
-                    let (cells, rest) = std::mem::take(&mut part).split_at_mut(tile.len());
-                    part = rest;
-                    let stride = cells.len();
-                    self.kernel.code.run(frame, Target { cells, stride })
-                })
+        if let CellOutput::Full(ops) = self.output {
+            let totals = tasks::run(context, ranges, |range| {
+                let mut totals = Totals::new(ops);
+                let mut partials = vec![0.0; ops.len()];
+                self.flat_tiles(range, |frame, _| {
+                    let target = Target {
+                        cells: &mut partials,
+                        stride: ops.len(),
+                    };
+                    self.kernel.code.run(frame, target)?;
+                    totals.combine(&partials);
+                    Ok(())
+                })?;
+                Ok(totals)
             })?;
-            return MatrixBlock::dense(rows, cols, output).map(Output::Matrix);
-        };
-        let totals = tasks::run(context, ranges, |range| {
-            let mut total = Total::new(op);
-            self.flat_tiles(range, |frame, _| {
-                let mut partial = [0.0];
-                let target = Target {
-                    cells: &mut partial,
-                    stride: 1,
-                };
-                self.kernel.code.run(frame, target)?;
-                total.combine(partial[0]);
-                Ok(())
-            })?;
-            Ok(total)
+            return column_vector(together(ops, &totals).finish(cells));
+        }
+        let mut output = vec![0.0; cells];
+        let parts = tasks::with_outputs(ranges, &mut output, 1);
+        tasks::run(context, parts, |(range, mut part)| {
+            self.flat_tiles(range, |frame, tile| {
+                let (cells, rest) = std::mem::take(&mut part).split_at_mut(tile.len());
+                part = rest;
+                let stride = cells.len();
+                self.kernel.code.run(frame, Target { cells, stride })
+            })
         })?;
-        let mut sum = Total::new(op);
-        totals.iter().for_each(|total| sum.merge(total));
-        aggregated(Direction::Full, vec![sum.finish(cells)])
+        MatrixBlock::dense(rows, cols, output).map(Output::Matrix)
     }
 
     fn flat_tiles<'f>(
@@ -139,8 +133,8 @@ impl Skeleton<'_> {
     fn by_rows(&self, context: &ExecutionContext) -> Result<Output> {
         let (rows, cols) = (self.bound.rows(), self.bound.cols());
         let ranges = tasks::even(rows, 1, rows * cols, context);
-        match self.template.aggregate {
-            None => {
+        match self.output {
+            CellOutput::Map => {
                 let mut output = vec![0.0; rows * cols];
                 let parts = tasks::with_outputs(ranges, &mut output, cols);
                 tasks::run(context, parts, |(range, part)| {
@@ -156,27 +150,23 @@ impl Skeleton<'_> {
                 })?;
                 MatrixBlock::dense(rows, cols, output).map(Output::Matrix)
             }
-            Some((op, Direction::Full)) => {
+            CellOutput::Full(ops) => {
                 let totals = tasks::run(context, ranges, |range| {
-                    let mut total = Total::new(op);
-                    self.reduced_tiles(range, |_, partials| {
-                        partials.iter().for_each(|partial| total.combine(*partial));
-                    })?;
-                    Ok(total)
+                    let mut totals = Totals::new(ops);
+                    self.reduced_tiles(range, |_, partials| totals.combine(partials))?;
+                    Ok(totals)
                 })?;
-                let mut sum = Total::new(op);
-                totals.iter().for_each(|total| sum.merge(total));
-                aggregated(Direction::Full, vec![sum.finish(rows * cols)])
+                column_vector(together(ops, &totals).finish(rows * cols))
             }
-            Some((op, Direction::Row)) => {
-                let parts = tasks::run(context, ranges, |range| self.row_totals(op, range))?;
-                aggregated(Direction::Row, parts.concat())
+            CellOutput::Rows(op) => {
+                let parts = tasks::run(context, ranges, |range| self.row_totals(*op, range))?;
+                column_vector(parts.concat())
             }
-            Some((op, Direction::Col)) => {
-                let parts = tasks::run(context, ranges, |range| self.column_totals(op, range))?;
-                let mut sum = ColumnTotals::new(op, cols);
+            CellOutput::Columns(op) => {
+                let parts = tasks::run(context, ranges, |range| self.column_totals(*op, range))?;
+                let mut sum = ColumnTotals::new(*op, cols);
                 parts.into_iter().for_each(|part| sum.merge(part));
-                aggregated(Direction::Col, sum.finish(rows))
+                row_vector(sum.finish(rows))
             }
         }
     }
@@ -211,14 +201,15 @@ impl Skeleton<'_> {
         Ok(totals)
     }
 
-    /// Runs the code over tiles and gives the partial total of each row of each tile.
+    /// Runs the code over tiles and gives the partial totals of each row of each tile.
     fn reduced_tiles(&self, rows: Range<usize>, mut take: impl FnMut(&Tile, &[f64])) -> Result<()> {
-        let mut partials = vec![0.0; self.tile];
+        let results = self.kernel.program.results;
+        let mut partials = vec![0.0; self.tile * results];
         self.row_tiles(rows, |frame, tile| {
-            let cells = &mut partials[..tile.rows.len()];
-            let target = Target { cells, stride: 1 };
-            self.kernel.code.run(frame, target)?;
-            take(&tile, &partials[..tile.rows.len()]);
+            let cells = &mut partials[..tile.rows.len() * results];
+            let stride = results;
+            self.kernel.code.run(frame, Target { cells, stride })?;
+            take(&tile, &partials[..tile.rows.len() * results]);
             Ok(())
         })
     }
@@ -243,49 +234,57 @@ impl Skeleton<'_> {
                     cols: left..(left + width).min(cols),
                 };
                 frame.set_tile(tile.rows.len(), tile.cols.len());
-                self.bind_tile(&mut frame, &tile)?;
+                bind_tile(self.kernel, self.bound, &mut frame, &tile)?;
                 run(&mut frame, tile)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn bind_tile<'f>(&'f self, frame: &mut Frame<'f>, tile: &Tile) -> Result<()> {
-        for (input, binding) in self.kernel.program.inputs.iter().enumerate() {
-            if *binding == InputBinding::Scalar {
-                continue;
-            }
-            let matrix = self.bound.matrix(input)?;
-            let (rows, cols) = match binding {
-                InputBinding::RowVector => (0..1, tile.cols.clone()),
-                InputBinding::ColumnVector => (tile.rows.clone(), 0..1),
-                _ => (tile.rows.clone(), tile.cols.clone()),
-            };
-            let is_row_vector = *binding == InputBinding::RowVector;
-            match matrix {
-                MatrixBlock::Dense(dense) => {
-                    let from = rows.start * dense.cols() + cols.start;
-                    let stride = if is_row_vector { 0 } else { dense.cols() };
-                    frame.bind_dense(
-                        input,
-                        dense.values().get(from..).unwrap_or_default(),
-                        stride,
-                    );
-                }
-                MatrixBlock::Csr(csr) => {
-                    let stride = if is_row_vector { 0 } else { cols.len() };
-                    let cells = rows.len() * cols.len();
-                    frame.bind_filled(input, cells, stride, |cells| {
-                        densify(csr, rows, cols, cells)
-                    });
-                }
             }
         }
         Ok(())
     }
 }
 
-struct Tile {
-    rows: Range<usize>,
-    cols: Range<usize>,
+/// Binds the inputs that are read cell by cell.
+pub(super) fn bind_tile<'f>(
+    kernel: &Kernel,
+    bound: &'f Bound<'_>,
+    frame: &mut Frame<'f>,
+    tile: &Tile,
+) -> Result<()> {
+    for (input, binding) in kernel.program.operands_of_cells() {
+        let matrix = bound.matrix(input)?;
+        let (rows, cols) = match binding {
+            InputBinding::RowVector => (0..1, tile.cols.clone()),
+            InputBinding::ColumnVector => (tile.rows.clone(), 0..1),
+            _ => (tile.rows.clone(), tile.cols.clone()),
+        };
+        let is_row_vector = binding == InputBinding::RowVector;
+        match matrix {
+            MatrixBlock::Dense(dense) => {
+                let from = rows.start * dense.cols() + cols.start;
+                let stride = if is_row_vector { 0 } else { dense.cols() };
+                let cells = dense.values().get(from..).unwrap_or_default();
+                frame.bind_dense(input, cells, stride);
+            }
+            MatrixBlock::Csr(csr) => {
+                let stride = if is_row_vector { 0 } else { cols.len() };
+                let cells = rows.len() * cols.len();
+                frame.bind_filled(input, cells, stride, |cells| {
+                    densify(csr, rows, cols, cells)
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The totals of all tasks.
+pub(super) fn together(ops: &[AggregateOp], parts: &[Totals]) -> Totals {
+    let mut totals = Totals::new(ops);
+    parts.iter().for_each(|part| totals.merge(part));
+    totals
+}
+
+/// Some rows by some columns of the main input.
+pub(super) struct Tile {
+    pub rows: Range<usize>,
+    pub cols: Range<usize>,
 }

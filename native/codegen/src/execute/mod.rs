@@ -5,6 +5,7 @@
 //! tasks, so that results don't depend on timing.
 
 mod cell;
+mod outer;
 mod row;
 mod sparse_cell;
 mod tasks;
@@ -14,8 +15,8 @@ mod wholes;
 use std::sync::Arc;
 
 use fulgurite_error::{Error, Result};
-use fulgurite_fusion::cplan::Template;
-use fulgurite_hop::Direction;
+use fulgurite_fusion::cplan::{CellTemplate, Template};
+use fulgurite_hop::{AggregateOp, Direction};
 use fulgurite_matrix::MatrixBlock;
 
 use crate::bind::{Bound, Operand, bind};
@@ -80,28 +81,74 @@ pub fn execute(
 ) -> Result<Output> {
     let bound: Bound<'_> = bind(plan, inputs)?;
     match &plan.plan().template {
-        Template::Cell(template) => match bound.main {
-            MatrixBlock::Csr(csr) if template.sparse_safe => {
-                sparse_cell::run(plan, &bound, *template, csr, context)
-            }
-            _ => cell::run(plan, &bound, *template, context),
-        },
+        Template::Cell(template) => {
+            let output = CellOutput::of(template);
+            let is_scalar = matches!(output, CellOutput::Full(_));
+            let result = cells(plan, &bound, &output, template.sparse_safe, context)?;
+            Ok(if is_scalar { scalar(result) } else { result })
+        }
+        Template::MultiAggregate(template) => {
+            let ops = template.aggregates.iter().map(|(op, _)| *op).collect();
+            let output = CellOutput::Full(ops);
+            cells(plan, &bound, &output, template.sparse_safe, context)
+        }
         Template::Row(template) => row::run(plan, &bound, template.output, context),
-        Template::Outer(_) | Template::MultiAggregate(_) => Err(Error::unsupported(
-            "a fused operator of the Outer or MAgg template",
-        )),
+        Template::Outer(template) => outer::run(plan, &bound, *template, context),
     }
 }
 
-/// The result of a Cell plan's aggregate from its totals: one, one per row or one per column.
-fn aggregated(direction: Direction, totals: Vec<f64>) -> Result<Output> {
-    let length = totals.len();
-    match direction {
-        Direction::Full => totals
-            .first()
-            .map(|total| Output::Scalar(*total))
-            .ok_or_else(|| Error::internal("a full aggregate without a total")),
-        Direction::Row => MatrixBlock::dense(length, 1, totals).map(Output::Matrix),
-        Direction::Col => MatrixBlock::dense(1, length, totals).map(Output::Matrix),
+/// What becomes of the values of cells.
+#[derive(Debug, Clone)]
+enum CellOutput {
+    /// A matrix of them.
+    Map,
+    /// A total per row: a column vector.
+    Rows(AggregateOp),
+    /// A total per column: a row vector.
+    Columns(AggregateOp),
+    /// Totals over all cells, one for each of the program's results: a column vector of them.
+    Full(Vec<AggregateOp>),
+}
+
+impl CellOutput {
+    fn of(template: &CellTemplate) -> Self {
+        match template.aggregate {
+            None => CellOutput::Map,
+            Some((op, Direction::Row)) => CellOutput::Rows(op),
+            Some((op, Direction::Col)) => CellOutput::Columns(op),
+            Some((op, Direction::Full)) => CellOutput::Full(vec![op]),
+        }
+    }
+}
+
+fn cells(
+    plan: &CompiledPlan,
+    bound: &Bound<'_>,
+    output: &CellOutput,
+    sparse_safe: bool,
+    context: &ExecutionContext,
+) -> Result<Output> {
+    match bound.main {
+        MatrixBlock::Csr(csr) if sparse_safe => {
+            let factors = outer::Factors::default();
+            sparse_cell::Skeleton::new(plan, bound, &factors, csr)?.run(output, context)
+        }
+        _ => cell::run(plan, bound, output, context),
+    }
+}
+
+fn column_vector(cells: Vec<f64>) -> Result<Output> {
+    MatrixBlock::dense(cells.len(), 1, cells).map(Output::Matrix)
+}
+
+fn row_vector(cells: Vec<f64>) -> Result<Output> {
+    MatrixBlock::dense(1, cells.len(), cells).map(Output::Matrix)
+}
+
+/// The only cell of a matrix.
+fn scalar(output: Output) -> Output {
+    match output {
+        Output::Matrix(cell) => Output::Scalar(cell.get(0, 0)),
+        scalar => scalar,
     }
 }

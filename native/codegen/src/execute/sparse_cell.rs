@@ -5,13 +5,14 @@
 use std::ops::Range;
 
 use fulgurite_error::Result;
-use fulgurite_fusion::cplan::{CellTemplate, InputBinding};
-use fulgurite_hop::{AggregateOp, Direction};
+use fulgurite_fusion::cplan::InputBinding;
+use fulgurite_hop::AggregateOp;
 use fulgurite_matrix::{CsrMatrix, Layout, MatrixBlock};
 
-use super::cell::tile_cells;
-use super::totals::{ColumnTotals, Total};
-use super::{ExecutionContext, Output, aggregated, tasks};
+use super::cell::{tile_cells, together};
+use super::outer::Factors;
+use super::totals::{ColumnTotals, Total, Totals};
+use super::{CellOutput, ExecutionContext, Output, column_vector, row_vector, tasks};
 use crate::bind::{Bound, Operand};
 use crate::compiled::{CompiledPlan, Kernel};
 use crate::frame::{Frame, Target};
@@ -19,58 +20,11 @@ use crate::frame::{Frame, Target};
 /// A row of this many doubles stays in the second-level cache.
 const MAX_SPREAD_COLUMNS: usize = 1 << 14;
 
-pub(super) fn run(
-    compiled: &CompiledPlan,
-    bound: &Bound<'_>,
-    template: CellTemplate,
-    main: &CsrMatrix,
-    context: &ExecutionContext,
-) -> Result<Output> {
-    let kernel = compiled.gathered_kernel()?;
-    let skeleton = Skeleton {
-        kernel,
-        bound,
-        main,
-        tile: tile_cells(&kernel.program),
-    };
-    let (rows, cols) = (main.rows(), main.cols());
-    let ranges = tasks::of_rows(bound.main, cols, context);
-    match template.aggregate {
-        None => skeleton.map(ranges, context),
-        Some((op, Direction::Full)) => {
-            let totals = tasks::run(context, ranges, |range| skeleton.full(op, range))?;
-            let mut sum = Total::new(op);
-            totals.iter().for_each(|total| sum.merge(total));
-            if main.stored() < rows * cols {
-                sum.combine(0.0);
-            }
-            aggregated(Direction::Full, vec![sum.finish(rows * cols)])
-        }
-        Some((op, Direction::Row)) => {
-            let parts = tasks::run(context, ranges, |range| skeleton.row_totals(op, range))?;
-            aggregated(Direction::Row, parts.concat())
-        }
-        Some((op, Direction::Col)) => {
-            let parts = tasks::run(context, ranges, |range| skeleton.column_totals(op, range))?;
-            let mut sum = ColumnTotals::new(op, cols);
-            parts.into_iter().for_each(|part| sum.merge(part));
-            let mut stored = vec![0usize; cols];
-            for col in main.indices() {
-                stored[*col as usize] += 1;
-            }
-            for (col, stored) in stored.into_iter().enumerate() {
-                if stored < rows {
-                    sum.take_cell(col, 0.0);
-                }
-            }
-            aggregated(Direction::Col, sum.finish(rows))
-        }
-    }
-}
-
-struct Skeleton<'a> {
+/// Runs over the stored cells of a main input.
+pub(super) struct Skeleton<'a> {
     kernel: &'a Kernel,
     bound: &'a Bound<'a>,
+    factors: &'a Factors,
     main: &'a CsrMatrix,
     tile: usize,
 }
@@ -88,7 +42,90 @@ struct Workspace<'f> {
     spread: Vec<f64>,
 }
 
-impl Skeleton<'_> {
+impl<'a> Skeleton<'a> {
+    pub fn new(
+        compiled: &'a CompiledPlan,
+        bound: &'a Bound<'a>,
+        factors: &'a Factors,
+        main: &'a CsrMatrix,
+    ) -> Result<Self> {
+        let kernel = compiled.gathered_kernel()?;
+        Ok(Skeleton {
+            kernel,
+            bound,
+            factors,
+            main,
+            tile: tile_cells(&kernel.program),
+        })
+    }
+
+    pub fn driver(&self) -> &CsrMatrix {
+        self.main
+    }
+
+    /// Ranges of rows of about as much work each.
+    pub fn ranges(&self, context: &ExecutionContext) -> Vec<Range<usize>> {
+        let per_cell = 1 + self.factors.rank() / 4;
+        tasks::of_stored(self.main, per_cell, context)
+    }
+
+    pub fn run(&self, output: &CellOutput, context: &ExecutionContext) -> Result<Output> {
+        let (rows, cols) = (self.main.rows(), self.main.cols());
+        let cells = rows.saturating_mul(cols);
+        let ranges = self.ranges(context);
+        match output {
+            CellOutput::Map => self.map(ranges, context),
+            CellOutput::Full(ops) => {
+                let totals = tasks::run(context, ranges, |range| self.full(ops, range))?;
+                let mut totals = together(ops, &totals);
+                if self.main.stored() < cells {
+                    totals.take_zeros();
+                }
+                column_vector(totals.finish(cells))
+            }
+            CellOutput::Rows(op) => {
+                let parts = tasks::run(context, ranges, |range| self.row_totals(*op, range))?;
+                column_vector(parts.concat())
+            }
+            CellOutput::Columns(op) => {
+                let parts = tasks::run(context, ranges, |range| self.column_totals(*op, range))?;
+                let mut sum = ColumnTotals::new(*op, cols);
+                parts.into_iter().for_each(|part| sum.merge(part));
+                let mut stored = vec![0usize; cols];
+                for col in self.main.indices() {
+                    stored[*col as usize] += 1;
+                }
+                for (col, stored) in stored.into_iter().enumerate() {
+                    if stored < rows {
+                        sum.take_cell(col, 0.0);
+                    }
+                }
+                row_vector(sum.finish(rows))
+            }
+        }
+    }
+
+    /// Gives the body's values at the stored cells of each row, in one or more pieces.
+    pub fn values(
+        &self,
+        rows: Range<usize>,
+        mut take: impl FnMut(usize, &[i32], &[f64]) -> Result<()>,
+    ) -> Result<()> {
+        let mut values = vec![0.0; self.tile];
+        self.tiles(&mut self.workspace(), rows, |frame, tile| {
+            let cells = &mut values[..tile.cells.len()];
+            let stride = cells.len();
+            self.kernel.code.run(frame, Target { cells, stride })?;
+            let mut rest = &values[..];
+            for (row, columns) in self.segments(&tile) {
+                let (part, after) = rest.split_at(columns.len());
+                take(row, columns, part)?;
+                rest = after;
+            }
+            Ok(())
+        })
+    }
+
     /// The result has the main input's structure.
     fn map(&self, ranges: Vec<Range<usize>>, context: &ExecutionContext) -> Result<Output> {
         let mut values = vec![0.0; self.main.stored()];
@@ -113,13 +150,15 @@ impl Skeleton<'_> {
         Ok(Output::Matrix(MatrixBlock::Csr(result)))
     }
 
-    fn full(&self, op: AggregateOp, rows: Range<usize>) -> Result<Total> {
-        let mut total = Total::new(op);
+    fn full(&self, ops: &[AggregateOp], rows: Range<usize>) -> Result<Totals> {
+        let mut totals = Totals::new(ops);
+        let mut partials = vec![0.0; ops.len()];
         self.tiles(&mut self.workspace(), rows, |frame, _| {
-            total.combine(self.reduced(frame)?);
+            self.reduced(frame, &mut partials)?;
+            totals.combine(&partials);
             Ok(())
         })?;
-        Ok(total)
+        Ok(totals)
     }
 
     fn row_totals(&self, op: AggregateOp, rows: Range<usize>) -> Result<Vec<f64>> {
@@ -129,7 +168,9 @@ impl Skeleton<'_> {
         for row in rows {
             let mut total = Total::new(op);
             self.tiles(&mut workspace, row..row + 1, |frame, _| {
-                total.combine(self.reduced(frame)?);
+                let mut partial = [0.0];
+                self.reduced(frame, &mut partial)?;
+                total.combine(partial[0]);
                 Ok(())
             })?;
             if self.cells_of(&(row..row + 1)).len() < cols {
@@ -153,14 +194,14 @@ impl Skeleton<'_> {
         Ok(totals)
     }
 
-    fn reduced(&self, frame: &mut Frame<'_>) -> Result<f64> {
-        let mut partial = [0.0];
+    /// The tile's partial totals.
+    fn reduced(&self, frame: &mut Frame<'_>, partials: &mut [f64]) -> Result<()> {
+        let stride = partials.len();
         let target = Target {
-            cells: &mut partial,
-            stride: 1,
+            cells: partials,
+            stride,
         };
-        self.kernel.code.run(frame, target)?;
-        Ok(partial[0])
+        self.kernel.code.run(frame, target)
     }
 
     fn workspace(&self) -> Workspace<'_> {
@@ -226,16 +267,27 @@ impl Skeleton<'_> {
     ) -> Result<()> {
         let length = tile.cells.len();
         frame.bind_dense(0, &self.main.values()[tile.cells.clone()], length);
-        for (input, binding) in self.kernel.program.inputs.iter().enumerate().skip(1) {
-            if *binding == InputBinding::Scalar {
+        for (input, binding) in self.kernel.program.operands_of_cells() {
+            if binding == InputBinding::Main {
                 continue;
             }
             let matrix = self.bound.matrix(input)?;
             frame.bind_filled(input, length, length, |cells| {
-                self.gather(matrix, *binding, tile, cells, spread);
+                self.gather(matrix, binding, tile, cells, spread);
             });
         }
-        Ok(())
+        self.factors.bind_stored(frame, length, self.segments(tile))
+    }
+
+    /// The rows of a tile with the columns of their cells.
+    fn segments(&self, tile: &Tile) -> impl Iterator<Item = (usize, &'a [i32])> + Clone + use<'a> {
+        let (main, cells) = (self.main, tile.cells.clone());
+        tile.rows.clone().map(move |row| {
+            let pointers = main.pointers();
+            let from = (pointers[row] as usize).max(cells.start);
+            let to = (pointers[row + 1] as usize).min(cells.end);
+            (row, &main.indices()[from..to])
+        })
     }
 
     /// The side input's cells at the tile's stored cells.
@@ -248,11 +300,7 @@ impl Skeleton<'_> {
         spread: &mut [f64],
     ) {
         let mut rest = cells;
-        for row in tile.rows.clone() {
-            let stored = self.cells_of(&(row..row + 1));
-            let from = stored.start.max(tile.cells.start);
-            let to = stored.end.min(tile.cells.end);
-            let columns = &self.main.indices()[from..to];
+        for (row, columns) in self.segments(tile) {
             let (part, after) = rest.split_at_mut(columns.len());
             rest = after;
             match binding {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use fulgurite_error::Result;
-use fulgurite_matrix::MatrixBlock;
+use fulgurite_matrix::{CsrMatrix, MatrixBlock};
 use rayon::prelude::*;
 
 use super::ExecutionContext;
@@ -48,9 +48,19 @@ pub(super) fn of_rows(
     let MatrixBlock::Csr(csr) = main else {
         return even(rows, 1, rows.saturating_mul(cells_per_row), context);
     };
+    of_stored(csr, 1, context)
+}
+
+/// Ranges of rows of about as many stored cells each, of which each costs as much as `per_cell` dense cells.
+pub(super) fn of_stored(
+    csr: &CsrMatrix,
+    per_cell: usize,
+    context: &ExecutionContext,
+) -> Vec<Range<usize>> {
+    let rows = csr.rows();
     let pointers = csr.pointers();
     let stored = csr.stored();
-    let tasks = task_count(stored + rows, context);
+    let tasks = task_count(stored.saturating_mul(per_cell) + rows, context);
     let limit = |task: usize| {
         if task == tasks {
             return rows;

@@ -68,6 +68,41 @@ impl Total {
     }
 }
 
+/// Totals that are taken in together, one for each aggregate.
+#[derive(Debug, Clone)]
+pub(super) struct Totals(Vec<Total>);
+
+impl Totals {
+    pub fn new(ops: &[AggregateOp]) -> Self {
+        Totals(ops.iter().map(|op| Total::new(*op)).collect())
+    }
+
+    /// Takes in the totals of rows of a block: numbers of a row stand side by side.
+    pub fn combine(&mut self, rows: &[f64]) {
+        for row in rows.chunks_exact(self.0.len().max(1)) {
+            for (total, partial) in self.0.iter_mut().zip(row) {
+                total.combine(*partial);
+            }
+        }
+    }
+
+    /// Takes in that there were cells, all 0, that nobody visited.
+    pub fn take_zeros(&mut self) {
+        self.0.iter_mut().for_each(|total| total.combine(0.0));
+    }
+
+    pub fn merge(&mut self, other: &Totals) {
+        for (total, other) in self.0.iter_mut().zip(&other.0) {
+            total.merge(other);
+        }
+    }
+
+    /// The results; `count` is the number of cells, for means.
+    pub fn finish(&self, count: usize) -> Vec<f64> {
+        self.0.iter().map(|total| total.finish(count)).collect()
+    }
+}
+
 fn identity(op: AggregateOp) -> f64 {
     match op {
         AggregateOp::Min => f64::INFINITY,

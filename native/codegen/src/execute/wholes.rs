@@ -8,15 +8,6 @@ use crate::bind::Bound;
 use crate::frame::WholeMatrix;
 use crate::program::Program;
 
-/// Rows of a row-major matrix are padded to whole vector registers; a single column is not.
-pub(super) fn padded(cols: usize) -> usize {
-    if cols == 1 {
-        1
-    } else {
-        cols.next_multiple_of(4)
-    }
-}
-
 /// One entry per input, empty for those that are not whole.
 pub(super) fn prepare(program: &Program, bound: &Bound<'_>) -> Result<Vec<WholeMatrix>> {
     let mut wholes = vec![WholeMatrix::default(); program.inputs.len()];
@@ -56,7 +47,7 @@ pub(super) fn is_csr_input(program: &Program, bound: &Bound<'_>, node: &CNode) -
 
 fn arrange(matrix: &MatrixBlock, row_major: bool, transposed: bool) -> WholeMatrix {
     let (rows, cols) = (matrix.rows(), matrix.cols());
-    let row_stride = padded(cols);
+    let row_stride = cols;
     let mut whole = WholeMatrix {
         rows,
         cols,
@@ -98,7 +89,7 @@ fn for_each_cell(matrix: &MatrixBlock, mut visit: impl FnMut(usize, usize, f64))
 
 /// An accumulator of outer products, all zero.
 pub(super) fn accumulator(rows: usize, cols: usize, csr_left: bool) -> WholeMatrix {
-    let row_stride = padded(cols);
+    let row_stride = cols;
     WholeMatrix {
         rows,
         cols,

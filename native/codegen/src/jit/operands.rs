@@ -121,16 +121,21 @@ impl Slots<'_> {
                     ..base
                 }
             }
-            Home::Output => self.output(builder, shape),
+            Home::Output(place) => self.output(builder, shape, place),
             Home::None | Home::Constant => return None,
         })
     }
 
-    pub fn output(&self, builder: &mut FunctionBuilder<'_>, shape: Shape) -> Place {
+    /// The output's rows, or the numbers at one place of them.
+    pub fn output(&self, builder: &mut FunctionBuilder<'_>, shape: Shape, place: usize) -> Place {
         let slot = self.layout.output();
         let across = i64::from(matches!(shape, Shape::Vector(_)));
+        let pointer = match (self.integer(builder, slot), place) {
+            (pointer, 0) => pointer,
+            (pointer, place) => builder.ins().iadd_imm_s(pointer, 8 * place as i64),
+        };
         Place {
-            pointer: self.integer(builder, slot),
+            pointer,
             row_stride: self.integer(builder, slot + 1),
             column_stride: builder.ins().iconst(types::I64, across),
             readonly: false,
@@ -146,7 +151,7 @@ impl Slots<'_> {
         shape: Shape,
     ) -> Option<Place> {
         match home {
-            Home::Output => Some(self.output(builder, shape)),
+            Home::Output(place) => Some(self.output(builder, shape, place)),
             _ => self.place(builder, id),
         }
     }

@@ -1,15 +1,18 @@
-//! Vector primitives that compiled code calls, each on a whole block of rows.
+//! Vector primitives that compiled code calls, each on a whole block of rows; and those that skeletons call, behind
+//! checked slices ([`gemm`], [`stored`]).
 //!
-//! They take raw pointers (compiled code can't pass slices), never panic and never allocate. Pointers are valid
+//! Those of compiled code take raw pointers (compiled code can't pass slices), never panic and never allocate. Pointers are valid
 //! for the rows and columns given: [`crate::frame::Frame`] checks that before compiled code starts, and compiled
 //! code passes on what the frame says. Strides count cells.
 
 mod cells;
 mod dense;
+pub(crate) mod gemm;
 mod lanes;
 mod math;
 mod rows;
 mod sparse;
+pub(crate) mod stored;
 
 /// CSR rows as the frame describes them: `pointers` starts at the block's first row and indexes `indices` and
 /// `values`. All null for dense rows.
@@ -20,8 +23,7 @@ pub(crate) struct CsrRows {
     pub values: *const f64,
 }
 
-/// A matrix used whole: a right operand, or the accumulator of outer products. Row-major (rows padded to
-/// `row_stride`) for CSR left operands, transposed for dense ones; null where it isn't needed.
+/// A matrix used whole: a right operand, or the accumulator of outer products. Row-major for CSR left operands, transposed for dense ones; null where it isn't needed.
 #[repr(C)]
 pub(crate) struct Whole {
     pub row_major: *mut f64,

@@ -93,7 +93,8 @@ unsafe fn vector_matrix_with<L: Lanes>(
                         *out = sparse::dot(row, whole.row_major);
                     } else {
                         let (b, stride) = (whole.row_major, whole.row_stride);
-                        sparse::times_matrix::<L>(row, b, stride, out, whole.cols);
+                        std::ptr::write_bytes(out, 0, whole.cols);
+                        sparse::add_times_matrix::<L>(row, b, stride, out, whole.cols);
                     }
                 }
             }

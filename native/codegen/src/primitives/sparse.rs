@@ -1,4 +1,4 @@
-//! Kernels over the stored cells of CSR rows.
+//! Kernels over the stored cells of CSR rows, and row-major dense matrices that their columns index.
 
 use super::lanes::{LANES, Lanes};
 
@@ -8,6 +8,16 @@ pub(super) struct SparseRow {
     pub indices: *const i32,
     pub values: *const f64,
     pub stored: usize,
+}
+
+impl SparseRow {
+    /// # Safety
+    /// `at < stored`, and the row's indices can be read.
+    #[inline(always)]
+    unsafe fn column(self, at: usize) -> usize {
+        // SAFETY: the caller's promise.
+        unsafe { *self.indices.add(at) as usize }
+    }
 }
 
 /// The dot product of a sparse row and a dense vector.
@@ -23,16 +33,13 @@ pub(super) unsafe fn dot(row: SparseRow, v: *const f64) -> f64 {
     while at < whole {
         for (lane, sum) in sums.iter_mut().enumerate() {
             // SAFETY: `at + lane < stored`, and the indices are cells of `v`.
-            *sum += unsafe {
-                let col = *row.indices.add(at + lane) as usize;
-                *row.values.add(at + lane) * *v.add(col)
-            };
+            *sum += unsafe { *row.values.add(at + lane) * *v.add(row.column(at + lane)) };
         }
         at += 4;
     }
     for at in whole..row.stored {
         // SAFETY: as above.
-        sums[0] += unsafe { *row.values.add(at) * *v.add(*row.indices.add(at) as usize) };
+        sums[0] += unsafe { *row.values.add(at) * *v.add(row.column(at)) };
     }
     (sums[0] + sums[2]) + (sums[1] + sums[3])
 }
@@ -45,17 +52,16 @@ pub(super) unsafe fn dot(row: SparseRow, v: *const f64) -> f64 {
 pub(super) unsafe fn add_scaled(row: SparseRow, factor: f64, c: *mut f64) {
     for at in 0..row.stored {
         // SAFETY: `at < stored`, and the indices are cells of `c`.
-        unsafe { *c.add(*row.indices.add(at) as usize) += *row.values.add(at) * factor };
+        unsafe { *c.add(row.column(at)) += *row.values.add(at) * factor };
     }
 }
 
-/// `out[..cols] = row %*% b`, with `b` row-major and its rows padded to whole lanes.
+/// `out[..cols] += row %*% b`, with `b` row-major.
 ///
 /// # Safety
-/// Indices are rows of `b`, whose rows have `stride >= cols` cells rounded up to whole lanes; `out` has `cols`
-/// cells.
+/// Indices are rows of `b`, whose rows are `stride` apart and have `cols` cells; `out` has `cols` cells.
 #[inline(always)]
-pub(super) unsafe fn times_matrix<L: Lanes>(
+pub(super) unsafe fn add_times_matrix<L: Lanes>(
     row: SparseRow,
     b: *const f64,
     stride: usize,
@@ -64,29 +70,57 @@ pub(super) unsafe fn times_matrix<L: Lanes>(
 ) {
     let mut col = 0;
     while col < cols {
-        let mut sum = L::splat(0.0);
-        for at in 0..row.stored {
-            // SAFETY: the index is a row of `b`, and padding makes four cells from `col` on readable.
-            unsafe {
-                let cells = L::load(b.add(*row.indices.add(at) as usize * stride + col));
-                sum = L::splat(*row.values.add(at)).mul_add(cells, sum);
-            }
-        }
-        let mut lanes = [0.0; LANES];
-        // SAFETY: the array has four cells, and no more than `cols` are copied out.
+        // SAFETY: as many columns from `col` on are left as each takes, and `b` and `out` have them.
         unsafe {
-            sum.store(lanes.as_mut_ptr());
-            let left = (cols - col).min(LANES);
-            std::ptr::copy_nonoverlapping(lanes.as_ptr(), out.add(col), left);
+            let (b, out) = (b.add(col), out.add(col));
+            col += match cols - col {
+                16.. => add_times_columns::<L, 4>(row, b, stride, out, LANES),
+                8.. => add_times_columns::<L, 2>(row, b, stride, out, LANES),
+                left => add_times_columns::<L, 1>(row, b, stride, out, left.min(LANES)),
+            };
         }
-        col += LANES;
     }
 }
 
-/// Adds the outer product of a row and `q` to `c`, which is row-major with rows padded to whole lanes.
+/// The columns of `N` vectors, of which the last has `last` cells, stay in registers; gives how many they are.
 ///
 /// # Safety
-/// Indices are rows of `c`, whose rows have `stride >= cols` cells rounded up to whole lanes; `q` has `cols` cells.
+/// As [`add_times_matrix`].
+#[inline(always)]
+unsafe fn add_times_columns<L: Lanes, const N: usize>(
+    row: SparseRow,
+    b: *const f64,
+    stride: usize,
+    out: *mut f64,
+    last: usize,
+) -> usize {
+    let count = |n: usize| if n + 1 == N { last } else { LANES };
+    let mut sums = [L::splat(0.0); N];
+    for (n, sum) in sums.iter_mut().enumerate() {
+        // SAFETY: the caller's promise.
+        *sum = unsafe { load::<L>(out.add(n * LANES), count(n)) };
+    }
+    for at in 0..row.stored {
+        // SAFETY: the index is a row of `b`.
+        unsafe {
+            let cells = b.add(row.column(at) * stride);
+            let value = L::splat(*row.values.add(at));
+            for (n, sum) in sums.iter_mut().enumerate() {
+                *sum = value.mul_add(load::<L>(cells.add(n * LANES), count(n)), *sum);
+            }
+        }
+    }
+    for (n, sum) in sums.iter().enumerate() {
+        // SAFETY: the caller's promise.
+        unsafe { store(*sum, out.add(n * LANES), count(n)) };
+    }
+    (N - 1) * LANES + last
+}
+
+/// Adds the outer product of a row and `q` to `c`, which is row-major.
+///
+/// # Safety
+/// Indices are rows of `c`, whose rows are `stride` apart and have `cols` cells; `q` has `cols` cells.
 #[inline(always)]
 pub(super) unsafe fn add_outer<L: Lanes>(
     row: SparseRow,
@@ -95,21 +129,107 @@ pub(super) unsafe fn add_outer<L: Lanes>(
     stride: usize,
     cols: usize,
 ) {
-    let mut col = 0;
-    while col < cols {
-        let mut lanes = [0.0; LANES];
-        // SAFETY: no more than `cols` cells of `q` are read, and padding makes four cells of each row of `c`
-        // writable.
+    for at in 0..row.stored {
+        // SAFETY: the index is a row of `c`.
+        let (target, value) = unsafe {
+            (
+                c.add(row.column(at) * stride),
+                L::splat(*row.values.add(at)),
+            )
+        };
+        let mut col = 0;
+        while col < cols {
+            let count = (cols - col).min(LANES);
+            // SAFETY: `col + count <= cols`.
+            unsafe {
+                let cells = load::<L>(target.add(col), count);
+                let sum = value.mul_add(load::<L>(q.add(col), count), cells);
+                store(sum, target.add(col), count);
+            }
+            col += LANES;
+        }
+    }
+}
+
+/// `out[n] = u . v[indices[n]]` for the stored cells of a row, whose values are not read; `v` is row-major.
+///
+/// # Safety
+/// Indices are rows of `v`, whose rows are `width` cells long, as `u` is; `out` has a cell for each index.
+#[inline(always)]
+pub(super) unsafe fn dots<L: Lanes>(
+    row: SparseRow,
+    u: *const f64,
+    v: *const f64,
+    width: usize,
+    out: *mut f64,
+) {
+    let mut at = 0;
+    while at < row.stored {
+        let count = (row.stored - at).min(LANES);
+        let mut rows = [v; LANES];
+        for (n, pointer) in rows.iter_mut().enumerate() {
+            // The last ones are computed several times where there are fewer than four.
+            // SAFETY: the place is below `stored`, and the index is a row of `v`.
+            *pointer = unsafe { v.add(row.column(at + n.min(count - 1)) * width) };
+        }
+        // SAFETY: `at + count <= stored`.
+        unsafe { store(four_dots::<L>(u, rows, width), out.add(at), count) };
+        at += LANES;
+    }
+}
+
+/// # Safety
+/// All have `width` cells.
+#[inline(always)]
+unsafe fn four_dots<L: Lanes>(u: *const f64, rows: [*const f64; LANES], width: usize) -> L {
+    let mut sums = [L::splat(0.0); LANES];
+    let mut at = 0;
+    while at + LANES <= width {
+        // SAFETY: `at + LANES <= width`.
         unsafe {
-            let left = (cols - col).min(LANES);
-            std::ptr::copy_nonoverlapping(q.add(col), lanes.as_mut_ptr(), left);
-            let factors = L::load(lanes.as_ptr());
-            for at in 0..row.stored {
-                let target = c.add(*row.indices.add(at) as usize * stride + col);
-                let value = L::splat(*row.values.add(at));
-                value.mul_add(factors, L::load(target)).store(target);
+            let left = L::load(u.add(at));
+            for (sum, row) in sums.iter_mut().zip(rows) {
+                *sum = left.mul_add(L::load(row.add(at)), *sum);
             }
         }
-        col += LANES;
+        at += LANES;
+    }
+    if at < width {
+        // SAFETY: the cells that are left.
+        unsafe {
+            let left = L::load_first(u.add(at), width - at);
+            for (sum, row) in sums.iter_mut().zip(rows) {
+                *sum = left.mul_add(L::load_first(row.add(at), width - at), *sum);
+            }
+        }
+    }
+    L::sums(sums)
+}
+
+/// # Safety
+/// `count <= LANES` cells can be read.
+#[inline(always)]
+unsafe fn load<L: Lanes>(pointer: *const f64, count: usize) -> L {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if count == LANES {
+            L::load(pointer)
+        } else {
+            L::load_first(pointer, count)
+        }
+    }
+}
+
+/// # Safety
+/// `count <= LANES` cells can be written.
+#[inline(always)]
+unsafe fn store<L: Lanes>(lanes: L, pointer: *mut f64, count: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if count == LANES {
+            lanes.store(pointer);
+        } else {
+            lanes.store_first(pointer, count);
+        }
     }
 }

@@ -1,13 +1,14 @@
 //! From a plan to a program: which nodes share a loop, what is a call, what needs a buffer.
 
 use fulgurite_fusion::cplan::{
-    CNode, CPlan, CellTemplate, InputBinding, NodeId, RowOutput, Template,
+    CNode, CPlan, InputBinding, NodeId, OuterOutput, RowOutput, Template,
 };
-use fulgurite_hop::{AggregateOp, BinaryOp, Direction, UnaryOp};
+use fulgurite_hop::{AggregateOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 
 use super::shapes::{cell_shapes, row_shapes};
 use super::simplify::simplify;
-use super::{ColumnVectors, Home, Loop, Program, Shape, Shapes, Step};
+use super::unsupported::{Unsupported, check, is_incremental};
+use super::{ColumnVectors, FactorProduct, Home, Loop, Program, Shape, Shapes, Step};
 
 /// Whether the generated loops compute the node themselves, rather than calling a primitive.
 fn is_inline(node: &CNode) -> bool {
@@ -27,83 +28,69 @@ fn is_inline(node: &CNode) -> bool {
             !matches!(op, BinaryOp::Modulus | BinaryOp::Pow | BinaryOp::LogBase)
         }
         CNode::Ternary(..) => true,
-        CNode::Reduce(op, _) => reduces_inline(*op),
+        CNode::Reduce(op, _) => is_incremental(*op),
         _ => false,
     }
 }
 
-fn reduces_inline(op: AggregateOp) -> bool {
-    use AggregateOp::*;
-    matches!(op, Sum | SumSq | Min | Max | Mean | Prod)
-}
-
 /// # Errors
 /// Why the plan can't be compiled.
-pub(crate) fn lower(plan: &CPlan, column_vectors: ColumnVectors) -> Result<Program, String> {
+pub(crate) fn lower(plan: &CPlan, column_vectors: ColumnVectors) -> Result<Program, Unsupported> {
     check(plan)?;
     let (mut nodes, places) = simplify(&plan.body);
     let place = |id: NodeId| places[id.index()];
+    let mut inputs = plan.inputs.clone();
+    let factor_products = bind_factor_products(&mut inputs, &mut nodes);
     let mut outer_product = None;
-    let mut result = None;
-    match &plan.template {
-        Template::Outer(_) | Template::MultiAggregate(_) => {
-            return Err("the Outer and MAgg templates are not compiled yet".into());
-        }
-        Template::Cell(cell) => {
-            let value = place(cell.value);
-            result = Some(match reduction(cell) {
-                Some(op) => {
-                    nodes.push(CNode::Reduce(op, value));
-                    NodeId(nodes.len() as u32 - 1)
-                }
-                None => value,
-            });
-        }
-        Template::Row(row) => match row.output {
-            RowOutput::NoAggregate(id)
-            | RowOutput::RowAggregate(id)
-            | RowOutput::ColumnAggregate(_, id)
-            | RowOutput::FullAggregate(_, id) => result = Some(place(id)),
+    let mut results = Vec::new();
+    let (shapes, output) = if let Template::Row(row) = &plan.template {
+        match row.output {
             RowOutput::OuterProduct { left, right } => {
                 outer_product = Some((place(left), place(right)));
             }
-        },
-    }
-    let is_cell = matches!(plan.template, Template::Cell(_));
-    let mut shapes = if is_cell {
-        cell_shapes(&plan.inputs, &nodes, column_vectors)
+            _ => results.extend(plan.outputs().into_iter().map(place)),
+        }
+        let shapes = row_shapes(&inputs, &nodes).map_err(Unsupported::Inconsistent)?;
+        let output = results.first().map(|result| match shapes.of(*result) {
+            // A constant is a number in every row.
+            Shape::Constant => Shape::PerRow,
+            shape => shape,
+        });
+        (shapes, output)
     } else {
-        row_shapes(&plan.inputs, &nodes)?
-    };
-    let output = match (&plan.template, result) {
-        (Template::Cell(cell), Some(result)) => Some(match reduction(cell) {
-            Some(_) => {
-                shapes.nodes[result.index()] = Shape::PerRow;
-                Shape::PerRow
-            }
-            None => Shape::Vector(0),
-        }),
-        (Template::Row(row), Some(result)) => {
-            let shape = shapes.of(result);
-            match (row.output, shape) {
-                (RowOutput::RowAggregate(_), Shape::Vector(_)) => {
-                    return Err("a row aggregate's value is a vector".into());
-                }
-                // A constant is a number in every row.
-                (_, Shape::Constant) => Some(Shape::PerRow),
-                (_, shape) => Some(shape),
+        results.extend(plan.outputs().into_iter().map(place));
+        if let Template::Outer(outer) = &plan.template
+            && outer.sparse_safe
+        {
+            for result in &mut results {
+                *result = zero_where_the_driver_is(&mut nodes, *result);
             }
         }
-        (Template::Outer(_) | Template::MultiAggregate(_), Some(_)) | (_, None) => None,
+        let reductions = reductions(&plan.template);
+        for (result, op) in results.iter_mut().zip(&reductions) {
+            *result = push(&mut nodes, CNode::Reduce(*op, *result));
+        }
+        let mut shapes = cell_shapes(&inputs, &nodes, column_vectors);
+        for result in results.iter().take(reductions.len()) {
+            shapes.nodes[result.index()] = Shape::PerRow;
+        }
+        let is_reduced = !reductions.is_empty();
+        let output = if is_reduced {
+            Shape::PerRow
+        } else {
+            Shape::Vector(0)
+        };
+        (shapes, Some(output))
     };
     Ok(Lowering {
-        inputs: plan.inputs.clone(),
-        is_cell,
+        inputs,
+        factor_products,
+        is_row: matches!(plan.template, Template::Row(_)),
         homes: vec![Home::None; nodes.len()],
         levels: vec![0; nodes.len()],
-        live: live_nodes(&nodes, result, outer_product),
+        live: live_nodes(&nodes, &results, outer_product),
         buffers: Vec::new(),
-        result,
+        results,
         output,
         outer_product,
         nodes,
@@ -112,86 +99,77 @@ pub(crate) fn lower(plan: &CPlan, column_vectors: ColumnVectors) -> Result<Progr
     .finish())
 }
 
-/// The aggregate that a Cell program's loop computes itself, per row of the tile: aggregates over all cells or
-/// over rows. (Columns are added up from the tile's values.) A mean is a sum until the end.
-fn reduction(cell: &CellTemplate) -> Option<AggregateOp> {
-    match cell.aggregate {
-        Some((AggregateOp::Mean, Direction::Full | Direction::Row)) => Some(AggregateOp::Sum),
-        Some((op, Direction::Full | Direction::Row)) => Some(op),
-        Some((_, Direction::Col)) | None => None,
-    }
+/// The aggregates that the loop over cells computes itself, per row of the tile: those over all cells or over
+/// rows. (Columns are added up from the tile's values.) A mean is a sum until the end.
+fn reductions(template: &Template) -> Vec<AggregateOp> {
+    let ops: Vec<AggregateOp> = match template {
+        Template::Cell(cell) => match cell.aggregate {
+            Some((op, Direction::Full | Direction::Row)) => vec![op],
+            Some((_, Direction::Col)) | None => Vec::new(),
+        },
+        Template::MultiAggregate(several) => several.aggregates.iter().map(|(op, _)| *op).collect(),
+        Template::Outer(outer) => match outer.output {
+            OuterOutput::FullAggregate(op) => vec![op],
+            _ => Vec::new(),
+        },
+        Template::Row(_) => Vec::new(),
+    };
+    let partial = |op| match op {
+        AggregateOp::Mean => AggregateOp::Sum,
+        other => other,
+    };
+    ops.into_iter().map(partial).collect()
 }
 
-/// References stand before their users and within bounds, and each node belongs in the template.
-fn check(plan: &CPlan) -> Result<(), String> {
-    if plan.inputs.first() != Some(&InputBinding::Main) {
-        return Err("input 0 is not bound as the main input".into());
-    }
-    if plan.inputs[1..].contains(&InputBinding::Main) {
-        return Err("more than one input is bound as the main input".into());
-    }
-    let is_cell = matches!(plan.template, Template::Cell(_));
-    if is_cell && plan.inputs.contains(&InputBinding::Whole) {
-        return Err("a Cell plan binds an input as a whole matrix".into());
-    }
-    for (at, node) in plan.body.iter().enumerate() {
-        if node.operands().iter().any(|operand| operand.index() >= at) {
-            return Err(format!(
-                "node {at} reads a node that does not stand before it"
-            ));
-        }
-        match node {
-            CNode::Input(input) | CNode::VectorMatrix { input, .. }
-                if *input >= plan.inputs.len() =>
-            {
-                return Err(format!(
-                    "node {at} reads input {input}, which does not exist"
-                ));
+/// Turns products of factors into further inputs, which the skeleton computes tile by tile.
+fn bind_factor_products(inputs: &mut Vec<InputBinding>, nodes: &mut [CNode]) -> Vec<FactorProduct> {
+    let mut products: Vec<FactorProduct> = Vec::new();
+    for node in nodes {
+        let CNode::FactorProduct { left, right } = *node else {
+            continue;
+        };
+        let known = products
+            .iter()
+            .find(|known| (known.left, known.right) == (left, right));
+        let input = match known {
+            Some(known) => known.input,
+            None => {
+                let input = inputs.len();
+                inputs.push(InputBinding::Matrix);
+                products.push(FactorProduct { left, right, input });
+                input
             }
-            CNode::Input(_)
-            | CNode::Literal(_)
-            | CNode::Unary(..)
-            | CNode::Binary(..)
-            | CNode::Ternary(..) => {}
-            CNode::Reduce(op @ AggregateOp::Trace, _) => {
-                return Err(format!("aggregate '{}' does not exist per row", op.code()));
-            }
-            _ if is_cell => return Err(format!("node {at} works on rows, in a Cell plan")),
-            _ => {}
-        }
+        };
+        *node = CNode::Input(input);
     }
-    let aggregate = match &plan.template {
-        Template::Outer(_) | Template::MultiAggregate(_) => None,
-        Template::Cell(cell) => cell.aggregate.map(|(op, _)| op),
-        Template::Row(row) => match row.output {
-            RowOutput::ColumnAggregate(op, _) | RowOutput::FullAggregate(op, _) => Some(op),
-            _ => None,
-        },
-    };
-    match aggregate {
-        Some(op) if !reduces_inline(op) => {
-            return Err(format!("aggregate '{}' of a fused operator", op.code()));
-        }
-        _ => {}
-    }
-    if plan
-        .outputs()
-        .iter()
-        .any(|id| id.index() >= plan.body.len())
-    {
-        return Err("the result is not a node of the body".into());
-    }
-    Ok(())
+    products
+}
+
+/// Sparse-safe values are 0 where the driver is, also where 0 times them would be NaN: what is skipped in a sparse
+/// driver is 0 in a dense one.
+fn zero_where_the_driver_is(nodes: &mut Vec<CNode>, value: NodeId) -> NodeId {
+    let driver = push(nodes, CNode::Input(0));
+    let zero = push(nodes, CNode::Literal(0.0));
+    push(
+        nodes,
+        CNode::Ternary(TernaryOp::IfElse, driver, value, zero),
+    )
+}
+
+fn push(nodes: &mut Vec<CNode>, node: CNode) -> NodeId {
+    nodes.push(node);
+    NodeId(nodes.len() as u32 - 1)
 }
 
 fn live_nodes(
     nodes: &[CNode],
-    result: Option<NodeId>,
+    results: &[NodeId],
     outer_product: Option<(NodeId, NodeId)>,
 ) -> Vec<bool> {
     let mut live = vec![false; nodes.len()];
-    let roots = result
-        .into_iter()
+    let roots = results
+        .iter()
+        .copied()
         .chain(outer_product.into_iter().flat_map(|(l, r)| [l, r]));
     for root in roots {
         live[root.index()] = true;
@@ -208,7 +186,8 @@ fn live_nodes(
 
 struct Lowering {
     inputs: Vec<InputBinding>,
-    is_cell: bool,
+    factor_products: Vec<FactorProduct>,
+    is_row: bool,
     nodes: Vec<CNode>,
     shapes: Shapes,
     live: Vec<bool>,
@@ -216,7 +195,7 @@ struct Lowering {
     levels: Vec<usize>,
     homes: Vec<Home>,
     buffers: Vec<Shape>,
-    result: Option<NodeId>,
+    results: Vec<NodeId>,
     output: Option<Shape>,
     outer_product: Option<(NodeId, NodeId)>,
 }
@@ -230,6 +209,7 @@ impl Lowering {
         let (reads_dense, reads_csr) = self.reads(&steps);
         Program {
             inputs: self.inputs,
+            factor_products: self.factor_products,
             nodes: self.nodes,
             shapes: self.shapes,
             homes: self.homes,
@@ -237,6 +217,7 @@ impl Lowering {
             buffers: self.buffers,
             constants,
             output: self.output,
+            results: self.results.len(),
             outer_product: self.outer_product,
             reads_dense,
             reads_csr,
@@ -280,7 +261,7 @@ impl Lowering {
     /// The shape of the loop that computes an inline node.
     fn loop_shape(&self, id: NodeId) -> Shape {
         match self.node(id) {
-            CNode::Reduce(..) if self.is_cell => Shape::Vector(0),
+            CNode::Reduce(..) if !self.is_row => Shape::Vector(0),
             CNode::Reduce(_, operand) => self.shapes.of(*operand),
             _ => self.shapes.of(id),
         }
@@ -340,14 +321,21 @@ impl Lowering {
             let crosses = self.live_ids().into_iter().any(|consumer| {
                 self.node(consumer).operands().contains(&id) && !self.in_same_loop(id, consumer)
             });
-            let is_result = self.result == Some(id);
+            let result = self.results.iter().position(|result| *result == id);
             let in_outer_product = self
                 .outer_product
                 .is_some_and(|(left, right)| left == id || right == id);
             let reduces = matches!(self.node(id), CNode::Reduce(..));
-            if is_result && self.output == Some(self.shapes.of(id)) {
-                self.homes[id.index()] = Home::Output;
-            } else if crosses || is_result || in_outer_product || reduces || !self.is_inline(id) {
+            if let Some(place) = result
+                && self.output == Some(self.shapes.of(id))
+            {
+                self.homes[id.index()] = Home::Output(place);
+            } else if crosses
+                || result.is_some()
+                || in_outer_product
+                || reduces
+                || !self.is_inline(id)
+            {
                 self.homes[id.index()] = Home::Buffer(self.buffers.len());
                 self.buffers.push(self.shapes.of(id));
             }
@@ -396,16 +384,17 @@ impl Lowering {
             }
             steps.extend(loops.into_iter().map(Step::Loop));
         }
-        if let (Some(result), Some(shape)) = (self.result, self.output)
-            && self.homes[result.index()] != Home::Output
-        {
-            // An input, a constant, a view, or a value to be spread: a loop that only copies.
-            steps.push(Step::Loop(Loop {
-                shape,
-                nodes: Vec::new(),
-                stores: vec![(result, Home::Output)],
-                reductions: Vec::new(),
-            }));
+        for (place, result) in self.results.iter().enumerate() {
+            let Some(shape) = self.output else { continue };
+            if !matches!(self.homes[result.index()], Home::Output(_)) {
+                // An input, a constant, a view, or a value to be spread: a loop that only copies.
+                steps.push(Step::Loop(Loop {
+                    shape,
+                    nodes: Vec::new(),
+                    stores: vec![(*result, Home::Output(place))],
+                    reductions: Vec::new(),
+                }));
+            }
         }
         if let Some((left, right)) = self.outer_product {
             steps.push(Step::OuterProduct { left, right });

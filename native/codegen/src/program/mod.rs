@@ -4,18 +4,20 @@
 //! per row, or one vector per row. Cellwise nodes that can share a loop do; everything else is a call of a
 //! primitive that works on the whole block. Values that cross from one step to another live in scratch buffers.
 //!
-//! Both templates become such programs. In Row the block is a few rows of the main input. In Cell it is a
-//! tile: a few rows by a segment of columns, or (`ColumnVectors::PerCell`) one row of any cells, with every input
-//! gathered cell by cell.
+//! All templates become such programs. In Row the block is a few rows of the main input. In Cell, MAgg and Outer it
+//! is a tile: a few rows by a segment of columns, or (`ColumnVectors::PerCell`) one row of any cells, with every
+//! input gathered cell by cell.
 
 mod layout;
 mod lower;
 mod shapes;
 mod simplify;
+mod unsupported;
 
 pub(crate) use layout::Layout;
 pub(crate) use lower::lower;
 pub(crate) use shapes::{Shape, Shapes, WidthSource};
+pub use unsupported::Unsupported;
 
 use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId};
 
@@ -30,7 +32,9 @@ pub(crate) enum ColumnVectors {
 
 #[derive(Debug)]
 pub(crate) struct Program {
+    /// The plan's inputs, then those that stand for products of factors.
     pub inputs: Vec<InputBinding>,
+    pub factor_products: Vec<FactorProduct>,
     /// The simplified body, in topological order.
     pub nodes: Vec<CNode>,
     pub shapes: Shapes,
@@ -43,12 +47,30 @@ pub(crate) struct Program {
     pub constants: Vec<NodeId>,
     /// The shape of the values the program writes to its output; `None` when it only accumulates an outer product.
     pub output: Option<Shape>,
+    /// How many results there are: numbers of a row stand side by side in the output, a vector stands alone.
+    pub results: usize,
     /// Operands of the outer product that the program accumulates.
     pub outer_product: Option<(NodeId, NodeId)>,
     /// Inputs some step reads as plain rows, so that CSR rows must be made dense for it.
     pub reads_dense: Vec<bool>,
     /// Inputs that a primitive can read as CSR rows.
     pub reads_csr: Vec<bool>,
+}
+
+impl Program {
+    /// The inputs that a program over cells reads cell by cell from operands: not scalars, and not those that stand
+    /// for products of factors.
+    pub fn operands_of_cells(&self) -> impl Iterator<Item = (usize, InputBinding)> {
+        let inputs = self.inputs.iter().copied().enumerate();
+        inputs.filter(|(input, binding)| {
+            use InputBinding::*;
+            matches!(binding, Main | Matrix | ColumnVector | RowVector)
+                && !self
+                    .factor_products
+                    .iter()
+                    .any(|known| known.input == *input)
+        })
+    }
 }
 
 /// Where a node's value lives between steps.
@@ -65,7 +87,19 @@ pub(crate) enum Home {
         of: NodeId,
         skip: u64,
     },
-    Output,
+    /// The output; numbers at this place of the row.
+    Output(usize),
+}
+
+/// `U %*% t(V)` at the cells of a tile, which the body reads as an input of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FactorProduct {
+    /// The input with a row for each row of the main input.
+    pub left: usize,
+    /// The input with a row for each column of the main input.
+    pub right: usize,
+    /// The program's input for the products.
+    pub input: usize,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -5,9 +5,10 @@ use std::sync::OnceLock;
 
 use fulgurite_codegen::{CompiledPlan, ExecutionContext, Operand, Output, execute, interpret};
 use fulgurite_fusion::cplan::{
-    CNode, CPlan, CellTemplate, InputBinding, NodeId, RowOutput, RowTemplate, Template,
+    CNode, CPlan, CellTemplate, InputBinding, MultiAggregateTemplate, NodeId, OuterOutput,
+    OuterTemplate, RowOutput, RowTemplate, Template,
 };
-use fulgurite_hop::{AggregateOp, BinaryOp, Direction};
+use fulgurite_hop::{AggregateOp, BinaryOp, Direction, UnaryOp};
 use fulgurite_matrix::MatrixBlock;
 
 /// A Cell plan whose value is the last node of the body.
@@ -109,6 +110,77 @@ pub fn mlogreg_inner(k: u64) -> CPlan {
     )
 }
 
+/// sum(X * Y), sum(X * Z)
+pub fn two_sums() -> CPlan {
+    CPlan {
+        template: Template::MultiAggregate(MultiAggregateTemplate {
+            aggregates: vec![(AggregateOp::Sum, NodeId(3)), (AggregateOp::Sum, NodeId(4))],
+            sparse_safe: true,
+        }),
+        inputs: vec![
+            InputBinding::Main,
+            InputBinding::Matrix,
+            InputBinding::Matrix,
+        ],
+        body: vec![
+            CNode::Input(0),
+            CNode::Input(1),
+            CNode::Input(2),
+            CNode::Binary(BinaryOp::Mult, NodeId(0), NodeId(1)),
+            CNode::Binary(BinaryOp::Mult, NodeId(0), NodeId(2)),
+        ],
+    }
+}
+
+/// sum(X * log(U %*% t(V) + 1e-15))
+pub fn weighted_log_sum() -> CPlan {
+    CPlan {
+        template: Template::Outer(OuterTemplate {
+            value: NodeId(5),
+            output: OuterOutput::FullAggregate(AggregateOp::Sum),
+            sparse_safe: true,
+        }),
+        inputs: vec![
+            InputBinding::Main,
+            InputBinding::LeftFactor,
+            InputBinding::RightFactor,
+        ],
+        body: vec![
+            CNode::Input(0),
+            CNode::FactorProduct { left: 1, right: 2 },
+            CNode::Literal(1e-15),
+            CNode::Binary(BinaryOp::Plus, NodeId(1), NodeId(2)),
+            CNode::Unary(UnaryOp::Log, NodeId(3)),
+            CNode::Binary(BinaryOp::Mult, NodeId(0), NodeId(4)),
+        ],
+    }
+}
+
+/// The update of alternating least squares, (X != 0) * (U %*% t(V) - X), multiplied with input 3.
+pub fn weighted_update(output: OuterOutput) -> CPlan {
+    CPlan {
+        template: Template::Outer(OuterTemplate {
+            value: NodeId(5),
+            output,
+            sparse_safe: true,
+        }),
+        inputs: vec![
+            InputBinding::Main,
+            InputBinding::LeftFactor,
+            InputBinding::RightFactor,
+            InputBinding::Whole,
+        ],
+        body: vec![
+            CNode::Input(0),
+            CNode::Literal(0.0),
+            CNode::Binary(BinaryOp::NotEqual, NodeId(0), NodeId(1)),
+            CNode::FactorProduct { left: 1, right: 2 },
+            CNode::Binary(BinaryOp::Minus, NodeId(3), NodeId(0)),
+            CNode::Binary(BinaryOp::Mult, NodeId(2), NodeId(4)),
+        ],
+    }
+}
+
 /// Cells between -2 and 2, a third of them 0, the same for the same seed.
 pub fn matrix(rows: usize, cols: usize, seed: u64) -> MatrixBlock {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -129,7 +201,8 @@ pub fn matrix(rows: usize, cols: usize, seed: u64) -> MatrixBlock {
 
 pub fn whole_numbers(block: &MatrixBlock) -> MatrixBlock {
     let dense = block.to_dense();
-    let cells = dense.values().iter().map(|cell| cell.round());
+    // Not -0, which CSR does not keep.
+    let cells = dense.values().iter().map(|cell| cell.round() + 0.0);
     MatrixBlock::dense(block.rows(), block.cols(), cells.collect()).unwrap()
 }
 

@@ -1,0 +1,73 @@
+//! The Outer skeleton: cells of the driver X, beside which the body reads those of `U %*% t(V)`.
+//!
+//! [`stored`] visits the stored cells of a sparse driver and computes a dot product for each; [`tiles`] visits all
+//! cells, tile by tile, and computes the products of a tile at once. Neither ever holds `U %*% t(V)`.
+
+mod factors;
+mod stored;
+mod tiles;
+
+use fulgurite_error::{Error, Result};
+use fulgurite_fusion::cplan::{OuterOutput, OuterTemplate};
+use fulgurite_matrix::{DenseMatrix, MatrixBlock};
+
+use super::{ExecutionContext, Output, tasks};
+use crate::bind::Bound;
+use crate::compiled::CompiledPlan;
+pub(super) use factors::Factors;
+
+/// Non-zeros per cell from which a tile's product costs less than its non-zeros' dot products.
+const DENSE_FROM: f64 = 0.2;
+
+pub(super) fn run(
+    compiled: &CompiledPlan,
+    bound: &Bound<'_>,
+    template: OuterTemplate,
+    context: &ExecutionContext,
+) -> Result<Output> {
+    let factors = Factors::bind(&compiled.kernel().program, bound)?;
+    if template.sparse_safe {
+        let few = |stored: usize| (stored as f64) < DENSE_FROM * cells(bound) as f64;
+        match bound.main {
+            // The result has the driver's structure, whatever its density.
+            MatrixBlock::Csr(driver)
+                if few(driver.stored()) || template.output == OuterOutput::NoAggregate =>
+            {
+                return stored::run(compiled, bound, &factors, template.output, driver, context);
+            }
+            MatrixBlock::Dense(driver) if few(non_zeros(driver, context)?) => {
+                let driver = bound.main.to_csr()?;
+                return stored::run(compiled, bound, &factors, template.output, &driver, context);
+            }
+            _ => {}
+        }
+    }
+    tiles::run(compiled, bound, &factors, template.output, context)
+}
+
+fn cells(bound: &Bound<'_>) -> usize {
+    bound.rows().saturating_mul(bound.cols())
+}
+
+fn non_zeros(matrix: &DenseMatrix, context: &ExecutionContext) -> Result<usize> {
+    let cells = matrix.values();
+    let ranges = tasks::even(cells.len(), 1, cells.len(), context);
+    let counts = tasks::run(context, ranges, |range| {
+        Ok(cells[range].iter().filter(|cell| **cell != 0.0).count())
+    })?;
+    Ok(counts.iter().sum())
+}
+
+/// The matrix of the second product, as dense rows.
+fn multiplied(bound: &Bound<'_>, input: usize) -> Result<DenseMatrix> {
+    Ok(bound.matrix(input)?.to_dense())
+}
+
+fn zeros(rows: usize, cols: usize) -> Result<Vec<f64>> {
+    let cells = rows.checked_mul(cols).ok_or_else(|| {
+        Error::memory(format!(
+            "a fused operator's {rows} x {cols} result does not fit into memory"
+        ))
+    })?;
+    Ok(vec![0.0; cells])
+}

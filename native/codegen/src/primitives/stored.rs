@@ -1,0 +1,162 @@
+//! Products at the stored cells of a row, for the Outer template: checked slices around the kernels of [`super::sparse`].
+
+use fulgurite_error::{Error, Result};
+
+use super::lanes::{Lanes, Portable};
+use super::sparse::{self, SparseRow};
+
+/// A row-major matrix.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rows<'a> {
+    pub cells: &'a [f64],
+    pub cols: usize,
+}
+
+/// `out[n] = u . v[columns[n]]`
+///
+/// # Errors
+/// `internal` when the slices don't fit each other: nothing has been written then. So it is with all functions here.
+pub(crate) fn dots(u: &[f64], v: Rows<'_>, columns: &[i32], out: &mut [f64]) -> Result<()> {
+    let fits = u.len() == v.cols && out.len() == columns.len();
+    check(fits && are_rows(columns, v.cells.len(), v.cols))?;
+    let row = SparseRow {
+        indices: columns.as_ptr(),
+        values: std::ptr::null(),
+        stored: columns.len(),
+    };
+    let kernel = Kernel::Dots {
+        u: u.as_ptr(),
+        v: v.cells.as_ptr(),
+        width: v.cols,
+        out: out.as_mut_ptr(),
+    };
+    // SAFETY: the columns are rows of `v`, as wide as `u`, and `out` has a cell for each; values are not read.
+    unsafe { run(row, kernel) };
+    Ok(())
+}
+
+/// `out += sum over n of values[n] * w[columns[n]]`
+///
+/// # Errors
+/// As [`dots`].
+pub(crate) fn add_product(
+    columns: &[i32],
+    values: &[f64],
+    w: Rows<'_>,
+    out: &mut [f64],
+) -> Result<()> {
+    let fits = values.len() == columns.len() && out.len() == w.cols;
+    check(fits && are_rows(columns, w.cells.len(), w.cols))?;
+    let kernel = Kernel::AddProduct {
+        w: w.cells.as_ptr(),
+        width: w.cols,
+        out: out.as_mut_ptr(),
+    };
+    // SAFETY: the columns are rows of `w`, and `out` is as wide.
+    unsafe { run(stored(columns, values), kernel) };
+    Ok(())
+}
+
+/// `out[columns[n]] += values[n] * row`, `out` row-major and as wide as `row`.
+///
+/// # Errors
+/// As [`dots`].
+pub(crate) fn add_outer(
+    columns: &[i32],
+    values: &[f64],
+    row: &[f64],
+    out: &mut [f64],
+) -> Result<()> {
+    let fits = values.len() == columns.len();
+    check(fits && are_rows(columns, out.len(), row.len()))?;
+    let kernel = Kernel::AddOuter {
+        q: row.as_ptr(),
+        width: row.len(),
+        out: out.as_mut_ptr(),
+    };
+    // SAFETY: the columns are rows of `out`, which are as wide as `row`.
+    unsafe { run(stored(columns, values), kernel) };
+    Ok(())
+}
+
+fn stored(columns: &[i32], values: &[f64]) -> SparseRow {
+    SparseRow {
+        indices: columns.as_ptr(),
+        values: values.as_ptr(),
+        stored: columns.len(),
+    }
+}
+
+fn check(fits: bool) -> Result<()> {
+    match fits {
+        true => Ok(()),
+        false => Err(Error::internal("stored cells lie outside of a factor")),
+    }
+}
+
+/// Whether all columns are rows of a matrix of this many cells, `width` in a row.
+fn are_rows(columns: &[i32], cells: usize, width: usize) -> bool {
+    // A negative column is a very large one.
+    let last = columns.iter().map(|column| *column as u32).max();
+    last.is_none_or(|last| {
+        let end = (last as usize + 1).checked_mul(width);
+        end.is_some_and(|end| end <= cells)
+    })
+}
+
+#[derive(Clone, Copy)]
+enum Kernel {
+    Dots {
+        u: *const f64,
+        v: *const f64,
+        width: usize,
+        out: *mut f64,
+    },
+    AddProduct {
+        w: *const f64,
+        width: usize,
+        out: *mut f64,
+    },
+    AddOuter {
+        q: *const f64,
+        width: usize,
+        out: *mut f64,
+    },
+}
+
+/// # Safety
+/// As the kernel asks.
+unsafe fn run(row: SparseRow, kernel: Kernel) {
+    #[cfg(target_arch = "x86_64")]
+    if super::has_avx2() {
+        // SAFETY: the features were detected; the rest is the caller's promise.
+        return unsafe { run_avx2(row, kernel) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { run_with::<Portable>(row, kernel) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn run_avx2(row: SparseRow, kernel: Kernel) {
+    // SAFETY: the caller's promise.
+    unsafe { run_with::<super::lanes::Avx2>(row, kernel) }
+}
+
+/// # Safety
+/// As the kernel asks.
+#[inline(always)]
+unsafe fn run_with<L: Lanes>(row: SparseRow, kernel: Kernel) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match kernel {
+            Kernel::Dots { u, v, width, out } => sparse::dots::<L>(row, u, v, width, out),
+            Kernel::AddProduct { w, width, out } => {
+                sparse::add_times_matrix::<L>(row, w, width, out, width);
+            }
+            Kernel::AddOuter { q, width, out } => {
+                sparse::add_outer::<L>(row, q, out, width, width);
+            }
+        }
+    }
+}
