@@ -107,6 +107,8 @@ pub(crate) struct Chooser<'a> {
     /// at anything that operators reach from it.
     assignment: u32,
     changed: Vec<u32>,
+    /// Per HOP, the last assignment that was taken over at it.
+    prepared: Vec<u32>,
     /// Per HOP and template of the operator, the entry by which an operator goes on into the group.
     inner: Vec<[u8; TemplateType::EXPLORED.len()]>,
     /// The operator under construction that last covered, or read, each HOP.
@@ -131,6 +133,7 @@ impl<'a> Chooser<'a> {
             was_blocked: vec![None; hops],
             assignment: 0,
             changed: vec![0; hops],
+            prepared: vec![0; hops],
             inner: vec![[NO_ENTRY; TemplateType::EXPLORED.len()]; hops],
             covered_by: vec![0; hops],
             read_by: vec![0; hops],
@@ -142,15 +145,17 @@ impl<'a> Chooser<'a> {
     }
 
     /// Takes the assignment in `blocked` over: finds how operators go on through these HOPs (in topological
-    /// order, closed under references).
+    /// order, closed under references that are not blocked).
     pub fn prepare(&mut self, hops: &[HopId]) {
         self.assignment += 1;
         for hop in hops {
             let blocked = self.blocked[hop.index()];
             let inputs = &self.view.hop(*hop).inputs;
-            let has_changed = |slot: usize| self.changed[inputs[slot].index()] == self.assignment;
+            let last = std::mem::replace(&mut self.prepared[hop.index()], self.assignment);
+            let has_changed = |slot: usize| self.changed[inputs[slot].index()] > last;
             let is_same = self.was_blocked[hop.index()] == Some(blocked);
-            if is_same && !self.references[hop.index()].iter().any(has_changed) {
+            let mut open = self.references[hop.index()].minus(blocked).iter();
+            if is_same && !open.any(has_changed) {
                 continue;
             }
             self.was_blocked[hop.index()] = Some(blocked);
