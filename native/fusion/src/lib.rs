@@ -8,7 +8,8 @@
 //! 3. `enumerate` searches the assignments of those decisions for the cheapest by the model of `cost`,
 //!    skipping what `bound` and `cut_set` rule out; `operator` says which operators an assignment gives,
 //!    `plan_cost` what they cost together.
-//! 4. `select` applies the policy, `construct` builds each operator's [`cplan`], `replace` rewrites the DAG.
+//! 4. `select` applies the policy, `multi_aggregate` merges scans of the same matrix, `construct` builds each
+//!    operator's [`cplan`], `replace` rewrites the DAG.
 //! 5. [`explain`] keeps what was considered, chosen and refused, and why.
 //!
 //! Source of the whole stage: Boehm et al., "On Optimizing Operator Fusion Plans for Large-Scale Machine
@@ -29,6 +30,7 @@ mod cost;
 mod cut_set;
 mod enumerate;
 mod explore;
+mod multi_aggregate;
 mod operator;
 mod plan_cost;
 mod replace;

@@ -29,7 +29,7 @@ pub(crate) struct Operator {
 }
 
 impl Operator {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Operator {
             root: HopId(0),
             template: TemplateType::Cell,

@@ -15,6 +15,7 @@ use crate::{
         PlanCosts, Refusal,
     },
     explore::{Exploration, edge_refusals, explore, is_fusible_kind},
+    multi_aggregate::combine_aggregates,
     operator::{Chooser, Operator},
     partition::{Partition, partitions, referenced_slots},
     plan_cost::{CostTable, PartitionCosts},
@@ -152,6 +153,19 @@ impl Selection {
     pub fn fate(&self, hop: HopId) -> Fate {
         self.fate[hop.index()]
     }
+
+    /// An operator of several roots replaces those that gave them.
+    pub fn put_in_place_of_its_roots(&mut self, operator: Operator) {
+        self.operators
+            .retain(|other| !operator.roots().any(|root| root == other.root));
+        for root in operator.roots() {
+            self.fate[root.index()] = Fate::Root;
+        }
+        let place = self
+            .operators
+            .partition_point(|other| other.root < operator.root);
+        self.operators.insert(place, operator);
+    }
 }
 
 /// What becomes of a HOP.
@@ -223,6 +237,9 @@ pub(crate) fn select(
         }
     }
     selection.operators.reverse();
+    if config.policy != Policy::None {
+        combine_aggregates(view, costs, chooser, &mut selection);
+    }
     selection
 }
 

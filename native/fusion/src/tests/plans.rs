@@ -4,7 +4,7 @@ use fulgurite_hop::{AggregateOp, BinaryOp, Characteristics, Dag, Direction, Unar
 
 use super::support::{Build, expression_2};
 use crate::{
-    CostConstants, FusionConfig,
+    CostConstants, FusedDag, FusionConfig,
     cplan::{CNode, CPlan, InputBinding, NodeId},
     fuse,
     reason::Reason,
@@ -25,6 +25,11 @@ fn config() -> FusionConfig {
 fn explain(dag: &Dag) -> String {
     let fused = fuse(dag, &config()).unwrap();
     format!("{}dag\n{}", fused.explanation, fused.dag)
+}
+
+fn labels(fused: &FusedDag) -> Vec<&str> {
+    let operators = fused.operators.iter();
+    operators.map(|operator| operator.label.as_str()).collect()
 }
 
 #[test]
@@ -106,9 +111,9 @@ fn matrix_vector_chain_is_one_row_operator() {
     insta::assert_snapshot!(explain(&b.dag));
 }
 
-/// Figure 1(c): until multi-aggregates are there, one Cell operator each.
+/// Figure 1(c): `sum(X * Y)` and `sum(X * Z)`.
 #[test]
-fn two_aggregates_over_x_are_two_cell_operators() {
+fn two_aggregates_over_x_are_one_scan() {
     let mut b = Build::default();
     let [x, y, z] = ["X", "Y", "Z"].map(|name| b.read(name, 1000, 1000));
     let (xy, xz) = (b.mult(x, y), b.mult(x, z));
@@ -116,6 +121,72 @@ fn two_aggregates_over_x_are_two_cell_operators() {
     b.write("a", first);
     b.write("b", second);
     insta::assert_snapshot!(explain(&b.dag));
+}
+
+/// Across partitions, with basic aggregates: `sum(X^2)` and `sum(Y^2)` share nothing but `sum(X * Y)`.
+#[test]
+fn aggregates_of_several_partitions_are_one_scan() {
+    let mut b = Build::default();
+    let [x, y] = ["X", "Y"].map(|name| b.read(name, 1000, 1000));
+    let xx = b.aggregate(AggregateOp::SumSq, Direction::Full, x);
+    let yy = b.aggregate(AggregateOp::SumSq, Direction::Full, y);
+    let xy = b.mult(x, y);
+    let xy = b.sum(xy);
+    for (name, value) in [("xx", xx), ("xy", xy), ("yy", yy)] {
+        b.write(name, value);
+    }
+    insta::assert_snapshot!(explain(&b.dag));
+}
+
+/// `a = sum(X * Y); b = sum(X * a)` needs two scans; so do pairs of which each needs one of the other.
+#[test]
+fn aggregates_that_need_each_other_are_not_one_scan() {
+    let mut b = Build::default();
+    let [x, y] = ["X", "Y"].map(|name| b.read(name, 1000, 1000));
+    let mut sum_of_product = |factor| {
+        let product = b.mult(x, factor);
+        b.sum(product)
+    };
+    let first = sum_of_product(y);
+    let second = sum_of_product(first);
+    b.write("b", second);
+    let fused = fuse(&b.dag, &config()).unwrap();
+    assert_eq!(fused.operators.len(), 2, "{}", fused.explanation);
+
+    // Each of x and z has a sum that needs nothing and one that needs the other's first.
+    let mut b = Build::default();
+    let [x, y, z, w] = ["X", "Y", "Z", "W"].map(|name| b.read(name, 1000, 1000));
+    let firsts = [x, z].map(|own| {
+        let square = b.mult(own, own);
+        b.sum(square)
+    });
+    for (own, side, needed) in [(x, y, firsts[1]), (z, w, firsts[0])] {
+        let product = b.mult(own, side);
+        let product = b.mult(product, needed);
+        let second = b.sum(product);
+        b.write("second", second);
+    }
+    let fused = fuse(&b.dag, &config()).unwrap();
+    let mut labels: Vec<&str> = labels(&fused);
+    labels.sort_unstable();
+    let expected = ["Cell ua(+)", "Cell ua(+)", "MAgg ua(+), ua(+)"];
+    assert_eq!(labels, expected, "{}", fused.explanation);
+}
+
+/// One scan for both would visit what is zero in X for the sake of Y.
+#[test]
+fn an_aggregate_that_skips_zeros_keeps_its_own_scan() {
+    let mut b = Build::default();
+    let x = b.sparse("X", 10_000, 1000, 10_000);
+    let y = b.read("Y", 10_000, 1000);
+    let exp = b.unary(UnaryOp::Exp, y);
+    let xy = b.mult(x, exp);
+    let xy = b.sum(xy);
+    let yy = b.aggregate(AggregateOp::SumSq, Direction::Full, y);
+    b.write("xy", xy);
+    b.write("yy", yy);
+    let fused = fuse(&b.dag, &config()).unwrap();
+    assert_eq!(labels(&fused), ["Cell ua(+)"], "{}", fused.explanation);
 }
 
 /// Figure 1(d): `sum(X * log(U %*% t(V) + eps))`.

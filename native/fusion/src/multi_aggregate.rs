@@ -1,0 +1,244 @@
+//! Multi-aggregates (MAgg): full aggregates over matrices that they share, in one scan.
+//!
+//! They are composed of what selection chose, within and across partitions: a scan of one partition may well
+//! serve the aggregate of another one. Candidates are Cell operators that end in a full aggregate, and basic
+//! full aggregates. They are merged greedily where
+//! * they read a matrix cell by cell that the other one reads too, and run over as many rows and columns;
+//! * neither needs the other one's result, not even by way of aggregates that are merged already;
+//! * the model says that one scan costs no more. (It would, where the zeros that one skips have to be visited for
+//!   the other.)
+
+use fulgurite_hop::{AggregateOp, Direction, HopId, HopOp};
+
+use crate::{
+    cost::CostModel,
+    cplan::InputBinding,
+    memo::{Slots, TemplateType},
+    operator::{Chooser, Operator},
+    select::{Fate, Selection},
+    view::{DagView, Shape},
+};
+
+/// Aggregates in one scan. More would not make it cheaper: reading is shared by then, and accumulators and
+/// bodies compete for registers.
+const MAX_AGGREGATES: usize = 4;
+
+/// Merges operators of the selection.
+pub(crate) fn combine_aggregates(
+    view: &DagView,
+    costs: &CostModel,
+    chooser: &mut Chooser,
+    selection: &mut Selection,
+) {
+    let mut groups = candidates(view, costs, selection);
+    if groups.len() < 2 {
+        return;
+    }
+    find_dependencies(view, &mut groups);
+    let mut first = 0;
+    while first < groups.len() {
+        // What was left out may share a matrix with what was taken in since.
+        let partner = (first + 1..groups.len()).find_map(|second| {
+            let merged = merge(view, costs, chooser, &groups[first], &groups[second])?;
+            Some((second, merged))
+        });
+        match partner {
+            Some((second, merged)) => {
+                groups.remove(second);
+                for group in &mut groups {
+                    if group.depends_on.intersects(&merged.members) {
+                        group.depends_on.extend(&merged.members);
+                        group.depends_on.extend(&merged.depends_on);
+                    }
+                }
+                groups[first] = merged;
+            }
+            None => first += 1,
+        }
+    }
+    for group in groups {
+        if !group.operator.siblings.is_empty() {
+            selection.put_in_place_of_its_roots(group.operator);
+        }
+    }
+}
+
+struct Group {
+    operator: Operator,
+    shape: Shape,
+    seconds: f64,
+    members: Numbers,
+    /// All candidates that must have run before.
+    depends_on: Numbers,
+}
+
+fn candidates(view: &DagView, costs: &CostModel, selection: &Selection) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let fused = selection.operators.iter();
+    let fused = fused.filter(|operator| operator.template == TemplateType::Cell);
+    let fused = fused.map(|operator| (operator.clone(), costs.fused(operator)));
+    let basic = view.dag.iter().map(|(hop, _)| hop);
+    let basic = basic.filter(|hop| selection.fate(*hop) == Fate::Basic);
+    let basic = basic.filter_map(|hop| Some((alone(view, hop)?, costs.basic(hop))));
+    for (operator, seconds) in fused.chain(basic) {
+        let is_aggregate = match view.hop(operator.root).op {
+            HopOp::Aggregate(op, Direction::Full) => is_combined(op),
+            // A dot product.
+            HopOp::MatMult => true,
+            _ => false,
+        };
+        let mut matrices = operator.inputs.iter().filter(|input| is_scanned(input));
+        let shape = matrices.next().and_then(|(hop, _)| view.shape(*hop));
+        if let (true, Some(shape)) = (is_aggregate, shape) {
+            groups.push(Group {
+                operator,
+                shape,
+                seconds,
+                members: Numbers::default(),
+                depends_on: Numbers::default(),
+            });
+        }
+    }
+    groups.sort_by_key(|group| group.operator.root);
+    groups
+}
+
+fn is_combined(op: AggregateOp) -> bool {
+    matches!(
+        op,
+        AggregateOp::Sum | AggregateOp::SumSq | AggregateOp::Min | AggregateOp::Max
+    )
+}
+
+fn is_scanned((_, bound): &&(HopId, InputBinding)) -> bool {
+    *bound == InputBinding::Matrix
+}
+
+/// A basic aggregate as an operator.
+fn alone(view: &DagView, hop: HopId) -> Option<Operator> {
+    let HopOp::Aggregate(_, Direction::Full) = view.hop(hop).op else {
+        return None;
+    };
+    let input = *view.hop(hop).inputs.first()?;
+    if view.shape(input)?.is_single_cell() {
+        return None;
+    }
+    Some(Operator {
+        root: hop,
+        covered: vec![(hop, Slots::NONE)],
+        inputs: vec![(input, InputBinding::Matrix)],
+        ..Operator::new()
+    })
+}
+
+fn find_dependencies(view: &DagView, groups: &mut [Group]) {
+    let mut number_of = vec![None; view.dag.len()];
+    for (number, group) in groups.iter_mut().enumerate() {
+        number_of[group.operator.root.index()] = Some(number);
+        group.members.insert(number);
+    }
+    let mut needs: Vec<Numbers> = Vec::with_capacity(view.dag.len());
+    for (id, hop) in view.dag.iter() {
+        let mut all = Numbers::default();
+        for input in &hop.inputs {
+            all.extend(&needs[input.index()]);
+        }
+        if let Some(number) = number_of[id.index()] {
+            groups[number].depends_on = all.clone();
+            all.insert(number);
+        }
+        needs.push(all);
+    }
+}
+
+fn merge(
+    view: &DagView,
+    costs: &CostModel,
+    chooser: &mut Chooser,
+    a: &Group,
+    b: &Group,
+) -> Option<Group> {
+    let count = a.operator.roots().count() + b.operator.roots().count();
+    let is_shared = |input: &&(HopId, InputBinding)| b.operator.inputs.contains(input);
+    let fits = count <= MAX_AGGREGATES
+        && a.shape == b.shape
+        && a.operator
+            .inputs
+            .iter()
+            .filter(is_scanned)
+            .any(|input| is_shared(&input))
+        && !a.depends_on.intersects(&b.members)
+        && !b.depends_on.intersects(&a.members);
+    if !fits {
+        return None;
+    }
+    let operator = together(chooser, &a.operator, &b.operator);
+    let seconds = costs.fused(&operator);
+    // Sums of the same seconds in another order are not quite the same.
+    let is_no_more = seconds <= (a.seconds + b.seconds) * (1.0 + 1e-9);
+    if !is_no_more || costs.check(&operator).is_err() {
+        return None;
+    }
+    let mut members = a.members.clone();
+    members.extend(&b.members);
+    let mut depends_on = a.depends_on.clone();
+    depends_on.extend(&b.depends_on);
+    debug_assert_eq!(view.shape(operator.inputs[operator.main].0), Some(a.shape));
+    Some(Group {
+        operator,
+        shape: a.shape,
+        seconds,
+        members,
+        depends_on,
+    })
+}
+
+fn together(chooser: &mut Chooser, a: &Operator, b: &Operator) -> Operator {
+    let mut all = Operator {
+        template: TemplateType::MultiAggregate,
+        ..a.clone()
+    };
+    all.siblings.extend(b.roots());
+    for covered in &b.covered {
+        if !all.covered.contains(covered) {
+            all.covered.push(*covered);
+        }
+    }
+    for input in &b.inputs {
+        if !all.inputs.contains(input) {
+            all.inputs.push(*input);
+        }
+    }
+    chooser.choose_main(&mut all);
+    all
+}
+
+/// A set of small numbers.
+#[derive(Debug, Clone, Default)]
+struct Numbers {
+    words: Vec<u64>,
+}
+
+impl Numbers {
+    fn insert(&mut self, number: usize) {
+        let word = number / 64;
+        if self.words.len() <= word {
+            self.words.resize(word + 1, 0);
+        }
+        self.words[word] |= 1 << (number % 64);
+    }
+
+    fn extend(&mut self, other: &Numbers) {
+        if self.words.len() < other.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        for (word, more) in self.words.iter_mut().zip(&other.words) {
+            *word |= more;
+        }
+    }
+
+    fn intersects(&self, other: &Numbers) -> bool {
+        let words = self.words.iter().zip(&other.words);
+        words.into_iter().any(|(a, b)| a & b != 0)
+    }
+}
