@@ -190,6 +190,10 @@ impl Builder<'_> {
                 Ok(self.node(CNode::Ternary(*op, a, b, c), vector))
             }
             HopOp::Transpose => self.operand(hop, 0),
+            HopOp::Cumulative(op) => {
+                let a = self.operand(hop, 0)?;
+                Ok(self.node(CNode::Cumulative(*op, a), true))
+            }
             HopOp::Aggregate(op, Direction::Row) => {
                 let a = self.operand(hop, 0)?;
                 Ok(self.reduce(*op, a))

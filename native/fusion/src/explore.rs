@@ -8,7 +8,7 @@ use crate::{
     explain::EdgeRefusal,
     memo::{CloseStatus, MAX_REFERENCED_INPUTS, MemoEntry, MemoTable, Slots},
     reason::{Reason, TemplateReason},
-    template::{TEMPLATES, Template},
+    template::{self, TEMPLATES, Template},
     view::DagView,
 };
 
@@ -42,9 +42,11 @@ pub(crate) fn is_fusible_kind(view: &DagView, hop: HopId) -> bool {
         HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) | HopOp::RightIndex => {
             hop.is_matrix()
         }
-        HopOp::Aggregate(..) | HopOp::MatMult | HopOp::Transpose | HopOp::CBind => {
-            hop.inputs.iter().all(|input| view.hop(*input).is_matrix())
-        }
+        HopOp::Aggregate(..)
+        | HopOp::MatMult
+        | HopOp::Transpose
+        | HopOp::CBind
+        | HopOp::Cumulative(_) => hop.inputs.iter().all(|input| view.hop(*input).is_matrix()),
         _ => false,
     }
 }
@@ -82,11 +84,11 @@ fn explore_operator(
         let input = view.hop(hop).inputs[slot];
         for template in TEMPLATES {
             if memo.has_open_of(input, template.kind()) {
-                match template.fuse(view, hop, slot) {
+                match template::fuse(template, view, hop, slot) {
                     Ok(()) => create_plans(view, memo, hop, Some(slot), template, &mut entries),
                     Err(reason) => refuse(template, reason),
                 }
-            } else if !memo.group(input).is_empty() {
+            } else if memo.has(input, template.kind()) {
                 refuse(template, Reason::InputsClosed);
             }
         }
@@ -126,7 +128,9 @@ fn create_plans(
     let base = fused.map_or(Slots::NONE, Slots::only);
     let mut mergeable = Slots::NONE;
     for slot in referenceable(view, hop).filter(|slot| fused != Some(*slot)) {
-        if memo.has_open(inputs[slot], template.kind()) && template.merge(view, hop, slot).is_ok() {
+        if memo.has_open(inputs[slot], template.kind())
+            && template::merge(template, view, hop, slot).is_ok()
+        {
             mergeable = mergeable.with(slot);
         }
     }
@@ -194,8 +198,10 @@ fn slot_reasons(view: &DagView, memo: &MemoTable, hop: HopId, slot: usize) -> Ve
     let mut reasons = Vec::new();
     for template in TEMPLATES {
         let reason = match memo.has_open_of(input, template.kind()) {
-            true => template.fuse(view, hop, slot).err(),
-            false => Some(Reason::InputsClosed),
+            true => template::fuse(template, view, hop, slot).err(),
+            false => memo
+                .has(input, template.kind())
+                .then_some(Reason::InputsClosed),
         };
         reasons.extend(reason.map(|reason| TemplateReason {
             template: Some(template.kind()),

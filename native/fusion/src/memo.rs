@@ -181,6 +181,12 @@ impl MemoTable {
             .any(|entry| entry.close.is_open() && template.takes(entry.template))
     }
 
+    /// The group has an entry of exactly this template.
+    pub(crate) fn has(&self, hop: HopId, template: TemplateType) -> bool {
+        let mut entries = self.group(hop).iter();
+        entries.any(|entry| entry.template == template)
+    }
+
     /// The group has an open entry of exactly this template.
     pub(crate) fn has_open_of(&self, hop: HopId, template: TemplateType) -> bool {
         self.group(hop)

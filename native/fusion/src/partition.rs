@@ -1,7 +1,7 @@
 //! Plan partitions and interesting points (Section 4.2).
 //!
 //! A partition is a connected component of fusion references: no fused operator spans two, so each is
-//! optimised on its own.
+//! optimised on its own. (The transpose of an input may belong to several: products make up for it at no cost.)
 
 use fulgurite_hop::{HopId, HopOp};
 use petgraph::unionfind::UnionFind;
@@ -67,16 +67,23 @@ pub(crate) fn partitions(
     references: &[Slots],
     is_distributed: &dyn Fn(HopId) -> bool,
 ) -> Vec<Partition> {
+    // A product that covers the transpose of a matrix reads the matrix: what it shares with others is an input.
+    let is_bare_transpose =
+        |hop: HopId| view.hop(hop).op == HopOp::Transpose && references[hop.index()].is_empty();
     let mut components = UnionFind::<u32>::new(view.dag.len());
     for (hop, operator) in view.dag.iter() {
         for slot in references[hop.index()].iter() {
-            components.union(hop.0, operator.inputs[slot].0);
+            if !is_bare_transpose(operator.inputs[slot]) {
+                components.union(hop.0, operator.inputs[slot].0);
+            }
         }
     }
     // A component's place in the result; components of one HOP are no partition.
     let mut sizes = vec![0u32; view.dag.len()];
-    for hop in 0..view.dag.len() as u32 {
-        sizes[components.find_mut(hop) as usize] += 1;
+    for (hop, operator) in view.dag.iter() {
+        let references = references[hop.index()].iter();
+        let bare = references.filter(|slot| is_bare_transpose(operator.inputs[*slot]));
+        sizes[components.find_mut(hop.0) as usize] += 1 + bare.count() as u32;
     }
     let mut place = vec![usize::MAX; view.dag.len()];
     let mut members: Vec<Vec<HopId>> = Vec::new();
@@ -88,6 +95,18 @@ pub(crate) fn partitions(
                 members.push(Vec::new());
             }
             members[place[component]].push(hop);
+        }
+    }
+    for hops in &mut members {
+        let inputs = hops.iter().flat_map(|hop| {
+            let inputs = &view.hop(*hop).inputs;
+            references[hop.index()].iter().map(|slot| inputs[slot])
+        });
+        let mut bare: Vec<HopId> = inputs.filter(|input| is_bare_transpose(*input)).collect();
+        if !bare.is_empty() {
+            hops.append(&mut bare);
+            hops.sort_unstable();
+            hops.dedup();
         }
     }
     let mut analysis = Analysis {
@@ -130,8 +149,11 @@ impl Analysis<'_> {
             } else if consumers.iter().any(|consumer| *consumer != consumers[0]) {
                 materialization_points.push(*hop);
             }
-            let must_be_there =
-                |consumer: &HopId| !is_inside(consumer) || self.reads_materialized(*consumer, *hop);
+            let must_be_there = |consumer: &HopId| {
+                let covers_transpose = self.view.transposed_left(*consumer) == Some(*hop);
+                let is_apart = !is_inside(consumer) && !covers_transpose;
+                is_apart || self.reads_materialized(*consumer, *hop)
+            };
             if self.view.is_root(*hop) || consumers.iter().any(must_be_there) {
                 outputs.push(*hop);
             }

@@ -37,6 +37,10 @@ pub enum Reason {
     NotOuterProduct,
     /// Holding an outer product of so few cells costs nothing.
     SmallOuterProduct { cells: u64, limit: u64 },
+    /// A covered transpose is never carried out; only products and `t(cumsum(t(X)))` make up for it.
+    Turned,
+    /// A cumulative operator fuses only along rows, as `t(cumsum(t(X)))`.
+    NotAlongRows,
     /// A transpose fuses only as the left operand of a matrix product.
     TransposeOutsideProduct,
     /// A range of rows, or a column range whose bounds are not known when planning.
@@ -86,6 +90,10 @@ impl fmt::Display for Reason {
                     f,
                     "an outer product of {cells} cells, Outer starts at {limit}"
                 )
+            }
+            Reason::Turned => f.write_str("the input's plan leaves it transposed"),
+            Reason::NotAlongRows => {
+                f.write_str("a cumulative operator fuses only along rows, as t(cumsum(t(X)))")
             }
             Reason::TransposeOutsideProduct => {
                 f.write_str("a transpose fuses only as left operand of a matrix product")

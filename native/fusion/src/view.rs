@@ -14,6 +14,8 @@ pub(crate) struct DagView<'a> {
     /// Reachable from a root.
     live: Vec<bool>,
     roots: Vec<bool>,
+    /// Transposes that end `t(cumsum(t(X)))`.
+    along_rows: Vec<bool>,
     zeros: ZeroCarriers,
     /// Outer products of fewer cells are not worth a plan of their own.
     pub outer_product_cells: u64,
@@ -88,6 +90,7 @@ impl<'a> DagView<'a> {
             starts,
             live,
             roots,
+            along_rows: along_rows(dag),
             zeros: ZeroCarriers::default(),
             outer_product_cells: FusionConfig::default().outer_product_cells,
         };
@@ -143,11 +146,17 @@ impl<'a> DagView<'a> {
         spread_of(self, operand, self.shape(id)?)
     }
 
+    /// `t(cumsum(t(X)))`, or another cumulative operator: runs along the rows of X.
+    pub fn is_along_rows(&self, id: HopId) -> bool {
+        self.along_rows[id.index()]
+    }
+
     /// `t(L) %*% R`: the transpose.
     pub fn transposed_left(&self, id: HopId) -> Option<HopId> {
         let hop = self.hop(id);
         let left = *hop.inputs.first()?;
-        (hop.op == HopOp::MatMult && self.hop(left).op == HopOp::Transpose).then_some(left)
+        let is_transpose = self.hop(left).op == HopOp::Transpose && !self.is_along_rows(left);
+        (hop.op == HopOp::MatMult && is_transpose).then_some(left)
     }
 
     /// A matrix product over a transpose: fused operators may read what the transpose reads instead of it.
@@ -201,6 +210,20 @@ impl<'a> DagView<'a> {
             _ => None,
         }
     }
+}
+
+fn along_rows(dag: &Dag) -> Vec<bool> {
+    let mut along_rows = vec![false; dag.len()];
+    let input = |hop: HopId| dag.hop(hop).inputs.first().copied();
+    for (id, hop) in dag.iter().filter(|(_, hop)| hop.op == HopOp::Transpose) {
+        let cumulative = hop.inputs.first().copied();
+        let cumulative = cumulative.filter(|hop| matches!(dag.hop(*hop).op, HopOp::Cumulative(_)));
+        // What ends one such expression does not begin another: it lies along rows already.
+        let begins =
+            |first: HopId| dag.hop(first).op == HopOp::Transpose && !along_rows[first.index()];
+        along_rows[id.index()] = cumulative.and_then(input).is_some_and(begins);
+    }
+    along_rows
 }
 
 /// How `operand` meets the cells of a result of this shape.

@@ -69,14 +69,31 @@ impl Dense {
     }
 }
 
-/// Sums are compensated; `min` and `max` of cells with a NaN are NaN.
+/// Sums are compensated; `min` and `max` of cells with a NaN are NaN, places of extremes pass over them.
 fn aggregate(op: AggregateOp, cells: impl Iterator<Item = f64> + Clone) -> Result<f64> {
     let count = cells.clone().count() as f64;
+    let variance = || {
+        let mean = sum(cells.clone()) / count;
+        sum(cells.clone().map(|x| (x - mean) * (x - mean))) / (count - 1.0)
+    };
+    let place_of = |is_as_good: fn(f64, f64) -> bool| {
+        let mut best: Option<(usize, f64)> = None;
+        for (place, cell) in cells.clone().enumerate() {
+            if !cell.is_nan() && best.is_none_or(|(_, best)| is_as_good(cell, best)) {
+                best = Some((place, cell));
+            }
+        }
+        best.map_or(1.0, |(place, _)| place as f64 + 1.0)
+    };
     Ok(match op {
         AggregateOp::Sum => sum(cells),
         AggregateOp::SumSq => sum(cells.map(|x| x * x)),
         AggregateOp::Mean => sum(cells) / count,
         AggregateOp::Prod => cells.product(),
+        AggregateOp::Var => variance(),
+        AggregateOp::Sd => variance().sqrt(),
+        AggregateOp::IndexMax => place_of(|cell, best| cell >= best),
+        AggregateOp::IndexMin => place_of(|cell, best| cell <= best),
         AggregateOp::Min => cells.fold(f64::INFINITY, |a, b| {
             fulgurite_hop::BinaryOp::Min.eval(a, b)
         }),

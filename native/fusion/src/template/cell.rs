@@ -38,9 +38,12 @@ impl Template for Cell {
                 }
             }
             HopOp::Aggregate(op, _) => match op {
-                AggregateOp::Sum | AggregateOp::SumSq | AggregateOp::Min | AggregateOp::Max => {
-                    known_input(view, hop)
-                }
+                AggregateOp::Sum
+                | AggregateOp::SumSq
+                | AggregateOp::Min
+                | AggregateOp::Max
+                | AggregateOp::Mean
+                | AggregateOp::Prod => known_input(view, hop),
                 _ => Err(Reason::UnsupportedAggregate),
             },
             HopOp::Transpose => transposed_vector_of_dot_product(view, hop),

@@ -7,7 +7,7 @@ mod cell;
 pub(crate) mod outer;
 mod row;
 
-use fulgurite_hop::HopId;
+use fulgurite_hop::{HopId, HopOp};
 
 use crate::{
     memo::{CloseStatus, MemoTable, TemplateType},
@@ -40,3 +40,44 @@ pub(crate) trait Template: Sync {
 
 /// In the order they are explored.
 pub(crate) const TEMPLATES: [&dyn Template; 3] = [&row::Row, &cell::Cell, &outer::Outer];
+
+/// [`Template::fuse`], unless the input's plan is turned and the operator does not turn it back.
+pub(crate) fn fuse(
+    template: &dyn Template,
+    view: &DagView,
+    hop: HopId,
+    slot: usize,
+) -> Result<(), Reason> {
+    takes_turned(template.kind(), view, hop, slot)?;
+    template.fuse(view, hop, slot)
+}
+
+/// [`Template::merge`], with the same exception.
+pub(crate) fn merge(
+    template: &dyn Template,
+    view: &DagView,
+    hop: HopId,
+    slot: usize,
+) -> Result<(), Reason> {
+    takes_turned(template.kind(), view, hop, slot)?;
+    template.merge(view, hop, slot)
+}
+
+/// Plans leave what they transpose as it lies. So the values of a covered transpose are turned against its
+/// cells, up to the product or the second transpose that makes up for it, and nothing else can read them.
+fn takes_turned(
+    template: TemplateType,
+    view: &DagView,
+    hop: HopId,
+    slot: usize,
+) -> Result<(), Reason> {
+    let input = view.hop(hop).inputs[slot];
+    let takes = match (&view.hop(input).op, &view.hop(hop).op) {
+        (HopOp::Transpose, _) if view.is_along_rows(input) => true,
+        (HopOp::Transpose, HopOp::MatMult) => slot == 0 || template == TemplateType::Outer,
+        (HopOp::Transpose, op) => matches!(op, HopOp::Cumulative(_)),
+        (HopOp::Cumulative(_), _) => view.is_along_rows(hop),
+        _ => true,
+    };
+    takes.then_some(()).ok_or(Reason::Turned)
+}

@@ -1,7 +1,8 @@
 //! The Row template: straight-line code on vectors and scalars for each row of a main input.
 //!
 //! Every operator that a plan covers has the main input's rows, up to a final aggregation over rows:
-//! column and full aggregates and `t(L) %*% R`. The right operand of `row %*% B` is read whole and never
+//! column and full aggregates and `t(L) %*% R`. A transpose is covered where a product or a second transpose
+//! makes up for it: the plan goes on in the rows of what is transposed. The right operand of `row %*% B` is read whole and never
 //! part of the plan. Every plan has an input with several columns to be the main one.
 
 use fulgurite_hop::{AggregateOp, Direction, HopId, HopOp};
@@ -36,7 +37,9 @@ impl Template for Row {
                 Some(_) => Err(Reason::NothingToFuseWith),
                 None => row_product(view, hop),
             },
-            HopOp::Transpose => left_of_product(view, hop),
+            HopOp::Transpose => left_of_product(view, hop)
+                .or_else(|why| begins_cumulative(view, hop).then_some(()).ok_or(why)),
+            HopOp::Cumulative(_) => Err(Reason::NotAlongRows),
             HopOp::Aggregate(_, Direction::Full) => Err(Reason::NothingToFuseWith),
             HopOp::Aggregate(..) => {
                 aggregate(view, hop)?;
@@ -67,7 +70,12 @@ impl Template for Row {
                 None if slot == 0 => row_product(view, hop),
                 None => Err(Reason::NotAligned),
             },
-            HopOp::Transpose => left_of_product(view, hop),
+            HopOp::Transpose if view.is_along_rows(hop) => Ok(()),
+            HopOp::Transpose => self.open(view, hop),
+            HopOp::Cumulative(_) => match is_along_rows(view, hop) {
+                true => Ok(()),
+                false => Err(Reason::NotAlongRows),
+            },
             HopOp::Aggregate(..) => aggregate(view, hop),
             HopOp::RightIndex if slot == 0 => column_range(view, hop),
             HopOp::CBind => bind(view, hop),
@@ -86,7 +94,8 @@ impl Template for Row {
         match view.hop(hop).op {
             HopOp::Aggregate(_, Direction::Col | Direction::Full) => CloseStatus::ClosedValid,
             HopOp::MatMult if view.transposed_left(hop).is_some() => CloseStatus::ClosedValid,
-            HopOp::Transpose => CloseStatus::OpenInvalid,
+            HopOp::Transpose if view.is_along_rows(hop) => CloseStatus::OpenValid,
+            HopOp::Transpose | HopOp::Cumulative(_) => CloseStatus::OpenInvalid,
             _ => CloseStatus::OpenValid,
         }
     }
@@ -163,16 +172,33 @@ fn left_of_product(view: &DagView, hop: HopId) -> Result<(), Reason> {
     Err(why)
 }
 
+/// The transpose begins `t(cumsum(t(X)))` over a wide X.
+fn begins_cumulative(view: &DagView, hop: HopId) -> bool {
+    let is_wide = wide(view.shape(view.hop(hop).inputs[0])).is_ok();
+    let mut consumers = view.consumers(hop).iter();
+    is_wide && !view.is_along_rows(hop) && consumers.any(|consumer| is_along_rows(view, *consumer))
+}
+
+/// The operator is the cumulative one in `t(cumsum(t(X)))`.
+fn is_along_rows(view: &DagView, hop: HopId) -> bool {
+    let mut consumers = view.consumers(hop).iter();
+    matches!(view.hop(hop).op, HopOp::Cumulative(_))
+        && consumers.any(|consumer| view.is_along_rows(*consumer))
+}
+
 fn aggregate(view: &DagView, hop: HopId) -> Result<(), Reason> {
     use AggregateOp::*;
     let HopOp::Aggregate(op, direction) = view.hop(hop).op else {
         return Err(Reason::UnsupportedOperator);
     };
-    if input_shape(view, hop)?.rows < 2 {
+    let input = input_shape(view, hop)?;
+    if input.rows < 2 {
         return Err(Reason::NoWideInput);
     }
     match (op, direction) {
-        (Sum | SumSq | Min | Max, _) | (Mean, Direction::Row) => Ok(()),
+        (Sum | SumSq | Min | Max | Mean | Prod, _) => Ok(()),
+        // Of a row that is there as a vector.
+        (Var | Sd | IndexMax | IndexMin, Direction::Row) => wide(Some(input)),
         _ => Err(Reason::UnsupportedAggregate),
     }
 }

@@ -1,10 +1,12 @@
 //! The plans of the paper's expressions, as explain prints them.
 
-use fulgurite_hop::{AggregateOp, BinaryOp, Characteristics, Dag, Direction, UnaryOp};
+use fulgurite_hop::{
+    AggregateOp, BinaryOp, Characteristics, CumulativeOp, Dag, Direction, UnaryOp,
+};
 
-use super::support::{Build, expression_2};
+use super::support::{Build, assert_close, expression_2, run, variables};
 use crate::{
-    CostConstants, FusedDag, FusionConfig,
+    CostConstants, FusedDag, FusionConfig, Policy,
     cplan::{CNode, CPlan, InputBinding, NodeId},
     fuse,
     reason::Reason,
@@ -247,6 +249,52 @@ fn an_addition_leaves_the_sparse_outer_operator_alone() {
     let sum = b.plus(y, product);
     b.write("Z", sum);
     insta::assert_snapshot!(explain(&b.dag));
+}
+
+/// Distances of cumulated rows: `rowSums(t(cumsum(t(X))) * Y)`.
+#[test]
+fn cumulative_sums_along_rows_are_part_of_a_row_operator() {
+    let mut b = Build::default();
+    let [x, y] = ["X", "Y"].map(|name| b.read(name, 1000, 20));
+    let t = b.t(x);
+    let cumulated = b.cumulative(CumulativeOp::Sum, t);
+    let cumulated = b.t(cumulated);
+    let product = b.mult(cumulated, y);
+    let sums = b.row_sums(product);
+    b.write("s", sums);
+    insta::assert_snapshot!(explain(&b.dag));
+}
+
+/// A transpose that some product makes up for is of no use to anything else that reads it.
+#[test]
+fn a_covered_transpose_is_covered_for_its_product_only() {
+    let mut b = Build::default();
+    let x = b.read("X", 50, 50);
+    let [y, z] = ["Y", "Z"].map(|name| b.read(name, 50, 50));
+    let v = b.read("v", 50, 1);
+    let xy = b.mult(x, y);
+    let t = b.t(xy);
+    let product = b.matmult(t, v);
+    let cumulated = b.cumulative(CumulativeOp::Max, t);
+    let lies = b.t(cumulated);
+    let sums = [(t, z), (cumulated, z), (lies, z)].map(|(a, z)| {
+        let product = b.mult(a, z);
+        b.row_sums(product)
+    });
+    for (index, value) in [product].into_iter().chain(sums).enumerate() {
+        b.write(&format!("out{index}"), value);
+    }
+    let variables = variables(&b.dag, 7);
+    let expected = run(&b.dag, &[], &variables);
+    for policy in Policy::ALL {
+        let config = FusionConfig {
+            policy: *policy,
+            ..config()
+        };
+        let fused = fuse(&b.dag, &config).unwrap();
+        let actual = run(&fused.dag, &fused.operators, &variables);
+        assert_close(&actual, &expected, &format!("{}", fused.explanation));
+    }
 }
 
 /// Class probabilities of multinomial logistic regression, and their use in the gradient.

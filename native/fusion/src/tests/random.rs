@@ -76,7 +76,7 @@ fn apply(b: &mut Build, pool: &[HopId], (kind, p, q, r): Step) -> Option<HopId> 
         !is_matrix(id) || ((id_rows == rows || id_rows == 1) && (id_cols == cols || id_cols == 1))
     };
     let small = |n: u64| n <= 4096;
-    match kind % 22 {
+    match kind % 24 {
         0..=4 if fits(c) => {
             const OPS: [BinaryOp; 8] = [
                 BinaryOp::Plus,
@@ -106,12 +106,11 @@ fn apply(b: &mut Build, pool: &[HopId], (kind, p, q, r): Step) -> Option<HopId> 
             Some(b.ternary(OPS[usize::from(q) % OPS.len()], a, c, d))
         }
         7 => {
-            const OPS: [AggregateOp; 6] = [
+            const OPS: [AggregateOp; 5] = [
                 AggregateOp::Sum,
                 AggregateOp::SumSq,
                 AggregateOp::Min,
                 AggregateOp::Max,
-                AggregateOp::Mean,
                 AggregateOp::Prod,
             ];
             const DIRECTIONS: [Direction; 4] = [
@@ -121,7 +120,28 @@ fn apply(b: &mut Build, pool: &[HopId], (kind, p, q, r): Step) -> Option<HopId> 
                 Direction::Full,
             ];
             let op = OPS[usize::from(q) % OPS.len()];
-            Some(b.aggregate(op, DIRECTIONS[usize::from(r) % DIRECTIONS.len()], a))
+            let direction = DIRECTIONS[usize::from(r) % DIRECTIONS.len()];
+            Some(match r % 8 {
+                0 => {
+                    const PLACES: [AggregateOp; 2] = [AggregateOp::IndexMax, AggregateOp::IndexMin];
+                    b.aggregate(PLACES[usize::from(q) % 2], Direction::Row, a)
+                }
+                // What is not exact goes out at once: a comparison of it could tip over.
+                1 => {
+                    let mean = b.aggregate(AggregateOp::Mean, direction, a);
+                    let name = format!("mean{}", b.dag.len());
+                    b.write(&name, mean);
+                    return None;
+                }
+                2 => {
+                    const SPREADS: [AggregateOp; 2] = [AggregateOp::Var, AggregateOp::Sd];
+                    let spread = b.aggregate(SPREADS[usize::from(q) % 2], Direction::Row, a);
+                    let name = format!("spread{}", b.dag.len());
+                    b.write(&name, spread);
+                    return None;
+                }
+                _ => b.aggregate(op, direction, a),
+            })
         }
         8 | 9 if is_matrix(c) && cols == c_rows && small(c_cols) => Some(b.matmult(a, c)),
         10 | 11 if is_matrix(c) && rows == c_rows && small(cols) && small(c_cols) => {
@@ -161,6 +181,7 @@ fn apply(b: &mut Build, pool: &[HopId], (kind, p, q, r): Step) -> Option<HopId> 
             let t = b.t(c);
             Some(b.matmult(a, t))
         }
+        21 => Some(b.t(a)),
         // Full aggregates that share an input.
         19 | 20 if fits(c) => {
             let product = b.mult(a, c);

@@ -121,7 +121,13 @@ impl Build {
         self.push(HopOp::MatMult, vec![a, b], rows, cols)
     }
 
+    /// One transpose of each matrix, as common subexpressions are.
     pub fn t(&mut self, a: HopId) -> HopId {
+        let is_known = |hop: &Hop| hop.op == HopOp::Transpose && hop.inputs == [a];
+        let known = self.dag.iter().find(|(_, hop)| is_known(hop));
+        if let Some((known, _)) = known {
+            return known;
+        }
         let (rows, cols) = self.size(a);
         self.push(HopOp::Transpose, vec![a], cols, rows)
     }

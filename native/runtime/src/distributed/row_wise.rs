@@ -269,12 +269,8 @@ fn fused(plan: &CPlan) -> Option<RowWise> {
                     }
                 },
                 op,
-                // The number of cells under a mean of row scalars is not known here.
-                if op == AggregateOp::Mean {
-                    return None;
-                } else {
-                    Direction::Full
-                },
+                // Of a scalar for each row: a mean is divided by their number.
+                Direction::Col,
             )?,
         },
     };
