@@ -84,6 +84,9 @@ pub struct FusionConfig {
     /// Outer products `U %*% t(V)` of at least this many cells are candidates for operators that never hold
     /// them; below, the product fits the cache and there is nothing to gain.
     pub outer_product_cells: u64,
+    /// Full aggregates that one scan may compute; 1 for scans of their own. Beyond a few, reading is shared, and
+    /// accumulators and bodies compete for registers.
+    pub max_aggregates: usize,
 }
 
 impl Default for FusionConfig {
@@ -96,6 +99,7 @@ impl Default for FusionConfig {
             max_plans_per_partition: 1 << 14,
             explain: false,
             outer_product_cells: 256 * 256,
+            max_aggregates: 4,
         }
     }
 }

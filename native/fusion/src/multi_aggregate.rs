@@ -19,16 +19,13 @@ use crate::{
     view::{DagView, Shape},
 };
 
-/// Aggregates in one scan. More would not make it cheaper: reading is shared by then, and accumulators and
-/// bodies compete for registers.
-const MAX_AGGREGATES: usize = 4;
-
-/// Merges operators of the selection.
+/// Merges operators of the selection, up to `limit` aggregates in one.
 pub(crate) fn combine_aggregates(
     view: &DagView,
     costs: &CostModel,
     chooser: &mut Chooser,
     selection: &mut Selection,
+    limit: usize,
 ) {
     let mut groups = candidates(view, costs, selection);
     if groups.len() < 2 {
@@ -39,7 +36,9 @@ pub(crate) fn combine_aggregates(
     while first < groups.len() {
         // What was left out may share a matrix with what was taken in since.
         let partner = (first + 1..groups.len()).find_map(|second| {
-            let merged = merge(view, costs, chooser, &groups[first], &groups[second])?;
+            let (a, b) = (&groups[first], &groups[second]);
+            let count = a.operator.roots().count() + b.operator.roots().count();
+            let merged = (count <= limit).then(|| merge(view, costs, chooser, a, b))??;
             Some((second, merged))
         });
         match partner {
@@ -87,7 +86,7 @@ fn candidates(view: &DagView, costs: &CostModel, selection: &Selection) -> Vec<G
             HopOp::MatMult => true,
             _ => false,
         };
-        let mut matrices = operator.inputs.iter().filter(|input| is_scanned(input));
+        let mut matrices = operator.inputs.iter().filter(is_scanned);
         let shape = matrices.next().and_then(|(hop, _)| view.shape(*hop));
         if let (true, Some(shape)) = (is_aggregate, shape) {
             groups.push(Group {
@@ -158,10 +157,8 @@ fn merge(
     a: &Group,
     b: &Group,
 ) -> Option<Group> {
-    let count = a.operator.roots().count() + b.operator.roots().count();
     let is_shared = |input: &&(HopId, InputBinding)| b.operator.inputs.contains(input);
-    let fits = count <= MAX_AGGREGATES
-        && a.shape == b.shape
+    let fits = a.shape == b.shape
         && a.operator
             .inputs
             .iter()

@@ -238,7 +238,7 @@ pub(crate) fn select(
     }
     selection.operators.reverse();
     if config.policy != Policy::None {
-        combine_aggregates(view, costs, chooser, &mut selection);
+        combine_aggregates(view, costs, chooser, &mut selection, config.max_aggregates);
     }
     selection
 }
