@@ -108,17 +108,18 @@ class SciPy:
 
 
 class SystemDS:
-    """With its own data from the same script, which gives the same cells."""
+    """With its own data from the same script, which gives the same cells. Level 7 of its optimizer is the default, 2, without the
+    fused operators that are written by hand."""
 
     PACKAGES = ["java.nio", "java.io", "java.util", "java.lang", "java.lang.ref", "java.util.concurrent", "sun.nio.ch"]
 
-    def __init__(self, pattern, shape, scratch, generate):
+    def __init__(self, pattern, shape, scratch, level=2, generate=False):
         self.scratch = scratch
         self.arguments = [f"{name}={value}" for name, value in shape.arguments.items()]
-        self.config = scratch / f"systemds-{generate}.xml"
+        self.config = scratch / f"systemds-{level}-{generate}.xml"
         # Its javac would take ten times as long to compile a class.
         self.config.write_text(
-            f"<root><sysds.codegen.enabled>{str(generate).lower()}</sysds.codegen.enabled><sysds.codegen.compiler>janino</sysds.codegen.compiler>"
+            f"<root><sysds.optlevel>{level}</sysds.optlevel><sysds.codegen.enabled>{str(generate).lower()}</sysds.codegen.enabled><sysds.codegen.compiler>janino</sysds.codegen.compiler>"
             "<sysds.cp.parallel.ops>true</sysds.cp.parallel.ops></root>"
         )
         self.pattern = pattern
@@ -160,8 +161,9 @@ def available(without, pattern, shape, folder, scratch):
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=true")
     sparse = shape.sparsity < 0.4
     makers = {
-        "systemds_fused": lambda: SystemDS(pattern, shape, scratch, False),
-        "systemds_gen": lambda: SystemDS(pattern, shape, scratch, True),
+        "systemds_base": lambda: SystemDS(pattern, shape, scratch, level=7),
+        "systemds_fused": lambda: SystemDS(pattern, shape, scratch),
+        "systemds_gen": lambda: SystemDS(pattern, shape, scratch, generate=True),
         "numpy": None if sparse else lambda: NumPy(pattern, shape, folder),
         "jax": None if sparse else lambda: Jax(pattern, shape, folder),
         "scipy": (lambda: SciPy(pattern, shape, folder)) if sparse else None,
