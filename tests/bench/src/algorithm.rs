@@ -4,6 +4,7 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Instant,
 };
 
@@ -80,7 +81,7 @@ fn measure_shape(options: &Options, data: &DataScript, shape: &str) -> Result<Va
     };
     let arguments = [("rows", rows), ("cols", cols), ("sparsity", sparsity)];
     let arguments = arguments.map(|(name, value)| (name, value.to_owned()));
-    let inputs = data.make(&arguments, &Session::new(Config::default()))?;
+    let inputs = data.make(&arguments, &crate::session(Config::default()))?;
     request.inputs = inputs.keys().map(Input::local).collect();
 
     let mut runs = (options.policies.iter())
@@ -125,7 +126,7 @@ impl PolicyRuns {
         config.set("fulgurite.fusion.policy", policy)?;
         Ok(PolicyRuns {
             policy: policy.to_owned(),
-            session: Session::new(config),
+            session: crate::session(config).with_print(Arc::new(|_| Ok(()))),
             milliseconds: Vec::new(),
             first: None,
             checksums: Vec::new(),

@@ -10,6 +10,7 @@ mod pattern;
 
 use clap::Parser;
 use fulgurite_error::Result;
+use fulgurite_runtime::{Config, Session, calibration::Calibration};
 
 #[derive(Parser)]
 enum Benchmark {
@@ -28,4 +29,9 @@ fn main() -> Result<()> {
         println!("{result}");
     }
     Ok(())
+}
+
+/// As on the command line: plans are made for the measured speeds of this machine.
+fn session(config: Config) -> Session {
+    Session::new(config).with_calibration(Calibration::of_this_machine())
 }

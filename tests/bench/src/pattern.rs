@@ -6,9 +6,7 @@ use std::{path::PathBuf, time::Instant};
 use clap::Args;
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::MatrixBlock;
-use fulgurite_runtime::{
-    Config, Execution, OutputValue, Request, Session, execute, request::Input,
-};
+use fulgurite_runtime::{Config, Execution, OutputValue, Request, execute, request::Input};
 use serde_json::{Value, json};
 
 use crate::{
@@ -44,7 +42,7 @@ pub fn measure(options: &Options) -> Result<Value> {
     config.set("fulgurite.threads", &options.threads.to_string())?;
     config.set("fulgurite.fusion.policy", &options.policy)?;
     config.set("fulgurite.rand.stream", "systemds")?;
-    let session = Session::new(config);
+    let session = crate::session(config);
 
     let arguments = [
         ("rows", options.rows.to_string()),
