@@ -247,7 +247,7 @@ impl<'b, 'p, 'a> Floor<'b, 'p, 'a> {
         let place = self.place(target);
         let scratch = &self.bound.scratch;
         let is_new = |marks: &[u32]| marks[place] != scratch.epoch;
-        if !self.costs.is_transpose_of_product(consumer, target) && !is_new(&scratch.inside) {
+        if !self.costs.view.is_transpose_of_product(consumer, target) && !is_new(&scratch.inside) {
             if is_new(&scratch.sure) {
                 write += self.bound.write[place];
             }
@@ -294,9 +294,10 @@ impl<'b, 'p, 'a> Floor<'b, 'p, 'a> {
             self.settled += row.seconds;
             for covered in &row.covers {
                 let place = self.place(*covered);
-                let epoch = self.bound.scratch.epoch;
-                let computed = &mut self.bound.scratch.computed[place];
-                if std::mem::replace(computed, epoch) != epoch {
+                let scratch = &mut self.bound.scratch;
+                let is_inside = scratch.inside[place] == scratch.epoch;
+                let known = std::mem::replace(&mut scratch.computed[place], scratch.epoch);
+                if is_inside && known != scratch.epoch {
                     self.compute -= self.bound.compute[place];
                 }
             }

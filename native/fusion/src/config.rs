@@ -77,7 +77,9 @@ pub struct FusionConfig {
     pub local_memory: u64,
     /// Bytes. Side inputs that every worker must have whole may take this much in one operator.
     pub broadcast_memory: u64,
-    /// Plan assignments that are costed per partition before the best one so far is taken.
+    /// Plan assignments that are costed per partition before the best one so far is taken. Beyond some ten
+    /// thousand, searching on takes longer than a better plan would save; a plan of many large operators
+    /// counts as several.
     pub max_plans_per_partition: u64,
     /// Also cost what is not chosen, for whoever reads the explanation.
     pub explain: bool,

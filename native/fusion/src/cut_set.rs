@@ -1,8 +1,8 @@
 //! Structural pruning (Section 4.4): which points, when all are set, leave independent sub-problems.
 //!
 //! [`layout`] orders the points of a search space by the cut sets found among them, best score first.
-//! [`components`] splits a search space once decisions have been made: no operator reaches from one
-//! component into another, and what one reads of another is materialised in every plan.
+//! [`components`] splits a search space once decisions have been made: what one component reads of another is
+//! materialised in every plan, and operators of one reach into another only where nothing is left to decide.
 
 use fulgurite_hop::HopId;
 
@@ -16,8 +16,10 @@ use crate::{
 /// A part of a partition that is searched on its own.
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
-    /// Sorted. Closed under references that are not forbidden.
+    /// Sorted.
     pub hops: Vec<HopId>,
+    /// Sorted: these, and what operators reach from them.
+    pub reach: Vec<HopId>,
     /// Sorted. Materialised in every plan.
     pub outputs: Vec<HopId>,
     /// The decisions to make.
@@ -28,6 +30,7 @@ impl Problem {
     pub fn whole(partition: &Partition) -> Self {
         Problem {
             hops: partition.hops.clone(),
+            reach: partition.hops.clone(),
             outputs: partition.outputs.clone(),
             points: (0..partition.points.len()).collect(),
         }
@@ -179,38 +182,64 @@ impl<'c> Reachability<'c> {
     }
 }
 
-/// Whether this point, now set, cut the last reference to its target off.
-pub(crate) fn cuts_off(costs: &PartitionCosts, problem: &Problem, point: usize) -> bool {
+/// Whether the problem may fall apart now that this point is set: its target is cut off from its consumers, or
+/// reads only what is materialised.
+pub(crate) fn may_split(costs: &PartitionCosts, problem: &Problem, point: usize) -> bool {
     let InterestingPoint {
         consumer, target, ..
     } = *costs.point(point);
     let refers = |consumer: &HopId| {
-        let index = consumer.index();
-        let open = costs.chooser.references[index].minus(costs.chooser.blocked[index]);
         let inputs = &costs.view.hop(*consumer).inputs;
-        open.iter().any(|slot| inputs[slot] == target)
-            && problem.hops.binary_search(consumer).is_ok()
+        let is_inside = || problem.hops.binary_search(consumer).is_ok();
+        open(costs, *consumer)
+            .iter()
+            .any(|slot| inputs[slot] == target)
+            && is_inside()
     };
-    !costs.is_transpose_of_product(consumer, target)
-        && !costs.view.consumers(target).iter().any(refers)
+    !costs.view.is_transpose_of_product(consumer, target)
+        && (open(costs, target).is_empty() || !costs.view.consumers(target).iter().any(refers))
 }
 
-/// The components that the references leave which are not forbidden, if several of them have points that are
-/// still free.
+/// Slots that operators over the HOP may reference.
+fn open(costs: &PartitionCosts, hop: HopId) -> Slots {
+    let chooser = &costs.chooser;
+    chooser.references[hop.index()].minus(chooser.blocked[hop.index()])
+}
+
+/// The components of the problem, if several have points that are still free.
+///
+/// References that are not forbidden connect, and products with transposes. Not so references to HOPs that are
+/// materialised in every plan, and from which operators reach only such HOPs, over edges where all is
+/// decided: operators that go on into these compute them once more, whatever others do.
 pub(crate) fn components(
     costs: &PartitionCosts,
     problem: &Problem,
     is_free: impl Fn(usize) -> bool,
 ) -> Option<Vec<Problem>> {
+    let free = problem.points.iter().filter(|point| is_free(**point));
+    if free.clone().count() < 2 {
+        return None;
+    }
     let local = |hop: &HopId| problem.hops.binary_search(hop).ok();
+    let mut is_there = vec![false; problem.hops.len()];
+    for output in outputs(costs, problem).iter().filter_map(local) {
+        is_there[output] = true;
+    }
     let mut components = petgraph::unionfind::UnionFind::<u32>::new(problem.hops.len());
+    let mut is_settled = vec![false; problem.hops.len()];
     for (index, hop) in problem.hops.iter().enumerate() {
+        is_settled[index] = is_there[index];
         let inputs = &costs.view.hop(*hop).inputs;
-        let blocked = costs.chooser.blocked[hop.index()];
-        for slot in costs.chooser.references[hop.index()].iter() {
-            let input = inputs[slot];
-            let joins = !blocked.contains(slot) || costs.is_transpose_of_product(*hop, input);
-            if let Some(input) = local(&input).filter(|_| joins) {
+        let open = open(costs, *hop);
+        for (slot, input) in inputs.iter().enumerate() {
+            let is_open = open.contains(slot);
+            let is_transpose = costs.view.is_transpose_of_product(*hop, *input);
+            let Some(input) = local(input).filter(|_| is_open || is_transpose) else {
+                continue;
+            };
+            let is_decided = !costs.table.point(*hop, slot).is_some_and(&is_free);
+            is_settled[index] &= !is_transpose && is_decided && is_settled[input];
+            if is_transpose || !is_settled[input] {
                 components.union(index as u32, input as u32);
             }
         }
@@ -223,6 +252,7 @@ pub(crate) fn components(
             part_of[first] = parts.len();
             parts.push(Problem {
                 hops: Vec::new(),
+                reach: Vec::new(),
                 outputs: Vec::new(),
                 points: Vec::new(),
             });
@@ -230,7 +260,7 @@ pub(crate) fn components(
         part_of[index] = part_of[first];
         parts[part_of[first]].hops.push(*hop);
     }
-    for point in problem.points.iter().filter(|point| is_free(**point)) {
+    for point in free {
         if let Some(index) = local(&costs.point(*point).consumer) {
             parts[part_of[index]].points.push(*point);
         }
@@ -238,24 +268,56 @@ pub(crate) fn components(
     if parts.iter().filter(|part| !part.points.is_empty()).count() < 2 {
         return None;
     }
-    for output in &problem.outputs {
-        if let Some(index) = local(output) {
-            parts[part_of[index]].outputs.push(*output);
-        }
+    for (index, hop) in problem
+        .hops
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| is_there[*index])
+    {
+        parts[part_of[index]].outputs.push(*hop);
     }
-    // What is read across a point is there in every plan.
+    let mut reached_by = vec![usize::MAX; problem.reach.len()];
+    for (number, part) in parts.iter_mut().enumerate() {
+        part.reach = reach(costs, problem, &part.hops, number, &mut reached_by);
+    }
+    Some(parts)
+}
+
+/// HOPs of the problem that are materialised in every plan: what is read across a point is.
+fn outputs(costs: &PartitionCosts, problem: &Problem) -> Vec<HopId> {
+    let mut outputs = problem.outputs.clone();
     for hop in &problem.hops {
         for slot in costs.chooser.blocked[hop.index()].iter() {
             let input = costs.view.hop(*hop).inputs[slot];
-            let is_there = !costs.is_transpose_of_product(*hop, input);
-            if let Some(index) = local(&input).filter(|_| is_there) {
-                parts[part_of[index]].outputs.push(input);
+            if !costs.view.is_transpose_of_product(*hop, input) {
+                outputs.push(input);
             }
         }
     }
-    for part in &mut parts {
-        part.outputs.sort_unstable();
-        part.outputs.dedup();
+    outputs
+}
+
+/// These HOPs and what operators reach from them.
+fn reach(
+    costs: &PartitionCosts,
+    problem: &Problem,
+    hops: &[HopId],
+    number: usize,
+    reached_by: &mut [usize],
+) -> Vec<HopId> {
+    let mut reached = Vec::with_capacity(hops.len());
+    let mut stack = hops.to_vec();
+    while let Some(hop) = stack.pop() {
+        let place = problem.reach.binary_search(&hop);
+        let Some(mark) = place.ok().and_then(|place| reached_by.get_mut(place)) else {
+            continue;
+        };
+        if std::mem::replace(mark, number) != number {
+            reached.push(hop);
+            let inputs = &costs.view.hop(hop).inputs;
+            stack.extend(open(costs, hop).iter().map(|slot| inputs[slot]));
+        }
     }
-    Some(parts)
+    reached.sort_unstable();
+    reached
 }

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::{
     bound::{Child, LowerBound},
-    cut_set::{Problem, components, cuts_off, layout},
+    cut_set::{Problem, components, layout, may_split},
     partition::InterestingPoint,
     plan_cost::PartitionCosts,
 };
@@ -54,9 +54,23 @@ pub(crate) fn mp_skip_enum(costs: &mut PartitionCosts, budget: u64) -> Search {
         plans_costed: 0,
         sub_problems: 0,
         budget,
+        work_before: costs.table.work(),
         costs,
     };
-    let (solution, fuse_all) = enumeration.solve(&whole, 0);
+    let parts = components(enumeration.costs, &whole, |_| true);
+    let mut fuse_all = 0.0;
+    let mut solution = Solution {
+        cost: 0.0,
+        materialize: Vec::new(),
+        exact: true,
+    };
+    for part in parts.as_deref().unwrap_or(std::slice::from_ref(&whole)) {
+        let (part, part_fuse_all) = enumeration.solve(part, 0);
+        fuse_all += part_fuse_all;
+        solution.cost += part.cost;
+        solution.materialize.extend(part.materialize);
+        solution.exact &= part.exact;
+    }
     let Enumeration {
         rank,
         plans_costed,
@@ -80,12 +94,14 @@ pub(crate) fn mp_skip_enum(costs: &mut PartitionCosts, budget: u64) -> Search {
         unfused: unfused < solution.cost,
         plans_costed,
         sub_problems,
-        budget_exhausted: plans_costed >= budget && !solution.exact,
+        budget_exhausted: !solution.exact,
     }
 }
 
 /// With fewer decisions, costing all plans is no more work than climbing.
 const CLIMB_FROM: usize = 5;
+/// What a plan may cover in operators costed anew before it counts as more than one.
+const HOPS_PER_PLAN: u64 = 256;
 /// Sub-problems of sub-problems, until the search goes on without splitting.
 const MAX_DEPTH: usize = 64;
 
@@ -101,6 +117,7 @@ struct Enumeration<'e, 'p, 'a> {
     plans_costed: u64,
     sub_problems: u64,
     budget: u64,
+    work_before: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -149,7 +166,7 @@ impl Enumeration<'_, '_, '_> {
                 self.is_free[node.point] = true;
                 continue;
             };
-            let is_spent = self.plans_costed >= self.budget;
+            let is_spent = self.is_spent();
             if is_spent || child.bound >= best.cost {
                 best.exact &= child.bound >= best.cost;
                 self.is_free[child.point] = true;
@@ -193,9 +210,15 @@ impl Enumeration<'_, '_, '_> {
         children
     }
 
+    /// Plans of many large operators count more than once, so that the budget bounds the time.
+    fn is_spent(&self) -> bool {
+        let work = self.costs.table.work() - self.work_before;
+        self.plans_costed.max(work / HOPS_PER_PLAN) >= self.budget
+    }
+
     fn cost(&mut self, problem: &Problem, bound: f64) -> f64 {
         self.plans_costed += 1;
-        self.costs.cost(&problem.hops, &problem.outputs, bound)
+        self.costs.cost(problem, bound)
     }
 
     /// Fuse-no-redundancy is often close to the best, and for many points one decision after the other is
@@ -221,8 +244,11 @@ impl Enumeration<'_, '_, '_> {
                 plan[*point] = set;
                 self.costs.set(*point, set);
             }
-            while std::mem::take(&mut improved) && self.plans_costed < self.budget {
+            while std::mem::take(&mut improved) {
                 for point in &problem.points {
+                    if self.is_spent() {
+                        break;
+                    }
                     plan[*point] = !plan[*point];
                     self.costs.set(*point, plan[*point]);
                     let cost = self.cost(problem, best.cost);
@@ -245,7 +271,7 @@ impl Enumeration<'_, '_, '_> {
 
     /// Independent sub-problems, now that this point is set.
     fn split(&self, problem: &Problem, point: usize, depth: usize) -> Option<Vec<Problem>> {
-        if depth >= MAX_DEPTH || !cuts_off(self.costs, problem, point) {
+        if depth >= MAX_DEPTH || !may_split(self.costs, problem, point) {
             return None;
         }
         components(self.costs, problem, |point| self.is_free[point])
@@ -327,7 +353,7 @@ impl Enumeration<'_, '_, '_> {
             .for_each(|point| insert(2 * hops + point));
         for (number, point) in self.costs.partition.points.iter().enumerate() {
             let is_set = self.costs.is_set(number);
-            if is_set && part.hops.binary_search(&point.consumer).is_ok() {
+            if is_set && part.reach.binary_search(&point.consumer).is_ok() {
                 insert(2 * hops + points + number);
             }
         }

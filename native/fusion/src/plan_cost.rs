@@ -7,6 +7,7 @@ use fulgurite_hop::HopId;
 
 use crate::{
     cost::CostModel,
+    cut_set::Problem,
     memo::{MAX_REFERENCED_INPUTS, Slots},
     operator::Chooser,
     partition::{InterestingPoint, Partition},
@@ -38,6 +39,8 @@ pub(crate) struct CostTable {
     point: Vec<[u32; MAX_REFERENCED_INPUTS]>,
     /// Of the plan costed last, consumers first.
     operators: Vec<HopId>,
+    /// HOPs that costed operators covered, all together.
+    work: u64,
 }
 
 #[derive(Clone, Default)]
@@ -63,6 +66,7 @@ impl CostTable {
             placed: Vec::new(),
             point: vec![[NONE; MAX_REFERENCED_INPUTS]; hops],
             operators: Vec::new(),
+            work: 0,
         }
     }
 
@@ -79,6 +83,17 @@ impl CostTable {
     /// The HOP's place among those of the partition and then what is read from outside, or [`NONE`].
     pub fn place(&self, hop: HopId) -> u32 {
         self.place[hop.index()]
+    }
+
+    /// HOPs that costed operators covered so far: what costing took.
+    pub fn work(&self) -> u64 {
+        self.work
+    }
+
+    /// The point on the edge from the HOP to its operand in this slot.
+    pub fn point(&self, hop: HopId, slot: usize) -> Option<usize> {
+        let point = self.point[hop.index()].get(slot).copied()?;
+        (point != NONE).then_some(point as usize)
     }
 
     /// What has a place, in this order.
@@ -182,16 +197,17 @@ impl<'p, 'a> PartitionCosts<'p, 'a> {
     /// Seconds of the plan that an assignment gives, or infinity once they exceed the bound.
     pub fn plan(&mut self, points: &[InterestingPoint], assignment: &[bool], bound: f64) -> f64 {
         self.set_all(points, assignment);
-        self.cost(&self.partition.hops, &self.partition.outputs, bound)
+        self.cost(&Problem::whole(self.partition), bound)
     }
 
-    /// Seconds of the operators that give these outputs and all that these read among `hops` (in topological
-    /// order, closed under references that are allowed), or infinity once they exceed the bound.
+    /// Seconds of the operators that give the problem's outputs, and all of its HOPs that these read, or infinity
+    /// once they exceed the bound.
     ///
     /// Consumers come before producers, so every HOP that must be materialised is known when it is reached
     /// and counts once; what operators compute twice counts in each.
-    pub fn cost(&mut self, hops: &[HopId], outputs: &[HopId], bound: f64) -> f64 {
-        self.chooser.prepare(hops);
+    pub fn cost(&mut self, problem: &Problem, bound: f64) -> f64 {
+        let Problem { hops, outputs, .. } = problem;
+        self.chooser.prepare(&problem.reach);
         self.table.plan += 1;
         let plan = self.table.plan;
         self.table.operators.clear();
@@ -247,6 +263,7 @@ impl<'p, 'a> PartitionCosts<'p, 'a> {
             }
         }
         for (covered, references) in self.chooser.judged().flat_map(|operator| &operator.covered) {
+            self.table.work += 1;
             let points = self.table.point[covered.index()];
             let points = references.iter().map(|slot| points[slot]);
             row.fuses_across
@@ -264,11 +281,5 @@ impl<'p, 'a> PartitionCosts<'p, 'a> {
 
     pub fn point(&self, number: usize) -> &InterestingPoint {
         &self.partition.points[number]
-    }
-
-    /// A product over a transpose: which of the transpose and what it transposes is read depends on the operator
-    /// that the product becomes.
-    pub fn is_transpose_of_product(&self, consumer: HopId, target: HopId) -> bool {
-        self.view.is_transpose_of_product(consumer, target)
     }
 }

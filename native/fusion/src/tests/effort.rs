@@ -1,13 +1,8 @@
-//! How many plans the search costs, and how long planning takes.
-
-use std::time::Instant;
+//! How many plans the search costs. (How long it takes is measured by `benches/planning.rs`.)
 
 use fulgurite_hop::{AggregateOp, Dag, Direction, UnaryOp};
 
-use super::{
-    random,
-    support::{Build, expression_2},
-};
+use super::support::{Build, expression_2};
 use crate::{FusionConfig, fuse};
 
 /// Iterations of multinomial logistic regression's inner loop, each reading what the last one wrote.
@@ -62,61 +57,4 @@ fn few_plans_are_costed() {
     assert_eq!(plans_costed(&expression_2(1797, 64, 9)), 1);
     assert!(plans_costed(&unrolled(100)) <= 250);
     assert!(plans_costed(&ladder(30)) <= 2);
-}
-
-/// `cargo test --profile ci -p fulgurite-fusion -- --ignored --nocapture planning_time`
-#[test]
-#[ignore = "a measurement"]
-fn planning_time() {
-    use proptest::{
-        strategy::{Strategy, ValueTree},
-        test_runner::TestRunner,
-    };
-    let mut runner = TestRunner::deterministic();
-    let mut random = |steps: usize| {
-        let steps = random::steps(steps..steps + 1)
-            .new_tree(&mut runner)
-            .unwrap()
-            .current();
-        random::dag(&steps, 10_000, 20, None)
-    };
-    let dags = [
-        ("expression 2", expression_2(1797, 64, 9)),
-        ("unrolled 7", unrolled(7)),
-        ("unrolled 100", unrolled(100)),
-        ("ladder 10", ladder(10)),
-        ("ladder 30", ladder(30)),
-        ("random 70", random(70)),
-        ("random 70", random(70)),
-        ("random 200", random(200)),
-        ("random 1500", random(1500)),
-    ];
-    for (name, dag) in dags {
-        let config = FusionConfig {
-            max_plans_per_partition: 1 << 14,
-            ..FusionConfig::default()
-        };
-        let start = Instant::now();
-        let fused = fuse(&dag, &config).unwrap();
-        let time = start.elapsed();
-        let partitions = &fused.explanation.partitions;
-        let points: Vec<usize> = partitions
-            .iter()
-            .map(|p| p.partition.points.len())
-            .collect();
-        let costed = partitions
-            .iter()
-            .map(|p| p.search.as_ref().unwrap().plans_costed);
-        println!(
-            "{name}: {} HOPs, {} fused, {:?}, {} plans costed, points {:?}",
-            dag.len(),
-            fused.operators.len(),
-            time,
-            costed.sum::<u64>(),
-            points
-                .iter()
-                .filter(|points| **points > 3)
-                .collect::<Vec<_>>()
-        );
-    }
 }

@@ -12,6 +12,7 @@ use super::random::{Step, dag, steps};
 use crate::{
     CostConstants, FusionConfig,
     cost::CostModel,
+    cut_set::Problem,
     enumerate::mp_skip_enum,
     explore::explore,
     operator::Chooser,
@@ -122,13 +123,14 @@ fn config() -> impl Strategy<Value = FusionConfig> {
 /// that few operators are costed again.
 fn exhaustive(costs: &mut PartitionCosts, partition: &Partition) -> f64 {
     let points = partition.points.len();
+    let whole = Problem::whole(partition);
     let mut plan = vec![false; points];
     let mut best = costs.plan(&partition.points, &plan, f64::INFINITY);
     for number in 1u32..1 << points {
         let point = number.trailing_zeros() as usize;
         plan[point] = !plan[point];
         costs.set(point, plan[point]);
-        let cost = costs.cost(&partition.hops, &partition.outputs, f64::INFINITY);
+        let cost = costs.cost(&whole, f64::INFINITY);
         best = best.min(cost);
     }
     best
