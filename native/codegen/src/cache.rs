@@ -76,6 +76,11 @@ impl PlanCache {
         Ok(self.lock().insert(compiled, self.capacity))
     }
 
+    /// Forgets all plans. The code of a plan is freed at once, or when its last holder is done with it.
+    pub fn clear(&self) {
+        self.lock().entries.clear();
+    }
+
     pub fn statistics(&self) -> CacheStatistics {
         let state = self.lock();
         CacheStatistics {

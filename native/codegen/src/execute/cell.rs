@@ -16,7 +16,7 @@ use crate::frame::{Frame, Target};
 use crate::program::Program;
 
 /// Cells of a tile whose values all stay in registers: long enough to hide the call, short enough for plain sums.
-const TILE: usize = 2048;
+const TILE: usize = 4096;
 /// Cells of a tile when values pass from step to step through buffers.
 const BUFFERED_TILE: usize = 512;
 

@@ -1,85 +1,124 @@
 //! Dense kernels: blocks of dot products and of scaled additions, register-blocked over rows and columns.
 
-use super::lanes::{LANES, Lanes};
+use std::marker::PhantomData;
+
+use super::lanes::{CACHE_LINE, LANES, Lanes};
 
 /// Rows that are worked on together.
 const ROWS: usize = 4;
 /// Vectors of the right operand that are worked on together: 4 x 2 accumulators, 4 + 2 operands of 16 registers.
 const COLS: usize = 2;
+/// Columns of the rows that are worked on together where several groups of vectors pass over them: four such
+/// stretches fill half of the first-level cache.
+const PANEL: usize = 512;
+
+/// A row-major matrix.
+#[derive(Clone, Copy)]
+pub(super) struct Matrix<P> {
+    pub cells: P,
+    pub stride: usize,
+}
+
+/// A kernel for blocks of `R` rows by `K` vectors.
+trait Kernel {
+    /// # Safety
+    /// The block, and the cells `from..to` of its rows and vectors, lie within the operands.
+    unsafe fn block<const R: usize, const K: usize>(
+        &self,
+        row: usize,
+        col: usize,
+        cells: (usize, usize),
+    );
+}
+
+/// Runs a kernel over `rows` rows of `width` cells and `cols` vectors, block by block.
+///
+/// # Safety
+/// The kernel's operands have as many rows, vectors and cells.
+#[inline(always)]
+unsafe fn in_blocks(kernel: &impl Kernel, rows: usize, width: usize, cols: usize) {
+    let panel = if cols > COLS { PANEL } else { width.max(1) };
+    let mut row = 0;
+    while row < rows {
+        let is_full = rows - row >= ROWS;
+        let mut from = 0;
+        // Once even without cells: dot products of nothing are 0.
+        loop {
+            let cells = (from, (from + panel).min(width));
+            let mut col = 0;
+            while col < cols {
+                let is_pair = cols - col >= COLS;
+                // SAFETY: as many rows and vectors are left, and `cells` ends by `width`.
+                unsafe {
+                    match (is_full, is_pair) {
+                        (true, true) => kernel.block::<ROWS, COLS>(row, col, cells),
+                        (true, false) => kernel.block::<ROWS, 1>(row, col, cells),
+                        (false, true) => kernel.block::<1, COLS>(row, col, cells),
+                        (false, false) => kernel.block::<1, 1>(row, col, cells),
+                    }
+                }
+                col += if is_pair { COLS } else { 1 };
+            }
+            from += panel;
+            if from >= width {
+                break;
+            }
+        }
+        row += if is_full { ROWS } else { 1 };
+    }
+}
 
 /// `out[r][k] = x[r] . v[k]` for `rows` rows of `width` cells and `cols` vectors.
 ///
 /// # Safety
-/// `x` has `rows` rows of `width` cells at `x_stride`, `v` has `cols` rows of `width` cells at `v_stride`, `out`
-/// has `rows` rows of `cols` cells at `out_stride`, and can be written.
+/// `x` has `rows` rows of `width` cells, `v` has `cols` rows of `width` cells, `out` has `rows` rows of `cols` cells,
+/// and can be written.
 #[inline(always)]
 pub(super) unsafe fn dot_rows<L: Lanes>(
-    (x, x_stride): (*const f64, usize),
-    (v, v_stride): (*const f64, usize),
-    (out, out_stride): (*mut f64, usize),
+    x: Matrix<*const f64>,
+    v: Matrix<*const f64>,
+    out: Matrix<*mut f64>,
     rows: usize,
     width: usize,
     cols: usize,
 ) {
-    let mut row = 0;
-    while row < rows {
-        let taken = if rows - row >= ROWS { ROWS } else { 1 };
-        let mut col = 0;
-        while col < cols {
-            let pair = cols - col >= COLS;
-            // SAFETY: `row + taken <= rows` and `col + (1 or 2) <= cols`, so all stays within what the caller
-            // promised.
-            unsafe {
-                let x = x.add(row * x_stride);
-                let v = v.add(col * v_stride);
-                let out = out.add(row * out_stride + col);
-                match (taken, pair) {
-                    (ROWS, true) => {
-                        store(
-                            dots::<L, ROWS, COLS>(x, x_stride, v, v_stride, width),
-                            out,
-                            out_stride,
-                        );
-                    }
-                    (ROWS, false) => {
-                        store(
-                            dots::<L, ROWS, 1>(x, x_stride, v, v_stride, width),
-                            out,
-                            out_stride,
-                        );
-                    }
-                    (_, true) => {
-                        store(
-                            dots::<L, 1, COLS>(x, x_stride, v, v_stride, width),
-                            out,
-                            out_stride,
-                        );
-                    }
-                    (_, false) => {
-                        store(
-                            dots::<L, 1, 1>(x, x_stride, v, v_stride, width),
-                            out,
-                            out_stride,
-                        );
-                    }
-                }
-            }
-            col += if pair { COLS } else { 1 };
-        }
-        row += taken;
-    }
+    let kernel = Dots::<L> {
+        x,
+        v,
+        out,
+        lanes: PhantomData,
+    };
+    // SAFETY: the caller's promise.
+    unsafe { in_blocks(&kernel, rows, width, cols) }
 }
 
-#[inline(always)]
-unsafe fn store<const R: usize, const K: usize>(
-    values: [[f64; K]; R],
-    out: *mut f64,
-    out_stride: usize,
-) {
-    for (r, row) in values.iter().enumerate() {
-        for (k, value) in row.iter().enumerate() {
-            // SAFETY: the caller passes a block of at least R x K cells.
-            unsafe { *out.add(r * out_stride + k) = *value };
+struct Dots<L> {
+    x: Matrix<*const f64>,
+    v: Matrix<*const f64>,
+    out: Matrix<*mut f64>,
+    lanes: PhantomData<L>,
+}
+
+impl<L: Lanes> Kernel for Dots<L> {
+    #[inline(always)]
+    unsafe fn block<const R: usize, const K: usize>(
+        &self,
+        row: usize,
+        col: usize,
+        (from, to): (usize, usize),
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let x = self.x.cells.add(row * self.x.stride + from);
+            let v = self.v.cells.add(col * self.v.stride + from);
+            let out = self.out.cells.add(row * self.out.stride + col);
+            let values = dots::<L, R, K>(x, self.x.stride, v, self.v.stride, to - from);
+            for (r, row) in values.iter().enumerate() {
+                for (k, value) in row.iter().enumerate() {
+                    let cell = out.add(r * self.out.stride + k);
+                    *cell = if from == 0 { *value } else { *cell + *value };
+                }
+            }
         }
     }
 }
@@ -126,62 +165,61 @@ unsafe fn dots<L: Lanes, const R: usize, const K: usize>(
 /// `c[k] += sum over r of q[r][k] * x[r]` for `rows` rows of `width` cells and `cols` vectors.
 ///
 /// # Safety
-/// `x` has `rows` rows of `width` cells at `x_stride`, `q` `rows` rows of `cols` cells at `q_stride`, `c` has
-/// `cols` rows of `width` cells at `c_stride`, can be written, and overlaps neither.
+/// `x` has `rows` rows of `width` cells, `q` `rows` rows of `cols` cells, `c` has `cols` rows of `width` cells, can be
+/// written, and overlaps neither.
 #[inline(always)]
 pub(super) unsafe fn add_scaled_rows<L: Lanes>(
-    (x, x_stride): (*const f64, usize),
-    (q, q_stride): (*const f64, usize),
-    (c, c_stride): (*mut f64, usize),
+    x: Matrix<*const f64>,
+    q: Matrix<*const f64>,
+    c: Matrix<*mut f64>,
     rows: usize,
     width: usize,
     cols: usize,
 ) {
-    let mut row = 0;
-    while row < rows {
-        let taken = if rows - row >= ROWS { ROWS } else { 1 };
-        let mut col = 0;
-        while col < cols {
-            let pair = cols - col >= COLS;
-            // SAFETY: `row + taken <= rows` and `col + (1 or 2) <= cols`, so all stays within what the caller
-            // promised.
-            unsafe {
-                let x = x.add(row * x_stride);
-                let q = q.add(row * q_stride + col);
-                let c = c.add(col * c_stride);
-                match (taken, pair) {
-                    (ROWS, true) => {
-                        add_scaled::<L, ROWS, COLS>(
-                            (x, x_stride),
-                            (q, q_stride),
-                            (c, c_stride),
-                            width,
-                        );
-                    }
-                    (ROWS, false) => {
-                        add_scaled::<L, ROWS, 1>(
-                            (x, x_stride),
-                            (q, q_stride),
-                            (c, c_stride),
-                            width,
-                        );
-                    }
-                    (_, true) => {
-                        add_scaled::<L, 1, COLS>(
-                            (x, x_stride),
-                            (q, q_stride),
-                            (c, c_stride),
-                            width,
-                        );
-                    }
-                    (_, false) => {
-                        add_scaled::<L, 1, 1>((x, x_stride), (q, q_stride), (c, c_stride), width);
-                    }
-                }
-            }
-            col += if pair { COLS } else { 1 };
+    let kernel = ScaledSums::<L> {
+        x,
+        q,
+        c,
+        ahead: rows * x.stride,
+        lanes: PhantomData,
+    };
+    // SAFETY: the caller's promise.
+    unsafe { in_blocks(&kernel, rows, width, cols) }
+}
+
+struct ScaledSums<L> {
+    x: Matrix<*const f64>,
+    q: Matrix<*const f64>,
+    c: Matrix<*mut f64>,
+    /// From a cell of `x` to that of the next block of rows, which is fetched while this one, in the cache by now, is
+    /// worked on: memory would be idle else.
+    ahead: usize,
+    lanes: PhantomData<L>,
+}
+
+impl<L: Lanes> Kernel for ScaledSums<L> {
+    #[inline(always)]
+    unsafe fn block<const R: usize, const K: usize>(
+        &self,
+        row: usize,
+        col: usize,
+        (from, to): (usize, usize),
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let x = self.x.cells.add(row * self.x.stride + from);
+            let q = self.q.cells.add(row * self.q.stride + col);
+            let c = self.c.cells.add(col * self.c.stride + from);
+            // Only the first vectors fetch.
+            let ahead = if col == 0 { Some(self.ahead) } else { None };
+            add_scaled::<L, R, K>(
+                (x, self.x.stride),
+                (q, self.q.stride),
+                (c, self.c.stride),
+                to - from,
+                ahead,
+            );
         }
-        row += taken;
     }
 }
 
@@ -191,6 +229,7 @@ unsafe fn add_scaled<L: Lanes, const R: usize, const K: usize>(
     (q, q_stride): (*const f64, usize),
     (c, c_stride): (*mut f64, usize),
     width: usize,
+    ahead: Option<usize>,
 ) {
     let mut numbers = [[0.0; K]; R];
     let mut factors = [[L::splat(0.0); K]; R];
@@ -208,6 +247,11 @@ unsafe fn add_scaled<L: Lanes, const R: usize, const K: usize>(
         for (r, left) in left.iter_mut().enumerate() {
             // SAFETY: `at + LANES <= width`.
             *left = unsafe { L::load(x.add(r * x_stride + at)) };
+            if let Some(ahead) = ahead
+                && at % CACHE_LINE == 0
+            {
+                L::prefetch(x.wrapping_add(r * x_stride + at + ahead));
+            }
         }
         for k in 0..K {
             // SAFETY: as above; `c` has K rows.

@@ -4,6 +4,9 @@
 
 pub(super) const LANES: usize = 4;
 
+/// Cells of a cache line.
+pub(super) const CACHE_LINE: usize = 8;
+
 pub(super) trait Lanes: Copy {
     fn splat(value: f64) -> Self;
     /// # Safety
@@ -27,6 +30,8 @@ pub(super) trait Lanes: Copy {
     fn sum(self) -> f64;
     /// The sums of four vectors, as four lanes.
     fn sums(vectors: [Self; LANES]) -> Self;
+    /// Asks for a cache line that will be read soon. The pointer may be any.
+    fn prefetch(pointer: *const f64);
 }
 
 #[derive(Clone, Copy)]
@@ -86,6 +91,9 @@ impl Lanes for Portable {
     fn sums(vectors: [Self; LANES]) -> Self {
         Portable(vectors.map(Lanes::sum))
     }
+
+    #[inline(always)]
+    fn prefetch(_: *const f64) {}
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -158,6 +166,12 @@ mod avx2 {
                 let straight = _mm256_blend_pd::<0b1100>(left, right);
                 Avx2(_mm256_add_pd(crossed, straight))
             }
+        }
+
+        #[inline(always)]
+        fn prefetch(pointer: *const f64) {
+            // SAFETY: prefetching reads nothing that the program could see, and does not fault.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(pointer.cast()) }
         }
     }
 

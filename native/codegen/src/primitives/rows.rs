@@ -1,5 +1,6 @@
 //! Matrix products of a block of rows, dense or CSR.
 
+use super::dense::Matrix;
 use super::lanes::{Lanes, Portable};
 use super::sparse::SparseRow;
 use super::{CsrRows, Whole, dense, sparse};
@@ -15,6 +16,13 @@ struct Left {
 }
 
 impl Left {
+    fn rows_of_cells(&self) -> Matrix<*const f64> {
+        Matrix {
+            cells: self.values,
+            stride: self.stride,
+        }
+    }
+
     /// # Safety
     /// `csr` is null or describes `rows` rows.
     unsafe fn sparse_rows(&self) -> Option<impl Iterator<Item = SparseRow> + use<>> {
@@ -102,9 +110,15 @@ unsafe fn vector_matrix_with<L: Lanes>(
         // SAFETY: the matrix is there transposed for dense operands.
         None => unsafe {
             dense::dot_rows::<L>(
-                (left.values, left.stride),
-                (whole.transposed, whole.transposed_stride),
-                (out, out_stride),
+                left.rows_of_cells(),
+                Matrix {
+                    cells: whole.transposed.cast_const(),
+                    stride: whole.transposed_stride,
+                },
+                Matrix {
+                    cells: out,
+                    stride: out_stride,
+                },
                 left.rows,
                 left.width,
                 whole.cols,
@@ -177,9 +191,15 @@ unsafe fn outer_product_with<L: Lanes>(
         // SAFETY: the accumulator is transposed for dense operands.
         None => unsafe {
             dense::add_scaled_rows::<L>(
-                (left.values, left.stride),
-                (right, right_stride),
-                (accumulator.transposed, accumulator.transposed_stride),
+                left.rows_of_cells(),
+                Matrix {
+                    cells: right,
+                    stride: right_stride,
+                },
+                Matrix {
+                    cells: accumulator.transposed,
+                    stride: accumulator.transposed_stride,
+                },
                 left.rows,
                 left.width,
                 cols,

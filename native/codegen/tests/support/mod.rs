@@ -77,6 +77,25 @@ pub fn matrix_vector_chain() -> CPlan {
     )
 }
 
+/// t(X) %*% (X %*% V)
+pub fn matrix_matrix_chain() -> CPlan {
+    row_plan(
+        &[InputBinding::Main, InputBinding::Whole],
+        vec![
+            CNode::Input(0),
+            CNode::VectorMatrix {
+                vector: NodeId(0),
+                input: 1,
+                scalar: false,
+            },
+        ],
+        RowOutput::OuterProduct {
+            left: NodeId(0),
+            right: NodeId(1),
+        },
+    )
+}
+
 /// The inner loop of mlogreg: Q = P[,1:k] * (X %*% V); t(X) %*% (Q - P[,1:k] * rowSums(Q))
 pub fn mlogreg_inner(k: u64) -> CPlan {
     row_plan(

@@ -1,0 +1,62 @@
+//! Machine code is freed with the plan that it belongs to.
+#![cfg(target_os = "linux")] // says how much memory the process has
+
+mod support;
+
+use fulgurite_codegen::{CompiledPlan, ExecutionContext, Operand, Output, PlanCache, execute};
+use fulgurite_fusion::cplan::{CNode, CPlan, InputBinding, NodeId};
+use fulgurite_hop::{AggregateOp, BinaryOp, Direction};
+use fulgurite_matrix::MatrixBlock;
+use support::cell_plan;
+
+/// sum(X * number): another plan for each number.
+fn plan(number: f64) -> CPlan {
+    cell_plan(
+        &[InputBinding::Main],
+        vec![
+            CNode::Input(0),
+            CNode::Literal(number),
+            CNode::Binary(BinaryOp::Mult, NodeId(0), NodeId(1)),
+        ],
+        Some((AggregateOp::Sum, Direction::Full)),
+        true,
+    )
+}
+
+/// Kilobytes of the process that are in memory.
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS"));
+    let number = line.and_then(|line| line.split_whitespace().nth(1));
+    number.unwrap().parse().unwrap()
+}
+
+/// One page leaked per operator would be 40 MB.
+#[test]
+fn ten_thousand_operators_leave_memory_flat() {
+    let x = MatrixBlock::filled(2, 2, 1.0);
+    let context = ExecutionContext::single_threaded();
+    let compile = |numbers: std::ops::Range<u32>| {
+        for number in numbers.map(f64::from) {
+            let compiled = CompiledPlan::compile(&plan(number)).unwrap();
+            let sum = execute(&compiled, &[Operand::Matrix(&x)], &context).unwrap();
+            assert_eq!(sum, Output::Scalar(4.0 * number));
+        }
+    };
+    compile(0..500);
+    let before = resident();
+    compile(500..10_500);
+    let grown = resident().saturating_sub(before);
+    assert!(grown < 8 << 10, "{grown} KB more than before");
+}
+
+#[test]
+fn a_cleared_cache_compiles_again() {
+    let cache = PlanCache::new();
+    let first = cache.get_or_compile(&plan(1.0)).unwrap();
+    cache.clear();
+    assert_eq!(cache.statistics().plans, 0);
+    let again = cache.get_or_compile(&plan(1.0)).unwrap();
+    assert!(!std::sync::Arc::ptr_eq(&first, &again));
+    assert_eq!((cache.statistics().hits, cache.statistics().misses), (0, 2));
+}
