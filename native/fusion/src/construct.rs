@@ -1,7 +1,6 @@
 //! Construction of CPlans from chosen operators (Section 2.2).
 //!
-//! Equal expressions give equal plans: the main input is input 0, the others are numbered in the order
-//! in which the body first reads them, and equal nodes are one node.
+//! Equal expressions give equal plans, see [`CPlan::canonical`].
 
 use std::collections::HashMap;
 
@@ -66,18 +65,23 @@ pub(crate) fn construct(view: &DagView, operator: &Operator) -> Result<Construct
         }
         TemplateType::MultiAggregate => Template::MultiAggregate(builder.multi_aggregate()?),
     };
-    let inputs = builder.inputs.iter().map(|(hop, bound)| PlanInput {
-        hop: *hop,
-        transposed: operator.template == TemplateType::Outer
-            && outer::lies_down(view, *hop, *bound),
+    let plan = CPlan {
+        template,
+        inputs: builder.inputs.iter().map(|(_, bound)| *bound).collect(),
+        body: builder.body,
+    };
+    let (plan, inputs) = plan.canonical();
+    let inputs = inputs.into_iter().map(|number| {
+        let (hop, bound) = builder.inputs[number];
+        let is_outer = operator.template == TemplateType::Outer;
+        PlanInput {
+            hop,
+            transposed: is_outer && outer::lies_down(view, hop, bound),
+        }
     });
     Ok(Constructed {
+        plan,
         inputs: inputs.collect(),
-        plan: CPlan {
-            template,
-            inputs: builder.inputs.iter().map(|(_, bound)| *bound).collect(),
-            body: builder.body,
-        },
         gives_transpose,
     })
 }

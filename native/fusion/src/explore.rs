@@ -160,6 +160,33 @@ fn prune_redundant(entries: &mut Vec<MemoEntry>) {
     entries.sort_by_key(|entry| (entry.template, entry.references));
 }
 
+/// Removes entries that a policy never takes which materialises nothing but what is consumed more than once: those
+/// that lack references of another entry of their template only to what is consumed once.
+pub(crate) fn prune_dominated(view: &DagView, memo: &mut MemoTable) {
+    for (hop, operator) in view.dag.iter() {
+        let entries = memo.group(hop);
+        let is_shared = |slot: usize| {
+            let consumers = view.consumers(operator.inputs[slot]);
+            consumers.iter().any(|consumer| *consumer != hop)
+        };
+        let is_dominated = |entry: &MemoEntry| {
+            entries.iter().any(|other| {
+                let (more, less) = (other.references, entry.references);
+                let is_superset = more != less && less.iter().all(|slot| more.contains(slot));
+                let mut extra = more.iter().filter(|slot| !less.contains(*slot));
+                is_superset
+                    && (other.template, other.close) == (entry.template, entry.close)
+                    && !extra.any(is_shared)
+            })
+        };
+        let kept = entries.iter().filter(|entry| !is_dominated(entry));
+        let kept: Vec<MemoEntry> = kept.copied().collect();
+        if kept.len() < entries.len() {
+            memo.set_group(hop, kept);
+        }
+    }
+}
+
 /// Why no plan goes from operators on into inputs that could be part of one, for whoever asks. (Exploration itself
 /// does not keep what refuses a single edge.)
 pub(crate) fn edge_refusals(view: &DagView, exploration: &Exploration) -> Vec<EdgeRefusal> {

@@ -14,7 +14,7 @@ use crate::{
         BasicCost, Choice, Explanation, FusionStatistics, OperatorCosts, PartitionExplanation,
         PlanCosts, Refusal,
     },
-    explore::{Exploration, edge_refusals, explore, is_fusible_kind},
+    explore::{Exploration, edge_refusals, explore, is_fusible_kind, prune_dominated},
     multi_aggregate::combine_aggregates,
     operator::{Chooser, Operator},
     partition::{Partition, partitions, referenced_slots},
@@ -40,7 +40,10 @@ pub fn fuse(dag: &Dag, config: &FusionConfig) -> Result<FusedDag> {
     }
     let started = Instant::now();
     let view = DagView::new(dag).with_outer_products_from(config.outer_product_cells);
-    let exploration = explore(&view);
+    let mut exploration = explore(&view);
+    if matches!(config.policy, Policy::FuseAll | Policy::FuseNoRedundancy) {
+        prune_dominated(&view, &mut exploration.memo);
+    }
     let explored = Instant::now();
     let costs = CostModel::new(&view, config);
     let references = referenced_slots(&view, &exploration.memo);

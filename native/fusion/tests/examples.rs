@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use fulgurite_dml::{CompileOptions, compile};
 use fulgurite_error::{Result, Source};
-use fulgurite_fusion::{CostConstants, FusionConfig, fuse};
+use fulgurite_fusion::{CostConstants, FusedDag, FusionConfig, Policy, cplan::InputBinding, fuse};
 use fulgurite_hop::{
     Block, Characteristics, Dag, HopOp, Literal, ValueType, VariableInfo, propagate_dag,
     rewrite_dag,
@@ -30,6 +30,31 @@ fn explain(
     matrices: &[(&str, u64, u64)],
     ints: &[(&str, i64)],
 ) -> Result<String> {
+    let matrices = matrices
+        .iter()
+        .map(|(name, rows, cols)| (*name, Characteristics::dims(*rows, *cols)));
+    let fused = plan(script, written, matrices, ints, &config())?;
+    Ok(fused.explanation.to_string())
+}
+
+fn config() -> FusionConfig {
+    FusionConfig {
+        cost: CostConstants {
+            // Plans must not depend on the cores of the machine that runs the tests.
+            compute_gflop_per_s: 4.0,
+            ..CostConstants::default()
+        },
+        ..FusionConfig::default()
+    }
+}
+
+fn plan<'a>(
+    script: &str,
+    written: &str,
+    matrices: impl IntoIterator<Item = (&'a str, Characteristics)>,
+    ints: &[(&str, i64)],
+    config: &FusionConfig,
+) -> Result<FusedDag> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../examples")
         .join(script);
@@ -57,30 +82,15 @@ fn explain(
             symbols.insert(name.clone(), VariableInfo::scalar(ValueType::Double));
         }
     }
-    for (name, rows, cols) in matrices {
-        symbols.insert(
-            (*name).into(),
-            VariableInfo::matrix(Characteristics::dims(*rows, *cols)),
-        );
+    for (name, characteristics) in matrices {
+        symbols.insert(name.into(), VariableInfo::matrix(characteristics));
     }
     for (name, value) in ints {
         symbols.insert((*name).into(), VariableInfo::constant(Literal::Int(*value)));
     }
     let (dag, _) = propagate_dag(&rewrite_dag(dag, &[])?, &symbols)?;
     let dag = rewrite_dag(&dag, &[])?;
-    let cost = CostConstants {
-        // Plans must not depend on the cores of the machine that runs the tests.
-        compute_gflop_per_s: 4.0,
-        ..CostConstants::default()
-    };
-    let fused = fuse(
-        &dag,
-        &FusionConfig {
-            cost,
-            ..FusionConfig::default()
-        },
-    )?;
-    Ok(fused.explanation.to_string())
+    fuse(&dag, config)
 }
 
 #[test]
@@ -132,5 +142,108 @@ fn l2svm_gradient() -> Result<()> {
         &[&data[..], &vectors[..]].concat(),
         &[]
     )?);
+    Ok(())
+}
+
+/// Outer operators for both factors' directions, over the known cells only.
+#[test]
+fn als_cg_inner_loops() -> Result<()> {
+    let (rows, cols, rank) = (100_000, 20_000, 20);
+    let known = Characteristics::dims(rows, cols).with_nnz(20_000_000);
+    let of_rows = ["U", "R", "S"].map(|name| (name, Characteristics::dims(rows, rank)));
+    let of_cols = ["V", "R", "S"].map(|name| (name, Characteristics::dims(cols, rank)));
+    let data = [
+        ("W", known),
+        ("X", known),
+        ("p", Characteristics::dims(rows, 1)),
+        ("q", Characteristics::dims(cols, 1)),
+        ("U", Characteristics::dims(rows, rank)),
+        ("V", Characteristics::dims(cols, rank)),
+    ];
+    let script = "algorithms/als_cg.dml";
+    let mut text = String::new();
+    for (written, vectors) in [("U", of_rows), ("V", of_cols)] {
+        let sizes = data.into_iter().chain(vectors);
+        let fused = plan(script, written, sizes, &[], &config())?;
+        let outer = fused
+            .operators
+            .iter()
+            .filter(|operator| operator.label.starts_with("Outer"));
+        assert_eq!(outer.count(), 1, "{}", fused.explanation);
+        text += &format!("{written}\n{}", fused.explanation);
+    }
+    insta::assert_snapshot!(text);
+    Ok(())
+}
+
+/// Vectors (of all rows) that operators over X read.
+fn vectors_sent(fused: &FusedDag) -> usize {
+    let reads_x = fused.dag.iter().filter(|(_, hop)| {
+        let mut inputs = hop.inputs.iter();
+        inputs.any(|input| fused.dag.hop(*input).op == HopOp::TransientRead("X".into()))
+    });
+    let fused_reads = reads_x.filter_map(|(_, hop)| match hop.op {
+        HopOp::Fused(number) => Some(&fused.operators[number].plan.inputs),
+        _ => None,
+    });
+    let is_sent =
+        |bound: &&InputBinding| matches!(bound, InputBinding::ColumnVector | InputBinding::Matrix);
+    fused_reads.flatten().filter(is_sent).count()
+}
+
+/// With X on the workers, operators on vectors that fit the driver stay there; fusing all sends each vector.
+#[test]
+fn vectors_stay_local_beside_a_distributed_matrix() -> Result<()> {
+    let rows = 10_000_000;
+    let matrices = |wide: &[&'static str], vectors: &[&'static str]| {
+        let wide = wide
+            .iter()
+            .map(|name| (*name, Characteristics::dims(rows, 100)));
+        let vectors = vectors
+            .iter()
+            .map(|name| (*name, Characteristics::dims(rows, 1)));
+        wide.chain(vectors).collect::<Vec<_>>()
+    };
+    let mut l2svm = matrices(&["X"], &["y", "Xw", "Xs", "out"]);
+    for name in ["w", "s", "direction", "gradient"] {
+        l2svm.push((name, Characteristics::dims(100, 1)));
+    }
+    let mut mlogreg = matrices(&["X"], &["y"]);
+    for (name, rows, cols) in [
+        ("P", rows, 2),
+        ("Y", rows, 2),
+        ("B", 100, 1),
+        ("S", 100, 1),
+        ("R", 100, 1),
+        ("G", 100, 1),
+        ("residual", 100, 1),
+        ("BNew", 100, 1),
+    ] {
+        mlogreg.push((name, Characteristics::dims(rows, cols)));
+    }
+    let mut text = String::new();
+    for (script, written, sizes, ints) in [
+        ("algorithms/l2svm.dml", "Xw", l2svm, vec![]),
+        (
+            "algorithms/mlogreg.dml",
+            "objectiveNew",
+            mlogreg,
+            vec![("n", rows as i64), ("k", 1)],
+        ),
+    ] {
+        let mut sent = Vec::new();
+        for policy in [Policy::Cost, Policy::FuseAll] {
+            let config = FusionConfig {
+                policy,
+                local_memory: 2 << 30,
+                ..config()
+            };
+            let fused = plan(script, written, sizes.clone(), &ints, &config)?;
+            sent.push(vectors_sent(&fused));
+            text += &format!("{script} {}\n{}", policy.name(), fused.explanation);
+        }
+        assert!(sent[0] < sent[1], "{sent:?} vectors sent\n{text}");
+    }
+    insta::assert_snapshot!(text);
     Ok(())
 }

@@ -7,6 +7,7 @@
 
 pub mod interpret;
 
+mod canonical;
 mod text;
 mod verify;
 
@@ -137,7 +138,7 @@ pub struct MultiAggregateTemplate {
 }
 
 /// A basic operation of the body. In Cell, Outer and MAgg plans every node is a scalar; in Row plans a node is a scalar or
-/// a row vector, see [`CPlan::is_vector`].
+/// a row vector, see [`CPlan::vectors`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CNode {
@@ -191,6 +192,51 @@ impl CNode {
     }
 }
 
+impl CNode {
+    /// The inputs it reads.
+    pub fn inputs(&self) -> Vec<usize> {
+        match self {
+            CNode::Input(input) | CNode::VectorMatrix { input, .. } => vec![*input],
+            CNode::FactorProduct { left, right } => vec![*left, *right],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The same operation on other nodes and inputs.
+    pub fn map(&self, node: impl Fn(NodeId) -> NodeId, input: impl Fn(usize) -> usize) -> CNode {
+        match self {
+            CNode::Input(number) => CNode::Input(input(*number)),
+            CNode::Literal(value) => CNode::Literal(*value),
+            CNode::Unary(op, a) => CNode::Unary(*op, node(*a)),
+            CNode::Binary(op, a, b) => CNode::Binary(*op, node(*a), node(*b)),
+            CNode::Ternary(op, a, b, c) => CNode::Ternary(*op, node(*a), node(*b), node(*c)),
+            CNode::Reduce(op, a) => CNode::Reduce(*op, node(*a)),
+            CNode::VectorMatrix {
+                vector,
+                input: number,
+                scalar,
+            } => CNode::VectorMatrix {
+                vector: node(*vector),
+                input: input(*number),
+                scalar: *scalar,
+            },
+            CNode::ColumnRange { vector, from, to } => CNode::ColumnRange {
+                vector: node(*vector),
+                from: *from,
+                to: *to,
+            },
+            CNode::Concatenate(parts) => {
+                CNode::Concatenate(parts.iter().map(|part| node(*part)).collect())
+            }
+            CNode::Cumulative(op, a) => CNode::Cumulative(*op, node(*a)),
+            CNode::FactorProduct { left, right } => CNode::FactorProduct {
+                left: input(*left),
+                right: input(*right),
+            },
+        }
+    }
+}
+
 impl CPlan {
     /// For each node, whether it is a row vector (Row plans) rather than a scalar.
     pub fn vectors(&self) -> Vec<bool> {
@@ -217,13 +263,19 @@ impl CPlan {
     /// A number that is the same for equal plans in every process and release of the same version.
     pub fn fingerprint(&self) -> u64 {
         // FNV-1a: std's hasher does not promise the same value across releases.
-        let mut hasher = Fnv(0xcbf2_9ce4_8422_2325);
+        let mut hasher = Fnv::default();
         self.hash(&mut hasher);
         hasher.finish()
     }
 }
 
 struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Fnv(0xcbf2_9ce4_8422_2325)
+    }
+}
 
 impl Hasher for Fnv {
     fn finish(&self) -> u64 {

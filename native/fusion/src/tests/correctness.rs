@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use fulgurite_hop::Dag;
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 
 use super::{
@@ -12,10 +13,10 @@ use crate::{
     FusionConfig, Policy,
     cost::CostModel,
     cplan::Template,
-    explore::{explore, is_fusible_kind},
+    explore::{explore, is_fusible_kind, prune_dominated},
     fuse,
-    operator::Chooser,
-    partition::{partitions, referenced_slots},
+    operator::{Chooser, Operator},
+    partition::{InterestingPoint, PointKind, partitions, referenced_slots},
     plan_cost::{CostTable, PartitionCosts},
     replace::replace,
     select::select,
@@ -69,6 +70,29 @@ fn check_assignments(steps: &[Step], seed: u64, assignments: &[u64]) {
     }
 }
 
+/// The operators of a heuristic policy.
+fn chosen(dag: &Dag, policy: Policy, prune: bool) -> Vec<Operator> {
+    let config = config(policy);
+    let view = DagView::new(dag).with_outer_products_from(config.outer_product_cells);
+    let mut exploration = explore(&view);
+    if prune {
+        prune_dominated(&view, &mut exploration.memo);
+    }
+    let costs = CostModel::new(&view, &config);
+    let references = referenced_slots(&view, &exploration.memo);
+    let mut chooser = Chooser::new(&view, &exploration.memo, &references);
+    let mut table = CostTable::new(dag.len());
+    for partition in &partitions(&view, &exploration.memo, &references, &|_| false) {
+        let materializes = |point: &InterestingPoint| {
+            policy == Policy::FuseNoRedundancy && point.kind == PointKind::MaterializationPoint
+        };
+        let assignment: Vec<bool> = partition.points.iter().map(materializes).collect();
+        PartitionCosts::new(&view, &costs, &mut chooser, partition, &mut table)
+            .assign(&partition.points, &assignment);
+    }
+    select(&view, &config, &costs, &mut chooser).operators
+}
+
 /// The same DAGs in every run; the properties below see new ones each time.
 #[test]
 fn every_plan_of_fixed_dags_gives_the_unfused_result() {
@@ -98,6 +122,14 @@ proptest! {
     }
 
     #[test]
+    fn heuristic_policies_never_take_dominated_entries(steps in steps(5..40)) {
+        let dag = dag(&steps, 12, 4, None);
+        for policy in [Policy::FuseAll, Policy::FuseNoRedundancy] {
+            prop_assert_eq!(chosen(&dag, policy, true), chosen(&dag, policy, false), "{}", dag);
+        }
+    }
+
+    #[test]
     fn what_is_not_fused_has_a_reason(steps in steps(1..40)) {
         let dag = dag(&steps, 12, 4, None);
         let view = DagView::new(&dag);
@@ -122,6 +154,9 @@ proptest! {
         for operator in &fused.operators {
             operator.plan.verify().unwrap();
             let json = serde_json::to_string(&operator.plan).unwrap();
+            let (canonical, inputs) = operator.plan.canonical();
+            prop_assert_eq!(&canonical, &operator.plan);
+            prop_assert_eq!(inputs, (0..operator.plan.inputs.len()).collect::<Vec<_>>());
             let back: crate::cplan::CPlan = serde_json::from_str(&json).unwrap();
             prop_assert_eq!(&back, &operator.plan);
             prop_assert_eq!(back.fingerprint(), operator.plan.fingerprint());
