@@ -37,7 +37,7 @@ pub(crate) fn replace(view: &DagView, selection: &Selection) -> Result<(Dag, Vec
         selection,
         operator_of,
         constructed,
-        operators: Vec::with_capacity(selection.operators.len()),
+        operators: vec![None; selection.operators.len()],
         dag: Dag::new(),
         placed: vec![None; view.dag.len()],
         transposed: HashMap::new(),
@@ -50,7 +50,10 @@ pub(crate) fn replace(view: &DagView, selection: &Selection) -> Result<(Dag, Vec
     for root in &view.dag.roots {
         builder.dag.roots.extend(builder.placed[root.index()]);
     }
-    Ok((builder.dag, builder.operators))
+    let operators = selection.operators.iter().zip(builder.operators);
+    let operators =
+        operators.map(|(operator, placed)| placed.ok_or_else(|| lost(view, operator.root)));
+    Ok((builder.dag, operators.collect::<Result<_>>()?))
 }
 
 struct Builder<'a> {
@@ -59,7 +62,8 @@ struct Builder<'a> {
     /// Per HOP, the operator that gives it.
     operator_of: Vec<Option<usize>>,
     constructed: Vec<Constructed>,
-    operators: Vec<FusedOperator>,
+    /// As the selection numbers them.
+    operators: Vec<Option<FusedOperator>>,
     dag: Dag,
     /// Per HOP, what stands for it.
     placed: Vec<Option<HopId>>,
@@ -136,7 +140,7 @@ impl Builder<'_> {
             _ => (root.characteristics, root.data_type),
         };
         let fused = Hop {
-            op: HopOp::Fused(self.operators.len()),
+            op: HopOp::Fused(number),
             inputs,
             data_type,
             value_type: root.value_type,
@@ -164,7 +168,7 @@ impl Builder<'_> {
                 position: hop.position.clone(),
             }
         });
-        self.operators.push(FusedOperator {
+        self.operators[number] = Some(FusedOperator {
             label: label(self.view, operator),
             plan,
             covered: covered.collect(),
@@ -225,12 +229,16 @@ impl Builder<'_> {
     }
 
     fn lost(&self, old: HopId) -> Error {
-        let hop = self.view.hop(old);
-        Error::internal("a fused DAG lost an operator that is still read")
-            .in_operator(hop.op.code())
-            .at_option(hop.position.as_ref())
-            .with_help("run with fulgurite.fusion.policy=none, and report this script")
+        lost(self.view, old)
     }
+}
+
+fn lost(view: &DagView, old: HopId) -> Error {
+    let hop = view.hop(old);
+    Error::internal("a fused DAG lost an operator that is still read")
+        .in_operator(hop.op.code())
+        .at_option(hop.position.as_ref())
+        .with_help("run with fulgurite.fusion.policy=none, and report this script")
 }
 
 fn transpose(of: Characteristics) -> Characteristics {

@@ -143,8 +143,8 @@ fn extremes_products_and_logic_are_those_of_basic_operators() {
     }
     let variables = ["X", "Y", "Z"].map(|name| {
         let cell = |i: usize, j: usize| match name {
-            "Z" if (i + j) % 4 != 0 => 0.0,
-            "Z" => i as f64 - 2.5,
+            "Z" if (i + j).is_multiple_of(4) => i as f64 - 2.5,
+            "Z" => 0.0,
             _ => 1.0 + i as f64 + j as f64 / 4.0,
         };
         (name.to_owned(), Dense::from_fn(6, 4, cell))
@@ -257,6 +257,12 @@ fn aggregates_that_need_each_other_are_not_one_scan() {
         b.write("second", second);
     }
     let fused = fuse(&b.dag, &config()).unwrap();
+    for (operator, explained) in fused.operators.iter().zip(&fused.explanation.operators) {
+        assert_eq!(operator.label, explained.label);
+        assert_eq!(operator.covered.len(), explained.covered.len());
+        assert_eq!(operator.plan.to_string(), explained.plan);
+        assert_eq!(operator.plan.inputs.len(), explained.inputs.len());
+    }
     let mut labels: Vec<&str> = labels(&fused);
     labels.sort_unstable();
     let expected = ["Cell ua(+)", "Cell ua(+)", "MAgg ua(+), ua(+)"];
