@@ -96,6 +96,20 @@ fn outer_plans_agree_with_the_interpreter_across_tiles() {
     }
 }
 
+/// More of the right factor than stays in cache, and more stored cells than are worked on together.
+#[test]
+fn outer_plans_agree_with_the_interpreter_across_blocks() {
+    for (rows, cols, rank) in [(7, 300, 600), (400, 400, 3)] {
+        let operands = [
+            matrix(rows, cols, 1),
+            matrix(rows, rank, 2),
+            matrix(cols, rank, 3),
+            matrix(cols, 1, 4),
+        ];
+        assert_all_agree(&weighted_update(OuterOutput::NoAggregate), &operands);
+    }
+}
+
 /// Functions with vector code of their own, between cellwise loops.
 #[test]
 fn functions_agree_with_the_interpreter() {

@@ -17,6 +17,9 @@ use crate::bind::{Bound, Operand};
 use crate::compiled::{CompiledPlan, Kernel};
 use crate::frame::{Frame, Target};
 
+/// Stored cells whose products of factors are computed together.
+const CHUNK: usize = 1 << 16;
+
 /// A row of this many doubles stays in the second-level cache.
 const MAX_SPREAD_COLUMNS: usize = 1 << 14;
 
@@ -237,26 +240,42 @@ impl<'a> Skeleton<'a> {
     ) -> Result<()> {
         let Workspace { frame, spread } = workspace;
         let cells = self.cells_of(&rows);
-        let mut row = rows.start;
-        for start in cells.clone().step_by(self.tile) {
-            let end = (start + self.tile).min(cells.end);
-            let pointers = self.main.pointers();
-            while pointers[row + 1] as usize <= start {
-                row += 1;
+        let mut rows = rows;
+        // Products of factors are computed for many tiles at once.
+        let length = CHUNK.next_multiple_of(self.tile);
+        for first in cells.clone().step_by(length) {
+            let chunk = first..(first + length).min(cells.end);
+            rows = self.rows_of(rows.start, &chunk);
+            let main = self.main;
+            self.factors
+                .multiply_stored(frame, main, rows.clone(), chunk.clone())?;
+            let mut row = rows.start;
+            for start in chunk.clone().step_by(self.tile) {
+                let cells = start..(start + self.tile).min(chunk.end);
+                let rows = self.rows_of(row, &cells);
+                row = rows.start;
+                let tile = Tile { rows, cells };
+                frame.set_tile(1, tile.cells.len());
+                self.bind_tile(frame, &tile, spread)?;
+                self.factors
+                    .bind_stored(frame, start - chunk.start, tile.cells.len());
+                run(frame, tile)?;
             }
-            let mut last = row;
-            while (pointers[last + 1] as usize) < end {
-                last += 1;
-            }
-            let tile = Tile {
-                rows: row..last + 1,
-                cells: start..end,
-            };
-            frame.set_tile(1, tile.cells.len());
-            self.bind_tile(frame, &tile, spread)?;
-            run(frame, tile)?;
         }
         Ok(())
+    }
+
+    /// The rows of some stored cells, of which there is at least one, looked for from a row on.
+    fn rows_of(&self, mut first: usize, cells: &Range<usize>) -> Range<usize> {
+        let pointers = self.main.pointers();
+        while pointers[first + 1] as usize <= cells.start {
+            first += 1;
+        }
+        let mut last = first;
+        while (pointers[last + 1] as usize) < cells.end {
+            last += 1;
+        }
+        first..last + 1
     }
 
     fn bind_tile<'f>(
@@ -276,7 +295,7 @@ impl<'a> Skeleton<'a> {
                 self.gather(matrix, binding, tile, cells, spread);
             });
         }
-        self.factors.bind_stored(frame, length, self.segments(tile))
+        Ok(())
     }
 
     /// The rows of a tile with the columns of their cells.

@@ -3,13 +3,18 @@
 use std::ops::Range;
 
 use fulgurite_error::{Error, Result};
-use fulgurite_matrix::DenseMatrix;
+use fulgurite_matrix::{CsrMatrix, DenseMatrix};
 
 use crate::bind::Bound;
 use crate::frame::Frame;
 use crate::primitives::gemm::{self, View, Write};
 use crate::primitives::stored::{self, Rows};
 use crate::program::Program;
+
+/// Cells of the right factor that stay in the second-level cache.
+const BLOCK_CELLS: usize = 48 << 10;
+/// Fewer cells of a row than these don't pay for reading the row's left factor once more.
+const MIN_CELLS_PER_BLOCK: f64 = 2.0;
 
 /// Factors as dense rows, by the input of the program that stands for their product. None in Cell and MAgg plans.
 #[derive(Debug, Default)]
@@ -40,27 +45,26 @@ impl Factors {
         self.0.iter().map(|pair| pair.left.cols()).sum()
     }
 
-    /// Binds the products at stored cells: for each row, the columns and where its cells stand among the tile's.
-    pub fn bind_stored<'c>(
+    /// Computes the products at stored cells of a driver, which lie in some rows (the first and last perhaps in part).
+    pub fn multiply_stored(
         &self,
         frame: &mut Frame<'_>,
-        cells: usize,
-        segments: impl Iterator<Item = (usize, &'c [i32])> + Clone,
+        driver: &CsrMatrix,
+        rows: Range<usize>,
+        cells: Range<usize>,
     ) -> Result<()> {
         for pair in &self.0 {
-            let mut rest = frame.cells_of(pair.input, cells);
-            let right = Rows {
-                cells: pair.right.values(),
-                cols: pair.right.cols(),
-            };
-            for (row, columns) in segments.clone() {
-                let (part, after) = rest.split_at_mut(columns.len());
-                stored::dots(pair.left.row(row), right, columns, part)?;
-                rest = after;
-            }
-            frame.bind_gathered(pair.input, 0, cells);
+            let out = frame.cells_of(pair.input, cells.len());
+            pair.multiply_stored(driver, rows.clone(), cells.clone(), out)?;
         }
         Ok(())
+    }
+
+    /// Binds the products that [`Factors::multiply_stored`] computed, from one on.
+    pub fn bind_stored(&self, frame: &mut Frame<'_>, from: usize, length: usize) {
+        for pair in &self.0 {
+            frame.bind_gathered(pair.input, from, length);
+        }
     }
 
     /// Computes the products at all cells of a tile, row by row.
@@ -83,6 +87,62 @@ impl Factors {
     pub fn bind_tile(&self, frame: &mut Frame<'_>, row: usize, width: usize) {
         for pair in &self.0 {
             frame.bind_gathered(pair.input, row * width, width);
+        }
+    }
+}
+
+impl Pair {
+    fn multiply_stored(
+        &self,
+        driver: &CsrMatrix,
+        rows: Range<usize>,
+        cells: Range<usize>,
+        out: &mut [f64],
+    ) -> Result<()> {
+        let right = Rows {
+            cells: self.right.values(),
+            cols: self.right.cols(),
+        };
+        let pointers = driver.pointers();
+        let mut next: Vec<usize> = rows
+            .clone()
+            .map(|row| (pointers[row] as usize).max(cells.start))
+            .collect();
+        let cols = driver.cols();
+        let width = self.block_width(cells.len() / rows.len().max(1), cols);
+        let mut end = 0;
+        while end < cols {
+            end = (end + width).min(cols);
+            for (row, from) in rows.clone().zip(&mut next) {
+                let stored = *from..(pointers[row + 1] as usize).min(cells.end);
+                let columns = &driver.indices()[stored];
+                let count = match end == cols {
+                    true => columns.len(),
+                    false => columns
+                        .iter()
+                        .take_while(|col| (**col as usize) < end)
+                        .count(),
+                };
+                if count > 0 {
+                    let at = *from - cells.start;
+                    let out = &mut out[at..at + count];
+                    stored::dots(self.left.row(row), right, &columns[..count], out)?;
+                    *from += count;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How many rows of the right factor are worked on at a time: those that stay in the cache while all rows of the
+    /// driver pass, unless each row would meet too few of them.
+    fn block_width(&self, cells_per_row: usize, cols: usize) -> usize {
+        let width = (BLOCK_CELLS / self.right.cols().max(1)).max(1);
+        let met = cells_per_row as f64 * width as f64 / cols.max(1) as f64;
+        if met < MIN_CELLS_PER_BLOCK {
+            cols.max(1)
+        } else {
+            width
         }
     }
 }
