@@ -10,7 +10,6 @@
 #![forbid(unsafe_code)]
 
 mod builtins;
-mod liveness;
 mod lower;
 mod options;
 mod suggest;

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod json;
+pub mod liveness;
 pub mod memory;
 pub mod ops;
 pub mod rewrites;
@@ -12,6 +13,7 @@ pub mod scalar;
 
 mod characteristics;
 mod dag;
+mod expression;
 mod literal;
 mod print;
 mod program;
@@ -26,11 +28,14 @@ pub use ops::{
     AggregateOp, BinaryOp, CastOp, CumulativeOp, DataGenOp, Direction, FileFormat, HopOp,
     ParameterizedOp, ReadOptions, SizeOp, TernaryOp, UnaryOp, WriteOptions,
 };
-pub use program::{Argument, Block, Function, Parameter, Predicate, Program};
+pub use program::{Argument, Block, Function, Parameter, Predicate, Program, walk};
 pub use propagate::{
     Folding, ReadMetadata, Symbols, Used, VariableInfo, propagate_dag, propagate_dag_folding,
     propagate_program,
 };
-pub use rewrites::{optimize_program, rewrite_dag, rewrite_program};
+pub use rewrites::{
+    OptimizeOptions, Outputs, optimize_program, optimize_program_traced, rewrite_dag,
+    rewrite_dag_traced, rewrite_program,
+};
 pub use sizes::seq_length;
 pub use verify::verify;

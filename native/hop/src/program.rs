@@ -33,54 +33,31 @@ impl Program {
 fn map_blocks(blocks: &[Block], change: &mut dyn FnMut(&Dag) -> Result<Dag>) -> Result<Vec<Block>> {
     let mut result = blocks.to_vec();
     for block in &mut result {
-        match block {
-            Block::Basic { dag } => *dag = change(dag)?,
-            Block::If {
-                predicate,
-                then,
-                otherwise,
-                position: _,
-            } => {
-                *predicate = map_predicate(predicate, change)?;
-                *then = map_blocks(then, change)?;
-                *otherwise = map_blocks(otherwise, change)?;
-            }
-            Block::While {
-                predicate,
-                body,
-                position: _,
-            } => {
-                *predicate = map_predicate(predicate, change)?;
-                *body = map_blocks(body, change)?;
-            }
-            Block::For {
-                from,
-                to,
-                increment,
-                body,
-                ..
-            } => {
-                *from = map_predicate(from, change)?;
-                *to = map_predicate(to, change)?;
-                if let Some(increment) = increment {
-                    *increment = map_predicate(increment, change)?;
-                }
-                *body = map_blocks(body, change)?;
-            }
-            Block::Call { .. } => {}
+        if let Block::Basic { dag } = block {
+            *dag = change(dag)?;
+        }
+        for predicate in block.predicates_mut() {
+            predicate.before = map_blocks(&predicate.before, change)?;
+            predicate.dag = change(&predicate.dag)?;
+        }
+        for body in block.bodies_mut() {
+            *body = map_blocks(body, change)?;
         }
     }
     Ok(result)
 }
 
-fn map_predicate(
-    predicate: &Predicate,
-    change: &mut dyn FnMut(&Dag) -> Result<Dag>,
-) -> Result<Predicate> {
-    Ok(Predicate {
-        before: map_blocks(&predicate.before, change)?,
-        dag: change(&predicate.dag)?,
-    })
+/// Visits blocks and all that are nested in them, in the order of the script.
+pub fn walk<'a>(blocks: &'a [Block], visit: &mut dyn FnMut(&'a Block)) {
+    for block in blocks {
+        visit(block);
+        for predicate in block.predicates() {
+            walk(&predicate.before, visit);
+        }
+        for body in block.bodies() {
+            walk(body, visit);
+        }
+    }
 }
 
 /// A user's function. Parameters are passed by value; nothing of the caller is visible.
@@ -136,6 +113,62 @@ pub enum Block {
         outputs: Vec<String>,
         position: Option<Position>,
     },
+}
+
+impl Block {
+    /// Conditions and bounds, in the order in which they are evaluated.
+    pub fn predicates(&self) -> Vec<&Predicate> {
+        match self {
+            Block::Basic { .. } | Block::Call { .. } => Vec::new(),
+            Block::If { predicate, .. } | Block::While { predicate, .. } => vec![predicate],
+            Block::For {
+                from,
+                to,
+                increment,
+                ..
+            } => [Some(from), Some(to), increment.as_ref()]
+                .into_iter()
+                .flatten()
+                .collect(),
+        }
+    }
+
+    pub fn predicates_mut(&mut self) -> Vec<&mut Predicate> {
+        match self {
+            Block::Basic { .. } | Block::Call { .. } => Vec::new(),
+            Block::If { predicate, .. } | Block::While { predicate, .. } => vec![predicate],
+            Block::For {
+                from,
+                to,
+                increment,
+                ..
+            } => [Some(from), Some(to), increment.as_mut()]
+                .into_iter()
+                .flatten()
+                .collect(),
+        }
+    }
+
+    /// The branches of a condition, the body of a loop.
+    pub fn bodies(&self) -> Vec<&Vec<Block>> {
+        match self {
+            Block::Basic { .. } | Block::Call { .. } => Vec::new(),
+            Block::If {
+                then, otherwise, ..
+            } => vec![then, otherwise],
+            Block::While { body, .. } | Block::For { body, .. } => vec![body],
+        }
+    }
+
+    pub fn bodies_mut(&mut self) -> Vec<&mut Vec<Block>> {
+        match self {
+            Block::Basic { .. } | Block::Call { .. } => Vec::new(),
+            Block::If {
+                then, otherwise, ..
+            } => vec![then, otherwise],
+            Block::While { body, .. } | Block::For { body, .. } => vec![body],
+        }
+    }
 }
 
 /// A DAG whose only root is the scalar it computes, preceded by the blocks (hoisted function calls) that

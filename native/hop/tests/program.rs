@@ -5,9 +5,9 @@ mod common;
 use common::{basic, predicate};
 use fulgurite_error::ErrorKind;
 use fulgurite_hop::{
-    Argument, BinaryOp, Block, Characteristics, DataType, Function, Hop, HopOp, Literal, Parameter,
-    Predicate, Program, ReadOptions, SizeOp, Symbols, UnaryOp, ValueType, VariableInfo,
-    optimize_program, propagate_program,
+    Argument, BinaryOp, Block, Characteristics, DataType, Function, Hop, HopOp, Literal,
+    OptimizeOptions, Parameter, Predicate, Program, ReadOptions, SizeOp, Symbols, UnaryOp,
+    ValueType, VariableInfo, optimize_program, propagate_program,
 };
 
 fn program(body: Vec<Block>) -> Program {
@@ -384,7 +384,8 @@ fn optimizing_merges_propagates_and_folds() {
         VariableInfo::matrix(Characteristics::new(None, Some(4), None)),
     )]
     .into();
-    let result = optimize_program(&program(body), &symbols, &|_, _| None, &[]);
+    let options = OptimizeOptions::default();
+    let result = optimize_program(&program(body), &symbols, &|_, _| None, &options);
     insta::assert_snapshot!(result.expect("sizes fit").to_string());
 }
 

@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, time::Instant};
 
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{
-    Block, Characteristics, HopOp, Literal, Program, ReadOptions, Symbols, VariableInfo,
-    optimize_program,
+    Block, Characteristics, HopOp, Literal, OptimizeOptions, Outputs, Program, ReadOptions,
+    Symbols, VariableInfo, optimize_program,
 };
 use fulgurite_matrix::MatrixBlock;
 
@@ -101,7 +101,14 @@ pub fn check(request: &Request, session: &Session) -> Result<()> {
 fn compile(request: &Request, inputs: &Symbols, config: &Config) -> Result<Program> {
     let program = request.program(inputs)?;
     let metadata = |path: &str, options: &ReadOptions| read_metadata(path, options);
-    optimize_program(&program, inputs, &metadata, &config.rewrites_off)
+    let options = OptimizeOptions {
+        off: &config.rewrites_off,
+        outputs: match request.dag.is_some() && request.outputs.is_empty() {
+            true => Outputs::All,
+            false => Outputs::Only(request.outputs.iter().cloned().collect()),
+        },
+    };
+    optimize_program(&program, inputs, &metadata, &options)
 }
 
 /// What a request says of its inputs. Local matrices are not looked at.

@@ -3,7 +3,7 @@
 //! One walk over the statements in script order ([`body`], [`control`]) keeps what is known of every
 //! variable ([`scope`]) and builds the DAG of the current statement block ([`block`]); control flow and
 //! calls of user functions ([`calls`]) end a block. Scalar constants are propagated along, so branches
-//! they decide are never built. Afterwards [`crate::liveness`] drops what nobody reads.
+//! they decide are never built. Afterwards [`fulgurite_hop::liveness`] drops what nobody reads.
 
 mod block;
 mod body;
@@ -16,14 +16,16 @@ mod scope;
 use std::{collections::BTreeSet, sync::Arc};
 
 use fulgurite_error::{Error, ErrorKind, Result, Source};
-use fulgurite_hop::{Block, DataType, Function, Literal, Program};
+use fulgurite_hop::{
+    Block, DataType, Function, Literal, Program,
+    liveness::{self, Live},
+};
 
 pub(crate) use block::{BlockBuilder, describe};
 use modules::{Modules, UserFunction};
 use scope::{Scope, Variable};
 
 use crate::{
-    liveness::{self, Live},
     options::CompileOptions,
     suggest,
     syntax::{self, ast::FunctionBody},

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fulgurite_error::Result;
 
+pub(crate) use self::program::{Branches, written_in};
 pub use crate::sizes::VariableInfo;
 use crate::{Dag, Program, ReadOptions};
 
@@ -78,5 +79,19 @@ pub fn propagate_program(
     symbols: &Symbols,
     metadata: ReadMetadata,
 ) -> Result<Program> {
-    program::propagate(program, symbols, metadata)
+    let branches = Branches {
+        conditions: true,
+        loops: true,
+    };
+    program::propagate(program, symbols, metadata, branches)
+}
+
+/// As [`propagate_program`], with a choice of what is removed.
+pub(crate) fn propagate_program_removing(
+    program: &Program,
+    symbols: &Symbols,
+    metadata: ReadMetadata,
+    branches: Branches,
+) -> Result<Program> {
+    program::propagate(program, symbols, metadata, branches)
 }

@@ -11,16 +11,19 @@ use fulgurite_error::Result;
 
 use super::{Folding, ReadMetadata, Symbols, VariableInfo, dag, functions::Functions};
 use crate::{
-    Block, Characteristics, Dag, DataType, HopOp, Literal, Predicate, Program, ValueType, scalar,
+    Block, Characteristics, Dag, DataType, HopOp, Literal, Predicate, Program, ValueType,
+    program::walk, scalar,
 };
 
 pub(super) fn propagate(
     program: &Program,
     symbols: &Symbols,
     metadata: ReadMetadata,
+    branches: Branches,
 ) -> Result<Program> {
     let mut walk = Walk {
         metadata,
+        branches,
         functions: Functions::new(program),
         pass: Pass::Search,
         loops: 0,
@@ -65,8 +68,18 @@ enum Pass {
     Final,
 }
 
+/// Which blocks that never run are taken out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Branches {
+    /// Branches not taken, where the condition is known.
+    pub conditions: bool,
+    /// Loops known not to be entered.
+    pub loops: bool,
+}
+
 pub(super) struct Walk<'a> {
     metadata: ReadMetadata<'a>,
+    branches: Branches,
     functions: Functions<'a>,
     pass: Pass,
     /// In how many loops the walk is.
@@ -101,7 +114,9 @@ impl Walk<'_> {
                 position,
             } => {
                 let (predicate, value) = self.predicate(predicate, symbols)?;
-                if let Some(holds) = value {
+                if let Some(holds) = value
+                    && self.branches.conditions
+                {
                     result.extend(predicate.before);
                     let taken = if holds { then } else { otherwise };
                     result.extend(self.blocks(taken, symbols)?);
@@ -125,7 +140,9 @@ impl Walk<'_> {
             } => {
                 // A loop that is never entered: only what the predicate needs ran.
                 let mut once = symbols.clone();
-                if let (predicate, Some(false)) = self.predicate(predicate, &mut once)? {
+                if let (predicate, Some(false)) = self.predicate(predicate, &mut once)?
+                    && self.branches.loops
+                {
                     result.extend(predicate.before);
                     *symbols = once;
                     return Ok(());
@@ -151,12 +168,28 @@ impl Walk<'_> {
                 parallel,
                 position,
             } => {
-                let (from, _) = self.predicate(from, symbols)?;
-                let (to, _) = self.predicate(to, symbols)?;
-                let increment = match increment {
-                    Some(increment) => Some(self.predicate(increment, symbols)?.0),
-                    None => None,
+                let (from, first) = self.bound(from, symbols)?;
+                let (to, last) = self.bound(to, symbols)?;
+                let (increment, step) = match increment {
+                    Some(increment) => {
+                        let (increment, step) = self.bound(increment, symbols)?;
+                        (Some(increment), step)
+                    }
+                    // Counts towards the last value, and so runs at least once.
+                    None => (None, None),
                 };
+                let never = match (first, last, step) {
+                    (Some(first), Some(last), Some(step)) => {
+                        step > 0 && first > last || step < 0 && first < last
+                    }
+                    _ => false,
+                };
+                if never && self.branches.loops {
+                    for bound in [Some(from), Some(to), increment].into_iter().flatten() {
+                        result.extend(bound.before);
+                    }
+                    return Ok(());
+                }
                 let counter = || (variable.clone(), VariableInfo::scalar(ValueType::Int));
                 self.find_fixpoint(symbols, &[], body, |walk, symbols| {
                     symbols.extend([counter()]);
@@ -224,11 +257,36 @@ impl Walk<'_> {
         predicate: &Predicate,
         symbols: &mut Symbols,
     ) -> Result<(Predicate, Option<bool>)> {
+        let (predicate, value) = self.header(predicate, symbols)?;
+        // A string can't be a predicate; the run time says so if it comes to it.
+        Ok((
+            predicate,
+            value.and_then(|value| scalar::truth(&value).ok()),
+        ))
+    }
+
+    /// A bound of a loop and, where it is known, its value.
+    fn bound(
+        &mut self,
+        bound: &Predicate,
+        symbols: &mut Symbols,
+    ) -> Result<(Predicate, Option<i64>)> {
+        let (bound, value) = self.header(bound, symbols)?;
+        let value = value.and_then(|value| match value {
+            Literal::Int(value) => Some(value),
+            other => scalar::number(&other).ok().map(scalar::double_to_int),
+        });
+        Ok((bound, value))
+    }
+
+    fn header(
+        &mut self,
+        predicate: &Predicate,
+        symbols: &mut Symbols,
+    ) -> Result<(Predicate, Option<Literal>)> {
         let before = self.blocks(&predicate.before, symbols)?;
         let (dag, value) = self.dag(&predicate.dag, symbols)?;
-        // A string can't be a predicate; the run time says so if it comes to it.
-        let holds = value.and_then(|value| scalar::truth(&value).ok());
-        Ok((Predicate { before, dag }, holds))
+        Ok((Predicate { before, dag }, value))
     }
 
     /// Makes `symbols` what holds before every iteration.
@@ -291,49 +349,16 @@ fn merge_into(symbols: &mut Symbols, other: &Symbols) {
 }
 
 /// The variables that blocks set, in whatever depth.
-fn written_in(blocks: &[Block]) -> BTreeSet<String> {
+pub(crate) fn written_in(blocks: &[Block]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    for block in blocks {
-        match block {
-            Block::Basic { dag } => names.extend(unknown_writes(dag).into_keys()),
-            Block::If {
-                predicate,
-                then,
-                otherwise,
-                position: _,
-            } => {
-                names.extend(written_in(&predicate.before));
-                names.extend(written_in(then));
-                names.extend(written_in(otherwise));
-            }
-            Block::While {
-                predicate,
-                body,
-                position: _,
-            } => {
-                names.extend(written_in(&predicate.before));
-                names.extend(written_in(body));
-            }
-            Block::For {
-                variable,
-                from,
-                to,
-                increment,
-                body,
-                ..
-            } => {
-                names.insert(variable.clone());
-                for header in [Some(from), Some(to), increment.as_ref()]
-                    .into_iter()
-                    .flatten()
-                {
-                    names.extend(written_in(&header.before));
-                }
-                names.extend(written_in(body));
-            }
-            Block::Call { outputs, .. } => names.extend(outputs.iter().cloned()),
+    walk(blocks, &mut |block| match block {
+        Block::Basic { dag } => names.extend(unknown_writes(dag).into_keys()),
+        Block::For { variable, .. } => {
+            names.insert(variable.clone());
         }
-    }
+        Block::Call { outputs, .. } => names.extend(outputs.iter().cloned()),
+        Block::If { .. } | Block::While { .. } => {}
+    });
     names
 }
 

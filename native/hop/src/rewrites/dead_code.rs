@@ -1,21 +1,17 @@
 //! Operators that no root needs are left out.
 
-use super::DagRule;
+use super::{Action, Kept, Precision, Rule};
 use crate::{Dag, Hop, HopId};
 
-pub(super) struct DeadCode;
+pub(super) const RULE: Rule = Rule {
+    name: "dead-code",
+    formula: "X -> nothing",
+    condition: "no write and no effect needs X",
+    precision: Precision::Exact,
+    action: Action::Whole(without_dead),
+};
 
-impl DagRule for DeadCode {
-    fn name(&self) -> &'static str {
-        "dead-code"
-    }
-
-    fn apply(&self, dag: &Dag) -> Dag {
-        without_dead(dag)
-    }
-}
-
-pub(super) fn without_dead(dag: &Dag) -> Dag {
+pub(crate) fn without_dead(dag: &Dag) -> Option<Kept> {
     let mut needed = vec![false; dag.len()];
     for root in &dag.roots {
         needed[root.index()] = true;
@@ -27,15 +23,22 @@ pub(super) fn without_dead(dag: &Dag) -> Dag {
             }
         }
     }
-    let mut new = Dag::new();
+    if needed.iter().all(|needed| *needed) {
+        return None;
+    }
+    let mut kept = Kept {
+        dag: Dag::new(),
+        sources: Vec::new(),
+    };
     let mut moved = vec![HopId(0); dag.len()];
     for (id, hop) in dag.iter().filter(|(id, _)| needed[id.index()]) {
         let inputs = hop.inputs.iter().map(|input| moved[input.index()]);
-        moved[id.index()] = new.push(Hop {
+        moved[id.index()] = kept.dag.push(Hop {
             inputs: inputs.collect(),
             ..hop.clone()
         });
+        kept.sources.push(id);
     }
-    new.roots = dag.roots.iter().map(|root| moved[root.index()]).collect();
-    new
+    kept.dag.roots = dag.roots.iter().map(|root| moved[root.index()]).collect();
+    Some(kept)
 }

@@ -1,111 +1,176 @@
-//! Rewrites: DAG to DAG, same values, less work.
+//! Rewrites before fusion: what a script computes stays, less work is done for it.
 //!
-//! [`RULES`] lists all rules in the order in which they run; each can be switched off by its name. To add
-//! one, implement [`LocalRule`] (looks at one operator and its inputs) or [`DagRule`] (looks at the
-//! whole DAG) in a file of its own, list it here, and show it in `tests/rewrites.rs`.
+//! [`FAMILIES`] lists all rules; `docs/rewrites.md` is printed from it. Each rule can be switched off by
+//! its name. There are three kinds ([`Action`]): local rules replace one operator and see it through an
+//! [`Editor`]; whole-DAG rules clean up; program rules (in [`program`]) move and remove statement blocks.
+//! [`rewrite_dag`] applies those of the first two kinds until none applies any more, wherever a DAG is
+//! planned, so that rules that need sizes meet the actual ones. [`optimize_program`] applies all, once
+//! before a program runs.
 //!
-//! Rules keep every bit of the result, signed zeros and infinities included; only which NaN a NaN is may
-//! change. Types, sizes and script positions stay with the value they describe. Effects keep their order: no
-//! rule touches [`Dag::roots`] but to follow a replaced predicate.
+//! To add a rule, write its function in the file of its family, list it there, and add a case to
+//! `tests/rewrites/`: what it does, and what it must leave alone.
+//!
+//! What every rule keeps: data and value types, script positions, effects and their order. What it may do
+//! to numbers is its [`Precision`]. Which NaN a NaN is may always change.
 
+mod aggregates;
+mod cells;
+mod chains;
 mod common_subexpressions;
-mod constant_folding;
+mod constants;
 mod dead_code;
-mod neutral_operands;
+mod driver;
+mod editor;
+mod empty;
+mod indexing;
+mod listing;
+mod neutral;
+mod products;
+mod program;
 mod reorganizations;
+mod scalars;
 mod signs;
-mod square;
+mod transposes;
 
 use std::collections::BTreeSet;
 
 use fulgurite_error::{Error, Result};
 
-use crate::{
-    Dag, Hop, HopId, HopOp, Literal, Program, ReadMetadata, Symbols, propagate_program, verify,
-};
+pub use driver::{Application, rewrite_dag, rewrite_dag_traced};
+pub use listing::to_markdown;
+pub use program::{OptimizeOptions, Outputs, optimize_program, optimize_program_traced};
 
-/// All rules, in order.
-pub static RULES: &[Rule] = &[
-    Rule::Local(&constant_folding::ConstantFolding),
-    Rule::Local(&neutral_operands::NeutralFactor),
-    Rule::Local(&neutral_operands::NeutralSummand),
-    Rule::Local(&signs::DoubleNegation),
-    Rule::Local(&signs::NegatedSummand),
-    Rule::Local(&reorganizations::DoubleReorganization),
-    Rule::Local(&square::Square),
-    Rule::Dag(&common_subexpressions::CommonSubexpressions),
-    Rule::Dag(&dead_code::DeadCode),
+use editor::Editor;
+
+use crate::{Dag, HopId, Program};
+
+/// All rules, by family.
+pub static FAMILIES: &[Family] = &[
+    constants::FAMILY,
+    neutral::FAMILY,
+    signs::FAMILY,
+    cells::FAMILY,
+    scalars::FAMILY,
+    transposes::FAMILY,
+    reorganizations::FAMILY,
+    indexing::FAMILY,
+    aggregates::FAMILY,
+    products::FAMILY,
+    chains::FAMILY,
+    empty::FAMILY,
+    Family {
+        title: "Whole DAGs",
+        rules: &[common_subexpressions::RULE, dead_code::RULE],
+    },
+    program::FAMILY,
 ];
 
-#[derive(Clone, Copy)]
-pub enum Rule {
-    Local(&'static dyn LocalRule),
-    Dag(&'static dyn DagRule),
+/// Rules on the same operators.
+#[derive(Debug, Clone, Copy)]
+pub struct Family {
+    pub title: &'static str,
+    pub rules: &'static [Rule],
 }
 
-/// Replaces one operator by what gives the same.
-pub trait LocalRule: Sync {
-    fn name(&self) -> &'static str;
-
-    /// What stands for `id` from here on: a HOP that is there, or one that the rule appends. The DAG ends
-    /// with `id`; its inputs have been through the rule already.
-    fn replace(&self, dag: &mut Dag, id: HopId) -> Option<HopId>;
+/// What is known of a rule, and what it does.
+#[derive(Debug, Clone, Copy)]
+pub struct Rule {
+    pub name: &'static str,
+    /// What becomes what, in DML: `sum(t(X)) -> sum(X)`. X and Y are matrices, v vectors, s scalars, c literals.
+    pub formula: &'static str,
+    /// When it applies, and why it pays.
+    pub condition: &'static str,
+    pub precision: Precision,
+    pub(crate) action: Action,
 }
 
-/// Changes a DAG as a whole.
-pub trait DagRule: Sync {
-    fn name(&self) -> &'static str;
+/// What a rule may do to numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    /// Every bit stays, signed zeros, infinities and NaN included.
+    Exact,
+    /// Results are equal where all cells are finite. The sign of a zero may change, and a zero that meets NaN
+    /// or an infinity may give zero, as in sparse kernels.
+    Finite,
+    /// Operations happen in another order, so that the last bits may change where all cells are finite and
+    /// nothing overflows.
+    Rounding,
+}
 
-    fn apply(&self, dag: &Dag) -> Dag;
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Action {
+    /// What stands for the HOP from here on: one that is there, or one that the rule makes. The DAG ends
+    /// with the HOP, and what it reads has been through the rules already.
+    Local(fn(&mut Editor, HopId) -> Option<HopId>),
+    /// The DAG without what the rule removes; `None` where there is nothing to remove.
+    Whole(fn(&Dag) -> Option<Kept>),
+    /// Applied by [`optimize_program`].
+    Program,
+}
+
+/// What a whole-DAG rule leaves.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub dag: Dag,
+    /// For each HOP, the one that it was.
+    pub sources: Vec<HopId>,
 }
 
 impl Rule {
-    pub fn name(self) -> &'static str {
-        match self {
-            Rule::Local(rule) => rule.name(),
-            Rule::Dag(rule) => rule.name(),
+    const fn local(
+        name: &'static str,
+        formula: &'static str,
+        condition: &'static str,
+        precision: Precision,
+        rule: fn(&mut Editor, HopId) -> Option<HopId>,
+    ) -> Self {
+        Rule {
+            name,
+            formula,
+            condition,
+            precision,
+            action: Action::Local(rule),
         }
     }
 
-    pub fn apply(self, dag: &Dag) -> Dag {
-        match self {
-            // What was replaced goes at once, so that nothing dead reads a predicate's new root.
-            Rule::Local(rule) => dead_code::without_dead(&rebuild(dag, |new, id| {
-                rule.replace(new, id).unwrap_or(id)
-            })),
-            Rule::Dag(rule) => rule.apply(dag),
+    const fn program(name: &'static str, formula: &'static str, condition: &'static str) -> Self {
+        Rule {
+            name,
+            formula,
+            condition,
+            precision: Precision::Exact,
+            action: Action::Program,
         }
     }
 }
 
-/// Applies all rules but those that are `off`.
-///
-/// # Errors
-/// Argument, for a name that no rule has; internal, where a rule broke the DAG.
-pub fn rewrite_dag(dag: &Dag, off: &[String]) -> Result<Dag> {
-    let mut off: BTreeSet<&str> = off.iter().map(String::as_str).collect();
-    let mut dag = dag.clone();
-    for rule in RULES {
-        if off.remove(rule.name()) {
-            continue;
+/// All rules, in order.
+pub fn rules() -> impl Iterator<Item = &'static Rule> {
+    FAMILIES.iter().flat_map(|family| family.rules)
+}
+
+/// Which rules are off.
+pub(crate) struct Switches<'a> {
+    off: BTreeSet<&'a str>,
+}
+
+impl<'a> Switches<'a> {
+    /// # Errors
+    /// Argument, for a name that no rule has.
+    pub fn new(off: &'a [String]) -> Result<Self> {
+        let unknown = |name: &&String| rules().all(|rule| rule.name != name.as_str());
+        if let Some(unknown) = off.iter().find(unknown) {
+            let names: Vec<&str> = rules().map(|rule| rule.name).collect();
+            return Err(Error::argument(format!("there is no rewrite '{unknown}'"))
+                .with_help(format!("the rewrites are {}", names.join(", "))));
         }
-        dag = rule.apply(&dag);
-        verify(&dag).map_err(|error| {
-            Error::internal(format!(
-                "the rewrite '{}' broke the DAG: {}",
-                rule.name(),
-                error.message()
-            ))
-            .with_help("switch it off and report this")
-        })?;
+        Ok(Switches {
+            off: off.iter().map(String::as_str).collect(),
+        })
     }
-    match off.first() {
-        None => Ok(dag),
-        Some(unknown) => {
-            let names: Vec<&str> = RULES.iter().map(|rule| rule.name()).collect();
-            Err(Error::argument(format!("there is no rewrite '{unknown}'"))
-                .with_help(format!("the rewrites are {}", names.join(", "))))
-        }
+
+    pub fn is_on(&self, name: &str) -> bool {
+        !self.off.contains(name)
     }
 }
 
@@ -115,71 +180,4 @@ pub fn rewrite_dag(dag: &Dag, off: &[String]) -> Result<Dag> {
 /// As [`rewrite_dag`].
 pub fn rewrite_program(program: &Program, off: &[String]) -> Result<Program> {
     program.map_dags(&mut |dag| rewrite_dag(dag, off))
-}
-
-/// Rewrites and size propagation in the order that serves both: merged subexpressions let equal index
-/// bounds be seen as one, and known sizes give new constants to fold.
-///
-/// # Errors
-/// As [`rewrite_dag`] and [`propagate_program`].
-pub fn optimize_program(
-    program: &Program,
-    symbols: &Symbols,
-    metadata: ReadMetadata,
-    off: &[String],
-) -> Result<Program> {
-    let program = rewrite_program(program, off)?;
-    let program = propagate_program(&program, symbols, metadata)?;
-    rewrite_program(&program, off)
-}
-
-/// Copies a DAG, inputs first. After each HOP, `place` says which one stands for it from here on.
-fn rebuild(dag: &Dag, mut place: impl FnMut(&mut Dag, HopId) -> HopId) -> Dag {
-    let mut new = Dag::new();
-    let mut replaced: Vec<HopId> = Vec::with_capacity(dag.len());
-    for (_, hop) in dag.iter() {
-        let inputs = hop.inputs.iter().map(|input| replaced[input.index()]);
-        let copy = Hop {
-            inputs: inputs.collect(),
-            ..hop.clone()
-        };
-        let id = new.push(copy);
-        replaced.push(place(&mut new, id));
-    }
-    new.roots = dag
-        .roots
-        .iter()
-        .map(|root| replaced[root.index()])
-        .collect();
-    new
-}
-
-/// Appends another operator that gives the same value as `id`.
-fn instead(dag: &mut Dag, id: HopId, op: HopOp, inputs: Vec<HopId>) -> HopId {
-    let hop = Hop {
-        op,
-        inputs,
-        ..dag.hop(id).clone()
-    };
-    dag.push(hop)
-}
-
-/// Whether `value` can stand for `id`: same data type and value type, so that the texts it prints as stay
-/// the same, and not a known other shape.
-fn can_stand_for(dag: &Dag, value: HopId, id: HopId) -> bool {
-    let (value, hop) = (dag.hop(value), dag.hop(id));
-    let same =
-        |left: Option<u64>, right: Option<u64>| left.is_none() || right.is_none() || left == right;
-    value.data_type == hop.data_type
-        && value.value_type == hop.value_type
-        && same(value.rows(), hop.rows())
-        && same(value.cols(), hop.cols())
-}
-
-/// The number that a HOP is, if it is a literal.
-fn literal_number(dag: &Dag, id: HopId) -> Option<f64> {
-    match &dag.hop(id).op {
-        HopOp::Literal(value @ (Literal::Double(_) | Literal::Int(_))) => value.as_f64(),
-        _ => None,
-    }
 }

@@ -23,7 +23,7 @@ pub(super) fn aggregate(
     }
     let results = |results: Option<u64>| match size.nnz {
         // A row of zeros has the sum, product, extremes and moments 0, but an index even so.
-        Some(nnz) if !index => results.map(|results| results.min(nnz)),
+        Some(nnz) if !index && size.cells() != Some(0) => results.map(|results| results.min(nnz)),
         _ => results,
     };
     Ok(match direction {

@@ -33,6 +33,10 @@ pub(super) fn binary(call: &Call, op: BinaryOp) -> Result<VariableInfo> {
 
 fn binary_nnz(call: &Call, op: BinaryOp, cells: u64) -> Option<u64> {
     let sparsity = |place: usize| known_sparsity(&call.size_of(place));
+    // Zero divided by zero is NaN: an estimate, but none that says there are no non-zeros at all.
+    let divides = op.zero_on_left_zero() && !op.zero_on_right_zero();
+    let known_divisor = call.fixed_number(1).is_some_and(|y| y != 0.0);
+    let uncertain = divides && !known_divisor;
     let sparsity = match (call.is_scalar(0), call.is_scalar(1)) {
         (true, _) => {
             // Where the matrix is zero, this scalar decides.
@@ -57,6 +61,9 @@ fn binary_nnz(call: &Call, op: BinaryOp, cells: u64) -> Option<u64> {
         _ if op.zero_on_both_zero() => (sparsity(0)? + sparsity(1)?).min(1.0),
         _ => 1.0,
     };
+    if uncertain && sparsity == 0.0 {
+        return None;
+    }
     Some(share(sparsity, cells))
 }
 

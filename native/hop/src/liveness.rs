@@ -6,12 +6,13 @@
 
 use std::collections::BTreeSet;
 
-use fulgurite_hop::{Argument, Block, Dag, Hop, HopId, HopOp, Predicate};
+use crate::{Argument, Block, Dag, Hop, HopId, HopOp, Predicate};
 
-pub(crate) type Live = BTreeSet<String>;
+/// Names of live variables.
+pub type Live = BTreeSet<String>;
 
 /// Drops dead writes and operators, and blocks that then do nothing.
-pub(crate) fn prune(blocks: &mut Vec<Block>, live_out: &Live) {
+pub fn prune(blocks: &mut Vec<Block>, live_out: &Live) {
     let mut live = live_out.clone();
     for block in blocks.iter_mut().rev() {
         let live_before = live_before(block, &live);

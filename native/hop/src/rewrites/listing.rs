@@ -1,0 +1,73 @@
+//! All rules as a page.
+
+use std::fmt::Write;
+
+use super::{FAMILIES, Precision};
+
+const HEAD: &str = "# Rewrites
+
+Before operators are fused, these rules change what is computed to what is computed with less work. Rules on single
+operators and whole DAGs run wherever a DAG is planned, so that those that need sizes meet the actual ones; rules on
+programs run once, before the program does. Each can be switched off:
+`--config fulgurite.rewrites.off=sum-of-product,loop-invariants`. `fulgurite explain --level rewrites` shows which rule
+did what. This page is printed from the table in `native/hop/src/rewrites`.
+
+In the formulas X, Y, Z are matrices, v is a column, r a row, s a scalar, c a literal. What a rule may do to numbers:
+
+- **exact**: every bit stays, signed zeros, infinities and NaN included (but which NaN it is);
+- **finite**: results are equal where all cells are finite; the sign of a zero may change, and a zero that meets NaN or
+  an infinity may give zero, as in sparse kernels;
+- **rounding**: operations happen in another order, so that the last bits may change, where all cells are finite and
+  nothing overflows.
+
+Not done, for it would be wrong: `X * 0` is not 0 (X may hold NaN), `exp(log(X))` is not X (X may be negative), `X / s`
+is not `X * (1 / s)` unless s is a power of two. Not done, for it would not pay: `t(X) %*% y` keeps its form, which the
+runtime and the Row template compute without a transpose, and `sum(X ^ 2)` stays a sum, which multi-aggregates share.
+";
+
+/// `docs/rewrites.md`.
+pub fn to_markdown() -> String {
+    let mut text = HEAD.to_owned();
+    for family in FAMILIES {
+        let _ = write!(
+            text,
+            "\n## {}\n\n| rule | formula | where | numbers |\n|---|---|---|---|\n",
+            family.title
+        );
+        for rule in family.rules {
+            let precision = match rule.precision {
+                Precision::Exact => "exact",
+                Precision::Finite => "finite",
+                Precision::Rounding => "rounding",
+            };
+            // A bar would end the cell.
+            let formula = rule.formula.replace('|', "\\|");
+            let _ = writeln!(
+                text,
+                "| {} | `{formula}` | {} | {precision} |",
+                rule.name, rule.condition
+            );
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    /// `FULGURITE_BLESS=1` writes the page.
+    #[test]
+    fn the_page_is_up_to_date() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rewrites.md");
+        let text = super::to_markdown();
+        if std::env::var_os("FULGURITE_BLESS").is_some() {
+            fs::write(&path, &text).expect("docs can be written");
+        }
+        let page = fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            page == text,
+            "docs/rewrites.md is out of date: run the test with FULGURITE_BLESS=1"
+        );
+    }
+}

@@ -1,0 +1,285 @@
+//! Rewrites keep what is computed: each rule on its cases, with what its precision promises, and all of them
+//! together on random expressions.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use fulgurite_differential_tests::Numbers;
+use fulgurite_hop::{
+    Literal,
+    rewrites::{Precision, rules},
+};
+use fulgurite_matrix::{DenseMatrix, MatrixBlock};
+use fulgurite_runtime::{
+    Config, Execution, OutputValue, Request, Session, execute,
+    request::{Binding, Input},
+};
+
+/// Which values the inputs hold.
+#[derive(Clone, Copy, PartialEq)]
+enum Cells {
+    /// Finite numbers of both signs, zeros of both signs among them.
+    Finite,
+    /// NaN and infinities too.
+    Any,
+}
+
+const SPECIAL: [f64; 6] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, 0.5, -1.0];
+
+fn matrix(rows: usize, cols: usize, cells: Cells, seed: u64) -> MatrixBlock {
+    let mut numbers = Numbers::new(seed);
+    let dense = DenseMatrix::from_fn(rows, cols, |_, _| {
+        let (kind, value) = (numbers.next_number(), 4.0 * numbers.next_number() - 2.0);
+        match kind {
+            kind if kind < 0.1 => 0.0,
+            kind if kind < 0.2 => -0.0,
+            kind if kind < 0.35 && cells == Cells::Any => SPECIAL[(kind * 1e6) as usize % 6],
+            _ => value,
+        }
+    });
+    dense.into()
+}
+
+/// The variables of the cases; see their README.
+fn inputs(cells: Cells) -> (Vec<Input>, BTreeMap<String, MatrixBlock>) {
+    let shapes = [
+        ("X Y Z U V", 10, 5),
+        ("A B", 5, 10),
+        ("S Q", 8, 8),
+        ("v w", 10, 1),
+        ("h", 5, 1),
+        ("d", 8, 1),
+        ("r", 1, 5),
+        ("m", 1, 10),
+        ("o", 1, 1),
+        ("L", 30, 4),
+        ("M", 4, 30),
+    ];
+    let mut matrices = BTreeMap::new();
+    for (names, rows, cols) in shapes {
+        for name in names.split(' ') {
+            let seed = matrices.len() as u64 + 1;
+            matrices.insert(name.to_owned(), matrix(rows, cols, cells, seed));
+        }
+    }
+    let sparse = DenseMatrix::from_fn(10, 5, |row, col| match (row * 5 + col) % 8 {
+        0 => row as f64 - 4.5,
+        _ => 0.0,
+    });
+    let sparse = MatrixBlock::from(sparse).to_csr().expect("small");
+    matrices.insert("G".to_owned(), MatrixBlock::Csr(sparse));
+    for (name, cols) in [("E", 5), ("e", 1)] {
+        matrices.insert(name.to_owned(), MatrixBlock::filled(10, cols, 0.0));
+    }
+    let mut inputs: Vec<Input> = matrices.keys().map(Input::local).collect();
+    let scalars = [
+        ("s", Literal::Double(1.75)),
+        ("q", Literal::Double(-0.3)),
+        ("k", Literal::Int(3)),
+        ("b", Literal::Boolean(true)),
+    ];
+    inputs.extend(scalars.map(|(name, value)| Input {
+        name: name.to_owned(),
+        binding: Binding::Scalar { value },
+    }));
+    (inputs, matrices)
+}
+
+/// What the statements assign, as matrices, without these rewrites.
+fn run(
+    statements: &str,
+    outputs: &[String],
+    cells: Cells,
+    off: &[&str],
+) -> BTreeMap<String, MatrixBlock> {
+    let (inputs, matrices) = inputs(cells);
+    let mut request = Request::script("case.dml", statements);
+    request.inputs = inputs;
+    request.outputs = outputs.to_vec();
+    let mut config = Config::default();
+    for (key, value) in [
+        ("fulgurite.fusion.policy", "none"),
+        ("fulgurite.threads", "1"),
+        ("fulgurite.rewrites.off", &off.join(",")),
+    ] {
+        config.set(key, value).expect("a known key");
+    }
+    let outcome = execute(Execution { request, matrices }, &Session::new(config))
+        .unwrap_or_else(|error| panic!("{statements}\n{error}"));
+    let value = |(name, value)| {
+        let matrix = match value {
+            OutputValue::Matrix(matrix) => matrix,
+            OutputValue::Scalar(value) => {
+                MatrixBlock::filled(1, 1, value.as_f64().expect("a number"))
+            }
+            OutputValue::Dataset { .. } => panic!("{name} is distributed"),
+        };
+        (name, matrix)
+    };
+    outcome.outputs.into_iter().map(value).collect()
+}
+
+/// Panics unless the cells agree as far as the precision promises.
+fn compare(what: &str, before: &MatrixBlock, after: &MatrixBlock, precision: Precision) {
+    assert_eq!(
+        (before.rows(), before.cols()),
+        (after.rows(), after.cols()),
+        "{what}"
+    );
+    let cells = || (0..before.rows()).flat_map(|row| (0..before.cols()).map(move |col| (row, col)));
+    let largest = cells().map(|(row, col)| before.get(row, col).abs());
+    let largest = largest.filter(|cell| cell.is_finite()).fold(0.0, f64::max);
+    for (row, col) in cells() {
+        let (before, after) = (before.get(row, col), after.get(row, col));
+        let agree = match precision {
+            _ if before.is_nan() && after.is_nan() => true,
+            Precision::Exact => before.to_bits() == after.to_bits(),
+            Precision::Finite => before == after,
+            Precision::Rounding => before == after || (before - after).abs() <= 1e-10 * largest,
+        };
+        assert!(
+            agree,
+            "{what}[{}, {}]: {before:e} became {after:e}",
+            row + 1,
+            col + 1
+        );
+    }
+}
+
+fn cases() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../native/hop/tests/cases");
+    let mut cases = Vec::new();
+    for entry in fs::read_dir(folder).expect("the cases are there") {
+        let path = entry.expect("a file").path();
+        if path.extension().is_none_or(|extension| extension != "dml") {
+            continue;
+        }
+        let text = fs::read_to_string(path).expect("text");
+        for case in text.split("## ").skip(1) {
+            let (rule, statements) = case.split_once('\n').expect("a rule and its cases");
+            cases.push((rule.trim().to_owned(), statements.trim().to_owned()));
+        }
+    }
+    assert!(cases.len() > 50);
+    cases
+}
+
+fn outputs(statements: &str) -> Vec<String> {
+    let names = statements.lines().filter_map(|line| line.split_once(" = "));
+    let names = names.map(|(name, _)| name.split('[').next().unwrap_or_default());
+    let mut names: Vec<String> = names.map(str::to_owned).collect();
+    names.dedup();
+    names
+}
+
+#[test]
+fn every_rule_keeps_what_it_promises() {
+    let all: Vec<&str> = rules().map(|rule| rule.name).collect();
+    for (name, statements) in cases() {
+        let rule = rules()
+            .find(|rule| rule.name == name)
+            .expect("the rule is listed");
+        let others: Vec<&str> = all.iter().copied().filter(|other| *other != name).collect();
+        let kinds = match rule.precision {
+            Precision::Exact => [Cells::Finite, Cells::Any].as_slice(),
+            Precision::Finite | Precision::Rounding => &[Cells::Finite],
+        };
+        for cells in kinds {
+            for output in outputs(&statements) {
+                let output = [output];
+                let before = run(&statements, &output, *cells, &all);
+                let after = run(&statements, &output, *cells, &others);
+                for (variable, value) in before {
+                    let what = format!("{name}: {variable}");
+                    compare(&what, &value, &after[&variable], rule.precision);
+                }
+            }
+        }
+    }
+}
+
+/// A random script: each statement computes something from earlier ones. Values stay near 1, and no function has
+/// steps, where rounding would show.
+fn random_script(seed: u64) -> (String, Vec<String>) {
+    let mut numbers = Numbers::new(seed);
+    let mut choose = |choices: usize| (numbers.next_number() * choices as f64) as usize;
+    let mut values: Vec<(String, usize, usize)> = ["X", "Y", "G", "E"]
+        .iter()
+        .map(|name| ((*name).to_owned(), 10, 5))
+        .chain([
+            ("A".to_owned(), 5, 10),
+            ("v".to_owned(), 10, 1),
+            ("r".to_owned(), 1, 5),
+            ("o".to_owned(), 1, 1),
+        ])
+        .collect();
+    let mut script = String::new();
+    let mut names = Vec::new();
+    for number in 0..12 {
+        let (x, rows, cols) = values[choose(values.len())].clone();
+        let fitting = |fits: &dyn Fn(usize, usize) -> bool| {
+            let fit = |value: &&(String, usize, usize)| fits(value.1, value.2);
+            values.iter().filter(fit).cloned().collect::<Vec<_>>()
+        };
+        let same = fitting(&|r, c| (r, c) == (rows, cols));
+        let (y, _, _) = same[choose(same.len())].clone();
+        let (text, rows, cols) = match choose(18) {
+            0 => (format!("{x} * {y}"), rows, cols),
+            1 => (format!("{x} + {y}"), rows, cols),
+            2 => (format!("{x} - {y} * s"), rows, cols),
+            3 => (format!("{x} * s + {y} * q"), rows, cols),
+            4 => (format!("({x} * 0.5) * 2 - 0"), rows, cols),
+            5 => (format!("1 / (1 + exp(-{x}))"), rows, cols),
+            6 => (format!("t({x})"), cols, rows),
+            7 => (format!("t({x}) * 0.5"), cols, rows),
+            8 => (format!("rowSums({x}) / {cols}"), rows, 1),
+            9 => (format!("colSums({x} * s) / {rows}"), 1, cols),
+            10 => (format!("colMeans({x} * {y})"), 1, cols),
+            11 => (format!("{x} + as.scalar(o) * sum({y}) / 50"), rows, cols),
+            12 => (format!("{x} * {x} * 0.25"), rows, cols),
+            13 => (format!("{x} - {x} * {y}"), rows, cols),
+            14 => (format!("{x} + matrix(0.5, {rows}, {cols})"), rows, cols),
+            15 => (format!("-(-{x} + {y})"), rows, cols),
+            16 => {
+                let right = fitting(&|r, _| r == cols);
+                match right.is_empty() {
+                    true => (format!("abs({x})"), rows, cols),
+                    false => {
+                        let (z, _, n) = right[choose(right.len())].clone();
+                        (format!("({x} %*% {z}) / {cols}"), rows, n)
+                    }
+                }
+            }
+            _ => {
+                let right = fitting(&|r, _| r == rows);
+                let (z, _, n) = right[choose(right.len())].clone();
+                (format!("(t({x}) %*% {z}) / {rows}"), cols, n)
+            }
+        };
+        let name = format!("R{number}");
+        script += &format!("{name} = {text}\n");
+        values.push((name.clone(), rows, cols));
+        // Not all, so that some values have one reader only.
+        if choose(3) == 0 || number >= 10 {
+            names.push(name);
+        }
+    }
+    (script, names)
+}
+
+#[test]
+fn all_rules_together_keep_random_expressions() {
+    let all: Vec<&str> = rules().map(|rule| rule.name).collect();
+    let inexact = |rule: &&fulgurite_hop::rewrites::Rule| rule.precision != Precision::Exact;
+    let inexact: Vec<&str> = rules().filter(inexact).map(|rule| rule.name).collect();
+    for seed in 0..400 {
+        let (script, outputs) = random_script(seed);
+        let before = run(&script, &outputs, Cells::Finite, &all);
+        let rewritten = run(&script, &outputs, Cells::Finite, &[]);
+        let exact = run(&script, &outputs, Cells::Finite, &inexact);
+        for (name, value) in before {
+            let what = format!("seed {seed}\n{script}{name}");
+            compare(&what, &value, &rewritten[&name], Precision::Rounding);
+            compare(&what, &value, &exact[&name], Precision::Exact);
+        }
+    }
+}
