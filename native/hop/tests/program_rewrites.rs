@@ -181,9 +181,9 @@ fn loop_invariants() {
            H = t(X) %*% (Q - P[, 1:2] * rowSums(Q))
            scale = max(sqrt(rowSums(X ^ 2)))
            V = V + H[, 1] / scale
-           # Reads what the loop changes, may fail, or is the size of its input.
-           D = X * 2
+           # May fail, and so moves under the loop's condition; or is as large as its input.
            E = X[, n]
+           D = X * 2
            V = V + t(D) %*% E / i
            for (j in 1:3) {
              V = V * (sum(y) + j + sum(V))
@@ -207,6 +207,19 @@ fn what_may_not_be_defined_stays_in_its_loop() {
          }";
     let (_, applied) = optimized(script, &["z"], &["loop-invariants", "dead-code"]);
     assert_eq!(applied, Vec::<&str>::new(), "the size of U is not known");
+}
+
+#[test]
+fn what_may_fail_does_not_overtake_a_stop() {
+    let script = "z = 0.0
+         i = 0
+         while (i < n) {
+           assert(ncol(U) >= n)
+           z = z + sum(U[, n])
+           i = i + 1
+         }
+         for (j in 1:n) { z = z + sum(U[, n]) }";
+    insta::assert_snapshot!(show(script, &["z"], "loop-invariants"));
 }
 
 #[test]

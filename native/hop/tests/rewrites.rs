@@ -11,7 +11,7 @@ use fulgurite_hop::{
     BinaryOp, Block, Characteristics, Dag, DataGenOp, Folding, HopId, HopOp, Literal, SizeOp,
     Symbols, UnaryOp, ValueType, VariableInfo, propagate_dag, propagate_dag_folding, rewrite_dag,
     rewrite_dag_traced,
-    rewrites::{Precision, rules},
+    rewrites::{Precision, rules, to_markdown},
 };
 use proptest::prelude::*;
 
@@ -194,6 +194,21 @@ fn names_are_unique_and_rules_described() {
     names.dedup();
     assert_eq!(names.len(), all);
     assert!(rules().all(|rule| rule.formula.contains("->")));
+}
+
+/// `FULGURITE_BLESS=1` writes the page.
+#[test]
+fn the_page_of_rules_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rewrites.md");
+    let text = to_markdown();
+    if std::env::var_os("FULGURITE_BLESS").is_some() {
+        fs::write(&path, &text).expect("docs can be written");
+    }
+    let page = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        page == text,
+        "docs/rewrites.md is out of date: run the test with FULGURITE_BLESS=1"
+    );
 }
 
 #[test]

@@ -51,23 +51,3 @@ pub fn to_markdown() -> String {
     }
     text
 }
-
-#[cfg(test)]
-mod tests {
-    use std::{fs, path::Path};
-
-    /// `FULGURITE_BLESS=1` writes the page.
-    #[test]
-    fn the_page_is_up_to_date() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rewrites.md");
-        let text = super::to_markdown();
-        if std::env::var_os("FULGURITE_BLESS").is_some() {
-            fs::write(&path, &text).expect("docs can be written");
-        }
-        let page = fs::read_to_string(&path).unwrap_or_default();
-        assert!(
-            page == text,
-            "docs/rewrites.md is out of date: run the test with FULGURITE_BLESS=1"
-        );
-    }
-}

@@ -36,7 +36,7 @@ const ADJACENT_BLOCKS: Rule = Rule::program(
 const LOOP_INVARIANTS: Rule = Rule::program(
     "loop-invariants",
     "while (p) { ... f(X) ... } -> Y = f(X); while (p) { ... Y ... }",
-    "the loop does not assign X; f(X) is computed in every iteration, has no effect, can't fail (known sizes, literal bounds), so that it may run though the loop does not; it is a scalar or smaller than what it is computed from, and no transpose that a product reads for free",
+    "the loop does not assign X; every iteration computes f(X), which has no effect and is a scalar or smaller than what it is computed from, and no transpose that a product reads for free; what may fail (unknown sizes or bounds) moves only if it is among the first things an iteration computes, and under the loop's condition",
 );
 
 pub(super) const FAMILY: Family = Family {

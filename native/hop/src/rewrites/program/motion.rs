@@ -1,17 +1,20 @@
 //! Loop-invariant operators move before their loop.
 //!
-//! **Safe**: what moves has no effect and can't fail ([`is_total`]), so that it may run even if the loop does
-//! not; and it is computed in every iteration, so that at most its one computation is in vain. **Worth it**
-//! ([`pays`]): a scalar or a matrix that is smaller than something it is computed from. A matrix of
-//! full size stays where it is: fusion may never materialise it. So does a transpose, which products read for
-//! free. Inner loops come first, so that what depends on no loop moves out of all of them.
+//! **Safe**: what moves has no effect and is computed in every iteration. What can't fail whatever its inputs
+//! hold ([`is_total`]) may run even if the loop does not, so that at most one computation is in vain. What may
+//! fail, as a range whose bounds are not known, moves under a condition that is the loop's own: then it
+//! fails where the first iteration would have, for it is among the first things that an iteration computes.
+//!
+//! **Worth it** ([`Invariants::pays`]): a scalar or a matrix that is smaller than something it is computed from. A
+//! matrix of full size stays where it is: fusion may never materialise it. So does a transpose, which products
+//! read for free. Inner loops come first, so that what depends on no loop moves out of all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{super::dead_code, Application, LOOP_INVARIANTS, Precision};
 use crate::{
     AggregateOp, Block, CastOp, Characteristics, Dag, DataGenOp, DataType, Hop, HopId, HopOp,
-    Program, Symbols, ValueType, propagate::written_in, scalar,
+    Predicate, Program, Symbols, ValueType, propagate::written_in, scalar,
 };
 
 type Names = BTreeSet<String>;
@@ -82,38 +85,58 @@ impl<'a> Motion<'a> {
         *blocks = result;
     }
 
-    /// The block to run before the loop, if anything moves.
-    fn out_of_loop(&mut self, block: &mut Block, defined: &Names) -> Option<Block> {
-        let mut changing = written_in(std::slice::from_ref(block));
-        let mut before = Dag::new();
+    /// The blocks to run before the loop, if anything moves.
+    fn out_of_loop(&mut self, block: &mut Block, defined: &Names) -> Vec<Block> {
+        let changing = written_in(std::slice::from_ref(block));
+        let stays = |name: &str| !changing.contains(name) && defined.contains(name);
+        let guard = guard_of(block);
+        let (mut always, mut guarded) = (Dag::new(), Dag::new());
         if let Block::While { predicate, .. } = block {
-            changing.extend(written_in(&predicate.before));
-            let dag = &mut predicate.dag;
-            self.out_of_dag(dag, &changing, defined, &mut before);
+            self.out_of_dag(&mut predicate.dag, &stays, &mut always, None);
         }
         for body in block.bodies_mut() {
             // Only what every iteration runs: what stands under conditions may not be needed at all.
-            for inner in body.iter_mut() {
+            for (place, inner) in body.iter_mut().enumerate() {
                 if let Block::Basic { dag } = inner {
-                    self.out_of_dag(dag, &changing, defined, &mut before);
+                    let is_first = place == 0 && !dag.iter().any(|(_, hop)| ends_or_prints(hop));
+                    let guarded = Some(&mut guarded).filter(|_| is_first && guard.is_some());
+                    self.out_of_dag(dag, &stays, &mut always, guarded);
                 }
             }
             body.retain(|inner| !matches!(inner, Block::Basic { dag } if dag.roots.is_empty()));
         }
-        (!before.is_empty()).then_some(Block::Basic { dag: before })
+        let mut before = Vec::new();
+        if !always.is_empty() {
+            before.push(Block::Basic { dag: always });
+        }
+        if let Some(guard) = guard.filter(|_| !guarded.is_empty()) {
+            before.push(guard.around(Block::Basic { dag: guarded }));
+        }
+        before
     }
 
-    fn out_of_dag(&mut self, dag: &mut Dag, changing: &Names, defined: &Names, before: &mut Dag) {
-        let stays = |name: &str| !changing.contains(name) && defined.contains(name);
-        let invariants = Invariants::find(dag, &stays);
+    /// Moves what can't fail to `always`, and what may to `guarded`, if it may move at all.
+    fn out_of_dag(
+        &mut self,
+        dag: &mut Dag,
+        stays: &dyn Fn(&str) -> bool,
+        always: &mut Dag,
+        mut guarded: Option<&mut Dag>,
+    ) {
+        let invariants = Invariants::find(dag, stays, guarded.is_some());
         let moving = invariants.moving(dag);
-        let mut moved: BTreeMap<HopId, HopId> = BTreeMap::new();
+        let mut copies = [BTreeMap::new(), BTreeMap::new()];
         for id in &moving {
+            let is_total = invariants.is_total(*id);
+            let (before, moved) = match (is_total, guarded.as_deref_mut()) {
+                (false, Some(guarded)) => (guarded, &mut copies[1]),
+                _ => (&mut *always, &mut copies[0]),
+            };
             let name = match self.moved_before(dag, *id) {
                 Some(name) => name,
                 None => self.variable(),
             };
-            let value = copy(dag, *id, before, &mut moved);
+            let value = copy(dag, *id, before, moved);
             let hop = dag.hop(*id).clone();
             let write = Hop {
                 op: HopOp::TransientWrite(name.clone()),
@@ -192,29 +215,100 @@ fn copy(from: &Dag, id: HopId, to: &mut Dag, copied: &mut BTreeMap<HopId, HopId>
     new
 }
 
+/// A condition under which the first iteration runs; [`Guard::Always`] if it always does.
+enum Guard {
+    Always,
+    If(Predicate),
+}
+
+impl Guard {
+    fn around(self, block: Block) -> Block {
+        match self {
+            Guard::Always => block,
+            Guard::If(predicate) => Block::If {
+                predicate,
+                then: vec![block],
+                otherwise: Vec::new(),
+                position: None,
+            },
+        }
+    }
+}
+
+/// The loop's condition, if it may as well be evaluated twice: on scalars alone, giving the same each time.
+fn guard_of(block: &Block) -> Option<Guard> {
+    match block {
+        Block::While { predicate, .. } => {
+            let mut hops = predicate.dag.iter();
+            let is_cheap = hops.all(|(_, hop)| hop.is_scalar() && hop.op.is_deterministic());
+            (predicate.before.is_empty() && is_cheap).then(|| Guard::If(predicate.clone()))
+        }
+        // Without an increment it counts towards its last value, up or down.
+        Block::For {
+            increment: None, ..
+        } => Some(Guard::Always),
+        _ => None,
+    }
+}
+
+fn ends_or_prints(hop: &Hop) -> bool {
+    matches!(
+        hop.op,
+        HopOp::Stop | HopOp::Assert | HopOp::Print | HopOp::PersistentWrite(_)
+    )
+}
+
+/// What is known of a HOP that gives the same in every iteration.
+#[derive(Debug, Clone, Copy)]
+struct Invariant {
+    /// It can't fail, nor can anything it is computed from.
+    is_total: bool,
+    /// Bytes of the largest matrix it is computed from, itself included; unknown sizes are none.
+    largest: u64,
+    /// Computed from a matrix.
+    from_matrix: bool,
+}
+
 /// What of a DAG gives the same in every iteration.
 struct Invariants {
-    /// Of each HOP, the bytes of the largest matrix it is computed from, itself included; `None` for those
-    /// that may not move.
-    largest: Vec<Option<u64>>,
+    /// `None` for what may not move.
+    known: Vec<Option<Invariant>>,
 }
 
 impl Invariants {
-    fn find(dag: &Dag, stays: &dyn Fn(&str) -> bool) -> Self {
-        let mut largest: Vec<Option<u64>> = Vec::with_capacity(dag.len());
+    fn find(dag: &Dag, stays: &dyn Fn(&str) -> bool, may_fail: bool) -> Self {
+        let mut known: Vec<Option<Invariant>> = Vec::with_capacity(dag.len());
         for (id, hop) in dag.iter() {
-            let is_invariant = match &hop.op {
-                HopOp::TransientRead(name) => stays(name) && is_known(hop),
-                _ => {
-                    let inputs = &mut hop.inputs.iter();
-                    inputs.all(|input| largest[input.index()].is_some()) && is_total(dag, id)
-                }
-            };
-            let below = hop.inputs.iter().filter_map(|input| largest[input.index()]);
-            let below = below.max().unwrap_or(0);
-            largest.push(is_invariant.then(|| below.max(bytes(hop))));
+            let inputs: Option<Vec<Invariant>> = hop
+                .inputs
+                .iter()
+                .map(|input| known[input.index()])
+                .collect();
+            let invariant = inputs.and_then(|inputs| {
+                let is_total = match &hop.op {
+                    HopOp::TransientRead(name) => stays(name) && may_be_read(hop),
+                    _ => is_total(dag, id) && inputs.iter().all(|input| input.is_total),
+                };
+                let may_move = match &hop.op {
+                    HopOp::TransientRead(_) => is_total,
+                    _ => is_total || (may_fail && is_pure(hop)),
+                };
+                let below = inputs.iter().map(|input| input.largest).max();
+                let is_size = matches!(hop.op, HopOp::Size(_));
+                let from_matrix = inputs.iter().any(|input| input.from_matrix);
+                may_move.then(|| Invariant {
+                    is_total,
+                    largest: below.unwrap_or(0).max(bytes(hop).unwrap_or(0)),
+                    from_matrix: hop.is_matrix() || (from_matrix && !is_size),
+                })
+            });
+            known.push(invariant);
         }
-        Invariants { largest }
+        Invariants { known }
+    }
+
+    fn is_total(&self, id: HopId) -> bool {
+        self.known[id.index()].is_some_and(|known| known.is_total)
     }
 
     /// The HOPs to move: each is read by something that stays, and none is below another.
@@ -243,18 +337,24 @@ impl Invariants {
     /// Smaller than the largest matrix it is computed from, and not free as it is.
     fn pays(&self, dag: &Dag, id: HopId) -> bool {
         let hop = dag.hop(id);
-        let is_free = matches!(hop.op, HopOp::Transpose) || hop.inputs.is_empty();
-        let is_size = matches!(hop.op, HopOp::Size(_));
-        let largest = self.largest[id.index()].unwrap_or(0);
-        !is_free && !is_size && largest > 0 && largest > bytes(hop)
+        let is_free = matches!(hop.op, HopOp::Transpose | HopOp::Size(_)) || hop.inputs.is_empty();
+        let Some(known) = self.known[id.index()].filter(|_| !is_free) else {
+            return false;
+        };
+        match bytes(hop) {
+            _ if hop.is_scalar() => known.from_matrix,
+            Some(bytes) => known.largest > bytes,
+            // Whatever the size is, these make it smaller.
+            None => matches!(hop.op, HopOp::RightIndex | HopOp::Aggregate(..)),
+        }
     }
 }
 
-/// Bytes of a matrix; none for scalars.
-fn bytes(hop: &Hop) -> u64 {
+/// Bytes of a matrix, if they are known; none for scalars.
+fn bytes(hop: &Hop) -> Option<u64> {
     match hop.data_type {
-        DataType::Matrix => hop.characteristics.memory_bytes().unwrap_or(u64::MAX),
-        _ => 0,
+        DataType::Matrix => hop.characteristics.memory_bytes(),
+        _ => Some(0),
     }
 }
 
@@ -264,6 +364,16 @@ fn is_known(hop: &Hop) -> bool {
         DataType::Scalar => true,
         DataType::Frame | DataType::List => false,
     }
+}
+
+fn may_be_read(hop: &Hop) -> bool {
+    hop.is_matrix() || hop.is_scalar()
+}
+
+/// Gives the same for the same inputs, if it does not fail.
+fn is_pure(hop: &Hop) -> bool {
+    let reads_file = matches!(hop.op, HopOp::PersistentRead(_));
+    may_be_read(hop) && !hop.op.has_effect() && hop.op.is_deterministic() && !reads_file
 }
 
 /// The operator gives a value whatever its inputs hold, and the same one for the same inputs.
