@@ -30,7 +30,7 @@ fn shown(script: &str, budget: &str, rows: i64, level: ExplainLevel) -> String {
     }
 }
 
-const SCRIPT: &str = "v = matrix(1, ncol(X), 1)\nR = t(X) %*% (X %*% v)";
+const SCRIPT: &str = "v = matrix(2, ncol(X), 1)\nR = t(X) %*% (X %*% v)";
 
 #[test]
 fn one_pass_over_a_distributed_matrix() {
@@ -38,9 +38,9 @@ fn one_pass_over_a_distributed_matrix() {
     block 1 test.dml:1
       fused(0) Row ba(+*)
       (1) TRead X () [1000 x 10, nnz ?]
-      (3) dg(matrix) (0,2,0) [10 x 1, nnz 10] local
-      (4) fused(0) (1,3) [10 x 1, nnz 10] distributed
-      (5) TWrite R (4) [10 x 1, nnz 10]
+      (4) dg(matrix) (0,2,3) [10 x 1, nnz 10] local
+      (5) fused(0) (1,4) [10 x 1, nnz 10] distributed
+      (6) TWrite R (5) [10 x 1, nnz 10]
     ");
 }
 
@@ -50,9 +50,9 @@ fn places_follow_the_budget() {
     block 1 test.dml:1
       fused(0) Row ba(+*)
       (1) TRead X () [1000 x 10, nnz ?]
-      (3) dg(matrix) (0,2,0) [10 x 1, nnz 10] local
-      (4) fused(0) (1,3) [10 x 1, nnz 10] local
-      (5) TWrite R (4) [10 x 1, nnz 10]
+      (4) dg(matrix) (0,2,3) [10 x 1, nnz 10] local
+      (5) fused(0) (1,4) [10 x 1, nnz 10] local
+      (6) TWrite R (5) [10 x 1, nnz 10]
     ");
 }
 
@@ -61,11 +61,11 @@ fn unknown_sizes_say_so() {
     insta::assert_snapshot!(shown(SCRIPT, "16k", -1, ExplainLevel::Plan), @r"
     block 1 test.dml:1
       (1) TRead X () [? x 10, nnz ?]
-      (3) dg(matrix) (0,2,0) [10 x 1, nnz 10] local
-      (4) r(t) (1) [10 x ?, nnz ?] where it fits, by the actual size
-      (5) ba(+*) (1,3) [? x 1, nnz ?] where it fits, by the actual size
-      (6) ba(+*) (4,5) [10 x 1, nnz ?] where it fits, by the actual size
-      (7) TWrite R (6) [10 x 1, nnz ?]
+      (4) dg(matrix) (0,2,3) [10 x 1, nnz 10] local
+      (5) r(t) (1) [10 x ?, nnz ?] where it fits, by the actual size
+      (6) ba(+*) (1,4) [? x 1, nnz ?] where it fits, by the actual size
+      (7) ba(+*) (5,6) [10 x 1, nnz ?] where it fits, by the actual size
+      (8) TWrite R (7) [10 x 1, nnz ?]
     Some sizes are unknown before the run (?): blocks that read such matrices are planned anew with the actual sizes.
     ");
 }

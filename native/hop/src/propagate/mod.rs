@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fulgurite_error::Result;
 
-pub(crate) use self::program::{Branches, written_in};
+pub(crate) use self::program::{Branches, Removal, Removed, written_in};
 pub use crate::sizes::VariableInfo;
 use crate::{Dag, Program, ReadOptions};
 
@@ -83,15 +83,16 @@ pub fn propagate_program(
         conditions: true,
         loops: true,
     };
-    program::propagate(program, symbols, metadata, branches)
+    let (program, _) = program::propagate(program, symbols, metadata, branches)?;
+    Ok(program)
 }
 
-/// As [`propagate_program`], with a choice of what is removed.
+/// As [`propagate_program`], with a choice of what is removed, and what was.
 pub(crate) fn propagate_program_removing(
     program: &Program,
     symbols: &Symbols,
     metadata: ReadMetadata,
     branches: Branches,
-) -> Result<Program> {
+) -> Result<(Program, Vec<Removed>)> {
     program::propagate(program, symbols, metadata, branches)
 }

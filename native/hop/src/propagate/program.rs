@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fulgurite_error::Result;
+use fulgurite_error::{Position, Result};
 
 use super::{Folding, ReadMetadata, Symbols, VariableInfo, dag, functions::Functions};
 use crate::{
@@ -20,10 +20,11 @@ pub(super) fn propagate(
     symbols: &Symbols,
     metadata: ReadMetadata,
     branches: Branches,
-) -> Result<Program> {
+) -> Result<(Program, Vec<Removed>)> {
     let mut walk = Walk {
         metadata,
         branches,
+        removed: Vec::new(),
         functions: Functions::new(program),
         pass: Pass::Search,
         loops: 0,
@@ -51,7 +52,7 @@ pub(super) fn propagate(
         }
         functions.insert(name.clone(), function);
     }
-    Ok(Program { functions, body })
+    Ok((Program { functions, body }, walk.removed))
 }
 
 /// Loops deeper than this are not searched: each level goes several times through all levels below it.
@@ -77,9 +78,24 @@ pub struct Branches {
     pub loops: bool,
 }
 
+/// What was taken out.
+#[derive(Debug, Clone)]
+pub struct Removed {
+    pub what: Removal,
+    pub position: Option<Position>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removal {
+    /// The other branch than the one that this condition chooses.
+    Branch(bool),
+    Loop,
+}
+
 pub(super) struct Walk<'a> {
     metadata: ReadMetadata<'a>,
     branches: Branches,
+    removed: Vec<Removed>,
     functions: Functions<'a>,
     pass: Pass,
     /// In how many loops the walk is.
@@ -117,6 +133,7 @@ impl Walk<'_> {
                 if let Some(holds) = value
                     && self.branches.conditions
                 {
+                    self.note_removed(Removal::Branch(holds), position.as_ref());
                     result.extend(predicate.before);
                     let taken = if holds { then } else { otherwise };
                     result.extend(self.blocks(taken, symbols)?);
@@ -143,6 +160,7 @@ impl Walk<'_> {
                 if let (predicate, Some(false)) = self.predicate(predicate, &mut once)?
                     && self.branches.loops
                 {
+                    self.note_removed(Removal::Loop, position.as_ref());
                     result.extend(predicate.before);
                     *symbols = once;
                     return Ok(());
@@ -185,6 +203,7 @@ impl Walk<'_> {
                     _ => false,
                 };
                 if never && self.branches.loops {
+                    self.note_removed(Removal::Loop, position.as_ref());
                     for bound in [Some(from), Some(to), increment].into_iter().flatten() {
                         result.extend(bound.before);
                     }
@@ -234,6 +253,13 @@ impl Walk<'_> {
             }
         }
         Ok(())
+    }
+
+    fn note_removed(&mut self, what: Removal, position: Option<&Position>) {
+        if self.pass == Pass::Final {
+            let position = position.cloned();
+            self.removed.push(Removed { what, position });
+        }
     }
 
     /// A DAG and the value of its first root.

@@ -51,6 +51,9 @@ impl Editor {
         let size = &mut self.dag.hop_mut(value).characteristics;
         size.rows = size.rows.or(known.rows);
         size.cols = size.cols.or(known.cols);
+        // What was unknown may contradict, in what fails when it runs.
+        let cells = size.cells().unwrap_or(u64::MAX);
+        size.nnz = size.nnz.map(|nnz| nnz.min(cells));
     }
 
     pub fn into_parts(self) -> (Dag, Vec<HopId>) {

@@ -72,6 +72,10 @@ fn neutral_factor(editor: &mut Editor, id: HopId) -> Option<HopId> {
 /// The operand that a zero of this sign is added to or taken from.
 fn beside_zero(editor: &Editor, id: HopId, subtracted: bool, negative: bool) -> Option<HopId> {
     let hop = editor.hop(id);
+    if hop.value_type == ValueType::String {
+        // A text, with a zero joined to it.
+        return None;
+    }
     let is_int = hop.is_scalar() && hop.value_type == ValueType::Int;
     let is_zero = |id, negative: bool| {
         let number = editor.number(id);

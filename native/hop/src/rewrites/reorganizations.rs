@@ -55,7 +55,7 @@ pub(super) const FAMILY: Family = Family {
             "diagonal-of-diagonal",
             "diag(diag(v)) -> v",
             "v is known to be a column",
-            Precision::Exact,
+            Precision::Finite,
             diagonal_of_diagonal,
         ),
         Rule::local(

@@ -9,8 +9,9 @@ use fulgurite_error::Result;
 
 use super::{Application, Family, Precision, Rule, Switches, driver};
 use crate::{
-    Block, Dag, Program, ReadMetadata, Symbols, liveness,
-    propagate::{Branches, propagate_program_removing},
+    Block, Dag, HopOp, Program, ReadMetadata, Symbols, liveness,
+    propagate::{Branches, Removal, Removed, propagate_program_removing},
+    walk,
 };
 
 const CONSTANT_BRANCHES: Rule = Rule::program(
@@ -110,9 +111,21 @@ fn optimize(
         loops: switches.is_on(UNENTERED_LOOPS.name),
     };
     let mut program = rewrite_all(program, &switches, trace.as_deref_mut())?;
-    program = propagate_program_removing(&program, symbols, metadata, branches)?;
+    let removed;
+    (program, removed) = propagate_program_removing(&program, symbols, metadata, branches)?;
+    if let Some(trace) = trace.as_deref_mut() {
+        trace.extend(removed.iter().map(removal));
+    }
     if switches.is_on(DEAD_VARIABLES.name) {
+        let before = trace.is_some().then(|| assignments(&program));
         drop_dead_variables(&mut program, &options.outputs);
+        if let (Some(trace), Some(before)) = (trace.as_deref_mut(), before) {
+            let mut after = assignments(&program);
+            trace.extend(before.into_iter().filter(|application| {
+                let kept = after.iter().position(|other| other == application);
+                kept.map(|kept| after.swap_remove(kept)).is_none()
+            }));
+        }
     }
     if switches.is_on(ADJACENT_BLOCKS.name) {
         merge_blocks(&mut program, trace.as_deref_mut());
@@ -146,6 +159,47 @@ fn drop_dead_variables(program: &mut Program, outputs: &Outputs) {
         let live = results.map(|result| result.name.clone()).collect();
         liveness::prune(&mut function.body, &live);
     }
+}
+
+fn removal(removed: &Removed) -> Application {
+    let (rule, before, after) = match removed.what {
+        Removal::Branch(true) => (CONSTANT_BRANCHES, "if (TRUE) { A } else { B }", "A"),
+        Removal::Branch(false) => (CONSTANT_BRANCHES, "if (FALSE) { A } else { B }", "B"),
+        Removal::Loop => (UNENTERED_LOOPS, "a loop that is not entered", "nothing"),
+    };
+    Application {
+        rule: rule.name,
+        precision: rule.precision,
+        hop: None,
+        position: removed.position.clone(),
+        before: before.to_owned(),
+        after: after.to_owned(),
+    }
+}
+
+/// Each assignment, as if it were dropped.
+fn assignments(program: &Program) -> Vec<Application> {
+    let mut assignments = Vec::new();
+    let mut visit = |block: &Block| {
+        let Block::Basic { dag } = block else {
+            return;
+        };
+        let writes = dag.roots.iter().map(|root| (root, dag.hop(*root)));
+        let writes = writes.filter(|(_, hop)| matches!(hop.op, HopOp::TransientWrite(_)));
+        assignments.extend(writes.map(|(root, hop)| Application {
+            rule: DEAD_VARIABLES.name,
+            precision: DEAD_VARIABLES.precision,
+            hop: None,
+            position: hop.position.clone(),
+            before: dag.expression(*root),
+            after: "nothing".to_owned(),
+        }));
+    };
+    for function in program.functions.values() {
+        walk(&function.body, &mut visit);
+    }
+    walk(&program.body, &mut visit);
+    assignments
 }
 
 fn merge_blocks(program: &mut Program, mut trace: Trace) {
