@@ -38,6 +38,28 @@ class MLContext:
                 copy.close()
         return MLResults(self, results, script.outputs)
 
+    def explain(self, script, level="plan", format="text"):
+        """What executing the script would do, without running it: docs/explain.md names levels and formats.
+
+        ``json`` gives a dictionary, ``svg`` and ``html`` show themselves in a notebook.
+        """
+        return self._ask("explain", script, level, format)
+
+    def why(self, script, where, format="text"):
+        """Why the operators at ``where`` (a line, ``"line:column"``, or an operator's code) are fused, or not."""
+        return self._ask("why", script, str(where), format)
+
+    def _ask(self, method, script, what, format):
+        copies = []
+        try:
+            java = self._java_script(script, copies)
+            with java_errors(self._bridge):
+                text = getattr(self._java, method)(java, what, format)
+        finally:
+            for copy in copies:
+                copy.close()
+        return json.loads(text) if format == "json" else Explanation(text, format)
+
     def matrix(self, frame):
         """A Spark DataFrame as a Matrix, converted once for any number of scripts."""
         with java_errors(self._bridge):
@@ -47,7 +69,7 @@ class MLContext:
         return self._set("setExplain", explain)
 
     def setExplainLevel(self, level):
-        """hops, memo, plan, cplan, clif, or none."""
+        """A level of ``explain``, or none."""
         return self._set("setExplainLevel", level)
 
     def setStatistics(self, statistics):
@@ -104,6 +126,18 @@ class MLContext:
             to_java = csr_to_java(self._bridge, value) if hasattr(value, "tocsr") else dense_to_java(self._bridge, as_array(name, value))
             copies.append(to_java)
             self._bridge.bind(java, name, to_java)
+
+
+class Explanation(str):
+    """An explanation's text; pictures show themselves in a notebook."""
+
+    def __new__(cls, text, format):
+        explanation = super().__new__(cls, text)
+        explanation.format = format
+        return explanation
+
+    def _repr_html_(self):
+        return str(self) if self.format in ("html", "svg") else None
 
 
 class MLResults:

@@ -18,6 +18,18 @@ def test_explanations_and_statistics_show(ml, capfd):
     assert "TRead X" in out and "seconds" in out
 
 
+def test_scripts_are_explained_without_being_run(ml):
+    script = dml("s = sum(X * X + 1)\nstop('not run')").input(X=np.ones((10, 10))).output("s")
+    assert "[10 x 10" in ml.explain(script)
+    partitions = ml.explain(script, level="partitions", format="json")
+    assert (partitions["format"], partitions["level"]) == ("fulgurite-explain", "partitions")
+    assert ml.explain(script, format="html")._repr_html_().startswith("<!DOCTYPE html>")
+    assert "fused(0)" in ml.why(script, 1)
+    with pytest.raises(FulguriteError) as error:
+        ml.explain(script, level="memo", format="dot")
+    assert error.value.kind == "argument"
+
+
 def test_files_and_arguments(ml, tmp_path):
     path = tmp_path / "add.dml"
     path.write_text("x = $a + ifdef($b, 10)\n")

@@ -1,13 +1,32 @@
 //! What the subcommands do.
 
+use std::io::{ErrorKind, Write};
+
 use fulgurite_error::{Error, Result};
 use fulgurite_runtime::{
-    Config, Execution, Request, Session, calibration::Calibration, check, config, execute, explain,
+    Config, Execution, Request, Session,
+    calibration::Calibration,
+    check, config, execute, explain,
+    request::{Binding, Input},
 };
 
-use crate::options::{Cli, Command, Script};
+use crate::options::{Cli, Command, MatrixSize, Script};
 
-pub fn run(cli: Cli) -> Result<()> {
+/// Why a command could not do what was asked.
+pub enum Failure {
+    /// What was typed does not go together.
+    Usage(Error),
+    /// The script, or what it needs.
+    Script(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Script(error)
+    }
+}
+
+pub fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Run {
             script,
@@ -16,7 +35,11 @@ pub fn run(cli: Cli) -> Result<()> {
         } => {
             let (request, session) = prepare(script)?;
             if let Some(level) = level {
-                eprintln!("{}", explain(&request, &session, level)?);
+                let request = Request {
+                    level,
+                    ..request.clone()
+                };
+                eprintln!("{}", explain(&request, &session)?);
             }
             let execution = Execution {
                 request,
@@ -28,14 +51,29 @@ pub fn run(cli: Cli) -> Result<()> {
             }
             Ok(())
         }
-        Command::Explain { script, level } => {
+        Command::Explain {
+            script,
+            level,
+            format,
+            why,
+            sizes,
+            assumed,
+        } => {
+            format.check(level).map_err(Failure::Usage)?;
             let (request, session) = prepare(script)?;
-            print!("{}", explain(&request, &session, level)?);
-            Ok(())
+            let request = Request {
+                level,
+                format,
+                why,
+                inputs: sizes.into_iter().map(sized).collect(),
+                assume: assumed.into_iter().collect(),
+                ..request
+            };
+            print(&explain(&request, &session)?)
         }
         Command::Check { script } => {
             let (request, session) = prepare(script)?;
-            check(&request, &session)
+            Ok(check(&request, &session)?)
         }
         Command::Config { calibrate, entries } => {
             let configuration = configuration(&entries)?;
@@ -43,13 +81,36 @@ pub fn run(cli: Cli) -> Result<()> {
             if calibrate {
                 calibration.measured(configuration.effective_threads())?;
             }
-            print!(
+            print(&format!(
                 "{}\n{}",
                 config::to_text(),
                 calibration.describe(&configuration)
-            );
-            Ok(())
+            ))
         }
+    }
+}
+
+/// A matrix that is there as far as planning is concerned.
+fn sized(size: MatrixSize) -> Input {
+    let MatrixSize {
+        name,
+        rows,
+        cols,
+        nnz,
+    } = size;
+    Input {
+        name,
+        binding: Binding::Dataset { rows, cols, nnz },
+    }
+}
+
+/// To the standard output. Whoever reads it may close it early, as `head` does.
+fn print(text: &str) -> Result<(), Failure> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::Script(Error::io(
+            format!("cannot write to the standard output: {error}"),
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::options::Cli;
+use crate::{commands::Failure, options::Cli};
 
 /// A script, or what it asked for, failed.
 const FAILED: u8 = 1;
@@ -37,9 +37,13 @@ fn main() -> ExitCode {
     let cli = Cli::parse_from(typed);
     match commands::run(cli) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
+        Err(Failure::Script(error)) => {
             eprintln!("{error}");
             ExitCode::from(FAILED)
+        }
+        Err(Failure::Usage(error)) => {
+            eprintln!("{error}");
+            ExitCode::from(USAGE)
         }
     }
 }

@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
-use fulgurite_runtime::ExplainLevel;
+use clap::{
+    Args, Parser, Subcommand,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
+use fulgurite_runtime::{ExplainFormat, ExplainLevel};
 
 const ARGUMENTS: &str = "\
 Arguments of scripts:
@@ -15,6 +18,16 @@ Options as SystemML has them:
 
 Exit codes: 0 done; 1 the script failed, with the reason and its place on the standard error; 2 wrong usage.
 Logging: set RUST_LOG, for instance to debug.";
+
+const EXPLAIN: &str = "\
+Sizes come from the metadata (.mtd) of the files that -nvargs names, and from --size; what is left unknown is shown as ?.
+-nvargs k=v ... and -args a b ... give the script's arguments, as for run.
+
+Examples:
+  fulgurite explain mlogreg.dml -nvargs X=X.csv Y=Y.csv
+  fulgurite explain mlogreg.dml --size X=10000x50 --size y=10000x1 --level partitions --format json
+  fulgurite explain mlogreg.dml --size X=10000x50 --size y=10000x1 --assume classes=10 --format html > plan.html
+  fulgurite explain mlogreg.dml --size X=10000x50 --size y=10000x1 --assume classes=10 --why 71";
 
 /// Runs scripts in DML, SystemML's R-like language for linear algebra, with fused operators.
 #[derive(Debug, Parser)]
@@ -35,17 +48,31 @@ pub enum Command {
         #[arg(long)]
         stats: bool,
         /// Show on the standard error, before the run, what will be executed
-        #[arg(long, value_name = "LEVEL", value_parser = level)]
+        #[arg(long, value_name = "LEVEL", value_parser = levels())]
         explain: Option<ExplainLevel>,
     },
-    /// Show what would be executed, without running anything
-    #[command(after_help = ARGUMENTS)]
+    /// Show what would be executed, and why, without running anything
+    #[command(after_help = EXPLAIN)]
     Explain {
         #[command(flatten)]
         script: Script,
-        /// hops, memo, plan, cplan or clif
-        #[arg(long, default_value = "plan", value_parser = level)]
+        /// What is shown
+        #[arg(long, default_value = "plan", value_parser = levels())]
         level: ExplainLevel,
+        /// How it is shown: dot, svg and html draw the levels hops, partitions and plan
+        #[arg(long, default_value = "text", value_parser = formats())]
+        format: ExplainFormat,
+        /// Why operators are fused, or not: those at LINE or LINE:COLUMN (FILE:LINE in other files), BLOCK.HOP as
+        /// the level hops numbers them, or all of a code as 'ba(+*)'. In place of a level; as text or json
+        #[arg(long, value_name = "WHERE", conflicts_with = "level")]
+        why: Option<String>,
+        /// The size of a matrix that the script reads into the variable NAME, as if its file were there: ROWSxCOLS
+        /// or ROWSxCOLS:NONZEROS, with ? for what is not known; may be repeated
+        #[arg(long = "size", value_name = "NAME=SIZE", value_parser = size)]
+        sizes: Vec<MatrixSize>,
+        /// The value of a scalar that only a run would tell, as if the script assigned it to NAME; may be repeated
+        #[arg(long = "assume", value_name = "NAME=VALUE", value_parser = entry)]
+        assumed: Vec<(String, String)>,
     },
     /// Compile a script and report the first error, without running anything
     #[command(after_help = ARGUMENTS)]
@@ -87,10 +114,53 @@ pub struct Script {
     pub positional: Vec<String>,
 }
 
-fn level(text: &str) -> Result<ExplainLevel, String> {
-    text.parse().map_err(|error: fulgurite_error::Error| {
-        format!("{}; {}", error.message(), error.help().unwrap_or_default())
-    })
+/// Rows, columns and non-zeros; -1 where they are not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MatrixSize {
+    pub name: String,
+    pub rows: i64,
+    pub cols: i64,
+    pub nnz: i64,
+}
+
+fn levels() -> impl TypedValueParser<Value = ExplainLevel> {
+    let levels = ExplainLevel::ALL.iter();
+    let values = levels.map(|(_, name, shows)| PossibleValue::new(*name).help(*shows));
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<ExplainLevel>())
+}
+
+fn formats() -> impl TypedValueParser<Value = ExplainFormat> {
+    let names = ExplainFormat::ALL.map(ExplainFormat::name);
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<ExplainFormat>())
+}
+
+/// `X=1000x10` or `X=1000x10:500`.
+fn size(text: &str) -> Result<MatrixSize, String> {
+    let wrong =
+        || "must look like X=1000x10 or X=1000x10:500, with ? for what is not known".to_owned();
+    let number = |text: &str| match text {
+        "?" => Ok(-1),
+        digits if digits.bytes().all(|digit| digit.is_ascii_digit()) => {
+            digits.parse::<i64>().map_err(|_| wrong())
+        }
+        _ => Err(wrong()),
+    };
+    let (name, size) = entry(text).map_err(|_| wrong())?;
+    let (dims, nnz) = size.split_once(':').unwrap_or((&size, "?"));
+    let (rows, cols) = dims.split_once('x').ok_or_else(wrong)?;
+    let size = MatrixSize {
+        name,
+        rows: number(rows)?,
+        cols: number(cols)?,
+        nnz: number(nnz)?,
+    };
+    let cells = size.rows.checked_mul(size.cols);
+    match size.rows >= 0 && size.cols >= 0 && cells.is_none_or(|cells| size.nnz > cells) {
+        true => Err(format!(
+            "{text} has more non-zeros than cells, or more cells than can be counted"
+        )),
+        false => Ok(size),
+    }
 }
 
 /// `key=value`; only the first `=` separates.
@@ -110,6 +180,29 @@ mod tests {
     #[test]
     fn declarations_are_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_are_read() {
+        let of = |rows, cols, nnz| MatrixSize {
+            name: "X".into(),
+            rows,
+            cols,
+            nnz,
+        };
+        assert_eq!(size("X=1000x10"), Ok(of(1000, 10, -1)));
+        assert_eq!(size("X=1000x?:500"), Ok(of(1000, -1, 500)));
+        for wrong in [
+            "X",
+            "X=10",
+            "=1x1",
+            "X=-1x5",
+            "X=1x1:2",
+            "X=ax1",
+            "X=9223372036854775807x9",
+        ] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -113,6 +113,17 @@ fn wrong_usage_exits_with_2() {
         &["run"][..],
         &["run", "script.dml", "--nonsense"],
         &["run", "script.dml", "--explain", "everything"],
+        &["explain", "script.dml", "--level", "everything"],
+        &["explain", "script.dml", "--format", "png"],
+        &[
+            "explain",
+            "script.dml",
+            "--level",
+            "memo",
+            "--format",
+            "svg",
+        ],
+        &["explain", "script.dml", "--size", "X=10"],
         &["-f", "script.dml", "-gpu"],
         &["frobnicate"],
     ] {
@@ -137,11 +148,71 @@ fn unwritable_outputs_leave_nothing_behind() {
 #[test]
 fn explain_shows_every_level() {
     let folder = folder("X = rand(rows=100, cols=10, seed=1)\ny = sum(X * X + 1)\nprint(y)");
-    for level in ["hops", "memo", "plan", "cplan", "clif"] {
-        let output = fulgurite(folder.path(), &["explain", "script.dml", "--level", level]);
-        assert_eq!(output.status.code(), Some(0), "{}", standard_error(&output));
-        assert!(!standard_output(&output).is_empty(), "{level}");
+    for (level, _, _) in fulgurite_runtime::ExplainLevel::ALL {
+        for format in level.formats() {
+            let (level, format) = (level.name(), format.name());
+            let arguments = [
+                "explain",
+                "script.dml",
+                "--level",
+                level,
+                "--format",
+                format,
+            ];
+            let output = fulgurite(folder.path(), &arguments);
+            assert_eq!(output.status.code(), Some(0), "{}", standard_error(&output));
+            assert!(!standard_output(&output).is_empty(), "{level} {format}");
+        }
     }
+}
+
+#[test]
+fn explain_takes_sizes_from_metadata_and_from_the_command_line() {
+    let folder = folder("X = read($X)\ny = read($y)\nb = t(X) %*% (X %*% y)\nprint(sum(b))");
+    let metadata =
+        r#"{"data_type": "matrix", "format": "csv", "rows": 500, "cols": 20, "nnz": 10000}"#;
+    fs::write(folder.path().join("X.csv.mtd"), metadata).expect("writable");
+    let arguments = [
+        "explain",
+        "script.dml",
+        "--size",
+        "y=20x1:20",
+        "-nvargs",
+        "X=X.csv",
+    ];
+    let output = fulgurite(folder.path(), &arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", standard_error(&output));
+    let text = standard_output(&output);
+    assert!(
+        text.contains("[500 x 20, nnz 10000]") && text.contains("fused(0) Row"),
+        "{text}"
+    );
+    assert!(!text.contains('?'), "{text}");
+}
+
+#[test]
+fn explain_answers_why() {
+    let folder = folder("X = rand(rows=100, cols=10, seed=1)\nprint(sum(X * X + 1))");
+    let output = fulgurite(folder.path(), &["explain", "script.dml", "--why", "2:13"]);
+    assert!(
+        standard_output(&output).contains("in fused(0) Cell ua(+)"),
+        "{output:?}"
+    );
+    let output = fulgurite(folder.path(), &["explain", "script.dml", "--why", "7"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(standard_error(&output).contains("line 7"), "{output:?}");
+}
+
+#[test]
+fn statistics_show_the_plans_that_ran() {
+    let folder = folder("X = rand(rows=100, cols=10, seed=1)\nprint(sum(X * X + 1))");
+    let output = fulgurite(folder.path(), &["run", "script.dml", "--stats"]);
+    let text = standard_error(&output);
+    assert!(text.contains("fused(0) Cell ua(+) script.dml:2"), "{text}");
+    assert!(
+        text.contains("scalar from [100 x 10") && text.contains("Cell(main)"),
+        "{text}"
+    );
 }
 
 #[test]

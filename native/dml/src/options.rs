@@ -14,6 +14,8 @@ pub struct CompileOptions<'a> {
     pub inputs: BTreeMap<String, InputVariable>,
     /// Variables the caller wants. A `write` of one of them writes no file.
     pub outputs: Vec<String>,
+    /// Scalars of the script's own body, as if it assigned these values to them.
+    pub assumed: BTreeMap<String, Literal>,
     /// Arguments that are not given are empty strings instead of errors.
     pub allow_missing_arguments: bool,
     pub resolver: &'a dyn SourceResolver,
@@ -25,6 +27,7 @@ impl Default for CompileOptions<'_> {
             arguments: BTreeMap::new(),
             inputs: BTreeMap::new(),
             outputs: Vec::new(),
+            assumed: BTreeMap::new(),
             allow_missing_arguments: false,
             resolver: &NoFiles,
         }

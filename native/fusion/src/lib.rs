@@ -48,7 +48,7 @@ pub use explain::{Explanation, FusionStatistics};
 pub use select::fuse;
 
 use fulgurite_error::Position;
-use fulgurite_hop::{Characteristics, Dag, DataType};
+use fulgurite_hop::{Characteristics, Dag, DataType, HopId};
 use serde::Serialize;
 
 /// A DAG in which fused operators stand for what they cover.
@@ -58,6 +58,9 @@ pub struct FusedDag {
     /// nothing reads any more are gone.
     pub dag: Dag,
     pub operators: Vec<FusedOperator>,
+    /// Per HOP of `dag`, the HOP before fusion that it is, of a fused operator the last one covered; `None` for
+    /// what takes an operator's result apart or turns an operand round.
+    pub origins: Vec<Option<HopId>>,
     pub explanation: Explanation,
     pub statistics: FusionStatistics,
 }

@@ -16,11 +16,20 @@ use crate::{
     view::DagView,
 };
 
+/// What replacing gives.
+pub(crate) struct Replaced {
+    pub dag: Dag,
+    /// As the selection numbers them.
+    pub operators: Vec<FusedOperator>,
+    /// As [`FusedDag::origins`](crate::FusedDag::origins).
+    pub origins: Vec<Option<HopId>>,
+}
+
 /// Builds the plans and the DAG.
 ///
 /// # Errors
 /// `internal` when a plan can't be built or something that is still read is gone.
-pub(crate) fn replace(view: &DagView, selection: &Selection) -> Result<(Dag, Vec<FusedOperator>)> {
+pub(crate) fn replace(view: &DagView, selection: &Selection) -> Result<Replaced> {
     let mut operator_of = vec![None; view.dag.len()];
     let mut constructed = Vec::with_capacity(selection.operators.len());
     for (number, operator) in selection.operators.iter().enumerate() {
@@ -38,6 +47,7 @@ pub(crate) fn replace(view: &DagView, selection: &Selection) -> Result<(Dag, Vec
         operator_of,
         constructed,
         operators: vec![None; selection.operators.len()],
+        origins: Vec::with_capacity(view.dag.len()),
         dag: Dag::new(),
         placed: vec![None; view.dag.len()],
         transposed: HashMap::new(),
@@ -50,10 +60,15 @@ pub(crate) fn replace(view: &DagView, selection: &Selection) -> Result<(Dag, Vec
     for root in &view.dag.roots {
         builder.dag.roots.extend(builder.placed[root.index()]);
     }
+    builder.origins.resize(builder.dag.len(), None);
     let operators = selection.operators.iter().zip(builder.operators);
     let operators =
         operators.map(|(operator, placed)| placed.ok_or_else(|| lost(view, operator.root)));
-    Ok((builder.dag, operators.collect::<Result<_>>()?))
+    Ok(Replaced {
+        dag: builder.dag,
+        operators: operators.collect::<Result<_>>()?,
+        origins: builder.origins,
+    })
 }
 
 struct Builder<'a> {
@@ -64,6 +79,8 @@ struct Builder<'a> {
     constructed: Vec<Constructed>,
     /// As the selection numbers them.
     operators: Vec<Option<FusedOperator>>,
+    /// Per HOP of the new DAG.
+    origins: Vec<Option<HopId>>,
     dag: Dag,
     /// Per HOP, what stands for it.
     placed: Vec<Option<HopId>>,
@@ -118,7 +135,9 @@ impl Builder<'_> {
             inputs: inputs.collect::<Result<_>>()?,
             ..hop.clone()
         };
-        self.placed[id.index()] = Some(self.dag.push(hop));
+        let placed = self.dag.push(hop);
+        self.note_origin(placed, id);
+        self.placed[id.index()] = Some(placed);
         Ok(())
     }
 
@@ -148,6 +167,7 @@ impl Builder<'_> {
             position: root.position.clone(),
         };
         let fused = self.dag.push(fused);
+        self.note_origin(fused, operator.root);
         match operator.template {
             TemplateType::MultiAggregate => {
                 for (place, root) in operator.roots().enumerate() {
@@ -222,6 +242,11 @@ impl Builder<'_> {
             ..Hop::scalar(HopOp::Cast(CastOp::AsScalar), vec![cell], ValueType::Double)
         };
         self.dag.push(cast)
+    }
+
+    fn note_origin(&mut self, placed: HopId, origin: HopId) {
+        self.origins.resize(placed.index(), None);
+        self.origins.push(Some(origin));
     }
 
     fn new_id(&self, old: HopId) -> Result<HopId> {

@@ -53,26 +53,26 @@ pub fn fuse(dag: &Dag, config: &FusionConfig) -> Result<FusedDag> {
     let partitions = search(&view, config, &costs, &mut chooser, parts);
     let selection = select(&view, config, &costs, &mut chooser);
     let selected = Instant::now();
-    let (dag, operators) = replace(&view, &selection)?;
+    let replaced = replace(&view, &selection)?;
     let constructed = Instant::now();
 
     let refusals = refusals(&view, config, &exploration, &partitions, &selection);
-    let operator_costs = selection.operators.iter().map(|operator| OperatorCosts {
-        cost: costs.fused(operator),
-        unfused: operator
-            .covered
-            .iter()
-            .map(|(hop, _)| costs.basic(*hop))
-            .sum(),
-        distributed: costs.fused_is_distributed(operator),
+    let operators = selection.operators.iter().map(|operator| {
+        let covered = operator.covered.iter();
+        let operator_costs = OperatorCosts {
+            cost: costs.fused(operator),
+            unfused: covered.map(|(hop, _)| costs.basic(*hop)).sum(),
+            distributed: costs.fused_is_distributed(operator),
+        };
+        (operator, operator_costs)
     });
     let mut explanation = Explanation::new(
         &view,
         config.policy,
         &exploration.memo,
         partitions,
-        selection.operators.iter().zip(operator_costs),
-        &operators,
+        operators,
+        &replaced.operators,
         refusals,
     );
     if config.explain {
@@ -86,8 +86,9 @@ pub fn fuse(dag: &Dag, config: &FusionConfig) -> Result<FusedDag> {
         ..FusionStatistics::counts(&view, &explanation)
     };
     Ok(FusedDag {
-        dag,
-        operators,
+        dag: replaced.dag,
+        operators: replaced.operators,
+        origins: replaced.origins,
         explanation,
         statistics,
     })

@@ -28,6 +28,7 @@ pub use ops::{
     AggregateOp, BinaryOp, CastOp, CumulativeOp, DataGenOp, Direction, FileFormat, HopOp,
     ParameterizedOp, ReadOptions, SizeOp, TernaryOp, UnaryOp, WriteOptions,
 };
+pub use print::Bytes;
 pub use program::{Argument, Block, Function, Parameter, Predicate, Program, walk};
 pub use propagate::{
     Folding, ReadMetadata, Symbols, Used, VariableInfo, propagate_dag, propagate_dag_folding,

@@ -236,8 +236,8 @@ fn on_one_line(text: &str) -> String {
     }
 }
 
-/// A number of bytes as people read it.
-struct Bytes(Option<u64>);
+/// A number of bytes as people read it; `?B` where it is unknown.
+pub struct Bytes(pub Option<u64>);
 
 impl Display for Bytes {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

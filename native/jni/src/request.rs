@@ -65,7 +65,7 @@ pub(crate) fn call(request: &[u8], host: &Arc<JvmHost>) -> Result<Vec<u8>> {
     match request.command {
         Command::Execute => reply(&run(request, &session)?),
         Command::Explain => reply(&Explained {
-            text: explain(&request, &session, request.level)?,
+            text: explain(&with_sizes(request)?, &session)?,
         }),
         Command::Check => check(&request, &session).and_then(|()| reply(&Checked {})),
     }
@@ -123,6 +123,22 @@ fn run(request: Request, session: &Session) -> Result<Executed> {
             .collect(),
         report: outcome.report,
     })
+}
+
+/// What is explained reads no values, but plans with the sizes of the matrices that are here.
+fn with_sizes(mut request: Request) -> Result<Request> {
+    for input in &mut request.inputs {
+        if let Binding::Local { handle } = input.binding {
+            let matrix = registry().get_matrix(handle_of(handle))?;
+            let known = |size: usize| i64::try_from(size).unwrap_or(-1);
+            input.binding = Binding::Dataset {
+                rows: known(matrix.rows()),
+                cols: known(matrix.cols()),
+                nnz: known(matrix.nnz()),
+            };
+        }
+    }
+    Ok(request)
 }
 
 /// Numbers that no handle can be name nothing, as 0 does.

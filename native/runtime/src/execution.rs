@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Instant};
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{
     Block, Characteristics, HopOp, Literal, OptimizeOptions, Outputs, Program, ReadOptions,
-    Symbols, VariableInfo, optimize_program,
+    Symbols, VariableInfo, optimize_program, optimize_program_traced,
 };
 use fulgurite_matrix::MatrixBlock;
 
@@ -13,9 +13,9 @@ use crate::{
     Config, Report, Request, Session,
     dataflow::{DatasetId, SourceSpec},
     distributed::DistributedMatrix,
-    explain as explainer,
+    explain::{self as explainer, FrontEnd},
     interpreter::{Context, Interpreter, SymbolTable, Variable, read_metadata},
-    request::{Binding, ExplainLevel},
+    request::Binding,
 };
 
 /// A request with the values of its local matrices, by input name.
@@ -77,15 +77,26 @@ pub fn execute(execution: Execution, session: &Session) -> Result<Outcome> {
     Ok(Outcome { outputs, report })
 }
 
-/// What would be executed, from what is known without running anything.
+/// What would be executed, from what is known without running anything: at the request's level, in its format.
 ///
 /// # Errors
-/// As compiling.
-pub fn explain(request: &Request, session: &Session, level: ExplainLevel) -> Result<String> {
+/// As compiling; `argument`, for a format that the level does not have and for operators that are not there.
+pub fn explain(request: &Request, session: &Session) -> Result<String> {
     let mut session = session.clone();
     session.config = session.config.with(&request.config)?;
-    let program = compile(request, &declared_inputs(request), &session.config)?;
-    explainer::explain(&program, &session, level)
+    let inputs = declared_inputs(request);
+    let started = Instant::now();
+    let program = request.program(&inputs)?;
+    let parsed = Instant::now();
+    let metadata = |path: &str, options: &ReadOptions| read_metadata(path, options);
+    let options = optimize_options(request, &session.config);
+    let (program, rewrites) = optimize_program_traced(&program, &inputs, &metadata, &options)?;
+    let front = FrontEnd {
+        parse: parsed - started,
+        rewrite: parsed.elapsed(),
+        rewrites,
+    };
+    explainer::explain(&program, request, &session, front)
 }
 
 /// Compiles the request's program and propagates sizes, running nothing: every error that shows before a run.
@@ -101,14 +112,22 @@ pub fn check(request: &Request, session: &Session) -> Result<()> {
 fn compile(request: &Request, inputs: &Symbols, config: &Config) -> Result<Program> {
     let program = request.program(inputs)?;
     let metadata = |path: &str, options: &ReadOptions| read_metadata(path, options);
-    let options = OptimizeOptions {
+    optimize_program(
+        &program,
+        inputs,
+        &metadata,
+        &optimize_options(request, config),
+    )
+}
+
+fn optimize_options<'a>(request: &Request, config: &'a Config) -> OptimizeOptions<'a> {
+    OptimizeOptions {
         off: &config.rewrites_off,
         outputs: match request.dag.is_some() && request.outputs.is_empty() {
             true => Outputs::All,
             false => Outputs::Only(request.outputs.iter().cloned().collect()),
         },
-    };
-    optimize_program(&program, inputs, &metadata, &options)
+    }
 }
 
 /// What a request says of its inputs. Local matrices are not looked at.

@@ -31,6 +31,16 @@ pub struct OperatorReport {
     /// For fused operators, the plan as text.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub plan: Option<String>,
+    /// For fused operators, the sizes that the last run was planned with: of the result, then of what it reads.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub sizes: Option<String>,
+}
+
+/// A fused operator that ran.
+pub(crate) struct FusedRun<'a> {
+    /// Label and plan.
+    pub(crate) plan: &'a Arc<str>,
+    pub(crate) sizes: String,
 }
 
 /// Collects a [`Report`] while operators run.
@@ -46,6 +56,7 @@ struct Entry {
     count: u64,
     time: Duration,
     plan: Option<Arc<str>>,
+    sizes: Option<String>,
 }
 
 impl Recorder {
@@ -54,7 +65,7 @@ impl Recorder {
         label: &Arc<str>,
         distributed: bool,
         time: Duration,
-        plan: Option<&Arc<str>>,
+        fused: Option<FusedRun>,
     ) {
         let entry = self
             .operators
@@ -62,8 +73,9 @@ impl Recorder {
             .or_default();
         entry.count += 1;
         entry.time += time;
-        if entry.plan.is_none() {
-            entry.plan = plan.cloned();
+        if let Some(FusedRun { plan, sizes }) = fused {
+            entry.plan = Some(Arc::clone(plan));
+            entry.sizes = Some(sizes);
         }
     }
 
@@ -83,6 +95,7 @@ impl Recorder {
                 count: entry.count,
                 seconds: entry.time.as_secs_f64(),
                 plan: entry.plan.map(|plan| plan.to_string()),
+                sizes: entry.sizes,
             })
             .collect();
         operators.sort_by(|a, b| {
@@ -109,6 +122,9 @@ impl Report {
     }
 }
 
+/// How far the details of fused operators stand from the left.
+const DETAILS: usize = 36;
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
@@ -122,6 +138,14 @@ impl fmt::Display for Report {
                 "{:>10.4}  {:>8}  {:<8}  {}",
                 operator.seconds, operator.count, operator.location, operator.label
             )?;
+            if let Some(sizes) = &operator.sizes {
+                writeln!(f, "{:DETAILS$}{sizes}", "")?;
+            }
+            // The label stands first, and there already.
+            let plan = operator.plan.as_deref().unwrap_or_default();
+            for line in plan.lines().skip(1) {
+                writeln!(f, "{:DETAILS$}{line}", "")?;
+            }
         }
         write!(
             f,
@@ -147,9 +171,21 @@ mod tests {
         recorder.operator(&fast, false, Duration::from_millis(1), None);
         recorder.operator(&slow, true, Duration::from_millis(20), None);
         recorder.operator(&slow, true, Duration::from_millis(30), None);
+        let fused: Arc<str> = "fused(0) Cell ua(+) a.dml:3".into();
+        let run = FusedRun {
+            plan: &"Cell ua(+)\nCell(main)\n  %0 = in0\n  %1 = u(^2) %0\n  ua(+) %1".into(),
+            sizes: "scalar from [10 x 10, nnz 7]".into(),
+        };
+        recorder.operator(&fused, false, Duration::from_millis(7), Some(run));
         insta::assert_snapshot!(recorder.into_report("spark"), @r"
            seconds     count  where     operator
             0.0500         2  spark     ba(+*) a.dml:1
+            0.0070         1  local     fused(0) Cell ua(+) a.dml:3
+                                            scalar from [10 x 10, nnz 7]
+                                            Cell(main)
+                                              %0 = in0
+                                              %1 = u(^2) %0
+                                              ua(+) %1
             0.0010         1  local     b(+) a.dml:2
         total 0.000 s; planned 0 blocks in 0.0 ms; compiled 0 fused operators in 0.0 ms, 0 from the cache
         ");

@@ -1,7 +1,7 @@
 //! What callers ask for, as JSON: a script or a HOP DAG, its arguments, what its inputs are, which variables
 //! come back. `docs/architecture.md` documents the fields.
 
-use std::{collections::BTreeMap, path::Path, str::FromStr, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use fulgurite_dml::{CompileOptions, FileSystem, InputVariable, SourceResolver, parse_argument};
 use fulgurite_error::{Error, Result, Source};
@@ -10,7 +10,7 @@ use fulgurite_hop::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::interpreter::declared_type;
+use crate::{ExplainFormat, ExplainLevel, interpreter::declared_type};
 
 /// A request, without the values of local matrices: those travel beside it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -33,6 +33,11 @@ pub struct Request {
     pub config: BTreeMap<String, String>,
     /// For `explain`.
     pub level: ExplainLevel,
+    pub format: ExplainFormat,
+    /// For `explain`: the operators asked about, as the command line's `--why` takes them; in place of a level.
+    pub why: Option<String>,
+    /// For `explain`: values of scalar variables, as if the script assigned these.
+    pub assume: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -42,45 +47,6 @@ pub enum Command {
     Execute,
     Explain,
     Check,
-}
-
-/// What `explain` shows; `level`s print as in JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ExplainLevel {
-    /// The HOP DAGs after size propagation and rewrites.
-    Hops,
-    /// The memo tables: all fusion plans that were considered.
-    Memo,
-    /// The DAGs with fused operators, with places of execution.
-    #[default]
-    Plan,
-    /// The code generation plans of the fused operators.
-    CPlan,
-    /// The intermediate code that machine code is made from.
-    Clif,
-}
-
-impl ExplainLevel {
-    pub const NAMES: [&'static str; 5] = ["hops", "memo", "plan", "cplan", "clif"];
-}
-
-impl FromStr for ExplainLevel {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "hops" => Ok(ExplainLevel::Hops),
-            "memo" => Ok(ExplainLevel::Memo),
-            "plan" => Ok(ExplainLevel::Plan),
-            "cplan" => Ok(ExplainLevel::CPlan),
-            "clif" => Ok(ExplainLevel::Clif),
-            _ => Err(
-                Error::argument(format!("there is no explain level '{text}'"))
-                    .with_help(format!("the levels are {}", Self::NAMES.join(", "))),
-            ),
-        }
-    }
 }
 
 /// An input variable of the program.
@@ -196,6 +162,11 @@ impl Request {
                 .map(|(name, info)| (name.clone(), variable(info)))
                 .collect(),
             outputs: self.outputs.clone(),
+            assumed: self
+                .assume
+                .iter()
+                .map(|(name, text)| (name.clone(), parse_argument(text)))
+                .collect(),
             allow_missing_arguments: self.allow_missing_arguments,
             resolver: &Files(FileSystem {
                 folder: folder.to_path_buf(),

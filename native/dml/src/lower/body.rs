@@ -107,8 +107,18 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    /// What the caller wants the variable to be, if anything; else `id`.
+    fn assumed(&mut self, variable: &str, id: HopId, position: &Position) -> HopId {
+        let assumed = self.options.assumed.get(variable);
+        match assumed.filter(|_| self.is_main && self.block.hop(id).is_scalar()) {
+            Some(value) => self.block.literal(value.clone(), position),
+            None => id,
+        }
+    }
+
     /// Notes the new value of a variable.
     pub(super) fn assign(&mut self, variable: &str, id: HopId, position: &Position) {
+        let id = self.assumed(variable, id, position);
         let hop = self.block.hop(id);
         let known = Variable {
             constant: self.block.constant(id).cloned(),

@@ -51,6 +51,7 @@ pub fn compile(source: &Arc<Source>, options: &CompileOptions<'_>) -> Result<Pro
     main.statements(&script.body)?;
     main.flush();
     check_outputs(&main.scope, &options.outputs)?;
+    check_assumed(&main.scope, options)?;
     let mut body = main.blocks;
     liveness::prune(&mut body, &options.outputs.iter().cloned().collect());
     let mut program = Program {
@@ -162,6 +163,22 @@ fn check_outputs(scope: &Scope, outputs: &[String]) -> Result<()> {
                 "the script never assigns the output '{output}'"
             ))
             .with_help(help));
+        }
+    }
+    Ok(())
+}
+
+fn check_assumed(scope: &Scope, options: &CompileOptions<'_>) -> Result<()> {
+    for name in options.assumed.keys() {
+        let is_scalar = |variable: &Variable| variable.data_type == DataType::Scalar;
+        if !scope.get(name).is_some_and(is_scalar) {
+            let help = suggest::did_you_mean(name, scope.names()).unwrap_or_else(|| {
+                "only scalars that the script assigns can be assumed".to_owned()
+            });
+            return Err(
+                Error::argument(format!("the script assigns no scalar to '{name}'"))
+                    .with_help(help),
+            );
         }
     }
     Ok(())

@@ -131,6 +131,20 @@ impl PlanCosts {
     }
 }
 
+impl PlanCosts {
+    /// Of two partitions together.
+    pub fn plus(self, other: Self) -> Self {
+        let best = self.best_fused.zip(other.best_fused);
+        PlanCosts {
+            chosen: self.chosen + other.chosen,
+            best_fused: best.map(|(one, two)| one + two),
+            fuse_all: self.fuse_all + other.fuse_all,
+            fuse_no_redundancy: self.fuse_no_redundancy + other.fuse_no_redundancy,
+            unfused: self.unfused + other.unfused,
+        }
+    }
+}
+
 impl fmt::Display for PlanCosts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "chosen {:.3e} s; ", self.chosen)?;

@@ -77,6 +77,8 @@ pub struct OperatorExplanation {
     pub label: String,
     pub template: TemplateType,
     pub root: HopId,
+    /// Of several aggregates at once, all; else the root alone.
+    pub roots: Vec<HopId>,
     /// In topological order.
     pub covered: Vec<HopId>,
     /// The first is the main input.
@@ -205,6 +207,7 @@ impl Explanation {
                 label: built.label.clone(),
                 template: chosen.template,
                 root: chosen.root,
+                roots: chosen.roots().collect(),
                 covered,
                 inputs,
                 costs,

@@ -64,9 +64,10 @@ fn check_assignments(steps: &[Step], seed: u64, assignments: &[u64]) {
                 .assign(points, &assignment);
         }
         let selection = select(&view, &config, &costs, &mut chooser);
-        let (fused, operators) = replace(&view, &selection).unwrap();
-        let actual = run(&fused, &operators, &variables);
-        assert_close(&actual, &expected, &format!("{dag}\n{fused}"));
+        let fused = replace(&view, &selection).unwrap();
+        let actual = run(&fused.dag, &fused.operators, &variables);
+        assert_close(&actual, &expected, &format!("{dag}\n{}", fused.dag));
+        assert_eq!(fused.origins.len(), fused.dag.len());
     }
 }
 

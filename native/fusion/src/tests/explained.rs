@@ -84,7 +84,10 @@ fn edges_that_no_plan_crosses_say_why() {
     b.write("R", negated);
     let edges = explained(&b.dag, Policy::Cost).explanation.edge_refusals;
     let line = |edge: &crate::explain::EdgeRefusal| {
-        let reasons: Vec<String> = edge.reasons.iter().map(ToString::to_string).collect();
+        let reasons = edge.reasons.iter().map(ToString::to_string);
+        let reasons: Vec<String> = reasons
+            .filter(|reason| reason.starts_with("Row") || reason.starts_with("Cell"))
+            .collect();
         format!(
             "{} <- {}: {}",
             edge.consumer,

@@ -14,6 +14,7 @@ use crate::{
     Value,
     distributed::{Operator, Workers},
     operators,
+    report::FusedRun,
 };
 
 /// Evaluates the block. Gives the last root's value: of a predicate or a task, its only root.
@@ -236,9 +237,13 @@ impl Evaluation<'_> {
 
     fn record(&mut self, id: HopId, distributed: bool, started: Instant) {
         if let Some(label) = &self.plan.labels[id.index()] {
-            let plan = self.plan.cplan(id).map(|fused| &fused.text);
+            let elapsed = started.elapsed();
+            let fused = self.plan.cplan(id).map(|fused| FusedRun {
+                plan: &fused.text,
+                sizes: self.plan.sizes(id),
+            });
             let recorder = &mut self.context.recorder;
-            recorder.operator(label, distributed, started.elapsed(), plan);
+            recorder.operator(label, distributed, elapsed, fused);
         }
     }
 }

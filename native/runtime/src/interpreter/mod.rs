@@ -23,5 +23,5 @@ pub(crate) use control::Interpreter;
 pub(crate) use evaluate::evaluate;
 pub(crate) use files::{declared_type, read_csv, read_metadata, write_csv};
 pub(crate) use plan::{BlockPlan, FusedPlan};
-pub(crate) use planner::fuse_planned;
+pub(crate) use planner::plan_explained;
 pub(crate) use variables::{LocalMatrix, SymbolTable, Variable};

@@ -87,6 +87,19 @@ impl BlockPlan {
         self.assigned.iter().any(|assigned| assigned == name)
     }
 
+    /// The sizes that an operator is planned with: `[64 x 9, nnz ?] from [1437 x 64, nnz ?], scalar`.
+    pub(crate) fn sizes(&self, id: HopId) -> String {
+        let of = |hop: HopId| match self.dag.hop(hop) {
+            matrix if matrix.is_matrix() => matrix.characteristics.to_string(),
+            other => other.data_type.to_string(),
+        };
+        let inputs: Vec<String> = self.inputs[id.index()]
+            .iter()
+            .map(|input| of(*input))
+            .collect();
+        format!("{} from {}", of(id), inputs.join(", "))
+    }
+
     pub(crate) fn cplan(&self, id: HopId) -> Option<&FusedPlan> {
         match self.dag.hop(id).op {
             HopOp::Fused(index) => self.fused.get(index),

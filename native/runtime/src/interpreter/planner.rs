@@ -5,14 +5,14 @@
 use std::{
     collections::{BTreeSet, HashMap},
     sync::Arc,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use fulgurite_error::Result;
 use fulgurite_fusion::{CostConstants, FusedDag, FusionConfig, fuse};
 use fulgurite_hop::{
     Characteristics, Dag, Folding, HopOp, Symbols, ValueType, VariableInfo, propagate_dag,
-    propagate_dag_folding, rewrite_dag,
+    propagate_dag_folding, rewrite_dag, rewrite_dag_traced, rewrites::Application,
 };
 
 use super::{BlockPlan, Context, FusedPlan, SymbolTable, Variable};
@@ -153,14 +153,38 @@ fn plan(
     Ok((plan_of(plan), used.constants))
 }
 
+/// A DAG with propagated sizes as it is planned, for whoever reads it: with what was not chosen.
+pub(crate) struct ExplainedPlan {
+    /// After rewrites, before fusion.
+    pub(crate) dag: Dag,
+    pub(crate) fused: FusedDag,
+    pub(crate) rewriting: Duration,
+    pub(crate) rewrites: Vec<Application>,
+}
+
+/// As [`fuse_planned`], with explanations.
+pub(crate) fn plan_explained(dag: &Dag, session: &Session) -> Result<ExplainedPlan> {
+    let started = Instant::now();
+    let (dag, rewrites) = rewrite_dag_traced(dag, &session.config.rewrites_off)?;
+    let rewriting = started.elapsed();
+    Ok(ExplainedPlan {
+        fused: fuse_rewritten(&dag, session, true)?,
+        dag,
+        rewriting,
+        rewrites,
+    })
+}
+
 /// Rewrites and fuses a DAG with propagated sizes.
-pub(crate) fn fuse_planned(dag: &Dag, session: &Session) -> Result<FusedDag> {
+fn fuse_planned(dag: &Dag, session: &Session) -> Result<FusedDag> {
     let dag = rewrite_dag(dag, &session.config.rewrites_off)?;
-    let constants = session.cost_constants(matrix_bytes(&dag))?;
-    fuse(
-        &dag,
-        &fusion_config(&session.config, constants, session.backend.is_some()),
-    )
+    fuse_rewritten(&dag, session, false)
+}
+
+fn fuse_rewritten(dag: &Dag, session: &Session, explain: bool) -> Result<FusedDag> {
+    let constants = session.cost_constants(matrix_bytes(dag))?;
+    let config = fusion_config(&session.config, constants, session.backend.is_some());
+    fuse(dag, &FusionConfig { explain, ..config })
 }
 
 /// What the block's inputs and intermediates take together, where that is known.

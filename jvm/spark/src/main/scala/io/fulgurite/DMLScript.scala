@@ -16,7 +16,7 @@ object DMLScript {
       |  -nvargs KEY=VALUE ... arguments by name, $KEY in the script; has to come last
       |  -args VALUE ...       arguments by position, $1, $2 ...; has to come last
       |  -stats                prints what ran where, how often and how long
-      |  -explain [LEVEL]      prints the plan first: hops, memo, plan, cplan, clif
+      |  -explain [LEVEL]      prints the plan first: hops, rewrites, memo, partitions, plan (default), cplan, clif, asm, stats
       |  -exec MODE            hybrid (default); singlenode keeps all operators in the driver
       |  --config KEY=VALUE    a key of docs/configuration.md""".stripMargin
 

@@ -13,6 +13,9 @@ private[fulgurite] sealed trait Work
 private[fulgurite] final case class ScriptWork(name: String, text: String) extends Work
 private[fulgurite] final case class DagWork(dag: JsonNode) extends Work
 
+/** What is to be explained: a level in a format, or why some operators are fused or not. */
+private[fulgurite] final case class Question(level: String, format: String = "text", why: Option[String] = None)
+
 /** One request to native code, from converting inputs to wrapping outputs. */
 private[fulgurite] final class Execution(spark: SparkSession, settings: Settings, show: String => Unit) {
   private val session = new Session(spark)
@@ -20,7 +23,21 @@ private[fulgurite] final class Execution(spark: SparkSession, settings: Settings
 
   def run(
       work: Work, bindings: Seq[(String, Any, Option[MatrixMetadata])], outputs: Seq[String],
-      script: Option[Script], explainLevel: Option[String]): MLResults = {
+      script: Option[Script], explainLevel: Option[String]): MLResults =
+    prepared(work, bindings, outputs) { (request, host) =>
+      for (level <- explainLevel) show(explain(request.deepCopy(), Question(level), host))
+      val reply = Json.parse(Native.call(Json.bytes(request), host))
+      val values = outputs.map(name => name -> output(name, reply.path("outputs").path(name), host)).toMap
+      new MLResults(values, script, () => new Report(reply.path("report"), session.counts), printed)
+    }
+
+  /** What running it would do. Inputs are converted, for their sizes. */
+  def explain(work: Work, bindings: Seq[(String, Any, Option[MatrixMetadata])], outputs: Seq[String], question: Question): String =
+    prepared(work, bindings, outputs)((request, host) => explain(request, question, host))
+
+  /** Runs `body` with a request whose inputs are there. */
+  private def prepared[A](
+      work: Work, bindings: Seq[(String, Any, Option[MatrixMetadata])], outputs: Seq[String])(body: (ObjectNode, SparkHost) => A): A = {
     Library.ensureLoaded()
     val (arguments, variables) = bindings.partition(_._1.startsWith("$"))
     val converter = new Inputs(session, settings)
@@ -32,12 +49,7 @@ private[fulgurite] final class Execution(spark: SparkSession, settings: Settings
       try {
         val texts = arguments.map { case (name, value, _) => name.stripPrefix("$") -> Literals.argument(name, value) }
         val request = this.request(work, texts, outputs)
-        withInputs(inputs.toList, request) {
-          for (level <- explainLevel) show(explain(request.deepCopy(), level, host))
-          val reply = Json.parse(Native.call(Json.bytes(request), host))
-          val values = outputs.map(name => name -> output(name, reply.path("outputs").path(name), host)).toMap
-          new MLResults(values, script, () => new Report(reply.path("report"), session.counts), printed)
-        }
+        withInputs(inputs.toList, request)(body(request, host))
       } finally host.close()
     } finally {
       inputs.foreach {
@@ -83,8 +95,9 @@ private[fulgurite] final class Execution(spark: SparkSession, settings: Settings
       }
   }
 
-  private def explain(request: ObjectNode, level: String, host: SparkHost): String = {
-    request.put("command", "explain").put("level", level)
+  private def explain(request: ObjectNode, question: Question, host: SparkHost): String = {
+    request.put("command", "explain").put("level", question.level).put("format", question.format)
+    question.why.foreach(request.put("why", _))
     Json.parse(Native.call(Json.bytes(request), host)).path("text").asText
   }
 

@@ -36,6 +36,18 @@ final class MLContext(spark: SparkSession) extends AutoCloseable {
     results
   }
 
+  /**
+   * What executing the script would do, without running it, planned with the sizes of its inputs. Levels and formats are
+   * those of `fulgurite explain`: docs/explain.md.
+   */
+  def explain(script: Script, level: String = "plan", format: String = "text"): String = ask(script, Question(level, format))
+
+  /** Why the operators at `where` (a line, `line:column`, or an operator's code) are fused, or not; as text or json. */
+  def why(script: Script, where: String, format: String = "text"): String = ask(script, Question("plan", format, Some(where)))
+
+  private def ask(script: Script, question: Question): String =
+    new Execution(spark, settings, show).explain(ScriptWork(script.name, script.text), script.bindings, script.outputs, question)
+
   /** A DataFrame as a matrix, converted once for any number of scripts. */
   def matrix(frame: DataFrame): Matrix = {
     Library.ensureLoaded()
@@ -49,9 +61,9 @@ final class MLContext(spark: SparkSession) extends AutoCloseable {
   def setExplain(explain: Boolean): MLContext = { explains = explain; this }
   def isExplain: Boolean = explains
 
-  /** hops, memo, plan, cplan, clif; or `none`, which turns explanations off. */
+  /** A level of [[explain]]; or `none`, which turns explanations off. */
   def setExplainLevel(level: String): MLContext = {
-    val known = Seq("hops", "memo", "plan", "cplan", "clif")
+    val known = MLContext.ExplainLevels
     level.toLowerCase match {
       case "none" => explains = false
       // The names that SystemML's users know.
@@ -87,6 +99,9 @@ final class MLContext(spark: SparkSession) extends AutoCloseable {
 }
 
 object MLContext {
+  /** What [[MLContext.explain]] shows, in the order of the compiler's stages. */
+  val ExplainLevels: Seq[String] = Seq("hops", "rewrites", "memo", "partitions", "plan", "cplan", "clif", "asm", "stats")
+
   /** Of this jar. */
   lazy val version: String = {
     val build = new Properties()

@@ -102,6 +102,16 @@ final class MLContextSuite extends AnyFunSuite with SparkSessions {
     Failures.of("argument")(ml.setExplainLevel("everything"))
   }
 
+  test("scripts are explained without being run") {
+    val script = ScriptFactory.dml("s = sum(X * X + 1)\nstop('not run')").in("X", Array(Array(1.0, 2.0), Array(3.0, 4.0))).out("s")
+    assert(ml.explain(script).contains("[2 x 2"))
+    for (level <- MLContext.ExplainLevels) assert(ml.explain(script, level, "json").contains(s""""level": "$level""""))
+    assert(ml.explain(script, "plan", "svg").startsWith("<svg"))
+    assert(ml.why(script, "ua(+)").contains("fused(0)"))
+    Failures.of("argument")(ml.explain(script, "memo", "dot"))
+    Failures.of("argument")(ml.why(script, "17"))
+  }
+
   test("a HOP DAG that is none is an error of kind plan") {
     ml
     def dag(version: Int, hops: String, roots: String) = s"""{"format": "fulgurite-hop", "version": $version, "hops": [$hops], "roots": [$roots]}"""

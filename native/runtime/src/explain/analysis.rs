@@ -1,0 +1,355 @@
+//! What the compiler did with each statement block: the one source of all levels and formats.
+
+use std::time::Duration;
+
+use fulgurite_error::{Position, Result};
+use fulgurite_fusion::{FusedDag, FusionStatistics, Policy, explain::PlanCosts};
+use fulgurite_hop::{
+    Argument, Block, Dag, Hop, HopId, HopOp, Predicate, Program, memory, rewrites::Application,
+};
+use serde::Serialize;
+
+use crate::{Session, interpreter::plan_explained};
+
+pub(super) struct Analysis {
+    pub source: String,
+    pub policy: Policy,
+    pub functions: Vec<(String, Vec<Section>)>,
+    pub body: Vec<Section>,
+    /// Numbered from 1 in the order of the script, functions first.
+    pub blocks: Vec<BlockAnalysis>,
+    pub front: FrontEnd,
+}
+
+/// What happened to the whole script before its blocks were planned; rewriting again before fusion adds to it.
+pub(crate) struct FrontEnd {
+    pub parse: Duration,
+    pub rewrite: Duration,
+    /// In the order in which they were applied.
+    pub rewrites: Vec<Application>,
+}
+
+/// Control flow around blocks.
+pub(super) enum Section {
+    /// By its place among the blocks.
+    Block(usize),
+    If {
+        predicate: Vec<Section>,
+        then: Vec<Section>,
+        otherwise: Vec<Section>,
+    },
+    While {
+        predicate: Vec<Section>,
+        body: Vec<Section>,
+    },
+    For {
+        variable: String,
+        parallel: bool,
+        /// `from`, `to` and `by`.
+        bounds: Vec<(&'static str, Vec<Section>)>,
+        body: Vec<Section>,
+    },
+    Call {
+        function: String,
+        arguments: Vec<String>,
+        outputs: Vec<String>,
+    },
+}
+
+/// A DAG, and what became of it. HOPs go by their numbers before fusion everywhere.
+pub(super) struct BlockAnalysis {
+    pub number: usize,
+    pub position: Option<Position>,
+    pub dag: Dag,
+    pub fused: FusedDag,
+    /// What is executed, inputs first: one node for each HOP of the fused DAG.
+    pub plan: Vec<PlanNode>,
+}
+
+/// An operator of the chosen plan. Its id and its inputs' are places in the plan.
+pub(super) struct PlanNode {
+    /// The HOP that it is; of a fused operator, the last one covered. `None` for what takes an operator's result
+    /// apart, or turns an operand round.
+    pub origin: Option<HopId>,
+    /// How it is called: the HOP's number, or `+1` where there was none before fusion.
+    pub name: String,
+    pub inputs: Vec<HopId>,
+    /// The number of the fused operator.
+    pub fused: Option<usize>,
+    pub place: Place,
+    /// Seconds by the cost model, of operators on matrices.
+    pub cost: Option<f64>,
+}
+
+/// Where an operator will run, as far as sizes say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Place {
+    /// Variables are nowhere in particular.
+    Variable,
+    Local,
+    Distributed,
+    DoesNotFit,
+    BySize,
+}
+
+impl Place {
+    pub fn text(self) -> &'static str {
+        match self {
+            Place::Variable => "",
+            Place::Local => "local",
+            Place::Distributed => "distributed",
+            Place::DoesNotFit => "does not fit fulgurite.memory.local",
+            Place::BySize => "where it fits, by the actual size",
+        }
+    }
+}
+
+impl Analysis {
+    /// Plans all blocks with propagated sizes; at run time they are planned with the actual ones.
+    pub fn new(
+        program: &Program,
+        source: &str,
+        session: &Session,
+        front: FrontEnd,
+    ) -> Result<Analysis> {
+        let mut analysis = Analysis {
+            source: source.to_owned(),
+            policy: session.config.fusion_policy,
+            functions: Vec::new(),
+            body: Vec::new(),
+            blocks: Vec::new(),
+            front,
+        };
+        for function in program.functions.values() {
+            let sections = analysis.sections(&function.body, session)?;
+            analysis.functions.push((function.name.clone(), sections));
+        }
+        analysis.body = analysis.sections(&program.body, session)?;
+        Ok(analysis)
+    }
+
+    /// Sizes that are not known before the run decide some plans.
+    pub fn has_unknown_sizes(&self) -> bool {
+        let is_unknown = |hop: &Hop| hop.is_matrix() && !hop.characteristics.dims_known();
+        let mut dags = self.blocks.iter().map(|block| &block.dag);
+        dags.any(|dag| dag.iter().any(|(_, hop)| is_unknown(hop)))
+    }
+
+    pub fn statistics(&self) -> FusionStatistics {
+        let blocks = self.blocks.iter().map(|block| block.fused.statistics);
+        blocks.fold(FusionStatistics::default(), FusionStatistics::plus)
+    }
+
+    fn sections(&mut self, blocks: &[Block], session: &Session) -> Result<Vec<Section>> {
+        blocks
+            .iter()
+            .map(|block| self.section(block, session))
+            .collect()
+    }
+
+    fn section(&mut self, block: &Block, session: &Session) -> Result<Section> {
+        Ok(match block {
+            Block::Basic { dag } => self.block(dag, session)?,
+            Block::If {
+                predicate,
+                then,
+                otherwise,
+                ..
+            } => Section::If {
+                predicate: self.predicate(predicate, session)?,
+                then: self.sections(then, session)?,
+                otherwise: self.sections(otherwise, session)?,
+            },
+            Block::While {
+                predicate, body, ..
+            } => Section::While {
+                predicate: self.predicate(predicate, session)?,
+                body: self.sections(body, session)?,
+            },
+            Block::For {
+                variable,
+                from,
+                to,
+                increment,
+                body,
+                parallel,
+                ..
+            } => {
+                let headers = [
+                    ("from", Some(from)),
+                    ("to", Some(to)),
+                    ("by", increment.as_ref()),
+                ];
+                let mut bounds = Vec::new();
+                for (name, header) in headers {
+                    if let Some(header) = header {
+                        bounds.push((name, self.predicate(header, session)?));
+                    }
+                }
+                Section::For {
+                    variable: variable.clone(),
+                    parallel: *parallel,
+                    bounds,
+                    body: self.sections(body, session)?,
+                }
+            }
+            Block::Call {
+                function,
+                arguments,
+                outputs,
+                ..
+            } => Section::Call {
+                function: function.clone(),
+                arguments: arguments.iter().map(argument).collect(),
+                outputs: outputs.clone(),
+            },
+        })
+    }
+
+    fn predicate(&mut self, predicate: &Predicate, session: &Session) -> Result<Vec<Section>> {
+        let mut sections = self.sections(&predicate.before, session)?;
+        sections.push(self.block(&predicate.dag, session)?);
+        Ok(sections)
+    }
+
+    fn block(&mut self, dag: &Dag, session: &Session) -> Result<Section> {
+        let planned = plan_explained(dag, session)?;
+        self.front.rewrite += planned.rewriting;
+        self.front.rewrites.extend(planned.rewrites);
+        let positions = planned
+            .dag
+            .iter()
+            .filter_map(|(_, hop)| hop.position.as_ref());
+        let first = positions.min_by_key(|position| (position.line, position.column));
+        self.blocks.push(BlockAnalysis {
+            number: self.blocks.len() + 1,
+            position: first.cloned(),
+            plan: plan(&planned.fused, session),
+            dag: planned.dag,
+            fused: planned.fused,
+        });
+        Ok(Section::Block(self.blocks.len() - 1))
+    }
+}
+
+impl BlockAnalysis {
+    /// Only such blocks have something to fuse.
+    pub fn has_matrices(&self) -> bool {
+        self.dag.iter().any(|(_, hop)| hop.is_matrix())
+    }
+
+    /// `block 3 mlogreg.dml:40`
+    pub fn title(&self) -> String {
+        match &self.position {
+            Some(position) => format!(
+                "block {} {}:{}",
+                self.number, position.source.name, position.line
+            ),
+            None => format!("block {}", self.number),
+        }
+    }
+
+    /// A variable or an operator worth showing: it is a matrix, or reads one.
+    pub fn is_on_matrices(&self, hop: HopId) -> bool {
+        let hop = self.dag.hop(hop);
+        let reads = |input: &HopId| self.dag.hop(*input).is_matrix();
+        hop.is_matrix() || hop.inputs.iter().any(reads)
+    }
+
+    /// The plan's operator that gives this HOP, if it is there for others to read.
+    pub fn node(&self, hop: HopId) -> Option<&PlanNode> {
+        let operators = &self.fused.explanation.operators;
+        self.plan.iter().find(|node| {
+            let operator = node.fused.and_then(|number| operators.get(number));
+            node.origin == Some(hop)
+                || operator.is_some_and(|operator| operator.roots.contains(&hop))
+        })
+    }
+
+    /// How the plan calls one of its operators.
+    pub fn name(&self, id: HopId) -> &str {
+        self.plan.get(id.index()).map_or("?", |node| &node.name)
+    }
+
+    /// Of all partitions together.
+    pub fn plan_costs(&self) -> Option<PlanCosts> {
+        let partitions = self.fused.explanation.partitions.iter();
+        partitions
+            .filter_map(|partition| partition.costs)
+            .reduce(PlanCosts::plus)
+    }
+
+    /// The fused operators that compute this HOP, alone or among others.
+    pub fn operators_of(&self, hop: HopId) -> Vec<usize> {
+        let operators = self.fused.explanation.operators.iter().enumerate();
+        let covering = operators.filter(|(_, operator)| operator.covered.contains(&hop));
+        covering.map(|(number, _)| number).collect()
+    }
+
+    /// Read by several operators, and there for them to read.
+    pub fn is_materialization_point(&self, hop: HopId) -> bool {
+        let mut partitions = self.fused.explanation.partitions.iter();
+        self.node(hop).is_some()
+            && partitions.any(|part| part.partition.materialization_points.contains(&hop))
+    }
+}
+
+/// The operators of the fused DAG under the names that they had before fusion.
+fn plan(fused: &FusedDag, session: &Session) -> Vec<PlanNode> {
+    let explanation = &fused.explanation;
+    let mut added = 0;
+    let nodes = fused.dag.iter().map(|(id, hop)| {
+        let origin = fused.origins.get(id.index()).copied().flatten();
+        let number = match hop.op {
+            HopOp::Fused(number) => Some(number),
+            _ => None,
+        };
+        let operator = number.and_then(|number| explanation.operators.get(number));
+        let basic = || {
+            let mut costs = explanation.basic_costs.iter();
+            let of_origin = costs.find(|cost| Some(cost.hop) == origin)?;
+            (!matches!(hop.op, HopOp::TransientWrite(_))).then_some(of_origin.cost)
+        };
+        let name = match origin {
+            Some(origin) => origin.to_string(),
+            None => {
+                added += 1;
+                format!("+{added}")
+            }
+        };
+        PlanNode {
+            origin,
+            name,
+            inputs: hop.inputs.clone(),
+            fused: number,
+            place: place(&fused.dag, id, session),
+            cost: operator.map(|operator| operator.costs.cost).or_else(basic),
+        }
+    });
+    nodes.collect()
+}
+
+fn place(dag: &Dag, id: HopId, session: &Session) -> Place {
+    let hop = dag.hop(id);
+    let is_variable = matches!(
+        hop.op,
+        HopOp::TransientRead(_) | HopOp::TransientWrite(_) | HopOp::Literal(_)
+    );
+    if is_variable {
+        return Place::Variable;
+    }
+    match memory::operation_bytes(dag, id) {
+        None => Place::BySize,
+        Some(bytes) if bytes <= session.config.memory_local => Place::Local,
+        Some(_) if session.backend.is_some() => Place::Distributed,
+        Some(_) => Place::DoesNotFit,
+    }
+}
+
+fn argument(argument: &Argument) -> String {
+    match argument {
+        Argument::Variable { variable, .. } => variable.clone(),
+        Argument::Literal { value, .. } => value.to_string(),
+    }
+}

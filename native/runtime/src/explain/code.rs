@@ -1,0 +1,36 @@
+//! Fused operators as code generation plans, as intermediate code and as instructions.
+
+use fulgurite_codegen::CompiledPlan;
+use fulgurite_error::Result;
+use serde::Serialize;
+
+use super::{analysis::BlockAnalysis, level::ExplainLevel};
+
+/// A fused operator's text at one of the levels of code.
+#[derive(Debug, Serialize)]
+pub(super) struct Listing {
+    #[serde(rename = "fused")]
+    pub number: usize,
+    pub label: String,
+    pub text: String,
+}
+
+/// # Errors
+/// As compiling; the other levels have no listings.
+pub(super) fn listings(block: &BlockAnalysis, level: ExplainLevel) -> Result<Vec<Listing>> {
+    let operators = block.fused.operators.iter().enumerate();
+    operators
+        .map(|(number, operator)| {
+            let text = match level {
+                ExplainLevel::Clif => CompiledPlan::compile(&operator.plan)?.clif()?,
+                ExplainLevel::Asm => CompiledPlan::compile(&operator.plan)?.asm()?,
+                _ => operator.plan.to_string(),
+            };
+            Ok(Listing {
+                number,
+                label: operator.label.clone(),
+                text,
+            })
+        })
+        .collect()
+}

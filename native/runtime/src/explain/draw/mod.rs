@@ -1,0 +1,227 @@
+//! Pictures of DAGs: HOPs as boxes, fused operators (or partitions) as coloured regions around them.
+//!
+//! [`pictures`] says what is drawn; [`dot`], [`svg`] and [`html`] say how; `layout` says where.
+
+pub(super) mod dot;
+pub(super) mod html;
+pub(super) mod svg;
+
+mod layout;
+
+use fulgurite_fusion::explain::{Decision, OperatorExplanation, PartitionExplanation};
+use fulgurite_hop::{Bytes, HopId, HopOp, memory};
+
+use super::{
+    analysis::{Analysis, BlockAnalysis},
+    level::ExplainLevel,
+    why::{self, Answer},
+};
+
+/// One block.
+pub(in crate::explain) struct Picture<'a> {
+    pub block: &'a BlockAnalysis,
+    pub title: String,
+    /// Costs of the block's plans, where the level is about plans.
+    pub subtitle: Option<String>,
+    pub nodes: Vec<Node>,
+    /// By places among the nodes, from what is read to what reads it.
+    pub edges: Vec<Edge>,
+    pub regions: Vec<Region>,
+}
+
+pub(in crate::explain) struct Node {
+    pub hop: HopId,
+    /// `13 ba(+*)`
+    pub label: String,
+    /// Sizes, then costs.
+    pub lines: Vec<String>,
+    pub kind: NodeKind,
+    pub is_materialized: bool,
+    /// The regions that it is in: several, where something is computed more than once.
+    pub regions: Vec<usize>,
+    pub answer: Answer,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::explain) enum NodeKind {
+    /// A variable or a file.
+    Data,
+    Operator,
+}
+
+pub(in crate::explain) struct Edge {
+    pub from: usize,
+    pub to: usize,
+    /// Both ends are in this region.
+    pub region: Option<usize>,
+    /// A decision of the search: materialized or not.
+    pub decision: Option<bool>,
+}
+
+pub(in crate::explain) struct Region {
+    /// `fused(0) Row ba(+*)`
+    pub label: String,
+    pub detail: String,
+    /// Of [`COLOURS`].
+    pub colour: usize,
+}
+
+/// A fill for light pages, one for dark ones and a stroke for both: enough for a colour for each template,
+/// in an order that also tells neighbours apart for the colour-blind.
+pub(in crate::explain) const COLOURS: [(&str, &str, &str); 6] = [
+    ("#cfe2f3", "#1c3d5a", "#3b7dd8"),
+    ("#fde7c3", "#5a4213", "#d08a1d"),
+    ("#d9ead3", "#24482b", "#4f9d5d"),
+    ("#ead1dc", "#552a40", "#c05a8c"),
+    ("#e0d7f2", "#3a2d5c", "#7d63c4"),
+    ("#d0ece7", "#1d4a43", "#2f9e8f"),
+];
+
+/// Blocks with something to see, in the order of the script.
+pub(in crate::explain) fn pictures(analysis: &Analysis, level: ExplainLevel) -> Vec<Picture<'_>> {
+    let blocks = analysis.blocks.iter().filter(|block| block.has_matrices());
+    blocks.map(|block| Picture::new(block, level)).collect()
+}
+
+impl<'a> Picture<'a> {
+    fn new(block: &'a BlockAnalysis, level: ExplainLevel) -> Self {
+        let explanation = &block.fused.explanation;
+        let (regions, members): (Vec<Region>, Vec<&[HopId]>) = match level {
+            ExplainLevel::Plan => {
+                let operators = explanation.operators.iter().enumerate();
+                operators
+                    .map(|(number, each)| (operator_region(number, each), &each.covered[..]))
+                    .unzip()
+            }
+            ExplainLevel::Partitions => {
+                let partitions = explanation.partitions.iter().enumerate();
+                partitions
+                    .map(|(number, each)| {
+                        (partition_region(number, each), &each.partition.hops[..])
+                    })
+                    .unzip()
+            }
+            _ => (Vec::new(), Vec::new()),
+        };
+        let drawn = drawn(block);
+        let nodes = drawn.iter().map(|hop| {
+            let in_region = |place: &usize| members[*place].contains(hop);
+            let regions = (0..members.len()).filter(in_region).collect();
+            node(block, *hop, regions, level)
+        });
+        let mut picture = Picture {
+            block,
+            title: block.title(),
+            subtitle: match level {
+                ExplainLevel::Hops => None,
+                _ => block.plan_costs().map(|costs| costs.to_string()),
+            },
+            nodes: nodes.collect(),
+            edges: Vec::new(),
+            regions,
+        };
+        picture.edges = picture.edges(&drawn, level);
+        picture
+    }
+
+    fn edges(&self, drawn: &[HopId], level: ExplainLevel) -> Vec<Edge> {
+        let partitions = match level {
+            ExplainLevel::Hops => &[],
+            _ => &self.block.fused.explanation.partitions[..],
+        };
+        let decisions = || partitions.iter().flat_map(|partition| &partition.decisions);
+        let mut edges = Vec::new();
+        for (to, node) in self.nodes.iter().enumerate() {
+            let mut inputs = self.block.dag.hop(node.hop).inputs.clone();
+            inputs.sort_unstable();
+            inputs.dedup();
+            for input in inputs {
+                let Ok(from) = drawn.binary_search(&input) else {
+                    continue;
+                };
+                let is_shared = |region: &&usize| self.nodes[from].regions.contains(region);
+                let is_here = |decision: &&Decision| {
+                    (decision.point.consumer, decision.point.target) == (node.hop, input)
+                };
+                edges.push(Edge {
+                    from,
+                    to,
+                    region: node.regions.iter().find(is_shared).copied(),
+                    decision: decisions()
+                        .find(is_here)
+                        .map(|decision| decision.materialize),
+                });
+            }
+        }
+        edges
+    }
+}
+
+/// What is needed and is on matrices; in ascending order.
+fn drawn(block: &BlockAnalysis) -> Vec<HopId> {
+    let mut needed = vec![false; block.dag.len()];
+    for root in &block.dag.roots {
+        needed[root.index()] = true;
+    }
+    for (id, hop) in block.dag.iter().rev() {
+        if needed[id.index()] {
+            for input in &hop.inputs {
+                needed[input.index()] = true;
+            }
+        }
+    }
+    let hops = block.dag.iter().map(|(id, _)| id);
+    hops.filter(|id| needed[id.index()] && block.is_on_matrices(*id))
+        .collect()
+}
+
+fn node(block: &BlockAnalysis, id: HopId, regions: Vec<usize>, level: ExplainLevel) -> Node {
+    let hop = block.dag.hop(id);
+    let mut lines = vec![match hop.is_matrix() {
+        true => hop.characteristics.to_string(),
+        false => hop.data_type.to_string(),
+    }];
+    let is_data = matches!(
+        hop.op,
+        HopOp::TransientRead(_)
+            | HopOp::TransientWrite(_)
+            | HopOp::PersistentRead(_)
+            | HopOp::PersistentWrite(_)
+    );
+    let answer = why::answer_for(block, id);
+    if level == ExplainLevel::Hops {
+        lines.push(Bytes(memory::operation_bytes(&block.dag, id)).to_string());
+    } else if let Some(cost) = answer.basic_cost.filter(|_| !is_data) {
+        lines.push(format!("{cost:.2e} s alone"));
+    }
+    Node {
+        hop: id,
+        label: format!("{id} {}", hop.op.code()),
+        lines,
+        kind: match is_data {
+            true => NodeKind::Data,
+            false => NodeKind::Operator,
+        },
+        is_materialized: level != ExplainLevel::Hops && block.is_materialization_point(id),
+        regions,
+        answer,
+    }
+}
+
+fn operator_region(number: usize, operator: &OperatorExplanation) -> Region {
+    let costs = &operator.costs;
+    Region {
+        label: format!("fused({number}) {}", operator.label),
+        detail: format!("{:.3e} s, unfused {:.3e} s", costs.cost, costs.unfused),
+        colour: operator.template as usize % COLOURS.len(),
+    }
+}
+
+fn partition_region(number: usize, partition: &PartitionExplanation) -> Region {
+    let costs = partition.costs.map(|costs| costs.to_string());
+    Region {
+        label: format!("partition {number}"),
+        detail: costs.unwrap_or_default(),
+        colour: number % COLOURS.len(),
+    }
+}
