@@ -43,6 +43,26 @@ fn scalars_and_matrices_come_back_as_they_were_written() {
 }
 
 #[test]
+fn booleans_are_small_in_files_and_capital_in_prints() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("b").display().to_string();
+    let ran = script("b = 1 < 2\nprint(b)\nwrite(b, $b)")
+        .argument("b", &path)
+        .run();
+    assert_eq!(ran.text(), "TRUE\n");
+    assert_eq!(fs::read_to_string(&path).expect("written"), "true");
+    let back = "b = read($b)\nprint(b + ' ' + !b)";
+    assert_eq!(
+        script(back).argument("b", &path).run().text(),
+        "TRUE FALSE\n"
+    );
+    fs::write(&path, "yes").expect("writable");
+    let ran = script(back).argument("b", &path).run();
+    let error = ran.result.as_ref().expect_err("no boolean");
+    assert_eq!(error.kind(), ErrorKind::Data, "{error}");
+}
+
+#[test]
 fn a_csv_file_beyond_the_budget_is_read_by_the_workers() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = |name: &str| folder.path().join(name);

@@ -141,7 +141,7 @@ cell_ops! {
     Modulus { code: "%%", dml: None, flops: 8.0, zero: Zero::Left, eval: floored_modulo }
     /// Floor division.
     IntDiv { code: "%/%", dml: None, flops: 6.0, zero: Zero::Left, eval: |x, y| (x / y).floor() }
-    Pow { code: "^", dml: None, flops: 16.0, zero: Zero::No, eval: |x, y| x.powf(y) }
+    Pow { code: "^", dml: None, flops: 16.0, zero: Zero::No, eval: java_pow }
     Min { code: "min", dml: Some("min"), flops: 1.0, zero: Zero::Kept, eval: |x, y| nan_or(x, y, x.min(y)) }
     Max { code: "max", dml: Some("max"), flops: 1.0, zero: Zero::Kept, eval: |x, y| nan_or(x, y, x.max(y)) }
     Less { code: "<", dml: None, flops: 1.0, zero: Zero::Kept, eval: |x, y| truth(x < y) }
@@ -227,6 +227,15 @@ fn java_round(x: f64) -> f64 {
     rounded.clamp(i64::MIN as f64, i64::MAX as f64) + 0.0
 }
 
+/// As Java's Math.pow: what is not certain is NaN, where C has 1^NaN = 1^Inf = (-1)^Inf = 1.
+fn java_pow(x: f64, y: f64) -> f64 {
+    if y.is_nan() || (y.is_infinite() && x.abs() == 1.0) {
+        f64::NAN
+    } else {
+        x.powf(y)
+    }
+}
+
 fn floored_modulo(x: f64, y: f64) -> f64 {
     if y == 0.0 {
         return f64::NAN;
@@ -282,5 +291,24 @@ mod tests {
             [1.0, -1.0, 2.0]
         );
         assert!(modulo(1.0, 0.0).is_nan());
+    }
+
+    #[test]
+    fn powers_follow_java() {
+        let pow = |x, y| BinaryOp::Pow.eval(x, y);
+        assert_eq!(
+            [pow(f64::NAN, 0.0), pow(0.0, 0.0), pow(2.0, -1.0)],
+            [1.0, 1.0, 0.5]
+        );
+        let nan = f64::NAN;
+        for (x, y) in [
+            (1.0, nan),
+            (1.0, f64::INFINITY),
+            (-1.0, f64::NEG_INFINITY),
+            (-8.0, 1.0 / 3.0),
+        ] {
+            assert!(pow(x, y).is_nan(), "{x}^{y}");
+        }
+        assert_eq!(pow(0.5, f64::INFINITY), 0.0);
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn read(
         return match io::read(&path, &call)? {
             Contents::Scalar(text) => {
                 let value_type = declared.unwrap_or(ValueType::Double);
-                scalar::convert(&Literal::String(text), value_type).map(Variable::Scalar)
+                scalar_from_file(text, value_type, &path).map(Variable::Scalar)
             }
             Contents::Matrix(matrix) => Ok(Variable::matrix(matrix)),
         };
@@ -57,6 +57,28 @@ pub(super) fn read(
     match io::read(&path, &call)? {
         Contents::Matrix(matrix) => Ok(Variable::matrix(matrix)),
         Contents::Scalar(_) => Err(Error::internal("a scalar's file was taken for a matrix")),
+    }
+}
+
+/// As `print` shows it, but for booleans: files have `true` and `false`.
+fn scalar_in_file(value: &Literal) -> String {
+    match value {
+        Literal::Boolean(value) => value.to_string(),
+        other => other.to_string(),
+    }
+}
+
+fn scalar_from_file(text: String, value_type: ValueType, path: &str) -> Result<Literal> {
+    if value_type != ValueType::Boolean {
+        return scalar::convert(&Literal::String(text), value_type);
+    }
+    match text.trim() {
+        "true" | "TRUE" => Ok(Literal::Boolean(true)),
+        "false" | "FALSE" => Ok(Literal::Boolean(false)),
+        other => Err(
+            Error::data(format!("{path} holds '{other}', which is no boolean"))
+                .with_help("booleans in files are true and false"),
+        ),
     }
 }
 
@@ -94,7 +116,7 @@ pub(super) fn write(
     match inputs.first() {
         Some(Variable::Scalar(value)) => {
             let value_type = value_type_name(value.value_type());
-            io::write_scalar(&value.to_string(), value_type, &path)
+            io::write_scalar(&scalar_in_file(value), value_type, &path)
         }
         Some(Variable::Matrix(matrix)) => io::write(matrix.block(), &path, &written),
         Some(Variable::Distributed(matrix)) => {
