@@ -234,6 +234,22 @@ stop("done")
 }
 
 #[test]
+fn factors_are_taken_apart() {
+    insta::assert_snapshot!(program(
+        r#"
+X = read("X.csv", rows=5, cols=5)
+[values, vectors] = eigen(t(X) %*% X)
+[P, L, U] = lu(X)
+[left, S, V] = svd(X[, 1:2])
+A = matrix(0, 2, 5)
+[A[1, ], unused] = f(X)
+f = function(matrix[double] X) return (matrix[double] row, double n) { row = X[1, ]; n = nrow(X) }
+write(vectors %*% diag(values) + P %*% L %*% U + left %*% S %*% t(V) %*% A, "A")
+"#
+    ));
+}
+
+#[test]
 fn sourced_functions_live_in_their_namespaces() -> Result<()> {
     let sources = Sources(&[
         (

@@ -159,6 +159,8 @@ const BAD_SCRIPTS: &[(ErrorKind, &str)] = &[
     ),
     (ErrorKind::Validation, "f = function() { }\ny = f()"),
     (ErrorKind::Validation, "[a, b] = sum(X)"),
+    (ErrorKind::Validation, "e = eigen(X)"),
+    (ErrorKind::Validation, "[P, L] = lu(X)"),
     (
         ErrorKind::Validation,
         "source(\"a.dml\") as m\nsource(\"b.dml\") as m",
@@ -171,7 +173,7 @@ const BAD_SCRIPTS: &[(ErrorKind, &str)] = &[
         "source(\"bad.dml\") as m\ny = m::f()",
     ),
     // Not there yet.
-    (ErrorKind::Unsupported, "[e, V] = eigen(X)"),
+    (ErrorKind::Unsupported, "[H, R] = qr(X)"),
     (
         ErrorKind::Unsupported,
         "Y = conv2d(X, X, stride=[1, 1], padding=[0, 0])",

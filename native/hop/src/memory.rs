@@ -63,6 +63,9 @@ pub fn intermediate_bytes(dag: &Dag, id: HopId) -> Option<u64> {
             ParameterizedOp::Solve | ParameterizedOp::Inverse | ParameterizedOp::Cholesky => {
                 dense(input)
             }
+            ParameterizedOp::Eigen | ParameterizedOp::Lu | ParameterizedOp::Svd => {
+                Some(dense(hop)?.saturating_add(dense(input)?))
+            }
             _ => Some(0),
         },
         _ => Some(0),

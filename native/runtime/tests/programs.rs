@@ -155,6 +155,100 @@ fn left_indexing_in_a_loop_changes_only_its_target() {
 }
 
 #[test]
+fn factorizations_run_and_refuse_bad_matrices() {
+    let ran = script(
+        r#"
+        A = matrix("4 2 0 2 3 1 0 1 5", 3, 3)
+        [values, vectors] = eigen(A)
+        print(toString(values, decimal=6))
+        [P, L, U] = lu(A)
+        [left, S, right] = svd(A[1:2, ])
+        gap = max(abs(A %*% vectors - vectors %*% diag(values))) + max(abs(P %*% A - L %*% U))
+        gap = gap + max(abs(A[1:2, ] - left %*% S %*% t(right))) + max(abs(A %*% solve(A, A) - A))
+        C = cholesky(A)
+        gap = gap + max(abs(C %*% t(C) - A)) + max(abs(A %*% inv(A) - diag(matrix(1, 3, 1))))
+        print(gap < 1e-13)
+        print(pnorm(target=0) + qchisq(target=0, df=3) + cdf(target=Inf, dist="f", df1=1, df2=2))
+        "#,
+    )
+    .run();
+    insta::assert_snapshot!(ran.text(), @r"
+    1.267949
+    4.732051
+    6.000000
+
+    TRUE
+    1.5
+    ");
+    let refused = [
+        "A = matrix(1, 2, 2)\nx = solve(A, A)\nprint(sum(x))",
+        "A = removeEmpty(target=matrix(1, 2, 3), margin='rows')\nprint(sum(inv(A)))",
+        "A = matrix('1 2 2 1', 2, 2)\nprint(sum(cholesky(A)))",
+        "A = matrix('1 NaN 2 1', 2, 2)\n[e, V] = eigen(A)\nprint(sum(V) + sum(e))",
+        "p = 1.5 * nrow(matrix(1, 1, 1))\nprint(qnorm(target=p))",
+        "print(pt(target=1, df=0))",
+    ]
+    .map(|text| script(text).run().text());
+    insta::assert_snapshot!(refused.join("\n"), @r"
+    runtime error: the 2 x 2 matrix is singular: to working precision, column 2 is a combination of the columns before it (in p(solve))
+      --> test.dml:2:5
+       |
+     2 | x = solve(A, A)
+       |     ^^^^^
+       = help: leave out dependent columns, or add a small multiple of the identity (regularisation)
+    dimension error: the matrix is not square: 2 x 3 (in p(inv))
+      --> test.dml:2:11
+       |
+     2 | print(sum(inv(A)))
+       |           ^^^
+    runtime error: the matrix is not positive definite: its upper left 2 x 2 part is not (in p(cholesky))
+      --> test.dml:2:11
+       |
+     2 | print(sum(cholesky(A)))
+       |           ^^^^^^^^
+       = help: covariances are positive definite once dependent columns are left out
+    runtime error: cell (1, 2) of the matrix is NaN (in p(eigen))
+      --> test.dml:2:10
+       |
+     2 | [e, V] = eigen(A)
+       |          ^^^^^
+       = help: replace(target=X, pattern=NaN, replacement=0) and removeEmpty() take such cells out
+    runtime error: 1.5 is no probability: it must be between 0 and 1 (in p(icdf))
+      --> test.dml:2:7
+       |
+     2 | print(qnorm(target=p))
+       |       ^^^^^
+    argument error: a parameter of the distribution 't' is out of range: Degrees of freedom are NaN, zero or less than zero (in p(cdf))
+      --> test.dml:1:7
+       |
+     1 | print(pt(target=1, df=0))
+       |       ^^
+    ");
+}
+
+/// As Java: what is not certain is NaN.
+#[test]
+fn powers_of_one_by_nan_are_nan() {
+    let ran = script(
+        r#"
+        nan = 0 / 0
+        X = matrix("1 -1 1 2", 2, 2)
+        Y = matrix("NaN Infinity 0 2", 2, 2)
+        print(1 ^ nan)
+        print(toString(X ^ Y) + toString(1 ^ Y))
+        "#,
+    )
+    .run();
+    insta::assert_snapshot!(ran.text(), @r"
+    NaN
+    NaN NaN
+    1.000 4.000
+    NaN NaN
+    1.000 1.000
+    ");
+}
+
+#[test]
 fn arguments_and_scalar_inputs() {
     let ran = script("x = ifdef($x, 5)\ny = ifdef($y, 'none')\nprint(x + ' ' + y + ' ' + z)")
         .argument("x", "7")

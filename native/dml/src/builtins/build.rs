@@ -24,6 +24,14 @@ pub(crate) struct BoundCall<'a> {
 }
 
 impl BoundCall<'_> {
+    /// The results of a function that has several.
+    pub fn build_several(&mut self) -> Result<Vec<HopId>> {
+        match self.builtin.rule {
+            Rule::Several(_, build) => build(self),
+            _ => self.build().map(|result| vec![result]),
+        }
+    }
+
     pub fn build(&mut self) -> Result<HopId> {
         let position = self.position;
         match &self.builtin.rule {
@@ -66,6 +74,12 @@ impl BoundCall<'_> {
             }
             Rule::Function(build) | Rule::Effect(build) => build(self),
             Rule::Exists => Err(Error::internal("'exists' asks for no value").at(position)),
+            Rule::Several(results, _) => Err(Error::validation(format!(
+                "'{}' gives {results} results, not one",
+                self.name
+            ))
+            .at(position)
+            .with_help("call it as a statement: [a, b] = f(...) takes several results")),
             Rule::Unsupported(help) => Err(unsupported(self.name, help, position)),
         }
     }

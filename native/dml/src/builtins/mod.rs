@@ -10,6 +10,7 @@ mod cells;
 mod construction;
 mod effects;
 mod files;
+mod linear_algebra;
 mod reorganization;
 mod statistics;
 mod unsupported;
@@ -100,6 +101,8 @@ pub(crate) enum Rule {
     /// Inputs by the names of the parameters; gives a double.
     NamedDouble(ParameterizedOp),
     Function(fn(&mut BoundCall<'_>) -> Result<HopId>),
+    /// So many results, for `[a, b] = f(...)`.
+    Several(usize, fn(&mut BoundCall<'_>) -> Result<Vec<HopId>>),
     /// `exists(variable)`, which asks for the variable and not its value.
     Exists,
     /// For its effect: gives no value.
@@ -114,6 +117,7 @@ const TABLES: &[&[Builtin]] = &[
     construction::BUILTINS,
     reorganization::BUILTINS,
     statistics::BUILTINS,
+    linear_algebra::BUILTINS,
     files::BUILTINS,
     effects::BUILTINS,
     unsupported::BUILTINS,
@@ -133,8 +137,13 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 impl Builtin {
-    pub fn has_value(&self) -> bool {
-        !matches!(self.rule, Rule::Effect(_))
+    /// How many results a call has.
+    pub fn results(&self) -> usize {
+        match self.rule {
+            Rule::Effect(_) => 0,
+            Rule::Several(results, _) => results,
+            _ => 1,
+        }
     }
 }
 

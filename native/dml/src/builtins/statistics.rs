@@ -1,11 +1,10 @@
-//! Statistics, distributions, linear solvers and bitwise functions.
+//! Statistics, distributions and bitwise functions.
 
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{HopId, HopOp, Literal, ParameterizedOp, ValueType};
 
 use super::{
-    BoundCall, Builtin, Constant, Kind, Parameter, Rule, TARGET_MATRIX, builtin, default, optional,
-    required,
+    BoundCall, Builtin, Constant, Kind, Parameter, Rule, builtin, default, optional, required,
 };
 
 pub(super) const BUILTINS: &[Builtin] = &[
@@ -86,20 +85,6 @@ pub(super) const BUILTINS: &[Builtin] = &[
         TWO_DEGREES,
         Rule::Function(|call| of(call, ParameterizedOp::InverseCdf, "f")),
     ),
-    builtin("solve", MATRICES, Rule::NamedMatrix(ParameterizedOp::Solve)),
-    Builtin {
-        aliases: &["inverse"],
-        ..builtin(
-            "inv",
-            TARGET_MATRIX,
-            Rule::NamedMatrix(ParameterizedOp::Inverse),
-        )
-    },
-    builtin(
-        "cholesky",
-        TARGET_MATRIX,
-        Rule::NamedMatrix(ParameterizedOp::Cholesky),
-    ),
     bitwise("bitwAnd", |call| bits(call, ParameterizedOp::BitwAnd)),
     bitwise("bitwOr", |call| bits(call, ParameterizedOp::BitwOr)),
     bitwise("bitwXor", |call| bits(call, ParameterizedOp::BitwXor)),
@@ -166,10 +151,6 @@ const TWO_DEGREES: &[Parameter] = &[
     required("df1", Kind::Number),
     required("df2", Kind::Number),
     default("lower.tail", Kind::Boolean, Constant::Boolean(true)),
-];
-const MATRICES: &[Parameter] = &[
-    required("left", Kind::Matrix),
-    required("right", Kind::Matrix),
 ];
 const CELLS: &[Parameter] = &[
     required("left", Kind::Cells),

@@ -3,10 +3,7 @@
 use super::{Builtin, Rule, builtin};
 
 pub(super) const BUILTINS: &[Builtin] = &[
-    unsupported("eigen", FACTORIZATION),
-    unsupported("lu", FACTORIZATION),
     unsupported("qr", FACTORIZATION),
-    unsupported("svd", FACTORIZATION),
     unsupported("transform", FRAMES),
     unsupported("transformencode", FRAMES),
     unsupported("transformapply", FRAMES),
@@ -30,7 +27,7 @@ pub(super) const BUILTINS: &[Builtin] = &[
 ];
 
 const FACTORIZATION: &str =
-    "factorisations are not there yet; iterative methods need none, see examples/linreg_cg.dml";
+    "solve() solves square systems, svd() and cholesky() have orthogonal and triangular factors";
 const FRAMES: &str = "encode the data as numbers before the script reads it";
 const NEURAL: &str = "layers of neural networks have to be written with matrix operators for now";
 

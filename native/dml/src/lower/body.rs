@@ -154,8 +154,11 @@ impl Lowering<'_> {
                 [target] => self.assignment(target, &value, false),
                 _ => {
                     // An unknown or unsupported function is the greater mistake.
-                    self.find_builtin(call)?;
-                    Err(count_mismatch(1))
+                    let builtin = self.find_builtin(call)?;
+                    match builtin.results() == targets.len() {
+                        true => self.builtin_results(targets, builtin, call),
+                        false => Err(count_mismatch(builtin.results())),
+                    }
                 }
             };
         };
@@ -184,6 +187,25 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    /// `[a, b] = f(...)` for a built-in function.
+    fn builtin_results(
+        &mut self,
+        targets: &[Target],
+        builtin: &'static builtins::Builtin,
+        call: &Call,
+    ) -> Result<()> {
+        let mut subscripts = Vec::new();
+        for target in targets {
+            subscripts.push(self.hoist_subscripts(target.subscripts.as_deref())?);
+        }
+        let call = self.hoist_call(call)?;
+        let results = self.bind_builtin(builtin, &call)?.build_several()?;
+        for ((target, subscripts), result) in targets.iter().zip(&subscripts).zip(results) {
+            self.assign_target(target, subscripts.as_ref(), result)?;
+        }
+        Ok(())
+    }
+
     fn call_statement(&mut self, call: &Call) -> Result<()> {
         if let Some((name, function)) = self.modules.resolve(self.namespace, call) {
             if !function.results.is_empty() {
@@ -197,7 +219,7 @@ impl Lowering<'_> {
             return self.user_call(call, name, function, Vec::new());
         }
         let builtin = self.find_builtin(call)?;
-        if builtin.has_value() {
+        if builtin.results() > 0 {
             return Err(Error::validation(format!(
                 "the result of '{}' is not assigned",
                 call.name

@@ -48,7 +48,7 @@ impl Lowering<'_> {
             }
             ExpressionKind::Call(call) => {
                 let builtin = self.find_builtin(call)?;
-                if !builtin.has_value() {
+                if builtin.results() == 0 {
                     return Err(Error::validation(format!("'{}' gives no value", call.name))
                         .at(&call.position)
                         .with_help("write it as a statement of its own"));
@@ -176,6 +176,15 @@ impl Lowering<'_> {
         if matches!(builtin.rule, builtins::Rule::Exists) {
             return self.exists(call);
         }
+        self.bind_builtin(builtin, call)?.build()
+    }
+
+    /// A call of a built-in function with its arguments evaluated.
+    pub(super) fn bind_builtin<'a>(
+        &'a mut self,
+        builtin: &'static Builtin,
+        call: &'a Call,
+    ) -> Result<builtins::BoundCall<'a>> {
         let mut evaluated = Vec::new();
         for argument in &call.arguments {
             evaluated.push(Evaluated {
@@ -192,8 +201,7 @@ impl Lowering<'_> {
             &mut self.block,
             self.options.resolver,
             &call.position,
-        )?
-        .build()
+        )
     }
 
     /// `exists("x")` or `exists(x)`: whether the variable is assigned here.

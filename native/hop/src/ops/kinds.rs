@@ -168,7 +168,14 @@ coded! {
         Cdf = "cdf", InverseCdf = "icdf", ToString = "toString", LowerTri = "lower.tri", UpperTri = "upper.tri",
         Moment = "moment", Cov = "cov", Quantile = "quantile", Median = "median",
         InterQuartileMean = "interQuartileMean", Outer = "outer", Solve = "solve", Inverse = "inv",
-        Cholesky = "cholesky", List = "list", Transform = "transform",
+        Cholesky = "cholesky",
+        /// Of a square matrix: a column of eigenvalues, then one eigenvector a column.
+        Eigen = "eigen",
+        /// Permutation, lower and upper triangle, side by side.
+        Lu = "lu",
+        /// Left singular vectors, the diagonal matrix of singular values, right singular vectors, one below the other.
+        Svd = "svd",
+        List = "list", Transform = "transform",
         BitwAnd = "bitwAnd", BitwOr = "bitwOr", BitwXor = "bitwXor",
         BitwShiftL = "bitwShiftL", BitwShiftR = "bitwShiftR",
     }
@@ -209,7 +216,7 @@ impl ParameterizedOp {
             Median | InterQuartileMean => &["target", "weights"],
             Outer => &["left", "right", "op"],
             Solve | BitwAnd | BitwOr | BitwXor | BitwShiftL | BitwShiftR => &["left", "right"],
-            Inverse | Cholesky => &["target"],
+            Inverse | Cholesky | Eigen | Lu | Svd => &["target"],
             Transform => &[
                 "target",
                 "spec",

@@ -39,6 +39,17 @@ pub(super) fn parameterized(call: &Call, op: ParameterizedOp) -> Result<Variable
             square(call, main)?;
             matrix(size.rows.or(size.cols), size.cols.or(size.rows), None)
         }
+        Eigen => {
+            square(call, main)?;
+            let order = size.rows.or(size.cols);
+            matrix(order, order.and_then(|order| order.checked_add(1)), None)
+        }
+        Lu => {
+            square(call, main)?;
+            let order = size.rows.or(size.cols);
+            matrix(order, order.and_then(|order| order.checked_mul(3)), None)
+        }
+        Svd => svd(size),
         BitwAnd | BitwOr | BitwXor | BitwShiftL | BitwShiftR => bitwise(call)?,
         Cdf | InverseCdf | Moment | Cov | Median | InterQuartileMean => {
             VariableInfo::scalar(ValueType::Double)
@@ -146,6 +157,17 @@ fn solve(call: &Call, left: usize) -> Result<VariableInfo> {
         None => (size.cols.or(size.rows), None),
     };
     Ok(VariableInfo::matrix(Characteristics::new(rows, cols, None)))
+}
+
+fn svd(size: Characteristics) -> VariableInfo {
+    let dims = size.rows.zip(size.cols).and_then(|(rows, cols)| {
+        let rank = rows.min(cols);
+        Some((rows.checked_add(cols)?.checked_add(rank)?, rank))
+    });
+    VariableInfo::matrix(match dims {
+        Some((rows, cols)) => Characteristics::dims(rows, cols),
+        None => Characteristics::UNKNOWN,
+    })
 }
 
 fn bitwise(call: &Call) -> Result<VariableInfo> {

@@ -5,10 +5,12 @@
 //!
 //! [`elementwise`] and [`aggregate`] are generic over the scalar function and the accumulator, [`matmult`]
 //! has the products, [`reorganize`], [`index`] and [`select`] move cells about, [`generate`] and [`table`]
-//! make matrices from scalars and categories, [`statistics`] has moments, order statistics and groups.
+//! make matrices from scalars and categories, [`statistics`] has moments, order statistics and groups, [`factorize`]
+//! linear systems and factorisations.
 
 pub mod aggregate;
 pub mod elementwise;
+pub mod factorize;
 pub mod generate;
 pub mod index;
 pub mod matmult;

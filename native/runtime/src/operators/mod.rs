@@ -7,11 +7,13 @@
 mod aggregate;
 mod cast;
 mod cells;
+mod distributions;
 mod inputs;
 mod parameterized;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod text;
 
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{DataGenOp, Hop, HopOp, Literal, SizeOp};

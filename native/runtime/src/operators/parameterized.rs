@@ -7,12 +7,16 @@ use fulgurite_hop::{BinaryOp, Literal, ParameterizedOp, scalar};
 use fulgurite_matrix::{
     MatrixBlock,
     kernels::{
-        self, Margin,
+        self, Margin, factorize,
         statistics::{self, GroupFunction},
     },
 };
 
-use super::inputs::Inputs;
+use super::{
+    distributions::{Distribution, Tail},
+    inputs::Inputs,
+    text::{Layout, matrix_to_text},
+};
 use crate::Value;
 
 pub(super) fn execute(
@@ -51,7 +55,45 @@ pub(super) fn execute(
         }
         ParameterizedOp::Quantile => quantile(&named),
         ParameterizedOp::GroupedAggregate => grouped_aggregate(&named),
-        _ => Err(Error::unsupported(format!(
+        ParameterizedOp::Solve => {
+            factorize::solve(named.matrix("left")?, named.matrix("right")?).map(Value::Matrix)
+        }
+        ParameterizedOp::Inverse => factorize::inverse(named.matrix("target")?).map(Value::Matrix),
+        ParameterizedOp::Cholesky => {
+            factorize::cholesky(named.matrix("target")?).map(Value::Matrix)
+        }
+        ParameterizedOp::Eigen => {
+            let (values, vectors) = factorize::eigen(named.matrix("target")?)?;
+            kernels::cbind(&[&values, &vectors]).map(Value::Matrix)
+        }
+        ParameterizedOp::Lu => {
+            let factors = factorize::lu(named.matrix("target")?)?;
+            kernels::cbind(&factors.each_ref()).map(Value::Matrix)
+        }
+        ParameterizedOp::Svd => {
+            let factors = factorize::svd(named.matrix("target")?)?;
+            kernels::rbind(&factors.each_ref()).map(Value::Matrix)
+        }
+        ParameterizedOp::Cdf => {
+            let (distribution, tail) = distribution(&named)?;
+            Ok(double(
+                distribution.probability(named.number("target")?, tail),
+            ))
+        }
+        ParameterizedOp::InverseCdf => {
+            let (distribution, tail) = distribution(&named)?;
+            distribution
+                .quantile(named.number("target")?, tail)
+                .map(double)
+        }
+        ParameterizedOp::ToString => to_string(&named),
+        ParameterizedOp::List
+        | ParameterizedOp::Transform
+        | ParameterizedOp::BitwAnd
+        | ParameterizedOp::BitwOr
+        | ParameterizedOp::BitwXor
+        | ParameterizedOp::BitwShiftL
+        | ParameterizedOp::BitwShiftR => Err(Error::unsupported(format!(
             "the builtin '{}' does not run yet",
             op.code()
         ))),
@@ -170,6 +212,35 @@ fn outer(named: &Named) -> Result<Value> {
     .map(Value::Matrix)
 }
 
+fn distribution(named: &Named) -> Result<(Distribution, Tail)> {
+    let parameter = |name: &str| named.optional(name, Named::number);
+    let tail = match named.truth_or("lower.tail", true)? {
+        true => Tail::Lower,
+        false => Tail::Upper,
+    };
+    Ok((Distribution::new(&named.text("dist")?, parameter)?, tail))
+}
+
+/// A scalar as `print` shows it, a matrix in rows.
+fn to_string(named: &Named) -> Result<Value> {
+    let matrix = match named.inputs.get(named.place("target")?)? {
+        Value::Matrix(matrix) => matrix,
+        Value::Scalar(value) => return Ok(Value::Scalar(Literal::String(value.to_string()))),
+    };
+    let layout = Layout {
+        rows: named.size("rows")?,
+        cols: named.size("cols")?,
+        // No double has more.
+        decimal: named.size("decimal")?.min(1074),
+        sparse: named.truth_or("sparse", false)?,
+        separator: named.text("sep")?,
+        line_separator: named.text("linesep")?,
+    };
+    Ok(Value::Scalar(Literal::String(matrix_to_text(
+        matrix, &layout,
+    ))))
+}
+
 /// Inputs by their parameters' names.
 struct Named<'a> {
     places: &'a BTreeMap<String, usize>,
@@ -199,6 +270,10 @@ impl<'a> Named<'a> {
             Literal::Double(number) => Ok(number),
             other => scalar::number(&other),
         }
+    }
+
+    fn size(&self, name: &str) -> Result<usize> {
+        self.inputs.size(self.place(name)?)
     }
 
     fn text(&self, name: &str) -> Result<String> {

@@ -360,13 +360,58 @@ fn statistics() {
 }
 
 #[test]
+fn factorizations_distributions_and_text() {
+    use ParameterizedOp::*;
+    let symmetric = || matrix(2, 2, &[2.0, 0.0, 0.0, 1.0]);
+    let target = [("target", symmetric())];
+    let right = ("right", matrix(2, 1, &[4.0, 3.0]));
+    assert_eq!(
+        run_named(Solve, &[("left", symmetric()), right]),
+        "2x1 [2; 3]"
+    );
+    assert_eq!(run_named(Inverse, &target), "2x2 [0.5 0; 0 1]");
+    assert_eq!(
+        run_named(Cholesky, &[("target", matrix(1, 1, &[9.0]))]),
+        "1x1 [3]"
+    );
+    // Values, then vectors; permutation, lower, upper; left, values, right.
+    assert_eq!(run_named(Eigen, &target), "2x3 [1 0 1; 2 1 0]");
+    assert_eq!(run_named(Lu, &target), "2x6 [1 0 1 0 2 0; 0 1 0 1 0 1]");
+    assert_eq!(
+        run_named(Svd, &target),
+        "6x2 [1 0; 0 1; 2 0; 0 1; 1 0; 0 1]"
+    );
+    let normal = ("dist", text("normal"));
+    assert_eq!(run_named(Cdf, &[("target", int(0)), normal.clone()]), "0.5");
+    let quantile = [("target", int(1)), normal, ("lower.tail", truth(false))];
+    assert_eq!(run_named(InverseCdf, &quantile), "-Infinity");
+    let shown = |target: Value| {
+        let inputs = [
+            ("target", target),
+            ("rows", int(2)),
+            ("cols", int(1)),
+            ("decimal", int(1)),
+            ("sparse", truth(false)),
+            ("sep", text(" ")),
+            ("linesep", text(";")),
+        ];
+        run_named(ToString, &inputs)
+    };
+    assert_eq!(
+        shown(matrix(3, 2, &[1.0, 9.0, 0.25, 9.0, 9.0, 9.0])),
+        "1.0;0.25;"
+    );
+    assert_eq!(shown(truth(true)), "TRUE");
+}
+
+#[test]
 fn refusals_name_operator_and_place() {
     let error = try_run(HopOp::MatMult, &[x(), x()]).unwrap_err();
     insta::assert_snapshot!(error);
-    let (op, values) = named(ParameterizedOp::Solve, &[("left", x()), ("right", x())]);
+    let (op, values) = named(ParameterizedOp::BitwAnd, &[("left", x()), ("right", x())]);
     let error = try_run(op, &values).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
-    assert_eq!(error.operator(), Some("p(solve)"));
+    assert_eq!(error.operator(), Some("p(bitwAnd)"));
     assert!(error.position().is_some());
     let kind = |op, inputs: &[Value]| try_run(op, inputs).unwrap_err().kind();
     assert_eq!(kind(HopOp::Transpose, &[int(1)]), ErrorKind::Validation);

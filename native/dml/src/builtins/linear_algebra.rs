@@ -1,0 +1,105 @@
+//! Linear systems and factorisations.
+//!
+//! A factorisation has several results, but an operator gives one value: the factors come in one matrix, side by side or
+//! one below the other, and index operators take them apart.
+
+use fulgurite_error::Result;
+use fulgurite_hop::{BinaryOp, HopId, HopOp, Literal, ParameterizedOp, SizeOp, ValueType};
+
+use super::{BoundCall, Builtin, Kind, Parameter, Rule, TARGET_MATRIX, builtin, required};
+
+pub(super) const BUILTINS: &[Builtin] = &[
+    builtin("solve", MATRICES, Rule::NamedMatrix(ParameterizedOp::Solve)),
+    Builtin {
+        aliases: &["inverse"],
+        ..builtin(
+            "inv",
+            TARGET_MATRIX,
+            Rule::NamedMatrix(ParameterizedOp::Inverse),
+        )
+    },
+    builtin(
+        "cholesky",
+        TARGET_MATRIX,
+        Rule::NamedMatrix(ParameterizedOp::Cholesky),
+    ),
+    builtin("eigen", TARGET_MATRIX, Rule::Several(2, eigen)),
+    builtin("lu", TARGET_MATRIX, Rule::Several(3, lu)),
+    builtin("svd", TARGET_MATRIX, Rule::Several(3, svd)),
+];
+
+const MATRICES: &[Parameter] = &[
+    required("left", Kind::Matrix),
+    required("right", Kind::Matrix),
+];
+
+/// Eigenvalues (a column) and eigenvectors (columns), in ascending order of the values.
+fn eigen(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
+    let order = target_size(call, SizeOp::NRow)?;
+    let (op, inputs) = call.named(ParameterizedOp::Eigen);
+    let factors = call.matrix(op, inputs);
+    let one = int(call, 1);
+    let two = int(call, 2);
+    let last = plus(call, order, one)?;
+    Ok(vec![
+        part(call, factors, [one, order], [one, one]),
+        part(call, factors, [one, order], [two, last]),
+    ])
+}
+
+/// P, L and U with `P %*% A = L %*% U`.
+fn lu(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
+    let order = target_size(call, SizeOp::NRow)?;
+    let (op, inputs) = call.named(ParameterizedOp::Lu);
+    let factors = call.matrix(op, inputs);
+    let mut parts = Vec::new();
+    let one = int(call, 1);
+    let mut first = one;
+    let mut last = order;
+    for _ in 0..3 {
+        parts.push(part(call, factors, [one, order], [first, last]));
+        first = plus(call, last, one)?;
+        last = plus(call, last, order)?;
+    }
+    Ok(parts)
+}
+
+/// U, S and V with `A = U %*% S %*% t(V)`.
+fn svd(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
+    let rows = target_size(call, SizeOp::NRow)?;
+    let cols = target_size(call, SizeOp::NCol)?;
+    let rank = call
+        .block
+        .binary(BinaryOp::Min, rows, cols, call.position)?;
+    let (op, inputs) = call.named(ParameterizedOp::Svd);
+    let factors = call.matrix(op, inputs);
+    let one = int(call, 1);
+    let values = plus(call, rows, one)?;
+    let last_value = plus(call, rows, rank)?;
+    let right = plus(call, last_value, one)?;
+    let last = plus(call, last_value, cols)?;
+    Ok(vec![
+        part(call, factors, [one, rows], [one, rank]),
+        part(call, factors, [values, last_value], [one, rank]),
+        part(call, factors, [right, last], [one, rank]),
+    ])
+}
+
+fn target_size(call: &mut BoundCall<'_>, size: SizeOp) -> Result<HopId> {
+    let target = call.argument(0)?;
+    Ok(call.scalar(HopOp::Size(size), vec![target], ValueType::Int))
+}
+
+fn int(call: &mut BoundCall<'_>, value: i64) -> HopId {
+    call.block.literal(Literal::Int(value), call.position)
+}
+
+fn plus(call: &mut BoundCall<'_>, left: HopId, right: HopId) -> Result<HopId> {
+    call.block
+        .binary(BinaryOp::Plus, left, right, call.position)
+}
+
+fn part(call: &mut BoundCall<'_>, factors: HopId, rows: [HopId; 2], cols: [HopId; 2]) -> HopId {
+    let inputs = vec![factors, rows[0], rows[1], cols[0], cols[1]];
+    call.matrix(HopOp::RightIndex, inputs)
+}
