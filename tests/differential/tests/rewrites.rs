@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use fulgurite_differential_tests::Numbers;
+use fulgurite_differential_tests::data::Numbers;
 use fulgurite_hop::{
     Literal,
     rewrites::{Precision, rules},
