@@ -6,7 +6,7 @@ use fulgurite_hop::{HopId, HopOp};
 
 use crate::{
     explain::EdgeRefusal,
-    memo::{CloseStatus, MAX_REFERENCED_INPUTS, MemoEntry, MemoTable, Slots},
+    memo::{CloseStatus, MAX_REFERENCED_INPUTS, MemoEntry, MemoTable, Slots, TemplateType},
     reason::{Reason, TemplateReason},
     template::{self, TEMPLATES, Template},
     view::DagView,
@@ -161,13 +161,23 @@ fn prune_redundant(entries: &mut Vec<MemoEntry>) {
 }
 
 /// Removes entries that a policy never takes which materialises nothing but what is consumed more than once: those
-/// that lack references of another entry of their template only to what is consumed once.
+/// that lack references of another entry of their template only to what is consumed once, and has a plan to go on
+/// into whatever is materialised below it.
 pub(crate) fn prune_dominated(view: &DagView, memo: &mut MemoTable) {
+    let all = memo.clone();
     for (hop, operator) in view.dag.iter() {
         let entries = memo.group(hop);
         let is_shared = |slot: usize| {
             let consumers = view.consumers(operator.inputs[slot]);
             consumers.iter().any(|consumer| *consumer != hop)
+        };
+        let can_always_follow = |template: TemplateType, slot: usize| {
+            let mut inner = all.group(operator.inputs[slot]).iter();
+            inner.any(|inner| {
+                inner.close.is_open()
+                    && template.takes(inner.template)
+                    && inner.references.is_empty()
+            })
         };
         let is_dominated = |entry: &MemoEntry| {
             entries.iter().any(|other| {
@@ -176,7 +186,7 @@ pub(crate) fn prune_dominated(view: &DagView, memo: &mut MemoTable) {
                 let mut extra = more.iter().filter(|slot| !less.contains(*slot));
                 is_superset
                     && (other.template, other.close) == (entry.template, entry.close)
-                    && !extra.any(is_shared)
+                    && extra.all(|slot| !is_shared(slot) && can_always_follow(entry.template, slot))
             })
         };
         let kept = entries.iter().filter(|entry| !is_dominated(entry));

@@ -68,6 +68,8 @@ pub struct FusedDag {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FusedOperator {
     pub plan: cplan::CPlan,
+    /// What the plan's inputs are bound to, numbered as in the DAG before fusion.
+    pub inputs: Vec<HopId>,
     /// Template and code of the last operator covered: `Row ba(+*)`.
     pub label: String,
     /// Operands first; the last one gives the output.

@@ -145,6 +145,7 @@ impl Builder<'_> {
         let operator = &self.selection.operators[number];
         let constructed = &self.constructed[number];
         let (plan, gives_transpose) = (constructed.plan.clone(), constructed.gives_transpose);
+        let bound = constructed.inputs.iter().map(|input| input.hop).collect();
         let mut inputs = Vec::with_capacity(constructed.inputs.len());
         for input in constructed.inputs.clone() {
             inputs.push(self.input(input)?);
@@ -191,6 +192,7 @@ impl Builder<'_> {
         self.operators[number] = Some(FusedOperator {
             label: label(self.view, operator),
             plan,
+            inputs: bound,
             covered: covered.collect(),
             position: root.position.clone(),
             output,

@@ -198,9 +198,6 @@ impl Explanation {
                 .collect(),
         });
         let operators = chosen.zip(built).map(|((chosen, costs), built)| {
-            let mut inputs: Vec<HopId> = chosen.inputs.iter().map(|(hop, _)| *hop).collect();
-            let main = inputs.remove(chosen.main);
-            inputs.insert(0, main);
             let mut covered: Vec<HopId> = chosen.covered.iter().map(|(hop, _)| *hop).collect();
             covered.sort_unstable();
             OperatorExplanation {
@@ -209,7 +206,7 @@ impl Explanation {
                 root: chosen.root,
                 roots: chosen.roots().collect(),
                 covered,
-                inputs,
+                inputs: built.inputs.clone(),
                 costs,
                 plan: built.plan.to_string(),
             }

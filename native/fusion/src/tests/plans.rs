@@ -104,6 +104,20 @@ fn plans_do_not_depend_on_the_order_in_which_they_are_written() {
     insta::assert_snapshot!(first);
 }
 
+/// Explain lists inputs as the plan numbers them.
+#[test]
+fn explained_inputs_are_those_of_the_plan() {
+    let fused = fuse(&expression_1(), &config()).unwrap();
+    for operator in &fused.operators {
+        let spread = operator.plan.inputs.iter().zip(&operator.inputs);
+        for (bound, hop) in spread {
+            let hop = expression_1().hop(*hop).clone();
+            assert_eq!(*bound == InputBinding::Scalar, hop.is_scalar());
+            assert_eq!(*bound == InputBinding::ColumnVector, hop.cols() == Some(1));
+        }
+    }
+}
+
 /// What is known to have gone wrong elsewhere: totals that start at 0, aggregates along rows and columns that
 /// are missing, zeros left out of extremes, logical operators, NaN.
 #[test]
@@ -261,6 +275,7 @@ fn aggregates_that_need_each_other_are_not_one_scan() {
         assert_eq!(operator.label, explained.label);
         assert_eq!(operator.covered.len(), explained.covered.len());
         assert_eq!(operator.plan.to_string(), explained.plan);
+        assert_eq!(operator.inputs, explained.inputs);
         assert_eq!(operator.plan.inputs.len(), explained.inputs.len());
     }
     let mut labels: Vec<&str> = labels(&fused);
