@@ -93,16 +93,7 @@ impl<'a> CostModel<'a> {
 
     /// Constraints that any plan must satisfy (Section 4.1).
     pub fn check(&self, operator: &Operator) -> Result<(), Reason> {
-        let Reads {
-            whole,
-            is_distributed,
-            ..
-        } = self.operator_reads(operator);
-        let cuts_by_rows = operator.template != TemplateType::Outer
-            && operator.template != TemplateType::MultiAggregate;
-        if is_distributed && !cuts_by_rows {
-            return Err(Reason::NotDistributed);
-        }
+        let whole = self.operator_reads(operator).whole;
         match whole > self.config.broadcast_memory as f64 {
             true => Err(Reason::BroadcastTooLarge {
                 bytes: whole as u64,
@@ -196,7 +187,9 @@ impl<'a> CostModel<'a> {
             if is_whole {
                 whole += size;
             }
-            match is_whole || (size <= local && size < largest) {
+            let travels = is_whole || (size <= local && size < largest);
+            // What stays the same around a loop was sent before.
+            match travels && !self.view.stays(hop) {
                 true => sent += size,
                 false => stays += size,
             }

@@ -50,8 +50,6 @@ pub enum Reason {
     NothingToFuseWith,
     /// Inputs' plans are closed (a full or column aggregate ended them).
     InputsClosed,
-    /// The operator exceeds the local memory, and its template does not run on workers.
-    NotDistributed,
     /// Side inputs that every worker must have whole exceed the broadcast budget.
     BroadcastTooLarge { bytes: u64, limit: u64 },
     /// The partition's cheapest plan leaves it out: seconds of that plan and of the one that fuses all.
@@ -101,9 +99,6 @@ impl fmt::Display for Reason {
             Reason::NotAColumnRange => f.write_str("not a column range with known bounds"),
             Reason::NothingToFuseWith => f.write_str("no neighbour to fuse with"),
             Reason::InputsClosed => f.write_str("the plans of its inputs are closed"),
-            Reason::NotDistributed => {
-                f.write_str("too large to run locally, and can't be distributed")
-            }
             Reason::BroadcastTooLarge { bytes, limit } => {
                 write!(f, "{bytes} bytes to broadcast, the budget is {limit}")
             }

@@ -29,6 +29,19 @@ use crate::{
 /// # Errors
 /// `plan` when the DAG holds fused operators already.
 pub fn fuse(dag: &Dag, config: &FusionConfig) -> Result<FusedDag> {
+    fuse_in_loop(dag, config, &|_| false)
+}
+
+/// As [`fuse`], for a DAG in a loop: `stays` tells which variables are the same in all iterations. Matrices that stay
+/// are sent to the workers once, which costs nothing in the long run.
+///
+/// # Errors
+/// As [`fuse`].
+pub fn fuse_in_loop(
+    dag: &Dag,
+    config: &FusionConfig,
+    stays: &dyn Fn(&str) -> bool,
+) -> Result<FusedDag> {
     if let Some((_, hop)) = dag
         .iter()
         .find(|(_, hop)| matches!(hop.op, HopOp::Fused(_)))
@@ -39,7 +52,9 @@ pub fn fuse(dag: &Dag, config: &FusionConfig) -> Result<FusedDag> {
             .with_help("hand over the DAG as it was before fusion"));
     }
     let started = Instant::now();
-    let view = DagView::new(dag).with_outer_products_from(config.outer_product_cells);
+    let view = DagView::new(dag)
+        .with_outer_products_from(config.outer_product_cells)
+        .with_variables_that_stay(stays);
     let mut exploration = explore(&view);
     if matches!(config.policy, Policy::FuseAll | Policy::FuseNoRedundancy) {
         prune_dominated(&view, &mut exploration.memo);

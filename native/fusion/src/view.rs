@@ -17,6 +17,8 @@ pub(crate) struct DagView<'a> {
     /// Transposes that end `t(cumsum(t(X)))`.
     along_rows: Vec<bool>,
     zeros: ZeroCarriers,
+    /// Variables that are the same in all iterations of the loop around the DAG.
+    stays: Vec<bool>,
     /// Outer products of fewer cells are not worth a plan of their own.
     pub outer_product_cells: u64,
 }
@@ -92,6 +94,7 @@ impl<'a> DagView<'a> {
             roots,
             along_rows: along_rows(dag),
             zeros: ZeroCarriers::default(),
+            stays: Vec::new(),
             outer_product_cells: FusionConfig::default().outer_product_cells,
         };
         view.zeros = ZeroCarriers::new(&view);
@@ -102,6 +105,21 @@ impl<'a> DagView<'a> {
     pub fn with_outer_products_from(mut self, cells: u64) -> Self {
         self.outer_product_cells = cells;
         self
+    }
+
+    /// Tells which variables are the same in all iterations of the loop around the DAG.
+    pub fn with_variables_that_stay(mut self, stays: &dyn Fn(&str) -> bool) -> Self {
+        let reads_what_stays = |(_, hop): (HopId, &Hop)| match &hop.op {
+            HopOp::TransientRead(name) => stays(name),
+            _ => false,
+        };
+        self.stays = self.dag.iter().map(reads_what_stays).collect();
+        self
+    }
+
+    /// It reads a variable that is the same in all iterations of the loop around the DAG.
+    pub fn stays(&self, id: HopId) -> bool {
+        self.stays.get(id.index()).copied().unwrap_or(false)
     }
 
     pub fn hop(&self, id: HopId) -> &'a Hop {

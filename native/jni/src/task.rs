@@ -51,6 +51,6 @@ pub(crate) fn combine(combine: &[u8], left: i64, right: i64) -> Result<i64> {
         ))
     })?;
     let (left, right) = (registry().get_matrix(left)?, registry().get_matrix(right)?);
-    fulgurite_runtime::combine(combine, &left, &right)
+    fulgurite_runtime::combine(&combine, &left, &right)
         .map(|matrix| registry().insert_matrix(matrix))
 }

@@ -56,6 +56,34 @@ impl CsrMatrix {
         self.inner.nnz()
     }
 
+    /// Stored values that are not 0 (NaN counts).
+    pub fn non_zeros(&self) -> usize {
+        self.values().iter().filter(|value| **value != 0.0).count()
+    }
+
+    /// The same matrix without stored zeros.
+    ///
+    /// # Errors
+    /// None: what is left of a CSR matrix is one.
+    pub fn without_zeros(&self) -> Result<Self> {
+        let non_zeros = self.non_zeros();
+        let mut pointers = Vec::with_capacity(self.rows() + 1);
+        let (mut indices, mut values) =
+            (Vec::with_capacity(non_zeros), Vec::with_capacity(non_zeros));
+        pointers.push(0i64);
+        for row in 0..self.rows() {
+            let (columns, cells) = self.row(row);
+            for (column, cell) in columns.iter().zip(cells) {
+                if *cell != 0.0 {
+                    indices.push(*column);
+                    values.push(*cell);
+                }
+            }
+            pointers.push(values.len() as i64);
+        }
+        CsrMatrix::new(self.rows(), self.cols(), pointers, indices, values)
+    }
+
     pub fn pointers(&self) -> &[i64] {
         &self.pointers
     }

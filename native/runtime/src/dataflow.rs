@@ -109,13 +109,17 @@ pub struct BroadcastBinding {
 }
 
 /// How two partial results become one, cell by cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Combine {
     Sum,
     Product,
     Min,
     Max,
+    /// Rows, means and sums of squared deviations from the mean, a row each, of each column.
+    Moments,
+    /// Each row in a way of its own: several aggregates at once.
+    ByRow(Vec<Combine>),
 }
 
 /// What a primitive gives back.

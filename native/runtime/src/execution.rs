@@ -70,7 +70,7 @@ pub fn execute(execution: Execution, session: &Session) -> Result<Outcome> {
         .into_report(session.backend_name());
     let outputs = outputs
         .into_iter()
-        .map(|name| Ok((name.clone(), output(symbols.get(&name)?)?)))
+        .map(|name| Ok((name.clone(), output(symbols.get(&name)?, &session.config)?)))
         .collect::<Result<_>>()?;
     report.compiled_between(cached_before, session.plan_cache.statistics());
     report.total_seconds = started.elapsed().as_secs_f64();
@@ -203,15 +203,20 @@ fn output_names(request: &Request, program: &Program) -> Vec<String> {
     }
 }
 
-fn output(variable: &Variable) -> Result<OutputValue> {
+fn output(variable: &Variable, config: &Config) -> Result<OutputValue> {
     Ok(match variable {
         Variable::Scalar(value) => OutputValue::Scalar(value.clone()),
         Variable::Matrix(matrix) => OutputValue::Matrix(matrix.block().clone()),
         Variable::Distributed(matrix) if matrix.transposed => {
-            return Err(Error::unsupported(
-                "a transposed distributed matrix can't be handed back yet",
-            )
-            .with_help("hand back the matrix itself"));
+            // Stripes of a transpose are columns, which only the driver can put together.
+            let bytes = matrix.stripes.memory_bytes();
+            if bytes.is_none_or(|bytes| bytes > config.memory_local) {
+                return Err(Error::unsupported(
+                    "a transposed distributed matrix that does not fit fulgurite.memory.local can't be handed back",
+                )
+                .with_help("hand back the matrix itself"));
+            }
+            OutputValue::Matrix(matrix.collect()?.block().clone())
         }
         Variable::Distributed(matrix) => {
             let mut matrix = matrix.clone();

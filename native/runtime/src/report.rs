@@ -5,6 +5,8 @@ use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 use fulgurite_codegen::CacheStatistics;
 use serde::{Deserialize, Serialize};
 
+use crate::planning_report::{PlanningReport, Replan};
+
 /// The account of one execution. Prints as a table, the slowest operators first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -15,6 +17,9 @@ pub struct Report {
     pub plan_cache_misses: u64,
     /// Plans of statement blocks that were made, for sizes that had not been seen before.
     pub block_plans: u64,
+    /// Why they were made, and how often they served again.
+    #[serde(default)]
+    pub planning: PlanningReport,
     pub planning_milliseconds: f64,
     pub compile_milliseconds: f64,
     pub total_seconds: f64,
@@ -48,7 +53,7 @@ pub(crate) struct FusedRun<'a> {
 pub(crate) struct Recorder {
     operators: HashMap<(Arc<str>, bool), Entry>,
     planning: Duration,
-    block_plans: u64,
+    plans: PlanningReport,
 }
 
 #[derive(Debug, Default)]
@@ -80,9 +85,20 @@ impl Recorder {
     }
 
     /// A block was planned.
-    pub(crate) fn planned(&mut self, time: Duration) {
+    pub(crate) fn planned(&mut self, time: Duration, why: Replan) {
         self.planning += time;
-        self.block_plans += 1;
+        self.plans.add(why);
+    }
+
+    /// A block's plan got new sizes.
+    pub(crate) fn resized(&mut self, time: Duration) {
+        self.planning += time;
+        self.plans.resized += 1;
+    }
+
+    /// A block's plan served as it was.
+    pub(crate) fn served(&mut self) {
+        self.plans.served += 1;
     }
 
     pub(crate) fn into_report(self, backend: &str) -> Report {
@@ -105,7 +121,8 @@ impl Recorder {
         });
         Report {
             operators,
-            block_plans: self.block_plans,
+            block_plans: self.plans.made.values().sum(),
+            planning: self.plans,
             planning_milliseconds: self.planning.as_secs_f64() * 1e3,
             ..Report::default()
         }
@@ -147,6 +164,7 @@ impl fmt::Display for Report {
                 writeln!(f, "{:DETAILS$}{line}", "")?;
             }
         }
+        writeln!(f, "{}", self.planning)?;
         write!(
             f,
             "total {:.3} s; planned {} blocks in {:.1} ms; compiled {} fused operators in {:.1} ms, {} from the cache",
@@ -187,6 +205,7 @@ mod tests {
                                               %1 = u(^2) %0
                                               ua(+) %1
             0.0010         1  local     b(+) a.dml:2
+        plans of blocks: 0 made, 0 resized, 0 served again
         total 0.000 s; planned 0 blocks in 0.0 ms; compiled 0 fused operators in 0.0 ms, 0 from the cache
         ");
     }

@@ -6,7 +6,8 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 use fulgurite_dml::{CompileOptions, FileSystem, InputVariable, SourceResolver, parse_argument};
 use fulgurite_error::{Error, Result, Source};
 use fulgurite_hop::{
-    Block, Characteristics, DataType, Literal, Program, Symbols, ValueType, VariableInfo, json,
+    Block, Characteristics, Dag, DataType, Hop, HopId, HopOp, Literal, Program, Symbols, ValueType,
+    VariableInfo, json,
 };
 use serde::{Deserialize, Serialize};
 
@@ -135,7 +136,7 @@ impl Request {
             }
             (None, Some(dag)) => Ok(Program {
                 body: vec![Block::Basic {
-                    dag: json::from_json(&dag.to_string())?,
+                    dag: unfused(json::from_json(&dag.to_string())?)?,
                 }],
                 ..Program::default()
             }),
@@ -173,6 +174,23 @@ impl Request {
             }),
         };
         fulgurite_dml::compile(source, &options)
+    }
+}
+
+/// # Errors
+/// `plan`, for a DAG with fused operators: their plans are not in it.
+fn unfused(dag: Dag) -> Result<Dag> {
+    let is_fused = |(_, hop): &(HopId, &Hop)| matches!(hop.op, HopOp::Fused(_));
+    let fused = dag.iter().find(is_fused).map(|(_, hop)| hop.clone());
+    match fused {
+        None => Ok(dag),
+        Some(hop) => Err(Error::plan(format!(
+            "the node '{}' is a fused operator, and a request has no plans for it",
+            hop.op.code()
+        ))
+        .in_operator(hop.op.code())
+        .at_option(hop.position.as_ref())
+        .with_help("hand over the DAG as it was before fusion")),
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Outcome {
 pub(super) fn propagate(
     dag: &Dag,
     symbols: &Symbols,
-    folding: Folding,
+    folding: Folding<'_>,
     metadata: ReadMetadata,
 ) -> Result<Outcome> {
     let used = RefCell::new(BTreeSet::new());
@@ -133,7 +133,7 @@ fn size_value(call: &Call, op: SizeOp) -> Option<Literal> {
 }
 
 /// The HOP with what is known of it, or the literal it is.
-fn updated(hop: &Hop, fact: &Fact, folding: Folding, used: &RefCell<BTreeSet<String>>) -> Hop {
+fn updated(hop: &Hop, fact: &Fact, folding: Folding<'_>, used: &RefCell<BTreeSet<String>>) -> Hop {
     let hop = Hop {
         data_type: fact.info.data_type,
         value_type: fact.info.value_type,
@@ -143,7 +143,11 @@ fn updated(hop: &Hop, fact: &Fact, folding: Folding, used: &RefCell<BTreeSet<Str
     let Some(value) = &fact.info.constant else {
         return hop;
     };
-    let folds = fact.rests_on.is_empty() || folding == Folding::Variables;
+    let folds = match folding {
+        Folding::Literals => fact.rests_on.is_empty(),
+        Folding::Variables => true,
+        Folding::VariablesBut(kept) => fact.rests_on.is_disjoint(kept),
+    };
     if !folds || matches!(hop.op, HopOp::TransientWrite(_)) {
         return hop;
     }

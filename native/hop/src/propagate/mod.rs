@@ -35,12 +35,14 @@ pub struct Used {
 
 /// Which known values become literals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Folding {
+pub enum Folding<'a> {
     /// Expressions of literals and known sizes.
     #[default]
     Literals,
     /// Also what rests on scalar variables with a constant; they are noted in [`Used`].
     Variables,
+    /// As `Variables`, but for these: their values decide sizes, and the DAG serves other values of them too.
+    VariablesBut(&'a BTreeSet<String>),
 }
 
 /// What a file holds, as far as its metadata say; `None` where there is none. So that no compiler stage
@@ -63,7 +65,7 @@ pub fn propagate_dag(dag: &Dag, symbols: &Symbols) -> Result<(Dag, Used)> {
 pub fn propagate_dag_folding(
     dag: &Dag,
     symbols: &Symbols,
-    folding: Folding,
+    folding: Folding<'_>,
 ) -> Result<(Dag, Used)> {
     let outcome = dag::propagate(dag, symbols, folding, &|_, _| None)?;
     Ok((outcome.dag, outcome.used))

@@ -325,7 +325,7 @@ impl Backend for LocalBackend {
                 let result = parts
                     .into_iter()
                     .map(|part| Ok(part.matrix))
-                    .reduce(|left, right| combine(*how, &left?, &right?))
+                    .reduce(|left, right| combine(how, &left?, &right?))
                     .ok_or_else(|| Error::backend("an aggregate over no stripes"))??;
                 Ok(self.came_back(result))
             }

@@ -60,11 +60,13 @@ impl Workers<'_> {
             false => Characteristics::UNKNOWN,
         };
         let mut plan = operator.plan.cloned();
+        let mut moments = false;
         if let Output::Aggregate { partial, .. } = &cut.output {
             match partial {
                 Partial::Same => {}
                 Partial::Operator(op) => hop.op = op.clone(),
                 Partial::Plan(other) => plan = Some(other.clone()),
+                Partial::Moments => moments = true,
             }
         }
         if plan.is_some() {
@@ -77,8 +79,13 @@ impl Workers<'_> {
                 *operand = builder.dag.push(transpose);
             }
         }
-        hop.inputs = operands;
-        let root = builder.dag.push(hop);
+        let root = match (moments, operands.first()) {
+            (true, Some(stripe)) => super::moments::of_stripe(&mut builder.dag, *stripe),
+            _ => {
+                hop.inputs = operands;
+                builder.dag.push(hop)
+            }
+        };
         builder.dag.roots = vec![root];
 
         let rows = lead.stripes.rows;
@@ -110,7 +117,7 @@ impl Workers<'_> {
                     inputs: stripes,
                     broadcasts,
                     task,
-                    combine: *combine,
+                    combine: combine.clone(),
                 };
                 let reply = self.backend.apply(&aggregate, None)?;
                 let parts = reply.payload.ok_or_else(|| incomplete("mapAggregate"))?;
@@ -190,6 +197,9 @@ impl Workers<'_> {
 fn finished(parts: MatrixBlock, finish: Finish, stripes: Characteristics) -> Result<MatrixBlock> {
     let count = match finish {
         Finish::Nothing => return Ok(parts),
+        Finish::Variance { direction, root } => {
+            return super::moments::variances(&parts, direction, root);
+        }
         Finish::DivideByRows => stripes.rows,
         Finish::DivideByCells => stripes.cells(),
     };

@@ -2,11 +2,13 @@
 //!
 //! - [`row_wise`]: which operators can be cut by rows, and how.
 //! - [`launch`]: an operator that can, as a task over stripes, broadcasts and scalars.
+//! - [`moments`]: variances, which need more than one sum.
 //! - [`task`]: what a worker runs.
 //! - [`handles`]: owners of datasets and broadcasts.
 
 mod handles;
 mod launch;
+mod moments;
 mod row_wise;
 mod task;
 

@@ -4,7 +4,9 @@
 //! result is either the stripe's rows of the output, or a part of an aggregate that combines cell by cell.
 //! [`row_wise`] decides from the operator and its inputs' sizes alone.
 
-use fulgurite_fusion::cplan::{CPlan, InputBinding, RowOutput, Template};
+use fulgurite_fusion::cplan::{
+    CPlan, InputBinding, MultiAggregateTemplate, OuterOutput, RowOutput, Template,
+};
 use fulgurite_hop::{AggregateOp, Characteristics, Direction, HopOp, Literal};
 
 use crate::dataflow::Combine;
@@ -57,6 +59,8 @@ pub(crate) enum Partial {
     Same,
     Operator(HopOp),
     Plan(CPlan),
+    /// Rows, means and squared deviations of the columns.
+    Moments,
 }
 
 /// What becomes of the combined parts.
@@ -67,6 +71,11 @@ pub(crate) enum Finish {
     DivideByRows,
     /// A mean: the sum over all cells, divided by their number.
     DivideByCells,
+    /// Variances from moments, or their roots.
+    Variance {
+        direction: Direction,
+        root: bool,
+    },
 }
 
 /// What is known of an input.
@@ -117,6 +126,19 @@ fn cut(op: &HopOp, plan: Option<&CPlan>, inputs: &[InputFacts]) -> Option<RowWis
             inputs: vec![Slot::Rows],
             output: Output::Rows,
         }),
+        HopOp::Aggregate(aggregate @ (AggregateOp::Var | AggregateOp::Sd), direction) => {
+            Some(RowWise {
+                inputs: vec![Slot::Rows],
+                output: Output::Aggregate {
+                    combine: Combine::Moments,
+                    partial: Partial::Moments,
+                    finish: Finish::Variance {
+                        direction: *direction,
+                        root: *aggregate == AggregateOp::Sd,
+                    },
+                },
+            })
+        }
         HopOp::Aggregate(aggregate, direction) => {
             let (partial, output) = aggregated(*aggregate, *direction)?;
             Some(RowWise {
@@ -209,15 +231,17 @@ fn columns(inputs: &[InputFacts]) -> Option<RowWise> {
 }
 
 fn fused(plan: &CPlan) -> Option<RowWise> {
-    let inputs = plan
+    let mut inputs: Vec<Slot> = plan
         .inputs
         .iter()
         .map(|binding| match binding {
-            InputBinding::Main | InputBinding::Matrix | InputBinding::ColumnVector => Slot::Rows,
+            InputBinding::Main
+            | InputBinding::Matrix
+            | InputBinding::ColumnVector
+            | InputBinding::LeftFactor => Slot::Rows,
             InputBinding::RowVector | InputBinding::Whole | InputBinding::RightFactor => {
                 Slot::Whole
             }
-            InputBinding::LeftFactor => Slot::Rows,
             InputBinding::Scalar => Slot::Scalar,
         })
         .collect();
@@ -233,7 +257,25 @@ fn fused(plan: &CPlan) -> Option<RowWise> {
         }))
     };
     let output = match &plan.template {
-        Template::Outer(_) | Template::MultiAggregate(_) => return None,
+        Template::MultiAggregate(several) => several_aggregates(several)?,
+        Template::Outer(outer) => match outer.output {
+            OuterOutput::NoAggregate | OuterOutput::RightMultiply { .. } => Output::Rows,
+            OuterOutput::LeftMultiply { input } => {
+                // t(f) %*% W sums over rows, of which each task has its stripe's.
+                *inputs.get_mut(input)? = Slot::Rows;
+                Output::Aggregate {
+                    combine: Combine::Sum,
+                    partial: Partial::Same,
+                    finish: Finish::Nothing,
+                }
+            }
+            // The number of cells under a mean is that of the driver, which need not be the largest input.
+            OuterOutput::FullAggregate(AggregateOp::Mean) => return None,
+            OuterOutput::FullAggregate(op) => {
+                let (_, output) = aggregated(op, Direction::Full)?;
+                output(Partial::Same)
+            }
+        },
         Template::Cell(cell) => match cell.aggregate {
             None | Some((_, Direction::Row)) => Output::Rows,
             Some((op, direction)) => with_aggregate(
@@ -277,6 +319,26 @@ fn fused(plan: &CPlan) -> Option<RowWise> {
     Some(RowWise { inputs, output })
 }
 
+/// Parts of several aggregates combine row by row, if each can be had in parts without another one.
+fn several_aggregates(template: &MultiAggregateTemplate) -> Option<Output> {
+    let combines =
+        template
+            .aggregates
+            .iter()
+            .map(|(op, _)| match aggregated(*op, Direction::Full)? {
+                (None, output) => match output(Partial::Same) {
+                    Output::Aggregate { combine, .. } => Some(combine),
+                    Output::Rows => None,
+                },
+                (Some(_), _) => None,
+            });
+    Some(Output::Aggregate {
+        combine: Combine::ByRow(combines.collect::<Option<_>>()?),
+        partial: Partial::Same,
+        finish: Finish::Nothing,
+    })
+}
+
 type MakeOutput = Box<dyn Fn(Partial) -> Output>;
 
 /// How parts of an aggregate over rows combine: the aggregate that parts are made with, where it is another one,
@@ -294,7 +356,7 @@ fn aggregated(op: AggregateOp, direction: Direction) -> Option<(Option<Aggregate
         _ => return None,
     };
     let output = move |partial| Output::Aggregate {
-        combine,
+        combine: combine.clone(),
         partial,
         finish,
     };
@@ -350,11 +412,23 @@ mod tests {
     }
 
     #[test]
-    fn variances_do_not_combine() {
+    fn means_are_sums_divided_and_variances_moments() {
         let aggregate =
             |op, direction| row_wise(&HopOp::Aggregate(op, direction), None, &[matrix(1000, 10)]);
-        assert_eq!(aggregate(AggregateOp::Var, Direction::Col), None);
-        assert!(aggregate(AggregateOp::Var, Direction::Row).is_some());
+        let variance = aggregate(AggregateOp::Sd, Direction::Col).map(|cut| cut.output);
+        assert_eq!(
+            variance,
+            Some(Output::Aggregate {
+                combine: Combine::Moments,
+                partial: Partial::Moments,
+                finish: Finish::Variance {
+                    direction: Direction::Col,
+                    root: true
+                }
+            })
+        );
+        let by_rows = aggregate(AggregateOp::Var, Direction::Row).map(|cut| cut.output);
+        assert_eq!(by_rows, Some(Output::Rows));
         let mean = aggregate(AggregateOp::Mean, Direction::Col).map(|cut| cut.output);
         assert_eq!(
             mean,

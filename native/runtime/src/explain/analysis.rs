@@ -9,7 +9,10 @@ use fulgurite_hop::{
 };
 use serde::Serialize;
 
-use crate::{Session, interpreter::plan_explained};
+use crate::{
+    Session,
+    interpreter::{Loops, plan_explained},
+};
 
 pub(super) struct Analysis {
     pub source: String,
@@ -19,6 +22,8 @@ pub(super) struct Analysis {
     /// Numbered from 1 in the order of the script, functions first.
     pub blocks: Vec<BlockAnalysis>,
     pub front: FrontEnd,
+    /// Around the block that is planned.
+    loops: Loops,
 }
 
 /// What happened to the whole script before its blocks were planned; rewriting again before fusion adds to it.
@@ -120,6 +125,7 @@ impl Analysis {
             body: Vec::new(),
             blocks: Vec::new(),
             front,
+            loops: Loops::default(),
         };
         for function in program.functions.values() {
             let sections = analysis.sections(&function.body, session)?;
@@ -163,10 +169,15 @@ impl Analysis {
             },
             Block::While {
                 predicate, body, ..
-            } => Section::While {
-                predicate: self.predicate(predicate, session)?,
-                body: self.sections(body, session)?,
-            },
+            } => {
+                self.loops.enter(body, None);
+                let section = Section::While {
+                    predicate: self.predicate(predicate, session)?,
+                    body: self.sections(body, session)?,
+                };
+                self.loops.leave();
+                section
+            }
             Block::For {
                 variable,
                 from,
@@ -187,11 +198,14 @@ impl Analysis {
                         bounds.push((name, self.predicate(header, session)?));
                     }
                 }
+                self.loops.enter(body, Some(variable));
+                let body = self.sections(body, session)?;
+                self.loops.leave();
                 Section::For {
                     variable: variable.clone(),
                     parallel: *parallel,
                     bounds,
-                    body: self.sections(body, session)?,
+                    body,
                 }
             }
             Block::Call {
@@ -214,7 +228,7 @@ impl Analysis {
     }
 
     fn block(&mut self, dag: &Dag, session: &Session) -> Result<Section> {
-        let planned = plan_explained(dag, session)?;
+        let planned = plan_explained(dag, session, &self.loops)?;
         self.front.rewrite += planned.rewriting;
         self.front.rewrites.extend(planned.rewrites);
         let positions = planned

@@ -38,7 +38,9 @@ impl<'p> Interpreter<'p> {
         }
         let mut inner = bind(function, arguments, symbols)?;
         self.call_depth += 1;
+        self.planner.loops.enter_function();
         let ran = self.run(&function.body, &mut inner);
+        self.planner.loops.leave();
         self.call_depth -= 1;
         ran?;
         if outputs.len() > function.results.len() {

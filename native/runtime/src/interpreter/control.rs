@@ -9,7 +9,7 @@ use super::{Context, SymbolTable, Variable, evaluate, planner::Planner};
 pub(crate) struct Interpreter<'p> {
     pub(super) program: &'p Program,
     pub(crate) context: Context,
-    planner: Planner,
+    pub(super) planner: Planner,
     pub(super) call_depth: usize,
     /// An address on the stack when the program starts.
     pub(super) stack_start: usize,
@@ -52,9 +52,11 @@ impl<'p> Interpreter<'p> {
                 body,
                 position,
             } => {
+                self.planner.loops.enter(body, None);
                 while self.holds(predicate, position.as_ref(), symbols)? {
                     self.run(body, symbols)?;
                 }
+                self.planner.loops.leave();
                 Ok(())
             }
             Block::For {
@@ -76,10 +78,12 @@ impl<'p> Interpreter<'p> {
                 let range = Range::new(from, to, increment).map_err(at)?;
                 // Iterations of a parfor are independent, so that one after the other gives the same.
                 let before = parallel.then(|| symbols.clone());
+                self.planner.loops.enter(body, Some(variable));
                 for value in range {
                     symbols.set(variable, Variable::Scalar(Literal::Int(value)));
                     self.run(body, symbols)?;
                 }
+                self.planner.loops.leave();
                 if let Some(before) = before {
                     symbols.keep_parfor_results(before);
                 }

@@ -14,7 +14,7 @@ pub(crate) struct FusedPlan {
 }
 
 /// A block's plan for inputs of certain sizes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct BlockPlan {
     pub(crate) dag: Dag,
     pub(crate) fused: Vec<FusedPlan>,
@@ -80,6 +80,14 @@ impl BlockPlan {
             reads,
             assigned,
             labels,
+        }
+    }
+
+    /// The same plan for other sizes: `dag` differs in nothing else.
+    pub(crate) fn with_sizes(&self, dag: Dag) -> Self {
+        BlockPlan {
+            dag,
+            ..self.clone()
         }
     }
 

@@ -48,7 +48,9 @@ fn block(text: &mut String, picture: &Picture<'_>) {
         text.push_str("    }\n");
     }
     for node in &picture.nodes {
-        let label = [&[node.label.clone()], &node.lines[..]].concat().join("\n");
+        let label = [std::slice::from_ref(&node.label), &node.lines[..]]
+            .concat()
+            .join("\n");
         let mut attributes = format!(
             "label={}, tooltip={}",
             quoted(&label),

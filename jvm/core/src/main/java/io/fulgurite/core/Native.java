@@ -66,7 +66,7 @@ public final class Native {
     /**
      * Makes one partial result of two, cell by cell.
      *
-     * @param combine {@code "sum"}, {@code "product"}, {@code "min"} or {@code "max"}, as a JSON string
+     * @param combine {@code "sum"}, {@code "product"}, {@code "min"} or {@code "max"}, as a JSON string; {@code {"byRow": [...]}} with one for each row
      * @param left stays the caller's
      * @param right stays the caller's
      * @return the handle of the result, which the caller owns

@@ -1,0 +1,141 @@
+//! Whether the plan that was decided for a block still stands for other sizes.
+//!
+//! Plans are free of sizes, but the choice among them is not, and neither is what an operator may do: a row vector is
+//! spread over rows, a matrix that fits stays here. [`Decided`] keeps the DAG that plans were chosen for and
+//! compares it with what the same block looks like now.
+
+use std::collections::HashMap;
+
+use fulgurite_error::Result;
+use fulgurite_fusion::explain::OperatorExplanation;
+use fulgurite_hop::{Characteristics, Dag, Hop, HopId, HopOp, Symbols, memory, propagate_dag};
+
+use super::basis::near;
+use crate::{Replan, Session};
+
+/// The DAG before fusion that plans were chosen for.
+#[derive(Debug, Default)]
+pub(super) struct Decided {
+    dag: Dag,
+    /// The operator whose value each fused operator gives, by its number.
+    roots: Vec<HopId>,
+    pattern: Vec<u32>,
+}
+
+/// Limits that operators fit in, or do not.
+pub(super) struct Limits(Option<[u64; 2]>);
+
+impl Limits {
+    pub(super) fn of(session: &Session) -> Self {
+        let config = &session.config;
+        // Without workers everything runs here.
+        let workers = session.backend.as_ref();
+        Limits(workers.map(|_| [config.memory_local, config.memory_broadcast]))
+    }
+
+    /// On which side of the limits an operator is.
+    fn sides(&self, dag: &Dag, id: HopId) -> Option<[Option<bool>; 2]> {
+        let [local, broadcast] = self.0?;
+        let within = |bytes: Option<u64>, limit| bytes.map(|bytes| bytes <= limit);
+        Some([
+            within(memory::operation_bytes(dag, id), local),
+            within(memory::output_bytes(dag.hop(id)), broadcast),
+        ])
+    }
+}
+
+impl Decided {
+    pub(super) fn new(dag: Dag, operators: &[OperatorExplanation]) -> Self {
+        Decided {
+            roots: operators.iter().map(|operator| operator.root).collect(),
+            pattern: pattern(&dag),
+            dag,
+        }
+    }
+
+    /// Why the plan does not serve the block as it is now; `None` if it does.
+    pub(super) fn difference(&self, now: &Dag, limits: &Limits) -> Option<Replan> {
+        if self.dag.len() != now.len() || self.dag.roots != now.roots {
+            return Some(Replan::Values);
+        }
+        let mut differences = Vec::new();
+        for ((id, was), (_, is)) in self.dag.iter().zip(now.iter()) {
+            let same = (&was.op, &was.inputs, was.data_type, was.value_type)
+                == (&is.op, &is.inputs, is.data_type, is.value_type);
+            if !same {
+                return Some(Replan::Values);
+            }
+            differences.extend(changed_size(was, is));
+            if limits.sides(&self.dag, id) != limits.sides(now, id) {
+                differences.push(Replan::Memory);
+            }
+        }
+        // The first of a kind, since sizes that became known change memory too.
+        let most_telling = differences.into_iter().min();
+        most_telling.or_else(|| (pattern(now) != self.pattern).then_some(Replan::Sizes))
+    }
+
+    /// The fused DAG with the sizes that the block has now.
+    ///
+    /// # Errors
+    /// As propagation.
+    pub(super) fn resized(&self, fused: &Dag, now: &Dag, known: &Symbols) -> Result<Dag> {
+        let mut dag = fused.clone();
+        for index in 0..fused.len() {
+            let id = HopId(index as u32);
+            let HopOp::Fused(number) = fused.hop(id).op else {
+                continue;
+            };
+            let Some(root) = self.roots.get(number) else {
+                continue;
+            };
+            let (was, is) = (
+                self.dag.hop(*root).characteristics,
+                now.hop(*root).characteristics,
+            );
+            let own = fused.hop(id).characteristics;
+            let shape = |of: Characteristics| (of.rows, of.cols);
+            let size = &mut dag.hop_mut(id).characteristics;
+            // Several aggregates at once have a size that never changes.
+            if shape(own) == shape(was) {
+                *size = is;
+            } else if shape(own) == (was.cols, was.rows) {
+                *size = Characteristics::new(is.cols, is.rows, is.nnz);
+            }
+        }
+        propagate_dag(&dag, known).map(|(dag, _)| dag)
+    }
+}
+
+fn changed_size(was: &Hop, is: &Hop) -> Option<Replan> {
+    if !was.is_matrix() {
+        return None;
+    }
+    let (was, is) = (was.characteristics, is.characteristics);
+    for (was, is) in [(was.rows, is.rows), (was.cols, is.cols)] {
+        match (was, is) {
+            (None, Some(_)) => return Some(Replan::SizesKnown),
+            (Some(_), None) => return Some(Replan::Sizes),
+            (Some(was), Some(is)) if was.min(2) != is.min(2) || !near(was as f64, is as f64) => {
+                return Some(Replan::Sizes);
+            }
+            _ => {}
+        }
+    }
+    let same_kind = (was.nnz == Some(0)) == (is.nnz == Some(0));
+    (!same_kind || !near(was.sparsity(), is.sparsity())).then_some(Replan::Sparsity)
+}
+
+/// Which rows and columns of all matrices are equal: each gets the number of the first one that it equals. Whether
+/// operands are aligned follows from it.
+fn pattern(dag: &Dag) -> Vec<u32> {
+    let mut numbers: HashMap<Option<u64>, u32> = HashMap::new();
+    let matrices = dag.iter().filter(|(_, hop)| hop.is_matrix());
+    matrices
+        .flat_map(|(_, hop)| [hop.rows(), hop.cols()])
+        .map(|size| {
+            let next = numbers.len() as u32;
+            *numbers.entry(size).or_insert(next)
+        })
+        .collect()
+}

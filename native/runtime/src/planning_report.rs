@@ -1,0 +1,99 @@
+//! How often statement blocks were planned in an execution, and why again.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde::{Deserialize, Serialize};
+
+/// Why a block was planned. Where there are several reasons, the first one of these counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Replan {
+    /// It had not been run before.
+    First,
+    /// Sizes were not known when it was planned, and are now.
+    SizesKnown,
+    /// Sizes changed by a factor that matters, or what they allow changed.
+    Sizes,
+    /// The share of non-zeros changed by a factor that matters.
+    Sparsity,
+    /// An operator now fits into memory, or no longer does.
+    Memory,
+    /// A scalar that decides sizes has another value, or the block is rewritten to other operators.
+    Values,
+}
+
+impl Replan {
+    fn text(self) -> &'static str {
+        match self {
+            Replan::First => "first",
+            Replan::SizesKnown => "sizes became known",
+            Replan::Sizes => "sizes changed",
+            Replan::Sparsity => "sparsity changed",
+            Replan::Memory => "memory limits were crossed",
+            Replan::Values => "values changed",
+        }
+    }
+}
+
+/// What became of the plans of statement blocks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct PlanningReport {
+    /// Plans that were made, by the reason.
+    pub made: BTreeMap<Replan, u64>,
+    /// Runs of blocks with a plan that was made for sizes near by, and got the actual ones.
+    pub resized: u64,
+    /// Runs of blocks with a plan as it was.
+    pub served: u64,
+}
+
+impl PlanningReport {
+    /// Plans that were made for this reason.
+    pub fn count(&self, why: Replan) -> u64 {
+        self.made.get(&why).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn add(&mut self, why: Replan) {
+        *self.made.entry(why).or_insert(0) += 1;
+    }
+}
+
+impl fmt::Display for PlanningReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let made: Vec<String> = self
+            .made
+            .iter()
+            .map(|(why, count)| format!("{} {count}", why.text()))
+            .collect();
+        let made = match made.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", made.join(", ")),
+        };
+        write!(
+            f,
+            "plans of blocks: {} made{made}, {} resized, {} served again",
+            self.made.values().sum::<u64>(),
+            self.resized,
+            self.served
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_listed() {
+        let mut report = PlanningReport::default();
+        insta::assert_snapshot!(report, @"plans of blocks: 0 made, 0 resized, 0 served again");
+        for why in [Replan::Sparsity, Replan::First, Replan::First] {
+            report.add(why);
+        }
+        report.served = 40;
+        insta::assert_snapshot!(
+            report,
+            @"plans of blocks: 3 made (first 2, sparsity changed 1), 0 resized, 40 served again"
+        );
+    }
+}

@@ -1,0 +1,164 @@
+//! Outer and multi-aggregate operators over distributed matrices: each variant gives on row stripes what the basic
+//! operators give here, reads its source once, and brings no more than its result to the driver.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{Ran, exact, script};
+use fulgurite_error::ErrorKind;
+use fulgurite_matrix::MatrixBlock;
+use fulgurite_runtime::{OutputValue, backend::LocalBackend};
+
+const ROWS: usize = 500;
+const COLS: usize = 300;
+const RANK: usize = 4;
+/// Less than X (about 100 kB), more than a factor (16 kB).
+const BUDGET: &str = "70k";
+
+/// Ratings: one cell in twenty, in CSR.
+fn ratings() -> MatrixBlock {
+    let mut cells = vec![0.0; ROWS * COLS];
+    for (index, cell) in cells.iter_mut().enumerate() {
+        if index * 7919 % 20 == 0 {
+            *cell = 1.0 + (index % 5) as f64;
+        }
+    }
+    let dense = MatrixBlock::dense(ROWS, COLS, cells).expect("sized for it");
+    dense.in_best_layout()
+}
+
+struct Case<'a> {
+    text: &'a str,
+    x: MatrixBlock,
+    policy: &'a str,
+    broadcast: &'a str,
+}
+
+impl Case<'_> {
+    fn run(&self, distributed: bool) -> (Ran, Arc<LocalBackend>) {
+        let backend = Arc::new(LocalBackend::default());
+        let factors = script(self.text)
+            .matrix("U", exact(ROWS, RANK, 3))
+            .matrix("V", exact(COLS, RANK, 5))
+            .config("fulgurite.memory.broadcast", self.broadcast)
+            .output("R");
+        let ran = match distributed {
+            true => factors
+                .backend(Arc::clone(&backend))
+                .dataset("X", self.x.clone(), 37)
+                .config("fulgurite.memory.local", BUDGET)
+                .config("fulgurite.fusion.policy", self.policy)
+                .run(),
+            false => factors
+                .matrix("X", self.x.clone())
+                .config("fulgurite.fusion.policy", "none")
+                .run(),
+        };
+        (ran, backend)
+    }
+}
+
+fn cells(ran: &Ran) -> Vec<f64> {
+    match &ran.outcome().outputs["R"] {
+        OutputValue::Matrix(matrix) => matrix.to_dense().values().to_vec(),
+        OutputValue::Scalar(value) => vec![value.as_f64().expect("a number")],
+        OutputValue::Dataset { .. } => panic!("R stayed on the workers"),
+    }
+}
+
+/// The operator of the template ran on the workers and gave what basic operators give here.
+fn assert_on_workers(template: &str, case: &Case) {
+    let text = case.text;
+    let expected = cells(&case.run(false).0);
+    let (ran, backend) = case.run(true);
+    let report = &ran.outcome().report;
+    assert!(
+        report
+            .operators
+            .iter()
+            .any(|operator| operator.location == "dataflow" && operator.label.contains(template)),
+        "{text}\n{report}"
+    );
+    let found = cells(&ran);
+    assert_eq!(found.len(), expected.len(), "{text}");
+    for (found, expected) in found.iter().zip(&expected) {
+        let scale = expected.abs().max(1.0);
+        assert!(
+            (found - expected).abs() <= 1e-9 * scale,
+            "{text}: {found} for {expected}"
+        );
+    }
+    let counters = backend.counters();
+    assert_eq!(counters.source_scans, 1, "{text}");
+    assert!(
+        counters.largest_collected <= found.len().max(3) as u64,
+        "{text}: {counters:?}"
+    );
+}
+
+#[test]
+fn outer_products_at_the_cells_of_a_distributed_driver() {
+    for text in [
+        "R = sum(X * (U %*% t(V)))",
+        "R = sum((X != 0) * (X - U %*% t(V)) ^ 2)",
+        "Z = X * abs(U %*% t(V))\nfor (i in 1:1) { R = rowSums(Z) }",
+        "R = (X * (U %*% t(V))) %*% V",
+        "R = ((X != 0) * (U %*% t(V) - X)) %*% V",
+        "R = t(t(U) %*% (X * (U %*% t(V))))",
+        "R = t(X * (U %*% t(V))) %*% U",
+        "R = t(X / (U %*% t(V) + 100)) %*% U",
+    ] {
+        for policy in ["cost", "fuse-all"] {
+            // Beyond the lower limit U is cut into stripes; a result of its size stays there then.
+            let limits = match text.contains("%*% V") {
+                true => &["1m"][..],
+                false => &["1m", "10k"],
+            };
+            for broadcast in limits {
+                let case = Case {
+                    text,
+                    x: ratings(),
+                    policy,
+                    broadcast,
+                };
+                assert_on_workers("Outer", &case);
+            }
+        }
+    }
+}
+
+#[test]
+fn several_aggregates_in_one_pass_over_the_stripes() {
+    for text in [
+        "R = sum(X ^ 2) + sum(X * 3) + min(X - 1)",
+        "a = sum(X * U[1, 1])\nb = sum(X ^ 2)\nR = a * b",
+    ] {
+        for x in [exact(ROWS, 20, 9), ratings()] {
+            let case = Case {
+                text,
+                x,
+                policy: "cost",
+                broadcast: "1m",
+            };
+            assert_on_workers("MAgg", &case);
+        }
+    }
+}
+
+#[test]
+fn a_factor_that_may_not_be_sent_is_refused_before_anything_runs() {
+    let case = Case {
+        text: "a = 1\nR = sum(X * (U %*% t(V)))",
+        x: ratings(),
+        policy: "fuse-all",
+        // V takes 9600 bytes.
+        broadcast: "4k",
+    };
+    let (ran, backend) = case.run(true);
+    let error = ran.result.expect_err("V must be whole on every worker");
+    assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+    assert!(error.operator().is_some(), "{error}");
+    assert_eq!(error.position().map(|position| position.line), Some(2));
+    assert_eq!(backend.counters().largest_collected, 0);
+}
