@@ -295,6 +295,13 @@ fn a_predicate_may_become_its_own_operand() {
 }
 
 #[test]
+fn a_zero_joined_to_a_text_stays() {
+    let dag = dag_of("R = \"n=\" + s + 0", vec!["R".into()]);
+    let rewritten = rewrite_dag(&dag, &[]).expect("no rule fails");
+    assert_eq!(written(&rewritten)["R"], "(\"n=\" + s) + 0");
+}
+
+#[test]
 fn rules_are_switched_off_by_name() {
     let dag = dag_of("R = t(t(X))", vec!["R".into()]);
     let rewritten = rewrite_dag(&dag, &[]).expect("no rule fails");

@@ -203,7 +203,9 @@ fn every_rule_keeps_what_it_promises() {
 fn random_script(seed: u64, products: bool) -> (String, Vec<String>) {
     let mut numbers = Numbers::new(seed);
     let mut choose = |choices: usize| (numbers.next_number() * choices as f64) as usize;
-    let mut values: Vec<(String, usize, usize)> = ["X", "Y", "G", "E"]
+    // A sparse matrix does not store the sign of its zeros.
+    let sparse = if products { "G" } else { "Z" };
+    let mut values: Vec<(String, usize, usize)> = ["X", "Y", sparse, "E"]
         .iter()
         .map(|name| ((*name).to_owned(), 10, 5))
         .chain([

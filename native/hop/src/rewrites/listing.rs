@@ -14,7 +14,8 @@ did what. This page is printed from the table in `native/hop/src/rewrites`.
 
 In the formulas X, Y, Z are matrices, v is a column, r a row, s a scalar, c a literal. What a rule may do to numbers:
 
-- **exact**: every bit stays, signed zeros, infinities and NaN included (but which NaN it is);
+- **exact**: every bit stays, signed zeros, infinities and NaN included (but which NaN it is; and sparse matrices never
+  store the sign of a zero);
 - **finite**: results are equal where all cells are finite; the sign of a zero may change, and a zero that meets NaN or
   an infinity may give zero, as in sparse kernels;
 - **rounding**: operations happen in another order, so that the last bits may change, where all cells are finite and
