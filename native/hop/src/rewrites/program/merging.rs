@@ -6,8 +6,13 @@ use super::super::dead_code;
 use crate::{Dag, Hop, HopId, HopOp};
 
 /// Whether `second`, which runs right after `first`, loses nothing by being planned together with it. Planned
-/// on its own, it knows the sizes that `first` gave and the scalars that decide sizes.
+/// on its own, it knows the sizes that `first` gave and the scalars that decide sizes; those of files are known for
+/// certain when they have been read.
 pub(super) fn may_merge(first: &Dag, second: &Dag) -> bool {
+    let reads_file = |hop: &Hop| matches!(hop.op, HopOp::PersistentRead(_));
+    if first.iter().any(|(_, hop)| reads_file(hop)) {
+        return false;
+    }
     let written = writes(first);
     let mut rests_on_first: Vec<bool> = Vec::with_capacity(second.len());
     for (_, hop) in second.iter() {

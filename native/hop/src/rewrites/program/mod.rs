@@ -32,7 +32,7 @@ const DEAD_VARIABLES: Rule = Rule::program(
 const ADJACENT_BLOCKS: Rule = Rule::program(
     "adjacent-blocks",
     "blocks A, B -> one block",
-    "no control flow is left between them, and planning B later would teach nothing: its sizes are known, or it reads nothing of A; fusion and common subexpressions reach across",
+    "no control flow is left between them, and planning B later would teach nothing: its sizes are known, or it reads nothing of A; A reads no file; fusion and common subexpressions reach across",
 );
 const LOOP_INVARIANTS: Rule = Rule::program(
     "loop-invariants",
