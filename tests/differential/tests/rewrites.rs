@@ -278,7 +278,8 @@ fn all_rules_together_keep_random_expressions() {
         let exact = seed % 2 == 0;
         let (script, outputs) = random_script(seed, !exact);
         let (off, precision) = match exact {
-            true => (inexact.as_slice(), Precision::Exact),
+            // An operand of another form can lead a later product to another kernel, which may give the other zero.
+            true => (inexact.as_slice(), Precision::Finite),
             false => (&[] as &[&str], Precision::Rounding),
         };
         let before = run(&script, &outputs, Cells::Finite, &all);
