@@ -172,6 +172,8 @@ fn explain_takes_sizes_from_metadata_and_from_the_command_line() {
     let metadata =
         r#"{"data_type": "matrix", "format": "csv", "rows": 500, "cols": 20, "nnz": 10000}"#;
     fs::write(folder.path().join("X.csv.mtd"), metadata).expect("writable");
+    // What is in it is not read.
+    fs::write(folder.path().join("X.csv"), "").expect("writable");
     let arguments = [
         "explain",
         "script.dml",

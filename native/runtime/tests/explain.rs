@@ -92,7 +92,7 @@ fn levels_as_text() {
         // Code depends on the machine, times on the moment.
         if !matches!(
             level,
-            ExplainLevel::Clif | ExplainLevel::Asm | ExplainLevel::Stats
+            ExplainLevel::Rewrites | ExplainLevel::Clif | ExplainLevel::Asm | ExplainLevel::Stats
         ) {
             insta::assert_snapshot!(format!("text_{name}"), steps(*level, ExplainFormat::Text));
         }
@@ -131,6 +131,7 @@ fn levels_as_json() {
                 assert!(document["stats"]["plansCosted"].as_u64() > Some(0));
                 assert!(document["stats"]["milliseconds"]["explore"].as_f64() > Some(0.0));
             }
+            ExplainLevel::Rewrites => assert!(document["rewrites"].is_array()),
             ExplainLevel::Clif | ExplainLevel::Asm => {
                 assert!(text.contains("\"listings\""));
             }
@@ -248,4 +249,18 @@ fn sizes_follow_from_assumed_values() {
     insta::assert_snapshot!(explained(&request));
     request.assume.insert("K".into(), "7".into());
     insta::assert_snapshot!(explained(&request));
+}
+
+#[test]
+fn rewrites_are_listed() {
+    let script = "Y = t(t(X)) * 1\nR = sum(t(Y)) + sum(Y ^ 2)\nif (nrow(X) > 9) R = -R";
+    let mut request = request(script, &[("X", 100, 10)]);
+    request.level = ExplainLevel::Rewrites;
+    insta::assert_snapshot!(explained(&request));
+    request.format = ExplainFormat::Json;
+    insta::assert_snapshot!(explained(&request));
+    request
+        .config
+        .insert("fulgurite.rewrites.off".into(), "nonsense".into());
+    assert!(explained(&request).contains("there is no rewrite 'nonsense'"));
 }
