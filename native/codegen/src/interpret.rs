@@ -30,9 +30,12 @@ pub fn interpret(plan: &CPlan, inputs: &[Operand<'_>]) -> Result<Output> {
         rows: bound.rows(),
         cols: bound.cols(),
         width: program.output.map_or(1, |shape| bound.width(shape)),
-        outer_widths: program
-            .outer_product
-            .map_or((0, 0), |(left, right)| (width(left), width(right))),
+        outer_widths: program.outer_product.map_or((0, 0), |(left, right)| {
+            match program.outer_product_turned {
+                false => (width(left), width(right)),
+                true => (width(right), width(left)),
+            }
+        }),
     };
     match &plan.template {
         Template::Cell(template) => interpreter.cell(*template),

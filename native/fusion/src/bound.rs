@@ -2,7 +2,8 @@
 //!
 //! The search is exact only if no bound exceeds the costs of a plan it stands for. An operator counts with its
 //! full costs where no decision that is still free can change it; of all others, what they write, read at the
-//! fastest speed and compute without redundancy, with read and compute time overlapping as a whole.
+//! fastest speed and compute, with read and compute time overlapping as a whole. What they compute counts once,
+//! and once more for each further operator that is certain to need it, unless writing it is cheaper.
 
 use fulgurite_hop::HopId;
 
@@ -20,6 +21,8 @@ pub(crate) struct LowerBound {
     write: Vec<f64>,
     read: Vec<f64>,
     compute: Vec<f64>,
+    /// Of a HOP that several operators need in every plan, the lesser of writing it and computing it again.
+    again: Vec<f64>,
     /// Per HOP, what it takes as operands; those of HOP i are `operands[starts[i]..starts[i + 1]]`.
     operands: Vec<Operand>,
     starts: Vec<usize>,
@@ -72,9 +75,16 @@ impl LowerBound {
             }
             starts.push(operands.len());
         }
+        let write: Vec<f64> = hops.clone().map(|hop| model.write(*hop)).collect();
+        let compute: Vec<f64> = hops.map(|hop| model.least_compute(*hop, share)).collect();
+        let further = further_operators(costs);
+        let again = further.iter().zip(&compute).zip(&write);
         LowerBound {
-            write: hops.clone().map(|hop| model.write(*hop)).collect(),
-            compute: hops.map(|hop| model.least_compute(*hop, share)).collect(),
+            again: again
+                .map(|((times, compute), write)| write.min(times * compute))
+                .collect(),
+            write,
+            compute,
             scratch: Scratch::new(read.len()),
             read,
             operands,
@@ -136,6 +146,38 @@ impl LowerBound {
     }
 }
 
+/// Per HOP, operators beyond the first that need it in every plan: readers from which all ways lead to one output
+/// of the partition are part of an operator on that way, which is another one for another output.
+fn further_operators(costs: &PartitionCosts) -> Vec<f64> {
+    let partition = costs.partition;
+    let references = costs.chooser.references;
+    let mut leads_to: Vec<Option<HopId>> = vec![None; partition.hops.len()];
+    let mut further = vec![0.0; partition.hops.len()];
+    for (index, hop) in partition.hops.iter().enumerate().rev() {
+        let readers = costs.view.consumers(*hop).iter().filter(|reader| {
+            let inputs = &costs.view.hop(**reader).inputs;
+            references[reader.index()]
+                .iter()
+                .any(|slot| inputs[slot] == *hop)
+        });
+        let leads_to_outputs = readers.map(|reader| {
+            let place = costs.table.place(*reader) as usize;
+            leads_to.get(place).copied().flatten()
+        });
+        let mut outputs: Vec<Option<HopId>> = leads_to_outputs.collect();
+        outputs.sort_unstable();
+        outputs.dedup();
+        leads_to[index] = match outputs[..] {
+            _ if partition.outputs.binary_search(hop).is_ok() => Some(*hop),
+            [output] => output,
+            _ => None,
+        };
+        let certain = outputs.iter().flatten().count();
+        further[index] = certain.saturating_sub(1) as f64;
+    }
+    further
+}
+
 /// The smallest share of cells that an operator of this partition can get away with.
 fn sparsest(memo: &MemoTable, costs: &PartitionCosts) -> f64 {
     let partition = costs.partition;
@@ -160,6 +202,8 @@ struct Scratch {
     fixed: Vec<u32>,
     /// Computed by an operator that is settled.
     computed: Vec<u32>,
+    /// Computing it again is no longer in the sum.
+    settled: Vec<u32>,
     /// Some operator reads it in every plan.
     needed: Vec<u32>,
     /// How many reads of it are in the sums.
@@ -178,6 +222,7 @@ impl Scratch {
             sure: marks(),
             fixed: marks(),
             computed: marks(),
+            settled: marks(),
             needed: marks(),
             readers: vec![0; places],
             listed: marks(),
@@ -197,6 +242,8 @@ struct Floor<'b, 'p, 'a> {
     write: f64,
     read: f64,
     compute: f64,
+    /// What must be written or computed again, as far as nothing of both counts already.
+    again: f64,
     stack: Vec<HopId>,
 }
 
@@ -216,12 +263,18 @@ impl<'b, 'p, 'a> Floor<'b, 'p, 'a> {
             write: 0.0,
             read: 0.0,
             compute: 0.0,
+            again: 0.0,
             stack: Vec::new(),
         };
         for hop in &problem.hops {
             let place = floor.place(*hop);
             floor.bound.scratch.inside[place] = epoch;
+            if problem.borrowed.binary_search(hop).is_ok() {
+                floor.bound.scratch.settled[place] = epoch;
+                continue;
+            }
             floor.compute += floor.bound.compute[place];
+            floor.again += floor.bound.again[place];
             for operand in floor.bound.starts[place]..floor.bound.starts[place + 1] {
                 if let Some(place) = floor.own(*hop, operand) {
                     let scratch = &mut floor.bound.scratch;
@@ -243,7 +296,7 @@ impl<'b, 'p, 'a> Floor<'b, 'p, 'a> {
         let InterestingPoint {
             consumer, target, ..
         } = *self.costs.point(point);
-        let (mut write, mut read) = (self.write, self.read);
+        let (mut write, mut read, mut again) = (self.write, self.read, self.again);
         let place = self.place(target);
         let scratch = &self.bound.scratch;
         let is_new = |marks: &[u32]| marks[place] != scratch.epoch;
@@ -251,11 +304,15 @@ impl<'b, 'p, 'a> Floor<'b, 'p, 'a> {
             if is_new(&scratch.sure) {
                 write += self.bound.write[place];
             }
+            if is_new(&scratch.settled) {
+                again -= self.bound.again[place];
+            }
             if is_new(&scratch.needed) && scratch.readers[place] == 0 {
                 read += self.bound.read[place];
             }
         }
-        self.settled + write + read.max(self.compute)
+        // Time to compute again may hide behind reading; time to write does not.
+        self.settled + write + read.max(self.compute + again)
     }
 
     /// No free decision changes this operator any more.
@@ -280,7 +337,8 @@ impl<'b, 'p, 'a> Floor<'b, 'p, 'a> {
         {
             return;
         }
-        match scratch.fixed[place] == epoch {
+        self.settle_again(place);
+        match self.bound.scratch.fixed[place] == epoch {
             true => self.stack.push(hop),
             false => self.count_other(hop, true),
         }
@@ -299,6 +357,7 @@ impl<'b, 'p, 'a> Floor<'b, 'p, 'a> {
                 let known = std::mem::replace(&mut scratch.computed[place], scratch.epoch);
                 if is_inside && known != scratch.epoch {
                     self.compute -= self.bound.compute[place];
+                    self.settle_again(place);
                 }
             }
             for input in &row.reads {
@@ -310,6 +369,14 @@ impl<'b, 'p, 'a> Floor<'b, 'p, 'a> {
                     self.demand(*input);
                 }
             }
+        }
+    }
+
+    /// Operators that are certain write the HOP, or compute it: these count in full.
+    fn settle_again(&mut self, place: usize) {
+        let scratch = &mut self.bound.scratch;
+        if std::mem::replace(&mut scratch.settled[place], scratch.epoch) != scratch.epoch {
+            self.again -= self.bound.again[place];
         }
     }
 

@@ -77,7 +77,7 @@ pub struct FusionConfig {
     pub local_memory: u64,
     /// Bytes. Side inputs that every worker must have whole may take this much in one operator.
     pub broadcast_memory: u64,
-    /// Plan assignments that are costed per partition before the best one so far is taken. Beyond some ten
+    /// Plan assignments that are costed per partition before the best one so far is taken. Beyond some
     /// thousand, searching on takes longer than a better plan would save; a plan of many large operators
     /// counts as several.
     pub max_plans_per_partition: u64,
@@ -98,7 +98,7 @@ impl Default for FusionConfig {
             cost: CostConstants::default(),
             local_memory: u64::MAX,
             broadcast_memory: 2 << 30,
-            max_plans_per_partition: 1 << 14,
+            max_plans_per_partition: 1 << 11,
             explain: false,
             outer_product_cells: 256 * 256,
             max_aggregates: 4,

@@ -237,9 +237,19 @@ fn size(view: &DagView, id: HopId) -> Size {
         HopOp::Ternary(op) => (output * op.flops(), 1.0),
         HopOp::Aggregate(op, _) => (input_cells * op.flops(), input_sparsity),
         HopOp::MatMult => {
-            let left = hop.inputs[0];
+            let (left, right) = (hop.inputs[0], hop.inputs[1]);
             let inner = view.hop(left).cols().unwrap_or(0) as f64;
-            (2.0 * output * inner * sparsity(left), 1.0)
+            // Kernels skip the zeros of either operand; those of a matrix used whole in a fused operator are
+            // multiplied.
+            let either = sparsity(left).min(sparsity(right));
+            let fused = match view.transposed_left(id) {
+                Some(_) => either,
+                None => sparsity(left),
+            };
+            (
+                2.0 * output * inner * fused,
+                either / fused.max(f64::MIN_POSITIVE),
+            )
         }
         HopOp::Transpose => {
             return Size {

@@ -24,6 +24,11 @@ pub(crate) struct Problem {
     pub outputs: Vec<HopId>,
     /// The decisions to make.
     pub points: Vec<usize>,
+    /// Those of the HOPs that other parts may compute too; not every plan of this one has to.
+    pub borrowed: Vec<HopId>,
+    /// None of their points is set: the plans in which they are materialised are searched elsewhere. Each part
+    /// that has to read one all the same counts it as its own.
+    pub forgone: Vec<HopId>,
 }
 
 impl Problem {
@@ -33,6 +38,8 @@ impl Problem {
             reach: partition.hops.clone(),
             outputs: partition.outputs.clone(),
             points: (0..partition.points.len()).collect(),
+            borrowed: Vec::new(),
+            forgone: Vec::new(),
         }
     }
 }
@@ -41,6 +48,8 @@ impl Problem {
 const MIN_POINTS: usize = 4;
 /// Beyond this, pairs of targets are not tried as cut sets.
 const MAX_PAIRED_TARGETS: usize = 16;
+/// HOPs that may be visited to score candidates; further candidates are left in the order of their sizes.
+const SCORED_HOPS: usize = 1 << 14;
 
 /// The points of the problem in the order of the search space: cut sets with ascending score (5), then the
 /// others, those on large intermediates first because materialising these costs most.
@@ -48,21 +57,13 @@ const MAX_PAIRED_TARGETS: usize = 16;
 /// Cutting only some of the edges to a target leaves it reachable over the others, so the candidates are all
 /// the points of a target together, and pairs of these.
 pub(crate) fn layout(costs: &PartitionCosts, problem: &Problem) -> Vec<usize> {
-    let mut points = problem.points.clone();
-    let bytes = |point: usize| costs.model.bytes(costs.point(point).target);
-    points.sort_by(|a, b| bytes(*b).total_cmp(&bytes(*a)));
+    let points = by_size(costs, problem);
     if points.len() < MIN_POINTS {
         return points;
     }
-    let mut candidates: Vec<Vec<usize>> = Vec::new();
-    for point in &points {
-        let target = costs.point(*point).target;
-        let same = |known: &&mut Vec<usize>| costs.point(known[0]).target == target;
-        match candidates.iter_mut().find(same) {
-            Some(known) => known.push(*point),
-            None => candidates.push(vec![*point]),
-        }
-    }
+    // Points of one target follow each other.
+    let same_target = |a: &usize, b: &usize| costs.point(*a).target == costs.point(*b).target;
+    let mut candidates: Vec<Vec<usize>> = points.chunk_by(same_target).map(<[_]>::to_vec).collect();
     let singles = candidates.len();
     if singles <= MAX_PAIRED_TARGETS {
         for a in 0..singles {
@@ -71,6 +72,7 @@ pub(crate) fn layout(costs: &PartitionCosts, problem: &Problem) -> Vec<usize> {
             }
         }
     }
+    candidates.truncate((SCORED_HOPS / problem.hops.len().max(1)).max(1));
     let mut reach = Reachability::new(costs, problem);
     let scored = candidates.into_iter();
     let scored = scored.filter_map(|cut_set| Some((reach.score(&cut_set)?, cut_set)));
@@ -82,6 +84,18 @@ pub(crate) fn layout(costs: &PartitionCosts, problem: &Problem) -> Vec<usize> {
     ordered
         .filter(|point| !std::mem::replace(&mut placed[*point], true))
         .collect()
+}
+
+/// The points of the problem target by target, those on large intermediates first.
+pub(crate) fn by_size(costs: &PartitionCosts, problem: &Problem) -> Vec<usize> {
+    let mut points = problem.points.clone();
+    let target = |point: usize| costs.point(point).target;
+    let bytes = |point: usize| costs.model.bytes(target(point));
+    points.sort_by(|a, b| {
+        let by_bytes = bytes(*b).total_cmp(&bytes(*a));
+        by_bytes.then_with(|| target(*a).cmp(&target(*b)))
+    });
+    points
 }
 
 /// Which points can be reached over fusion references.
@@ -208,9 +222,9 @@ fn open(costs: &PartitionCosts, hop: HopId) -> Slots {
 
 /// The components of the problem, if several have points that are still free.
 ///
-/// References that are not forbidden connect, and products with transposes. Not so references to HOPs that are
-/// materialised in every plan, and from which operators reach only such HOPs, over edges where all is
-/// decided: operators that go on into these compute them once more, whatever others do.
+/// References that are not forbidden connect, and products with transposes. Not so references to HOPs below
+/// which all is decided, if these are materialised in every plan, or were decided on ([`Problem::forgone`]):
+/// operators that go on into such a HOP compute it once more, whatever others do.
 pub(crate) fn components(
     costs: &PartitionCosts,
     problem: &Problem,
@@ -225,21 +239,17 @@ pub(crate) fn components(
     for output in outputs(costs, problem).iter().filter_map(local) {
         is_there[output] = true;
     }
+    let mut is_apart = is_there.clone();
+    for forgone in problem.forgone.iter().filter_map(local) {
+        is_apart[forgone] = true;
+    }
+    let is_decided = decided_below(costs, problem, &is_free, &is_apart);
     let mut components = petgraph::unionfind::UnionFind::<u32>::new(problem.hops.len());
-    let mut is_settled = vec![false; problem.hops.len()];
     for (index, hop) in problem.hops.iter().enumerate() {
-        is_settled[index] = is_there[index];
-        let inputs = &costs.view.hop(*hop).inputs;
-        let open = open(costs, *hop);
-        for (slot, input) in inputs.iter().enumerate() {
-            let is_open = open.contains(slot);
-            let is_transpose = costs.view.is_transpose_of_product(*hop, *input);
-            let Some(input) = local(input).filter(|_| is_open || is_transpose) else {
-                continue;
-            };
-            let is_decided = !costs.table.point(*hop, slot).is_some_and(&is_free);
-            is_settled[index] &= !is_transpose && is_decided && is_settled[input];
-            if is_transpose || !is_settled[input] {
+        for (_, input) in operands(costs, *hop) {
+            if let Some(input) =
+                local(&input).filter(|input| !(is_apart[*input] && is_decided[*input]))
+            {
                 components.union(index as u32, input as u32);
             }
         }
@@ -255,6 +265,8 @@ pub(crate) fn components(
                 reach: Vec::new(),
                 outputs: Vec::new(),
                 points: Vec::new(),
+                borrowed: Vec::new(),
+                forgone: problem.forgone.clone(),
             });
         }
         part_of[index] = part_of[first];
@@ -276,11 +288,128 @@ pub(crate) fn components(
     {
         parts[part_of[index]].outputs.push(*hop);
     }
+    // Nothing in there is materialised, nor decided: other parts may reach it.
+    parts.retain(|part| !(part.points.is_empty() && part.outputs.is_empty()));
     let mut reached_by = vec![usize::MAX; problem.reach.len()];
     for (number, part) in parts.iter_mut().enumerate() {
         part.reach = reach(costs, problem, &part.hops, number, &mut reached_by);
+        // What is not materialised for certain, an operator of this part may still have to read.
+        let borrowed = part.reach.iter().filter(|hop| {
+            let is_uncertain = local(hop).is_some_and(|hop| !is_there[hop]);
+            is_uncertain && part.hops.binary_search(hop).is_err()
+        });
+        part.borrowed = borrowed.copied().collect();
+        part.hops.extend(&part.borrowed);
+        part.hops.sort_unstable();
     }
     Some(parts)
+}
+
+/// Per HOP of the problem: what an operator covers that goes on into it depends on no decision that is free.
+fn decided_below(
+    costs: &PartitionCosts,
+    problem: &Problem,
+    is_free: impl Fn(usize) -> bool,
+    is_apart: &[bool],
+) -> Vec<bool> {
+    let mut is_decided = vec![true; problem.hops.len()];
+    for (index, hop) in problem.hops.iter().enumerate() {
+        is_decided[index] = operands(costs, *hop).all(|(slot, input)| {
+            let point = slot.and_then(|slot| costs.table.point(*hop, slot));
+            let is_free = point.is_some_and(&is_free);
+            let below = problem.hops.binary_search(&input);
+            !is_free && below.map_or(true, |below| is_decided[below] && is_apart[below])
+        });
+    }
+    is_decided
+}
+
+/// What operators over the HOP may go on into, and the slots; of a product with a transpose also the
+/// transpose and what that reads, which operators read instead.
+fn operands(costs: &PartitionCosts, hop: HopId) -> impl Iterator<Item = (Option<usize>, HopId)> {
+    let view = costs.view;
+    let open = open(costs, hop);
+    let inputs = view.hop(hop).inputs.iter().copied().enumerate();
+    inputs.flat_map(move |(slot, input)| {
+        let is_turned = view.is_transpose_of_product(hop, input);
+        let operand = (open.contains(slot) || is_turned).then_some((Some(slot), input));
+        let below = is_turned.then(|| (None, view.untransposed(input)));
+        operand.into_iter().chain(below)
+    })
+}
+
+/// A HOP that falls to one part or another once it is decided whether it is materialised: the problem with it
+/// among the outputs, and the problem in which no operator reads it.
+pub(crate) struct TargetDecision {
+    pub demanded: Problem,
+    pub forgone: Problem,
+}
+
+/// HOPs that are decided on, each with two outcomes, before the problem must have fallen apart.
+const MAX_TARGETS: usize = 3;
+
+/// Decides on the HOP with the most readers of those below which all is decided, if the problem falls apart
+/// when it and perhaps a few more like it are decided on.
+///
+/// Costs of the plans in which it is materialised, whoever reads it, depend on its readers one by one, where
+/// setting its points one after the other would try all subsets of them.
+pub(crate) fn decide_target(
+    costs: &PartitionCosts,
+    problem: &Problem,
+    is_free: impl Fn(usize) -> bool,
+) -> Option<TargetDecision> {
+    let local = |hop: &HopId| problem.hops.binary_search(hop).ok();
+    let mut readers = vec![0u32; problem.hops.len()];
+    for hop in &problem.hops {
+        for input in operands(costs, *hop).filter_map(|(_, input)| local(&input)) {
+            readers[input] += 1;
+        }
+    }
+    let outputs = outputs(costs, problem);
+    let mut is_apart = vec![false; problem.hops.len()];
+    for hop in outputs.iter().chain(&problem.forgone).filter_map(local) {
+        is_apart[hop] = true;
+    }
+    let is_decided = decided_below(costs, problem, &is_free, &is_apart);
+    let candidates = 0..problem.hops.len();
+    let candidates =
+        candidates.filter(|hop| readers[*hop] > 1 && !is_apart[*hop] && is_decided[*hop]);
+    let mut candidates: Vec<usize> = candidates.collect();
+    candidates.sort_by_key(|hop| std::cmp::Reverse(readers[*hop]));
+    let target = problem.hops[*candidates.first()?];
+
+    let free = problem
+        .points
+        .iter()
+        .copied()
+        .filter(|point| is_free(*point));
+    let mut demanded = Problem {
+        points: free.collect(),
+        ..problem.clone()
+    };
+    let forgone = demanded.without(costs, target);
+    let mut decided = demanded.clone();
+    candidates.iter().take(MAX_TARGETS).find(|candidate| {
+        decided = decided.without(costs, problem.hops[**candidate]);
+        let target = |point: usize| costs.point(point).target;
+        let is_left = |point: usize| is_free(point) && !decided.forgone.contains(&target(point));
+        components(costs, &decided, is_left).is_some()
+    })?;
+    demanded.outputs.push(target);
+    demanded.outputs.sort_unstable();
+    Some(TargetDecision { demanded, forgone })
+}
+
+impl Problem {
+    /// Its plans in which the target is not materialised.
+    fn without(&self, costs: &PartitionCosts, target: HopId) -> Problem {
+        let mut forgone = self.clone();
+        forgone.forgone.push(target);
+        forgone
+            .points
+            .retain(|point| costs.point(*point).target != target);
+        forgone
+    }
 }
 
 /// HOPs of the problem that are materialised in every plan: what is read across a point is.
@@ -314,8 +443,7 @@ fn reach(
         };
         if std::mem::replace(mark, number) != number {
             reached.push(hop);
-            let inputs = &costs.view.hop(hop).inputs;
-            stack.extend(open(costs, hop).iter().map(|slot| inputs[slot]));
+            stack.extend(operands(costs, hop).map(|(_, input)| input));
         }
     }
     reached.sort_unstable();

@@ -6,8 +6,8 @@
 //!
 //! - points that no operator of the current plan fuses across: setting one gives the same plan;
 //! - children whose lower bound reaches the best costs so far ([`bound`](crate::bound));
-//! - the product of sub-problems that become independent once a cut set is set: each is solved on its own,
-//!   once ([`cut_set`](crate::cut_set)).
+//! - the product of sub-problems that become independent once a cut set is set, or once it is decided whether a
+//!   HOP with many readers is materialised: each is solved on its own, once ([`cut_set`](crate::cut_set)).
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::{
     bound::{Child, LowerBound},
-    cut_set::{Problem, components, layout, may_split},
+    cut_set::{Problem, TargetDecision, by_size, components, decide_target, layout, may_split},
     partition::InterestingPoint,
     plan_cost::PartitionCosts,
 };
@@ -55,6 +55,7 @@ pub(crate) fn mp_skip_enum(costs: &mut PartitionCosts, budget: u64) -> Search {
         sub_problems: 0,
         budget,
         work_before: costs.table.work(),
+        visited: 0,
         costs,
     };
     let parts = components(enumeration.costs, &whole, |_| true);
@@ -101,7 +102,11 @@ pub(crate) fn mp_skip_enum(costs: &mut PartitionCosts, budget: u64) -> Search {
 /// With fewer decisions, costing all plans is no more work than climbing.
 const CLIMB_FROM: usize = 5;
 /// What a plan may cover in operators costed anew before it counts as more than one.
-const HOPS_PER_PLAN: u64 = 256;
+const HOPS_PER_PLAN: u64 = 64;
+/// HOPs and points that are looked at, in the time that costing an operator takes for each HOP covered.
+const VISITS_PER_HOP: u64 = 8;
+/// With fewer decisions, trying them one by one is no more work than deciding on targets.
+const MIN_POINTS: usize = 4;
 /// Sub-problems of sub-problems, until the search goes on without splitting.
 const MAX_DEPTH: usize = 64;
 
@@ -118,6 +123,8 @@ struct Enumeration<'e, 'p, 'a> {
     sub_problems: u64,
     budget: u64,
     work_before: u64,
+    /// HOPs and points of the plans costed.
+    visited: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -145,17 +152,22 @@ impl Enumeration<'_, '_, '_> {
             materialize: Vec::new(),
             exact: true,
         };
-        for (rank, point) in layout(self.costs, problem).into_iter().enumerate() {
-            self.rank[point] = rank;
+        let mut open = self.open_children(problem, by_size, best.cost);
+        if open > 1 {
+            if self.decide(problem, depth, &mut best) {
+                return (best, fuse_all);
+            }
+            open = self.open_children(problem, layout, best.cost);
         }
-        let children = self.children(problem);
-        let open = children.iter().filter(|child| child.bound < best.cost);
-        let open = open.count();
         if open > 1 {
             self.improve(problem, open, &mut best);
+            self.costs.cost(problem, f64::INFINITY);
         }
         let mut stack: Vec<Node> = Vec::new();
-        let mut pending = children;
+        let mut pending = match open {
+            0 => Vec::new(),
+            _ => self.children(problem),
+        };
         loop {
             let siblings = stack
                 .last_mut()
@@ -180,14 +192,14 @@ impl Enumeration<'_, '_, '_> {
             match self.split(problem, child.point, depth) {
                 Some(parts) => {
                     if let Some(parts) = self.solve_parts(&parts, depth, &mut best) {
-                        self.combine(problem, &stack, child.point, parts, &mut best);
+                        self.combine(problem, &stack, Some(child.point), parts, &mut best);
                     }
                 }
                 None => {
                     let cost = self.cost(problem, f64::INFINITY);
                     if cost < best.cost {
                         best.cost = cost;
-                        best.materialize = path(&stack, child.point);
+                        best.materialize = path(&stack, Some(child.point));
                     }
                     node.children = self.children(problem);
                 }
@@ -197,27 +209,88 @@ impl Enumeration<'_, '_, '_> {
         (best, fuse_all)
     }
 
+    /// How many children of the plan that sets nothing are worth a visit, with the points in this order.
+    fn open_children(
+        &mut self,
+        problem: &Problem,
+        order: fn(&PartitionCosts, &Problem) -> Vec<usize>,
+        best: f64,
+    ) -> usize {
+        for (rank, point) in order(self.costs, problem).into_iter().enumerate() {
+            self.rank[point] = rank;
+        }
+        let children = self.bounded_children(problem);
+        children.iter().filter(|child| child.bound < best).count()
+    }
+
+    /// Searches the problem by deciding on one HOP with several readers, if that leaves independent parts.
+    fn decide(&mut self, problem: &Problem, depth: usize, best: &mut Solution) -> bool {
+        if depth >= MAX_DEPTH || problem.points.len() < MIN_POINTS {
+            return false;
+        }
+        let is_free = |point: usize| self.is_free[point];
+        let Some(TargetDecision { demanded, forgone }) =
+            decide_target(self.costs, problem, is_free)
+        else {
+            return false;
+        };
+        let decided = demanded.points.iter().copied();
+        let decided: Vec<usize> = decided
+            .filter(|point| !forgone.points.contains(point))
+            .collect();
+        let with_target = self.split_into(&demanded);
+        let without_target = self.with_decided(&decided, |search| search.split_into(&forgone));
+        let parts = with_target.unwrap_or_else(|| vec![demanded]);
+        if let Some(parts) = self.solve_parts(&parts, depth, best) {
+            self.combine(problem, &[], None, parts, best);
+        }
+        let parts = without_target.unwrap_or_else(|| vec![forgone]);
+        let parts = self.with_decided(&decided, |search| search.solve_parts(&parts, depth, best));
+        if let Some(parts) = parts {
+            self.combine(problem, &[], None, parts, best);
+        }
+        true
+    }
+
+    fn split_into(&self, problem: &Problem) -> Option<Vec<Problem>> {
+        components(self.costs, problem, |point| self.is_free[point])
+    }
+
+    /// Goes on while these points are not free.
+    fn with_decided<T>(&mut self, points: &[usize], go_on: impl FnOnce(&mut Self) -> T) -> T {
+        points.iter().for_each(|point| self.is_free[*point] = false);
+        let result = go_on(self);
+        points.iter().for_each(|point| self.is_free[*point] = true);
+        result
+    }
+
     /// The children of the node that was costed last; their points are no longer free.
     fn children(&mut self, problem: &Problem) -> Vec<Child> {
-        let Some(bound) = &mut self.bound else {
-            return Vec::new();
-        };
-        let is_free = |point: usize| self.is_free[point];
-        let children = bound.children(self.costs, problem, is_free, &self.rank);
+        let children = self.bounded_children(problem);
         for child in &children {
             self.is_free[child.point] = false;
         }
         children
     }
 
+    fn bounded_children(&mut self, problem: &Problem) -> Vec<Child> {
+        let is_free = |point: usize| self.is_free[point];
+        match &mut self.bound {
+            Some(bound) => bound.children(self.costs, problem, is_free, &self.rank),
+            None => Vec::new(),
+        }
+    }
+
     /// Plans of many large operators count more than once, so that the budget bounds the time.
     fn is_spent(&self) -> bool {
-        let work = self.costs.table.work() - self.work_before;
+        let covered = self.costs.table.work() - self.work_before;
+        let work = covered + self.visited / VISITS_PER_HOP;
         self.plans_costed.max(work / HOPS_PER_PLAN) >= self.budget
     }
 
     fn cost(&mut self, problem: &Problem, bound: f64) -> f64 {
         self.plans_costed += 1;
+        self.visited += (problem.hops.len() + problem.points.len()) as u64;
         self.costs.cost(problem, bound)
     }
 
@@ -274,7 +347,7 @@ impl Enumeration<'_, '_, '_> {
         if depth >= MAX_DEPTH || !may_split(self.costs, problem, point) {
             return None;
         }
-        components(self.costs, problem, |point| self.is_free[point])
+        self.split_into(problem)
     }
 
     /// What to set in each part; `None` when that can't be cheaper than the best.
@@ -318,7 +391,7 @@ impl Enumeration<'_, '_, '_> {
         &mut self,
         problem: &Problem,
         stack: &[Node],
-        point: usize,
+        point: Option<usize>,
         parts: Vec<usize>,
         best: &mut Solution,
     ) {
@@ -362,7 +435,7 @@ impl Enumeration<'_, '_, '_> {
 }
 
 /// The points that are set on the way to this one.
-fn path(stack: &[Node], point: usize) -> Vec<usize> {
+fn path(stack: &[Node], point: Option<usize>) -> Vec<usize> {
     let above = stack.iter().map(|node| node.point);
-    above.chain([point]).collect()
+    above.chain(point).collect()
 }

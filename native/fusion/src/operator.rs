@@ -56,7 +56,7 @@ pub(crate) fn access(
     references: Slots,
     slot: usize,
 ) -> Option<(HopId, InputBinding)> {
-    if template == TemplateType::Outer && view.hop(hop).op == HopOp::MatMult {
+    if template == TemplateType::Outer && matches!(view.hop(hop).op, HopOp::MatMult) {
         return Some(outer::factor(view, hop, references, slot));
     }
     Some((view.operand(hop, slot), binding(view, template, hop, slot)?))
@@ -339,7 +339,7 @@ impl<'a> Chooser<'a> {
 /// Where decisions cut the outer product off, an Outer plan is a Cell plan.
 fn covers_outer_product(view: &DagView, operator: &Operator) -> bool {
     let is_outer_product = |(hop, references): &(HopId, Slots)| {
-        view.hop(*hop).op == HopOp::MatMult && references.is_empty()
+        matches!(view.hop(*hop).op, HopOp::MatMult) && references.is_empty()
     };
     operator.covered.iter().any(is_outer_product)
 }

@@ -68,8 +68,9 @@ pub(crate) fn partitions(
     is_distributed: &dyn Fn(HopId) -> bool,
 ) -> Vec<Partition> {
     // A product that covers the transpose of a matrix reads the matrix: what it shares with others is an input.
-    let is_bare_transpose =
-        |hop: HopId| view.hop(hop).op == HopOp::Transpose && references[hop.index()].is_empty();
+    let is_bare_transpose = |hop: HopId| {
+        matches!(view.hop(hop).op, HopOp::Transpose) && references[hop.index()].is_empty()
+    };
     let mut components = UnionFind::<u32>::new(view.dag.len());
     for (hop, operator) in view.dag.iter() {
         for slot in references[hop.index()].iter() {
@@ -242,6 +243,7 @@ impl Analysis<'_> {
 
     /// A fused product reads below a transpose: with nothing to fuse there, both choices are one plan.
     fn is_decision(&self, target: HopId) -> bool {
-        self.view.hop(target).op != HopOp::Transpose || !self.references[target.index()].is_empty()
+        !matches!(self.view.hop(target).op, HopOp::Transpose)
+            || !self.references[target.index()].is_empty()
     }
 }

@@ -173,13 +173,15 @@ impl<'a> DagView<'a> {
     pub fn transposed_left(&self, id: HopId) -> Option<HopId> {
         let hop = self.hop(id);
         let left = *hop.inputs.first()?;
-        let is_transpose = self.hop(left).op == HopOp::Transpose && !self.is_along_rows(left);
-        (hop.op == HopOp::MatMult && is_transpose).then_some(left)
+        let is_transpose =
+            matches!(self.hop(left).op, HopOp::Transpose) && !self.is_along_rows(left);
+        (matches!(hop.op, HopOp::MatMult) && is_transpose).then_some(left)
     }
 
     /// A matrix product over a transpose: fused operators may read what the transpose reads instead of it.
     pub fn is_transpose_of_product(&self, consumer: HopId, target: HopId) -> bool {
-        self.hop(consumer).op == HopOp::MatMult && self.hop(target).op == HopOp::Transpose
+        matches!(self.hop(consumer).op, HopOp::MatMult)
+            && matches!(self.hop(target).op, HopOp::Transpose)
     }
 
     /// What the HOP is the transpose of, or itself.
@@ -233,12 +235,16 @@ impl<'a> DagView<'a> {
 fn along_rows(dag: &Dag) -> Vec<bool> {
     let mut along_rows = vec![false; dag.len()];
     let input = |hop: HopId| dag.hop(hop).inputs.first().copied();
-    for (id, hop) in dag.iter().filter(|(_, hop)| hop.op == HopOp::Transpose) {
+    for (id, hop) in dag
+        .iter()
+        .filter(|(_, hop)| matches!(hop.op, HopOp::Transpose))
+    {
         let cumulative = hop.inputs.first().copied();
         let cumulative = cumulative.filter(|hop| matches!(dag.hop(*hop).op, HopOp::Cumulative(_)));
         // What ends one such expression does not begin another: it lies along rows already.
-        let begins =
-            |first: HopId| dag.hop(first).op == HopOp::Transpose && !along_rows[first.index()];
+        let begins = |first: HopId| {
+            matches!(dag.hop(first).op, HopOp::Transpose) && !along_rows[first.index()]
+        };
         along_rows[id.index()] = cumulative.and_then(input).is_some_and(begins);
     }
     along_rows

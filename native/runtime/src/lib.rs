@@ -29,7 +29,7 @@ pub use config::Config;
 pub use distributed::{combine, run_task};
 pub use execution::{Execution, Outcome, OutputValue, check, execute, explain};
 pub use explain::{ExplainFormat, ExplainLevel};
-pub use planning_report::{PlanningReport, Replan};
+pub use planning_report::{FusionReport, PlanningReport, Replan};
 pub use report::{OperatorReport, Report};
 pub use request::Request;
 pub use session::{PrintSink, Session};

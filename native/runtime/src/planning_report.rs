@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use fulgurite_fusion::FusionStatistics;
 use serde::{Deserialize, Serialize};
 
 /// Why a block was planned. Where there are several reasons, the first one of these counts.
@@ -75,6 +76,51 @@ impl fmt::Display for PlanningReport {
             self.made.values().sum::<u64>(),
             self.resized,
             self.served
+        )
+    }
+}
+
+/// What choosing fused operators took, over all plans that were made.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct FusionReport {
+    pub operators: u64,
+    pub interesting_points: u64,
+    /// Plans there are if each DAG, or each partition of one, is one search space.
+    pub plans_of_dags: f64,
+    pub plans_of_partitions: f64,
+    pub plans_costed: u64,
+    /// In one partition.
+    pub most_plans_costed: u64,
+    pub explore_milliseconds: f64,
+    pub select_milliseconds: f64,
+    pub construct_milliseconds: f64,
+}
+
+impl FusionReport {
+    pub(crate) fn add(&mut self, one: &FusionStatistics) {
+        let milliseconds = |time: std::time::Duration| time.as_secs_f64() * 1e3;
+        self.operators += one.hops;
+        self.interesting_points += one.interesting_points;
+        self.plans_of_dags += one.plans_of_dags;
+        self.plans_of_partitions += one.plans_of_partitions;
+        self.plans_costed += one.plans_costed;
+        self.most_plans_costed = self.most_plans_costed.max(one.most_plans_costed);
+        self.explore_milliseconds += milliseconds(one.explore);
+        self.select_milliseconds += milliseconds(one.select);
+        self.construct_milliseconds += milliseconds(one.construct);
+    }
+}
+
+impl fmt::Display for FusionReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "fusion: explored in {:.1} ms, selected in {:.1} ms with {} plans costed, constructed in {:.1} ms",
+            self.explore_milliseconds,
+            self.select_milliseconds,
+            self.plans_costed,
+            self.construct_milliseconds
         )
     }
 }

@@ -3,9 +3,10 @@
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use fulgurite_codegen::CacheStatistics;
+use fulgurite_fusion::FusionStatistics;
 use serde::{Deserialize, Serialize};
 
-use crate::planning_report::{PlanningReport, Replan};
+use crate::planning_report::{FusionReport, PlanningReport, Replan};
 
 /// The account of one execution. Prints as a table, the slowest operators first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -20,6 +21,8 @@ pub struct Report {
     /// Why they were made, and how often they served again.
     #[serde(default)]
     pub planning: PlanningReport,
+    #[serde(default)]
+    pub fusion: FusionReport,
     pub planning_milliseconds: f64,
     pub compile_milliseconds: f64,
     pub total_seconds: f64,
@@ -54,6 +57,7 @@ pub(crate) struct Recorder {
     operators: HashMap<(Arc<str>, bool), Entry>,
     planning: Duration,
     plans: PlanningReport,
+    fusion: FusionReport,
 }
 
 #[derive(Debug, Default)]
@@ -85,8 +89,9 @@ impl Recorder {
     }
 
     /// A block was planned.
-    pub(crate) fn planned(&mut self, time: Duration, why: Replan) {
+    pub(crate) fn planned(&mut self, time: Duration, why: Replan, fusion: &FusionStatistics) {
         self.planning += time;
+        self.fusion.add(fusion);
         self.plans.add(why);
     }
 
@@ -123,6 +128,7 @@ impl Recorder {
             operators,
             block_plans: self.plans.made.values().sum(),
             planning: self.plans,
+            fusion: self.fusion,
             planning_milliseconds: self.planning.as_secs_f64() * 1e3,
             ..Report::default()
         }
@@ -165,6 +171,7 @@ impl fmt::Display for Report {
             }
         }
         writeln!(f, "{}", self.planning)?;
+        writeln!(f, "{}", self.fusion)?;
         write!(
             f,
             "total {:.3} s; planned {} blocks in {:.1} ms; compiled {} fused operators in {:.1} ms, {} from the cache",

@@ -171,3 +171,24 @@ fn the_report_tells_what_was_planned() {
         .find(|line| line.starts_with("plans of blocks"));
     insta::assert_snapshot!(line.unwrap_or(&shown), @"plans of blocks: 9 made (first 5, sizes changed 4), 0 resized, 0 served again");
 }
+
+#[test]
+fn sizes_that_alternate_resize_a_plan_each_time() {
+    let ran = script(
+        "R = 0.0
+         for (i in 1:6) {
+           if (i %% 2 == 0) { Y = A } else { Y = B }
+           D = sqrt(abs(Y)) * Y
+           E = D %*% C
+           if (i == 0) { print(sum(E)) }
+           R = R + nrow(D) + nrow(E)
+         }",
+    )
+    .matrix("A", exact(100, 4, 3))
+    .matrix("B", exact(90, 4, 3))
+    .matrix("C", exact(4, 4, 3))
+    .output("R")
+    .run();
+    assert_eq!(again(&ran).1, 5);
+    assert_eq!(ran.number("R"), 2.0 * 3.0 * (100.0 + 90.0));
+}

@@ -60,30 +60,7 @@ pub fn measure(options: &Options) -> Result<Vec<Value>> {
 }
 
 fn measure_shape(options: &Options, data: &DataScript, shape: &str) -> Result<Value> {
-    let script = data.words("script")?.concat();
-    let folder = options.data.parent().unwrap_or(Path::new("."));
-    let mut request = Request::script(&script, read(&folder.join(&script))?);
-    request.allow_missing_arguments = false;
-    request.arguments = (data.words("arguments")?.into_iter())
-        .filter_map(|argument| argument.split_once('='))
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect();
-    request.outputs = data
-        .words("outputs")?
-        .into_iter()
-        .map(str::to_owned)
-        .collect();
-
-    let [rows, cols, sparsity] = shape.split('x').collect::<Vec<_>>()[..] else {
-        return Err(Error::argument(format!(
-            "'{shape}' is not ROWSxCOLSxSPARSITY"
-        )));
-    };
-    let arguments = [("rows", rows), ("cols", cols), ("sparsity", sparsity)];
-    let arguments = arguments.map(|(name, value)| (name, value.to_owned()));
-    let inputs = data.make(&arguments, &crate::session(Config::default()))?;
-    request.inputs = inputs.keys().map(Input::local).collect();
-
+    let (request, inputs) = prepare(&options.data, data, shape)?;
     let mut runs = (options.policies.iter())
         .map(|policy| PolicyRuns::new(policy, options.threads))
         .collect::<Result<Vec<_>>>()?;
@@ -107,6 +84,41 @@ fn measure_shape(options: &Options, data: &DataScript, shape: &str) -> Result<Va
         .map(|run| (run.policy.as_str(), run.summary()))
         .collect();
     Ok(json!({ "policies": policies }))
+}
+
+/// The algorithm that a data script is for, and its inputs of this shape.
+///
+/// # Errors
+/// `argument` when the shape is not ROWSxCOLSxSPARSITY; those of the script that makes the inputs.
+pub fn prepare(
+    path: &Path,
+    data: &DataScript,
+    shape: &str,
+) -> Result<(Request, BTreeMap<String, MatrixBlock>)> {
+    let script = data.words("script")?.concat();
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut request = Request::script(&script, read(&folder.join(&script))?);
+    request.allow_missing_arguments = false;
+    request.arguments = (data.words("arguments")?.into_iter())
+        .filter_map(|argument| argument.split_once('='))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    request.outputs = data
+        .words("outputs")?
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+
+    let [rows, cols, sparsity] = shape.split('x').collect::<Vec<_>>()[..] else {
+        return Err(Error::argument(format!(
+            "'{shape}' is not ROWSxCOLSxSPARSITY"
+        )));
+    };
+    let arguments = [("rows", rows), ("cols", cols), ("sparsity", sparsity)];
+    let arguments = arguments.map(|(name, value)| (name, value.to_owned()));
+    let inputs = data.make(&arguments, &crate::session(Config::default()))?;
+    request.inputs = inputs.keys().map(Input::local).collect();
+    Ok((request, inputs))
 }
 
 /// The runs under one policy. The session stays, so that compiled operators are found again.

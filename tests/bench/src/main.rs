@@ -5,6 +5,7 @@
 
 mod algorithm;
 mod data;
+mod effort;
 mod limits;
 mod pattern;
 
@@ -18,12 +19,18 @@ enum Benchmark {
     Pattern(pattern::Options),
     /// One algorithm under each fusion policy; prints a JSON object for each shape of its data
     Algorithm(algorithm::Options),
+    /// How many plans there are for algorithms, how many are costed, and how long planning takes; prints a table
+    Effort(effort::Options),
 }
 
 fn main() -> Result<()> {
     let results = match Benchmark::parse() {
         Benchmark::Pattern(options) => vec![pattern::measure(&options)?],
         Benchmark::Algorithm(options) => algorithm::measure(&options)?,
+        Benchmark::Effort(options) => {
+            print!("{}", effort::table(&options)?);
+            return Ok(());
+        }
     };
     for result in results {
         println!("{result}");

@@ -101,7 +101,8 @@ pub(super) fn run(
                     accumulators.push(accumulator);
                 }
             }
-            wholes::finish(accumulators, left, right).map(Output::Matrix)
+            let turned = program.outer_product_turned;
+            wholes::finish(accumulators, left, right, turned).map(Output::Matrix)
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::{CNode, InputBinding};
-use fulgurite_matrix::{Layout, MatrixBlock};
+use fulgurite_matrix::{Layout, MatrixBlock, kernels};
 
 use crate::bind::Bound;
 use crate::frame::WholeMatrix;
@@ -99,11 +99,12 @@ pub(super) fn accumulator(rows: usize, cols: usize, csr_left: bool) -> WholeMatr
     }
 }
 
-/// Adds up accumulators of one form and gives them as a row-major matrix.
+/// Adds up accumulators of one form and gives them, or their transpose, as a row-major matrix.
 pub(super) fn finish(
     accumulators: Vec<WholeMatrix>,
     rows: usize,
     cols: usize,
+    turned: bool,
 ) -> Result<MatrixBlock> {
     let mut accumulators = accumulators.into_iter();
     let mut sum = accumulators.next().unwrap_or_default();
@@ -113,16 +114,16 @@ pub(super) fn finish(
         let pairs = sum.transposed.iter_mut().zip(&other.transposed);
         pairs.for_each(|(sum, cell)| *sum += cell);
     }
-    let mut cells = vec![0.0; rows * cols];
-    for row in 0..rows {
-        for col in 0..cols {
-            let at = col * rows + row;
-            let from_rows = sum.row_major.get(row * sum.row_stride + col);
-            cells[row * cols + col] = match sum.transposed.get(at) {
-                Some(cell) => *cell,
-                None => from_rows.copied().unwrap_or(0.0),
-            };
-        }
+    if sum.row_major.is_empty() && sum.transposed.is_empty() {
+        sum.row_major = vec![0.0; rows * cols];
     }
-    MatrixBlock::dense(rows, cols, cells)
+    let is_transposed = !sum.transposed.is_empty();
+    let there = match is_transposed {
+        true => MatrixBlock::dense(cols, rows, sum.transposed)?,
+        false => MatrixBlock::dense(rows, cols, sum.row_major)?,
+    };
+    match is_transposed == turned {
+        true => Ok(there),
+        false => kernels::transpose(&there),
+    }
 }

@@ -42,11 +42,18 @@ pub(crate) fn lower(plan: &CPlan, column_vectors: ColumnVectors) -> Result<Progr
     let mut inputs = plan.inputs.clone();
     let factor_products = bind_factor_products(&mut inputs, &mut nodes);
     let mut outer_product = None;
+    let mut outer_product_turned = false;
     let mut results = Vec::new();
     let (shapes, output) = if let Template::Row(row) = &plan.template {
         match row.output {
             RowOutput::OuterProduct { left, right } => {
-                outer_product = Some((place(left), place(right)));
+                let (left, right) = (place(left), place(right));
+                let is_input = |id: NodeId| matches!(nodes[id.index()], CNode::Input(_));
+                outer_product_turned = is_input(right) && !is_input(left);
+                outer_product = Some(match outer_product_turned {
+                    true => (right, left),
+                    false => (left, right),
+                });
             }
             _ => results.extend(plan.outputs().into_iter().map(place)),
         }
@@ -93,6 +100,7 @@ pub(crate) fn lower(plan: &CPlan, column_vectors: ColumnVectors) -> Result<Progr
         results,
         output,
         outer_product,
+        outer_product_turned,
         nodes,
         shapes,
     }
@@ -198,6 +206,7 @@ struct Lowering {
     results: Vec<NodeId>,
     output: Option<Shape>,
     outer_product: Option<(NodeId, NodeId)>,
+    outer_product_turned: bool,
 }
 
 impl Lowering {
@@ -219,6 +228,7 @@ impl Lowering {
             output: self.output,
             results: self.results.len(),
             outer_product: self.outer_product,
+            outer_product_turned: self.outer_product_turned,
             reads_dense,
             reads_csr,
         }

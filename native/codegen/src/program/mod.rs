@@ -51,6 +51,9 @@ pub(crate) struct Program {
     pub results: usize,
     /// Operands of the outer product that the program accumulates.
     pub outer_product: Option<(NodeId, NodeId)>,
+    /// The product's operands are the plan's in reverse, and so its transpose is the result: an input on the left
+    /// is read as it is stored, and is what the kernels expect to be the wider one.
+    pub outer_product_turned: bool,
     /// Inputs some step reads as plain rows, so that CSR rows must be made dense for it.
     pub reads_dense: Vec<bool>,
     /// Inputs that a primitive can read as CSR rows.

@@ -110,6 +110,14 @@ pub struct FusionStatistics {
     pub partitions: u64,
     pub interesting_points: u64,
     pub plans_costed: u64,
+    /// In one partition.
+    #[serde(skip)]
+    pub most_plans_costed: u64,
+    /// Plans there are if each DAG, or each partition, is one search space: two to the power of its points.
+    #[serde(skip)]
+    pub plans_of_dags: f64,
+    #[serde(skip)]
+    pub plans_of_partitions: f64,
     pub fused_operators: u64,
     #[serde(skip)]
     pub explore: Duration,
@@ -125,6 +133,8 @@ impl FusionStatistics {
         let partitions = &explanation.partitions;
         let points = partitions.iter().map(|each| each.partition.points.len());
         let searches = partitions.iter().filter_map(|each| each.search.as_ref());
+        let costed = searches.map(|search| search.plans_costed);
+        let plans = |points: usize| (points as f64).exp2();
         let live = view.dag.iter().filter(|(hop, _)| view.is_live(*hop));
         FusionStatistics {
             hops: live.count() as u64,
@@ -135,8 +145,14 @@ impl FusionStatistics {
                 .map(|group| group.entries.len() as u64)
                 .sum(),
             partitions: partitions.len() as u64,
-            interesting_points: points.sum::<usize>() as u64,
-            plans_costed: searches.map(|search| search.plans_costed).sum(),
+            interesting_points: points.clone().sum::<usize>() as u64,
+            plans_costed: costed.clone().sum(),
+            most_plans_costed: costed.max().unwrap_or(0),
+            plans_of_dags: match partitions.is_empty() {
+                true => 0.0,
+                false => plans(points.clone().sum()),
+            },
+            plans_of_partitions: points.map(plans).sum(),
             fused_operators: explanation.operators.len() as u64,
             ..FusionStatistics::default()
         }
@@ -151,6 +167,9 @@ impl FusionStatistics {
             partitions: self.partitions + other.partitions,
             interesting_points: self.interesting_points + other.interesting_points,
             plans_costed: self.plans_costed + other.plans_costed,
+            most_plans_costed: self.most_plans_costed.max(other.most_plans_costed),
+            plans_of_dags: self.plans_of_dags + other.plans_of_dags,
+            plans_of_partitions: self.plans_of_partitions + other.plans_of_partitions,
             fused_operators: self.fused_operators + other.fused_operators,
             explore: self.explore + other.explore,
             select: self.select + other.select,

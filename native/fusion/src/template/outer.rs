@@ -47,7 +47,8 @@ impl Template for Outer {
             },
             HopOp::Aggregate(..) => Err(Reason::UnsupportedAggregate),
             HopOp::Transpose => {
-                let is_product = |consumer: &HopId| view.hop(*consumer).op == HopOp::MatMult;
+                let is_product =
+                    |consumer: &HopId| matches!(view.hop(*consumer).op, HopOp::MatMult);
                 match view.consumers(hop).iter().any(is_product) {
                     true => Ok(()),
                     false => Err(Reason::TransposeOutsideProduct),
@@ -156,7 +157,7 @@ pub(crate) fn multiplication(
     references: Slots,
 ) -> Option<Multiplication> {
     let slot = references.iter().next()?;
-    if view.hop(hop).op != HopOp::MatMult {
+    if !matches!(view.hop(hop).op, HopOp::MatMult) {
         return None;
     }
     let operand = view.hop(hop).inputs[slot];

@@ -17,9 +17,24 @@ use crate::{Replan, Session};
 #[derive(Debug, Default)]
 pub(super) struct Decided {
     dag: Dag,
-    /// The operator whose value each fused operator gives, by its number.
-    roots: Vec<HopId>,
+    /// By the number of a fused operator.
+    results: Vec<FusedResult>,
     pattern: Vec<u32>,
+}
+
+/// What a fused operator gives: the value of an operator of the DAG before fusion.
+#[derive(Debug, Clone, Copy)]
+struct FusedResult {
+    root: HopId,
+    layout: Layout,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Layout {
+    AsRoot,
+    Transposed,
+    /// Several aggregates at once have a size that never changes.
+    Fixed,
 }
 
 /// Limits that operators fit in, or do not.
@@ -45,9 +60,19 @@ impl Limits {
 }
 
 impl Decided {
-    pub(super) fn new(dag: Dag, operators: &[OperatorExplanation]) -> Self {
+    /// `fused` is what `dag` became.
+    pub(super) fn new(dag: Dag, fused: &Dag, operators: &[OperatorExplanation]) -> Self {
+        let roots = operators.iter().map(|operator| operator.root);
+        let results = roots.enumerate().map(|(number, root)| {
+            let mut hops = fused.iter().map(|(_, hop)| hop);
+            let own = hops.find(|hop| hop.op == HopOp::Fused(number));
+            FusedResult {
+                root,
+                layout: own.map_or(Layout::Fixed, |own| layout(own, dag.hop(root))),
+            }
+        });
         Decided {
-            roots: operators.iter().map(|operator| operator.root).collect(),
+            results: results.collect(),
             pattern: pattern(&dag),
             dag,
         }
@@ -86,24 +111,26 @@ impl Decided {
             let HopOp::Fused(number) = fused.hop(id).op else {
                 continue;
             };
-            let Some(root) = self.roots.get(number) else {
+            let Some(result) = self.results.get(number) else {
                 continue;
             };
-            let (was, is) = (
-                self.dag.hop(*root).characteristics,
-                now.hop(*root).characteristics,
-            );
-            let own = fused.hop(id).characteristics;
-            let shape = |of: Characteristics| (of.rows, of.cols);
-            let size = &mut dag.hop_mut(id).characteristics;
-            // Several aggregates at once have a size that never changes.
-            if shape(own) == shape(was) {
-                *size = is;
-            } else if shape(own) == (was.cols, was.rows) {
-                *size = Characteristics::new(is.cols, is.rows, is.nnz);
-            }
+            let size = now.hop(result.root).characteristics;
+            dag.hop_mut(id).characteristics = match result.layout {
+                Layout::AsRoot => size,
+                Layout::Transposed => Characteristics::new(size.cols, size.rows, size.nnz),
+                Layout::Fixed => continue,
+            };
         }
         propagate_dag(&dag, known).map(|(dag, _)| dag)
+    }
+}
+
+fn layout(fused: &Hop, root: &Hop) -> Layout {
+    let (own, root) = (fused.characteristics, root.characteristics);
+    match (own.rows, own.cols) {
+        shape if shape == (root.rows, root.cols) => Layout::AsRoot,
+        shape if shape == (root.cols, root.rows) => Layout::Transposed,
+        _ => Layout::Fixed,
     }
 }
 

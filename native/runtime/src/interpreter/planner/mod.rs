@@ -22,7 +22,7 @@ use std::{
 };
 
 use fulgurite_error::Result;
-use fulgurite_fusion::{CostConstants, FusedDag, FusionConfig, fuse_in_loop};
+use fulgurite_fusion::{CostConstants, FusedDag, FusionConfig, FusionStatistics, fuse_in_loop};
 use fulgurite_hop::{
     Dag, Folding, HopOp, Symbols, VariableInfo, propagate_dag, propagate_dag_folding, rewrite_dag,
     rewrite_dag_traced, rewrites::Application,
@@ -85,7 +85,7 @@ impl Planner {
         let started = Instant::now();
         let (plan, made) = block.plan(dag, symbols, &context.session, &self.loops)?;
         match made {
-            Some(why) => context.recorder.planned(started.elapsed(), why),
+            Some((why, fusion)) => context.recorder.planned(started.elapsed(), why, &fusion),
             None => context.recorder.resized(started.elapsed()),
         }
         Ok(plan)
@@ -135,18 +135,18 @@ impl PlannedBlock {
         Arc::clone(&self.plans[0].plan)
     }
 
-    /// A plan that there is with new sizes, or a new one and why it was made.
+    /// A plan that there is with new sizes, or a new one, why it was made and what that took.
     fn plan(
         &mut self,
         dag: &Dag,
         symbols: &SymbolTable,
         session: &Session,
         loops: &Loops,
-    ) -> Result<(Arc<BlockPlan>, Option<Replan>)> {
+    ) -> Result<(Arc<BlockPlan>, Option<(Replan, FusionStatistics)>)> {
         if self.scalar_only {
             let plan = BlockPlan::new(dag.clone(), Vec::new());
             let plan = self.keep(Basis::default(), Decided::default(), plan);
-            return Ok((plan, Some(Replan::First)));
+            return Ok((plan, Some((Replan::First, FusionStatistics::default()))));
         }
         let mut replan = match self.plans.is_empty() {
             true => Replan::First,
@@ -182,9 +182,10 @@ impl PlannedBlock {
             }
         }
         let fused = fuse_rewritten(&sized.dag, session, loops, false)?;
-        let decided = Decided::new(sized.dag, &fused.explanation.operators);
+        let decided = Decided::new(sized.dag, &fused.dag, &fused.explanation.operators);
+        let statistics = fused.statistics;
         let plan = plan_of(fused);
-        Ok((self.keep(basis, decided, plan), Some(replan)))
+        Ok((self.keep(basis, decided, plan), Some((replan, statistics))))
     }
 
     fn keep(&mut self, basis: Basis, decided: Decided, plan: BlockPlan) -> Arc<BlockPlan> {
