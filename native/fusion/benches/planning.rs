@@ -46,10 +46,55 @@ fn expensive(layers: usize) -> String {
     script
 }
 
-/// The DAG of a script of one block that reads X, Y, P, v and step.
+/// A mini-batch step of an autoencoder with layers of 64, 100, 9, 100 and 64 units.
+const AUTOENCODER: &str = "
+A1 = 1 / (1 + exp(-(X %*% W1 + b1)))
+A2 = 1 / (1 + exp(-(A1 %*% W2 + b2)))
+A3 = 1 / (1 + exp(-(A2 %*% W3 + b3)))
+E = A3 %*% W4 + b4 - X
+s = 0.5 * sum(E ^ 2)
+D4 = E / 512
+D3 = (D4 %*% t(W4)) * A3 * (1 - A3)
+D2 = (D3 %*% t(W3)) * A2 * (1 - A2)
+D1 = (D2 %*% t(W2)) * A1 * (1 - A1)
+U1 = step * U1 - 0.1 * (t(X) %*% D1)
+U2 = step * U2 - 0.1 * (t(A1) %*% D2)
+U3 = step * U3 - 0.1 * (t(A2) %*% D3)
+U4 = step * U4 - 0.1 * (t(A3) %*% D4)
+u1 = step * b1 - 0.1 * colSums(D1)
+u2 = step * b2 - 0.1 * colSums(D2)
+u3 = step * b3 - 0.1 * colSums(D3)
+u4 = step * b4 - 0.1 * colSums(D4)
+s = s + sum(W1 + U1) + sum(W2 + U2) + sum(W3 + U3) + sum(W4 + U4) + sum(b1 + u1) + sum(b2 + u2) + sum(b3 + u3) + sum(b4 + u4)
+";
+
+/// What scripts read.
+const SIZES: &[(&str, u64, u64)] = &[
+    ("X", 10_000, 64),
+    ("Y", 10_000, 64),
+    ("P", 10_000, 10),
+    ("v", 64, 9),
+    ("W1", 64, 100),
+    ("W2", 100, 9),
+    ("W3", 9, 100),
+    ("W4", 100, 64),
+    ("U1", 64, 100),
+    ("U2", 100, 9),
+    ("U3", 9, 100),
+    ("U4", 100, 64),
+    ("b1", 1, 100),
+    ("b2", 1, 9),
+    ("b3", 1, 100),
+    ("b4", 1, 64),
+];
+
+/// The DAG of a script of one block that reads these and `step`.
 fn dag(script: &str) -> Result<Dag> {
-    let reads = "X = read('X'); Y = read('X'); P = read('X'); v = read('X'); step = 0.5\nif (nrow(X) > 0) {\n";
-    let text = format!("{reads}{script}}}\nprint(toString(s))\n");
+    let reads: String = SIZES
+        .iter()
+        .map(|(name, ..)| format!("{name} = read('X'); "))
+        .collect();
+    let text = format!("{reads}step = 0.5\nif (nrow(X) > 0) {{\n{script}}}\nprint(toString(s))\n");
     let text = match script.contains("s = ") {
         true => text,
         false => text.replace("toString(s)", "toString(v)"),
@@ -65,16 +110,10 @@ fn dag(script: &str) -> Result<Dag> {
     let Some(Block::Basic { dag }) = block else {
         return Err(Error::internal("the script has no block"));
     };
-    let sizes = [
-        ("X", 10_000, 64),
-        ("Y", 10_000, 64),
-        ("P", 10_000, 10),
-        ("v", 64, 9),
-    ];
     let mut symbols: BTreeMap<String, VariableInfo> = BTreeMap::new();
-    for (name, rows, cols) in sizes {
-        let matrix = VariableInfo::matrix(Characteristics::dims(rows, cols));
-        symbols.insert(name.to_owned(), matrix);
+    for (name, rows, cols) in SIZES {
+        let matrix = VariableInfo::matrix(Characteristics::dims(*rows, *cols));
+        symbols.insert((*name).to_owned(), matrix);
     }
     symbols.insert("step".to_owned(), VariableInfo::scalar(ValueType::Double));
     let (dag, _) = propagate_dag(&rewrite_dag(dag, &[])?, &symbols)?;
@@ -92,6 +131,7 @@ fn main() -> Result<()> {
         ("expensive, 3 layers", expensive(3)),
         ("expensive, 10 layers", expensive(10)),
         ("expensive, 100 layers", expensive(100)),
+        ("autoencoder, 1 step", AUTOENCODER.to_owned()),
     ];
     println!(
         "{:<24} {:>5} {:>9} {:>10} {:>7} {:>6} {:>7} {:>12} {:>12}",

@@ -5,7 +5,8 @@
 //! point each, so that skipping an area of the space is not descending into a child. Three things are skipped:
 //!
 //! - points that no operator of the current plan fuses across: setting one gives the same plan;
-//! - children whose lower bound reaches the best costs so far ([`bound`](crate::bound));
+//! - children whose lower bound reaches the best costs so far ([`bound`](crate::bound)), or in large partitions
+//!   comes within 2 % of them;
 //! - the product of sub-problems that become independent once a cut set is set, or once it is decided whether a
 //!   HOP with many readers is materialised: each is solved on its own, once ([`cut_set`](crate::cut_set)).
 
@@ -99,6 +100,11 @@ pub(crate) fn mp_skip_enum(costs: &mut PartitionCosts, budget: u64) -> Search {
     }
 }
 
+/// The cheapest plan is found in partitions of this many points.
+const EXACT_POINTS: usize = 14;
+/// In larger ones, what plans could save at most by the bounds and are passed over for, in each sub-problem; the cost
+/// model does not tell such plans apart.
+const TOLERANCE: f64 = 0.02;
 /// With fewer decisions, costing all plans is no more work than climbing.
 const CLIMB_FROM: usize = 5;
 /// What a plan may cover in operators costed anew before it counts as more than one.
@@ -179,8 +185,9 @@ impl Enumeration<'_, '_, '_> {
                 continue;
             };
             let is_spent = self.is_spent();
-            if is_spent || child.bound >= best.cost {
-                best.exact &= child.bound >= best.cost;
+            let is_worse = child.bound >= self.worthwhile(best.cost);
+            if is_spent || is_worse {
+                best.exact &= is_worse;
                 self.is_free[child.point] = true;
                 continue;
             }
@@ -220,7 +227,11 @@ impl Enumeration<'_, '_, '_> {
             self.rank[point] = rank;
         }
         let children = self.bounded_children(problem);
-        children.iter().filter(|child| child.bound < best).count()
+        let worthwhile = self.worthwhile(best);
+        children
+            .iter()
+            .filter(|child| child.bound < worthwhile)
+            .count()
     }
 
     /// Searches the problem by deciding on one HOP with several readers, if that leaves independent parts.
@@ -278,6 +289,14 @@ impl Enumeration<'_, '_, '_> {
         match &mut self.bound {
             Some(bound) => bound.children(self.costs, problem, is_free, &self.rank),
             None => Vec::new(),
+        }
+    }
+
+    /// What plans must promise to cost less than.
+    fn worthwhile(&self, best: f64) -> f64 {
+        match self.is_free.len() > EXACT_POINTS {
+            true => best * (1.0 - TOLERANCE),
+            false => best,
         }
     }
 

@@ -2,7 +2,12 @@
 
 use fulgurite_error::Result;
 
-use crate::{CsrMatrix, DenseMatrix};
+use rayon::prelude::*;
+
+use crate::{
+    CsrMatrix, DenseMatrix,
+    kernels::parallel::{TASK_CELLS, csr_by_rows},
+};
 
 /// Below this share of non-zeros a block goes to CSR (SystemML's turn point).
 pub const SPARSE_THRESHOLD: f64 = 0.4;
@@ -59,7 +64,10 @@ impl MatrixBlock {
             MatrixBlock::Dense(dense) => dense.values(),
             MatrixBlock::Csr(csr) => csr.values(),
         };
-        values.iter().filter(|value| **value != 0.0).count()
+        values
+            .par_chunks(TASK_CELLS)
+            .map(|chunk| chunk.iter().filter(|value| **value != 0.0).count())
+            .sum()
     }
 
     /// Cell (row, col), counted from 0.
@@ -107,19 +115,15 @@ impl MatrixBlock {
         match self {
             MatrixBlock::Csr(csr) => Ok(csr.clone()),
             MatrixBlock::Dense(dense) => {
-                let mut pointers = Vec::with_capacity(dense.rows() + 1);
-                let (mut indices, mut values) = (Vec::new(), Vec::new());
-                pointers.push(0i64);
-                for row in 0..dense.rows() {
-                    for (col, value) in dense.row(row).iter().enumerate() {
-                        if *value != 0.0 {
-                            indices.push(col as i32);
-                            values.push(*value);
+                let (rows, cols) = (dense.rows(), dense.cols());
+                csr_by_rows(rows, cols, cols, |task, part| {
+                    for row in task {
+                        for (col, value) in dense.row(row).iter().enumerate() {
+                            part.push(col, *value);
                         }
+                        part.end_row();
                     }
-                    pointers.push(values.len() as i64);
-                }
-                CsrMatrix::new(dense.rows(), dense.cols(), pointers, indices, values)
+                })
             }
         }
     }

@@ -22,7 +22,7 @@ pub mod table;
 
 mod cumulative;
 mod gemm;
-mod parallel;
+pub(crate) mod parallel;
 #[cfg(test)]
 mod tests;
 

@@ -111,16 +111,27 @@ pub(crate) fn csr_by_rows(
             part
         })
         .collect();
-    let stored = parts.iter().map(|part| part.values.len()).sum();
     let mut pointers = Vec::with_capacity(rows + 1);
-    let (mut indices, mut values) = (Vec::with_capacity(stored), Vec::with_capacity(stored));
     pointers.push(0i64);
-    for part in parts {
-        let base = values.len();
-        pointers.extend(part.ends.iter().map(|end| (base + end) as i64));
-        indices.extend(part.indices);
-        values.extend(part.values);
+    let mut stored = 0;
+    for part in &parts {
+        pointers.extend(part.ends.iter().map(|end| (stored + end) as i64));
+        stored += part.values.len();
     }
+    let (mut indices, mut values) = (vec![0; stored], vec![0.0; stored]);
+    let (mut index_rest, mut value_rest) = (&mut indices[..], &mut values[..]);
+    let places = parts.into_iter().map(|part| {
+        let (index_place, after) = std::mem::take(&mut index_rest).split_at_mut(part.values.len());
+        index_rest = after;
+        let (value_place, after) = std::mem::take(&mut value_rest).split_at_mut(part.values.len());
+        value_rest = after;
+        (part, index_place, value_place)
+    });
+    let places: Vec<_> = places.collect();
+    places.into_par_iter().for_each(|(part, indices, values)| {
+        indices.copy_from_slice(&part.indices);
+        values.copy_from_slice(&part.values);
+    });
     CsrMatrix::new(rows, cols, pointers, indices, values)
 }
 
