@@ -24,7 +24,7 @@ def main():
     lines = [
         "# Plan quality",
         "",
-        f"Made by `ci/bench algorithms` on {datetime.date.today().isoformat()}: milliseconds of a whole run, medians, two threads; planning and compiling are those of the first "
+        f"Made by `ci/bench algorithms` on {datetime.date.today().isoformat()}: milliseconds of a whole run, medians, two threads; the ratio compares the fastest runs; planning and compiling are those of the first "
         "run under `cost`, which finds no compiled operator.",
         "",
         "| algorithm | shape | " + " | ".join(POLICIES) + " | cost / best other | planning | compiling | operators compiled |",
@@ -40,9 +40,11 @@ def main():
             seen = json.loads(line)
             runs = seen["policies"]
             times = {policy: runs[policy]["milliseconds"] for policy in POLICIES}
-            ratio = times["cost"] / min(times[policy] for policy in POLICIES[1:])
+            # What disturbs a run makes it slower, never faster.
+            fastest = {policy: runs[policy]["fastest"] for policy in POLICIES}
+            ratio = fastest["cost"] / min(fastest[policy] for policy in POLICIES[1:])
             for policy in beaten:
-                beaten[policy] += times["cost"] < times[policy] / 1.05
+                beaten[policy] += fastest["cost"] < fastest[policy] / 1.05
             cost = runs["cost"]
             cells = [f"{times[policy]:.1f}" for policy in POLICIES] + [f"{ratio:.2f}", f"{cost['planningMilliseconds']:.1f}", f"{cost['compileMilliseconds']:.1f}"]
             lines.append(f"| {name} | {seen['shape']} | " + " | ".join(cells) + f" | {cost['compiledOperators']} |")

@@ -313,6 +313,15 @@ impl RowBuilder {
     }
 }
 
+impl RowBuilder {
+    /// 1 or 0 for each of its cells.
+    fn is_below_three(&mut self, node: NodeId) -> NodeId {
+        let kind = self.kind(node);
+        let three = self.push(CNode::Literal(3.0), Kind::Number);
+        self.push(CNode::Binary(BinaryOp::Less, node, three), kind)
+    }
+}
+
 fn row_plan_from(choices: &mut Choices, cols: usize) -> CPlan {
     let mut builder = RowBuilder {
         body: Vec::new(),
@@ -342,15 +351,27 @@ fn row_plan_from(choices: &mut Choices, cols: usize) -> CPlan {
         Kind::Width(_) => last,
     };
     let op = choices.of(&AGGREGATES[..5]);
-    let output = match choices.pick(6) {
+    let output = match choices.pick(8) {
         0 => RowOutput::NoAggregate(vector),
         1 => RowOutput::RowAggregate(number),
         2 => RowOutput::ColumnAggregate(op, vector),
         3 => RowOutput::FullAggregate(op, number),
-        4 => RowOutput::OuterProduct { left, right: last },
+        // Products skip the zeros of an operand that comes as CSR rows, so that the other one must be finite.
+        4 => RowOutput::OuterProduct {
+            left,
+            right: builder.is_below_three(last),
+        },
+        5 => RowOutput::OuterProduct {
+            left: builder.is_below_three(vector),
+            right: NodeId(0),
+        },
+        6 => RowOutput::OuterProduct {
+            left: builder.is_below_three(number),
+            right: vector,
+        },
         _ => RowOutput::OuterProduct {
             left: NodeId(0),
-            right: last,
+            right: builder.is_below_three(last),
         },
     };
     row_plan(&ROW_INPUTS, builder.body, output)

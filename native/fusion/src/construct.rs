@@ -196,7 +196,11 @@ impl Builder<'_> {
             HopOp::Transpose => self.operand(hop, 0),
             HopOp::Cumulative(op) => {
                 let a = self.operand(hop, 0)?;
-                Ok(self.node(CNode::Cumulative(*op, a), true))
+                // Of a single cell in each row, that cell.
+                Ok(match self.is_vector(a) {
+                    true => self.node(CNode::Cumulative(*op, a), true),
+                    false => a,
+                })
             }
             HopOp::Aggregate(op, Direction::Row) => {
                 let a = self.operand(hop, 0)?;
@@ -330,17 +334,11 @@ impl Builder<'_> {
             }
             HopOp::MatMult if self.view.transposed_left(root).is_some() => {
                 let (left, right) = (self.operand(root, 0)?, self.operand(root, 1)?);
-                if self.is_vector(left) {
+                if self.is_vector(left) || self.is_vector(right) {
                     return Ok(RowOutput::OuterProduct { left, right });
                 }
-                // t(x) %*% R of a column vector x adds up the rows of R, each times a scalar.
-                let vector = self.is_vector(right);
-                let product = CNode::Binary(BinaryOp::Mult, left, right);
-                let product = self.node(product, vector);
-                Ok(match vector {
-                    true => RowOutput::ColumnAggregate(AggregateOp::Sum, product),
-                    false => RowOutput::FullAggregate(AggregateOp::Sum, product),
-                })
+                let product = self.node(CNode::Binary(BinaryOp::Mult, left, right), false);
+                Ok(RowOutput::FullAggregate(AggregateOp::Sum, product))
             }
             _ => {
                 let value = self.value(root)?;

@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::{
     bound::{Child, LowerBound},
     cut_set::{Problem, TargetDecision, by_size, components, decide_target, layout, may_split},
-    partition::InterestingPoint,
+    partition::{InterestingPoint, Partition},
     plan_cost::PartitionCosts,
 };
 
@@ -41,6 +41,33 @@ pub struct Search {
     pub sub_problems: u64,
     /// The budget ended the search; the assignment is the best one seen.
     pub budget_exhausted: bool,
+}
+
+impl Search {
+    /// It decided on the points of this partition. (Without points there is nothing to decide.)
+    pub(crate) fn is_of(&self, partition: &Partition) -> bool {
+        let is_known = |point: &InterestingPoint| self.points.contains(point);
+        !self.points.is_empty()
+            && self.points.len() == partition.points.len()
+            && partition.points.iter().all(is_known)
+    }
+
+    /// The same assignment with the costs that it has now.
+    pub(crate) fn again(&self, costs: &mut PartitionCosts) -> Search {
+        let none = vec![false; self.points.len()];
+        let cost_fuse_all = costs.plan(&self.points, &none, f64::INFINITY);
+        let cost = costs.plan(&self.points, &self.assignment, f64::INFINITY);
+        let unfused = costs.unfused();
+        Search {
+            cost: cost.min(unfused),
+            cost_fuse_all,
+            cost_unfused: unfused,
+            unfused: unfused < cost,
+            plans_costed: 2,
+            sub_problems: 0,
+            ..self.clone()
+        }
+    }
 }
 
 /// Finds the cheapest assignment.

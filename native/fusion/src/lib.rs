@@ -45,7 +45,7 @@ mod tests;
 pub use config::{CostConstants, FusionConfig, Policy};
 pub use enumerate::Search;
 pub use explain::{Explanation, FusionStatistics};
-pub use select::{fuse, fuse_in_loop};
+pub use select::{Known, fuse, fuse_known};
 
 use fulgurite_error::Position;
 use fulgurite_hop::{Characteristics, Dag, DataType, HopId};

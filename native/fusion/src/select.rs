@@ -9,7 +9,7 @@ use fulgurite_hop::{Dag, HopId, HopOp};
 use crate::{
     FusedDag, FusionConfig, Policy,
     cost::CostModel,
-    enumerate::mp_skip_enum,
+    enumerate::{Search, mp_skip_enum},
     explain::{
         BasicCost, Choice, Explanation, FusionStatistics, OperatorCosts, PartitionExplanation,
         PlanCosts, Refusal,
@@ -29,19 +29,33 @@ use crate::{
 /// # Errors
 /// `plan` when the DAG holds fused operators already.
 pub fn fuse(dag: &Dag, config: &FusionConfig) -> Result<FusedDag> {
-    fuse_in_loop(dag, config, &|_| false)
+    fuse_known(dag, config, &Known::default())
 }
 
-/// As [`fuse`], for a DAG in a loop: `stays` tells which variables are the same in all iterations. Matrices that stay
-/// are sent to the workers once, which costs nothing in the long run.
+/// What is known of a DAG besides itself.
+pub struct Known<'a> {
+    /// Variables that are the same in all iterations of the loop around it. Matrices that stay are sent to the workers
+    /// once, which costs nothing in the long run.
+    pub stays: &'a dyn Fn(&str) -> bool,
+    /// What was found for a DAG like it, of the same operators and about the same sizes: taken for partitions with
+    /// the same points, without a search.
+    pub searched: &'a [Search],
+}
+
+impl Default for Known<'_> {
+    fn default() -> Self {
+        Known {
+            stays: &|_| false,
+            searched: &[],
+        }
+    }
+}
+
+/// As [`fuse`], where more is known than the DAG.
 ///
 /// # Errors
 /// As [`fuse`].
-pub fn fuse_in_loop(
-    dag: &Dag,
-    config: &FusionConfig,
-    stays: &dyn Fn(&str) -> bool,
-) -> Result<FusedDag> {
+pub fn fuse_known(dag: &Dag, config: &FusionConfig, known: &Known) -> Result<FusedDag> {
     if let Some((_, hop)) = dag
         .iter()
         .find(|(_, hop)| matches!(hop.op, HopOp::Fused(_)))
@@ -54,7 +68,7 @@ pub fn fuse_in_loop(
     let started = Instant::now();
     let view = DagView::new(dag)
         .with_outer_products_from(config.outer_product_cells)
-        .with_variables_that_stay(stays);
+        .with_variables_that_stay(known.stays);
     let mut exploration = explore(&view);
     if matches!(config.policy, Policy::FuseAll | Policy::FuseNoRedundancy) {
         prune_dominated(&view, &mut exploration.memo);
@@ -65,7 +79,7 @@ pub fn fuse_in_loop(
     let is_distributed = |hop| costs.is_distributed(hop);
     let parts = partitions(&view, &exploration.memo, &references, &is_distributed);
     let mut chooser = Chooser::new(&view, &exploration.memo, &references);
-    let partitions = search(&view, config, &costs, &mut chooser, parts);
+    let partitions = search(&view, config, &costs, &mut chooser, parts, known.searched);
     let selection = select(&view, config, &costs, &mut chooser);
     let selected = Instant::now();
     let replaced = replace(&view, &selection)?;
@@ -136,13 +150,18 @@ fn search<'a>(
     costs: &CostModel<'a>,
     chooser: &mut Chooser<'a>,
     partitions: Vec<Partition>,
+    known: &[Search],
 ) -> Vec<PartitionExplanation> {
     let mut table = CostTable::new(view.dag.len());
     let mut explained = Vec::with_capacity(partitions.len());
     for partition in partitions {
         let mut plans = PartitionCosts::new(view, costs, chooser, &partition, &mut table);
-        let search = (config.policy == Policy::Cost)
-            .then(|| mp_skip_enum(&mut plans, config.max_plans_per_partition));
+        let search = (config.policy == Policy::Cost).then(|| {
+            match known.iter().find(|known| known.is_of(&partition)) {
+                Some(known) => known.again(&mut plans),
+                None => mp_skip_enum(&mut plans, config.max_plans_per_partition),
+            }
+        });
         let choice = Choice::new(&partition, search.as_ref(), config.policy);
         let costs = config
             .explain

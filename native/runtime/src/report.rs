@@ -213,6 +213,7 @@ mod tests {
                                               ua(+) %1
             0.0010         1  local     b(+) a.dml:2
         plans of blocks: 0 made, 0 resized, 0 served again
+        fusion: explored in 0.0 ms, selected in 0.0 ms with 0 plans costed, constructed in 0.0 ms
         total 0.000 s; planned 0 blocks in 0.0 ms; compiled 0 fused operators in 0.0 ms, 0 from the cache
         ");
     }

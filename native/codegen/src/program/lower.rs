@@ -47,17 +47,20 @@ pub(crate) fn lower(plan: &CPlan, column_vectors: ColumnVectors) -> Result<Progr
     let (shapes, output) = if let Template::Row(row) = &plan.template {
         match row.output {
             RowOutput::OuterProduct { left, right } => {
-                let (left, right) = (place(left), place(right));
-                let is_input = |id: NodeId| matches!(nodes[id.index()], CNode::Input(_));
-                outer_product_turned = is_input(right) && !is_input(left);
-                outer_product = Some(match outer_product_turned {
-                    true => (right, left),
-                    false => (left, right),
-                });
+                outer_product = Some((place(left), place(right)));
             }
             _ => results.extend(plan.outputs().into_iter().map(place)),
         }
         let shapes = row_shapes(&inputs, &nodes).map_err(Unsupported::Inconsistent)?;
+        if let Some((left, right)) = &mut outer_product {
+            let is_input = |id: &NodeId| matches!(nodes[id.index()], CNode::Input(_));
+            let is_vector = |id: &NodeId| matches!(shapes.of(*id), Shape::Vector(_));
+            outer_product_turned =
+                !is_vector(left) || is_input(right) && !is_input(left) && is_vector(right);
+            if outer_product_turned {
+                std::mem::swap(left, right);
+            }
+        }
         let output = results.first().map(|result| match shapes.of(*result) {
             // A constant is a number in every row.
             Shape::Constant => Shape::PerRow,

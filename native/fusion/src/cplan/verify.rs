@@ -138,7 +138,10 @@ impl CPlan {
         let (value, is_vector) = match row.output {
             RowOutput::NoAggregate(value) | RowOutput::ColumnAggregate(_, value) => (value, true),
             RowOutput::RowAggregate(value) | RowOutput::FullAggregate(_, value) => (value, false),
-            RowOutput::OuterProduct { left, .. } => (left, true),
+            RowOutput::OuterProduct { left, right } => match vectors[left.index()] {
+                true => (left, true),
+                false => (right, true),
+            },
         };
         match vectors[value.index()] == is_vector {
             true => Ok(()),

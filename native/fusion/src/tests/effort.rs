@@ -3,7 +3,7 @@
 use fulgurite_hop::{AggregateOp, Dag, Direction, UnaryOp};
 
 use super::support::{Build, expression_2};
-use crate::{FusionConfig, fuse};
+use crate::{FusionConfig, Known, Search, fuse, fuse_known};
 
 /// Iterations of multinomial logistic regression's inner loop, each reading what the last one wrote.
 fn unrolled(iterations: usize) -> Dag {
@@ -57,4 +57,39 @@ fn few_plans_are_costed() {
     assert_eq!(plans_costed(&expression_2(1797, 64, 9)), 1);
     assert!(plans_costed(&unrolled(100)) <= 250);
     assert!(plans_costed(&ladder(30)) <= 2);
+}
+
+#[test]
+fn what_was_found_before_is_taken_over_without_a_search() {
+    let mut b = Build::default();
+    let (x, y) = (b.read("X", 10_000, 20), b.read("Y", 10_000, 20));
+    let product = b.mult(x, y);
+    let shared = b.unary(UnaryOp::Exp, product);
+    let weighted = b.mult(shared, x);
+    let rows = b.row_sums(weighted);
+    b.write("rows", rows);
+    let shifted = b.plus(shared, y);
+    let columns = b.aggregate(AggregateOp::Sum, Direction::Col, shifted);
+    b.write("columns", columns);
+    let dag = b.dag;
+    // Materialising is free: there is something to find.
+    let mut config = FusionConfig::default();
+    config.cost.write_gb_per_s = 1e6;
+    config.cost.compute_gflop_per_s = 0.1;
+    let found = fuse(&dag, &config).unwrap();
+    let searches = found.explanation.partitions.iter();
+    let searched: Vec<Search> = searches.filter_map(|each| each.search.clone()).collect();
+    assert!(searched[0].assignment.contains(&true));
+    let known = Known {
+        searched: &searched,
+        ..Known::default()
+    };
+    let again = fuse_known(&dag, &config, &known).unwrap();
+    assert_eq!(again.statistics.plans_costed, 2);
+    assert_eq!(again.dag, found.dag);
+    let search = again.explanation.partitions[0].search.as_ref().unwrap();
+    assert_eq!(search.cost, searched[0].cost);
+    // Another DAG has other points.
+    let other = fuse_known(&ladder(4), &config, &known).unwrap();
+    assert_eq!(other.dag, fuse(&ladder(4), &config).unwrap().dag);
 }

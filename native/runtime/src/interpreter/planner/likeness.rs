@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use fulgurite_error::Result;
-use fulgurite_fusion::explain::OperatorExplanation;
+use fulgurite_fusion::{FusedDag, Search};
 use fulgurite_hop::{Characteristics, Dag, Hop, HopId, HopOp, Symbols, memory, propagate_dag};
 
 use super::basis::near;
@@ -19,6 +19,8 @@ pub(super) struct Decided {
     dag: Dag,
     /// By the number of a fused operator.
     results: Vec<FusedResult>,
+    /// What was found in its partitions.
+    pub(super) searched: Vec<Search>,
     pattern: Vec<u32>,
 }
 
@@ -61,10 +63,11 @@ impl Limits {
 
 impl Decided {
     /// `fused` is what `dag` became.
-    pub(super) fn new(dag: Dag, fused: &Dag, operators: &[OperatorExplanation]) -> Self {
-        let roots = operators.iter().map(|operator| operator.root);
+    pub(super) fn new(dag: Dag, fused: &FusedDag) -> Self {
+        let explanation = &fused.explanation;
+        let roots = explanation.operators.iter().map(|operator| operator.root);
         let results = roots.enumerate().map(|(number, root)| {
-            let mut hops = fused.iter().map(|(_, hop)| hop);
+            let mut hops = fused.dag.iter().map(|(_, hop)| hop);
             let own = hops.find(|hop| hop.op == HopOp::Fused(number));
             FusedResult {
                 root,
@@ -73,6 +76,11 @@ impl Decided {
         });
         Decided {
             results: results.collect(),
+            searched: explanation
+                .partitions
+                .iter()
+                .filter_map(|partition| partition.search.clone())
+                .collect(),
             pattern: pattern(&dag),
             dag,
         }
@@ -80,14 +88,32 @@ impl Decided {
 
     /// Why the plan does not serve the block as it is now; `None` if it does.
     pub(super) fn difference(&self, now: &Dag, limits: &Limits) -> Option<Replan> {
+        self.compare(now, limits, |was, is| was == is)
+    }
+
+    /// The block is the same now but for the values of literals. Another plan is needed, but what was decided is
+    /// as good as it was.
+    pub(super) fn is_like(&self, now: &Dag, limits: &Limits) -> bool {
+        let same = |was: &HopOp, is: &HopOp| {
+            was == is || matches!((was, is), (HopOp::Literal(_), HopOp::Literal(_)))
+        };
+        self.compare(now, limits, same).is_none()
+    }
+
+    fn compare(
+        &self,
+        now: &Dag,
+        limits: &Limits,
+        same_operator: impl Fn(&HopOp, &HopOp) -> bool,
+    ) -> Option<Replan> {
         if self.dag.len() != now.len() || self.dag.roots != now.roots {
             return Some(Replan::Values);
         }
         let mut differences = Vec::new();
         for ((id, was), (_, is)) in self.dag.iter().zip(now.iter()) {
-            let same = (&was.op, &was.inputs, was.data_type, was.value_type)
-                == (&is.op, &is.inputs, is.data_type, is.value_type);
-            if !same {
+            let same = (&was.inputs, was.data_type, was.value_type)
+                == (&is.inputs, is.data_type, is.value_type);
+            if !same || !same_operator(&was.op, &is.op) {
                 return Some(Replan::Values);
             }
             differences.extend(changed_size(was, is));

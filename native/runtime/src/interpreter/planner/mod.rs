@@ -22,7 +22,9 @@ use std::{
 };
 
 use fulgurite_error::Result;
-use fulgurite_fusion::{CostConstants, FusedDag, FusionConfig, FusionStatistics, fuse_in_loop};
+use fulgurite_fusion::{
+    CostConstants, FusedDag, FusionConfig, FusionStatistics, Known, Search, fuse_known,
+};
 use fulgurite_hop::{
     Dag, Folding, HopOp, Symbols, VariableInfo, propagate_dag, propagate_dag_folding, rewrite_dag,
     rewrite_dag_traced, rewrites::Application,
@@ -59,6 +61,14 @@ struct PlannedBlock {
     scalar_only: bool,
     /// Most recently used first.
     plans: Vec<KnownPlan>,
+    /// Of the plan that was last dropped.
+    dropped: Option<Decided>,
+}
+
+/// A plan that was made.
+struct Made {
+    why: Replan,
+    fusion: FusionStatistics,
 }
 
 struct KnownPlan {
@@ -85,7 +95,10 @@ impl Planner {
         let started = Instant::now();
         let (plan, made) = block.plan(dag, symbols, &context.session, &self.loops)?;
         match made {
-            Some((why, fusion)) => context.recorder.planned(started.elapsed(), why, &fusion),
+            Some(made) => {
+                let Made { why, fusion } = made;
+                context.recorder.planned(started.elapsed(), why, &fusion);
+            }
             None => context.recorder.resized(started.elapsed()),
         }
         Ok(plan)
@@ -108,6 +121,7 @@ impl PlannedBlock {
             deciding: BTreeMap::new(),
             scalar_only: dag.iter().all(|(_, hop)| hop.is_scalar()),
             plans: Vec::new(),
+            dropped: None,
         }
     }
 
@@ -142,11 +156,15 @@ impl PlannedBlock {
         symbols: &SymbolTable,
         session: &Session,
         loops: &Loops,
-    ) -> Result<(Arc<BlockPlan>, Option<(Replan, FusionStatistics)>)> {
+    ) -> Result<(Arc<BlockPlan>, Option<Made>)> {
         if self.scalar_only {
             let plan = BlockPlan::new(dag.clone(), Vec::new());
             let plan = self.keep(Basis::default(), Decided::default(), plan);
-            return Ok((plan, Some((Replan::First, FusionStatistics::default()))));
+            let made = Made {
+                why: Replan::First,
+                fusion: FusionStatistics::default(),
+            };
+            return Ok((plan, Some(made)));
         }
         let mut replan = match self.plans.is_empty() {
             true => Replan::First,
@@ -163,7 +181,8 @@ impl PlannedBlock {
             if !self.plans.is_empty() {
                 replan = Replan::Values;
             }
-            self.plans.clear();
+            let latest = self.plans.drain(..).next();
+            self.dropped = latest.map(|known| known.decided).or(self.dropped.take());
         }
         let limits = Limits::of(session);
         for place in 0..self.plans.len() {
@@ -181,11 +200,22 @@ impl PlannedBlock {
                 Some(_) => {}
             }
         }
-        let fused = fuse_rewritten(&sized.dag, session, loops, false)?;
-        let decided = Decided::new(sized.dag, &fused.dag, &fused.explanation.operators);
-        let statistics = fused.statistics;
+        let mut decided = self.plans.iter().map(|known| &known.decided);
+        let like = decided.find(|decided| decided.is_like(&sized.dag, &limits));
+        let like = like.or(self
+            .dropped
+            .as_ref()
+            .filter(|decided| decided.is_like(&sized.dag, &limits)));
+        let searched = like.map_or(&[][..], |decided| &decided.searched);
+        let fused = fuse_rewritten(&sized.dag, session, loops, searched, false)?;
+        let decided = Decided::new(sized.dag, &fused);
+        let fusion = fused.statistics;
         let plan = plan_of(fused);
-        Ok((self.keep(basis, decided, plan), Some((replan, statistics))))
+        let made = Made {
+            why: replan,
+            fusion,
+        };
+        Ok((self.keep(basis, decided, plan), Some(made)))
     }
 
     fn keep(&mut self, basis: Basis, decided: Decided, plan: BlockPlan) -> Arc<BlockPlan> {
@@ -267,18 +297,28 @@ pub(crate) fn plan_explained(dag: &Dag, session: &Session, loops: &Loops) -> Res
     let (dag, rewrites) = rewrite_dag_traced(dag, &session.config.rewrites_off)?;
     let rewriting = started.elapsed();
     Ok(ExplainedPlan {
-        fused: fuse_rewritten(&dag, session, loops, true)?,
+        fused: fuse_rewritten(&dag, session, loops, &[], true)?,
         dag,
         rewriting,
         rewrites,
     })
 }
 
-fn fuse_rewritten(dag: &Dag, session: &Session, loops: &Loops, explain: bool) -> Result<FusedDag> {
+fn fuse_rewritten(
+    dag: &Dag,
+    session: &Session,
+    loops: &Loops,
+    searched: &[Search],
+    explain: bool,
+) -> Result<FusedDag> {
     let constants = session.cost_constants(matrix_bytes(dag))?;
     let config = fusion_config(&session.config, constants, session.backend.is_some());
     let config = FusionConfig { explain, ..config };
-    fuse_in_loop(dag, &config, &|variable| loops.stays(variable))
+    let known = Known {
+        stays: &|variable| loops.stays(variable),
+        searched,
+    };
+    fuse_known(dag, &config, &known)
 }
 
 /// What the block's inputs and intermediates take together, where that is known.
