@@ -46,18 +46,18 @@ fn expensive(layers: usize) -> String {
     script
 }
 
-/// A mini-batch step of an autoencoder with layers of 64, 100, 9, 100 and 64 units.
+/// A mini-batch step of an autoencoder with layers of 50, 100, 2, 100 and 50 units.
 const AUTOENCODER: &str = "
-A1 = 1 / (1 + exp(-(X %*% W1 + b1)))
+A1 = 1 / (1 + exp(-(B %*% W1 + b1)))
 A2 = 1 / (1 + exp(-(A1 %*% W2 + b2)))
 A3 = 1 / (1 + exp(-(A2 %*% W3 + b3)))
-E = A3 %*% W4 + b4 - X
+E = A3 %*% W4 + b4 - B
 s = 0.5 * sum(E ^ 2)
 D4 = E / 512
 D3 = (D4 %*% t(W4)) * A3 * (1 - A3)
 D2 = (D3 %*% t(W3)) * A2 * (1 - A2)
 D1 = (D2 %*% t(W2)) * A1 * (1 - A1)
-U1 = step * U1 - 0.1 * (t(X) %*% D1)
+U1 = step * U1 - 0.1 * (t(B) %*% D1)
 U2 = step * U2 - 0.1 * (t(A1) %*% D2)
 U3 = step * U3 - 0.1 * (t(A2) %*% D3)
 U4 = step * U4 - 0.1 * (t(A3) %*% D4)
@@ -74,18 +74,19 @@ const SIZES: &[(&str, u64, u64)] = &[
     ("Y", 10_000, 64),
     ("P", 10_000, 10),
     ("v", 64, 9),
-    ("W1", 64, 100),
-    ("W2", 100, 9),
-    ("W3", 9, 100),
-    ("W4", 100, 64),
-    ("U1", 64, 100),
-    ("U2", 100, 9),
-    ("U3", 9, 100),
-    ("U4", 100, 64),
+    ("B", 512, 50),
+    ("W1", 50, 100),
+    ("W2", 100, 2),
+    ("W3", 2, 100),
+    ("W4", 100, 50),
+    ("U1", 50, 100),
+    ("U2", 100, 2),
+    ("U3", 2, 100),
+    ("U4", 100, 50),
     ("b1", 1, 100),
-    ("b2", 1, 9),
+    ("b2", 1, 2),
     ("b3", 1, 100),
-    ("b4", 1, 64),
+    ("b4", 1, 50),
 ];
 
 /// The DAG of a script of one block that reads these and `step`.

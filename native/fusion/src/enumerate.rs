@@ -10,14 +10,16 @@
 //! - the product of sub-problems that become independent once a cut set is set, or once it is decided whether a
 //!   HOP with many readers is materialised: each is solved on its own, once ([`cut_set`](crate::cut_set)).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
+use fulgurite_hop::HopId;
 use serde::Serialize;
 
 use crate::{
     bound::{Child, LowerBound},
     cut_set::{Problem, TargetDecision, by_size, components, decide_target, layout, may_split},
-    partition::{InterestingPoint, Partition},
+    likeness::Likeness,
+    partition::InterestingPoint,
     plan_cost::PartitionCosts,
 };
 
@@ -28,8 +30,16 @@ pub struct Search {
     /// Points in the order of the search space, and the chosen assignment. (They serialise as decisions.)
     #[serde(skip)]
     pub points: Vec<InterestingPoint>,
+    /// The place of each of these points among those of the partition.
+    #[serde(skip)]
+    pub(crate) order: Vec<usize>,
     #[serde(skip)]
     pub assignment: Vec<bool>,
+    #[serde(skip)]
+    pub(crate) likeness: Likeness,
+    /// Found in a partition like this, and taken over.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_recalled: bool,
     /// Seconds of the chosen assignment, of fusing all and of fusing nothing.
     pub cost: f64,
     pub cost_fuse_all: f64,
@@ -43,37 +53,15 @@ pub struct Search {
     pub budget_exhausted: bool,
 }
 
-impl Search {
-    /// It decided on the points of this partition. (Without points there is nothing to decide.)
-    pub(crate) fn is_of(&self, partition: &Partition) -> bool {
-        let is_known = |point: &InterestingPoint| self.points.contains(point);
-        !self.points.is_empty()
-            && self.points.len() == partition.points.len()
-            && partition.points.iter().all(is_known)
-    }
-
-    /// The same assignment with the costs that it has now.
-    pub(crate) fn again(&self, costs: &mut PartitionCosts) -> Search {
-        let none = vec![false; self.points.len()];
-        let cost_fuse_all = costs.plan(&self.points, &none, f64::INFINITY);
-        let cost = costs.plan(&self.points, &self.assignment, f64::INFINITY);
-        let unfused = costs.unfused();
-        Search {
-            cost: cost.min(unfused),
-            cost_fuse_all,
-            cost_unfused: unfused,
-            unfused: unfused < cost,
-            plans_costed: 2,
-            sub_problems: 0,
-            ..self.clone()
-        }
-    }
-}
-
 /// Finds the cheapest assignment.
-pub(crate) fn mp_skip_enum(costs: &mut PartitionCosts, budget: u64) -> Search {
+pub(crate) fn mp_skip_enum(costs: &mut PartitionCosts, likeness: Likeness, budget: u64) -> Search {
     let whole = Problem::whole(costs.partition);
     let points = whole.points.len();
+    let worthwhile = LEAST_BUDGET.max((costs.unfused() * PLANS_PER_SECOND) as u64);
+    let budget = match points > EXACT_POINTS {
+        true => budget.min(worthwhile),
+        false => budget,
+    };
     let mut enumeration = Enumeration {
         bound: (points > 0).then(|| LowerBound::new(costs)),
         is_free: vec![true; points],
@@ -117,6 +105,9 @@ pub(crate) fn mp_skip_enum(costs: &mut PartitionCosts, budget: u64) -> Search {
     Search {
         points: listed.clone().map(|point| *costs.point(*point)).collect(),
         assignment: listed.map(|point| materialize[*point]).collect(),
+        order: ordered,
+        likeness,
+        is_recalled: false,
         cost: solution.cost.min(unfused),
         cost_fuse_all: fuse_all,
         cost_unfused: unfused,
@@ -132,12 +123,17 @@ const EXACT_POINTS: usize = 14;
 /// In larger ones, what plans could save at most by the bounds and are passed over for, in each sub-problem; the cost
 /// model does not tell such plans apart.
 const TOLERANCE: f64 = 0.02;
+/// Plans that are costed, there, for each second that the partition takes unfused: a plan takes some 10 us, so that
+/// the search ends after 1 % of the time of a hundred iterations.
+const PLANS_PER_SECOND: f64 = 1e5;
+/// At least.
+const LEAST_BUDGET: u64 = 256;
 /// With fewer decisions, costing all plans is no more work than climbing.
 const CLIMB_FROM: usize = 5;
 /// What a plan may cover in operators costed anew before it counts as more than one.
 const HOPS_PER_PLAN: u64 = 64;
 /// HOPs and points that are looked at, in the time that costing an operator takes for each HOP covered.
-const VISITS_PER_HOP: u64 = 8;
+const VISITS_PER_HOP: u64 = 4;
 /// With fewer decisions, trying them one by one is no more work than deciding on targets.
 const MIN_POINTS: usize = 4;
 /// Sub-problems of sub-problems, until the search goes on without splitting.
@@ -363,20 +359,32 @@ impl Enumeration<'_, '_, '_> {
                 plan[*point] = set;
                 self.costs.set(*point, set);
             }
+            let moves = self.moves(problem);
             while std::mem::take(&mut improved) {
-                for point in &problem.points {
+                for (points, to) in &moves {
+                    let changed = points.iter().copied();
+                    let changed =
+                        changed.filter(|point| plan[*point] != to.unwrap_or(!plan[*point]));
+                    let changed: Vec<usize> = changed.collect();
+                    if changed.is_empty() {
+                        continue;
+                    }
                     if self.is_spent() {
                         break;
                     }
-                    plan[*point] = !plan[*point];
-                    self.costs.set(*point, plan[*point]);
+                    let mut flip = |search: &mut Self| {
+                        for point in &changed {
+                            plan[*point] = !plan[*point];
+                            search.costs.set(*point, plan[*point]);
+                        }
+                    };
+                    flip(self);
                     let cost = self.cost(problem, best.cost);
                     if cost < best.cost {
                         best.cost = cost;
                         improved = true;
                     } else {
-                        plan[*point] = !plan[*point];
-                        self.costs.set(*point, plan[*point]);
+                        flip(self);
                     }
                 }
             }
@@ -386,6 +394,21 @@ impl Enumeration<'_, '_, '_> {
         for point in &problem.points {
             self.costs.set(*point, false);
         }
+    }
+
+    /// What climbing tries: each decision the other way, and each target materialised for all readers, or for none.
+    fn moves(&self, problem: &Problem) -> Vec<(Vec<usize>, Option<bool>)> {
+        let mut of_target: BTreeMap<HopId, Vec<usize>> = BTreeMap::new();
+        for point in &problem.points {
+            let target = self.costs.point(*point).target;
+            of_target.entry(target).or_default().push(*point);
+        }
+        let single = problem.points.iter().map(|point| (vec![*point], None));
+        let shared = of_target.into_values().filter(|points| points.len() > 1);
+        let together = shared.flat_map(|points| {
+            [true, false].map(|materialize| (points.clone(), Some(materialize)))
+        });
+        single.chain(together).collect()
     }
 
     /// Independent sub-problems, now that this point is set.

@@ -30,6 +30,7 @@ mod cost;
 mod cut_set;
 mod enumerate;
 mod explore;
+mod likeness;
 mod multi_aggregate;
 mod operator;
 mod plan_cost;
@@ -45,6 +46,7 @@ mod tests;
 pub use config::{CostConstants, FusionConfig, Policy};
 pub use enumerate::Search;
 pub use explain::{Explanation, FusionStatistics};
+pub use likeness::{SAME_WITHIN, Searches, is_about_the_same};
 pub use select::{Known, fuse, fuse_known};
 
 use fulgurite_error::Position;

@@ -9,12 +9,13 @@ use fulgurite_hop::{Dag, HopId, HopOp};
 use crate::{
     FusedDag, FusionConfig, Policy,
     cost::CostModel,
-    enumerate::{Search, mp_skip_enum},
+    enumerate::mp_skip_enum,
     explain::{
         BasicCost, Choice, Explanation, FusionStatistics, OperatorCosts, PartitionExplanation,
         PlanCosts, Refusal,
     },
     explore::{Exploration, edge_refusals, explore, is_fusible_kind, prune_dominated},
+    likeness::{Likeness, Searches},
     multi_aggregate::combine_aggregates,
     operator::{Chooser, Operator},
     partition::{Partition, partitions, referenced_slots},
@@ -37,16 +38,16 @@ pub struct Known<'a> {
     /// Variables that are the same in all iterations of the loop around it. Matrices that stay are sent to the workers
     /// once, which costs nothing in the long run.
     pub stays: &'a dyn Fn(&str) -> bool,
-    /// What was found for a DAG like it, of the same operators and about the same sizes: taken for partitions with
-    /// the same points, without a search.
-    pub searched: &'a [Search],
+    /// What was found before: taken for partitions like those, of the same operators and about the same sizes,
+    /// without a search.
+    pub searches: &'a Searches,
 }
 
 impl Default for Known<'_> {
     fn default() -> Self {
         Known {
             stays: &|_| false,
-            searched: &[],
+            searches: const { &Searches::none() },
         }
     }
 }
@@ -79,7 +80,7 @@ pub fn fuse_known(dag: &Dag, config: &FusionConfig, known: &Known) -> Result<Fus
     let is_distributed = |hop| costs.is_distributed(hop);
     let parts = partitions(&view, &exploration.memo, &references, &is_distributed);
     let mut chooser = Chooser::new(&view, &exploration.memo, &references);
-    let partitions = search(&view, config, &costs, &mut chooser, parts, known.searched);
+    let partitions = search(&view, config, &costs, &mut chooser, parts, known.searches);
     let selection = select(&view, config, &costs, &mut chooser);
     let selected = Instant::now();
     let replaced = replace(&view, &selection)?;
@@ -150,16 +151,17 @@ fn search<'a>(
     costs: &CostModel<'a>,
     chooser: &mut Chooser<'a>,
     partitions: Vec<Partition>,
-    known: &[Search],
+    known: &Searches,
 ) -> Vec<PartitionExplanation> {
     let mut table = CostTable::new(view.dag.len());
     let mut explained = Vec::with_capacity(partitions.len());
     for partition in partitions {
         let mut plans = PartitionCosts::new(view, costs, chooser, &partition, &mut table);
         let search = (config.policy == Policy::Cost).then(|| {
-            match known.iter().find(|known| known.is_of(&partition)) {
-                Some(known) => known.again(&mut plans),
-                None => mp_skip_enum(&mut plans, config.max_plans_per_partition),
+            let likeness = Likeness::new(&plans);
+            match known.of(&likeness) {
+                Some(known) => known.recalled(likeness, &mut plans),
+                None => mp_skip_enum(&mut plans, likeness, config.max_plans_per_partition),
             }
         });
         let choice = Choice::new(&partition, search.as_ref(), config.policy);

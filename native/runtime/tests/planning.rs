@@ -192,3 +192,23 @@ fn sizes_that_alternate_resize_a_plan_each_time() {
     assert_eq!(again(&ran).1, 5);
     assert_eq!(ran.number("R"), 2.0 * 3.0 * (100.0 + 90.0));
 }
+
+#[test]
+fn batches_of_as_many_rows_share_a_plan_as_it_is() {
+    let ran = script(
+        "R = 0.0
+         for (i in 1:20) {
+           first = (i - 1) * 5 + 1
+           last = i * 5
+           B = X[first:last, ]
+           R = R + sum(sqrt(abs(B)) * B)
+         }",
+    )
+    .matrix("X", exact(100, 4, 3))
+    .output("R")
+    .run();
+    // Four values are literals; the plan for the others need not even get new sizes.
+    assert_eq!(again(&ran), (vec![(Replan::Values, 4)], 0));
+    let report = &ran.outcome().report;
+    assert!(report.planning.served >= 15, "{report}");
+}

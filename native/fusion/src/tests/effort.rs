@@ -3,7 +3,7 @@
 use fulgurite_hop::{AggregateOp, Dag, Direction, UnaryOp};
 
 use super::support::{Build, expression_2};
-use crate::{FusionConfig, Known, Search, fuse, fuse_known};
+use crate::{FusionConfig, Known, Searches, fuse, fuse_known};
 
 /// Iterations of multinomial logistic regression's inner loop, each reading what the last one wrote.
 fn unrolled(iterations: usize) -> Dag {
@@ -61,34 +61,61 @@ fn few_plans_are_costed() {
 
 #[test]
 fn what_was_found_before_is_taken_over_without_a_search() {
-    let mut b = Build::default();
-    let (x, y) = (b.read("X", 10_000, 20), b.read("Y", 10_000, 20));
-    let product = b.mult(x, y);
-    let shared = b.unary(UnaryOp::Exp, product);
-    let weighted = b.mult(shared, x);
-    let rows = b.row_sums(weighted);
-    b.write("rows", rows);
-    let shifted = b.plus(shared, y);
-    let columns = b.aggregate(AggregateOp::Sum, Direction::Col, shifted);
-    b.write("columns", columns);
-    let dag = b.dag;
+    let shared_products = |names: [&str; 2], rows: u64, further: bool| {
+        let mut b = Build::default();
+        if further {
+            let z = b.read("Z", 3, 7);
+            let scaled = b.mult(z, z);
+            b.write("scaled", scaled);
+        }
+        let [x, y] = names.map(|name| b.read(name, rows, 20));
+        let product = b.mult(x, y);
+        let shared = b.unary(UnaryOp::Exp, product);
+        let weighted = b.mult(shared, x);
+        let rows = b.row_sums(weighted);
+        b.write("rows", rows);
+        let shifted = b.plus(shared, y);
+        let columns = b.aggregate(AggregateOp::Sum, Direction::Col, shifted);
+        b.write("columns", columns);
+        b.dag
+    };
+    let dag = shared_products(["X", "Y"], 10_000, false);
     // Materialising is free: there is something to find.
     let mut config = FusionConfig::default();
     config.cost.write_gb_per_s = 1e6;
     config.cost.compute_gflop_per_s = 0.1;
     let found = fuse(&dag, &config).unwrap();
-    let searches = found.explanation.partitions.iter();
-    let searched: Vec<Search> = searches.filter_map(|each| each.search.clone()).collect();
-    assert!(searched[0].assignment.contains(&true));
+    let searched = found.explanation.partitions[0].search.as_ref().unwrap();
+    assert!(searched.assignment.contains(&true));
+    let mut searches = Searches::default();
+    searches.add(&found.explanation);
     let known = Known {
-        searched: &searched,
+        searches: &searches,
         ..Known::default()
     };
     let again = fuse_known(&dag, &config, &known).unwrap();
     assert_eq!(again.statistics.plans_costed, 2);
     assert_eq!(again.dag, found.dag);
     let search = again.explanation.partitions[0].search.as_ref().unwrap();
-    assert_eq!(search.cost, searched[0].cost);
+    assert_eq!(search.cost, searched.cost);
+    assert!(search.is_recalled);
+
+    // Nor are partitions searched that are like it in other DAGs: with other names and HOPs around them, not twice as
+    // large.
+    let like = shared_products(["A", "B"], 19_000, true);
+    let again = fuse_known(&like, &config, &known).unwrap();
+    let mut searches = again.explanation.partitions.iter();
+    assert!(searches.any(|each| each.search.as_ref().unwrap().is_recalled));
+    assert_eq!(again.dag, fuse(&like, &config).unwrap().dag);
+    let larger = shared_products(["X", "Y"], 21_000, false);
+    let again = fuse_known(&larger, &config, &known).unwrap();
+    assert!(
+        !again.explanation.partitions[0]
+            .search
+            .as_ref()
+            .unwrap()
+            .is_recalled
+    );
     // Another DAG has other points.
     let other = fuse_known(&ladder(4), &config, &known).unwrap();
     assert_eq!(other.dag, fuse(&ladder(4), &config).unwrap().dag);

@@ -15,6 +15,7 @@ use crate::{
     cut_set::Problem,
     enumerate::mp_skip_enum,
     explore::explore,
+    likeness::Likeness,
     operator::Chooser,
     partition::{Partition, partitions, referenced_slots},
     plan_cost::{CostTable, PartitionCosts},
@@ -87,7 +88,7 @@ impl Case {
     /// How many partitions the search was held against exhaustive enumeration in.
     fn check(&self, plans_costed: &AtomicU64, plans: &AtomicU64) -> usize {
         self.each_partition(|costs, partition| {
-            let found = mp_skip_enum(costs, u64::MAX);
+            let found = mp_skip_enum(costs, Likeness::new(costs), u64::MAX);
             let best = exhaustive(costs, partition).min(costs.unfused());
             let is_best = (found.cost - best).abs() <= 1e-12 * best;
             assert!(

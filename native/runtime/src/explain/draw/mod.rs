@@ -66,8 +66,8 @@ pub(in crate::explain) struct Region {
     pub colour: usize,
 }
 
-/// A fill for light pages, one for dark ones and a stroke for both: enough for a colour for each template,
-/// in an order that also tells neighbours apart for the colour-blind.
+/// A fill for light pages, one for dark ones and a stroke for both, in turn for the operators of a block, in an order
+/// that also tells neighbours apart for the colour-blind.
 pub(in crate::explain) const COLOURS: [(&str, &str, &str); 6] = [
     ("#cfe2f3", "#1c3d5a", "#3b7dd8"),
     ("#fde7c3", "#5a4213", "#d08a1d"),
@@ -213,7 +213,7 @@ fn operator_region(number: usize, operator: &OperatorExplanation) -> Region {
     Region {
         label: format!("fused({number}) {}", operator.label),
         detail: format!("{:.3e} s, unfused {:.3e} s", costs.cost, costs.unfused),
-        colour: operator.template as usize % COLOURS.len(),
+        colour: number % COLOURS.len(),
     }
 }
 

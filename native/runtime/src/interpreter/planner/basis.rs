@@ -1,12 +1,9 @@
 //! What a plan rests on: of each variable that a block reads, what plans depend on.
 
+use fulgurite_fusion::is_about_the_same;
 use fulgurite_hop::ValueType;
 
 use crate::interpreter::{SymbolTable, Variable};
-
-/// A plan serves sizes and sparsities that differ from those it was made for by less than this factor, in either
-/// direction. Costs are proportional to both, so that below it a plan that was clearly the best still is.
-pub(super) const FACTOR: f64 = 2.0;
 
 /// Of each variable in turn.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -120,25 +117,9 @@ impl Fact {
                         now_distributed,
                         now_transposed,
                     )
-                    && near(*sparsity, *now_sparsity)
+                    && is_about_the_same(*sparsity, *now_sparsity)
             }
             _ => self == now,
         }
-    }
-}
-
-/// Whether two sizes differ by less than the factor.
-pub(super) fn near(planned: f64, now: f64) -> bool {
-    planned == now || (now < planned * FACTOR && planned < now * FACTOR)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::near;
-
-    #[test]
-    fn the_factor_counts_in_both_directions() {
-        assert!(near(0.1, 0.19) && near(0.1, 0.051) && near(0.0, 0.0));
-        assert!(!near(0.1, 0.2) && !near(0.1, 0.05) && !near(0.0, 0.1) && !near(0.1, 0.0));
     }
 }

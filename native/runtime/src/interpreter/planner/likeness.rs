@@ -7,10 +7,9 @@
 use std::collections::HashMap;
 
 use fulgurite_error::Result;
-use fulgurite_fusion::{FusedDag, Search};
+use fulgurite_fusion::{FusedDag, is_about_the_same};
 use fulgurite_hop::{Characteristics, Dag, Hop, HopId, HopOp, Symbols, memory, propagate_dag};
 
-use super::basis::near;
 use crate::{Replan, Session};
 
 /// The DAG before fusion that plans were chosen for.
@@ -19,8 +18,6 @@ pub(super) struct Decided {
     dag: Dag,
     /// By the number of a fused operator.
     results: Vec<FusedResult>,
-    /// What was found in its partitions.
-    pub(super) searched: Vec<Search>,
     pattern: Vec<u32>,
 }
 
@@ -76,11 +73,6 @@ impl Decided {
         });
         Decided {
             results: results.collect(),
-            searched: explanation
-                .partitions
-                .iter()
-                .filter_map(|partition| partition.search.clone())
-                .collect(),
             pattern: pattern(&dag),
             dag,
         }
@@ -88,32 +80,14 @@ impl Decided {
 
     /// Why the plan does not serve the block as it is now; `None` if it does.
     pub(super) fn difference(&self, now: &Dag, limits: &Limits) -> Option<Replan> {
-        self.compare(now, limits, |was, is| was == is)
-    }
-
-    /// The block is the same now but for the values of literals. Another plan is needed, but what was decided is
-    /// as good as it was.
-    pub(super) fn is_like(&self, now: &Dag, limits: &Limits) -> bool {
-        let same = |was: &HopOp, is: &HopOp| {
-            was == is || matches!((was, is), (HopOp::Literal(_), HopOp::Literal(_)))
-        };
-        self.compare(now, limits, same).is_none()
-    }
-
-    fn compare(
-        &self,
-        now: &Dag,
-        limits: &Limits,
-        same_operator: impl Fn(&HopOp, &HopOp) -> bool,
-    ) -> Option<Replan> {
         if self.dag.len() != now.len() || self.dag.roots != now.roots {
             return Some(Replan::Values);
         }
         let mut differences = Vec::new();
         for ((id, was), (_, is)) in self.dag.iter().zip(now.iter()) {
-            let same = (&was.inputs, was.data_type, was.value_type)
-                == (&is.inputs, is.data_type, is.value_type);
-            if !same || !same_operator(&was.op, &is.op) {
+            let same = (&was.op, &was.inputs, was.data_type, was.value_type)
+                == (&is.op, &is.inputs, is.data_type, is.value_type);
+            if !same {
                 return Some(Replan::Values);
             }
             differences.extend(changed_size(was, is));
@@ -169,14 +143,16 @@ fn changed_size(was: &Hop, is: &Hop) -> Option<Replan> {
         match (was, is) {
             (None, Some(_)) => return Some(Replan::SizesKnown),
             (Some(_), None) => return Some(Replan::Sizes),
-            (Some(was), Some(is)) if was.min(2) != is.min(2) || !near(was as f64, is as f64) => {
+            (Some(was), Some(is))
+                if was.min(2) != is.min(2) || !is_about_the_same(was as f64, is as f64) =>
+            {
                 return Some(Replan::Sizes);
             }
             _ => {}
         }
     }
     let same_kind = (was.nnz == Some(0)) == (is.nnz == Some(0));
-    (!same_kind || !near(was.sparsity(), is.sparsity())).then_some(Replan::Sparsity)
+    (!same_kind || !is_about_the_same(was.sparsity(), is.sparsity())).then_some(Replan::Sparsity)
 }
 
 /// Which rows and columns of all matrices are equal: each gets the number of the first one that it equals. Whether

@@ -3,7 +3,8 @@
 //!
 //! A block's plan serves again
 //! - as it is, while the sizes of the matrices it reads and the scalars that decide sizes stay the same, and the
-//!   sparsity of these matrices within a [factor](basis::FACTOR) of what it was planned for ([`basis`]);
+//!   sparsity of these matrices within a [factor](fulgurite_fusion::SAME_WITHIN) of what it was planned for ([`basis`]);
+//!   or while such scalars change and the size of no operator does;
 //! - with new sizes, while these differ from the planned ones by less than the factor and change neither what an
 //!   operator may do nor whether it fits into memory ([`likeness`]). So a matrix that grows in a loop is planned for
 //!   again when it has doubled.
@@ -23,11 +24,12 @@ use std::{
 
 use fulgurite_error::Result;
 use fulgurite_fusion::{
-    CostConstants, FusedDag, FusionConfig, FusionStatistics, Known, Search, fuse_known,
+    CostConstants, FusedDag, FusionConfig, FusionStatistics, Known, Searches, fuse_known,
+    is_about_the_same,
 };
 use fulgurite_hop::{
-    Dag, Folding, HopOp, Symbols, VariableInfo, propagate_dag, propagate_dag_folding, rewrite_dag,
-    rewrite_dag_traced, rewrites::Application,
+    Dag, Folding, Hop, HopOp, Symbols, VariableInfo, propagate_dag, propagate_dag_folding,
+    rewrite_dag, rewrite_dag_traced, rewrites::Application,
 };
 
 use self::{
@@ -50,6 +52,8 @@ pub(super) struct Planner {
     /// By the block's address, which is stable while the program runs.
     blocks: HashMap<*const Dag, PlannedBlock>,
     pub(super) loops: Loops,
+    /// Of all blocks: what was found for partitions serves wherever one like it comes up again.
+    searches: Searches,
 }
 
 struct PlannedBlock {
@@ -61,18 +65,25 @@ struct PlannedBlock {
     scalar_only: bool,
     /// Most recently used first.
     plans: Vec<KnownPlan>,
-    /// Of the plan that was last dropped.
-    dropped: Option<Decided>,
 }
 
-/// A plan that was made.
-struct Made {
-    why: Replan,
-    fusion: FusionStatistics,
+/// What became of the plans that there were.
+enum Outcome {
+    /// One serves as it is.
+    Served,
+    /// One serves with other sizes.
+    Resized,
+    /// A plan was made.
+    Made {
+        why: Replan,
+        fusion: FusionStatistics,
+    },
 }
 
 struct KnownPlan {
     basis: Basis,
+    /// The block with the sizes that the plan was made, or resized, for; before rewrites.
+    propagated: Dag,
     decided: Decided,
     plan: Arc<BlockPlan>,
 }
@@ -88,18 +99,33 @@ impl Planner {
             .blocks
             .entry(std::ptr::from_ref(dag))
             .or_insert_with(|| PlannedBlock::new(dag));
+        let started = Instant::now();
         if let Some(plan) = block.known(symbols) {
-            context.recorder.served();
+            context.recorder.served(started.elapsed());
             return Ok(plan);
         }
-        let started = Instant::now();
-        let (plan, made) = block.plan(dag, symbols, &context.session, &self.loops)?;
-        match made {
-            Some(made) => {
-                let Made { why, fusion } = made;
-                context.recorder.planned(started.elapsed(), why, &fusion);
+        let (plan, outcome) = block.plan(
+            dag,
+            symbols,
+            &context.session,
+            &self.loops,
+            &mut self.searches,
+        )?;
+        match outcome {
+            Outcome::Served => context.recorder.served(started.elapsed()),
+            Outcome::Resized => context.recorder.resized(started.elapsed()),
+            Outcome::Made { why, fusion } => {
+                let elapsed = started.elapsed();
+                let first = dag.iter().find_map(|(_, hop)| hop.position.as_ref());
+                tracing::debug!(
+                    line = first.map(|position| position.line),
+                    ?why,
+                    ?elapsed,
+                    ?fusion,
+                    "planned a block"
+                );
+                context.recorder.planned(elapsed, why, &fusion);
             }
-            None => context.recorder.resized(started.elapsed()),
         }
         Ok(plan)
     }
@@ -121,7 +147,6 @@ impl PlannedBlock {
             deciding: BTreeMap::new(),
             scalar_only: dag.iter().all(|(_, hop)| hop.is_scalar()),
             plans: Vec::new(),
-            dropped: None,
         }
     }
 
@@ -149,28 +174,34 @@ impl PlannedBlock {
         Arc::clone(&self.plans[0].plan)
     }
 
-    /// A plan that there is with new sizes, or a new one, why it was made and what that took.
+    /// A plan that there is, if need be with new sizes, or a new one.
     fn plan(
         &mut self,
         dag: &Dag,
         symbols: &SymbolTable,
         session: &Session,
         loops: &Loops,
-    ) -> Result<(Arc<BlockPlan>, Option<Made>)> {
+        searches: &mut Searches,
+    ) -> Result<(Arc<BlockPlan>, Outcome)> {
         if self.scalar_only {
             let plan = BlockPlan::new(dag.clone(), Vec::new());
-            let plan = self.keep(Basis::default(), Decided::default(), plan);
-            let made = Made {
+            let plan = self.keep(KnownPlan {
+                basis: Basis::default(),
+                propagated: Dag::default(),
+                decided: Decided::default(),
+                plan: Arc::new(plan),
+            });
+            let made = Outcome::Made {
                 why: Replan::First,
                 fusion: FusionStatistics::default(),
             };
-            return Ok((plan, Some(made)));
+            return Ok((plan, made));
         }
         let mut replan = match self.plans.is_empty() {
             true => Replan::First,
             false => self.count_values(symbols),
         };
-        let sized = self.sized(dag, symbols, session)?;
+        let sized = self.propagated(dag, symbols)?;
         let known_deciding = self.deciding.len();
         for name in sized.deciding {
             self.deciding.entry(name).or_insert(0);
@@ -181,50 +212,53 @@ impl PlannedBlock {
             if !self.plans.is_empty() {
                 replan = Replan::Values;
             }
-            let latest = self.plans.drain(..).next();
-            self.dropped = latest.map(|known| known.decided).or(self.dropped.take());
+            self.plans.clear();
         }
+        for place in 0..self.plans.len() {
+            let known = &mut self.plans[place];
+            if has_sizes_of(&known.propagated, &sized.dag) {
+                // Scalars differ that decide sizes, and the sizes do not: batches of rows in turn.
+                known.basis = basis.with_sparsity_of(&known.basis);
+                return Ok((self.use_plan(place), Outcome::Served));
+            }
+        }
+        let rewritten = rewrite_dag(&sized.dag, &session.config.rewrites_off)?;
         let limits = Limits::of(session);
         for place in 0..self.plans.len() {
             let known = &mut self.plans[place];
-            match known.decided.difference(&sized.dag, &limits) {
+            match known.decided.difference(&rewritten, &limits) {
                 None => {
                     let dag = known
                         .decided
-                        .resized(&known.plan.dag, &sized.dag, &sized.known)?;
+                        .resized(&known.plan.dag, &rewritten, &sized.known)?;
                     known.plan = Arc::new(known.plan.with_sizes(dag));
                     known.basis = basis.with_sparsity_of(&known.basis);
-                    return Ok((self.use_plan(place), None));
+                    known.propagated = sized.dag;
+                    return Ok((self.use_plan(place), Outcome::Resized));
                 }
                 Some(difference) if place == 0 && replan != Replan::Values => replan = difference,
                 Some(_) => {}
             }
         }
-        let mut decided = self.plans.iter().map(|known| &known.decided);
-        let like = decided.find(|decided| decided.is_like(&sized.dag, &limits));
-        let like = like.or(self
-            .dropped
-            .as_ref()
-            .filter(|decided| decided.is_like(&sized.dag, &limits)));
-        let searched = like.map_or(&[][..], |decided| &decided.searched);
-        let fused = fuse_rewritten(&sized.dag, session, loops, searched, false)?;
-        let decided = Decided::new(sized.dag, &fused);
+        let fused = fuse_rewritten(&rewritten, session, loops, searches, false)?;
+        searches.add(&fused.explanation);
+        let decided = Decided::new(rewritten, &fused);
         let fusion = fused.statistics;
-        let plan = plan_of(fused);
-        let made = Made {
+        let plan = self.keep(KnownPlan {
+            basis,
+            propagated: sized.dag,
+            decided,
+            plan: Arc::new(plan_of(fused)),
+        });
+        let made = Outcome::Made {
             why: replan,
             fusion,
         };
-        Ok((self.keep(basis, decided, plan), Some(made)))
+        Ok((plan, made))
     }
 
-    fn keep(&mut self, basis: Basis, decided: Decided, plan: BlockPlan) -> Arc<BlockPlan> {
-        let plan = Arc::new(plan);
-        let known = KnownPlan {
-            basis,
-            decided,
-            plan: Arc::clone(&plan),
-        };
+    fn keep(&mut self, known: KnownPlan) -> Arc<BlockPlan> {
+        let plan = Arc::clone(&known.plan);
         self.plans.insert(0, known);
         self.plans.truncate(PLANS_PER_BLOCK);
         plan
@@ -245,8 +279,8 @@ impl PlannedBlock {
         replan
     }
 
-    /// The block with the sizes that it has now, rewritten for them.
-    fn sized(&self, dag: &Dag, symbols: &SymbolTable, session: &Session) -> Result<Sized> {
+    /// The block with the sizes that it has now.
+    fn propagated(&self, dag: &Dag, symbols: &SymbolTable) -> Result<Propagated> {
         let mut known = Symbols::new();
         for name in &self.reads {
             if let Some(variable) = symbols.find(name) {
@@ -266,20 +300,37 @@ impl PlannedBlock {
             .map(|(name, _)| name.clone())
             .collect();
         let (dag, _) = propagate_dag_folding(dag, &known, Folding::VariablesBut(&changing))?;
-        Ok(Sized {
-            dag: rewrite_dag(&dag, &session.config.rewrites_off)?,
+        Ok(Propagated {
+            dag,
             known,
             deciding: used.constants,
         })
     }
 }
 
-/// A block before fusion.
-struct Sized {
+/// A block with sizes, before rewrites.
+struct Propagated {
     dag: Dag,
     /// What its sizes were propagated from.
     known: Symbols,
     deciding: BTreeSet<String>,
+}
+
+/// The same operators on the same sizes, and about as many non-zeros: rewrites and plans are the same.
+fn has_sizes_of(planned: &Dag, now: &Dag) -> bool {
+    let has_size_of = |was: &Hop, is: &Hop| {
+        let (was_size, is_size) = (was.characteristics, is.characteristics);
+        was.op == is.op
+            && (&was.inputs, was.data_type, was.value_type)
+                == (&is.inputs, is.data_type, is.value_type)
+            && (was_size.rows, was_size.cols) == (is_size.rows, is_size.cols)
+            && (was_size.nnz == Some(0)) == (is_size.nnz == Some(0))
+            && is_about_the_same(was_size.sparsity(), is_size.sparsity())
+    };
+    let mut pairs = planned.iter().zip(now.iter());
+    planned.len() == now.len()
+        && planned.roots == now.roots
+        && pairs.all(|((_, was), (_, is))| has_size_of(was, is))
 }
 
 /// A DAG with propagated sizes as it is planned, for whoever reads it: with what was not chosen.
@@ -297,7 +348,7 @@ pub(crate) fn plan_explained(dag: &Dag, session: &Session, loops: &Loops) -> Res
     let (dag, rewrites) = rewrite_dag_traced(dag, &session.config.rewrites_off)?;
     let rewriting = started.elapsed();
     Ok(ExplainedPlan {
-        fused: fuse_rewritten(&dag, session, loops, &[], true)?,
+        fused: fuse_rewritten(&dag, session, loops, &Searches::none(), true)?,
         dag,
         rewriting,
         rewrites,
@@ -308,7 +359,7 @@ fn fuse_rewritten(
     dag: &Dag,
     session: &Session,
     loops: &Loops,
-    searched: &[Search],
+    searches: &Searches,
     explain: bool,
 ) -> Result<FusedDag> {
     let constants = session.cost_constants(matrix_bytes(dag))?;
@@ -316,7 +367,7 @@ fn fuse_rewritten(
     let config = FusionConfig { explain, ..config };
     let known = Known {
         stays: &|variable| loops.stays(variable),
-        searched,
+        searches,
     };
     fuse_known(dag, &config, &known)
 }
