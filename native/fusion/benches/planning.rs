@@ -68,11 +68,25 @@ u4 = step * b4 - 0.1 * colSums(D4)
 s = s + sum(W1 + U1) + sum(W2 + U2) + sum(W3 + U3) + sum(W4 + U4) + sum(b1 + u1) + sum(b2 + u2) + sum(b3 + u3) + sum(b4 + u4)
 ";
 
+/// Likelihood, slope and weights of a probit model.
+const PROBIT: &str = "
+mu = ifelse(e < 0, tail, 1 - tail)
+complement = ifelse(e < 0, 1 - tail, tail)
+density = exp(-e ^ 2 / 2) / 2.50662827463100
+ratio = density / (mu * complement)
+slope = (mu - y) * ratio
+weights = density * ratio
+s = -sum(y * log(mu) + (1 - y) * log(complement))
+";
+
 /// What scripts read.
 const SIZES: &[(&str, u64, u64)] = &[
     ("X", 10_000, 64),
     ("Y", 10_000, 64),
     ("P", 10_000, 10),
+    ("e", 20_000, 1),
+    ("tail", 20_000, 1),
+    ("y", 20_000, 1),
     ("v", 64, 9),
     ("B", 512, 50),
     ("W1", 50, 100),
@@ -95,11 +109,12 @@ fn dag(script: &str) -> Result<Dag> {
         .iter()
         .map(|(name, ..)| format!("{name} = read('X'); "))
         .collect();
-    let text = format!("{reads}step = 0.5\nif (nrow(X) > 0) {{\n{script}}}\nprint(toString(s))\n");
-    let text = match script.contains("s = ") {
-        true => text,
-        false => text.replace("toString(s)", "toString(v)"),
-    };
+    let results: String = ["s", "v", "slope", "weights"]
+        .iter()
+        .filter(|name| script.contains(&format!("\n{name} = ")))
+        .map(|name| format!("print(toString({name}))\n"))
+        .collect();
+    let text = format!("{reads}step = 0.5\nif (nrow(X) > 0) {{\n{script}}}\n{results}");
     let program = compile(
         &Source::new("planning.dml", text),
         &CompileOptions::default(),
@@ -133,6 +148,7 @@ fn main() -> Result<()> {
         ("expensive, 10 layers", expensive(10)),
         ("expensive, 100 layers", expensive(100)),
         ("autoencoder, 1 step", AUTOENCODER.to_owned()),
+        ("probit model", PROBIT.to_owned()),
     ];
     println!(
         "{:<24} {:>5} {:>9} {:>10} {:>7} {:>6} {:>7} {:>12} {:>12}",

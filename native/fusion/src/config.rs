@@ -47,8 +47,10 @@ impl Policy {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CostConstants {
-    /// Reading inputs from memory, on this machine or on the workers that hold them.
+    /// Reading inputs from this machine's memory.
     pub read_gb_per_s: f64,
+    /// Reading what the workers hold, on all of them together.
+    pub distributed_gb_per_s: f64,
     pub write_gb_per_s: f64,
     /// Sending a local input to the workers of a distributed operator.
     pub broadcast_gb_per_s: f64,
@@ -61,6 +63,7 @@ impl Default for CostConstants {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         CostConstants {
             read_gb_per_s: 32.0,
+            distributed_gb_per_s: 32.0,
             write_gb_per_s: 2.0,
             broadcast_gb_per_s: 0.128,
             compute_gflop_per_s: 2.0 * cores as f64,
@@ -75,6 +78,9 @@ pub struct FusionConfig {
     pub cost: CostConstants,
     /// Bytes. An operator whose inputs and output take more is distributed.
     pub local_memory: u64,
+    /// Bytes. An operator on this machine that takes more is refused when it runs: it is planned only where there is
+    /// no other way.
+    pub memory_limit: u64,
     /// Bytes. Side inputs that every worker must have whole may take this much in one operator.
     pub broadcast_memory: u64,
     /// Plan assignments that are costed per partition before the best one so far is taken. Beyond some
@@ -97,6 +103,7 @@ impl Default for FusionConfig {
             policy: Policy::Cost,
             cost: CostConstants::default(),
             local_memory: u64::MAX,
+            memory_limit: u64::MAX,
             broadcast_memory: 2 << 30,
             max_plans_per_partition: 1 << 11,
             explain: false,

@@ -14,6 +14,10 @@ use crate::{
 
 const GIGA: f64 = 1e9;
 
+/// How much dearer an operator counts that does not fit into memory: any plan without it is cheaper, and among
+/// plans with it bounds still tell the difference.
+const REFUSED: f64 = 1e6;
+
 pub(crate) struct CostModel<'a> {
     view: &'a DagView<'a>,
     config: &'a FusionConfig,
@@ -33,6 +37,8 @@ struct Size {
 /// What a distributed operator does with an input.
 struct Reads {
     seconds: f64,
+    /// With the output it is more than this machine may take.
+    is_refused: bool,
     /// Bytes of the inputs that every worker must have whole.
     whole: f64,
     is_distributed: bool,
@@ -54,8 +60,8 @@ impl<'a> CostModel<'a> {
         let distinct = |slot: &usize| !inputs[..*slot].contains(&inputs[*slot]);
         let reads = (0..inputs.len()).filter(distinct);
         let reads = reads.map(|slot| (inputs[slot], InputBinding::Matrix));
-        let seconds = self.reads(hop, reads).seconds;
-        self.seconds(hop, seconds, self.sizes[hop.index()].basic_flops)
+        let reads = self.reads(hop, reads);
+        self.seconds(hop, &reads, self.sizes[hop.index()].basic_flops)
     }
 
     /// As a basic operator it exceeds the local memory.
@@ -82,8 +88,8 @@ impl<'a> CostModel<'a> {
             true => self.main(operator).sparsity(),
             false => 1.0,
         };
-        let seconds = self.operator_reads(operator).seconds;
-        self.seconds(operator.root, seconds, flops * share)
+        let reads = self.operator_reads(operator);
+        self.seconds(operator.root, &reads, flops * share)
     }
 
     /// The fused operator exceeds the local memory.
@@ -106,7 +112,10 @@ impl<'a> CostModel<'a> {
     /// Seconds that reading takes at least, however the operator runs.
     pub fn least_read(&self, hop: HopId) -> f64 {
         let constants = &self.config.cost;
-        let fastest = constants.read_gb_per_s.max(constants.broadcast_gb_per_s);
+        let fastest = constants
+            .read_gb_per_s
+            .max(constants.distributed_gb_per_s)
+            .max(constants.broadcast_gb_per_s);
         let bytes = |hop: HopId| self.sizes[hop.index()].bytes;
         // A fused product reads what its operand is the transpose of.
         let bytes = match self.view.hop(hop).op {
@@ -136,9 +145,13 @@ impl<'a> CostModel<'a> {
         flops / (self.config.cost.compute_gflop_per_s * GIGA)
     }
 
-    fn seconds(&self, root: HopId, read: f64, flops: f64) -> f64 {
+    fn seconds(&self, root: HopId, reads: &Reads, flops: f64) -> f64 {
         let compute = flops / (self.config.cost.compute_gflop_per_s * GIGA);
-        self.write(root) + read.max(compute)
+        let seconds = self.write(root) + reads.seconds.max(compute);
+        match reads.is_refused {
+            true => seconds * REFUSED,
+            false => seconds,
+        }
     }
 
     fn main(&self, operator: &Operator) -> fulgurite_hop::Characteristics {
@@ -169,6 +182,7 @@ impl<'a> CostModel<'a> {
         if read + bytes(root) <= local {
             return Reads {
                 seconds: read / (constants.read_gb_per_s * GIGA),
+                is_refused: read + bytes(root) > self.config.memory_limit as f64,
                 whole: 0.0,
                 is_distributed: false,
             };
@@ -195,7 +209,8 @@ impl<'a> CostModel<'a> {
             }
         }
         Reads {
-            seconds: stays / (constants.read_gb_per_s * GIGA)
+            is_refused: false,
+            seconds: stays / (constants.distributed_gb_per_s * GIGA)
                 + sent / (constants.broadcast_gb_per_s * GIGA),
             whole,
             is_distributed: true,

@@ -114,6 +114,7 @@ fn config() -> impl Strategy<Value = FusionConfig> {
             ..CostConstants::default()
         },
         local_memory,
+        memory_limit: local_memory / 3,
         broadcast_memory: local_memory / 2,
         outer_product_cells: 1,
         ..FusionConfig::default()

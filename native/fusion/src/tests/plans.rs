@@ -461,6 +461,33 @@ fn local_vectors_are_not_sent_to_a_distributed_matrix() {
     insta::assert_snapshot!(format!("{}", fused.explanation));
 }
 
+/// Reading what was written once is cheaper than computing it twice, but only if it can be written.
+#[test]
+fn intermediates_that_do_not_fit_are_computed_again() {
+    let mut b = Build::default();
+    let x = b.read("X", 10_000, 100);
+    let value = b.unary(UnaryOp::Exp, x);
+    let value = b.unary(UnaryOp::Sin, value);
+    let squares = b.mult(value, value);
+    let (rows, shifted) = (b.row_sums(squares), b.plus(value, x));
+    b.write("rows", rows);
+    let columns = b.aggregate(AggregateOp::Sum, Direction::Col, shifted);
+    b.write("columns", columns);
+    let mut config = config();
+    config.cost.compute_gflop_per_s = 0.1;
+    let materialised = |config: &FusionConfig| {
+        let fused = fuse(&b.dag, config).unwrap();
+        let mut outputs = fused
+            .operators
+            .iter()
+            .map(|operator| operator.output.cells());
+        outputs.any(|cells| cells == Some(1_000_000))
+    };
+    assert!(materialised(&config));
+    config.memory_limit = 10_000_000;
+    assert!(!materialised(&config));
+}
+
 #[test]
 fn unknown_sizes_are_a_reason_not_to_fuse() {
     let mut b = Build::default();

@@ -113,7 +113,7 @@ impl Calibration {
         let mut text = format!("Cost constants with {threads} threads:\n");
         let mut line = |name, value: f64, unit, set: Option<f64>, otherwise| {
             let origin = set.map_or(otherwise, |_| "configured");
-            let _ = writeln!(text, "    {name:<10} {value:>8.3} {unit:<8} {origin}");
+            let _ = writeln!(text, "    {name:<11} {value:>8.3} {unit:<8} {origin}");
         };
         line(
             "read",
@@ -121,6 +121,13 @@ impl Calibration {
             "GB/s",
             settings.read_gb_per_s,
             otherwise,
+        );
+        line(
+            "distributed",
+            constants.distributed_gb_per_s,
+            "GB/s",
+            settings.distributed_gb_per_s,
+            "as read",
         );
         line(
             "write",
@@ -152,6 +159,8 @@ impl Calibration {
 pub struct CostSettings {
     pub calibrate: bool,
     pub read_gb_per_s: Option<f64>,
+    /// As for reading here, where it is not set.
+    pub distributed_gb_per_s: Option<f64>,
     pub write_gb_per_s: Option<f64>,
     pub broadcast_gb_per_s: Option<f64>,
     pub compute_gflop_per_s: Option<f64>,
@@ -178,6 +187,11 @@ impl CostSettings {
         }
         let set = |constant: &mut f64, value: Option<f64>| *constant = value.unwrap_or(*constant);
         set(&mut constants.read_gb_per_s, self.read_gb_per_s);
+        constants.distributed_gb_per_s = constants.read_gb_per_s;
+        set(
+            &mut constants.distributed_gb_per_s,
+            self.distributed_gb_per_s,
+        );
         set(&mut constants.write_gb_per_s, self.write_gb_per_s);
         set(&mut constants.broadcast_gb_per_s, self.broadcast_gb_per_s);
         set(&mut constants.compute_gflop_per_s, self.compute_gflop_per_s);
@@ -192,6 +206,7 @@ mod tests {
     const SETTINGS: CostSettings = CostSettings {
         calibrate: true,
         read_gb_per_s: None,
+        distributed_gb_per_s: None,
         write_gb_per_s: Some(3.0),
         broadcast_gb_per_s: None,
         compute_gflop_per_s: None,
@@ -213,6 +228,16 @@ mod tests {
                 constants.compute_gflop_per_s
             ),
             (17.0, 3.0, 9.0)
+        );
+        assert_eq!(constants.distributed_gb_per_s, 17.0);
+        let distributed = CostSettings {
+            distributed_gb_per_s: Some(80.0),
+            ..SETTINGS
+        };
+        let constants = distributed.resolve(Some(MEASURED));
+        assert_eq!(
+            (constants.read_gb_per_s, constants.distributed_gb_per_s),
+            (17.0, 80.0)
         );
         let default = CostConstants::default();
         assert_eq!(constants.broadcast_gb_per_s, default.broadcast_gb_per_s);
@@ -243,15 +268,17 @@ mod tests {
         let after = calibration.describe(&config);
         insta::assert_snapshot!(format!("{before}{after}"), @r"
         Cost constants with 3 threads:
-            read         32.000 GB/s     default: not measured yet; `fulgurite config --calibrate` measures
-            write         2.500 GB/s     configured
-            broadcast     0.128 GB/s     default: never measured
-            compute      12.000 GFLOP/s  configured
+            read          32.000 GB/s     default: not measured yet; `fulgurite config --calibrate` measures
+            distributed   32.000 GB/s     as read
+            write          2.500 GB/s     configured
+            broadcast      0.128 GB/s     default: never measured
+            compute       12.000 GFLOP/s  configured
         Cost constants with 3 threads:
-            read         17.000 GB/s     measured, not kept in a file
-            write         2.500 GB/s     configured
-            broadcast     0.128 GB/s     default: never measured
-            compute      12.000 GFLOP/s  configured
+            read          17.000 GB/s     measured, not kept in a file
+            distributed   17.000 GB/s     as read
+            write          2.500 GB/s     configured
+            broadcast      0.128 GB/s     default: never measured
+            compute       12.000 GFLOP/s  configured
         ");
     }
 

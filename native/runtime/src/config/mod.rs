@@ -201,6 +201,17 @@ pub const KEYS: &[Key] = &[
         },
     },
     Key {
+        name: "fulgurite.cost.distributedBandwidth",
+        kind: Kind::Speed,
+        default: "auto",
+        doc: "GB/s at which all workers together read the matrices that they hold. It is not measured: `auto` is what \
+              readBandwidth is.",
+        set: |config, text| {
+            config.cost.distributed_gb_per_s = parse_speed(text)?;
+            Ok(())
+        },
+    },
+    Key {
         name: "fulgurite.cost.writeBandwidth",
         kind: Kind::Speed,
         default: "auto",

@@ -396,12 +396,13 @@ fn fusion_config(config: &Config, cost: CostConstants, distributed: bool) -> Fus
     FusionConfig {
         policy: config.fusion_policy,
         cost,
-        // Without workers everything runs here.
+        // Without workers everything runs here, if it fits.
         local_memory: if distributed {
             config.memory_local
         } else {
             u64::MAX
         },
+        memory_limit: config.memory_local,
         broadcast_memory: config.memory_broadcast,
         max_plans_per_partition: MAX_PLANS_PER_PARTITION,
         ..FusionConfig::default()
