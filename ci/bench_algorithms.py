@@ -4,6 +4,8 @@
 import argparse
 import datetime
 import json
+import operator
+import statistics
 import subprocess
 from pathlib import Path
 
@@ -13,7 +15,8 @@ POLICIES = ["cost", "fuse-all", "fuse-no-redundancy", "none"]
 def main():
     parser = argparse.ArgumentParser(prog="ci/bench algorithms", description=__doc__)
     parser.add_argument("algorithms", nargs="*", help="names of algorithms; all where none is named")
-    parser.add_argument("--rounds", type=int, default=5, help="runs under each policy; the first one does not count")
+    parser.add_argument("--rounds", type=int, default=17, help="runs under each policy at most; the first one does not count")
+    parser.add_argument("--seconds", type=float, default=45, help="after this long there are no more rounds for a shape, once there were three")
     parser.add_argument("--keep", action="store_true", help="write tests/bench/PLANS.md, which belongs to a whole run")
     parser.add_argument("--bench", type=Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, required=True, help=argparse.SUPPRESS)
@@ -24,7 +27,7 @@ def main():
     lines = [
         "# Plan quality",
         "",
-        f"Made by `ci/bench algorithms` on {datetime.date.today().isoformat()}: milliseconds of a whole run, medians, two threads; the ratio compares the fastest runs; planning and compiling are those of the first "
+        f"Made by `ci/bench algorithms` on {datetime.date.today().isoformat()}: milliseconds of a whole run, medians, two threads; the ratio is the median over rounds, in which the policies take turns; planning and compiling are those of the first "
         "run under `cost`, which finds no compiled operator.",
         "",
         "| algorithm | shape | " + " | ".join(POLICIES) + " | cost / best other | planning | compiling | operators compiled |",
@@ -33,18 +36,18 @@ def main():
     print("\n".join(lines[4:]))
     beaten = dict.fromkeys(POLICIES[1:], 0)
     for name in options.algorithms or scripts:
-        done = subprocess.run([options.bench, "algorithm", scripts[name], "--rounds", str(options.rounds)], text=True, stdout=subprocess.PIPE)
+        done = subprocess.run([options.bench, "algorithm", scripts[name], "--rounds", str(options.rounds), "--seconds", str(options.seconds)], text=True, stdout=subprocess.PIPE)
         if done.returncode != 0:
             raise SystemExit(f"{name} failed")
         for line in done.stdout.splitlines():
             seen = json.loads(line)
             runs = seen["policies"]
             times = {policy: runs[policy]["milliseconds"] for policy in POLICIES}
-            # What disturbs a run makes it slower, never faster.
-            fastest = {policy: runs[policy]["fastest"] for policy in POLICIES}
-            ratio = fastest["cost"] / min(fastest[policy] for policy in POLICIES[1:])
+            # What disturbs the machine for a while disturbs all runs of a round.
+            ratios = {policy: statistics.median(map(operator.truediv, runs["cost"]["runs"], runs[policy]["runs"])) for policy in POLICIES[1:]}
+            ratio = max(ratios.values())
             for policy in beaten:
-                beaten[policy] += fastest["cost"] < fastest[policy] / 1.05
+                beaten[policy] += ratios[policy] < 1 / 1.05
             cost = runs["cost"]
             cells = [f"{times[policy]:.1f}" for policy in POLICIES] + [f"{ratio:.2f}", f"{cost['planningMilliseconds']:.1f}", f"{cost['compileMilliseconds']:.1f}"]
             lines.append(f"| {name} | {seen['shape']} | " + " | ".join(cells) + f" | {cost['compiledOperators']} |")

@@ -85,8 +85,8 @@ pub struct FusionConfig {
     pub broadcast_memory: u64,
     /// Plan assignments that are costed per partition before the best one so far is taken. Beyond some
     /// thousand, searching on takes longer than a better plan would save; a plan of many large operators
-    /// counts as several.
-    pub max_plans_per_partition: u64,
+    /// counts as several. Without a limit, partitions of up to 14 points are searched to the end, whatever that takes.
+    pub max_plans_per_partition: Option<u64>,
     /// Also cost what is not chosen, for whoever reads the explanation.
     pub explain: bool,
     /// Outer products `U %*% t(V)` of at least this many cells are candidates for operators that never hold
@@ -105,7 +105,7 @@ impl Default for FusionConfig {
             local_memory: u64::MAX,
             memory_limit: u64::MAX,
             broadcast_memory: 2 << 30,
-            max_plans_per_partition: 1 << 11,
+            max_plans_per_partition: Some(1 << 11),
             explain: false,
             outer_product_cells: 256 * 256,
             max_aggregates: 4,

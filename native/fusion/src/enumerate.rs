@@ -49,18 +49,31 @@ pub struct Search {
     pub plans_costed: u64,
     /// Independent parts that were solved on their own.
     pub sub_problems: u64,
+    /// The share of the costs that plans promised to save at most, of those that were passed over as not worth a visit;
+    /// 0 where the plan is the cheapest one.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub passed_over: f64,
     /// The budget ended the search; the assignment is the best one seen.
     pub budget_exhausted: bool,
 }
 
-/// Finds the cheapest assignment.
-pub(crate) fn mp_skip_enum(costs: &mut PartitionCosts, likeness: Likeness, budget: u64) -> Search {
+fn is_zero(share: &f64) -> bool {
+    *share == 0.0
+}
+
+/// Finds the cheapest assignment, or one close to it where that takes too long.
+pub(crate) fn mp_skip_enum(
+    costs: &mut PartitionCosts,
+    likeness: Likeness,
+    limit: Option<u64>,
+) -> Search {
     let whole = Problem::whole(costs.partition);
     let points = whole.points.len();
-    let worthwhile = LEAST_BUDGET.max((costs.unfused() * PLANS_PER_SECOND) as u64);
-    let budget = match points > EXACT_POINTS {
-        true => budget.min(worthwhile),
-        false => budget,
+    let worthwhile = LEAST_WORTHWHILE.max((costs.unfused() * PLANS_PER_SECOND) as u64);
+    let budget = match (limit, points > EXACT_POINTS) {
+        (Some(limit), true) => limit.min(worthwhile),
+        (Some(limit), false) => limit,
+        (None, _) => u64::MAX,
     };
     let mut enumeration = Enumeration {
         bound: (points > 0).then(|| LowerBound::new(costs)),
@@ -70,6 +83,8 @@ pub(crate) fn mp_skip_enum(costs: &mut PartitionCosts, likeness: Likeness, budge
         plans_costed: 0,
         sub_problems: 0,
         budget,
+        worthwhile: limit.map_or(u64::MAX, |_| worthwhile),
+        passed_over: 0.0,
         work_before: costs.table.work(),
         visited: 0,
         costs,
@@ -92,6 +107,7 @@ pub(crate) fn mp_skip_enum(costs: &mut PartitionCosts, likeness: Likeness, budge
         rank,
         plans_costed,
         sub_problems,
+        passed_over,
         ..
     } = enumeration;
     let mut materialize = vec![false; points];
@@ -114,20 +130,23 @@ pub(crate) fn mp_skip_enum(costs: &mut PartitionCosts, likeness: Likeness, budge
         unfused: unfused < solution.cost,
         plans_costed,
         sub_problems,
+        passed_over,
         budget_exhausted: !solution.exact,
     }
 }
 
-/// The cheapest plan is found in partitions of this many points.
+/// The cheapest plan is found in partitions of this many points, while that is worth its time.
 const EXACT_POINTS: usize = 14;
 /// In larger ones, what plans could save at most by the bounds and are passed over for, in each sub-problem; the cost
 /// model does not tell such plans apart.
 const TOLERANCE: f64 = 0.02;
-/// Plans that are costed, there, for each second that the partition takes unfused: a plan takes some 10 us, so that
-/// the search ends after 1 % of the time of a hundred iterations.
+/// In smaller ones, the same once the search has taken longer than is worthwhile.
+const TOLERANCE_AFTER_ALL: f64 = 0.05;
+/// Plans whose costing is worthwhile for each second that the partition takes unfused: a plan takes some 10 us, so that
+/// this is 1 % of the time of a hundred iterations.
 const PLANS_PER_SECOND: f64 = 1e5;
 /// At least.
-const LEAST_BUDGET: u64 = 256;
+const LEAST_WORTHWHILE: u64 = 256;
 /// With fewer decisions, costing all plans is no more work than climbing.
 const CLIMB_FROM: usize = 5;
 /// What a plan may cover in operators costed anew before it counts as more than one.
@@ -151,6 +170,10 @@ struct Enumeration<'e, 'p, 'a> {
     plans_costed: u64,
     sub_problems: u64,
     budget: u64,
+    /// Plans, until less than the best will do.
+    worthwhile: u64,
+    /// The largest share of the costs that some plan promised to save at most, and was passed over.
+    passed_over: f64,
     work_before: u64,
     /// HOPs and points of the plans costed.
     visited: u64,
@@ -208,7 +231,7 @@ impl Enumeration<'_, '_, '_> {
                 continue;
             };
             let is_spent = self.is_spent();
-            let is_worse = child.bound >= self.worthwhile(best.cost);
+            let is_worse = self.is_worse(child.bound, best.cost);
             if is_spent || is_worse {
                 best.exact &= is_worse;
                 self.is_free[child.point] = true;
@@ -250,11 +273,11 @@ impl Enumeration<'_, '_, '_> {
             self.rank[point] = rank;
         }
         let children = self.bounded_children(problem);
-        let worthwhile = self.worthwhile(best);
-        children
-            .iter()
-            .filter(|child| child.bound < worthwhile)
-            .count()
+        let mut open = 0;
+        for child in &children {
+            open += usize::from(!self.is_worse(child.bound, best));
+        }
+        open
     }
 
     /// Searches the problem by deciding on one HOP with several readers, if that leaves independent parts.
@@ -315,19 +338,29 @@ impl Enumeration<'_, '_, '_> {
         }
     }
 
-    /// What plans must promise to cost less than.
-    fn worthwhile(&self, best: f64) -> f64 {
-        match self.is_free.len() > EXACT_POINTS {
-            true => best * (1.0 - TOLERANCE),
-            false => best,
+    /// Plans of at least these costs are not worth a visit.
+    fn is_worse(&mut self, bound: f64, best: f64) -> bool {
+        let tolerance = match self.is_free.len() > EXACT_POINTS {
+            true => TOLERANCE,
+            false if self.effort() > self.worthwhile => TOLERANCE_AFTER_ALL,
+            false => 0.0,
+        };
+        let is_worse = bound >= best * (1.0 - tolerance);
+        if is_worse && bound < best {
+            self.passed_over = self.passed_over.max(1.0 - bound / best);
         }
+        is_worse
     }
 
     /// Plans of many large operators count more than once, so that the budget bounds the time.
-    fn is_spent(&self) -> bool {
+    fn effort(&self) -> u64 {
         let covered = self.costs.table.work() - self.work_before;
         let work = covered + self.visited / VISITS_PER_HOP;
-        self.plans_costed.max(work / HOPS_PER_PLAN) >= self.budget
+        self.plans_costed.max(work / HOPS_PER_PLAN)
+    }
+
+    fn is_spent(&self) -> bool {
+        self.effort() >= self.budget
     }
 
     fn cost(&mut self, problem: &Problem, bound: f64) -> f64 {

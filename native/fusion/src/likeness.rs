@@ -186,6 +186,7 @@ impl Search {
             unfused: unfused < cost,
             plans_costed: 2,
             sub_problems: 0,
+            passed_over: self.passed_over,
             budget_exhausted: self.budget_exhausted,
         }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use fulgurite_hop::HopId;
 
 use super::{Entry, Explanation, PartitionExplanation, Refusal};
-use crate::{memo::CloseStatus, partition::PointKind};
+use crate::{enumerate::Search, memo::CloseStatus, partition::PointKind};
 
 /// The memo table alone.
 pub struct MemoText<'a>(pub &'a Explanation);
@@ -134,16 +134,26 @@ impl fmt::Display for PartitionExplanation {
                 search.cost_unfused,
                 search.plans_costed,
                 plans(self.decisions.len()),
-                match search.budget_exhausted {
-                    true => " (budget exhausted: best so far)",
-                    false => "",
-                }
+                found(search)
             )?;
         }
         if let Some(costs) = &self.costs {
             writeln!(f, "  {costs}")?;
         }
         Ok(())
+    }
+}
+
+/// How good the plan is that was found, where it need not be the cheapest one.
+fn found(search: &Search) -> String {
+    let recalled = match search.is_recalled {
+        true => ", as found before",
+        false => "",
+    };
+    match (search.budget_exhausted, search.passed_over * 100.0) {
+        (true, _) => format!("{recalled} (budget exhausted: best so far)"),
+        (false, 0.0) => recalled.to_owned(),
+        (false, percent) => format!("{recalled} (others could save {percent:.1} % at most)"),
     }
 }
 

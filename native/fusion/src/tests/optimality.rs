@@ -88,7 +88,8 @@ impl Case {
     /// How many partitions the search was held against exhaustive enumeration in.
     fn check(&self, plans_costed: &AtomicU64, plans: &AtomicU64) -> usize {
         self.each_partition(|costs, partition| {
-            let found = mp_skip_enum(costs, Likeness::new(costs), u64::MAX);
+            let found = mp_skip_enum(costs, Likeness::new(costs), None);
+            let soon = mp_skip_enum(costs, Likeness::new(costs), Some(2048));
             let best = exhaustive(costs, partition).min(costs.unfused());
             let is_best = (found.cost - best).abs() <= 1e-12 * best;
             assert!(
@@ -96,6 +97,14 @@ impl Case {
                 "found {} of {best}\n{}\n{self:?}",
                 found.cost,
                 self.dag()
+            );
+            // Where time is limited, no more is lost than the search says.
+            let worst = best / (1.0 - soon.passed_over.min(0.05)) * (1.0 + 1e-12);
+            assert!(
+                soon.budget_exhausted || soon.cost <= worst,
+                "found {} of {best}, passed over {}\n{self:?}",
+                soon.cost,
+                soon.passed_over
             );
             plans_costed.fetch_add(found.plans_costed, Ordering::Relaxed);
             plans.fetch_add(1 << partition.points.len(), Ordering::Relaxed);

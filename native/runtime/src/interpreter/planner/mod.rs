@@ -404,14 +404,9 @@ fn fusion_config(config: &Config, cost: CostConstants, distributed: bool) -> Fus
         },
         memory_limit: config.memory_local,
         broadcast_memory: config.memory_broadcast,
-        max_plans_per_partition: MAX_PLANS_PER_PARTITION,
         ..FusionConfig::default()
     }
 }
-
-/// Planning is part of the run: what the algorithms in `examples` need, and no more than some tens of milliseconds for
-/// partitions that would need far more.
-const MAX_PLANS_PER_PARTITION: u64 = 1 << 11;
 
 fn info(variable: &Variable) -> VariableInfo {
     match variable {
