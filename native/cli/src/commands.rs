@@ -127,7 +127,9 @@ fn prepare(script: Script) -> Result<(Request, Session)> {
     if let Some(threads) = script.threads {
         configuration.set("fulgurite.threads", &threads.to_string())?;
     }
-    let session = Session::new(configuration).with_calibration(Calibration::of_this_machine());
+    let session = Session::new(configuration)
+        .with_calibration(Calibration::of_this_machine())
+        .on_own_threads();
     Ok((request, session))
 }
 

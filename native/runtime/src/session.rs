@@ -25,6 +25,7 @@ pub struct Session {
     /// Without one, plans are made with default speeds.
     calibration: Option<Arc<Calibration>>,
     print: PrintSink,
+    pub(crate) on_own_threads: bool,
 }
 
 impl Session {
@@ -45,6 +46,7 @@ impl Session {
                 println!("{line}");
                 Ok(())
             }),
+            on_own_threads: false,
         }
     }
 
@@ -60,6 +62,7 @@ impl Session {
             plan_cache: Arc::clone(plan_cache),
             calibration: None,
             print: Arc::new(|_| Ok(())),
+            on_own_threads: false,
         }
     }
 
@@ -82,6 +85,13 @@ impl Session {
 
     pub fn with_print(mut self, print: PrintSink) -> Self {
         self.print = print;
+        self
+    }
+
+    /// Runs scripts as a whole on one of the threads that operators spread over, so that no operator has to wake one
+    /// first, which takes some 10 us. Not for hosts whose backend or prints must be called on the caller's thread.
+    pub fn on_own_threads(mut self) -> Self {
+        self.on_own_threads = true;
         self
     }
 

@@ -74,7 +74,8 @@ impl Skeleton<'_> {
     fn flat(&self, context: &ExecutionContext) -> Result<Output> {
         let (rows, cols) = (self.bound.rows(), self.bound.cols());
         let cells = rows * cols;
-        let ranges = tasks::even(cells, self.tile, cells, context);
+        let work = cells.saturating_mul(self.kernel.program.work_per_cell());
+        let ranges = tasks::even(cells, self.tile, work, context);
         if let CellOutput::Full(ops) = self.output {
             let totals = tasks::run(context, ranges, |range| {
                 let mut totals = Totals::new(ops);
@@ -132,7 +133,8 @@ impl Skeleton<'_> {
 
     fn by_rows(&self, context: &ExecutionContext) -> Result<Output> {
         let (rows, cols) = (self.bound.rows(), self.bound.cols());
-        let ranges = tasks::even(rows, 1, rows * cols, context);
+        let work = (rows * cols).saturating_mul(self.kernel.program.work_per_cell());
+        let ranges = tasks::even(rows, 1, work, context);
         match self.output {
             CellOutput::Map => {
                 let mut output = vec![0.0; rows * cols];

@@ -64,7 +64,8 @@ pub(super) fn run(
     };
     let rows = bound.rows();
     let width = program.output.map_or(1, |shape| bound.width(shape));
-    let ranges = tasks::of_rows(bound.main, bound.cols().max(width), context);
+    let work_per_row = bound.cols().max(width) * program.work_per_cell();
+    let ranges = tasks::of_rows(bound.main, work_per_row, context);
     match output {
         RowOutput::NoAggregate(_) | RowOutput::RowAggregate(_) => {
             let mut cells = vec![0.0; output_cells(rows, width)?];

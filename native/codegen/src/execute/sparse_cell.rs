@@ -68,7 +68,7 @@ impl<'a> Skeleton<'a> {
 
     /// Ranges of rows of about as much work each.
     pub fn ranges(&self, context: &ExecutionContext) -> Vec<Range<usize>> {
-        let per_cell = 1 + self.factors.rank() / 4;
+        let per_cell = self.kernel.program.work_per_cell() + self.factors.rank() / 4;
         tasks::of_stored(self.main, per_cell, context)
     }
 

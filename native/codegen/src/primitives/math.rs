@@ -110,9 +110,11 @@ mod avx2 {
     #[target_feature(enable = "avx2,fma")]
     #[inline]
     fn exp_lanes(x: __m256d) -> __m256d {
-        // Beyond these the result is infinite or 0. The operand that may be NaN stands second, where min and max
-        // pass it on.
-        let x = _mm256_max_pd(splat(-746.0), _mm256_min_pd(splat(710.0), x));
+        // Below, the result is 0: put there at the end, since products that vanish take a hundred cycles.
+        let vanishes = _mm256_cmp_pd::<_CMP_LT_OQ>(x, splat(-745.133_219_101_941_2));
+        let x = _mm256_andnot_pd(vanishes, x);
+        // Beyond, the result is infinite. The operand that may be NaN stands second, where min passes it on.
+        let x = _mm256_min_pd(splat(710.0), x);
         let shifted = _mm256_fmadd_pd(x, splat(LOG2_E), splat(SHIFTER));
         let n = _mm256_sub_pd(shifted, splat(SHIFTER));
         let r = _mm256_fnmadd_pd(n, splat(LN2_HIGH), x);
@@ -142,7 +144,8 @@ mod avx2 {
         // 2^n in two steps: n goes beyond the range of exponents where the result is subnormal or infinite.
         let half = _mm256_floor_pd(_mm256_mul_pd(n, splat(0.5)));
         let rest = _mm256_sub_pd(n, half);
-        _mm256_mul_pd(_mm256_mul_pd(value, power_of_two(half)), power_of_two(rest))
+        let value = _mm256_mul_pd(_mm256_mul_pd(value, power_of_two(half)), power_of_two(rest));
+        _mm256_andnot_pd(vanishes, value)
     }
 
     /// ln x = k ln 2 + ln m with m in sqrt(1/2) .. sqrt(2); ln m by the series of fdlibm in f / (2 + f).
@@ -211,7 +214,7 @@ mod avx2 {
 mod tests {
     use super::*;
 
-    const SPECIAL: [f64; 21] = [
+    const SPECIAL: [f64; 24] = [
         0.0,
         -0.0,
         1.0,
@@ -228,6 +231,9 @@ mod tests {
         709.79,
         -708.4,
         -744.9,
+        -745.133_219_101_941_1,
+        -745.133_219_101_941_2,
+        -745.133_219_101_941_3,
         -745.2,
         1e-300,
         0.999_999_999_999_999_9,

@@ -60,7 +60,23 @@ pub(crate) struct Program {
     pub reads_csr: Vec<bool>,
 }
 
+/// Floating-point operations in the time that a cell is read in.
+const OPERATIONS_PER_READ: f64 = 8.0;
+
 impl Program {
+    /// What a cell takes, in cells that are only read.
+    pub fn work_per_cell(&self) -> usize {
+        let nodes = self.nodes.iter().zip(&self.shapes.nodes);
+        let cell_by_cell = nodes.filter(|(_, shape)| matches!(shape, Shape::Vector(_)));
+        let operations = cell_by_cell.map(|(node, _)| match node {
+            CNode::Unary(op, ..) => op.flops(),
+            CNode::Binary(op, ..) => op.flops(),
+            CNode::Ternary(op, ..) => op.flops(),
+            _ => 0.0,
+        });
+        1 + (operations.sum::<f64>() / OPERATIONS_PER_READ) as usize
+    }
+
     /// The inputs that a program over cells reads cell by cell from operands: not scalars, and not those that stand
     /// for products of factors.
     pub fn operands_of_cells(&self) -> impl Iterator<Item = (usize, InputBinding)> {
