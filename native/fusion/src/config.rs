@@ -43,6 +43,10 @@ impl Policy {
     }
 }
 
+/// Outputs of up to this many bytes get memory that was used before: allocators keep it (glibc up to 32 MB), where
+/// larger ones get pages that the system has to clear.
+pub const RECYCLED_BYTES: f64 = (32 << 20) as f64;
+
 /// Speeds of the machine that the cost model turns sizes into seconds with (Section 4.3).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -51,7 +55,10 @@ pub struct CostConstants {
     pub read_gb_per_s: f64,
     /// Reading what the workers hold, on all of them together.
     pub distributed_gb_per_s: f64,
+    /// Writing outputs into memory that is new.
     pub write_gb_per_s: f64,
+    /// Writing outputs of up to [`RECYCLED_BYTES`].
+    pub rewrite_gb_per_s: f64,
     /// Sending a local input to the workers of a distributed operator.
     pub broadcast_gb_per_s: f64,
     /// All cores together, on scalar code.
@@ -65,6 +72,7 @@ impl Default for CostConstants {
             read_gb_per_s: 32.0,
             distributed_gb_per_s: 32.0,
             write_gb_per_s: 2.0,
+            rewrite_gb_per_s: 2.0,
             broadcast_gb_per_s: 0.128,
             compute_gflop_per_s: 2.0 * cores as f64,
         }

@@ -8,8 +8,8 @@
 use fulgurite_hop::{HopId, HopOp};
 
 use crate::{
-    FusionConfig, cplan::InputBinding, memo::TemplateType, operator::Operator, reason::Reason,
-    view::DagView,
+    FusionConfig, config::RECYCLED_BYTES, cplan::InputBinding, memo::TemplateType,
+    operator::Operator, reason::Reason, view::DagView,
 };
 
 const GIGA: f64 = 1e9;
@@ -126,7 +126,13 @@ impl<'a> CostModel<'a> {
     }
 
     pub fn write(&self, hop: HopId) -> f64 {
-        self.sizes[hop.index()].bytes / (self.config.cost.write_gb_per_s * GIGA)
+        let bytes = self.sizes[hop.index()].bytes;
+        let constants = &self.config.cost;
+        let speed = match bytes <= RECYCLED_BYTES {
+            true => constants.rewrite_gb_per_s,
+            false => constants.write_gb_per_s,
+        };
+        bytes / (speed * GIGA)
     }
 
     pub fn bytes(&self, hop: HopId) -> f64 {

@@ -72,7 +72,7 @@ pub(crate) fn mp_skip_enum(
     let worthwhile = LEAST_WORTHWHILE.max((costs.unfused() * PLANS_PER_SECOND) as u64);
     let budget = match (limit, points > EXACT_POINTS) {
         (Some(limit), true) => limit.min(worthwhile),
-        (Some(limit), false) => limit,
+        (Some(limit), false) => limit.min(worthwhile.saturating_mul(2)),
         (None, _) => u64::MAX,
     };
     let mut enumeration = Enumeration {
@@ -143,8 +143,8 @@ const TOLERANCE: f64 = 0.02;
 /// In smaller ones, the same once the search has taken longer than is worthwhile.
 const TOLERANCE_AFTER_ALL: f64 = 0.05;
 /// Plans whose costing is worthwhile for each second that the partition takes unfused: a plan takes some 10 us, so that
-/// this is 1 % of the time of a hundred iterations.
-const PLANS_PER_SECOND: f64 = 1e5;
+/// the search takes a third of the time of one iteration.
+const PLANS_PER_SECOND: f64 = 3e4;
 /// At least.
 const LEAST_WORTHWHILE: u64 = 256;
 /// With fewer decisions, costing all plans is no more work than climbing.

@@ -53,10 +53,15 @@ pub(crate) fn lower(plan: &CPlan, column_vectors: ColumnVectors) -> Result<Progr
         }
         let shapes = row_shapes(&inputs, &nodes).map_err(Unsupported::Inconsistent)?;
         if let Some((left, right)) = &mut outer_product {
-            let is_input = |id: &NodeId| matches!(nodes[id.index()], CNode::Input(_));
+            // Inputs may come as CSR rows, and the main one does where any does.
+            let stored = |id: &NodeId| match nodes[id.index()] {
+                CNode::Input(input) if inputs[input] == InputBinding::Main => 2,
+                CNode::Input(_) => 1,
+                _ => 0,
+            };
             let is_vector = |id: &NodeId| matches!(shapes.of(*id), Shape::Vector(_));
             outer_product_turned =
-                !is_vector(left) || is_input(right) && !is_input(left) && is_vector(right);
+                !is_vector(left) || is_vector(right) && stored(right) > stored(left);
             if outer_product_turned {
                 std::mem::swap(left, right);
             }

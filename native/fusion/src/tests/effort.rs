@@ -82,7 +82,7 @@ fn what_was_found_before_is_taken_over_without_a_search() {
     let dag = shared_products(["X", "Y"], 10_000, false);
     // Materialising is free: there is something to find.
     let mut config = FusionConfig::default();
-    config.cost.write_gb_per_s = 1e6;
+    config.cost.rewrite_gb_per_s = 1e6;
     config.cost.compute_gflop_per_s = 0.1;
     let found = fuse(&dag, &config).unwrap();
     let searched = found.explanation.partitions[0].search.as_ref().unwrap();

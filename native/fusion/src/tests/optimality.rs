@@ -120,6 +120,7 @@ fn config() -> impl Strategy<Value = FusionConfig> {
         cost: CostConstants {
             compute_gflop_per_s: compute,
             write_gb_per_s: write,
+            rewrite_gb_per_s: 4.0 * write,
             ..CostConstants::default()
         },
         local_memory,

@@ -1,4 +1,4 @@
-//! The measurement: writing a new vector, reading it twice, and a compiled operator on cells in the caches.
+//! The measurement: writing a new vector, writing it again, reading it twice, and a compiled operator on cells in the caches.
 
 use std::{
     fs,
@@ -32,34 +32,39 @@ const REPETITIONS: usize = 3;
 pub(super) fn measure(threads: &Threads) -> Result<Measured> {
     let started = Instant::now();
     let cells = (vector_bytes() / 8) as usize;
-    let (write, read) = threads.run(|| bandwidths(cells));
+    let (write, rewrite, read) = threads.run(|| bandwidths(cells));
     let bytes = 8.0 * cells as f64;
     let (operations, seconds) = compute(threads)?;
     let measured = Measured {
         read_gb_per_s: bytes / read / 1e9,
         write_gb_per_s: bytes / write / 1e9,
+        rewrite_gb_per_s: bytes / rewrite / 1e9,
         compute_gflop_per_s: operations / seconds / 1e9,
     };
     tracing::debug!(?measured, elapsed = ?started.elapsed(), "calibrated");
     Ok(measured)
 }
 
-/// Seconds to write a new vector, and to read it.
-fn bandwidths(cells: usize) -> (f64, f64) {
+/// Seconds to write a new vector, to write it again, and to read it.
+fn bandwidths(cells: usize) -> (f64, f64, f64) {
     let part = cells.div_ceil(4 * rayon::current_num_threads());
     let started = Instant::now();
     let mut vector = vec![0.0f64; cells];
-    vector
-        .par_chunks_mut(part)
-        .for_each(|part| part.fill(black_box(1.0)));
-    let write = started.elapsed();
+    let mut fill = |started: Instant, value: f64| {
+        vector
+            .par_chunks_mut(part)
+            .for_each(|part| part.fill(black_box(value)));
+        started.elapsed()
+    };
+    let write = fill(started, 1.0);
+    let rewrite = fill(Instant::now(), 2.0).min(fill(Instant::now(), 3.0));
     let read = (0..2).map(|_| {
         let started = Instant::now();
         black_box(vector.par_chunks(part).map(sum).sum::<f64>());
         started.elapsed()
     });
     let read = read.min().unwrap_or(Duration::MAX);
-    (seconds(write), seconds(read))
+    (seconds(write), seconds(rewrite), seconds(read))
 }
 
 /// In lanes, so that memory is what it waits for.

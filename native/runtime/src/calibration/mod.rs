@@ -37,6 +37,8 @@ pub struct Measured {
     pub read_gb_per_s: f64,
     /// Writing memory that was just allocated, as outputs are.
     pub write_gb_per_s: f64,
+    /// Writing memory that was written before, as outputs of some MB are.
+    pub rewrite_gb_per_s: f64,
     /// What compiled fused operators reach on cells that are in the caches.
     pub compute_gflop_per_s: f64,
 }
@@ -137,6 +139,13 @@ impl Calibration {
             otherwise,
         );
         line(
+            "rewrite",
+            constants.rewrite_gb_per_s,
+            "GB/s",
+            settings.rewrite_gb_per_s,
+            otherwise,
+        );
+        line(
             "broadcast",
             constants.broadcast_gb_per_s,
             "GB/s",
@@ -162,6 +171,7 @@ pub struct CostSettings {
     /// As for reading here, where it is not set.
     pub distributed_gb_per_s: Option<f64>,
     pub write_gb_per_s: Option<f64>,
+    pub rewrite_gb_per_s: Option<f64>,
     pub broadcast_gb_per_s: Option<f64>,
     pub compute_gflop_per_s: Option<f64>,
 }
@@ -172,6 +182,7 @@ impl CostSettings {
         let set = [
             self.read_gb_per_s,
             self.write_gb_per_s,
+            self.rewrite_gb_per_s,
             self.compute_gflop_per_s,
         ];
         self.calibrate && set.iter().any(Option::is_none)
@@ -183,6 +194,7 @@ impl CostSettings {
         if let Some(measured) = measured.filter(|_| self.calibrate) {
             constants.read_gb_per_s = measured.read_gb_per_s;
             constants.write_gb_per_s = measured.write_gb_per_s;
+            constants.rewrite_gb_per_s = measured.rewrite_gb_per_s;
             constants.compute_gflop_per_s = measured.compute_gflop_per_s;
         }
         let set = |constant: &mut f64, value: Option<f64>| *constant = value.unwrap_or(*constant);
@@ -193,6 +205,7 @@ impl CostSettings {
             self.distributed_gb_per_s,
         );
         set(&mut constants.write_gb_per_s, self.write_gb_per_s);
+        set(&mut constants.rewrite_gb_per_s, self.rewrite_gb_per_s);
         set(&mut constants.broadcast_gb_per_s, self.broadcast_gb_per_s);
         set(&mut constants.compute_gflop_per_s, self.compute_gflop_per_s);
         constants
@@ -208,6 +221,7 @@ mod tests {
         read_gb_per_s: None,
         distributed_gb_per_s: None,
         write_gb_per_s: Some(3.0),
+        rewrite_gb_per_s: None,
         broadcast_gb_per_s: None,
         compute_gflop_per_s: None,
     };
@@ -215,6 +229,7 @@ mod tests {
     const MEASURED: Measured = Measured {
         read_gb_per_s: 17.0,
         write_gb_per_s: 1.5,
+        rewrite_gb_per_s: 4.5,
         compute_gflop_per_s: 9.0,
     };
 
@@ -271,12 +286,14 @@ mod tests {
             read          32.000 GB/s     default: not measured yet; `fulgurite config --calibrate` measures
             distributed   32.000 GB/s     as read
             write          2.500 GB/s     configured
+            rewrite        2.000 GB/s     default: not measured yet; `fulgurite config --calibrate` measures
             broadcast      0.128 GB/s     default: never measured
             compute       12.000 GFLOP/s  configured
         Cost constants with 3 threads:
             read          17.000 GB/s     measured, not kept in a file
             distributed   17.000 GB/s     as read
             write          2.500 GB/s     configured
+            rewrite        4.500 GB/s     measured, not kept in a file
             broadcast      0.128 GB/s     default: never measured
             compute       12.000 GFLOP/s  configured
         ");
@@ -295,6 +312,7 @@ mod tests {
         // What is implausible was not measured, it was miscounted.
         assert!(measured.read_gb_per_s > 0.2, "{measured:?}");
         assert!(measured.write_gb_per_s > 0.05, "{measured:?}");
+        assert!(measured.rewrite_gb_per_s > 0.05, "{measured:?}");
         assert!(measured.compute_gflop_per_s > 0.05, "{measured:?}");
     }
 }

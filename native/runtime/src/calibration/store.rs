@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::Measured;
 
 /// Changes when what is measured changes.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 #[derive(Debug)]
 pub(super) struct Store {
@@ -113,11 +113,16 @@ fn plausible(measured: Measured) -> bool {
     let Measured {
         read_gb_per_s,
         write_gb_per_s,
+        rewrite_gb_per_s,
         compute_gflop_per_s,
     } = measured;
-    [read_gb_per_s, write_gb_per_s, compute_gflop_per_s]
-        .iter()
-        .all(|speed| (1e-3..1e6).contains(speed))
+    let speeds = [
+        read_gb_per_s,
+        write_gb_per_s,
+        rewrite_gb_per_s,
+        compute_gflop_per_s,
+    ];
+    speeds.iter().all(|speed| (1e-3..1e6).contains(speed))
 }
 
 /// The processor's name and the number of cores.
@@ -165,6 +170,7 @@ mod tests {
     const MEASURED: Measured = Measured {
         read_gb_per_s: 20.0,
         write_gb_per_s: 2.5,
+        rewrite_gb_per_s: 6.5,
         compute_gflop_per_s: 8.0,
     };
 
@@ -182,7 +188,7 @@ mod tests {
             &whole.replace("20.0", "0.0"),
             &whole.replace("20.0", "1e300"),
             &whole.replace("\"threads\": 4", "\"threads\": 5"),
-            &whole.replace("\"format\": 1", "\"format\": 0"),
+            &whole.replace(&format!("\"format\": {FORMAT}"), "\"format\": 0"),
         ] {
             assert_ne!(text, whole);
             fs::write(&file, text).expect("the folder is writable");

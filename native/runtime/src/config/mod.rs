@@ -215,9 +215,21 @@ pub const KEYS: &[Key] = &[
         name: "fulgurite.cost.writeBandwidth",
         kind: Kind::Speed,
         default: "auto",
-        doc: "GB/s at which operators write their outputs. `auto` is what was measured, else 2.",
+        doc: "GB/s at which operators write outputs of more than 32 MB, which get new memory. `auto` is what was \
+              measured, else 2.",
         set: |config, text| {
             config.cost.write_gb_per_s = parse_speed(text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "fulgurite.cost.rewriteBandwidth",
+        kind: Kind::Speed,
+        default: "auto",
+        doc: "GB/s at which operators write outputs of up to 32 MB, which get memory that was used before. `auto` is \
+              what was measured, else 2.",
+        set: |config, text| {
+            config.cost.rewrite_gb_per_s = parse_speed(text)?;
             Ok(())
         },
     },
