@@ -469,3 +469,36 @@ impl Lowering {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fulgurite_fusion::cplan::RowTemplate;
+
+    use super::*;
+
+    /// `t(left) %*% right` of two inputs.
+    fn product_of(left: u32, right: u32) -> Program {
+        let output = RowOutput::OuterProduct {
+            left: NodeId(left),
+            right: NodeId(right),
+        };
+        let plan = CPlan {
+            template: Template::Row(RowTemplate { output }),
+            inputs: vec![InputBinding::Main, InputBinding::Matrix],
+            body: vec![CNode::Input(0), CNode::Input(1)],
+        };
+        lower(&plan, ColumnVectors::PerRow).expect("Row plans end in outer products")
+    }
+
+    #[test]
+    fn a_product_of_two_inputs_reads_the_main_one_as_it_is_stored() {
+        for (left, right) in [(0, 1), (1, 0)] {
+            let program = product_of(left, right);
+            assert!(
+                program.reads_csr[0] && !program.reads_dense[0],
+                "{program:?}"
+            );
+            assert_eq!(program.outer_product_turned, right == 0);
+        }
+    }
+}
