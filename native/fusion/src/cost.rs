@@ -66,9 +66,19 @@ impl<'a> CostModel<'a> {
 
     /// As a basic operator it exceeds the local memory.
     pub fn is_distributed(&self, hop: HopId) -> bool {
+        self.basic_bytes(hop) > self.config.local_memory as f64
+    }
+
+    /// As a basic operator it fits into this machine's memory.
+    pub fn fits(&self, hop: HopId) -> bool {
+        let limit = self.config.local_memory.min(self.config.memory_limit);
+        self.basic_bytes(hop) <= limit as f64
+    }
+
+    fn basic_bytes(&self, hop: HopId) -> f64 {
         let inputs = self.view.hop(hop).inputs.iter();
         let total: f64 = inputs.map(|input| self.bytes(*input)).sum();
-        total + self.bytes(hop) > self.config.local_memory as f64
+        total + self.bytes(hop)
     }
 
     /// Seconds of a fused operator.

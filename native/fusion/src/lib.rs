@@ -46,7 +46,7 @@ mod tests;
 pub use config::{CostConstants, FusionConfig, Policy};
 pub use enumerate::Search;
 pub use explain::{Explanation, FusionStatistics};
-pub use likeness::{SAME_WITHIN, Searches, is_about_the_same};
+pub use likeness::{SAME_WITHIN, Searches, is_about_as_sparse, is_about_the_same};
 pub use select::{Known, fuse, fuse_known};
 
 use fulgurite_error::Position;

@@ -21,6 +21,11 @@ pub fn is_about_the_same(was: f64, is: f64) -> bool {
     was == is || (is < was * SAME_WITHIN && was < is * SAME_WITHIN)
 }
 
+/// Whether shares of non-zeros differ by less than [`SAME_WITHIN`], and none or both are empty.
+pub fn is_about_as_sparse(was: &Characteristics, is: &Characteristics) -> bool {
+    (was.nnz == Some(0)) == (is.nnz == Some(0)) && is_about_the_same(was.sparsity(), is.sparsity())
+}
+
 /// What a search depended on, free of the numbers of HOPs, the names of variables and the values of literals.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Likeness {
@@ -45,7 +50,8 @@ struct OperatorLikeness {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Size {
     characteristics: Characteristics,
-    is_distributed: bool,
+    /// As a basic operator, into the memory of this machine.
+    fits: bool,
     /// It is the same in all iterations of the loop around the DAG.
     stays: bool,
 }
@@ -94,7 +100,7 @@ impl Likeness {
         let outputs = partition.outputs.iter().map(|hop| place(*hop)).collect();
         let sizes = placed.iter().map(|hop| Size {
             characteristics: view.hop(*hop).characteristics,
-            is_distributed: model.is_distributed(*hop),
+            fits: model.fits(*hop),
             stays: view.stays(*hop),
         });
         Likeness {
@@ -127,11 +133,10 @@ impl Size {
             }
             (one, two) => one == two,
         };
-        (self.is_distributed, self.stays) == (other.is_distributed, other.stays)
+        (self.fits, self.stays) == (other.fits, other.stays)
             && same(one.rows, two.rows)
             && same(one.cols, two.cols)
-            && (one.nnz == Some(0)) == (two.nnz == Some(0))
-            && is_about_the_same(one.sparsity(), two.sparsity())
+            && is_about_as_sparse(&one, &two)
     }
 }
 

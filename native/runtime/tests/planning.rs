@@ -212,3 +212,29 @@ fn batches_of_as_many_rows_share_a_plan_as_it_is() {
     let report = &ran.outcome().report;
     assert!(report.planning.served >= 15, "{report}");
 }
+
+/// Up to the factor, sizes are given to the plan that there is; not across what fits into memory.
+#[test]
+fn growing_beyond_the_memory_is_another_plan() {
+    let grown = |memory: &str| {
+        let ran = script(
+            "R = 0.0
+             for (i in 1:2) {
+               if (i == 1) { Y = A } else { Y = B }
+               S = sum(exp(Y) * Y)
+               if (nrow(Y) == 0) { print(S) }
+               R = R + S
+             }",
+        )
+        .matrix("A", exact(900, 4, 3))
+        .matrix("B", exact(1000, 4, 3))
+        .output("R")
+        .config("fulgurite.memory.local", memory)
+        .run();
+        let (why, _) = again(&ran);
+        why
+    };
+    assert_eq!(grown("1m"), vec![]);
+    // Between 2 x 28,800 and 2 x 32,000 bytes; the fused operator reads Y alone.
+    assert_eq!(grown("61000"), vec![(Replan::Memory, 1)]);
+}

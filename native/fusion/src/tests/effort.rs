@@ -52,6 +52,67 @@ fn plans_costed(dag: &Dag) -> u64 {
         .sum()
 }
 
+/// Likelihood, slope and weights of a probit model, for 13 interesting points.
+fn probit(rows: u64) -> Dag {
+    let mut b = Build::default();
+    let [e, tail, y] = ["e", "tail", "y"].map(|name| b.read(name, rows, 1));
+    let one = b.double(1.0);
+    let [rest, negative] = [b.minus(one, tail), b.unary(UnaryOp::Sign, e)];
+    let mu = b.mult(negative, tail);
+    let mu = b.plus(mu, rest);
+    let complement = b.mult(negative, rest);
+    let complement = b.plus(complement, tail);
+    let square = b.mult(e, e);
+    let density = b.unary(UnaryOp::Exp, square);
+    let both = b.mult(mu, complement);
+    let ratio = b.mult(density, both);
+    let difference = b.minus(mu, y);
+    let slope = b.mult(difference, ratio);
+    b.write("slope", slope);
+    let weights = b.mult(density, ratio);
+    b.write("weights", weights);
+    let [log_mu, log_complement] = [mu, complement].map(|value| b.unary(UnaryOp::Log, value));
+    let [hits, missed] = [b.mult(y, log_mu), b.minus(one, y)];
+    let misses = b.mult(missed, log_complement);
+    let loss = b.plus(hits, misses);
+    let loss = b.sum(loss);
+    b.write("loss", loss);
+    b.dag
+}
+
+/// A plan for vectors of some thousand cells is not worth a long search, and what was left out is told.
+#[test]
+fn searches_take_no_longer_than_is_worthwhile() {
+    let unlimited = FusionConfig {
+        max_plans_per_partition: None,
+        ..FusionConfig::default()
+    };
+    let found = |config: &FusionConfig| {
+        let fused = fuse(&probit(20_000), config).unwrap();
+        let partition = fused.explanation.partitions.into_iter().next().unwrap();
+        let text = partition.to_string();
+        (partition.search.unwrap(), text)
+    };
+    let (whole, text) = found(&unlimited);
+    assert!(
+        (1..=14).contains(&whole.points.len()) && whole.plans_costed > 512,
+        "{whole:?}"
+    );
+    assert!(
+        !text.contains("at most") && !text.contains("best so far"),
+        "{text}"
+    );
+    let (soon, text) = found(&FusionConfig::default());
+    assert!(
+        soon.plans_costed <= 512 && soon.cost <= whole.cost / 0.95,
+        "{soon:?}"
+    );
+    assert!(
+        text.contains("could save") || text.contains("best so far"),
+        "{text}"
+    );
+}
+
 #[test]
 fn few_plans_are_costed() {
     assert_eq!(plans_costed(&expression_2(1797, 64, 9)), 1);

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use fulgurite_error::Result;
-use fulgurite_fusion::{FusedDag, is_about_the_same};
+use fulgurite_fusion::{FusedDag, is_about_as_sparse, is_about_the_same};
 use fulgurite_hop::{Characteristics, Dag, Hop, HopId, HopOp, Symbols, memory, propagate_dag};
 
 use crate::{Replan, Session};
@@ -37,24 +37,31 @@ enum Layout {
 }
 
 /// Limits that operators fit in, or do not.
-pub(super) struct Limits(Option<[u64; 2]>);
+pub(super) struct Limits {
+    local: u64,
+    broadcast: u64,
+}
 
 impl Limits {
     pub(super) fn of(session: &Session) -> Self {
         let config = &session.config;
-        // Without workers everything runs here.
-        let workers = session.backend.as_ref();
-        Limits(workers.map(|_| [config.memory_local, config.memory_broadcast]))
+        Limits {
+            local: config.memory_local,
+            // Without workers nothing is sent to them.
+            broadcast: match session.backend {
+                Some(_) => config.memory_broadcast,
+                None => u64::MAX,
+            },
+        }
     }
 
     /// On which side of the limits an operator is.
-    fn sides(&self, dag: &Dag, id: HopId) -> Option<[Option<bool>; 2]> {
-        let [local, broadcast] = self.0?;
+    fn sides(&self, dag: &Dag, id: HopId) -> [Option<bool>; 2] {
         let within = |bytes: Option<u64>, limit| bytes.map(|bytes| bytes <= limit);
-        Some([
-            within(memory::operation_bytes(dag, id), local),
-            within(memory::output_bytes(dag.hop(id)), broadcast),
-        ])
+        [
+            within(memory::operation_bytes(dag, id), self.local),
+            within(memory::output_bytes(dag.hop(id)), self.broadcast),
+        ]
     }
 }
 
@@ -151,8 +158,7 @@ fn changed_size(was: &Hop, is: &Hop) -> Option<Replan> {
             _ => {}
         }
     }
-    let same_kind = (was.nnz == Some(0)) == (is.nnz == Some(0));
-    (!same_kind || !is_about_the_same(was.sparsity(), is.sparsity())).then_some(Replan::Sparsity)
+    (!is_about_as_sparse(&was, &is)).then_some(Replan::Sparsity)
 }
 
 /// Which rows and columns of all matrices are equal: each gets the number of the first one that it equals. Whether

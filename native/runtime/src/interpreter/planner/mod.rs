@@ -25,7 +25,7 @@ use std::{
 use fulgurite_error::Result;
 use fulgurite_fusion::{
     CostConstants, FusedDag, FusionConfig, FusionStatistics, Known, Searches, fuse_known,
-    is_about_the_same,
+    is_about_as_sparse,
 };
 use fulgurite_hop::{
     Dag, Folding, Hop, HopOp, Symbols, VariableInfo, propagate_dag, propagate_dag_folding,
@@ -324,8 +324,7 @@ fn has_sizes_of(planned: &Dag, now: &Dag) -> bool {
             && (&was.inputs, was.data_type, was.value_type)
                 == (&is.inputs, is.data_type, is.value_type)
             && (was_size.rows, was_size.cols) == (is_size.rows, is_size.cols)
-            && (was_size.nnz == Some(0)) == (is_size.nnz == Some(0))
-            && is_about_the_same(was_size.sparsity(), is_size.sparsity())
+            && is_about_as_sparse(&was_size, &is_size)
     };
     let mut pairs = planned.iter().zip(now.iter());
     planned.len() == now.len()
