@@ -1,9 +1,11 @@
 """Times the patterns in tests/bench/patterns: Fulgurite fused and unfused, NumPy or SciPy, JAX, and SystemDS without code generation and
-with it. Peers run on the same cells in the same run; rounds are interleaved, medians are over all rounds. Called by ci/bench."""
+with it. Peers run on the same cells in the same run; rounds are interleaved, medians are over all rounds. The names `compile` and
+`end-to-end` stand for compile times and whole algorithms. Called by ci/bench."""
 
 import argparse
 import datetime
 import json
+import os
 import platform
 import shutil
 import statistics
@@ -12,14 +14,18 @@ import sys
 import time
 from pathlib import Path
 
+import bench_compile
+import bench_end_to_end
+import bench_report
 import peers
 
 REPEAT = 5
 ROUNDS = 3
-# Executions before those that count.
+# A whole run ends within 40 minutes; end to end has its own part of them.
+MINUTES = 28
+# Executions before those that count, and seconds after which a pattern is not executed again.
 WARM_UP = 2
-
-COLUMNS = ["fulgurite", "unfused", "systemds_base", "systemds_fused", "systemds_gen", "numpy", "jax", "scipy"]
+SECONDS = 6
 
 
 def fulgurite(options, *arguments):
@@ -31,16 +37,38 @@ def fulgurite(options, *arguments):
 
 
 class Pattern:
-    """A folder with data.dml, which makes the inputs, and pattern.dml, which is timed and sets `result`."""
+    """A folder with data.dml, which makes the inputs, and pattern.dml, which is timed and sets `result`. In a pattern of so many steps, a
+    line with {i} stands once for each of them."""
 
-    def __init__(self, folder):
-        self.name = folder.name
-        self.folder = folder
+    def __init__(self, folder, scratch, steps=None):
+        self.key = folder.name
+        self.steps = steps
         self.data = (folder / "data.dml").read_text()
         self.script = (folder / "pattern.dml").read_text()
+        self.folder = folder
+        if steps:
+            lines = ([line.format(i=i) for i in range(1, steps + 1)] if "{i" in line else [line] for line in self.script.splitlines())
+            self.script = "\n".join(sum(lines, [])) + "\n"
+            self.folder = scratch / f"{self.key}-{steps}"
+            self.folder.mkdir(exist_ok=True)
+            (self.folder / "data.dml").write_text(self.data)
+            (self.folder / "pattern.dml").write_text(self.script)
+        self.threads = int(self.words("threads", "2")[0])
+        self.passes = int(self.words("passes", "1")[0])
+        self.flops = float(self.words("flops")[0]) + (steps or 0) * float(self.words("flops of a step", "0")[0])
+        self.left_out = self.words("left out beyond 10 steps", "") if (steps or 0) > 10 else []
 
-    def words(self, key):
-        return next(line for line in self.data.splitlines() if line.startswith(f"# {key}:")).split()[2:]
+    def words(self, key, default=None):
+        lines = (line for line in self.data.splitlines() if line.startswith(f"# {key}:"))
+        return next(lines, f"# {key}: {default}").removeprefix(f"# {key}:").split()
+
+    def variants(self, scratch):
+        return [Pattern(self.folder, scratch, int(steps)) for steps in self.words("steps", "")] or [self]
+
+    def target(self, shape):
+        """What is to be reached, as in {"bandwidth": 90}."""
+        words = self.words("target", "") + self.words("dense target" if shape.sparsity == 1 else "sparse target", "")
+        return {name: float(value) for name, value in (word.split("=") for word in words)}
 
 
 class Shape:
@@ -55,122 +83,119 @@ class Shape:
         return f"{self.rows}x{self.cols} " + ("dense" if self.sparsity == 1 else f"{self.sparsity:g}")
 
 
-def measure(options, pattern, shape):
-    arguments = ["pattern", pattern.folder, *(f"--{name}={value}" for name, value in shape.arguments.items())]
+def measure(options, pattern, shape, on_pace):
+    started = time.perf_counter()
+    arguments = ["pattern", pattern.folder, *(f"--{name}={value}" for name, value in shape.arguments.items()), "--threads", pattern.threads]
     dump = options.scratch / "inputs"
     shutil.rmtree(dump, ignore_errors=True)
     fulgurite(options, *arguments, "--repeat", 1, "--dump", dump)
-    running = peers.available(options.without, pattern, shape, dump, options.scratch)
-    times = {name: [] for name in COLUMNS}
+    left_out = {*options.without, *pattern.left_out}
+    running = peers.available(left_out, pattern, shape, dump, options.scratch)
+    policies = {name: policy for name, policy in [("fulgurite", "cost"), ("unfused", "none")] if name not in left_out}
+    times = {name: [] for name in bench_report.COLUMNS}
     checksums, limits = {}, []
-    for _ in range(options.rounds):
-        for name, policy in [("fulgurite", "cost"), ("unfused", "none")]:
-            [seen] = fulgurite(options, *arguments, "--repeat", REPEAT + WARM_UP, "--policy", policy)
+    for done in range(options.rounds):
+        if done and not on_pace():
+            break
+        for name, policy in policies.items():
+            [seen] = fulgurite(options, *arguments, "--repeat", REPEAT + WARM_UP, "--seconds", SECONDS, "--policy", policy)
             times[name] += seen["milliseconds"][WARM_UP:]
             checksums[name] = seen["checksum"]
             limits.append((seen["readGigabytesPerSecond"], seen["gigaflopsPerSecond"]))
+            if policy == "cost":
+                run = seen
         for name, peer in running.items():
             seen, checksums[name] = peer.run(REPEAT)
             times[name] += seen
     for name, checksum in checksums.items():
-        if abs(checksum - checksums["unfused"]) > 1e-9 * abs(checksum):
-            raise SystemExit(f"{pattern.name} {shape}: unfused gives {checksums['unfused']}, {name} {checksum}")
+        if abs(checksum - checksums["fulgurite"]) > 1e-9 * abs(checksum):
+            raise SystemExit(f"{pattern.key} {shape}: fulgurite gives {checksums['fulgurite']}, {name} {checksum}")
     shutil.rmtree(dump)
     medians = {name: statistics.median(values) if values else None for name, values in times.items()}
     # The best figures seen are the machine's; what is less was another's doing.
     bandwidth, flops = (max(values) for values in zip(*limits))
-    work = seen_work(pattern, fulgurite(options, *arguments, "--repeat", 1)[0], bandwidth, flops)
+    # What the limits leave: each input read once, and the pattern's operations on each non-zero of X.
+    read = pattern.passes * run["inputBytes"] / bandwidth / 1e6
+    compute = run["mainNonZeros"] * pattern.flops / flops / 1e6
     row = {
-        "pattern": pattern.name,
-        "size": str(shape),
+        "group": "cell chains" if pattern.threads == 1 else "patterns",
+        "pattern": pattern.key,
+        "size": f"{shape}" + (f", n={pattern.steps}" if pattern.steps else "") + (f", {pattern.passes} times" if pattern.passes > 1 else ""),
         "ms": medians,
-        "percent_of_limit": round(100 * work["milliseconds"] / medians["fulgurite"], 1),
-        "limit": work["limit"],
+        "percent_of_limit": round(100 * max(read, compute) / medians["fulgurite"], 1),
+        "limit": "bandwidth" if read >= compute else "flops",
+        "target": pattern.target(shape),
+        "threads": pattern.threads,
         "bandwidth_gb_s": round(bandwidth, 1),
         "flops_gf_s": round(flops, 1),
+        "seconds": round(time.perf_counter() - started, 1),
     }
-    print_row(row)
+    bench_report.print_row(row)
     return row
-
-
-def seen_work(pattern, run, bandwidth, flops):
-    """The time that the machine's limits leave: each input read once, and the pattern's operations on each non-zero of X."""
-    read = run["inputBytes"] / bandwidth / 1e6
-    compute = run["mainNonZeros"] * float(pattern.words("flops")[0]) / flops / 1e6
-    return {"milliseconds": max(read, compute), "limit": "bandwidth" if read >= compute else "flops"}
-
-
-def best_peer(row):
-    rivals = {name: value for name, value in row["ms"].items() if value and name not in ("fulgurite", "unfused")}
-    return min(rivals.items(), key=lambda rival: rival[1]) if rivals else None
-
-
-def print_row(row):
-    cells = "  ".join(f"{name} {value:.2f}" for name, value in row["ms"].items() if value is not None)
-    print(f"{row['pattern']:9} {row['size']:18} {row['percent_of_limit']:5.0f} % of {row['limit']:9}  {cells}", flush=True)
-
-
-def report(results):
-    def cell(value):
-        return "-" if value is None else f"{value:.2f}"
-
-    lines = [
-        "# Benchmark results",
-        "",
-        f"Made by `ci/bench` on {results['date']}: {results['machine']}; two threads, FP64.",
-        "",
-        f"Limits measured in the same run, the best seen: {results['bandwidth_gb_s']} GB/s read, {results['flops_gf_s']} GFLOP/s. `% of limit` is the time that reading each input once at the row's "
-        "bandwidth, or its operations at the row's FLOP rate, would take, as a share of Fulgurite's time. Milliseconds are medians; SystemDS 3.4: base without fusion, "
-        "fused with its hand-written operators (its default), gen with code generation.",
-        "",
-        "| pattern | size | " + " | ".join(name.replace("_", " ") for name in COLUMNS) + " | best peer / fulgurite | % of limit |",
-        "|---|---|" + "---:|" * (len(COLUMNS) + 2),
-    ]
-    for row in results["rows"]:
-        best = best_peer(row)
-        ratio = f"{best[1] / row['ms']['fulgurite']:.1f} ({best[0].replace('_', ' ')})" if best else "-"
-        cells = " | ".join(cell(row["ms"][name]) for name in COLUMNS)
-        lines.append(f"| {row['pattern']} | {row['size']} | {cells} | {ratio} | {row['percent_of_limit']:.0f} ({row['limit']}) |")
-    return "\n".join(lines) + "\n"
 
 
 def machine():
     model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), platform.processor())
-    cores = len(__import__("os").sched_getaffinity(0))
-    return f"{model}, {cores} cores"
+    return f"{model}, {len(os.sched_getaffinity(0))} cores"
+
+
+def estimate(options, chosen):
+    """Says how long the run will take, from the last one that was kept."""
+    file = options.folder / "results.json"
+    last = {(row["pattern"], row["size"]): row.get("seconds", 0) for row in json.loads(file.read_text())["rows"]} if file.exists() else {}
+    seconds = sum(value for (name, _), value in last.items() if name in chosen)
+    print(f"about {seconds / 60:.0f} minutes, as the last run that was kept" if seconds else "at most 40 minutes with all patterns and peers", file=sys.stderr)
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="ci/bench", description=__doc__, epilog=f"peers: {', '.join(COLUMNS[2:])}")
-    parser.add_argument("patterns", nargs="*", help="names of patterns; all where none is named")
+    parser = argparse.ArgumentParser(prog="ci/bench", description=__doc__, epilog=f"peers: {', '.join(bench_report.COLUMNS[2:])}")
+    parser.add_argument("names", nargs="*", help="patterns, `compile`, `end-to-end` or names of its algorithms; all where none is named")
     parser.add_argument("--without", nargs="*", default=[], metavar="PEER", help="peers that are left out")
     parser.add_argument("--shape", help="ROWSxCOLSxSPARSITY, instead of the patterns' own")
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--keep", action="store_true", help="write tests/bench/RESULTS.md and results.json, which belong to a whole run")
-    parser.add_argument("--bench", type=Path, required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--folder", type=Path, required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--scratch", type=Path, required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="at most; fewer where the whole would take too long")
+    parser.add_argument("--keep", action="store_true", help="write tests/bench/RESULTS.md, results.json and the table in README.md, which belong to a whole run")
+    for path in ["bench", "cli", "folder", "scratch", "scripts"]:
+        parser.add_argument(f"--{path}", type=Path, required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    all_patterns = {folder.name: Pattern(folder) for folder in sorted((options.folder / "patterns").iterdir())}
-    if unknown := [name for name in options.patterns if name not in all_patterns]:
-        parser.error(f"there is no pattern {unknown[0]}; there are {', '.join(all_patterns)}")
     options.scratch.mkdir(parents=True, exist_ok=True)
+    all_patterns = {folder.name: Pattern(folder, options.scratch) for folder in sorted((options.folder / "patterns").iterdir())}
+    algorithms = bench_end_to_end.algorithms(options)
+    chosen = set(options.names) or {*all_patterns, *algorithms, "compile"}
+    if "end-to-end" in chosen:
+        chosen = (chosen - {"end-to-end"}) | set(algorithms)
+    if unknown := sorted(chosen - {*all_patterns, *algorithms, "compile"}):
+        parser.error(f"there is no {unknown[0]}; there are {', '.join([*all_patterns, 'compile', 'end-to-end', *algorithms])}")
+    estimate(options, chosen)
     started = time.perf_counter()
     rows = []
-    for name in options.patterns or all_patterns:
-        for shape in [options.shape] if options.shape else all_patterns[name].words("shapes"):
-            rows.append(measure(options, all_patterns[name], Shape(shape)))
+    runs = [
+        (variant, Shape(shape))
+        for name, pattern in all_patterns.items()
+        if name in chosen
+        for variant in pattern.variants(options.scratch)
+        for shape in ([options.shape] if options.shape else pattern.words("shapes"))
+    ]
+    for place, (pattern, shape) in enumerate(runs, 1):
+        # More rounds as long as no more than its share of the time is used up.
+        rows.append(measure(options, pattern, shape, lambda place=place: time.perf_counter() - started < MINUTES * 60 * place / len(runs)))
+    if "compile" in chosen:
+        rows += bench_compile.measure(options, fulgurite(options, "compile"))
+    rows += [algorithm.measure(options) for name, algorithm in algorithms.items() if name in chosen]
+    two_threads = [row for row in rows if row.get("threads") == 2]
     results = {
         "date": datetime.date.today().isoformat(),
         "machine": machine(),
-        "bandwidth_gb_s": max(row["bandwidth_gb_s"] for row in rows),
-        "flops_gf_s": max(row["flops_gf_s"] for row in rows),
+        "bandwidth_gb_s": max((row["bandwidth_gb_s"] for row in two_threads), default=None),
+        "flops_gf_s": max((row["flops_gf_s"] for row in two_threads), default=None),
+        "minutes": round((time.perf_counter() - started) / 60, 1),
         "rows": rows,
     }
     folder = options.folder if options.keep else options.scratch
     (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n")
-    (folder / "RESULTS.md").write_text(report(results))
-    print(f"{folder}/RESULTS.md; {(time.perf_counter() - started) / 60:.0f} minutes", file=sys.stderr)
+    (folder / "RESULTS.md").write_text(bench_report.report(results))
+    if options.keep:
+        bench_report.fill_readme(options.folder.parent.parent / "README.md", results)
+    print(f"{folder}/RESULTS.md; {results['minutes']:.0f} minutes", file=sys.stderr)
 
 
 if __name__ == "__main__":

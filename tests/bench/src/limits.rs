@@ -31,52 +31,103 @@ pub fn read_bandwidth(threads: usize) -> f64 {
     (8 * CELLS) as f64 / seconds / 1e9
 }
 
-/// GFLOP/s of `threads` threads that do nothing but fused multiplications and additions on vectors; where the
-/// processor has no AVX2, of what the compiler makes of the same loop.
+/// GFLOP/s of `threads` threads that do nothing but fused multiplications and additions on vectors, of the widest
+/// kind that the processor is fastest with; where it has none, of what the compiler makes of the same loop.
 pub fn peak_gigaflops(threads: usize) -> f64 {
-    const ROUNDS: usize = 1 << 22;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let start = Instant::now();
-    let total: f64 = match &pool {
-        Ok(pool) => pool.broadcast(|_| multiply_add(ROUNDS)).iter().sum(),
-        Err(_) => multiply_add(ROUNDS),
+    let threads = pool.as_ref().map_or(1, |pool| pool.current_num_threads());
+    let gigaflops = |kernel: &Kernel| {
+        let start = Instant::now();
+        let total: f64 = match &pool {
+            Ok(pool) => pool.broadcast(|_| (kernel.run)()).iter().sum(),
+            Err(_) => (kernel.run)(),
+        };
+        let seconds = start.elapsed().as_secs_f64();
+        assert!(total.is_finite());
+        (threads * ROUNDS * 2 * CHAINS * kernel.lanes) as f64 / seconds / 1e9
     };
-    let seconds = start.elapsed().as_secs_f64();
-    assert!(total.is_finite());
-    let threads = pool.map_or(1, |pool| pool.current_num_threads());
-    (threads * ROUNDS * 2 * LANES * CHAINS) as f64 / seconds / 1e9
+    kernels().iter().map(gigaflops).fold(0.0, f64::max)
 }
 
-const LANES: usize = 4;
+const ROUNDS: usize = 1 << 22;
 /// Independent sums: two units with a latency of four to five cycles each.
 const CHAINS: usize = 12;
 
-fn multiply_add(rounds: usize) -> f64 {
+/// A loop of `ROUNDS` x `CHAINS` fused multiplications and additions of `lanes` doubles.
+struct Kernel {
+    lanes: usize,
+    run: fn() -> f64,
+}
+
+fn kernels() -> Vec<Kernel> {
+    let mut kernels = Vec::new();
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-        // SAFETY: the processor has the features that the function is compiled for.
-        return unsafe { multiply_add_fma(rounds) };
-    }
-    multiply_add_lanes(rounds)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn multiply_add_fma(rounds: usize) -> f64 {
-    multiply_add_lanes(rounds)
-}
-
-#[inline(always)]
-fn multiply_add_lanes(rounds: usize) -> f64 {
-    let factor = std::hint::black_box(0.999_999);
-    let summand = std::hint::black_box(1e-9);
-    let mut sums = [[1.0f64; LANES]; CHAINS];
-    for _ in 0..rounds {
-        for chain in &mut sums {
-            for lane in chain {
-                *lane = lane.mul_add(factor, summand);
-            }
+    {
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            // SAFETY: the processor has the features that the function is compiled for.
+            let run = || unsafe { multiply_add_avx2() };
+            kernels.push(Kernel { lanes: 4, run });
+        }
+        if is_x86_feature_detected!("avx512f") {
+            // SAFETY: the processor has the feature that the function is compiled for.
+            let run = || unsafe { multiply_add_avx512() };
+            kernels.push(Kernel { lanes: 8, run });
         }
     }
-    sums.iter().flatten().sum()
+    if kernels.is_empty() {
+        let run = multiply_add;
+        kernels.push(Kernel { lanes: 1, run });
+    }
+    kernels
 }
+
+/// With intrinsics, for compilers leave the sums in memory otherwise, or prefer narrower vectors.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn multiply_add_avx2() -> f64 {
+    use std::arch::x86_64::{_mm256_add_pd, _mm256_cvtsd_f64, _mm256_fmadd_pd, _mm256_set1_pd};
+    let factor = _mm256_set1_pd(std::hint::black_box(FACTOR));
+    let summand = _mm256_set1_pd(std::hint::black_box(SUMMAND));
+    let mut sums = [_mm256_set1_pd(1.0); CHAINS];
+    for _ in 0..ROUNDS {
+        for sum in &mut sums {
+            *sum = _mm256_fmadd_pd(*sum, factor, summand);
+        }
+    }
+    let total = sums
+        .into_iter()
+        .reduce(|left, right| _mm256_add_pd(left, right));
+    total.map_or(0.0, |total| _mm256_cvtsd_f64(total))
+}
+
+/// As with AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn multiply_add_avx512() -> f64 {
+    use std::arch::x86_64::{_mm512_fmadd_pd, _mm512_reduce_add_pd, _mm512_set1_pd};
+    let factor = _mm512_set1_pd(std::hint::black_box(FACTOR));
+    let summand = _mm512_set1_pd(std::hint::black_box(SUMMAND));
+    let mut sums = [_mm512_set1_pd(1.0); CHAINS];
+    for _ in 0..ROUNDS {
+        for sum in &mut sums {
+            *sum = _mm512_fmadd_pd(*sum, factor, summand);
+        }
+    }
+    sums.iter().map(|sum| _mm512_reduce_add_pd(*sum)).sum()
+}
+
+/// What the compiler makes of it.
+fn multiply_add() -> f64 {
+    let factor = std::hint::black_box(FACTOR);
+    let summand = std::hint::black_box(SUMMAND);
+    let mut sums = [1.0f64; CHAINS];
+    for _ in 0..ROUNDS {
+        for sum in &mut sums {
+            *sum = *sum * factor + summand;
+        }
+    }
+    sums.iter().sum()
+}
+
+const FACTOR: f64 = 0.999_999;
+const SUMMAND: f64 = 1e-9;

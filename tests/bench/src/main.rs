@@ -4,6 +4,7 @@
 //! cells; NumPy gets them from a file.
 
 mod algorithm;
+mod compile;
 mod data;
 mod effort;
 mod limits;
@@ -19,6 +20,8 @@ enum Benchmark {
     Pattern(pattern::Options),
     /// One algorithm under each fusion policy; prints a JSON object for each shape of its data
     Algorithm(algorithm::Options),
+    /// Compiling operators of 20 and 500 nodes, and finding them compiled; prints a JSON object for each
+    Compile,
     /// How many plans there are for algorithms, how many are costed, and how long planning takes; prints a table
     Effort(effort::Options),
 }
@@ -27,6 +30,7 @@ fn main() -> Result<()> {
     let results = match Benchmark::parse() {
         Benchmark::Pattern(options) => vec![pattern::measure(&options)?],
         Benchmark::Algorithm(options) => algorithm::measure(&options)?,
+        Benchmark::Compile => compile::measure()?,
         Benchmark::Effort(options) => {
             print!("{}", effort::table(&options)?);
             return Ok(());

@@ -26,6 +26,9 @@ pub struct Options {
     sparsity: f64,
     #[arg(long, default_value_t = 9)]
     repeat: usize,
+    /// After this long it is not executed again, once it was three times
+    #[arg(long, default_value_t = f64::INFINITY)]
+    seconds: f64,
     #[arg(long, default_value_t = 2)]
     threads: usize,
     #[arg(long, default_value = "cost")]
@@ -62,7 +65,11 @@ pub fn measure(options: &Options) -> Result<Value> {
     let mut gigabytes_per_second = 0.0f64;
     let mut milliseconds = Vec::new();
     let mut last = None;
+    let started = Instant::now();
     for _ in 0..options.repeat {
+        if milliseconds.len() >= 3 && started.elapsed().as_secs_f64() > options.seconds {
+            break;
+        }
         gigabytes_per_second = gigabytes_per_second.max(read_bandwidth(options.threads));
         let execution = Execution {
             request: request.clone(),
