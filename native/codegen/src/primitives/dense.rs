@@ -2,12 +2,10 @@
 
 use std::marker::PhantomData;
 
-use super::lanes::{CACHE_LINE, LANES, Lanes};
+use super::lanes::{CACHE_LINE, Lanes, load, store};
 
 /// Rows that are worked on together.
 const ROWS: usize = 4;
-/// Vectors of the right operand that are worked on together: 4 x 2 accumulators, 4 + 2 operands of 16 registers.
-const COLS: usize = 2;
 /// Columns of the rows that are worked on together where several groups of vectors pass over them: four such
 /// stretches fill half of the first-level cache.
 const PANEL: usize = 512;
@@ -36,8 +34,8 @@ trait Kernel {
 /// # Safety
 /// The kernel's operands have as many rows, vectors and cells.
 #[inline(always)]
-unsafe fn in_blocks(kernel: &impl Kernel, rows: usize, width: usize, cols: usize) {
-    let panel = if cols > COLS { PANEL } else { width.max(1) };
+unsafe fn in_blocks<L: Lanes>(kernel: &impl Kernel, rows: usize, width: usize, cols: usize) {
+    let panel = if cols > L::GROUP { PANEL } else { width.max(1) };
     let mut row = 0;
     while row < rows {
         let is_full = rows - row >= ROWS;
@@ -47,17 +45,14 @@ unsafe fn in_blocks(kernel: &impl Kernel, rows: usize, width: usize, cols: usize
             let cells = (from, (from + panel).min(width));
             let mut col = 0;
             while col < cols {
-                let is_pair = cols - col >= COLS;
                 // SAFETY: as many rows and vectors are left, and `cells` ends by `width`.
-                unsafe {
-                    match (is_full, is_pair) {
-                        (true, true) => kernel.block::<ROWS, COLS>(row, col, cells),
-                        (true, false) => kernel.block::<ROWS, 1>(row, col, cells),
-                        (false, true) => kernel.block::<1, COLS>(row, col, cells),
-                        (false, false) => kernel.block::<1, 1>(row, col, cells),
+                col += unsafe {
+                    match cols - col {
+                        4.. if L::GROUP == 4 => group::<4>(kernel, is_full, row, col, cells),
+                        2.. => group::<2>(kernel, is_full, row, col, cells),
+                        _ => group::<1>(kernel, is_full, row, col, cells),
                     }
-                }
-                col += if is_pair { COLS } else { 1 };
+                };
             }
             from += panel;
             if from >= width {
@@ -66,6 +61,28 @@ unsafe fn in_blocks(kernel: &impl Kernel, rows: usize, width: usize, cols: usize
         }
         row += if is_full { ROWS } else { 1 };
     }
+}
+
+/// A block of `K` vectors by four rows or one; gives how many vectors.
+///
+/// # Safety
+/// As [`Kernel::block`].
+#[inline(always)]
+unsafe fn group<const K: usize>(
+    kernel: &impl Kernel,
+    is_full: bool,
+    row: usize,
+    col: usize,
+    cells: (usize, usize),
+) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match is_full {
+            true => kernel.block::<ROWS, K>(row, col, cells),
+            false => kernel.block::<1, K>(row, col, cells),
+        }
+    }
+    K
 }
 
 /// `out[r][k] = x[r] . v[k]` for `rows` rows of `width` cells and `cols` vectors.
@@ -89,7 +106,7 @@ pub(super) unsafe fn dot_rows<L: Lanes>(
         lanes: PhantomData,
     };
     // SAFETY: the caller's promise.
-    unsafe { in_blocks(&kernel, rows, width, cols) }
+    unsafe { in_blocks::<L>(&kernel, rows, width, cols) }
 }
 
 struct Dots<L> {
@@ -132,34 +149,24 @@ unsafe fn dots<L: Lanes, const R: usize, const K: usize>(
     width: usize,
 ) -> [[f64; K]; R] {
     let mut sums = [[L::splat(0.0); K]; R];
-    let whole = width - width % LANES;
     let mut at = 0;
-    while at < whole {
+    while at < width {
+        let count = (width - at).min(L::WIDTH);
         let mut right = [L::splat(0.0); K];
         for (k, right) in right.iter_mut().enumerate() {
-            // SAFETY: `at + LANES <= width`.
-            *right = unsafe { L::load(v.add(k * v_stride + at)) };
+            // SAFETY: `at + count <= width`.
+            *right = unsafe { load::<L>(v.add(k * v_stride + at), count) };
         }
         for (r, sums) in sums.iter_mut().enumerate() {
             // SAFETY: as above.
-            let left = unsafe { L::load(x.add(r * x_stride + at)) };
+            let left = unsafe { load::<L>(x.add(r * x_stride + at), count) };
             for (sum, right) in sums.iter_mut().zip(right) {
                 *sum = left.mul_add(right, *sum);
             }
         }
-        at += LANES;
+        at += L::WIDTH;
     }
-    let mut totals = [[0.0; K]; R];
-    for (r, totals) in totals.iter_mut().enumerate() {
-        for (k, total) in totals.iter_mut().enumerate() {
-            *total = sums[r][k].sum();
-            for at in whole..width {
-                // SAFETY: `at < width`.
-                *total += unsafe { *x.add(r * x_stride + at) * *v.add(k * v_stride + at) };
-            }
-        }
-    }
-    totals
+    sums.map(|sums| sums.map(Lanes::sum))
 }
 
 /// `c[k] += sum over r of q[r][k] * x[r]` for `rows` rows of `width` cells and `cols` vectors.
@@ -184,7 +191,7 @@ pub(super) unsafe fn add_scaled_rows<L: Lanes>(
         lanes: PhantomData,
     };
     // SAFETY: the caller's promise.
-    unsafe { in_blocks(&kernel, rows, width, cols) }
+    unsafe { in_blocks::<L>(&kernel, rows, width, cols) }
 }
 
 struct ScaledSums<L> {
@@ -231,22 +238,20 @@ unsafe fn add_scaled<L: Lanes, const R: usize, const K: usize>(
     width: usize,
     ahead: Option<usize>,
 ) {
-    let mut numbers = [[0.0; K]; R];
     let mut factors = [[L::splat(0.0); K]; R];
-    for r in 0..R {
-        for k in 0..K {
+    for (r, factors) in factors.iter_mut().enumerate() {
+        for (k, factor) in factors.iter_mut().enumerate() {
             // SAFETY: the caller's block of factors has R rows of K cells.
-            numbers[r][k] = unsafe { *q.add(r * q_stride + k) };
-            factors[r][k] = L::splat(numbers[r][k]);
+            *factor = L::splat(unsafe { *q.add(r * q_stride + k) });
         }
     }
-    let whole = width - width % LANES;
     let mut at = 0;
-    while at < whole {
+    while at < width {
+        let count = (width - at).min(L::WIDTH);
         let mut left = [L::splat(0.0); R];
         for (r, left) in left.iter_mut().enumerate() {
-            // SAFETY: `at + LANES <= width`.
-            *left = unsafe { L::load(x.add(r * x_stride + at)) };
+            // SAFETY: `at + count <= width`.
+            *left = unsafe { load::<L>(x.add(r * x_stride + at), count) };
             if let Some(ahead) = ahead
                 && at % CACHE_LINE == 0
             {
@@ -257,21 +262,13 @@ unsafe fn add_scaled<L: Lanes, const R: usize, const K: usize>(
             // SAFETY: as above; `c` has K rows.
             unsafe {
                 let target = c.add(k * c_stride + at);
-                let mut sum = L::load(target);
+                let mut sum = load::<L>(target, count);
                 for (left, factors) in left.iter().zip(&factors) {
                     sum = left.mul_add(factors[k], sum);
                 }
-                sum.store(target);
+                store(sum, target, count);
             }
         }
-        at += LANES;
-    }
-    for at in whole..width {
-        for k in 0..K {
-            for (r, numbers) in numbers.iter().enumerate() {
-                // SAFETY: `at < width`.
-                unsafe { *c.add(k * c_stride + at) += *x.add(r * x_stride + at) * numbers[k] };
-            }
-        }
+        at += L::WIDTH;
     }
 }

@@ -13,6 +13,8 @@ mod math;
 mod rows;
 mod sparse;
 pub(crate) mod stored;
+#[cfg(test)]
+mod tests;
 
 /// CSR rows as the frame describes them: `pointers` starts at the block's first row and indexes `indices` and
 /// `values`. All null for dense rows.

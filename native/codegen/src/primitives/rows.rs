@@ -1,18 +1,18 @@
 //! Matrix products of a block of rows, dense or CSR.
 
 use super::dense::Matrix;
-use super::lanes::{Lanes, Portable};
+use super::lanes::{self, Kernel, Lanes};
 use super::sparse::SparseRow;
 use super::{CsrRows, Whole, dense, sparse};
 
 /// The left operand: `rows` rows of `width` cells.
 #[derive(Clone, Copy)]
-struct Left {
-    values: *const f64,
-    stride: usize,
-    width: usize,
-    csr: *const CsrRows,
-    rows: usize,
+pub(super) struct Left {
+    pub values: *const f64,
+    pub stride: usize,
+    pub width: usize,
+    pub csr: *const CsrRows,
+    pub rows: usize,
 }
 
 impl Left {
@@ -20,6 +20,19 @@ impl Left {
         Matrix {
             cells: self.values,
             stride: self.stride,
+        }
+    }
+
+    /// How many cells stand side by side where vectors of `cols` cells meet the rows: those of such a vector where rows
+    /// are CSR, else those of a row.
+    ///
+    /// # Safety
+    /// `csr` is null or can be read.
+    unsafe fn cells_of_vectors(&self, cols: usize) -> usize {
+        // SAFETY: the caller's promise.
+        match unsafe { self.csr.as_ref() } {
+            Some(csr) if !csr.pointers.is_null() && cols > 1 => cols,
+            _ => self.width,
         }
     }
 
@@ -67,63 +80,60 @@ pub(super) unsafe extern "C" fn vector_matrix(
         csr,
         rows,
     };
-    #[cfg(target_arch = "x86_64")]
-    if super::has_avx2() {
-        // SAFETY: the features were detected; the rest is the caller's promise.
-        return unsafe { vector_matrix_avx2(left, &*whole, out, out_stride) };
+    // SAFETY: the caller's promise.
+    unsafe {
+        let whole = &*whole;
+        let cells = left.cells_of_vectors(whole.cols);
+        let product = VectorMatrix {
+            left,
+            whole,
+            out,
+            out_stride,
+        };
+        lanes::run_over(cells, product);
     }
-    // SAFETY: the caller's promise.
-    unsafe { vector_matrix_with::<Portable>(left, &*whole, out, out_stride) }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-unsafe fn vector_matrix_avx2(left: Left, whole: &Whole, out: *mut f64, out_stride: usize) {
-    // SAFETY: the caller's promise.
-    unsafe { vector_matrix_with::<super::lanes::Avx2>(left, whole, out, out_stride) }
+pub(super) struct VectorMatrix<'a> {
+    pub left: Left,
+    pub whole: &'a Whole,
+    pub out: *mut f64,
+    pub out_stride: usize,
 }
 
-#[inline(always)]
-unsafe fn vector_matrix_with<L: Lanes>(
-    left: Left,
-    whole: &Whole,
-    out: *mut f64,
-    out_stride: usize,
-) {
-    // SAFETY: the caller's promise, here and below.
-    match unsafe { left.sparse_rows() } {
-        Some(rows) => {
-            for (at, row) in rows.enumerate() {
-                // SAFETY: column indices are rows of the matrix, which is there row-major for CSR operands.
-                unsafe {
-                    let out = out.add(at * out_stride);
-                    if whole.cols == 1 {
-                        *out = sparse::dot(row, whole.row_major);
-                    } else {
-                        let (b, stride) = (whole.row_major, whole.row_stride);
-                        std::ptr::write_bytes(out, 0, whole.cols);
-                        sparse::add_times_matrix::<L>(row, b, stride, out, whole.cols);
-                    }
+impl Kernel for VectorMatrix<'_> {
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let (left, whole) = (self.left, self.whole);
+        // SAFETY: the caller's promise, here and below.
+        let Some(rows) = (unsafe { left.sparse_rows() }) else {
+            let transposed = Matrix {
+                cells: whole.transposed.cast_const(),
+                stride: whole.transposed_stride,
+            };
+            let out = Matrix {
+                cells: self.out,
+                stride: self.out_stride,
+            };
+            let x = left.rows_of_cells();
+            // SAFETY: the matrix is there transposed for dense operands.
+            return unsafe {
+                dense::dot_rows::<L>(x, transposed, out, left.rows, left.width, whole.cols);
+            };
+        };
+        for (at, row) in rows.enumerate() {
+            // SAFETY: column indices are rows of the matrix, which is there row-major for CSR operands.
+            unsafe {
+                let out = self.out.add(at * self.out_stride);
+                if whole.cols == 1 {
+                    *out = sparse::dot::<L>(row, whole.row_major);
+                } else {
+                    let (b, stride) = (whole.row_major, whole.row_stride);
+                    std::ptr::write_bytes(out, 0, whole.cols);
+                    sparse::add_times_matrix::<L>(row, b, stride, out, whole.cols);
                 }
             }
         }
-        // SAFETY: the matrix is there transposed for dense operands.
-        None => unsafe {
-            dense::dot_rows::<L>(
-                left.rows_of_cells(),
-                Matrix {
-                    cells: whole.transposed.cast_const(),
-                    stride: whole.transposed_stride,
-                },
-                Matrix {
-                    cells: out,
-                    stride: out_stride,
-                },
-                left.rows,
-                left.width,
-                whole.cols,
-            );
-        },
     }
 }
 
@@ -149,61 +159,57 @@ pub(super) unsafe extern "C" fn outer_product(
         csr,
         rows,
     };
-    let right = (right, right_stride, right_width);
-    #[cfg(target_arch = "x86_64")]
-    if super::has_avx2() {
-        // SAFETY: the features were detected; the rest is the caller's promise.
-        return unsafe { outer_product_avx2(left, right, &*accumulator) };
+    // SAFETY: the caller's promise.
+    unsafe {
+        let cells = left.cells_of_vectors(right_width);
+        let product = OuterProduct {
+            left,
+            right: Matrix {
+                cells: right,
+                stride: right_stride,
+            },
+            right_width,
+            accumulator: &*accumulator,
+        };
+        lanes::run_over(cells, product);
     }
-    // SAFETY: the caller's promise.
-    unsafe { outer_product_with::<Portable>(left, right, &*accumulator) }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-unsafe fn outer_product_avx2(left: Left, right: (*const f64, usize, usize), accumulator: &Whole) {
-    // SAFETY: the caller's promise.
-    unsafe { outer_product_with::<super::lanes::Avx2>(left, right, accumulator) }
+pub(super) struct OuterProduct<'a> {
+    pub left: Left,
+    pub right: Matrix<*const f64>,
+    pub right_width: usize,
+    pub accumulator: &'a Whole,
 }
 
-#[inline(always)]
-unsafe fn outer_product_with<L: Lanes>(
-    left: Left,
-    (right, right_stride, cols): (*const f64, usize, usize),
-    accumulator: &Whole,
-) {
-    // SAFETY: the caller's promise, here and below.
-    match unsafe { left.sparse_rows() } {
-        Some(rows) => {
-            for (at, row) in rows.enumerate() {
-                // SAFETY: column indices are rows of the accumulator, which is row-major for CSR operands.
-                unsafe {
-                    let q = right.add(at * right_stride);
-                    if cols == 1 {
-                        sparse::add_scaled(row, *q, accumulator.row_major);
-                    } else {
-                        let (c, stride) = (accumulator.row_major, accumulator.row_stride);
-                        sparse::add_outer::<L>(row, q, c, stride, cols);
-                    }
+impl Kernel for OuterProduct<'_> {
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let (left, right, accumulator) = (self.left, self.right, self.accumulator);
+        let cols = self.right_width;
+        // SAFETY: the caller's promise, here and below.
+        let Some(rows) = (unsafe { left.sparse_rows() }) else {
+            let transposed = Matrix {
+                cells: accumulator.transposed,
+                stride: accumulator.transposed_stride,
+            };
+            let x = left.rows_of_cells();
+            // SAFETY: the accumulator is transposed for dense operands.
+            return unsafe {
+                dense::add_scaled_rows::<L>(x, right, transposed, left.rows, left.width, cols);
+            };
+        };
+        for (at, row) in rows.enumerate() {
+            // SAFETY: column indices are rows of the accumulator, which is row-major for CSR operands.
+            unsafe {
+                let q = right.cells.add(at * right.stride);
+                if cols == 1 {
+                    sparse::add_scaled(row, *q, accumulator.row_major);
+                } else {
+                    let (c, stride) = (accumulator.row_major, accumulator.row_stride);
+                    sparse::add_outer::<L>(row, q, c, stride, cols);
                 }
             }
         }
-        // SAFETY: the accumulator is transposed for dense operands.
-        None => unsafe {
-            dense::add_scaled_rows::<L>(
-                left.rows_of_cells(),
-                Matrix {
-                    cells: right,
-                    stride: right_stride,
-                },
-                Matrix {
-                    cells: accumulator.transposed,
-                    stride: accumulator.transposed_stride,
-                },
-                left.rows,
-                left.width,
-                cols,
-            );
-        },
     }
 }

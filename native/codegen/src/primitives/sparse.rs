@@ -1,6 +1,6 @@
 //! Kernels over the stored cells of CSR rows, and row-major dense matrices that their columns index.
 
-use super::lanes::{LANES, Lanes};
+use super::lanes::{Lanes, TOGETHER, load, store};
 
 /// The stored cells of one row.
 #[derive(Clone, Copy)]
@@ -25,23 +25,25 @@ impl SparseRow {
 /// # Safety
 /// The row's indices and values can be read, and each index is a cell of `v`.
 #[inline(always)]
-pub(super) unsafe fn dot(row: SparseRow, v: *const f64) -> f64 {
-    // Four sums, so that the additions of one need not wait for each other.
-    let mut sums = [0.0; 4];
-    let whole = row.stored - row.stored % 4;
+pub(super) unsafe fn dot<L: Lanes>(row: SparseRow, v: *const f64) -> f64 {
+    // Two sums, so that the additions of one need not wait for each other.
+    let mut sums = [L::splat(0.0); 2];
     let mut at = 0;
-    while at < whole {
-        for (lane, sum) in sums.iter_mut().enumerate() {
-            // SAFETY: `at + lane < stored`, and the indices are cells of `v`.
-            *sum += unsafe { *row.values.add(at + lane) * *v.add(row.column(at + lane)) };
-        }
-        at += 4;
+    while at + L::WIDTH <= row.stored {
+        // SAFETY: as many cells are stored, and their indices are cells of `v`.
+        let product = unsafe {
+            let values = L::load(row.values.add(at));
+            values.mul_add(L::gather(v, row.indices.add(at)), sums[0])
+        };
+        sums = [sums[1], product];
+        at += L::WIDTH;
     }
-    for at in whole..row.stored {
+    let mut rest = 0.0;
+    for at in at..row.stored {
         // SAFETY: as above.
-        sums[0] += unsafe { *row.values.add(at) * *v.add(row.column(at)) };
+        rest += unsafe { *row.values.add(at) * *v.add(row.column(at)) };
     }
-    (sums[0] + sums[2]) + (sums[1] + sums[3])
+    sums[0].sum() + sums[1].sum() + rest
 }
 
 /// `c[index] += value * factor` for the stored cells of a row.
@@ -74,9 +76,13 @@ pub(super) unsafe fn add_times_matrix<L: Lanes>(
         unsafe {
             let (b, out) = (b.add(col), out.add(col));
             col += match cols - col {
-                16.. => add_times_columns::<L, 4>(row, b, stride, out, LANES),
-                8.. => add_times_columns::<L, 2>(row, b, stride, out, LANES),
-                left => add_times_columns::<L, 1>(row, b, stride, out, left.min(LANES)),
+                left if left >= 4 * L::WIDTH => {
+                    add_times_columns::<L, 4>(row, b, stride, out, L::WIDTH)
+                }
+                left if left >= 2 * L::WIDTH => {
+                    add_times_columns::<L, 2>(row, b, stride, out, L::WIDTH)
+                }
+                left => add_times_columns::<L, 1>(row, b, stride, out, left.min(L::WIDTH)),
             };
         }
     }
@@ -94,11 +100,11 @@ unsafe fn add_times_columns<L: Lanes, const N: usize>(
     out: *mut f64,
     last: usize,
 ) -> usize {
-    let count = |n: usize| if n + 1 == N { last } else { LANES };
+    let count = |n: usize| if n + 1 == N { last } else { L::WIDTH };
     let mut sums = [L::splat(0.0); N];
     for (n, sum) in sums.iter_mut().enumerate() {
         // SAFETY: the caller's promise.
-        *sum = unsafe { load::<L>(out.add(n * LANES), count(n)) };
+        *sum = unsafe { load::<L>(out.add(n * L::WIDTH), count(n)) };
     }
     for at in 0..row.stored {
         // SAFETY: the index is a row of `b`.
@@ -106,15 +112,15 @@ unsafe fn add_times_columns<L: Lanes, const N: usize>(
             let cells = b.add(row.column(at) * stride);
             let value = L::splat(*row.values.add(at));
             for (n, sum) in sums.iter_mut().enumerate() {
-                *sum = value.mul_add(load::<L>(cells.add(n * LANES), count(n)), *sum);
+                *sum = value.mul_add(load::<L>(cells.add(n * L::WIDTH), count(n)), *sum);
             }
         }
     }
     for (n, sum) in sums.iter().enumerate() {
         // SAFETY: the caller's promise.
-        unsafe { store(*sum, out.add(n * LANES), count(n)) };
+        unsafe { store(*sum, out.add(n * L::WIDTH), count(n)) };
     }
-    (N - 1) * LANES + last
+    (N - 1) * L::WIDTH + last
 }
 
 /// Adds the outer product of a row and `q` to `c`, which is row-major.
@@ -139,14 +145,14 @@ pub(super) unsafe fn add_outer<L: Lanes>(
         };
         let mut col = 0;
         while col < cols {
-            let count = (cols - col).min(LANES);
+            let count = (cols - col).min(L::WIDTH);
             // SAFETY: `col + count <= cols`.
             unsafe {
                 let cells = load::<L>(target.add(col), count);
                 let sum = value.mul_add(load::<L>(q.add(col), count), cells);
                 store(sum, target.add(col), count);
             }
-            col += LANES;
+            col += L::WIDTH;
         }
     }
 }
@@ -165,34 +171,41 @@ pub(super) unsafe fn dots<L: Lanes>(
 ) {
     let mut at = 0;
     while at < row.stored {
-        let count = (row.stored - at).min(LANES);
-        let mut rows = [v; LANES];
+        let count = (row.stored - at).min(TOGETHER);
+        let mut rows = [v; TOGETHER];
         for (n, pointer) in rows.iter_mut().enumerate() {
             // The last ones are computed several times where there are fewer than four.
             // SAFETY: the place is below `stored`, and the index is a row of `v`.
             *pointer = unsafe { v.add(row.column(at + n.min(count - 1)) * width) };
         }
         // SAFETY: `at + count <= stored`.
-        unsafe { store(four_dots::<L>(u, rows, width), out.add(at), count) };
-        at += LANES;
+        unsafe {
+            let sums = four_dots::<L>(u, rows, width);
+            std::ptr::copy_nonoverlapping(sums.as_ptr(), out.add(at), count);
+        }
+        at += TOGETHER;
     }
 }
 
 /// # Safety
 /// All have `width` cells.
 #[inline(always)]
-unsafe fn four_dots<L: Lanes>(u: *const f64, rows: [*const f64; LANES], width: usize) -> L {
-    let mut sums = [L::splat(0.0); LANES];
+unsafe fn four_dots<L: Lanes>(
+    u: *const f64,
+    rows: [*const f64; TOGETHER],
+    width: usize,
+) -> [f64; TOGETHER] {
+    let mut sums = [L::splat(0.0); TOGETHER];
     let mut at = 0;
-    while at + LANES <= width {
-        // SAFETY: `at + LANES <= width`.
+    while at + L::WIDTH <= width {
+        // SAFETY: `at + L::WIDTH <= width`.
         unsafe {
             let left = L::load(u.add(at));
             for (sum, row) in sums.iter_mut().zip(rows) {
                 *sum = left.mul_add(L::load(row.add(at)), *sum);
             }
         }
-        at += LANES;
+        at += L::WIDTH;
     }
     if at < width {
         // SAFETY: the cells that are left.
@@ -204,32 +217,4 @@ unsafe fn four_dots<L: Lanes>(u: *const f64, rows: [*const f64; LANES], width: u
         }
     }
     L::sums(sums)
-}
-
-/// # Safety
-/// `count <= LANES` cells can be read.
-#[inline(always)]
-unsafe fn load<L: Lanes>(pointer: *const f64, count: usize) -> L {
-    // SAFETY: the caller's promise.
-    unsafe {
-        if count == LANES {
-            L::load(pointer)
-        } else {
-            L::load_first(pointer, count)
-        }
-    }
-}
-
-/// # Safety
-/// `count <= LANES` cells can be written.
-#[inline(always)]
-unsafe fn store<L: Lanes>(lanes: L, pointer: *mut f64, count: usize) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        if count == LANES {
-            lanes.store(pointer);
-        } else {
-            lanes.store_first(pointer, count);
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use fulgurite_error::{Error, Result};
 
-use super::lanes::{Lanes, Portable};
+use super::lanes::{self, Lanes};
 use super::sparse::{self, SparseRow};
 
 /// A row-major matrix.
@@ -24,14 +24,14 @@ pub(crate) fn dots(u: &[f64], v: Rows<'_>, columns: &[i32], out: &mut [f64]) -> 
         values: std::ptr::null(),
         stored: columns.len(),
     };
-    let kernel = Kernel::Dots {
+    let product = Product::Dots {
         u: u.as_ptr(),
         v: v.cells.as_ptr(),
         width: v.cols,
         out: out.as_mut_ptr(),
     };
     // SAFETY: the columns are rows of `v`, as wide as `u`, and `out` has a cell for each; values are not read.
-    unsafe { run(row, kernel) };
+    unsafe { run(row, product) };
     Ok(())
 }
 
@@ -47,13 +47,13 @@ pub(crate) fn add_product(
 ) -> Result<()> {
     let fits = values.len() == columns.len() && out.len() == w.cols;
     check(fits && are_rows(columns, w.cells.len(), w.cols))?;
-    let kernel = Kernel::AddProduct {
+    let product = Product::AddProduct {
         w: w.cells.as_ptr(),
         width: w.cols,
         out: out.as_mut_ptr(),
     };
     // SAFETY: the columns are rows of `w`, and `out` is as wide.
-    unsafe { run(stored(columns, values), kernel) };
+    unsafe { run(stored(columns, values), product) };
     Ok(())
 }
 
@@ -69,13 +69,13 @@ pub(crate) fn add_outer(
 ) -> Result<()> {
     let fits = values.len() == columns.len();
     check(fits && are_rows(columns, out.len(), row.len()))?;
-    let kernel = Kernel::AddOuter {
+    let product = Product::AddOuter {
         q: row.as_ptr(),
         width: row.len(),
         out: out.as_mut_ptr(),
     };
     // SAFETY: the columns are rows of `out`, which are as wide as `row`.
-    unsafe { run(stored(columns, values), kernel) };
+    unsafe { run(stored(columns, values), product) };
     Ok(())
 }
 
@@ -105,7 +105,7 @@ fn are_rows(columns: &[i32], cells: usize, width: usize) -> bool {
 }
 
 #[derive(Clone, Copy)]
-enum Kernel {
+enum Product {
     Dots {
         u: *const f64,
         v: *const f64,
@@ -124,39 +124,43 @@ enum Kernel {
     },
 }
 
-/// # Safety
-/// As the kernel asks.
-unsafe fn run(row: SparseRow, kernel: Kernel) {
-    #[cfg(target_arch = "x86_64")]
-    if super::has_avx2() {
-        // SAFETY: the features were detected; the rest is the caller's promise.
-        return unsafe { run_avx2(row, kernel) };
+impl Product {
+    fn width(&self) -> usize {
+        match self {
+            Product::Dots { width, .. }
+            | Product::AddProduct { width, .. }
+            | Product::AddOuter { width, .. } => *width,
+        }
     }
-    // SAFETY: the caller's promise.
-    unsafe { run_with::<Portable>(row, kernel) }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-unsafe fn run_avx2(row: SparseRow, kernel: Kernel) {
-    // SAFETY: the caller's promise.
-    unsafe { run_with::<super::lanes::Avx2>(row, kernel) }
+struct AtStored {
+    row: SparseRow,
+    product: Product,
 }
 
-/// # Safety
-/// As the kernel asks.
-#[inline(always)]
-unsafe fn run_with<L: Lanes>(row: SparseRow, kernel: Kernel) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        match kernel {
-            Kernel::Dots { u, v, width, out } => sparse::dots::<L>(row, u, v, width, out),
-            Kernel::AddProduct { w, width, out } => {
-                sparse::add_times_matrix::<L>(row, w, width, out, width);
-            }
-            Kernel::AddOuter { q, width, out } => {
-                sparse::add_outer::<L>(row, q, out, width, width);
+impl lanes::Kernel for AtStored {
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let row = self.row;
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.product {
+                Product::Dots { u, v, width, out } => sparse::dots::<L>(row, u, v, width, out),
+                Product::AddProduct { w, width, out } => {
+                    sparse::add_times_matrix::<L>(row, w, width, out, width);
+                }
+                Product::AddOuter { q, width, out } => {
+                    sparse::add_outer::<L>(row, q, out, width, width);
+                }
             }
         }
     }
+}
+
+/// # Safety
+/// As the product asks.
+unsafe fn run(row: SparseRow, product: Product) {
+    // SAFETY: the caller's promise.
+    unsafe { lanes::run_over(product.width(), AtStored { row, product }) }
 }

@@ -1,0 +1,110 @@
+//! Eight lanes: the foundation of AVX-512.
+
+use std::arch::x86_64::*;
+
+use super::{Kernel, Lanes, TOGETHER};
+
+pub(super) const WIDTH: usize = 8;
+
+pub(super) fn is_present() -> bool {
+    // Detecting AVX-512 implies AVX2 and FMA.
+    std::arch::is_x86_feature_detected!("avx512f")
+}
+
+/// # Safety
+/// As the kernel says, and [`is_present`].
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn run(kernel: impl Kernel) {
+    // SAFETY: the caller's promise.
+    unsafe { kernel.run::<Avx512>() }
+}
+
+/// Only made inside functions that enable AVX-512.
+#[derive(Clone, Copy)]
+pub(in super::super) struct Avx512(__m512d);
+
+impl Lanes for Avx512 {
+    const WIDTH: usize = WIDTH;
+    const GROUP: usize = 4;
+
+    #[inline(always)]
+    fn splat(value: f64) -> Self {
+        // SAFETY: this type is only used where AVX-512 was detected. So it is in all of its functions.
+        Avx512(unsafe { _mm512_set1_pd(value) })
+    }
+
+    #[inline(always)]
+    unsafe fn load(pointer: *const f64) -> Self {
+        // SAFETY: the caller promises eight readable cells.
+        Avx512(unsafe { _mm512_loadu_pd(pointer) })
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, pointer: *mut f64) {
+        // SAFETY: the caller promises eight writable cells.
+        unsafe { _mm512_storeu_pd(pointer, self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_first(pointer: *const f64, count: usize) -> Self {
+        // SAFETY: lanes that the mask leaves out are not touched, and the caller promises the others.
+        Avx512(unsafe { _mm512_maskz_loadu_pd(first(count), pointer) })
+    }
+
+    #[inline(always)]
+    unsafe fn store_first(self, pointer: *mut f64, count: usize) {
+        // SAFETY: as for `load_first`.
+        unsafe { _mm512_mask_storeu_pd(pointer, first(count), self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn gather(pointer: *const f64, indices: *const i32) -> Self {
+        // SAFETY: the caller promises eight indices, of cells from the pointer on.
+        unsafe {
+            let indices = _mm256_loadu_si256(indices.cast());
+            Avx512(_mm512_i32gather_pd::<8>(indices, pointer))
+        }
+    }
+
+    #[inline(always)]
+    fn mul_add(self, factor: Self, addend: Self) -> Self {
+        // SAFETY: see `splat`.
+        Avx512(unsafe { _mm512_fmadd_pd(self.0, factor.0, addend.0) })
+    }
+
+    #[inline(always)]
+    fn sum(self) -> f64 {
+        // SAFETY: see `splat`.
+        unsafe { _mm512_reduce_add_pd(self.0) }
+    }
+
+    #[inline(always)]
+    fn sums(vectors: [Self; TOGETHER]) -> [f64; TOGETHER] {
+        let mut sums = [0.0; TOGETHER];
+        // SAFETY: see `splat`; the array has four cells.
+        unsafe {
+            let halves = vectors.map(|vector| {
+                let high = _mm512_extractf64x4_pd::<1>(vector.0);
+                _mm256_add_pd(_mm512_castpd512_pd256(vector.0), high)
+            });
+            let left = _mm256_hadd_pd(halves[0], halves[1]);
+            let right = _mm256_hadd_pd(halves[2], halves[3]);
+            let crossed = _mm256_permute2f128_pd::<0x21>(left, right);
+            let straight = _mm256_blend_pd::<0b1100>(left, right);
+            _mm256_storeu_pd(sums.as_mut_ptr(), _mm256_add_pd(crossed, straight));
+        }
+        sums
+    }
+
+    #[inline(always)]
+    fn prefetch(pointer: *const f64) {
+        // SAFETY: prefetching reads nothing that the program could see, and does not fault.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(pointer.cast()) }
+    }
+}
+
+/// A mask of the first `count` lanes.
+#[inline(always)]
+fn first(count: usize) -> __mmask8 {
+    u8::MAX >> (WIDTH - count.min(WIDTH))
+}

@@ -1,0 +1,171 @@
+//! A vector of doubles as the processor has it, and how a kernel gets to run on one.
+//!
+//! Kernels are written once over [`Lanes`], always inlined, and enter through [`run_over`], which compiles them into a
+//! function that has the instructions enabled: AVX-512, AVX2 with FMA, NEON, or none of these.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod portable;
+
+/// Cells of a cache line.
+pub(super) const CACHE_LINE: usize = 8;
+
+/// How many dot products [`Lanes::sums`] finishes together.
+pub(super) const TOGETHER: usize = 4;
+
+/// Operations that need instructions which [`run`] has found: values of such types only exist in kernels.
+pub(super) trait Lanes: Copy {
+    /// Cells of a vector.
+    const WIDTH: usize;
+    /// Vectors of a right operand that four rows can meet at once without running out of registers: 4 or 2.
+    const GROUP: usize;
+
+    fn splat(value: f64) -> Self;
+    /// # Safety
+    /// [`Lanes::WIDTH`] cells from `pointer` on can be read.
+    unsafe fn load(pointer: *const f64) -> Self;
+    /// # Safety
+    /// [`Lanes::WIDTH`] cells from `pointer` on can be written.
+    unsafe fn store(self, pointer: *mut f64);
+    /// The first `count` cells, zeros in the other lanes.
+    ///
+    /// # Safety
+    /// `count <= WIDTH` cells from `pointer` on can be read.
+    unsafe fn load_first(pointer: *const f64, count: usize) -> Self;
+    /// Writes the first `count` lanes.
+    ///
+    /// # Safety
+    /// `count <= WIDTH` cells from `pointer` on can be written.
+    unsafe fn store_first(self, pointer: *mut f64, count: usize);
+    /// The cells that [`Lanes::WIDTH`] indices name.
+    ///
+    /// # Safety
+    /// As many indices can be read, and each is a cell from `pointer` on.
+    unsafe fn gather(pointer: *const f64, indices: *const i32) -> Self;
+    /// `self * factor + addend`
+    fn mul_add(self, factor: Self, addend: Self) -> Self;
+    fn sum(self) -> f64;
+    /// The sum of each vector.
+    #[inline(always)]
+    fn sums(vectors: [Self; TOGETHER]) -> [f64; TOGETHER] {
+        vectors.map(Lanes::sum)
+    }
+    /// Asks for a cache line that will be read soon. The pointer may be any.
+    fn prefetch(pointer: *const f64);
+}
+
+/// A computation over vectors of any width.
+pub(super) trait Kernel {
+    /// # Safety
+    /// As the kernel says, and the instructions of `L` are there.
+    unsafe fn run<L: Lanes>(self);
+}
+
+/// A set of vector instructions that there are [`Lanes`] for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Instructions {
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "aarch64")]
+    Neon,
+    Portable,
+}
+
+impl Instructions {
+    /// The widest first.
+    const ALL: &[Instructions] = &[
+        #[cfg(target_arch = "x86_64")]
+        Instructions::Avx512,
+        #[cfg(target_arch = "x86_64")]
+        Instructions::Avx2,
+        #[cfg(target_arch = "aarch64")]
+        Instructions::Neon,
+        Instructions::Portable,
+    ];
+
+    /// Those of this processor.
+    pub fn present() -> impl Iterator<Item = Instructions> {
+        Self::ALL
+            .iter()
+            .copied()
+            .filter(|instructions| match instructions {
+                #[cfg(target_arch = "x86_64")]
+                Instructions::Avx512 => avx512::is_present(),
+                #[cfg(target_arch = "x86_64")]
+                Instructions::Avx2 => avx2::is_present(),
+                #[cfg(target_arch = "aarch64")]
+                Instructions::Neon => neon::is_present(),
+                Instructions::Portable => true,
+            })
+    }
+
+    /// A vector that is not half full would only straddle cache lines.
+    fn suit(self, cells: usize) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => cells > avx512::WIDTH / 2,
+            _ => true,
+        }
+    }
+}
+
+/// Runs a kernel with the best instructions that the processor has for so many cells that stand side by side.
+///
+/// # Safety
+/// As the kernel says.
+pub(super) unsafe fn run_over(cells: usize, kernel: impl Kernel) {
+    let best = Instructions::present().find(|instructions| instructions.suit(cells));
+    // SAFETY: the instructions were found; the rest is the caller's promise.
+    unsafe { run_with(best.unwrap_or(Instructions::Portable), kernel) }
+}
+
+/// # Safety
+/// As the kernel says, and the instructions are [present](Instructions::present).
+pub(super) unsafe fn run_with(instructions: Instructions, kernel: impl Kernel) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match instructions {
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => avx512::run(kernel),
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => avx2::run(kernel),
+            #[cfg(target_arch = "aarch64")]
+            Instructions::Neon => neon::run(kernel),
+            Instructions::Portable => portable::run(kernel),
+        }
+    }
+}
+
+/// # Safety
+/// `count <= WIDTH` cells can be read.
+#[inline(always)]
+pub(super) unsafe fn load<L: Lanes>(pointer: *const f64, count: usize) -> L {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if count == L::WIDTH {
+            L::load(pointer)
+        } else {
+            L::load_first(pointer, count)
+        }
+    }
+}
+
+/// # Safety
+/// `count <= WIDTH` cells can be written.
+#[inline(always)]
+pub(super) unsafe fn store<L: Lanes>(lanes: L, pointer: *mut f64, count: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if count == L::WIDTH {
+            lanes.store(pointer);
+        } else {
+            lanes.store_first(pointer, count);
+        }
+    }
+}

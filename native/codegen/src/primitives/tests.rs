@@ -1,0 +1,171 @@
+//! Products of rows by each set of vector instructions that this processor has, against plain loops.
+
+use super::dense::Matrix;
+use super::lanes::{self, Instructions};
+use super::rows::{Left, OuterProduct, VectorMatrix};
+use super::{CsrRows, Whole};
+
+const ROWS: usize = 6;
+
+/// Small integers: their sums are exact, in whatever order.
+fn numbers(count: usize, seed: usize) -> Vec<f64> {
+    (0..count)
+        .map(|at| ((at * 7 + seed * 13 + at / 5) % 19) as f64 - 9.0)
+        .collect()
+}
+
+fn transposed(cells: &[f64], rows: usize, cols: usize) -> Vec<f64> {
+    let cell = |at: usize| cells[at % rows * cols + at / rows];
+    (0..rows * cols).map(cell).collect()
+}
+
+/// Rows of `width` cells, of which CSR rows store every third or so.
+struct Rows {
+    width: usize,
+    dense: Vec<f64>,
+    pointers: Vec<i64>,
+    indices: Vec<i32>,
+    values: Vec<f64>,
+}
+
+impl Rows {
+    fn new(width: usize, sparse: bool) -> Self {
+        let mut dense = numbers(ROWS * width, 1);
+        let (mut pointers, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+        for row in 0..ROWS {
+            for col in 0..width {
+                let cell = &mut dense[row * width + col];
+                match sparse && (row + col) % 3 != 0 {
+                    true => *cell = 0.0,
+                    false => {
+                        indices.push(col as i32);
+                        values.push(*cell);
+                    }
+                }
+            }
+            pointers.push(indices.len() as i64);
+        }
+        Rows {
+            width,
+            dense,
+            pointers,
+            indices,
+            values,
+        }
+    }
+
+    fn csr(&self, sparse: bool) -> CsrRows {
+        let null = std::ptr::null();
+        CsrRows {
+            pointers: if sparse { self.pointers.as_ptr() } else { null },
+            indices: self.indices.as_ptr(),
+            values: self.values.as_ptr(),
+        }
+    }
+
+    fn left(&self, csr: &CsrRows, rows: usize) -> Left {
+        Left {
+            values: self.dense.as_ptr(),
+            stride: self.width,
+            width: self.width,
+            csr,
+            rows,
+        }
+    }
+}
+
+fn whole(row_major: &mut [f64], transposed: &mut [f64], rows: usize, cols: usize) -> Whole {
+    Whole {
+        row_major: row_major.as_mut_ptr(),
+        row_stride: cols,
+        transposed: transposed.as_mut_ptr(),
+        transposed_stride: rows,
+        rows,
+        cols,
+    }
+}
+
+#[test]
+fn products_are_the_same_with_all_instructions() {
+    let widths = (0..40).chain([511, 512, 513, 1031]);
+    for (width, sparse) in widths.flat_map(|width| [(width, false), (width, true)]) {
+        let rows = Rows::new(width, sparse);
+        let csr = rows.csr(sparse);
+        for cols in [1, 2, 3, 4, 5, 7, 8, 9, 17, 33] {
+            for instructions in Instructions::present() {
+                let case = format!("{width} x {cols}, sparse {sparse}, {instructions:?}");
+                check_vector_matrix(&rows, &csr, cols, instructions, &case);
+                check_outer_product(&rows, &csr, cols, instructions, &case);
+            }
+        }
+    }
+}
+
+fn check_vector_matrix(
+    left: &Rows,
+    csr: &CsrRows,
+    cols: usize,
+    instructions: Instructions,
+    case: &str,
+) {
+    let width = left.width;
+    let mut right = numbers(width * cols, 2);
+    let mut right_transposed = transposed(&right, width, cols);
+    let whole = whole(&mut right, &mut right_transposed, width, cols);
+    for rows in [1, ROWS] {
+        // One cell more than there is to write.
+        let mut out = vec![-1.0; rows * cols + 1];
+        let product = VectorMatrix {
+            left: left.left(csr, rows),
+            whole: &whole,
+            out: out.as_mut_ptr(),
+            out_stride: cols,
+        };
+        // SAFETY: all describe slices that are there, and the processor has the instructions.
+        unsafe { lanes::run_with(instructions, product) };
+        for (at, cell) in out[..rows * cols].iter().enumerate() {
+            let (row, col) = (at / cols, at % cols);
+            let pair = |k: usize| left.dense[row * width + k] * right[k * cols + col];
+            let expected: f64 = (0..width).map(pair).sum();
+            assert_eq!(*cell, expected, "{case}: ({row}, {col})");
+        }
+        assert_eq!(out[rows * cols], -1.0, "{case}");
+    }
+}
+
+fn check_outer_product(
+    left: &Rows,
+    csr: &CsrRows,
+    cols: usize,
+    instructions: Instructions,
+    case: &str,
+) {
+    let width = left.width;
+    let right = numbers(ROWS * cols, 3);
+    for rows in [1, ROWS] {
+        let mut sums = vec![1.0; width * cols + 1];
+        let mut sums_transposed = sums.clone();
+        let accumulator = whole(&mut sums, &mut sums_transposed, width, cols);
+        let product = OuterProduct {
+            left: left.left(csr, rows),
+            right: Matrix {
+                cells: right.as_ptr(),
+                stride: cols,
+            },
+            right_width: cols,
+            accumulator: &accumulator,
+        };
+        // SAFETY: as above.
+        unsafe { lanes::run_with(instructions, product) };
+        let sums = match csr.pointers.is_null() {
+            true => transposed(&sums_transposed, cols, width),
+            false => sums.clone(),
+        };
+        for (at, cell) in sums[..width * cols].iter().enumerate() {
+            let (i, j) = (at / cols, at % cols);
+            let pair = |row: usize| left.dense[row * width + i] * right[row * cols + j];
+            let expected: f64 = 1.0 + (0..rows).map(pair).sum::<f64>();
+            assert_eq!(*cell, expected, "{case}: ({i}, {j})");
+        }
+    }
+}
