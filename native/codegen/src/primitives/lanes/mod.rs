@@ -105,11 +105,13 @@ impl Instructions {
             })
     }
 
-    /// A vector that is not half full would only straddle cache lines.
+    /// Wide vectors straddle cache lines where rows are not made of whole ones; that is made up for where rows are long.
     fn suit(self, cells: usize) -> bool {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => cells > avx512::WIDTH / 2,
+            Instructions::Avx512 => {
+                cells.is_multiple_of(avx512::WIDTH) || cells >= 32 * avx512::WIDTH
+            }
             _ => true,
         }
     }
