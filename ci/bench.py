@@ -37,8 +37,8 @@ def fulgurite(options, *arguments):
 
 
 class Pattern:
-    """A folder with data.dml, which makes the inputs, and pattern.dml, which is timed and sets `result`. In a pattern of so many steps, a
-    line with {i} stands once for each of them."""
+    """A folder with data.dml, which makes the inputs, and pattern.dml, which is timed and sets `result`. In a pattern of so many steps, the
+    lines with {i}, which stand together, take turns."""
 
     def __init__(self, folder, scratch, steps=None):
         self.key = folder.name
@@ -47,8 +47,11 @@ class Pattern:
         self.script = (folder / "pattern.dml").read_text()
         self.folder = folder
         if steps:
-            lines = ([line.format(i=i) for i in range(1, steps + 1)] if "{i" in line else [line] for line in self.script.splitlines())
-            self.script = "\n".join(sum(lines, [])) + "\n"
+            lines, templates = self.script.splitlines(), [line for line in self.script.splitlines() if "{i" in line]
+            chain = [templates[(i - 1) % len(templates)].format(i=i) for i in range(1, steps + 1)]
+            place = lines.index(templates[0])
+            lines[place : place + len(templates)] = chain
+            self.script = "\n".join(lines) + "\n"
             self.folder = scratch / f"{self.key}-{steps}"
             self.folder.mkdir(exist_ok=True)
             (self.folder / "data.dml").write_text(self.data)
@@ -56,7 +59,7 @@ class Pattern:
         self.threads = int(self.words("threads", "2")[0])
         self.passes = int(self.words("passes", "1")[0])
         self.flops = float(self.words("flops")[0]) + (steps or 0) * float(self.words("flops of a step", "0")[0])
-        self.left_out = self.words("left out beyond 10 steps", "") if (steps or 0) > 10 else []
+        self.left_out = self.words("left out", "") + (self.words("left out beyond 10 steps", "") if (steps or 0) > 10 else [])
 
     def words(self, key, default=None):
         lines = (line for line in self.data.splitlines() if line.startswith(f"# {key}:"))
