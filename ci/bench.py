@@ -129,6 +129,7 @@ def measure(options, pattern, shape, on_pace):
         "limit": "bandwidth" if read >= compute else "flops",
         "target": pattern.target(shape),
         "threads": pattern.threads,
+        "non_zeros": run["mainNonZeros"],
         "bandwidth_gb_s": round(bandwidth, 1),
         "flops_gf_s": round(flops, 1),
         "seconds": round(time.perf_counter() - started, 1),
@@ -142,12 +143,13 @@ def machine():
     return f"{model}, {len(os.sched_getaffinity(0))} cores"
 
 
-def estimate(options, chosen):
-    """Says how long the run will take, from the last one that was kept."""
+def estimate(options, names):
+    """Says how long the run will take: as the last one that was kept, and what was not in it a minute each. `names` has one for each row."""
     file = options.folder / "results.json"
-    last = {(row["pattern"], row["size"]): row.get("seconds", 0) for row in json.loads(file.read_text())["rows"]} if file.exists() else {}
-    seconds = sum(value for (name, _), value in last.items() if name in chosen)
-    print(f"about {seconds / 60:.0f} minutes, as the last run that was kept" if seconds else "at most 40 minutes with all patterns and peers", file=sys.stderr)
+    rows = json.loads(file.read_text())["rows"] if file.exists() else []
+    last = {name: [row["seconds"] for row in rows if row["pattern"] == name and "seconds" in row] for name in names}
+    seconds = sum(statistics.mean(last[name] or [60]) for name in names)
+    print(f"{len(names)} rows, about {seconds / 60:.0f} minutes with all peers", file=sys.stderr)
 
 
 def main():
@@ -168,9 +170,6 @@ def main():
         chosen = (chosen - {"end-to-end"}) | set(algorithms)
     if unknown := sorted(chosen - {*all_patterns, *algorithms, "compile"}):
         parser.error(f"there is no {unknown[0]}; there are {', '.join([*all_patterns, 'compile', 'end-to-end', *algorithms])}")
-    estimate(options, chosen)
-    started = time.perf_counter()
-    rows = []
     runs = [
         (variant, Shape(shape))
         for name, pattern in all_patterns.items()
@@ -178,12 +177,26 @@ def main():
         for variant in pattern.variants(options.scratch)
         for shape in ([options.shape] if options.shape else pattern.words("shapes"))
     ]
+    estimate(options, [pattern.key for pattern, _ in runs] + [name for name in algorithms if name in chosen])
+    started = time.perf_counter()
+    rows = []
+    failures = []
+
+    def attempt(measure):
+        """The other rows are worth having where one fails."""
+        try:
+            rows.extend(measure())
+        except SystemExit as failure:
+            print(failure, file=sys.stderr)
+            failures.append(failure)
+
     for place, (pattern, shape) in enumerate(runs, 1):
         # More rounds as long as no more than its share of the time is used up.
-        rows.append(measure(options, pattern, shape, lambda place=place: time.perf_counter() - started < MINUTES * 60 * place / len(runs)))
+        attempt(lambda: [measure(options, pattern, shape, lambda: time.perf_counter() - started < MINUTES * 60 * place / len(runs))])
     if "compile" in chosen:
-        rows += bench_compile.measure(options, fulgurite(options, "compile"))
-    rows += [algorithm.measure(options) for name, algorithm in algorithms.items() if name in chosen]
+        attempt(lambda: bench_compile.measure(options, fulgurite(options, "compile")))
+    for name in sorted(chosen & set(algorithms)):
+        attempt(lambda: [algorithms[name].measure(options)])
     two_threads = [row for row in rows if row.get("threads") == 2]
     results = {
         "date": datetime.date.today().isoformat(),
@@ -199,6 +212,8 @@ def main():
     if options.keep:
         bench_report.fill_readme(options.folder.parent.parent / "README.md", results)
     print(f"{folder}/RESULTS.md; {results['minutes']:.0f} minutes", file=sys.stderr)
+    if failures:
+        raise SystemExit(f"{len(failures)} rows failed")
 
 
 if __name__ == "__main__":

@@ -67,6 +67,9 @@ def verdicts(row):
         elif name == "ms":
             reached = row["ms"]["fulgurite"]
             found.append((f"at most {wanted:g} ms", f"{reached:.2g} ms", reached <= wanted))
+        elif name == "ns":
+            reached = row["ms"]["fulgurite"] * 1e6 * row["threads"] / row["non_zeros"]
+            found.append((f"{wanted:g} ns per non-zero and thread", f"{reached:.1f} ns", reached <= wanted))
         elif (reached := ratio(row, None if name == "peers" else name)) is not None:
             found.append((f"{wanted:g} x {'the best peer' if name == 'peers' else name}", f"{reached:.1f} x", reached >= wanted))
     if (reached := ratio(row)) is not None and not any(wanted.endswith("the best peer") for wanted, _, _ in found):
