@@ -1,12 +1,11 @@
 //! Cellwise operators, reductions and copies of a block, by the definitions of the operators.
 //!
-//! `exp`, `log` and `sigmoid` have vector code ([`super::math`]); all others apply `eval` to each cell.
+//! Operators with a vector form work on whole stretches; others apply `eval` to each cell.
 
 use std::slice;
 
 use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, UnaryOp};
-
-use super::math;
+use fulgurite_matrix::vector_math::Cells;
 
 /// One row of a block.
 ///
@@ -24,6 +23,20 @@ unsafe fn row_mut<'a>(pointer: *mut f64, row: usize, stride: usize, width: usize
     unsafe { slice::from_raw_parts_mut(pointer.add(row * stride), width) }
 }
 
+/// Cells that lie side by side, or one for all; `None` where they lie further apart.
+///
+/// # Safety
+/// `width` cells, at least one, from `pointer` on, `stride` apart, can be read for `'a`.
+unsafe fn stretch<'a>(pointer: *const f64, stride: usize, width: usize) -> Option<Cells<'a>> {
+    match stride {
+        // SAFETY: the caller's promise.
+        0 => Some(Cells::Same(unsafe { *pointer })),
+        // SAFETY: as above.
+        1 => Some(Cells::Each(unsafe { row(pointer, 0, 0, width) })),
+        _ => None,
+    }
+}
+
 /// # Safety
 /// See the module [`super`]. Input and output don't overlap.
 pub(super) unsafe extern "C" fn unary(
@@ -38,6 +51,11 @@ pub(super) unsafe extern "C" fn unary(
     let Some(op) = UnaryOp::ALL.get(op) else {
         return;
     };
+    // Rows without gaps are one.
+    let (rows, width) = match x_stride == width && out_stride == width {
+        true => (rows.min(1), rows * width),
+        false => (rows, width),
+    };
     for at in 0..rows {
         // SAFETY: the caller's promise.
         let (x, out) = unsafe {
@@ -46,16 +64,7 @@ pub(super) unsafe extern "C" fn unary(
                 row_mut(out, at, out_stride, width),
             )
         };
-        match op {
-            UnaryOp::Exp => math::exp(x, out),
-            UnaryOp::Log => math::log(x, out),
-            UnaryOp::Sigmoid => math::sigmoid(x, out),
-            other => {
-                for (out, x) in out.iter_mut().zip(x) {
-                    *out = other.eval(*x);
-                }
-            }
-        }
+        op.eval_cells(x, out);
     }
 }
 
@@ -79,17 +88,34 @@ pub(super) unsafe extern "C" fn binary(
     let Some(op) = BinaryOp::ALL.get(op) else {
         return;
     };
+    if width == 0 {
+        return;
+    }
+    // Rows without gaps are one; a number for all cells has no rows.
+    let whole = |row: usize, col: usize| (row, col) == (width, 1) || (row, col) == (0, 0);
+    let (rows, width) = match whole(x_row, x_col) && whole(y_row, y_col) && out_stride == width {
+        true => (rows.min(1), rows * width),
+        false => (rows, width),
+    };
     for at in 0..rows {
         // SAFETY: the caller's promise.
-        let out = unsafe { row_mut(out, at, out_stride, width) };
-        for (col, out) in out.iter_mut().enumerate() {
-            // SAFETY: the caller's promise.
-            *out = unsafe {
-                op.eval(
-                    *x.add(at * x_row + col * x_col),
-                    *y.add(at * y_row + col * y_col),
-                )
-            };
+        let (x, y, out) = unsafe {
+            (
+                x.add(at * x_row),
+                y.add(at * y_row),
+                row_mut(out, at, out_stride, width),
+            )
+        };
+        // SAFETY: as above.
+        match unsafe { (stretch(x, x_col, width), stretch(y, y_col, width)) } {
+            (Some(x), Some(y)) => op.eval_cells(x, y, out),
+            _ => {
+                for (col, out) in out.chunks_mut(1).enumerate() {
+                    // SAFETY: as above.
+                    let (x, y) = unsafe { (*x.add(col * x_col), *y.add(col * y_col)) };
+                    op.eval_cells(Cells::Same(x), Cells::Same(y), out);
+                }
+            }
         }
     }
 }

@@ -9,7 +9,6 @@ mod cells;
 mod dense;
 pub(crate) mod gemm;
 mod lanes;
-mod math;
 mod rows;
 mod sparse;
 pub(crate) mod stored;

@@ -17,12 +17,6 @@ pub(super) fn simplify(body: &[CNode]) -> (Vec<CNode>, Vec<NodeId>) {
                 places.push(x);
                 continue;
             }
-            CNode::Binary(BinaryOp::LogBase, x, base) => {
-                nodes.push(CNode::Unary(UnaryOp::Log, x));
-                nodes.push(CNode::Unary(UnaryOp::Log, base));
-                let last = nodes.len() as u32;
-                CNode::Binary(BinaryOp::Div, NodeId(last - 2), NodeId(last - 1))
-            }
             other => other,
         };
         nodes.push(simpler);

@@ -3,6 +3,8 @@
 //! The functions here are the definition: kernels and generated code must agree with them, up to the
 //! last bits of transcendental functions.
 
+use fulgurite_matrix::vector_math::java_pow;
+
 /// Declares an enum of operators with their facts, and look-ups both ways.
 macro_rules! cell_ops {
     (
@@ -225,15 +227,6 @@ fn java_round(x: f64) -> f64 {
     let floor = x.floor();
     let rounded = if x - floor >= 0.5 { floor + 1.0 } else { floor };
     rounded.clamp(i64::MIN as f64, i64::MAX as f64) + 0.0
-}
-
-/// As Java's Math.pow: what is not certain is NaN, where C has 1^NaN = 1^Inf = (-1)^Inf = 1.
-fn java_pow(x: f64, y: f64) -> f64 {
-    if y.is_nan() || (y.is_infinite() && x.abs() == 1.0) {
-        f64::NAN
-    } else {
-        x.powf(y)
-    }
 }
 
 fn floored_modulo(x: f64, y: f64) -> f64 {

@@ -6,6 +6,7 @@ mod cells;
 mod codes;
 mod kinds;
 mod signature;
+mod vector_forms;
 
 pub use cells::{BinaryOp, TernaryOp, UnaryOp};
 pub use kinds::{

@@ -1,69 +1,61 @@
 //! Cell-by-cell functions of one, two and three operands, with broadcasting.
 //!
-//! The functions are type parameters, so that the inner loops are compiled for each one. Whether a
+//! The functions are type parameters, so that the inner loops are compiled for each one. They are given for a cell, or (`.._over_slices`)
+//! for stretches of cells, as those of [`crate::vector_math`] are. Whether a
 //! sparse operand may stay sparse is not declared but asked of the function itself (is f(0, y) zero for
 //! the y at hand?): results equal the dense ones also where NaN and infinities are about.
 
-use std::{borrow::Cow, ops::Range};
+use std::ops::Range;
 
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
-use super::parallel::{SparseRows, TASK_CELLS, csr_by_rows, dense_by_rows, settle, shape};
-use crate::{CsrMatrix, DenseMatrix, MatrixBlock};
+use super::{
+    broadcast::{Side, result_shape},
+    parallel::{SparseRows, TASK_CELLS, csr_by_rows, dense_by_rows, settle, shape},
+};
+use crate::{CsrMatrix, MatrixBlock, vector_math::Cells};
 
-/// A matrix or one number for all cells.
-#[derive(Debug, Clone, Copy)]
-pub enum Operand<'a> {
-    Matrix(&'a MatrixBlock),
-    Scalar(f64),
-}
-
-impl<'a> From<&'a MatrixBlock> for Operand<'a> {
-    fn from(matrix: &'a MatrixBlock) -> Self {
-        Operand::Matrix(matrix)
-    }
-}
-
-impl From<f64> for Operand<'_> {
-    fn from(value: f64) -> Self {
-        Operand::Scalar(value)
-    }
-}
-
-impl Operand<'_> {
-    fn shape(&self) -> (usize, usize) {
-        match self {
-            Operand::Matrix(matrix) => (matrix.rows(), matrix.cols()),
-            Operand::Scalar(_) => (1, 1),
-        }
-    }
-}
+pub use super::broadcast::Operand;
 
 /// f of each cell. CSR stays CSR where f(0) = 0.
 ///
 /// # Errors
 /// `memory` when a sparse matrix would become dense and too large.
 pub fn unary(matrix: &MatrixBlock, f: impl Fn(f64) -> f64 + Sync) -> Result<MatrixBlock> {
-    match matrix {
-        MatrixBlock::Csr(csr) if f(0.0) == 0.0 => {
-            let mut values = vec![0.0; csr.stored()];
-            map_flat(&mut values, |range, out| {
-                for (out, value) in out.iter_mut().zip(&csr.values()[range]) {
-                    *out = f(*value);
-                }
-            });
-            with_values(csr, values).map(MatrixBlock::Csr)
+    unary_over_slices(matrix, |cells, out| {
+        for (out, value) in out.iter_mut().zip(cells) {
+            *out = f(*value);
         }
+    })
+}
+
+/// As [`unary`], with f over slices of one length.
+///
+/// # Errors
+/// As [`unary`].
+pub fn unary_over_slices(
+    matrix: &MatrixBlock,
+    f: impl Fn(&[f64], &mut [f64]) + Sync,
+) -> Result<MatrixBlock> {
+    match matrix {
         MatrixBlock::Csr(csr) => {
-            let at_zero = f(0.0);
-            let cols = csr.cols();
-            dense_by_rows(csr.rows(), cols, cols, |task, out| {
+            let mut at_zero = [0.0];
+            f(&[0.0], &mut at_zero);
+            let [at_zero] = at_zero;
+            let mut values = vec![0.0; csr.stored()];
+            map_flat(&mut values, |range, out| f(&csr.values()[range], out));
+            let result = with_values(csr, values)?;
+            if at_zero == 0.0 {
+                return Ok(MatrixBlock::Csr(result));
+            }
+            let cols = result.cols();
+            dense_by_rows(result.rows(), cols, cols, |task, out| {
                 out.fill(at_zero);
                 for (row, out) in task.zip(out.chunks_exact_mut(cols)) {
-                    let (indices, values) = csr.row(row);
+                    let (indices, values) = result.row(row);
                     for (col, value) in indices.iter().zip(values) {
-                        out[*col as usize] = f(*value);
+                        out[*col as usize] = *value;
                     }
                 }
             })
@@ -71,11 +63,7 @@ pub fn unary(matrix: &MatrixBlock, f: impl Fn(f64) -> f64 + Sync) -> Result<Matr
         }
         MatrixBlock::Dense(dense) => {
             let mut values = vec![0.0; dense.values().len()];
-            map_flat(&mut values, |range, out| {
-                for (out, value) in out.iter_mut().zip(&dense.values()[range]) {
-                    *out = f(*value);
-                }
-            });
+            map_flat(&mut values, |range, out| f(&dense.values()[range], out));
             MatrixBlock::dense(dense.rows(), dense.cols(), values)
         }
     }
@@ -90,24 +78,41 @@ pub fn binary<F>(left: Operand, right: Operand, f: F) -> Result<MatrixBlock>
 where
     F: Fn(f64, f64) -> f64 + Sync,
 {
+    binary_over_slices(left, right, |x, y, out| apply_binary(x, y, out, &f))
+}
+
+/// As [`binary`], with f over stretches of cells of the output's length.
+///
+/// # Errors
+/// As [`binary`].
+pub fn binary_over_slices<F>(left: Operand, right: Operand, over: F) -> Result<MatrixBlock>
+where
+    F: Fn(Cells, Cells, &mut [f64]) + Sync,
+{
     let (rows, cols) = result_shape(&[left, right])?;
     let (left, right) = (Side::of(left, rows, cols), Side::of(right, rows, cols));
+    let f = |x, y| {
+        let mut out = [0.0];
+        over(Cells::Same(x), Cells::Same(y), &mut out);
+        out[0]
+    };
     match (&left, &right) {
         (Side::Csr(left), Side::Csr(right)) if f(0.0, 0.0) == 0.0 => {
             return merge(left, right, f).map(settle);
         }
         (Side::Csr(csr), other) if other.all(|y| f(0.0, y) == 0.0) => {
-            return over_stored(csr, other, &f).map(MatrixBlock::Csr);
+            return over_stored(csr, other, &over).map(MatrixBlock::Csr);
         }
         (other, Side::Csr(csr)) if other.all(|x| f(x, 0.0) == 0.0) => {
-            return over_stored(csr, other, |y, x| f(x, y)).map(MatrixBlock::Csr);
+            let swapped = |y: Cells, x: Cells, out: &mut [f64]| over(x, y, out);
+            return over_stored(csr, other, swapped).map(MatrixBlock::Csr);
         }
         _ => {}
     }
     if let (Some(left), Some(right)) = (left.flat(), right.flat()) {
         let mut values = vec![0.0; super::parallel::cells(rows, cols)?];
         map_flat(&mut values, |range, out| {
-            apply_binary(left.part(range.clone()), right.part(range), out, &f);
+            over(left.part(range.clone()), right.part(range), out);
         });
         return MatrixBlock::dense(rows, cols, values);
     }
@@ -115,11 +120,10 @@ where
         let mut scratch = [left.scratch(cols), right.scratch(cols)];
         let [left_scratch, right_scratch] = &mut scratch;
         for (row, out) in task.zip(out.chunks_exact_mut(cols)) {
-            apply_binary(
+            over(
                 left.row(row, left_scratch),
                 right.row(row, right_scratch),
                 out,
-                &f,
             );
         }
     })?;
@@ -176,6 +180,18 @@ pub fn outer(
     row: &MatrixBlock,
     f: impl Fn(f64, f64) -> f64 + Sync,
 ) -> Result<MatrixBlock> {
+    outer_over_slices(column, row, |x, y, out| apply_binary(x, y, out, &f))
+}
+
+/// As [`outer`], with f over stretches of cells of the output's length.
+///
+/// # Errors
+/// As [`outer`].
+pub fn outer_over_slices(
+    column: &MatrixBlock,
+    row: &MatrixBlock,
+    over: impl Fn(Cells, Cells, &mut [f64]) + Sync,
+) -> Result<MatrixBlock> {
     if column.cols() != 1 || row.rows() != 1 {
         return Err(Error::dimension(format!(
             "outer needs a column vector and a row vector, not {} and {}",
@@ -187,154 +203,10 @@ pub fn outer(
     let (xs, ys) = (column.values(), row.values());
     dense_by_rows(xs.len(), ys.len(), ys.len(), |task, out| {
         for (x, out) in xs[task].iter().zip(out.chunks_exact_mut(ys.len())) {
-            apply_binary(Cells::Same(*x), Cells::Each(ys), out, &f);
+            over(Cells::Same(*x), Cells::Each(ys), out);
         }
     })
     .map(MatrixBlock::Dense)
-}
-
-/// The shape of a broadcast: each operand has it, is a vector along it, or is a single cell.
-fn result_shape(operands: &[Operand]) -> Result<(usize, usize)> {
-    let shapes: Vec<_> = operands.iter().map(Operand::shape).collect();
-    let result = shapes
-        .iter()
-        .copied()
-        .find(|candidate| shapes.iter().all(|shape| fits(*shape, *candidate)));
-    result.ok_or_else(|| {
-        let listed: Vec<_> = shapes
-            .iter()
-            .map(|(rows, cols)| format!("{rows} x {cols}"))
-            .collect();
-        Error::dimension(format!(
-            "shapes {} do not fit cell by cell",
-            listed.join(" and ")
-        ))
-    })
-}
-
-fn fits(shape: (usize, usize), result: (usize, usize)) -> bool {
-    shape == result
-        || shape == (1, 1)
-        || (shape.0 == 1 && shape.1 == result.1)
-        || (shape.1 == 1 && shape.0 == result.0)
-}
-
-/// How an operand gives the cells of the result's rows.
-enum Side<'a> {
-    Dense(&'a DenseMatrix),
-    Csr(&'a CsrMatrix),
-    RowVector(Cow<'a, [f64]>),
-    ColumnVector(Cow<'a, [f64]>),
-    Scalar(f64),
-}
-
-impl<'a> Side<'a> {
-    fn of(operand: Operand<'a>, rows: usize, cols: usize) -> Self {
-        let matrix = match operand {
-            Operand::Scalar(value) => return Side::Scalar(value),
-            Operand::Matrix(matrix) => matrix,
-        };
-        match (matrix.rows(), matrix.cols()) {
-            shape if shape == (rows, cols) => match matrix {
-                MatrixBlock::Dense(dense) => Side::Dense(dense),
-                MatrixBlock::Csr(csr) => Side::Csr(csr),
-            },
-            (1, 1) => Side::Scalar(matrix.get(0, 0)),
-            (1, _) => Side::RowVector(cells_of(matrix)),
-            _ => Side::ColumnVector(cells_of(matrix)),
-        }
-    }
-
-    /// Whether a test holds for every cell.
-    fn all(&self, test: impl Fn(f64) -> bool + Sync) -> bool {
-        let test_slice = |cells: &[f64]| cells.iter().all(|cell| test(*cell));
-        match self {
-            Side::Dense(dense) => dense.values().par_chunks(TASK_CELLS).all(test_slice),
-            Side::Csr(csr) => test(0.0) && test_slice(csr.values()),
-            Side::RowVector(cells) | Side::ColumnVector(cells) => test_slice(cells),
-            Side::Scalar(value) => test(*value),
-        }
-    }
-
-    fn at(&self, row: usize, col: usize) -> f64 {
-        match self {
-            Side::Dense(dense) => dense.row(row)[col],
-            Side::Csr(csr) => {
-                let (indices, values) = csr.row(row);
-                match indices.binary_search(&(col as i32)) {
-                    Ok(at) => values[at],
-                    Err(_) => 0.0,
-                }
-            }
-            Side::RowVector(cells) => cells[col],
-            Side::ColumnVector(cells) => cells[row],
-            Side::Scalar(value) => *value,
-        }
-    }
-
-    /// All cells at once, where rows do not matter.
-    fn flat(&self) -> Option<Cells<'_>> {
-        match self {
-            Side::Dense(dense) => Some(Cells::Each(dense.values())),
-            Side::Scalar(value) => Some(Cells::Same(*value)),
-            _ => None,
-        }
-    }
-
-    /// Room for [`Side::row`] to spread a sparse row out.
-    fn scratch(&self, cols: usize) -> Vec<f64> {
-        match self {
-            Side::Csr(_) => vec![0.0; cols],
-            _ => Vec::new(),
-        }
-    }
-
-    fn row<'s>(&'s self, row: usize, scratch: &'s mut [f64]) -> Cells<'s> {
-        match self {
-            Side::Dense(dense) => Cells::Each(dense.row(row)),
-            Side::Csr(csr) => {
-                let (indices, values) = csr.row(row);
-                scratch.fill(0.0);
-                for (col, value) in indices.iter().zip(values) {
-                    scratch[*col as usize] = *value;
-                }
-                Cells::Each(scratch)
-            }
-            Side::RowVector(cells) => Cells::Each(cells),
-            Side::ColumnVector(cells) => Cells::Same(cells[row]),
-            Side::Scalar(value) => Cells::Same(*value),
-        }
-    }
-}
-
-fn cells_of(vector: &MatrixBlock) -> Cow<'_, [f64]> {
-    match vector {
-        MatrixBlock::Dense(dense) => Cow::Borrowed(dense.values()),
-        MatrixBlock::Csr(_) => Cow::Owned(vector.to_dense().values().to_vec()),
-    }
-}
-
-/// A stretch of cells: one each, or the same for all.
-#[derive(Clone, Copy)]
-enum Cells<'a> {
-    Each(&'a [f64]),
-    Same(f64),
-}
-
-impl<'a> Cells<'a> {
-    fn part(self, range: Range<usize>) -> Cells<'a> {
-        match self {
-            Cells::Each(cells) => Cells::Each(&cells[range]),
-            Cells::Same(value) => Cells::Same(value),
-        }
-    }
-
-    fn at(self, index: usize) -> f64 {
-        match self {
-            Cells::Each(cells) => cells[index],
-            Cells::Same(value) => value,
-        }
-    }
 }
 
 fn apply_binary(left: Cells, right: Cells, out: &mut [f64], f: &impl Fn(f64, f64) -> f64) {
@@ -403,23 +275,29 @@ fn map_flat(values: &mut [f64], fill: impl Fn(Range<usize>, &mut [f64]) + Sync) 
 fn over_stored(
     csr: &CsrMatrix,
     other: &Side,
-    f: impl Fn(f64, f64) -> f64 + Sync,
+    over: impl Fn(Cells, Cells, &mut [f64]) + Sync,
 ) -> Result<CsrMatrix> {
+    if let Side::Scalar(y) = other {
+        let mut values = vec![0.0; csr.stored()];
+        map_flat(&mut values, |range, out| {
+            over(Cells::Each(&csr.values()[range]), Cells::Same(*y), out);
+        });
+        return with_values(csr, values);
+    }
     let per_row = csr.stored() / csr.rows().max(1) + 1;
     let parts: Vec<Vec<f64>> =
         super::parallel::row_tasks(csr.rows(), super::parallel::rows_per_task(per_row))
             .into_par_iter()
             .map(|task| {
-                let mut part = Vec::new();
-                for row in task {
-                    let (indices, values) = csr.row(row);
-                    part.extend(
-                        indices
-                            .iter()
-                            .zip(values)
-                            .map(|(col, value)| f(*value, other.at(row, *col as usize))),
-                    );
+                let mut others = Vec::new();
+                for row in task.clone() {
+                    let (indices, _) = csr.row(row);
+                    others.extend(indices.iter().map(|col| other.at(row, *col as usize)));
                 }
+                let first = csr.pointers()[task.start] as usize;
+                let values = &csr.values()[first..first + others.len()];
+                let mut part = vec![0.0; others.len()];
+                over(Cells::Each(values), Cells::Each(&others), &mut part);
                 part
             })
             .collect();

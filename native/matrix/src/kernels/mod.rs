@@ -20,6 +20,7 @@ pub mod select;
 pub mod statistics;
 pub mod table;
 
+mod broadcast;
 mod cumulative;
 mod gemm;
 pub(crate) mod parallel;
@@ -28,7 +29,10 @@ mod tests;
 
 pub use aggregate::Accumulator;
 pub use cumulative::{cumulative, cumulative_sum};
-pub use elementwise::{Operand, binary, outer, ternary, unary};
+pub use elementwise::{
+    Operand, binary, binary_over_slices, outer, outer_over_slices, ternary, unary,
+    unary_over_slices,
+};
 pub use generate::{fill, parse_cells, seq};
 pub use index::{IndexRange, cbind, left_index, rbind, right_index};
 pub use matmult::{matmult, transposed_matmult, tsmm};

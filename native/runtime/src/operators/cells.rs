@@ -1,8 +1,8 @@
-//! Cell-by-cell operators: scalars by the scalar rules, matrices by kernels compiled for the operator.
+//! Cell-by-cell operators: scalars by the scalar rules, matrices by kernels compiled for the operator, or by its vector form.
 
 use fulgurite_error::Result;
 use fulgurite_hop::{BinaryOp, TernaryOp, UnaryOp, scalar};
-use fulgurite_matrix::kernels::{self, Operand};
+use fulgurite_matrix::kernels;
 
 use super::inputs::Inputs;
 use crate::Value;
@@ -19,7 +19,7 @@ pub(super) fn unary(op: UnaryOp, inputs: &Inputs) -> Result<Value> {
         ($($cheap:ident)*) => {
             match op {
                 $(UnaryOp::$cheap => kernels::unary(matrix, |x| UnaryOp::$cheap.eval(x)),)*
-                _ => kernels::unary(matrix, |x| op.eval(x)),
+                _ => kernels::unary_over_slices(matrix, |x, out| op.eval_cells(x, out)),
             }
         };
     }
@@ -33,13 +33,11 @@ pub(super) fn binary(op: BinaryOp, inputs: &Inputs) -> Result<Value> {
     let (left, right) = (inputs.operand(0)?, inputs.operand(1)?);
     macro_rules! compiled {
         ($($cheap:ident)*) => {
-            match (op, right) {
-                // x ^ 2 is x * x to the last bit, and much cheaper.
-                (BinaryOp::Pow, Operand::Scalar(2.0)) => kernels::binary(left, right, |x, _| x * x),
-                $((BinaryOp::$cheap, _) => {
+            match op {
+                $(BinaryOp::$cheap => {
                     kernels::binary(left, right, |x, y| BinaryOp::$cheap.eval(x, y))
                 })*
-                _ => kernels::binary(left, right, |x, y| op.eval(x, y)),
+                _ => kernels::binary_over_slices(left, right, |x, y, out| op.eval_cells(x, y, out)),
             }
         };
     }

@@ -206,10 +206,8 @@ fn outer(named: &Named) -> Result<Value> {
         Error::argument(format!("outer knows no operator '{code}'"))
             .with_help("op is an operator such as \"*\" or \"<=\", \"min\" or \"max\"")
     })?;
-    kernels::outer(named.matrix("left")?, named.matrix("right")?, |x, y| {
-        op.eval(x, y)
-    })
-    .map(Value::Matrix)
+    let (left, right) = (named.matrix("left")?, named.matrix("right")?);
+    kernels::outer_over_slices(left, right, |x, y, out| op.eval_cells(x, y, out)).map(Value::Matrix)
 }
 
 fn distribution(named: &Named) -> Result<(Distribution, Tail)> {

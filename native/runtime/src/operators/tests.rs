@@ -112,10 +112,11 @@ fn every_cell_operator_computes_its_function() {
         };
         for index in 0..4 {
             let (actual, expected) = (result.get(index / 2, index % 2), expected(index));
-            assert!(
-                actual == expected || actual.is_nan() && expected.is_nan(),
-                "{op}"
-            );
+            let both_nan = actual.is_nan() && expected.is_nan();
+            // Vector forms are off by few units in the last place.
+            let apart = (actual - expected).abs();
+            let close = actual == expected || apart <= 4.0 * f64::EPSILON * expected.abs();
+            assert!(both_nan || close, "{op}: {actual}, not {expected}");
         }
     };
     for op in UnaryOp::ALL {

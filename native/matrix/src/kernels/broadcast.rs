@@ -1,0 +1,158 @@
+//! Operands of cell-by-cell functions, repeated along rows and columns to the shape of the result.
+
+use std::borrow::Cow;
+
+use fulgurite_error::{Error, Result};
+use rayon::prelude::*;
+
+use super::parallel::TASK_CELLS;
+use crate::{CsrMatrix, DenseMatrix, MatrixBlock, vector_math::Cells};
+
+/// A matrix or one number for all cells.
+#[derive(Debug, Clone, Copy)]
+pub enum Operand<'a> {
+    Matrix(&'a MatrixBlock),
+    Scalar(f64),
+}
+
+impl<'a> From<&'a MatrixBlock> for Operand<'a> {
+    fn from(matrix: &'a MatrixBlock) -> Self {
+        Operand::Matrix(matrix)
+    }
+}
+
+impl From<f64> for Operand<'_> {
+    fn from(value: f64) -> Self {
+        Operand::Scalar(value)
+    }
+}
+
+impl Operand<'_> {
+    pub(super) fn shape(&self) -> (usize, usize) {
+        match self {
+            Operand::Matrix(matrix) => (matrix.rows(), matrix.cols()),
+            Operand::Scalar(_) => (1, 1),
+        }
+    }
+}
+
+/// The shape of a broadcast: each operand has it, is a vector along it, or is a single cell.
+pub(super) fn result_shape(operands: &[Operand]) -> Result<(usize, usize)> {
+    let shapes: Vec<_> = operands.iter().map(Operand::shape).collect();
+    let result = shapes
+        .iter()
+        .copied()
+        .find(|candidate| shapes.iter().all(|shape| fits(*shape, *candidate)));
+    result.ok_or_else(|| {
+        let listed: Vec<_> = shapes
+            .iter()
+            .map(|(rows, cols)| format!("{rows} x {cols}"))
+            .collect();
+        Error::dimension(format!(
+            "shapes {} do not fit cell by cell",
+            listed.join(" and ")
+        ))
+    })
+}
+
+fn fits(shape: (usize, usize), result: (usize, usize)) -> bool {
+    shape == result
+        || shape == (1, 1)
+        || (shape.0 == 1 && shape.1 == result.1)
+        || (shape.1 == 1 && shape.0 == result.0)
+}
+
+/// How an operand gives the cells of the result's rows.
+pub(super) enum Side<'a> {
+    Dense(&'a DenseMatrix),
+    Csr(&'a CsrMatrix),
+    RowVector(Cow<'a, [f64]>),
+    ColumnVector(Cow<'a, [f64]>),
+    Scalar(f64),
+}
+
+impl<'a> Side<'a> {
+    pub fn of(operand: Operand<'a>, rows: usize, cols: usize) -> Self {
+        let matrix = match operand {
+            Operand::Scalar(value) => return Side::Scalar(value),
+            Operand::Matrix(matrix) => matrix,
+        };
+        match (matrix.rows(), matrix.cols()) {
+            shape if shape == (rows, cols) => match matrix {
+                MatrixBlock::Dense(dense) => Side::Dense(dense),
+                MatrixBlock::Csr(csr) => Side::Csr(csr),
+            },
+            (1, 1) => Side::Scalar(matrix.get(0, 0)),
+            (1, _) => Side::RowVector(cells_of(matrix)),
+            _ => Side::ColumnVector(cells_of(matrix)),
+        }
+    }
+
+    /// Whether a test holds for every cell.
+    pub fn all(&self, test: impl Fn(f64) -> bool + Sync) -> bool {
+        let test_slice = |cells: &[f64]| cells.iter().all(|cell| test(*cell));
+        match self {
+            Side::Dense(dense) => dense.values().par_chunks(TASK_CELLS).all(test_slice),
+            Side::Csr(csr) => test(0.0) && test_slice(csr.values()),
+            Side::RowVector(cells) | Side::ColumnVector(cells) => test_slice(cells),
+            Side::Scalar(value) => test(*value),
+        }
+    }
+
+    pub fn at(&self, row: usize, col: usize) -> f64 {
+        match self {
+            Side::Dense(dense) => dense.row(row)[col],
+            Side::Csr(csr) => {
+                let (indices, values) = csr.row(row);
+                match indices.binary_search(&(col as i32)) {
+                    Ok(at) => values[at],
+                    Err(_) => 0.0,
+                }
+            }
+            Side::RowVector(cells) => cells[col],
+            Side::ColumnVector(cells) => cells[row],
+            Side::Scalar(value) => *value,
+        }
+    }
+
+    /// All cells at once, where rows do not matter.
+    pub fn flat(&self) -> Option<Cells<'_>> {
+        match self {
+            Side::Dense(dense) => Some(Cells::Each(dense.values())),
+            Side::Scalar(value) => Some(Cells::Same(*value)),
+            _ => None,
+        }
+    }
+
+    /// Room for [`Side::row`] to spread a sparse row out.
+    pub fn scratch(&self, cols: usize) -> Vec<f64> {
+        match self {
+            Side::Csr(_) => vec![0.0; cols],
+            _ => Vec::new(),
+        }
+    }
+
+    pub fn row<'s>(&'s self, row: usize, scratch: &'s mut [f64]) -> Cells<'s> {
+        match self {
+            Side::Dense(dense) => Cells::Each(dense.row(row)),
+            Side::Csr(csr) => {
+                let (indices, values) = csr.row(row);
+                scratch.fill(0.0);
+                for (col, value) in indices.iter().zip(values) {
+                    scratch[*col as usize] = *value;
+                }
+                Cells::Each(scratch)
+            }
+            Side::RowVector(cells) => Cells::Each(cells),
+            Side::ColumnVector(cells) => Cells::Same(cells[row]),
+            Side::Scalar(value) => Cells::Same(*value),
+        }
+    }
+}
+
+fn cells_of(vector: &MatrixBlock) -> Cow<'_, [f64]> {
+    match vector {
+        MatrixBlock::Dense(dense) => Cow::Borrowed(dense.values()),
+        MatrixBlock::Csr(_) => Cow::Owned(vector.to_dense().values().to_vec()),
+    }
+}

@@ -1,0 +1,235 @@
+//! A vector of doubles as the processor has it, and how an algorithm gets to run on one.
+//!
+//! Algorithms are written once over [`Lanes`], as inlined functions, and enter through [`run`], which compiles them into
+//! a function with the instructions enabled. All vectors round as IEEE 754 says and multiply-add without rounding in between,
+//! so that a result does not depend on the processor, nor on the lane that a cell came to.
+//!
+//! All unsafe code of [`super`] is in here: the operations need instructions that [`Instructions::present`] found.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// Lanes of the widest vector.
+const MOST_LANES: usize = 8;
+
+const SIGN: u64 = 1 << 63;
+
+/// A set of vector instructions that there is code for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Instructions {
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "aarch64")]
+    Neon,
+}
+
+impl Instructions {
+    /// Best first.
+    #[cfg(target_arch = "x86_64")]
+    pub const ALL: &'static [Instructions] = &[Instructions::Avx512, Instructions::Avx2];
+    #[cfg(target_arch = "aarch64")]
+    pub const ALL: &'static [Instructions] = &[Instructions::Neon];
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    pub const ALL: &'static [Instructions] = &[];
+
+    pub fn present(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => avx512::present(),
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => avx2::present(),
+            #[cfg(target_arch = "aarch64")]
+            Instructions::Neon => neon::present(),
+        }
+    }
+
+    /// The best that this processor has.
+    pub fn best() -> Option<Instructions> {
+        Self::ALL.iter().copied().find(|set| set.present())
+    }
+}
+
+/// Work that is written for any vector.
+pub(super) trait Kernel {
+    /// Must be `#[inline(always)]`, and so must all that it calls with vectors.
+    fn run<V: Lanes>(self);
+}
+
+/// Runs the kernel with the given instructions; the best there are where these are absent, which gives the same bits.
+/// False, and nothing was done, where there are none.
+pub(super) fn run(instructions: Instructions, kernel: impl Kernel) -> bool {
+    let set = match instructions.present() {
+        true => instructions,
+        false => match Instructions::best() {
+            Some(best) => best,
+            None => return false,
+        },
+    };
+    match set {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the instructions are present.
+        Instructions::Avx512 => unsafe { avx512::run(kernel) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the instructions are present.
+        Instructions::Avx2 => unsafe { avx2::run(kernel) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: the instructions are present.
+        Instructions::Neon => unsafe { neon::run(kernel) },
+    }
+    true
+}
+
+/// A vector of doubles, or of 64-bit integers where a name speaks of bits.
+///
+/// Values only exist inside [`Kernel::run`], where the instructions are enabled. Masks are one truth per lane.
+pub(super) trait Lanes:
+    Copy
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+{
+    const WIDTH: usize;
+    type Mask: Copy;
+
+    fn splat(value: f64) -> Self;
+    /// The first cells of a slice, which has at least [`Lanes::WIDTH`].
+    fn load(cells: &[f64]) -> Self;
+    /// Writes the first cells of a slice, which has at least [`Lanes::WIDTH`].
+    fn store(self, cells: &mut [f64]);
+    /// The cells of a slice that may be shorter; ones in the other lanes.
+    fn load_part(cells: &[f64]) -> Self;
+    /// Writes the cells of a slice that may be shorter.
+    fn store_part(self, cells: &mut [f64]);
+
+    /// `self * factor + addend`, rounded once.
+    fn mul_add(self, factor: Self, addend: Self) -> Self;
+    /// `minuend - self * factor`, rounded once.
+    fn subtracted_from(self, factor: Self, minuend: Self) -> Self;
+    fn sqrt(self) -> Self;
+    /// The smaller one; `self` where it is NaN. `bound` is not.
+    fn at_most(self, bound: Self) -> Self;
+
+    /// False where one is NaN, as all comparisons.
+    fn less(self, other: Self) -> Self::Mask;
+    fn less_equal(self, other: Self) -> Self::Mask;
+    fn equal(self, other: Self) -> Self::Mask;
+    /// Where the topmost bit is set: negative numbers, -0 among them.
+    fn top_bit(self) -> Self::Mask;
+    fn both(left: Self::Mask, right: Self::Mask) -> Self::Mask;
+    fn either(left: Self::Mask, right: Self::Mask) -> Self::Mask;
+    fn not(mask: Self::Mask) -> Self::Mask;
+    fn select(mask: Self::Mask, then: Self, otherwise: Self) -> Self;
+    /// A bit per lane, that of the first lane lowest.
+    fn truths(mask: Self::Mask) -> u32;
+
+    fn and_bits(self, other: Self) -> Self;
+    fn or_bits(self, other: Self) -> Self;
+    fn xor_bits(self, other: Self) -> Self;
+    fn add_bits(self, other: Self) -> Self;
+    /// By a constant, less than 64.
+    fn shift_left(self, bits: i32) -> Self;
+    /// By a constant, less than 64; zeros come in.
+    fn shift_right(self, bits: i32) -> Self;
+
+    #[inline(always)]
+    fn splat_bits(bits: u64) -> Self {
+        Self::splat(f64::from_bits(bits))
+    }
+
+    #[inline(always)]
+    fn all(mask: Self::Mask) -> bool {
+        Self::truths(mask) == (1 << Self::WIDTH) - 1
+    }
+
+    #[inline(always)]
+    fn any(mask: Self::Mask) -> bool {
+        Self::truths(mask) != 0
+    }
+
+    #[inline(always)]
+    fn abs(self) -> Self {
+        self.and_bits(Self::splat_bits(!SIGN))
+    }
+
+    /// The sign bit alone.
+    #[inline(always)]
+    fn sign(self) -> Self {
+        self.and_bits(Self::splat_bits(SIGN))
+    }
+
+    #[inline(always)]
+    fn with_sign_of(self, other: Self) -> Self {
+        self.abs().or_bits(other.sign())
+    }
+
+    /// The polynomial at `self`, coefficients from the highest power down. Odd and even powers are separate chains of operations,
+    /// since one would take longer than all else that the processor can do meanwhile.
+    #[inline(always)]
+    fn polynomial<const N: usize>(self, coefficients: &[f64; N]) -> Self {
+        let square = self * self;
+        let mut last = Self::splat(coefficients[1]);
+        let mut before = Self::splat(coefficients[0]);
+        for coefficient in &coefficients[2..] {
+            let next = before.mul_add(square, Self::splat(*coefficient));
+            (before, last) = (last, next);
+        }
+        before.mul_add(self, last)
+    }
+
+    /// `self`, but the scalar function of `x` where the mask says so: for arguments that are rare.
+    #[inline(always)]
+    fn with_scalar(self, mask: Self::Mask, x: Self, function: fn(f64) -> f64) -> Self {
+        let mut values = [0.0; MOST_LANES];
+        let mut arguments = [0.0; MOST_LANES];
+        self.store(&mut values);
+        x.store(&mut arguments);
+        let truths = Self::truths(mask);
+        for (lane, (value, x)) in values.iter_mut().zip(arguments).enumerate() {
+            if truths >> lane & 1 == 1 {
+                *value = function(x);
+            }
+        }
+        Self::load(&values)
+    }
+}
+
+/// The arithmetic operators of a vector type.
+macro_rules! arithmetic {
+    ($vector:ident, $add:ident, $sub:ident, $mul:ident, $div:ident) => {
+        arithmetic!(@operator $vector, Add, add, $add);
+        arithmetic!(@operator $vector, Sub, sub, $sub);
+        arithmetic!(@operator $vector, Mul, mul, $mul);
+        arithmetic!(@operator $vector, Div, div, $div);
+
+        impl std::ops::Neg for $vector {
+            type Output = Self;
+
+            #[inline(always)]
+            fn neg(self) -> Self {
+                self.xor_bits(Self::splat(-0.0))
+            }
+        }
+    };
+    (@operator $vector:ident, $trait:ident, $method:ident, $intrinsic:ident) => {
+        impl std::ops::$trait for $vector {
+            type Output = Self;
+
+            #[inline(always)]
+            fn $method(self, other: Self) -> Self {
+                // SAFETY: values of this type only exist where the instructions are enabled.
+                $vector(unsafe { $intrinsic(self.0, other.0) })
+            }
+        }
+    };
+}
+use arithmetic;

@@ -1,0 +1,178 @@
+//! Two lanes: the vector instructions that all 64-bit ARM processors have.
+
+use std::arch::aarch64::*;
+
+use super::{Kernel, Lanes, arithmetic};
+
+pub(super) fn present() -> bool {
+    std::arch::is_aarch64_feature_detected!("neon")
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn run(kernel: impl Kernel) {
+    kernel.run::<Neon>();
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Neon(float64x2_t);
+
+arithmetic!(Neon, vaddq_f64, vsubq_f64, vmulq_f64, vdivq_f64);
+
+/// An operation, as an expression of intrinsics.
+macro_rules! operation {
+    ($expression:expr) => {
+        // SAFETY: values of this type only exist where the instructions are enabled.
+        unsafe { $expression }
+    };
+}
+
+#[inline(always)]
+fn integers(lanes: Neon) -> uint64x2_t {
+    operation!(vreinterpretq_u64_f64(lanes.0))
+}
+
+#[inline(always)]
+fn doubles(lanes: uint64x2_t) -> Neon {
+    Neon(operation!(vreinterpretq_f64_u64(lanes)))
+}
+
+impl Lanes for Neon {
+    const WIDTH: usize = 2;
+    /// All bits of a lane, or none.
+    type Mask = uint64x2_t;
+
+    #[inline(always)]
+    fn splat(value: f64) -> Self {
+        Neon(operation!(vdupq_n_f64(value)))
+    }
+
+    #[inline(always)]
+    fn load(cells: &[f64]) -> Self {
+        assert!(cells.len() >= Self::WIDTH);
+        // SAFETY: the cells are there.
+        Neon(unsafe { vld1q_f64(cells.as_ptr()) })
+    }
+
+    #[inline(always)]
+    fn store(self, cells: &mut [f64]) {
+        assert!(cells.len() >= Self::WIDTH);
+        // SAFETY: the cells are there.
+        unsafe { vst1q_f64(cells.as_mut_ptr(), self.0) }
+    }
+
+    #[inline(always)]
+    fn load_part(cells: &[f64]) -> Self {
+        let mut lanes = [1.0; Self::WIDTH];
+        for (lane, cell) in lanes.iter_mut().zip(cells) {
+            *lane = *cell;
+        }
+        Self::load(&lanes)
+    }
+
+    #[inline(always)]
+    fn store_part(self, cells: &mut [f64]) {
+        let mut lanes = [0.0; Self::WIDTH];
+        self.store(&mut lanes);
+        for (cell, lane) in cells.iter_mut().zip(lanes) {
+            *cell = lane;
+        }
+    }
+
+    #[inline(always)]
+    fn mul_add(self, factor: Self, addend: Self) -> Self {
+        Neon(operation!(vfmaq_f64(addend.0, self.0, factor.0)))
+    }
+
+    #[inline(always)]
+    fn subtracted_from(self, factor: Self, minuend: Self) -> Self {
+        Neon(operation!(vfmsq_f64(minuend.0, self.0, factor.0)))
+    }
+
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        Neon(operation!(vsqrtq_f64(self.0)))
+    }
+
+    #[inline(always)]
+    fn at_most(self, bound: Self) -> Self {
+        Neon(operation!(vminq_f64(self.0, bound.0)))
+    }
+
+    #[inline(always)]
+    fn less(self, other: Self) -> Self::Mask {
+        operation!(vcltq_f64(self.0, other.0))
+    }
+
+    #[inline(always)]
+    fn less_equal(self, other: Self) -> Self::Mask {
+        operation!(vcleq_f64(self.0, other.0))
+    }
+
+    #[inline(always)]
+    fn equal(self, other: Self) -> Self::Mask {
+        operation!(vceqq_f64(self.0, other.0))
+    }
+
+    #[inline(always)]
+    fn top_bit(self) -> Self::Mask {
+        operation!(vcltzq_s64(vreinterpretq_s64_f64(self.0)))
+    }
+
+    #[inline(always)]
+    fn both(left: Self::Mask, right: Self::Mask) -> Self::Mask {
+        operation!(vandq_u64(left, right))
+    }
+
+    #[inline(always)]
+    fn either(left: Self::Mask, right: Self::Mask) -> Self::Mask {
+        operation!(vorrq_u64(left, right))
+    }
+
+    #[inline(always)]
+    fn not(mask: Self::Mask) -> Self::Mask {
+        operation!(veorq_u64(mask, vdupq_n_u64(u64::MAX)))
+    }
+
+    #[inline(always)]
+    fn select(mask: Self::Mask, then: Self, otherwise: Self) -> Self {
+        Neon(operation!(vbslq_f64(mask, then.0, otherwise.0)))
+    }
+
+    #[inline(always)]
+    fn truths(mask: Self::Mask) -> u32 {
+        let low = operation!(vgetq_lane_u64::<0>(mask)) & 1;
+        let high = operation!(vgetq_lane_u64::<1>(mask)) & 2;
+        (low | high) as u32
+    }
+
+    #[inline(always)]
+    fn and_bits(self, other: Self) -> Self {
+        doubles(operation!(vandq_u64(integers(self), integers(other))))
+    }
+
+    #[inline(always)]
+    fn or_bits(self, other: Self) -> Self {
+        doubles(operation!(vorrq_u64(integers(self), integers(other))))
+    }
+
+    #[inline(always)]
+    fn xor_bits(self, other: Self) -> Self {
+        doubles(operation!(veorq_u64(integers(self), integers(other))))
+    }
+
+    #[inline(always)]
+    fn add_bits(self, other: Self) -> Self {
+        doubles(operation!(vaddq_u64(integers(self), integers(other))))
+    }
+
+    #[inline(always)]
+    fn shift_left(self, bits: i32) -> Self {
+        let count = operation!(vdupq_n_s64(i64::from(bits)));
+        doubles(operation!(vshlq_u64(integers(self), count)))
+    }
+
+    #[inline(always)]
+    fn shift_right(self, bits: i32) -> Self {
+        self.shift_left(-bits)
+    }
+}

@@ -1,0 +1,182 @@
+//! Functions of lanes over slices.
+
+use super::lanes::{Instructions, Kernel, Lanes, run};
+
+/// A stretch of cells: one each, or the same for all.
+#[derive(Debug, Clone, Copy)]
+pub enum Cells<'a> {
+    Each(&'a [f64]),
+    Same(f64),
+}
+
+impl<'a> Cells<'a> {
+    /// The cells at these places, as far as there are any.
+    pub fn part(self, range: std::ops::Range<usize>) -> Cells<'a> {
+        match self {
+            Cells::Each(cells) => {
+                let end = range.end.min(cells.len());
+                Cells::Each(&cells[range.start.min(end)..end])
+            }
+            Cells::Same(value) => Cells::Same(value),
+        }
+    }
+
+    /// The cell at a place; NaN where there is none.
+    pub fn at(self, index: usize) -> f64 {
+        match self {
+            Cells::Each(cells) => cells.get(index).copied().unwrap_or(f64::NAN),
+            Cells::Same(value) => value,
+        }
+    }
+
+    fn len(self) -> usize {
+        match self {
+            Cells::Each(cells) => cells.len(),
+            Cells::Same(_) => usize::MAX,
+        }
+    }
+
+    #[inline(always)]
+    fn load<V: Lanes>(self, from: usize) -> V {
+        match self {
+            Cells::Each(cells) => V::load(&cells[from..]),
+            Cells::Same(value) => V::splat(value),
+        }
+    }
+
+    #[inline(always)]
+    fn load_part<V: Lanes>(self, from: usize, to: usize) -> V {
+        match self {
+            Cells::Each(cells) => V::load_part(&cells[from..to]),
+            Cells::Same(value) => V::splat(value),
+        }
+    }
+}
+
+/// A function of one cell.
+pub(super) trait Unary: Copy {
+    /// Must be `#[inline(always)]`.
+    fn lanes<V: Lanes>(self, x: V) -> V;
+    /// Where there are no vectors.
+    fn scalar(self, x: f64) -> f64;
+}
+
+/// A function of two cells.
+pub(super) trait Binary: Copy {
+    /// Must be `#[inline(always)]`.
+    fn lanes<V: Lanes>(self, x: V, y: V) -> V;
+    /// Where there are no vectors.
+    fn scalar(self, x: f64, y: f64) -> f64;
+}
+
+/// The function of each cell, as far as there are cells on both sides.
+pub(super) fn unary(function: impl Unary, x: &[f64], out: &mut [f64]) {
+    unary_with(Instructions::best(), function, x, out);
+}
+
+/// `None` for the scalar function.
+pub(super) fn unary_with<F: Unary>(
+    instructions: Option<Instructions>,
+    function: F,
+    x: &[f64],
+    out: &mut [f64],
+) {
+    let count = x.len().min(out.len());
+    let (x, out) = (&x[..count], &mut out[..count]);
+    if let Some(instructions) = instructions {
+        let done = run(instructions, OverUnary { function, x, out });
+        debug_assert!(done, "instructions are only named where there are any");
+        return;
+    }
+    for (out, x) in out.iter_mut().zip(x) {
+        *out = function.scalar(*x);
+    }
+}
+
+/// The function of each pair of cells, as far as there are cells on all sides.
+pub(super) fn binary(function: impl Binary, x: Cells, y: Cells, out: &mut [f64]) {
+    binary_with(Instructions::best(), function, x, y, out);
+}
+
+/// `None` for the scalar function.
+pub(super) fn binary_with<F: Binary>(
+    instructions: Option<Instructions>,
+    function: F,
+    x: Cells,
+    y: Cells,
+    out: &mut [f64],
+) {
+    let count = out.len().min(x.len()).min(y.len());
+    let out = &mut out[..count];
+    if let Some(instructions) = instructions {
+        let done = run(
+            instructions,
+            OverBinary {
+                function,
+                x,
+                y,
+                out,
+            },
+        );
+        debug_assert!(done, "instructions are only named where there are any");
+        return;
+    }
+    for (index, out) in out.iter_mut().enumerate() {
+        *out = function.scalar(x.at(index), y.at(index));
+    }
+}
+
+/// Slices are of one length.
+struct OverUnary<'a, F> {
+    function: F,
+    x: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl<F: Unary> Kernel for OverUnary<'_, F> {
+    #[inline(always)]
+    fn run<V: Lanes>(self) {
+        let mut outs = self.out.chunks_exact_mut(V::WIDTH);
+        let mut xs = self.x.chunks_exact(V::WIDTH);
+        for (out, x) in outs.by_ref().zip(xs.by_ref()) {
+            self.function.lanes(V::load(x)).store(out);
+        }
+        let (out, x) = (outs.into_remainder(), xs.remainder());
+        if !out.is_empty() {
+            self.function.lanes(V::load_part(x)).store_part(out);
+        }
+    }
+}
+
+/// The output is no longer than the operands.
+struct OverBinary<'a, F> {
+    function: F,
+    x: Cells<'a>,
+    y: Cells<'a>,
+    out: &'a mut [f64],
+}
+
+impl<F: Binary> Kernel for OverBinary<'_, F> {
+    #[inline(always)]
+    fn run<V: Lanes>(self) {
+        let OverBinary {
+            function,
+            x,
+            y,
+            out,
+        } = self;
+        let count = out.len();
+        let mut outs = out.chunks_exact_mut(V::WIDTH);
+        let mut from = 0;
+        for out in outs.by_ref() {
+            function.lanes::<V>(x.load(from), y.load(from)).store(out);
+            from += V::WIDTH;
+        }
+        let out = outs.into_remainder();
+        if !out.is_empty() {
+            function
+                .lanes::<V>(x.load_part(from, count), y.load_part(from, count))
+                .store_part(out);
+        }
+    }
+}
