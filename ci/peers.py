@@ -18,7 +18,7 @@ jax.config.update("jax_enable_x64", True)
 WARM_UP = 1
 JVM_WARM_UP = 12
 # After this long a pattern is not executed again.
-SECONDS = 4
+SECONDS = 3
 
 
 def mlrinner(X, V, P):

@@ -42,5 +42,7 @@ def run(scratch, mode, script, arguments, threads=2, options=()):
 
 def statistic(output, name):
     """A line of what -stats prints: `Total elapsed time:   1.234 sec.`"""
-    line = next(line for line in output.splitlines() if line.startswith(f"{name}:"))
+    line = next((line for line in output.splitlines() if line.startswith(f"{name}:")), None)
+    if line is None:
+        raise SystemExit(f"SystemDS did not print '{name}':\n{output[-2000:]}")
     return line.split(":", 1)[1].removesuffix("sec.").strip()
