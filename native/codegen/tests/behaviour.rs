@@ -9,8 +9,8 @@ use fulgurite_error::ErrorKind;
 use fulgurite_fusion::cplan::{
     CNode, CPlan, InputBinding, MultiAggregateTemplate, NodeId, OuterOutput, RowOutput, Template,
 };
-use fulgurite_hop::{AggregateOp, BinaryOp, Direction};
-use fulgurite_matrix::{Layout, MatrixBlock};
+use fulgurite_hop::{AggregateOp, BinaryOp, Direction, UnaryOp};
+use fulgurite_matrix::{Layout, MatrixBlock, kernels, vector_math::Cells};
 use support::{
     cell_plan, matrix, matrix_vector_chain, mlogreg_inner, row_plan, sum_of_products,
     weighted_log_sum, weighted_update,
@@ -302,4 +302,58 @@ fn sparse_safe_maps_of_csr_stay_csr() {
     };
     assert_eq!(product.layout(), Layout::Csr);
     assert_eq!(product.get(3, 4), x.get(3, 4) * y.get(3, 4));
+}
+
+/// Compiled code cuts its work into tiles and rows, basic kernels into tasks.
+#[test]
+fn functions_give_the_same_bits_as_basic_operators() {
+    let context = ExecutionContext::single_threaded();
+    let bits_of_cells = |plan: &CPlan, operands: &[Operand]| {
+        let plan = CompiledPlan::compile(plan).unwrap();
+        let Output::Matrix(result) = execute(&plan, operands, &context).unwrap() else {
+            panic!("a Cell plan without aggregate gives a matrix")
+        };
+        bits(&result)
+    };
+    for (rows, cols) in [(7, 1), (37, 13), (5, 1030)] {
+        let (x, y) = (matrix(rows, cols, 1), matrix(rows, cols, 2));
+        for op in UnaryOp::ALL.iter().filter(|op| op.vector_form().is_some()) {
+            let body = vec![CNode::Input(0), CNode::Unary(*op, NodeId(0))];
+            let plan = cell_plan(&[InputBinding::Main], body, None, false);
+            let fused = bits_of_cells(&plan, &[Operand::Matrix(&x)]);
+            let basic = kernels::unary_over_slices(&x, |x, out| op.eval_cells(x, out));
+            assert_eq!(fused, bits(&basic.unwrap()), "{op:?}, {rows} x {cols}");
+        }
+        for op in BinaryOp::ALL.iter().filter(|op| op.vector_form().is_some()) {
+            let basic = |right: kernels::Operand| {
+                let over = |x: Cells, y: Cells, out: &mut [f64]| op.eval_cells(x, y, out);
+                bits(&kernels::binary_over_slices((&x).into(), right, over).unwrap())
+            };
+            let node = CNode::Binary(*op, NodeId(0), NodeId(1));
+            let body = vec![CNode::Input(0), CNode::Input(1), node.clone()];
+            let plan = cell_plan(
+                &[InputBinding::Main, InputBinding::Matrix],
+                body,
+                None,
+                false,
+            );
+            let fused = bits_of_cells(&plan, &[Operand::Matrix(&x), Operand::Matrix(&y)]);
+            assert_eq!(fused, basic((&y).into()), "{op:?}, {rows} x {cols}");
+            for right in [0.5, 1.0, 1.7, 2.0, 3.0, -2.0] {
+                let body = vec![CNode::Input(0), CNode::Literal(right), node.clone()];
+                let plan = cell_plan(&[InputBinding::Main], body, None, false);
+                let fused = bits_of_cells(&plan, &[Operand::Matrix(&x)]);
+                assert_eq!(
+                    fused,
+                    basic(right.into()),
+                    "{op:?} {right}, {rows} x {cols}"
+                );
+            }
+        }
+    }
+}
+
+fn bits(block: &MatrixBlock) -> Vec<u64> {
+    let dense = block.to_dense();
+    dense.values().iter().map(|cell| cell.to_bits()).collect()
 }

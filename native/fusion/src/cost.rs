@@ -264,7 +264,16 @@ fn size(view: &DagView, id: HopId) -> Size {
             let share = if op.keeps_zero() { input_sparsity } else { 1.0 };
             (output * op.flops(), share)
         }
-        HopOp::Binary(op) => (output * op.flops(), binary_share(view, id)),
+        HopOp::Binary(op) => {
+            let right = hop
+                .inputs
+                .get(1)
+                .and_then(|right| match &view.hop(*right).op {
+                    HopOp::Literal(literal) => literal.as_f64(),
+                    _ => None,
+                });
+            (output * op.flops_with(right), binary_share(view, id))
+        }
         HopOp::Ternary(op) => (output * op.flops(), 1.0),
         HopOp::Aggregate(op, _) => (input_cells * op.flops(), input_sparsity),
         HopOp::MatMult => {

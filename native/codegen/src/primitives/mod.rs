@@ -95,9 +95,3 @@ pub(crate) fn code_of<T: PartialEq>(all: &[T], op: &T) -> i64 {
     let place = all.iter().position(|known| known == op);
     place.map_or(-1, |place| place as i64)
 }
-
-/// Whether 256-bit vectors and fused multiply-add are there.
-#[cfg(target_arch = "x86_64")]
-fn has_avx2() -> bool {
-    std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
-}

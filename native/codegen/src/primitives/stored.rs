@@ -47,7 +47,7 @@ pub(crate) fn add_product(
 ) -> Result<()> {
     let fits = values.len() == columns.len() && out.len() == w.cols;
     check(fits && are_rows(columns, w.cells.len(), w.cols))?;
-    let product = Product::AddProduct {
+    let product = Product::AddTimesMatrix {
         w: w.cells.as_ptr(),
         width: w.cols,
         out: out.as_mut_ptr(),
@@ -112,7 +112,7 @@ enum Product {
         width: usize,
         out: *mut f64,
     },
-    AddProduct {
+    AddTimesMatrix {
         w: *const f64,
         width: usize,
         out: *mut f64,
@@ -128,7 +128,7 @@ impl Product {
     fn width(&self) -> usize {
         match self {
             Product::Dots { width, .. }
-            | Product::AddProduct { width, .. }
+            | Product::AddTimesMatrix { width, .. }
             | Product::AddOuter { width, .. } => *width,
         }
     }
@@ -147,7 +147,7 @@ impl lanes::Kernel for AtStored {
         unsafe {
             match self.product {
                 Product::Dots { u, v, width, out } => sparse::dots::<L>(row, u, v, width, out),
-                Product::AddProduct { w, width, out } => {
+                Product::AddTimesMatrix { w, width, out } => {
                     sparse::add_times_matrix::<L>(row, w, width, out, width);
                 }
                 Product::AddOuter { q, width, out } => {

@@ -70,11 +70,18 @@ impl Program {
         let cell_by_cell = nodes.filter(|(_, shape)| matches!(shape, Shape::Vector(_)));
         let operations = cell_by_cell.map(|(node, _)| match node {
             CNode::Unary(op, ..) => op.flops(),
-            CNode::Binary(op, ..) => op.flops(),
+            CNode::Binary(op, _, right) => op.flops_with(self.literal(*right)),
             CNode::Ternary(op, ..) => op.flops(),
             _ => 0.0,
         });
         1 + (operations.sum::<f64>() / OPERATIONS_PER_READ) as usize
+    }
+
+    fn literal(&self, id: NodeId) -> Option<f64> {
+        match self.nodes.get(id.index()) {
+            Some(CNode::Literal(value)) => Some(*value),
+            _ => None,
+        }
     }
 
     /// The inputs that a program over cells reads cell by cell from operands: not scalars, and not those that stand

@@ -31,7 +31,8 @@ macro_rules! cell_ops {
             }
 
             /// Floating-point operations a cell, as the cost model counts them
-            /// (spec/fusion-semantics.md 6.1 of the design documents).
+            /// (spec/fusion-semantics.md 6.1 of the design documents; functions with a vector form by their
+            /// time relative to that of `exp`).
             pub fn flops(self) -> f64 {
                 match self { $($enum::$variant => $flops,)* }
             }
@@ -103,7 +104,7 @@ cell_ops! {
     /// e^x
     Exp { code: "exp", dml: Some("exp"), flops: 18.0, zero: Zero::No, eval: |x| x.exp() }
     /// Natural logarithm.
-    Log { code: "log", dml: Some("log"), flops: 32.0, zero: Zero::No, eval: |x| x.ln() }
+    Log { code: "log", dml: Some("log"), flops: 24.0, zero: Zero::No, eval: |x| x.ln() }
     Sqrt { code: "sqrt", dml: Some("sqrt"), flops: 2.0, zero: Zero::Kept, eval: |x| x.sqrt() }
     Abs { code: "abs", dml: Some("abs"), flops: 1.0, zero: Zero::Kept, eval: |x| x.abs() }
     /// floor(x + 0.5) as Java's Math.round: NaN gives 0, halves go up.
@@ -113,19 +114,19 @@ cell_ops! {
     /// -1, 0 or 1; NaN stays NaN.
     Sign { code: "sign", dml: Some("sign"), flops: 1.0, zero: Zero::Kept,
            eval: |x| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { x } }
-    Sin { code: "sin", dml: Some("sin"), flops: 18.0, zero: Zero::Kept, eval: |x| x.sin() }
-    Cos { code: "cos", dml: Some("cos"), flops: 22.0, zero: Zero::No, eval: |x| x.cos() }
-    Tan { code: "tan", dml: Some("tan"), flops: 42.0, zero: Zero::Kept, eval: |x| x.tan() }
-    Asin { code: "asin", dml: Some("asin"), flops: 93.0, zero: Zero::Kept, eval: |x| x.asin() }
-    Acos { code: "acos", dml: Some("acos"), flops: 103.0, zero: Zero::No, eval: |x| x.acos() }
-    Atan { code: "atan", dml: Some("atan"), flops: 40.0, zero: Zero::Kept, eval: |x| x.atan() }
-    Sinh { code: "sinh", dml: Some("sinh"), flops: 93.0, zero: Zero::Kept, eval: |x| x.sinh() }
-    Cosh { code: "cosh", dml: Some("cosh"), flops: 103.0, zero: Zero::No, eval: |x| x.cosh() }
-    Tanh { code: "tanh", dml: Some("tanh"), flops: 40.0, zero: Zero::Kept, eval: |x| x.tanh() }
+    Sin { code: "sin", dml: Some("sin"), flops: 28.0, zero: Zero::Kept, eval: |x| x.sin() }
+    Cos { code: "cos", dml: Some("cos"), flops: 29.0, zero: Zero::No, eval: |x| x.cos() }
+    Tan { code: "tan", dml: Some("tan"), flops: 36.0, zero: Zero::Kept, eval: |x| x.tan() }
+    Asin { code: "asin", dml: Some("asin"), flops: 30.0, zero: Zero::Kept, eval: |x| x.asin() }
+    Acos { code: "acos", dml: Some("acos"), flops: 34.0, zero: Zero::No, eval: |x| x.acos() }
+    Atan { code: "atan", dml: Some("atan"), flops: 38.0, zero: Zero::Kept, eval: |x| x.atan() }
+    Sinh { code: "sinh", dml: Some("sinh"), flops: 30.0, zero: Zero::Kept, eval: |x| x.sinh() }
+    Cosh { code: "cosh", dml: Some("cosh"), flops: 26.0, zero: Zero::No, eval: |x| x.cosh() }
+    Tanh { code: "tanh", dml: Some("tanh"), flops: 28.0, zero: Zero::Kept, eval: |x| x.tanh() }
     /// Logical negation: 1 where x is 0, else 0 (NaN counts as true).
     Not { code: "!", dml: None, flops: 1.0, zero: Zero::No, eval: |x| truth(x == 0.0) }
     /// 1 / (1 + e^-x)
-    Sigmoid { code: "sigmoid", dml: None, flops: 21.0, zero: Zero::No, eval: |x| 1.0 / (1.0 + (-x).exp()) }
+    Sigmoid { code: "sigmoid", dml: None, flops: 25.0, zero: Zero::No, eval: |x| 1.0 / (1.0 + (-x).exp()) }
     /// x (1 - x)
     Sprop { code: "sprop", dml: None, flops: 2.0, zero: Zero::Kept, eval: |x| x * (1.0 - x) }
     /// x^2
@@ -143,7 +144,7 @@ cell_ops! {
     Modulus { code: "%%", dml: None, flops: 8.0, zero: Zero::Left, eval: floored_modulo }
     /// Floor division.
     IntDiv { code: "%/%", dml: None, flops: 6.0, zero: Zero::Left, eval: |x, y| (x / y).floor() }
-    Pow { code: "^", dml: None, flops: 16.0, zero: Zero::No, eval: java_pow }
+    Pow { code: "^", dml: None, flops: 90.0, zero: Zero::No, eval: java_pow }
     Min { code: "min", dml: Some("min"), flops: 1.0, zero: Zero::Kept, eval: |x, y| nan_or(x, y, x.min(y)) }
     Max { code: "max", dml: Some("max"), flops: 1.0, zero: Zero::Kept, eval: |x, y| nan_or(x, y, x.max(y)) }
     Less { code: "<", dml: None, flops: 1.0, zero: Zero::Kept, eval: |x, y| truth(x < y) }
@@ -157,7 +158,7 @@ cell_ops! {
     Xor { code: "xor", dml: Some("xor"), flops: 1.0, zero: Zero::Kept,
           eval: |x, y| truth((x != 0.0) != (y != 0.0)) }
     /// log(x) / log(base)
-    LogBase { code: "log", dml: None, flops: 32.0, zero: Zero::No, eval: |x, base| x.ln() / base.ln() }
+    LogBase { code: "log", dml: None, flops: 30.0, zero: Zero::No, eval: |x, base| x.ln() / base.ln() }
 }
 
 cell_ops! {
@@ -179,6 +180,21 @@ impl UnaryOp {
 }
 
 impl BinaryOp {
+    /// As [`BinaryOp::flops`], where the right operand may be known: some powers are products and roots
+    /// ([`fulgurite_matrix::vector_math::pow`]).
+    pub fn flops_with(self, right: Option<f64>) -> f64 {
+        let Some(exponent) = right.filter(|_| self == BinaryOp::Pow) else {
+            return self.flops();
+        };
+        match exponent {
+            -1.0 => BinaryOp::Div.flops(),
+            0.5 => UnaryOp::Sqrt.flops(),
+            1.0 | 2.0 => UnaryOp::Pow2.flops(),
+            3.0 => 6.0,
+            _ => self.flops(),
+        }
+    }
+
     /// f(0, y) = 0 for every finite y.
     pub fn zero_on_left_zero(self) -> bool {
         matches!(self.at_zero(), Zero::Either | Zero::Left)

@@ -78,7 +78,7 @@ pub fn binary<F>(left: Operand, right: Operand, f: F) -> Result<MatrixBlock>
 where
     F: Fn(f64, f64) -> f64 + Sync,
 {
-    binary_over_slices(left, right, |x, y, out| apply_binary(x, y, out, &f))
+    binary_by(left, right, &f, |x, y, out| apply_binary(x, y, out, &f))
 }
 
 /// As [`binary`], with f over stretches of cells of the output's length.
@@ -89,13 +89,22 @@ pub fn binary_over_slices<F>(left: Operand, right: Operand, over: F) -> Result<M
 where
     F: Fn(Cells, Cells, &mut [f64]) + Sync,
 {
-    let (rows, cols) = result_shape(&[left, right])?;
-    let (left, right) = (Side::of(left, rows, cols), Side::of(right, rows, cols));
     let f = |x, y| {
         let mut out = [0.0];
         over(Cells::Same(x), Cells::Same(y), &mut out);
         out[0]
     };
+    binary_by(left, right, f, &over)
+}
+
+/// `f` and `over` are the same function, of a pair of cells and of stretches.
+fn binary_by<F, O>(left: Operand, right: Operand, f: F, over: O) -> Result<MatrixBlock>
+where
+    F: Fn(f64, f64) -> f64 + Sync,
+    O: Fn(Cells, Cells, &mut [f64]) + Sync,
+{
+    let (rows, cols) = result_shape(&[left, right])?;
+    let (left, right) = (Side::of(left, rows, cols), Side::of(right, rows, cols));
     match (&left, &right) {
         (Side::Csr(left), Side::Csr(right)) if f(0.0, 0.0) == 0.0 => {
             return merge(left, right, f).map(settle);

@@ -28,8 +28,6 @@ mod tests;
 pub use over::Cells;
 pub use power::java_pow;
 
-use power::SHORT_CUTS;
-
 /// A function of one cell, over slices: writes as many cells as both have.
 pub type UnaryForm = fn(&[f64], &mut [f64]);
 
@@ -75,11 +73,10 @@ over_slices! {
 
 /// x^y as Java's Math.pow defines it, within 1.1 ULP. Exponents of -1, 0.5, 1, 2 and 3 cost a few operations.
 pub fn pow(x: Cells, y: Cells, out: &mut [f64]) {
-    if let (Cells::Each(x), Cells::Same(y)) = (x, y) {
-        let short_cut = SHORT_CUTS.iter().find(|(exponent, _)| *exponent == y);
-        if let Some((_, short_cut)) = short_cut {
-            return over::unary(*short_cut, x, out);
-        }
+    if let (Cells::Each(x), Cells::Same(y)) = (x, y)
+        && let Some(short_cut) = power::ShortCut::of(y)
+    {
+        return over::unary(short_cut, x, out);
     }
     over::binary(power::Pow, x, y, out);
 }

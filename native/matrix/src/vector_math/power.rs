@@ -38,7 +38,10 @@ impl Binary for Pow {
     }
 
     fn scalar(self, x: f64, y: f64) -> f64 {
-        java_pow(x, y)
+        match ShortCut::of(y) {
+            Some(short_cut) => short_cut.scalar(x),
+            None => java_pow(x, y),
+        }
     }
 }
 
@@ -129,6 +132,14 @@ pub(super) const SHORT_CUTS: [(f64, ShortCut); 5] = [
     (3.0, ShortCut::Cube),
 ];
 
+impl ShortCut {
+    pub fn of(exponent: f64) -> Option<Self> {
+        let mut known = SHORT_CUTS.iter();
+        let found = known.find(|(known, _)| *known == exponent);
+        found.map(|(_, short_cut)| *short_cut)
+    }
+}
+
 /// The values, but those of short cuts where the exponent has one.
 #[inline(always)]
 fn by_short_cuts<V: Lanes>(x: V, y: V, values: V) -> V {
@@ -164,10 +175,13 @@ impl Unary for ShortCut {
     }
 
     fn scalar(self, x: f64) -> f64 {
-        SHORT_CUTS
-            .iter()
-            .find(|(_, short_cut)| *short_cut == self)
-            .map_or(f64::NAN, |(exponent, _)| java_pow(x, *exponent))
+        match self {
+            ShortCut::Reciprocal => 1.0 / x,
+            ShortCut::SquareRoot => java_pow(x, 0.5),
+            ShortCut::Itself => x,
+            ShortCut::Square => x * x,
+            ShortCut::Cube => java_pow(x, 3.0),
+        }
     }
 }
 
