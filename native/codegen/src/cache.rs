@@ -35,6 +35,8 @@ pub struct CacheStatistics {
 #[derive(Debug, Default)]
 struct State {
     entries: HashMap<CPlan, Entry>,
+    /// Why a plan is interpreted, if any is.
+    interpreted: Option<String>,
     /// Counts requests: an entry's `used` is the number of the last one for it.
     clock: u64,
     statistics: CacheStatistics,
@@ -89,6 +91,11 @@ impl PlanCache {
         }
     }
 
+    /// Why plans are interpreted in this process; `None` where those so far have machine code.
+    pub fn why_interpreted(&self) -> Option<String> {
+        self.lock().interpreted.clone()
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing in here panics half-way through a change, so a poisoned state is still whole.
         self.state.lock().unwrap_or_else(|error| error.into_inner())
@@ -107,6 +114,9 @@ impl State {
     fn insert(&mut self, compiled: Arc<CompiledPlan>, capacity: usize) -> Arc<CompiledPlan> {
         self.statistics.misses += 1;
         self.statistics.compile_time += compiled.compile_time();
+        if self.interpreted.is_none() {
+            self.interpreted = compiled.why_interpreted().map(Into::into);
+        }
         if let Some(entry) = self.entries.get(compiled.plan()) {
             return Arc::clone(&entry.plan);
         }

@@ -1,4 +1,4 @@
-//! Plans with their machine code.
+//! Plans with what runs them: machine code, or the interpreter of steps where a process can't have any.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CPlan, InputBinding, Template};
 
-use crate::jit::{self, Code};
+use crate::frame::{Frame, Target};
+use crate::jit::{self, Code, Failure};
 use crate::program::{ColumnVectors, Layout, Program, Unsupported, lower};
+use crate::step_interpreter;
 
 /// Whether the plan can be compiled.
 ///
@@ -17,26 +19,59 @@ pub fn supports(plan: &CPlan) -> std::result::Result<(), Unsupported> {
     lower(plan, ColumnVectors::PerRow).map(|_| ())
 }
 
-/// A plan's program, and the code made from it.
+/// What runs a program.
+#[derive(Debug)]
+enum Engine {
+    MachineCode(Code),
+    /// The interpreter of steps, and why.
+    Interpreter(String),
+}
+
+/// A plan's program, and what runs it.
 #[derive(Debug)]
 pub(crate) struct Kernel {
     pub program: Program,
     pub layout: Layout,
-    pub code: Code,
+    engine: Engine,
 }
 
 impl Kernel {
-    fn compile(plan: &CPlan, column_vectors: ColumnVectors) -> Result<Self> {
+    fn new(plan: &CPlan, column_vectors: ColumnVectors, interpreted: Option<&str>) -> Result<Self> {
         let program = lower(plan, column_vectors).map_err(|reason| {
             Error::unsupported(format!("this fused operator can't be compiled: {reason}"))
         })?;
         let layout = Layout::of(&program);
-        let code = jit::compile(&program, &layout)?;
+        let engine = match interpreted {
+            Some(reason) => Engine::Interpreter(reason.into()),
+            None => match jit::compile(&program, &layout) {
+                Ok(code) => Engine::MachineCode(code),
+                Err(Failure::Denied(reason)) => Engine::Interpreter(reason),
+                Err(Failure::Refused(error)) => return Err(error),
+            },
+        };
         Ok(Kernel {
             program,
             layout,
-            code,
+            engine,
         })
+    }
+
+    /// Runs the program over the block that the frame describes; values of the block go to the target.
+    ///
+    /// # Errors
+    /// `internal` when the frame's slices are shorter than the program would read: nothing has run then.
+    pub fn run(&self, frame: &mut Frame<'_>, mut target: Target<'_>) -> Result<()> {
+        let slots = frame.checked_slots(&mut target)?;
+        // SAFETY: both read and write what the slots point to, within rows x width of each slice, and the frame has
+        // just checked that its slices, which it borrows or owns, hold that many cells. Values of inputs are borrowed
+        // shared, those written to are borrowed exclusively or owned by the frame.
+        unsafe {
+            match &self.engine {
+                Engine::MachineCode(code) => code.run(slots),
+                Engine::Interpreter(_) => step_interpreter::run(&self.program, &self.layout, slots),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -56,8 +91,20 @@ impl CompiledPlan {
     /// # Errors
     /// `unsupported` with the reason that [`supports`] gives.
     pub fn compile(plan: &CPlan) -> Result<Self> {
+        Self::with_engine(plan, None)
+    }
+
+    /// A plan that is interpreted even where there could be machine code.
+    ///
+    /// # Errors
+    /// As [`CompiledPlan::compile`].
+    pub fn interpreted(plan: &CPlan) -> Result<Self> {
+        Self::with_engine(plan, Some("as was asked for"))
+    }
+
+    fn with_engine(plan: &CPlan, interpreted: Option<&str>) -> Result<Self> {
         let start = Instant::now();
-        let kernel = Kernel::compile(plan, ColumnVectors::PerRow)?;
+        let kernel = Kernel::new(plan, ColumnVectors::PerRow, interpreted)?;
         Ok(CompiledPlan {
             plan: plan.clone(),
             kernel,
@@ -86,6 +133,14 @@ impl CompiledPlan {
         jit::list(&self.kernel.program, &self.kernel.layout).map(|listing| listing.assembly)
     }
 
+    /// Why the plan is interpreted; `None` where it has machine code.
+    pub fn why_interpreted(&self) -> Option<&str> {
+        match &self.kernel.engine {
+            Engine::MachineCode(_) => None,
+            Engine::Interpreter(reason) => Some(reason),
+        }
+    }
+
     /// How long it took to compile.
     pub fn compile_time(&self) -> Duration {
         self.compile_time
@@ -102,7 +157,7 @@ impl CompiledPlan {
             return Ok(&self.kernel);
         }
         self.gathered
-            .get_or_init(|| Kernel::compile(&self.plan, ColumnVectors::PerCell))
+            .get_or_init(|| Kernel::new(&self.plan, ColumnVectors::PerCell, self.why_interpreted()))
             .as_ref()
             .map_err(Clone::clone)
     }

@@ -3,7 +3,8 @@
 //! A [`CPlan`](fulgurite_fusion::cplan::CPlan) says what a fused operator computes. Here it becomes a
 //! program over blocks of rows ([`program`]), the program becomes machine code ([`jit`], Cranelift), and a
 //! skeleton ([`execute()`]) runs the code over the blocks of dense and CSR operands, on one thread or many.
-//! What machine code does not inline, it calls: the vector [`primitives`].
+//! What machine code does not inline, it calls: the vector [`primitives`]. Where memory can't be made executable, the program is
+//! interpreted ([`step_interpreter`]).
 //!
 //! Start reading at [`execute()`] (what happens to operands) or at [`CompiledPlan`] (what happens to plans).
 //!
@@ -21,6 +22,7 @@ mod interpret;
 mod jit;
 mod primitives;
 mod program;
+mod step_interpreter;
 
 pub use bind::Operand;
 pub use cache::{CacheStatistics, PlanCache};

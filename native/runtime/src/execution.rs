@@ -81,7 +81,10 @@ fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
         .into_iter()
         .map(|name| Ok((name.clone(), output(symbols.get(&name)?, &session.config)?)))
         .collect::<Result<_>>()?;
-    report.compiled_between(cached_before, session.plan_cache.statistics());
+    report.compiled_since(cached_before, &session.plan_cache);
+    if let Some(reason) = &report.interpreted {
+        tracing::warn!("no machine code, fused operators are interpreted: {reason}");
+    }
     report.total_seconds = started.elapsed().as_secs_f64();
     Ok(Outcome { outputs, report })
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
-use fulgurite_codegen::CacheStatistics;
+use fulgurite_codegen::{CacheStatistics, PlanCache};
 use fulgurite_fusion::FusionStatistics;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,9 @@ pub struct Report {
     /// Fused operators that were compiled before, in this process.
     pub plan_cache_hits: u64,
     pub plan_cache_misses: u64,
+    /// Why fused operators were interpreted, where this process can't have machine code.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub interpreted: Option<String>,
     /// Plans of statement blocks that were made, for sizes that had not been seen before.
     pub block_plans: u64,
     /// Why they were made, and how often they served again.
@@ -137,8 +140,10 @@ impl Recorder {
 }
 
 impl Report {
-    /// Adds what the plan cache did between two states of it.
-    pub(crate) fn compiled_between(&mut self, before: CacheStatistics, after: CacheStatistics) {
+    /// Adds what the plan cache did since it was in this state.
+    pub(crate) fn compiled_since(&mut self, before: CacheStatistics, cache: &PlanCache) {
+        let after = cache.statistics();
+        self.interpreted = cache.why_interpreted();
         let compile_time = after.compile_time.saturating_sub(before.compile_time);
         self.plan_cache_hits = after.hits.saturating_sub(before.hits);
         self.plan_cache_misses = after.misses.saturating_sub(before.misses);
@@ -182,7 +187,14 @@ impl fmt::Display for Report {
             self.plan_cache_misses,
             self.compile_milliseconds,
             self.plan_cache_hits
-        )
+        )?;
+        match &self.interpreted {
+            Some(reason) => write!(
+                f,
+                "\nno machine code, so that fused operators were interpreted: {reason}"
+            ),
+            None => Ok(()),
+        }
     }
 }
 

@@ -85,7 +85,7 @@ impl Skeleton<'_> {
                         cells: &mut partials,
                         stride: ops.len(),
                     };
-                    self.kernel.code.run(frame, target)?;
+                    self.kernel.run(frame, target)?;
                     totals.combine(&partials);
                     Ok(())
                 })?;
@@ -100,7 +100,7 @@ impl Skeleton<'_> {
                 let (cells, rest) = std::mem::take(&mut part).split_at_mut(tile.len());
                 part = rest;
                 let stride = cells.len();
-                self.kernel.code.run(frame, Target { cells, stride })
+                self.kernel.run(frame, Target { cells, stride })
             })
         })?;
         MatrixBlock::dense(rows, cols, output).map(Output::Matrix)
@@ -147,7 +147,7 @@ impl Skeleton<'_> {
                             cells: &mut part[from..],
                             stride: cols,
                         };
-                        self.kernel.code.run(frame, target)
+                        self.kernel.run(frame, target)
                     })
                 })?;
                 MatrixBlock::dense(rows, cols, output).map(Output::Matrix)
@@ -196,7 +196,7 @@ impl Skeleton<'_> {
                 cells,
                 stride: width,
             };
-            self.kernel.code.run(frame, target)?;
+            self.kernel.run(frame, target)?;
             totals.take_rows(cells, width, tile.cols.start);
             Ok(())
         })?;
@@ -210,7 +210,7 @@ impl Skeleton<'_> {
         self.row_tiles(rows, |frame, tile| {
             let cells = &mut partials[..tile.rows.len() * results];
             let stride = results;
-            self.kernel.code.run(frame, Target { cells, stride })?;
+            self.kernel.run(frame, Target { cells, stride })?;
             take(&tile, &partials[..tile.rows.len() * results]);
             Ok(())
         })

@@ -265,7 +265,7 @@ impl Skeleton<'_> {
             self.bind_rows(frame, input, *binding, &rows)?;
         }
         let target = Target { cells, stride };
-        self.kernel.code.run(frame, target)
+        self.kernel.run(frame, target)
     }
 
     fn bind_rows<'f>(

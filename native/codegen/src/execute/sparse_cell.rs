@@ -118,7 +118,7 @@ impl<'a> Skeleton<'a> {
         self.tiles(&mut self.workspace(), rows, |frame, tile| {
             let cells = &mut values[..tile.cells.len()];
             let stride = cells.len();
-            self.kernel.code.run(frame, Target { cells, stride })?;
+            self.kernel.run(frame, Target { cells, stride })?;
             let mut rest = &values[..];
             for (row, columns) in self.segments(&tile) {
                 let (part, after) = rest.split_at(columns.len());
@@ -144,7 +144,7 @@ impl<'a> Skeleton<'a> {
                 let (cells, rest) = std::mem::take(&mut part).split_at_mut(tile.cells.len());
                 part = rest;
                 let stride = cells.len();
-                self.kernel.code.run(frame, Target { cells, stride })
+                self.kernel.run(frame, Target { cells, stride })
             })
         })?;
         let (pointers, indices, _) = self.main.clone().into_buffers();
@@ -190,7 +190,7 @@ impl<'a> Skeleton<'a> {
         self.tiles(&mut self.workspace(), rows, |frame, tile| {
             let cells = &mut values[..tile.cells.len()];
             let stride = cells.len();
-            self.kernel.code.run(frame, Target { cells, stride })?;
+            self.kernel.run(frame, Target { cells, stride })?;
             totals.take_cells(&self.main.indices()[tile.cells], &values);
             Ok(())
         })?;
@@ -204,7 +204,7 @@ impl<'a> Skeleton<'a> {
             cells: partials,
             stride,
         };
-        self.kernel.code.run(frame, target)
+        self.kernel.run(frame, target)
     }
 
     fn workspace(&self) -> Workspace<'_> {

@@ -4,9 +4,6 @@ use std::sync::Mutex;
 
 use cranelift_jit::JITModule;
 use cranelift_module::FuncId;
-use fulgurite_error::Result;
-
-use crate::frame::{Frame, Target};
 
 type Entry = unsafe extern "C" fn(*const u64);
 
@@ -36,17 +33,14 @@ impl Code {
         unsafe { module.free_memory() };
     }
 
-    /// Runs the code over the block that the frame describes; values of the block go to the target.
+    /// Runs the code over the block that the slots describe.
     ///
-    /// # Errors
-    /// `internal` when the frame's slices are shorter than the code would read: nothing has run then.
-    pub fn run(&self, frame: &mut Frame<'_>, mut target: Target<'_>) -> Result<()> {
-        let slots = frame.checked_slots(&mut target)?;
-        // SAFETY: the code reads and writes what the slots point to, within rows x width of each slice, and the
-        // frame has just checked that its slices, which it borrows or owns, hold that many cells. Values of
-        // inputs are borrowed shared, those written to are borrowed exclusively or owned by the frame.
+    /// # Safety
+    /// The slots are those of a [`crate::frame::Frame`] that has checked the block: the code reads and writes what they point
+    /// to, within rows x width of each.
+    pub unsafe fn run(&self, slots: &[u64]) {
+        // SAFETY: the caller's promise.
         unsafe { (self.entry)(slots.as_ptr()) };
-        Ok(())
     }
 }
 

@@ -30,15 +30,33 @@ use crate::program::{Layout, Program, Step};
 /// optimizer would otherwise move all loads of an unrolled body to its start, and spill them.
 const KEEP_ORDER_FROM: usize = 15;
 
+/// Why there is no machine code.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// This process can't have any: the processor is unknown to Cranelift, or memory must not become executable.
+    Denied(String),
+    /// Cranelift refuses this program.
+    Refused(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Refused(error)
+    }
+}
+
 /// # Errors
-/// `unsupported` on a machine Cranelift has no code generator for; `internal` when it refuses the code.
-pub(crate) fn compile(program: &Program, layout: &Layout) -> Result<Code> {
+/// Why there is no code; nothing is left of it.
+pub(crate) fn compile(program: &Program, layout: &Layout) -> Result<Code, Failure> {
     let mut module = module_for(program)?;
-    let defined = build(&mut module, program, layout).and_then(|(function, mut context)| {
-        module
-            .define_function(function, &mut context)
-            .map_err(refused)?;
-        module.finalize_definitions().map_err(refused)?;
+    let built = build(&mut module, program, layout).and_then(|(function, mut context)| {
+        let defined = module.define_function(function, &mut context);
+        defined.map_err(refused).map(|()| function)
+    });
+    let defined = built.map_err(Failure::Refused).and_then(|function| {
+        // All that is left to do is to make the code's memory executable.
+        let finished = module.finalize_definitions();
+        finished.map_err(|error| Failure::Denied(format!("{error}")))?;
         Ok(function)
     });
     match defined {
@@ -62,9 +80,15 @@ pub(crate) struct Listing {
 /// Generates the code anew, for reading: running programs don't pay for the texts.
 ///
 /// # Errors
-/// As [`compile`].
+/// `unsupported` on a processor that Cranelift has no code generator for; `internal` when it refuses the code.
 pub(crate) fn list(program: &Program, layout: &Layout) -> Result<Listing> {
-    let mut module = module_for(program)?;
+    let mut module = module_for(program).map_err(|failure| match failure {
+        Failure::Denied(reason) => {
+            Error::unsupported(format!("there is no machine code: {reason}"))
+                .with_help("`--level cplan` shows what is interpreted instead")
+        }
+        Failure::Refused(error) => error,
+    })?;
     let listing = build(&mut module, program, layout).and_then(|(function, mut context)| {
         let clif = context.func.display().to_string();
         context.set_disasm(true);
@@ -80,7 +104,7 @@ pub(crate) fn list(program: &Program, layout: &Layout) -> Result<Listing> {
     listing
 }
 
-fn module_for(program: &Program) -> Result<JITModule> {
+fn module_for(program: &Program) -> Result<JITModule, Failure> {
     let mut builder = JITBuilder::with_isa(target(program)?, default_libcall_names());
     for (name, address) in symbols() {
         builder.symbol(name, address);
@@ -116,7 +140,7 @@ fn signature_of(convention: CallConv, arguments: usize) -> Signature {
 }
 
 /// The machine we run on, with the optimization level that suits the program.
-fn target(program: &Program) -> Result<OwnedTargetIsa> {
+fn target(program: &Program) -> Result<OwnedTargetIsa, Failure> {
     static SPEED: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
     static IN_ORDER: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
     let longest = program.steps.iter().map(|step| match step {
@@ -128,10 +152,9 @@ fn target(program: &Program) -> Result<OwnedTargetIsa> {
     } else {
         IN_ORDER.get_or_init(|| build_target("none"))
     };
-    isa.as_ref().map(Arc::clone).map_err(|reason| {
-        Error::unsupported(format!("no machine code for this processor: {reason}"))
-            .with_help("run with fulgurite.fusion.policy=none")
-    })
+    isa.as_ref()
+        .map(Arc::clone)
+        .map_err(|reason| Failure::Denied(format!("Cranelift and this processor: {reason}")))
 }
 
 fn build_target(opt_level: &str) -> Result<OwnedTargetIsa, String> {

@@ -7,6 +7,10 @@ use std::slice;
 use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, UnaryOp};
 use fulgurite_matrix::vector_math::Cells;
 
+/// A primitive with one operand of the result's shape.
+pub(crate) type Rowwise =
+    unsafe extern "C" fn(usize, *const f64, usize, *mut f64, usize, usize, usize);
+
 /// One row of a block.
 ///
 /// # Safety
@@ -39,7 +43,7 @@ unsafe fn stretch<'a>(pointer: *const f64, stride: usize, width: usize) -> Optio
 
 /// # Safety
 /// See the module [`super`]. Input and output don't overlap.
-pub(super) unsafe extern "C" fn unary(
+pub(crate) unsafe extern "C" fn unary(
     op: usize,
     x: *const f64,
     x_stride: usize,
@@ -72,7 +76,7 @@ pub(super) unsafe extern "C" fn unary(
 ///
 /// # Safety
 /// See the module [`super`]. Inputs and output don't overlap.
-pub(super) unsafe extern "C" fn binary(
+pub(crate) unsafe extern "C" fn binary(
     op: usize,
     x: *const f64,
     x_row: usize,
@@ -124,7 +128,7 @@ pub(super) unsafe extern "C" fn binary(
 ///
 /// # Safety
 /// See the module [`super`].
-pub(super) unsafe extern "C" fn reduce(
+pub(crate) unsafe extern "C" fn reduce(
     op: usize,
     x: *const f64,
     x_stride: usize,
@@ -168,7 +172,7 @@ fn last_best(x: &[f64], is_as_good: impl Fn(f64, f64) -> bool) -> f64 {
 
 /// # Safety
 /// See the module [`super`]. Input and output don't overlap.
-pub(super) unsafe extern "C" fn cumulative(
+pub(crate) unsafe extern "C" fn cumulative(
     op: usize,
     x: *const f64,
     x_stride: usize,
@@ -213,7 +217,7 @@ fn accumulate_along(
 
 /// # Safety
 /// See the module [`super`]. Input and output don't overlap.
-pub(super) unsafe extern "C" fn copy(
+pub(crate) unsafe extern "C" fn copy(
     x: *const f64,
     x_stride: usize,
     out: *mut f64,

@@ -5,11 +5,11 @@
 //! for the rows and columns given: [`crate::frame::Frame`] checks that before compiled code starts, and compiled
 //! code passes on what the frame says. Strides count cells.
 
-mod cells;
+pub(crate) mod cells;
 mod dense;
 pub(crate) mod gemm;
 mod lanes;
-mod rows;
+pub(crate) mod rows;
 mod sparse;
 pub(crate) mod stored;
 #[cfg(test)]

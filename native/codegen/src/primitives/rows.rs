@@ -63,7 +63,7 @@ impl Left {
 ///
 /// # Safety
 /// See the module [`super`]: all describe memory that is there; the width is the matrix's rows.
-pub(super) unsafe extern "C" fn vector_matrix(
+pub(crate) unsafe extern "C" fn vector_matrix(
     values: *const f64,
     stride: usize,
     width: usize,
@@ -141,7 +141,7 @@ impl Kernel for VectorMatrix<'_> {
 ///
 /// # Safety
 /// As [`vector_matrix`]; the accumulator is left's width x right's width and overlaps no operand.
-pub(super) unsafe extern "C" fn outer_product(
+pub(crate) unsafe extern "C" fn outer_product(
     values: *const f64,
     stride: usize,
     width: usize,

@@ -249,9 +249,13 @@ fn contexts() -> &'static [ExecutionContext] {
     })
 }
 
-/// Compiled code and interpreter agree for dense and CSR operands (main and sides), one thread and several.
+/// Compiled code, interpreted steps and the plan's own meaning agree for dense and CSR operands (main and sides), one
+/// thread and several.
 pub fn assert_all_agree(plan: &CPlan, operands: &[MatrixBlock]) {
-    let compiled = CompiledPlan::compile(plan).unwrap();
+    let engines = [
+        ("compiled", CompiledPlan::compile(plan).unwrap()),
+        ("interpreted", CompiledPlan::interpreted(plan).unwrap()),
+    ];
     let dense: Vec<Operand<'_>> = operands.iter().map(Operand::Matrix).collect();
     let expected = interpret(plan, &dense).unwrap();
     for layouts in [0b00, 0b01, 0b10, 0b11] {
@@ -268,14 +272,17 @@ pub fn assert_all_agree(plan: &CPlan, operands: &[MatrixBlock]) {
             })
             .collect();
         let inputs: Vec<Operand<'_>> = blocks.iter().map(Operand::Matrix).collect();
-        for context in contexts() {
-            let got = execute(&compiled, &inputs, context).unwrap();
+        let runs = engines
+            .iter()
+            .flat_map(|engine| contexts().iter().map(move |context| (engine, context)));
+        for ((engine, plan_of_engine), context) in runs {
+            let got = execute(plan_of_engine, &inputs, context).unwrap();
             let shapes: Vec<_> = operands.iter().map(|o| (o.rows(), o.cols())).collect();
             assert_close(
                 &got,
                 &expected,
                 &format!(
-                    "{plan:?}\noperands {shapes:?}, layouts {layouts:02b}, {} threads",
+                    "{engine} {plan:?}\noperands {shapes:?}, layouts {layouts:02b}, {} threads",
                     context.threads()
                 ),
             );

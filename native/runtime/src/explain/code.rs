@@ -21,11 +21,16 @@ pub(super) fn listings(block: &BlockAnalysis, level: ExplainLevel) -> Result<Vec
     let operators = block.fused.operators.iter().enumerate();
     operators
         .map(|(number, operator)| {
-            let text = match level {
-                ExplainLevel::Clif => CompiledPlan::compile(&operator.plan)?.clif()?,
-                ExplainLevel::Asm => CompiledPlan::compile(&operator.plan)?.asm()?,
+            let compiled = CompiledPlan::compile(&operator.plan)?;
+            let mut text = match level {
+                ExplainLevel::Clif => compiled.clif()?,
+                ExplainLevel::Asm => compiled.asm()?,
                 _ => operator.plan.to_string(),
             };
+            if let Some(reason) = compiled.why_interpreted() {
+                let newline = if text.ends_with('\n') { "" } else { "\n" };
+                text += &format!("{newline}interpreted: {reason}\n");
+            }
             Ok(Listing {
                 number,
                 label: operator.label.clone(),

@@ -66,7 +66,7 @@ impl Skeleton<'_> {
                         cells: &mut part[from..],
                         stride: cols,
                     };
-                    self.kernel.code.run(frame, target)
+                    self.kernel.run(frame, target)
                 })
             })
         })?;
@@ -81,7 +81,7 @@ impl Skeleton<'_> {
             self.tiles(range, 0..cols, |frame, tile| {
                 self.strips(frame, tile, |frame, strip| {
                     let cells = &mut partials[..strip.rows.len()];
-                    self.kernel.code.run(frame, Target { cells, stride: 1 })?;
+                    self.kernel.run(frame, Target { cells, stride: 1 })?;
                     totals.combine(&partials[..strip.rows.len()]);
                     Ok(())
                 })
@@ -146,7 +146,7 @@ impl Skeleton<'_> {
             self.strips(frame, tile, |frame, strip| {
                 let from = (strip.rows.start - tile.rows.start) * stride;
                 let cells = &mut values[from..];
-                self.kernel.code.run(frame, Target { cells, stride })
+                self.kernel.run(frame, Target { cells, stride })
             })?;
             take(
                 tile,
