@@ -1,7 +1,7 @@
 //! Each process compiles each plan once.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use fulgurite_error::Result;
@@ -21,6 +21,11 @@ pub struct PlanCache {
     state: Mutex<State>,
     capacity: usize,
 }
+
+/// What a cache gave for a plan, kept beside the plan by who uses it, so that the next request need not look at the plan: to
+/// hash and compare one takes time for each of its nodes.
+#[derive(Debug, Clone, Default)]
+pub struct Kept(OnceLock<Arc<CompiledPlan>>);
 
 /// What the cache did so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -76,6 +81,23 @@ impl PlanCache {
         // Compiled outside the lock: two threads may compile the same new plan, and one result is dropped.
         let compiled = Arc::new(CompiledPlan::compile(plan)?);
         Ok(self.lock().insert(compiled, self.capacity))
+    }
+
+    /// [`PlanCache::get_or_compile`] for a plan that always comes with the same `kept`.
+    ///
+    /// # Errors
+    /// As [`CompiledPlan::compile`]; failures are not kept.
+    pub fn get_or_compile_kept<'k>(
+        &self,
+        plan: &CPlan,
+        kept: &'k Kept,
+    ) -> Result<&'k CompiledPlan> {
+        if let Some(known) = kept.0.get() {
+            self.lock().statistics.hits += 1;
+            return Ok(known);
+        }
+        let compiled = self.get_or_compile(plan)?;
+        Ok(kept.0.get_or_init(|| compiled))
     }
 
     /// Forgets all plans. The code of a plan is freed at once, or when its last holder is done with it.

@@ -22,7 +22,7 @@ pub fn supports(plan: &CPlan) -> std::result::Result<(), Unsupported> {
 /// What runs a program.
 #[derive(Debug)]
 enum Engine {
-    MachineCode(Code),
+    MachineCode(Box<Code>),
     /// The interpreter of steps, and why.
     Interpreter(String),
 }
@@ -44,7 +44,7 @@ impl Kernel {
         let engine = match interpreted {
             Some(reason) => Engine::Interpreter(reason.into()),
             None => match jit::compile(&program, &layout) {
-                Ok(code) => Engine::MachineCode(code),
+                Ok(code) => Engine::MachineCode(Box::new(code)),
                 Err(Failure::Denied(reason)) => Engine::Interpreter(reason),
                 Err(Failure::Refused(error)) => return Err(error),
             },

@@ -25,7 +25,7 @@ mod program;
 mod step_interpreter;
 
 pub use bind::Operand;
-pub use cache::{CacheStatistics, PlanCache};
+pub use cache::{CacheStatistics, Kept, PlanCache};
 pub use compiled::{CompiledPlan, supports};
 pub use execute::{ExecutionContext, Output, execute};
 pub use interpret::interpret;

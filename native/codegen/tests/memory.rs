@@ -3,7 +3,9 @@
 
 mod support;
 
-use fulgurite_codegen::{CompiledPlan, ExecutionContext, Operand, Output, PlanCache, execute};
+use fulgurite_codegen::{
+    CompiledPlan, ExecutionContext, Kept, Operand, Output, PlanCache, execute,
+};
 use fulgurite_fusion::cplan::{CNode, CPlan, InputBinding, NodeId};
 use fulgurite_hop::{AggregateOp, BinaryOp, Direction};
 use fulgurite_matrix::MatrixBlock;
@@ -59,4 +61,18 @@ fn a_cleared_cache_compiles_again() {
     let again = cache.get_or_compile(&plan(1.0)).unwrap();
     assert!(!std::sync::Arc::ptr_eq(&first, &again));
     assert_eq!((cache.statistics().hits, cache.statistics().misses), (0, 2));
+}
+
+#[test]
+fn a_kept_plan_is_a_hit_that_needs_no_look_at_it() {
+    let cache = PlanCache::new();
+    let kept = Kept::default();
+    let first = cache.get_or_compile_kept(&plan(1.0), &kept).unwrap();
+    // What is kept belongs to the plan it came with, so another one is not looked at.
+    let again = cache.get_or_compile_kept(&plan(2.0), &kept).unwrap();
+    assert!(std::ptr::eq(first, again));
+    assert_eq!((cache.statistics().hits, cache.statistics().misses), (1, 1));
+    let copy = kept.clone();
+    cache.get_or_compile_kept(&plan(1.0), &copy).unwrap();
+    assert_eq!((cache.statistics().hits, cache.statistics().misses), (2, 1));
 }

@@ -1,6 +1,6 @@
 //! A pass over contiguous cells: unrolled pairs, pairs, and the odd cell at the end.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
@@ -8,8 +8,14 @@ use cranelift_frontend::FunctionBuilder;
 use fulgurite_fusion::cplan::{CNode, NodeId};
 use fulgurite_hop::AggregateOp;
 
+use super::KEEP_ORDER_FROM;
 use super::lanes::{Cells, Lanes};
 use super::operands::{readonly, writable};
+
+/// Vector registers of a processor.
+const REGISTERS: usize = 16;
+/// Operations of a body beyond which more copies would take longer to compile than they save.
+const LONGEST_BODY: usize = 1200;
 
 /// What a pass works on. Pointers are those of its first cell.
 pub(super) struct Pass<'a> {
@@ -18,12 +24,44 @@ pub(super) struct Pass<'a> {
     pub nodes: &'a [NodeId],
     /// Values read cell by cell, and whether their memory is only read.
     pub streams: HashMap<NodeId, (Value, bool)>,
-    /// Values that are the same for every cell, as one number and as a pair.
-    pub spread: HashMap<NodeId, (Value, Value)>,
+    /// Values that are the same for every cell.
+    pub spread: HashMap<NodeId, Spread>,
     pub stores: Vec<(NodeId, Value)>,
     pub reductions: Vec<(AggregateOp, NodeId)>,
     /// How many cells.
     pub width: Value,
+}
+
+/// Where a number for all cells is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Spread {
+    /// As one number and as a pair.
+    Registers(Value, Value),
+    Literal(f64),
+    /// At an address, some bytes further.
+    Memory(Value, i32),
+}
+
+impl Spread {
+    fn read(self, builder: &mut FunctionBuilder<'_>, lanes: Lanes) -> Value {
+        match (self, lanes) {
+            (Spread::Registers(number, _), Lanes::One) => number,
+            (Spread::Registers(_, pair), Lanes::Two) => pair,
+            (Spread::Literal(literal), Lanes::One) => builder.ins().f64const(literal),
+            (Spread::Literal(literal), Lanes::Two) => {
+                let bytes: Vec<u8> = [literal.to_le_bytes(); 2].concat();
+                let constant = builder.func.dfg.constants.insert(bytes.into());
+                builder.ins().vconst(types::F64X2, constant)
+            }
+            (Spread::Memory(address, offset), lanes) => {
+                let number = builder.ins().load(types::F64, readonly(), address, offset);
+                match lanes {
+                    Lanes::One => number,
+                    Lanes::Two => builder.ins().splat(types::F64X2, number),
+                }
+            }
+        }
+    }
 }
 
 /// The accumulators of a pass, where it stands, and where the phase ends.
@@ -73,14 +111,50 @@ impl Pass<'_> {
         self.finish(builder, totals)
     }
 
-    /// Few copies where many values are live: there are 16 vector registers.
+    /// How many pairs are worked on together, so that the operations of one need not wait for each other.
     fn unroll(&self) -> usize {
-        let live = self.streams.len().max(1) + self.nodes.len() / 8;
-        match live {
-            0..=3 => 4,
-            4..=6 => 2,
-            _ => 1,
+        if self.nodes.len() < KEEP_ORDER_FROM {
+            // The compiler moves loads to the start of the body: all of them are live there.
+            return match self.streams.len() + self.nodes.len() / 8 {
+                0..=3 => 4,
+                4..=6 => 2,
+                _ => 1,
+            };
         }
+        let in_registers = |spread: &&Spread| matches!(spread, Spread::Registers(..));
+        let taken = 1 + self.spread.values().filter(in_registers).count();
+        let per_copy = self.most_live() + self.reductions.len();
+        let fits = |copies: &usize| {
+            taken + copies * per_copy <= REGISTERS && copies * self.nodes.len() <= LONGEST_BODY
+        };
+        [8, 4, 2].into_iter().find(fits).unwrap_or(1)
+    }
+
+    /// The most values of one cell that are needed at once.
+    fn most_live(&self) -> usize {
+        let is_of_cell = |id: &NodeId| !self.spread.contains_key(id);
+        let mut last_use: HashMap<NodeId, usize> = HashMap::new();
+        for (at, id) in self.nodes.iter().enumerate() {
+            let operands = self.body[id.index()].operands();
+            last_use.extend(operands.into_iter().filter(is_of_cell).map(|id| (id, at)));
+        }
+        let kept = self.stores.iter().map(|(id, _)| *id);
+        let kept = kept.chain(self.reductions.iter().map(|(_, id)| *id));
+        last_use.extend(kept.filter(is_of_cell).map(|id| (id, self.nodes.len())));
+        let mut live: HashSet<NodeId> = HashSet::new();
+        let mut most = 1;
+        for (at, id) in self.nodes.iter().enumerate() {
+            live.extend(
+                self.body[id.index()]
+                    .operands()
+                    .iter()
+                    .filter(|id| is_of_cell(id)),
+            );
+            live.insert(*id);
+            most = most.max(live.len());
+            live.retain(|id| last_use.get(id).is_some_and(|last| *last > at));
+        }
+        most
     }
 
     fn identities(
@@ -147,6 +221,7 @@ impl Pass<'_> {
         accumulators: &[Value],
     ) -> Vec<Value> {
         let mut addresses: HashMap<NodeId, Value> = HashMap::new();
+        let mut numbers: HashMap<NodeId, Value> = HashMap::new();
         let mut values: Vec<HashMap<NodeId, Value>> = vec![HashMap::new(); phase.unroll];
         let width = 8 * phase.lanes.cells() as i32;
         let mut read = |builder: &mut FunctionBuilder<'_>,
@@ -157,12 +232,12 @@ impl Pass<'_> {
             if let Some(value) = known.get(&id) {
                 return Some(*value);
             }
-            if let Some((one, two)) = self.spread.get(&id) {
-                return Some(if phase.lanes == Lanes::One {
-                    *one
-                } else {
-                    *two
-                });
+            if let Some(number) = self.spread.get(&id) {
+                return Some(
+                    *numbers
+                        .entry(id)
+                        .or_insert_with(|| number.read(builder, phase.lanes)),
+                );
             }
             let (pointer, is_readonly) = *self.streams.get(&id)?;
             let address = *addresses

@@ -12,7 +12,7 @@ use fulgurite_error::Result;
 use fulgurite_fusion::cplan::{CNode, NodeId};
 use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, UnaryOp};
 
-use super::columns::Pass;
+use super::columns::{Pass, Spread};
 use super::operands::{Place, Slots, readonly, writable};
 use super::{refused, signature_of};
 use crate::primitives::{Primitive, code_of};
@@ -57,10 +57,15 @@ struct Emitter<'a, 'b> {
     slots: Slots<'a>,
 }
 
+/// Numbers for all cells of a loop that stay in registers. More are read again for each use: registers that the loop needs
+/// would be spilled for them, which is as slow, and takes the compiler long to find out.
+const MOST_IN_REGISTERS: usize = 8;
+
 /// What a loop reads from memory.
 enum Read {
-    /// The same for all rows.
-    Constant(Value),
+    Literal(f64),
+    /// The same for all rows: the number in a slot.
+    Constant(usize),
     /// A number per row, in a loop over vectors.
     PerRow(Place),
     /// Cell by cell.
@@ -106,10 +111,10 @@ impl Emitter<'_, '_> {
 
     fn read(&mut self, id: NodeId, shape: Shape) -> Option<Read> {
         if let CNode::Literal(value) = self.slots.program.nodes[id.index()] {
-            return Some(Read::Constant(self.builder.ins().f64const(value)));
+            return Some(Read::Literal(value));
         }
         if let Some(slot) = self.slots.constant_slot(id) {
-            return Some(Read::Constant(self.slots.number(self.builder, slot)));
+            return Some(Read::Constant(slot));
         }
         let place = self.slots.place(self.builder, id)?;
         Some(match (self.slots.program.shapes.of(id), shape) {
@@ -163,6 +168,10 @@ impl Emitter<'_, '_> {
     ) -> Vec<Value> {
         let mut streams = HashMap::new();
         let mut spread = HashMap::new();
+        let constants = reads
+            .iter()
+            .filter(|(_, read)| !matches!(read, Read::Stream(_)));
+        let in_registers = constants.count() <= MOST_IN_REGISTERS;
         for (id, read) in reads {
             let number = match read {
                 Read::Stream(place) => {
@@ -170,7 +179,17 @@ impl Emitter<'_, '_> {
                     streams.insert(*id, (address, place.readonly));
                     continue;
                 }
-                Read::Constant(number) => *number,
+                Read::Literal(literal) if in_registers => self.builder.ins().f64const(*literal),
+                Read::Constant(slot) if in_registers => self.slots.number(self.builder, *slot),
+                Read::Literal(literal) => {
+                    spread.insert(*id, Spread::Literal(*literal));
+                    continue;
+                }
+                Read::Constant(slot) => {
+                    let offset = (8 * slot) as i32;
+                    spread.insert(*id, Spread::Memory(self.slots.frame, offset));
+                    continue;
+                }
                 Read::PerRow(place) => {
                     let address = self.row_of(place, row);
                     let flags = if place.readonly {
@@ -182,7 +201,7 @@ impl Emitter<'_, '_> {
                 }
             };
             let pair = self.builder.ins().splat(types::F64X2, number);
-            spread.insert(*id, (number, pair));
+            spread.insert(*id, Spread::Registers(number, pair));
         }
         let stores = stores
             .iter()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fulgurite_codegen::PlanCache;
+use fulgurite_codegen::{Kept, PlanCache};
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{BinaryOp, json::from_json};
 use fulgurite_matrix::{
@@ -63,6 +63,7 @@ pub fn run_task(
         symbols.set(name, Variable::Scalar(value.clone()));
     }
     let plans = task.plans.iter().map(|plan| FusedPlan {
+        compiled: Kept::default(),
         plan: plan.clone(),
         text: task.label.as_str().into(),
     });

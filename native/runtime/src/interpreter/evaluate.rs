@@ -214,7 +214,7 @@ impl Evaluation<'_> {
         let threads = &self.context.threads;
         if let Some(operator) = self.plan.cplan(id) {
             let cache = &self.context.session.plan_cache;
-            return fused::run(cache, &operator.plan, hop, &inputs, threads);
+            return fused::run(cache, operator, hop, &inputs, threads);
         }
         match (&hop.op, &inputs[..]) {
             (HopOp::MatMult, [Value::Matrix(left), Value::Matrix(right)]) if transposed_left => {

@@ -2,11 +2,10 @@
 
 use fulgurite_codegen::{Operand, Output, PlanCache, execute};
 use fulgurite_error::Result;
-use fulgurite_fusion::cplan::CPlan;
 use fulgurite_hop::{Hop, Literal, scalar};
 use fulgurite_matrix::MatrixBlock;
 
-use super::Threads;
+use super::{Threads, plan::FusedPlan};
 use crate::Value;
 
 /// Cells of a dense output that are looked at to tell whether it is worth counting all.
@@ -15,12 +14,12 @@ const SAMPLE: usize = 1024;
 /// The operator's value, with machine code from the cache.
 pub(super) fn run(
     cache: &PlanCache,
-    plan: &CPlan,
+    fused: &FusedPlan,
     hop: &Hop,
     inputs: &[Value],
     threads: &Threads,
 ) -> Result<Value> {
-    let compiled = cache.get_or_compile(plan)?;
+    let compiled = cache.get_or_compile_kept(&fused.plan, &fused.compiled)?;
     let operands = inputs
         .iter()
         .map(|input| {
@@ -30,7 +29,7 @@ pub(super) fn run(
             })
         })
         .collect::<Result<Vec<_>>>()?;
-    Ok(match execute(&compiled, &operands, &threads.fused)? {
+    Ok(match execute(compiled, &operands, &threads.fused)? {
         Output::Matrix(block) if hop.is_scalar() && (block.rows(), block.cols()) == (1, 1) => {
             Value::Scalar(Literal::Double(block.get(0, 0)))
         }

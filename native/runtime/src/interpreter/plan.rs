@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use fulgurite_codegen::Kept;
 use fulgurite_fusion::cplan::CPlan;
 use fulgurite_hop::{Dag, HopId, HopOp};
 
@@ -9,6 +10,7 @@ use fulgurite_hop::{Dag, HopId, HopOp};
 #[derive(Debug, Clone)]
 pub(crate) struct FusedPlan {
     pub(crate) plan: CPlan,
+    pub(crate) compiled: Kept,
     /// As the report shows it.
     pub(crate) text: Arc<str>,
 }

@@ -22,6 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use fulgurite_codegen::Kept;
 use fulgurite_error::Result;
 use fulgurite_fusion::{
     CostConstants, FusedDag, FusionConfig, FusionStatistics, Known, Searches, fuse_known,
@@ -384,6 +385,7 @@ fn plan_of(fused: FusedDag) -> BlockPlan {
         .operators
         .into_iter()
         .map(|operator| FusedPlan {
+            compiled: Kept::default(),
             text: format!("{}\n{}", operator.label, operator.plan).into(),
             plan: operator.plan,
         })
