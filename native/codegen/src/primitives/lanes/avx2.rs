@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::{Kernel, Lanes, TOGETHER};
 
-const WIDTH: usize = 4;
+pub(super) const WIDTH: usize = 4;
 
 pub(super) fn is_present() -> bool {
     std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")

@@ -107,12 +107,21 @@ impl Instructions {
 
     /// Wide vectors straddle cache lines where rows are not made of whole ones; that is made up for where rows are long.
     fn suit(self, cells: usize) -> bool {
+        match self.width() {
+            width @ 8.. => cells.is_multiple_of(width) || cells >= 32 * width,
+            _ => true,
+        }
+    }
+
+    fn width(self) -> usize {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => {
-                cells.is_multiple_of(avx512::WIDTH) || cells >= 32 * avx512::WIDTH
-            }
-            _ => true,
+            Instructions::Avx512 => avx512::WIDTH,
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => avx2::WIDTH,
+            #[cfg(target_arch = "aarch64")]
+            Instructions::Neon => neon::WIDTH,
+            Instructions::Portable => portable::WIDTH,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::arch::aarch64::*;
 
 use super::{Kernel, Lanes};
 
-const WIDTH: usize = 2;
+pub(super) const WIDTH: usize = 2;
 
 pub(super) fn is_present() -> bool {
     std::arch::is_aarch64_feature_detected!("neon")

@@ -2,7 +2,7 @@
 
 use super::{Kernel, Lanes};
 
-const WIDTH: usize = 4;
+pub(super) const WIDTH: usize = 4;
 
 /// # Safety
 /// As the kernel says.
