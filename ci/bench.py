@@ -107,8 +107,13 @@ def measure(options, pattern, shape, on_pace):
             limits.append((seen["readGigabytesPerSecond"], seen["gigaflopsPerSecond"]))
             if policy == "cost":
                 run = seen
-        for name, peer in running.items():
-            seen, checksums[name] = peer.run(REPEAT)
+        for name, peer in list(running.items()):
+            try:
+                seen, checksums[name] = peer.run(REPEAT)
+            except Exception as failure:  # Whatever a peer raises when memory is short, say.
+                print(f"{pattern.key} {shape}: {name} can't: {str(failure).splitlines()[0]}", file=sys.stderr)
+                del running[name]
+                continue
             times[name] += seen
     for name, checksum in checksums.items():
         if abs(checksum - checksums["fulgurite"]) > 1e-9 * abs(checksum):
@@ -123,7 +128,7 @@ def measure(options, pattern, shape, on_pace):
     row = {
         "group": "cell chains" if pattern.threads == 1 else "patterns",
         "pattern": pattern.key,
-        "size": f"{shape}" + (f", n={pattern.steps}" if pattern.steps else "") + (f", {pattern.passes} times" if pattern.passes > 1 else ""),
+        "size": size_of(pattern, shape),
         "ms": medians,
         "percent_of_limit": round(100 * max(read, compute) / medians["fulgurite"], 1),
         "limit": "bandwidth" if read >= compute else "flops",
@@ -136,6 +141,12 @@ def measure(options, pattern, shape, on_pace):
     }
     bench_report.print_row(row)
     return row
+
+
+def size_of(pattern, shape):
+    steps = f", n={pattern.steps}" if pattern.steps else ""
+    passes = f", {pattern.passes} times" if pattern.passes > 1 else ""
+    return f"{shape}{steps}{passes}"
 
 
 def machine():
@@ -158,6 +169,7 @@ def main():
     parser.add_argument("--without", nargs="*", default=[], metavar="PEER", help="peers that are left out")
     parser.add_argument("--shape", help="ROWSxCOLSxSPARSITY, instead of the patterns' own")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="at most; fewer where the whole would take too long")
+    parser.add_argument("--resume", action="store_true", help="take the rows over that the last run had measured when it was cut off")
     parser.add_argument("--keep", action="store_true", help="write tests/bench/RESULTS.md, results.json and the table in README.md, which belong to a whole run")
     for path in ["bench", "cli", "folder", "scratch", "scripts"]:
         parser.add_argument(f"--{path}", type=Path, required=True, help=argparse.SUPPRESS)
@@ -179,23 +191,28 @@ def main():
     ]
     estimate(options, [pattern.key for pattern, _ in runs] + [name for name in algorithms if name in chosen])
     started = time.perf_counter()
-    rows = []
+    unfinished = options.scratch / "rows.json"
+    rows = json.loads(unfinished.read_text()) if options.resume and unfinished.exists() else []
+    measured = {(row["pattern"], row["size"]) for row in rows}
     failures = []
 
     def attempt(measure):
-        """The other rows are worth having where one fails."""
+        """The other rows are worth having where one fails, or where the run is cut off."""
         try:
             rows.extend(measure())
+            unfinished.write_text(json.dumps(rows))
         except SystemExit as failure:
             print(failure, file=sys.stderr)
             failures.append(failure)
 
     for place, (pattern, shape) in enumerate(runs, 1):
+        if (pattern.key, size_of(pattern, shape)) in measured:
+            continue
         # More rounds as long as no more than its share of the time is used up.
         attempt(lambda: [measure(options, pattern, shape, lambda: time.perf_counter() - started < MINUTES * 60 * place / len(runs))])
-    if "compile" in chosen:
+    if "compile" in chosen and not any(row["group"] == "compile times" for row in rows):
         attempt(lambda: bench_compile.measure(options, fulgurite(options, "compile")))
-    for name in sorted(chosen & set(algorithms)):
+    for name in sorted(chosen & set(algorithms) - {pattern for pattern, _ in measured}):
         attempt(lambda: [algorithms[name].measure(options)])
     two_threads = [row for row in rows if row.get("threads") == 2]
     results = {
@@ -214,6 +231,7 @@ def main():
     print(f"{folder}/RESULTS.md; {results['minutes']:.0f} minutes", file=sys.stderr)
     if failures:
         raise SystemExit(f"{len(failures)} rows failed")
+    unfinished.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":
