@@ -12,6 +12,8 @@ mod tasks;
 mod totals;
 mod wholes;
 
+pub(crate) use totals::identity;
+
 use std::sync::Arc;
 
 use fulgurite_error::{Error, Result};

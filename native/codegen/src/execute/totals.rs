@@ -103,7 +103,8 @@ impl Totals {
     }
 }
 
-fn identity(op: AggregateOp) -> f64 {
+/// The total of nothing.
+pub(crate) fn identity(op: AggregateOp) -> f64 {
     match op {
         AggregateOp::Min => f64::INFINITY,
         AggregateOp::Max => f64::NEG_INFINITY,

@@ -10,6 +10,7 @@ use fulgurite_fusion::cplan::{CNode, NodeId};
 use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, UnaryOp};
 use fulgurite_matrix::vector_math::Cells;
 
+use crate::execute::identity;
 use crate::primitives::{cells, code_of, rows};
 use crate::program::{Layout, Loop, Program, Shape, Step};
 use places::{Frame, Place};
@@ -330,15 +331,6 @@ impl Frame<'_> {
                 self.rows(),
             );
         }
-    }
-}
-
-fn identity(op: AggregateOp) -> f64 {
-    match op {
-        AggregateOp::Min => f64::INFINITY,
-        AggregateOp::Max => f64::NEG_INFINITY,
-        AggregateOp::Prod => 1.0,
-        _ => 0.0,
     }
 }
 
