@@ -82,9 +82,6 @@ fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
         .map(|name| Ok((name.clone(), output(symbols.get(&name)?, &session.config)?)))
         .collect::<Result<_>>()?;
     report.compiled_since(cached_before, &session.plan_cache);
-    if let Some(reason) = &report.interpreted {
-        tracing::warn!("no machine code, fused operators are interpreted: {reason}");
-    }
     report.total_seconds = started.elapsed().as_secs_f64();
     Ok(Outcome { outputs, report })
 }

@@ -1,5 +1,7 @@
 //! Runs fused operators on values.
 
+use std::sync::Once;
+
 use fulgurite_codegen::{Operand, Output, PlanCache, execute};
 use fulgurite_error::Result;
 use fulgurite_hop::{Hop, Literal, scalar};
@@ -20,6 +22,13 @@ pub(super) fn run(
     threads: &Threads,
 ) -> Result<Value> {
     let compiled = cache.get_or_compile_kept(&fused.plan, &fused.compiled)?;
+    if let Some(reason) = compiled.why_interpreted() {
+        // Here rather than with the report, which workers have none of.
+        static SAID: Once = Once::new();
+        SAID.call_once(|| {
+            tracing::warn!("no machine code, fused operators are interpreted: {reason}");
+        });
+    }
     let operands = inputs
         .iter()
         .map(|input| {

@@ -3,7 +3,6 @@
 mod accuracy;
 mod reference;
 mod special;
-mod timings;
 
 use super::{
     lanes::Instructions,
