@@ -1,5 +1,5 @@
 //! Vector primitives that compiled code calls, each on a whole block of rows; and those that skeletons call, behind
-//! checked slices ([`gemm`], [`stored`]).
+//! checked slices ([`stored`]).
 //!
 //! Those of compiled code take raw pointers (compiled code can't pass slices), never panic and never allocate. Pointers are valid
 //! for the rows and columns given: [`crate::frame::Frame`] checks that before compiled code starts, and compiled
@@ -7,7 +7,6 @@
 
 pub(crate) mod cells;
 mod dense;
-pub(crate) mod gemm;
 mod lanes;
 pub(crate) mod rows;
 mod sparse;

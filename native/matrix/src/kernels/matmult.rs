@@ -9,7 +9,7 @@ use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
 use super::{
-    gemm::{View, multiply},
+    dense_product::{View, Write, multiply, multiply_in_parallel},
     parallel::{cells, dense_by_rows, reduction_tasks, row_tasks, settle, shape},
     reorganize::transpose,
 };
@@ -49,12 +49,13 @@ pub fn transposed_matmult(left: &MatrixBlock, right: &MatrixBlock) -> Result<Mat
     }
     match (left, right) {
         (MatrixBlock::Dense(left), MatrixBlock::Dense(right)) => {
-            let (m, n) = (left.cols(), right.cols());
-            reduce_rows(left.rows(), m, n, m + n, |task, out| {
-                let depth = task.len();
-                let left = View::row_major(rows_of(left, &task), depth, m).transposed();
-                let right = View::row_major(rows_of(right, &task), depth, n);
-                multiply(left, right, out, n, false);
+            let (depth, m, n) = (left.rows(), left.cols(), right.cols());
+            if depth < DEEP * m.max(n) {
+                return product(view(left).transposed(), view(right), m, n);
+            }
+            reduce_rows(depth, m, n, dense_work(m, n), |task, out| {
+                let (left, right) = (rows_of(left, &task), rows_of(right, &task));
+                multiply(left.transposed(), right, out, n, Write::Add)
             })
         }
         (MatrixBlock::Csr(left), MatrixBlock::Dense(right)) => {
@@ -68,6 +69,7 @@ pub fn transposed_matmult(left: &MatrixBlock, right: &MatrixBlock) -> Result<Mat
                         add_scaled(&mut out[at..at + n], *value, right.row(row));
                     }
                 }
+                Ok(())
             })
         }
         (MatrixBlock::Dense(left), MatrixBlock::Csr(right)) => {
@@ -80,6 +82,7 @@ pub fn transposed_matmult(left: &MatrixBlock, right: &MatrixBlock) -> Result<Mat
                         add_sparse(out, *value, indices, values);
                     }
                 }
+                Ok(())
             })
         }
         (MatrixBlock::Csr(_), MatrixBlock::Csr(_)) => matmult(&transpose(left)?, right),
@@ -91,9 +94,9 @@ pub fn tsmm(matrix: &MatrixBlock) -> Result<MatrixBlock> {
     let n = matrix.cols();
     match matrix {
         MatrixBlock::Dense(dense) if n <= PANEL => {
-            reduce_rows(dense.rows(), n, n, n * 2, |task, out| {
-                let part = View::row_major(rows_of(dense, &task), task.len(), n);
-                multiply(part.transposed(), part, out, n, false);
+            reduce_rows(dense.rows(), n, n, dense_work(n, n), |task, out| {
+                let part = rows_of(dense, &task);
+                multiply(part.transposed(), part, out, n, Write::Add)
             })
         }
         MatrixBlock::Dense(dense) => tsmm_by_panels(dense),
@@ -112,6 +115,7 @@ pub fn tsmm(matrix: &MatrixBlock) -> Result<MatrixBlock> {
                         );
                     }
                 }
+                Ok(())
             })?;
             let mut values = upper.to_dense().into_vec();
             mirror_upper(&mut values, n);
@@ -121,7 +125,7 @@ pub fn tsmm(matrix: &MatrixBlock) -> Result<MatrixBlock> {
     }
 }
 
-/// Columns of a panel of [`tsmm_by_panels`]: wide enough for gemm to run at full speed.
+/// Columns of a panel of [`tsmm_by_panels`]: wide enough for products to run at full speed.
 const PANEL: usize = 256;
 
 /// Widest sparse matrix whose t(X) %*% X is gathered in dense partial results.
@@ -133,16 +137,9 @@ fn tsmm_by_panels(dense: &DenseMatrix) -> Result<MatrixBlock> {
     let mut values = vec![0.0; cells(n, n)?];
     for from in (0..n).step_by(PANEL) {
         let height = PANEL.min(n - from);
-        let panel = |from: usize, cols: usize| {
-            View::strided(dense.values().get(from..).unwrap_or(&[]), rows, cols, n, 1)
-        };
-        multiply(
-            panel(from, height).transposed(),
-            panel(from, n - from),
-            &mut values[from * n + from..],
-            n,
-            true,
-        );
+        let panel = |cols| View::of_rows(dense.values().get(from..).unwrap_or(&[]), rows, cols, n);
+        let (left, right) = (panel(height).transposed(), panel(n - from));
+        multiply_in_parallel(left, right, &mut values[from * n + from..], n)?;
     }
     mirror_upper(&mut values, n);
     MatrixBlock::dense(n, n, values)
@@ -156,13 +153,23 @@ fn mirror_upper(values: &mut [f64], n: usize) {
     }
 }
 
+/// A product is deep when this many times its larger side goes into one cell: then there is more to divide along the
+/// depth than along the rows of the result.
+const DEEP: usize = 8;
+
+/// What a row of a deep dense product costs a task, in cells: as a rule they are read at the speed of memory, and of
+/// wide rows multiplied at about 32 cells in the time that one is read.
+fn dense_work(rows: usize, cols: usize) -> usize {
+    (rows + cols).max(rows.saturating_mul(cols) / 32)
+}
+
 /// Sums `rows x cols` partial results over tasks of the input's rows; `add` adds into a zeroed partial.
 fn reduce_rows(
     input_rows: usize,
     rows: usize,
     cols: usize,
     work_per_row: usize,
-    add: impl Fn(Range<usize>, &mut [f64]) + Sync,
+    add: impl Fn(Range<usize>, &mut [f64]) -> Result<()> + Sync,
 ) -> Result<MatrixBlock> {
     let size = cells(rows, cols)?;
     if size == 0 {
@@ -177,10 +184,10 @@ fn reduce_rows(
         .into_par_iter()
         .map(|task| {
             let mut partial = vec![0.0; size];
-            add(task, &mut partial);
-            partial
+            add(task, &mut partial)?;
+            Ok(partial)
         })
-        .collect::<Vec<_>>()
+        .collect::<Result<Vec<_>>>()?
         .into_iter();
     let mut total = partials.next().unwrap_or_else(|| vec![0.0; size]);
     for partial in partials {
@@ -191,8 +198,21 @@ fn reduce_rows(
     MatrixBlock::dense(rows, cols, total)
 }
 
-fn rows_of<'a>(dense: &'a DenseMatrix, rows: &Range<usize>) -> &'a [f64] {
-    &dense.values()[rows.start * dense.cols()..rows.end * dense.cols()]
+fn view(dense: &DenseMatrix) -> View<'_> {
+    rows_of(dense, &(0..dense.rows()))
+}
+
+fn rows_of<'a>(dense: &'a DenseMatrix, rows: &Range<usize>) -> View<'a> {
+    let cols = dense.cols();
+    let cells = &dense.values()[rows.start * cols..rows.end * cols];
+    View::of_rows(cells, rows.len(), cols, cols)
+}
+
+/// A dense product whose result has this shape.
+fn product(left: View, right: View, rows: usize, cols: usize) -> Result<MatrixBlock> {
+    let mut values = vec![0.0; cells(rows, cols)?];
+    multiply_in_parallel(left, right, &mut values, cols)?;
+    MatrixBlock::dense(rows, cols, values)
 }
 
 fn dense_dense(left: &DenseMatrix, right: &DenseMatrix) -> Result<MatrixBlock> {
@@ -212,17 +232,10 @@ fn dense_dense(left: &DenseMatrix, right: &DenseMatrix) -> Result<MatrixBlock> {
             for row in task {
                 add_scaled(out, vector[row], right.row(row));
             }
+            Ok(())
         });
     }
-    let mut values = vec![0.0; cells(rows, cols)?];
-    multiply(
-        View::row_major(left.values(), rows, depth),
-        View::row_major(right.values(), depth, cols),
-        &mut values,
-        cols,
-        rows.saturating_mul(cols).saturating_mul(depth) > 1 << 18,
-    );
-    MatrixBlock::dense(rows, cols, values)
+    product(view(left), view(right), rows, cols)
 }
 
 fn sparse_dense(left: &CsrMatrix, right: &DenseMatrix) -> Result<MatrixBlock> {
@@ -257,6 +270,7 @@ fn dense_sparse(left: &DenseMatrix, right: &CsrMatrix) -> Result<MatrixBlock> {
                 let (indices, values) = right.row(row);
                 add_sparse(out, left.values()[row], indices, values);
             }
+            Ok(())
         });
     }
     dense_by_rows(left.rows(), cols, right.stored(), |task, out| {

@@ -4,11 +4,12 @@
 //! better one; vectors are dense. Shapes are checked: a `dimension` error says which did not fit.
 //!
 //! [`elementwise`] and [`aggregate`] are generic over the scalar function and the accumulator, [`matmult`]
-//! has the products, [`reorganize`], [`index`] and [`select`] move cells about, [`generate`] and [`table`]
+//! has the products ([`dense_product`] those of dense cells), [`reorganize`], [`index`] and [`select`] move cells about, [`generate`] and [`table`]
 //! make matrices from scalars and categories, [`statistics`] has moments, order statistics and groups, [`factorize`]
 //! linear systems and factorisations.
 
 pub mod aggregate;
+pub mod dense_product;
 pub mod elementwise;
 pub mod factorize;
 pub mod generate;
@@ -22,7 +23,6 @@ pub mod table;
 
 mod broadcast;
 mod cumulative;
-mod gemm;
 pub(crate) mod parallel;
 #[cfg(test)]
 mod tests;

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::Result;
+use fulgurite_matrix::kernels::dense_product::{View, Write, multiply};
 use fulgurite_matrix::{CsrMatrix, DenseMatrix};
 
 use crate::bind::Bound;
 use crate::frame::Frame;
-use crate::primitives::gemm::{self, View, Write};
 use crate::primitives::stored::{self, Rows};
 use crate::program::Program;
 
@@ -152,17 +152,4 @@ pub(super) fn row_range<'m>(matrix: &'m DenseMatrix, rows: &Range<usize>) -> Vie
     let cols = matrix.cols();
     let from = (rows.start * cols).min(matrix.values().len());
     View::of_rows(&matrix.values()[from..], rows.len(), cols, cols)
-}
-
-pub(super) fn multiply(
-    left: View<'_>,
-    right: View<'_>,
-    out: &mut [f64],
-    stride: usize,
-    write: Write,
-) -> Result<()> {
-    match gemm::multiply(left, right, out, stride, write) {
-        true => Ok(()),
-        false => Err(Error::internal("factors of a tile don't fit")),
-    }
 }

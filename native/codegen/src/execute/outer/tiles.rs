@@ -5,17 +5,17 @@ use std::ops::Range;
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::OuterOutput;
 use fulgurite_hop::AggregateOp;
+use fulgurite_matrix::kernels::dense_product::{View, Write, multiply};
 use fulgurite_matrix::{DenseMatrix, MatrixBlock};
 
 use super::super::cell::{Tile, bind_tile, tile_cells, together};
 use super::super::totals::Totals;
 use super::super::{ExecutionContext, Output, column_vector, scalar, tasks};
-use super::factors::{multiply, row_range};
+use super::factors::row_range;
 use super::{Factors, cells, multiplied, zeros};
 use crate::bind::Bound;
 use crate::compiled::{CompiledPlan, Kernel};
 use crate::frame::{Frame, Target};
-use crate::primitives::gemm::{View, Write};
 
 /// Rows and columns of a tile: its product runs at nearly the speed of a large one, and its cells stay in the
 /// second-level cache.
