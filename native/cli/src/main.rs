@@ -21,6 +21,7 @@ const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    fulgurite_matrix::memory::keep_freed_memory();
     let filter = tracing_subscriber::EnvFilter::from_default_env();
     tracing_subscriber::fmt()
         .with_env_filter(filter)

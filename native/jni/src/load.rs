@@ -25,6 +25,7 @@ pub extern "system" fn JNI_OnLoad(vm: *mut jni::sys::JavaVM, _reserved: *mut c_v
     // A panic that left this function would abort the JVM.
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         panics::install_hook();
+        fulgurite_matrix::memory::keep_freed_memory();
         // SAFETY: the JVM passes its own, valid pointer.
         let vm = unsafe { JavaVM::from_raw(vm) };
         vm.with_top_local_frame(|env| -> jni::errors::Result<()> {

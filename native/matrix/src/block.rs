@@ -97,7 +97,7 @@ impl MatrixBlock {
             MatrixBlock::Dense(dense) => dense.clone(),
             MatrixBlock::Csr(csr) => {
                 let (rows, cols) = (csr.rows(), csr.cols());
-                let mut values = vec![0.0; rows * cols];
+                let mut values = crate::memory::zeros(rows * cols);
                 for row in 0..rows {
                     let (indices, cells) = csr.row(row);
                     for (col, cell) in indices.iter().zip(cells) {

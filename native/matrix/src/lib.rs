@@ -7,6 +7,7 @@
 pub mod arrow_block;
 pub mod io;
 pub mod kernels;
+pub mod memory;
 pub mod vector_math;
 
 mod block;

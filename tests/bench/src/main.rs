@@ -27,6 +27,7 @@ enum Benchmark {
 }
 
 fn main() -> Result<()> {
+    fulgurite_matrix::memory::keep_freed_memory();
     let results = match Benchmark::parse() {
         Benchmark::Pattern(options) => vec![pattern::measure(&options)?],
         Benchmark::Algorithm(options) => algorithm::measure(&options)?,

@@ -5,11 +5,11 @@ use std::ops::Range;
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::InputBinding;
 use fulgurite_hop::AggregateOp;
-use fulgurite_matrix::{Layout, MatrixBlock};
+use fulgurite_matrix::{Layout, MatrixBlock, memory};
 
 use super::row::densify;
 use super::totals::{ColumnTotals, Total, Totals};
-use super::{CellOutput, ExecutionContext, Output, column_vector, row_vector, tasks};
+use super::{CellOutput, ExecutionContext, Output, column_vector, row_vector, tasks, zeros};
 use crate::bind::Bound;
 use crate::compiled::{CompiledPlan, Kernel};
 use crate::frame::{Frame, Target};
@@ -93,7 +93,7 @@ impl Skeleton<'_> {
             })?;
             return column_vector(together(ops, &totals).finish(cells));
         }
-        let mut output = vec![0.0; cells];
+        let mut output = memory::zeros(cells);
         let parts = tasks::with_outputs(ranges, &mut output, 1);
         tasks::run(context, parts, |(range, mut part)| {
             self.flat_tiles(range, |frame, tile| {
@@ -137,7 +137,7 @@ impl Skeleton<'_> {
         let ranges = tasks::even(rows, 1, work, context);
         match self.output {
             CellOutput::Map => {
-                let mut output = vec![0.0; rows * cols];
+                let mut output = zeros(rows, cols)?;
                 let parts = tasks::with_outputs(ranges, &mut output, cols);
                 tasks::run(context, parts, |(range, part)| {
                     let first = range.start;

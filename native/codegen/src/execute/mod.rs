@@ -19,7 +19,7 @@ use std::sync::Arc;
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CellTemplate, Template};
 use fulgurite_hop::{AggregateOp, Direction};
-use fulgurite_matrix::MatrixBlock;
+use fulgurite_matrix::{MatrixBlock, memory};
 
 use crate::bind::{Bound, Operand, bind};
 use crate::compiled::CompiledPlan;
@@ -137,6 +137,19 @@ fn cells(
         }
         _ => cell::run(plan, bound, output, context),
     }
+}
+
+/// Cells of a result, all zero.
+fn zeros(rows: usize, cols: usize) -> Result<Vec<f64>> {
+    cells_of(rows, cols).map(memory::zeros)
+}
+
+fn cells_of(rows: usize, cols: usize) -> Result<usize> {
+    rows.checked_mul(cols).ok_or_else(|| {
+        Error::memory(format!(
+            "a fused operator's {rows} x {cols} result does not fit into memory"
+        ))
+    })
 }
 
 fn column_vector(cells: Vec<f64>) -> Result<Output> {

@@ -8,7 +8,7 @@ use fulgurite_hop::AggregateOp;
 use fulgurite_matrix::{CsrMatrix, MatrixBlock};
 
 use super::totals::{ColumnTotals, Total};
-use super::{ExecutionContext, Output, tasks, wholes};
+use super::{ExecutionContext, Output, cells_of, tasks, wholes, zeros};
 use crate::bind::Bound;
 use crate::compiled::{CompiledPlan, Kernel};
 use crate::frame::{Frame, Target, WholeMatrix};
@@ -20,6 +20,11 @@ const BLOCK_BYTES: usize = 32 << 10;
 /// Kernels work on four rows at a time.
 const MIN_BLOCK_ROWS: usize = 4;
 const MAX_BLOCK_ROWS: usize = 256;
+/// Rows of a block that meets wide matrices, at least: products of fewer spend their time on laying out the matrix. Such
+/// a block stays in the second-level cache.
+const WIDE_BLOCK_ROWS: usize = 64;
+/// Multiplications of such products that take as long as a cell that is read.
+const MULTIPLICATIONS_PER_READ: usize = 16;
 /// Accumulators larger than this are made once per thread, not once per task.
 const LARGE_ACCUMULATOR_CELLS: usize = 1 << 14;
 
@@ -54,21 +59,23 @@ pub(super) fn run(
         Some((left, _)) => wholes::is_csr_input(program, bound, &program.nodes[left.index()])?,
         None => false,
     };
+    let multiplications = wholes::wide_multiplications(program, bound)?;
     let skeleton = Skeleton {
         kernel,
         bound,
         output,
         wholes: wholes::prepare(program, bound)?,
-        block_rows: block_rows(program, bound)?,
+        block_rows: block_rows(program, bound, multiplications > 0)?,
         sparse_outer,
     };
     let rows = bound.rows();
     let width = program.output.map_or(1, |shape| bound.width(shape));
-    let work_per_row = bound.cols().max(width) * program.work_per_cell();
+    let work_per_row = bound.cols().max(width) * program.work_per_cell()
+        + multiplications / MULTIPLICATIONS_PER_READ;
     let ranges = tasks::of_rows(bound.main, work_per_row, context);
     match output {
         RowOutput::NoAggregate(_) | RowOutput::RowAggregate(_) => {
-            let mut cells = vec![0.0; output_cells(rows, width)?];
+            let mut cells = zeros(rows, width)?;
             let parts = tasks::with_outputs(ranges, &mut cells, width);
             tasks::run(context, parts, |(range, part)| skeleton.task(range, part))?;
             MatrixBlock::dense(rows, width, cells).map(Output::Matrix)
@@ -95,7 +102,7 @@ pub(super) fn run(
         }
         RowOutput::OuterProduct { .. } => {
             let (left, right) = skeleton.outer_widths()?;
-            let ranges = few_if_large(ranges, output_cells(left, right)?, context);
+            let ranges = few_if_large(ranges, cells_of(left, right)?, context);
             let mut accumulators = Vec::with_capacity(ranges.len());
             for partial in tasks::run(context, ranges, |range| skeleton.task(range, &mut []))? {
                 if let Partial::OuterProduct(accumulator) = partial {
@@ -106,14 +113,6 @@ pub(super) fn run(
             wholes::finish(accumulators, left, right, turned).map(Output::Matrix)
         }
     }
-}
-
-fn output_cells(rows: usize, cols: usize) -> Result<usize> {
-    rows.checked_mul(cols).ok_or_else(|| {
-        Error::memory(format!(
-            "a fused operator's {rows} x {cols} result does not fit into memory"
-        ))
-    })
 }
 
 fn few_if_large(
@@ -129,7 +128,7 @@ fn few_if_large(
 }
 
 /// Rows per block: what fits into [`BLOCK_BYTES`].
-fn block_rows(program: &Program, bound: &Bound<'_>) -> Result<usize> {
+fn block_rows(program: &Program, bound: &Bound<'_>, meets_wide: bool) -> Result<usize> {
     let mut cells: usize = program
         .buffers
         .iter()
@@ -150,8 +149,13 @@ fn block_rows(program: &Program, bound: &Bound<'_>) -> Result<usize> {
         };
     }
     let rows = BLOCK_BYTES / (8 * cells.max(1));
+    let least = if meets_wide {
+        WIDE_BLOCK_ROWS
+    } else {
+        MIN_BLOCK_ROWS
+    };
     // Whole groups of four rows.
-    Ok(rows.clamp(MIN_BLOCK_ROWS, MAX_BLOCK_ROWS) / MIN_BLOCK_ROWS * MIN_BLOCK_ROWS)
+    Ok(rows.clamp(least, MAX_BLOCK_ROWS) / MIN_BLOCK_ROWS * MIN_BLOCK_ROWS)
 }
 
 /// A block of a CSR matrix's rows as dense rows.

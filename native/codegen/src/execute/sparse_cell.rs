@@ -7,7 +7,7 @@ use std::ops::Range;
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::InputBinding;
 use fulgurite_hop::AggregateOp;
-use fulgurite_matrix::{CsrMatrix, Layout, MatrixBlock};
+use fulgurite_matrix::{CsrMatrix, Layout, MatrixBlock, memory};
 
 use super::cell::{tile_cells, together};
 use super::outer::Factors;
@@ -131,7 +131,7 @@ impl<'a> Skeleton<'a> {
 
     /// The result has the main input's structure.
     fn map(&self, ranges: Vec<Range<usize>>, context: &ExecutionContext) -> Result<Output> {
-        let mut values = vec![0.0; self.main.stored()];
+        let mut values = memory::zeros(self.main.stored());
         let mut parts = Vec::with_capacity(ranges.len());
         let mut rest = values.as_mut_slice();
         for range in ranges {

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::ExecutionContext;
 
 /// Cells below which starting another task costs more than it gains.
-const MIN_TASK_CELLS: usize = 1 << 15;
+const MIN_TASK_CELLS: usize = 1 << 16;
 /// More tasks than threads, so that a thread that was held up does not hold up all.
 const TASKS_PER_THREAD: usize = 8;
 

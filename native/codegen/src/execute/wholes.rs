@@ -1,11 +1,12 @@
 //! Matrices used whole, in the forms that the products of their left operands need.
 
 use fulgurite_error::Result;
-use fulgurite_fusion::cplan::{CNode, InputBinding};
+use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId};
 use fulgurite_matrix::{Layout, MatrixBlock, kernels};
 
 use crate::bind::Bound;
 use crate::frame::WholeMatrix;
+use crate::primitives::wide::WIDE;
 use crate::program::Program;
 
 /// One entry per input, empty for those that are not whole.
@@ -16,22 +17,45 @@ pub(super) fn prepare(program: &Program, bound: &Bound<'_>) -> Result<Vec<WholeM
             continue;
         }
         let matrix = bound.matrix(input)?;
-        let (mut sparse_left, mut dense_left) = (false, false);
+        let (mut row_major, mut transposed) = (false, false);
         for node in &program.nodes {
             match node {
                 CNode::VectorMatrix {
                     vector, input: b, ..
                 } if *b == input => {
                     let sparse = is_csr_input(program, bound, &program.nodes[vector.index()])?;
-                    sparse_left |= sparse;
-                    dense_left |= !sparse;
+                    let wide = matrix.cols() >= WIDE;
+                    row_major |= sparse || wide;
+                    transposed |= !sparse && !wide;
                 }
                 _ => {}
             }
         }
-        wholes[input] = arrange(matrix, sparse_left, dense_left);
+        wholes[input] = arrange(matrix, row_major, transposed);
     }
     Ok(wholes)
+}
+
+/// Multiplications that products of dense rows with wide matrices take in a row.
+pub(super) fn wide_multiplications(program: &Program, bound: &Bound<'_>) -> Result<usize> {
+    let width = |node: NodeId| bound.width(program.shapes.of(node));
+    let mut multiplications = 0usize;
+    for node in &program.nodes {
+        if let CNode::VectorMatrix { vector, input, .. } = node {
+            let matrix = bound.matrix(*input)?;
+            let sparse = is_csr_input(program, bound, &program.nodes[vector.index()])?;
+            if !sparse && matrix.cols() >= WIDE {
+                multiplications = multiplications.saturating_add(matrix.rows() * matrix.cols());
+            }
+        }
+    }
+    if let Some((left, right)) = program.outer_product {
+        let sparse = is_csr_input(program, bound, &program.nodes[left.index()])?;
+        if !sparse && width(right) >= WIDE {
+            multiplications = multiplications.saturating_add(width(left) * width(right));
+        }
+    }
+    Ok(multiplications)
 }
 
 /// Whether a left operand is an input that comes as CSR rows.
@@ -90,12 +114,13 @@ fn for_each_cell(matrix: &MatrixBlock, mut visit: impl FnMut(usize, usize, f64))
 /// An accumulator of outer products, all zero.
 pub(super) fn accumulator(rows: usize, cols: usize, csr_left: bool) -> WholeMatrix {
     let row_stride = cols;
+    let row_major = csr_left || cols >= WIDE;
     WholeMatrix {
         rows,
         cols,
         row_stride,
-        row_major: vec![0.0; if csr_left { rows * row_stride } else { 0 }],
-        transposed: vec![0.0; if csr_left { 0 } else { rows * cols }],
+        row_major: vec![0.0; if row_major { rows * row_stride } else { 0 }],
+        transposed: vec![0.0; if row_major { 0 } else { rows * cols }],
     }
 }
 

@@ -13,6 +13,7 @@ mod sparse;
 pub(crate) mod stored;
 #[cfg(test)]
 mod tests;
+pub(crate) mod wide;
 
 /// CSR rows as the frame describes them: `pointers` starts at the block's first row and indexes `indices` and
 /// `values`. All null for dense rows.
@@ -23,7 +24,8 @@ pub(crate) struct CsrRows {
     pub values: *const f64,
 }
 
-/// A matrix used whole: a right operand, or the accumulator of outer products. Row-major for CSR left operands, transposed for dense ones; null where it isn't needed.
+/// A matrix used whole: a right operand, or the accumulator of outer products. Transposed for
+/// dense left operands, unless it is [wide](wide::WIDE); row-major for CSR ones and where it is wide. Null where it isn't needed.
 #[repr(C)]
 pub(crate) struct Whole {
     pub row_major: *mut f64,

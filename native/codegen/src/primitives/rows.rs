@@ -3,7 +3,7 @@
 use super::dense::Matrix;
 use super::lanes::{self, Kernel, Lanes};
 use super::sparse::SparseRow;
-use super::{CsrRows, Whole, dense, sparse};
+use super::{CsrRows, Whole, dense, sparse, wide};
 
 /// The left operand: `rows` rows of `width` cells.
 #[derive(Clone, Copy)]
@@ -23,6 +23,13 @@ impl Left {
         }
     }
 
+    /// # Safety
+    /// `csr` is null or can be read.
+    unsafe fn is_dense(&self) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.csr.as_ref() }.is_none_or(|csr| csr.pointers.is_null())
+    }
+
     /// How many cells stand side by side where vectors of `cols` cells meet the rows: those of such a vector where rows
     /// are CSR, else those of a row.
     ///
@@ -30,8 +37,8 @@ impl Left {
     /// `csr` is null or can be read.
     unsafe fn cells_of_vectors(&self, cols: usize) -> usize {
         // SAFETY: the caller's promise.
-        match unsafe { self.csr.as_ref() } {
-            Some(csr) if !csr.pointers.is_null() && cols > 1 => cols,
+        match unsafe { self.is_dense() } {
+            false if cols > 1 => cols,
             _ => self.width,
         }
     }
@@ -83,6 +90,18 @@ pub(crate) unsafe extern "C" fn vector_matrix(
     // SAFETY: the caller's promise.
     unsafe {
         let whole = &*whole;
+        if left.is_dense() && whole.transposed.is_null() {
+            let b = Matrix {
+                cells: whole.row_major.cast_const(),
+                stride: whole.row_stride,
+            };
+            let out = Matrix {
+                cells: out,
+                stride: out_stride,
+            };
+            let shape = (rows, width, whole.cols);
+            return wide::vector_matrix(left.rows_of_cells(), b, out, shape);
+        }
         let cells = left.cells_of_vectors(whole.cols);
         let product = VectorMatrix {
             left,
@@ -161,15 +180,25 @@ pub(crate) unsafe extern "C" fn outer_product(
     };
     // SAFETY: the caller's promise.
     unsafe {
+        let right = Matrix {
+            cells: right,
+            stride: right_stride,
+        };
+        let accumulator = &*accumulator;
+        if left.is_dense() && accumulator.transposed.is_null() {
+            let sums = Matrix {
+                cells: accumulator.row_major,
+                stride: accumulator.row_stride,
+            };
+            let shape = (rows, width, right_width);
+            return wide::outer_product(left.rows_of_cells(), right, sums, shape);
+        }
         let cells = left.cells_of_vectors(right_width);
         let product = OuterProduct {
             left,
-            right: Matrix {
-                cells: right,
-                stride: right_stride,
-            },
+            right,
             right_width,
-            accumulator: &*accumulator,
+            accumulator,
         };
         lanes::run_over(cells, product);
     }

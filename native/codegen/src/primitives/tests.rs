@@ -2,7 +2,7 @@
 
 use super::dense::Matrix;
 use super::lanes::{self, Instructions};
-use super::rows::{Left, OuterProduct, VectorMatrix};
+use super::rows::{Left, OuterProduct, VectorMatrix, outer_product, vector_matrix};
 use super::{CsrRows, Whole};
 
 const ROWS: usize = 6;
@@ -166,6 +166,79 @@ fn check_outer_product(
             let pair = |row: usize| left.dense[row * width + i] * right[row * cols + j];
             let expected: f64 = 1.0 + (0..rows).map(pair).sum::<f64>();
             assert_eq!(*cell, expected, "{case}: ({i}, {j})");
+        }
+    }
+}
+
+#[test]
+fn products_with_wide_matrices_are_those_of_plain_loops() {
+    let csr = CsrRows {
+        pointers: std::ptr::null(),
+        indices: std::ptr::null(),
+        values: std::ptr::null(),
+    };
+    for (rows, width, cols) in [
+        (1, 1, 16),
+        (6, 0, 17),
+        (6, 5, 33),
+        (70, 31, 64),
+        (4, 3, 100),
+    ] {
+        // One row for all, rows side by side, rows apart.
+        for (x_stride, q_stride) in [(0, cols), (width, 0), (width, cols), (width + 3, cols + 5)] {
+            let case = format!("{rows} x {width} x {cols}, strides {x_stride} and {q_stride}");
+            let x = numbers(rows * (width + 3), 1);
+            let q = numbers(rows * (cols + 5), 2);
+            let mut b = numbers(width * cols, 3);
+            let mut out = vec![-1.0; rows * cols + 1];
+            let mut sums = vec![1.0; width * cols + 1];
+            let null = std::ptr::null_mut();
+            let whole = |row_major: &mut [f64]| Whole {
+                row_major: row_major.as_mut_ptr(),
+                row_stride: cols,
+                transposed: null,
+                transposed_stride: 0,
+                rows: width,
+                cols,
+            };
+            let (matrix, accumulator) = (whole(&mut b), whole(&mut sums));
+            // SAFETY: all describe slices that are there and long enough.
+            unsafe {
+                let (left, out) = (x.as_ptr(), out.as_mut_ptr());
+                vector_matrix(left, x_stride, width, &csr, &matrix, out, cols, rows);
+                let right = q.as_ptr();
+                outer_product(
+                    left,
+                    x_stride,
+                    width,
+                    &csr,
+                    right,
+                    q_stride,
+                    cols,
+                    &accumulator,
+                    rows,
+                );
+            }
+            for (at, cell) in out[..rows * cols].iter().enumerate() {
+                let (row, col) = (at / cols, at % cols);
+                let pair = |k: usize| x[row * x_stride + k] * b[k * cols + col];
+                assert_eq!(
+                    *cell,
+                    (0..width).map(pair).sum::<f64>(),
+                    "{case}: ({row}, {col})"
+                );
+            }
+            for (at, cell) in sums[..width * cols].iter().enumerate() {
+                let (i, j) = (at / cols, at % cols);
+                let pair = |row: usize| x[row * x_stride + i] * q[row * q_stride + j];
+                let expected = 1.0 + (0..rows).map(pair).sum::<f64>();
+                assert_eq!(*cell, expected, "{case}: sum ({i}, {j})");
+            }
+            assert_eq!(
+                (out[rows * cols], sums[width * cols]),
+                (-1.0, 1.0),
+                "{case}"
+            );
         }
     }
 }

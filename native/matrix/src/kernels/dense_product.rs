@@ -130,7 +130,7 @@ pub fn multiply(
 }
 
 /// Multiplications that a task should have: less is not worth another thread.
-const TASK_MULTIPLICATIONS: usize = 1 << 20;
+const TASK_MULTIPLICATIONS: usize = 1 << 21;
 /// Rows of a task of a large product. Each task lays out the whole right operand anew, which takes as long as
 /// multiplying some forty rows by it.
 const TASK_ROWS: usize = 256;

@@ -14,7 +14,7 @@ use super::{
     broadcast::{Side, result_shape},
     parallel::{SparseRows, TASK_CELLS, csr_by_rows, dense_by_rows, settle, shape},
 };
-use crate::{CsrMatrix, MatrixBlock, vector_math::Cells};
+use crate::{CsrMatrix, MatrixBlock, memory::zeros, vector_math::Cells};
 
 pub use super::broadcast::Operand;
 
@@ -43,7 +43,7 @@ pub fn unary_over_slices(
             let mut at_zero = [0.0];
             f(&[0.0], &mut at_zero);
             let [at_zero] = at_zero;
-            let mut values = vec![0.0; csr.stored()];
+            let mut values = zeros(csr.stored());
             map_flat(&mut values, |range, out| f(&csr.values()[range], out));
             let result = with_values(csr, values)?;
             if at_zero == 0.0 {
@@ -62,7 +62,7 @@ pub fn unary_over_slices(
             .map(MatrixBlock::Dense)
         }
         MatrixBlock::Dense(dense) => {
-            let mut values = vec![0.0; dense.values().len()];
+            let mut values = zeros(dense.values().len());
             map_flat(&mut values, |range, out| f(&dense.values()[range], out));
             MatrixBlock::dense(dense.rows(), dense.cols(), values)
         }
@@ -119,7 +119,7 @@ where
         _ => {}
     }
     if let (Some(left), Some(right)) = (left.flat(), right.flat()) {
-        let mut values = vec![0.0; super::parallel::cells(rows, cols)?];
+        let mut values = zeros(super::parallel::cells(rows, cols)?);
         map_flat(&mut values, |range, out| {
             over(left.part(range.clone()), right.part(range), out);
         });
@@ -150,7 +150,7 @@ where
     let (rows, cols) = result_shape(&[first, second, third])?;
     let sides = [first, second, third].map(|operand| Side::of(operand, rows, cols));
     if let [Some(first), Some(second), Some(third)] = sides.each_ref().map(Side::flat) {
-        let mut values = vec![0.0; super::parallel::cells(rows, cols)?];
+        let mut values = zeros(super::parallel::cells(rows, cols)?);
         map_flat(&mut values, |range, out| {
             let [first, second, third] =
                 [first, second, third].map(|flat| flat.part(range.clone()));
@@ -287,7 +287,7 @@ fn over_stored(
     over: impl Fn(Cells, Cells, &mut [f64]) + Sync,
 ) -> Result<CsrMatrix> {
     if let Side::Scalar(y) = other {
-        let mut values = vec![0.0; csr.stored()];
+        let mut values = zeros(csr.stored());
         map_flat(&mut values, |range, out| {
             over(Cells::Each(&csr.values()[range]), Cells::Same(*y), out);
         });

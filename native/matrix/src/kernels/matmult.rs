@@ -13,7 +13,7 @@ use super::{
     parallel::{cells, dense_by_rows, reduction_tasks, row_tasks, settle, shape},
     reorganize::transpose,
 };
-use crate::{CsrMatrix, DenseMatrix, MatrixBlock};
+use crate::{CsrMatrix, DenseMatrix, MatrixBlock, memory::zeros};
 
 /// `left %*% right`.
 ///
@@ -134,7 +134,7 @@ const SPARSE_TSMM_COLS: usize = 4096;
 /// The panels on and above the diagonal, then mirrored.
 fn tsmm_by_panels(dense: &DenseMatrix) -> Result<MatrixBlock> {
     let (rows, n) = (dense.rows(), dense.cols());
-    let mut values = vec![0.0; cells(n, n)?];
+    let mut values = zeros(cells(n, n)?);
     for from in (0..n).step_by(PANEL) {
         let height = PANEL.min(n - from);
         let panel = |cols| View::of_rows(dense.values().get(from..).unwrap_or(&[]), rows, cols, n);
@@ -183,13 +183,13 @@ fn reduce_rows(
     let mut partials = tasks
         .into_par_iter()
         .map(|task| {
-            let mut partial = vec![0.0; size];
+            let mut partial = zeros(size);
             add(task, &mut partial)?;
             Ok(partial)
         })
         .collect::<Result<Vec<_>>>()?
         .into_iter();
-    let mut total = partials.next().unwrap_or_else(|| vec![0.0; size]);
+    let mut total = partials.next().unwrap_or_else(|| zeros(size));
     for partial in partials {
         for (total, partial) in total.iter_mut().zip(&partial) {
             *total += partial;
@@ -210,7 +210,7 @@ fn rows_of<'a>(dense: &'a DenseMatrix, rows: &Range<usize>) -> View<'a> {
 
 /// A dense product whose result has this shape.
 fn product(left: View, right: View, rows: usize, cols: usize) -> Result<MatrixBlock> {
-    let mut values = vec![0.0; cells(rows, cols)?];
+    let mut values = zeros(cells(rows, cols)?);
     multiply_in_parallel(left, right, &mut values, cols)?;
     MatrixBlock::dense(rows, cols, values)
 }

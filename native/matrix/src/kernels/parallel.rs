@@ -8,10 +8,10 @@ use std::ops::Range;
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
-use crate::{CsrMatrix, DenseMatrix, MatrixBlock, SPARSE_THRESHOLD};
+use crate::{CsrMatrix, DenseMatrix, MatrixBlock, SPARSE_THRESHOLD, memory::zeros};
 
 /// Cells a task should have: less is not worth another thread.
-pub(crate) const TASK_CELLS: usize = 1 << 15;
+pub(crate) const TASK_CELLS: usize = 1 << 16;
 
 /// Rows a task should have where a row costs `cells_per_row`.
 pub(crate) fn rows_per_task(cells_per_row: usize) -> usize {
@@ -56,7 +56,7 @@ pub(crate) fn dense_by_rows(
     cells_per_row: usize,
     fill: impl Fn(Range<usize>, &mut [f64]) + Sync,
 ) -> Result<DenseMatrix> {
-    let mut values = vec![0.0; cells(rows, cols)?];
+    let mut values = zeros(cells(rows, cols)?);
     if !values.is_empty() {
         let chunk = rows_per_task(cells_per_row.max(cols));
         if rows <= chunk {
@@ -118,7 +118,7 @@ pub(crate) fn csr_by_rows(
         pointers.extend(part.ends.iter().map(|end| (stored + end) as i64));
         stored += part.values.len();
     }
-    let (mut indices, mut values) = (vec![0; stored], vec![0.0; stored]);
+    let (mut indices, mut values) = (vec![0; stored], zeros(stored));
     let (mut index_rest, mut value_rest) = (&mut indices[..], &mut values[..]);
     let places = parts.into_iter().map(|part| {
         let (index_place, after) = std::mem::take(&mut index_rest).split_at_mut(part.values.len());

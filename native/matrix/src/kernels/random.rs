@@ -11,7 +11,7 @@ use super::{
     generate::fill,
     parallel::{cells, row_tasks, settle},
 };
-use crate::{CsrMatrix, MatrixBlock, SPARSE_THRESHOLD};
+use crate::{CsrMatrix, MatrixBlock, SPARSE_THRESHOLD, memory::zeros};
 
 /// Rows and columns that share a seed.
 const BLOCK: usize = 1000;
@@ -96,7 +96,7 @@ pub fn rand(
         }
         return CsrMatrix::new(rows, cols, pointers, indices, values).map(settle);
     }
-    let mut values = vec![0.0; cells(rows, cols)?];
+    let mut values = zeros(cells(rows, cols)?);
     values
         .par_chunks_mut(BLOCK * cols)
         .zip(stripes)

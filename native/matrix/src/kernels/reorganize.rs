@@ -4,7 +4,7 @@ use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
 use super::parallel::{cells, csr_by_rows, dense_by_rows, rows_per_task, settle, shape};
-use crate::{CsrMatrix, DenseMatrix, MatrixBlock};
+use crate::{CsrMatrix, DenseMatrix, MatrixBlock, memory::zeros};
 
 /// Cells of a tile's side: two tiles of it stay in the first-level cache.
 const TILE: usize = 32;
@@ -59,7 +59,7 @@ fn transpose_tall(dense: &DenseMatrix) -> Result<MatrixBlock> {
     const LEAST_ROWS: usize = 256;
     let (rows, cols) = (dense.rows(), dense.cols());
     let stretch = rows_per_task(cols).max(LEAST_ROWS);
-    let mut values = vec![0.0; cells(rows, cols)?];
+    let mut values = zeros(cells(rows, cols)?);
     let mut tasks: Vec<Vec<&mut [f64]>> = (0..rows.div_ceil(stretch))
         .map(|_| Vec::with_capacity(cols))
         .collect();

@@ -6,7 +6,7 @@ use super::{
     elementwise::Operand,
     parallel::{cells, settle},
 };
-use crate::{CsrMatrix, MatrixBlock};
+use crate::{CsrMatrix, MatrixBlock, memory::zeros};
 
 /// Added before a double becomes an index, so that values just below 1 and 2 go up.
 const INDEX_EPSILON: f64 = 1.1102230246251565e-16;
@@ -74,7 +74,7 @@ fn accumulate(
     let sparse_fits = cols > 1 && i32::try_from(cols).is_ok();
     // Dense where it is small beside the entries.
     if dense_cells.is_some_and(|cells| cells <= 4 * entries.len()) || !sparse_fits {
-        let mut values = vec![0.0; cells(rows, cols)?];
+        let mut values = zeros(cells(rows, cols)?);
         for (row, col, weight) in entries {
             values[row * cols + col] += weight;
         }

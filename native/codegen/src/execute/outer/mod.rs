@@ -7,7 +7,7 @@ mod factors;
 mod stored;
 mod tiles;
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::Result;
 use fulgurite_fusion::cplan::{OuterOutput, OuterTemplate};
 use fulgurite_matrix::{DenseMatrix, MatrixBlock};
 
@@ -61,13 +61,4 @@ fn non_zeros(matrix: &DenseMatrix, context: &ExecutionContext) -> Result<usize> 
 /// The matrix of the second product, as dense rows.
 fn multiplied(bound: &Bound<'_>, input: usize) -> Result<DenseMatrix> {
     Ok(bound.matrix(input)?.to_dense())
-}
-
-fn zeros(rows: usize, cols: usize) -> Result<Vec<f64>> {
-    let cells = rows.checked_mul(cols).ok_or_else(|| {
-        Error::memory(format!(
-            "a fused operator's {rows} x {cols} result does not fit into memory"
-        ))
-    })?;
-    Ok(vec![0.0; cells])
 }

@@ -7,8 +7,8 @@ use fulgurite_fusion::cplan::OuterOutput;
 use fulgurite_matrix::{CsrMatrix, DenseMatrix, MatrixBlock};
 
 use super::super::sparse_cell::Skeleton;
-use super::super::{CellOutput, ExecutionContext, Output, scalar, tasks};
-use super::{Factors, multiplied, zeros};
+use super::super::{CellOutput, ExecutionContext, Output, scalar, tasks, zeros};
+use super::{Factors, multiplied};
 use crate::bind::Bound;
 use crate::compiled::CompiledPlan;
 use crate::primitives::stored::{Rows, add_outer, add_product};

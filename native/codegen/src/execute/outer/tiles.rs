@@ -10,9 +10,9 @@ use fulgurite_matrix::{DenseMatrix, MatrixBlock};
 
 use super::super::cell::{Tile, bind_tile, tile_cells, together};
 use super::super::totals::Totals;
-use super::super::{ExecutionContext, Output, column_vector, scalar, tasks};
+use super::super::{ExecutionContext, Output, column_vector, scalar, tasks, zeros};
 use super::factors::row_range;
-use super::{Factors, cells, multiplied, zeros};
+use super::{Factors, cells, multiplied};
 use crate::bind::Bound;
 use crate::compiled::{CompiledPlan, Kernel};
 use crate::frame::{Frame, Target};

@@ -198,6 +198,13 @@ impl PlannedBlock {
             };
             return Ok((plan, made));
         }
+        if !self.plans.is_empty() && !self.deciding.is_empty() {
+            let deciding = |name: &String| self.deciding.contains_key(name);
+            let sized = self.sized(dag, self.known_symbols(symbols), deciding)?;
+            if let Some(plan) = self.of_same_sizes(&sized.dag, &self.basis(symbols)) {
+                return Ok((plan, Outcome::Served));
+            }
+        }
         let mut replan = match self.plans.is_empty() {
             true => Replan::First,
             false => self.count_values(symbols),
@@ -215,13 +222,8 @@ impl PlannedBlock {
             }
             self.plans.clear();
         }
-        for place in 0..self.plans.len() {
-            let known = &mut self.plans[place];
-            if has_sizes_of(&known.propagated, &sized.dag) {
-                // Scalars differ that decide sizes, and the sizes do not: batches of rows in turn.
-                known.basis = basis.with_sparsity_of(&known.basis);
-                return Ok((self.use_plan(place), Outcome::Served));
-            }
+        if let Some(plan) = self.of_same_sizes(&sized.dag, &basis) {
+            return Ok((plan, Outcome::Served));
         }
         let rewritten = rewrite_dag(&sized.dag, &session.config.rewrites_off)?;
         let limits = Limits::of(session);
@@ -280,18 +282,45 @@ impl PlannedBlock {
         replan
     }
 
+    /// The plan for the same operators on the same sizes: scalars differ that decide sizes, and the sizes do not, as for
+    /// batches of rows in turn.
+    fn of_same_sizes(&mut self, propagated: &Dag, basis: &Basis) -> Option<Arc<BlockPlan>> {
+        let same = |known: &KnownPlan| has_sizes_of(&known.propagated, propagated);
+        let place = self.plans.iter().position(same)?;
+        let known = &mut self.plans[place];
+        known.basis = basis.clone().with_sparsity_of(&known.basis);
+        Some(self.use_plan(place))
+    }
+
+    fn known_symbols(&self, symbols: &SymbolTable) -> Symbols {
+        let known = self.reads.iter().filter_map(|name| {
+            let variable = symbols.find(name)?;
+            Some((name.clone(), info(variable)))
+        });
+        known.collect()
+    }
+
     /// The block with the sizes that it has now.
     fn propagated(&self, dag: &Dag, symbols: &SymbolTable) -> Result<Propagated> {
-        let mut known = Symbols::new();
-        for name in &self.reads {
-            if let Some(variable) = symbols.find(name) {
-                known.insert(name.clone(), info(variable));
-            }
-        }
+        let known = self.known_symbols(symbols);
         let (_, used) = propagate_dag(dag, &known)?;
-        // Values that decide sizes are part of what the plan rests on; only these may become literals in it.
+        let sized = self.sized(dag, known, |name| used.constants.contains(name))?;
+        Ok(Propagated {
+            deciding: used.constants,
+            ..sized
+        })
+    }
+
+    /// The block with the sizes that follow from these scalars. They are part of what the plan rests on; only they may
+    /// become literals in it.
+    fn sized(
+        &self,
+        dag: &Dag,
+        mut known: Symbols,
+        decides: impl Fn(&String) -> bool,
+    ) -> Result<Propagated> {
         for (name, info) in &mut known {
-            if !used.constants.contains(name) {
+            if !decides(name) {
                 info.constant = None;
             }
         }
@@ -304,7 +333,7 @@ impl PlannedBlock {
         Ok(Propagated {
             dag,
             known,
-            deciding: used.constants,
+            deciding: BTreeSet::new(),
         })
     }
 }

@@ -1,0 +1,105 @@
+//! Products of a block of dense rows with a matrix so wide that the library's kernels, which lay out operands anew, are
+//! the faster ones.
+
+use fulgurite_matrix::kernels::dense_product::{View, Write, multiply};
+
+use super::dense::Matrix;
+
+/// Columns from which on a matrix is wide.
+pub(crate) const WIDE: usize = 16;
+
+/// `out = x %*% b` for `rows` rows of `width` cells and the row-major `width x cols` matrix.
+///
+/// # Safety
+/// `x` has as many rows and cells, `b` `width` rows of `cols` cells, `out` has `rows` rows of `cols` cells, can be
+/// written, and overlaps neither.
+pub(super) unsafe fn vector_matrix(
+    x: Matrix<*const f64>,
+    b: Matrix<*const f64>,
+    out: Matrix<*mut f64>,
+    (rows, width, cols): (usize, usize, usize),
+) {
+    // Rows that are all the same one stand on top of each other.
+    let at_once = if x.stride < width { 1 } else { rows };
+    for from in (0..rows).step_by(at_once.max(1)) {
+        // SAFETY: the caller's promise.
+        let (x, b, cells) = unsafe {
+            (
+                view(x, from, at_once, width),
+                view(b, 0, width, cols),
+                cells_mut(out, from, at_once, cols),
+            )
+        };
+        if multiply(x, b, cells, out.stride.max(cols), Write::Replace).is_err() {
+            cells.fill(f64::NAN);
+        }
+    }
+}
+
+/// `c += t(x) %*% q` for `rows` rows of `width` and of `cols` cells and the row-major `width x cols` matrix `c`.
+///
+/// # Safety
+/// `x` and `q` have as many rows and cells, `c` has `width` rows of `cols` cells, can be written, and overlaps
+/// neither.
+pub(super) unsafe fn outer_product(
+    x: Matrix<*const f64>,
+    q: Matrix<*const f64>,
+    c: Matrix<*mut f64>,
+    (rows, width, cols): (usize, usize, usize),
+) {
+    let overlap = x.stride < width || q.stride < cols;
+    let at_once = if overlap { 1 } else { rows };
+    for from in (0..rows).step_by(at_once.max(1)) {
+        // SAFETY: the caller's promise.
+        let (x, q, cells) = unsafe {
+            (
+                view(x, from, at_once, width),
+                view(q, from, at_once, cols),
+                cells_mut(c, 0, width, cols),
+            )
+        };
+        if multiply(x.transposed(), q, cells, c.stride.max(cols), Write::Add).is_err() {
+            cells.fill(f64::NAN);
+        }
+    }
+}
+
+/// # Safety
+/// The matrix has these rows, of `cols` cells.
+unsafe fn view<'a>(matrix: Matrix<*const f64>, from: usize, rows: usize, cols: usize) -> View<'a> {
+    let stride = matrix.stride.max(cols);
+    let cells = match length(rows, cols, stride) {
+        0 => &[],
+        // SAFETY: the caller's promise: the last row ends there. One row alone has any stride.
+        length => unsafe {
+            std::slice::from_raw_parts(matrix.cells.add(from * matrix.stride), length)
+        },
+    };
+    View::of_rows(cells, rows, cols, stride)
+}
+
+/// # Safety
+/// The matrix has these rows, of `cols` cells, and they can be written.
+unsafe fn cells_mut<'a>(
+    matrix: Matrix<*mut f64>,
+    from: usize,
+    rows: usize,
+    cols: usize,
+) -> &'a mut [f64] {
+    match length(rows, cols, matrix.stride.max(cols)) {
+        0 => &mut [],
+        // SAFETY: the caller's promise: the last row ends there.
+        length => unsafe {
+            std::slice::from_raw_parts_mut(matrix.cells.add(from * matrix.stride), length)
+        },
+    }
+}
+
+/// Cells from the first row's start to the last one's end.
+fn length(rows: usize, cols: usize, stride: usize) -> usize {
+    match rows {
+        0 => 0,
+        _ if cols == 0 => 0,
+        _ => (rows - 1) * stride + cols,
+    }
+}
