@@ -8,8 +8,13 @@
 use fulgurite_hop::{HopId, HopOp};
 
 use crate::{
-    FusionConfig, config::RECYCLED_BYTES, cplan::InputBinding, memo::TemplateType,
-    operator::Operator, reason::Reason, view::DagView,
+    CostConstants, FusionConfig,
+    config::{CACHED_BYTES, RECYCLED_BYTES},
+    cplan::InputBinding,
+    memo::TemplateType,
+    operator::Operator,
+    reason::Reason,
+    view::DagView,
 };
 
 const GIGA: f64 = 1e9;
@@ -28,10 +33,10 @@ pub(crate) struct CostModel<'a> {
 #[derive(Debug, Clone, Copy, Default)]
 struct Size {
     bytes: f64,
-    /// Floating-point operations inside a fused operator, over every cell.
-    fused_flops: f64,
+    /// Seconds of computing it inside a fused operator, over every cell.
+    fused_compute: f64,
     /// Of the basic operator, which skips zeros where it can.
-    basic_flops: f64,
+    basic_compute: f64,
 }
 
 /// What a distributed operator does with an input.
@@ -46,7 +51,8 @@ struct Reads {
 
 impl<'a> CostModel<'a> {
     pub fn new(view: &'a DagView<'a>, config: &'a FusionConfig) -> Self {
-        let sizes = view.dag.iter().map(|(hop, _)| size(view, hop)).collect();
+        let hops = view.dag.iter().map(|(hop, _)| hop);
+        let sizes = hops.map(|hop| size(view, &config.cost, hop)).collect();
         CostModel {
             view,
             config,
@@ -61,7 +67,7 @@ impl<'a> CostModel<'a> {
         let reads = (0..inputs.len()).filter(distinct);
         let reads = reads.map(|slot| (inputs[slot], InputBinding::Matrix));
         let reads = self.reads(hop, reads);
-        self.seconds(hop, &reads, self.sizes[hop.index()].basic_flops)
+        self.seconds(hop, &reads, self.sizes[hop.index()].basic_compute)
     }
 
     /// As a basic operator it exceeds the local memory.
@@ -83,23 +89,23 @@ impl<'a> CostModel<'a> {
 
     /// Seconds of a fused operator.
     pub fn fused(&self, operator: &Operator) -> f64 {
-        let flops = operator
-            .covered
-            .iter()
-            .map(|(hop, _)| match operator.template {
+        let compute = operator.covered.iter().map(|(hop, _)| {
+            let own = self.sizes[hop.index()].fused_compute;
+            match operator.template {
                 // The sparsity that counts is the driver's, which scales all of them.
                 TemplateType::Outer => {
-                    dense_flops(self.view, *hop).unwrap_or(self.sizes[hop.index()].fused_flops)
+                    dense_product(self.view, &self.config.cost, *hop).unwrap_or(own)
                 }
-                _ => self.sizes[hop.index()].fused_flops,
-            });
-        let flops: f64 = flops.sum();
+                _ => own,
+            }
+        });
+        let compute: f64 = compute.sum();
         let share = match operator.sparse_safe {
             true => self.main(operator).sparsity(),
             false => 1.0,
         };
         let reads = self.operator_reads(operator);
-        self.seconds(operator.root, &reads, flops * share)
+        self.seconds(operator.root, &reads, compute * share)
     }
 
     /// The fused operator exceeds the local memory.
@@ -122,9 +128,8 @@ impl<'a> CostModel<'a> {
     /// Seconds that reading takes at least, however the operator runs.
     pub fn least_read(&self, hop: HopId) -> f64 {
         let constants = &self.config.cost;
-        let fastest = constants
-            .read_gb_per_s
-            .max(constants.distributed_gb_per_s)
+        let elsewhere = constants
+            .distributed_gb_per_s
             .max(constants.broadcast_gb_per_s);
         let bytes = |hop: HopId| self.sizes[hop.index()].bytes;
         // A fused product reads what its operand is the transpose of.
@@ -132,15 +137,16 @@ impl<'a> CostModel<'a> {
             HopOp::Transpose => bytes(hop).min(bytes(self.view.hop(hop).inputs[0])),
             _ => bytes(hop),
         };
-        bytes / (fastest * GIGA)
+        bytes / (read_speed(constants, bytes).max(elsewhere) * GIGA)
     }
 
     pub fn write(&self, hop: HopId) -> f64 {
         let bytes = self.sizes[hop.index()].bytes;
         let constants = &self.config.cost;
-        let speed = match bytes <= RECYCLED_BYTES {
-            true => constants.rewrite_gb_per_s,
-            false => constants.write_gb_per_s,
+        let speed = match bytes {
+            ..=CACHED_BYTES => constants.cached_write_gb_per_s,
+            ..=RECYCLED_BYTES => constants.rewrite_gb_per_s,
+            _ => constants.write_gb_per_s,
         };
         bytes / (speed * GIGA)
     }
@@ -154,15 +160,13 @@ impl<'a> CostModel<'a> {
     pub fn least_compute(&self, hop: HopId, share: f64) -> f64 {
         let size = self.sizes[hop.index()];
         // A fused product needs no transpose.
-        let flops = match self.view.hop(hop).op {
+        match self.view.hop(hop).op {
             HopOp::Transpose => 0.0,
-            _ => size.basic_flops.min(size.fused_flops * share),
-        };
-        flops / (self.config.cost.compute_gflop_per_s * GIGA)
+            _ => size.basic_compute.min(size.fused_compute * share),
+        }
     }
 
-    fn seconds(&self, root: HopId, reads: &Reads, flops: f64) -> f64 {
-        let compute = flops / (self.config.cost.compute_gflop_per_s * GIGA);
+    fn seconds(&self, root: HopId, reads: &Reads, compute: f64) -> f64 {
         let seconds = self.write(root) + reads.seconds.max(compute);
         match reads.is_refused {
             true => seconds * REFUSED,
@@ -197,7 +201,9 @@ impl<'a> CostModel<'a> {
         let local = self.config.local_memory as f64;
         if read + bytes(root) <= local {
             return Reads {
-                seconds: read / (constants.read_gb_per_s * GIGA),
+                seconds: inputs
+                    .map(|(hop, _)| bytes(hop) / (read_speed(constants, bytes(hop)) * GIGA))
+                    .sum(),
                 is_refused: read + bytes(root) > self.config.memory_limit as f64,
                 whole: 0.0,
                 is_distributed: false,
@@ -234,17 +240,37 @@ impl<'a> CostModel<'a> {
     }
 }
 
-/// Floating-point operations of a product of dense matrices.
-fn dense_flops(view: &DagView, product: HopId) -> Option<f64> {
+/// GB/s at which a matrix of this size is read here.
+fn read_speed(constants: &CostConstants, bytes: f64) -> f64 {
+    match bytes {
+        ..=CACHED_BYTES => constants.cached_read_gb_per_s,
+        _ => constants.read_gb_per_s,
+    }
+}
+
+/// Seconds of a product of dense matrices.
+fn dense_product(view: &DagView, constants: &CostConstants, product: HopId) -> Option<f64> {
     let hop = view.hop(product);
     if hop.op != HopOp::MatMult {
         return None;
     }
     let inner = view.shape(hop.inputs[0])?.cols as f64;
-    Some(2.0 * hop.characteristics.cells()? as f64 * inner)
+    let flops = 2.0 * hop.characteristics.cells()? as f64 * inner;
+    Some(flops / (product_speed(view, constants, product) * GIGA))
 }
 
-fn size(view: &DagView, id: HopId) -> Size {
+/// GFLOP/s of a product: matrices of many columns are multiplied by kernels that keep parts of them in registers.
+fn product_speed(view: &DagView, constants: &CostConstants, product: HopId) -> f64 {
+    const WIDE: u64 = 16;
+    let hop = view.hop(product);
+    let is_dense = |input: &HopId| !view.hop(*input).characteristics.is_stored_sparse();
+    match hop.cols().is_some_and(|cols| cols >= WIDE) && hop.inputs.iter().all(is_dense) {
+        true => constants.product_gflop_per_s,
+        false => constants.compute_gflop_per_s,
+    }
+}
+
+fn size(view: &DagView, constants: &CostConstants, id: HopId) -> Size {
     let hop = view.hop(id);
     if !hop.is_matrix() && !matches!(hop.op, HopOp::Aggregate(..)) {
         return Size::default();
@@ -259,10 +285,16 @@ fn size(view: &DagView, id: HopId) -> Size {
     let input_cells = input.map_or(0.0, cells);
     let sparsity = |id: HopId| view.hop(id).characteristics.sparsity();
     let input_sparsity = input.map_or(1.0, sparsity);
-    let (fused_flops, share) = match &hop.op {
+    let plain = constants.compute_gflop_per_s;
+    let speed_of = |is_function: bool| match is_function {
+        true => constants.function_gflop_per_s,
+        false => plain,
+    };
+    let (flops, speed, share) = match &hop.op {
         HopOp::Unary(op) => {
             let share = if op.keeps_zero() { input_sparsity } else { 1.0 };
-            (output * op.flops(), share)
+            let speed = speed_of(op.vector_form().is_some());
+            (output * op.flops(), speed, share)
         }
         HopOp::Binary(op) => {
             let right = hop
@@ -272,10 +304,12 @@ fn size(view: &DagView, id: HopId) -> Size {
                     HopOp::Literal(literal) => literal.as_f64(),
                     _ => None,
                 });
-            (output * op.flops_with(right), binary_share(view, id))
+            let speed = speed_of(op.vector_form().is_some());
+            let flops = output * op.flops_with(right);
+            (flops, speed, binary_share(view, id))
         }
-        HopOp::Ternary(op) => (output * op.flops(), 1.0),
-        HopOp::Aggregate(op, _) => (input_cells * op.flops(), input_sparsity),
+        HopOp::Ternary(op) => (output * op.flops(), plain, 1.0),
+        HopOp::Aggregate(op, _) => (input_cells * op.flops(), plain, input_sparsity),
         HopOp::MatMult => {
             let (left, right) = (hop.inputs[0], hop.inputs[1]);
             let inner = view.hop(left).cols().unwrap_or(0) as f64;
@@ -288,23 +322,24 @@ fn size(view: &DagView, id: HopId) -> Size {
             };
             (
                 2.0 * output * inner * fused,
+                product_speed(view, constants, id),
                 either / fused.max(f64::MIN_POSITIVE),
             )
         }
         HopOp::Transpose => {
             return Size {
                 bytes,
-                fused_flops: 0.0,
-                basic_flops: output * input_sparsity,
+                fused_compute: 0.0,
+                basic_compute: output * input_sparsity / (plain * GIGA),
             };
         }
-        HopOp::RightIndex | HopOp::CBind => (output, 1.0),
-        _ => (output, 1.0),
+        _ => (output, plain, 1.0),
     };
+    let fused_compute = flops / (speed * GIGA);
     Size {
         bytes,
-        fused_flops,
-        basic_flops: fused_flops * share,
+        fused_compute,
+        basic_compute: fused_compute * share,
     }
 }
 

@@ -143,10 +143,10 @@ const TOLERANCE: f64 = 0.02;
 /// In smaller ones, the same once the search has taken longer than is worthwhile.
 const TOLERANCE_AFTER_ALL: f64 = 0.05;
 /// Plans whose costing is worthwhile for each second that the partition takes unfused: a plan takes some 10 us, so that
-/// the search takes a third of the time of one iteration.
-const PLANS_PER_SECOND: f64 = 3e4;
+/// the search takes a fifth of the time of one iteration.
+const PLANS_PER_SECOND: f64 = 2e4;
 /// At least.
-const LEAST_WORTHWHILE: u64 = 256;
+const LEAST_WORTHWHILE: u64 = 128;
 /// With fewer decisions, costing all plans is no more work than climbing.
 const CLIMB_FROM: usize = 5;
 /// What a plan may cover in operators costed anew before it counts as more than one.

@@ -39,11 +39,8 @@ fn explain(
 
 fn config() -> FusionConfig {
     FusionConfig {
-        cost: CostConstants {
-            // Plans must not depend on the cores of the machine that runs the tests.
-            compute_gflop_per_s: 4.0,
-            ..CostConstants::default()
-        },
+        // Plans must not depend on the cores of the machine that runs the tests.
+        cost: CostConstants::default().computing_at(4.0),
         ..FusionConfig::default()
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use fulgurite_matrix::SPARSE_THRESHOLD;
+
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -72,13 +74,18 @@ impl Characteristics {
         }
     }
 
+    /// So few of the cells are non-zero that the matrix is kept in CSR.
+    pub fn is_stored_sparse(&self) -> bool {
+        self.cols != Some(1) && self.sparsity() < SPARSE_THRESHOLD
+    }
+
     /// Estimated bytes in memory in the layout the sparsity asks for: 8 a dense cell; 12 a non-zero and 8 a
     /// row in CSR. `None` where the dimensions are unknown.
     pub fn memory_bytes(&self) -> Option<u64> {
         let (rows, cols) = (self.rows?, self.cols?);
         let dense = rows.saturating_mul(cols).saturating_mul(8);
         let sparse = match self.nnz {
-            Some(nnz) if cols > 1 && self.sparsity() < 0.4 => nnz
+            Some(nnz) if self.is_stored_sparse() => nnz
                 .saturating_mul(12)
                 .saturating_add(rows.saturating_add(1).saturating_mul(8)),
             _ => u64::MAX,

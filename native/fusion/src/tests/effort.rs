@@ -144,7 +144,7 @@ fn what_was_found_before_is_taken_over_without_a_search() {
     // Materialising is free: there is something to find.
     let mut config = FusionConfig::default();
     config.cost.rewrite_gb_per_s = 1e6;
-    config.cost.compute_gflop_per_s = 0.1;
+    config.cost = config.cost.computing_at(0.1);
     let found = fuse(&dag, &config).unwrap();
     let searched = found.explanation.partitions[0].search.as_ref().unwrap();
     assert!(searched.assignment.contains(&true));

@@ -8,10 +8,7 @@ fn explained(dag: &Dag, policy: Policy) -> FusedDag {
     let config = FusionConfig {
         policy,
         // Plans must not depend on the cores of the machine that runs the tests.
-        cost: CostConstants {
-            compute_gflop_per_s: 4.0,
-            ..CostConstants::default()
-        },
+        cost: CostConstants::default().computing_at(4.0),
         explain: true,
         ..FusionConfig::default()
     };

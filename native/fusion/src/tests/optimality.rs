@@ -118,10 +118,13 @@ fn config() -> impl Strategy<Value = FusionConfig> {
     let local_memory = prop::sample::select(vec![u64::MAX, 20_000_000, 500_000]);
     (gflop_per_s, write, local_memory).prop_map(|(compute, write, local_memory)| FusionConfig {
         cost: CostConstants {
-            compute_gflop_per_s: compute,
             write_gb_per_s: write,
             rewrite_gb_per_s: 4.0 * write,
-            ..CostConstants::default()
+            cached_write_gb_per_s: 8.0 * write,
+            cached_read_gb_per_s: 100.0,
+            function_gflop_per_s: 3.0 * compute,
+            product_gflop_per_s: 5.0 * compute,
+            ..CostConstants::default().computing_at(compute)
         },
         local_memory,
         memory_limit: local_memory / 3,

@@ -14,10 +14,7 @@ use crate::{
 
 fn config() -> FusionConfig {
     // Plans must not depend on the cores of the machine that runs the tests.
-    let cost = CostConstants {
-        compute_gflop_per_s: 4.0,
-        ..CostConstants::default()
-    };
+    let cost = CostConstants::default().computing_at(4.0);
     FusionConfig {
         cost,
         ..FusionConfig::default()
@@ -474,7 +471,7 @@ fn intermediates_that_do_not_fit_are_computed_again() {
     let columns = b.aggregate(AggregateOp::Sum, Direction::Col, shifted);
     b.write("columns", columns);
     let mut config = config();
-    config.cost.compute_gflop_per_s = 0.1;
+    config.cost = config.cost.computing_at(0.1);
     let materialised = |config: &FusionConfig| {
         let fused = fuse(&b.dag, config).unwrap();
         let mut outputs = fused

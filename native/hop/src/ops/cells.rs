@@ -31,7 +31,7 @@ macro_rules! cell_ops {
             }
 
             /// Floating-point operations a cell, as the cost model counts them
-            /// (spec/fusion-semantics.md 6.1 of the design documents; functions with a vector form by their
+            /// (spec/fusion-semantics.md 6.1 of the design documents; divisions, roots and functions with a vector form by their
             /// time relative to that of `exp`).
             pub fn flops(self) -> f64 {
                 match self { $($enum::$variant => $flops,)* }
@@ -105,7 +105,7 @@ cell_ops! {
     Exp { code: "exp", dml: Some("exp"), flops: 18.0, zero: Zero::No, eval: |x| x.exp() }
     /// Natural logarithm.
     Log { code: "log", dml: Some("log"), flops: 24.0, zero: Zero::No, eval: |x| x.ln() }
-    Sqrt { code: "sqrt", dml: Some("sqrt"), flops: 2.0, zero: Zero::Kept, eval: |x| x.sqrt() }
+    Sqrt { code: "sqrt", dml: Some("sqrt"), flops: 8.0, zero: Zero::Kept, eval: |x| x.sqrt() }
     Abs { code: "abs", dml: Some("abs"), flops: 1.0, zero: Zero::Kept, eval: |x| x.abs() }
     /// floor(x + 0.5) as Java's Math.round: NaN gives 0, halves go up.
     Round { code: "round", dml: Some("round"), flops: 4.0, zero: Zero::Kept, eval: java_round }
@@ -139,7 +139,7 @@ cell_ops! {
     Plus { code: "+", dml: None, flops: 1.0, zero: Zero::Kept, eval: |x, y| x + y }
     Minus { code: "-", dml: None, flops: 1.0, zero: Zero::Kept, eval: |x, y| x - y }
     Mult { code: "*", dml: None, flops: 1.0, zero: Zero::Either, eval: |x, y| x * y }
-    Div { code: "/", dml: None, flops: 22.0, zero: Zero::Left, eval: |x, y| x / y }
+    Div { code: "/", dml: None, flops: 6.0, zero: Zero::Left, eval: |x, y| x / y }
     /// Floored modulo, as in R: the sign of the divisor.
     Modulus { code: "%%", dml: None, flops: 8.0, zero: Zero::Left, eval: floored_modulo }
     /// Floor division.

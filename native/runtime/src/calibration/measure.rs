@@ -1,4 +1,5 @@
-//! The measurement: writing a new vector, writing it again, reading it twice, and a compiled operator on cells in the caches.
+//! The measurement: writing a new vector, writing it again, reading it twice; the same in the caches; and compiled operators
+//! and a product on cells in the caches.
 
 use std::{
     fs,
@@ -6,11 +7,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fulgurite_codegen::{CompiledPlan, Operand, Output, execute};
+use fulgurite_codegen::{CompiledPlan, ExecutionContext, Operand, Output, execute};
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CNode, CPlan, CellTemplate, InputBinding, NodeId, Template};
-use fulgurite_hop::{AggregateOp, BinaryOp, Direction};
-use fulgurite_matrix::MatrixBlock;
+use fulgurite_hop::{AggregateOp, BinaryOp, Direction, UnaryOp};
+use fulgurite_matrix::{
+    MatrixBlock,
+    kernels::dense_product::{View, Write, multiply},
+    memory::zeros,
+};
 use rayon::prelude::*;
 
 use super::Measured;
@@ -22,24 +27,28 @@ const MOST_BYTES: u64 = 128 << 20;
 const LEAST_BYTES: u64 = 32 << 20;
 const SHARE_OF_MEMORY: u64 = 16;
 
-/// Cells of each thread under the compiled operator: they fit into its caches.
-const CELLS_PER_THREAD: usize = 1 << 17;
 /// Pairs of multiplication and addition in the compiled operator.
 const STEPS: usize = 8;
-/// Timings of which the best counts: others are disturbed.
-const REPETITIONS: usize = 3;
+/// Cells of each thread's vector in the caches, and the side of its square matrices.
+const CACHED_CELLS: usize = 1 << 16;
+const PRODUCT_SIZE: usize = 128;
+const CACHED_RUNS: usize = 12;
 
 pub(super) fn measure(threads: &Threads) -> Result<Measured> {
     let started = Instant::now();
     let cells = (vector_bytes() / 8) as usize;
     let (write, rewrite, read) = threads.run(|| bandwidths(cells));
     let bytes = 8.0 * cells as f64;
-    let (operations, seconds) = compute(threads)?;
+    let cached = threads.run(cached_bandwidths);
     let measured = Measured {
         read_gb_per_s: bytes / read / 1e9,
+        cached_read_gb_per_s: cached.read_gb_per_s,
         write_gb_per_s: bytes / write / 1e9,
         rewrite_gb_per_s: bytes / rewrite / 1e9,
-        compute_gflop_per_s: operations / seconds / 1e9,
+        cached_write_gb_per_s: cached.write_gb_per_s,
+        compute_gflop_per_s: threads.run(|| compute(&polynomial()))?,
+        function_gflop_per_s: threads.run(|| compute(&exponentials()))?,
+        product_gflop_per_s: threads.run(products)?,
     };
     tracing::debug!(?measured, elapsed = ?started.elapsed(), "calibrated");
     Ok(measured)
@@ -49,7 +58,7 @@ pub(super) fn measure(threads: &Threads) -> Result<Measured> {
 fn bandwidths(cells: usize) -> (f64, f64, f64) {
     let part = cells.div_ceil(4 * rayon::current_num_threads());
     let started = Instant::now();
-    let mut vector = vec![0.0f64; cells];
+    let mut vector = zeros(cells);
     let mut fill = |started: Instant, value: f64| {
         vector
             .par_chunks_mut(part)
@@ -78,33 +87,94 @@ fn sum(part: &[f64]) -> f64 {
     lanes.iter().sum()
 }
 
-/// Operations of a compiled operator, as the cost model counts them, and its seconds.
-fn compute(threads: &Threads) -> Result<(f64, f64)> {
-    let plan = polynomial();
+struct Cached {
+    read_gb_per_s: f64,
+    write_gb_per_s: f64,
+}
+
+/// Each thread on a vector of its own.
+fn cached_bandwidths() -> Cached {
+    let speeds = rayon::broadcast(|_| {
+        let mut vector = vec![0.0; CACHED_CELLS];
+        let write = best(|| black_box(&mut vector).fill(black_box(1.0)));
+        let read = best(|| {
+            black_box(sum(black_box(&vector)));
+        });
+        (read, write)
+    });
+    let slowest = |seconds: fn(&(f64, f64)) -> f64| speeds.iter().map(seconds).fold(0.0, f64::max);
+    let bytes = (8 * CACHED_CELLS * speeds.len()) as f64;
+    Cached {
+        read_gb_per_s: bytes / slowest(|(read, _)| *read) / 1e9,
+        write_gb_per_s: bytes / slowest(|(_, write)| *write) / 1e9,
+    }
+}
+
+/// GFLOP/s of products.
+fn products() -> Result<f64> {
+    let cells = vec![0.5; PRODUCT_SIZE * PRODUCT_SIZE];
+    let view = View::of_rows(&cells, PRODUCT_SIZE, PRODUCT_SIZE, PRODUCT_SIZE);
+    rate(2.0 * (PRODUCT_SIZE as f64).powi(3), || {
+        let mut out = vec![0.0; cells.len()];
+        multiply(view, view, &mut out, PRODUCT_SIZE, Write::Replace)?;
+        black_box(out);
+        Ok(())
+    })
+}
+
+/// GFLOP/s of a compiled operator, with its operations as the cost model counts them.
+fn compute(plan: &CPlan) -> Result<f64> {
     let per_cell: f64 = plan
         .body
         .iter()
         .map(|node| match node {
+            CNode::Unary(op, ..) => op.flops(),
             CNode::Binary(op, ..) => op.flops(),
             _ => 0.0,
         })
         .sum();
-    let compiled = CompiledPlan::compile(&plan)?;
-    let rows = CELLS_PER_THREAD / 64 * threads.fused.threads();
-    let main = MatrixBlock::filled(rows, 64, 0.5);
-    let mut best = Duration::MAX;
-    // The first one fetches the cells and wakes the threads.
-    for _ in 0..=REPETITIONS {
-        let started = Instant::now();
-        let output = execute(&compiled, &[Operand::Matrix(&main)], &threads.fused)?;
-        best = best.min(started.elapsed());
+    let compiled = CompiledPlan::compile(plan)?;
+    let main = MatrixBlock::filled(CACHED_CELLS / 64, 64, 0.5);
+    let context = ExecutionContext::single_threaded();
+    rate(per_cell * CACHED_CELLS as f64, || {
+        let output = execute(&compiled, &[Operand::Matrix(&main)], &context)?;
         match black_box(output) {
-            Output::Scalar(total) if total.is_finite() => {}
-            _ => return Err(Error::internal("a sum of finite cells is a finite number")),
+            Output::Scalar(total) if total.is_finite() => Ok(()),
+            _ => Err(Error::internal("a sum of finite cells is a finite number")),
         }
-    }
-    let operations = per_cell * (rows * 64) as f64;
-    Ok((operations, seconds(best)))
+    })
+}
+
+/// Billions of operations a second when each thread does as many at a time, at the pace of the slowest.
+fn rate(operations: f64, work: impl Fn() -> Result<()> + Sync) -> Result<f64> {
+    let seconds = rayon::broadcast(|_| {
+        let mut outcome = Ok(());
+        let seconds = best(|| {
+            if let Err(error) = work() {
+                outcome = Err(error);
+            }
+        });
+        outcome.map(|()| seconds)
+    });
+    let seconds = seconds.into_iter().collect::<Result<Vec<f64>>>()?;
+    let slowest = seconds.iter().copied().fold(0.0, f64::max);
+    Ok(operations * seconds.len() as f64 / slowest / 1e9)
+}
+
+/// Seconds of the best of some runs: others are disturbed.
+fn best(mut work: impl FnMut()) -> f64 {
+    let run = |_| {
+        let started = Instant::now();
+        work();
+        seconds(started.elapsed())
+    };
+    (0..CACHED_RUNS).map(run).fold(f64::MAX, f64::min)
+}
+
+/// `sum(exp(X))`.
+fn exponentials() -> CPlan {
+    let body = vec![CNode::Input(0), CNode::Unary(UnaryOp::Exp, NodeId(0))];
+    sum_of_cells(body, NodeId(1))
 }
 
 /// `sum(((X * 0.5 + 0.25) * 0.5 + 0.25) ...)`.
@@ -117,6 +187,10 @@ fn polynomial() -> CPlan {
             value = NodeId(body.len() as u32 - 1);
         }
     }
+    sum_of_cells(body, value)
+}
+
+fn sum_of_cells(body: Vec<CNode>, value: NodeId) -> CPlan {
     CPlan {
         template: Template::Cell(CellTemplate {
             value,

@@ -35,12 +35,20 @@ pub(crate) const MEASURE_FROM_BYTES: u64 = 256 << 20;
 pub struct Measured {
     /// Reading memory, all threads together.
     pub read_gb_per_s: f64,
+    /// Reading what is in the threads' own caches.
+    pub cached_read_gb_per_s: f64,
     /// Writing memory that was just allocated, as outputs are.
     pub write_gb_per_s: f64,
     /// Writing memory that was written before, as outputs of some MB are.
     pub rewrite_gb_per_s: f64,
+    /// Writing what is in the threads' own caches.
+    pub cached_write_gb_per_s: f64,
     /// What compiled fused operators reach on cells that are in the caches.
     pub compute_gflop_per_s: f64,
+    /// The same of one that calls an elementary function.
+    pub function_gflop_per_s: f64,
+    /// Dense products of matrices that are in the caches.
+    pub product_gflop_per_s: f64,
 }
 
 /// The measurements of this machine, one for each number of threads.
@@ -115,13 +123,20 @@ impl Calibration {
         let mut text = format!("Cost constants with {threads} threads:\n");
         let mut line = |name, value: f64, unit, set: Option<f64>, otherwise| {
             let origin = set.map_or(otherwise, |_| "configured");
-            let _ = writeln!(text, "    {name:<11} {value:>8.3} {unit:<8} {origin}");
+            let _ = writeln!(text, "    {name:<12} {value:>8.3} {unit:<8} {origin}");
         };
         line(
             "read",
             constants.read_gb_per_s,
             "GB/s",
             settings.read_gb_per_s,
+            otherwise,
+        );
+        line(
+            "cached read",
+            constants.cached_read_gb_per_s,
+            "GB/s",
+            settings.cached_read_gb_per_s,
             otherwise,
         );
         line(
@@ -146,6 +161,13 @@ impl Calibration {
             otherwise,
         );
         line(
+            "cached write",
+            constants.cached_write_gb_per_s,
+            "GB/s",
+            settings.cached_write_gb_per_s,
+            otherwise,
+        );
+        line(
             "broadcast",
             constants.broadcast_gb_per_s,
             "GB/s",
@@ -159,6 +181,20 @@ impl Calibration {
             settings.compute_gflop_per_s,
             otherwise,
         );
+        line(
+            "functions",
+            constants.function_gflop_per_s,
+            "GFLOP/s",
+            settings.function_gflop_per_s,
+            otherwise,
+        );
+        line(
+            "products",
+            constants.product_gflop_per_s,
+            "GFLOP/s",
+            settings.product_gflop_per_s,
+            otherwise,
+        );
         text
     }
 }
@@ -168,12 +204,16 @@ impl Calibration {
 pub struct CostSettings {
     pub calibrate: bool,
     pub read_gb_per_s: Option<f64>,
+    pub cached_read_gb_per_s: Option<f64>,
     /// As for reading here, where it is not set.
     pub distributed_gb_per_s: Option<f64>,
     pub write_gb_per_s: Option<f64>,
     pub rewrite_gb_per_s: Option<f64>,
+    pub cached_write_gb_per_s: Option<f64>,
     pub broadcast_gb_per_s: Option<f64>,
     pub compute_gflop_per_s: Option<f64>,
+    pub function_gflop_per_s: Option<f64>,
+    pub product_gflop_per_s: Option<f64>,
 }
 
 impl CostSettings {
@@ -181,9 +221,13 @@ impl CostSettings {
     pub(crate) fn wants_measurement(&self) -> bool {
         let set = [
             self.read_gb_per_s,
+            self.cached_read_gb_per_s,
             self.write_gb_per_s,
             self.rewrite_gb_per_s,
+            self.cached_write_gb_per_s,
             self.compute_gflop_per_s,
+            self.function_gflop_per_s,
+            self.product_gflop_per_s,
         ];
         self.calibrate && set.iter().any(Option::is_none)
     }
@@ -193,9 +237,13 @@ impl CostSettings {
         let mut constants = CostConstants::default();
         if let Some(measured) = measured.filter(|_| self.calibrate) {
             constants.read_gb_per_s = measured.read_gb_per_s;
+            constants.cached_read_gb_per_s = measured.cached_read_gb_per_s;
             constants.write_gb_per_s = measured.write_gb_per_s;
             constants.rewrite_gb_per_s = measured.rewrite_gb_per_s;
+            constants.cached_write_gb_per_s = measured.cached_write_gb_per_s;
             constants.compute_gflop_per_s = measured.compute_gflop_per_s;
+            constants.function_gflop_per_s = measured.function_gflop_per_s;
+            constants.product_gflop_per_s = measured.product_gflop_per_s;
         }
         let set = |constant: &mut f64, value: Option<f64>| *constant = value.unwrap_or(*constant);
         set(&mut constants.read_gb_per_s, self.read_gb_per_s);
@@ -207,7 +255,20 @@ impl CostSettings {
         set(&mut constants.write_gb_per_s, self.write_gb_per_s);
         set(&mut constants.rewrite_gb_per_s, self.rewrite_gb_per_s);
         set(&mut constants.broadcast_gb_per_s, self.broadcast_gb_per_s);
+        set(
+            &mut constants.cached_read_gb_per_s,
+            self.cached_read_gb_per_s,
+        );
+        set(
+            &mut constants.cached_write_gb_per_s,
+            self.cached_write_gb_per_s,
+        );
         set(&mut constants.compute_gflop_per_s, self.compute_gflop_per_s);
+        set(
+            &mut constants.function_gflop_per_s,
+            self.function_gflop_per_s,
+        );
+        set(&mut constants.product_gflop_per_s, self.product_gflop_per_s);
         constants
     }
 }
@@ -219,18 +280,26 @@ mod tests {
     const SETTINGS: CostSettings = CostSettings {
         calibrate: true,
         read_gb_per_s: None,
+        cached_read_gb_per_s: None,
         distributed_gb_per_s: None,
         write_gb_per_s: Some(3.0),
         rewrite_gb_per_s: None,
+        cached_write_gb_per_s: None,
         broadcast_gb_per_s: None,
         compute_gflop_per_s: None,
+        function_gflop_per_s: None,
+        product_gflop_per_s: None,
     };
 
     const MEASURED: Measured = Measured {
         read_gb_per_s: 17.0,
+        cached_read_gb_per_s: 80.0,
         write_gb_per_s: 1.5,
         rewrite_gb_per_s: 4.5,
+        cached_write_gb_per_s: 30.0,
         compute_gflop_per_s: 9.0,
+        function_gflop_per_s: 20.0,
+        product_gflop_per_s: 70.0,
     };
 
     #[test]
@@ -273,6 +342,8 @@ mod tests {
         let mut config = Config::default();
         let set = config.set("fulgurite.threads", "3").and_then(|()| {
             config.set("fulgurite.cost.writeBandwidth", "2.5")?;
+            config.set("fulgurite.cost.functions", "25")?;
+            config.set("fulgurite.cost.products", "50")?;
             config.set("fulgurite.cost.compute", "12")
         });
         assert_eq!(set, Ok(()));
@@ -283,19 +354,27 @@ mod tests {
         let after = calibration.describe(&config);
         insta::assert_snapshot!(format!("{before}{after}"), @r"
         Cost constants with 3 threads:
-            read          32.000 GB/s     default: not measured yet; `fulgurite config --calibrate` measures
-            distributed   32.000 GB/s     as read
-            write          2.500 GB/s     configured
-            rewrite        2.000 GB/s     default: not measured yet; `fulgurite config --calibrate` measures
-            broadcast      0.128 GB/s     default: never measured
-            compute       12.000 GFLOP/s  configured
+            read           32.000 GB/s     default: not measured yet; `fulgurite config --calibrate` measures
+            cached read    32.000 GB/s     default: not measured yet; `fulgurite config --calibrate` measures
+            distributed    32.000 GB/s     as read
+            write           2.500 GB/s     configured
+            rewrite         2.000 GB/s     default: not measured yet; `fulgurite config --calibrate` measures
+            cached write    2.000 GB/s     default: not measured yet; `fulgurite config --calibrate` measures
+            broadcast       0.128 GB/s     default: never measured
+            compute        12.000 GFLOP/s  configured
+            functions      25.000 GFLOP/s  configured
+            products       50.000 GFLOP/s  configured
         Cost constants with 3 threads:
-            read          17.000 GB/s     measured, not kept in a file
-            distributed   17.000 GB/s     as read
-            write          2.500 GB/s     configured
-            rewrite        4.500 GB/s     measured, not kept in a file
-            broadcast      0.128 GB/s     default: never measured
-            compute       12.000 GFLOP/s  configured
+            read           17.000 GB/s     measured, not kept in a file
+            cached read    80.000 GB/s     measured, not kept in a file
+            distributed    17.000 GB/s     as read
+            write           2.500 GB/s     configured
+            rewrite         4.500 GB/s     measured, not kept in a file
+            cached write   30.000 GB/s     measured, not kept in a file
+            broadcast       0.128 GB/s     default: never measured
+            compute        12.000 GFLOP/s  configured
+            functions      25.000 GFLOP/s  configured
+            products       50.000 GFLOP/s  configured
         ");
     }
 
@@ -313,6 +392,10 @@ mod tests {
         assert!(measured.read_gb_per_s > 0.2, "{measured:?}");
         assert!(measured.write_gb_per_s > 0.05, "{measured:?}");
         assert!(measured.rewrite_gb_per_s > 0.05, "{measured:?}");
+        assert!(measured.cached_read_gb_per_s > 0.2, "{measured:?}");
+        assert!(measured.cached_write_gb_per_s > 0.05, "{measured:?}");
         assert!(measured.compute_gflop_per_s > 0.05, "{measured:?}");
+        assert!(measured.function_gflop_per_s > 0.05, "{measured:?}");
+        assert!(measured.product_gflop_per_s > 0.05, "{measured:?}");
     }
 }

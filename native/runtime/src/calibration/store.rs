@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::Measured;
 
 /// Changes when what is measured changes.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 #[derive(Debug)]
 pub(super) struct Store {
@@ -112,15 +112,23 @@ impl Store {
 fn plausible(measured: Measured) -> bool {
     let Measured {
         read_gb_per_s,
+        cached_read_gb_per_s,
         write_gb_per_s,
         rewrite_gb_per_s,
+        cached_write_gb_per_s,
         compute_gflop_per_s,
+        function_gflop_per_s,
+        product_gflop_per_s,
     } = measured;
     let speeds = [
         read_gb_per_s,
+        cached_read_gb_per_s,
         write_gb_per_s,
         rewrite_gb_per_s,
+        cached_write_gb_per_s,
         compute_gflop_per_s,
+        function_gflop_per_s,
+        product_gflop_per_s,
     ];
     speeds.iter().all(|speed| (1e-3..1e6).contains(speed))
 }
@@ -169,9 +177,13 @@ mod tests {
 
     const MEASURED: Measured = Measured {
         read_gb_per_s: 20.0,
+        cached_read_gb_per_s: 90.0,
         write_gb_per_s: 2.5,
         rewrite_gb_per_s: 6.5,
+        cached_write_gb_per_s: 45.0,
         compute_gflop_per_s: 8.0,
+        function_gflop_per_s: 16.0,
+        product_gflop_per_s: 64.0,
     };
 
     #[test]

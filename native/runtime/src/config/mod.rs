@@ -201,6 +201,16 @@ pub const KEYS: &[Key] = &[
         },
     },
     Key {
+        name: "fulgurite.cost.cachedReadBandwidth",
+        kind: Kind::Speed,
+        default: "auto",
+        doc: "GB/s at which operators read matrices of up to 1 MB, which caches hold. `auto` is what was measured, else 32.",
+        set: |config, text| {
+            config.cost.cached_read_gb_per_s = parse_speed(text)?;
+            Ok(())
+        },
+    },
+    Key {
         name: "fulgurite.cost.distributedBandwidth",
         kind: Kind::Speed,
         default: "auto",
@@ -234,6 +244,16 @@ pub const KEYS: &[Key] = &[
         },
     },
     Key {
+        name: "fulgurite.cost.cachedWriteBandwidth",
+        kind: Kind::Speed,
+        default: "auto",
+        doc: "GB/s at which operators write outputs of up to 1 MB, which caches hold. `auto` is what was measured, else 2.",
+        set: |config, text| {
+            config.cost.cached_write_gb_per_s = parse_speed(text)?;
+            Ok(())
+        },
+    },
+    Key {
         name: "fulgurite.cost.broadcastBandwidth",
         kind: Kind::Speed,
         default: "auto",
@@ -251,6 +271,28 @@ pub const KEYS: &[Key] = &[
               each core.",
         set: |config, text| {
             config.cost.compute_gflop_per_s = parse_speed(text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "fulgurite.cost.functions",
+        kind: Kind::Speed,
+        default: "auto",
+        doc: "GFLOP/s of elementary functions on all threads together, exp counting 18 operations. `auto` is what was \
+              measured, else 2 for each core.",
+        set: |config, text| {
+            config.cost.function_gflop_per_s = parse_speed(text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "fulgurite.cost.products",
+        kind: Kind::Speed,
+        default: "auto",
+        doc: "GFLOP/s of products with dense matrices of 16 columns and more on all threads together. `auto` is what \
+              was measured, else 2 for each core.",
+        set: |config, text| {
+            config.cost.product_gflop_per_s = parse_speed(text)?;
             Ok(())
         },
     },
