@@ -323,8 +323,20 @@ impl Lowering {
             && self.levels[producer.index()] == self.levels[consumer.index()]
     }
 
+    /// Per node, whether a loop or call reads it that is not the loop that computes it.
+    fn read_by_other_loops(&self) -> Vec<bool> {
+        let mut crosses = vec![false; self.nodes.len()];
+        for consumer in self.live_ids() {
+            for operand in self.node(consumer).operands() {
+                crosses[operand.index()] |= !self.in_same_loop(operand, consumer);
+            }
+        }
+        crosses
+    }
+
     /// Values that another step reads get a buffer, the result the output.
     fn assign_homes(&mut self) {
+        let crosses = self.read_by_other_loops();
         for id in self.live_ids() {
             if self.homes[id.index()] != Home::None {
                 continue;
@@ -336,9 +348,7 @@ impl Lowering {
                 };
                 continue;
             }
-            let crosses = self.live_ids().into_iter().any(|consumer| {
-                self.node(consumer).operands().contains(&id) && !self.in_same_loop(id, consumer)
-            });
+            let crosses = crosses[id.index()];
             let result = self.results.iter().position(|result| *result == id);
             let in_outer_product = self
                 .outer_product
