@@ -10,6 +10,9 @@ import subprocess
 from pathlib import Path
 
 POLICIES = ["cost", "fuse-all", "fuse-no-redundancy", "none"]
+# Shares of processor time that the host of a virtual machine gave to others: rounds with more don't count, unless fewer are left than this.
+CALM = 0.03
+FEWEST_ROUNDS = 3
 
 
 def main():
@@ -27,11 +30,11 @@ def main():
     lines = [
         "# Plan quality",
         "",
-        f"Made by `ci/bench algorithms` on {datetime.date.today().isoformat()}: milliseconds of a whole run, medians, two threads; the ratio is the median over rounds, in which the policies take turns; planning and compiling are those of the first "
+        f"Made by `ci/bench algorithms` on {datetime.date.today().isoformat()}: milliseconds of a whole run, medians, two threads; the ratio is the median over rounds, in which the policies take turns; rounds that count are those in which the machine's host gave at most {CALM:.0%} of its processor time to others, or the {FEWEST_ROUNDS} calmest ones (stolen: the most of a round that counts); planning and compiling are those of the first "
         "run under `cost`, which finds no compiled operator.",
         "",
-        "| algorithm | shape | " + " | ".join(POLICIES) + " | cost / best other | planning | compiling | operators compiled |",
-        "|---|---|" + "---:|" * 8,
+        "| algorithm | shape | " + " | ".join(POLICIES) + " | cost / best other | planning | compiling | operators compiled | rounds | stolen |",
+        "|---|---|" + "---:|" * 10,
     ]
     print("\n".join(lines[4:]))
     beaten = dict.fromkeys(POLICIES[1:], 0)
@@ -42,15 +45,19 @@ def main():
         for line in done.stdout.splitlines():
             seen = json.loads(line)
             runs = seen["policies"]
-            times = {policy: runs[policy]["milliseconds"] for policy in POLICIES}
+            by_calm = sorted(range(len(seen["stolen"])), key=lambda round: seen["stolen"][round])
+            rounds = [round for place, round in enumerate(by_calm) if place < FEWEST_ROUNDS or seen["stolen"][round] <= CALM]
+            counted = {policy: [runs[policy]["runs"][round] for round in rounds] for policy in POLICIES}
+            times = {policy: statistics.median(counted[policy]) for policy in POLICIES}
             # What disturbs the machine for a while disturbs all runs of a round.
-            ratios = {policy: statistics.median(map(operator.truediv, runs["cost"]["runs"], runs[policy]["runs"])) for policy in POLICIES[1:]}
+            ratios = {policy: statistics.median(map(operator.truediv, counted["cost"], counted[policy])) for policy in POLICIES[1:]}
+            stolen = max(seen["stolen"][round] for round in rounds)
             ratio = max(ratios.values())
             for policy in beaten:
                 beaten[policy] += ratios[policy] < 1 / 1.05
             cost = runs["cost"]
             cells = [f"{times[policy]:.1f}" for policy in POLICIES] + [f"{ratio:.2f}", f"{cost['planningMilliseconds']:.1f}", f"{cost['compileMilliseconds']:.1f}"]
-            lines.append(f"| {name} | {seen['shape']} | " + " | ".join(cells) + f" | {cost['compiledOperators']} |")
+            lines.append(f"| {name} | {seen['shape']} | " + " | ".join(cells) + f" | {cost['compiledOperators']} | {len(rounds)} | {stolen:.0%} |")
             print(lines[-1], flush=True)
     lines += ["", "`cost` is faster by more than 5 % than " + ", ".join(f"`{policy}` in {count}" for policy, count in beaten.items()) + " of these rows."]
     print(lines[-1])

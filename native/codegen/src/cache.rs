@@ -1,11 +1,13 @@
 //! Each process compiles each plan once.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::CPlan;
+use rayon::prelude::*;
 
 use crate::compiled::CompiledPlan;
 
@@ -24,8 +26,21 @@ pub struct PlanCache {
 
 /// What a cache gave for a plan, kept beside the plan by who uses it, so that the next request need not look at the plan: to
 /// hash and compare one takes time for each of its nodes.
-#[derive(Debug, Clone, Default)]
-pub struct Kept(OnceLock<Arc<CompiledPlan>>);
+#[derive(Debug, Default)]
+pub struct Kept {
+    compiled: OnceLock<Arc<CompiledPlan>>,
+    /// Compiled ahead of the first request, which is no hit.
+    is_ahead: AtomicBool,
+}
+
+impl Clone for Kept {
+    fn clone(&self) -> Self {
+        Kept {
+            compiled: self.compiled.clone(),
+            is_ahead: AtomicBool::new(self.is_ahead.load(Ordering::Relaxed)),
+        }
+    }
+}
 
 /// What the cache did so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -92,12 +107,43 @@ impl PlanCache {
         plan: &CPlan,
         kept: &'k Kept,
     ) -> Result<&'k CompiledPlan> {
-        if let Some(known) = kept.0.get() {
-            self.lock().statistics.hits += 1;
+        if let Some(known) = kept.compiled.get() {
+            if !kept.is_ahead.swap(false, Ordering::Relaxed) {
+                self.lock().statistics.hits += 1;
+            }
             return Ok(known);
         }
         let compiled = self.get_or_compile(plan)?;
-        Ok(kept.0.get_or_init(|| compiled))
+        Ok(kept.compiled.get_or_init(|| compiled))
+    }
+
+    /// Compiles those of these plans that it does not have, on rayon's threads: the operators of a block are compiled in the
+    /// time of the longest. What can't be compiled is left to the request for it, which says why.
+    pub fn compile_ahead<'p>(&self, plans: impl Iterator<Item = (&'p CPlan, &'p Kept)>) {
+        let mut missing: Vec<(&CPlan, &Kept)> = Vec::new();
+        for (plan, kept) in plans {
+            let is_known = kept.compiled.get().is_some()
+                || missing.iter().any(|(other, _)| *other == plan)
+                || self.lock().entries.contains_key(plan);
+            if !is_known {
+                missing.push((plan, kept));
+            }
+        }
+        if missing.len() < 2 {
+            return;
+        }
+        let compile = |(plan, kept)| Some((CompiledPlan::compile(plan).ok()?, kept));
+        let compiled: Vec<(CompiledPlan, &Kept)> = missing
+            .into_par_iter()
+            .with_max_len(1)
+            .filter_map(compile)
+            .collect();
+        for (compiled, kept) in compiled {
+            let compiled = self.lock().insert(Arc::new(compiled), self.capacity);
+            if kept.compiled.set(compiled).is_ok() {
+                kept.is_ahead.store(true, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Forgets all plans. The code of a plan is freed at once, or when its last holder is done with it.

@@ -76,3 +76,22 @@ fn a_kept_plan_is_a_hit_that_needs_no_look_at_it() {
     cache.get_or_compile_kept(&plan(1.0), &copy).unwrap();
     assert_eq!((cache.statistics().hits, cache.statistics().misses), (2, 1));
 }
+
+#[test]
+fn what_is_compiled_ahead_counts_once_and_the_first_request_is_no_hit() {
+    let cache = PlanCache::new();
+    let plans = [plan(1.0), plan(2.0), plan(1.0), plan(3.0)];
+    let kept = [(); 4].map(|()| Kept::default());
+    let known = cache.get_or_compile(&plans[3]).unwrap();
+    cache.compile_ahead(plans.iter().zip(&kept));
+    assert_eq!((cache.statistics().hits, cache.statistics().misses), (0, 3));
+    for (plan, kept) in plans.iter().zip(&kept) {
+        cache.get_or_compile_kept(plan, kept).unwrap();
+    }
+    // The third and the fourth were there.
+    assert_eq!((cache.statistics().hits, cache.statistics().misses), (2, 3));
+    let last = cache.get_or_compile_kept(&plans[3], &kept[3]).unwrap();
+    assert!(std::ptr::eq(last, &*known));
+    cache.get_or_compile_kept(&plans[0], &kept[0]).unwrap();
+    assert_eq!((cache.statistics().hits, cache.statistics().misses), (4, 3));
+}

@@ -68,15 +68,18 @@ fn measure_shape(options: &Options, data: &DataScript, shape: &str) -> Result<Va
         .map(|policy| PolicyRuns::new(policy, options.threads))
         .collect::<Result<Vec<_>>>()?;
     let started = Instant::now();
+    let mut stolen = Vec::new();
     for round in 0..options.rounds {
         if round >= 3 && started.elapsed().as_secs_f64() > options.seconds {
             break;
         }
+        let before = ProcessorTime::now();
         // None always runs after the same other one, which leaves caches and memory as they are then.
         for place in 0..runs.len() {
             let run = (place + round) % runs.len();
             runs[run].execute(&request, &inputs)?;
         }
+        stolen.push(ProcessorTime::now().stolen_since(&before));
     }
     let differs = |run: &&PolicyRuns| {
         let near =
@@ -92,7 +95,39 @@ fn measure_shape(options: &Options, data: &DataScript, shape: &str) -> Result<Va
     let policies: BTreeMap<&str, Value> = (runs.iter())
         .map(|run| (run.policy.as_str(), run.summary()))
         .collect();
-    Ok(json!({ "policies": policies }))
+    Ok(json!({ "policies": policies, "stolen": stolen.get(1..) }))
+}
+
+/// What the system has counted since it started, in its ticks.
+#[derive(Default)]
+struct ProcessorTime {
+    total: u64,
+    /// The host of a virtual machine ran others.
+    stolen: u64,
+}
+
+impl ProcessorTime {
+    /// Zero where the system does not tell.
+    fn now() -> Self {
+        let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+        let fields = text.lines().next().unwrap_or_default().split_whitespace();
+        // user, nice, system, idle, iowait, irq, softirq, steal: guests' time is in those of users.
+        let ticks: Vec<u64> = fields
+            .skip(1)
+            .take(8)
+            .filter_map(|field| field.parse().ok())
+            .collect();
+        ProcessorTime {
+            total: ticks.iter().sum(),
+            stolen: ticks.get(7).copied().unwrap_or(0),
+        }
+    }
+
+    /// The share of processor time.
+    fn stolen_since(&self, before: &Self) -> f64 {
+        let ticks = |now: u64, before: u64| now.saturating_sub(before) as f64;
+        ticks(self.stolen, before.stolen) / ticks(self.total, before.total).max(1.0)
+    }
 }
 
 /// The algorithm that a data script is for, and its inputs of this shape.

@@ -126,6 +126,13 @@ impl Planner {
                     "planned a block"
                 );
                 context.recorder.planned(elapsed, why, &fusion);
+                // With workers, some of the operators are theirs to compile.
+                if context.session.backend.is_none() {
+                    let operators = plan.fused.iter();
+                    let operators = operators.map(|fused| (&fused.plan, &fused.compiled));
+                    let cache = &context.session.plan_cache;
+                    context.threads.run(|| cache.compile_ahead(operators));
+                }
             }
         }
         Ok(plan)
