@@ -117,8 +117,8 @@ impl PlanCache {
         Ok(kept.compiled.get_or_init(|| compiled))
     }
 
-    /// Compiles those of these plans that it does not have, on rayon's threads: the operators of a block are compiled in the
-    /// time of the longest. What can't be compiled is left to the request for it, which says why.
+    /// Compiles those of these plans that it does not have, on rayon's threads: operators of a block need not wait
+    /// for each other. What can't be compiled is left to the request for it, which says why.
     pub fn compile_ahead<'p>(&self, plans: impl Iterator<Item = (&'p CPlan, &'p Kept)>) {
         let mut missing: Vec<(&CPlan, &Kept)> = Vec::new();
         for (plan, kept) in plans {

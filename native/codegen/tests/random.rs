@@ -181,8 +181,6 @@ fn outer_plan_from(choices: &mut Choices) -> CPlan {
     }
 }
 
-const WIDTH: usize = 5;
-
 /// Operators that give whole numbers for whole numbers, so that sums are exact in any order.
 const ROW_UNARY: [UnaryOp; 6] = [
     UnaryOp::Abs,
@@ -224,6 +222,8 @@ enum Kind {
 }
 
 struct RowBuilder {
+    /// Of the matrix used whole, and of the other matrix.
+    width: usize,
     body: Vec<CNode>,
     kinds: Vec<Kind>,
 }
@@ -267,7 +267,7 @@ impl RowBuilder {
                     input: 5,
                     scalar: false,
                 };
-                self.push(node, Kind::Width(WIDTH));
+                self.push(node, Kind::Width(self.width));
             }
             3 => {
                 let vector = self.any(choices, is_vector);
@@ -322,14 +322,15 @@ impl RowBuilder {
     }
 }
 
-fn row_plan_from(choices: &mut Choices, cols: usize) -> CPlan {
+fn row_plan_from(choices: &mut Choices, cols: usize, width: usize) -> CPlan {
     let mut builder = RowBuilder {
+        width,
         body: Vec::new(),
         kinds: Vec::new(),
     };
     for (input, kind) in [
         Kind::Width(cols),
-        Kind::Width(WIDTH),
+        Kind::Width(width),
         Kind::Number,
         Kind::Width(cols),
         Kind::Number,
@@ -447,12 +448,14 @@ proptest! {
         numbers in prop::collection::vec(any::<u32>(), 96),
         rows in size(),
         cols in size(),
+        // Narrow and wide, as products tell them apart.
+        width in prop::sample::select(vec![5usize, 20]),
         seed in 1u64..1000,
     ) {
-        let plan = row_plan_from(&mut Choices { numbers, at: 0 }, cols);
+        let plan = row_plan_from(&mut Choices { numbers, at: 0 }, cols, width);
         let mut operands = operands(rows, cols, seed, false);
-        operands[1] = matrix(rows, WIDTH, seed + 1);
-        operands.push(matrix(cols, WIDTH, seed + 5));
+        operands[1] = matrix(rows, width, seed + 1);
+        operands.push(matrix(cols, width, seed + 5));
         let operands: Vec<MatrixBlock> = operands.iter().map(whole_numbers).collect();
         assert_all_agree(&plan, &operands);
     }

@@ -1,5 +1,6 @@
 //! What steers plan selection: the policy, the machine's constants, and the limits.
 
+use fulgurite_matrix::memory::MAPPED_BYTES;
 use serde::{Deserialize, Serialize};
 
 /// How plans are selected among the candidates (Section 4.1).
@@ -45,7 +46,7 @@ impl Policy {
 
 /// Outputs of up to this many bytes get memory that was used before: allocators keep it (glibc up to 32 MB), where
 /// larger ones get pages that the system has to clear.
-pub const RECYCLED_BYTES: f64 = (32 << 20) as f64;
+pub const RECYCLED_BYTES: f64 = MAPPED_BYTES as f64;
 
 /// Matrices of up to this many bytes are in a cache still when the next operator reads them.
 pub const CACHED_BYTES: f64 = (1 << 20) as f64;

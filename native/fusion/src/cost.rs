@@ -6,6 +6,7 @@
 //! are and are read at read speed, local inputs are broadcast.
 
 use fulgurite_hop::{HopId, HopOp};
+use fulgurite_matrix::kernels::dense_product::WIDE_COLS;
 
 use crate::{
     CostConstants, FusionConfig,
@@ -261,10 +262,10 @@ fn dense_product(view: &DagView, constants: &CostConstants, product: HopId) -> O
 
 /// GFLOP/s of a product: matrices of many columns are multiplied by kernels that keep parts of them in registers.
 fn product_speed(view: &DagView, constants: &CostConstants, product: HopId) -> f64 {
-    const WIDE: u64 = 16;
     let hop = view.hop(product);
     let is_dense = |input: &HopId| !view.hop(*input).characteristics.is_stored_sparse();
-    match hop.cols().is_some_and(|cols| cols >= WIDE) && hop.inputs.iter().all(is_dense) {
+    match hop.cols().is_some_and(|cols| cols >= WIDE_COLS as u64) && hop.inputs.iter().all(is_dense)
+    {
         true => constants.product_gflop_per_s,
         false => constants.compute_gflop_per_s,
     }

@@ -6,7 +6,7 @@
 
 /// From this size on allocators of C libraries map memory anew for each allocation, and give it back when it is freed:
 /// the largest threshold that glibc knows.
-const MAPPED_BYTES: usize = 32 << 20;
+pub const MAPPED_BYTES: usize = 32 << 20;
 /// Freed memory that is kept for the next output: as much as glibc keeps once it has seen the largest freed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const KEPT_BYTES: usize = 2 * MAPPED_BYTES;

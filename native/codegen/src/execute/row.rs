@@ -20,9 +20,10 @@ const BLOCK_BYTES: usize = 32 << 10;
 /// Kernels work on four rows at a time.
 const MIN_BLOCK_ROWS: usize = 4;
 const MAX_BLOCK_ROWS: usize = 256;
-/// Rows of a block that meets wide matrices, at least: products of fewer spend their time on laying out the matrix. Such
-/// a block stays in the second-level cache.
+/// Rows of a block that meets wide matrices, as far as they stay in the second-level cache: products of fewer spend their
+/// time on laying out the matrix.
 const WIDE_BLOCK_ROWS: usize = 64;
+const WIDE_BLOCK_BYTES: usize = 512 << 10;
 /// Multiplications of such products that take as long as a cell that is read.
 const MULTIPLICATIONS_PER_READ: usize = 16;
 /// Accumulators larger than this are made once per thread, not once per task.
@@ -149,10 +150,9 @@ fn block_rows(program: &Program, bound: &Bound<'_>, meets_wide: bool) -> Result<
         };
     }
     let rows = BLOCK_BYTES / (8 * cells.max(1));
-    let least = if meets_wide {
-        WIDE_BLOCK_ROWS
-    } else {
-        MIN_BLOCK_ROWS
+    let least = match meets_wide {
+        true => (WIDE_BLOCK_BYTES / (8 * cells.max(1))).clamp(MIN_BLOCK_ROWS, WIDE_BLOCK_ROWS),
+        false => MIN_BLOCK_ROWS,
     };
     // Whole groups of four rows.
     Ok(rows.clamp(least, MAX_BLOCK_ROWS) / MIN_BLOCK_ROWS * MIN_BLOCK_ROWS)

@@ -2,11 +2,11 @@
 
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId};
+use fulgurite_matrix::kernels::dense_product::WIDE_COLS;
 use fulgurite_matrix::{Layout, MatrixBlock, kernels};
 
 use crate::bind::Bound;
 use crate::frame::WholeMatrix;
-use crate::primitives::wide::WIDE;
 use crate::program::Program;
 
 /// One entry per input, empty for those that are not whole.
@@ -24,7 +24,7 @@ pub(super) fn prepare(program: &Program, bound: &Bound<'_>) -> Result<Vec<WholeM
                     vector, input: b, ..
                 } if *b == input => {
                     let sparse = is_csr_input(program, bound, &program.nodes[vector.index()])?;
-                    let wide = matrix.cols() >= WIDE;
+                    let wide = matrix.cols() >= WIDE_COLS;
                     row_major |= sparse || wide;
                     transposed |= !sparse && !wide;
                 }
@@ -44,14 +44,14 @@ pub(super) fn wide_multiplications(program: &Program, bound: &Bound<'_>) -> Resu
         if let CNode::VectorMatrix { vector, input, .. } = node {
             let matrix = bound.matrix(*input)?;
             let sparse = is_csr_input(program, bound, &program.nodes[vector.index()])?;
-            if !sparse && matrix.cols() >= WIDE {
+            if !sparse && matrix.cols() >= WIDE_COLS {
                 multiplications = multiplications.saturating_add(matrix.rows() * matrix.cols());
             }
         }
     }
     if let Some((left, right)) = program.outer_product {
         let sparse = is_csr_input(program, bound, &program.nodes[left.index()])?;
-        if !sparse && width(right) >= WIDE {
+        if !sparse && width(right) >= WIDE_COLS {
             multiplications = multiplications.saturating_add(width(left) * width(right));
         }
     }
@@ -114,7 +114,7 @@ fn for_each_cell(matrix: &MatrixBlock, mut visit: impl FnMut(usize, usize, f64))
 /// An accumulator of outer products, all zero.
 pub(super) fn accumulator(rows: usize, cols: usize, csr_left: bool) -> WholeMatrix {
     let row_stride = cols;
-    let row_major = csr_left || cols >= WIDE;
+    let row_major = csr_left || cols >= WIDE_COLS;
     WholeMatrix {
         rows,
         cols,

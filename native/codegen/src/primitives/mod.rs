@@ -25,7 +25,7 @@ pub(crate) struct CsrRows {
 }
 
 /// A matrix used whole: a right operand, or the accumulator of outer products. Transposed for
-/// dense left operands, unless it is [wide](wide::WIDE); row-major for CSR ones and where it is wide. Null where it isn't needed.
+/// dense left operands, unless it is [wide]; row-major for CSR ones and where it is wide. Null where it isn't needed.
 #[repr(C)]
 pub(crate) struct Whole {
     pub row_major: *mut f64,

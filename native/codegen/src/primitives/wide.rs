@@ -1,12 +1,9 @@
-//! Products of a block of dense rows with a matrix so wide that the library's kernels, which lay out operands anew, are
-//! the faster ones.
+//! Products of a block of dense rows with a matrix so [wide](fulgurite_matrix::kernels::dense_product::WIDE_COLS) that the
+//! library's kernels, which lay operands out anew, are the faster ones.
 
 use fulgurite_matrix::kernels::dense_product::{View, Write, multiply};
 
 use super::dense::Matrix;
-
-/// Columns from which on a matrix is wide.
-pub(crate) const WIDE: usize = 16;
 
 /// `out = x %*% b` for `rows` rows of `width` cells and the row-major `width x cols` matrix.
 ///

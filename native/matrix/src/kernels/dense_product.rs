@@ -4,6 +4,10 @@ use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
+/// Columns of the right operand from which on these products are faster than dot products of rows with columns: below,
+/// laying operands out anew takes too much of the time.
+pub const WIDE_COLS: usize = 16;
+
 /// A dense matrix inside a slice, by rows or, transposed, by columns.
 ///
 /// ```

@@ -206,6 +206,8 @@ impl PlannedBlock {
             return Ok((plan, made));
         }
         if !self.plans.is_empty() && !self.deciding.is_empty() {
+            // As a rule, the scalars that decided sizes are those that do: then sizes need not be propagated once more
+            // to find them. Where other ones do, sizes that follow from them are unknown here and no plan's.
             let deciding = |name: &String| self.deciding.contains_key(name);
             let sized = self.sized(dag, self.known_symbols(symbols), deciding)?;
             if let Some(plan) = self.of_same_sizes(&sized.dag, &self.basis(symbols)) {
