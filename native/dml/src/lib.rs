@@ -12,6 +12,7 @@
 mod builtins;
 mod lower;
 mod options;
+mod parfor;
 mod suggest;
 mod syntax;
 

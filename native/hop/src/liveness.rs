@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::propagate::written_in;
 use crate::{Argument, Block, Dag, Hop, HopId, HopOp, Predicate};
 
 /// Names of live variables.
@@ -53,10 +54,19 @@ fn prune_block(block: &mut Block, live_after: &Live) {
             to,
             increment,
             body,
+            parallel,
             ..
         } => {
             let at_head = live_before_for(variable, body, live_after);
             prune(body, &at_head);
+            if let Some(parallel) = parallel {
+                parallel.results = written_in(body)
+                    .into_iter()
+                    .filter(|name| {
+                        live_after.contains(name) && !parallel.accumulated.contains(name)
+                    })
+                    .collect();
+            }
             for bound in [Some(from), Some(to), increment.as_mut()]
                 .into_iter()
                 .flatten()

@@ -3,11 +3,14 @@
 //! One line a HOP: number, code, inputs, what is known of its result, the estimate of the memory it needs
 //! while running, and its place in the script.
 
-use std::fmt::{self, Display, Formatter};
+use std::{
+    collections::BTreeSet,
+    fmt::{self, Display, Formatter},
+};
 
 use crate::{
-    Argument, Block, Dag, DataType, Function, Hop, HopId, Parameter, Predicate, Program, ValueType,
-    memory,
+    Argument, Block, Dag, DataType, Function, Hop, HopId, Parallel, Parameter, Predicate, Program,
+    ValueType, memory,
 };
 
 impl Display for DataType {
@@ -153,7 +156,10 @@ fn write_block(block: &Block, f: &mut Formatter<'_>, depth: usize) -> fmt::Resul
             parallel,
             position: _,
         } => {
-            writeln!(f, "{} {variable}", if *parallel { "parfor" } else { "for" })?;
+            match parallel {
+                None => writeln!(f, "for {variable}")?,
+                Some(parallel) => writeln!(f, "parfor {variable}{}", ParallelText(parallel))?,
+            }
             write_predicate("from", from, f, depth + 1)?;
             write_predicate("to", to, f, depth + 1)?;
             if let Some(increment) = increment {
@@ -174,6 +180,30 @@ fn write_block(block: &Block, f: &mut Formatter<'_>, depth: usize) -> fmt::Resul
                 arguments.join(", "),
                 outputs.join(", ")
             )
+        }
+    }
+}
+
+/// What follows a `parfor`'s variable, each part with a space before it.
+struct ParallelText<'a>(&'a Parallel);
+
+impl Display for ParallelText<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let names = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
+        let Parallel {
+            results,
+            accumulated,
+            degree,
+        } = self.0;
+        if !results.is_empty() {
+            write!(f, " results [{}]", names(results))?;
+        }
+        if !accumulated.is_empty() {
+            write!(f, " sums [{}]", names(accumulated))?;
+        }
+        match degree {
+            Some(degree) => write!(f, " par {degree}"),
+            None => Ok(()),
         }
     }
 }
@@ -367,7 +397,11 @@ mod tests {
                     to: predicate,
                     increment: None,
                     body: Vec::new(),
-                    parallel: true,
+                    parallel: Some(Box::new(Parallel {
+                        results: ["R".to_owned()].into(),
+                        accumulated: ["S".to_owned()].into(),
+                        degree: Some(4),
+                    })),
                     position: None,
                 },
             ],

@@ -1,6 +1,6 @@
 //! A compiled script: statement blocks under control flow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fulgurite_error::{Position, Result};
 
@@ -96,14 +96,14 @@ pub enum Block {
         position: Option<Position>,
     },
     /// `from:to` when `increment` is `None` (counts down when from > to), else `seq(from, to, increment)`.
-    /// `parallel` marks `parfor`.
+    /// `parallel` makes it a `parfor`.
     For {
         variable: String,
         from: Predicate,
         to: Predicate,
         increment: Option<Predicate>,
         body: Vec<Block>,
-        parallel: bool,
+        parallel: Option<Box<Parallel>>,
         position: Option<Position>,
     },
     /// `[outputs] = function(arguments)`; calls inside expressions were hoisted to this form.
@@ -113,6 +113,18 @@ pub enum Block {
         outputs: Vec<String>,
         position: Option<Position>,
     },
+}
+
+/// What a `parfor` says beyond a `for`: its iterations run in any order, each on variables of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Parallel {
+    /// Matrices that iterations write parts of and that are read after the loop: what was there before, with the
+    /// cells that iterations changed. [`crate::liveness::prune`] finds them.
+    pub results: BTreeSet<String>,
+    /// Matrices that iterations add to with `+=`: each starts from zeros, and the sums are added in their order.
+    pub accumulated: BTreeSet<String>,
+    /// The most iterations that the script allows at a time.
+    pub degree: Option<u64>,
 }
 
 impl Block {

@@ -223,7 +223,7 @@ fn counters_of_loops_stay_unknown() {
                 let row = b.op(HopOp::RightIndex, &[x, i, i, one, cols]);
                 b.write("row", row);
             })],
-            parallel: false,
+            parallel: None,
             position: None,
         },
     ];

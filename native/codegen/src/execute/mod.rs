@@ -28,12 +28,14 @@ use crate::compiled::CompiledPlan;
 #[derive(Debug, Clone, Default)]
 pub struct ExecutionContext {
     pool: Option<Arc<rayon::ThreadPool>>,
+    /// How many threads work is cut for, where these are not the pool's.
+    cut_for: Option<usize>,
 }
 
 impl ExecutionContext {
     /// The calling thread alone, as in Spark's tasks.
     pub fn single_threaded() -> Self {
-        ExecutionContext { pool: None }
+        ExecutionContext::default()
     }
 
     /// A pool of this many threads, shared by all clones of the context.
@@ -49,19 +51,31 @@ impl ExecutionContext {
             .thread_name(|number| format!("fulgurite-{number}"))
             .build()
             .map_err(|error| Error::runtime(format!("can't start {threads} threads: {error}")))?;
-        Ok(ExecutionContext {
-            pool: Some(Arc::new(pool)),
-        })
+        Ok(Self::with_pool(Arc::new(pool)))
     }
 
     /// Threads of a pool that exists.
     pub fn with_pool(pool: Arc<rayon::ThreadPool>) -> Self {
-        ExecutionContext { pool: Some(pool) }
+        ExecutionContext {
+            pool: Some(pool),
+            cut_for: None,
+        }
     }
 
+    /// Cuts work as for this many threads, however many there are: partial results, and so the bits of a sum, are
+    /// then those of an operator that has all of them.
+    pub fn cut_for(self, threads: usize) -> Self {
+        ExecutionContext {
+            cut_for: Some(threads.max(1)),
+            ..self
+        }
+    }
+
+    /// The number of threads that work is cut for.
     pub fn threads(&self) -> usize {
         let pool = self.pool.as_ref();
-        pool.map_or(1, |pool| pool.current_num_threads())
+        self.cut_for
+            .unwrap_or_else(|| pool.map_or(1, |pool| pool.current_num_threads()))
     }
 }
 

@@ -5,7 +5,7 @@ use fulgurite_hop::{BinaryOp, DataType, HopId};
 
 use super::{Lowering, describe, refuse_constant_name, scope::Variable};
 use crate::{
-    builtins,
+    builtins, parfor,
     syntax::ast::{Call, Expression, ExpressionKind, Statement, StatementKind, Subscripts, Target},
 };
 
@@ -44,8 +44,9 @@ impl Lowering<'_> {
                 parallel,
                 options,
             } => {
-                self.check_loop_options(options)?;
-                self.for_loop(variable, range, body, *parallel, &statement.position)
+                parfor::check_names(options)?;
+                let parallel = parallel.then_some(&options[..]);
+                self.for_loop(variable, range, body, parallel, &statement.position)
             }
         }
     }

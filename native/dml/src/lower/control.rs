@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fulgurite_error::{Error, Position, Result};
-use fulgurite_hop::{Block, DataType, HopId, Literal, Predicate, ValueType, scalar};
+use fulgurite_hop::{Block, DataType, HopId, Literal, Parallel, Predicate, ValueType, scalar};
 
 use super::{
     Lowering,
@@ -12,26 +12,13 @@ use super::{
     scope::{Scope, Variable},
 };
 use crate::{
-    suggest,
-    syntax::ast::{Expression, LoopOption, LoopRange, Statement, StatementKind},
+    parfor::{self, Known, LoopOptions, ParallelLoop, ReadLater},
+    syntax::ast::{Call, Expression, LoopOption, LoopRange, Statement, StatementKind},
 };
 
 /// How deeply loops may nest in one body. Each level may have to be looked at twice to know the types in
 /// it, so the work doubles from level to level.
 const MAX_LOOP_NESTING: u32 = 10;
-
-const LOOP_OPTIONS: &[&str] = &[
-    "check",
-    "par",
-    "mode",
-    "taskpartitioner",
-    "tasksize",
-    "datapartitioner",
-    "resultmerge",
-    "opt",
-    "profile",
-    "log",
-];
 
 impl Lowering<'_> {
     pub(super) fn if_statement(
@@ -99,7 +86,7 @@ impl Lowering<'_> {
         variable: &str,
         range: &LoopRange,
         body: &[Statement],
-        parallel: bool,
+        parallel: Option<&[LoopOption]>,
         position: &Position,
     ) -> Result<()> {
         refuse_constant_name(variable).map_err(|error| error.at(position))?;
@@ -110,6 +97,8 @@ impl Lowering<'_> {
             Some(increment) => Some(self.increment(increment)?),
             None => None,
         };
+        let before = self.scope.clone();
+        let statements = body;
         let (body, head) = self.until_stable(body, position, |lowering| {
             let counter = Variable::new(DataType::Scalar, ValueType::Int);
             lowering.scope.set(variable, counter);
@@ -117,9 +106,16 @@ impl Lowering<'_> {
         })?;
         // `from:to` counts up or down and so runs at least once; a seq may run zero times, and what a
         // parallel iteration assigns need not arrive.
-        if (range.is_seq && range.increment.is_some()) || parallel {
+        if (range.is_seq && range.increment.is_some()) || parallel.is_some() {
             self.scope = head.merge(&self.scope);
         }
+        let parallel = match parallel {
+            None => None,
+            Some(options) => {
+                let (parallel_loop, scopes) = ((variable, range, statements), (&before, &head));
+                Some(self.parallel(parallel_loop, options, scopes, position)?)
+            }
+        };
         self.blocks.push(Block::For {
             variable: variable.to_owned(),
             from,
@@ -132,19 +128,44 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    pub(super) fn check_loop_options(&self, options: &[LoopOption]) -> Result<()> {
-        for option in options {
-            if !LOOP_OPTIONS.contains(&option.name.as_str()) {
-                let help = suggest::did_you_mean(&option.name, LOOP_OPTIONS.iter().copied())
-                    .unwrap_or_else(|| format!("the options are {}", LOOP_OPTIONS.join(", ")));
-                return Err(
-                    Error::validation(format!("unknown loop option '{}'", option.name))
-                        .at(&option.position)
-                        .with_help(help),
-                );
-            }
+    /// What `parfor` adds to the loop, after it was shown to be free of races.
+    fn parallel(
+        &mut self,
+        (variable, range, body): (&str, &LoopRange, &[Statement]),
+        options: &[LoopOption],
+        (before, head): (&Scope, &Scope),
+        position: &Position,
+    ) -> Result<Box<Parallel>> {
+        let options = LoopOptions::new(options, |option| self.option_value(option))?;
+        let nothing = ReadLater::new();
+        let accumulated = parfor::analyse(&ParallelLoop {
+            variable,
+            range,
+            body,
+            known: &AtLoop {
+                lowering: self,
+                before,
+                head,
+            },
+            read_later: self.live_after.at(position).unwrap_or(&nothing),
+            check: options.check,
+        })?;
+        Ok(Box::new(Parallel {
+            results: BTreeSet::new(),
+            accumulated,
+            degree: options.degree,
+        }))
+    }
+
+    fn option_value(&mut self, option: &LoopOption) -> Result<Option<Literal>> {
+        // A bare word, as in mode=LOCAL, is a string.
+        if self.has_user_call(&option.value) {
+            return Ok(None);
         }
-        Ok(())
+        let block = std::mem::take(&mut self.block);
+        let value = self.expression(&option.value);
+        let scratch = std::mem::replace(&mut self.block, block);
+        Ok(scratch.constant(value?).cloned())
     }
 
     /// What would be known after a branch that is not taken. Scripts may go on to read its variables
@@ -293,8 +314,53 @@ fn check_condition(
     .with_help(help))
 }
 
+/// What is known where a `parfor` stands: in its header of the values before it, in its body of those that the body
+/// leaves alone.
+struct AtLoop<'a, 'l> {
+    lowering: &'a Lowering<'l>,
+    before: &'a Scope,
+    head: &'a Scope,
+}
+
+impl Known for AtLoop<'_, '_> {
+    fn constant(&self, variable: &str) -> Option<i64> {
+        whole(self.head.get(variable)?.constant.as_ref()?)
+    }
+
+    fn argument(&self, name: &str) -> Option<i64> {
+        whole(self.lowering.options.arguments.get(name)?)
+    }
+
+    fn is_int(&self, variable: &str) -> bool {
+        let known = self.head.get(variable);
+        known.is_some_and(|known| {
+            (known.data_type, known.value_type) == (DataType::Scalar, ValueType::Int)
+                && known.conflict.is_none()
+        })
+    }
+
+    fn data_type(&self, variable: &str) -> Option<DataType> {
+        self.before.get(variable).map(|known| known.data_type)
+    }
+
+    fn is_user_function(&self, call: &Call) -> bool {
+        let lowering = self.lowering;
+        lowering.modules.resolve(lowering.namespace, call).is_some()
+    }
+}
+
+fn whole(value: &Literal) -> Option<i64> {
+    match value {
+        Literal::Int(value) => Some(*value),
+        Literal::Double(value) if value.fract() == 0.0 && value.abs() < 2f64.powi(53) => {
+            Some(*value as i64)
+        }
+        _ => None,
+    }
+}
+
 /// The variables that statements may assign, at any depth.
-fn collect_assigned(statements: &[Statement], names: &mut BTreeSet<String>) {
+pub(crate) fn collect_assigned(statements: &[Statement], names: &mut BTreeSet<String>) {
     for statement in statements {
         match &statement.kind {
             StatementKind::Assign { target, .. } => {

@@ -22,13 +22,18 @@ use fulgurite_hop::{
 };
 
 pub(crate) use block::{BlockBuilder, describe};
+pub(crate) use control::collect_assigned;
 use modules::{Modules, UserFunction};
 use scope::{Scope, Variable};
 
 use crate::{
     options::CompileOptions,
+    parfor::{LiveAfter, ReadLater},
     suggest,
-    syntax::{self, ast::FunctionBody},
+    syntax::{
+        self,
+        ast::{FunctionBody, Statement},
+    },
 };
 
 /// Compiles a script: parses, validates, and builds its HOP DAGs.
@@ -48,6 +53,7 @@ pub fn compile(source: &Arc<Source>, options: &CompileOptions<'_>) -> Result<Pro
         };
         main.scope.set(name, variable);
     }
+    main.live_after = LiveAfter::of(&script.body, read_at_end(&options.outputs, &script.body));
     main.statements(&script.body)?;
     main.flush();
     check_outputs(&main.scope, &options.outputs)?;
@@ -60,6 +66,15 @@ pub fn compile(source: &Arc<Source>, options: &CompileOptions<'_>) -> Result<Pro
     };
     lower_functions(options, &modules, main.called, &mut program)?;
     Ok(program)
+}
+
+/// What the caller wants is read where the script ends.
+fn read_at_end(outputs: &[String], body: &[Statement]) -> ReadLater {
+    let Some(end) = body.last().map(|statement| &statement.position) else {
+        return ReadLater::new();
+    };
+    let outputs = outputs.iter();
+    outputs.map(|name| (name.clone(), end.clone())).collect()
 }
 
 /// Lowers the functions that are called, directly or not; and checks those of the script itself that are
@@ -112,6 +127,9 @@ fn lower_function(
         let variable = Variable::new(parameter.data_type, parameter.value_type);
         lowering.scope.set(&parameter.name, variable);
     }
+    let results = definition.results.iter();
+    let results = results.map(|result| (result.name.clone(), result.position.clone()));
+    lowering.live_after = LiveAfter::of(statements, results.collect());
     lowering.statements(statements)?;
     lowering.flush();
     if !matches!(definition.body, FunctionBody::External(_)) {
@@ -219,6 +237,8 @@ struct Lowering<'a> {
     temporaries: u32,
     loop_nesting: u32,
     called: BTreeSet<String>,
+    /// Of the body that is lowered.
+    live_after: LiveAfter,
 }
 
 impl<'a> Lowering<'a> {
@@ -238,6 +258,7 @@ impl<'a> Lowering<'a> {
             temporaries: 0,
             loop_nesting: 0,
             called: BTreeSet::new(),
+            live_after: LiveAfter::default(),
         }
     }
 

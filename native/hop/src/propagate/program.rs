@@ -222,7 +222,7 @@ impl Walk<'_> {
                     to,
                     increment,
                     body,
-                    parallel: *parallel,
+                    parallel: parallel.clone(),
                     position: position.clone(),
                 });
             }

@@ -203,7 +203,7 @@ impl Analysis {
                 self.loops.leave();
                 Section::For {
                     variable: variable.clone(),
-                    parallel: *parallel,
+                    parallel: parallel.is_some(),
                     bounds,
                     body,
                 }

@@ -77,7 +77,7 @@ impl<'p> Interpreter<'p> {
                 };
                 let range = Range::new(from, to, increment).map_err(at)?;
                 // Iterations of a parfor are independent, so that one after the other gives the same.
-                let before = parallel.then(|| symbols.clone());
+                let before = parallel.is_some().then(|| symbols.clone());
                 self.planner.loops.enter(body, Some(variable));
                 for value in range {
                     symbols.set(variable, Variable::Scalar(Literal::Int(value)));
