@@ -75,7 +75,7 @@ impl LowerBound {
             }
             starts.push(operands.len());
         }
-        let write: Vec<f64> = hops.clone().map(|hop| model.write(*hop)).collect();
+        let write: Vec<f64> = hops.clone().map(|hop| model.materialize(*hop)).collect();
         let compute: Vec<f64> = hops.map(|hop| model.least_compute(*hop, share)).collect();
         let further = further_operators(costs);
         let again = further.iter().zip(&compute).zip(&write);

@@ -1,7 +1,8 @@
-//! What steers plan selection: the policy, the machine's constants, and the limits.
+//! What steers plan selection: the policy, what is known of the machine, and the limits.
 
-use fulgurite_matrix::memory::MAPPED_BYTES;
 use serde::{Deserialize, Serialize};
+
+use crate::machine::CostConstants;
 
 /// How plans are selected among the candidates (Section 4.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -44,72 +45,7 @@ impl Policy {
     }
 }
 
-/// Outputs of up to this many bytes get memory that was used before: allocators keep it (glibc up to 32 MB), where
-/// larger ones get pages that the system has to clear.
-pub const RECYCLED_BYTES: f64 = MAPPED_BYTES as f64;
-
-/// Matrices of up to this many bytes are in a cache still when the next operator reads them.
-pub const CACHED_BYTES: f64 = (1 << 20) as f64;
-
-/// Speeds of the machine that the cost model turns sizes into seconds with (Section 4.3).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct CostConstants {
-    /// Reading inputs from this machine's memory.
-    pub read_gb_per_s: f64,
-    /// Reading inputs of up to [`CACHED_BYTES`].
-    pub cached_read_gb_per_s: f64,
-    /// Reading what the workers hold, on all of them together.
-    pub distributed_gb_per_s: f64,
-    /// Writing outputs into memory that is new.
-    pub write_gb_per_s: f64,
-    /// Writing outputs of up to [`RECYCLED_BYTES`].
-    pub rewrite_gb_per_s: f64,
-    /// Writing outputs of up to [`CACHED_BYTES`].
-    pub cached_write_gb_per_s: f64,
-    /// Sending a local input to the workers of a distributed operator.
-    pub broadcast_gb_per_s: f64,
-    /// All cores together, on generated code.
-    pub compute_gflop_per_s: f64,
-    /// The same of elementary functions, as their operations are counted.
-    pub function_gflop_per_s: f64,
-    /// The same of products with wide matrices.
-    pub product_gflop_per_s: f64,
-}
-
-impl Default for CostConstants {
-    fn default() -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let gflop_per_s = 2.0 * cores as f64;
-        CostConstants {
-            read_gb_per_s: 32.0,
-            cached_read_gb_per_s: 32.0,
-            distributed_gb_per_s: 32.0,
-            write_gb_per_s: 2.0,
-            rewrite_gb_per_s: 2.0,
-            cached_write_gb_per_s: 2.0,
-            broadcast_gb_per_s: 0.128,
-            compute_gflop_per_s: gflop_per_s,
-            function_gflop_per_s: gflop_per_s,
-            product_gflop_per_s: gflop_per_s,
-        }
-    }
-}
-
-impl CostConstants {
-    /// These, with the same GFLOP/s for all that is computed.
-    pub fn computing_at(self, gflop_per_s: f64) -> Self {
-        CostConstants {
-            compute_gflop_per_s: gflop_per_s,
-            function_gflop_per_s: gflop_per_s,
-            product_gflop_per_s: gflop_per_s,
-            ..self
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FusionConfig {
     pub policy: Policy,
     pub cost: CostConstants,

@@ -10,15 +10,13 @@ use fulgurite_matrix::kernels::dense_product::WIDE_COLS;
 
 use crate::{
     CostConstants, FusionConfig,
-    config::{CACHED_BYTES, RECYCLED_BYTES},
     cplan::InputBinding,
+    machine::{CACHED_BYTES, Constant, RECYCLED_BYTES},
     memo::TemplateType,
     operator::Operator,
     reason::Reason,
     view::DagView,
 };
-
-const GIGA: f64 = 1e9;
 
 /// How much dearer an operator counts that does not fit into memory: any plan without it is cheaper, and among
 /// plans with it bounds still tell the difference.
@@ -129,27 +127,31 @@ impl<'a> CostModel<'a> {
     /// Seconds that reading takes at least, however the operator runs.
     pub fn least_read(&self, hop: HopId) -> f64 {
         let constants = &self.config.cost;
-        let elsewhere = constants
-            .distributed_gb_per_s
-            .max(constants.broadcast_gb_per_s);
         let bytes = |hop: HopId| self.sizes[hop.index()].bytes;
         // A fused product reads what its operand is the transpose of.
         let bytes = match self.view.hop(hop).op {
             HopOp::Transpose => bytes(hop).min(bytes(self.view.hop(hop).inputs[0])),
             _ => bytes(hop),
         };
-        bytes / (read_speed(constants, bytes).max(elsewhere) * GIGA)
+        let anywhere = [
+            reading(bytes),
+            Constant::DistributedRead,
+            Constant::Broadcast,
+        ];
+        let times = anywhere.map(|bandwidth| constants.moving(bandwidth, bytes));
+        times.into_iter().fold(f64::INFINITY, f64::min)
     }
 
-    pub fn write(&self, hop: HopId) -> f64 {
+    /// Seconds that an operator takes beside reading and computing: its own, and those of writing its output.
+    pub fn materialize(&self, hop: HopId) -> f64 {
         let bytes = self.sizes[hop.index()].bytes;
-        let constants = &self.config.cost;
-        let speed = match bytes {
-            ..=CACHED_BYTES => constants.cached_write_gb_per_s,
-            ..=RECYCLED_BYTES => constants.rewrite_gb_per_s,
-            _ => constants.write_gb_per_s,
+        let bandwidth = match bytes {
+            ..=CACHED_BYTES => Constant::CachedWrite,
+            ..=RECYCLED_BYTES => Constant::Rewrite,
+            _ => Constant::Write,
         };
-        bytes / (speed * GIGA)
+        let constants = &self.config.cost;
+        constants.operator() + constants.moving(bandwidth, bytes)
     }
 
     pub fn bytes(&self, hop: HopId) -> f64 {
@@ -160,15 +162,20 @@ impl<'a> CostModel<'a> {
     /// all but this share of the cells.
     pub fn least_compute(&self, hop: HopId, share: f64) -> f64 {
         let size = self.sizes[hop.index()];
-        // A fused product needs no transpose.
         match self.view.hop(hop).op {
+            // A fused product needs no transpose.
             HopOp::Transpose => 0.0,
+            HopOp::MatMult => {
+                let dense = dense_product(self.view, &self.config.cost, hop);
+                let fused = size.fused_compute.min(dense.unwrap_or(f64::INFINITY));
+                size.basic_compute.min(fused * share)
+            }
             _ => size.basic_compute.min(size.fused_compute * share),
         }
     }
 
     fn seconds(&self, root: HopId, reads: &Reads, compute: f64) -> f64 {
-        let seconds = self.write(root) + reads.seconds.max(compute);
+        let seconds = self.materialize(root) + reads.seconds.max(compute);
         match reads.is_refused {
             true => seconds * REFUSED,
             false => seconds,
@@ -203,7 +210,7 @@ impl<'a> CostModel<'a> {
         if read + bytes(root) <= local {
             return Reads {
                 seconds: inputs
-                    .map(|(hop, _)| bytes(hop) / (read_speed(constants, bytes(hop)) * GIGA))
+                    .map(|(hop, _)| constants.moving(reading(bytes(hop)), bytes(hop)))
                     .sum(),
                 is_refused: read + bytes(root) > self.config.memory_limit as f64,
                 whole: 0.0,
@@ -233,19 +240,19 @@ impl<'a> CostModel<'a> {
         }
         Reads {
             is_refused: false,
-            seconds: stays / (constants.distributed_gb_per_s * GIGA)
-                + sent / (constants.broadcast_gb_per_s * GIGA),
+            seconds: constants.moving(Constant::DistributedRead, stays)
+                + constants.moving(Constant::Broadcast, sent),
             whole,
             is_distributed: true,
         }
     }
 }
 
-/// GB/s at which a matrix of this size is read here.
-fn read_speed(constants: &CostConstants, bytes: f64) -> f64 {
+/// At what a matrix of this size is read here.
+fn reading(bytes: f64) -> Constant {
     match bytes {
-        ..=CACHED_BYTES => constants.cached_read_gb_per_s,
-        _ => constants.read_gb_per_s,
+        ..=CACHED_BYTES => Constant::CachedRead,
+        _ => Constant::Read,
     }
 }
 
@@ -257,17 +264,31 @@ fn dense_product(view: &DagView, constants: &CostConstants, product: HopId) -> O
     }
     let inner = view.shape(hop.inputs[0])?.cols as f64;
     let flops = 2.0 * hop.characteristics.cells()? as f64 * inner;
-    Some(flops / (product_speed(view, constants, product) * GIGA))
+    Some(constants.computing(product_speed(view, product), flops))
 }
 
-/// GFLOP/s of a product: matrices of many columns are multiplied by kernels that keep parts of them in registers.
-fn product_speed(view: &DagView, constants: &CostConstants, product: HopId) -> f64 {
+/// Matrices of many columns are multiplied by kernels that keep parts of them in registers.
+fn product_speed(view: &DagView, product: HopId) -> Constant {
     let hop = view.hop(product);
     let is_dense = |input: &HopId| !view.hop(*input).characteristics.is_stored_sparse();
     match hop.cols().is_some_and(|cols| cols >= WIDE_COLS as u64) && hop.inputs.iter().all(is_dense)
     {
-        true => constants.product_gflop_per_s,
-        false => constants.compute_gflop_per_s,
+        true => Constant::Products,
+        false => Constant::Compute,
+    }
+}
+
+/// Operations in whose time the non-zeros of a product's left operand are found, if it is sparse, whatever they are
+/// multiplied with.
+fn walking_flops(view: &DagView, left: HopId) -> f64 {
+    const PER_NON_ZERO: f64 = 10.0;
+    const PER_ROW: f64 = 50.0;
+    let stored = view.hop(view.untransposed(left)).characteristics;
+    match (stored.nnz, stored.rows) {
+        (Some(nnz), Some(rows)) if stored.is_stored_sparse() => {
+            PER_NON_ZERO * nnz as f64 + PER_ROW * rows as f64
+        }
+        _ => 0.0,
     }
 }
 
@@ -286,9 +307,9 @@ fn size(view: &DagView, constants: &CostConstants, id: HopId) -> Size {
     let input_cells = input.map_or(0.0, cells);
     let sparsity = |id: HopId| view.hop(id).characteristics.sparsity();
     let input_sparsity = input.map_or(1.0, sparsity);
-    let plain = constants.compute_gflop_per_s;
+    let plain = Constant::Compute;
     let speed_of = |is_function: bool| match is_function {
-        true => constants.function_gflop_per_s,
+        true => Constant::Functions,
         false => plain,
     };
     let (flops, speed, share) = match &hop.op {
@@ -321,22 +342,25 @@ fn size(view: &DagView, constants: &CostConstants, id: HopId) -> Size {
                 Some(_) => either,
                 None => sparsity(left),
             };
+            let multiplied = 2.0 * output * inner * fused;
+            let basic = 2.0 * output * inner * either;
+            let walked = walking_flops(view, left);
             (
-                2.0 * output * inner * fused,
-                product_speed(view, constants, id),
-                either / fused.max(f64::MIN_POSITIVE),
+                multiplied + walked,
+                product_speed(view, id),
+                (basic + walked) / (multiplied + walked).max(f64::MIN_POSITIVE),
             )
         }
         HopOp::Transpose => {
             return Size {
                 bytes,
                 fused_compute: 0.0,
-                basic_compute: output * input_sparsity / (plain * GIGA),
+                basic_compute: constants.computing(plain, output * input_sparsity),
             };
         }
         _ => (output, plain, 1.0),
     };
-    let fused_compute = flops / (speed * GIGA);
+    let fused_compute = constants.computing(speed, flops);
     Size {
         bytes,
         fused_compute,

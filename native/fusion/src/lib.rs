@@ -31,6 +31,7 @@ mod cut_set;
 mod enumerate;
 mod explore;
 mod likeness;
+pub mod machine;
 mod multi_aggregate;
 mod operator;
 mod plan_cost;
@@ -43,10 +44,11 @@ mod zeros;
 #[cfg(test)]
 mod tests;
 
-pub use config::{CostConstants, FusionConfig, Policy};
+pub use config::{FusionConfig, Policy};
 pub use enumerate::Search;
 pub use explain::{Explanation, FusionStatistics};
 pub use likeness::{SAME_WITHIN, Searches, is_about_as_sparse, is_about_the_same};
+pub use machine::CostConstants;
 pub use select::{Known, fuse, fuse_known};
 
 use fulgurite_error::Position;

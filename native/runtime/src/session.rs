@@ -114,7 +114,7 @@ impl Session {
             }
             None => None,
         };
-        Ok(settings.resolve(measured))
+        Ok(settings.resolve(measured.as_ref()))
     }
 
     /// What the report calls the place of distributed operators.

@@ -3,13 +3,11 @@
 use std::ops::Range;
 
 use fulgurite_error::Result;
-use fulgurite_matrix::{CsrMatrix, MatrixBlock};
+use fulgurite_matrix::{CsrMatrix, MatrixBlock, kernels::TASK_CELLS};
 use rayon::prelude::*;
 
 use super::ExecutionContext;
 
-/// Cells below which starting another task costs more than it gains.
-const MIN_TASK_CELLS: usize = 1 << 16;
 /// More tasks than threads, so that a thread that was held up does not hold up all.
 const TASKS_PER_THREAD: usize = 8;
 
@@ -85,7 +83,7 @@ pub(super) fn of_stored(
 fn task_count(cells: usize, context: &ExecutionContext) -> usize {
     match context.threads() {
         1 => 1,
-        threads => (cells / MIN_TASK_CELLS).clamp(1, threads * TASKS_PER_THREAD),
+        threads => (cells / TASK_CELLS).clamp(1, threads * TASKS_PER_THREAD),
     }
 }
 

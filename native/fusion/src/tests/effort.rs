@@ -3,7 +3,7 @@
 use fulgurite_hop::{AggregateOp, Dag, Direction, UnaryOp};
 
 use super::support::{Build, expression_2};
-use crate::{FusionConfig, Known, Searches, fuse, fuse_known};
+use crate::{FusionConfig, Known, Searches, fuse, fuse_known, machine::Constant};
 
 /// Iterations of multinomial logistic regression's inner loop, each reading what the last one wrote.
 fn unrolled(iterations: usize) -> Dag {
@@ -143,7 +143,8 @@ fn what_was_found_before_is_taken_over_without_a_search() {
     let dag = shared_products(["X", "Y"], 10_000, false);
     // Materialising is free: there is something to find.
     let mut config = FusionConfig::default();
-    config.cost.rewrite_gb_per_s = 1e6;
+    config.cost[Constant::Rewrite] = 1e6;
+    config.cost[Constant::CachedWrite] = 1e6;
     config.cost = config.cost.computing_at(0.1);
     let found = fuse(&dag, &config).unwrap();
     let searched = found.explanation.partitions[0].search.as_ref().unwrap();

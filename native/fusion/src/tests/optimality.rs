@@ -16,6 +16,7 @@ use crate::{
     enumerate::mp_skip_enum,
     explore::explore,
     likeness::Likeness,
+    machine::Constant,
     operator::Chooser,
     partition::{Partition, partitions, referenced_slots},
     plan_cost::{CostTable, PartitionCosts},
@@ -117,15 +118,15 @@ fn config() -> impl Strategy<Value = FusionConfig> {
     let write = prop::sample::select(vec![0.5, 8.0, 32.0]);
     let local_memory = prop::sample::select(vec![u64::MAX, 20_000_000, 500_000]);
     (gflop_per_s, write, local_memory).prop_map(|(compute, write, local_memory)| FusionConfig {
-        cost: CostConstants {
-            write_gb_per_s: write,
-            rewrite_gb_per_s: 4.0 * write,
-            cached_write_gb_per_s: 8.0 * write,
-            cached_read_gb_per_s: 100.0,
-            function_gflop_per_s: 3.0 * compute,
-            product_gflop_per_s: 5.0 * compute,
-            ..CostConstants::default().computing_at(compute)
-        },
+        cost: CostConstants::default().with([
+            (Constant::Write, write),
+            (Constant::Rewrite, 4.0 * write),
+            (Constant::CachedWrite, 8.0 * write),
+            (Constant::CachedRead, 100.0),
+            (Constant::Compute, compute),
+            (Constant::Functions, 3.0 * compute),
+            (Constant::Products, 5.0 * compute),
+        ]),
         local_memory,
         memory_limit: local_memory / 3,
         broadcast_memory: local_memory / 2,

@@ -36,6 +36,7 @@ pub use elementwise::{
 pub use generate::{fill, parse_cells, seq};
 pub use index::{IndexRange, cbind, left_index, rbind, right_index};
 pub use matmult::{matmult, transposed_matmult, tsmm};
+pub use parallel::TASK_CELLS;
 pub use random::{Distribution, RandStream, rand, sample};
 pub use reorganize::{diag, reshape, rev, transpose, triangle};
 pub use select::{Margin, order, order_permutation, remove_empty, replace};

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use crate::{CsrMatrix, DenseMatrix, MatrixBlock, SPARSE_THRESHOLD, memory::zeros};
 
 /// Cells a task should have: less is not worth another thread.
-pub(crate) const TASK_CELLS: usize = 1 << 16;
+pub const TASK_CELLS: usize = 1 << 16;
 
 /// Rows a task should have where a row costs `cells_per_row`.
 pub(crate) fn rows_per_task(cells_per_row: usize) -> usize {

@@ -9,7 +9,10 @@ use std::{
 
 use fulgurite_codegen::{CompiledPlan, ExecutionContext, Operand, Output, execute};
 use fulgurite_error::{Error, Result};
-use fulgurite_fusion::cplan::{CNode, CPlan, CellTemplate, InputBinding, NodeId, Template};
+use fulgurite_fusion::{
+    cplan::{CNode, CPlan, CellTemplate, InputBinding, NodeId, Template},
+    machine::Constant,
+};
 use fulgurite_hop::{AggregateOp, BinaryOp, Direction, UnaryOp};
 use fulgurite_matrix::{
     MatrixBlock,
@@ -39,17 +42,20 @@ pub(super) fn measure(threads: &Threads) -> Result<Measured> {
     let cells = (vector_bytes() / 8) as usize;
     let (write, rewrite, read) = threads.run(|| bandwidths(cells));
     let bytes = 8.0 * cells as f64;
-    let cached = threads.run(cached_bandwidths);
-    let measured = Measured {
-        read_gb_per_s: bytes / read / 1e9,
-        cached_read_gb_per_s: cached.read_gb_per_s,
-        write_gb_per_s: bytes / write / 1e9,
-        rewrite_gb_per_s: bytes / rewrite / 1e9,
-        cached_write_gb_per_s: cached.write_gb_per_s,
-        compute_gflop_per_s: threads.run(|| compute(&polynomial()))?,
-        function_gflop_per_s: threads.run(|| compute(&exponentials()))?,
-        product_gflop_per_s: threads.run(products)?,
-    };
+    let cached = cached_bandwidths();
+    let measured = Measured::from([
+        (Constant::Read, bytes / read / 1e9),
+        (Constant::CachedRead, cached.read_gb_per_s),
+        (Constant::Write, bytes / write / 1e9),
+        (Constant::Rewrite, bytes / rewrite / 1e9),
+        (Constant::CachedWrite, cached.write_gb_per_s),
+        (Constant::Compute, threads.run(|| compute(&polynomial()))?),
+        (
+            Constant::Functions,
+            threads.run(|| compute(&exponentials()))?,
+        ),
+        (Constant::Products, threads.run(products)?),
+    ]);
     tracing::debug!(?measured, elapsed = ?started.elapsed(), "calibrated");
     Ok(measured)
 }
@@ -92,21 +98,17 @@ struct Cached {
     write_gb_per_s: f64,
 }
 
-/// Each thread on a vector of its own.
+/// Of one thread.
 fn cached_bandwidths() -> Cached {
-    let speeds = rayon::broadcast(|_| {
-        let mut vector = vec![0.0; CACHED_CELLS];
-        let write = best(|| black_box(&mut vector).fill(black_box(1.0)));
-        let read = best(|| {
-            black_box(sum(black_box(&vector)));
-        });
-        (read, write)
+    let mut vector = vec![0.0; CACHED_CELLS];
+    let write = best(|| black_box(&mut vector).fill(black_box(1.0)));
+    let read = best(|| {
+        black_box(sum(black_box(&vector)));
     });
-    let slowest = |seconds: fn(&(f64, f64)) -> f64| speeds.iter().map(seconds).fold(0.0, f64::max);
-    let bytes = (8 * CACHED_CELLS * speeds.len()) as f64;
+    let bytes = (8 * CACHED_CELLS) as f64;
     Cached {
-        read_gb_per_s: bytes / slowest(|(read, _)| *read) / 1e9,
-        write_gb_per_s: bytes / slowest(|(_, write)| *write) / 1e9,
+        read_gb_per_s: bytes / read / 1e9,
+        write_gb_per_s: bytes / write / 1e9,
     }
 }
 

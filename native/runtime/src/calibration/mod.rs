@@ -19,8 +19,10 @@ use std::{
 };
 
 use fulgurite_error::Result;
-use fulgurite_fusion::CostConstants;
-use serde::{Deserialize, Serialize};
+use fulgurite_fusion::{
+    CostConstants,
+    machine::{CONSTANTS, Constant, Declaration, Origin},
+};
 
 use crate::{Config, interpreter::Threads};
 use store::Store;
@@ -29,27 +31,8 @@ use store::Store;
 /// this much takes longer than measuring.
 pub(crate) const MEASURE_FROM_BYTES: u64 = 256 << 20;
 
-/// The speeds that are measured.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Measured {
-    /// Reading memory, all threads together.
-    pub read_gb_per_s: f64,
-    /// Reading what is in the threads' own caches.
-    pub cached_read_gb_per_s: f64,
-    /// Writing memory that was just allocated, as outputs are.
-    pub write_gb_per_s: f64,
-    /// Writing memory that was written before, as outputs of some MB are.
-    pub rewrite_gb_per_s: f64,
-    /// Writing what is in the threads' own caches.
-    pub cached_write_gb_per_s: f64,
-    /// What compiled fused operators reach on cells that are in the caches.
-    pub compute_gflop_per_s: f64,
-    /// The same of one that calls an elementary function.
-    pub function_gflop_per_s: f64,
-    /// Dense products of matrices that are in the caches.
-    pub product_gflop_per_s: f64,
-}
+/// Each constant that [is measured](Origin::Measured), in its unit.
+pub type Measured = BTreeMap<Constant, f64>;
 
 /// The measurements of this machine, one for each number of threads.
 #[derive(Debug)]
@@ -77,10 +60,10 @@ impl Calibration {
     pub fn known(&self, threads: usize) -> Option<Measured> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(measured) = known.get(&threads) {
-            return Some(*measured);
+            return Some(measured.clone());
         }
         let measured = self.store.load(threads)?;
-        known.insert(threads, measured);
+        known.insert(threads, measured.clone());
         Some(measured)
     }
 
@@ -95,8 +78,8 @@ impl Calibration {
         let measured = measure::measure(&Threads::new(threads)?)?;
         // Once in a process, whether or not the file could be written.
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(threads, measured);
-        self.store.save(threads, measured);
+        known.insert(threads, measured.clone());
+        self.store.save(threads, &measured);
         Ok(measured)
     }
 
@@ -110,230 +93,128 @@ impl Calibration {
         let threads = config.effective_threads();
         let settings = &config.cost;
         let measured = self.known(threads).filter(|_| settings.calibrate);
-        let constants = settings.resolve(measured);
+        let constants = settings.resolve(measured.as_ref());
         let kept = match self.file(threads).filter(|file| file.exists()) {
             Some(file) => format!("measured, kept in {}", file.display()),
             None => "measured, not kept in a file".to_owned(),
         };
-        let otherwise = match (measured, settings.calibrate) {
+        let otherwise = match (&measured, settings.calibrate) {
             (Some(_), _) => kept.as_str(),
             (None, true) => "default: not measured yet; `fulgurite config --calibrate` measures",
             (None, false) => "default: fulgurite.cost.calibrate is false",
         };
         let mut text = format!("Cost constants with {threads} threads:\n");
-        let mut line = |name, value: f64, unit, set: Option<f64>, otherwise| {
-            let origin = set.map_or(otherwise, |_| "configured");
-            let _ = writeln!(text, "    {name:<12} {value:>8.3} {unit:<8} {origin}");
-        };
-        line(
-            "read",
-            constants.read_gb_per_s,
-            "GB/s",
-            settings.read_gb_per_s,
-            otherwise,
-        );
-        line(
-            "cached read",
-            constants.cached_read_gb_per_s,
-            "GB/s",
-            settings.cached_read_gb_per_s,
-            otherwise,
-        );
-        line(
-            "distributed",
-            constants.distributed_gb_per_s,
-            "GB/s",
-            settings.distributed_gb_per_s,
-            "as read",
-        );
-        line(
-            "write",
-            constants.write_gb_per_s,
-            "GB/s",
-            settings.write_gb_per_s,
-            otherwise,
-        );
-        line(
-            "rewrite",
-            constants.rewrite_gb_per_s,
-            "GB/s",
-            settings.rewrite_gb_per_s,
-            otherwise,
-        );
-        line(
-            "cached write",
-            constants.cached_write_gb_per_s,
-            "GB/s",
-            settings.cached_write_gb_per_s,
-            otherwise,
-        );
-        line(
-            "broadcast",
-            constants.broadcast_gb_per_s,
-            "GB/s",
-            settings.broadcast_gb_per_s,
-            "default: never measured",
-        );
-        line(
-            "compute",
-            constants.compute_gflop_per_s,
-            "GFLOP/s",
-            settings.compute_gflop_per_s,
-            otherwise,
-        );
-        line(
-            "functions",
-            constants.function_gflop_per_s,
-            "GFLOP/s",
-            settings.function_gflop_per_s,
-            otherwise,
-        );
-        line(
-            "products",
-            constants.product_gflop_per_s,
-            "GFLOP/s",
-            settings.product_gflop_per_s,
-            otherwise,
-        );
+        for declaration in &CONSTANTS {
+            let Declaration {
+                constant,
+                name,
+                unit,
+                origin,
+                ..
+            } = declaration;
+            let from = match (settings.set.contains_key(constant), origin) {
+                (true, _) => "configured".to_owned(),
+                (false, Origin::Measured) => otherwise.to_owned(),
+                (false, Origin::As(other)) => format!("as {}", other.declaration().name),
+                (false, Origin::Fixed) => "default: never measured".to_owned(),
+            };
+            let value = constants[*constant];
+            let _ = writeln!(text, "    {name:<12} {value:>8.3} {unit:<8} {from}");
+        }
         text
     }
 }
 
 /// The constants that a configuration sets, and whether measured ones stand for the others.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct CostSettings {
     pub calibrate: bool,
-    pub read_gb_per_s: Option<f64>,
-    pub cached_read_gb_per_s: Option<f64>,
-    /// As for reading here, where it is not set.
-    pub distributed_gb_per_s: Option<f64>,
-    pub write_gb_per_s: Option<f64>,
-    pub rewrite_gb_per_s: Option<f64>,
-    pub cached_write_gb_per_s: Option<f64>,
-    pub broadcast_gb_per_s: Option<f64>,
-    pub compute_gflop_per_s: Option<f64>,
-    pub function_gflop_per_s: Option<f64>,
-    pub product_gflop_per_s: Option<f64>,
+    pub set: BTreeMap<Constant, f64>,
 }
 
 impl CostSettings {
     /// Whether a measurement would change anything.
     pub(crate) fn wants_measurement(&self) -> bool {
-        let set = [
-            self.read_gb_per_s,
-            self.cached_read_gb_per_s,
-            self.write_gb_per_s,
-            self.rewrite_gb_per_s,
-            self.cached_write_gb_per_s,
-            self.compute_gflop_per_s,
-            self.function_gflop_per_s,
-            self.product_gflop_per_s,
-        ];
-        self.calibrate && set.iter().any(Option::is_none)
+        self.calibrate && measured_constants().any(|constant| !self.set.contains_key(&constant))
     }
 
     /// What the configuration sets, else what was measured, else the defaults.
-    pub(crate) fn resolve(&self, measured: Option<Measured>) -> CostConstants {
+    pub(crate) fn resolve(&self, measured: Option<&Measured>) -> CostConstants {
         let mut constants = CostConstants::default();
         if let Some(measured) = measured.filter(|_| self.calibrate) {
-            constants.read_gb_per_s = measured.read_gb_per_s;
-            constants.cached_read_gb_per_s = measured.cached_read_gb_per_s;
-            constants.write_gb_per_s = measured.write_gb_per_s;
-            constants.rewrite_gb_per_s = measured.rewrite_gb_per_s;
-            constants.cached_write_gb_per_s = measured.cached_write_gb_per_s;
-            constants.compute_gflop_per_s = measured.compute_gflop_per_s;
-            constants.function_gflop_per_s = measured.function_gflop_per_s;
-            constants.product_gflop_per_s = measured.product_gflop_per_s;
+            constants =
+                constants.with(measured.iter().map(|(constant, value)| (*constant, *value)));
         }
-        let set = |constant: &mut f64, value: Option<f64>| *constant = value.unwrap_or(*constant);
-        set(&mut constants.read_gb_per_s, self.read_gb_per_s);
-        constants.distributed_gb_per_s = constants.read_gb_per_s;
-        set(
-            &mut constants.distributed_gb_per_s,
-            self.distributed_gb_per_s,
-        );
-        set(&mut constants.write_gb_per_s, self.write_gb_per_s);
-        set(&mut constants.rewrite_gb_per_s, self.rewrite_gb_per_s);
-        set(&mut constants.broadcast_gb_per_s, self.broadcast_gb_per_s);
-        set(
-            &mut constants.cached_read_gb_per_s,
-            self.cached_read_gb_per_s,
-        );
-        set(
-            &mut constants.cached_write_gb_per_s,
-            self.cached_write_gb_per_s,
-        );
-        set(&mut constants.compute_gflop_per_s, self.compute_gflop_per_s);
-        set(
-            &mut constants.function_gflop_per_s,
-            self.function_gflop_per_s,
-        );
-        set(&mut constants.product_gflop_per_s, self.product_gflop_per_s);
+        constants = constants.with(self.set.iter().map(|(constant, value)| (*constant, *value)));
+        for declaration in &CONSTANTS {
+            let constant = declaration.constant;
+            if let (Origin::As(other), false) =
+                (declaration.origin, self.set.contains_key(&constant))
+            {
+                constants[constant] = constants[other];
+            }
+        }
         constants
     }
+}
+
+fn measured_constants() -> impl Iterator<Item = Constant> {
+    let measured = CONSTANTS
+        .iter()
+        .filter(|declaration| declaration.origin == Origin::Measured);
+    measured.map(|declaration| declaration.constant)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const SETTINGS: CostSettings = CostSettings {
-        calibrate: true,
-        read_gb_per_s: None,
-        cached_read_gb_per_s: None,
-        distributed_gb_per_s: None,
-        write_gb_per_s: Some(3.0),
-        rewrite_gb_per_s: None,
-        cached_write_gb_per_s: None,
-        broadcast_gb_per_s: None,
-        compute_gflop_per_s: None,
-        function_gflop_per_s: None,
-        product_gflop_per_s: None,
-    };
+    fn settings() -> CostSettings {
+        CostSettings {
+            calibrate: true,
+            set: [(Constant::Write, 3.0)].into(),
+        }
+    }
 
-    const MEASURED: Measured = Measured {
-        read_gb_per_s: 17.0,
-        cached_read_gb_per_s: 80.0,
-        write_gb_per_s: 1.5,
-        rewrite_gb_per_s: 4.5,
-        cached_write_gb_per_s: 30.0,
-        compute_gflop_per_s: 9.0,
-        function_gflop_per_s: 20.0,
-        product_gflop_per_s: 70.0,
-    };
+    fn measured() -> Measured {
+        [
+            (Constant::Read, 17.0),
+            (Constant::CachedRead, 80.0),
+            (Constant::Write, 1.5),
+            (Constant::Rewrite, 4.5),
+            (Constant::CachedWrite, 30.0),
+            (Constant::Compute, 9.0),
+            (Constant::Functions, 20.0),
+            (Constant::Products, 70.0),
+        ]
+        .into()
+    }
 
     #[test]
     fn what_is_configured_stands_above_what_is_measured_and_that_above_defaults() {
-        let constants = SETTINGS.resolve(Some(MEASURED));
-        assert_eq!(
-            (
-                constants.read_gb_per_s,
-                constants.write_gb_per_s,
-                constants.compute_gflop_per_s
-            ),
-            (17.0, 3.0, 9.0)
-        );
-        assert_eq!(constants.distributed_gb_per_s, 17.0);
-        let distributed = CostSettings {
-            distributed_gb_per_s: Some(80.0),
-            ..SETTINGS
-        };
-        let constants = distributed.resolve(Some(MEASURED));
-        assert_eq!(
-            (constants.read_gb_per_s, constants.distributed_gb_per_s),
-            (17.0, 80.0)
-        );
+        let measured = measured();
+        let constants = settings().resolve(Some(&measured));
+        assert_eq!(constants[Constant::Read], 17.0);
+        assert_eq!(constants[Constant::Write], 3.0);
+        assert_eq!(constants[Constant::Compute], 9.0);
+        assert_eq!(constants[Constant::DistributedRead], 17.0);
+        let mut distributed = settings();
+        distributed.set.insert(Constant::DistributedRead, 80.0);
+        let constants = distributed.resolve(Some(&measured));
+        assert_eq!(constants[Constant::Read], 17.0);
+        assert_eq!(constants[Constant::DistributedRead], 80.0);
         let default = CostConstants::default();
-        assert_eq!(constants.broadcast_gb_per_s, default.broadcast_gb_per_s);
-        let off = CostSettings {
-            calibrate: false,
-            ..SETTINGS
+        assert_eq!(constants[Constant::Broadcast], default[Constant::Broadcast]);
+        let mut off = settings();
+        off.calibrate = false;
+        let constants = off.resolve(Some(&measured));
+        assert_eq!(constants[Constant::Read], default[Constant::Read]);
+        assert!(settings().wants_measurement() && !off.wants_measurement());
+        let all = CostSettings {
+            calibrate: true,
+            set: measured,
         };
-        assert_eq!(
-            off.resolve(Some(MEASURED)).read_gb_per_s,
-            default.read_gb_per_s
-        );
-        assert!(SETTINGS.wants_measurement() && !off.wants_measurement());
+        assert!(!all.wants_measurement());
     }
 
     #[test]
@@ -349,7 +230,7 @@ mod tests {
         assert_eq!(set, Ok(()));
         let before = calibration.describe(&config);
         let mut known = calibration.known.lock().expect("nobody panics with it");
-        known.insert(3, MEASURED);
+        known.insert(3, measured());
         drop(known);
         let after = calibration.describe(&config);
         insta::assert_snapshot!(format!("{before}{after}"), @r"
@@ -384,18 +265,22 @@ mod tests {
         let calibration = Calibration::kept_in(Some(folder.path().join("not/there/yet")));
         assert_eq!(calibration.known(2), None);
         let measured = calibration.measured(2).expect("two threads start");
-        assert_eq!(calibration.measured(2), Ok(measured));
+        assert_eq!(calibration.measured(2), Ok(measured.clone()));
         let next = Calibration::kept_in(Some(folder.path().join("not/there/yet")));
-        assert_eq!(next.known(2), Some(measured));
+        assert_eq!(next.known(2).as_ref(), Some(&measured));
         assert_eq!(next.known(1), None);
         // What is implausible was not measured, it was miscounted.
-        assert!(measured.read_gb_per_s > 0.2, "{measured:?}");
-        assert!(measured.write_gb_per_s > 0.05, "{measured:?}");
-        assert!(measured.rewrite_gb_per_s > 0.05, "{measured:?}");
-        assert!(measured.cached_read_gb_per_s > 0.2, "{measured:?}");
-        assert!(measured.cached_write_gb_per_s > 0.05, "{measured:?}");
-        assert!(measured.compute_gflop_per_s > 0.05, "{measured:?}");
-        assert!(measured.function_gflop_per_s > 0.05, "{measured:?}");
-        assert!(measured.product_gflop_per_s > 0.05, "{measured:?}");
+        for (constant, least) in [
+            (Constant::Read, 0.2),
+            (Constant::CachedRead, 0.2),
+            (Constant::Write, 0.05),
+            (Constant::Rewrite, 0.05),
+            (Constant::CachedWrite, 0.05),
+            (Constant::Compute, 0.05),
+            (Constant::Functions, 0.05),
+            (Constant::Products, 0.05),
+        ] {
+            assert!(measured[&constant] > least, "{measured:?}");
+        }
     }
 }

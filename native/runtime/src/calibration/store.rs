@@ -13,10 +13,10 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::Measured;
+use super::{Measured, measured_constants};
 
 /// Changes when what is measured changes.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 #[derive(Debug)]
 pub(super) struct Store {
@@ -65,8 +65,8 @@ impl Store {
             }
         };
         match serde_json::from_slice::<Entry>(&text) {
-            Ok(entry) if entry == self.entry(threads, entry.measured) => {
-                plausible(entry.measured).then_some(entry.measured)
+            Ok(entry) if entry == self.entry(threads, entry.measured.clone()) => {
+                plausible(&entry.measured).then_some(entry.measured)
             }
             Ok(_) => None,
             Err(error) => {
@@ -76,7 +76,7 @@ impl Store {
         }
     }
 
-    pub(super) fn save(&self, threads: usize, measured: Measured) {
+    pub(super) fn save(&self, threads: usize, measured: &Measured) {
         let Some(file) = self.file(threads) else {
             return;
         };
@@ -85,11 +85,11 @@ impl Store {
         }
     }
 
-    fn write(&self, file: &Path, threads: usize, measured: Measured) -> io::Result<()> {
+    fn write(&self, file: &Path, threads: usize, measured: &Measured) -> io::Result<()> {
         if let Some(folder) = file.parent() {
             fs::create_dir_all(folder)?;
         }
-        let text = serde_json::to_vec_pretty(&self.entry(threads, measured))?;
+        let text = serde_json::to_vec_pretty(&self.entry(threads, measured.clone()))?;
         let own = file.with_extension(format!("{}.tmp", process::id()));
         let written = fs::write(&own, text).and_then(|()| fs::rename(&own, file));
         if written.is_err() {
@@ -109,28 +109,10 @@ impl Store {
     }
 }
 
-fn plausible(measured: Measured) -> bool {
-    let Measured {
-        read_gb_per_s,
-        cached_read_gb_per_s,
-        write_gb_per_s,
-        rewrite_gb_per_s,
-        cached_write_gb_per_s,
-        compute_gflop_per_s,
-        function_gflop_per_s,
-        product_gflop_per_s,
-    } = measured;
-    let speeds = [
-        read_gb_per_s,
-        cached_read_gb_per_s,
-        write_gb_per_s,
-        rewrite_gb_per_s,
-        cached_write_gb_per_s,
-        compute_gflop_per_s,
-        function_gflop_per_s,
-        product_gflop_per_s,
-    ];
-    speeds.iter().all(|speed| (1e-3..1e6).contains(speed))
+/// All that is measured, and nothing miscounted.
+fn plausible(measured: &Measured) -> bool {
+    measured.keys().copied().eq(measured_constants())
+        && measured.values().all(|speed| (1e-3..1e6).contains(speed))
 }
 
 /// The processor's name and the number of cores.
@@ -175,30 +157,25 @@ pub(super) fn user_cache_folder() -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    const MEASURED: Measured = Measured {
-        read_gb_per_s: 20.0,
-        cached_read_gb_per_s: 90.0,
-        write_gb_per_s: 2.5,
-        rewrite_gb_per_s: 6.5,
-        cached_write_gb_per_s: 45.0,
-        compute_gflop_per_s: 8.0,
-        function_gflop_per_s: 16.0,
-        product_gflop_per_s: 64.0,
-    };
+    fn measured() -> Measured {
+        let speeds = (0..).map(|index| 20.0 + f64::from(index));
+        measured_constants().zip(speeds).collect()
+    }
 
     #[test]
     fn files_that_are_not_whole_count_as_none() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let store = Store::new(Some(folder.path().to_owned()));
         let file = store.file(4).expect("it has a folder");
-        store.save(4, MEASURED);
-        assert_eq!(store.load(4), Some(MEASURED));
+        store.save(4, &measured());
+        assert_eq!(store.load(4), Some(measured()));
         let whole = fs::read_to_string(&file).expect("it was written");
         for text in [
             "",
             &whole[..whole.len() / 2],
             &whole.replace("20.0", "0.0"),
             &whole.replace("20.0", "1e300"),
+            &whole.replace("\"read\": 20.0,", ""),
             &whole.replace("\"threads\": 4", "\"threads\": 5"),
             &whole.replace(&format!("\"format\": {FORMAT}"), "\"format\": 0"),
         ] {
@@ -206,8 +183,8 @@ mod tests {
             fs::write(&file, text).expect("the folder is writable");
             assert_eq!(store.load(4), None, "{text}");
         }
-        store.save(4, MEASURED);
-        assert_eq!(store.load(4), Some(MEASURED));
+        store.save(4, &measured());
+        assert_eq!(store.load(4), Some(measured()));
         let files = fs::read_dir(folder.path()).expect("a folder").count();
         assert_eq!(files, 1, "files of processes are renamed");
     }
@@ -216,10 +193,10 @@ mod tests {
     fn folders_that_are_none_are_no_failure() {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
         let store = Store::new(Some(file.path().join("folder")));
-        store.save(4, MEASURED);
+        store.save(4, &measured());
         assert_eq!(store.load(4), None);
         let nowhere = Store::new(None);
-        nowhere.save(4, MEASURED);
+        nowhere.save(4, &measured());
         assert_eq!(nowhere.load(4), None);
     }
 

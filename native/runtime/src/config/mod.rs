@@ -1,15 +1,18 @@
 //! Configuration: one table of keys with type, default and meaning, from which parsing, the command line's
 //! `fulgurite config` and `docs/configuration.md` follow.
 //!
-//! Start with [`KEYS`]. A [`Config`] holds resolved values; [`Config::set`] is the one way in.
+//! Start with [`keys`]. A [`Config`] holds resolved values; [`Config::set`] is the one way in.
 
 mod memory;
 mod values;
 
-use std::{collections::BTreeMap, fmt::Write};
+use std::{borrow::Cow, collections::BTreeMap, fmt::Write, sync::LazyLock};
 
 use fulgurite_error::{Error, Result};
-use fulgurite_fusion::Policy;
+use fulgurite_fusion::{
+    Policy,
+    machine::{CONSTANTS, Constant, Declaration},
+};
 use fulgurite_matrix::kernels::RandStream;
 
 pub(crate) use memory::physical as physical_memory;
@@ -65,238 +68,189 @@ pub struct Key {
     pub name: &'static str,
     kind: Kind,
     default: &'static str,
-    doc: &'static str,
-    set: fn(&mut Config, &str) -> Result<()>,
+    doc: Cow<'static, str>,
+    set: Set,
 }
 
-/// All keys, in the order of the documentation.
-pub const KEYS: &[Key] = &[
+enum Set {
+    By(fn(&mut Config, &str) -> Result<()>),
+    Constant(Constant),
+}
+
+/// Keys of their own; [those of the cost model](CONSTANTS) follow.
+const KEYS: &[Key] = &[
     Key {
         name: "fulgurite.fusion.policy",
         kind: Kind::Choice(&["cost", "fuse-all", "fuse-no-redundancy", "none"]),
         default: "cost",
-        doc: "How operators are fused: by estimated cost; all that can be; all that can be without computing \
+        doc: Cow::Borrowed(
+            "How operators are fused: by estimated cost; all that can be; all that can be without computing \
               anything twice; not at all.",
-        set: |config, text| {
+        ),
+        set: Set::By(|config, text| {
             config.fusion_policy = Policy::from_name(text)
                 .ok_or_else(|| Error::argument(format!("'{text}' is none of the choices")))?;
             Ok(())
-        },
+        }),
     },
     Key {
         name: "fulgurite.memory.local",
         kind: Kind::Size,
         default: "auto",
-        doc: "What one operator may take, inputs and output together, to run in the driver's process; what needs \
+        doc: Cow::Borrowed(
+            "What one operator may take, inputs and output together, to run in the driver's process; what needs \
               more becomes dataflow over the workers. `auto` is 70 % of the physical memory (of the container's, \
               where it has a limit).",
-        set: |config, text| {
+        ),
+        set: Set::By(|config, text| {
             config.memory_local = if text == "auto" {
                 memory::automatic()
             } else {
                 parse_size(text)?
             };
             Ok(())
-        },
+        }),
     },
     Key {
         name: "fulgurite.memory.broadcast",
         kind: Kind::Size,
         default: "1g",
-        doc: "What a matrix may take to be sent whole to every worker; larger ones are cut into stripes and \
+        doc: Cow::Borrowed(
+            "What a matrix may take to be sent whole to every worker; larger ones are cut into stripes and \
               shuffled instead.",
-        set: |config, text| {
+        ),
+        set: Set::By(|config, text| {
             config.memory_broadcast = parse_size(text)?;
             Ok(())
-        },
+        }),
     },
     Key {
         name: "fulgurite.blocksize",
         kind: Kind::Integer(1, 1 << 24),
         default: "1000",
-        doc: "Rows of the stripes that a local matrix is cut into when it becomes distributed.",
-        set: |config, text| {
+        doc: Cow::Borrowed(
+            "Rows of the stripes that a local matrix is cut into when it becomes distributed.",
+        ),
+        set: Set::By(|config, text| {
             config.blocksize = parse_integer(text, 1, 1 << 24)?;
             Ok(())
-        },
+        }),
     },
     Key {
         name: "fulgurite.threads",
         kind: Kind::Integer(0, 4096),
         default: "0",
-        doc: "Threads of an operator that runs in the driver's process; 0 takes all cores. Tasks on workers have \
+        doc: Cow::Borrowed(
+            "Threads of an operator that runs in the driver's process; 0 takes all cores. Tasks on workers have \
               one each.",
-        set: |config, text| {
+        ),
+        set: Set::By(|config, text| {
             config.threads = parse_integer(text, 0, 4096)? as usize;
             Ok(())
-        },
+        }),
     },
     Key {
         name: "fulgurite.codegen.planCacheSize",
         kind: Kind::Integer(1, 1 << 20),
         default: "1024",
-        doc: "Compiled fused operators that a process keeps; beyond, the least recently used one goes.",
-        set: |config, text| {
+        doc: Cow::Borrowed(
+            "Compiled fused operators that a process keeps; beyond, the least recently used one goes.",
+        ),
+        set: Set::By(|config, text| {
             config.plan_cache_size = parse_integer(text, 1, 1 << 20)? as usize;
             Ok(())
-        },
+        }),
     },
     Key {
         name: "fulgurite.rewrites.off",
         kind: Kind::Names,
         default: "",
-        doc: "Names of rewrites that are not applied, with commas between them.",
-        set: |config, text| {
+        doc: Cow::Borrowed("Names of rewrites that are not applied, with commas between them."),
+        set: Set::By(|config, text| {
             config.rewrites_off = text
                 .split(',')
                 .map(|name| name.trim().to_owned())
                 .filter(|name| !name.is_empty())
                 .collect();
             Ok(())
-        },
+        }),
     },
     Key {
         name: "fulgurite.backend",
         kind: Kind::Choice(&["session", "local"]),
         default: "session",
-        doc: "Where operators run that do not fit fulgurite.memory.local: in the Spark session that called (on the \
+        doc: Cow::Borrowed(
+            "Where operators run that do not fit fulgurite.memory.local: in the Spark session that called (on the \
               command line there is none, so they are errors), or as dataflow inside this process, to try out \
               distributed plans without Spark.",
-        set: |config, text| {
+        ),
+        set: Set::By(|config, text| {
             config.backend = choose(BackendChoice::NAMES, text)?;
             Ok(())
-        },
+        }),
     },
     Key {
         name: "fulgurite.rand.stream",
         kind: Kind::Choice(&["systemml", "systemds"]),
         default: "systemml",
-        doc: "Whose numbers rand gives for a seed: SystemML 1.2's, as the language is specified, or SystemDS 3.4's, \
+        doc: Cow::Borrowed(
+            "Whose numbers rand gives for a seed: SystemML 1.2's, as the language is specified, or SystemDS 3.4's, \
               which draws the pattern of zeros independently of the values.",
-        set: |config, text| {
+        ),
+        set: Set::By(|config, text| {
             config.rand_stream = choose(RAND_STREAMS, text)?;
             Ok(())
-        },
+        }),
     },
     Key {
         name: "fulgurite.cost.calibrate",
         kind: Kind::Boolean,
         default: "true",
-        doc: "Whether the cost model reckons with speeds measured on this machine. They are measured once, in about \
+        doc: Cow::Borrowed(
+            "Whether the cost model reckons with speeds measured on this machine. They are measured once, in about \
               a tenth of a second, when a plan is made for large matrices, and kept in the user's cache folder. \
               `fulgurite config` shows them.",
-        set: |config, text| {
+        ),
+        set: Set::By(|config, text| {
             config.cost.calibrate = parse_boolean(text)?;
             Ok(())
-        },
-    },
-    Key {
-        name: "fulgurite.cost.readBandwidth",
-        kind: Kind::Speed,
-        default: "auto",
-        doc: "GB/s at which operators read matrices. `auto` is what was measured, else 32.",
-        set: |config, text| {
-            config.cost.read_gb_per_s = parse_speed(text)?;
-            Ok(())
-        },
-    },
-    Key {
-        name: "fulgurite.cost.cachedReadBandwidth",
-        kind: Kind::Speed,
-        default: "auto",
-        doc: "GB/s at which operators read matrices of up to 1 MB, which caches hold. `auto` is what was measured, else 32.",
-        set: |config, text| {
-            config.cost.cached_read_gb_per_s = parse_speed(text)?;
-            Ok(())
-        },
-    },
-    Key {
-        name: "fulgurite.cost.distributedBandwidth",
-        kind: Kind::Speed,
-        default: "auto",
-        doc: "GB/s at which all workers together read the matrices that they hold. It is not measured: `auto` is what \
-              readBandwidth is.",
-        set: |config, text| {
-            config.cost.distributed_gb_per_s = parse_speed(text)?;
-            Ok(())
-        },
-    },
-    Key {
-        name: "fulgurite.cost.writeBandwidth",
-        kind: Kind::Speed,
-        default: "auto",
-        doc: "GB/s at which operators write outputs of more than 32 MB, which get new memory. `auto` is what was \
-              measured, else 2.",
-        set: |config, text| {
-            config.cost.write_gb_per_s = parse_speed(text)?;
-            Ok(())
-        },
-    },
-    Key {
-        name: "fulgurite.cost.rewriteBandwidth",
-        kind: Kind::Speed,
-        default: "auto",
-        doc: "GB/s at which operators write outputs of up to 32 MB, which get memory that was used before. `auto` is \
-              what was measured, else 2.",
-        set: |config, text| {
-            config.cost.rewrite_gb_per_s = parse_speed(text)?;
-            Ok(())
-        },
-    },
-    Key {
-        name: "fulgurite.cost.cachedWriteBandwidth",
-        kind: Kind::Speed,
-        default: "auto",
-        doc: "GB/s at which operators write outputs of up to 1 MB, which caches hold. `auto` is what was measured, else 2.",
-        set: |config, text| {
-            config.cost.cached_write_gb_per_s = parse_speed(text)?;
-            Ok(())
-        },
-    },
-    Key {
-        name: "fulgurite.cost.broadcastBandwidth",
-        kind: Kind::Speed,
-        default: "auto",
-        doc: "GB/s at which a matrix is sent to the workers. It is not measured: `auto` is 0.128, a gigabit network.",
-        set: |config, text| {
-            config.cost.broadcast_gb_per_s = parse_speed(text)?;
-            Ok(())
-        },
-    },
-    Key {
-        name: "fulgurite.cost.compute",
-        kind: Kind::Speed,
-        default: "auto",
-        doc: "GFLOP/s that fused operators reach on all threads together. `auto` is what was measured, else 2 for \
-              each core.",
-        set: |config, text| {
-            config.cost.compute_gflop_per_s = parse_speed(text)?;
-            Ok(())
-        },
-    },
-    Key {
-        name: "fulgurite.cost.functions",
-        kind: Kind::Speed,
-        default: "auto",
-        doc: "GFLOP/s of elementary functions on all threads together, exp counting 18 operations. `auto` is what was \
-              measured, else 2 for each core.",
-        set: |config, text| {
-            config.cost.function_gflop_per_s = parse_speed(text)?;
-            Ok(())
-        },
-    },
-    Key {
-        name: "fulgurite.cost.products",
-        kind: Kind::Speed,
-        default: "auto",
-        doc: "GFLOP/s of products with dense matrices of 16 columns and more on all threads together. `auto` is what \
-              was measured, else 2 for each core.",
-        set: |config, text| {
-            config.cost.product_gflop_per_s = parse_speed(text)?;
-            Ok(())
-        },
+        }),
     },
 ];
+
+/// All keys, in the order of the documentation.
+pub fn keys() -> impl Iterator<Item = &'static Key> {
+    static OF_CONSTANTS: LazyLock<Vec<Key>> =
+        LazyLock::new(|| CONSTANTS.iter().map(Key::of_constant).collect());
+    KEYS.iter().chain(OF_CONSTANTS.iter())
+}
+
+impl Key {
+    fn of_constant(declaration: &'static Declaration) -> Self {
+        let Declaration { unit, doc, .. } = declaration;
+        let automatic = declaration.automatic();
+        Key {
+            name: declaration.key,
+            kind: Kind::Speed,
+            default: "auto",
+            doc: Cow::Owned(format!("{unit} {doc}. `auto` is {automatic}.")),
+            set: Set::Constant(declaration.constant),
+        }
+    }
+
+    fn set(&self, config: &mut Config, text: &str) -> Result<()> {
+        match self.set {
+            Set::By(set) => set(config, text),
+            Set::Constant(constant) => {
+                match parse_speed(text)? {
+                    Some(value) => config.cost.set.insert(constant, value),
+                    None => config.cost.set.remove(&constant),
+                };
+                Ok(())
+            }
+        }
+    }
+}
 
 impl Default for Config {
     fn default() -> Self {
@@ -312,9 +266,9 @@ impl Default for Config {
             rand_stream: RandStream::default(),
             cost: CostSettings::default(),
         };
-        for key in KEYS {
+        for key in keys() {
             // A default that does not parse is caught by the test below.
-            let parsed = (key.set)(&mut config, key.default);
+            let parsed = key.set(&mut config, key.default);
             debug_assert!(parsed.is_ok(), "{}", key.name);
         }
         config
@@ -325,14 +279,14 @@ impl Config {
     /// # Errors
     /// `argument`, for a key that does not exist (naming the nearest one) and for a value that is not of its type.
     pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        let Some(key) = KEYS.iter().find(|key| key.name == name) else {
+        let Some(key) = keys().find(|key| key.name == name) else {
             let error = Error::argument(format!("there is no configuration key '{name}'"));
             return Err(match nearest(name) {
                 Some(near) => error.with_help(format!("did you mean '{near}'?")),
                 None => error.with_help("`fulgurite config` lists all keys"),
             });
         };
-        (key.set)(self, value.trim()).map_err(|error| {
+        key.set(self, value.trim()).map_err(|error| {
             Error::argument(format!("{name}: {}", error.message()))
                 .with_help(format!("the value is {}", key.kind))
         })
@@ -361,8 +315,7 @@ impl Config {
 
 /// The key that is fewest edits away, if it is near.
 fn nearest(name: &str) -> Option<&'static str> {
-    let (distance, near) = KEYS
-        .iter()
+    let (distance, near) = keys()
         .map(|key| (values::edit_distance(name, key.name), key.name))
         .min()?;
     (distance <= 1 + name.len() / 3).then_some(near)
@@ -381,10 +334,10 @@ pub fn to_markdown() -> String {
     let mut text = String::from(
         "# Configuration\n\nOn the command line `--config key=value`, in Spark `spark.` before the key, in \
          `MLContext` `setConfigProperty(key, value)`.\nSizes are bytes, or have a unit: `64k`, `512m`, `4g`. This \
-         page is generated from the table in `native/runtime/src/config/mod.rs`.\n\n| key | value | default | \
+         page is generated from the tables in `native/runtime/src/config/mod.rs` and `native/fusion/src/machine.rs`.\n\n| key | value | default | \
          meaning |\n|---|---|---|---|\n",
     );
-    for key in KEYS {
+    for key in keys() {
         let default = if key.default.is_empty() {
             "(none)".to_owned()
         } else {
@@ -402,7 +355,7 @@ pub fn to_markdown() -> String {
 /// The table as plain text, for the command line.
 pub fn to_text() -> String {
     let mut text = String::new();
-    for key in KEYS {
+    for key in keys() {
         let _ = writeln!(text, "{} = {}", key.name, key.default);
         let _ = writeln!(text, "    {}; {}", key.kind, key.doc);
     }
@@ -417,10 +370,10 @@ mod tests {
 
     #[test]
     fn every_default_parses_and_no_key_appears_twice() {
-        for (index, key) in KEYS.iter().enumerate() {
+        for (index, key) in keys().enumerate() {
             let set = Config::default().set(key.name, key.default);
             assert_eq!(set, Ok(()), "{}", key.name);
-            assert!(KEYS[..index].iter().all(|other| other.name != key.name));
+            assert!(keys().take(index).all(|other| other.name != key.name));
         }
     }
 
