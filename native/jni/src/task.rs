@@ -39,8 +39,8 @@ pub(crate) fn run(task: &[u8], stripes: &[i64], broadcasts: &[i64]) -> Result<i6
             let stripes: Vec<Block> = inputs.iter().map(|blocks| blocks[index].clone()).collect();
             fulgurite_runtime::run_task(&task, &stripes, &broadcasts, cache)
         })
-        .collect::<Result<Vec<Block>>>()?;
-    Ok(registry().insert(results))
+        .collect::<Result<Vec<Vec<Block>>>>()?;
+    Ok(registry().insert(results.concat()))
 }
 
 /// The handle of one partial result made of two.

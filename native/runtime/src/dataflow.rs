@@ -1,9 +1,9 @@
 //! Distributed dataflow: the primitives a backend runs.
 //!
 //! A distributed matrix is a dataset of *row stripes*: blocks with all columns and any number of rows, in
-//! partitions whose order is the order of rows. Stripes know their row offset. Datasets made from one another by
-//! [`Primitive::MapPartitions`] keep partitions and stripes (they are co-partitioned), so they can be mapped
-//! together.
+//! partitions whose order is the order of rows. Stripes know their row offset, and none is empty unless the matrix
+//! is. Datasets made from one another by [`Primitive::MapPartitions`] keep partitions and stripes (they are
+//! co-partitioned), so they can be mapped together.
 //!
 //! All physical operators are compositions of these primitives, chosen by the control program; a backend knows
 //! no operators. The in-process backend of this crate and the Spark shim implement the same trait; primitives
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::CPlan;
 use fulgurite_hop::Literal;
-use fulgurite_matrix::MatrixBlock;
+use fulgurite_matrix::{MatrixBlock, kernels::RandStream};
 use serde::{Deserialize, Serialize};
 
 /// A dataset the backend holds (in Spark: an RDD of blocks).
@@ -47,6 +47,23 @@ pub enum Primitive {
     /// Brings two datasets of equal rows to common stripes: the second is shuffled to the stripes of the first.
     /// Reply: dataset co-partitioned with `left`.
     Align { left: DatasetId, right: DatasetId },
+    /// Ranges of rows of datasets with equally many columns, one below the other. Moves no rows between partitions:
+    /// stripes are cut where a range begins or ends within them. Lazy. Reply: dataset.
+    Concatenate { parts: Vec<RowRange> },
+    /// Gives stripes the row offsets that follow from their order and heights, which a task or a shuffle has changed;
+    /// empty ones are dropped. Runs the dataset and keeps the result, which takes its place: the input is forgotten.
+    /// Reply: dataset with characteristics.
+    Place { input: DatasetId },
+    /// Runs a task that cuts its results into pieces ([`Task::pieces`]), brings all pieces of a target together, and
+    /// makes one stripe of them, in the order of the stripes they came from. Lazy. Reply: a dataset of one stripe for
+    /// each target that got a piece, in the order of targets, whose row offsets mean nothing until it is placed.
+    Shuffle {
+        inputs: Vec<DatasetId>,
+        broadcasts: Vec<BroadcastId>,
+        task: Task,
+        targets: u64,
+        assemble: Assemble,
+    },
     /// As `MapPartitions`, then combines all partial results pairwise into one. Reply: payload matrix.
     MapAggregate {
         inputs: Vec<DatasetId>,
@@ -84,6 +101,14 @@ pub enum SourceSpec {
     },
 }
 
+/// The rows `from..until` of a dataset, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowRange {
+    pub dataset: DatasetId,
+    pub from: u64,
+    pub until: u64,
+}
+
 /// What native code runs on a stripe: one (basic or fused) operator or a small DAG of them. Named variables of
 /// the DAG are bound to stripes, broadcasts and scalars; its only root is the result.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -96,6 +121,15 @@ pub struct Task {
     /// Variables bound to the primitive's broadcasts, in order.
     pub broadcasts: Vec<BroadcastBinding>,
     pub scalars: BTreeMap<String, Literal>,
+    /// The variable that holds how many rows of the matrix stand above the stripe, where the DAG reads it.
+    #[serde(default)]
+    pub row_offset: Option<String>,
+    /// Whose numbers `rand` gives.
+    #[serde(default)]
+    pub rand_stream: RandStream,
+    /// How a result is cut for a shuffle; in one piece everywhere else.
+    #[serde(default)]
+    pub pieces: Option<Pieces>,
     /// What the task is called in logs, statistics and the Spark UI: `fused(3) Row ua(R+) … mlogreg.dml:42`.
     pub label: String,
 }
@@ -106,6 +140,33 @@ pub struct BroadcastBinding {
     /// The task sees only the rows of its stripe (a side input with as many rows as the distributed matrix), not
     /// the whole.
     pub rows_of_stripe: bool,
+}
+
+/// How a task's result is cut. Each piece has a target, from 0: the number of a stripe of the shuffled dataset. It
+/// crosses to the backend as the piece's row offset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "cut", rename_all = "camelCase")]
+pub enum Pieces {
+    /// Rows of the result: the first `every` are for target 0, and so on.
+    Rows {
+        every: u64,
+        /// Pieces without non-zeros are left out, except those of the first stripe: all targets get one. For sums.
+        skip_zeros: bool,
+    },
+    /// Columns of the result, likewise.
+    Columns { every: u64 },
+    /// Each row is for the target that its last cell names; what is not a target drops the row. The cell stays behind.
+    Named { targets: u64 },
+}
+
+/// How the pieces of a target become a stripe, in the order of the stripes they came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Assemble {
+    /// One below the other.
+    Below,
+    /// Pieces of equal shape, cell by cell.
+    Combined(Combine),
 }
 
 /// How two partial results become one, cell by cell.

@@ -12,7 +12,7 @@ use fulgurite_matrix::MatrixBlock;
 use crate::{
     Config, Report, Request, Session,
     dataflow::{DatasetId, SourceSpec},
-    distributed::DistributedMatrix,
+    distributed::{DistributedMatrix, Workers},
     explain::{self as explainer, FrontEnd},
     interpreter::{Context, Interpreter, SymbolTable, Threads, Variable, read_metadata},
     request::Binding,
@@ -79,7 +79,7 @@ fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
         .into_report(session.backend_name());
     let outputs = outputs
         .into_iter()
-        .map(|name| Ok((name.clone(), output(symbols.get(&name)?, &session.config)?)))
+        .map(|name| Ok((name.clone(), output(symbols.get(&name)?, &session)?)))
         .collect::<Result<_>>()?;
     report.compiled_since(cached_before, &session.plan_cache);
     report.total_seconds = started.elapsed().as_secs_f64();
@@ -212,23 +212,18 @@ fn output_names(request: &Request, program: &Program) -> Vec<String> {
     }
 }
 
-fn output(variable: &Variable, config: &Config) -> Result<OutputValue> {
+fn output(variable: &Variable, session: &Session) -> Result<OutputValue> {
     Ok(match variable {
         Variable::Scalar(value) => OutputValue::Scalar(value.clone()),
         Variable::Matrix(matrix) => OutputValue::Matrix(matrix.block().clone()),
-        Variable::Distributed(matrix) if matrix.transposed => {
-            // Stripes of a transpose are columns, which only the driver can put together.
-            let bytes = matrix.stripes.memory_bytes();
-            if bytes.is_none_or(|bytes| bytes > config.memory_local) {
-                return Err(Error::unsupported(
-                    "a transposed distributed matrix that does not fit fulgurite.memory.local can't be handed back",
-                )
-                .with_help("hand back the matrix itself"));
-            }
-            OutputValue::Matrix(matrix.collect()?.block().clone())
-        }
         Variable::Distributed(matrix) => {
-            let mut matrix = matrix.clone();
+            let bytes = matrix.stripes.memory_bytes();
+            if matrix.transposed && bytes.is_some_and(|bytes| bytes <= session.config.memory_local)
+            {
+                // What is put together here may as well be transposed here.
+                return Ok(OutputValue::Matrix(matrix.collect()?.block().clone()));
+            }
+            let mut matrix = Workers::of(session)?.lying(matrix, false)?;
             matrix.persist()?;
             OutputValue::Dataset {
                 id: matrix.dataset.hand_over()?,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use fulgurite_codegen::PlanCache;
 use fulgurite_error::Result;
 use fulgurite_fusion::{CostConstants, Policy};
+use fulgurite_matrix::kernels::RandStream;
 
 use crate::{
     backend::LocalBackend,
@@ -51,9 +52,10 @@ impl Session {
     }
 
     /// For tasks on workers, which have no workers of their own and print nothing.
-    pub(crate) fn for_tasks(plan_cache: &Arc<PlanCache>) -> Self {
+    pub(crate) fn for_tasks(plan_cache: &Arc<PlanCache>, rand_stream: RandStream) -> Self {
         Session {
             config: Config {
+                rand_stream,
                 memory_local: u64::MAX,
                 threads: 1,
                 ..Config::default()

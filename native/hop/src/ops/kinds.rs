@@ -137,9 +137,11 @@ coded! {
     DataGenOp {
         /// `matrix(value, rows, cols)`. Inputs: value (a number, or a string of blank-separated numbers), rows, cols.
         Fill = "matrix",
-        /// Inputs: from, to, increment (the literal NaN where the script gives none).
+        /// Inputs: from, to, increment (the literal NaN where the script gives none); optionally the first and the
+        /// last row, of a part.
         Seq = "seq",
-        /// Inputs: rows, cols, min, max, sparsity, seed, pdf (string), lambda.
+        /// Inputs: rows, cols, min, max, sparsity, seed, pdf (string), lambda; optionally the first and the last row,
+        /// of a part.
         Rand = "rand",
         /// Inputs: range, size, replace, seed.
         Sample = "sample",

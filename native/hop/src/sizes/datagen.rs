@@ -46,7 +46,19 @@ fn fill(call: &Call) -> Result<VariableInfo> {
     Ok(VariableInfo::matrix(Characteristics { nnz, ..size }))
 }
 
+/// A part of the rows that would be generated, of which the bounds are the inputs from `first` on.
+fn part(call: &Call, first: usize, cols: Option<u64>) -> Result<VariableInfo> {
+    let rows = call
+        .size(first + 1)?
+        .zip(call.size(first)?)
+        .and_then(|(last, first)| (last + 1).checked_sub(first));
+    Ok(VariableInfo::matrix(Characteristics::new(rows, cols, None)))
+}
+
 fn seq(call: &Call) -> Result<VariableInfo> {
+    if call.arity() > 3 {
+        return part(call, 3, Some(1));
+    }
     let known = |place: usize| call.input(place).constant.is_some();
     let fixed = (0..3).all(|place| call.fixed(place).is_some());
     let mut rows = None;
@@ -95,6 +107,9 @@ pub fn seq_length(from: f64, to: f64, increment: f64) -> Result<u64> {
 }
 
 fn rand(call: &Call) -> Result<VariableInfo> {
+    if call.arity() > 8 {
+        return part(call, 8, call.size(1)?);
+    }
     let size = Characteristics::new(call.size(0)?, call.size(1)?, None);
     let uniform = matches!(call.fixed(6), Some(Literal::String(pdf)) if pdf == "uniform");
     let all_zero =

@@ -1,5 +1,7 @@
 //! Matrices from scalars: fill, seq, a string of numbers.
 
+use std::ops::Range;
+
 use fulgurite_error::{Error, Result};
 
 use super::parallel::cells;
@@ -45,36 +47,110 @@ pub fn parse_cells(text: &str, rows: usize, cols: usize) -> Result<MatrixBlock> 
 /// # Errors
 /// `runtime` when the increment leads away from `to`, is 0, or anything is not finite.
 pub fn seq(from: f64, to: f64, increment: Option<f64>) -> Result<MatrixBlock> {
-    let increment = match increment {
-        None | Some(1.0) if from > to => -1.0,
-        None => 1.0,
-        Some(increment) => increment,
-    };
-    let refuse = |reason: &str| {
-        Err(Error::runtime(format!(
-            "seq({from}, {to}, {increment}): {reason}"
-        )))
-    };
-    if ![from, to, increment].iter().all(|value| value.is_finite()) {
-        return refuse("its arguments must be finite");
+    let steps = Steps::new(from, to, increment)?;
+    steps.rows(0..steps.length)
+}
+
+/// The rows `part` of the vector that [`seq`] gives.
+///
+/// # Errors
+/// As [`seq`]; `dimension` for rows that it does not have.
+pub fn seq_rows(
+    from: f64,
+    to: f64,
+    increment: Option<f64>,
+    part: Range<usize>,
+) -> Result<MatrixBlock> {
+    let steps = Steps::new(from, to, increment)?;
+    if part.start > part.end || part.end > steps.length {
+        return Err(Error::dimension(format!(
+            "rows {} to {} of a sequence of {} numbers",
+            part.start + 1,
+            part.end,
+            steps.length
+        )));
     }
-    if increment == 0.0 {
-        return refuse("the increment is 0");
-    }
-    if (from < to && increment < 0.0) || (from > to && increment > 0.0) {
-        return refuse("the increment leads away from the end");
-    }
-    let length = 1.0 + (to / increment - from / increment).floor();
-    if length > isize::MAX as f64 / 8.0 {
-        return refuse("longer than memory can be");
-    }
-    let mut value = from;
-    let values: Vec<f64> = (0..length as usize)
-        .map(|_| {
-            let this = value;
-            value += increment;
-            this
+    steps.rows(part)
+}
+
+struct Steps {
+    from: f64,
+    increment: f64,
+    length: usize,
+}
+
+impl Steps {
+    fn new(from: f64, to: f64, increment: Option<f64>) -> Result<Self> {
+        let increment = match increment {
+            None | Some(1.0) if from > to => -1.0,
+            None => 1.0,
+            Some(increment) => increment,
+        };
+        let refuse = |reason: &str| {
+            Err(Error::runtime(format!(
+                "seq({from}, {to}, {increment}): {reason}"
+            )))
+        };
+        if ![from, to, increment].iter().all(|value| value.is_finite()) {
+            return refuse("its arguments must be finite");
+        }
+        if increment == 0.0 {
+            return refuse("the increment is 0");
+        }
+        if (from < to && increment < 0.0) || (from > to && increment > 0.0) {
+            return refuse("the increment leads away from the end");
+        }
+        let length = 1.0 + (to / increment - from / increment).floor();
+        if length > isize::MAX as f64 / 8.0 {
+            return refuse("longer than memory can be");
+        }
+        Ok(Steps {
+            from,
+            increment,
+            length: length as usize,
         })
-        .collect();
-    MatrixBlock::dense(values.len(), 1, values)
+    }
+
+    /// Each number is the one before it and the increment: rounding errors are those of the sum.
+    fn rows(&self, part: Range<usize>) -> Result<MatrixBlock> {
+        let mut value = self.at(part.start);
+        let values: Vec<f64> = part
+            .map(|_| {
+                let this = value;
+                value += self.increment;
+                this
+            })
+            .collect();
+        MatrixBlock::dense(values.len(), 1, values)
+    }
+
+    fn at(&self, index: usize) -> f64 {
+        let direct = self.from + index as f64 * self.increment;
+        let is_exact = |value: f64| value.fract() == 0.0 && value.abs() <= (1u64 << 52) as f64;
+        if [self.from, self.increment, direct]
+            .into_iter()
+            .all(is_exact)
+        {
+            return direct;
+        }
+        (0..index).fold(self.from, |value, _| value + self.increment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_sequence_is_that_of_the_whole() {
+        for (from, to, increment) in [(1.0, 50.0, None), (50.0, -7.0, None), (0.1, 9.0, Some(0.1))]
+        {
+            let whole = seq(from, to, increment).unwrap();
+            for part in [0..whole.rows(), 3..4, 20..50, 7..7] {
+                let rows = seq_rows(from, to, increment, part.clone()).unwrap();
+                assert_eq!(rows, whole.slice_rows(part.start, part.end), "{part:?}");
+            }
+            assert!(seq_rows(from, to, increment, 0..whole.rows() + 1).is_err());
+        }
+    }
 }

@@ -19,8 +19,11 @@ impl IndexRange {
         IndexRange { first, last }
     }
 
-    /// The range from 0, its end outside.
-    fn within(self, size: usize, what: &str) -> Result<Range<usize>> {
+    /// The range from 0, its end outside, of the rows or columns (`what`) of a matrix with `size` of them.
+    ///
+    /// # Errors
+    /// `dimension` when it is empty or out of bounds.
+    pub fn within(self, size: usize, what: &str) -> Result<Range<usize>> {
         let IndexRange { first, last } = self;
         let written = if first == last {
             format!("{what} {first}")

@@ -33,11 +33,11 @@ pub use elementwise::{
     Operand, binary, binary_over_slices, outer, outer_over_slices, ternary, unary,
     unary_over_slices,
 };
-pub use generate::{fill, parse_cells, seq};
+pub use generate::{fill, parse_cells, seq, seq_rows};
 pub use index::{IndexRange, cbind, left_index, rbind, right_index};
 pub use matmult::{matmult, transposed_matmult, tsmm};
 pub use parallel::TASK_CELLS;
-pub use random::{Distribution, RandStream, rand, sample};
-pub use reorganize::{diag, reshape, rev, transpose, triangle};
+pub use random::{Distribution, RandStream, fresh_seed, rand, rand_rows, sample};
+pub use reorganize::{diag, reshape, rev, take_rows, transpose, triangle};
 pub use select::{Margin, order, order_permutation, remove_empty, replace};
 pub use table::table;

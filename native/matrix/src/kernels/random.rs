@@ -2,14 +2,17 @@
 //!
 //! The two generators are those of Java: `java.util.Random`, and commons-math's Well1024a, which draws a
 //! seed for each block of 1000 x 1000 cells. Blocks are independent of each other, so they are made in
-//! parallel.
+//! parallel, and a part of the rows takes the blocks that it crosses.
+
+use std::ops::Range;
 
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::{
     generate::fill,
-    parallel::{cells, row_tasks, settle},
+    parallel::{cells, settle},
 };
 use crate::{CsrMatrix, MatrixBlock, SPARSE_THRESHOLD, memory::zeros};
 
@@ -25,7 +28,8 @@ pub enum Distribution {
 }
 
 /// Whose numbers `rand` gives for a seed. `sample` is the same in both.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum RandStream {
     /// SystemML 1.2: the block's seed starts both the values and the pattern of zeros.
     #[default]
@@ -47,15 +51,39 @@ pub fn rand(
     seed: Option<i64>,
     stream: RandStream,
 ) -> Result<MatrixBlock> {
+    rand_rows(rows, cols, distribution, sparsity, seed, stream, 0..rows)
+}
+
+/// The rows `part` of the matrix that [`rand`] gives; what lies outside of the blocks that they cross is not drawn.
+///
+/// # Errors
+/// As [`rand`]; `dimension` for rows that the matrix does not have.
+pub fn rand_rows(
+    rows: usize,
+    cols: usize,
+    distribution: Distribution,
+    sparsity: f64,
+    seed: Option<i64>,
+    stream: RandStream,
+    part: Range<usize>,
+) -> Result<MatrixBlock> {
+    if part.start > part.end || part.end > rows {
+        return Err(Error::dimension(format!(
+            "rows {} to {} of a random matrix with {rows} rows",
+            part.start + 1,
+            part.end
+        )));
+    }
     if !(0.0..=1.0).contains(&sparsity) {
         return Err(Error::runtime(format!(
             "rand needs a sparsity from 0 to 1, not {sparsity}"
         )));
     }
+    let height = part.len();
     match distribution {
-        Distribution::Uniform { min: 0.0, max: 0.0 } => return fill(0.0, rows, cols),
+        Distribution::Uniform { min: 0.0, max: 0.0 } => return fill(0.0, height, cols),
         Distribution::Uniform { min, max } if min == max && sparsity == 1.0 => {
-            return fill(min, rows, cols);
+            return fill(min, height, cols);
         }
         Distribution::Poisson { lambda } if !(lambda > 0.0 && lambda < LARGE_MEAN) => {
             return Err(Error::unsupported(format!(
@@ -64,29 +92,29 @@ pub fn rand(
         }
         _ => {}
     }
-    if rows == 0 || cols == 0 || sparsity == 0.0 {
-        return fill(0.0, rows, cols);
+    if height == 0 || cols == 0 || sparsity == 0.0 {
+        return fill(0.0, height, cols);
     }
     let seeds = block_seeds(rows, cols, seed);
     let blocks_across = cols.div_ceil(BLOCK);
-    let stripe = |stripe: usize, rows: std::ops::Range<usize>| -> Vec<Vec<Cell>> {
-        let mut drawn = vec![Vec::new(); rows.len()];
+    // The rows of `part` in a row of blocks, which are drawn as a whole.
+    let draw = |below: usize| -> Vec<Vec<Cell>> {
+        let top = below * BLOCK;
+        let mut drawn = vec![Vec::new(); BLOCK.min(rows - top)];
         for across in 0..blocks_across {
             let from = across * BLOCK;
             let width = BLOCK.min(cols - from);
-            let seed = seeds[stripe * blocks_across + across];
+            let seed = seeds[below * blocks_across + across];
             let values = Values::new(distribution, seed);
             draw_block(values, seed, stream, &mut drawn, from, width, sparsity);
         }
+        drawn.truncate(part.end - top);
+        drawn.drain(..part.start.saturating_sub(top));
         drawn
     };
-    let stripes = row_tasks(rows, BLOCK);
+    let blocks_below = part.start / BLOCK..part.end.div_ceil(BLOCK);
     if cols > 1 && sparsity < SPARSE_THRESHOLD && i32::try_from(cols).is_ok() {
-        let drawn: Vec<Vec<Vec<Cell>>> = stripes
-            .into_par_iter()
-            .enumerate()
-            .map(|(index, rows)| stripe(index, rows))
-            .collect();
+        let drawn: Vec<Vec<Vec<Cell>>> = blocks_below.into_par_iter().map(draw).collect();
         let mut pointers = vec![0i64];
         let (mut indices, mut values) = (Vec::new(), Vec::new());
         for row in drawn.into_iter().flatten() {
@@ -94,21 +122,25 @@ pub fn rand(
             values.extend(row.iter().map(|(_, value)| *value));
             pointers.push(values.len() as i64);
         }
-        return CsrMatrix::new(rows, cols, pointers, indices, values).map(settle);
+        return CsrMatrix::new(height, cols, pointers, indices, values).map(settle);
     }
-    let mut values = zeros(cells(rows, cols)?);
-    values
-        .par_chunks_mut(BLOCK * cols)
-        .zip(stripes)
-        .enumerate()
-        .for_each(|(index, (out, rows))| {
-            for (out, row) in out.chunks_exact_mut(cols).zip(stripe(index, rows)) {
-                for (col, value) in row {
-                    out[col] = value;
-                }
+    let mut values = zeros(cells(height, cols)?);
+    let mut rest = &mut values[..];
+    let mut tasks = Vec::with_capacity(blocks_below.len());
+    for below in blocks_below {
+        let rows = part.end.min((below + 1) * BLOCK) - part.start.max(below * BLOCK);
+        let (out, others) = rest.split_at_mut(rows * cols);
+        tasks.push((below, out));
+        rest = others;
+    }
+    tasks.into_par_iter().for_each(|(below, out)| {
+        for (out, row) in out.chunks_exact_mut(cols).zip(draw(below)) {
+            for (col, value) in row {
+                out[col] = value;
             }
-        });
-    MatrixBlock::dense(rows, cols, values)
+        }
+    });
+    MatrixBlock::dense(height, cols, values)
 }
 
 /// A column and its value.
@@ -123,7 +155,7 @@ fn block_seeds(rows: usize, cols: usize, seed: Option<i64>) -> Vec<i64> {
 }
 
 /// A seed that differs from call to call: the standard library seeds its hash maps that way.
-fn fresh_seed() -> i64 {
+pub fn fresh_seed() -> i64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(0u8) as i64
 }
@@ -513,6 +545,22 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_part_of_the_rows_is_that_of_the_whole() {
+        for (cols, sparsity) in [(3, 1.0), (1100, 0.1), (40, 0.7)] {
+            let unit = Distribution::Uniform { min: 0.0, max: 1.0 };
+            let whole = rand(2300, cols, unit, sparsity, Some(3), SystemDs).unwrap();
+            for part in [0..2300, 0..1, 999..1001, 1000..2000, 1500..2300, 5..5] {
+                let rows =
+                    rand_rows(2300, cols, unit, sparsity, Some(3), SystemDs, part.clone()).unwrap();
+                let expected = whole.slice_rows(part.start, part.end);
+                assert_eq!(rows.to_dense(), expected.to_dense(), "{part:?}");
+            }
+        }
+        let unit = Distribution::Uniform { min: 0.0, max: 1.0 };
+        assert!(rand_rows(9, 1, unit, 1.0, Some(3), SystemMl, 5..10).is_err());
     }
 
     #[test]

@@ -125,8 +125,11 @@ pub fn rev(matrix: &MatrixBlock) -> Result<MatrixBlock> {
     take_rows(matrix, matrix.rows(), |row| matrix.rows() - 1 - row)
 }
 
-/// The rows `source(0)`, `source(1)`, ... of a matrix; `source` gives valid rows.
-pub(crate) fn take_rows(
+/// The rows `source(0)`, `source(1)`, ... of a matrix.
+///
+/// # Panics
+/// When `source` gives a row that the matrix does not have.
+pub fn take_rows(
     matrix: &MatrixBlock,
     rows: usize,
     source: impl Fn(usize) -> usize + Sync,

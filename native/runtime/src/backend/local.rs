@@ -13,11 +13,12 @@ use std::{
 
 use fulgurite_codegen::PlanCache;
 use fulgurite_error::{Error, Result};
-use fulgurite_matrix::{MatrixBlock, arrow_block::Block, kernels};
+use fulgurite_matrix::{MatrixBlock, arrow_block::Block};
 use rayon::prelude::*;
 
+use super::stripes::{self, align, cut, joined};
 use crate::{
-    dataflow::{Backend, BroadcastId, DatasetId, Primitive, Reply, SourceSpec, Task},
+    dataflow::{Assemble, Backend, BroadcastId, DatasetId, Primitive, Reply, SourceSpec, Task},
     distributed::{combine, run_task},
     interpreter::read_csv,
 };
@@ -73,6 +74,14 @@ enum Compute {
     Align {
         left: Arc<Node>,
         right: Arc<Node>,
+    },
+    Concatenate(Vec<(Arc<Node>, u64, u64)>),
+    Place(Arc<Node>),
+    Shuffle {
+        inputs: Vec<Arc<Node>>,
+        broadcasts: Vec<Arc<MatrixBlock>>,
+        task: Task,
+        assemble: Assemble,
     },
 }
 
@@ -188,12 +197,28 @@ impl LocalBackend {
                 inputs,
                 broadcasts,
                 task,
-            } => self.map(inputs, broadcasts, task)?,
+            } => self.map(inputs, broadcasts, task)?.concat(),
             Compute::Align { left, right } => {
                 let left = self.stripes(left)?;
                 let right = joined(&self.stripes(right)?)?;
                 align(&left, &right)?
             }
+            Compute::Concatenate(parts) => {
+                let mut below = 0;
+                let mut stripes = Vec::new();
+                for (node, from, until) in parts {
+                    stripes.extend(stripes::range(&self.stripes(node)?, *from, *until, below));
+                    below += until.saturating_sub(*from);
+                }
+                stripes
+            }
+            Compute::Place(input) => stripes::placed(self.stripes(input)?),
+            Compute::Shuffle {
+                inputs,
+                broadcasts,
+                task,
+                assemble,
+            } => stripes::assembled(self.map(inputs, broadcasts, task)?, assemble)?,
         };
         if node.persisted.get().is_some() {
             let _ = node.stripes.set(stripes.clone());
@@ -206,7 +231,7 @@ impl LocalBackend {
         inputs: &[Arc<Node>],
         broadcasts: &[Arc<MatrixBlock>],
         task: &Task,
-    ) -> Result<Vec<Block>> {
+    ) -> Result<Vec<Vec<Block>>> {
         let inputs = inputs
             .iter()
             .map(|input| self.stripes(input))
@@ -218,15 +243,24 @@ impl LocalBackend {
                 task.label
             )));
         }
-        (0..count)
-            .into_par_iter()
-            .map(|stripe| {
-                let stripes: Vec<Block> =
-                    inputs.iter().map(|input| input[stripe].clone()).collect();
-                self.tasks.fetch_add(1, Ordering::Relaxed);
-                run_task(task, &stripes, broadcasts, &self.plan_cache)
+        let stripes: Vec<usize> = (0..count).collect();
+        // No more parts than threads: a thread that waits for a task of its own takes up another part meanwhile, on
+        // the same stack.
+        let part = count.div_ceil(rayon::current_num_threads()).max(1);
+        let parts = stripes
+            .par_chunks(part)
+            .map(|part| {
+                part.iter()
+                    .map(|stripe| {
+                        let stripes: Vec<Block> =
+                            inputs.iter().map(|input| input[*stripe].clone()).collect();
+                        self.tasks.fetch_add(1, Ordering::Relaxed);
+                        run_task(task, &stripes, broadcasts, &self.plan_cache)
+                    })
+                    .collect::<Result<Vec<_>>>()
             })
-            .collect()
+            .collect::<Result<Vec<_>>>()?;
+        Ok(parts.concat())
     }
 
     fn came_back(&self, matrix: MatrixBlock) -> Reply {
@@ -311,6 +345,34 @@ impl Backend for LocalBackend {
                 };
                 Ok(dataset(self.dataset(align, false)))
             }
+            Primitive::Concatenate { parts } => {
+                let parts = parts
+                    .iter()
+                    .map(|part| Ok((self.node(part.dataset)?, part.from, part.until)))
+                    .collect::<Result<_>>()?;
+                Ok(dataset(self.dataset(Compute::Concatenate(parts), false)))
+            }
+            Primitive::Place { input } => {
+                let place = self.dataset(Compute::Place(self.node(*input)?), true);
+                let described = self.described(place)?;
+                self.state().datasets.remove(input);
+                Ok(described)
+            }
+            Primitive::Shuffle {
+                inputs,
+                broadcasts,
+                task,
+                targets: _,
+                assemble,
+            } => {
+                let shuffle = Compute::Shuffle {
+                    inputs: self.nodes(inputs)?,
+                    broadcasts: self.broadcast_blocks(broadcasts)?,
+                    task: task.clone(),
+                    assemble: assemble.clone(),
+                };
+                Ok(dataset(self.dataset(shuffle, false)))
+            }
             Primitive::MapAggregate {
                 inputs,
                 broadcasts,
@@ -324,6 +386,7 @@ impl Backend for LocalBackend {
                 )?;
                 let result = parts
                     .into_iter()
+                    .flatten()
                     .map(|part| Ok(part.matrix))
                     .reduce(|left, right| combine(how, &left?, &right?))
                     .ok_or_else(|| Error::backend("an aggregate over no stripes"))??;
@@ -357,48 +420,4 @@ impl Backend for LocalBackend {
             }
         }
     }
-}
-
-/// Stripes of at most `stripe_rows` rows; an empty matrix is one stripe.
-fn cut(matrix: &MatrixBlock, stripe_rows: usize) -> Vec<Block> {
-    let rows = matrix.rows();
-    let block = |from: usize| {
-        let to = from.saturating_add(stripe_rows).min(rows);
-        Block::new(from as u64, 0, matrix.slice_rows(from, to))
-    };
-    match rows {
-        0 => vec![block(0)],
-        _ => (0..rows).step_by(stripe_rows).map(block).collect(),
-    }
-}
-
-fn joined(stripes: &[Block]) -> Result<MatrixBlock> {
-    match stripes {
-        [stripe] => Ok(stripe.matrix.clone()),
-        _ => kernels::rbind(
-            &stripes
-                .iter()
-                .map(|stripe| &stripe.matrix)
-                .collect::<Vec<_>>(),
-        ),
-    }
-}
-
-/// `right` in the stripes of `left`.
-fn align(left: &[Block], right: &MatrixBlock) -> Result<Vec<Block>> {
-    let rows: usize = left.iter().map(|stripe| stripe.matrix.rows()).sum();
-    if rows != right.rows() {
-        return Err(Error::dimension(format!(
-            "matrices of {rows} and {} rows can't be aligned",
-            right.rows()
-        )));
-    }
-    Ok(left
-        .iter()
-        .map(|stripe| {
-            let from = stripe.row_offset as usize;
-            let rows = right.slice_rows(from, from + stripe.matrix.rows());
-            Block::new(stripe.row_offset, 0, rows)
-        })
-        .collect())
 }

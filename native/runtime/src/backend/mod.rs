@@ -1,5 +1,6 @@
 //! Backends of this crate. (The one for Spark stands in the JVM shim.)
 
 mod local;
+mod stripes;
 
 pub use local::{Counters, LocalBackend};

@@ -68,10 +68,12 @@ pub(crate) struct Dataset {
     /// What it is computed from. Lazy datasets need these to live until they are persisted themselves.
     lineage: Mutex<Vec<Lineage>>,
     persisted: AtomicBool,
-    /// The caller of the request owns it now.
+    /// The caller of the request owns it now, or another dataset has taken its place.
     handed_over: AtomicBool,
     collected: Mutex<Option<LocalMatrix>>,
     aligned: Mutex<HashMap<Partitioning, Arc<Dataset>>>,
+    /// The transpose of the matrix, in stripes of its own.
+    turned: Mutex<Option<DistributedMatrix>>,
 }
 
 /// Something that a lazy dataset is computed from.
@@ -98,7 +100,22 @@ impl Dataset {
             handed_over: AtomicBool::new(false),
             collected: Mutex::new(None),
             aligned: Mutex::new(HashMap::new()),
+            turned: Mutex::new(None),
         }))
+    }
+
+    /// The transpose of the matrix in stripes of its own, or what `turn` now makes of it.
+    pub(crate) fn turned(
+        &self,
+        turn: impl FnOnce() -> Result<DistributedMatrix>,
+    ) -> Result<DistributedMatrix> {
+        let mut turned = lock(&self.turned);
+        if let Some(matrix) = &*turned {
+            return Ok(matrix.clone());
+        }
+        let matrix = turn()?;
+        *turned = Some(matrix.clone());
+        Ok(matrix)
     }
 
     /// Runs it, keeps it on the workers, and lets go of what it was computed from.
@@ -210,6 +227,26 @@ impl DistributedMatrix {
             false => matrix.persist()?,
         }
         Ok(matrix)
+    }
+
+    pub(crate) fn new(dataset: Arc<Dataset>, stripes: Characteristics) -> Self {
+        DistributedMatrix {
+            dataset,
+            stripes,
+            transposed: false,
+        }
+    }
+
+    /// The dataset in which the stripes of `input` know their places again. It is kept: what `input` was computed from
+    /// need not live on.
+    pub(crate) fn placed(backend: &Arc<dyn Backend>, input: &Arc<Dataset>) -> Result<Self> {
+        let reply = backend.apply(&Primitive::Place { input: input.id }, None)?;
+        // The backend has forgotten it.
+        input.handed_over.store(true, Ordering::Relaxed);
+        let dataset = Dataset::new(&reply, Partitioning::fresh(), backend, Vec::new())?;
+        dataset.persisted.store(true, Ordering::Relaxed);
+        let found = Characteristics::new(reply.rows, reply.cols, reply.nnz);
+        Ok(DistributedMatrix::new(dataset, found))
     }
 
     pub(crate) fn characteristics(&self) -> Characteristics {

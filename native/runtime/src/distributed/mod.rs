@@ -1,18 +1,27 @@
 //! Operators on the workers, as compositions of dataflow primitives.
 //!
-//! - [`row_wise`]: which operators can be cut by rows, and how.
-//! - [`launch`]: an operator that can, as a task over stripes, broadcasts and scalars.
+//! - [`row_wise`]: which operators can be cut by rows, and how; [`launch`] runs them, a task over stripes, broadcasts
+//!   and scalars.
+//! - [`compositions`]: operators that move rows or need several passes.
+//! - [`workers`]: bringing matrices to the workers, and the primitives that move rows; [`task_builder`]: what a task
+//!   reads and computes.
 //! - [`moments`]: variances, which need more than one sum.
-//! - [`task`]: what a worker runs.
+//! - [`task`]: what a worker runs; [`pieces`]: how its result is cut for a shuffle.
 //! - [`handles`]: owners of datasets and broadcasts.
 
+mod compositions;
 mod handles;
 mod launch;
 mod moments;
+mod pieces;
 mod row_wise;
 mod task;
+mod task_builder;
+mod workers;
 
+pub(crate) use compositions::{Composition, composition};
 pub(crate) use handles::{Broadcast, Dataset, DistributedMatrix, Partitioning};
-pub(crate) use launch::{Operator, Workers};
+pub(crate) use launch::Operator;
 pub(crate) use row_wise::{InputFacts, Place, RowWise, row_wise};
 pub use task::{combine, run_task};
+pub(crate) use workers::Workers;

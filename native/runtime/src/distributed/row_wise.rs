@@ -4,10 +4,12 @@
 //! result is either the stripe's rows of the output, or a part of an aggregate that combines cell by cell.
 //! [`row_wise`] decides from the operator and its inputs' sizes alone.
 
+use std::collections::BTreeMap;
+
 use fulgurite_fusion::cplan::{
     CPlan, InputBinding, MultiAggregateTemplate, OuterOutput, RowOutput, Template,
 };
-use fulgurite_hop::{AggregateOp, Characteristics, Direction, HopOp, Literal};
+use fulgurite_hop::{AggregateOp, Characteristics, Direction, HopOp, Literal, ParameterizedOp};
 
 use crate::dataflow::Combine;
 
@@ -97,8 +99,17 @@ pub(crate) enum Place {
 }
 
 impl InputFacts<'_> {
-    fn is_scalar(&self) -> bool {
+    pub(super) fn is_scalar(&self) -> bool {
         self.scalar.is_some()
+    }
+
+    /// The same input, with a transpose in stripes of its own.
+    pub(crate) fn in_stripes(&self) -> Self {
+        let place = match self.place {
+            Place::TransposedStripes => Place::Stripes,
+            place => place,
+        };
+        InputFacts { place, ..*self }
     }
 }
 
@@ -152,6 +163,7 @@ fn cut(op: &HopOp, plan: Option<&CPlan>, inputs: &[InputFacts]) -> Option<RowWis
         HopOp::MatMult => matrix_product(inputs),
         HopOp::RightIndex => columns(inputs),
         HopOp::Fused(_) => fused(plan?),
+        HopOp::Parameterized(op, places) => parameterized(*op, places, inputs),
         _ => None,
     }
 }
@@ -226,6 +238,28 @@ fn columns(inputs: &[InputFacts]) -> Option<RowWise> {
             Slot::Scalar,
             Slot::Scalar,
         ],
+        output: Output::Rows,
+    })
+}
+
+/// Cell-wise operators with named inputs.
+fn parameterized(
+    op: ParameterizedOp,
+    places: &BTreeMap<String, usize>,
+    inputs: &[InputFacts],
+) -> Option<RowWise> {
+    let (rows, whole) = match op {
+        ParameterizedOp::Replace => ("target", None),
+        ParameterizedOp::Outer => ("left", Some("right")),
+        _ => return None,
+    };
+    let mut slots = vec![Slot::Scalar; inputs.len()];
+    *slots.get_mut(*places.get(rows)?)? = Slot::Rows;
+    if let Some(whole) = whole {
+        *slots.get_mut(*places.get(whole)?)? = Slot::Whole;
+    }
+    Some(RowWise {
+        inputs: slots,
         output: Output::Rows,
     })
 }

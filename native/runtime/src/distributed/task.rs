@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fulgurite_codegen::{Kept, PlanCache};
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{BinaryOp, json::from_json};
+use fulgurite_hop::{BinaryOp, Literal, json::from_json};
 use fulgurite_matrix::{
     MatrixBlock,
     arrow_block::Block,
@@ -17,13 +17,26 @@ use crate::{
     interpreter::{BlockPlan, Context, FusedPlan, SymbolTable, Variable, evaluate},
 };
 
-/// Runs a task on one thread: on the stripes of its inputs, which have the same rows. The result has the row offset
-/// of the first stripe.
+/// Runs a task on one thread: on the stripes of its inputs, which have the same rows. The result is one block with
+/// the row offset of the first stripe, or the pieces that the task cuts it into.
 ///
 /// # Errors
 /// Of the task's operators, with their code and position; `plan` and `dimension` for a task that does not fit its
 /// inputs.
 pub fn run_task(
+    task: &Task,
+    stripes: &[Block],
+    broadcasts: &[Arc<MatrixBlock>],
+    cache: &Arc<PlanCache>,
+) -> Result<Vec<Block>> {
+    let result = run_whole(task, stripes, broadcasts, cache)?;
+    match &task.pieces {
+        Some(pieces) => super::pieces::cut(pieces, &result),
+        None => Ok(vec![result]),
+    }
+}
+
+fn run_whole(
     task: &Task,
     stripes: &[Block],
     broadcasts: &[Arc<MatrixBlock>],
@@ -62,13 +75,18 @@ pub fn run_task(
     for (name, value) in &task.scalars {
         symbols.set(name, Variable::Scalar(value.clone()));
     }
+    if let Some(name) = &task.row_offset {
+        let offset = i64::try_from(first.row_offset)
+            .map_err(|_| Error::dimension("a stripe stands beyond the last row there can be"))?;
+        symbols.set(name, Variable::Scalar(Literal::Int(offset)));
+    }
     let plans = task.plans.iter().map(|plan| FusedPlan {
         compiled: Kept::default(),
         plan: plan.clone(),
         text: task.label.as_str().into(),
     });
     let plan = BlockPlan::new(from_json(&task.dag.to_string())?, plans.collect());
-    let mut context = Context::for_task(Session::for_tasks(cache))?;
+    let mut context = Context::for_task(Session::for_tasks(cache, task.rand_stream))?;
     let result = match evaluate(&plan, &mut symbols, &mut context)? {
         Some(Variable::Matrix(matrix)) => matrix.into_block(),
         Some(Variable::Scalar(value)) => {

@@ -174,34 +174,46 @@ impl Evaluation<'_> {
                 Ok(value.into())
             }
             Decision::Distributed(cut) => {
-                let backend = self.context.session.backend.as_ref();
-                let backend = backend.ok_or_else(|| Error::internal("there is no backend"))?;
-                let workers = Workers {
-                    backend,
-                    config: &self.context.session.config,
-                };
                 let left_transposed =
                     placement::bring_left_operand_to_stripes(transposed_left, &cut, &mut inputs)?;
-                let operator = Operator {
-                    hop,
-                    plan: self.plan.cplan(id).map(|fused| &fused.plan),
-                    label: self.plan.labels[id.index()].as_deref().unwrap_or_default(),
-                    left_transposed,
-                };
-                let mut value = workers.run(&operator, &cut, &inputs)?;
-                if let Variable::Distributed(matrix) = &mut value {
-                    if !matrix.stripes.dims_known() {
-                        matrix.persist()?;
-                    }
-                    let bytes = matrix.stripes.memory_bytes();
-                    if placement::comes_back(bytes, &self.context.session.config) {
-                        value = Variable::Matrix(matrix.dataset.collect()?);
-                    }
-                }
-                self.record(id, true, started);
-                Ok(value)
+                let operator = self.operator_for_workers(id, left_transposed);
+                let value = self.workers()?.run(&operator, &cut, &inputs)?;
+                self.settled(id, value, started)
+            }
+            Decision::Composed(composition) => {
+                let operator = self.operator_for_workers(id, false);
+                let value = self.workers()?.compose(composition, &operator, &inputs)?;
+                self.settled(id, value, started)
             }
         }
+    }
+
+    fn workers(&self) -> Result<Workers<'_>> {
+        Workers::of(&self.context.session)
+    }
+
+    fn operator_for_workers(&self, id: HopId, left_transposed: bool) -> Operator<'_> {
+        Operator {
+            hop: self.plan.dag.hop(id),
+            plan: self.plan.cplan(id).map(|fused| &fused.plan),
+            label: self.plan.labels[id.index()].as_deref().unwrap_or_default(),
+            left_transposed,
+        }
+    }
+
+    /// What workers gave: it stays with them unless it is small.
+    fn settled(&mut self, id: HopId, mut value: Variable, started: Instant) -> Result<Variable> {
+        if let Variable::Distributed(matrix) = &mut value {
+            if !matrix.stripes.dims_known() {
+                matrix.persist()?;
+            }
+            let bytes = matrix.stripes.memory_bytes();
+            if placement::comes_back(bytes, &self.context.session.config) {
+                value = Variable::Matrix(matrix.collect()?);
+            }
+        }
+        self.record(id, true, started);
+        Ok(value)
     }
 
     fn locally(

@@ -17,7 +17,7 @@ use super::Variable;
 use crate::{
     Session,
     dataflow::{Primitive, SourceSpec},
-    distributed::DistributedMatrix,
+    distributed::{DistributedMatrix, Workers},
 };
 
 /// A csv file's cells take about this many times their text, which has at least a digit and a separator.
@@ -124,27 +124,20 @@ pub(super) fn write(
                 let collected = matrix.collect()?;
                 return io::write(collected.block(), &path, &written);
             }
-            if format != io::FileFormat::Csv || matrix.transposed {
-                return Err(Error::unsupported(format!(
-                    "a distributed matrix can only be written as csv{}",
-                    if matrix.transposed {
-                        ", not transposed"
-                    } else {
-                        ""
-                    }
-                )));
+            if format != io::FileFormat::Csv {
+                return Err(Error::unsupported(
+                    "a distributed matrix can only be written as csv",
+                ));
             }
-            let backend = session
-                .backend
-                .as_ref()
-                .ok_or_else(|| Error::internal("there is no backend"))?;
+            let workers = Workers::of(session)?;
+            let matrix = workers.lying(matrix, false)?;
             let write = Primitive::WriteCsv {
                 input: matrix.dataset.id,
                 path,
                 separator: written.separator,
                 header: written.header,
             };
-            backend.apply(&write, None).map(|_| ())
+            workers.backend.apply(&write, None).map(|_| ())
         }
         None => Err(Error::internal("a write without a value")),
     }

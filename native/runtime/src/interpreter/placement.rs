@@ -1,4 +1,5 @@
-//! Where an operator runs: here, if it fits; on the workers, if it can be cut by rows; else nowhere.
+//! Where an operator runs: here, if it fits; on the workers, if it can be cut by rows or composed of primitives; else
+//! nowhere.
 
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Characteristics, HopId, memory};
@@ -7,19 +8,20 @@ use fulgurite_matrix::kernels;
 use super::{BlockPlan, LocalMatrix, Variable};
 use crate::{
     Config, Session,
-    distributed::{InputFacts, Place, RowWise, row_wise},
+    distributed::{Composition, InputFacts, Place, RowWise, composition, row_wise},
 };
 
 #[derive(Debug, PartialEq)]
 pub(crate) enum Decision {
     Local,
     Distributed(RowWise),
+    Composed(Composition),
 }
 
 /// Decides from actual inputs.
 ///
 /// # Errors
-/// `memory`, where the operator does not fit here and there are no workers, or it can't be cut by rows.
+/// `memory`, where the operator does not fit here and there are no workers, or it has no form for them.
 pub(crate) fn decide(
     plan: &BlockPlan,
     id: HopId,
@@ -55,17 +57,25 @@ pub(crate) fn decide(
         .map(|(slot, input)| facts(input, transposed_left && slot == 0))
         .collect();
     let cplan = plan.cplan(id).map(|fused| &fused.plan);
-    match row_wise(&hop.op, cplan, &facts) {
-        Some(cut) => Ok(Decision::Distributed(cut)),
-        // All that is known fits: the output's size shows when it is there.
-        None if estimate.is_none() && input_bytes(plan, id, inputs).is_some_and(|bytes| bytes <= budget) => {
-            Ok(Decision::Local)
-        }
-        None => Err(Error::memory(format!(
-            "the operator {needs}, fulgurite.memory.local is {budget}, and it can't be cut by rows to run on the workers"
-        ))
-        .with_help("raise fulgurite.memory.local so that it runs in the driver")),
+    if let Some(cut) = row_wise(&hop.op, cplan, &facts) {
+        return Ok(Decision::Distributed(cut));
     }
+    if estimate.is_none() && input_bytes(plan, id, inputs).is_some_and(|bytes| bytes <= budget) {
+        // All that is known fits: the output's size shows when it is there.
+        return Ok(Decision::Local);
+    }
+    if let Some(composition) = composition(&hop.op, &facts) {
+        return Ok(Decision::Composed(composition));
+    }
+    // A transpose in stripes of its own is worth a shuffle where nothing else helps.
+    let turned: Vec<InputFacts> = facts.iter().map(InputFacts::in_stripes).collect();
+    if let Some(cut) = row_wise(&hop.op, cplan, &turned) {
+        return Ok(Decision::Distributed(cut));
+    }
+    Err(Error::memory(format!(
+        "the operator {needs}, fulgurite.memory.local is {budget}, and there is no way to run it on the workers"
+    ))
+    .with_help("raise fulgurite.memory.local so that it runs in the driver"))
 }
 
 /// Bytes of inputs, output and intermediates; `None` where a size is unknown.

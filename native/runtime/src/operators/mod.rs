@@ -15,6 +15,8 @@ mod shape;
 mod tests;
 mod text;
 
+use std::ops::Range;
+
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{DataGenOp, Hop, HopOp, Literal, SizeOp};
 use fulgurite_matrix::{
@@ -99,7 +101,11 @@ fn generate(op: DataGenOp, inputs: &Inputs, stream: RandStream) -> Result<Value>
         }
         DataGenOp::Seq => {
             let increment = Some(inputs.number(2)?).filter(|increment| !increment.is_nan());
-            kernels::seq(inputs.number(0)?, inputs.number(1)?, increment)
+            let (from, to) = (inputs.number(0)?, inputs.number(1)?);
+            match inputs.len() {
+                0..=3 => kernels::seq(from, to, increment),
+                _ => kernels::seq_rows(from, to, increment, part(inputs, 3)?),
+            }
         }
         DataGenOp::Rand => {
             let distribution = match inputs.text(6)?.as_str() {
@@ -117,13 +123,18 @@ fn generate(op: DataGenOp, inputs: &Inputs, stream: RandStream) -> Result<Value>
                 }
             };
             let (rows, cols) = (inputs.size(0)?, inputs.size(1)?);
-            kernels::rand(
+            let part = match inputs.len() {
+                0..=8 => 0..rows,
+                _ => part(inputs, 8)?,
+            };
+            kernels::rand_rows(
                 rows,
                 cols,
                 distribution,
                 inputs.number(4)?,
                 seed(inputs, 5)?,
                 stream,
+                part,
             )
         }
         DataGenOp::Sample => kernels::sample(
@@ -134,6 +145,13 @@ fn generate(op: DataGenOp, inputs: &Inputs, stream: RandStream) -> Result<Value>
         ),
     };
     matrix.map(Value::Matrix)
+}
+
+/// The rows from the input at this place to the next one, both from 1 and inside.
+fn part(inputs: &Inputs, place: usize) -> Result<Range<usize>> {
+    let first = inputs.size(place)?.checked_sub(1);
+    let first = first.ok_or_else(|| Error::dimension("rows count from 1"))?;
+    Ok(first..inputs.size(place + 1)?)
 }
 
 /// -1 asks for a fresh seed.

@@ -53,16 +53,21 @@ final class Blocks private (private var handle: NativeHandle) extends Externaliz
   /** Moves a stripe; its values stay where they are. A stripe of a persisted dataset is moved once, for good. */
   def placeAt(rowOffset: Long): this.type = synchronized {
     if (description.rowOffset != rowOffset) {
-      val batch = Crossing.toJava(current)
-      try {
-        val moved = arrow.BlockBatch.withRowOffset(batch, rowOffset)
-        // A task may be reading through the former handle: it stays open until it is garbage.
-        try handle = Crossing.toNative(moved)
-        finally moved.close()
-      } finally batch.close()
+      // A task may be reading through the former handle: it stays open until it is garbage.
+      handle = at(rowOffset).current
       known = known.copy(rowOffset = rowOffset)
     }
     this
+  }
+
+  /** The same stripe at another place; shares its values, and may outlive it. */
+  def at(rowOffset: Long): Blocks = {
+    val batch = Crossing.toJava(current)
+    try {
+      val moved = arrow.BlockBatch.withRowOffset(batch, rowOffset)
+      try Blocks.fromArrow(moved)
+      finally moved.close()
+    } finally batch.close()
   }
 
   /** Marks the blocks as owned by the task that made them: whoever consumes them closes them. */

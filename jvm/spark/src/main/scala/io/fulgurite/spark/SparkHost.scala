@@ -7,7 +7,7 @@ import scala.collection.mutable
 import com.fasterxml.jackson.databind.JsonNode
 import io.fulgurite.core.Host
 import io.fulgurite.spark.dataset.{Characteristics, Dataset, NativeTask, Shared, TaskRDD}
-import io.fulgurite.spark.primitives.{Aggregate, Align, CsvFormat, CsvSink, CsvSource, Session, Transfer}
+import io.fulgurite.spark.primitives.{Aggregate, Align, Concatenate, CsvFormat, CsvSink, CsvSource, Session, Shuffle, Transfer}
 import org.apache.spark.broadcast.Broadcast
 
 /**
@@ -67,6 +67,20 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
       case "align" =>
         val (left, right) = (dataset(step.get("left")), dataset(step.get("right")))
         Reply(dataset = Some(keep(session.named("align")(Align.run(session, left, right)))))
+      case "concatenate" =>
+        val parts = Json.elements(step.get("parts")).map { part =>
+          Concatenate.Part(dataset(part.get("dataset")), part.get("from").asLong, part.get("until").asLong)
+        }
+        Reply(dataset = Some(keep(session.named("concatenate")(Concatenate.run(session, parts)))))
+      case "shuffle" =>
+        val tasksWithPieces = tasks(step, datasetsOf(step))
+        val combine = Option(step.get("assemble").get("combined")).map(Json.bytes)
+        Reply(dataset = Some(keep(Shuffle.run(tasksWithPieces, Math.toIntExact(step.get("targets").asLong), combine))))
+      case "place" =>
+        val placed = session.named("place")(Dataset.fromOrdered(dataset(step.get("input")).stripes))
+        // Not released: the result is kept as its stripes.
+        datasets.remove(step.get("input").asLong)
+        Reply.of(placed.characteristics).copy(dataset = Some(keep(placed)))
       case "collect" =>
         val input = dataset(step.get("input"))
         Reply(payload = Some(session.named("collect")(Transfer.collect(input))))

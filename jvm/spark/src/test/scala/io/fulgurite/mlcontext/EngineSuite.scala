@@ -73,6 +73,32 @@ abstract class EngineSuite(override val master: String, executors: Set[String]) 
     assert(close(onSpark.getMatrixAs2DDoubleArray("Z"), local.getMatrixAs2DDoubleArray("Z")))
   }
 
+  /** The script gives on Spark what it gives here, and reads X once. */
+  private def sameOnSpark(script: String): Unit = {
+    val ready = ScriptFactory.dml(script).in("X", frame(X, 4)).in("y", matrix(2000, 1)).out("R")
+    val onSpark = distributed("50k")(ml.execute(ready))
+    val local = ml.execute(ready)
+    assert(close(onSpark.getMatrixAs2DDoubleArray("R"), local.getMatrixAs2DDoubleArray("R")), script)
+    assert(onSpark.report.partitionsRead == Map("X" -> 4), script)
+    assert(onSpark.report.executors.nonEmpty, script)
+  }
+
+  for ((what, script) <- Seq(
+      "a range of rows" -> "R = X[501:1500, 2:19] * 2",
+      "matrices below each other" -> "Z = rbind(X * 2, X, matrix(1, 3, ncol(X)))\nR = Z[1990:4003, ]",
+      "an assignment to a range" -> "Z = X\nZ[499:1501, 3:4] = X[499:1501, 1:2] * y[499:1501, ]\nR = Z[400:1600, ] + 1",
+      "a running sum" -> "R = cumsum(X * y)",
+      "a transpose in stripes of its own" -> "R = t(X) + 1",
+      "rows without empty ones" -> "R = removeEmpty(target=X * (y > 0), margin=\"rows\") + 1",
+      "the reverse" -> "R = rev(X * 2)",
+      "an order" -> "R = order(target=X * 2, by=3, decreasing=TRUE)",
+      "a diagonal matrix" -> "R = rowSums(diag(rowSums(X)) %*% X)",
+      "a table of many rows" -> "T = table(seq(1, nrow(X)), X[, 1] * 4 + 7, abs(X[, 2]), nrow(X), 13)\nR = T %*% matrix(1, 13, 20) + X",
+      "a random matrix" -> "R = X + rand(rows=2000, cols=20, seed=7, sparsity=0.7)",
+      "a product of large matrices" -> "R = X %*% (t(X) %*% rand(rows=2000, cols=400, seed=3))")) {
+    test(s"$what is made by the executors") { sameOnSpark(script) }
+  }
+
   test("sparse vectors run on Spark as they are") {
     import org.apache.spark.ml.linalg.Vectors
     val session = spark

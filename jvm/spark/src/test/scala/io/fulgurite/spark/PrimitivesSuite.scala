@@ -4,7 +4,7 @@ import java.nio.file.Files
 
 import io.fulgurite.{Failures, SparkSessions}
 import io.fulgurite.spark.arrow.DenseBuilder
-import io.fulgurite.spark.dataset.Dataset
+import io.fulgurite.spark.dataset.{Dataset, Stripe}
 import io.fulgurite.spark.primitives._
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -40,6 +40,31 @@ final class PrimitivesSuite extends AnyFunSuite with SparkSessions {
     assert(layout(aligned) == left.layout && aligned.layout == left.layout)
     assert(cells(Transfer.collect(aligned)) == cells(local(100, 5)))
     assert(Align.run(session, left, left).stripes eq left.stripes)
+  }
+
+  test("ranges of rows are put together without reading what lies outside") {
+    val (upper, lower) = (Transfer.parallelize(session, local(100, 2), 7), Transfer.parallelize(session, local(30, 2), 30))
+    def rows(of: Dataset, from: Long, until: Long) = Concatenate.Part(of, from, until)
+    val expected = cells(local(100, 2))
+    for ((from, until) <- Seq((0, 100), (0, 1), (99, 100), (7, 14), (6, 15), (13, 80))) {
+      val range = Concatenate.run(session, Seq(rows(upper, from, until)))
+      assert(layout(range) == range.layout)
+      assert(cells(Transfer.collect(range)) == expected.slice(from, until))
+    }
+    assert(Concatenate.run(session, Seq(rows(upper, 99, 100))).stripes.partitions.length == 1)
+    val both = Concatenate.run(session, Seq(rows(upper, 90, 100), rows(lower, 3, 30), rows(upper, 0, 90)))
+    assert(layout(both) == both.layout)
+    assert(cells(Transfer.collect(both)) == expected.drop(90) ++ cells(local(30, 2)).drop(3) ++ expected.take(90))
+    // What it was made of stays as it was.
+    assert(cells(Transfer.collect(upper)) == expected)
+  }
+
+  test("stripes that come in order are placed, and empty ones dropped") {
+    val parts = Seq(local(3, 2), local(0, 2), local(5, 2), local(0, 2))
+    val placed = Dataset.fromOrdered(spark.sparkContext.parallelize(parts, 3))
+    assert(placed.layout.flatten == Vector(Stripe(0, 3), Stripe(3, 5)) && layout(placed) == placed.layout)
+    assert(cells(Transfer.collect(placed)) == cells(local(3, 2)) ++ cells(local(5, 2)))
+    placed.release()
   }
 
   test("csv files become datasets and the other way round") {

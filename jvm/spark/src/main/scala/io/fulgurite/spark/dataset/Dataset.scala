@@ -52,6 +52,10 @@ object Dataset {
   /** A dataset whose stripes stand where the layout says. */
   def placed(stripes: RDD[Blocks], layout: Layout): Dataset = new Dataset(stripes, Some(layout), None, Seq(stripes))
 
+  /** A dataset whose stripes stand where they happen to: it is to be placed. */
+  def unplaced(stripes: RDD[Blocks]): Dataset =
+    new Dataset(stripes, throw Errors.internal("a shuffled dataset was used before it was placed"), None, Seq(stripes))
+
   /** Another name for a dataset: releasing it releases nothing. */
   def alias(other: Dataset): Dataset = new Dataset(other.stripes, Some(other.layout), None, Seq.empty)
 
@@ -72,7 +76,7 @@ object Dataset {
 
   /**
    * A dataset of stripes whose order in the RDD is the order of rows, and which do not know their places. Persisted
-   * before it is counted, so that its source is read once.
+   * before it is counted, so that its source is read once. Empty stripes are dropped.
    */
   def fromOrdered(unplaced: RDD[Blocks]): Dataset = {
     unplaced.persist(StorageLevel.MEMORY_AND_DISK)
@@ -84,9 +88,9 @@ object Dataset {
         part.zip(offsets).map { case (stripe, offset) => Stripe(offset, stripe.rows) }
       }
       val placed = unplaced.mapPartitionsWithIndex({ (index, part) =>
-        part.zip(layout(index).iterator).map { case (blocks, stripe) => blocks.placeAt(stripe.rowOffset) }
+        part.zip(layout(index).iterator).collect { case (blocks, stripe) if stripe.rows > 0 => blocks.placeAt(stripe.rowOffset) }
       }, preservesPartitioning = true)
-      Dataset(placed, found.copy(layout = layout), Some(unplaced))
+      Dataset(placed, found.copy(layout = layout.map(_.filter(_.rows > 0))), Some(unplaced))
     } catch {
       case failure: Throwable =>
         unplaced.unpersist(blocking = false)

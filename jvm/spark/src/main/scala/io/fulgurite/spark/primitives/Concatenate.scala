@@ -1,0 +1,44 @@
+package io.fulgurite.spark.primitives
+
+import io.fulgurite.spark.Blocks
+import io.fulgurite.spark.dataset.{Dataset, Stripe}
+import org.apache.spark.rdd.{PartitionPruningRDD, RDD}
+
+/** Ranges of rows of datasets, one below the other. No row changes its partition; partitions outside of a range are not read. */
+object Concatenate {
+
+  /** The rows `from until until` of a dataset. */
+  final case class Part(dataset: Dataset, from: Long, until: Long) {
+    def rows: Long = math.max(0L, until - from)
+  }
+
+  def run(session: Session, parts: Seq[Part]): Dataset = {
+    val starts = parts.scanLeft(0L)(_ + _.rows)
+    val (stripes, layouts) = parts.zip(starts).map { case (part, start) => range(part, start) }.unzip
+    val rdd = if (stripes.size == 1) stripes.head else session.context.union(stripes)
+    Dataset.placed(rdd, layouts.flatten.toVector)
+  }
+
+  private def range(part: Part, start: Long): (RDD[Blocks], Dataset.Layout) = {
+    val Part(dataset, from, until) = part
+    val moved = start - from
+    def within(stripe: Stripe): Option[Stripe] = {
+      val (first, last) = (math.max(from, stripe.rowOffset), math.min(until, stripe.rowOffset + stripe.rows))
+      if (first < last) Some(Stripe(first + moved, last - first)) else None
+    }
+    val kept = dataset.layout.map(_.flatMap(within(_)))
+    val pruned = PartitionPruningRDD.create(dataset.stripes, kept.indices.filter(kept(_).nonEmpty).toSet)
+    (pruned.mapPartitions(_.flatMap(cut(_, from, until, moved))), kept.filter(_.nonEmpty))
+  }
+
+  private def cut(blocks: Blocks, from: Long, until: Long, moved: Long): Option[Blocks] = {
+    val (offset, rows) = (blocks.rowOffset, blocks.rows)
+    val (first, last) = (math.max(from, offset), math.min(until, offset + rows))
+    val result =
+      if (first >= last) None
+      else if (last - first == rows) Some(if (moved == 0 && !blocks.isEphemeral) blocks else blocks.at(offset + moved))
+      else Some(blocks.read(views => Assembly.slice(views.head, (first - offset).toInt, (last - offset).toInt)).placeAt(first + moved))
+    blocks.closeIfEphemeral()
+    result
+  }
+}

@@ -1,0 +1,53 @@
+package io.fulgurite.spark.primitives
+
+import io.fulgurite.core.Native
+import io.fulgurite.spark.Blocks
+import io.fulgurite.spark.dataset.{Dataset, TaskRDD}
+import org.apache.spark.Partitioner
+
+/**
+ * Brings the pieces that native tasks cut their results into to their targets, and makes a stripe of each target's pieces: in the
+ * order of the stripes they came from, whatever arrives first. A piece's row offset is the number of its target.
+ */
+object Shuffle {
+
+  /** @param combine how pieces of equal shape become one; without it they are put one below the other */
+  def run(tasks: TaskRDD, targets: Int, combine: Option[Array[Byte]]): Dataset = {
+    val partitions = math.max(1, math.min(targets, tasks.partitions.length))
+    val stripes = tasks
+      .mapPartitionsWithIndex((index, part) => part.zipWithIndex.flatMap { case (blocks, place) => pieces(blocks, (index, place)) })
+      .partitionBy(new ByRange(targets, partitions))
+      .mapPartitions({ part =>
+        part.toVector.groupMap(_._1)(_._2).toVector.sortBy(_._1).iterator.map { case (target, pieces) =>
+          assemble(pieces.sortBy(_._1).map(_._2), combine).placeAt(target)
+        }
+      }, preservesPartitioning = true)
+    Dataset.unplaced(stripes)
+  }
+
+  private type Source = (Int, Int)
+
+  private def pieces(blocks: Blocks, source: Source): Iterator[(Long, (Source, Blocks))] = {
+    val cut = blocks.read(_.map(view => (view.rowOffset, (source, Assembly.slice(view, 0, view.rows)))))
+    blocks.closeIfEphemeral()
+    cut.iterator
+  }
+
+  private def assemble(pieces: Seq[Blocks], combine: Option[Array[Byte]]): Blocks = combine match {
+    case None => Assembly.concatenate(pieces)
+    case Some(how) => pieces.reduce { (left, right) =>
+      val result = left.withHandle(l => right.withHandle(r => Blocks.owning(Native.combine(how, l, r))))
+      left.close()
+      right.close()
+      result
+    }
+  }
+
+  /** Ranges of targets, so that the order of partitions is the order of targets. */
+  private final class ByRange(targets: Int, override val numPartitions: Int) extends Partitioner {
+    override def getPartition(target: Any): Int = {
+      val index = target.asInstanceOf[Long] * numPartitions / math.max(1, targets)
+      math.max(0L, math.min(index, numPartitions - 1L)).toInt
+    }
+  }
+}

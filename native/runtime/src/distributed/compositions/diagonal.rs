@@ -1,0 +1,71 @@
+//! `diag`: a stripe knows its row offset, and with it where the diagonal crosses it.
+
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::{BinaryOp, Characteristics, DataGenOp, HopId, HopOp, Literal};
+
+use super::{input, size};
+use crate::{
+    distributed::{DistributedMatrix, Operator, Workers, task_builder::TaskBuilder},
+    interpreter::Variable,
+};
+
+pub(super) fn diag(
+    workers: &Workers,
+    operator: &Operator,
+    inputs: &[Variable],
+) -> Result<Variable> {
+    let matrix = workers.distributed(input(inputs, 0)?)?;
+    let (rows, cols) = (size(matrix.stripes.rows)?, size(matrix.stripes.cols)?);
+    let mut builder = TaskBuilder::new(workers, &matrix);
+    let (root, stripes) = match cols {
+        1 => {
+            // Sparse: a non-zero in each row.
+            let known = Characteristics::dims(rows, rows).with_nnz(rows);
+            (matrix_of(&mut builder, rows), known)
+        }
+        _ if cols == rows => (vector_of(&mut builder), Characteristics::dims(rows, 1)),
+        _ => {
+            return Err(Error::dimension(format!(
+                "diag needs a column vector or a square matrix, not {rows} x {cols}"
+            )));
+        }
+    };
+    let dataset = builder.map(root, operator.label)?;
+    Ok(Variable::Distributed(DistributedMatrix::new(
+        dataset, stripes,
+    )))
+}
+
+/// The rows of the diagonal matrix: zeros, the stripe's diagonal, zeros.
+fn matrix_of(builder: &mut TaskBuilder, size: u64) -> HopId {
+    let stripe = builder.lead();
+    let (offset, height, size) = (
+        builder.row_offset(),
+        builder.rows_in(stripe),
+        builder.int(size),
+    );
+    let end = builder.int_of(BinaryOp::Plus, offset, height);
+    let after = builder.int_of(BinaryOp::Minus, size, end);
+    let zero = builder.literal(Literal::Double(0.0));
+    let mut zeros = |cols| {
+        let fill = HopOp::DataGen(DataGenOp::Fill);
+        builder.matrix(fill, vec![zero, height, cols])
+    };
+    let (left, right) = (zeros(offset), zeros(after));
+    let diagonal = builder.matrix(HopOp::Diag, vec![stripe]);
+    builder.matrix(HopOp::CBind, vec![left, diagonal, right])
+}
+
+/// The diagonal of the square that the diagonal crosses.
+fn vector_of(builder: &mut TaskBuilder) -> HopId {
+    let stripe = builder.lead();
+    let (offset, height, one) = (
+        builder.row_offset(),
+        builder.rows_in(stripe),
+        builder.int(1),
+    );
+    let first = builder.int_of(BinaryOp::Plus, offset, one);
+    let last = builder.int_of(BinaryOp::Plus, offset, height);
+    let square = builder.columns(stripe, first, last);
+    builder.matrix(HopOp::Diag, vec![square])
+}

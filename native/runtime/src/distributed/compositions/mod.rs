@@ -1,0 +1,112 @@
+//! Operators that move rows, or need more than one pass: compositions of several dataflow primitives.
+//!
+//! [`composition`] says which operators have one; [`Workers::compose`] runs it. A result that is still distributed
+//! stays so: whether it comes to the driver is decided where its size is known.
+
+mod cumulative;
+mod diagonal;
+mod generate;
+mod order;
+mod product;
+mod remove_empty;
+mod rows;
+mod table;
+mod transposed;
+
+use std::collections::BTreeMap;
+
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::{CumulativeOp, DataGenOp, HopOp, Literal, ParameterizedOp};
+
+use super::{Operator, Workers, row_wise::InputFacts};
+use crate::interpreter::Variable;
+
+/// An operator that runs on the workers as a composition of primitives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Composition {
+    RowRange,
+    LeftIndex,
+    RBind,
+    Cumulative(CumulativeOp),
+    RemoveEmpty,
+    Rev,
+    Order,
+    Diag,
+    Table,
+    Generate(DataGenOp),
+}
+
+/// The composition of an operator that can't be cut by rows; `None` where there is none.
+pub(crate) fn composition(op: &HopOp, inputs: &[InputFacts]) -> Option<Composition> {
+    let matrix = |place: usize| inputs.get(place).is_some_and(|input| !input.is_scalar());
+    match op {
+        HopOp::RightIndex if matrix(0) => Some(Composition::RowRange),
+        HopOp::LeftIndex if matrix(0) => Some(Composition::LeftIndex),
+        HopOp::RBind if (0..inputs.len()).all(matrix) => Some(Composition::RBind),
+        HopOp::Cumulative(op) => Some(Composition::Cumulative(*op)),
+        HopOp::Rev => Some(Composition::Rev),
+        HopOp::Diag => Some(Composition::Diag),
+        HopOp::Table if (0..3).any(matrix) => Some(Composition::Table),
+        HopOp::Parameterized(ParameterizedOp::RemoveEmpty, _) => Some(Composition::RemoveEmpty),
+        HopOp::Parameterized(ParameterizedOp::Order, _) => Some(Composition::Order),
+        HopOp::DataGen(DataGenOp::Fill) if is_text(inputs.first()) => None,
+        HopOp::DataGen(op @ (DataGenOp::Fill | DataGenOp::Seq | DataGenOp::Rand)) => {
+            Some(Composition::Generate(*op))
+        }
+        _ => None,
+    }
+}
+
+/// The cells of a matrix as a text.
+fn is_text(input: Option<&InputFacts>) -> bool {
+    input.is_some_and(|input| matches!(input.scalar, Some(Literal::String(_))))
+}
+
+impl Workers<'_> {
+    /// Runs the operator as a composition of primitives.
+    ///
+    /// # Errors
+    /// Of the operator, as it has them locally; `memory`, where something that has to come to the driver or to be
+    /// sent to all workers is too large; of the backend.
+    pub(crate) fn compose(
+        &self,
+        composition: Composition,
+        operator: &Operator,
+        inputs: &[Variable],
+    ) -> Result<Variable> {
+        match composition {
+            Composition::RowRange => rows::right_index(self, operator, inputs),
+            Composition::LeftIndex => rows::left_index(self, operator, inputs),
+            Composition::RBind => rows::rbind(self, operator, inputs),
+            Composition::Cumulative(op) => cumulative::cumulative(self, operator, op, inputs),
+            Composition::RemoveEmpty => {
+                remove_empty::remove_empty(self, operator, places(operator), inputs)
+            }
+            Composition::Rev => order::rev(self, operator, inputs),
+            Composition::Order => order::order(self, operator, places(operator), inputs),
+            Composition::Diag => diagonal::diag(self, operator, inputs),
+            Composition::Table => table::table(self, operator, inputs),
+            Composition::Generate(op) => generate::generate(self, operator, op, inputs),
+        }
+    }
+}
+
+/// Where an operator with named inputs has them.
+fn places<'a>(operator: &Operator<'a>) -> &'a BTreeMap<String, usize> {
+    static NONE: BTreeMap<String, usize> = BTreeMap::new();
+    match &operator.hop.op {
+        HopOp::Parameterized(_, places) => places,
+        _ => &NONE,
+    }
+}
+
+fn input(inputs: &[Variable], place: usize) -> Result<&Variable> {
+    inputs
+        .get(place)
+        .ok_or_else(|| Error::internal(format!("input {} is missing", place + 1)))
+}
+
+/// Sizes that are known of every matrix on the workers once it is there.
+fn size(size: Option<u64>) -> Result<u64> {
+    size.ok_or_else(|| Error::internal("a distributed matrix without a size"))
+}

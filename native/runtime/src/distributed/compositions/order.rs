@@ -1,0 +1,205 @@
+//! `order` and `rev`: each row is sent to the stripe it belongs in.
+//!
+//! The order is decided on the driver, from the columns that it goes by alone, and every worker is told where its rows
+//! go; the rows themselves travel between workers.
+
+use std::collections::BTreeMap;
+
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::{
+    BinaryOp, Characteristics, DataGenOp, HopId, HopOp, Literal, ParameterizedOp, scalar,
+};
+use fulgurite_matrix::{MatrixBlock, kernels};
+
+use super::{input, size};
+use crate::{
+    dataflow::{Assemble, Pieces},
+    distributed::{
+        DistributedMatrix, Operator, Workers, row_wise::Slot, task_builder::TaskBuilder,
+    },
+    interpreter::{LocalMatrix, Variable},
+};
+
+/// `rev(X)`: a stripe of the result is a run of X's rows, put together in their order and then reversed.
+pub(super) fn rev(workers: &Workers, operator: &Operator, inputs: &[Variable]) -> Result<Variable> {
+    let matrix = workers.distributed(input(inputs, 0)?)?;
+    let rows = size(matrix.stripes.rows)?;
+    let mut builder = TaskBuilder::new(workers, &matrix);
+    let stripe = builder.lead();
+    // The stripe's rows stand at rows - 1 - row_offset and above in the result.
+    let (offset, last) = (builder.row_offset(), builder.int(rows - 1));
+    let first = builder.int_of(BinaryOp::Minus, last, offset);
+    let (height, one) = (builder.rows_in(stripe), builder.int(1));
+    let below = builder.int_of(BinaryOp::Minus, first, height);
+    let end = builder.int_of(BinaryOp::Plus, below, one);
+    let down = builder.literal(Literal::Double(-1.0));
+    let places = builder.matrix(HopOp::DataGen(DataGenOp::Seq), vec![first, end, down]);
+    let routed = Routed::new(workers, &mut builder, &[stripe], places, rows);
+    let runs = routed.shuffle(builder, operator.label)?;
+    let runs = DistributedMatrix::new(runs, matrix.stripes);
+    let mut builder = TaskBuilder::new(workers, &runs);
+    let stripe = builder.lead();
+    let root = builder.matrix(HopOp::Rev, vec![stripe]);
+    let placed = workers.placed(&builder.map(root, operator.label)?)?;
+    Ok(Variable::Distributed(placed))
+}
+
+/// `order(target, by, decreasing, index.return)`.
+pub(super) fn order(
+    workers: &Workers,
+    operator: &Operator,
+    places: &BTreeMap<String, usize>,
+    inputs: &[Variable],
+) -> Result<Variable> {
+    let named = |name: &str| places.get(name).and_then(|place| inputs.get(*place));
+    let flag = |name: &str| match named(name) {
+        Some(value) => scalar::truth(value.as_scalar()?),
+        None => Ok(false),
+    };
+    let target =
+        named("target").ok_or_else(|| Error::argument("the parameter 'target' is missing"))?;
+    let matrix = workers.distributed(target)?;
+    let (rows, cols) = (size(matrix.stripes.rows)?, size(matrix.stripes.cols)?);
+    let by = columns_of(named("by"), cols)?;
+    let keys = keys(workers, operator, &matrix, &by)?;
+    let all: Vec<usize> = (0..by.len()).collect();
+    let permutation = kernels::order_permutation(keys.block(), &all, flag("decreasing")?)?;
+    if flag("index.return")? {
+        return Ok(Variable::matrix(permutation));
+    }
+    let ranks = LocalMatrix::new(inverse(&permutation)?);
+
+    let mut builder = TaskBuilder::new(workers, &matrix);
+    let stripe = builder.lead();
+    let rank = builder.bind(Slot::Rows, &Variable::Matrix(ranks))?;
+    let routed = Routed::new(workers, &mut builder, &[stripe, rank], rank, rows);
+    let arrived = routed.shuffle(builder, operator.label)?;
+    let ranked = Characteristics::new(Some(rows), Some(cols + 1), None);
+    let arrived = DistributedMatrix::new(arrived, ranked);
+    let mut builder = TaskBuilder::new(workers, &arrived);
+    let stripe = builder.lead();
+    let by_rank = builder.int(cols + 1);
+    let named = [("target", stripe), ("by", by_rank)];
+    let ordered = builder.parameterized(ParameterizedOp::Order, &named);
+    let (first, last) = (builder.int(1), builder.int(cols));
+    let root = builder.columns(ordered, first, last);
+    let placed = workers.placed(&builder.map(root, operator.label)?)?;
+    Ok(Variable::Distributed(placed))
+}
+
+/// The columns (from 1) that the order goes by.
+fn columns_of(by: Option<&Variable>, cols: u64) -> Result<Vec<u64>> {
+    let given = match by {
+        None => vec![1.0],
+        Some(Variable::Scalar(value)) => vec![scalar::number(value)?],
+        Some(Variable::Matrix(columns)) => columns.block().to_dense().into_vec(),
+        Some(Variable::Distributed(_)) => {
+            return Err(Error::memory(
+                "the columns to order by do not fit the driver",
+            ));
+        }
+    };
+    given
+        .into_iter()
+        .map(|column| {
+            let number = u64::try_from(scalar::double_to_int(column)).unwrap_or(0);
+            (1..=cols)
+                .contains(&number)
+                .then_some(number)
+                .ok_or_else(|| {
+                    Error::dimension(format!(
+                        "order by column {column} of a matrix with {cols} columns"
+                    ))
+                })
+        })
+        .collect()
+}
+
+/// The columns that the order goes by, on the driver.
+fn keys(
+    workers: &Workers,
+    operator: &Operator,
+    matrix: &DistributedMatrix,
+    by: &[u64],
+) -> Result<LocalMatrix> {
+    let rows = size(matrix.stripes.rows)?;
+    // Beside the keys a permutation and its inverse.
+    let bytes = rows.saturating_mul(8).saturating_mul(by.len() as u64 + 2);
+    let limit = workers.config.memory_local;
+    if bytes > limit {
+        return Err(Error::memory(format!(
+            "ordering {rows} rows takes {bytes} bytes of the driver for keys and places, and fulgurite.memory.local is {limit}"
+        ))
+        .with_help("raise fulgurite.memory.local"));
+    }
+    let mut builder = TaskBuilder::new(workers, matrix);
+    let stripe = builder.lead();
+    let columns: Vec<HopId> = by
+        .iter()
+        .map(|column| {
+            let column = builder.int(*column);
+            builder.columns(stripe, column, column)
+        })
+        .collect();
+    let root = match columns[..] {
+        [column] => column,
+        _ => builder.matrix(HopOp::CBind, columns),
+    };
+    builder.map(root, operator.label)?.collect()
+}
+
+/// For each row its place (from 0) in the order.
+fn inverse(permutation: &MatrixBlock) -> Result<MatrixBlock> {
+    let rows = permutation.rows();
+    let mut ranks = vec![0.0; rows];
+    for place in 0..rows {
+        let row = permutation.get(place, 0) as usize;
+        if let Some(rank) = row.checked_sub(1).and_then(|row| ranks.get_mut(row)) {
+            *rank = place as f64;
+        }
+    }
+    MatrixBlock::dense(rows, 1, ranks)
+}
+
+/// Rows with the stripes of the result that they belong in.
+struct Routed {
+    rows: HopId,
+    targets: u64,
+}
+
+impl Routed {
+    /// `matrices` side by side; `places`, from 0, say where their rows stand among the `rows` of the result.
+    fn new(
+        workers: &Workers,
+        builder: &mut TaskBuilder,
+        matrices: &[HopId],
+        places: HopId,
+        rows: u64,
+    ) -> Self {
+        let every = workers.config.blocksize;
+        let per_stripe = builder.int(every);
+        let target = HopOp::Binary(BinaryOp::IntDiv);
+        let target = builder.matrix(target, vec![places, per_stripe]);
+        let mut side_by_side = matrices.to_vec();
+        side_by_side.push(target);
+        Routed {
+            rows: builder.matrix(HopOp::CBind, side_by_side),
+            targets: rows.div_ceil(every),
+        }
+    }
+
+    fn shuffle(
+        self,
+        builder: TaskBuilder,
+        label: &str,
+    ) -> Result<std::sync::Arc<crate::distributed::Dataset>> {
+        let Routed { rows, targets } = self;
+        builder.shuffle(
+            rows,
+            Pieces::Named { targets },
+            targets,
+            Assemble::Below,
+            label,
+        )
+    }
+}

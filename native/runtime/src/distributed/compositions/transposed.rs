@@ -1,0 +1,60 @@
+//! Transposes: free as the left operand of a product, which reads stripes as columns; all others need the rows of the
+//! transpose in stripes of their own, which moves every cell once.
+
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::HopOp;
+
+use super::size;
+use crate::{
+    dataflow::{Assemble, Pieces},
+    distributed::{DistributedMatrix, Workers, task_builder::TaskBuilder},
+};
+
+/// A stripe of a transpose may take this share of `fulgurite.memory.local`.
+const SHARE_OF_LOCAL: u64 = 4;
+
+impl Workers<'_> {
+    /// The matrix with its stripes being its rows, or, transposed, its columns.
+    ///
+    /// # Errors
+    /// `memory`, where its rows are too wide to be in stripes; of the backend.
+    pub(crate) fn lying(
+        &self,
+        matrix: &DistributedMatrix,
+        transposed: bool,
+    ) -> Result<DistributedMatrix> {
+        if matrix.transposed == transposed {
+            return Ok(matrix.clone());
+        }
+        let turned = matrix.dataset.turned(|| self.turn(matrix))?;
+        Ok(DistributedMatrix {
+            transposed,
+            ..turned
+        })
+    }
+
+    /// Stripes are cut by columns; what is left of a range of columns is put together and transposed.
+    fn turn(&self, matrix: &DistributedMatrix) -> Result<DistributedMatrix> {
+        let (rows, cols) = (size(matrix.stripes.rows)?, size(matrix.stripes.cols)?);
+        let row_bytes = rows.saturating_mul(8).max(1);
+        let limit = self.config.memory_local;
+        if row_bytes > limit {
+            return Err(Error::memory(format!(
+                "a row of the transpose of a distributed {rows} x {cols} matrix has {row_bytes} bytes, and \
+                 fulgurite.memory.local is {limit}"
+            ))
+            .with_help("raise fulgurite.memory.local, or multiply by the transpose from the left"));
+        }
+        let every = (limit / SHARE_OF_LOCAL / row_bytes).clamp(1, self.config.blocksize);
+        let mut builder = TaskBuilder::new(self, matrix);
+        let stripe = builder.lead();
+        let pieces = Pieces::Columns { every };
+        let targets = cols.div_ceil(every);
+        let columns = builder.shuffle(stripe, pieces, targets, Assemble::Below, "transpose")?;
+        let columns = DistributedMatrix::new(columns, matrix.stripes);
+        let mut builder = TaskBuilder::new(self, &columns);
+        let stripe = builder.lead();
+        let root = builder.matrix(HopOp::Transpose, vec![stripe]);
+        self.placed(&builder.map(root, "transpose")?)
+    }
+}
