@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use fulgurite_error::{Error, ErrorKind, Result};
+use fulgurite_error::{Error, Result};
 use fulgurite_matrix::MatrixBlock;
 use fulgurite_runtime::{
     Execution, OutputValue, Report, Request, Session, dataflow::Primitive, execute, request::Input,
@@ -117,30 +117,6 @@ impl Script {
     /// Runs in every mode and compares the outputs with those of the reference, which is given back.
     pub fn agrees_in_every_mode(&self) -> Run {
         self.agrees_in(Mode::all())
-    }
-
-    /// As [`Script::agrees_in_every_mode`], for a script that has an operator which cannot be cut by rows: as dataflow, it
-    /// is refused with a `memory` error whose place is the line that starts with `line`.
-    pub fn agrees_on_one_machine(&self, line: &str) -> Run {
-        for mode in Mode::all().filter(|mode| mode.distributed) {
-            let Err(error) = self.run_in(mode) else {
-                panic!(
-                    "{}: {mode:?}: runs as dataflow now, test that it agrees",
-                    self.name
-                );
-            };
-            assert_eq!(error.kind(), ErrorKind::Memory, "{mode:?}: {error}");
-            let position = error
-                .position()
-                .unwrap_or_else(|| panic!("{mode:?}: no place: {error}"));
-            let place = self
-                .text
-                .lines()
-                .nth(position.line as usize - 1)
-                .unwrap_or_default();
-            assert!(place.trim().starts_with(line), "{mode:?}: {error}");
-        }
-        self.agrees_in(Mode::all().filter(|mode| !mode.distributed))
     }
 
     fn agrees_in(&self, modes: impl Iterator<Item = Mode>) -> Run {
