@@ -14,6 +14,7 @@ pub mod scalar;
 mod characteristics;
 mod dag;
 mod expression;
+mod iteration_memory;
 mod literal;
 mod print;
 mod program;
@@ -23,6 +24,7 @@ mod verify;
 
 pub use characteristics::{Characteristics, DataType, ValueType};
 pub use dag::{Dag, Hop, HopId};
+pub use iteration_memory::iteration_bytes;
 pub use literal::Literal;
 pub use ops::{
     AggregateOp, BinaryOp, CastOp, CumulativeOp, DataGenOp, Direction, FileFormat, HopOp,

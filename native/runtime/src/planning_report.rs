@@ -57,6 +57,14 @@ impl PlanningReport {
     pub(crate) fn add(&mut self, why: Replan) {
         *self.made.entry(why).or_insert(0) += 1;
     }
+
+    pub(crate) fn absorb(&mut self, other: &PlanningReport) {
+        for (why, count) in &other.made {
+            *self.made.entry(*why).or_insert(0) += count;
+        }
+        self.resized += other.resized;
+        self.served += other.served;
+    }
 }
 
 impl fmt::Display for PlanningReport {
@@ -109,6 +117,18 @@ impl FusionReport {
         self.explore_milliseconds += milliseconds(one.explore);
         self.select_milliseconds += milliseconds(one.select);
         self.construct_milliseconds += milliseconds(one.construct);
+    }
+
+    pub(crate) fn absorb(&mut self, other: &FusionReport) {
+        self.operators += other.operators;
+        self.interesting_points += other.interesting_points;
+        self.plans_of_dags += other.plans_of_dags;
+        self.plans_of_partitions += other.plans_of_partitions;
+        self.plans_costed += other.plans_costed;
+        self.most_plans_costed = self.most_plans_costed.max(other.most_plans_costed);
+        self.explore_milliseconds += other.explore_milliseconds;
+        self.select_milliseconds += other.select_milliseconds;
+        self.construct_milliseconds += other.construct_milliseconds;
     }
 }
 

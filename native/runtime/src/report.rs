@@ -1,11 +1,17 @@
 //! What an execution did: which operators ran where, how often and how long, and what planning cost.
 
-use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+    sync::Arc,
+    time::Duration,
+};
 
 use fulgurite_codegen::{CacheStatistics, PlanCache};
 use fulgurite_fusion::FusionStatistics;
 use serde::{Deserialize, Serialize};
 
+use crate::parfor_report::ParforReport;
 use crate::planning_report::{FusionReport, PlanningReport, Replan};
 
 /// The account of one execution. Prints as a table, the slowest operators first.
@@ -26,6 +32,9 @@ pub struct Report {
     pub planning: PlanningReport,
     #[serde(default)]
     pub fusion: FusionReport,
+    /// How many iterations of each `parfor` ran at a time.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub parfors: Vec<ParforReport>,
     pub planning_milliseconds: f64,
     pub compile_milliseconds: f64,
     pub total_seconds: f64,
@@ -61,6 +70,7 @@ pub(crate) struct Recorder {
     planning: Duration,
     plans: PlanningReport,
     fusion: FusionReport,
+    parfors: BTreeMap<String, ParforReport>,
 }
 
 #[derive(Debug, Default)]
@@ -110,6 +120,34 @@ impl Recorder {
         self.plans.served += 1;
     }
 
+    /// A `parfor` ran.
+    pub(crate) fn parfor(&mut self, run: ParforReport) {
+        match self.parfors.get_mut(&run.label) {
+            Some(known) => known.add(run),
+            None => {
+                self.parfors.insert(run.label.clone(), run);
+            }
+        }
+    }
+
+    /// Adds what one of several interpreters did.
+    pub(crate) fn absorb(&mut self, other: Recorder) {
+        for (operator, one) in other.operators {
+            let entry = self.operators.entry(operator).or_default();
+            entry.count += one.count;
+            entry.time += one.time;
+            if one.plan.is_some() {
+                (entry.plan, entry.sizes) = (one.plan, one.sizes);
+            }
+        }
+        self.planning += other.planning;
+        self.plans.absorb(&other.plans);
+        self.fusion.absorb(&other.fusion);
+        for run in other.parfors.into_values() {
+            self.parfor(run);
+        }
+    }
+
     pub(crate) fn into_report(self, backend: &str) -> Report {
         let mut operators: Vec<_> = self
             .operators
@@ -133,6 +171,7 @@ impl Recorder {
             block_plans: self.plans.made.values().sum(),
             planning: self.plans,
             fusion: self.fusion,
+            parfors: self.parfors.into_values().collect(),
             planning_milliseconds: self.planning.as_secs_f64() * 1e3,
             ..Report::default()
         }
@@ -178,6 +217,9 @@ impl fmt::Display for Report {
         }
         writeln!(f, "{}", self.planning)?;
         writeln!(f, "{}", self.fusion)?;
+        for parfor in &self.parfors {
+            writeln!(f, "{parfor}")?;
+        }
         write!(
             f,
             "total {:.3} s; planned {} blocks in {:.1} ms; compiled {} fused operators in {:.1} ms, {} from the cache",

@@ -217,7 +217,7 @@ impl Walk<'_> {
             (None, Some(distance)) => (1, between(distance.min(0), distance.max(0))),
             (Some(Some(step)), Some(distance)) if step != 0 => {
                 // A loop that is never entered has no iterations to tell apart.
-                (step, between(0, distance.div_euclid(step).max(0)))
+                (step, between(0, (distance / step).max(0)))
             }
             (Some(Some(step)), None) if step != 0 => {
                 let bounds = Counter {

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::{
     Session,
-    interpreter::{Loops, plan_explained},
+    interpreter::{Loops, expected_degree, plan_explained},
 };
 
 pub(super) struct Analysis {
@@ -49,7 +49,8 @@ pub(super) enum Section {
     },
     For {
         variable: String,
-        parallel: bool,
+        /// Of a `parfor`, how many iterations would run at a time.
+        parallel: Option<String>,
         /// `from`, `to` and `by`.
         bounds: Vec<(&'static str, Vec<Section>)>,
         body: Vec<Section>,
@@ -110,6 +111,13 @@ impl Place {
     }
 }
 
+/// What is explained, and for which session.
+#[derive(Clone, Copy)]
+struct Compiled<'a> {
+    program: &'a Program,
+    session: &'a Session,
+}
+
 impl Analysis {
     /// Plans all blocks with propagated sizes; at run time they are planned with the actual ones.
     pub fn new(
@@ -118,6 +126,7 @@ impl Analysis {
         session: &Session,
         front: FrontEnd,
     ) -> Result<Analysis> {
+        let compiled = Compiled { program, session };
         let mut analysis = Analysis {
             source: source.to_owned(),
             policy: session.config.fusion_policy,
@@ -128,10 +137,10 @@ impl Analysis {
             loops: Loops::default(),
         };
         for function in program.functions.values() {
-            let sections = analysis.sections(&function.body, session)?;
+            let sections = analysis.sections(&function.body, compiled)?;
             analysis.functions.push((function.name.clone(), sections));
         }
-        analysis.body = analysis.sections(&program.body, session)?;
+        analysis.body = analysis.sections(&program.body, compiled)?;
         Ok(analysis)
     }
 
@@ -147,33 +156,33 @@ impl Analysis {
         blocks.fold(FusionStatistics::default(), FusionStatistics::plus)
     }
 
-    fn sections(&mut self, blocks: &[Block], session: &Session) -> Result<Vec<Section>> {
+    fn sections(&mut self, blocks: &[Block], compiled: Compiled<'_>) -> Result<Vec<Section>> {
         blocks
             .iter()
-            .map(|block| self.section(block, session))
+            .map(|block| self.section(block, compiled))
             .collect()
     }
 
-    fn section(&mut self, block: &Block, session: &Session) -> Result<Section> {
+    fn section(&mut self, block: &Block, compiled: Compiled<'_>) -> Result<Section> {
         Ok(match block {
-            Block::Basic { dag } => self.block(dag, session)?,
+            Block::Basic { dag } => self.block(dag, compiled)?,
             Block::If {
                 predicate,
                 then,
                 otherwise,
                 ..
             } => Section::If {
-                predicate: self.predicate(predicate, session)?,
-                then: self.sections(then, session)?,
-                otherwise: self.sections(otherwise, session)?,
+                predicate: self.predicate(predicate, compiled)?,
+                then: self.sections(then, compiled)?,
+                otherwise: self.sections(otherwise, compiled)?,
             },
             Block::While {
                 predicate, body, ..
             } => {
                 self.loops.enter(body, None);
                 let section = Section::While {
-                    predicate: self.predicate(predicate, session)?,
-                    body: self.sections(body, session)?,
+                    predicate: self.predicate(predicate, compiled)?,
+                    body: self.sections(body, compiled)?,
                 };
                 self.loops.leave();
                 section
@@ -195,15 +204,18 @@ impl Analysis {
                 let mut bounds = Vec::new();
                 for (name, header) in headers {
                     if let Some(header) = header {
-                        bounds.push((name, self.predicate(header, session)?));
+                        bounds.push((name, self.predicate(header, compiled)?));
                     }
                 }
+                let degree = parallel.as_ref().map(|parallel| {
+                    expected_degree(compiled.program, body, parallel, compiled.session)
+                });
                 self.loops.enter(body, Some(variable));
-                let body = self.sections(body, session)?;
+                let body = self.sections(body, compiled)?;
                 self.loops.leave();
                 Section::For {
                     variable: variable.clone(),
-                    parallel: parallel.is_some(),
+                    parallel: degree,
                     bounds,
                     body,
                 }
@@ -221,13 +233,14 @@ impl Analysis {
         })
     }
 
-    fn predicate(&mut self, predicate: &Predicate, session: &Session) -> Result<Vec<Section>> {
-        let mut sections = self.sections(&predicate.before, session)?;
-        sections.push(self.block(&predicate.dag, session)?);
+    fn predicate(&mut self, predicate: &Predicate, compiled: Compiled<'_>) -> Result<Vec<Section>> {
+        let mut sections = self.sections(&predicate.before, compiled)?;
+        sections.push(self.block(&predicate.dag, compiled)?);
         Ok(sections)
     }
 
-    fn block(&mut self, dag: &Dag, session: &Session) -> Result<Section> {
+    fn block(&mut self, dag: &Dag, compiled: Compiled<'_>) -> Result<Section> {
+        let session = compiled.session;
         let planned = plan_explained(dag, session, &self.loops)?;
         self.front.rewrite += planned.rewriting;
         self.front.rewrites.extend(planned.rewrites);

@@ -97,10 +97,13 @@ impl Writer<'_> {
                 body,
             } => {
                 let mut document = json!({
-                    "kind": if *parallel { "parfor" } else { "for" },
+                    "kind": if parallel.is_some() { "parfor" } else { "for" },
                     "variable": variable,
                     "body": self.sections(body)?,
                 });
+                if let Some(degree) = parallel {
+                    document["degree"] = json!(degree);
+                }
                 for (name, sections) in bounds {
                     document[*name] = self.sections(sections)?;
                 }

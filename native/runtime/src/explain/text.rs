@@ -123,8 +123,11 @@ impl Printer<'_> {
                 bounds,
                 body,
             } => {
-                let keyword = if *parallel { "parfor" } else { "for" };
-                self.line(depth, &format!("{keyword} {variable}"));
+                let header = match parallel {
+                    Some(degree) => format!("parfor {variable}: {degree}"),
+                    None => format!("for {variable}"),
+                };
+                self.line(depth, &header);
                 for (name, sections) in bounds {
                     self.named(name, sections, depth + 1)?;
                 }

@@ -39,7 +39,15 @@ impl<'p> Interpreter<'p> {
         let mut inner = bind(function, arguments, symbols)?;
         self.call_depth += 1;
         self.planner.loops.enter_function();
+        let meter = &mut self.context.meter;
+        let measured = meter.measures().then(|| (inner.clone(), meter.start()));
         let ran = self.run(&function.body, &mut inner);
+        if let Some((arguments, outer)) = measured {
+            let operators = self.context.meter.finish(outer);
+            let held = inner.bytes_besides(&arguments);
+            let meter = &mut self.context.meter;
+            meter.note(|| operators.saturating_add(held));
+        }
         self.planner.loops.leave();
         self.call_depth -= 1;
         ran?;

@@ -7,15 +7,21 @@ use std::{
 
 use fulgurite_codegen::ExecutionContext;
 use fulgurite_error::{Error, Result};
+use fulgurite_matrix::MatrixBlock;
 use rayon::ThreadPool;
 
-use crate::{Session, report::Recorder};
+use crate::{
+    Session,
+    dataflow::{Backend, Primitive, Reply},
+    report::Recorder,
+};
 
 /// Shared by all blocks of one execution.
 pub(crate) struct Context {
     pub(crate) session: Session,
     pub(crate) threads: Threads,
     pub(crate) recorder: Recorder,
+    pub(crate) meter: Meter,
 }
 
 impl Context {
@@ -24,7 +30,22 @@ impl Context {
             threads: Threads::new(session.config.effective_threads())?,
             session,
             recorder: Recorder::default(),
+            meter: Meter::default(),
         })
+    }
+
+    /// For iterations of a `parfor`, on threads of their own. They may not call the host: that there are workers only
+    /// decides how blocks are planned.
+    pub(crate) fn for_iterations(&self, threads: Threads) -> Self {
+        let mut session = self.session.clone();
+        let backend = session.backend.as_ref();
+        session.backend = backend.map(|backend| OutOfReach::instead_of(backend.as_ref()));
+        Context {
+            threads,
+            session,
+            recorder: Recorder::default(),
+            meter: Meter::default(),
+        }
     }
 
     /// For a task on a worker: one thread, no workers of its own.
@@ -33,7 +54,67 @@ impl Context {
             threads: Threads::of_task()?,
             session,
             recorder: Recorder::default(),
+            meter: Meter::default(),
         })
+    }
+}
+
+/// Stands for a backend where it may not be called.
+struct OutOfReach(String);
+
+impl OutOfReach {
+    fn instead_of(backend: &dyn Backend) -> Arc<dyn Backend> {
+        Arc::new(OutOfReach(backend.name().to_owned()))
+    }
+}
+
+impl Backend for OutOfReach {
+    fn name(&self) -> &str {
+        &self.0
+    }
+
+    fn apply(&self, _: &Primitive, _: Option<&MatrixBlock>) -> Result<Reply> {
+        Err(
+            Error::internal("an iteration of a parfor needs the workers, which was not foreseen")
+                .with_help("write `for` in place of `parfor`"),
+        )
+    }
+}
+
+/// The most memory that operators took while somebody measured.
+#[derive(Debug, Default)]
+pub(crate) struct Meter {
+    measures: bool,
+    operators: u64,
+}
+
+impl Meter {
+    pub(crate) fn measures(&self) -> bool {
+        self.measures
+    }
+
+    /// Begins to measure; gives what an outer measurement needs to go on.
+    pub(crate) fn start(&mut self) -> Meter {
+        let inner = Meter {
+            measures: true,
+            operators: 0,
+        };
+        std::mem::replace(self, inner)
+    }
+
+    /// The most since [`Meter::start`], which gave `outer`.
+    pub(crate) fn finish(&mut self, outer: Meter) -> u64 {
+        let most = self.operators;
+        *self = outer;
+        self.note(|| most);
+        most
+    }
+
+    /// Something takes this much at a time.
+    pub(crate) fn note(&mut self, bytes: impl FnOnce() -> u64) {
+        if self.measures {
+            self.operators = self.operators.max(bytes());
+        }
     }
 }
 
@@ -42,6 +123,10 @@ pub(crate) struct Threads {
     pool: Arc<ThreadPool>,
     /// For fused operators.
     pub(crate) fused: ExecutionContext,
+    count: usize,
+    /// Gives the pool back to the next loop's threads.
+    #[expect(dead_code, reason = "held, not read")]
+    lease: Option<Lease>,
 }
 
 impl Threads {
@@ -53,7 +138,34 @@ impl Threads {
                 _ => ExecutionContext::with_pool(Arc::clone(&pool)),
             },
             pool,
+            count,
+            lease: None,
         })
+    }
+
+    /// Threads beside others, for one of the interpreters that run iterations. Operators cut their work as for `all`
+    /// threads, which decides the bits of sums.
+    pub(crate) fn for_iterations(count: usize, all: &Threads) -> Result<Self> {
+        let lease = Lease::take(count)?;
+        let pool = Arc::clone(&lease.pool);
+        let fused = match count {
+            1 => ExecutionContext::single_threaded(),
+            _ => ExecutionContext::with_pool(Arc::clone(&pool)),
+        };
+        Ok(Threads {
+            fused: fused.cut_for(all.fused.threads()),
+            pool,
+            count,
+            lease: Some(lease),
+        })
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    pub(crate) fn pool(&self) -> Arc<ThreadPool> {
+        Arc::clone(&self.pool)
     }
 
     /// One thread for each thread that runs tasks: a task must not spread over the cores of others.
@@ -68,6 +180,8 @@ impl Threads {
         Ok(Threads {
             pool,
             fused: ExecutionContext::single_threaded(),
+            count: 1,
+            lease: None,
         })
     }
 
@@ -88,6 +202,35 @@ fn shared(count: usize) -> Result<Arc<ThreadPool>> {
     let pool = start(count)?;
     pools.insert(count, Arc::clone(&pool));
     Ok(pool)
+}
+
+/// A pool for one user at a time, which keeps its threads for the next.
+struct Lease {
+    pool: Arc<ThreadPool>,
+    threads: usize,
+}
+
+static FREE: Mutex<BTreeMap<usize, Vec<Arc<ThreadPool>>>> = Mutex::new(BTreeMap::new());
+
+impl Lease {
+    fn take(threads: usize) -> Result<Self> {
+        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = free.get_mut(&threads).and_then(Vec::pop);
+        drop(free);
+        let pool = match kept {
+            Some(pool) => pool,
+            None => start(threads)?,
+        };
+        Ok(Lease { pool, threads })
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        let pools = free.entry(self.threads).or_default();
+        pools.push(Arc::clone(&self.pool));
+    }
 }
 
 fn start(count: usize) -> Result<Arc<ThreadPool>> {

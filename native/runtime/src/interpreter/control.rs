@@ -1,15 +1,24 @@
 //! Control flow over statement blocks.
 
+use std::collections::HashMap;
+
 use fulgurite_error::{Error, Position, Result};
 use fulgurite_hop::{Block, Dag, Literal, Predicate, Program, scalar};
 
-use super::{Context, SymbolTable, Variable, evaluate, planner::Planner};
+use super::{
+    Context, SymbolTable, Variable, evaluate,
+    parfor::{History, ParallelLoop},
+    planner::Planner,
+    range::Range,
+};
 
 /// Runs one program.
 pub(crate) struct Interpreter<'p> {
     pub(super) program: &'p Program,
     pub(crate) context: Context,
     pub(super) planner: Planner,
+    /// What `parfor` loops took so far, by their bodies' addresses.
+    pub(super) parfors: HashMap<usize, History>,
     pub(super) call_depth: usize,
     /// An address on the stack when the program starts.
     pub(super) stack_start: usize,
@@ -17,10 +26,15 @@ pub(crate) struct Interpreter<'p> {
 
 impl<'p> Interpreter<'p> {
     pub(crate) fn new(program: &'p Program, context: Context) -> Self {
+        Self::with_planner(program, context, Planner::default())
+    }
+
+    pub(super) fn with_planner(program: &'p Program, context: Context, planner: Planner) -> Self {
         Interpreter {
             program,
             context,
-            planner: Planner::default(),
+            planner,
+            parfors: HashMap::new(),
             call_depth: 0,
             stack_start: super::calls::stack_address(),
         }
@@ -76,17 +90,25 @@ impl<'p> Interpreter<'p> {
                     None => None,
                 };
                 let range = Range::new(from, to, increment).map_err(at)?;
-                // Iterations of a parfor are independent, so that one after the other gives the same.
-                let before = parallel.is_some().then(|| symbols.clone());
                 self.planner.loops.enter(body, Some(variable));
-                for value in range {
-                    symbols.set(variable, Variable::Scalar(Literal::Int(value)));
-                    self.run(body, symbols)?;
+                match parallel {
+                    None => {
+                        for value in range {
+                            symbols.set(variable, Variable::Scalar(Literal::Int(value)));
+                            self.run(body, symbols)?;
+                        }
+                    }
+                    Some(parallel) => {
+                        let parallel_loop = ParallelLoop {
+                            variable,
+                            body,
+                            parallel,
+                            position: position.as_ref(),
+                        };
+                        self.parallel_loop(&parallel_loop, range, symbols)?;
+                    }
                 }
                 self.planner.loops.leave();
-                if let Some(before) = before {
-                    symbols.keep_parfor_results(before);
-                }
                 Ok(())
             }
             Block::Call {
@@ -138,69 +160,5 @@ impl<'p> Interpreter<'p> {
             Literal::Int(value) => Ok(value),
             other => Ok(scalar::double_to_int(scalar::number(&other)?)),
         }
-    }
-}
-
-/// The values of a loop variable.
-struct Range {
-    next: Option<i64>,
-    to: i64,
-    increment: i64,
-}
-
-impl Range {
-    /// Without an increment, it counts towards `to`, up or down.
-    fn new(from: i64, to: i64, increment: Option<i64>) -> Result<Self> {
-        let increment = match increment {
-            Some(0) => {
-                return Err(Error::runtime("the increment of a loop is 0")
-                    .with_help("increments are whole numbers; fractions are cut off"));
-            }
-            Some(increment) => increment,
-            None if from > to => -1,
-            None => 1,
-        };
-        Ok(Range {
-            next: Some(from),
-            to,
-            increment,
-        })
-    }
-}
-
-impl Iterator for Range {
-    type Item = i64;
-
-    fn next(&mut self) -> Option<i64> {
-        let value = self.next?;
-        let within = match self.increment > 0 {
-            true => value <= self.to,
-            false => value >= self.to,
-        };
-        self.next = match within {
-            true => value.checked_add(self.increment),
-            false => None,
-        };
-        within.then_some(value)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn loops_count_as_dml_counts() {
-        let values = |from, to, increment| -> Vec<i64> {
-            Range::new(from, to, increment)
-                .map(Iterator::collect)
-                .unwrap_or_default()
-        };
-        assert_eq!(values(1, 3, None), [1, 2, 3]);
-        assert_eq!(values(1, 0, None), [1, 0]);
-        assert!(values(1, 0, Some(1)).is_empty());
-        assert_eq!(values(5, 1, Some(-2)), [5, 3, 1]);
-        assert_eq!(values(i64::MAX - 1, i64::MAX, Some(2)), [i64::MAX - 1]);
-        assert!(Range::new(1, 2, Some(0)).is_err());
     }
 }

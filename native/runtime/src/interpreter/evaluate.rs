@@ -169,7 +169,10 @@ impl Evaluation<'_> {
                     .into_iter()
                     .map(local)
                     .collect::<Result<Vec<Value>>>()?;
+                let held: u64 = inputs.iter().map(bytes).sum();
                 let value = self.locally(id, hop, transposed_left, inputs)?;
+                let meter = &mut self.context.meter;
+                meter.note(|| held.saturating_add(bytes(&value)));
                 self.record(id, false, started);
                 Ok(value.into())
             }
@@ -286,6 +289,13 @@ fn local(variable: Variable) -> Result<Value> {
         Variable::Matrix(matrix) => Value::Matrix(matrix.into_block()),
         Variable::Distributed(matrix) => Value::Matrix(matrix.collect()?.into_block()),
     })
+}
+
+fn bytes(value: &Value) -> u64 {
+    match value {
+        Value::Matrix(block) => block.memory_bytes() as u64,
+        Value::Scalar(_) => 0,
+    }
 }
 
 fn first(inputs: Vec<Variable>) -> Result<Variable> {

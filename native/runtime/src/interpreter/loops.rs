@@ -11,18 +11,18 @@ use std::{
 use fulgurite_hop::{Block, Dag, HopOp, Predicate};
 
 /// The loops that run, the innermost last.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Loops {
     /// What each assigns; `None` for a call, whose variables are its own.
     running: Vec<Option<Arc<BTreeSet<String>>>>,
     /// By the body's address, which is stable while the program runs.
-    known: HashMap<*const Block, Arc<BTreeSet<String>>>,
+    known: HashMap<usize, Arc<BTreeSet<String>>>,
 }
 
 impl Loops {
     /// A loop over this body begins; `with` names what the loop itself assigns.
     pub(crate) fn enter(&mut self, body: &[Block], with: Option<&str>) {
-        let assigned = self.known.entry(body.as_ptr()).or_insert_with(|| {
+        let assigned = self.known.entry(body.as_ptr().addr()).or_insert_with(|| {
             let mut assigned: BTreeSet<String> = with.map(str::to_owned).into_iter().collect();
             assigned_in_blocks(body, &mut assigned);
             Arc::new(assigned)

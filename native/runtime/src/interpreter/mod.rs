@@ -1,6 +1,6 @@
 //! The control program: runs a compiled program's blocks, in this process and on the workers.
 //!
-//! - [`control`] goes through the blocks; [`calls`] through functions.
+//! - [`control`] goes through the blocks; [`calls`] through functions; [`parfor`] through iterations on threads.
 //! - [`planner`] plans a straight-line block for the sizes that its inputs have now; [`plan`] is the result.
 //! - [`evaluate`] runs a planned block; [`placement`] says where each operator goes.
 //! - [`variables`]: what blocks read and write.
@@ -13,10 +13,12 @@ mod evaluate;
 mod files;
 mod fused;
 mod loops;
+mod parfor;
 mod placement;
 mod plan;
 mod planner;
 mod printf;
+mod range;
 mod variables;
 
 pub(crate) use context::{Context, Threads};
@@ -24,6 +26,7 @@ pub(crate) use control::Interpreter;
 pub(crate) use evaluate::evaluate;
 pub(crate) use files::{declared_type, read_csv, read_metadata, write_csv};
 pub(crate) use loops::Loops;
+pub(crate) use parfor::expected_degree;
 pub(crate) use plan::{BlockPlan, FusedPlan};
 pub(crate) use planner::plan_explained;
 pub(crate) use variables::{LocalMatrix, SymbolTable, Variable};

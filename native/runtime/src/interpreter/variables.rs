@@ -1,7 +1,7 @@
 //! Variables of the control program: scalars, matrices here, matrices on the workers.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -170,17 +170,33 @@ impl SymbolTable {
         self.0.insert(name.into(), value);
     }
 
-    /// What a `parfor` leaves: matrices that were there before, with what iterations wrote into them; nothing
-    /// else that iterations assigned.
-    pub(crate) fn keep_parfor_results(&mut self, before: SymbolTable) {
+    /// What a `parfor` leaves: of the matrices that were there before, its results; nothing else that iterations
+    /// assigned.
+    pub(crate) fn keep_parfor_results(&mut self, before: SymbolTable, results: &BTreeSet<String>) {
         let mut after = std::mem::replace(self, before);
-        for (name, value) in &mut self.0 {
-            if !value.is_scalar()
+        for name in results {
+            if let Some(value) = self.0.get_mut(name).filter(|value| !value.is_scalar())
                 && let Some(result) = after.0.remove(name).filter(|result| !result.is_scalar())
             {
                 *value = result;
             }
         }
+    }
+
+    /// Bytes of matrices in this process, but for those that `others` hold as well.
+    pub(crate) fn bytes_besides(&self, others: &SymbolTable) -> u64 {
+        let own = self.0.iter().filter_map(|(name, value)| match value {
+            Variable::Matrix(matrix) => match others.0.get(name) {
+                Some(Variable::Matrix(other)) if matrix.is(other) => None,
+                _ => Some(matrix.block().memory_bytes() as u64),
+            },
+            _ => None,
+        });
+        own.fold(0, u64::saturating_add)
+    }
+
+    pub(crate) fn has_distributed(&self) -> bool {
+        self.0.values().any(Variable::is_distributed)
     }
 }
 

@@ -18,7 +18,7 @@ mod likeness;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -47,14 +47,21 @@ const PLANS_PER_BLOCK: usize = 8;
 /// values. If it goes on changing, plans are made that serve all its values.
 const VALUES_AS_LITERALS: u32 = 4;
 
-/// All plans of one execution.
+/// All plans of one execution, and where in its loops one interpreter is.
 #[derive(Default)]
 pub(super) struct Planner {
-    /// By the block's address, which is stable while the program runs.
-    blocks: HashMap<*const Dag, PlannedBlock>,
+    plans: Arc<Plans>,
     pub(super) loops: Loops,
+}
+
+/// What the interpreters of a `parfor`'s iterations share: whoever first comes to a block plans it, and the others
+/// wait.
+#[derive(Default)]
+struct Plans {
+    /// By the block's address, which is stable while the program runs.
+    blocks: Mutex<HashMap<usize, Arc<Mutex<PlannedBlock>>>>,
     /// Of all blocks: what was found for partitions serves wherever one like it comes up again.
-    searches: Searches,
+    searches: Mutex<Searches>,
 }
 
 struct PlannedBlock {
@@ -89,17 +96,31 @@ struct KnownPlan {
     plan: Arc<BlockPlan>,
 }
 
+impl Plans {
+    fn block(&self, dag: &Dag) -> Arc<Mutex<PlannedBlock>> {
+        let mut blocks = lock(&self.blocks);
+        let block = blocks.entry(std::ptr::from_ref(dag).addr());
+        Arc::clone(block.or_insert_with(|| Arc::new(Mutex::new(PlannedBlock::new(dag)))))
+    }
+}
+
 impl Planner {
+    /// For an interpreter that runs iterations of the loop that this one is in.
+    pub(super) fn of_iterations(&self) -> Self {
+        Planner {
+            plans: Arc::clone(&self.plans),
+            loops: self.loops.clone(),
+        }
+    }
+
     pub(super) fn plan(
         &mut self,
         dag: &Dag,
         symbols: &SymbolTable,
         context: &mut Context,
     ) -> Result<Arc<BlockPlan>> {
-        let block = self
-            .blocks
-            .entry(std::ptr::from_ref(dag))
-            .or_insert_with(|| PlannedBlock::new(dag));
+        let block = self.plans.block(dag);
+        let mut block = lock(&block);
         let started = Instant::now();
         if let Some(plan) = block.known(symbols) {
             context.recorder.served(started.elapsed());
@@ -110,8 +131,9 @@ impl Planner {
             symbols,
             &context.session,
             &self.loops,
-            &mut self.searches,
+            &self.plans.searches,
         )?;
+        drop(block);
         match outcome {
             Outcome::Served => context.recorder.served(started.elapsed()),
             Outcome::Resized => context.recorder.resized(started.elapsed()),
@@ -189,7 +211,7 @@ impl PlannedBlock {
         symbols: &SymbolTable,
         session: &Session,
         loops: &Loops,
-        searches: &mut Searches,
+        searches: &Mutex<Searches>,
     ) -> Result<(Arc<BlockPlan>, Outcome)> {
         if self.scalar_only {
             let plan = BlockPlan::new(dag.clone(), Vec::new());
@@ -252,8 +274,10 @@ impl PlannedBlock {
                 Some(_) => {}
             }
         }
-        let fused = fuse_rewritten(&rewritten, session, loops, searches, false)?;
+        let mut searches = lock(searches);
+        let fused = fuse_rewritten(&rewritten, session, loops, &searches, false)?;
         searches.add(&fused.explanation);
+        drop(searches);
         let decided = Decided::new(rewritten, &fused);
         let fusion = fused.statistics;
         let plan = self.keep(KnownPlan {
@@ -345,6 +369,10 @@ impl PlannedBlock {
             deciding: BTreeSet::new(),
         })
     }
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A block with sizes, before rewrites.

@@ -1,0 +1,121 @@
+//! What a `parfor` leaves.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::BinaryOp;
+use fulgurite_matrix::{CsrMatrix, MatrixBlock, kernels};
+
+use crate::interpreter::{LocalMatrix, SymbolTable, Variable};
+
+/// Matrices that iterations add to with `+=`. Each iteration starts from zeros, and its sum is added to the matrix when all
+/// iterations before it have been, so that rounding does not depend on which thread is how fast.
+#[derive(Debug, Default)]
+pub(super) struct Sums(BTreeMap<String, MatrixBlock>);
+
+/// The sums of one iteration.
+#[derive(Debug)]
+pub(super) struct SumsOfIteration(BTreeMap<String, MatrixBlock>);
+
+impl Sums {
+    /// Takes the matrices' values from before the loop. Distributed ones are left to what `for` does.
+    pub fn start(names: &BTreeSet<String>, symbols: &SymbolTable) -> Self {
+        let mut sums = BTreeMap::new();
+        for name in names {
+            if let Some(Variable::Matrix(matrix)) = symbols.find(name) {
+                sums.insert(name.clone(), matrix.block().clone());
+            }
+        }
+        Sums(sums)
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.0.values().map(|sum| sum.memory_bytes() as u64).sum()
+    }
+
+    /// An iteration starts from zeros.
+    pub fn begin_iteration(&self, symbols: &mut SymbolTable) -> Result<()> {
+        for (name, sum) in &self.0 {
+            symbols.set(name, Variable::matrix(zeros(sum.rows(), sum.cols())?));
+        }
+        Ok(())
+    }
+
+    /// Takes what the iteration has summed up.
+    pub fn end_iteration(&self, symbols: &mut SymbolTable) -> Result<SumsOfIteration> {
+        let mut sums = BTreeMap::new();
+        for name in self.0.keys() {
+            let own = match symbols.take(name)? {
+                Variable::Matrix(matrix) => matrix.into_block(),
+                Variable::Distributed(matrix) => matrix.collect()?.into_block(),
+                Variable::Scalar(_) => {
+                    return Err(Error::validation(format!(
+                        "'{name}' is a matrix that iterations sum up, and became a scalar"
+                    )));
+                }
+            };
+            sums.insert(name.clone(), own);
+        }
+        Ok(SumsOfIteration(sums))
+    }
+
+    pub fn add(&mut self, iteration: SumsOfIteration) -> Result<()> {
+        for (name, own) in iteration.0 {
+            if let Some(sum) = self.0.get_mut(&name) {
+                let plus = |x, y| BinaryOp::Plus.eval(x, y);
+                *sum = kernels::binary((&*sum).into(), (&own).into(), plus)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the sums where they were.
+    pub fn leave(self, symbols: &mut SymbolTable) {
+        for (name, sum) in self.0 {
+            symbols.set(name, Variable::matrix(sum));
+        }
+    }
+}
+
+/// A matrix of zeros that takes next to nothing, where that can be had.
+fn zeros(rows: usize, cols: usize) -> Result<MatrixBlock> {
+    let (no_indices, no_values) = (Vec::<i32>::new(), Vec::<f64>::new());
+    match i32::try_from(cols) {
+        Ok(_) => {
+            let pointers = vec![0i64; rows + 1];
+            CsrMatrix::new(rows, cols, pointers, no_indices, no_values).map(MatrixBlock::Csr)
+        }
+        Err(_) => Ok(MatrixBlock::filled(rows, cols, 0.0)),
+    }
+}
+
+/// A result from the copies that threads wrote into, each in cells of its own.
+///
+/// # Errors
+/// `runtime`, when several assigned it whole and with other sizes.
+pub(super) fn merged(
+    name: &str,
+    original: &LocalMatrix,
+    copies: Vec<LocalMatrix>,
+) -> Result<LocalMatrix> {
+    let mut changed = copies.into_iter().filter(|copy| !copy.is(original));
+    let Some(first) = changed.next() else {
+        return Ok(original.clone());
+    };
+    let others: Vec<LocalMatrix> = changed.collect();
+    if others.is_empty() {
+        return Ok(first);
+    }
+    let mut merged = first.into_block();
+    for other in others {
+        merged =
+            kernels::merge_changes(merged, original.block(), other.block()).map_err(|error| {
+                Error::runtime(format!(
+                    "iterations of the parfor left '{name}' with other sizes: {}",
+                    error.message()
+                ))
+                .with_help("write into parts of it, or write `for`")
+            })?;
+    }
+    Ok(LocalMatrix::new(merged))
+}
