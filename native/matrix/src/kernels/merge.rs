@@ -7,7 +7,7 @@ use super::parallel::{TASK_CELLS, csr_by_rows, settle, shape};
 use crate::{CsrMatrix, MatrixBlock};
 
 /// `merged`, with the cells in which `changed` differs from `original` as they are in `changed`. A cell differs if its
-/// bits do: a zero may be written, and a NaN left alone.
+/// bits do: a zero may be written, and a NaN left alone. CSR has one zero: it is the negative one too.
 ///
 /// # Errors
 /// `dimension` when the shapes differ.
@@ -30,6 +30,12 @@ pub fn merge_changes(
             sparse(&merged, original, changed).map(settle)
         }
         (merged, original, changed) => {
+            let is_sparse = |matrix: &MatrixBlock| matches!(matrix, MatrixBlock::Csr(_));
+            let one_zero = is_sparse(original) || is_sparse(changed);
+            let differs = |original: f64, changed: f64| {
+                let zeros = one_zero && original == 0.0 && changed == 0.0;
+                original.to_bits() != changed.to_bits() && !zeros
+            };
             let (original, changed) = (original.to_dense(), changed.to_dense());
             let (rows, cols) = (original.rows(), original.cols());
             let mut cells = match merged {
@@ -42,7 +48,7 @@ pub fn merge_changes(
                 .zip(changed.values().par_chunks(TASK_CELLS))
                 .for_each(|((out, original), changed)| {
                     for ((out, original), changed) in out.iter_mut().zip(original).zip(changed) {
-                        if original.to_bits() != changed.to_bits() {
+                        if differs(*original, *changed) {
                             *out = *changed;
                         }
                     }
@@ -98,6 +104,16 @@ mod tests {
     fn cells() -> impl Strategy<Value = Vec<f64>> {
         let cell = prop_oneof![3 => Just(0.0), 1 => Just(-0.0), 1 => Just(f64::NAN), 3 => 1.0..5.0];
         proptest::collection::vec(cell, 12)
+    }
+
+    #[test]
+    fn a_negative_zero_that_became_sparse_is_no_change() {
+        let dense = |cell| MatrixBlock::dense(1, 1, vec![cell]).expect("one cell");
+        let sparse = MatrixBlock::Csr(dense(-0.0).to_csr().expect("one column"));
+        let merged = merge_changes(dense(7.0), &dense(-0.0), &sparse).expect("same shapes");
+        assert_eq!(merged.get(0, 0), 7.0);
+        let merged = merge_changes(dense(7.0), &dense(-0.0), &dense(0.0)).expect("same shapes");
+        assert_eq!(merged.get(0, 0), 0.0);
     }
 
     proptest! {

@@ -245,6 +245,7 @@ mod tests {
             compute        12.000 GFLOP/s  configured
             functions      25.000 GFLOP/s  configured
             products       50.000 GFLOP/s  configured
+            operator        3.000 us       default: never measured
         Cost constants with 3 threads:
             read           17.000 GB/s     measured, not kept in a file
             cached read    80.000 GB/s     measured, not kept in a file
@@ -256,6 +257,7 @@ mod tests {
             compute        12.000 GFLOP/s  configured
             functions      25.000 GFLOP/s  configured
             products       50.000 GFLOP/s  configured
+            operator        3.000 us       default: never measured
         ");
     }
 
