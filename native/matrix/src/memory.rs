@@ -1,7 +1,7 @@
 //! Memory for the cells of matrices, so that the system gives it at the speed of memory.
 //!
 //! An operator writes its output into memory that is either recycled, which runs at the speed of the caches, or new: then
-//! the system has to find and clear each page. Pages of 4 KiB take two thirds of the time of writing a large output; those
+//! the system has to find and clear each page. Pages of 4 KiB take about three quarters of the time of writing a large output; those
 //! of 2 MiB half of it.
 
 /// From this size on allocators of C libraries map memory anew for each allocation, and give it back when it is freed:
