@@ -6,7 +6,6 @@ import argparse
 import datetime
 import json
 import os
-import platform
 import shutil
 import statistics
 import subprocess
@@ -18,6 +17,7 @@ import bench_compile
 import bench_end_to_end
 import bench_report
 import peers
+from machine import machine
 
 REPEAT = 5
 ROUNDS = 3
@@ -147,11 +147,6 @@ def size_of(pattern, shape):
     steps = f", n={pattern.steps}" if pattern.steps else ""
     passes = f", {pattern.passes} times" if pattern.passes > 1 else ""
     return f"{shape}{steps}{passes}"
-
-
-def machine():
-    model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), platform.processor())
-    return f"{model}, {len(os.sched_getaffinity(0))} cores"
 
 
 def estimate(options, names):

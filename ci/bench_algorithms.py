@@ -9,6 +9,8 @@ import statistics
 import subprocess
 from pathlib import Path
 
+from machine import machine
+
 POLICIES = ["cost", "fuse-all", "fuse-no-redundancy", "none"]
 # Shares of processor time that the host of a virtual machine gave to others: rounds with more don't count, unless fewer are left than this.
 CALM = 0.03
@@ -30,7 +32,7 @@ def main():
     lines = [
         "# Plan quality",
         "",
-        f"Made by `ci/bench algorithms` on {datetime.date.today().isoformat()}: milliseconds of a whole run, medians, two threads; the ratio is the median over rounds, in which the policies take turns; rounds that count are those in which the machine's host gave at most {CALM:.0%} of its processor time to others, or the {FEWEST_ROUNDS} calmest ones (stolen: the most of a round that counts); planning and compiling are those of the first "
+        f"Made by `ci/bench algorithms` on {datetime.date.today().isoformat()}, {machine()}: milliseconds of a whole run, medians, two threads; the ratio is the median over rounds, in which the policies take turns; rounds that count are those in which the machine's host gave at most {CALM:.0%} of its processor time to others, or the {FEWEST_ROUNDS} calmest ones (stolen: the most of a round that counts); planning and compiling are those of the first "
         "run under `cost`, which finds no compiled operator.",
         "",
         "| algorithm | shape | " + " | ".join(POLICIES) + " | cost / best other | planning | compiling | operators compiled | rounds | stolen |",
