@@ -5,7 +5,6 @@ with it. Peers run on the same cells in the same run; rounds are interleaved, me
 import argparse
 import datetime
 import json
-import os
 import shutil
 import statistics
 import subprocess
