@@ -17,7 +17,7 @@ pub(super) fn prepare(program: &Program, bound: &Bound<'_>) -> Result<Vec<WholeM
             continue;
         }
         let matrix = bound.matrix(input)?;
-        let (mut row_major, mut transposed) = (false, false);
+        let (mut sparse_left, mut wide_left, mut transposed) = (false, false, false);
         for node in &program.nodes {
             match node {
                 CNode::VectorMatrix {
@@ -25,13 +25,19 @@ pub(super) fn prepare(program: &Program, bound: &Bound<'_>) -> Result<Vec<WholeM
                 } if *b == input => {
                     let sparse = is_csr_input(program, bound, &program.nodes[vector.index()])?;
                     let wide = matrix.cols() >= WIDE_COLS;
-                    row_major |= sparse || wide;
+                    sparse_left |= sparse;
+                    wide_left |= !sparse && wide;
                     transposed |= !sparse && !wide;
                 }
                 _ => {}
             }
         }
-        wholes[input] = arrange(matrix, row_major, transposed);
+        let row_stride = match (sparse_left, wide_left) {
+            (true, _) => stride_for_sparse(matrix.cols()),
+            (false, true) => matrix.cols(),
+            (false, false) => 0,
+        };
+        wholes[input] = arrange(matrix, row_stride, transposed);
     }
     Ok(wholes)
 }
@@ -69,16 +75,26 @@ pub(super) fn is_csr_input(program: &Program, bound: &Bound<'_>, node: &CNode) -
     }
 }
 
-fn arrange(matrix: &MatrixBlock, row_major: bool, transposed: bool) -> WholeMatrix {
+/// Cells from row to row where CSR rows pick rows out of a matrix: whole vectors, since vectors that are cut off take several
+/// times as long to read, and to write, for every non-zero.
+fn stride_for_sparse(cols: usize) -> usize {
+    const VECTOR: usize = 4;
+    match cols {
+        0..=2 => cols,
+        _ => cols.next_multiple_of(VECTOR),
+    }
+}
+
+/// In rows that are `row_stride` apart, unless that is 0, and transposed.
+fn arrange(matrix: &MatrixBlock, row_stride: usize, transposed: bool) -> WholeMatrix {
     let (rows, cols) = (matrix.rows(), matrix.cols());
-    let row_stride = cols;
     let mut whole = WholeMatrix {
         rows,
         cols,
         row_stride,
         ..WholeMatrix::default()
     };
-    if row_major {
+    if row_stride > 0 {
         whole.row_major = vec![0.0; rows * row_stride];
         for_each_cell(matrix, |row, col, cell| {
             whole.row_major[row * row_stride + col] = cell;
@@ -113,7 +129,11 @@ fn for_each_cell(matrix: &MatrixBlock, mut visit: impl FnMut(usize, usize, f64))
 
 /// An accumulator of outer products, all zero.
 pub(super) fn accumulator(rows: usize, cols: usize, csr_left: bool) -> WholeMatrix {
-    let row_stride = cols;
+    let row_stride = if csr_left {
+        stride_for_sparse(cols)
+    } else {
+        cols
+    };
     let row_major = csr_left || cols >= WIDE_COLS;
     WholeMatrix {
         rows,
@@ -141,6 +161,9 @@ pub(super) fn finish(
     }
     if sum.row_major.is_empty() && sum.transposed.is_empty() {
         sum.row_major = vec![0.0; rows * cols];
+    } else if sum.row_stride > cols {
+        let rows = sum.row_major.chunks(sum.row_stride);
+        sum.row_major = rows.flat_map(|row| &row[..cols]).copied().collect();
     }
     let is_transposed = !sum.transposed.is_empty();
     let there = match is_transposed {

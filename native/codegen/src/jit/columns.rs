@@ -8,12 +8,14 @@ use cranelift_frontend::FunctionBuilder;
 use fulgurite_fusion::cplan::{CNode, NodeId};
 use fulgurite_hop::AggregateOp;
 
-use super::KEEP_ORDER_FROM;
 use super::lanes::{Cells, Lanes};
 use super::operands::{readonly, writable};
 
 /// Vector registers of a processor.
 const REGISTERS: usize = 16;
+/// Operations on a cell from which on pairs that do not add up need no other copies beside them: a processor works on the next
+/// pairs while it waits for these.
+const BUSY: usize = 4;
 /// Operations of a body beyond which more copies would take longer to compile than they save.
 const LONGEST_BODY: usize = 1200;
 
@@ -47,12 +49,7 @@ impl Spread {
         match (self, lanes) {
             (Spread::Registers(number, _), Lanes::One) => number,
             (Spread::Registers(_, pair), Lanes::Two) => pair,
-            (Spread::Literal(literal), Lanes::One) => builder.ins().f64const(literal),
-            (Spread::Literal(literal), Lanes::Two) => {
-                let bytes: Vec<u8> = [literal.to_le_bytes(); 2].concat();
-                let constant = builder.func.dfg.constants.insert(bytes.into());
-                builder.ins().vconst(types::F64X2, constant)
-            }
+            (Spread::Literal(literal), lanes) => Cells { builder, lanes }.literal(literal),
             (Spread::Memory(address, offset), lanes) => {
                 let number = builder.ins().load(types::F64, readonly(), address, offset);
                 match lanes {
@@ -113,13 +110,8 @@ impl Pass<'_> {
 
     /// How many pairs are worked on together, so that the operations of one need not wait for each other.
     fn unroll(&self) -> usize {
-        if self.nodes.len() < KEEP_ORDER_FROM {
-            // The compiler moves loads to the start of the body: all of them are live there.
-            return match self.streams.len() + self.nodes.len() / 8 {
-                0..=3 => 4,
-                4..=6 => 2,
-                _ => 1,
-            };
+        if self.reductions.is_empty() && self.nodes.len() >= BUSY {
+            return 1;
         }
         let in_registers = |spread: &&Spread| matches!(spread, Spread::Registers(..));
         let taken = 1 + self.spread.values().filter(in_registers).count();
@@ -144,15 +136,13 @@ impl Pass<'_> {
         let mut live: HashSet<NodeId> = HashSet::new();
         let mut most = 1;
         for (at, id) in self.nodes.iter().enumerate() {
-            live.extend(
-                self.body[id.index()]
-                    .operands()
-                    .iter()
-                    .filter(|id| is_of_cell(id)),
-            );
+            let operands = self.body[id.index()].operands();
+            live.extend(operands.iter().filter(|id| is_of_cell(id)));
+            most = most.max(live.len());
+            // What is needed no more makes room for the result.
+            live.retain(|id| last_use.get(id).is_some_and(|last| *last > at));
             live.insert(*id);
             most = most.max(live.len());
-            live.retain(|id| last_use.get(id).is_some_and(|last| *last > at));
         }
         most
     }

@@ -36,16 +36,15 @@ pub(super) struct Cells<'a, 'b> {
 }
 
 impl Cells<'_, '_> {
+    /// A number in all lanes. A pair is read from memory, which most instructions can do on the way.
     pub fn literal(&mut self, value: f64) -> Value {
-        let scalar = self.builder.ins().f64const(value);
-        self.spread(scalar)
-    }
-
-    /// A number in all lanes.
-    pub fn spread(&mut self, scalar: Value) -> Value {
         match self.lanes {
-            Lanes::One => scalar,
-            Lanes::Two => self.builder.ins().splat(types::F64X2, scalar),
+            Lanes::One => self.builder.ins().f64const(value),
+            Lanes::Two => {
+                let bytes: Vec<u8> = [value.to_le_bytes(); 2].concat();
+                let constant = self.builder.func.dfg.constants.insert(bytes.into());
+                self.builder.ins().vconst(types::F64X2, constant)
+            }
         }
     }
 

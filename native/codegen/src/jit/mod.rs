@@ -24,11 +24,7 @@ use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 use fulgurite_error::{Error, Result};
 
 use crate::primitives::symbols;
-use crate::program::{Layout, Program, Step};
-
-/// From this many operations in one loop on, code keeps the order in which it was emitted: Cranelift's
-/// optimizer would otherwise move all loads of an unrolled body to its start, and spill them.
-const KEEP_ORDER_FROM: usize = 15;
+use crate::program::{Layout, Program};
 
 /// Why there is no machine code.
 #[derive(Debug)]
@@ -48,7 +44,7 @@ impl From<Error> for Failure {
 /// # Errors
 /// Why there is no code; nothing is left of it.
 pub(crate) fn compile(program: &Program, layout: &Layout) -> Result<Code, Failure> {
-    let mut module = module_for(program)?;
+    let mut module = module_for()?;
     let built = build(&mut module, program, layout).and_then(|(function, mut context)| {
         let defined = module.define_function(function, &mut context);
         defined.map_err(refused).map(|()| function)
@@ -82,7 +78,7 @@ pub(crate) struct Listing {
 /// # Errors
 /// `unsupported` on a processor that Cranelift has no code generator for; `internal` when it refuses the code.
 pub(crate) fn list(program: &Program, layout: &Layout) -> Result<Listing> {
-    let mut module = module_for(program).map_err(|failure| match failure {
+    let mut module = module_for().map_err(|failure| match failure {
         Failure::Denied(reason) => {
             Error::unsupported(format!("there is no machine code: {reason}"))
                 .with_help("`--level cplan` shows what is interpreted instead")
@@ -104,8 +100,8 @@ pub(crate) fn list(program: &Program, layout: &Layout) -> Result<Listing> {
     listing
 }
 
-fn module_for(program: &Program) -> Result<JITModule, Failure> {
-    let mut builder = JITBuilder::with_isa(target(program)?, default_libcall_names());
+fn module_for() -> Result<JITModule, Failure> {
+    let mut builder = JITBuilder::with_isa(target()?, default_libcall_names());
     for (name, address) in symbols() {
         builder.symbol(name, address);
     }
@@ -139,25 +135,16 @@ fn signature_of(convention: CallConv, arguments: usize) -> Signature {
     signature
 }
 
-/// The machine we run on, with the optimization level that suits the program.
-fn target(program: &Program) -> Result<OwnedTargetIsa, Failure> {
-    static SPEED: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
-    static IN_ORDER: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
-    let longest = program.steps.iter().map(|step| match step {
-        Step::Loop(step) => step.nodes.len(),
-        _ => 0,
-    });
-    let isa = if longest.max().unwrap_or(0) < KEEP_ORDER_FROM {
-        SPEED.get_or_init(|| build_target("speed"))
-    } else {
-        IN_ORDER.get_or_init(|| build_target("none"))
-    };
+/// The machine we run on.
+fn target() -> Result<OwnedTargetIsa, Failure> {
+    static TARGET: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
+    let isa = TARGET.get_or_init(build_target);
     isa.as_ref()
         .map(Arc::clone)
         .map_err(|reason| Failure::Denied(format!("Cranelift and this processor: {reason}")))
 }
 
-fn build_target(opt_level: &str) -> Result<OwnedTargetIsa, String> {
+fn build_target() -> Result<OwnedTargetIsa, String> {
     let mut flags = settings::builder();
     let verifier = if cfg!(debug_assertions) {
         "true"
@@ -165,7 +152,9 @@ fn build_target(opt_level: &str) -> Result<OwnedTargetIsa, String> {
         "false"
     };
     for (name, value) in [
-        ("opt_level", opt_level),
+        // Code is emitted as it is to run. The optimizer would find nothing, in as much time as all else takes, and move all loads
+        // of an unrolled body to its start, where they take registers.
+        ("opt_level", "none"),
         ("enable_verifier", verifier),
         ("use_colocated_libcalls", "false"),
         ("is_pic", "false"),

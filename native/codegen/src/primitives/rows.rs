@@ -30,15 +30,15 @@ impl Left {
         unsafe { self.csr.as_ref() }.is_none_or(|csr| csr.pointers.is_null())
     }
 
-    /// How many cells stand side by side where vectors of `cols` cells meet the rows: those of such a vector where rows
+    /// How many cells stand side by side where rows meet a row-major matrix with rows of `cells`: those where the rows
     /// are CSR, else those of a row.
     ///
     /// # Safety
     /// `csr` is null or can be read.
-    unsafe fn cells_of_vectors(&self, cols: usize) -> usize {
+    unsafe fn cells_of_vectors(&self, cells: usize) -> usize {
         // SAFETY: the caller's promise.
         match unsafe { self.is_dense() } {
-            false if cols > 1 => cols,
+            false if cells > 1 => cells,
             _ => self.width,
         }
     }
@@ -102,7 +102,7 @@ pub(crate) unsafe extern "C" fn vector_matrix(
             let shape = (rows, width, whole.cols);
             return wide::vector_matrix(left.rows_of_cells(), b, out, shape);
         }
-        let cells = left.cells_of_vectors(whole.cols);
+        let cells = left.cells_of_vectors(whole.row_stride);
         let product = VectorMatrix {
             left,
             whole,
@@ -193,7 +193,7 @@ pub(crate) unsafe extern "C" fn outer_product(
             let shape = (rows, width, right_width);
             return wide::outer_product(left.rows_of_cells(), right, sums, shape);
         }
-        let cells = left.cells_of_vectors(right_width);
+        let cells = left.cells_of_vectors(accumulator.row_stride);
         let product = OuterProduct {
             left,
             right,

@@ -61,7 +61,7 @@ pub(super) unsafe fn add_scaled(row: SparseRow, factor: f64, c: *mut f64) {
 /// `out[..cols] += row %*% b`, with `b` row-major.
 ///
 /// # Safety
-/// Indices are rows of `b`, whose rows are `stride` apart and have `cols` cells; `out` has `cols` cells.
+/// Indices are rows of `b`, whose rows are `stride` apart and have `stride` cells, at least `cols`; `out` has `cols` cells.
 #[inline(always)]
 pub(super) unsafe fn add_times_matrix<L: Lanes>(
     row: SparseRow,
@@ -72,28 +72,32 @@ pub(super) unsafe fn add_times_matrix<L: Lanes>(
 ) {
     let mut col = 0;
     while col < cols {
+        let (left, there) = (cols - col, stride - col);
         // SAFETY: as many columns from `col` on are left as each takes, and `b` and `out` have them.
         unsafe {
             let (b, out) = (b.add(col), out.add(col));
-            col += match cols - col {
-                left if left >= 4 * L::WIDTH => {
-                    add_times_columns::<L, 4>(row, b, stride, out, L::WIDTH)
-                }
-                left if left >= 2 * L::WIDTH => {
-                    add_times_columns::<L, 2>(row, b, stride, out, L::WIDTH)
-                }
-                left => add_times_columns::<L, 1>(row, b, stride, out, left.min(L::WIDTH)),
+            col += if left >= 4 * L::WIDTH {
+                add_times_columns::<L, 4, 1, true>(row, b, stride, out, L::WIDTH)
+            } else if left > L::WIDTH && there >= 2 * L::WIDTH {
+                let last = (left - L::WIDTH).min(L::WIDTH);
+                add_times_columns::<L, 2, 2, true>(row, b, stride, out, last)
+            } else if there >= L::WIDTH {
+                add_times_columns::<L, 1, 4, true>(row, b, stride, out, left.min(L::WIDTH))
+            } else {
+                add_times_columns::<L, 1, 4, false>(row, b, stride, out, left)
             };
         }
     }
 }
 
-/// The columns of `N` vectors, of which the last has `last` cells, stay in registers; gives how many they are.
+/// The columns of `N` vectors, of which the last has `last` cells in `out`, stay in registers; gives how many they are. There are
+/// `CHAINS` sums of each, so that the additions of one need not wait for each other. `FULL`: rows of `b` have cells for
+/// all lanes.
 ///
 /// # Safety
 /// As [`add_times_matrix`].
 #[inline(always)]
-unsafe fn add_times_columns<L: Lanes, const N: usize>(
+unsafe fn add_times_columns<L: Lanes, const N: usize, const CHAINS: usize, const FULL: bool>(
     row: SparseRow,
     b: *const f64,
     stride: usize,
@@ -101,24 +105,43 @@ unsafe fn add_times_columns<L: Lanes, const N: usize>(
     last: usize,
 ) -> usize {
     let count = |n: usize| if n + 1 == N { last } else { L::WIDTH };
-    let mut sums = [L::splat(0.0); N];
-    for (n, sum) in sums.iter_mut().enumerate() {
+    let mut sums = [[L::splat(0.0); N]; CHAINS];
+    for (n, sum) in sums[0].iter_mut().enumerate() {
         // SAFETY: the caller's promise.
         *sum = unsafe { load::<L>(out.add(n * L::WIDTH), count(n)) };
     }
-    for at in 0..row.stored {
-        // SAFETY: the index is a row of `b`.
+    let add = |at: usize, sums: &mut [L; N]| {
+        // SAFETY: `at < stored`, and the index is a row of `b`.
         unsafe {
             let cells = b.add(row.column(at) * stride);
             let value = L::splat(*row.values.add(at));
             for (n, sum) in sums.iter_mut().enumerate() {
-                *sum = value.mul_add(load::<L>(cells.add(n * L::WIDTH), count(n)), *sum);
+                let cells = cells.add(n * L::WIDTH);
+                let cells = match FULL {
+                    true => L::load(cells),
+                    false => load::<L>(cells, count(n)),
+                };
+                *sum = value.mul_add(cells, *sum);
             }
         }
+    };
+    let mut at = 0;
+    while at + CHAINS <= row.stored {
+        for (chain, sums) in sums.iter_mut().enumerate() {
+            add(at + chain, sums);
+        }
+        at += CHAINS;
     }
-    for (n, sum) in sums.iter().enumerate() {
+    for at in at..row.stored {
+        add(at, &mut sums[0]);
+    }
+    for n in 0..N {
+        let one = L::splat(1.0);
+        let total = (1..CHAINS).fold(sums[0][n], |total, chain| {
+            one.mul_add(sums[chain][n], total)
+        });
         // SAFETY: the caller's promise.
-        unsafe { store(*sum, out.add(n * L::WIDTH), count(n)) };
+        unsafe { store(total, out.add(n * L::WIDTH), count(n)) };
     }
     (N - 1) * L::WIDTH + last
 }
@@ -126,7 +149,8 @@ unsafe fn add_times_columns<L: Lanes, const N: usize>(
 /// Adds the outer product of a row and `q` to `c`, which is row-major.
 ///
 /// # Safety
-/// Indices are rows of `c`, whose rows are `stride` apart and have `cols` cells; `q` has `cols` cells.
+/// Indices are rows of `c`, whose rows are `stride` apart and have `stride` cells, at least `cols`; `q` has `cols` cells. What
+/// is in cells beyond `cols` is lost.
 #[inline(always)]
 pub(super) unsafe fn add_outer<L: Lanes>(
     row: SparseRow,
@@ -135,26 +159,63 @@ pub(super) unsafe fn add_outer<L: Lanes>(
     stride: usize,
     cols: usize,
 ) {
-    for at in 0..row.stored {
-        // SAFETY: the index is a row of `c`.
-        let (target, value) = unsafe {
-            (
-                c.add(row.column(at) * stride),
-                L::splat(*row.values.add(at)),
-            )
-        };
-        let mut col = 0;
-        while col < cols {
-            let count = (cols - col).min(L::WIDTH);
-            // SAFETY: `col + count <= cols`.
-            unsafe {
-                let cells = load::<L>(target.add(col), count);
-                let sum = value.mul_add(load::<L>(q.add(col), count), cells);
-                store(sum, target.add(col), count);
-            }
-            col += L::WIDTH;
+    let mut col = 0;
+    while col < cols {
+        let (left, there) = (cols - col, stride - col);
+        // SAFETY: as many columns from `col` on are left as each takes, and `c` and `q` have them.
+        unsafe {
+            let (q, c) = (q.add(col), c.add(col));
+            col += if left >= 4 * L::WIDTH {
+                add_outer_columns::<L, 4, true>(row, q, c, stride, L::WIDTH)
+            } else if left > L::WIDTH && there >= 2 * L::WIDTH {
+                let last = (left - L::WIDTH).min(L::WIDTH);
+                add_outer_columns::<L, 2, true>(row, q, c, stride, last)
+            } else if there >= L::WIDTH {
+                add_outer_columns::<L, 1, true>(row, q, c, stride, left.min(L::WIDTH))
+            } else {
+                add_outer_columns::<L, 1, false>(row, q, c, stride, left)
+            };
         }
     }
+}
+
+/// The columns of `N` vectors, of which the last has `last` cells in `q`: `q` stays in registers. Gives how many they are.
+/// `FULL`: rows of `c` have cells for all lanes.
+///
+/// # Safety
+/// As [`add_outer`].
+#[inline(always)]
+unsafe fn add_outer_columns<L: Lanes, const N: usize, const FULL: bool>(
+    row: SparseRow,
+    q: *const f64,
+    c: *mut f64,
+    stride: usize,
+    last: usize,
+) -> usize {
+    let count = |n: usize| if n + 1 == N { last } else { L::WIDTH };
+    let mut factors = [L::splat(0.0); N];
+    for (n, factor) in factors.iter_mut().enumerate() {
+        // SAFETY: the caller's promise.
+        *factor = unsafe { load::<L>(q.add(n * L::WIDTH), count(n)) };
+    }
+    for at in 0..row.stored {
+        // SAFETY: the index is a row of `c`.
+        unsafe {
+            let cells = c.add(row.column(at) * stride);
+            let value = L::splat(*row.values.add(at));
+            for (n, factor) in factors.iter().enumerate() {
+                let cells = cells.add(n * L::WIDTH);
+                match FULL {
+                    true => value.mul_add(*factor, L::load(cells)).store(cells),
+                    false => {
+                        let sum = value.mul_add(*factor, load::<L>(cells, count(n)));
+                        store(sum, cells, count(n));
+                    }
+                }
+            }
+        }
+    }
+    (N - 1) * L::WIDTH + last
 }
 
 /// `out[n] = u . v[indices[n]]` for the stored cells of a row, whose values are not read; `v` is row-major.

@@ -19,6 +19,14 @@ fn transposed(cells: &[f64], rows: usize, cols: usize) -> Vec<f64> {
     (0..rows * cols).map(cell).collect()
 }
 
+/// Rows of `cols` cells so far apart; what is between them may be anything.
+fn apart(cells: &[f64], cols: usize, stride: usize) -> Vec<f64> {
+    let between = std::iter::repeat_n(f64::NAN, stride - cols);
+    let rows = cells.chunks(cols);
+    rows.flat_map(|row| row.iter().copied().chain(between.clone()))
+        .collect()
+}
+
 /// Rows of `width` cells, of which CSR rows store every third or so.
 struct Rows {
     width: usize,
@@ -74,10 +82,16 @@ impl Rows {
     }
 }
 
-fn whole(row_major: &mut [f64], transposed: &mut [f64], rows: usize, cols: usize) -> Whole {
+fn whole(
+    row_major: &mut [f64],
+    row_stride: usize,
+    transposed: &mut [f64],
+    rows: usize,
+    cols: usize,
+) -> Whole {
     Whole {
         row_major: row_major.as_mut_ptr(),
-        row_stride: cols,
+        row_stride,
         transposed: transposed.as_mut_ptr(),
         transposed_stride: rows,
         rows,
@@ -91,11 +105,19 @@ fn products_are_the_same_with_all_instructions() {
     for (width, sparse) in widths.flat_map(|width| [(width, false), (width, true)]) {
         let rows = Rows::new(width, sparse);
         let csr = rows.csr(sparse);
-        for cols in [1, 2, 3, 4, 5, 7, 8, 9, 17, 33] {
-            for instructions in Instructions::present() {
-                let case = format!("{width} x {cols}, sparse {sparse}, {instructions:?}");
-                check_vector_matrix(&rows, &csr, cols, instructions, &case);
-                check_outer_product(&rows, &csr, cols, instructions, &case);
+        for cols in [1usize, 2, 3, 4, 5, 7, 8, 9, 17, 33] {
+            // The cells of a single column lie side by side.
+            let strides = [1, 2, 4, 8].map(|lanes| match cols {
+                1 => 1,
+                _ => cols.next_multiple_of(lanes),
+            });
+            for (instructions, stride) in Instructions::present()
+                .flat_map(|instructions| strides.map(|stride| (instructions, stride)))
+            {
+                let case =
+                    format!("{width} x {cols} of {stride}, sparse {sparse}, {instructions:?}");
+                check_vector_matrix(&rows, &csr, (cols, stride), instructions, &case);
+                check_outer_product(&rows, &csr, (cols, stride), instructions, &case);
             }
         }
     }
@@ -104,14 +126,15 @@ fn products_are_the_same_with_all_instructions() {
 fn check_vector_matrix(
     left: &Rows,
     csr: &CsrRows,
-    cols: usize,
+    (cols, stride): (usize, usize),
     instructions: Instructions,
     case: &str,
 ) {
     let width = left.width;
-    let mut right = numbers(width * cols, 2);
+    let right = numbers(width * cols, 2);
     let mut right_transposed = transposed(&right, width, cols);
-    let whole = whole(&mut right, &mut right_transposed, width, cols);
+    let mut right_apart = apart(&right, cols, stride);
+    let whole = whole(&mut right_apart, stride, &mut right_transposed, width, cols);
     for rows in [1, ROWS] {
         // One cell more than there is to write.
         let mut out = vec![-1.0; rows * cols + 1];
@@ -136,16 +159,16 @@ fn check_vector_matrix(
 fn check_outer_product(
     left: &Rows,
     csr: &CsrRows,
-    cols: usize,
+    (cols, stride): (usize, usize),
     instructions: Instructions,
     case: &str,
 ) {
     let width = left.width;
     let right = numbers(ROWS * cols, 3);
     for rows in [1, ROWS] {
-        let mut sums = vec![1.0; width * cols + 1];
-        let mut sums_transposed = sums.clone();
-        let accumulator = whole(&mut sums, &mut sums_transposed, width, cols);
+        let mut sums = vec![1.0; width * stride + 1];
+        let mut sums_transposed = vec![1.0; width * cols];
+        let accumulator = whole(&mut sums, stride, &mut sums_transposed, width, cols);
         let product = OuterProduct {
             left: left.left(csr, rows),
             right: Matrix {
@@ -159,9 +182,13 @@ fn check_outer_product(
         unsafe { lanes::run_with(instructions, product) };
         let sums = match csr.pointers.is_null() {
             true => transposed(&sums_transposed, cols, width),
-            false => sums.clone(),
+            false => {
+                assert_eq!(sums[width * stride], 1.0, "{case}");
+                let rows = sums[..width * stride].chunks(stride);
+                rows.flat_map(|row| &row[..cols]).copied().collect()
+            }
         };
-        for (at, cell) in sums[..width * cols].iter().enumerate() {
+        for (at, cell) in sums.iter().enumerate() {
             let (i, j) = (at / cols, at % cols);
             let pair = |row: usize| left.dense[row * width + i] * right[row * cols + j];
             let expected: f64 = 1.0 + (0..rows).map(pair).sum::<f64>();

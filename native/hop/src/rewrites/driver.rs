@@ -23,7 +23,8 @@ pub struct Application {
     pub after: String,
 }
 
-/// Each pass that changes something makes the DAG simpler; this many are never needed.
+/// Each pass that changes something makes the DAG simpler: more than this many, and one for each operator (an aggregate passes one
+/// operator of a chain at a time), are never needed.
 const MOST_PASSES: usize = 30;
 
 /// Replacements of one operator in one pass.
@@ -61,7 +62,7 @@ pub(super) fn rewrite(
         dag: dag.clone(),
         trace,
     };
-    for _ in 0..MOST_PASSES {
+    for _ in 0..MOST_PASSES + dag.len() {
         work.clean_up(&whole);
         if !work.pass(&local) {
             break;

@@ -9,6 +9,8 @@ mod avx2;
 mod avx512;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+#[cfg(target_arch = "x86_64")]
+mod pairs;
 mod portable;
 
 /// Cells of a cache line.
@@ -72,6 +74,9 @@ pub(super) enum Instructions {
     Avx512,
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    /// The lower halves of AVX2's registers.
+    #[cfg(target_arch = "x86_64")]
+    Pairs,
     #[cfg(target_arch = "aarch64")]
     Neon,
     Portable,
@@ -84,6 +89,8 @@ impl Instructions {
         Instructions::Avx512,
         #[cfg(target_arch = "x86_64")]
         Instructions::Avx2,
+        #[cfg(target_arch = "x86_64")]
+        Instructions::Pairs,
         #[cfg(target_arch = "aarch64")]
         Instructions::Neon,
         Instructions::Portable,
@@ -98,30 +105,24 @@ impl Instructions {
                 #[cfg(target_arch = "x86_64")]
                 Instructions::Avx512 => avx512::is_present(),
                 #[cfg(target_arch = "x86_64")]
-                Instructions::Avx2 => avx2::is_present(),
+                Instructions::Avx2 | Instructions::Pairs => avx2::is_present(),
                 #[cfg(target_arch = "aarch64")]
                 Instructions::Neon => neon::is_present(),
                 Instructions::Portable => true,
             })
     }
 
-    /// Wide vectors straddle cache lines where rows are not made of whole ones; that is made up for where rows are long.
+    /// Whether so many cells side by side are worth vectors of this width.
     fn suit(self, cells: usize) -> bool {
-        match self.width() {
-            width @ 8.. => cells.is_multiple_of(width) || cells >= 32 * width,
-            _ => true,
-        }
-    }
-
-    fn width(self) -> usize {
         match self {
+            // Wide vectors straddle cache lines where rows are not made of whole ones; that is made up for where rows are long.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => avx512::WIDTH,
+            Instructions::Avx512 => {
+                cells.is_multiple_of(avx512::WIDTH) || cells >= 32 * avx512::WIDTH
+            }
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => avx2::WIDTH,
-            #[cfg(target_arch = "aarch64")]
-            Instructions::Neon => neon::WIDTH,
-            Instructions::Portable => portable::WIDTH,
+            Instructions::Avx2 => cells > pairs::WIDTH,
+            _ => true,
         }
     }
 }
@@ -146,6 +147,8 @@ pub(super) unsafe fn run_with(instructions: Instructions, kernel: impl Kernel) {
             Instructions::Avx512 => avx512::run(kernel),
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx2 => avx2::run(kernel),
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Pairs => pairs::run(kernel),
             #[cfg(target_arch = "aarch64")]
             Instructions::Neon => neon::run(kernel),
             Instructions::Portable => portable::run(kernel),
