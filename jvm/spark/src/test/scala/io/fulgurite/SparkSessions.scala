@@ -9,18 +9,10 @@ import org.scalatest.{Assertions, BeforeAndAfterAll, Suite}
 trait SparkSessions extends BeforeAndAfterAll { this: Suite =>
   def master: String = "local[2]"
 
-  protected lazy val spark: SparkSession = {
-    // Executors of a local cluster get the classes under test, and nothing else of ours.
-    val classes = sys.env.getOrElse("TEST_CLASS_PATH", "")
-    SparkSession.builder()
-      .master(master).appName(suiteName)
-      .config("spark.ui.enabled", "false")
-      .config("spark.sql.shuffle.partitions", "3")
-      .config("spark.executor.extraClassPath", classes)
-      .config("spark.fulgurite.native.path", System.getProperty("fulgurite.native.path"))
-      .config("spark.plugins", "io.fulgurite.spark.FulguriteSparkPlugin")
-      .getOrCreate()
-  }
+  /** What is configured beside what all suites need. */
+  def configuration: Map[String, String] = Map.empty
+
+  protected lazy val spark: SparkSession = SparkSessions.start(master, suiteName, configuration)
 
   protected lazy val ml: MLContext = new MLContext(spark)
 
@@ -32,6 +24,23 @@ trait SparkSessions extends BeforeAndAfterAll { this: Suite =>
   override def afterAll(): Unit = {
     spark.stop()
     super.afterAll()
+  }
+}
+
+object SparkSessions {
+  def start(master: String, name: String, configuration: Map[String, String]): SparkSession = {
+    // Executors of a local cluster get the classes under test, and nothing else of ours.
+    val classes = sys.env.getOrElse("TEST_CLASS_PATH", "")
+    val builder = SparkSession.builder()
+      .master(master).appName(name)
+      .config("spark.ui.enabled", "false")
+      .config("spark.sql.shuffle.partitions", "3")
+      .config("spark.executor.extraClassPath", classes)
+      .config("spark.fulgurite.native.path", System.getProperty("fulgurite.native.path"))
+      .config("spark.plugins", "io.fulgurite.spark.FulguriteSparkPlugin")
+      // What a task holds of Spark's memory when it ends fails it.
+      .config("spark.unsafe.exceptionOnMemoryLeak", "true")
+    configuration.foldLeft(builder) { case (builder, (key, value)) => builder.config(key, value) }.getOrCreate()
   }
 }
 

@@ -17,10 +17,20 @@ public final class NativeHandle implements AutoCloseable {
 
     /** Takes ownership of a handle that a native method returned. */
     public NativeHandle(long handle) {
+        this(handle, () -> {});
+    }
+
+    /**
+     * Takes ownership of a handle that a native method returned.
+     *
+     * @param freed runs once, when the handle has been freed or given away, perhaps on another thread; it must not refer to
+     *     this object
+     */
+    public NativeHandle(long handle, Runnable freed) {
         if (handle == 0) {
             throw new FulguriteException("internal", "internal error: handle 0 names nothing that could be owned", null);
         }
-        owned = new Owned(handle);
+        owned = new Owned(handle, freed);
         cleanable = CLEANER.register(this, owned);
     }
 
@@ -72,17 +82,21 @@ public final class NativeHandle implements AutoCloseable {
     /** What the cleaner runs; it must not refer to the {@link NativeHandle}. */
     private static final class Owned implements Runnable {
         final AtomicLong handle;
+        final Runnable freed;
 
-        Owned(long handle) {
+        Owned(long handle, Runnable freed) {
             this.handle = new AtomicLong(handle);
+            this.freed = freed;
         }
 
+        /** Once: {@link Cleaner.Cleanable#clean()} sees to that. */
         @Override
         public void run() {
             long owned = handle.getAndSet(0);
             if (owned != 0) {
                 Native.release(owned);
             }
+            freed.run();
         }
     }
 }

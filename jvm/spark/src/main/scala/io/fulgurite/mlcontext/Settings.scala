@@ -17,7 +17,7 @@ final class Settings(conf: SparkConf) {
   def ofNative: Map[String, String] = all -- Settings.OfThisSide
 
   /** Bytes up to which an input is brought to the driver. */
-  def localBudget: Long = get(Settings.LocalMemory).filter(_ != "auto").map(Settings.bytes).getOrElse {
+  def localBudget: Long = get(Settings.LocalMemory).filter(_ != "auto").map(Settings.bytes(Settings.LocalMemory, _)).getOrElse {
     // What does not fit a job's result could not be brought here anyway.
     conf.getSizeAsBytes("spark.driver.maxResultSize", "1g") match {
       case 0 => Settings.UnlimitedResult
@@ -37,15 +37,18 @@ object Settings {
   val LocalMemory = "fulgurite.memory.local"
   val Fill = "fulgurite.input.fill"
 
-  private val OfThisSide = Set(Fill, NativeLibrary.PATH, NativeLibrary.TMPDIR)
+  /** Native memory that the tasks of an executor may hold together; read by the executors, from the session's configuration. */
+  val TaskMemory = "fulgurite.memory.tasks"
+
+  private val OfThisSide = Set(Fill, TaskMemory, NativeLibrary.PATH, NativeLibrary.TMPDIR)
   private val UnlimitedResult = 1L << 30
 
   /** A size as native code writes it: bytes, or with a unit `k`, `m`, `g`, `t`. */
-  private[mlcontext] def bytes(text: String): Long = {
+  private[fulgurite] def bytes(key: String, text: String): Long = {
     val size = """(\d+)\s*([kKmMgGtT]?)[bB]?""".r
     text.trim match {
       case size(number, unit) => number.toLong << (if (unit.isEmpty) 0 else 10 + 10 * "kmgt".indexOf(unit.toLowerCase))
-      case _ => throw Errors.argument(s"${Settings.LocalMemory}: '$text' is not a size", "write bytes, or a unit: 64k, 512m, 4g")
+      case _ => throw Errors.argument(s"$key: '$text' is not a size", "write bytes, or a unit: 64k, 512m, 4g")
     }
   }
 }

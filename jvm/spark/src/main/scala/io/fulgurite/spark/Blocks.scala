@@ -7,6 +7,7 @@ import com.esotericsoftware.kryo.{Kryo, KryoSerializable}
 import com.esotericsoftware.kryo.io.{Input, Output}
 import io.fulgurite.core.{Native, NativeHandle}
 import io.fulgurite.spark.arrow.{ArrowMemory, BlockView, Crossing}
+import io.fulgurite.spark.memory.{Held, TaskMemory}
 import org.apache.spark.fulgurite.KnownSize
 import org.apache.arrow.vector.VectorSchemaRoot
 import org.apache.arrow.vector.ipc.{ArrowStreamReader, ArrowStreamWriter}
@@ -15,21 +16,29 @@ import org.apache.arrow.vector.ipc.{ArrowStreamReader, ArrowStreamWriter}
  * Blocks of a matrix in native memory: the elements of datasets, where each is one row stripe.
  *
  * Serialised (shuffles, broadcasts, disk) as an Arrow IPC stream. The memory is freed by [[close]] or, at the latest,
- * when this object is garbage. Blocks that a task makes for its own use ([[isEphemeral]]) are closed by who consumes
- * them; all others may be shared through Spark's storage and are left to the garbage collector.
+ * when this object is garbage. Blocks that a task makes for its own use ([[isEphemeral]]) are charged to it, and closed by
+ * who consumes them or by the end of the task; all others may be shared through Spark's storage, which accounts for them, and
+ * are left to the garbage collector.
  */
-final class Blocks private (private var handle: NativeHandle) extends Externalizable with KryoSerializable with KnownSize {
+final class Blocks private (private var handle: NativeHandle, private var held: Held)
+    extends Externalizable with KryoSerializable with KnownSize {
   @transient private var ephemeral = false
+  @transient private var owner: Option[TaskMemory] = None
   @volatile @transient private var known: Description = _
+  if (handle != null) count()
 
   /** For deserialisation only. */
-  def this() = this(null)
+  def this() = this(null, null)
 
   /** Calls `use` with the address of the blocks, which live until it returns. */
   def withHandle[A](use: Long => A): A = current.`with`[A](address => use(address))
 
   /** Gives the handle away; this object is closed then. */
-  def detach(): Long = current.detach()
+  def detach(): Long = {
+    val address = current.detach()
+    disowned()
+    address
+  }
 
   /** Calls `use` with the blocks as Arrow sees them, in place. */
   def read[A](use: Seq[BlockView] => A): A = {
@@ -38,10 +47,7 @@ final class Blocks private (private var handle: NativeHandle) extends Externaliz
     finally batch.close()
   }
 
-  def description: Description = {
-    if (known == null) known = withHandle(address => Description.parse(Native.describe(address)))
-    known
-  }
+  def description: Description = known
 
   def rowOffset: Long = description.rowOffset
   def rows: Long = description.rows
@@ -50,14 +56,27 @@ final class Blocks private (private var handle: NativeHandle) extends Externaliz
   def bytes: Long = description.bytes
   override def estimatedSize: Long = bytes + 64
 
-  /** Moves a stripe; its values stay where they are. A stripe of a persisted dataset is moved once, for good. */
-  def placeAt(rowOffset: Long): this.type = synchronized {
-    if (description.rowOffset != rowOffset) {
-      // A task may be reading through the former handle: it stays open until it is garbage.
+  /** Moves a stripe that nobody else has yet; its values stay where they are. */
+  def placeAt(rowOffset: Long): this.type = {
+    place(rowOffset).foreach(_.close())
+    this
+  }
+
+  /** Moves a stripe of a persisted dataset, once, for good. A task may be reading through the former handle: it stays open until it is garbage. */
+  def placeStoredAt(rowOffset: Long): this.type = {
+    place(rowOffset)
+    this
+  }
+
+  /** The former handle, if there is a new one. */
+  private def place(rowOffset: Long): Option[NativeHandle] = synchronized {
+    if (description.rowOffset == rowOffset) None
+    else {
+      val former = handle
       handle = at(rowOffset).current
       known = known.copy(rowOffset = rowOffset)
+      Some(former)
     }
-    this
   }
 
   /** The same stripe at another place; shares its values, and may outlive it. */
@@ -65,20 +84,47 @@ final class Blocks private (private var handle: NativeHandle) extends Externaliz
     val batch = Crossing.toJava(current)
     try {
       val moved = arrow.BlockBatch.withRowOffset(batch, rowOffset)
-      try Blocks.fromArrow(moved)
+      try Blocks.fromArrow(moved, held.shared())
       finally moved.close()
     } finally batch.close()
   }
 
-  /** Marks the blocks as owned by the task that made them: whoever consumes them closes them. */
-  def markEphemeral(): this.type = { ephemeral = true; this }
+  /**
+   * Marks the blocks as owned by the task that made them: whoever consumes them closes them.
+   *
+   * @throws io.fulgurite.core.FulguriteException of kind `memory` if the task may not have so much; they are closed then
+   */
+  def markEphemeral(): this.type = {
+    if (!ephemeral) {
+      ephemeral = true
+      owner = TaskMemory.current
+      try owner.foreach(_.own(this))
+      catch {
+        case failure: Throwable =>
+          owner = None
+          close()
+          throw failure
+      }
+    }
+    this
+  }
   def isEphemeral: Boolean = ephemeral
   def closeIfEphemeral(): Unit = if (ephemeral) close()
 
-  def close(): Unit = current.close()
+  def close(): Unit = {
+    current.close()
+    disowned()
+  }
   def isClosed: Boolean = current.isClosed
 
   private def current: NativeHandle = synchronized(handle)
+
+  private def disowned(): Unit = owner.foreach(_.disown(this))
+
+  private def count(): Unit = {
+    known = withHandle(address => Description.parse(Native.describe(address)))
+    held.are(known.bytes)
+  }
 
   override def writeExternal(out: ObjectOutput): Unit = writeStream(Streams.of(out))
   override def readExternal(in: ObjectInput): Unit = readStream(Streams.of(in))
@@ -99,7 +145,9 @@ final class Blocks private (private var handle: NativeHandle) extends Externaliz
     val reader = new ArrowStreamReader(in, ArrowMemory.allocator)
     try {
       reader.loadNextBatch()
-      handle = Crossing.toNative(reader.getVectorSchemaRoot)
+      held = new Held
+      handle = Crossing.toNative(reader.getVectorSchemaRoot, held)
+      count()
       // Reads the end marker, so that what follows in the stream is the next object's.
       reader.loadNextBatch()
     } finally reader.close(false)
@@ -109,10 +157,15 @@ final class Blocks private (private var handle: NativeHandle) extends Externaliz
 object Blocks {
 
   /** Takes ownership of a handle. */
-  def owning(handle: Long): Blocks = new Blocks(new NativeHandle(handle))
+  def owning(handle: Long): Blocks = {
+    val held = new Held
+    new Blocks(new NativeHandle(handle, held), held)
+  }
 
   /** Shares the batch's buffers; the batch stays the caller's to close. */
-  def fromArrow(batch: VectorSchemaRoot): Blocks = new Blocks(Crossing.toNative(batch))
+  def fromArrow(batch: VectorSchemaRoot): Blocks = fromArrow(batch, new Held)
+
+  private def fromArrow(batch: VectorSchemaRoot, held: Held): Blocks = new Blocks(Crossing.toNative(batch, held), held)
 
   /** What a builder holds; closes it. */
   def built(builder: arrow.BlockBuilder, rowOffset: Long): Blocks =

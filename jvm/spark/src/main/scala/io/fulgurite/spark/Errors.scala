@@ -8,6 +8,7 @@ private[fulgurite] object Errors {
   def data(message: String, help: String): FulguriteException = error("data", message, help)
   def syntax(message: String, help: String): FulguriteException = error("syntax", message, help)
   def io(message: String, help: String): FulguriteException = error("io", message, help)
+  def memory(message: String, help: String): FulguriteException = error("memory", message, help)
   def unsupported(message: String, help: String): FulguriteException = error("unsupported", message, help)
   def internal(message: String): FulguriteException = new FulguriteException("internal", s"internal error: $message", null)
 
@@ -19,12 +20,23 @@ private[fulgurite] object Errors {
     try work
     catch {
       case failure: Exception => throw find(failure).getOrElse(
-          new FulguriteException("backend", s"backend error: Spark failed: ${firstLine(failure)}\n   = help: the cause is in Spark's log", failure))
+          new FulguriteException("backend", s"backend error: Spark failed: ${reason(failure)}\n   = help: the cause is in Spark's log", failure))
     }
 
+  def stopped(): FulguriteException =
+    error("backend", "the stopped SparkContext runs nothing any more", "make a new SparkSession and, with it, a new MLContext")
+
   /** The FulguriteException among the causes. */
-  def find(failure: Throwable): Option[FulguriteException] =
-    Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(DeepestCause).collectFirst { case ours: FulguriteException => ours }
+  def find(failure: Throwable): Option[FulguriteException] = causes(failure).collectFirst { case ours: FulguriteException => ours }
+
+  /** What Spark says, and what the deepest cause says where Spark does not tell. */
+  def reason(failure: Throwable): String = {
+    val (said, deepest) = (firstLine(failure), firstLine(causes(failure).reduce((_, cause) => cause)))
+    if (said.contains(deepest)) said else s"$said: $deepest"
+  }
+
+  private def causes(failure: Throwable): Iterator[Throwable] =
+    Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(DeepestCause)
 
   private val DeepestCause = 32
 

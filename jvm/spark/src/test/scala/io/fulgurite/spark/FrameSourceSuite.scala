@@ -40,6 +40,17 @@ final class FrameSourceSuite extends AnyFunSuite with SparkSessions {
     import spark.implicits._
     val frame = Seq(Tuple1(Vectors.dense(1, 2)), Tuple1(Vectors.dense(1, 2, 3))).toDF("features").coalesce(1)
     assert(Failures.of("data")(read(frame)).getMessage.contains("'features' holds vectors of 2 and of 3 elements"))
+    // In partitions of their own, with numbers and without.
+    val apart = spark.createDataFrame(spark.sparkContext.parallelize(Seq(1 -> Vectors.dense(1, 2), 2 -> Vectors.dense(1, 2, 3)), 2)).toDF("__INDEX", "features")
+    for (frame <- Seq(apart, apart.drop("__INDEX"))) {
+      assert(Failures.of("data")(read(frame)).getMessage.contains("some rows have 2 elements, others 3"))
+    }
+  }
+
+  test("a vector that is null is an error") {
+    import spark.implicits._
+    val frame = Seq(Some(Vectors.dense(1, 2)), None).toDF("features").coalesce(1)
+    assert(Failures.of("data")(read(frame)).getMessage.contains("column 'features' holds a null"))
   }
 
   test("__INDEX orders rows wherever it stands and however they come") {

@@ -7,15 +7,19 @@ import org.apache.arrow.vector.VectorSchemaRoot
 /** Carries batches of blocks between Java and native code through the Arrow C Data Interface: buffers are shared, never copied. */
 object Crossing {
 
-  /** Native code's view of a batch. The batch stays the caller's to close; its buffers live until both sides let go. */
-  def toNative(batch: VectorSchemaRoot): NativeHandle = {
+  /**
+   * Native code's view of a batch. The batch stays the caller's to close; its buffers live until both sides let go.
+   *
+   * @param freed runs when native code has let go
+   */
+  def toNative(batch: VectorSchemaRoot, freed: Runnable = () => ()): NativeHandle = {
     Library.ensureLoaded()
     val allocator = ArrowMemory.allocator
     val array = ArrowArray.allocateNew(allocator)
     val schema = ArrowSchema.allocateNew(allocator)
     try {
       Data.exportVectorSchemaRoot(allocator, batch, null, array, schema)
-      new NativeHandle(Native.importBlocks(array.memoryAddress, schema.memoryAddress))
+      new NativeHandle(Native.importBlocks(array.memoryAddress, schema.memoryAddress), freed)
     } finally {
       array.close()
       schema.close()

@@ -71,7 +71,15 @@ object Dataset {
     val all = parts.iterator.flatten.toVector
     Characteristics(
       parts.iterator.map(_.map(found => Stripe(found.rowOffset, found.rows))).toVector,
-      all.headOption.fold(0L)(_.cols), all.iterator.map(_.nnz).sum, all.iterator.map(_.bytes).sum)
+      width(all.iterator.map(_.cols)), all.iterator.map(_.nnz).sum, all.iterator.map(_.bytes).sum)
+  }
+
+  /** The columns of a matrix with stripes of so many. */
+  def width(ofStripes: Iterator[Long]): Long = ofStripes.distinct.take(2).toList match {
+    case Nil => 0
+    case List(cols) => cols
+    case several =>
+      throw Errors.data(s"some rows have ${several.min} elements, others ${several.max}", "all rows of a matrix are equally long, in all partitions")
   }
 
   /**
@@ -88,7 +96,8 @@ object Dataset {
         part.zip(offsets).map { case (stripe, offset) => Stripe(offset, stripe.rows) }
       }
       val placed = unplaced.mapPartitionsWithIndex({ (index, part) =>
-        part.zip(layout(index).iterator).collect { case (blocks, stripe) if stripe.rows > 0 => blocks.placeAt(stripe.rowOffset) }
+        Repeated.check(part, layout(index).map(_.rows), index)(_.rows)
+          .zip(layout(index).iterator).collect { case (blocks, stripe) if stripe.rows > 0 => blocks.placeStoredAt(stripe.rowOffset) }
       }, preservesPartitioning = true)
       Dataset(placed, found.copy(layout = layout.map(_.filter(_.rows > 0))), Some(unplaced))
     } catch {

@@ -34,7 +34,7 @@ final class NativeTask(val json: Array[Byte], val label: String, val broadcasts:
  * Runs a native task once per stripe of co-partitioned inputs. Lazy. Unless it is persisted, its stripes live from one
  * operator to the next: the consumer closes them, and the end of the task closes what is left.
  */
-final class TaskRDD(@transient private val inputs: Seq[RDD[Blocks]], task: NativeTask)
+final class TaskRDD(@transient private val inputs: Seq[RDD[Blocks]], private[spark] val task: NativeTask)
     extends RDD[Blocks](inputs.head.sparkContext, inputs.map(new OneToOneDependency(_))) {
 
   override def getPartitions: Array[Partition] = {
@@ -48,8 +48,6 @@ final class TaskRDD(@transient private val inputs: Seq[RDD[Blocks]], task: Nativ
   override def compute(split: Partition, context: TaskContext): Iterator[Blocks] = {
     val parts = firstParents.zip(split.asInstanceOf[TaskPartition].parents).map { case (rdd, part) => rdd.iterator(part, context) }
     val kept = getStorageLevel != StorageLevel.NONE
-    var open = List.empty[Blocks]
-    if (!kept) context.addTaskCompletionListener[Unit](_ => open.foreach(_.close()))
     new Iterator[Blocks] {
       override def hasNext: Boolean = {
         val more = parts.map(_.hasNext)
@@ -62,11 +60,7 @@ final class TaskRDD(@transient private val inputs: Seq[RDD[Blocks]], task: Nativ
         val result =
           try task.run(stripes)
           finally stripes.foreach(_.closeIfEphemeral())
-        if (!kept) {
-          // The consumer has closed the former one by now, unless it failed or collects several.
-          open = result.markEphemeral() :: open.filterNot(_.isClosed)
-        }
-        result
+        if (kept) result else result.markEphemeral()
       }
     }
   }

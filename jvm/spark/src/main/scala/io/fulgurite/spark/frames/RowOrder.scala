@@ -3,8 +3,8 @@ package io.fulgurite.spark.frames
 import io.fulgurite.core.FulguriteException
 import io.fulgurite.spark.{Blocks, Errors}
 import io.fulgurite.spark.arrow.{BlockView, CsrBuilder, DenseBuilder}
-import io.fulgurite.spark.dataset.{Characteristics, Dataset, Stripe}
-import io.fulgurite.spark.primitives.Striping
+import io.fulgurite.spark.dataset.{Characteristics, Dataset, MadeRDD, Repeated, Stripe}
+import io.fulgurite.spark.primitives.{Pieces, Striping}
 import org.apache.spark.Partitioner
 import org.apache.spark.rdd.RDD
 import org.apache.spark.storage.StorageLevel
@@ -27,10 +27,14 @@ private[frames] object RowOrder {
       val all = found.flatten
       val total = all.map(_.rows).sum
       all.find(_.largest > total).foreach(stripe => throw notANumbering(s"it holds ${stripe.largest}, but there are $total rows"))
-      val (cols, nnz, bytes) = (all.headOption.fold(0L)(_.cols), all.map(_.nnz).sum, all.map(_.bytes).sum)
+      val (cols, nnz, bytes) = (Dataset.width(all.iterator.map(_.cols)), all.map(_.nnz).sum, all.map(_.bytes).sum)
       if (inOrder(all)) {
         val layout = found.map(_.map(stripe => Stripe(stripe.first - 1, stripe.rows)))
-        val placed = numbered.map { case (blocks, index) => blocks.placeAt(index.headOption.fold(0L)(_ - 1)) }
+        val placed = numbered.mapPartitionsWithIndex { (partition, part) =>
+          Repeated.check(part, layout(partition).map(_.rows), partition)(_._1.rows).map { case (blocks, index) =>
+            blocks.placeStoredAt(index.headOption.fold(0L)(_ - 1))
+          }
+        }
         Dataset(placed, Characteristics(layout, cols, nnz, bytes), Some(numbered))
       } else {
         val layout = Vector.tabulate(found.size)(target(_, found.size, total, cols))
@@ -70,13 +74,15 @@ private[frames] object RowOrder {
 
   private def reorder(numbered: RDD[(Blocks, Array[Long])], layout: Vector[Vector[Stripe]], cols: Int): RDD[Blocks] = {
     val starts = layout.scanLeft(0L)((start, part) => start + part.map(_.rows).sum).toArray
-    numbered
-      .mapPartitions(_.flatMap { case (blocks, index) => pieces(blocks, index, starts) })
+    val moved = numbered
+      .mapPartitions { part =>
+        Pieces.closedWhenWritten(part.flatMap { case (blocks, index) => pieces(blocks, index, starts) }, layout.size)(_._2._1)
+      }
       .partitionBy(new ByNumber(layout.size))
-      .mapPartitionsWithIndex({ (partition, part) =>
-        val pieces = part.map(_._2).toVector
-        layout(partition).iterator.map(stripe => assemble(pieces, stripe, cols))
-      }, preservesPartitioning = true)
+    new MadeRDD[Piece](moved, { (partition, part, own) =>
+      val pieces = part.map { case (_, (blocks, index)) => (blocks.markEphemeral(), index) }.toVector
+      layout(partition).iterator.map(stripe => own(assemble(pieces, stripe, cols)))
+    })
   }
 
   private def pieces(blocks: Blocks, index: Array[Long], starts: Array[Long]): Iterator[Piece] = {
@@ -87,7 +93,7 @@ private[frames] object RowOrder {
     }
     blocks.read { views =>
       byPartition.toVector.map { case (partition, rows) =>
-        (partition, (pick(views.head, rows), rows.map(index(_)).toArray))
+        (partition, (pick(views.head, rows).markEphemeral(), rows.map(index(_)).toArray))
       }
     }.iterator
   }

@@ -1,7 +1,7 @@
 package io.fulgurite.spark.primitives
 
 import io.fulgurite.spark.{Blocks, Errors}
-import io.fulgurite.spark.dataset.Dataset
+import io.fulgurite.spark.dataset.{Dataset, MadeRDD}
 import org.apache.spark.Partitioner
 import org.apache.spark.rdd.RDD
 
@@ -21,16 +21,20 @@ object Align {
   /** A piece of a stripe-to-be: its partition, its place among the partition's stripes, its rows. */
   private type Piece = ((Int, Int), Blocks)
 
-  private def shuffled(source: Dataset, target: Dataset.Layout): RDD[Blocks] =
-    source.stripes
-      .mapPartitions(_.flatMap(pieces(_, target)))
+  private def shuffled(source: Dataset, target: Dataset.Layout): RDD[Blocks] = {
+    val moved = source.stripes
+      .mapPartitions(part => Pieces.closedWhenWritten(part.flatMap(pieces(_, target)), target.size)(_._2))
       .partitionBy(new ByPartition(target.size))
-      .mapPartitionsWithIndex({ (index, part) =>
-        val pieces = part.toVector.groupMap(_._1._2)(_._2)
-        target(index).indices.iterator.map { place =>
-          Assembly.concatenate(pieces.getOrElse(place, Vector.empty).sortBy(_.rowOffset)).placeAt(target(index)(place).rowOffset)
-        }
-      }, preservesPartitioning = true)
+    new MadeRDD[Piece](moved, { (index, part, own) =>
+      val pieces = part.map { case ((_, place), piece) => (place, piece.markEphemeral()) }.toVector.groupMap(_._1)(_._2)
+      target(index).indices.iterator.map { place =>
+        val found = pieces.getOrElse(place, Vector.empty).sortBy(_.rowOffset)
+        val stripe = Assembly.concatenate(found).placeAt(target(index)(place).rowOffset)
+        found.foreach(_.close())
+        own(stripe)
+      }
+    })
+  }
 
   private def pieces(blocks: Blocks, target: Dataset.Layout): Iterator[Piece] = {
     val (from, until) = blocks.read(views => (views.head.rowOffset, views.head.rowOffset + views.head.rows))
@@ -43,7 +47,7 @@ object Align {
     } yield (index, place, first, last)
     val cut = places.toVector.map { case (index, place, first, last) =>
       val piece = blocks.read(views => Assembly.slice(views.head, (first - from).toInt, (last - from).toInt))
-      ((index, place), piece)
+      ((index, place), piece.markEphemeral())
     }
     blocks.closeIfEphemeral()
     cut.iterator

@@ -1,7 +1,7 @@
 package io.fulgurite.spark.primitives
 
 import io.fulgurite.spark.Blocks
-import io.fulgurite.spark.dataset.{Dataset, Stripe}
+import io.fulgurite.spark.dataset.{Dataset, MadeRDD, Stripe}
 import org.apache.spark.rdd.{PartitionPruningRDD, RDD}
 
 /** Ranges of rows of datasets, one below the other. No row changes its partition; partitions outside of a range are not read. */
@@ -28,16 +28,20 @@ object Concatenate {
     }
     val kept = dataset.layout.map(_.flatMap(within(_)))
     val pruned = PartitionPruningRDD.create(dataset.stripes, kept.indices.filter(kept(_).nonEmpty).toSet)
-    (pruned.mapPartitions(_.flatMap(cut(_, from, until, moved))), kept.filter(_.nonEmpty))
+    val cutStripes = new MadeRDD[Blocks](pruned, (_, part, own) => part.flatMap(cut(_, from, until, moved, own)))
+    (cutStripes, kept.filter(_.nonEmpty))
   }
 
-  private def cut(blocks: Blocks, from: Long, until: Long, moved: Long): Option[Blocks] = {
+  private def cut(blocks: Blocks, from: Long, until: Long, moved: Long, own: Blocks => Blocks): Option[Blocks] = {
     val (offset, rows) = (blocks.rowOffset, blocks.rows)
     val (first, last) = (math.max(from, offset), math.min(until, offset + rows))
     val result =
       if (first >= last) None
-      else if (last - first == rows) Some(if (moved == 0 && !blocks.isEphemeral) blocks else blocks.at(offset + moved))
-      else Some(blocks.read(views => Assembly.slice(views.head, (first - offset).toInt, (last - offset).toInt)).placeAt(first + moved))
+      else if (last - first == rows) Some(if (moved == 0 && !blocks.isEphemeral) blocks else own(blocks.at(offset + moved)))
+      else {
+        val slice = blocks.read(views => Assembly.slice(views.head, (first - offset).toInt, (last - offset).toInt))
+        Some(own(slice.placeAt(first + moved)))
+      }
     blocks.closeIfEphemeral()
     result
   }

@@ -1,0 +1,31 @@
+package io.fulgurite.spark.dataset
+
+import io.fulgurite.core.FulguriteException
+import io.fulgurite.spark.Errors
+
+/** Partitions of a source that are read a second time, because Spark lost them: they have to be what they were. */
+private[spark] object Repeated {
+
+  /** Passes the stripes on; an error where there are not the same numbers of rows as the first time. */
+  def check[A](stripes: Iterator[A], rows: Vector[Long], number: Int)(rowsOf: A => Long): Iterator[A] = new Iterator[A] {
+    private var position = 0
+
+    override def hasNext: Boolean = {
+      val more = stripes.hasNext
+      if (!more && position < rows.size) throw differs("fewer", number)
+      more
+    }
+
+    override def next(): A = {
+      val stripe = stripes.next()
+      if (position >= rows.size) throw differs("more", number)
+      if (rowsOf(stripe) != rows(position)) throw differs(if (rowsOf(stripe) < rows(position)) "fewer" else "more", number)
+      position += 1
+      stripe
+    }
+  }
+
+  private def differs(how: String, number: Int): FulguriteException = Errors.data(
+    s"partition $number of the input was lost, and has $how rows now that it is read again",
+    "let the input be the same whenever it is computed: checkpoint it or write it to a file first, if it is random or changes")
+}

@@ -1,0 +1,144 @@
+package io.fulgurite.mlcontext
+
+import java.nio.file.{Files, Path}
+import java.util.concurrent.{CountDownLatch, TimeUnit}
+
+import io.fulgurite.{Faults, Once, SparkSessions}
+import io.fulgurite.spark.memory.NativeMemory
+import org.apache.spark.TaskContext
+import org.apache.spark.deploy.fulgurite.StandaloneCluster
+import org.apache.spark.scheduler.{SparkListener, SparkListenerExecutorRemoved}
+import org.apache.spark.sql.Row
+import org.scalatest.funsuite.AnyFunSuite
+
+/** What goes wrong in a cluster while a script iterates: results are those of an undisturbed run, to the bit, or one clear error. */
+final class FaultsSuite extends AnyFunSuite with SparkSessions {
+  private lazy val cluster = new StandaloneCluster(workers = 2, megabytes = 1024)
+
+  override def master: String = cluster.masterUrl
+  override def configuration: Map[String, String] = Map(
+    "spark.executor.memory" -> "1g",
+    "spark.speculation" -> "true",
+    "spark.speculation.quantile" -> "0.5",
+    "spark.speculation.multiplier" -> "1.1")
+
+  override def afterAll(): Unit =
+    try super.afterAll()
+    finally cluster.close()
+
+  private val cells = Faults.cells(2000, 20)
+  private val partitions = 4
+
+  /** Conjugate gradients over a distributed X; `between` is called on the driver after each iteration. */
+  private def run(disturb: (Int, Iterator[Row]) => Iterator[Row] = (_, rows) => rows)(between: Int => Unit = _ => ()): MLResults = {
+    val script = ScriptFactory.dmlFromFile(FaultsSuite.script)
+      .in("X", Faults.frame(spark, cells, partitions)(disturb)).in("y", Faults.cells(2000, 1))
+      .in("$X", "X").in("$Y", "y").in("$maxi", 5).out("beta")
+    ml.setConfigProperty("fulgurite.memory.local", "50k")
+    ml.setPrintSink { line =>
+      if (line.startsWith("iteration ")) between(line.stripPrefix("iteration ").takeWhile(_.isDigit).toInt)
+    }
+    try ml.execute(script)
+    finally {
+      ml.resetConfig()
+      ml.setPrintSink(line => Console.out.println(line))
+    }
+  }
+
+  private def weights(results: MLResults): Seq[Seq[Long]] = {
+    val matrix = results.getMatrix("beta")
+    try Faults.bits(matrix.to2DDoubleArray)
+    finally matrix.close()
+  }
+
+  private lazy val undisturbed: Seq[Seq[Long]] = weights(run()())
+
+  /** Ends an executor at once. Its worker starts a new one. */
+  private def halt(once: Once): Unit =
+    spark.sparkContext.parallelize(0 until 2, 2).foreachPartition(_ => if (once.first("halted")) Runtime.getRuntime.halt(1))
+
+  private def nothingIsLeft(): Unit = {
+    assert(spark.sparkContext.getPersistentRDDs.isEmpty)
+    val owned = spark.sparkContext.parallelize(0 until 8, 8).map(_ => NativeMemory.owned).collect()
+    assert(owned.forall(_ == 0), owned.mkString(", "))
+  }
+
+  test("an executor is killed mid-iteration, and another while it reads X again") {
+    undisturbed
+    val once = new Once
+    val results = run { (partition, rows) =>
+      if (!once.first(s"read $partition") && once.first("halted while reading")) Runtime.getRuntime.halt(1)
+      rows
+    } { iteration => if (iteration == 2) halt(once) }
+    assert(weights(results) == undisturbed)
+    assert(once.happened("halted") && once.happened("halted while reading"))
+    assert(results.report.partitionsRead("X") > partitions)
+    nothingIsLeft()
+  }
+
+  test("a task that fails is run again") {
+    val once = new Once
+    val results = run { (partition, rows) =>
+      if (partition == 1 && TaskContext.get().attemptNumber() < 2) {
+        once.first("failed")
+        throw new IllegalStateException("injected")
+      }
+      rows
+    }()
+    assert(weights(results) == undisturbed && once.happened("failed"))
+    nothingIsLeft()
+  }
+
+  test("a task that fails in the middle of its rows is run again") {
+    val once = new Once
+    val results = run((partition, rows) => rows.zipWithIndex.map { case (row, index) =>
+      if (partition == 2 && index == 300 && once.first("failed")) throw new IllegalStateException("injected")
+      row
+    })()
+    assert(weights(results) == undisturbed && once.happened("failed"))
+    nothingIsLeft()
+  }
+
+  test("a task is overtaken by its speculative copy") {
+    val once = new Once
+    val results = run { (partition, rows) =>
+      if (partition == 3) {
+        // The first attempt gives up waiting for its copy only where there is none, which the test then sees.
+        if (once.first("attempt")) FaultsSuite.await(once.happened("copy")) else once.first("copy")
+      }
+      rows
+    }()
+    assert(once.happened("copy"))
+    assert(weights(results) == undisturbed)
+    nothingIsLeft()
+  }
+
+  // The last one: it leaves a single worker.
+  test("a worker is stopped mid-iteration") {
+    val removed = new CountDownLatch(1)
+    spark.sparkContext.addSparkListener(new SparkListener {
+      override def onExecutorRemoved(event: SparkListenerExecutorRemoved): Unit = removed.countDown()
+    })
+    val results = run() { iteration =>
+      if (iteration == 2) {
+        cluster.stopWorker(0)
+        assert(removed.await(60, TimeUnit.SECONDS), "the executor of the stopped worker is still there")
+      }
+    }
+    assert(weights(results) == undisturbed)
+    nothingIsLeft()
+  }
+}
+
+private[fulgurite] object FaultsSuite {
+  val script: String = Path.of("..", "..", "examples", "algorithms", "linreg_cg.dml").toString
+  require(Files.exists(Path.of(script)), s"$script is not there: run from jvm/spark")
+
+  def await(condition: => Boolean): Unit = {
+    var checks = 0
+    while (!condition && checks < 600) {
+      Thread.sleep(100)
+      checks += 1
+    }
+  }
+}
