@@ -6,7 +6,7 @@ import scala.collection.mutable
 
 import com.fasterxml.jackson.databind.JsonNode
 import io.fulgurite.core.Host
-import io.fulgurite.spark.dataset.{Characteristics, Dataset, NativeTask, Shared, TaskRDD}
+import io.fulgurite.spark.dataset.{Characteristics, Dataset, Lineage, NativeTask, Shared, TaskRDD}
 import io.fulgurite.spark.primitives.{Aggregate, Align, Concatenate, CsvFormat, CsvSink, CsvSource, Session, Shuffle, Transfer}
 import org.apache.spark.broadcast.Broadcast
 
@@ -19,6 +19,9 @@ import org.apache.spark.broadcast.Broadcast
 final class SparkHost(val session: Session, registered: Map[String, Dataset], show: String => Unit) extends Host {
   private val datasets = mutable.LongMap.empty[Dataset]
   private val broadcasts = mutable.LongMap.empty[Broadcast[Shared]]
+  /** Broadcasts that the script is done with, but from which a lost partition of a dataset may have to be computed again. */
+  private val lingering = mutable.Set.empty[Broadcast[Shared]]
+  private var taken = List.empty[Dataset]
   private var lastId = 0L
 
   /** Takes a dataset out, computed now: what it is computed from ends with this execution. The caller releases it. */
@@ -26,6 +29,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
     val dataset = datasets.remove(id).getOrElse(throw Errors.internal(s"dataset $id is not known"))
     dataset.persist()
     session.named("output")(dataset.characteristics)
+    taken ::= dataset
     dataset
   }
 
@@ -36,6 +40,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
     datasets.clear()
     broadcasts.values.foreach(forget)
     broadcasts.clear()
+    destroyUnneeded()
   }
 
   override def print(line: Array[Byte]): Unit = show(new String(line, UTF_8))
@@ -90,9 +95,11 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         Reply.of(session.named("persist")(input.characteristics))
       case "release" =>
         datasets.remove(step.get("dataset").asLong).filterNot(registered.values.toSet).foreach(_.release())
+        destroyUnneeded()
         Reply()
       case "releaseBroadcast" =>
         broadcasts.remove(step.get("broadcast").asLong).foreach(forget)
+        destroyUnneeded()
         Reply()
       case "writeCsv" =>
         val path = step.get("path").asText
@@ -128,9 +135,23 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
     new TaskRDD(inputs.map(_.stripes), new NativeTask(Json.bytes(step.get("task")), label(step), sides, session.counts))
   }
 
-  /** Frees the executors' copies. Not destroyed: persisted datasets name the broadcast in their lineage, and may need it again
-   *  to replace a lost partition. Spark destroys it when nobody refers to it any more. */
-  private def forget(broadcast: Broadcast[Shared]): Unit = broadcast.unpersist(blocking = false)
+  /** Frees the executors' copies. */
+  private def forget(broadcast: Broadcast[Shared]): Unit = {
+    broadcast.unpersist(blocking = false)
+    lingering += broadcast
+  }
+
+  /** Destroys what no dataset that is still there could need again. What outputs need, Spark destroys when they are garbage. */
+  private def destroyUnneeded(): Unit =
+    if (lingering.nonEmpty) {
+      val needed = Lineage.broadcasts((datasets.values ++ taken).map(_.stripes))
+      for (broadcast <- lingering.toSeq if !needed(broadcast.id)) {
+        // The driver's own copy; executors are told by Spark.
+        broadcast.value.blocks.close()
+        broadcast.destroy()
+        lingering -= broadcast
+      }
+    }
 
   private def label(step: JsonNode): String = step.path("task").path("label").asText("task")
 
