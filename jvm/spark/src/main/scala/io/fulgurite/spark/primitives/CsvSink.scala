@@ -28,7 +28,7 @@ object CsvSink {
       if (!files.rename(temporary, target)) throw new IOException(s"'$temporary' could not be renamed")
     } catch {
       case failure @ (_: IOException | _: SparkException) =>
-        throw Errors.find(failure).getOrElse(Errors.io(s"cannot write '$path': ${failure.getMessage.linesIterator.next()}", "check that its folder can be written to"))
+        throw Errors.find(failure).getOrElse(Errors.io(s"cannot write '$path': ${Errors.reason(failure)}", "check that its folder can be written to"))
     } finally files.delete(temporary, true)
   }
 

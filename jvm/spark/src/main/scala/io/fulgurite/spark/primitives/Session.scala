@@ -17,6 +17,7 @@ final class Session(val spark: SparkSession) {
 
   /** Runs jobs under a name that the Spark UI shows; errors of tasks come out as they were thrown. */
   def named[A](description: String)(work: => A): A = {
+    if (context.isStopped) throw Errors.stopped()
     val before = context.getLocalProperty(Session.JobDescription)
     context.setJobDescription(description)
     try Errors.ofSpark(work)
