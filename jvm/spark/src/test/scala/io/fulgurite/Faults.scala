@@ -20,8 +20,11 @@ final class Once(folder: String) extends Serializable {
 }
 
 object Faults {
-  /** Cells whose sums depend on the order of addition. */
-  def cells(rows: Int, cols: Int): Array[Array[Double]] = Array.tabulate(rows, cols)((row, col) => math.sin(row * 10.0 + col) * 100)
+  /** Cells that look random, so that columns are independent, and whose sums depend on the order of addition. */
+  def cells(rows: Int, cols: Int): Array[Array[Double]] = Array.tabulate(rows, cols) { (row, col) =>
+    val number = math.sin(row * 12.9898 + col * 78.233) * 43758.5453
+    number - math.floor(number) - 0.5
+  }
 
   /** A DataFrame of the cells, of which each partition goes through `disturb`, in the task that reads it. */
   def frame(spark: SparkSession, cells: Array[Array[Double]], partitions: Int)(disturb: (Int, Iterator[Row]) => Iterator[Row]): DataFrame = {
