@@ -6,7 +6,7 @@ import scala.collection.mutable
 
 import com.fasterxml.jackson.databind.JsonNode
 import io.fulgurite.core.Host
-import io.fulgurite.spark.dataset.{Characteristics, Dataset, Lineage, NativeTask, Shared, TaskRDD}
+import io.fulgurite.spark.dataset.{Characteristics, Dataset, Lineage, LocalRDD, NativeTask, Shared, TaskRDD}
 import io.fulgurite.spark.primitives.{Aggregate, Align, Concatenate, CsvFormat, CsvSink, CsvSource, Session, Shuffle, Transfer}
 import org.apache.spark.broadcast.Broadcast
 
@@ -21,6 +21,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
   private val broadcasts = mutable.LongMap.empty[Broadcast[Shared]]
   /** Broadcasts that the script is done with, but from which a lost partition of a dataset may have to be computed again. */
   private val lingering = mutable.Set.empty[Broadcast[Shared]]
+  private val lingeringStripes = mutable.Set.empty[Broadcast[_]]
   private var taken = List.empty[Dataset]
   private var lastId = 0L
 
@@ -36,7 +37,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
   /** Forgets everything but registered inputs. */
   def close(): Unit = {
     val inputs = registered.values.toSet
-    datasets.values.filterNot(inputs).foreach(_.release())
+    datasets.values.filterNot(inputs).foreach(release)
     datasets.clear()
     broadcasts.values.foreach(forget)
     broadcasts.clear()
@@ -94,7 +95,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         input.persist()
         Reply.of(session.named("persist")(input.characteristics))
       case "release" =>
-        datasets.remove(step.get("dataset").asLong).filterNot(registered.values.toSet).foreach(_.release())
+        datasets.remove(step.get("dataset").asLong).filterNot(registered.values.toSet).foreach(release)
         destroyUnneeded()
         Reply()
       case "releaseBroadcast" =>
@@ -141,15 +142,27 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
     lingering += broadcast
   }
 
+  private def release(dataset: Dataset): Unit = {
+    dataset.release()
+    dataset.stripes match {
+      case local: LocalRDD => lingeringStripes ++= local.sent
+      case _ =>
+    }
+  }
+
   /** Destroys what no dataset that is still there could need again. What outputs need, Spark destroys when they are garbage. */
   private def destroyUnneeded(): Unit =
-    if (lingering.nonEmpty) {
+    if (lingering.nonEmpty || lingeringStripes.nonEmpty) {
       val needed = Lineage.broadcasts((datasets.values ++ taken).map(_.stripes))
       for (broadcast <- lingering.toSeq if !needed(broadcast.id)) {
         // The driver's own copy; executors are told by Spark.
         broadcast.value.blocks.close()
         broadcast.destroy()
         lingering -= broadcast
+      }
+      for (broadcast <- lingeringStripes.toSeq if !needed(broadcast.id)) {
+        broadcast.destroy()
+        lingeringStripes -= broadcast
       }
     }
 

@@ -6,6 +6,7 @@ import io.fulgurite.{Failures, SparkSessions}
 import io.fulgurite.spark.arrow.DenseBuilder
 import io.fulgurite.spark.dataset.{Dataset, Stripe}
 import io.fulgurite.spark.primitives._
+import org.apache.spark.SparkEnv
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Primitives that move and place stripes; those that run native tasks are in [[io.fulgurite.mlcontext.EngineSuite]]. */
@@ -31,6 +32,13 @@ final class PrimitivesSuite extends AnyFunSuite with SparkSessions {
       assert(cells(Transfer.collect(dataset)) == cells(local(rows, 3)))
       dataset.release()
     }
+  }
+
+  test("a local matrix is not sent with every task") {
+    val dataset = Transfer.parallelize(session, local(1000, 100), 100)
+    val partition = SparkEnv.get.closureSerializer.newInstance().serialize(dataset.stripes.partitions.head)
+    assert(partition.limit() < 4000)
+    dataset.release()
   }
 
   test("align brings a dataset to the stripes of another") {

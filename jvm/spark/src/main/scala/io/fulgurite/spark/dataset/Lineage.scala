@@ -7,9 +7,10 @@ import org.apache.spark.rdd.RDD
 /** What datasets are computed from, and computed from again where a partition is lost. */
 private[spark] object Lineage {
 
-  /** The ids of the broadcasts that native tasks read. */
+  /** The ids of the broadcasts that native tasks, and partitions of local matrices, read. */
   def broadcasts(of: Iterable[RDD[_]]): Set[Long] = ancestors(of.toList, Set.empty).flatMap {
     case tasks: TaskRDD => tasks.task.broadcasts.map(_.id)
+    case local: LocalRDD => local.sent.map(_.id)
     case _ => Seq.empty
   }
 

@@ -1,7 +1,7 @@
 package io.fulgurite.spark.primitives
 
 import io.fulgurite.spark.Blocks
-import io.fulgurite.spark.dataset.{Characteristics, Dataset, Stripe}
+import io.fulgurite.spark.dataset.{Characteristics, Dataset, LocalRDD, Stripe}
 import org.apache.spark.rdd.RDD
 
 /** Matrices between the driver and the executors. */
@@ -25,28 +25,25 @@ object Transfer {
 
   /** Cuts a local matrix into stripes of at most so many rows and spreads them over the executors. */
   def parallelize(session: Session, matrix: Blocks, stripeRows: Long): Dataset = {
-    val stripes = cut(matrix, stripeRows)
-    val partitions = math.max(1, math.min(stripes.size, session.context.defaultParallelism))
-    val rdd = session.context.parallelize(stripes, partitions)
-    // Spark cuts a sequence into slices of these bounds.
-    val layout = Vector.tabulate(partitions) { index =>
-      val (from, until) = ((index * stripes.size.toLong / partitions).toInt, ((index + 1) * stripes.size.toLong / partitions).toInt)
-      stripes.slice(from, until).map(stripe => Stripe(stripe.rowOffset, stripe.rows)).toVector
-    }
-    val dataset = Dataset(rdd, Characteristics(layout, matrix.cols, matrix.nnz, matrix.bytes))
+    val partitions = cut(session, matrix, stripeRows)
+    val layout = partitions.map(_.map(stripe => Stripe(stripe.rowOffset, stripe.rows)))
+    val dataset = Dataset(LocalRDD(session.context, partitions), Characteristics(layout, matrix.cols, matrix.nnz, matrix.bytes))
     dataset.persist()
     dataset
   }
 
   /** A local matrix as stripes on the executors, for conversions. */
-  def stripes(session: Session, matrix: Blocks): RDD[Blocks] = {
-    val stripes = cut(matrix, Striping.rows(matrix.cols.toInt).toLong)
-    session.context.parallelize(stripes, math.max(1, math.min(stripes.size, session.context.defaultParallelism)))
-  }
+  def stripes(session: Session, matrix: Blocks): RDD[Blocks] =
+    LocalRDD(session.context, cut(session, matrix, Striping.rows(matrix.cols.toInt).toLong))
 
-  private def cut(matrix: Blocks, stripeRows: Long): Seq[Blocks] = matrix.read { views =>
+  /** Stripes of at most so many rows, spread evenly over partitions. */
+  private def cut(session: Session, matrix: Blocks, stripeRows: Long): Vector[Vector[Blocks]] = matrix.read { views =>
     val view = views.head
     val step = math.max(1L, math.min(stripeRows, Int.MaxValue.toLong)).toInt
-    (0 until view.rows by step).map(from => Assembly.slice(view, from, math.min(from.toLong + step, view.rows.toLong).toInt))
+    val stripes = (0 until view.rows by step).map(from => Assembly.slice(view, from, math.min(from.toLong + step, view.rows.toLong).toInt))
+    val partitions = math.max(1, math.min(stripes.size, session.context.defaultParallelism))
+    Vector.tabulate(partitions) { index =>
+      stripes.slice((index * stripes.size.toLong / partitions).toInt, ((index + 1) * stripes.size.toLong / partitions).toInt).toVector
+    }
   }
 }
