@@ -7,7 +7,31 @@ cache=$root/.cache
 venv=$cache/venv
 target=${CARGO_TARGET_DIR:-$root/target}
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/Cargo.toml" | head -1)
-jar=$root/jvm/spark/target/fulgurite-spark-4.3_2.13-$version.jar
+# The Spark and Scala versions that there is a jar for; each is a profile of jvm/spark/pom.xml. The first is the default.
+spark_profiles=(spark-4.3 spark-3.5 spark-3.5-scala-2.13)
+
+# jar_of PROFILE: where Maven leaves its jar.
+jar_of() {
+  local versions
+  case $1 in
+    spark-4.3) versions=4.3_2.13 ;;
+    spark-3.5) versions=3.5_2.12 ;;
+    spark-3.5-scala-2.13) versions=3.5_2.13 ;;
+    *) die "'$1' is no profile; the profiles are ${spark_profiles[*]}, or all" ;;
+  esac
+  echo "$root/jvm/spark/target/spark-$versions/fulgurite-spark-$versions-$version.jar"
+}
+
+# choose_profiles [PROFILE...]: sets `profiles`: the first where none is named; `all` stands for all.
+choose_profiles() {
+  profiles=("${@:-${spark_profiles[0]}}")
+  if [ "${profiles[*]}" = all ]; then profiles=("${spark_profiles[@]}"); fi
+  local profile
+  for profile in "${profiles[@]}"; do jar_of "$profile" >/dev/null; done
+}
+
+# spark_home VENV: the Spark installation that pip put there.
+spark_home() { "$1/bin/python" -c 'import pyspark; print(pyspark.__path__[0])'; }
 
 say() { printf '\n== %s\n' "$*"; }
 

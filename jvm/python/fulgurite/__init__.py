@@ -9,9 +9,10 @@
     G = ml.execute(dml("G = t(X) %*% X").input(X=df).output("G")).get("G").toNumPy()
 """
 
-from .configuration import configure, jar
+from .configuration import configure
 from .context import MLContext, MLResults
 from .errors import FulguriteError
+from .installation import jar
 from .matrix import Matrix
 from .script import Script, dml, dmlFromFile
 

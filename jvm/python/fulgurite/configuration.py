@@ -1,21 +1,8 @@
 """Brings the jar into a Spark session that is about to be made."""
 
 import os
-from pathlib import Path
 
-from .errors import FulguriteError
-
-
-def jar():
-    """The path of the jar that this package carries; FULGURITE_JAR in the environment names another one."""
-    named = os.environ.get("FULGURITE_JAR")
-    if named:
-        return named
-    jars = sorted((Path(__file__).parent / "jars").glob("fulgurite-spark-*.jar"))
-    if not jars:
-        raise FulguriteError("argument", "this installation of fulgurite carries no jar: install the wheel that ci/package builds, "
-                                         "or name a jar in the environment variable FULGURITE_JAR")
-    return str(jars[-1])
+from .installation import jar
 
 
 def configure(builder):

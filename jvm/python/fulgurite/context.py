@@ -4,6 +4,9 @@ import json
 import sys
 import threading
 
+from py4j.protocol import Py4JJavaError
+
+from . import installation
 from .errors import FulguriteError, java_errors
 from .matrix import Matrix
 from .transfer import as_array, csr_to_java, dense_to_java
@@ -23,7 +26,12 @@ class MLContext:
         if not callable(bridge):
             raise FulguriteError("argument", "this Spark session was made without Fulgurite's jar: make it with "
                                              "fulgurite.configure(SparkSession.builder).getOrCreate(), after stopping an existing one")
-        self._bridge = bridge(self._spark._jsparkSession)
+        try:
+            self._bridge = bridge(self._spark._jsparkSession)
+        except Py4JJavaError as error:
+            running = f"Spark {self._spark.version} with Scala {jvm.scala.util.Properties.versionNumberString()}"
+            raise FulguriteError("unsupported", f"unsupported error: the jar of Fulgurite in this session does not run on {running}: "
+                                                f"{error.java_exception.toString().splitlines()[0]}\n   = help: {installation.advice()}") from None
         self._java = self._bridge.context()
 
     def execute(self, script):

@@ -1,6 +1,7 @@
 package io.fulgurite
 
 import scala.annotation.tailrec
+import scala.util.Try
 
 import io.fulgurite.core.FulguriteException
 import io.fulgurite.mlcontext.{MLContext, Script, ScriptFactory}
@@ -55,7 +56,7 @@ object DMLScript {
     case "-s" :: text :: others => parse(others, options.copy(script = Some(ScriptFactory.dml(text))))
     case ("-stats" | "--stats") :: others =>
       // SystemML lets the number of lines follow.
-      parse(if (others.headOption.exists(_.toIntOption.nonEmpty)) others.tail else others, options.copy(statistics = true))
+      parse(if (others.headOption.exists(count => Try(count.toInt).isSuccess)) others.tail else others, options.copy(statistics = true))
     case ("-explain" | "--explain") :: level :: others if !level.startsWith("-") => parse(others, options.copy(explain = Some(level)))
     case ("-explain" | "--explain") :: others => parse(others, options.copy(explain = Some("plan")))
     case ("-exec" | "--exec") :: mode :: others => parse(others, options.copy(config = options.config ++ execution(mode)))

@@ -1,7 +1,5 @@
 package io.fulgurite
 
-import scala.jdk.CollectionConverters._
-
 import com.fasterxml.jackson.core.JsonProcessingException
 import com.fasterxml.jackson.databind.JsonNode
 import io.fulgurite.mlcontext.{MLContext, MLResults}
@@ -23,9 +21,15 @@ object Fulgurite {
     MLContext.active.executeDag(dag, blocks.toSeq.map { case (name, value) => (name, value, None) }, outputs(dag))
   }
 
-  def execute(hopDagJson: String, blocks: java.util.Map[String, Any]): MLResults = execute(hopDagJson, blocks.asScala.toMap)
+  def execute(hopDagJson: String, blocks: java.util.Map[String, Any]): MLResults = {
+    val named = Map.newBuilder[String, Any]
+    blocks.forEach((name, value) => named += name -> value)
+    execute(hopDagJson, named.result())
+  }
 
   /** Names after `TWrite`, in the order of the text. What is wrong with the DAG is native code's to say. */
   private def outputs(dag: JsonNode): Seq[String] =
-    Json.elements(dag.path("hops")).map(_.path("op").asText).collect { case s"TWrite $name" => name }.distinct
+    Json.elements(dag.path("hops")).map(_.path("op").asText).filter(_.startsWith(Write)).map(_.stripPrefix(Write)).distinct
+
+  private val Write = "TWrite "
 }

@@ -59,7 +59,7 @@ private[mlcontext] final class Inputs(session: Session, settings: Settings) {
 
   private def download(url: URL): RDD[String] = {
     val stream = url.openStream()
-    try session.context.parallelize(new String(stream.readAllBytes(), UTF_8).linesIterator.toSeq)
+    try session.context.parallelize(new String(stream.readAllBytes(), UTF_8).linesIterator.toVector)
     finally stream.close()
   }
 

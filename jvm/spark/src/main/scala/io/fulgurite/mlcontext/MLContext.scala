@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicReference
 
 import com.fasterxml.jackson.databind.JsonNode
 import io.fulgurite.core.NativeLibrary
-import io.fulgurite.spark.Errors
+import io.fulgurite.spark.{Errors, SparkVersion}
 import io.fulgurite.spark.arrow.Library
 import io.fulgurite.spark.primitives.Session
 import org.apache.spark.SparkContext
@@ -21,6 +21,7 @@ final class MLContext(spark: SparkSession) extends AutoCloseable {
   def this(context: SparkContext) = this(SparkSession.builder().config(context.getConf).getOrCreate())
   def this(context: JavaSparkContext) = this(context.sc)
 
+  SparkVersion.check(spark.version)
   private val settings = new Settings(spark.sparkContext.getConf)
   private var explainLevel = "plan"
   private var explains = false

@@ -16,10 +16,13 @@ final class Report(native: JsonNode, counts: Counts) {
 
   /** Native tasks that executors ran: by operator, then by executor. */
   def nativeTasks: Map[String, Map[String, Long]] =
-    of(Event.NativeTask).groupBy(_._1.label).view.mapValues(_.map { case (event, count) => event.executor -> count }.toMap).toMap
+    of(Event.NativeTask).groupBy(_._1.label).map { case (label, events) =>
+      label -> events.map { case (event, count) => event.executor -> count }.toMap
+    }
 
   /** How many partitions of each distributed input were read from its source. */
-  def partitionsRead: Map[String, Long] = of(Event.SourcePartition).groupMapReduce(_._1.label)(_._2)(_ + _)
+  def partitionsRead: Map[String, Long] =
+    of(Event.SourcePartition).groupBy(_._1.label).map { case (name, events) => name -> events.map(_._2).sum }
 
   /** Executors that ran native tasks. */
   def executors: Set[String] = of(Event.NativeTask).map(_._1.executor).toSet

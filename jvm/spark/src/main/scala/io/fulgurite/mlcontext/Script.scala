@@ -1,7 +1,6 @@
 package io.fulgurite.mlcontext
 
-import scala.collection.immutable.VectorMap
-import scala.jdk.CollectionConverters._
+import scala.collection.mutable
 
 import io.fulgurite.spark.Errors
 
@@ -12,7 +11,7 @@ import io.fulgurite.spark.Errors
  */
 final class Script(val text: String) {
   private var scriptName = "script.dml"
-  private var bound = VectorMap.empty[String, (Any, Option[MatrixMetadata])]
+  private val bound = mutable.LinkedHashMap.empty[String, (Any, Option[MatrixMetadata])]
   private var wanted = Vector.empty[String]
   private var last: Option[MLResults] = None
 
@@ -20,7 +19,7 @@ final class Script(val text: String) {
   def in(name: String, value: Any, metadata: MatrixMetadata): Script = bind(name, value, Some(metadata))
 
   def in(values: scala.collection.Map[String, Any]): Script = { values.foreach { case (name, value) => in(name, value) }; this }
-  def in(values: java.util.Map[String, Any]): Script = in(values.asScala)
+  def in(values: java.util.Map[String, Any]): Script = { values.forEach((name, value) => in(name, value)); this }
 
   /** Pairs of name and value, or triples with metadata. */
   def in(values: Seq[Product]): Script = {
@@ -38,17 +37,17 @@ final class Script(val text: String) {
     this
   }
 
-  def out(names: java.util.List[String]): Script = out(names.asScala.toSeq: _*)
+  def out(names: java.util.List[String]): Script = out(names.toArray(Array.empty[String]).toSeq: _*)
 
   /** What messages call the script. */
   def setName(name: String): Script = { scriptName = name; this }
   def name: String = scriptName
 
-  def inputs: Map[String, Any] = bound.filterNot(_._1.startsWith("$")).view.mapValues(_._1).toMap
-  def arguments: Map[String, Any] = bound.filter(_._1.startsWith("$")).view.mapValues(_._1).toMap
+  def inputs: Map[String, Any] = bound.collect { case (name, (value, _)) if !name.startsWith("$") => name -> value }.toMap
+  def arguments: Map[String, Any] = bound.collect { case (name, (value, _)) if name.startsWith("$") => name -> value }.toMap
   def outputs: Seq[String] = wanted
 
-  def clearInputs(): Script = { bound = VectorMap.empty; this }
+  def clearInputs(): Script = { bound.clear(); this }
   def clearOutputs(): Script = { wanted = Vector.empty; this }
   def clearIO(): Script = clearInputs().clearOutputs()
   def clearAll(): Script = { last = None; clearIO() }
@@ -75,7 +74,7 @@ final class Script(val text: String) {
   private def bind(name: String, value: Any, metadata: Option[MatrixMetadata]): Script = {
     if (name == null || name.stripPrefix("$").isEmpty) throw Errors.argument("an input has no name", "name it")
     if (value == null) throw Errors.argument(s"input '$name' is null", "pass a value, or leave the input out")
-    bound = bound.updated(name, (value, metadata))
+    bound(name) = (value, metadata)
     this
   }
 }

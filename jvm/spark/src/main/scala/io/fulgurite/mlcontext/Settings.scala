@@ -1,5 +1,7 @@
 package io.fulgurite.mlcontext
 
+import scala.util.Try
+
 import io.fulgurite.core.NativeLibrary
 import io.fulgurite.spark.Errors
 import org.apache.spark.SparkConf
@@ -27,7 +29,7 @@ final class Settings(conf: SparkConf) {
 
   /** What stands for null in a DataFrame; without it a null is an error. */
   def fill: Option[Double] = get(Settings.Fill).map { text =>
-    text.toDoubleOption.getOrElse(throw Errors.argument(s"${Settings.Fill} is '$text'", "let it be a number, or unset it"))
+    Try(text.toDouble).getOrElse(throw Errors.argument(s"${Settings.Fill} is '$text'", "let it be a number, or unset it"))
   }
 
   private def all = ofSession ++ own

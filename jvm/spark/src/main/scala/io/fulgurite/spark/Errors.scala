@@ -41,5 +41,5 @@ private[fulgurite] object Errors {
   private val DeepestCause = 32
 
   private def firstLine(failure: Throwable): String =
-    Option(failure.getMessage).flatMap(_.linesIterator.nextOption()).getOrElse(failure.getClass.getName)
+    Option(failure.getMessage).flatMap(_.linesIterator.take(1).toList.headOption).getOrElse(failure.getClass.getName)
 }

@@ -3,6 +3,7 @@ package io.fulgurite.mlcontext
 import scala.collection.mutable
 
 import io.fulgurite.{Failures, Fulgurite, SparkSessions}
+import io.fulgurite.spark.SparkVersion
 import org.scalatest.funsuite.AnyFunSuite
 
 /** The interface: what goes in, what comes out, and what is an error. */
@@ -124,6 +125,10 @@ final class MLContextSuite extends AnyFunSuite with SparkSessions {
         dag(1, read + """, {"id": 2, "op": "u(exp)", "inputs": [3]}, {"id": 3, "op": "u(exp)", "inputs": [2]}""", "3") -> "cycle")) {
       assert(Failures.of("plan")(Fulgurite.execute(text, Map("X" -> Array(Array(1.0))))).getMessage.contains(reason))
     }
+  }
+
+  test("a Spark version that the jar is not for is refused") {
+    for (other <- Seq("3.4.1", "4.30.0")) assert(Failures.of("unsupported")(SparkVersion.check(other)).getMessage.contains(s"this is Spark $other"))
   }
 
   test("scripts come from files and resources, or say why not") {

@@ -1,5 +1,7 @@
 package io.fulgurite.spark.frames
 
+import scala.collection.mutable
+
 import io.fulgurite.core.FulguriteException
 import io.fulgurite.spark.{Blocks, Errors}
 import io.fulgurite.spark.arrow.{BlockBuilder, CsrBuilder, DenseBuilder}
@@ -27,7 +29,7 @@ final class StripeReader(rows: Iterator[InternalRow], columns: Columns, indexed:
     new ReadStripe(blocks, index.result())
   }
 
-  private def scalars(names: Seq[String], index: scala.collection.mutable.Growable[Long]): Blocks = {
+  private def scalars(names: Seq[String], index: mutable.Builder[Long, Array[Long]]): Blocks = {
     val cols = names.size
     val limit = Striping.rows(cols)
     building(new DenseBuilder(cols)) { builder =>
@@ -44,7 +46,7 @@ final class StripeReader(rows: Iterator[InternalRow], columns: Columns, indexed:
     }
   }
 
-  private def vectors(name: String, index: scala.collection.mutable.Growable[Long]): Blocks = {
+  private def vectors(name: String, index: mutable.Builder[Long, Array[Long]]): Blocks = {
     // The first vector of a stripe decides its layout; native code changes it where that pays.
     val first = vector(source.head, name)
     if (vectorSize < 0) vectorSize = first.size

@@ -26,9 +26,9 @@ object Align {
       .mapPartitions(part => Pieces.closedWhenWritten(part.flatMap(pieces(_, target)), target.size)(_._2))
       .partitionBy(new ByPartition(target.size))
     new MadeRDD[Piece](moved, { (index, part, own) =>
-      val pieces = part.map { case ((_, place), piece) => (place, piece.markEphemeral()) }.toVector.groupMap(_._1)(_._2)
+      val pieces = part.map { case ((_, place), piece) => (place, piece.markEphemeral()) }.toVector.groupBy(_._1)
       target(index).indices.iterator.map { place =>
-        val found = pieces.getOrElse(place, Vector.empty).sortBy(_.rowOffset)
+        val found = pieces.getOrElse(place, Vector.empty).map(_._2).sortBy(_.rowOffset)
         val stripe = Assembly.concatenate(found).placeAt(target(index)(place).rowOffset)
         found.foreach(_.close())
         own(stripe)

@@ -2,6 +2,8 @@ package io.fulgurite.spark.primitives
 
 import java.util.regex.Pattern
 
+import scala.util.Try
+
 import io.fulgurite.core.FulguriteException
 import io.fulgurite.spark.{Blocks, Errors, Event}
 import io.fulgurite.spark.arrow.DenseBuilder
@@ -72,7 +74,7 @@ private final class CsvLine(val cols: Int, separator: String) extends Serializab
     case "" => Some(0.0)
     // Java would read '1d' and '1f'.
     case text if text.last.isLetter && !text.endsWith("NaN") && !text.endsWith("Infinity") => None
-    case text => text.toDoubleOption
+    case text => Try(text.toDouble).toOption
   }
 }
 

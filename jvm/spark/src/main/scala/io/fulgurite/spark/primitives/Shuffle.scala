@@ -22,8 +22,8 @@ object Shuffle {
       .partitionBy(new ByRange(targets, partitions))
     Dataset.unplaced(new MadeRDD[(Long, Piece)](moved, { (_, part, own) =>
       val pieces = part.map { case (target, (source, blocks)) => (target, (source, blocks.markEphemeral())) }.toVector
-      pieces.groupMap(_._1)(_._2).toVector.sortBy(_._1).iterator.map { case (target, found) =>
-        own(assemble(found.sortBy(_._1).map(_._2), combine, target))
+      pieces.groupBy(_._1).toVector.sortBy(_._1).iterator.map { case (target, found) =>
+        own(assemble(found.map(_._2).sortBy(_._1).map(_._2), combine, target))
       }
     }))
   }

@@ -1,0 +1,62 @@
+"""Which jar is taken for which Spark."""
+
+from pathlib import Path
+
+import pyspark
+import pytest
+
+import fulgurite
+from fulgurite import FulguriteError, installation
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for versions in ("3.5_2.12", "3.5_2.13", "4.3_2.13"):
+        (tmp_path / f"fulgurite-spark-{versions}-0.1.0.jar").touch()
+    return tmp_path
+
+
+def spark_home(path, scala, spark):
+    core = path / "jars" / f"spark-core_{scala}-{spark}.jar"
+    core.parent.mkdir(parents=True)
+    core.touch()
+    return path
+
+
+@pytest.mark.parametrize("scala, spark, versions", [
+    ("2.12", "3.5.9", "3.5_2.12"), ("2.13", "3.5.0-vendor-1", "3.5_2.13"), ("2.13", "4.3.1", "4.3_2.13")])
+def test_the_jar_fits_the_installation(folder, tmp_path, scala, spark, versions):
+    home = spark_home(tmp_path / "spark", scala, spark)
+    assert Path(installation.find(home, folder)).name == f"fulgurite-spark-{versions}-0.1.0.jar"
+
+
+@pytest.mark.parametrize("scala, spark", [("2.12", "3.4.4"), ("2.13", "4.0.0"), ("2.13", "4.30.0")])
+def test_other_versions_are_refused_with_those_that_are_supported(folder, tmp_path, scala, spark):
+    home = spark_home(tmp_path / "spark", scala, spark)
+    with pytest.raises(FulguriteError) as error:
+        installation.find(home, folder)
+    assert error.value.kind == "unsupported"
+    assert spark.rpartition(".")[0] in error.value.message
+    assert "Spark 3.5 with Scala 2.12, Spark 3.5 with Scala 2.13, Spark 4.3 with Scala 2.13" in error.value.message
+
+
+def test_an_installation_that_does_not_say_its_version_is_an_error(folder, tmp_path):
+    with pytest.raises(FulguriteError) as error:
+        installation.find(tmp_path / "nothing", folder)
+    assert error.value.kind == "unsupported" and "FULGURITE_JAR" in error.value.message
+
+
+def test_a_wheel_without_jars_says_so(tmp_path):
+    with pytest.raises(FulguriteError) as error:
+        installation.find(spark_home(tmp_path / "spark", "2.13", "4.3.0"), tmp_path)
+    assert error.value.kind == "argument" and "carries no jar" in error.value.message
+
+
+def test_the_installed_spark_has_its_jar(monkeypatch):
+    monkeypatch.delenv("FULGURITE_JAR", raising=False)
+    assert f"fulgurite-spark-{pyspark.__version__.rpartition('.')[0]}_" in Path(fulgurite.jar()).name
+
+
+def test_a_jar_can_be_named(monkeypatch):
+    monkeypatch.setenv("FULGURITE_JAR", "/somewhere/fulgurite.jar")
+    assert fulgurite.jar() == "/somewhere/fulgurite.jar"
