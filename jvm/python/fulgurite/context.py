@@ -4,7 +4,7 @@ import json
 import sys
 import threading
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError
 
 from . import installation
 from .errors import FulguriteError, java_errors
@@ -28,10 +28,10 @@ class MLContext:
                                              "fulgurite.configure(SparkSession.builder).getOrCreate(), after stopping an existing one")
         try:
             self._bridge = bridge(self._spark._jsparkSession)
-        except Py4JJavaError as error:
+        except Py4JError as error:
             running = f"Spark {self._spark.version} with Scala {jvm.scala.util.Properties.versionNumberString()}"
-            raise FulguriteError("unsupported", f"unsupported error: the jar of Fulgurite in this session does not run on {running}: "
-                                                f"{error.java_exception.toString().splitlines()[0]}\n   = help: {installation.advice()}") from None
+            raise FulguriteError("unsupported", f"unsupported error: the jar of Fulgurite in this session does not run on {running}\n"
+                                                f"   = help: {installation.advice()}") from error
         self._java = self._bridge.context()
 
     def execute(self, script):

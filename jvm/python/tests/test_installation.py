@@ -1,5 +1,8 @@
 """Which jar is taken for which Spark."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pyspark
@@ -60,3 +63,24 @@ def test_the_installed_spark_has_its_jar(monkeypatch):
 def test_a_jar_can_be_named(monkeypatch):
     monkeypatch.setenv("FULGURITE_JAR", "/somewhere/fulgurite.jar")
     assert fulgurite.jar() == "/somewhere/fulgurite.jar"
+
+
+SESSION = """
+import fulgurite
+from pyspark.sql import SparkSession
+spark = fulgurite.configure(SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")).getOrCreate()
+try:
+    fulgurite.MLContext(spark)
+except fulgurite.FulguriteError as error:
+    print(error.kind, error.message)
+"""
+
+
+def test_a_session_with_the_jar_of_another_version_is_refused():
+    # With the plugin of a jar for Scala 2.12, Spark 4.3 fails before there is a session.
+    others = [path for path in (Path(fulgurite.__file__).parent / "jars").glob("*_2.13-*.jar") if str(path) != fulgurite.jar()]
+    if not others:
+        pytest.skip("the wheel carries one jar")
+    for other in others:
+        printed = subprocess.run([sys.executable, "-c", SESSION], env={**os.environ, "FULGURITE_JAR": str(other)}, capture_output=True, text=True)
+        assert f"unsupported unsupported error: the jar of Fulgurite in this session does not run on Spark {pyspark.__version__}" in printed.stdout, printed.stderr
