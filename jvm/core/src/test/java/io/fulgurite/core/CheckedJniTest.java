@@ -47,9 +47,11 @@ class CheckedJniTest {
     @Test
     void nothingIsWarnedOfAndTheProcessEnds() throws IOException, InterruptedException {
         Path output = scratch.resolve("output.txt");
+        // From Java 24 on, loading a library is itself warned of unless it is enabled.
         Process process = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xcheck:jni", "-cp",
-                        System.getProperty("java.class.path"), "-D" + NativeLibrary.PATH + "=" + System.getProperty(NativeLibrary.PATH),
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xcheck:jni",
+                        "--enable-native-access=ALL-UNNAMED", "-cp", System.getProperty("java.class.path"),
+                        "-D" + NativeLibrary.PATH + "=" + System.getProperty(NativeLibrary.PATH),
                         CheckedJniTest.class.getName())
                 .redirectErrorStream(true)
                 .redirectOutput(output.toFile())
