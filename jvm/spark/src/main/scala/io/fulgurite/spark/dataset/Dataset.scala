@@ -75,7 +75,7 @@ object Dataset {
   }
 
   /** The columns of a matrix with stripes of so many. */
-  def width(ofStripes: Iterator[Long]): Long = ofStripes.distinct.take(2).toList match {
+  def width(ofStripes: Iterator[Long]): Long = ofStripes.toSet.toList match {
     case Nil => 0
     case List(cols) => cols
     case several =>
