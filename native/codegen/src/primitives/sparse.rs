@@ -135,13 +135,14 @@ unsafe fn add_times_columns<L: Lanes, const N: usize, const CHAINS: usize, const
     for at in at..row.stored {
         add(at, &mut sums[0]);
     }
-    for n in 0..N {
-        let one = L::splat(1.0);
-        let total = (1..CHAINS).fold(sums[0][n], |total, chain| {
-            one.mul_add(sums[chain][n], total)
-        });
+    let one = L::splat(1.0);
+    let (totals, others) = sums.split_at_mut(1);
+    for (n, total) in totals[0].iter_mut().enumerate() {
+        for chain in others.iter() {
+            *total = one.mul_add(chain[n], *total);
+        }
         // SAFETY: the caller's promise.
-        unsafe { store(total, out.add(n * L::WIDTH), count(n)) };
+        unsafe { store(*total, out.add(n * L::WIDTH), count(n)) };
     }
     (N - 1) * L::WIDTH + last
 }
