@@ -295,6 +295,21 @@ fn a_predicate_may_become_its_own_operand() {
 }
 
 #[test]
+fn chains_are_rewritten_to_their_end() {
+    let steps = ["T = T * 3\n", "T = T + 1\n"].concat().repeat(100);
+    let dag = dag_of(&format!("T = X\n{steps}R = sum(T)"), vec!["R".into()]);
+    let cellwise = |dag: &Dag| {
+        let of_matrices = dag.iter().filter(|(_, hop)| hop.is_matrix());
+        of_matrices
+            .filter(|(_, hop)| matches!(hop.op, HopOp::Binary(_)))
+            .count()
+    };
+    assert_eq!(cellwise(&dag), 200);
+    let rewritten = rewrite_dag(&dag, &[]).expect("no rule fails");
+    assert_eq!(cellwise(&rewritten), 0, "the sum has passed all of them");
+}
+
+#[test]
 fn a_zero_joined_to_a_text_stays() {
     let dag = dag_of("R = \"n=\" + s + 0", vec!["R".into()]);
     let rewritten = rewrite_dag(&dag, &[]).expect("no rule fails");

@@ -75,8 +75,8 @@ pub(super) fn is_csr_input(program: &Program, bound: &Bound<'_>, node: &CNode) -
     }
 }
 
-/// Cells from row to row where CSR rows pick rows out of a matrix: whole vectors, since vectors that are cut off take several
-/// times as long to read, and to write, for every non-zero.
+/// Cells from row to row where CSR rows pick rows out of a matrix: whole vectors, since there is a load, and perhaps a store, for
+/// every non-zero, and those of vectors that are cut off take longer.
 fn stride_for_sparse(cols: usize) -> usize {
     const VECTOR: usize = 4;
     match cols {

@@ -1,5 +1,5 @@
-//! Two lanes: halves of AVX2's registers. Rows of two cells fill them, where wider vectors would need masks, with which some
-//! processors take ten times as long to store.
+//! Two lanes: halves of AVX2's registers. Rows of two cells fill them, where wider vectors would need masks, with which
+//! loads and stores take longer.
 
 use std::arch::x86_64::*;
 
