@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::lanes::{CACHE_LINE, Lanes, load, store};
+use super::lanes::{CACHE_LINE, Lanes, TOGETHER, load, store};
 
 /// Rows that are worked on together.
 const ROWS: usize = 4;
@@ -15,6 +15,32 @@ const PANEL: usize = 512;
 pub(super) struct Matrix<P> {
     pub cells: P,
     pub stride: usize,
+}
+
+impl Matrix<*const f64> {
+    /// The matrix from a cell on.
+    ///
+    /// # Safety
+    /// It has the cell, or ends before it.
+    #[inline(always)]
+    unsafe fn at(self, row: usize, col: usize) -> Self {
+        // SAFETY: the caller's promise.
+        let cells = unsafe { self.cells.add(row * self.stride + col) };
+        Matrix { cells, ..self }
+    }
+}
+
+impl Matrix<*mut f64> {
+    /// The matrix from a cell on.
+    ///
+    /// # Safety
+    /// It has the cell, or ends before it.
+    #[inline(always)]
+    unsafe fn at(self, row: usize, col: usize) -> Self {
+        // SAFETY: the caller's promise.
+        let cells = unsafe { self.cells.add(row * self.stride + col) };
+        Matrix { cells, ..self }
+    }
 }
 
 /// A kernel for blocks of `R` rows by `K` vectors.
@@ -126,10 +152,16 @@ impl<L: Lanes> Kernel for Dots<L> {
     ) {
         // SAFETY: the caller's promise.
         unsafe {
-            let x = self.x.cells.add(row * self.x.stride + from);
-            let v = self.v.cells.add(col * self.v.stride + from);
+            let mut products = DotProducts::<L, R, K> {
+                x: self.x.at(row, from),
+                v: self.v.at(col, from),
+                sums: [[L::splat(0.0); K]; R],
+            };
+            // Only the first vectors fetch: the rows that come next.
+            let ahead = (R == ROWS && col == 0).then_some(ROWS * self.x.stride);
+            work::<L, R>(&mut products, self.x.at(row, from), to - from, ahead);
+            let values = products.values();
             let out = self.out.cells.add(row * self.out.stride + col);
-            let values = dots::<L, R, K>(x, self.x.stride, v, self.v.stride, to - from);
             for (r, row) in values.iter().enumerate() {
                 for (k, value) in row.iter().enumerate() {
                     let cell = out.add(r * self.out.stride + k);
@@ -140,33 +172,49 @@ impl<L: Lanes> Kernel for Dots<L> {
     }
 }
 
-#[inline(always)]
-unsafe fn dots<L: Lanes, const R: usize, const K: usize>(
-    x: *const f64,
-    x_stride: usize,
-    v: *const f64,
-    v_stride: usize,
-    width: usize,
-) -> [[f64; K]; R] {
-    let mut sums = [[L::splat(0.0); K]; R];
-    let mut at = 0;
-    while at < width {
-        let count = (width - at).min(L::WIDTH);
+/// Dot products of `R` rows and `K` vectors.
+struct DotProducts<L, const R: usize, const K: usize> {
+    x: Matrix<*const f64>,
+    v: Matrix<*const f64>,
+    sums: [[L; K]; R],
+}
+
+impl<L: Lanes, const R: usize, const K: usize> Stretch for DotProducts<L, R, K> {
+    #[inline(always)]
+    unsafe fn cells(&mut self, at: usize, count: usize) {
         let mut right = [L::splat(0.0); K];
         for (k, right) in right.iter_mut().enumerate() {
-            // SAFETY: `at + count <= width`.
-            *right = unsafe { load::<L>(v.add(k * v_stride + at), count) };
+            // SAFETY: the caller's promise.
+            *right = unsafe { load::<L>(self.v.cells.add(k * self.v.stride + at), count) };
         }
-        for (r, sums) in sums.iter_mut().enumerate() {
+        for (r, sums) in self.sums.iter_mut().enumerate() {
             // SAFETY: as above.
-            let left = unsafe { load::<L>(x.add(r * x_stride + at), count) };
+            let left = unsafe { load::<L>(self.x.cells.add(r * self.x.stride + at), count) };
             for (sum, right) in sums.iter_mut().zip(right) {
                 *sum = left.mul_add(right, *sum);
             }
         }
-        at += L::WIDTH;
     }
-    sums.map(|sums| sums.map(Lanes::sum))
+}
+
+impl<L: Lanes, const R: usize, const K: usize> DotProducts<L, R, K> {
+    #[inline(always)]
+    fn values(self) -> [[f64; K]; R] {
+        let mut values = [[0.0; K]; R];
+        for k in 0..K {
+            if R == TOGETHER {
+                let of_rows = L::sums(std::array::from_fn(|r| self.sums[r][k]));
+                for (row, value) in values.iter_mut().zip(of_rows) {
+                    row[k] = value;
+                }
+            } else {
+                for (row, sums) in values.iter_mut().zip(&self.sums) {
+                    row[k] = sums[k].sum();
+                }
+            }
+        }
+        values
+    }
 }
 
 /// `c[k] += sum over r of q[r][k] * x[r]` for `rows` rows of `width` cells and `cols` vectors.
@@ -198,8 +246,8 @@ struct ScaledSums<L> {
     x: Matrix<*const f64>,
     q: Matrix<*const f64>,
     c: Matrix<*mut f64>,
-    /// From a cell of `x` to that of the next block of rows, which is fetched while this one, in the cache by now, is
-    /// worked on: memory would be idle else.
+    /// From a cell of `x` to that of the next rows, which are fetched while these, in the cache by now, are worked on:
+    /// memory would be idle else.
     ahead: usize,
     lanes: PhantomData<L>,
 }
@@ -214,61 +262,102 @@ impl<L: Lanes> Kernel for ScaledSums<L> {
     ) {
         // SAFETY: the caller's promise.
         unsafe {
-            let x = self.x.cells.add(row * self.x.stride + from);
-            let q = self.q.cells.add(row * self.q.stride + col);
-            let c = self.c.cells.add(col * self.c.stride + from);
+            let factors = std::array::from_fn(|r| {
+                let q = self.q.cells.add((row + r) * self.q.stride + col);
+                std::array::from_fn(|k| L::splat(*q.add(k)))
+            });
+            let mut sums = AddScaled::<L, R, K> {
+                x: self.x.at(row, from),
+                factors,
+                c: self.c.at(col, from),
+            };
             // Only the first vectors fetch.
-            let ahead = if col == 0 { Some(self.ahead) } else { None };
-            add_scaled::<L, R, K>(
-                (x, self.x.stride),
-                (q, self.q.stride),
-                (c, self.c.stride),
-                to - from,
-                ahead,
-            );
+            let ahead = (R == ROWS && col == 0).then_some(self.ahead);
+            work::<L, R>(&mut sums, self.x.at(row, from), to - from, ahead);
         }
     }
 }
 
-#[inline(always)]
-unsafe fn add_scaled<L: Lanes, const R: usize, const K: usize>(
-    (x, x_stride): (*const f64, usize),
-    (q, q_stride): (*const f64, usize),
-    (c, c_stride): (*mut f64, usize),
-    width: usize,
-    ahead: Option<usize>,
-) {
-    let mut factors = [[L::splat(0.0); K]; R];
-    for (r, factors) in factors.iter_mut().enumerate() {
-        for (k, factor) in factors.iter_mut().enumerate() {
-            // SAFETY: the caller's block of factors has R rows of K cells.
-            *factor = L::splat(unsafe { *q.add(r * q_stride + k) });
-        }
-    }
-    let mut at = 0;
-    while at < width {
-        let count = (width - at).min(L::WIDTH);
+/// `R` rows, scaled, that are added to `K` vectors.
+struct AddScaled<L, const R: usize, const K: usize> {
+    x: Matrix<*const f64>,
+    factors: [[L; K]; R],
+    c: Matrix<*mut f64>,
+}
+
+impl<L: Lanes, const R: usize, const K: usize> Stretch for AddScaled<L, R, K> {
+    #[inline(always)]
+    unsafe fn cells(&mut self, at: usize, count: usize) {
         let mut left = [L::splat(0.0); R];
         for (r, left) in left.iter_mut().enumerate() {
-            // SAFETY: `at + count <= width`.
-            *left = unsafe { load::<L>(x.add(r * x_stride + at), count) };
-            if let Some(ahead) = ahead
-                && at % CACHE_LINE == 0
-            {
-                L::prefetch(x.wrapping_add(r * x_stride + at + ahead));
-            }
+            // SAFETY: the caller's promise.
+            *left = unsafe { load::<L>(self.x.cells.add(r * self.x.stride + at), count) };
         }
         for k in 0..K {
-            // SAFETY: as above; `c` has K rows.
+            // SAFETY: as above.
             unsafe {
-                let target = c.add(k * c_stride + at);
+                let target = self.c.cells.add(k * self.c.stride + at);
                 let mut sum = load::<L>(target, count);
-                for (left, factors) in left.iter().zip(&factors) {
+                for (left, factors) in left.iter().zip(&self.factors) {
                     sum = left.mul_add(factors[k], sum);
                 }
                 store(sum, target, count);
             }
         }
+    }
+}
+
+/// Work on a stretch of some rows.
+trait Stretch {
+    /// Works on a vector of each row.
+    ///
+    /// # Safety
+    /// The rows have the cells from `at` on, `count` of them.
+    unsafe fn cells(&mut self, at: usize, count: usize);
+}
+
+/// Works on `width` cells of `R` rows and meanwhile fetches as many that lie `ahead` cells further on. They are fetched
+/// row by row: memory and the outer caches give lines up to twice as fast in their order as those of four rows in turns.
+///
+/// # Safety
+/// The rows have `width` cells.
+#[inline(always)]
+unsafe fn work<L: Lanes, const R: usize>(
+    stretch: &mut impl Stretch,
+    x: Matrix<*const f64>,
+    width: usize,
+    ahead: Option<usize>,
+) {
+    let whole = width / L::WIDTH * L::WIDTH;
+    let mut at = 0;
+    if let Some(ahead) = ahead {
+        // An R-th of the columns while one row is fetched.
+        let share = width.div_ceil(R).next_multiple_of(CACHE_LINE);
+        let mut row = x.cells.wrapping_add(ahead);
+        let mut fetched = row;
+        let mut next_row = share;
+        while at < whole {
+            // SAFETY: a whole vector is left.
+            unsafe { stretch.cells(at, L::WIDTH) };
+            for _ in 0..R * L::WIDTH / CACHE_LINE {
+                L::prefetch(fetched);
+                fetched = fetched.wrapping_add(CACHE_LINE);
+            }
+            at += L::WIDTH;
+            if at >= next_row {
+                row = row.wrapping_add(x.stride);
+                fetched = row;
+                next_row += share;
+            }
+        }
+    }
+    while at < whole {
+        // SAFETY: a whole vector is left.
+        unsafe { stretch.cells(at, L::WIDTH) };
         at += L::WIDTH;
+    }
+    if at < width {
+        // SAFETY: so many cells are left.
+        unsafe { stretch.cells(at, width - at) };
     }
 }

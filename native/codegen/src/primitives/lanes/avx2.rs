@@ -78,7 +78,8 @@ impl Lanes for Avx2 {
         // SAFETY: the array has four cells.
         unsafe { self.store(cells.as_mut_ptr()) };
         let [a, b, c, d] = cells;
-        (a + c) + (b + d)
+        // As `sums` adds.
+        (a + b) + (c + d)
     }
 
     #[inline(always)]
@@ -99,7 +100,7 @@ impl Lanes for Avx2 {
     #[inline(always)]
     fn prefetch(pointer: *const f64) {
         // SAFETY: prefetching reads nothing that the program could see, and does not fault.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(pointer.cast()) }
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(pointer.cast()) }
     }
 }
 

@@ -9,11 +9,14 @@ pub(super) const WIDTH: usize = 8;
 pub(super) fn is_present() -> bool {
     // Detecting AVX-512 implies AVX2 and FMA.
     std::arch::is_x86_feature_detected!("avx512f")
+        && std::arch::is_x86_feature_detected!("avx512vl")
 }
 
+/// (AVX512VL gives halves of vectors all 32 registers: without, sums of vectors are kept in the lower 16, and spilled.)
+///
 /// # Safety
 /// As the kernel says, and [`is_present`].
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,avx512vl")]
 pub(super) unsafe fn run(kernel: impl Kernel) {
     // SAFETY: the caller's promise.
     unsafe { kernel.run::<Avx512>() }
@@ -74,8 +77,14 @@ impl Lanes for Avx512 {
 
     #[inline(always)]
     fn sum(self) -> f64 {
-        // SAFETY: see `splat`.
-        unsafe { _mm512_reduce_add_pd(self.0) }
+        // As `sums` adds. SAFETY: see `splat`.
+        unsafe {
+            let high = _mm512_extractf64x4_pd::<1>(self.0);
+            let halves = _mm256_add_pd(_mm512_castpd512_pd256(self.0), high);
+            let pairs = _mm256_hadd_pd(halves, halves);
+            let high = _mm256_extractf128_pd::<1>(pairs);
+            _mm_cvtsd_f64(_mm_add_pd(_mm256_castpd256_pd128(pairs), high))
+        }
     }
 
     #[inline(always)]
@@ -99,7 +108,7 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn prefetch(pointer: *const f64) {
         // SAFETY: prefetching reads nothing that the program could see, and does not fault.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(pointer.cast()) }
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(pointer.cast()) }
     }
 }
 

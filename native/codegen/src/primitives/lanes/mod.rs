@@ -51,12 +51,13 @@ pub(super) trait Lanes: Copy {
     /// `self * factor + addend`
     fn mul_add(self, factor: Self, addend: Self) -> Self;
     fn sum(self) -> f64;
-    /// The sum of each vector.
+    /// The sum of each vector, to the bit what [`Lanes::sum`] gives.
     #[inline(always)]
     fn sums(vectors: [Self; TOGETHER]) -> [f64; TOGETHER] {
         vectors.map(Lanes::sum)
     }
-    /// Asks for a cache line that will be read soon. The pointer may be any.
+    /// Asks for a cache line that will be read soon, in the second-level cache: in the first, it would take the place of
+    /// lines that are worked on. The pointer may be any.
     fn prefetch(pointer: *const f64);
 }
 

@@ -91,6 +91,6 @@ impl Lanes for Pairs {
     #[inline(always)]
     fn prefetch(pointer: *const f64) {
         // SAFETY: prefetching reads nothing that the program could see, and does not fault.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(pointer.cast()) }
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(pointer.cast()) }
     }
 }
