@@ -261,8 +261,7 @@ fn rows_and_columns_that_are_removed() {
 #[test]
 fn rows_in_another_order() {
     check(&["R = rev(X)", "R = rev(X * 2) + Y"]);
-    // Keys and places take the driver as much as three columns.
-    let fits = |shape: Shape| shape.cols > 10;
+    let wide = |shape: Shape| shape.cols > 10;
     let texts = [
         "R = order(target=X, by=1)",
         "R = order(target=X, by=ncol(X), decreasing=TRUE)",
@@ -272,7 +271,7 @@ fn rows_in_another_order() {
         "k = ncol(X) + 1\nR = order(target=X, by=k)",
         "R = order(target=X / Y, by=1)",
     ];
-    check_where(fits, &texts);
+    check_where(wide, &texts);
 }
 
 /// An order takes two vectors of the driver beside its keys: wide matrices alone are worth it.
@@ -291,6 +290,30 @@ fn rows_are_ordered_where_keys_fit_the_driver() {
         "R = order(target=X, by=2, index.return=TRUE)",
     ] {
         assert_same(text, &x, &y);
+    }
+}
+
+#[test]
+fn rows_are_ordered_by_ranges_where_keys_do_not_fit_the_driver() {
+    let texts = [
+        "R = order(target=X, by=1)",
+        "R = order(target=X, by=1, decreasing=TRUE)",
+        "R = order(target=X, by=1, index.return=TRUE)",
+        "R = order(target=X, by=1, decreasing=TRUE, index.return=TRUE)",
+        "R = order(target=X / Y, by=1)",
+        "R = order(target=X / Y, by=1, decreasing=TRUE, index.return=TRUE)",
+        "R = order(target=X * 0, by=1, index.return=TRUE) + X",
+    ];
+    check_columns(&texts);
+    let shape = |rows| Shape {
+        rows,
+        cols: 2,
+        cells: Cells::Dense,
+    };
+    for rows in [10 * B - 1, 10 * B, 10 * B + 1] {
+        let (x, y) = (matrix(shape(rows), 7), matrix(shape(rows), 11));
+        assert_same("R = order(target=X, by=matrix(\"2 1\", 1, 2))", &x, &y);
+        assert_same("R = order(target=X, by=2, decreasing=TRUE)", &x, &y);
     }
 }
 
@@ -325,6 +348,100 @@ fn contingency_tables() {
         "R = table(X * 2 + 9, 1)",
         "R = table(X * 2 + 9, Y * 2)",
     ]);
+}
+
+/// Column vectors that do not fit the driver, whose last stripes are of different heights.
+fn check_columns(texts: &[&str]) {
+    let sizes = [20 * B - 1, 20 * B, 20 * B + 1];
+    for (rows, cells) in sizes
+        .into_iter()
+        .flat_map(|rows| [(rows, Cells::Dense), (rows, Cells::Skewed)])
+    {
+        let shape = Shape {
+            rows,
+            cols: 1,
+            cells,
+        };
+        let (x, y) = (matrix(shape, 7), matrix(shape, 11));
+        for text in texts {
+            assert_same(text, &x, &y);
+        }
+    }
+}
+
+#[test]
+fn moments_and_covariances() {
+    check_columns(&[
+        "R = moment(X, 2)",
+        "R = moment(X, 3) + moment(X + 1000, 4)",
+        "R = moment(X, abs(Y) + 1, 2)",
+        "R = moment(X, 5)",
+        "R = cov(X, Y)",
+        "R = cov(X, Z * X)",
+        "R = cov(X, Y, abs(Z) + 1)",
+    ]);
+    check_where(
+        |shape| shape.cols > 1,
+        &["R = moment(X, 2)", "R = cov(X, Y)"],
+    );
+}
+
+#[test]
+fn order_statistics() {
+    check_columns(&[
+        "R = median(X)",
+        "R = median(X / 3, abs(Y) * 2 + 1)",
+        "R = quantile(X, 0.3)",
+        "R = quantile(X * 1e300 / 7, matrix(\"0 0.1 0.5 0.77 1\", 5, 1))",
+        "R = quantile(X, abs(Y) * 2 + 1, 0.9)",
+        "R = quantile(X, 1.5)",
+        "R = quantile(X / Y, matrix(\"0 0.25 1\", 3, 1))",
+        "R = interQuartileMean(X)",
+        "R = interQuartileMean(X / 3, abs(Y) * 2 + 1)",
+    ]);
+    check_where(|shape| shape.cols > 1, &["R = median(X)"]);
+}
+
+#[test]
+fn aggregates_by_group() {
+    check_columns(&[
+        "R = aggregate(target=X, groups=Y * 2 + 9, fn=\"sum\")",
+        "R = aggregate(target=X, groups=Y + 6.5, fn=\"count\")",
+        "R = aggregate(target=X, groups=Y * 2 + 9, fn=\"mean\", ngroups=20)",
+        "R = aggregate(target=X, groups=Y * 2 + 9, fn=\"mean\", ngroups=7)",
+        "R = aggregate(target=X, groups=Y * 2 + 9, fn=\"variance\", ngroups=17)",
+        "R = aggregate(target=X / 3, groups=Y + 5, fn=\"variance\", weights=abs(Z) + 1)",
+        "R = aggregate(target=X, groups=Y / Y + Z, fn=\"variance\", ngroups=3)",
+        "R = aggregate(target=X, groups=Y + 6, fn=\"centralmoment\", order=3)",
+        "R = aggregate(target=X, groups=Y, fn=\"sum\")",
+        "R = aggregate(target=X, groups=Y / Y, fn=\"sum\")",
+        "R = aggregate(target=X, groups=Y + 6, fn=\"largest\")",
+    ]);
+    // Many rows of several columns.
+    let wide = Shape {
+        rows: 8 * B + 3,
+        cols: 11,
+        cells: Cells::Dense,
+    };
+    let (x, y) = (matrix(wide, 7), matrix(wide, 11));
+    for text in [
+        "R = aggregate(target=X, groups=Y[,1] * 2 + 9, fn=\"sum\", ngroups=9)",
+        "R = aggregate(target=X, groups=Y[,1] * 2 + 9, fn=\"mean\", ngroups=9)",
+    ] {
+        assert_same(text, &x, &y);
+    }
+}
+
+#[test]
+fn sums_of_diagonals() {
+    let side = 2 * B + 1;
+    let square = Shape {
+        rows: side,
+        cols: side,
+        cells: Cells::Dense,
+    };
+    let (x, y) = (matrix(square, 7), matrix(square, 11));
+    assert_same("R = trace(X + Y)", &x, &y);
 }
 
 #[test]

@@ -15,6 +15,8 @@ mod shape;
 mod tests;
 mod text;
 
+pub(crate) use parameterized::group_function;
+
 use std::ops::Range;
 
 use fulgurite_error::{Error, Result};

@@ -162,15 +162,20 @@ fn quantile(named: &Named) -> Result<Value> {
     }
 }
 
-fn grouped_aggregate(named: &Named) -> Result<Value> {
-    let function = match named.text("fn")?.as_str() {
+/// The function that `aggregate` is told, with the order of the moment that it may need.
+///
+/// # Errors
+/// `argument`, for another one.
+pub(crate) fn group_function(
+    name: &str,
+    order: impl FnOnce() -> Result<f64>,
+) -> Result<GroupFunction> {
+    Ok(match name {
         "sum" => GroupFunction::Sum,
         "count" => GroupFunction::Count,
         "mean" => GroupFunction::Mean,
         "variance" => GroupFunction::Variance,
-        "centralmoment" => {
-            GroupFunction::CentralMoment(scalar::double_to_int(named.number("order")?))
-        }
+        "centralmoment" => GroupFunction::CentralMoment(scalar::double_to_int(order()?)),
         other => {
             return Err(
                 Error::argument(format!("aggregate knows no function '{other}'")).with_help(
@@ -178,7 +183,11 @@ fn grouped_aggregate(named: &Named) -> Result<Value> {
                 ),
             );
         }
-    };
+    })
+}
+
+fn grouped_aggregate(named: &Named) -> Result<Value> {
+    let function = group_function(&named.text("fn")?, || named.number("order"))?;
     let group_count = named
         .optional("ngroups", Named::number)?
         .map(|count| usize::try_from(scalar::double_to_int(count)))

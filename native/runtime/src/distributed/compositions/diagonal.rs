@@ -1,10 +1,13 @@
 //! `diag`: a stripe knows its row offset, and with it where the diagonal crosses it.
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{BinaryOp, Characteristics, DataGenOp, HopId, HopOp, Literal};
+use fulgurite_hop::{
+    AggregateOp, BinaryOp, Characteristics, DataGenOp, Direction, HopId, HopOp, Literal,
+};
 
 use super::{input, size};
 use crate::{
+    dataflow::Combine,
     distributed::{DistributedMatrix, Operator, Workers, task_builder::TaskBuilder},
     interpreter::Variable,
 };
@@ -34,6 +37,27 @@ pub(super) fn diag(
     Ok(Variable::Distributed(DistributedMatrix::new(
         dataset, stripes,
     )))
+}
+
+/// `trace(X)`: the sum of the diagonal.
+pub(super) fn trace(
+    workers: &Workers,
+    operator: &Operator,
+    inputs: &[Variable],
+) -> Result<Variable> {
+    let matrix = workers.distributed(input(inputs, 0)?)?;
+    let (rows, cols) = (size(matrix.stripes.rows)?, size(matrix.stripes.cols)?);
+    if rows != cols {
+        return Err(Error::dimension(format!(
+            "trace needs a square matrix, not {rows} x {cols}"
+        )));
+    }
+    let mut builder = TaskBuilder::new(workers, &matrix);
+    let diagonal = vector_of(&mut builder);
+    let sum = HopOp::Aggregate(AggregateOp::Sum, Direction::Col);
+    let root = builder.matrix(sum, vec![diagonal]);
+    let sum = builder.aggregate(root, &Combine::Sum, operator.label)?;
+    Ok(Variable::Scalar(Literal::Double(sum.get(0, 0))))
 }
 
 /// The rows of the diagonal matrix: zeros, the stripe's diagonal, zeros.

@@ -3,20 +3,24 @@
 //! [`composition`] says which operators have one; [`Workers::compose`] runs it. A result that is still distributed
 //! stays so: whether it comes to the driver is decided where its size is known.
 
+mod columns;
 mod cumulative;
 mod diagonal;
 mod generate;
 mod order;
+mod order_statistics;
 mod product;
+mod range_sort;
 mod remove_empty;
 mod rows;
+mod statistics;
 mod table;
 mod transposed;
 
 use std::collections::BTreeMap;
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{CumulativeOp, DataGenOp, HopOp, Literal, ParameterizedOp};
+use fulgurite_hop::{AggregateOp, CumulativeOp, DataGenOp, HopOp, Literal, ParameterizedOp};
 
 use super::{Operator, Workers, row_wise::InputFacts};
 use crate::interpreter::Variable;
@@ -32,8 +36,21 @@ pub(crate) enum Composition {
     Rev,
     Order,
     Diag,
+    Trace,
+    Statistic(Statistic),
     Table,
     Generate(DataGenOp),
+}
+
+/// A statistic of columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Statistic {
+    CentralMoment,
+    Covariance,
+    Median,
+    Quantile,
+    InterQuartileMean,
+    GroupedAggregate,
 }
 
 /// The composition of an operator that can't be cut by rows; `None` where there is none.
@@ -49,12 +66,26 @@ pub(crate) fn composition(op: &HopOp, inputs: &[InputFacts]) -> Option<Compositi
         HopOp::Table if (0..3).any(matrix) => Some(Composition::Table),
         HopOp::Parameterized(ParameterizedOp::RemoveEmpty, _) => Some(Composition::RemoveEmpty),
         HopOp::Parameterized(ParameterizedOp::Order, _) => Some(Composition::Order),
+        HopOp::Parameterized(op, _) => statistic(*op).map(Composition::Statistic),
+        HopOp::Aggregate(AggregateOp::Trace, _) => Some(Composition::Trace),
         HopOp::DataGen(DataGenOp::Fill) if is_text(inputs.first()) => None,
         HopOp::DataGen(op @ (DataGenOp::Fill | DataGenOp::Seq | DataGenOp::Rand)) => {
             Some(Composition::Generate(*op))
         }
         _ => None,
     }
+}
+
+fn statistic(op: ParameterizedOp) -> Option<Statistic> {
+    Some(match op {
+        ParameterizedOp::Moment => Statistic::CentralMoment,
+        ParameterizedOp::Cov => Statistic::Covariance,
+        ParameterizedOp::Median => Statistic::Median,
+        ParameterizedOp::Quantile => Statistic::Quantile,
+        ParameterizedOp::InterQuartileMean => Statistic::InterQuartileMean,
+        ParameterizedOp::GroupedAggregate => Statistic::GroupedAggregate,
+        _ => return None,
+    })
 }
 
 /// The cells of a matrix as a text.
@@ -85,8 +116,25 @@ impl Workers<'_> {
             Composition::Rev => order::rev(self, operator, inputs),
             Composition::Order => order::order(self, operator, places(operator), inputs),
             Composition::Diag => diagonal::diag(self, operator, inputs),
+            Composition::Trace => diagonal::trace(self, operator, inputs),
+            Composition::Statistic(statistic) => statistic.run(self, operator, inputs),
             Composition::Table => table::table(self, operator, inputs),
             Composition::Generate(op) => generate::generate(self, operator, op, inputs),
+        }
+    }
+}
+
+impl Statistic {
+    fn run(self, workers: &Workers, operator: &Operator, inputs: &[Variable]) -> Result<Variable> {
+        match self {
+            Statistic::CentralMoment => statistics::central_moment(workers, operator, inputs),
+            Statistic::Covariance => statistics::covariance(workers, operator, inputs),
+            Statistic::Median => order_statistics::median(workers, operator, inputs),
+            Statistic::Quantile => order_statistics::quantile(workers, operator, inputs),
+            Statistic::InterQuartileMean => {
+                order_statistics::interquartile_mean(workers, operator, inputs)
+            }
+            Statistic::GroupedAggregate => statistics::grouped_aggregate(workers, operator, inputs),
         }
     }
 }
@@ -98,6 +146,13 @@ fn places<'a>(operator: &Operator<'a>) -> &'a BTreeMap<String, usize> {
         HopOp::Parameterized(_, places) => places,
         _ => &NONE,
     }
+}
+
+fn named<'a>(operator: &Operator, inputs: &'a [Variable], name: &str) -> Result<&'a Variable> {
+    let place = places(operator).get(name);
+    place
+        .and_then(|place| inputs.get(*place))
+        .ok_or_else(|| Error::argument(format!("the parameter '{name}' is missing")))
 }
 
 fn input(inputs: &[Variable], place: usize) -> Result<&Variable> {

@@ -1,7 +1,7 @@
 //! `order` and `rev`: each row is sent to the stripe it belongs in.
 //!
-//! The order is decided on the driver, from the columns that it goes by alone, and every worker is told where its rows
-//! go; the rows themselves travel between workers.
+//! The order is decided from the columns that it goes by alone: on the driver, if they fit, else by the workers. Each
+//! row learns its place, and travels there once.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use fulgurite_hop::{
 };
 use fulgurite_matrix::{MatrixBlock, kernels};
 
-use super::{input, size};
+use super::{input, range_sort::Keys, size};
 use crate::{
     dataflow::{Assemble, Pieces},
     distributed::{
@@ -61,17 +61,33 @@ pub(super) fn order(
     let matrix = workers.distributed(target)?;
     let (rows, cols) = (size(matrix.stripes.rows)?, size(matrix.stripes.cols)?);
     let by = columns_of(named("by"), cols)?;
-    let keys = keys(workers, operator, &matrix, &by)?;
-    let all: Vec<usize> = (0..by.len()).collect();
-    let permutation = kernels::order_permutation(keys.block(), &all, flag("decreasing")?)?;
-    if flag("index.return")? {
-        return Ok(Variable::matrix(permutation));
-    }
-    let ranks = LocalMatrix::new(inverse(&permutation)?);
+    let (decreasing, only_numbers) = (flag("decreasing")?, flag("index.return")?);
+    let ranks = if keys_fit_driver(workers, rows, &by) {
+        let keys = keys(workers, operator, &matrix, &by)?;
+        let all: Vec<usize> = (0..by.len()).collect();
+        let permutation = kernels::order_permutation(keys.block(), &all, decreasing)?;
+        if only_numbers {
+            return Ok(Variable::matrix(permutation));
+        }
+        Variable::matrix(inverse(&permutation)?)
+    } else {
+        let keys = Keys {
+            workers,
+            label: operator.label,
+            matrix: &matrix,
+            by: &by,
+            decreasing,
+        };
+        let sorted = keys.sort()?;
+        if only_numbers {
+            return sorted.permutation();
+        }
+        sorted.ranks()?
+    };
 
     let mut builder = TaskBuilder::new(workers, &matrix);
     let stripe = builder.lead();
-    let rank = builder.bind(Slot::Rows, &Variable::Matrix(ranks))?;
+    let rank = builder.bind(Slot::Rows, &ranks)?;
     let routed = Routed::new(workers, &mut builder, &[stripe, rank], rank, rows);
     let arrived = routed.shuffle(builder, operator.label)?;
     let ranked = Characteristics::new(Some(rows), Some(cols + 1), None);
@@ -115,6 +131,12 @@ fn columns_of(by: Option<&Variable>, cols: u64) -> Result<Vec<u64>> {
         .collect()
 }
 
+/// Whether the keys fit, beside a permutation and its inverse.
+fn keys_fit_driver(workers: &Workers, rows: u64, by: &[u64]) -> bool {
+    let bytes = rows.saturating_mul(8).saturating_mul(by.len() as u64 + 2);
+    bytes <= workers.config.memory_local
+}
+
 /// The columns that the order goes by, on the driver.
 fn keys(
     workers: &Workers,
@@ -122,16 +144,6 @@ fn keys(
     matrix: &DistributedMatrix,
     by: &[u64],
 ) -> Result<LocalMatrix> {
-    let rows = size(matrix.stripes.rows)?;
-    // Beside the keys a permutation and its inverse.
-    let bytes = rows.saturating_mul(8).saturating_mul(by.len() as u64 + 2);
-    let limit = workers.config.memory_local;
-    if bytes > limit {
-        return Err(Error::memory(format!(
-            "ordering {rows} rows takes {bytes} bytes of the driver for keys and places, and fulgurite.memory.local is {limit}"
-        ))
-        .with_help("raise fulgurite.memory.local"));
-    }
     let mut builder = TaskBuilder::new(workers, matrix);
     let stripe = builder.lead();
     let columns: Vec<HopId> = by
@@ -162,14 +174,14 @@ fn inverse(permutation: &MatrixBlock) -> Result<MatrixBlock> {
 }
 
 /// Rows with the stripes of the result that they belong in.
-struct Routed {
+pub(super) struct Routed {
     rows: HopId,
     targets: u64,
 }
 
 impl Routed {
     /// `matrices` side by side; `places`, from 0, say where their rows stand among the `rows` of the result.
-    fn new(
+    pub(super) fn new(
         workers: &Workers,
         builder: &mut TaskBuilder,
         matrices: &[HopId],
@@ -188,7 +200,7 @@ impl Routed {
         }
     }
 
-    fn shuffle(
+    pub(super) fn shuffle(
         self,
         builder: TaskBuilder,
         label: &str,
