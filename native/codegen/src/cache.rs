@@ -31,6 +31,15 @@ pub struct Kept {
     compiled: OnceLock<Arc<CompiledPlan>>,
     /// Compiled ahead of the first request, which is no hit.
     is_ahead: AtomicBool,
+    /// How long the request that filled this took to compile the plan, where the cache did not have it.
+    spent: OnceLock<Duration>,
+}
+
+impl Kept {
+    /// How long requests with this took to compile the plan; `None` where the cache had it.
+    pub fn compile_time(&self) -> Option<Duration> {
+        self.spent.get().copied()
+    }
 }
 
 impl Clone for Kept {
@@ -38,6 +47,7 @@ impl Clone for Kept {
         Kept {
             compiled: self.compiled.clone(),
             is_ahead: AtomicBool::new(self.is_ahead.load(Ordering::Relaxed)),
+            spent: self.spent.clone(),
         }
     }
 }
@@ -90,12 +100,18 @@ impl PlanCache {
     /// # Errors
     /// As [`CompiledPlan::compile`]; failures are not kept.
     pub fn get_or_compile(&self, plan: &CPlan) -> Result<Arc<CompiledPlan>> {
+        self.find_or_compile(plan).map(|(plan, _)| plan)
+    }
+
+    /// And how long it took to compile the plan, where that was to be done.
+    fn find_or_compile(&self, plan: &CPlan) -> Result<(Arc<CompiledPlan>, Option<Duration>)> {
         if let Some(known) = self.lock().find(plan) {
-            return Ok(known);
+            return Ok((known, None));
         }
         // Compiled outside the lock: two threads may compile the same new plan, and one result is dropped.
         let compiled = Arc::new(CompiledPlan::compile(plan)?);
-        Ok(self.lock().insert(compiled, self.capacity))
+        let time = compiled.compile_time();
+        Ok((self.lock().insert(compiled, self.capacity), Some(time)))
     }
 
     /// [`PlanCache::get_or_compile`] for a plan that always comes with the same `kept`.
@@ -113,7 +129,10 @@ impl PlanCache {
             }
             return Ok(known);
         }
-        let compiled = self.get_or_compile(plan)?;
+        let (compiled, time) = self.find_or_compile(plan)?;
+        if let Some(time) = time {
+            kept.spent.get_or_init(|| time);
+        }
         Ok(kept.compiled.get_or_init(|| compiled))
     }
 

@@ -78,6 +78,16 @@ fn a_kept_plan_is_a_hit_that_needs_no_look_at_it() {
 }
 
 #[test]
+fn who_compiled_a_plan_knows_how_long_it_took() {
+    let cache = PlanCache::new();
+    let (first, second) = (Kept::default(), Kept::default());
+    let compiled = cache.get_or_compile_kept(&plan(1.0), &first).unwrap();
+    assert_eq!(first.compile_time(), Some(compiled.compile_time()));
+    cache.get_or_compile_kept(&plan(1.0), &second).unwrap();
+    assert_eq!(second.compile_time(), None);
+}
+
+#[test]
 fn what_is_compiled_ahead_counts_once_and_the_first_request_is_no_hit() {
     let cache = PlanCache::new();
     let plans = [plan(1.0), plan(2.0), plan(1.0), plan(3.0)];

@@ -2,6 +2,7 @@
 
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Block, Layout};
+use fulgurite_runtime::Compilation;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -11,6 +12,14 @@ struct Description {
     nnz: u64,
     bytes: u64,
     blocks: Vec<BlockDescription>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compiled: Option<CompilationDescription>,
+}
+
+#[derive(Serialize)]
+struct CompilationDescription {
+    plans: u64,
+    nanoseconds: u64,
 }
 
 #[derive(Serialize)]
@@ -25,8 +34,9 @@ struct BlockDescription {
     layout: &'static str,
 }
 
-/// `rows` and `cols` are the extent of all blocks together, from the first one's offset to the end of the last.
-pub(crate) fn describe(blocks: &[Block]) -> Result<Vec<u8>> {
+/// `rows` and `cols` are the extent of all blocks together, from the first one's offset to the end of the last;
+/// `compiled` is there for results of a task that had to compile plans.
+pub(crate) fn describe(blocks: &[Block], compilation: Compilation) -> Result<Vec<u8>> {
     let described: Vec<BlockDescription> = blocks
         .iter()
         .map(|block| BlockDescription {
@@ -64,6 +74,10 @@ pub(crate) fn describe(blocks: &[Block]) -> Result<Vec<u8>> {
         nnz: described.iter().map(|block| block.nnz).sum(),
         bytes: described.iter().map(|block| block.bytes).sum(),
         blocks: described,
+        compiled: (compilation.plans > 0).then(|| CompilationDescription {
+            plans: compilation.plans,
+            nanoseconds: u64::try_from(compilation.time.as_nanos()).unwrap_or(u64::MAX),
+        }),
     };
     serde_json::to_vec(&description).map_err(|error| Error::internal(error.to_string()))
 }
@@ -75,8 +89,18 @@ mod tests {
     use super::*;
 
     fn text(blocks: &[Block]) -> String {
-        let value: serde_json::Value = serde_json::from_slice(&describe(blocks).unwrap()).unwrap();
+        let described = describe(blocks, Compilation::default()).unwrap();
+        let value: serde_json::Value = serde_json::from_slice(&described).unwrap();
         serde_json::to_string_pretty(&value).unwrap()
+    }
+
+    #[test]
+    fn what_a_task_compiled_is_said_with_its_results() {
+        let time = std::time::Duration::from_micros(7);
+        let described = describe(&[], Compilation { plans: 2, time }).unwrap();
+        let value: serde_json::Value = serde_json::from_slice(&described).unwrap();
+        let expected = serde_json::json!({"plans": 2, "nanoseconds": 7000});
+        assert_eq!(value["compiled"], expected);
     }
 
     #[test]

@@ -10,13 +10,16 @@ use std::{
 
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::MatrixBlock;
-use fulgurite_runtime::dataflow::{Backend, BroadcastId, DatasetId, Primitive, Reply};
+use fulgurite_runtime::{
+    asking_operator,
+    dataflow::{Backend, BroadcastId, DatasetId, Primitive, Reply},
+};
 use jni::{
     Env, JavaVM,
     objects::{JByteArray, JThrowable},
     refs::Global,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     failure::Failure,
@@ -32,6 +35,16 @@ pub(crate) struct JvmHost {
     caller: ThreadId,
     /// The first exception that `Host` threw.
     thrown: Mutex<Option<Global<JThrowable<'static>>>>,
+}
+
+/// The request of `Host.apply`.
+#[derive(Serialize)]
+struct HostRequest<'a> {
+    #[serde(flatten)]
+    primitive: &'a Primitive,
+    /// For which operator of the script: `ba(+*) mlogreg.dml:42`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operator: Option<&'a str>,
 }
 
 /// The reply of `Host.apply`; sizes of -1 are unknown.
@@ -129,9 +142,7 @@ impl Backend for JvmHost {
     }
 
     fn apply(&self, primitive: &Primitive, payload: Option<&MatrixBlock>) -> Result<Reply> {
-        let request = serde_json::to_vec(primitive).map_err(|error| {
-            Error::internal(format!("a primitive could not be written: {error}"))
-        })?;
+        let request = request(primitive, asking_operator().as_deref())?;
         let reply = self.call("apply", |env, host| {
             let request = env.byte_array_from_slice(&request)?;
             // Made last: from the call on, the callee owns it.
@@ -145,6 +156,15 @@ impl Backend for JvmHost {
         let reply = reply.ok_or_else(|| Error::backend("Host.apply returned null"))?;
         parse_reply(&reply, registry())
     }
+}
+
+fn request(primitive: &Primitive, operator: Option<&str>) -> Result<Vec<u8>> {
+    let request = HostRequest {
+        primitive,
+        operator,
+    };
+    serde_json::to_vec(&request)
+        .map_err(|error| Error::internal(format!("a primitive could not be written: {error}")))
 }
 
 fn parse_reply(text: &[u8], registry: &Registry) -> Result<Reply> {
@@ -189,6 +209,16 @@ mod tests {
         assert_eq!(registry.live().handles, 0);
         assert_eq!(parse_reply(b"{}", &registry).unwrap(), Reply::default());
         assert!(parse_reply(text.as_bytes(), &registry).is_err());
+    }
+
+    #[test]
+    fn a_request_names_the_operator_that_asks() {
+        let collect = Primitive::Collect {
+            input: DatasetId(3),
+        };
+        let text = |operator| String::from_utf8(request(&collect, operator).unwrap()).unwrap();
+        insta::assert_snapshot!(text(None), @r#"{"primitive":"collect","input":3}"#);
+        insta::assert_snapshot!(text(Some("b(+) a.dml:7")), @r#"{"primitive":"collect","input":3,"operator":"b(+) a.dml:7"}"#);
     }
 
     #[test]

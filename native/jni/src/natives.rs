@@ -108,7 +108,8 @@ impl ShimNativeInterface for ShimAPI {
         _class: JClass<'local>,
         handle: jlong,
     ) -> Result<JByteArray<'local>, Failure> {
-        Ok(env.byte_array_from_slice(&describe(&registry().get(handle)?)?)?)
+        let (blocks, compilation) = registry().get_compiled(handle)?;
+        Ok(env.byte_array_from_slice(&describe(&blocks, compilation)?)?)
     }
 
     fn release<'local>(

@@ -11,6 +11,7 @@ use std::{
 
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Block, MatrixBlock};
+use fulgurite_runtime::Compilation;
 
 /// The blocks that a handle names: the stripes of a partition, or a whole matrix.
 pub(crate) type Blocks = Arc<[Block]>;
@@ -21,7 +22,13 @@ pub(crate) struct Registry {
 
 struct State {
     next: i64,
-    live: HashMap<i64, Blocks>,
+    live: HashMap<i64, Entry>,
+}
+
+struct Entry {
+    blocks: Blocks,
+    /// Of the task whose results these are.
+    compilation: Compilation,
 }
 
 /// What a registry holds at a moment.
@@ -50,10 +57,22 @@ impl Registry {
 
     /// Gives the blocks a handle.
     pub fn insert(&self, blocks: impl Into<Blocks>) -> i64 {
+        self.insert_compiled(blocks, Compilation::default())
+    }
+
+    /// [`Registry::insert`] for results of a task, with what it compiled for them.
+    pub fn insert_compiled(&self, blocks: impl Into<Blocks>, compilation: Compilation) -> i64 {
+        let blocks = blocks.into();
         let mut state = self.lock();
         let handle = state.next;
         state.next += 1;
-        state.live.insert(handle, blocks.into());
+        state.live.insert(
+            handle,
+            Entry {
+                blocks,
+                compilation,
+            },
+        );
         handle
     }
 
@@ -64,11 +83,16 @@ impl Registry {
     /// # Errors
     /// `argument` when the handle names nothing, or nothing any more.
     pub fn get(&self, handle: i64) -> Result<Blocks> {
+        self.get_compiled(handle).map(|(blocks, _)| blocks)
+    }
+
+    /// [`Registry::get`], and what was compiled for it.
+    pub fn get_compiled(&self, handle: i64) -> Result<(Blocks, Compilation)> {
         let state = self.lock();
         state
             .live
             .get(&handle)
-            .cloned()
+            .map(|entry| (Arc::clone(&entry.blocks), entry.compilation))
             .ok_or_else(|| unknown(handle, state.next))
     }
 
@@ -85,18 +109,19 @@ impl Registry {
     /// # Errors
     /// As [`Registry::get_matrix`].
     pub fn take_matrix(&self, handle: i64) -> Result<MatrixBlock> {
-        let (blocks, next) = {
+        let (entry, next) = {
             let mut state = self.lock();
             (state.live.remove(&handle), state.next)
         };
-        only(&blocks.ok_or_else(|| unknown(handle, next))?, handle)
+        let entry = entry.ok_or_else(|| unknown(handle, next))?;
+        only(&entry.blocks, handle)
     }
 
     /// Forgets a handle; unknown ones are ignored.
     pub fn release(&self, handle: i64) {
-        let blocks = self.lock().live.remove(&handle);
+        let entry = self.lock().live.remove(&handle);
         // Freeing may call back into the JVM, through Arrow's release callbacks: not under the lock.
-        drop(blocks);
+        drop(entry);
     }
 
     pub fn live(&self) -> Live {
@@ -106,7 +131,7 @@ impl Registry {
             bytes: state
                 .live
                 .values()
-                .flat_map(|blocks| blocks.iter())
+                .flat_map(|entry| entry.blocks.iter())
                 .map(|block| block.matrix.memory_bytes())
                 .sum(),
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::Block;
 use fulgurite_runtime::{
-    Config,
+    Compilation, Config,
     dataflow::{Combine, Task},
 };
 
@@ -34,13 +34,15 @@ pub(crate) fn run(task: &[u8], stripes: &[i64], broadcasts: &[i64]) -> Result<i6
         )));
     }
     let cache = plan_cache(|| Config::default().plan_cache_size);
-    let results = (0..count)
-        .map(|index| {
-            let stripes: Vec<Block> = inputs.iter().map(|blocks| blocks[index].clone()).collect();
-            fulgurite_runtime::run_task(&task, &stripes, &broadcasts, cache)
-        })
-        .collect::<Result<Vec<Vec<Block>>>>()?;
-    Ok(registry().insert(results.concat()))
+    let mut results: Vec<Block> = Vec::with_capacity(count);
+    let mut compilation = Compilation::default();
+    for index in 0..count {
+        let stripes: Vec<Block> = inputs.iter().map(|blocks| blocks[index].clone()).collect();
+        let result = fulgurite_runtime::run_task(&task, &stripes, &broadcasts, cache)?;
+        results.extend(result.blocks);
+        compilation += result.compilation;
+    }
+    Ok(registry().insert_compiled(results, compilation))
 }
 
 /// The handle of one partial result made of two.

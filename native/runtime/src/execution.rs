@@ -12,7 +12,7 @@ use fulgurite_matrix::MatrixBlock;
 use crate::{
     Config, Report, Request, Session,
     dataflow::{DatasetId, SourceSpec},
-    distributed::{DistributedMatrix, Workers},
+    distributed::{DistributedMatrix, OnBehalf, Workers},
     explain::{self as explainer, FrontEnd},
     interpreter::{Context, Interpreter, SymbolTable, Threads, Variable, read_metadata},
     request::Binding,
@@ -79,7 +79,10 @@ fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
         .into_report(session.backend_name());
     let outputs = outputs
         .into_iter()
-        .map(|name| Ok((name.clone(), output(symbols.get(&name)?, &session)?)))
+        .map(|name| {
+            let _on_behalf = OnBehalf::of(format!("output {name}").into());
+            Ok((name.clone(), output(symbols.get(&name)?, &session)?))
+        })
         .collect::<Result<_>>()?;
     report.compiled_since(cached_before, &session.plan_cache);
     report.total_seconds = started.elapsed().as_secs_f64();
@@ -194,6 +197,7 @@ fn registered(name: &str, binding: &Binding, session: &Session) -> Result<Distri
     let source = SourceSpec::Registered {
         name: name.to_owned(),
     };
+    let _on_behalf = OnBehalf::of(format!("input {name}").into());
     DistributedMatrix::read(backend, source, binding.characteristics())
 }
 

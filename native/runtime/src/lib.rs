@@ -27,7 +27,7 @@ mod session;
 mod value;
 
 pub use config::Config;
-pub use distributed::{combine, run_task};
+pub use distributed::{Compilation, TaskResult, asking_operator, combine, run_task};
 pub use execution::{Execution, Outcome, OutputValue, check, execute, explain};
 pub use explain::{ExplainFormat, ExplainLevel};
 pub use parfor_report::ParforReport;

@@ -256,6 +256,7 @@ impl LocalBackend {
                             inputs.iter().map(|input| input[*stripe].clone()).collect();
                         self.tasks.fetch_add(1, Ordering::Relaxed);
                         run_task(task, &stripes, broadcasts, &self.plan_cache)
+                            .map(|result| result.blocks)
                     })
                     .collect::<Result<Vec<_>>>()
             })

@@ -8,11 +8,13 @@
 //! - [`moments`]: variances, which need more than one sum.
 //! - [`task`]: what a worker runs; [`pieces`]: how its result is cut for a shuffle.
 //! - [`handles`]: owners of datasets and broadcasts.
+//! - [`on_behalf`]: which operator of the script asks for a primitive.
 
 mod compositions;
 mod handles;
 mod launch;
 mod moments;
+mod on_behalf;
 mod pieces;
 mod row_wise;
 mod task;
@@ -22,6 +24,8 @@ mod workers;
 pub(crate) use compositions::{Composition, composition};
 pub(crate) use handles::{Broadcast, Dataset, DistributedMatrix, Partitioning};
 pub(crate) use launch::Operator;
+pub(crate) use on_behalf::OnBehalf;
+pub use on_behalf::asking_operator;
 pub(crate) use row_wise::{InputFacts, Place, RowWise, row_wise};
-pub use task::{combine, run_task};
+pub use task::{Compilation, TaskResult, combine, run_task};
 pub(crate) use workers::Workers;

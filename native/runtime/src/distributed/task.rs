@@ -1,6 +1,6 @@
 //! What a worker runs: a task on one stripe, and the combination of two partial results.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use fulgurite_codegen::{Kept, PlanCache};
 use fulgurite_error::{Error, Result};
@@ -17,8 +17,28 @@ use crate::{
     interpreter::{BlockPlan, Context, FusedPlan, SymbolTable, Variable, evaluate},
 };
 
-/// Runs a task on one thread: on the stripes of its inputs, which have the same rows. The result is one block with
-/// the row offset of the first stripe, or the pieces that the task cuts it into.
+/// Plans that tasks compiled, since their process had not yet met them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Compilation {
+    pub plans: u64,
+    pub time: Duration,
+}
+
+impl std::ops::AddAssign for Compilation {
+    fn add_assign(&mut self, other: Self) {
+        self.plans += other.plans;
+        self.time += other.time;
+    }
+}
+
+/// What a task gives: one block with the row offset of the first stripe, or the pieces that the task cuts it into.
+#[derive(Debug)]
+pub struct TaskResult {
+    pub blocks: Vec<Block>,
+    pub compilation: Compilation,
+}
+
+/// Runs a task on one thread: on the stripes of its inputs, which have the same rows.
 ///
 /// # Errors
 /// Of the task's operators, with their code and position; `plan` and `dimension` for a task that does not fit its
@@ -28,12 +48,16 @@ pub fn run_task(
     stripes: &[Block],
     broadcasts: &[Arc<MatrixBlock>],
     cache: &Arc<PlanCache>,
-) -> Result<Vec<Block>> {
-    let result = run_whole(task, stripes, broadcasts, cache)?;
-    match &task.pieces {
-        Some(pieces) => super::pieces::cut(pieces, &result),
-        None => Ok(vec![result]),
-    }
+) -> Result<TaskResult> {
+    let (result, compilation) = run_whole(task, stripes, broadcasts, cache)?;
+    let blocks = match &task.pieces {
+        Some(pieces) => super::pieces::cut(pieces, &result)?,
+        None => vec![result],
+    };
+    Ok(TaskResult {
+        blocks,
+        compilation,
+    })
 }
 
 fn run_whole(
@@ -41,7 +65,7 @@ fn run_whole(
     stripes: &[Block],
     broadcasts: &[Arc<MatrixBlock>],
     cache: &Arc<PlanCache>,
-) -> Result<Block> {
+) -> Result<(Block, Compilation)> {
     let Some(first) = stripes.first() else {
         return Err(Error::plan("a task needs a stripe"));
     };
@@ -102,7 +126,15 @@ fn run_whole(
             )));
         }
     };
-    Ok(Block::new(first.row_offset, 0, result))
+    let mut compilation = Compilation::default();
+    for time in plan
+        .fused
+        .iter()
+        .filter_map(|fused| fused.compiled.compile_time())
+    {
+        compilation += Compilation { plans: 1, time };
+    }
+    Ok((Block::new(first.row_offset, 0, result), compilation))
 }
 
 fn rows_of_stripe(broadcast: &MatrixBlock, stripe: &Block) -> Result<MatrixBlock> {

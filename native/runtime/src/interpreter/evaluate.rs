@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Value,
-    distributed::{Operator, Workers},
+    distributed::{OnBehalf, Operator, Workers},
     operators,
     report::FusedRun,
 };
@@ -72,6 +72,7 @@ impl Evaluation<'_> {
             HopOp::TransientRead(name) => return self.read(name).map(Some),
             _ => {}
         }
+        let _on_behalf = self.on_behalf(id);
         let inputs: Vec<Variable> = self.plan.inputs[id.index()]
             .iter()
             .map(|input| self.take(*input))
@@ -189,6 +190,12 @@ impl Evaluation<'_> {
                 self.settled(id, value, started)
             }
         }
+    }
+
+    /// What the operator asks of workers is asked in its name; without workers nobody asks.
+    fn on_behalf(&self, id: HopId) -> Option<OnBehalf> {
+        self.context.session.backend.as_ref()?;
+        self.plan.labels[id.index()].clone().map(OnBehalf::of)
     }
 
     fn workers(&self) -> Result<Workers<'_>> {

@@ -31,7 +31,7 @@ pub(crate) struct BlockPlan {
     pub(crate) reads: Vec<u32>,
     /// Variables that the block assigns: what they held before is dead once read.
     assigned: Vec<String>,
-    /// For each operator on matrices, what the report calls it.
+    /// For each operator on matrices, what the report and the workers call it.
     pub(crate) labels: Vec<Option<Arc<str>>>,
 }
 
@@ -152,9 +152,7 @@ fn label(dag: &Dag, id: HopId, fused: &[FusedPlan]) -> Option<Arc<str>> {
     let hop = dag.hop(id);
     let on_matrices = hop.is_matrix() || hop.inputs.iter().any(|input| dag.hop(*input).is_matrix());
     let worth_it = match hop.op {
-        HopOp::TransientRead(_) | HopOp::TransientWrite(_) | HopOp::Literal(_) | HopOp::Size(_) => {
-            false
-        }
+        HopOp::TransientRead(_) | HopOp::Literal(_) | HopOp::Size(_) => false,
         _ => on_matrices,
     };
     if !worth_it {

@@ -11,7 +11,8 @@ public interface Host {
     /**
      * Runs a primitive of the distributed dataflow.
      *
-     * @param primitive {@code {"primitive": "mapPartitions", …}}
+     * @param primitive {@code {"primitive": "mapPartitions", …, "operator": "ba(+*) mlogreg.dml:42"}}; the operator is
+     *     the one of the script for which it is, where it is for one
      * @param payload a handle that the callee owns from here on, 0 for none
      * @return {@code {"dataset", "broadcast", "rows", "cols", "nnz", "payload"}}, each only where the primitive gives
      *     one; {@code payload} is a handle that the native side then owns

@@ -77,7 +77,9 @@ public final class Native {
      * Says what a handle names.
      *
      * @return {@code {"rows", "cols", "nnz", "bytes", "blocks": [{"rowOffset", "columnOffset", "rows", "cols", "nnz",
-     *     "bytes", "layout": "dense" | "csr"}]}}; {@code rows} and {@code cols} span all blocks
+     *     "bytes", "layout": "dense" | "csr"}]}}; {@code rows} and {@code cols} span all blocks. Results of
+     *     {@link #runTask} for which fused operators were compiled also have {@code "compiled": {"plans",
+     *     "nanoseconds"}}
      */
     public static native byte[] describe(long handle);
 

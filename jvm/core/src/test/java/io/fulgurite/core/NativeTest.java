@@ -242,7 +242,7 @@ class NativeTest {
                 + "\"inputs\": [{\"name\": \"D\", \"kind\": \"dataset\", \"rows\": 10, \"cols\": 2, \"nnz\": -1}]}";
         FulguriteException failure = failure("backend", () -> Library.call(request, host));
         assertTrue(failure.getMessage().contains("unknown field `fruit`"), failure.getMessage());
-        assertEquals("{\"primitive\":\"source\",\"source\":{\"kind\":\"registered\",\"name\":\"D\"}}", primitives.get(0));
+        assertEquals("{\"primitive\":\"source\",\"source\":{\"kind\":\"registered\",\"name\":\"D\"},\"operator\":\"input D\"}", primitives.get(0));
     }
 
     @Test
