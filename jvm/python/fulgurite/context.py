@@ -83,6 +83,10 @@ class MLContext:
     def setStatistics(self, statistics):
         return self._set("setStatistics", statistics)
 
+    def setStatisticsMaxHeavyHitters(self, most):
+        """How many operators statistics show, those that took longest."""
+        return self._set("setStatisticsMaxHeavyHitters", most)
+
     def setConfigProperty(self, name, value):
         return self._set("setConfigProperty", name, str(value))
 
@@ -165,9 +169,15 @@ class MLResults:
         """What ran where, how often and how long, as text."""
         return self._java.report().toString()
 
+    def statistics(self):
+        """The report as a dictionary: ``operators``, ``inputs`` and how often each was scanned, ``spark`` with the jobs and the
+        bytes that they moved, and what the compiler did."""
+        return json.loads(self._java.report().json())
+
     def operators(self):
-        """What ran, the slowest first: dictionaries with label, location, count, seconds and, for fused operators, plan."""
-        return json.loads(self._java.report().json())["operators"]
+        """What ran, what took longest first: dictionaries with label, location, count, seconds and, for fused operators, plan; for
+        those on Spark tasks, nativeSeconds, compileSeconds, rows, nnz, bytesIn and bytesOut of the executors, too."""
+        return self.statistics()["operators"]
 
     def _one(self, name):
         with java_errors(self._context._bridge):

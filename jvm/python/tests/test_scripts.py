@@ -79,5 +79,12 @@ def test_what_does_not_fit_runs_on_spark(ml, spark):
         g = expected.T @ (expected @ v)
         v = g / np.abs(g).sum()
     np.testing.assert_allclose(results.get("v").toNumPy(), v, rtol=1e-9)
-    assert "4 partitions of X read" in results.report()
+    assert "input X: 4 partitions read from the source" in results.report()
     assert "native tasks of" in results.report()
+    statistics = results.statistics()
+    assert statistics["inputs"] == [{"name": "X", "partitions": 4, "partitionsRead": 4, "partitionsScanned": 12, "scans": 3.0}]
+    spark_use = statistics["spark"]
+    assert spark_use["isComplete"] and spark_use["jobs"] > 0 and spark_use["bytesBroadcast"] > 0 and spark_use["bytesShuffledWritten"] == 0
+    on_spark = [operator for operator in results.operators() if operator["location"] == "spark"]
+    assert sum(operator["rows"] for operator in on_spark) == 3 * 2000 and sum(operator["nnz"] for operator in on_spark) == 3 * 2000 * 20
+    assert all(operator["nativeSeconds"] > 0 and operator["label"].endswith("script.dml:1") for operator in on_spark)

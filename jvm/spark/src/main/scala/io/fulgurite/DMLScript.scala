@@ -16,13 +16,13 @@ object DMLScript {
       |  -s TEXT               the script itself
       |  -nvargs KEY=VALUE ... arguments by name, $KEY in the script; has to come last
       |  -args VALUE ...       arguments by position, $1, $2 ...; has to come last
-      |  -stats                prints what ran where, how often and how long
+      |  -stats [COUNT]        prints what ran where, how often and how long: the COUNT (10) operators that took longest
       |  -explain [LEVEL]      prints the plan first: hops, rewrites, memo, partitions, plan (default), cplan, clif, asm, stats
       |  -exec MODE            hybrid (default); singlenode keeps all operators in the driver
       |  --config KEY=VALUE    a key of docs/configuration.md""".stripMargin
 
   private[fulgurite] final case class Options(
-      script: Option[Script] = None, statistics: Boolean = false, explain: Option[String] = None,
+      script: Option[Script] = None, statistics: Option[Int] = None, explain: Option[String] = None,
       config: Map[String, String] = Map.empty, arguments: Seq[(String, String)] = Seq.empty)
 
   def main(args: Array[String]): Unit =
@@ -43,7 +43,7 @@ object DMLScript {
   private def run(options: Options): Unit = {
     val script = options.script.getOrElse(throw Errors.argument("no script", s"name it with -f\n$Usage"))
     val ml = new MLContext(SparkSession.builder().appName(s"fulgurite ${script.name}").getOrCreate())
-    ml.setStatistics(options.statistics)
+    options.statistics.foreach(count => ml.setStatistics(true).setStatisticsMaxHeavyHitters(count))
     options.explain.foreach(level => ml.setExplain(true).setExplainLevel(level))
     options.config.foreach { case (key, value) => ml.setConfigProperty(key, value) }
     options.arguments.foreach { case (name, value) => script.in(s"$$$name", value) }
@@ -54,9 +54,8 @@ object DMLScript {
     case Nil => options
     case "-f" :: path :: others => parse(others, options.copy(script = Some(ScriptFactory.dmlFromFile(path))))
     case "-s" :: text :: others => parse(others, options.copy(script = Some(ScriptFactory.dml(text))))
-    case ("-stats" | "--stats") :: others =>
-      // SystemML lets the number of lines follow.
-      parse(if (others.headOption.exists(count => Try(count.toInt).isSuccess)) others.tail else others, options.copy(statistics = true))
+    case ("-stats" | "--stats") :: count :: others if Try(count.toInt).isSuccess => parse(others, options.copy(statistics = Some(count.toInt)))
+    case ("-stats" | "--stats") :: others => parse(others, options.copy(statistics = Some(MLContext.HeavyHitters)))
     case ("-explain" | "--explain") :: level :: others if !level.startsWith("-") => parse(others, options.copy(explain = Some(level)))
     case ("-explain" | "--explain") :: others => parse(others, options.copy(explain = Some("plan")))
     case ("-exec" | "--exec") :: mode :: others => parse(others, options.copy(config = options.config ++ execution(mode)))

@@ -18,7 +18,7 @@ private[fulgurite] final case class Question(level: String, format: String = "te
 
 /** One request to native code, from converting inputs to wrapping outputs. */
 private[fulgurite] final class Execution(spark: SparkSession, settings: Settings, show: String => Unit) {
-  private val session = new Session(spark)
+  private val session = new Session(spark, observed = true)
   private var printed = Vector.empty[String]
 
   def run(
@@ -28,7 +28,7 @@ private[fulgurite] final class Execution(spark: SparkSession, settings: Settings
       for (level <- explainLevel) show(explain(request.deepCopy(), Question(level), host))
       val reply = Json.parse(Native.call(Json.bytes(request), host))
       val values = outputs.map(name => name -> output(name, reply.path("outputs").path(name), host)).toMap
-      new MLResults(values, script, () => new Report(reply.path("report"), session.counts), printed)
+      new MLResults(values, script, () => new Report(reply.path("report"), session.figures), printed)
     }
 
   /** What running it would do. Inputs are converted, for their sizes. */
@@ -52,10 +52,10 @@ private[fulgurite] final class Execution(spark: SparkSession, settings: Settings
         withInputs(inputs.toList, request)(body(request, host))
       } finally host.close()
     } finally {
-      inputs.foreach {
+      try inputs.foreach {
         case (_, MatrixInput(storage, true)) => new Matrix(storage, spark).close()
         case _ =>
-      }
+      } finally session.close()
     }
   }
 
@@ -104,7 +104,7 @@ private[fulgurite] final class Execution(spark: SparkSession, settings: Settings
   private def output(name: String, value: JsonNode, host: SparkHost): Any = value.path("kind").asText match {
     case "scalar" => Literals.fromJson(value.get("value"))
     case "local" => new Matrix(Local(Blocks.owning(value.get("handle").asLong)), spark)
-    case "dataset" => new Matrix(Distributed(host.take(value.get("id").asLong)), spark)
+    case "dataset" => new Matrix(Distributed(host.take(value.get("id").asLong, name)), spark)
     case _ => throw Errors.internal(s"the reply has no output '$name'")
   }
 }

@@ -44,7 +44,7 @@ private[mlcontext] final class Inputs(session: Session, settings: Settings) {
   def large(dataset: Dataset): MatrixInput =
     if (dataset.characteristics.bytes > settings.localBudget) MatrixInput(Distributed(dataset), owned = true)
     else {
-      val blocks = Errors.ofSpark(Transfer.collect(dataset))
+      val blocks = session.named(s"collect for ${dataset.stripes.name}")(Transfer.collect(dataset))
       dataset.release()
       MatrixInput(Local(blocks), owned = true)
     }

@@ -26,6 +26,7 @@ final class MLContext(spark: SparkSession) extends AutoCloseable {
   private var explainLevel = "plan"
   private var explains = false
   private var showsStatistics = false
+  private var heavyHitters = MLContext.HeavyHitters
   private var show: String => Unit = line => Console.out.println(line)
   MLContext.activate(this)
 
@@ -33,7 +34,7 @@ final class MLContext(spark: SparkSession) extends AutoCloseable {
     val results = new Execution(spark, settings, show)
       .run(ScriptWork(script.name, script.text), script.bindings, script.outputs, Some(script), if (explains) Some(explainLevel) else None)
     script.executed(results)
-    if (showsStatistics) show(results.report.toString)
+    if (showsStatistics) show(results.report.text(heavyHitters))
     results
   }
 
@@ -80,6 +81,13 @@ final class MLContext(spark: SparkSession) extends AutoCloseable {
   def setStatistics(statistics: Boolean): MLContext = { showsStatistics = statistics; this }
   def isStatistics: Boolean = showsStatistics
 
+  /** How many operators statistics show, those that took longest. */
+  def setStatisticsMaxHeavyHitters(most: Int): MLContext = {
+    if (most < 0) throw Errors.argument(s"statistics cannot show $most operators", "let it be 0 or more")
+    heavyHitters = most
+    this
+  }
+
   /** A key of docs/configuration.md, with or without `spark.` before it. */
   def setConfigProperty(name: String, value: String): MLContext = { settings.set(name, value); this }
   def resetConfig(): MLContext = { settings.reset(); this }
@@ -100,6 +108,9 @@ final class MLContext(spark: SparkSession) extends AutoCloseable {
 }
 
 object MLContext {
+  /** As many as SystemML shows. */
+  private[fulgurite] val HeavyHitters = 10
+
   /** What [[MLContext.explain]] shows, in the order of the compiler's stages. */
   val ExplainLevels: Seq[String] = Seq("hops", "rewrites", "memo", "partitions", "plan", "cplan", "clif", "asm", "stats")
 

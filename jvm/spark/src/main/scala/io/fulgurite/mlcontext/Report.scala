@@ -1,48 +1,137 @@
 package io.fulgurite.mlcontext
 
 import com.fasterxml.jackson.databind.JsonNode
-import io.fulgurite.spark.{Counts, Event, Json}
+import com.fasterxml.jackson.databind.node.ObjectNode
+import io.fulgurite.spark.{Event, Json}
+import io.fulgurite.spark.metrics.{Figures, NativeWork, Traffic}
 
-/** How one operator ran. `location` is `local` or `spark`; `plan` is the plan of a fused operator. */
-final case class OperatorReport(label: String, location: String, count: Long, seconds: Double, plan: Option[String])
+/**
+ * How one operator ran.
+ *
+ * @param location `local` or `spark`
+ * @param seconds that the control program waited for it: next to none, where Spark computes its result when somebody reads it
+ * @param plan of a fused operator
+ * @param work of its native tasks on the executors
+ */
+final case class OperatorReport(label: String, location: String, count: Long, seconds: Double, plan: Option[String], work: NativeWork) {
+  /** Native tasks, one for each stripe. */
+  def tasks: Long = work.tasks
+  /** In native code on the executors, all tasks together. */
+  def nativeSeconds: Double = work.seconds
+  /** Of these, compiling. */
+  def compileSeconds: Double = work.compileSeconds
+  def rows: Long = work.rows
+  def nnz: Long = work.nnz
+  def bytesIn: Long = work.bytesIn
+  def bytesOut: Long = work.bytesOut
+}
 
-/** What an execution did: the account of the control program, and what Spark's executors say. */
-final class Report(native: JsonNode, counts: Counts) {
-  def operators: Seq[OperatorReport] = Json.elements(native.path("operators")).map { operator =>
-    OperatorReport(
-      operator.path("label").asText, operator.path("location").asText, operator.path("count").asLong,
-      operator.path("seconds").asDouble, Option(operator.get("plan")).filterNot(_.isNull).map(_.asText))
+/**
+ * How often a distributed input was read.
+ *
+ * @param partitions that it has; 0 if it was small, and brought to the driver
+ * @param partitionsRead from its source: a file, or a DataFrame
+ * @param partitionsScanned of what these became, by operators
+ */
+final case class InputReport(name: String, partitions: Long, partitionsRead: Long, partitionsScanned: Long) {
+  /** How often operators read all of it. */
+  def scans: Double = if (partitions == 0) 0 else partitionsScanned.toDouble / partitions
+}
+
+/**
+ * What an execution did: the account of the control program, and what Spark's executors say. The latter count what successful
+ * tasks did. Work that Spark does again, because an executor or a cached partition was lost, is there again.
+ */
+final class Report(native: JsonNode, figures: Figures) {
+
+  /** What ran, what took longest first. */
+  def operators: Seq[OperatorReport] = {
+    val known = Json.elements(native.path("operators")).map { operator =>
+      val (label, location) = (operator.path("label").asText, operator.path("location").asText)
+      val work = figures.work.get(label).filter(_ => location == Report.Spark)
+      OperatorReport(
+        label, location, operator.path("count").asLong, operator.path("seconds").asDouble,
+        Option(operator.get("plan")).filterNot(_.isNull).map(_.asText), work.getOrElse(NativeWork()))
+    }
+    val others = figures.work -- known.filter(_.location == Report.Spark).map(_.label)
+    val onExecutorsOnly = others.toSeq.filter(_._2.tasks > 0).map { case (label, work) => OperatorReport(label, Report.Spark, 0, 0.0, None, work) }
+    (known ++ onExecutorsOnly).sortBy(operator => (-math.max((operator.seconds * 1e9).toLong, operator.work.nanoseconds), operator.label))
   }
+
+  /** [[operators]] for Java. */
+  def getOperators: java.util.List[OperatorReport] = java.util.Arrays.asList(operators: _*)
 
   /** Native tasks that executors ran: by operator, then by executor. */
-  def nativeTasks: Map[String, Map[String, Long]] =
-    of(Event.NativeTask).groupBy(_._1.label).map { case (label, events) =>
-      label -> events.map { case (event, count) => event.executor -> count }.toMap
-    }
-
-  /** How many partitions of each distributed input were read from its source. */
-  def partitionsRead: Map[String, Long] =
-    of(Event.SourcePartition).groupBy(_._1.label).map { case (name, events) => name -> events.map(_._2).sum }
+  def nativeTasks: Map[String, Map[String, Long]] = figures.work.filter(_._2.tasks > 0).map { case (label, work) => label -> work.tasksByExecutor }
 
   /** Executors that ran native tasks. */
-  def executors: Set[String] = of(Event.NativeTask).map(_._1.executor).toSet
+  def executors: Set[String] = nativeTasks.values.flatMap(_.keys).toSet
 
-  /** Everything the control program reports, as JSON. */
-  def json: String = Json.pretty(native)
-
-  override def toString: String = {
-    val text = new StringBuilder(f"${"seconds"}%10s  ${"count"}%8s  ${"where"}%-8s  operator%n")
-    operators.foreach(operator => text.append(f"${operator.seconds}%10.4f  ${operator.count}%8d  ${operator.location}%-8s  ${operator.label}%n"))
-    def number(name: String) = native.path(name).asLong
-    text.append(f"total ${native.path("totalSeconds").asDouble}%.3f s; planned ${number("blockPlans")} blocks in " +
-      f"${native.path("planningMilliseconds").asDouble}%.1f ms; compiled ${number("planCacheMisses")} fused operators in " +
-      f"${native.path("compileMilliseconds").asDouble}%.1f ms, ${number("planCacheHits")} from the cache")
-    for ((label, byExecutor) <- nativeTasks.toSeq.sortBy(_._1)) {
-      text.append(byExecutor.toSeq.sorted.map { case (executor, count) => s"$count on $executor" }.mkString(s"\nnative tasks of $label: ", ", ", ""))
+  /** How often each DataFrame, file and distributed matrix was read. */
+  def inputs: Seq[InputReport] = {
+    val (read, scanned) = (partitionsRead, of(Event.InputPartition))
+    (figures.partitions.keySet ++ read.keySet).toSeq.sorted.map { name =>
+      InputReport(name, figures.partitions.getOrElse(name, 0).toLong, read.getOrElse(name, 0L), scanned.getOrElse(name, 0L))
     }
-    for ((name, count) <- partitionsRead.toSeq.sorted) text.append(s"\n$count partitions of $name read")
-    text.result()
   }
 
-  private def of(kind: String): Seq[(Event, Long)] = counts.value.toSeq.filter(_._1.kind == kind)
+  /** [[inputs]] for Java. */
+  def getInputs: java.util.List[InputReport] = java.util.Arrays.asList(inputs: _*)
+
+  /** How many partitions of each distributed input were read from its source. */
+  def partitionsRead: Map[String, Long] = of(Event.SourcePartition)
+
+  /** Bytes that were moved. */
+  def traffic: Traffic = figures.traffic
+
+  /** Why fused operators were interpreted, where the driver may not have machine code. */
+  def interpreted: Option[String] = Option(native.get("interpreted")).filterNot(_.isNull).map(_.asText)
+
+  def totalSeconds: Double = native.path("totalSeconds").asDouble
+  /** Fused operators that the driver's process compiled for this execution. */
+  def compiled: Long = native.path("planCacheMisses").asLong
+  def compileSeconds: Double = native.path("compileMilliseconds").asDouble / 1000
+  /** How often the driver's process had a fused operator already. */
+  def planCacheHits: Long = native.path("planCacheHits").asLong
+  /** Fused operators that tasks compiled, since their process had not met them. */
+  def compiledByTasks: Long = figures.work.values.map(_.compiled).sum
+  def compileSecondsOfTasks: Double = figures.work.values.map(_.compileSeconds).sum
+
+  /** Everything, as JSON: what the control program reports, with what executors did beside it. */
+  def json: String = {
+    val all = native.deepCopy[ObjectNode]()
+    val list = all.putArray("operators")
+    val details = Json.elements(native.path("operators")).map(operator => (operator.path("label").asText, operator.path("location").asText) -> operator).toMap
+    for (operator <- operators) {
+      val node = list.addObject()
+      details.get((operator.label, operator.location)).foreach(detail => node.setAll[JsonNode](detail.asInstanceOf[ObjectNode]))
+      node.put("label", operator.label).put("location", operator.location).put("count", operator.count).put("seconds", operator.seconds)
+      if (operator.location == Report.Spark) {
+        node.put("tasks", operator.tasks).put("nativeSeconds", operator.nativeSeconds).put("compileSeconds", operator.compileSeconds)
+          .put("rows", operator.rows).put("nnz", operator.nnz).put("bytesIn", operator.bytesIn).put("bytesOut", operator.bytesOut)
+      }
+    }
+    val inputList = all.putArray("inputs")
+    for (input <- inputs) {
+      inputList.addObject().put("name", input.name).put("partitions", input.partitions).put("partitionsRead", input.partitionsRead)
+        .put("partitionsScanned", input.partitionsScanned).put("scans", input.scans)
+    }
+    all.putObject("spark").put("jobs", traffic.jobs).put("tasks", traffic.tasks)
+      .put("bytesShuffledWritten", traffic.shuffleWritten).put("bytesShuffledRead", traffic.shuffleRead).put("bytesSpilled", traffic.spilled)
+      .put("bytesBroadcast", traffic.broadcast).put("bytesSpread", traffic.spread).put("bytesCollected", traffic.collected)
+      .put("isComplete", traffic.isComplete).put("compiled", compiledByTasks).put("compileSeconds", compileSecondsOfTasks)
+    Json.pretty(all)
+  }
+
+  /** As text: the operators that took longest, at most so many, and all sums. */
+  def text(heavyHitters: Int): String = ReportText.of(this, native, heavyHitters)
+
+  override def toString: String = text(Int.MaxValue)
+
+  private def of(kind: String): Map[String, Long] =
+    figures.events.toSeq.filter(_._1.kind == kind).groupBy(_._1.label).map { case (name, events) => name -> events.map(_._2).sum }
+}
+
+object Report {
+  private[mlcontext] val Spark = "spark"
 }

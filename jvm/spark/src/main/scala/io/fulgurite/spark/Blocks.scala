@@ -176,8 +176,13 @@ object Blocks {
     } finally builder.close()
 }
 
-/** Sizes of blocks; `rows` and `cols` span all of them. */
-final case class Description(rows: Long, cols: Long, nnz: Long, bytes: Long, rowOffset: Long)
+/**
+ * Sizes of blocks; `rows` and `cols` span all of them.
+ *
+ * @param compiled fused operators that were compiled for them, where they are a task's results
+ */
+final case class Description(
+    rows: Long, cols: Long, nnz: Long, bytes: Long, rowOffset: Long, compiled: Long = 0, compileNanoseconds: Long = 0)
 
 object Description {
   def parse(json: Array[Byte]): Description = {
@@ -185,6 +190,6 @@ object Description {
     val first = node.path("blocks").path(0)
     Description(
       node.get("rows").asLong, node.get("cols").asLong, node.get("nnz").asLong, node.get("bytes").asLong,
-      first.path("rowOffset").asLong)
+      first.path("rowOffset").asLong, node.path("compiled").path("plans").asLong, node.path("compiled").path("nanoseconds").asLong)
   }
 }

@@ -4,12 +4,12 @@ import scala.collection.mutable
 
 import org.apache.spark.util.AccumulatorV2
 
-/** Something that happened on an executor: a native task of an operator, or a partition of a source being read. */
+/** Something that happened on an executor: a partition was read, of a source or of what it was made into. */
 final case class Event(kind: String, label: String, executor: String)
 
 object Event {
-  val NativeTask = "task"
   val SourcePartition = "source"
+  val InputPartition = "input"
 }
 
 /** How often what happened where; executors add, the driver reads. */

@@ -26,10 +26,10 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
   private var lastId = 0L
 
   /** Takes a dataset out, computed now: what it is computed from ends with this execution. The caller releases it. */
-  def take(id: Long): Dataset = {
+  def take(id: Long, name: String): Dataset = {
     val dataset = datasets.remove(id).getOrElse(throw Errors.internal(s"dataset $id is not known"))
     dataset.persist()
-    session.named("output")(dataset.characteristics)
+    session.named(s"output $name")(dataset.characteristics)
     taken ::= dataset
     dataset
   }
@@ -48,7 +48,11 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
 
   override def apply(primitive: Array[Byte], payload: Long): Array[Byte] = {
     val matrix = if (payload == 0) None else Some(Blocks.owning(payload))
-    Json.bytes(run(Json.parse(primitive), matrix).toJson)
+    val step = Json.parse(primitive)
+    matrix.foreach(blocks => session.sends(step.path("primitive").asText, blocks.bytes))
+    val reply = session.onBehalf(step.path("operator").asText(""))(run(step, matrix))
+    reply.payload.foreach(blocks => session.collects(blocks.bytes))
+    Json.bytes(reply.toJson)
   }
 
   private def run(step: JsonNode, payload: Option[Blocks]): Reply = {
@@ -113,16 +117,21 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
   }
 
   private def source(spec: JsonNode): Reply = {
+    def input(name: String, dataset: Dataset, owned: Boolean) = {
+      session.input(name, dataset.stripes.partitions.length)
+      dataset.asInput(name, session.counts, owned)
+    }
     val dataset = spec.path("kind").asText match {
       case "registered" =>
         val name = spec.get("name").asText
-        registered.getOrElse(name, throw Errors.internal(s"no distributed input is called '$name'"))
+        input(name, registered.getOrElse(name, throw Errors.internal(s"no distributed input is called '$name'")), owned = false)
       case "csv" =>
         val columns = Option(spec.get("columns")).filterNot(_.isNull).map(_.asInt)
         val path = spec.get("path").asText
-        session.named(s"read $path") {
+        val read = session.named(s"read $path") {
           CsvSource.read(session, path, CsvFormat(spec.get("separator").asText, spec.get("header").asBoolean, columns))
         }
+        input(path, read, owned = true)
       case other => throw Errors.unsupported(s"this jar knows no source '$other'", "use jar and library of the same build")
     }
     Reply.of(dataset.characteristics).copy(dataset = Some(keep(dataset)))
@@ -133,7 +142,8 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
     val sides = Json.elements(step.get("broadcasts")).map { id =>
       broadcasts.getOrElse(id.asLong, throw Errors.internal(s"broadcast ${id.asLong} is not known"))
     }
-    new TaskRDD(inputs.map(_.stripes), new NativeTask(Json.bytes(step.get("task")), label(step), sides, session.counts))
+    val task = new NativeTask(Json.bytes(step.get("task")), label(step), sides, session.work(label(step)))
+    new TaskRDD(inputs.map(_.stripes), task).setName(task.label)
   }
 
   /** Frees the executors' copies. */

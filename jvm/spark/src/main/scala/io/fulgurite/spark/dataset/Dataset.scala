@@ -1,6 +1,6 @@
 package io.fulgurite.spark.dataset
 
-import io.fulgurite.spark.{Blocks, Errors}
+import io.fulgurite.spark.{Blocks, Counts, Errors}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.storage.StorageLevel
 
@@ -23,6 +23,7 @@ final case class Characteristics(layout: Dataset.Layout, cols: Long, nnz: Long, 
 final class Dataset private (
     val stripes: RDD[Blocks], knownLayout: => Option[Dataset.Layout], known: Option[Characteristics], persisted: Seq[RDD[_]]) {
   private var counted = known
+  (stripes +: persisted).foreach(Names.name(_))
 
   /** Where each stripe stands, partition by partition; runs the dataset if nobody knows. */
   lazy val layout: Dataset.Layout = synchronized(counted).map(_.layout).orElse(knownLayout).getOrElse(characteristics.layout)
@@ -35,7 +36,16 @@ final class Dataset private (
     }
   }
 
-  def persist(): Unit = if (stripes.getStorageLevel == StorageLevel.NONE) stripes.persist(StorageLevel.MEMORY_AND_DISK)
+  def persist(): Unit = stripes match {
+    case _: ScannedRDD => // Kept already.
+    case own => if (own.getStorageLevel == StorageLevel.NONE) own.persist(StorageLevel.MEMORY_AND_DISK)
+  }
+
+  /** The dataset as an input that is kept, and counts how often it is read. Releasing it releases this one, if that is `owned`. */
+  def asInput(name: String, counts: Counts, owned: Boolean): Dataset = {
+    val scanned = new ScannedRDD(stripes, name, counts).setName(s"$name, as an input")
+    new Dataset(scanned, None, Some(characteristics), if (owned) persisted else Seq.empty)
+  }
 
   def release(): Unit = persisted.foreach(_.unpersist(blocking = false))
 }
@@ -87,7 +97,7 @@ object Dataset {
    * before it is counted, so that its source is read once. Empty stripes are dropped.
    */
   def fromOrdered(unplaced: RDD[Blocks]): Dataset = {
-    unplaced.persist(StorageLevel.MEMORY_AND_DISK)
+    Names.name(unplaced).persist(StorageLevel.MEMORY_AND_DISK)
     try {
       val found = count(unplaced)
       val starts = found.layout.scanLeft(0L)((start, part) => start + part.iterator.map(_.rows).sum)

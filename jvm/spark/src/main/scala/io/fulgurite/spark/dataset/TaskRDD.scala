@@ -1,8 +1,9 @@
 package io.fulgurite.spark.dataset
 
 import io.fulgurite.core.Native
-import io.fulgurite.spark.{Blocks, Counts, Errors, Event}
+import io.fulgurite.spark.{Blocks, Errors}
 import io.fulgurite.spark.arrow.Library
+import io.fulgurite.spark.metrics.{NativeWork, WorkCounter}
 import org.apache.spark.{OneToOneDependency, Partition, SparkEnv, TaskContext}
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.rdd.RDD
@@ -12,21 +13,29 @@ import org.apache.spark.storage.StorageLevel
 final class Shared(val blocks: Blocks) extends Serializable
 
 /** A task as executors get it: the native side's JSON, and what it reads beside its stripes. */
-final class NativeTask(val json: Array[Byte], val label: String, val broadcasts: Seq[Broadcast[Shared]], val counts: Counts)
+final class NativeTask(val json: Array[Byte], val label: String, val broadcasts: Seq[Broadcast[Shared]], work: WorkCounter)
     extends Serializable {
 
   def run(stripes: Seq[Blocks]): Blocks = {
     Library.ensureLoaded()
-    counts.add(Event(Event.NativeTask, label, SparkEnv.get.executorId))
     val sides = broadcasts.map(_.value.blocks)
+    var nanoseconds = 0L
     // Nested, so that each handle is held until the native task has returned.
     def collect(left: List[Blocks], handles: List[Long]): Blocks = left match {
       case blocks :: others => blocks.withHandle(handle => collect(others, handle :: handles))
       case Nil =>
         val (stripeHandles, sideHandles) = handles.reverse.splitAt(stripes.size)
-        Blocks.owning(Native.runTask(json, stripeHandles.toArray, sideHandles.toArray))
+        val started = System.nanoTime
+        val handle = Native.runTask(json, stripeHandles.toArray, sideHandles.toArray)
+        nanoseconds = System.nanoTime - started
+        Blocks.owning(handle)
     }
-    collect((stripes ++ sides).toList, Nil)
+    val result = collect((stripes ++ sides).toList, Nil)
+    val found = result.description
+    work.add(NativeWork(
+      Map(SparkEnv.get.executorId -> 1L), nanoseconds, found.compileNanoseconds, found.compiled,
+      stripes.head.rows, stripes.map(_.nnz).sum, stripes.map(_.bytes).sum, found.bytes))
+    result
   }
 }
 

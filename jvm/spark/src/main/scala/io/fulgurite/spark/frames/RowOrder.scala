@@ -3,7 +3,7 @@ package io.fulgurite.spark.frames
 import io.fulgurite.core.FulguriteException
 import io.fulgurite.spark.{Blocks, Errors}
 import io.fulgurite.spark.arrow.{BlockView, CsrBuilder, DenseBuilder}
-import io.fulgurite.spark.dataset.{Characteristics, Dataset, MadeRDD, Repeated, Stripe}
+import io.fulgurite.spark.dataset.{Characteristics, Dataset, MadeRDD, Names, Repeated, Stripe}
 import io.fulgurite.spark.primitives.{Pieces, Striping}
 import org.apache.spark.Partitioner
 import org.apache.spark.rdd.RDD
@@ -19,7 +19,7 @@ private[frames] object RowOrder {
   private final case class Numbers(first: Long, rows: Long, ascending: Boolean, largest: Long, cols: Long, nnz: Long, bytes: Long)
 
   def dataset(read: RDD[ReadStripe]): Dataset = {
-    val numbered = read.map(stripe => (stripe.blocks, stripe.index)).persist(StorageLevel.MEMORY_AND_DISK)
+    val numbered = Names.name(read.map(stripe => (stripe.blocks, stripe.index))).persist(StorageLevel.MEMORY_AND_DISK)
     try {
       val found = numbered.mapPartitions { part =>
         Iterator.single(part.map { case (blocks, index) => numbersOf(blocks, index) }.toVector)
@@ -38,7 +38,7 @@ private[frames] object RowOrder {
         Dataset(placed, Characteristics(layout, cols, nnz, bytes), Some(numbered))
       } else {
         val layout = Vector.tabulate(found.size)(target(_, found.size, total, cols))
-        val ordered = reorder(numbered, layout, cols.toInt).persist(StorageLevel.MEMORY_AND_DISK)
+        val ordered = Names.name(reorder(numbered, layout, cols.toInt)).persist(StorageLevel.MEMORY_AND_DISK)
         // Run now: a hole or a duplicate is an error of the input, not of the first operator.
         Dataset.count(ordered)
         numbered.unpersist(blocking = false)

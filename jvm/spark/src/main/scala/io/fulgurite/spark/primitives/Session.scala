@@ -1,30 +1,96 @@
 package io.fulgurite.spark.primitives
 
+import java.util.concurrent.atomic.AtomicLong
+
+import scala.collection.mutable
+
 import io.fulgurite.spark.{Counts, Errors}
+import io.fulgurite.spark.metrics.{Figures, NativeWork, Traffic, WorkCounter}
 import org.apache.spark.SparkContext
+import org.apache.spark.fulgurite.TaskEvents
 import org.apache.spark.sql.SparkSession
 
-/** What the primitives of one execution share. */
-final class Session(val spark: SparkSession) {
+/**
+ * What the primitives of one execution share.
+ *
+ * @param observed whether Spark's events are counted, from the first job to [[close]]
+ */
+final class Session(val spark: SparkSession, observed: Boolean = false) extends AutoCloseable {
   val context: SparkContext = spark.sparkContext
 
-  /** What ran where during this execution. */
+  /** What was read where during this execution. */
   val counts: Counts = {
     val counts = new Counts
     context.register(counts)
     counts
   }
 
-  /** Runs jobs under a name that the Spark UI shows; errors of tasks come out as they were thrown. */
-  def named[A](description: String)(work: => A): A = {
+  private val number = Session.next.incrementAndGet().toString
+  private val operators = mutable.LinkedHashMap.empty[String, WorkCounter]
+  private val inputs = mutable.LinkedHashMap.empty[String, Int]
+  private var events = Option.empty[TaskEvents]
+  private var moved = Traffic()
+  /** The operator of the script for which primitives run, or nothing. */
+  private var operator = ""
+
+  /** Where native tasks of an operator say what they did. */
+  def work(operator: String): WorkCounter = synchronized(operators.getOrElseUpdate(operator, {
+    val counter = new WorkCounter
+    context.register(counter, operator)
+    counter
+  }))
+
+  /** A distributed input has so many partitions. */
+  def input(name: String, partitions: Int): Unit = synchronized(inputs.update(name, partitions))
+
+  /** A matrix that goes to the executors, by the primitive that sends it. */
+  def sends(primitive: String, bytes: Long): Unit = synchronized {
+    moved =
+      if (primitive == "broadcast") moved.copy(broadcast = moved.broadcast + bytes)
+      else moved.copy(spread = moved.spread + bytes)
+  }
+
+  def collects(bytes: Long): Unit = synchronized { moved = moved.copy(collected = moved.collected + bytes) }
+
+  def figures: Figures = synchronized {
+    val work: Map[String, NativeWork] = operators.map { case (name, counter) => name -> counter.value }.toMap
+    Figures(work, counts.value, inputs.toMap, moved.copy(ofTasks = events.fold(moved.ofTasks)(_.totals)))
+  }
+
+  /** Runs a primitive for an operator of the script: stages and RDDs bear its name. */
+  def onBehalf[A](of: String)(primitive: => A): A = {
+    val before = operator
+    operator = of
+    try if (of.isEmpty) primitive else withProperties(Session.StageName -> of)(primitive)
+    finally operator = before
+  }
+
+  /**
+   * Runs jobs under a name that the Spark UI shows, with the operator that they are for; errors of tasks come out as they were
+   * thrown.
+   */
+  def named[A](what: String)(work: => A): A = {
     if (context.isStopped) throw Errors.stopped()
-    val before = context.getLocalProperty(Session.JobDescription)
-    context.setJobDescription(description)
-    try Errors.ofSpark(work)
-    finally context.setLocalProperty(Session.JobDescription, before)
+    if (observed && events.isEmpty) events = Some(new TaskEvents(context, number))
+    val description = if (operator.isEmpty || operator == what) what else s"$what for $operator"
+    withProperties(Session.JobDescription -> description, Session.StageName -> description, TaskEvents.Execution -> number)(Errors.ofSpark(work))
+  }
+
+  /** Ends the count of Spark's events. */
+  override def close(): Unit = events.foreach(_.finish())
+
+  /** Local properties of the context, which jobs take with them; what the caller had set is there again afterwards. */
+  private def withProperties[A](properties: (String, String)*)(work: => A): A = {
+    val before = properties.map { case (key, _) => key -> context.getLocalProperty(key) }
+    properties.foreach { case (key, value) => context.setLocalProperty(key, value) }
+    try work
+    finally before.foreach { case (key, value) => context.setLocalProperty(key, value) }
   }
 }
 
 object Session {
   private val JobDescription = "spark.job.description"
+  /** The short form of a call site, which Spark makes the name of stages, and RDDs remember. */
+  private[spark] val StageName = "callSite.short"
+  private val next = new AtomicLong
 }
