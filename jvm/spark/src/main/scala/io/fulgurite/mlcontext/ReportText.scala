@@ -51,7 +51,8 @@ private[mlcontext] object ReportText {
 
   private def input(of: InputReport): String = {
     val read = s"input ${of.name}: ${of.partitionsRead} partitions read from the source, "
-    if (of.partitions == 0) read + "brought to the driver" else read + s"${of.partitions} partitions scanned ${format("%.2f", of.scans)} times"
+    val times = format(if (of.scans.isWhole) "%.0f" else "%.2f", of.scans)
+    if (of.partitions == 0) read + "brought to the driver" else read + s"${of.partitions} partitions scanned $times times"
   }
 
   private def tasks(report: Report): Seq[String] = report.nativeTasks.toSeq.sortBy(_._1).map { case (label, byExecutor) =>

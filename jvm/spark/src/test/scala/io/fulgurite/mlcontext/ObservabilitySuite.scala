@@ -160,7 +160,7 @@ final class ObservabilitySuite extends AnyFunSuite with SparkSessions {
         |    0.0020                    12  local                                                              b(+) a.dml:2
         |total 1.500 s; planned 3 blocks in 1.3 ms; compiled 2 fused operators in 12.5 ms, 5 from the cache; tasks compiled 2 in 21.0 ms
         |Spark: 5 jobs of 20 tasks; shuffles: 1.2 MB written, 1.2 MB read, 0 B spilled; matrices: 480 B broadcast, 0 B spread, 960 B collected
-        |input X: 4 partitions read from the source, 4 partitions scanned 4.00 times
+        |input X: 4 partitions read from the source, 4 partitions scanned 4 times
         |input y: 2 partitions read from the source, brought to the driver
         |native tasks of b(*) a.dml:3: 4 on 1
         |native tasks of fused(0) Row ba(+*) a.dml:4: 8 on 0, 4 on 1""".stripMargin)
