@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::CPlan;
-use fulgurite_hop::Literal;
+use fulgurite_hop::{FileFormat, Literal};
 use fulgurite_matrix::{MatrixBlock, kernels::RandStream};
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ pub struct BroadcastId(pub u64);
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "primitive", rename_all = "camelCase")]
 pub enum Primitive {
-    /// Binds a distributed input that the caller registered (a DataFrame), or a csv file read by the workers.
+    /// Binds a distributed input that the caller registered (a DataFrame), or a file read by the workers.
     /// Reply: dataset with characteristics. The dataset is persisted: its source is read once.
     Source { source: SourceSpec },
     /// Cuts the payload matrix into stripes of at most `stripe_rows` rows. Reply: dataset.
@@ -79,12 +79,14 @@ pub enum Primitive {
     Release { dataset: DatasetId },
     /// Forgets a broadcast.
     ReleaseBroadcast { broadcast: BroadcastId },
-    /// Writes a dataset as a folder of csv part files. No reply.
-    WriteCsv {
+    /// Writes a dataset as a folder of part files, and what its `.mtd` file says beside it. No reply.
+    Write {
         input: DatasetId,
         path: String,
+        format: FileFormat,
         separator: String,
         header: bool,
+        metadata: Option<String>,
     },
 }
 
@@ -92,12 +94,37 @@ pub enum Primitive {
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum SourceSpec {
     /// An input of the request, by name.
-    Registered { name: String },
+    Registered {
+        name: String,
+    },
     Csv {
         path: String,
         separator: String,
         header: bool,
+        /// Empty cells are `default` (a number as text: JSON has no NaN); otherwise they are errors.
+        fill: bool,
+        default: String,
+        /// Texts that stand for NaN.
+        na_strings: Vec<String>,
         columns: Option<u64>,
+    },
+    /// Lines of row, column and value.
+    Text {
+        path: String,
+        rows: u64,
+        cols: u64,
+    },
+    MatrixMarket {
+        path: String,
+    },
+    /// `columns` counts the label.
+    Libsvm {
+        path: String,
+        columns: Option<u64>,
+    },
+    /// Columns of numbers, or one of vectors.
+    Parquet {
+        path: String,
     },
 }
 

@@ -87,3 +87,80 @@ fn a_csv_file_beyond_the_budget_is_read_by_the_workers() {
     let written = fs::read_to_string(file("Y.csv")).expect("written");
     assert_eq!(written.lines().count(), 4000);
 }
+
+#[test]
+fn files_of_every_text_format_beyond_the_budget_are_read_and_written_by_the_workers() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let written = script(
+        "X = rand(rows=3000, cols=4, seed=7, sparsity=0.5)\n\
+         write(X, $text, format='text')\nwrite(X, $mm, format='mm')\nwrite(X, $libsvm, format='libsvm')",
+    )
+    .argument("text", &path("text"))
+    .argument("mm", &path("mm"))
+    .argument("libsvm", &path("libsvm"))
+    .run();
+    assert_eq!(written.text(), "");
+    let expected =
+        script("X = rand(rows=3000, cols=4, seed=7, sparsity=0.5)\nprint(sum(X * seq(1, 3000)))")
+            .run();
+    for format in ["text", "mm", "libsvm"] {
+        let backend = Arc::new(LocalBackend::default());
+        let ran =
+            script("X = read($X)\nwrite(X * 2, $Y, format=$format)\nprint(sum(X * seq(1, 3000)))")
+                .backend(Arc::clone(&backend))
+                .argument("X", &path(format))
+                .argument("Y", &path(&format!("{format}-doubled")))
+                .argument("format", format)
+                .config("fulgurite.memory.local", "32k")
+                .run();
+        assert_eq!(ran.text(), expected.text(), "{format}");
+        assert!(backend.counters().source_scans > 0, "{format}");
+        let back = script("Y = read($Y)\nX = read($X)\nprint(sum(abs(Y - 2 * X)))")
+            .argument("X", &path(format))
+            .argument("Y", &path(&format!("{format}-doubled")))
+            .run();
+        assert_eq!(back.text(), "0.0\n", "{format}");
+    }
+}
+
+#[test]
+fn parquet_is_for_spark() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("x.parquet");
+    fs::write(&file, b"PAR1....PAR1").expect("writable");
+    let ran = script("X = read($X)\nprint(sum(X))")
+        .argument("X", &file.display().to_string())
+        .run();
+    let error = ran.result.as_ref().expect_err("no reader");
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    assert!(
+        error.to_string().contains("run the script on Spark"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_file_that_is_not_as_long_as_its_metadata_say_is_an_error_on_the_workers() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = |name: &str| folder.path().join(name);
+    fs::write(file("X"), "1 1:2\n".repeat(4000)).expect("writable");
+    fs::write(
+        file("X.mtd"),
+        r#"{"format": "libsvm", "rows": 4001, "cols": 2}"#,
+    )
+    .expect("writable");
+    let ran = script("X = read($X)\nprint(sum(X))")
+        .backend(Arc::new(LocalBackend::default()))
+        .argument("X", &file("X").display().to_string())
+        .config("fulgurite.memory.local", "16k")
+        .run();
+    let error = ran.result.as_ref().expect_err("a row is missing");
+    assert_eq!(error.kind(), ErrorKind::Data, "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("the file has 4000 rows, its metadata promise 4001"),
+        "{error}"
+    );
+}

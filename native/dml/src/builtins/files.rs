@@ -137,12 +137,14 @@ fn write(call: &mut BoundCall<'_>) -> Result<HopId> {
     Ok(call.block.push_root(hop))
 }
 
-const FORMATS: [(&str, FileFormat); 5] = [
+const FORMATS: [(&str, FileFormat); 7] = [
     ("csv", FileFormat::Csv),
     ("text", FileFormat::Text),
     ("mm", FileFormat::MatrixMarket),
     ("matrixmarket", FileFormat::MatrixMarket),
     ("binary", FileFormat::Binary),
+    ("libsvm", FileFormat::Libsvm),
+    ("parquet", FileFormat::Parquet),
 ];
 
 const DATA_TYPES: [(&str, DataType); 3] = [

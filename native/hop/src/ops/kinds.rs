@@ -184,7 +184,11 @@ coded! {
 }
 
 coded! {
-    FileFormat { Csv = "csv", Text = "text", MatrixMarket = "mm", Binary = "binary" }
+    FileFormat {
+        Csv = "csv", Text = "text", MatrixMarket = "mm", Binary = "binary",
+        /// The label is the last column.
+        Libsvm = "libsvm", Parquet = "parquet",
+    }
 }
 
 impl ParameterizedOp {

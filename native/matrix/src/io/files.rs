@@ -52,6 +52,18 @@ pub(super) fn parts(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(parts)
 }
 
+/// Bytes of the file, or of a directory's part files together.
+///
+/// # Errors
+/// `io` when it is not there, `unsupported` when it is not of this machine.
+pub fn text_bytes(path: &str) -> Result<u64> {
+    let parts = parts(&local_path(path)?)?;
+    parts.iter().try_fold(0, |sum, part| {
+        let file = fs::metadata(part).map_err(|error| cannot("read", part, &error))?;
+        Ok(sum + file.len())
+    })
+}
+
 pub(super) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|error| cannot("read", path, &error))
 }

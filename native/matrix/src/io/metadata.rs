@@ -10,15 +10,21 @@ pub enum FileFormat {
     /// `row column value` lines.
     Text,
     MatrixMarket,
+    /// `label index:value ...` lines; the label is the last column.
+    Libsvm,
+    /// Read by Spark only.
+    Parquet,
     /// Blocks in Arrow's IPC format.
     Binary,
 }
 
 impl FileFormat {
-    const ALL: [FileFormat; 4] = [
+    const ALL: [FileFormat; 6] = [
         FileFormat::Csv,
         FileFormat::Text,
         FileFormat::MatrixMarket,
+        FileFormat::Libsvm,
+        FileFormat::Parquet,
         FileFormat::Binary,
     ];
 
@@ -28,6 +34,8 @@ impl FileFormat {
             FileFormat::Csv => "csv",
             FileFormat::Text => "text",
             FileFormat::MatrixMarket => "mm",
+            FileFormat::Libsvm => "libsvm",
+            FileFormat::Parquet => "parquet",
             FileFormat::Binary => "binary",
         }
     }

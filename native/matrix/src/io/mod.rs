@@ -1,4 +1,4 @@
-//! Files of matrices and scalars: csv, text (`row column value` lines), MatrixMarket, and blocks in Arrow's
+//! Files of matrices and scalars: csv, text (`row column value` lines), MatrixMarket, libsvm, and blocks in Arrow's
 //! IPC format; each with SystemML's `.mtd` metadata beside it.
 //!
 //! [`resolve`] finds out what a file is without reading it, [`read`] reads it, [`write()`] writes it.
@@ -11,6 +11,8 @@ pub mod csv;
 mod cells;
 mod chunks;
 mod files;
+mod libsvm;
+mod matrix_market;
 mod metadata;
 mod read;
 #[cfg(test)]
@@ -18,6 +20,7 @@ mod tests;
 mod write;
 
 pub use csv::CsvOptions;
+pub use files::text_bytes;
 pub use metadata::{FileFormat, Metadata};
 pub use read::{Contents, read, resolve};
 pub use write::{WriteOptions, write, write_scalar};

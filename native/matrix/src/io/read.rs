@@ -5,11 +5,12 @@ use std::path::Path;
 use fulgurite_error::{Error, Result};
 
 use super::{
-    CsvOptions, FileFormat, Metadata,
-    cells::{self, MatrixMarket},
+    CsvOptions, FileFormat, Metadata, cells,
     chunks::split_first_line,
     csv,
     files::{local_path, parts, read_bytes, read_head, read_text, with_suffix},
+    libsvm,
+    matrix_market::MatrixMarket,
 };
 use crate::{MatrixBlock, arrow_block::ipc, kernels};
 
@@ -49,33 +50,30 @@ pub fn resolve(path: &str, call: &Metadata) -> Result<Metadata> {
             "{path}: a file of data type '{other}' cannot be read yet"
         )));
     }
-    let is_matrix_market = match resolved.format {
-        None | Some(FileFormat::MatrixMarket) => parts
-            .first()
-            .map(|part| begins_with_banner(part))
-            .transpose()?
-            .unwrap_or(false),
-        _ => false,
-    };
-    match resolved.format {
-        None if is_matrix_market => resolved.format = Some(FileFormat::MatrixMarket),
-        None => {
-            return Err(Error::argument(format!(
-                "{path}: nothing says what format the file has: there is no {}",
-                mtd.display()
-            ))
-            .with_help("write an .mtd file, or pass format= to read()"));
-        }
-        _ => {}
+    if resolved.format.is_none() {
+        let head = parts.first().map(|part| read_head(part, 4)).transpose()?;
+        resolved.format = match head.as_deref() {
+            Some([b'%', b'%', ..]) => Some(FileFormat::MatrixMarket),
+            Some(b"PAR1") => Some(FileFormat::Parquet),
+            _ => {
+                return Err(Error::argument(format!(
+                    "{path}: nothing says what format the file has: there is no {}",
+                    mtd.display()
+                ))
+                .with_help("write an .mtd file, or pass format= to read()"));
+            }
+        };
     }
     if resolved.format == Some(FileFormat::MatrixMarket) {
         let head = read_head(parts.first().unwrap_or(&local), HEADER_BYTES)?;
         let header = MatrixMarket::parse_header(&head).map_err(|error| in_file(&local, error))?;
+        let most_non_zeros = header.most_non_zeros().map(|most| most as u64);
         resolved = resolved.or(Metadata {
             rows: Some(header.rows as u64),
             cols: Some(header.cols as u64),
             ..Metadata::default()
         })?;
+        resolved.nnz = resolved.nnz.or(most_non_zeros);
     }
     if resolved.format == Some(FileFormat::Text)
         && (resolved.rows.is_none() || resolved.cols.is_none())
@@ -90,10 +88,6 @@ pub fn resolve(path: &str, call: &Metadata) -> Result<Metadata> {
 
 /// Bytes that a MatrixMarket file's header and comments may have.
 const HEADER_BYTES: u64 = 1 << 20;
-
-fn begins_with_banner(path: &Path) -> Result<bool> {
-    Ok(read_head(path, 2)? == b"%%")
-}
 
 /// Reads a file, or a directory of part files.
 ///
@@ -110,6 +104,13 @@ pub fn read(path: &str, call: &Metadata) -> Result<Contents> {
             .collect::<Result<_>>()?;
         return Ok(Contents::Scalar(texts.concat()));
     }
+    if resolved.format == Some(FileFormat::Parquet) {
+        return Err(in_file(
+            &local,
+            Error::unsupported("only Spark reads Parquet files")
+                .with_help("run the script on Spark, or convert the file to csv"),
+        ));
+    }
     let bytes = parts
         .iter()
         .map(|part| read_bytes(part))
@@ -123,8 +124,14 @@ pub fn read(path: &str, call: &Metadata) -> Result<Contents> {
         Some(FileFormat::MatrixMarket) => {
             MatrixMarket::parse_header(&join(bytes)).and_then(|file| file.parse())
         }
+        Some(FileFormat::Libsvm) => {
+            let cols = resolved.cols.and_then(|cols| usize::try_from(cols).ok());
+            libsvm::parse(&join(bytes), cols)
+        }
         Some(FileFormat::Binary) => read_binary(&bytes),
-        None => Err(Error::internal("a file's format was not resolved")),
+        Some(FileFormat::Parquet) | None => {
+            Err(Error::internal("a file's format was not resolved"))
+        }
     };
     parsed
         .and_then(|matrix| fit(matrix, &resolved))

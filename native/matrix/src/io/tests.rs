@@ -10,7 +10,7 @@ use super::{
     Contents, CsvOptions, FileFormat, Metadata, WriteOptions, csv, read, resolve, write,
     write_scalar,
 };
-use crate::{DenseMatrix, MatrixBlock};
+use crate::{Block, DenseMatrix, MatrixBlock, arrow_block::ipc};
 
 struct Folder(TempDir);
 
@@ -243,28 +243,161 @@ fn directories_are_read_part_by_part() {
 fn matrix_market_files() {
     let folder = Folder::new();
     let read_text = |text: &str| read(&folder.put("m.mtx", text), &Metadata::default());
-    let general =
-        "%%MatrixMarket matrix coordinate real general\n% note\n\n2 3 2\n2 3 1.5\n1 1 -2\n";
-    let Contents::Matrix(matrix) = read_text(general).unwrap() else {
-        panic!()
+    let cells = |text: &str| match read_text(text).unwrap() {
+        Contents::Matrix(matrix) => rows(&matrix),
+        Contents::Scalar(text) => panic!("a scalar: {text}"),
     };
-    assert_eq!(rows(&matrix), [[-2.0, 0.0, 0.0], [0.0, 0.0, 1.5]]);
-    let pattern = "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 2\n1 1\n2 1\n";
-    let Contents::Matrix(matrix) = read_text(pattern).unwrap() else {
-        panic!()
-    };
-    assert_eq!(rows(&matrix), [[1.0, 1.0], [1.0, 0.0]]);
-    let kind = |text: &str| read_text(text).unwrap_err().kind();
-    let banner = "%%MatrixMarket matrix coordinate real general\n";
+    let of = |kind: &str, body: &str| format!("%%MatrixMarket matrix {kind}\n{body}");
     assert_eq!(
-        kind("%%MatrixMarket matrix array real general\n1 1\n1\n"),
-        ErrorKind::Unsupported
+        cells(&of(
+            "coordinate real general",
+            "% note\n\n2 3 2\n2 3 1.5\n1 1 -2\n"
+        )),
+        [[-2.0, 0.0, 0.0], [0.0, 0.0, 1.5]]
     );
-    assert_eq!(kind(&format!("{banner}2 2\n")), ErrorKind::Data);
-    assert_eq!(kind(&format!("{banner}2 2 1\n3 1 1\n")), ErrorKind::Data);
-    assert_eq!(kind(&format!("{banner}2 2 2\n1 1 1\n")), ErrorKind::Data);
-    assert_eq!(kind(&format!("{banner}2 2 1\n1 1 x\n")), ErrorKind::Data);
-    assert_eq!(kind(banner), ErrorKind::Data);
+    assert_eq!(
+        cells(&of("coordinate pattern symmetric", "2 2 2\n1 1\n2 1\n")),
+        [[1.0, 1.0], [1.0, 0.0]]
+    );
+    assert_eq!(
+        cells(&of("coordinate integer skew-symmetric", "2 2 1\n2 1 3\n")),
+        [[0.0, -3.0], [3.0, 0.0]]
+    );
+    assert_eq!(
+        cells(&of("array real general", "2 3\n1\n2\n3\n4\n5\n6\n")),
+        [[1.0, 3.0, 5.0], [2.0, 4.0, 6.0]]
+    );
+    assert_eq!(
+        cells(&of("array real symmetric", "3 3\n1\n2\n3\n4\n5\n6\n")),
+        [[1.0, 2.0, 3.0], [2.0, 4.0, 5.0], [3.0, 5.0, 6.0]]
+    );
+    assert_eq!(
+        cells(&of("array real skew-symmetric", "3 3\n1\n2\n3\n")),
+        [[0.0, -1.0, -2.0], [1.0, 0.0, -3.0], [2.0, 3.0, 0.0]]
+    );
+    let refusal = |kind: &str, body: &str| {
+        let error = read_text(&of(kind, body)).unwrap_err();
+        let message = error.message().rsplit_once("m.mtx: ").unwrap().1;
+        format!("{}: {message}", error.kind())
+    };
+    let refusals = [
+        refusal("coordinate real general", ""),
+        refusal("coordinate real general", "2 2\n"),
+        refusal("coordinate real general", "2 2 1\n3 1 1\n"),
+        refusal("coordinate real general", "2 2 1\n0 1 1\n"),
+        refusal("coordinate real general", "2 2 2\n1 1 1\n"),
+        refusal("coordinate real general", "2 2 1\n1 1 x\n"),
+        refusal(
+            "coordinate real general",
+            "% a\n2 2 3\n1 1 1\n2 2 1\n1 1 4\n",
+        ),
+        refusal("coordinate real symmetric", "2 2 2\n2 1 1\n1 2 1\n"),
+        refusal("coordinate real symmetric", "2 3 1\n2 1 1\n"),
+        refusal("coordinate real skew-symmetric", "2 2 1\n2 2 1\n"),
+        refusal("coordinate complex general", "1 1 1\n1 1 1 1\n"),
+        refusal("coordinate real hermitian", "1 1 1\n1 1 1\n"),
+        refusal("array pattern general", "1 1\n"),
+        refusal("array real general", "1 1 1\n1\n"),
+        refusal("array real general", "2 1\n1\n"),
+        refusal("array real general", "2 1\n1\nx\n"),
+        refusal("vector real general", "1 1\n"),
+    ];
+    insta::assert_snapshot!(refusals.join("\n"));
+}
+
+#[test]
+fn a_cell_that_stands_twice_is_an_error_that_names_both_lines() {
+    let folder = Folder::new();
+    let call = Metadata {
+        rows: Some(3),
+        cols: Some(3),
+        ..of_format(FileFormat::Text)
+    };
+    let error = read(&folder.put("x", "1 1 5\n\n2 3 1\n3 3 1\n2 3 0\n"), &call).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Data);
+    assert!(
+        error
+            .message()
+            .ends_with("x: line 5: cell (2, 3) stands in line 3, too"),
+        "{error}"
+    );
+}
+
+#[test]
+fn labels_of_libsvm_files_are_the_last_column() {
+    let folder = Folder::new();
+    let parse = |text: &str, cols: Option<u64>| {
+        let call = Metadata {
+            cols,
+            ..of_format(FileFormat::Libsvm)
+        };
+        read(&folder.put("x.svm", text), &call)
+    };
+    let cells = |text: &str, cols| match parse(text, cols).unwrap() {
+        Contents::Matrix(matrix) => rows(&matrix),
+        Contents::Scalar(text) => panic!("a scalar: {text}"),
+    };
+    let text = "# a comment\n-1 1:0.5 3:2 # another\n\n+1\n0 2:1e1 4:0\r\n";
+    let expected = [
+        [0.5, 0.0, 2.0, 0.0, -1.0],
+        [0.0, 0.0, 0.0, 0.0, 1.0],
+        [0.0, 10.0, 0.0, 0.0, 0.0],
+    ];
+    assert_eq!(cells(text, None), expected);
+    assert_eq!(cells(text, Some(5)), expected);
+    assert_eq!(cells("1 1:2\n", Some(4)), [[2.0, 0.0, 0.0, 1.0]]);
+    let refusal = |text: &str, cols| {
+        let error = parse(text, cols).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Data, "{error}");
+        error.message().rsplit_once("x.svm: ").unwrap().1.to_owned()
+    };
+    let refusals = [
+        refusal("1 1:2\nx 1:2\n", None),
+        refusal("1 1:2\n1 qid:3 1:2\n", None),
+        refusal("1 1:\n", None),
+        refusal("1 1\n", None),
+        refusal("1 0:1\n", None),
+        refusal("1 2:1 1:1\n", None),
+        refusal("1 1:1 1:1\n", None),
+        refusal("1 1:1 4:0\n", Some(4)),
+        refusal("1\n", Some(0)),
+    ];
+    insta::assert_snapshot!(refusals.join("\n"));
+}
+
+/// Long enough for several chunks.
+#[test]
+fn lines_are_counted_across_chunks() {
+    let folder = Folder::new();
+    let mut text: String = (0..200_000)
+        .map(|row| format!("{} {}:1.5\n", row % 3, row % 7 + 1))
+        .collect();
+    let matrix = read_matrix(&folder.put("x", &text), &of_format(FileFormat::Libsvm));
+    assert_eq!((matrix.rows(), matrix.cols()), (200_000, 8));
+    assert_eq!((matrix.get(199_999, 2), matrix.get(199_999, 7)), (1.5, 1.0));
+    text.push_str("1 1:oops\n");
+    let error = read(&folder.put("x", &text), &of_format(FileFormat::Libsvm)).unwrap_err();
+    assert!(
+        error
+            .message()
+            .ends_with("line 200001: '1:oops' is not 'index:value'"),
+        "{error}"
+    );
+}
+
+#[test]
+fn parquet_files_are_for_spark() {
+    let folder = Folder::new();
+    let file = folder.put("x", "PAR1");
+    let resolved = resolve(&file, &Metadata::default()).unwrap();
+    assert_eq!(resolved.format, Some(FileFormat::Parquet));
+    let error = read(&file, &Metadata::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    let matrix = MatrixBlock::filled(1, 1, 1.0);
+    let options = WriteOptions::new(FileFormat::Parquet);
+    let error = write(&matrix, &folder.path("y"), &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert_eq!(folder.names(), ["x"]);
 }
 
 #[test]
@@ -332,6 +465,28 @@ fn writing_leaves_whole_files_or_none() {
     assert_eq!(folder.names(), before);
 }
 
+#[test]
+fn stripes_that_overlap_or_leave_holes_are_errors() {
+    let folder = Folder::new();
+    let stripe = |row_offset| Block {
+        row_offset,
+        ..Block::whole(MatrixBlock::filled(2, 3, 1.0))
+    };
+    let path = folder.path("x");
+    for (offsets, reason) in [
+        ([0, 1], "a stripe of rows begins at row 2, not 3"),
+        ([0, 3], "a stripe of rows begins at row 4, not 3"),
+        ([1, 3], "a stripe of rows begins at row 2, not 1"),
+    ] {
+        fs::write(&path, ipc::to_ipc(&offsets.map(stripe)).unwrap()).unwrap();
+        let error = read(&path, &of_format(FileFormat::Binary)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Data);
+        assert!(error.message().ends_with(reason), "{error}");
+    }
+    fs::write(&path, ipc::to_ipc(&[2, 0].map(stripe)).unwrap()).unwrap();
+    assert_eq!(read_matrix(&path, &of_format(FileFormat::Binary)).rows(), 4);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
@@ -348,7 +503,7 @@ proptest! {
                 if value.is_finite() { value } else { f64::INFINITY }
             }
         }).into();
-        for format in [FileFormat::Csv, FileFormat::Text, FileFormat::MatrixMarket, FileFormat::Binary] {
+        for format in [FileFormat::Csv, FileFormat::Text, FileFormat::MatrixMarket, FileFormat::Libsvm, FileFormat::Binary] {
             for matrix in [matrix.clone(), matrix.to_csr().unwrap().into()] {
                 let path = folder.path(format.code());
                 write(&matrix, &path, &WriteOptions::new(format)).unwrap();

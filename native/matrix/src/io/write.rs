@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::{
     FileFormat, Metadata, cells, csv,
     files::{PendingFile, local_path, with_suffix},
+    libsvm, matrix_market,
 };
 use crate::{Block, MatrixBlock, arrow_block::ipc};
 
@@ -30,6 +31,22 @@ impl WriteOptions {
             separator: ",".into(),
             header: false,
             sparse: false,
+        }
+    }
+
+    /// What the `.mtd` file of a matrix that is written so says.
+    pub fn metadata(&self, rows: u64, cols: u64, nnz: Option<u64>) -> Metadata {
+        let is_csv = self.format == FileFormat::Csv;
+        Metadata {
+            data_type: Some("matrix".into()),
+            value_type: Some("double".into()),
+            rows: Some(rows),
+            cols: Some(cols),
+            nnz,
+            format: Some(self.format),
+            header: is_csv.then_some(self.header),
+            separator: is_csv.then(|| self.separator.clone()),
+            ..Metadata::default()
         }
     }
 }
@@ -56,26 +73,22 @@ pub fn write(matrix: &MatrixBlock, path: &str, options: &WriteOptions) -> Result
         }
         FileFormat::Text => write_cells(&mut file, matrix, nnz)?,
         FileFormat::MatrixMarket => {
-            file.write(cells::matrix_market_header(matrix, nnz).as_bytes())?;
+            file.write(matrix_market::header(matrix.rows(), matrix.cols(), nnz).as_bytes())?;
             write_cells(&mut file, matrix, nnz)?;
         }
+        FileFormat::Libsvm => {
+            write_rows(&mut file, matrix, |rows| libsvm::format_rows(matrix, rows))?;
+        }
         FileFormat::Binary => file.write(&ipc::to_ipc(&[Block::whole(matrix.clone())])?)?,
+        FileFormat::Parquet => {
+            return Err(Error::unsupported("Parquet files are not written")
+                .with_help("write csv, text, mm, libsvm or binary"));
+        }
     }
     if options.format == FileFormat::MatrixMarket {
         return file.finish();
     }
-    let is_csv = options.format == FileFormat::Csv;
-    let metadata = Metadata {
-        data_type: Some("matrix".into()),
-        value_type: Some("double".into()),
-        rows: Some(matrix.rows() as u64),
-        cols: Some(matrix.cols() as u64),
-        nnz: Some(nnz as u64),
-        format: Some(options.format),
-        header: is_csv.then_some(options.header),
-        separator: is_csv.then(|| options.separator.clone()),
-        ..Metadata::default()
-    };
+    let metadata = options.metadata(matrix.rows() as u64, matrix.cols() as u64, Some(nnz as u64));
     finish_with_metadata(file, &local, &metadata)
 }
 

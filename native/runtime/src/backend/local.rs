@@ -20,7 +20,7 @@ use super::stripes::{self, align, cut, joined};
 use crate::{
     dataflow::{Assemble, Backend, BroadcastId, DatasetId, Primitive, Reply, SourceSpec, Task},
     distributed::{combine, run_task},
-    interpreter::read_csv,
+    interpreter::{read_source, write_file},
 };
 
 /// What a backend did so far.
@@ -170,15 +170,7 @@ impl LocalBackend {
                     Error::backend(format!("no distributed input '{name}' was registered"))
                 })?
             }
-            SourceSpec::Csv {
-                path,
-                separator,
-                header,
-                columns,
-            } => (
-                read_csv(path, separator, *header, *columns)?,
-                DEFAULT_STRIPE_ROWS,
-            ),
+            file => (read_source(file)?, DEFAULT_STRIPE_ROWS),
         };
         Ok(self.dataset(Compute::Source(matrix, stripe_rows), true))
     }
@@ -409,14 +401,16 @@ impl Backend for LocalBackend {
                 self.state().broadcasts.remove(broadcast);
                 Ok(Reply::default())
             }
-            Primitive::WriteCsv {
+            Primitive::Write {
                 input,
                 path,
+                format,
                 separator,
                 header,
+                metadata: _,
             } => {
                 let matrix = joined(&self.stripes(&*self.node(*input)?)?)?;
-                crate::interpreter::write_csv(path, &matrix, separator, *header)?;
+                write_file(path, &matrix, *format, separator, *header)?;
                 Ok(Reply::default())
             }
         }

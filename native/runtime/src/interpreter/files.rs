@@ -1,6 +1,6 @@
 //! `read` and `write` statements, when they are executed.
 //!
-//! A csv file whose matrix would not fit the local budget is read by the workers and stays with them; a
+//! A file whose matrix would not fit the local budget is read by the workers and stays with them; a
 //! distributed matrix is written by them.
 
 use fulgurite_error::{Error, Result};
@@ -11,6 +11,7 @@ use fulgurite_hop::{
 use fulgurite_matrix::{
     MatrixBlock,
     io::{self, Contents, Metadata},
+    java_double, parse_double,
 };
 
 use super::Variable;
@@ -20,8 +21,12 @@ use crate::{
     distributed::{DistributedMatrix, Workers},
 };
 
-/// A csv file's cells take about this many times their text, which has at least a digit and a separator.
-const CSV_BYTES_PER_TEXT_BYTE: u64 = 4;
+/// The cells of a csv or libsvm file take at most about this many times their text, of which a cell has at least a
+/// digit and a separator.
+const BYTES_PER_TEXT_BYTE: u64 = 4;
+
+/// `1 1 1` and a line end.
+const TEXT_BYTES_OF_A_CELL: u64 = 6;
 
 pub(super) fn read(
     options: &ReadOptions,
@@ -41,23 +46,67 @@ pub(super) fn read(
             Contents::Matrix(matrix) => Ok(Variable::matrix(matrix)),
         };
     }
-    let csv = resolved.format == Some(io::FileFormat::Csv);
-    if let Some(backend) = session.backend.as_ref().filter(|_| csv)
-        && csv_bytes(&path, &resolved).is_some_and(|bytes| bytes > session.config.memory_local)
+    let only_workers = resolved.format == Some(io::FileFormat::Parquet);
+    if let Some(backend) = session.backend.as_ref()
+        && (only_workers || is_larger(&path, &resolved, session.config.memory_local))
+        && let Some(source) = source_of(&path, &resolved)
     {
-        let source = SourceSpec::Csv {
-            path,
-            separator: resolved.separator.unwrap_or_else(|| ",".into()),
-            header: resolved.header.unwrap_or(false),
-            columns: resolved.cols,
-        };
         let known = Characteristics::new(resolved.rows, resolved.cols, resolved.nnz);
-        return DistributedMatrix::read(backend, source, known).map(Variable::Distributed);
+        let matrix = DistributedMatrix::read(backend, source, known)?;
+        check_promised(&path, &resolved, &matrix)?;
+        return match only_workers && fits(&matrix, session) {
+            true => matrix.collect().map(Variable::Matrix),
+            false => Ok(Variable::Distributed(matrix)),
+        };
     }
     match io::read(&path, &call)? {
         Contents::Matrix(matrix) => Ok(Variable::matrix(matrix)),
         Contents::Scalar(_) => Err(Error::internal("a scalar's file was taken for a matrix")),
     }
+}
+
+/// The file as workers read it; `None` where only one process can.
+fn source_of(path: &str, metadata: &Metadata) -> Option<SourceSpec> {
+    let path = path.to_owned();
+    match metadata.format? {
+        io::FileFormat::Csv => Some(SourceSpec::Csv {
+            path,
+            separator: metadata.separator.clone().unwrap_or_else(|| ",".into()),
+            header: metadata.header.unwrap_or(false),
+            fill: metadata.fill.unwrap_or(true),
+            default: java_double(metadata.default.unwrap_or(0.0)),
+            na_strings: metadata.na_strings.clone().unwrap_or_default(),
+            columns: metadata.cols,
+        }),
+        io::FileFormat::Text => Some(SourceSpec::Text {
+            path,
+            rows: metadata.rows?,
+            cols: metadata.cols?,
+        }),
+        io::FileFormat::MatrixMarket => Some(SourceSpec::MatrixMarket { path }),
+        io::FileFormat::Libsvm => Some(SourceSpec::Libsvm {
+            path,
+            columns: metadata.cols,
+        }),
+        io::FileFormat::Parquet => Some(SourceSpec::Parquet { path }),
+        io::FileFormat::Binary => None,
+    }
+}
+
+fn check_promised(path: &str, promised: &Metadata, found: &DistributedMatrix) -> Result<()> {
+    for (what, promised, found) in [
+        ("rows", promised.rows, found.stripes.rows),
+        ("columns", promised.cols, found.stripes.cols),
+    ] {
+        if let (Some(promised), Some(found)) = (promised, found)
+            && promised != found
+        {
+            return Err(Error::data(format!(
+                "{path}: the file has {found} {what}, its metadata promise {promised}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// As `print` shows it, but for booleans: files have `true` and `false`.
@@ -82,13 +131,18 @@ fn scalar_from_file(text: String, value_type: ValueType, path: &str) -> Result<L
     }
 }
 
-/// What the matrix of a csv file would take: by its metadata, else by its size.
-fn csv_bytes(path: &str, metadata: &Metadata) -> Option<u64> {
-    let known = Characteristics::new(metadata.rows, metadata.cols, metadata.nnz);
-    known.memory_bytes().or_else(|| {
-        let file = std::fs::metadata(path).ok().filter(|file| file.is_file())?;
-        Some(file.len().saturating_mul(CSV_BYTES_PER_TEXT_BYTE))
-    })
+/// Whether the matrix of a text file would take more: by its metadata, else by its size.
+fn is_larger(path: &str, metadata: &Metadata, budget: u64) -> bool {
+    let mut known = Characteristics::new(metadata.rows, metadata.cols, metadata.nnz);
+    let text_bytes = io::text_bytes(path).ok();
+    if metadata.format == Some(io::FileFormat::Text) && known.nnz.is_none() {
+        known.nnz = text_bytes.map(|bytes| bytes / TEXT_BYTES_OF_A_CELL);
+    }
+    let by_size = || Some(text_bytes?.saturating_mul(BYTES_PER_TEXT_BYTE));
+    known
+        .memory_bytes()
+        .or_else(by_size)
+        .is_some_and(|bytes| bytes > budget)
 }
 
 pub(super) fn write(
@@ -102,7 +156,7 @@ pub(super) fn write(
             let code = text(&inputs, 2, "the format of a file")?;
             io::FileFormat::from_code(&code).ok_or_else(|| {
                 Error::argument(format!("there is no file format '{code}'"))
-                    .with_help("the formats are csv, text, mm and binary")
+                    .with_help("the formats are csv, text, mm, libsvm and binary")
             })?
         }
         false => file_format(options.format.unwrap_or(FileFormat::Text)),
@@ -124,23 +178,45 @@ pub(super) fn write(
                 let collected = matrix.collect()?;
                 return io::write(collected.block(), &path, &written);
             }
-            if format != io::FileFormat::Csv {
-                return Err(Error::unsupported(
-                    "a distributed matrix can only be written as csv",
-                ));
-            }
+            let format = written_by_workers(format)?;
             let workers = Workers::of(session)?;
             let matrix = workers.lying(matrix, false)?;
-            let write = Primitive::WriteCsv {
+            let metadata = metadata_written(&written, matrix.characteristics());
+            let write = Primitive::Write {
                 input: matrix.dataset.id,
                 path,
+                format,
                 separator: written.separator,
                 header: written.header,
+                metadata,
             };
             workers.backend.apply(&write, None).map(|_| ())
         }
         None => Err(Error::internal("a write without a value")),
     }
+}
+
+/// # Errors
+/// `unsupported` for what workers cannot write.
+fn written_by_workers(format: io::FileFormat) -> Result<FileFormat> {
+    match format {
+        io::FileFormat::Csv => Ok(FileFormat::Csv),
+        io::FileFormat::Text => Ok(FileFormat::Text),
+        io::FileFormat::MatrixMarket => Ok(FileFormat::MatrixMarket),
+        io::FileFormat::Libsvm => Ok(FileFormat::Libsvm),
+        io::FileFormat::Binary | io::FileFormat::Parquet => Err(Error::unsupported(format!(
+            "a distributed matrix cannot be written as {}",
+            format.code()
+        ))
+        .with_help("write csv, text, mm or libsvm")),
+    }
+}
+
+/// MatrixMarket files say themselves what they are.
+fn metadata_written(options: &io::WriteOptions, size: Characteristics) -> Option<String> {
+    let (rows, cols) = (size.rows?, size.cols?);
+    (options.format != io::FileFormat::MatrixMarket)
+        .then(|| options.metadata(rows, cols, size.nnz).to_json())
 }
 
 fn fits(matrix: &DistributedMatrix, session: &Session) -> bool {
@@ -208,6 +284,8 @@ fn file_format(format: FileFormat) -> io::FileFormat {
         FileFormat::Text => io::FileFormat::Text,
         FileFormat::MatrixMarket => io::FileFormat::MatrixMarket,
         FileFormat::Binary => io::FileFormat::Binary,
+        FileFormat::Libsvm => io::FileFormat::Libsvm,
+        FileFormat::Parquet => io::FileFormat::Parquet,
     }
 }
 
@@ -228,19 +306,53 @@ fn value_type_name(value_type: ValueType) -> &'static str {
     found.map_or("double", |(_, name)| name)
 }
 
-/// A csv file, for the backend in this process.
-pub(crate) fn read_csv(
-    path: &str,
-    separator: &str,
-    header: bool,
-    columns: Option<u64>,
-) -> Result<MatrixBlock> {
-    let call = Metadata {
-        format: Some(io::FileFormat::Csv),
-        separator: Some(separator.to_owned()),
-        header: Some(header),
-        cols: columns,
+/// A file, for the backend in this process.
+pub(crate) fn read_source(source: &SourceSpec) -> Result<MatrixBlock> {
+    let of_format = |format| Metadata {
+        format: Some(format),
         ..Metadata::default()
+    };
+    let (path, call) = match source {
+        SourceSpec::Registered { name } => {
+            return Err(Error::internal(format!("the input '{name}' is no file")));
+        }
+        SourceSpec::Csv {
+            path,
+            separator,
+            header,
+            fill,
+            default,
+            na_strings,
+            columns,
+        } => {
+            let call = Metadata {
+                separator: Some(separator.clone()),
+                header: Some(*header),
+                fill: Some(*fill),
+                default: parse_double(default),
+                na_strings: Some(na_strings.clone()),
+                cols: *columns,
+                ..of_format(io::FileFormat::Csv)
+            };
+            (path, call)
+        }
+        SourceSpec::Text { path, rows, cols } => {
+            let call = Metadata {
+                rows: Some(*rows),
+                cols: Some(*cols),
+                ..of_format(io::FileFormat::Text)
+            };
+            (path, call)
+        }
+        SourceSpec::MatrixMarket { path } => (path, of_format(io::FileFormat::MatrixMarket)),
+        SourceSpec::Libsvm { path, columns } => {
+            let call = Metadata {
+                cols: *columns,
+                ..of_format(io::FileFormat::Libsvm)
+            };
+            (path, call)
+        }
+        SourceSpec::Parquet { path } => (path, of_format(io::FileFormat::Parquet)),
     };
     match io::read(path, &call)? {
         Contents::Matrix(matrix) => Ok(matrix),
@@ -248,13 +360,15 @@ pub(crate) fn read_csv(
     }
 }
 
-pub(crate) fn write_csv(
+/// As [`write()`] writes a matrix that is here.
+pub(crate) fn write_file(
     path: &str,
     matrix: &MatrixBlock,
+    format: FileFormat,
     separator: &str,
     header: bool,
 ) -> Result<()> {
-    let mut options = io::WriteOptions::new(io::FileFormat::Csv);
+    let mut options = io::WriteOptions::new(file_format(format));
     separator.clone_into(&mut options.separator);
     options.header = header;
     io::write(matrix, path, &options)

@@ -24,7 +24,7 @@ mod variables;
 pub(crate) use context::{Context, Threads};
 pub(crate) use control::Interpreter;
 pub(crate) use evaluate::evaluate;
-pub(crate) use files::{declared_type, read_csv, read_metadata, write_csv};
+pub(crate) use files::{declared_type, read_metadata, read_source, write_file};
 pub(crate) use loops::Loops;
 pub(crate) use parfor::expected_degree;
 pub(crate) use plan::{BlockPlan, FusedPlan};

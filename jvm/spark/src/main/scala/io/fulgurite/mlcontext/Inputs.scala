@@ -6,12 +6,13 @@ import java.nio.charset.StandardCharsets.UTF_8
 import com.fasterxml.jackson.databind.JsonNode
 import io.fulgurite.spark.{Blocks, Errors}
 import io.fulgurite.spark.arrow.DenseBuilder
+import io.fulgurite.spark.cells.{CellFrames, CellLines}
 import io.fulgurite.spark.dataset.Dataset
-import io.fulgurite.spark.frames.FrameSource
+import io.fulgurite.spark.frames.{FrameSource, VectorSource}
 import io.fulgurite.spark.primitives.{CsvFormat, CsvSource, Session, Transfer}
 import org.apache.spark.api.java.JavaRDD
 import org.apache.spark.rdd.RDD
-import org.apache.spark.sql.{Dataset => Frame}
+import org.apache.spark.sql.{DataFrame, Dataset => Frame}
 
 /** An input in the form that a request names it. `owned`: made for this execution, and freed after it. */
 private[mlcontext] sealed trait Input
@@ -24,19 +25,24 @@ private[mlcontext] final class Inputs(session: Session, settings: Settings) {
   def convert(name: String, value: Any, metadata: Option[MatrixMetadata]): Input = {
     val input = value match {
       case matrix: Matrix => MatrixInput(matrix.storage, owned = false)
-      case frame: Frame[_] => large(FrameSource.read(session, name, frame.toDF(), settings.fill))
-      case lines: RDD[_] => large(csv(name, lines.map(_.toString), metadata))
-      case lines: JavaRDD[_] => large(csv(name, lines.rdd.map(_.toString), metadata))
+      case frame: Frame[_] => large(this.frame(name, frame.toDF(), metadata))
+      case elements: RDD[_] => large(distributed(name, elements.asInstanceOf[RDD[Any]], metadata))
+      case elements: JavaRDD[_] => large(distributed(name, elements.rdd.asInstanceOf[RDD[Any]], metadata))
       case rows: Array[Array[Double]] => MatrixInput(Local(dense(name, rows)), owned = true)
       case column: Array[Double] => MatrixInput(Local(dense(name, column.map(Array(_)))), owned = true)
-      case url: URL => large(csv(name, download(url), metadata))
+      case url: URL => large(lines(name, download(url), metadata))
       case other => Literals.toJson(other).map(ScalarInput(_)).getOrElse {
           throw Errors.argument(
             s"input '$name' is a ${other.getClass.getName}",
-            "inputs are DataFrames, RDDs of csv lines, arrays of doubles, matrices of former results, and scalars")
+            "inputs are DataFrames, RDDs of lines or vectors, arrays of doubles, matrices of former results, and scalars")
         }
     }
-    for (said <- metadata) check(name, input, said)
+    try metadata.foreach(check(name, input, _))
+    catch {
+      case failure: Throwable =>
+        release(input)
+        throw failure
+    }
     input
   }
 
@@ -49,13 +55,32 @@ private[mlcontext] final class Inputs(session: Session, settings: Settings) {
       MatrixInput(Local(blocks), owned = true)
     }
 
-  private def csv(name: String, lines: RDD[String], metadata: Option[MatrixMetadata]): Dataset = {
-    if (metadata.exists(_.format == MatrixFormat.IJV)) {
-      throw Errors.unsupported(s"input '$name': lines of row, column and value are not read yet", "pass csv lines or a DataFrame")
+  private def frame(name: String, frame: DataFrame, metadata: Option[MatrixMetadata]): Dataset =
+    if (isCells(metadata)) CellFrames.read(session, name, frame, size(metadata, _.rows), size(metadata, _.cols), settings.fill)
+    else FrameSource.read(session, name, frame, settings.fill)
+
+  private def distributed(name: String, elements: RDD[Any], metadata: Option[MatrixMetadata]): Dataset =
+    session.named(s"look at $name")(elements.take(1)).headOption match {
+      case None if isCells(metadata) => lines(name, elements.map(_.toString), metadata)
+      case None => throw Errors.data(s"input '$name' has no elements", "a matrix needs at least one row")
+      case Some(null) => throw Errors.data(s"row 1: input '$name' holds a null", "leave such rows out")
+      case Some(_: CharSequence | _: java.lang.Number) => lines(name, elements.map(_.toString), metadata)
+      case Some(first) if VectorSource.isRow(first) && !isCells(metadata) => VectorSource.read(session, name, elements, first)
+      case Some(other) =>
+        throw Errors.argument(
+          s"input '$name' is an RDD of ${other.getClass.getName}",
+          if (isCells(metadata)) "cells are lines of row, column and value, or a DataFrame of such columns"
+          else "elements are lines of csv, vectors of spark.ml or spark.mllib, arrays of doubles, or pairs of row number (from 1) and one of these")
     }
-    val columns = metadata.map(_.cols).filter(_ > 0).map(_.toInt)
-    session.named(s"read $name")(CsvSource.fromLines(session, lines, name, CsvFormat(",", header = false, columns)))
+
+  private def lines(name: String, lines: RDD[String], metadata: Option[MatrixMetadata]): Dataset = session.named(s"read $name") {
+    if (isCells(metadata)) CellLines.lines(session, lines, name, size(metadata, _.rows), size(metadata, _.cols))
+    else CsvSource.fromLines(session, lines, name, CsvFormat(",", header = false, size(metadata, _.cols).map(Math.toIntExact)))
   }
+
+  private def isCells(metadata: Option[MatrixMetadata]): Boolean = metadata.exists(_.format == MatrixFormat.IJV)
+
+  private def size(metadata: Option[MatrixMetadata], of: MatrixMetadata => Long): Option[Long] = metadata.map(of).filter(_ > 0)
 
   private def download(url: URL): RDD[String] = {
     val stream = url.openStream()
@@ -75,6 +100,12 @@ private[mlcontext] final class Inputs(session: Session, settings: Settings) {
       builder.endRow()
     }
     Blocks.built(builder, 0)
+  }
+
+  private def release(input: Input): Unit = input match {
+    case MatrixInput(Local(blocks), true) => blocks.close()
+    case MatrixInput(Distributed(dataset), true) => dataset.release()
+    case _ =>
   }
 
   private def check(name: String, input: Input, said: MatrixMetadata): Unit = input match {

@@ -10,6 +10,7 @@ import io.fulgurite.spark.arrow.Library
 import io.fulgurite.spark.primitives.Session
 import org.apache.spark.SparkContext
 import org.apache.spark.api.java.JavaSparkContext
+import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
 /**
@@ -51,11 +52,18 @@ final class MLContext(spark: SparkSession) extends AutoCloseable {
     new Execution(spark, settings, show).explain(ScriptWork(script.name, script.text), script.bindings, script.outputs, question)
 
   /** A DataFrame as a matrix, converted once for any number of scripts. */
-  def matrix(frame: DataFrame): Matrix = {
+  def matrix(frame: DataFrame): Matrix = converted("DataFrame", frame, None)
+  def matrix(frame: DataFrame, metadata: MatrixMetadata): Matrix = converted("DataFrame", frame, Some(metadata))
+
+  /** An RDD of lines, vectors, or pairs of row number (from 1) and vector as a matrix. */
+  def matrix(elements: RDD[_]): Matrix = converted("RDD", elements, None)
+  def matrix(elements: RDD[_], metadata: MatrixMetadata): Matrix = converted("RDD", elements, Some(metadata))
+
+  private def converted(name: String, value: Any, metadata: Option[MatrixMetadata]): Matrix = {
     Library.ensureLoaded()
-    new Inputs(new Session(spark), settings).convert("DataFrame", frame, None) match {
+    new Inputs(new Session(spark), settings).convert(name, value, metadata) match {
       case MatrixInput(storage, _) => new Matrix(storage, spark)
-      case ScalarInput(_) => throw Errors.internal("a DataFrame became a scalar")
+      case ScalarInput(_) => throw Errors.internal(s"a $name became a scalar")
     }
   }
 

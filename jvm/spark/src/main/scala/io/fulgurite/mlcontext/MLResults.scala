@@ -58,6 +58,7 @@ final class MLResults private[fulgurite] (values: Map[String, Any], val script: 
   def getDataFrameDoubleNoIDColumn(name: String): DataFrame = getMatrix(name).toDFDoubleNoIDColumn()
   def getDataFrameVectorWithIDColumn(name: String): DataFrame = getMatrix(name).toDFVectorWithIDColumn()
   def getDataFrameVectorNoIDColumn(name: String): DataFrame = getMatrix(name).toDFVectorNoIDColumn()
+  def getDataFrameIJV(name: String): DataFrame = getMatrix(name).toDFIJV()
   def getRDDStringCSV(name: String): RDD[String] = getMatrix(name).toRDDStringCSV
   def getRDDStringIJV(name: String): RDD[String] = getMatrix(name).toRDDStringIJV
   def getJavaRDDStringCSV(name: String): JavaRDD[String] = getMatrix(name).toJavaRDDStringCSV

@@ -2,8 +2,9 @@ package io.fulgurite.mlcontext
 
 import io.fulgurite.spark.{Blocks, Errors}
 import io.fulgurite.spark.dataset.Dataset
-import io.fulgurite.spark.primitives.{Session, Transfer}
+import io.fulgurite.spark.primitives.{Lines, Session, Transfer}
 import org.apache.spark.api.java.JavaRDD
+import org.apache.spark.ml.linalg.Vector
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
@@ -35,12 +36,19 @@ final class Matrix private[fulgurite] (private[fulgurite] val storage: Storage, 
   def toDFVectorWithIDColumn(): DataFrame = frame(vector = true, numbered = true)
   def toDFVectorNoIDColumn(): DataFrame = frame(vector = true, numbered = false)
 
+  /** Columns `i`, `j` (from 1) and `v`: a row for each cell that is not 0. */
+  def toDFIJV(): DataFrame = MatrixFrames.toCells(spark, stripes)
+
+  /** One ML vector a row, in order. */
+  def toRDDVector: RDD[Vector] = MatrixFrames.toVectors(stripes)
+  def toJavaRDDVector: JavaRDD[Vector] = toRDDVector.toJavaRDD()
+
   /** A line for each row, zeros included. */
-  def toRDDStringCSV: RDD[String] = MatrixText.csv(stripes)
+  def toRDDStringCSV: RDD[String] = Lines.csv(stripes, ",")
   def toJavaRDDStringCSV: JavaRDD[String] = toRDDStringCSV.toJavaRDD()
 
   /** A line `row column value` (from 1) for each cell that is not 0. */
-  def toRDDStringIJV: RDD[String] = MatrixText.ijv(stripes)
+  def toRDDStringIJV: RDD[String] = Lines.cells(stripes)
   def toJavaRDDStringIJV: JavaRDD[String] = toRDDStringIJV.toJavaRDD()
 
   override def close(): Unit = storage match {

@@ -6,7 +6,7 @@ sealed trait MatrixFormat
 object MatrixFormat {
   case object CSV extends MatrixFormat
 
-  /** Lines of row, column (from 1), value. */
+  /** Lines, or columns of a DataFrame, of row, column (from 1) and value, in any order; what is not there is 0. */
   case object IJV extends MatrixFormat
 }
 

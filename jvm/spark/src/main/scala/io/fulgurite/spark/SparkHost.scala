@@ -7,7 +7,7 @@ import scala.collection.mutable
 import com.fasterxml.jackson.databind.JsonNode
 import io.fulgurite.core.Host
 import io.fulgurite.spark.dataset.{Characteristics, Dataset, Lineage, LocalRDD, NativeTask, Shared, TaskRDD}
-import io.fulgurite.spark.primitives.{Aggregate, Align, Concatenate, CsvFormat, CsvSink, CsvSource, Session, Shuffle, Transfer}
+import io.fulgurite.spark.primitives.{Aggregate, Align, Concatenate, FileSink, FileSource, Session, Shuffle, Transfer}
 import org.apache.spark.broadcast.Broadcast
 
 /**
@@ -106,11 +106,10 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         broadcasts.remove(step.get("broadcast").asLong).foreach(forget)
         destroyUnneeded()
         Reply()
-      case "writeCsv" =>
+      case "write" =>
         val path = step.get("path").asText
-        session.named(s"write $path") {
-          CsvSink.write(session, dataset(step.get("input")), path, step.get("separator").asText, step.get("header").asBoolean)
-        }
+        val metadata = Option(step.get("metadata")).filterNot(_.isNull).map(_.asText)
+        session.named(s"write $path")(FileSink.write(session, dataset(step.get("input")), path, FileSource.format(step), metadata))
         Reply()
       case other => throw Errors.unsupported(s"this jar knows no primitive '$other'", "use jar and library of the same build")
     }
@@ -125,14 +124,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
       case "registered" =>
         val name = spec.get("name").asText
         input(name, registered.getOrElse(name, throw Errors.internal(s"no distributed input is called '$name'")), owned = false)
-      case "csv" =>
-        val columns = Option(spec.get("columns")).filterNot(_.isNull).map(_.asInt)
-        val path = spec.get("path").asText
-        val read = session.named(s"read $path") {
-          CsvSource.read(session, path, CsvFormat(spec.get("separator").asText, spec.get("header").asBoolean, columns))
-        }
-        input(path, read, owned = true)
-      case other => throw Errors.unsupported(s"this jar knows no source '$other'", "use jar and library of the same build")
+      case _ => input(spec.path("path").asText, FileSource.read(session, spec), owned = true)
     }
     Reply.of(dataset.characteristics).copy(dataset = Some(keep(dataset)))
   }

@@ -43,6 +43,35 @@ final class MLContextSuite extends AnyFunSuite with SparkSessions {
     assert(run("s = sum(X)", "s")("X" -> spark.sparkContext.parallelize(Seq("1,2", "3,4.5"), 2)).getDouble("s") == 10.5)
   }
 
+  test("cells, vectors and pairs come in and go out") {
+    import org.apache.spark.ml.linalg.Vectors
+    val (context, ijv) = (spark.sparkContext, MatrixMetadata(MatrixFormat.IJV, 3, 2))
+    val lines = context.parallelize(Seq("3 2 7", "1 1 5"), 2)
+    val script = ScriptFactory.dml("Y = X * 2").out("Y")
+    val Y = ml.execute(script.in("X", lines, ijv)).getMatrix("Y")
+    assert(Y.to2DDoubleArray.map(_.toSeq).toSeq == Seq(Seq(10, 0), Seq(0, 0), Seq(0, 14)))
+    assert(Y.toDFIJV().collect().map(_.toSeq).toSeq == Seq(Seq(1L, 1L, 10.0), Seq(3L, 2L, 14.0)))
+    assert(Y.toRDDVector.collect().map(_.toArray.toSeq).toSeq == Seq(Seq(10, 0), Seq(0, 0), Seq(0, 14)))
+    assert(ml.execute(script.in("X", Y.toDFIJV(), ijv)).getDataFrameIJV("Y").collect().last.toSeq == Seq(3L, 2L, 28.0))
+    assert(ml.execute(script.in("X", Y.toRDDVector)).getMatrixAs2DDoubleArray("Y").last.toSeq == Seq(0, 28))
+    assert(ml.matrix(context.parallelize(Seq((2L, Vectors.dense(1, 2)), (1L, Vectors.dense(3, 4))))).to2DDoubleArray.head.toSeq == Seq(3, 4))
+    assert(ml.matrix(lines, MatrixMetadata(MatrixFormat.IJV)).rows == 3 && ml.matrix(Y.toDFIJV(), ijv).nnz == 2)
+    assert(ml.matrix(context.emptyRDD[String], ijv).nnz == 0)
+    Failures.of("data")(ml.matrix(context.emptyRDD[String]))
+    Failures.of("data")(ml.matrix(context.parallelize(Seq[String](null, "1,2"))))
+    assert(Failures.of("argument")(ml.matrix(context.parallelize(Seq(new java.util.Date)))).getMessage.contains("is an RDD of java.util.Date"))
+    assert(Failures.of("argument")(ml.matrix(Y.toRDDVector, ijv)).getMessage.contains("lines of row, column and value"))
+    assert(Failures.of("data")(ml.matrix(lines, new MatrixMetadata(3, 2))).getMessage.contains("bad line 1"))
+  }
+
+  test("an input that is not what its metadata say leaves nothing behind") {
+    val frame = spark.range(1000).toDF("x")
+    ml.setConfigProperty("fulgurite.memory.local", "1k")
+    try assert(Failures.of("data")(ml.matrix(frame, new MatrixMetadata(999, 1))).getMessage.contains("is 1000 x 1, its metadata says 999 x 1"))
+    finally ml.resetConfig()
+    assert(spark.sparkContext.getPersistentRDDs.isEmpty)
+  }
+
   test("registered reads and writes touch no files") {
     val results = run("X = read($X); Y = X + 1; write(Y, $Y)", "Y")("X" -> Array(Array(1.0)), "$X" -> "/no/such/x", "$Y" -> "/no/such/y")
     assert(results.getDouble("Y") == 2.0)

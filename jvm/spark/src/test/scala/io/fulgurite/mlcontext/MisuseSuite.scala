@@ -7,7 +7,7 @@ import io.fulgurite.core.NativeLibrary
 import io.fulgurite.spark.Blocks
 import io.fulgurite.spark.arrow.DenseBuilder
 import io.fulgurite.spark.dataset.Dataset
-import io.fulgurite.spark.primitives.{CsvSink, Session}
+import io.fulgurite.spark.primitives.{FileSink, Session, TextFormat}
 import io.fulgurite.spark.memory.NativeMemory
 import org.apache.spark.sql.Row
 import org.scalatest.funsuite.AnyFunSuite
@@ -35,7 +35,7 @@ final class MisuseSuite extends AnyFunSuite with SparkSessions {
       Blocks.built(builder, partition.toLong)
     }
     val dataset = Dataset.placed(stripes, Vector.empty)
-    val failure = Failures.of("io")(CsvSink.write(new Session(spark), dataset, target.toString, ",", header = false))
+    val failure = Failures.of("io")(FileSink.write(new Session(spark), dataset, target.toString, TextFormat.Csv(",", header = false), Some("{}")))
     assert(failure.getMessage.contains("injected"), failure.getMessage)
     assert(folder.toFile.list.toSeq == Seq("out") && target.toFile.list.toSeq == Seq("part-00000"))
     assert(Files.readString(target.resolve("part-00000")) == "1,2\n")

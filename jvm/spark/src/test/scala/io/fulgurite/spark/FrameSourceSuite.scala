@@ -43,14 +43,14 @@ final class FrameSourceSuite extends AnyFunSuite with SparkSessions {
     // In partitions of their own, with numbers and without.
     val apart = spark.createDataFrame(spark.sparkContext.parallelize(Seq(1 -> Vectors.dense(1, 2), 2 -> Vectors.dense(1, 2, 3)), 2)).toDF("__INDEX", "features")
     for (frame <- Seq(apart, apart.drop("__INDEX"))) {
-      assert(Failures.of("data")(read(frame)).getMessage.contains("some rows have 2 elements, others 3"))
+      assert(Failures.of("data")(read(frame)).getMessage.contains("row 2: column 'features' holds vectors of 2 and of 3 elements"))
     }
   }
 
   test("a vector that is null is an error") {
     import spark.implicits._
     val frame = Seq(Some(Vectors.dense(1, 2)), None).toDF("features").coalesce(1)
-    assert(Failures.of("data")(read(frame)).getMessage.contains("column 'features' holds a null"))
+    assert(Failures.of("data")(read(frame)).getMessage.contains("row 2: column 'features' holds a null"))
   }
 
   test("__INDEX orders rows wherever it stands and however they come") {
@@ -81,7 +81,7 @@ final class FrameSourceSuite extends AnyFunSuite with SparkSessions {
   test("a null is an error that names its column, unless a fill is asked for") {
     val schema = StructType(Seq(StructField("a", DoubleType), StructField("b b", DoubleType)))
     val frame = spark.createDataFrame(spark.sparkContext.parallelize(Seq(Row(1.0, 2.0), Row(3.0, null)), 2), schema)
-    assert(Failures.of("data")(read(frame)).getMessage.contains("column 'b b' holds a null"))
+    assert(Failures.of("data")(read(frame)).getMessage.contains("row 2: column 'b b' holds a null"))
     assert(cells(read(frame, fill = Some(-1))) == Seq(Seq(1, 2), Seq(3, -1)))
   }
 

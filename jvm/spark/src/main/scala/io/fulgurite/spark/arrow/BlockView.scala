@@ -20,6 +20,7 @@ final class BlockView(batch: VectorSchemaRoot, row: Int) {
   /** The memory that `values` stands in, and the byte its first cell is at. */
   def valueMemory: (ArrowBuf, Long) = (values, valuesFrom * 8)
   def indexMemory: (ArrowBuf, Long) = (indices, indicesFrom * 4)
+  def pointerMemory: (ArrowBuf, Long) = (pointers, pointersFrom * 8)
 
   /** Of a dense block, the cell; of a CSR block, the stored value at this position. */
   def value(at: Long): Double = values.getDouble((valuesFrom + at) * 8)

@@ -52,6 +52,19 @@ object Columns {
     Prepared(frame.select(selected ++ indices: _*), columns, index.nonEmpty)
   }
 
+  /** A frame of row, column and value, as doubles. */
+  def prepareCells(frame: DataFrame): Prepared = {
+    val fields = frame.schema.fields.toSeq
+    if (fields.size != 3) {
+      throw Errors.data(
+        s"the DataFrame has ${fields.size} columns, cells have three: ${fields.map(_.name).mkString(", ")}", "select row, column and value, in this order")
+    }
+    fields.find(field => !isNumber(field.dataType)).foreach(field => throw refused(field))
+    // By position: names may repeat.
+    val cells = frame.toDF("row", "column", "value").select(Seq("row", "column", "value").map(col(_).cast(DoubleType)): _*)
+    Prepared(cells, Scalars(fields.map(_.name)), indexed = false)
+  }
+
   private def isNumber(kind: DataType): Boolean = kind match {
     case _: NumericType | BooleanType => true
     case _ => false

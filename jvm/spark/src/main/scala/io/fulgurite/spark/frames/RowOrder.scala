@@ -12,13 +12,15 @@ import org.apache.spark.storage.StorageLevel
 /**
  * Brings numbered rows to the order of their numbers. What the frame gave is persisted first, so that it is computed
  * once; frames that are in order already (the usual case) are not shuffled.
+ *
+ * In messages `numbers` is what holds them.
  */
 private[frames] object RowOrder {
 
   /** What is known of a stripe before its rows are moved. */
   private final case class Numbers(first: Long, rows: Long, ascending: Boolean, largest: Long, cols: Long, nnz: Long, bytes: Long)
 
-  def dataset(read: RDD[ReadStripe]): Dataset = {
+  def dataset(read: RDD[ReadStripe], numbers: String): Dataset = {
     val numbered = Names.name(read.map(stripe => (stripe.blocks, stripe.index))).persist(StorageLevel.MEMORY_AND_DISK)
     try {
       val found = numbered.mapPartitions { part =>
@@ -26,7 +28,7 @@ private[frames] object RowOrder {
       }.collect().toVector
       val all = found.flatten
       val total = all.map(_.rows).sum
-      all.find(_.largest > total).foreach(stripe => throw notANumbering(s"it holds ${stripe.largest}, but there are $total rows"))
+      all.find(_.largest > total).foreach(stripe => throw notANumbering(numbers, s"it holds ${stripe.largest}, but there are $total rows"))
       val (cols, nnz, bytes) = (Dataset.width(all.iterator.map(_.cols)), all.map(_.nnz).sum, all.map(_.bytes).sum)
       if (inOrder(all)) {
         val layout = found.map(_.map(stripe => Stripe(stripe.first - 1, stripe.rows)))
@@ -37,10 +39,16 @@ private[frames] object RowOrder {
         }
         Dataset(placed, Characteristics(layout, cols, nnz, bytes), Some(numbered))
       } else {
-        val layout = Vector.tabulate(found.size)(target(_, found.size, total, cols))
-        val ordered = Names.name(reorder(numbered, layout, cols.toInt)).persist(StorageLevel.MEMORY_AND_DISK)
+        val height = Striping.sparseRows(cols.toInt, bytes.toDouble / math.max(1L, total)).toLong
+        val layout = Vector.tabulate(found.size)(target(_, found.size, total, height))
+        val ordered = Names.name(reorder(numbered, layout, cols.toInt, numbers)).persist(StorageLevel.MEMORY_AND_DISK)
         // Run now: a hole or a duplicate is an error of the input, not of the first operator.
-        Dataset.count(ordered)
+        try Dataset.count(ordered)
+        catch {
+          case failure: Throwable =>
+            ordered.unpersist(blocking = false)
+            throw failure
+        }
         numbered.unpersist(blocking = false)
         Dataset(ordered, Characteristics(layout, cols, nnz, bytes))
       }
@@ -63,16 +71,15 @@ private[frames] object RowOrder {
   }
 
   /** The stripes of a partition when rows are spread evenly. */
-  private def target(partition: Int, partitions: Int, rows: Long, cols: Long): Vector[Stripe] = {
+  private def target(partition: Int, partitions: Int, rows: Long, step: Long): Vector[Stripe] = {
     val (from, until) = (partition * rows / partitions, (partition + 1) * rows / partitions)
-    val step = Striping.rows(cols.toInt).toLong
     (from until until by step).map(start => Stripe(start, math.min(step, until - start))).toVector
   }
 
   /** Rows on their way: CSR or dense as they were, with their numbers. */
   private type Piece = (Int, (Blocks, Array[Long]))
 
-  private def reorder(numbered: RDD[(Blocks, Array[Long])], layout: Vector[Vector[Stripe]], cols: Int): RDD[Blocks] = {
+  private def reorder(numbered: RDD[(Blocks, Array[Long])], layout: Vector[Vector[Stripe]], cols: Int, numbers: String): RDD[Blocks] = {
     val starts = layout.scanLeft(0L)((start, part) => start + part.map(_.rows).sum).toArray
     val moved = numbered
       .mapPartitions { part =>
@@ -81,7 +88,7 @@ private[frames] object RowOrder {
       .partitionBy(new ByNumber(layout.size))
     new MadeRDD[Piece](moved, { (partition, part, own) =>
       val pieces = part.map { case (_, (blocks, index)) => (blocks.markEphemeral(), index) }.toVector
-      layout(partition).iterator.map(stripe => own(assemble(pieces, stripe, cols)))
+      layout(partition).iterator.map(stripe => own(assemble(pieces, stripe, cols, numbers)))
     })
   }
 
@@ -109,18 +116,18 @@ private[frames] object RowOrder {
     Blocks.built(builder, 0)
   }
 
-  private def assemble(pieces: Vector[(Blocks, Array[Long])], stripe: Stripe, cols: Int): Blocks = {
+  private def assemble(pieces: Vector[(Blocks, Array[Long])], stripe: Stripe, cols: Int, numbers: String): Blocks = {
     val sources = Array.fill(stripe.rows.toInt)(-1L)
     for (((_, index), piece) <- pieces.zipWithIndex; (number, row) <- index.zipWithIndex) {
       val at = number - 1 - stripe.rowOffset
       if (at >= 0 && at < stripe.rows) {
-        if (sources(at.toInt) >= 0) throw notANumbering(s"$number occurs twice")
+        if (sources(at.toInt) >= 0) throw notANumbering(numbers, s"$number occurs twice")
         sources(at.toInt) = (piece.toLong << 32) | row
       }
     }
     sources.indexWhere(_ < 0) match {
       case -1 =>
-      case missing => throw notANumbering(s"${stripe.rowOffset + missing + 1} is missing")
+      case missing => throw notANumbering(numbers, s"${stripe.rowOffset + missing + 1} is missing")
     }
     val needed = sources.map(source => (source >>> 32).toInt).distinct.sorted
     val dense = needed.exists(piece => pieces(piece)._1.read(_.head.isDense))
@@ -143,8 +150,8 @@ private[frames] object RowOrder {
     Blocks.built(builder, stripe.rowOffset)
   }
 
-  private def notANumbering(reason: String): FulguriteException =
-    Errors.data(s"column '${Columns.Index}' is no numbering of the rows: $reason", "number the rows 1, 2, 3 ... without gaps or duplicates")
+  private def notANumbering(numbers: String, reason: String): FulguriteException =
+    Errors.data(s"$numbers is no numbering of the rows: $reason", "number the rows 1, 2, 3 ... without gaps or duplicates")
 
   private final class ByNumber(override val numPartitions: Int) extends Partitioner {
     override def getPartition(key: Any): Int = key.asInstanceOf[Int]

@@ -13,10 +13,14 @@ import org.apache.spark.sql.SparkSession
 /**
  * What the primitives of one execution share.
  *
+ * @param fillNow what stands for null in what is read
  * @param observed whether Spark's events are counted, from the first job to [[close]]
  */
-final class Session(val spark: SparkSession, observed: Boolean = false) extends AutoCloseable {
+final class Session(val spark: SparkSession, fillNow: () => Option[Double] = () => None, observed: Boolean = false) extends AutoCloseable {
   val context: SparkContext = spark.sparkContext
+
+  /** What stands for null; without it a null is an error. */
+  def fill: Option[Double] = fillNow()
 
   /** What was read where during this execution. */
   val counts: Counts = {

@@ -1,0 +1,264 @@
+//! MatrixMarket files: coordinates and arrays, real, integer and pattern, with the symmetries of real matrices.
+
+use fulgurite_error::{Error, Result};
+use rayon::prelude::*;
+
+use super::{
+    cells::{Cell, CellLines},
+    chunks::{chunks, split_first_line},
+};
+use crate::{DenseMatrix, MatrixBlock, parse_double};
+
+/// A MatrixMarket file of which the header has been read.
+#[derive(Debug)]
+pub(super) struct MatrixMarket<'a> {
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+    layout: Layout,
+    symmetry: Symmetry,
+    body: &'a [u8],
+    lines_before: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    /// Lines of row, column and, unless it is a pattern, value.
+    Coordinates { entries: usize, pattern: bool },
+    /// Values, column by column.
+    Array,
+}
+
+/// Of the others than `General` a file has the lower triangle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Symmetry {
+    General,
+    Symmetric,
+    /// The upper triangle is the lower one with the signs changed, the diagonal is 0.
+    Skew,
+}
+
+impl<'a> MatrixMarket<'a> {
+    /// # Errors
+    /// `data` when it is no such file, `unsupported` for complex numbers and hermitian matrices.
+    pub(super) fn parse_header(bytes: &'a [u8]) -> Result<Self> {
+        let (banner, mut rest) = split_first_line(bytes);
+        let banner = String::from_utf8_lossy(banner).to_ascii_lowercase();
+        let words: Vec<&str> = banner.split_whitespace().collect();
+        let ["%%matrixmarket", "matrix", layout, field, symmetry] = words[..] else {
+            return Err(Error::data(
+                "line 1: the file does not begin with '%%MatrixMarket matrix LAYOUT FIELD SYMMETRY'",
+            ));
+        };
+        let pattern = match field {
+            "real" | "integer" | "double" => false,
+            "pattern" => true,
+            _ => return Err(unsupported_word(field)),
+        };
+        let symmetry = match symmetry {
+            "general" => Symmetry::General,
+            "symmetric" => Symmetry::Symmetric,
+            "skew-symmetric" => Symmetry::Skew,
+            _ => return Err(unsupported_word(symmetry)),
+        };
+        let mut lines_before = 1;
+        let sizes: Vec<usize> = loop {
+            if rest.is_empty() {
+                return Err(Error::data(
+                    "the MatrixMarket file has no line with its size",
+                ));
+            }
+            let (line, after) = split_first_line(rest);
+            rest = after;
+            lines_before += 1;
+            let line = String::from_utf8_lossy(line);
+            if line.starts_with('%') || line.trim().is_empty() {
+                continue;
+            }
+            let words = line.split_whitespace();
+            break words.map_while(|word| word.parse().ok()).collect();
+        };
+        let (rows, cols, layout) = match (layout, pattern, &sizes[..]) {
+            ("coordinate", _, [rows, cols, entries]) => {
+                let entries = *entries;
+                (*rows, *cols, Layout::Coordinates { entries, pattern })
+            }
+            ("array", false, [rows, cols]) => (*rows, *cols, Layout::Array),
+            ("coordinate" | "array", ..) => {
+                let wanted = match layout {
+                    "array" if pattern => {
+                        return Err(Error::data("line 1: an array has no pattern"));
+                    }
+                    "array" => "rows columns",
+                    _ => "rows columns entries",
+                };
+                return Err(Error::data(format!(
+                    "line {lines_before}: this is not '{wanted}'"
+                )));
+            }
+            _ => return Err(unsupported_word(layout)),
+        };
+        if symmetry != Symmetry::General && rows != cols {
+            return Err(Error::data(format!(
+                "line {lines_before}: a symmetric matrix is square, not {rows} x {cols}"
+            )));
+        }
+        Ok(MatrixMarket {
+            rows,
+            cols,
+            layout,
+            symmetry,
+            body: rest,
+            lines_before,
+        })
+    }
+
+    /// As many non-zeros as there can be; an array may have as many as cells.
+    pub(super) fn most_non_zeros(&self) -> Option<usize> {
+        let cells = self.rows.saturating_mul(self.cols);
+        match self.layout {
+            Layout::Array => None,
+            Layout::Coordinates { entries, .. } if self.symmetry == Symmetry::General => {
+                Some(entries.min(cells))
+            }
+            Layout::Coordinates { entries, .. } => Some(entries.saturating_mul(2).min(cells)),
+        }
+    }
+
+    /// # Errors
+    /// `data`, naming the line, or when there are more or fewer entries than announced.
+    pub(super) fn parse(&self) -> Result<MatrixBlock> {
+        match self.layout {
+            Layout::Coordinates { entries, pattern } => self.parse_coordinates(entries, pattern),
+            Layout::Array => self.parse_array(),
+        }
+    }
+
+    fn parse_coordinates(&self, entries: usize, pattern: bool) -> Result<MatrixBlock> {
+        let lines = CellLines {
+            bytes: self.body,
+            rows: self.rows,
+            cols: self.cols,
+            pattern,
+            mirrored: self.symmetry != Symmetry::General,
+            lines_before: self.lines_before,
+        };
+        let mut cells = lines.parse()?;
+        // A matrix without non-zeros may have the placeholder instead of lines.
+        if cells.len() != entries {
+            return Err(wrong_number(entries as u128, cells.len()));
+        }
+        if self.symmetry != Symmetry::General {
+            if self.symmetry == Symmetry::Skew
+                && let Some((row, ..)) = cells.iter().find(|(row, col, _)| row == col)
+            {
+                return Err(on_the_diagonal(*row));
+            }
+            let mirrored: Vec<Cell> = cells
+                .iter()
+                .filter(|(row, col, _)| row != col)
+                .map(|(row, col, value)| (*col, *row, self.across(*value)))
+                .collect();
+            cells.extend(mirrored);
+        }
+        lines.assemble(cells)
+    }
+
+    /// What stands across the diagonal.
+    fn across(&self, value: f64) -> f64 {
+        match self.symmetry {
+            Symmetry::Skew => -value,
+            _ => value,
+        }
+    }
+
+    fn parse_array(&self) -> Result<MatrixBlock> {
+        let parts: Vec<(Vec<f64>, usize, Option<String>)> = chunks(self.body)
+            .into_par_iter()
+            .map(parse_values)
+            .collect();
+        let mut lines = self.lines_before;
+        let mut values = Vec::with_capacity(parts.iter().map(|(values, ..)| values.len()).sum());
+        for (part, read, problem) in parts {
+            lines += read;
+            if let Some(text) = problem {
+                return Err(Error::data(format!(
+                    "line {lines}: '{text}' is not a number"
+                )));
+            }
+            values.extend(part);
+        }
+        let first_row = |col: usize| match self.symmetry {
+            Symmetry::General => 0,
+            Symmetry::Symmetric => col,
+            Symmetry::Skew => col + 1,
+        };
+        let (rows, cols) = (self.rows as u128, self.cols as u128);
+        let announced = match self.symmetry {
+            Symmetry::General => rows * cols,
+            Symmetry::Symmetric => rows * (rows + 1) / 2,
+            Symmetry::Skew => rows * rows.saturating_sub(1) / 2,
+        };
+        if values.len() as u128 != announced {
+            return Err(wrong_number(announced, values.len()));
+        }
+        let mut cells = vec![0.0; self.rows * self.cols];
+        let mut next = values.into_iter();
+        for col in 0..self.cols {
+            for (row, value) in (first_row(col)..self.rows).zip(&mut next) {
+                if self.symmetry != Symmetry::General {
+                    cells[col * self.cols + row] = self.across(value);
+                }
+                cells[row * self.cols + col] = value;
+            }
+        }
+        let dense = DenseMatrix::new(self.rows, self.cols, cells)?;
+        Ok(MatrixBlock::Dense(dense).in_best_layout())
+    }
+}
+
+/// The values, the number of lines read, and what in the last one is no number.
+fn parse_values(chunk: &[u8]) -> (Vec<f64>, usize, Option<String>) {
+    let mut values = Vec::new();
+    let mut lines = 0;
+    let mut rest = chunk;
+    while !rest.is_empty() {
+        let (line, after) = split_first_line(rest);
+        rest = after;
+        lines += 1;
+        let line = String::from_utf8_lossy(line);
+        if line.starts_with('%') {
+            continue;
+        }
+        for word in line.split_whitespace() {
+            match parse_double(word) {
+                Some(value) => values.push(value),
+                None => return (values, lines, Some(word.to_owned())),
+            }
+        }
+    }
+    (values, lines, None)
+}
+
+fn wrong_number(announced: u128, found: usize) -> Error {
+    Error::data(format!(
+        "the MatrixMarket file announces {announced} entries and has {found}"
+    ))
+}
+
+fn on_the_diagonal(row: usize) -> Error {
+    let place = row + 1;
+    Error::data(format!(
+        "cell ({place}, {place}) is on the diagonal of a skew-symmetric matrix"
+    ))
+}
+
+fn unsupported_word(word: &str) -> Error {
+    Error::unsupported(format!("MatrixMarket files with '{word}' are not read")).with_help(
+        "coordinate and array files are read, real, integer and pattern ones, general, symmetric and skew-symmetric ones",
+    )
+}
+
+/// Banner and size line of what [`super::write()`] writes.
+pub(super) fn header(rows: usize, cols: usize, nnz: usize) -> String {
+    format!("%%MatrixMarket matrix coordinate real general\n{rows} {cols} {nnz}\n")
+}
