@@ -9,7 +9,7 @@ from py4j.protocol import Py4JError
 from . import installation
 from .errors import FulguriteError, java_errors
 from .matrix import Matrix
-from .transfer import as_array, csr_to_java, dense_to_java
+from .transfer import to_java
 
 _LIVE_OUTPUT_SECONDS = 0.2
 
@@ -68,10 +68,21 @@ class MLContext:
                 copy.close()
         return json.loads(text) if format == "json" else Explanation(text, format)
 
-    def matrix(self, frame):
-        """A Spark DataFrame as a Matrix, converted once for any number of scripts."""
+    def matrix(self, frame, format=None, rows=None, cols=None):
+        """A Spark DataFrame as a Matrix, converted once for any number of scripts.
+
+        With ``format="ijv"`` its columns are row, column (from 1) and value of cells, in any order; what is not there is 0.
+        Where ``rows`` or ``cols`` is not given, the largest index is the size.
+        """
+        if format not in (None, "ijv"):
+            raise FulguriteError("argument", f"argument error: there is no format '{format}' of DataFrames\n   = help: leave it out, or say 'ijv'")
+        if format is None and (rows is not None or cols is not None):
+            raise FulguriteError("argument", "argument error: a DataFrame of rows says itself how large it is\n   = help: rows and cols go with format='ijv'")
         with java_errors(self._bridge):
-            return Matrix(self._bridge, self._spark, self._java.matrix(frame._jdf))
+            if format is None:
+                return Matrix(self._bridge, self._spark, self._java.matrix(frame._jdf))
+            sizes = (-1 if size is None else size for size in (rows, cols))
+            return Matrix(self._bridge, self._spark, self._bridge.cells(frame._jdf, *sizes))
 
     def setExplain(self, explain):
         return self._set("setExplain", explain)
@@ -134,10 +145,19 @@ class MLContext:
             self._bridge.bindLong(java, name, str(value))
         elif hasattr(value, "_jdf"):
             self._bridge.bind(java, name, value._jdf)
+        elif hasattr(value, "_jrdd"):
+            self._bridge.bind(java, name, _elements(value))
         else:
-            to_java = csr_to_java(self._bridge, value) if hasattr(value, "tocsr") else dense_to_java(self._bridge, as_array(name, value))
-            copies.append(to_java)
-            self._bridge.bind(java, name, to_java)
+            copy = to_java(self._bridge, name, value)
+            copies.append(copy)
+            self._bridge.bind(java, name, copy)
+
+
+def _elements(rdd):
+    """An RDD of lines, vectors, or pairs of row number and vector, as the JVM sees it."""
+    from pyspark.ml.common import _to_java_object_rdd
+
+    return _to_java_object_rdd(rdd)
 
 
 class Explanation(str):

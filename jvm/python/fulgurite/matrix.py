@@ -1,7 +1,7 @@
 """Matrices that scripts gave back."""
 
-from .errors import java_errors
-from .transfer import dense_from_java
+from .errors import FulguriteError, java_errors
+from .transfer import csr_from_java, dense_from_java
 
 
 class Matrix:
@@ -22,12 +22,22 @@ class Matrix:
         with java_errors(self._bridge):
             return dense_from_java(self._bridge, self._java)
 
-    def toDF(self):
-        """A DataFrame with column ``__INDEX`` from 1, then ``C1``, ``C2`` …; rows are in order."""
+    def toSciPy(self):
+        """A ``scipy.sparse.csr_matrix``."""
+        with java_errors(self._bridge):
+            return csr_from_java(self._bridge, self._java)
+
+    def toDF(self, format=None):
+        """A DataFrame with column ``__INDEX`` from 1, then ``C1``, ``C2`` …; rows are in order.
+
+        With ``format="ijv"`` it has columns ``i``, ``j`` (from 1) and ``v``, and a row for each cell that is not 0.
+        """
         from pyspark.sql import DataFrame
 
+        if format not in (None, "ijv"):
+            raise FulguriteError("argument", f"argument error: there is no format '{format}' of DataFrames\n   = help: leave it out, or say 'ijv'")
         with java_errors(self._bridge):
-            return DataFrame(self._java.toDF(), self._spark)
+            return DataFrame(self._java.toDF() if format is None else self._java.toDFIJV(), self._spark)
 
     def toPandas(self):
         """A pandas DataFrame with columns ``C1``, ``C2`` …"""

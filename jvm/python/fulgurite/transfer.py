@@ -11,6 +11,8 @@ from .errors import FulguriteError
 # Memory that looks like a file system, where there is one.
 _FOLDER = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
+_MOST_SPARSE_COLUMNS = 2**31 - 1
+
 
 @contextmanager
 def _file():
@@ -22,14 +24,26 @@ def _file():
         os.unlink(path)
 
 
-def as_array(name, value):
+def to_java(bridge, name, value):
+    """A matrix in the JVM of an array, a list, a pandas or a SciPy object."""
+    if _is_frame(value) and _is_sparse(value):
+        value = value.sparse.to_coo()
+    return _csr_to_java(bridge, name, value) if hasattr(value, "tocsr") else _dense_to_java(bridge, _as_array(name, value))
+
+
+def _as_array(name, value):
     """A 2-D float64 array, row by row; a vector becomes a column."""
-    if hasattr(value, "dtypes") and hasattr(value, "columns"):
+    if _is_frame(value):
         value = _numbers_of(name, value)
-    array = np.asarray(value)
-    if array.dtype.kind not in "fiub":
-        raise FulguriteError("data", f"data error: input '{name}' is an array of {array.dtype}, which are no numbers\n"
-                                     "   = help: convert it with astype(float)")
+    elif hasattr(value, "isna") and hasattr(value, "to_frame"):
+        value = _numbers_of(name, value.to_frame())[:, 0]
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise _bad_data(f"input '{name}' has masked cells", "fill them with filled(value)")
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise _bad_data(f"input '{name}' is no matrix: {error}", "all rows of a matrix are equally long") from None
+    _check_numbers(name, array.dtype)
     if array.ndim == 1:
         array = array.reshape(-1, 1)
     if array.ndim != 2:
@@ -38,30 +52,57 @@ def as_array(name, value):
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
+def _check_numbers(name, dtype):
+    if dtype.kind not in "fiub":
+        raise _bad_data(f"input '{name}' is an array of {dtype}, which are no numbers", "convert it with astype(float)")
+
+
+def _is_frame(value):
+    return hasattr(value, "dtypes") and hasattr(value, "columns")
+
+
+def _is_sparse(frame):
+    """Whether all columns of a pandas DataFrame are sparse ones of zeros."""
+    return len(frame.columns) > 0 and all(getattr(dtype, "fill_value", None) == 0 and hasattr(dtype, "subtype") for dtype in frame.dtypes)
+
+
 def _numbers_of(name, frame):
     """The cells of a pandas DataFrame, whose columns may be of different types."""
-    for column, dtype in frame.dtypes.items():
+    for at, (column, dtype) in enumerate(frame.dtypes.items()):
         if getattr(dtype, "kind", "O") not in "fiub":
-            raise FulguriteError("data", f"data error: column '{column}' of input '{name}' is of type {dtype}, which are no numbers\n"
-                                         "   = help: convert it with astype(float), or leave it out")
+            raise _bad_data(f"column '{column}' of input '{name}' is of type {dtype}, which are no numbers", "convert it with astype(float), or leave it out")
+        # NaN is a number; NA, which the nullable types have, is none.
+        nullable = not isinstance(dtype, np.dtype) and not hasattr(dtype, "subtype")
+        if nullable and frame.iloc[:, at].isna().any():
+            row = int(frame.iloc[:, at].isna().to_numpy().argmax())
+            raise _bad_data(f"row {row + 1}: column '{column}' of input '{name}' holds NA", "fill it with fillna(value), or drop such rows with dropna()")
     return frame.astype("float64").to_numpy()
 
 
-def dense_to_java(bridge, array):
+def _dense_to_java(bridge, array):
     with _file() as path:
         array.tofile(path)
         return bridge.dense(path, *array.shape)
 
 
-def csr_to_java(bridge, matrix):
-    matrix = matrix.tocsr()
-    matrix.sum_duplicates()
+def _csr_to_java(bridge, name, matrix):
+    _check_numbers(name, matrix.dtype)
+    if matrix.ndim != 2:
+        raise FulguriteError("dimension", f"dimension error: input '{name}' has {matrix.ndim} dimensions\n   = help: sparse inputs have two")
+    if matrix.shape[1] > _MOST_SPARSE_COLUMNS:
+        raise FulguriteError("unsupported", f"unsupported error: input '{name}' has {matrix.shape[1]} columns\n"
+                                            f"   = help: a sparse matrix has at most {_MOST_SPARSE_COLUMNS}")
+    csr = matrix.tocsr()
+    if not csr.has_canonical_format:
+        # The caller's matrix stays as it is.
+        csr = csr.copy() if csr is matrix else csr
+        csr.sum_duplicates()
     with _file() as path:
         with open(path, "wb") as file:
-            matrix.indptr.astype(np.int64).tofile(file)
-            matrix.data.astype(np.float64).tofile(file)
-            matrix.indices.astype(np.int32).tofile(file)
-        return bridge.csr(path, *matrix.shape, matrix.nnz)
+            csr.indptr.astype(np.int64).tofile(file)
+            csr.data.astype(np.float64).tofile(file)
+            csr.indices.astype(np.int32).tofile(file)
+        return bridge.csr(path, *csr.shape, csr.nnz)
 
 
 def dense_from_java(bridge, matrix):
@@ -69,3 +110,20 @@ def dense_from_java(bridge, matrix):
     with _file() as path:
         bridge.writeDense(matrix, path)
         return np.fromfile(path, dtype=np.float64).reshape(shape)
+
+
+def csr_from_java(bridge, matrix):
+    from scipy.sparse import csr_matrix
+
+    shape = (matrix.rows(), matrix.cols())
+    with _file() as path:
+        stored = bridge.writeCsr(matrix, path)
+        with open(path, "rb") as file:
+            pointers = np.fromfile(file, dtype=np.int64, count=shape[0] + 1)
+            values = np.fromfile(file, dtype=np.float64, count=stored)
+            indices = np.fromfile(file, dtype=np.int32, count=stored)
+    return csr_matrix((values, indices, pointers), shape=shape)
+
+
+def _bad_data(message, help):
+    return FulguriteError("data", f"data error: {message}\n   = help: {help}")

@@ -82,3 +82,85 @@ def test_what_is_no_input_is_an_error(ml, value):
     with pytest.raises(FulguriteError) as error:
         doubled(ml, value)
     assert "'X'" in error.value.message
+
+
+@pytest.mark.parametrize("density", [0, 0.05, 0.9])
+def test_sparse_results(ml, density):
+    sparse = scipy.sparse.random(300, 40, density, format="csr", random_state=4)
+    found = doubled(ml, sparse).toSciPy()
+    assert isinstance(found, scipy.sparse.csr_matrix) and found.shape == (300, 40) and found.nnz == sparse.nnz
+    np.testing.assert_array_equal(found.toarray(), sparse.toarray() * 2)
+
+
+def test_sparse_matrices_are_not_made_dense(ml):
+    # Its cells would take 80 GB.
+    wide = scipy.sparse.csr_matrix((np.ones(3), ([0, 5, 9999], [3, 999_999, 7])), shape=(10_000, 1_000_000))
+    assert ml.execute(dml("s = sum(X); n = ncol(X)").input(X=wide).output("s", "n")).get("s", "n") == [3, 1_000_000]
+    back = ml.execute(dml("Y = X * 2").input(X=wide).output("Y")).get("Y").toSciPy()
+    assert (back != wide * 2).nnz == 0
+
+
+def test_the_callers_sparse_matrix_stays_as_it_is(ml):
+    twice = scipy.sparse.csr_matrix((np.ones(3), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    np.testing.assert_array_equal(doubled(ml, twice).toNumPy(), [[0, 4], [2, 0]])
+    assert twice.nnz == 3
+
+
+def test_sparse_pandas(ml):
+    frame = pd.DataFrame.sparse.from_spmatrix(scipy.sparse.random(50, 6, 0.1, random_state=5))
+    np.testing.assert_array_equal(doubled(ml, frame).toNumPy(), frame.to_numpy() * 2)
+
+
+def test_nullable_pandas(ml):
+    frame = pd.DataFrame({"a": pd.array([1, 2], dtype="Int64"), "b": [0.5, np.nan]})
+    np.testing.assert_array_equal(doubled(ml, frame).toNumPy(), [[2, 1], [4, np.nan]])
+    np.testing.assert_array_equal(doubled(ml, frame["a"]).toNumPy(), [[2], [4]])
+    with pytest.raises(FulguriteError) as error:
+        doubled(ml, pd.DataFrame({"x": [1.0, 2.0], "a": pd.array([1, None], dtype="Int64")}))
+    assert error.value.kind == "data" and "row 2: column 'a' of input 'X' holds NA" in error.value.message
+
+
+@pytest.mark.parametrize("value, message", [
+    (np.ma.masked_array([1.0, 2.0], mask=[False, True]), "masked"),
+    (scipy.sparse.csr_matrix(np.array([[1 + 2j]])), "complex128"),
+    (np.array([1 + 2j]), "complex128"),
+    ([[1, 2], [3]], "equally long"),
+])
+def test_bad_arrays_say_what_is_wrong(ml, value, message):
+    with pytest.raises(FulguriteError) as error:
+        doubled(ml, value)
+    assert error.value.kind == "data" and "'X'" in error.value.message and message in error.value.message
+
+
+def test_cells_of_a_dataframe(ml, spark):
+    frame = spark.createDataFrame([(3, 2, 7.0), (1, 1, 5.0)], ["i", "j", "v"])
+    np.testing.assert_array_equal(ml.matrix(frame, format="ijv").toNumPy(), [[5, 0], [0, 0], [0, 7]])
+    larger = ml.matrix(frame, format="ijv", rows=4, cols=3)
+    assert larger.shape == (4, 3)
+    assert sorted(tuple(row) for row in larger.toDF(format="ijv").collect()) == [(1, 1, 5.0), (3, 2, 7.0)]
+    with pytest.raises(FulguriteError) as error:
+        ml.matrix(frame, format="ijv", rows=2)
+    assert error.value.kind == "data" and "cell (3, 2) is outside the 2 x ? matrix" in error.value.message
+
+
+@pytest.mark.parametrize("call", [
+    lambda ml, frame: ml.matrix(frame, format="csv"), lambda ml, frame: ml.matrix(frame, rows=3), lambda ml, frame: ml.matrix(frame).toDF(format="csv")])
+def test_formats_of_dataframes_are_checked(ml, spark, call):
+    with pytest.raises(FulguriteError) as error:
+        call(ml, spark.createDataFrame([(1.0, 2.0)], ["a", "b"]))
+    assert error.value.kind == "argument"
+
+
+def test_rdds_of_lines_and_vectors(ml, spark):
+    from pyspark.ml.linalg import Vectors
+
+    context = spark.sparkContext
+    expected = [[2, 0], [0, 6]]
+    vectors = [Vectors.dense(1, 0), Vectors.sparse(2, {1: 3.0})]
+    np.testing.assert_array_equal(doubled(ml, context.parallelize(["1,0", "0,3"], 2)).toNumPy(), expected)
+    np.testing.assert_array_equal(doubled(ml, context.parallelize(vectors, 2)).toNumPy(), expected)
+    pairs = context.parallelize([(2, vectors[1]), (1, vectors[0])], 1)
+    np.testing.assert_array_equal(doubled(ml, pairs).toNumPy(), expected)
+    with pytest.raises(FulguriteError) as error:
+        doubled(ml, context.parallelize([Vectors.dense(1, 0), None], 2))
+    assert error.value.kind == "data" and "row 2: input 'X' holds a null" in error.value.message
