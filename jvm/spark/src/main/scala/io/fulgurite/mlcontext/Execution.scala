@@ -18,7 +18,7 @@ private[fulgurite] final case class Question(level: String, format: String = "te
 
 /** One request to native code, from converting inputs to wrapping outputs. */
 private[fulgurite] final class Execution(spark: SparkSession, settings: Settings, show: String => Unit) {
-  private val session = new Session(spark, () => settings.fill, observed = true)
+  private val session = new Session(spark, settings, observed = true)
   private var printed = Vector.empty[String]
 
   def run(

@@ -61,7 +61,7 @@ final class MLContext(spark: SparkSession) extends AutoCloseable {
 
   private def converted(name: String, value: Any, metadata: Option[MatrixMetadata]): Matrix = {
     Library.ensureLoaded()
-    new Inputs(new Session(spark), settings).convert(name, value, metadata) match {
+    new Inputs(new Session(spark, settings), settings).convert(name, value, metadata) match {
       case MatrixInput(storage, _) => new Matrix(storage, spark)
       case ScalarInput(_) => throw Errors.internal(s"a $name became a scalar")
     }

@@ -4,6 +4,7 @@ import scala.util.Try
 
 import io.fulgurite.core.NativeLibrary
 import io.fulgurite.spark.Errors
+import io.fulgurite.spark.primitives.TransferLimits
 import org.apache.spark.SparkConf
 
 /** Configuration: `spark.fulgurite.…` of the session, and over it what was set on the context. */
@@ -19,17 +20,29 @@ final class Settings(conf: SparkConf) {
   def ofNative: Map[String, String] = all -- Settings.OfThisSide
 
   /** Bytes up to which an input is brought to the driver. */
-  def localBudget: Long = get(Settings.LocalMemory).filter(_ != "auto").map(Settings.bytes(Settings.LocalMemory, _)).getOrElse {
-    // What does not fit a job's result could not be brought here anyway.
-    conf.getSizeAsBytes("spark.driver.maxResultSize", "1g") match {
-      case 0 => Settings.UnlimitedResult
-      case limit => limit / 2
+  def localBudget: Long = size(Settings.LocalMemory).getOrElse(halfOfResult)
+
+  /** How matrices travel between the driver and the executors. */
+  def transfers: TransferLimits = {
+    val heap = size(Settings.TransferMemory).getOrElse(Runtime.getRuntime.maxMemory / Settings.HeapShare)
+    val piece = size(Settings.BroadcastPiece).getOrElse(Settings.PieceBytes)
+    if (piece < 1 || piece > Settings.MostInArray) {
+      throw Errors.argument(s"${Settings.BroadcastPiece} is $piece", s"let it be a size from 1 to ${Settings.MostInArray}")
     }
+    TransferLimits(Seq(heap, halfOfResult, Settings.MostInArray).min, piece.toInt, get(Settings.Scratch).filterNot(Set("", "auto")))
   }
 
   /** What stands for null in a DataFrame; without it a null is an error. */
   def fill: Option[Double] = get(Settings.Fill).map { text =>
     Try(text.toDouble).getOrElse(throw Errors.argument(s"${Settings.Fill} is '$text'", "let it be a number, or unset it"))
+  }
+
+  private def size(key: String): Option[Long] = get(key).filter(_ != "auto").map(Settings.bytes(key, _))
+
+  /** Half of what Spark lets a job give the driver. */
+  private def halfOfResult: Long = conf.getSizeAsBytes("spark.driver.maxResultSize", "1g") match {
+    case 0 => Settings.MostInArray
+    case limit => limit / 2
   }
 
   private def all = ofSession ++ own
@@ -42,8 +55,21 @@ object Settings {
   /** Native memory that the tasks of an executor may hold together; read by the executors, from the session's configuration. */
   val TaskMemory = "fulgurite.memory.tasks"
 
-  private val OfThisSide = Set(Fill, TaskMemory, NativeLibrary.PATH, NativeLibrary.TMPDIR)
-  private val UnlimitedResult = 1L << 30
+  /** What matrices may take of the driver's heap on their way from the executors; larger ones go through files. */
+  val TransferMemory = "fulgurite.memory.transfer"
+
+  /** The folder for these files, which the driver and the executors see. */
+  val Scratch = "fulgurite.scratch"
+
+  /** Larger matrices are sent to the executors in pieces of so many bytes. */
+  val BroadcastPiece = "fulgurite.broadcast.piece"
+
+  private val OfThisSide =
+    Set(Fill, TaskMemory, TransferMemory, Scratch, BroadcastPiece, NativeLibrary.PATH, NativeLibrary.TMPDIR)
+  /** An array has less than 2 GB, and grows by doubling. */
+  private val MostInArray = 1L << 30
+  private val PieceBytes = 128L << 20
+  private val HeapShare = 4
 
   /** A size as native code writes it: bytes, or with a unit `k`, `m`, `g`, `t`. */
   private[fulgurite] def bytes(key: String, text: String): Long = {

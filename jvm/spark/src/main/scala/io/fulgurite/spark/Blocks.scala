@@ -1,6 +1,6 @@
 package io.fulgurite.spark
 
-import java.io.{Externalizable, InputStream, ObjectInput, ObjectOutput, OutputStream}
+import java.io.{EOFException, Externalizable, InputStream, ObjectInput, ObjectOutput, OutputStream}
 import java.nio.channels.Channels
 
 import com.esotericsoftware.kryo.{Kryo, KryoSerializable}
@@ -126,12 +126,12 @@ final class Blocks private (private var handle: NativeHandle, private var held: 
     held.are(known.bytes)
   }
 
-  override def writeExternal(out: ObjectOutput): Unit = writeStream(Streams.of(out))
+  override def writeExternal(out: ObjectOutput): Unit = writeTo(Streams.of(out))
   override def readExternal(in: ObjectInput): Unit = readStream(Streams.of(in))
-  override def write(kryo: Kryo, output: Output): Unit = writeStream(output)
+  override def write(kryo: Kryo, output: Output): Unit = writeTo(output)
   override def read(kryo: Kryo, input: Input): Unit = readStream(input)
 
-  private def writeStream(out: OutputStream): Unit = {
+  private[spark] def writeTo(out: OutputStream): Unit = {
     val batch = Crossing.toJava(current)
     try {
       val writer = new ArrowStreamWriter(batch, null, Channels.newChannel(out))
@@ -144,7 +144,7 @@ final class Blocks private (private var handle: NativeHandle, private var held: 
   private def readStream(in: InputStream): Unit = {
     val reader = new ArrowStreamReader(in, ArrowMemory.allocator)
     try {
-      reader.loadNextBatch()
+      if (!reader.loadNextBatch()) throw new EOFException("blocks end before they begin")
       held = new Held
       handle = Crossing.toNative(reader.getVectorSchemaRoot, held)
       count()
@@ -155,6 +155,13 @@ final class Blocks private (private var handle: NativeHandle, private var held: 
 }
 
 object Blocks {
+
+  /** What [[Blocks.writeTo]] wrote, to its last byte and not further. */
+  private[spark] def readFrom(in: InputStream): Blocks = {
+    val blocks = new Blocks()
+    blocks.readStream(in)
+    blocks
+  }
 
   /** Takes ownership of a handle. */
   def owning(handle: Long): Blocks = {

@@ -6,7 +6,7 @@ import scala.collection.mutable
 
 import com.fasterxml.jackson.databind.JsonNode
 import io.fulgurite.core.Host
-import io.fulgurite.spark.dataset.{Characteristics, Dataset, Lineage, LocalRDD, NativeTask, Shared, TaskRDD}
+import io.fulgurite.spark.dataset.{Characteristics, Dataset, Lineage, LocalRDD, NativeTask, SentMatrix, TaskRDD}
 import io.fulgurite.spark.primitives.{Aggregate, Align, Concatenate, FileSink, FileSource, Session, Shuffle, Transfer}
 import org.apache.spark.broadcast.Broadcast
 
@@ -18,9 +18,9 @@ import org.apache.spark.broadcast.Broadcast
  */
 final class SparkHost(val session: Session, registered: Map[String, Dataset], show: String => Unit) extends Host {
   private val datasets = mutable.LongMap.empty[Dataset]
-  private val broadcasts = mutable.LongMap.empty[Broadcast[Shared]]
+  private val broadcasts = mutable.LongMap.empty[SentMatrix]
   /** Broadcasts that the script is done with, but from which a lost partition of a dataset may have to be computed again. */
-  private val lingering = mutable.Set.empty[Broadcast[Shared]]
+  private val lingering = mutable.Set.empty[SentMatrix]
   private val lingeringStripes = mutable.Set.empty[Broadcast[_]]
   private var taken = List.empty[Dataset]
   private var lastId = 0L
@@ -65,7 +65,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         Reply(dataset = Some(keep(dataset)))
       case "broadcast" =>
         lastId += 1
-        broadcasts(lastId) = session.named("broadcast")(session.context.broadcast(new Shared(matrix)))
+        broadcasts(lastId) = session.named("broadcast")(SentMatrix(session.context, matrix, session.limits.piece))
         Reply(broadcast = Some(lastId))
       case "mapPartitions" =>
         val inputs = datasetsOf(step)
@@ -93,7 +93,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         Reply.of(placed.characteristics).copy(dataset = Some(keep(placed)))
       case "collect" =>
         val input = dataset(step.get("input"))
-        Reply(payload = Some(session.named("collect")(Transfer.collect(input))))
+        Reply(payload = Some(session.named("collect")(Transfer.collect(input, session.limits, largest(step)))))
       case "persist" =>
         val input = dataset(step.get("input"))
         input.persist()
@@ -139,8 +139,8 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
   }
 
   /** Frees the executors' copies. */
-  private def forget(broadcast: Broadcast[Shared]): Unit = {
-    broadcast.unpersist(blocking = false)
+  private def forget(broadcast: SentMatrix): Unit = {
+    broadcast.unpersist()
     lingering += broadcast
   }
 
@@ -157,8 +157,6 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
     if (lingering.nonEmpty || lingeringStripes.nonEmpty) {
       val needed = Lineage.broadcasts((datasets.values ++ taken).map(_.stripes))
       for (broadcast <- lingering.toSeq if !needed(broadcast.id)) {
-        // The driver's own copy; executors are told by Spark.
-        broadcast.value.blocks.close()
         broadcast.destroy()
         lingering -= broadcast
       }
@@ -167,6 +165,9 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         lingeringStripes -= broadcast
       }
     }
+
+  /** What the matrix may take at most, where that is known. */
+  private def largest(step: JsonNode): Option[Long] = Option(step.get("bytes")).filterNot(_.isNull).map(_.asLong)
 
   private def label(step: JsonNode): String = step.path("task").path("label").asText("task")
 

@@ -3,7 +3,7 @@ package io.fulgurite.mlcontext
 import java.nio.file.{Files, Path}
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 
-import io.fulgurite.{Faults, Once, SparkSessions}
+import io.fulgurite.{Failures, Faults, Once, SparkSessions}
 import io.fulgurite.spark.memory.NativeMemory
 import org.apache.spark.TaskContext
 import org.apache.spark.deploy.fulgurite.StandaloneCluster
@@ -110,6 +110,41 @@ final class FaultsSuite extends AnyFunSuite with SparkSessions {
     }()
     assert(once.happened("copy"))
     assert(weights(results) == undisturbed)
+    nothingIsLeft()
+  }
+
+  /** Five iterations whose vectors come to the driver; at most so many bytes through its heap, the others by way of the folder. */
+  private def runThroughDriver(heap: String, folder: Option[String])(between: Int => Unit = _ => ()): Seq[Seq[Long]] = {
+    val script = ScriptFactory.dml(
+      "v = matrix(1, ncol(X), 1)\nfor (i in 1:5) {\nq = X %*% v\nif (i > 0) print(i)\nv = t(X) %*% (q / sqrt(sum(q ^ 2)))\n}")
+      .in("X", Faults.frame(spark, cells, partitions)((_, rows) => rows)).out("v")
+    ml.setConfigProperty("fulgurite.memory.local", "200k").setConfigProperty("fulgurite.memory.transfer", heap)
+    folder.foreach(ml.setConfigProperty("fulgurite.scratch", _))
+    ml.setPrintSink(line => between(line.toInt))
+    try {
+      val matrix = ml.execute(script).getMatrix("v")
+      try Faults.bits(matrix.to2DDoubleArray)
+      finally matrix.close()
+    } finally {
+      ml.resetConfig()
+      ml.setPrintSink(line => Console.out.println(line))
+    }
+  }
+
+  test("results come to the driver through files, and an executor is killed meanwhile") {
+    val folder = Files.createTempDirectory("fulgurite-faults")
+    val undisturbed = runThroughDriver("10m", None)()
+    assert(runThroughDriver("1k", Some(folder.toString))() == undisturbed)
+    val once = new Once
+    assert(runThroughDriver("1k", Some(folder.toString))(iteration => if (iteration == 2) halt(once)) == undisturbed)
+    assert(once.happened("halted") && folder.toFile.list.isEmpty)
+    nothingIsLeft()
+  }
+
+  test("a result that is too large for the driver's heap, where no folder is known, is an error that says what to do") {
+    val failure = Failures.of("io")(runThroughDriver("1k", None)())
+    assert(failure.getMessage.contains("no folder that driver and executors share"), failure.getMessage)
+    assert(failure.getMessage.contains("spark.fulgurite.scratch") && failure.getMessage.contains("spark.fulgurite.memory.transfer"), failure.getMessage)
     nothingIsLeft()
   }
 

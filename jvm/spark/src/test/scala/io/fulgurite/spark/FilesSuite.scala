@@ -6,6 +6,7 @@ import io.fulgurite.{Failures, SparkSessions}
 import io.fulgurite.mlcontext.ScriptFactory
 import io.fulgurite.spark.dataset.Dataset
 import io.fulgurite.spark.frames.FrameSource
+import io.fulgurite.mlcontext.Settings
 import io.fulgurite.spark.primitives._
 import org.apache.spark.ml.linalg.Vectors
 import org.scalatest.funsuite.AnyFunSuite
@@ -73,7 +74,9 @@ final class FilesSuite extends AnyFunSuite with SparkSessions {
     val nulls = folder().resolve("n").toString
     Seq(Some(1.0), None).toDF("x").coalesce(1).write.parquet(nulls)
     assert(Failures.of("data")(FrameSource.parquet(session, nulls)).getMessage.contains("row 2: column 'x' holds a null"))
-    val filling = new Session(spark, () => Some(5.0))
+    val settings = new Settings(spark.sparkContext.getConf)
+    settings.set(Settings.Fill, "5")
+    val filling = new Session(spark, settings)
     assert(cells(FrameSource.parquet(filling, nulls)) == Seq(Seq(1), Seq(5)))
   }
 

@@ -56,10 +56,10 @@ final class DenseBuilder(cols: Int, expectedRows: Long = 0) extends BlockBuilder
   override def close(): Unit = values.close()
 }
 
-final class CsrBuilder(cols: Int) extends BlockBuilder {
-  private val values = new GrowingBuffer(0)
-  private val pointers = new GrowingBuffer(0)
-  private val indices = new GrowingBuffer(0)
+final class CsrBuilder(cols: Int, expectedRows: Long = 0, expectedStored: Long = 0) extends BlockBuilder {
+  private val values = new GrowingBuffer(expectedStored * 8)
+  private val pointers = new GrowingBuffer((expectedRows + 1) * 8)
+  private val indices = new GrowingBuffer(expectedStored * 4)
   private var complete = 0
   pointers.putLong(0)
 

@@ -36,6 +36,9 @@ final class Dataset private (
     }
   }
 
+  /** What it takes, where that is known without running it. */
+  def knownBytes: Option[Long] = synchronized(counted).map(_.bytes)
+
   def persist(): Unit = stripes match {
     case _: ScannedRDD => // Kept already.
     case own => if (own.getStorageLevel == StorageLevel.NONE) own.persist(StorageLevel.MEMORY_AND_DISK)

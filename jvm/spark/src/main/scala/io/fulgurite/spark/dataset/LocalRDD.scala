@@ -1,7 +1,8 @@
 package io.fulgurite.spark.dataset
 
+import java.io.OutputStream
+
 import io.fulgurite.spark.Blocks
-import io.fulgurite.spark.primitives.Wire
 import org.apache.spark.{Partition, SparkContext, TaskContext}
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.rdd.RDD
@@ -11,27 +12,52 @@ import org.apache.spark.storage.StorageLevel
  * Stripes of a local matrix. A partition's are sent to an executor when it first computes the partition; Spark's own way of
  * making an RDD of local data sends them with every task.
  */
-private[spark] final class LocalRDD(context: SparkContext, @transient val sent: Vector[Broadcast[Array[Array[Byte]]]])
+private[spark] final class LocalRDD private (context: SparkContext, @transient private val parts: Vector[SentStripes])
     extends RDD[Blocks](context, Nil) {
 
+  def sent: Vector[Broadcast[_]] = parts.flatMap(_.bytes.pieces)
+
   override def getPartitions: Array[Partition] =
-    sent.iterator.zipWithIndex.map { case (stripes, index) => new LocalPartition(index, stripes) }.toArray
+    parts.iterator.zipWithIndex.map { case (stripes, index) => new LocalPartition(index, stripes) }.toArray
 
   override def compute(split: Partition, context: TaskContext): Iterator[Blocks] = {
-    val stripes = split.asInstanceOf[LocalPartition].stripes.value.iterator.map(Wire.read)
+    val part = split.asInstanceOf[LocalPartition].stripes
+    val in = part.bytes.open()
+    val stripes = Iterator.range(0, part.count).map(_ => Blocks.readFrom(in))
     if (getStorageLevel == StorageLevel.NONE) stripes.map(_.markEphemeral()) else stripes
   }
 }
 
-private final class LocalPartition(override val index: Int, val stripes: Broadcast[Array[Array[Byte]]]) extends Partition
+/** So many stripes, one after the other. */
+private final class SentStripes(val bytes: SentBytes, val count: Int) extends Serializable
+
+private final class LocalPartition(override val index: Int, val stripes: SentStripes) extends Partition
 
 private[spark] object LocalRDD {
 
-  /** Spreads stripes over partitions, in their order; they are closed. */
-  def apply(context: SparkContext, partitions: Vector[Seq[Blocks]]): LocalRDD =
-    new LocalRDD(context, partitions.map { stripes =>
-      val bytes = stripes.iterator.map(Wire.write).toArray
-      stripes.foreach(_.close())
-      context.broadcast(bytes)
-    })
+  /** Spreads stripes over partitions, in their order. Each is made when its turn comes, and closed. */
+  def apply(context: SparkContext, partitions: Vector[Iterator[Blocks]], bytesPerPiece: Int): LocalRDD = {
+    val sent = Vector.newBuilder[SentStripes]
+    def write(stripes: Iterator[Blocks], out: OutputStream): Int = {
+      var count = 0
+      for (stripe <- stripes) {
+        try stripe.writeTo(out)
+        finally stripe.close()
+        count += 1
+      }
+      count
+    }
+    try {
+      for (stripes <- partitions) {
+        var count = 0
+        val bytes = SentBytes(context, bytesPerPiece)(out => count = write(stripes, out))
+        sent += new SentStripes(bytes, count)
+      }
+      new LocalRDD(context, sent.result())
+    } catch {
+      case failure: Throwable =>
+        sent.result().foreach(_.bytes.destroy())
+        throw failure
+    }
+  }
 }

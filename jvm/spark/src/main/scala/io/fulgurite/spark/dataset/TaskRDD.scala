@@ -5,20 +5,17 @@ import io.fulgurite.spark.{Blocks, Errors}
 import io.fulgurite.spark.arrow.Library
 import io.fulgurite.spark.metrics.{NativeWork, WorkCounter}
 import org.apache.spark.{OneToOneDependency, Partition, SparkEnv, TaskContext}
-import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.rdd.RDD
 import org.apache.spark.storage.StorageLevel
 
-/** What is broadcast: a wrapper, since Spark closes stored values that can be closed when it evicts them. */
-final class Shared(val blocks: Blocks) extends Serializable
-
 /** A task as executors get it: the native side's JSON, and what it reads beside its stripes. */
-final class NativeTask(val json: Array[Byte], val label: String, val broadcasts: Seq[Broadcast[Shared]], work: WorkCounter)
+final class NativeTask(val json: Array[Byte], val label: String, val broadcasts: Seq[SentMatrix], work: WorkCounter)
     extends Serializable {
+  /** Held by the task: Spark would let go of those that it has no room for, and fetch them again for the next stripe. */
+  @transient private lazy val sides: Seq[Shared] = broadcasts.map(_.broadcast.value)
 
   def run(stripes: Seq[Blocks]): Blocks = {
     Library.ensureLoaded()
-    val sides = broadcasts.map(_.value.blocks)
     var nanoseconds = 0L
     // Nested, so that each handle is held until the native task has returned.
     def collect(left: List[Blocks], handles: List[Long]): Blocks = left match {
@@ -30,7 +27,7 @@ final class NativeTask(val json: Array[Byte], val label: String, val broadcasts:
         nanoseconds = System.nanoTime - started
         Blocks.owning(handle)
     }
-    val result = collect((stripes ++ sides).toList, Nil)
+    val result = collect((stripes ++ sides.map(_.blocks)).toList, Nil)
     val found = result.description
     work.add(NativeWork(
       Map(SparkEnv.get.executorId -> 1L), nanoseconds, found.compileNanoseconds, found.compiled,

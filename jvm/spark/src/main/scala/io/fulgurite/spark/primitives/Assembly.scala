@@ -1,17 +1,17 @@
 package io.fulgurite.spark.primitives
 
 import io.fulgurite.spark.Blocks
-import io.fulgurite.spark.arrow.{BlockView, CsrBuilder, DenseBuilder}
+import io.fulgurite.spark.arrow.{BlockBuilder, BlockView, CsrBuilder, DenseBuilder}
 
 /** Cuts blocks by rows, and makes one block of several. */
 object Assembly {
 
   /** One block of stripes in the order of rows; the result starts where the first one does. CSR only if all are. */
   def concatenate(stripes: Seq[Blocks]): Blocks = {
-    val (cols, rows, sparse) = stripes.foldLeft((0, 0L, stripes.nonEmpty)) { case ((_, rows, sparse), stripe) =>
-      stripe.read(views => (views.head.cols, rows + views.head.rows, sparse && !views.head.isDense))
+    val (cols, rows, stored, sparse) = stripes.foldLeft((0, 0L, 0L, stripes.nonEmpty)) { case ((_, rows, stored, sparse), stripe) =>
+      stripe.read(views => (views.head.cols, rows + views.head.rows, stored + views.head.stored, sparse && !views.head.isDense))
     }
-    val builder = if (sparse) new CsrBuilder(cols) else new DenseBuilder(cols, rows)
+    val builder = this.builder(cols, rows, stored, sparse)
     try stripes.foreach(_.read(views => builder.append(views.head, 0, views.head.rows)))
     catch {
       case failure: Throwable =>
@@ -20,6 +20,10 @@ object Assembly {
     }
     Blocks.built(builder, stripes.headOption.fold(0L)(_.rowOffset))
   }
+
+  /** Of a block with room for so many rows and stored cells. */
+  def builder(cols: Int, rows: Long, stored: Long, sparse: Boolean): BlockBuilder =
+    if (sparse) new CsrBuilder(cols, rows, stored) else new DenseBuilder(cols, rows)
 
   /** The rows `from until until` of a block, counted within it. */
   def slice(view: BlockView, from: Int, until: Int): Blocks = {

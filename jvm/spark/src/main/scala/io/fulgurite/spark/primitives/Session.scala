@@ -4,6 +4,7 @@ import java.util.concurrent.atomic.AtomicLong
 
 import scala.collection.mutable
 
+import io.fulgurite.mlcontext.Settings
 import io.fulgurite.spark.{Counts, Errors}
 import io.fulgurite.spark.metrics.{Figures, NativeWork, Traffic, WorkCounter}
 import org.apache.spark.SparkContext
@@ -13,14 +14,17 @@ import org.apache.spark.sql.SparkSession
 /**
  * What the primitives of one execution share.
  *
- * @param fillNow what stands for null in what is read
  * @param observed whether Spark's events are counted, from the first job to [[close]]
  */
-final class Session(val spark: SparkSession, fillNow: () => Option[Double] = () => None, observed: Boolean = false) extends AutoCloseable {
+final class Session(val spark: SparkSession, settings: Settings, observed: Boolean = false) extends AutoCloseable {
+  def this(spark: SparkSession) = this(spark, new Settings(spark.sparkContext.getConf))
+
   val context: SparkContext = spark.sparkContext
 
+  def limits: TransferLimits = settings.transfers
+
   /** What stands for null; without it a null is an error. */
-  def fill: Option[Double] = fillNow()
+  def fill: Option[Double] = settings.fill
 
   /** What was read where during this execution. */
   val counts: Counts = {

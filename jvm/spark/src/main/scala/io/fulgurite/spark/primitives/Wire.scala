@@ -1,6 +1,6 @@
 package io.fulgurite.spark.primitives
 
-import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream}
 
 import io.fulgurite.spark.Blocks
 
@@ -8,15 +8,9 @@ import io.fulgurite.spark.Blocks
 object Wire {
   def write(blocks: Blocks): Array[Byte] = {
     val bytes = new ByteArrayOutputStream()
-    val out = new ObjectOutputStream(bytes)
-    blocks.writeExternal(out)
-    out.close()
+    blocks.writeTo(bytes)
     bytes.toByteArray
   }
 
-  def read(bytes: Array[Byte]): Blocks = {
-    val blocks = new Blocks()
-    blocks.readExternal(new ObjectInputStream(new ByteArrayInputStream(bytes)))
-    blocks
-  }
+  def read(bytes: Array[Byte]): Blocks = Blocks.readFrom(new ByteArrayInputStream(bytes))
 }

@@ -1,0 +1,113 @@
+package io.fulgurite.spark.dataset
+
+import java.io.{Externalizable, ObjectInput, ObjectOutput}
+import java.nio.ByteBuffer
+
+import com.esotericsoftware.kryo.{Kryo, KryoSerializable}
+import com.esotericsoftware.kryo.io.{Input, Output}
+import io.fulgurite.spark.Blocks
+import org.apache.spark.{SparkContext, SparkEnv}
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.fulgurite.KnownSize
+
+/**
+ * What is broadcast: a wrapper, since Spark closes stored values that can be closed when it evicts them. A large matrix is sent in pieces of
+ * its own, from which each process makes the matrix once.
+ */
+final class Shared private[dataset] (private var matrix: Blocks, private var sent: Option[SentBytes])
+    extends Externalizable with KryoSerializable with KnownSize {
+  private var size = if (matrix == null) 0L else matrix.bytes
+
+  /** For deserialisation only. */
+  def this() = this(null, None)
+
+  def blocks: Blocks = synchronized {
+    for (bytes <- sent if matrix == null) matrix = Blocks.readFrom(bytes.open())
+    matrix
+  }
+
+  override def estimatedSize: Long = size + 64
+
+  override def writeExternal(out: ObjectOutput): Unit = {
+    out.writeLong(size)
+    out.writeBoolean(sent.nonEmpty)
+    sent.fold(blocks.writeExternal(out)) { bytes =>
+      val written = Shared.java.serialize(bytes).array
+      out.writeInt(written.length)
+      out.write(written)
+    }
+  }
+
+  override def readExternal(in: ObjectInput): Unit = {
+    size = in.readLong()
+    if (in.readBoolean()) {
+      val written = new Array[Byte](in.readInt())
+      in.readFully(written)
+      sent = Some(Shared.read(written))
+    } else {
+      matrix = new Blocks
+      matrix.readExternal(in)
+    }
+  }
+
+  override def write(kryo: Kryo, output: Output): Unit = {
+    output.writeLong(size)
+    output.writeBoolean(sent.nonEmpty)
+    sent.fold(blocks.write(kryo, output)) { bytes =>
+      val written = Shared.java.serialize(bytes).array
+      output.writeInt(written.length)
+      output.writeBytes(written)
+    }
+  }
+
+  override def read(kryo: Kryo, input: Input): Unit = {
+    size = input.readLong()
+    if (input.readBoolean()) sent = Some(Shared.read(input.readBytes(input.readInt())))
+    else {
+      matrix = new Blocks
+      matrix.read(kryo, input)
+    }
+  }
+}
+
+private object Shared {
+  /** Broadcasts know how Java serialises them, whatever the session's serializer is. */
+  def java: org.apache.spark.serializer.SerializerInstance = SparkEnv.get.closureSerializer.newInstance()
+
+  def read(written: Array[Byte]): SentBytes =
+    java.deserialize[SentBytes](ByteBuffer.wrap(written), Thread.currentThread().getContextClassLoader)
+}
+
+/** A matrix that was sent to all executors, as the driver has it. Executors get the broadcast alone. */
+final class SentMatrix private (
+    val broadcast: Broadcast[Shared], @transient private val matrix: Blocks, @transient private val pieces: Option[SentBytes])
+    extends Serializable {
+  def id: Long = broadcast.id
+
+  /** Frees the executors' copies. */
+  def unpersist(): Unit = {
+    broadcast.unpersist(blocking = false)
+    pieces.foreach(_.unpersist())
+  }
+
+  /** Frees all copies. Executors are told by Spark. */
+  def destroy(): Unit = {
+    matrix.close()
+    broadcast.destroy()
+    pieces.foreach(_.destroy())
+  }
+}
+
+object SentMatrix {
+
+  /** Sends a matrix, which it owns from now on. */
+  def apply(context: SparkContext, matrix: Blocks, bytesPerPiece: Int): SentMatrix = {
+    val pieces = if (matrix.bytes > bytesPerPiece) Some(SentBytes(context, bytesPerPiece)(matrix.writeTo)) else None
+    try new SentMatrix(context.broadcast(new Shared(matrix, pieces)), matrix, pieces)
+    catch {
+      case failure: Throwable =>
+        pieces.foreach(_.destroy())
+        throw failure
+    }
+  }
+}

@@ -1,0 +1,143 @@
+package io.fulgurite.spark.primitives
+
+import io.fulgurite.spark.{Blocks, Errors}
+import org.apache.hadoop.fs.{FSDataInputStream, FSDataOutputStream}
+import org.apache.spark.{TaskContext, TaskKilledException}
+import org.apache.spark.rdd.RDD
+
+/**
+ * The stripes of a dataset, as the tasks that computed them gave them to the driver: as a part of their results, where there are few, else in
+ * files, which only the stripes' places are the results of. Closing it deletes the files.
+ */
+private[spark] final class Collected private (stripes: Vector[CollectedStripe], scratch: Option[Scratch]) extends AutoCloseable {
+  private var opened = Option.empty[(String, FSDataInputStream)]
+
+  /** One block of all stripes, in the order of rows, at the top. They are read one at a time. */
+  def concatenated: Blocks = stripes.sortBy(_.rowOffset) match {
+    case Vector(only) => read(only).placeAt(0)
+    case inOrder =>
+      val cols = inOrder.lastOption.fold(0)(_.cols)
+      val builder = Assembly.builder(
+        cols, inOrder.map(_.rows.toLong).sum, inOrder.map(_.stored).sum, sparse = inOrder.nonEmpty && inOrder.forall(!_.dense))
+      try {
+        for (stripe <- inOrder) {
+          val blocks = read(stripe)
+          try blocks.read(views => builder.append(views.head, 0, views.head.rows))
+          finally blocks.close()
+        }
+      } catch {
+        case failure: Throwable =>
+          builder.close()
+          throw failure
+      }
+      Blocks.built(builder, 0)
+  }
+
+  private def read(stripe: CollectedStripe): Blocks = stripe.place match {
+    case InResult(bytes) => Wire.read(bytes)
+    case InFile(path, position) =>
+      val folder = scratch.getOrElse(throw Errors.internal(s"'$path' lies in no folder"))
+      folder.reading {
+        val file = opened.collect { case (`path`, file) => file }.getOrElse {
+          closeFile()
+          val file = folder.open(path)
+          opened = Some((path, file))
+          file
+        }
+        if (file.getPos != position) file.seek(position)
+        Blocks.readFrom(file)
+      }
+  }
+
+  private def closeFile(): Unit = {
+    opened.foreach(_._2.close())
+    opened = None
+  }
+
+  override def close(): Unit =
+    try closeFile()
+    finally scratch.foreach(_.close())
+}
+
+/** A stripe that a task gave the driver. */
+private final case class CollectedStripe(rowOffset: Long, rows: Int, cols: Int, stored: Long, dense: Boolean, place: Place)
+
+private sealed trait Place
+private final case class InResult(bytes: Array[Byte]) extends Place
+private final case class InFile(path: String, position: Long) extends Place
+
+private[spark] object Collected {
+
+  /**
+   * Runs the dataset.
+   *
+   * @param largest what it takes at most, where that is known
+   */
+  def of(stripes: RDD[Blocks], limits: TransferLimits, largest: Option[Long]): Collected = {
+    val fits = largest.exists(_ <= limits.heap)
+    val share = if (fits) Long.MaxValue else limits.heap / math.max(1, stripes.partitions.length)
+    val scratch = if (fits) None else Scratch.make(stripes.sparkContext, limits.scratch)
+    try {
+      val parts = stripes.mapPartitionsWithIndex((index, part) => Iterator.single(give(index, part, share, scratch))).collect()
+      new Collected(parts.iterator.flatten.toVector, scratch)
+    } catch {
+      case failure: Throwable =>
+        scratch.foreach(_.close())
+        throw failure
+    }
+  }
+
+  /** What a task gives: stripes up to `share` bytes in its result, the others in a file. */
+  private def give(partition: Int, part: Iterator[Blocks], share: Long, scratch: Option[Scratch]): Array[CollectedStripe] = {
+    val task = TaskContext.get()
+    var (inResult, file) = (0L, Option.empty[StripeFile])
+    def place(blocks: Blocks): Place =
+      if (file.isEmpty && inResult + blocks.bytes <= share) {
+        inResult += blocks.bytes
+        InResult(Wire.write(blocks))
+      } else {
+        val opened = file.getOrElse(new StripeFile(scratch.getOrElse(throw nowhere(share)), s"$partition-${task.taskAttemptId()}"))
+        file = Some(opened)
+        opened.append(blocks)
+      }
+    try {
+      val found = part.map { blocks =>
+        try {
+          if (task.isInterrupted()) throw new TaskKilledException("the task was killed while it gave the driver its stripes")
+          val (stored, dense) = blocks.read(views => (views.head.stored, views.head.isDense))
+          CollectedStripe(blocks.rowOffset, Math.toIntExact(blocks.rows), Math.toIntExact(blocks.cols), stored, dense, place(blocks))
+        } finally blocks.closeIfEphemeral()
+      }.toArray
+      file.foreach(_.close())
+      found
+    } catch {
+      case failure: Throwable =>
+        file.foreach(_.abandon())
+        throw failure
+    }
+  }
+
+  private def nowhere(share: Long) = Errors.io(
+    s"a partition has more than the $share bytes that may come in its task's result, and there is no folder that driver and executors share",
+    Scratch.Advice)
+}
+
+/** Stripes one after the other, in a file that is there as a whole or not at all. */
+private final class StripeFile(scratch: Scratch, name: String) extends AutoCloseable {
+  private val (path, out): (String, FSDataOutputStream) = scratch.create(name)
+
+  def append(blocks: Blocks): InFile = scratch.writing {
+    val position = out.getPos
+    blocks.writeTo(out)
+    InFile(path, position)
+  }
+
+  override def close(): Unit = scratch.writing(out.close())
+
+  /** Closes and deletes it, for a reason that is worth more than what goes wrong here. */
+  def abandon(): Unit = {
+    try out.close()
+    catch { case _: java.io.IOException | _: org.apache.hadoop.fs.FSError => }
+    scratch.delete(path)
+  }
+}

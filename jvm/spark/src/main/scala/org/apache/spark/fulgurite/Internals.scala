@@ -1,0 +1,18 @@
+package org.apache.spark.fulgurite
+
+import scala.reflect.ClassTag
+
+import org.apache.spark.{SparkConf, SparkContext}
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.util.Utils
+
+/** What Spark keeps to its packages, beside memory. */
+object Internals {
+
+  /** A broadcast of which the driver keeps only what it sends, unless tasks run there, too. */
+  def broadcastSerialized[A: ClassTag](context: SparkContext, value: A): Broadcast[A] =
+    context.broadcastInternal(value, serializedOnly = true)
+
+  /** The folders that Spark's own are made in. */
+  def localFolders(conf: SparkConf): Seq[String] = Utils.getConfiguredLocalDirs(conf).toSeq
+}
