@@ -25,7 +25,10 @@ private[mlcontext] final class Inputs(session: Session, settings: Settings) {
   def convert(name: String, value: Any, metadata: Option[MatrixMetadata]): Input = {
     val input = value match {
       case matrix: Matrix => MatrixInput(matrix.storage, owned = false)
-      case frame: Frame[_] => large(this.frame(name, frame.toDF(), metadata))
+      case frame: Frame[_] if isCells(metadata) => large(cells(name, frame.toDF(), metadata))
+      case frame: Frame[_] =>
+        FrameSource.convert(session, name, frame.toDF(), settings.fill, settings.localBudget)
+          .fold(blocks => MatrixInput(Local(blocks), owned = true), large)
       case elements: RDD[_] => large(distributed(name, elements.asInstanceOf[RDD[Any]], metadata))
       case elements: JavaRDD[_] => large(distributed(name, elements.rdd.asInstanceOf[RDD[Any]], metadata))
       case rows: Array[Array[Double]] => MatrixInput(Local(dense(name, rows)), owned = true)
@@ -50,14 +53,13 @@ private[mlcontext] final class Inputs(session: Session, settings: Settings) {
   def large(dataset: Dataset): MatrixInput =
     if (dataset.characteristics.bytes > settings.localBudget) MatrixInput(Distributed(dataset), owned = true)
     else {
-      val blocks = session.named(s"collect for ${dataset.stripes.name}")(Transfer.collect(dataset))
+      val blocks = session.named(s"collect for ${dataset.stripes.name}")(Transfer.collect(dataset, session.limits))
       dataset.release()
       MatrixInput(Local(blocks), owned = true)
     }
 
-  private def frame(name: String, frame: DataFrame, metadata: Option[MatrixMetadata]): Dataset =
-    if (isCells(metadata)) CellFrames.read(session, name, frame, size(metadata, _.rows), size(metadata, _.cols), settings.fill)
-    else FrameSource.read(session, name, frame, settings.fill)
+  private def cells(name: String, frame: DataFrame, metadata: Option[MatrixMetadata]): Dataset =
+    CellFrames.read(session, name, frame, size(metadata, _.rows), size(metadata, _.cols), settings.fill)
 
   private def distributed(name: String, elements: RDD[Any], metadata: Option[MatrixMetadata]): Dataset =
     session.named(s"look at $name")(elements.take(1)).headOption match {

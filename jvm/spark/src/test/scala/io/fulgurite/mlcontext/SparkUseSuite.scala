@@ -1,12 +1,13 @@
 package io.fulgurite.mlcontext
 
-import java.nio.file.Path
+import java.nio.file.{Files, Path}
 
 import scala.collection.mutable
 
-import io.fulgurite.{Faults, SparkSessions}
+import io.fulgurite.{Failures, Faults, SparkSessions}
 import io.fulgurite.spark.memory.NativeMemory
 import org.apache.spark.fulgurite.Jobs
+import org.apache.spark.ml.linalg.Vectors
 import org.scalatest.funsuite.AnyFunSuite
 
 /** What iterations over a distributed X ask of Spark. */
@@ -51,6 +52,49 @@ final class SparkUseSuite extends AnyFunSuite with SparkSessions {
     // X times the direction before the search, and the gradient after it.
     assert(perIteration.tail == Seq.fill(5)(Seq(partitions, partitions)))
     assert(results.report.partitionsRead == Map("X" -> partitions))
+  }
+
+  test("a script whose data are small makes no Spark job") {
+    val session = spark
+    import session.implicits._
+    val folder = Files.createTempDirectory("fulgurite-small")
+    val csv = Files.writeString(folder.resolve("A.csv"), "1,2\n3,4\n")
+    val frames = Seq(
+      "plain" -> Seq((1.0, 2), (3.0, 4)).toDF("a", "b"),
+      "numbered" -> Seq((2, 3.0, 4.0), (1, 1.0, 2.0)).toDF("__INDEX", "a", "b"),
+      "vectors" -> Seq(Vectors.dense(1, 2), Vectors.dense(3, 4)).map(Tuple1(_)).toDF("features"))
+    val jobs = new Jobs(spark.sparkContext)
+    try {
+      for ((kind, frame) <- frames) {
+        val out = folder.resolve(s"$kind.csv").toString
+        val script = ScriptFactory.dml("A = read($A, format=\"csv\")\nB = A %*% X + v\nfor (i in 1:3) B = B + X\nwrite(B, $B, format=\"csv\")\nC = B + 1")
+          .in("X", frame).in("v", Array(1.0, 2.0)).in("$A", csv.toString).in("$B", out).out("C")
+        val C = ml.execute(script).getMatrix("C")
+        assert(!C.isDistributed && C.to2DDoubleArray.map(_.toSeq).toSeq == Seq(Seq(12, 18), Seq(27, 37)), kind)
+        assert(Files.readString(Path.of(out)).linesIterator.next() == "11.0,17.0")
+        C.close()
+      }
+      assert(jobs.started().isEmpty)
+    } finally jobs.close()
+  }
+
+  test("a frame on the driver that is too large for it, or wrong, is what it is elsewhere") {
+    val session = spark
+    import session.implicits._
+    val frame = (1 to 2000).map(row => (2001 - row, row / 7.0)).toDF("__INDEX", "x")
+    ml.setConfigProperty("fulgurite.memory.local", "10k")
+    val large =
+      try ml.matrix(frame)
+      finally ml.resetConfig()
+    val small = ml.matrix(frame)
+    assert(large.isDistributed && !small.isDistributed)
+    assert(Faults.bits(large.to2DDoubleArray) == Faults.bits(small.to2DDoubleArray))
+    Seq(large, small).foreach(_.close())
+    for ((rows, reason) <- Seq(
+        Seq((1, 1.0), (3, 2.0)) -> "it holds 3, but there are 2 rows", Seq((1, 1.0), (1, 2.0)) -> "1 occurs twice")) {
+      assert(Failures.of("data")(ml.matrix(rows.toDF("__INDEX", "x"))).getMessage.contains(reason))
+    }
+    assert(Failures.of("data")(ml.matrix(Seq(Some(1.0), None).toDF("x"))).getMessage.contains("column 'x' holds a null"))
   }
 
   test("no broadcast outlives its use") {

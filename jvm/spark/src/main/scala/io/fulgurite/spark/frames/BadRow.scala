@@ -19,6 +19,14 @@ private[frames] object BadRow {
         }
     }
 
+  /** As [[located]], for rows that are in this process. */
+  def locatedHere[A, B](rows: Seq[A])(problem: A => Option[FulguriteException])(work: => B): B =
+    try work
+    catch {
+      case bad: FulguriteException if bad.kind == "data" =>
+        throw rows.iterator.map(problem).zipWithIndex.collectFirst { case (Some(reason), row) => at(row + 1L, reason) }.getOrElse(bad)
+    }
+
   private def at(row: Long, reason: FulguriteException): FulguriteException = {
     val (message, help) = reason.getMessage.stripPrefix("data error: ").split("\n   = help: ", 2) match {
       case Array(message, help) => (message, help)

@@ -28,7 +28,7 @@ private[frames] object RowOrder {
       }.collect().toVector
       val all = found.flatten
       val total = all.map(_.rows).sum
-      all.find(_.largest > total).foreach(stripe => throw notANumbering(numbers, s"it holds ${stripe.largest}, but there are $total rows"))
+      all.foreach(stripe => checkLargest(stripe.largest, total, numbers))
       val (cols, nnz, bytes) = (Dataset.width(all.iterator.map(_.cols)), all.map(_.nnz).sum, all.map(_.bytes).sum)
       if (inOrder(all)) {
         val layout = found.map(_.map(stripe => Stripe(stripe.first - 1, stripe.rows)))
@@ -58,6 +58,16 @@ private[frames] object RowOrder {
         throw failure
     }
   }
+
+  /** Stripes that are all here, as one block. */
+  def ordered(stripes: Vector[ReadStripe], numbers: String): Blocks = {
+    val (rows, cols) = (stripes.map(_.blocks.rows).sum, Dataset.width(stripes.iterator.map(_.blocks.cols)))
+    for (stripe <- stripes) checkLargest(if (stripe.index.isEmpty) 0 else stripe.index.max, rows, numbers)
+    assemble(stripes.map(stripe => (stripe.blocks, stripe.index)), Stripe(0, rows), cols.toInt, numbers)
+  }
+
+  private def checkLargest(number: Long, rows: Long, numbers: String): Unit =
+    if (number > rows) throw notANumbering(numbers, s"it holds $number, but there are $rows rows")
 
   private def numbersOf(blocks: Blocks, index: Array[Long]): Numbers = {
     val ascending = index.indices.forall(at => index(at) == index(0) + at)
