@@ -68,7 +68,7 @@ object Settings {
     Set(Fill, TaskMemory, TransferMemory, Scratch, BroadcastPiece, NativeLibrary.PATH, NativeLibrary.TMPDIR)
   /** An array has less than 2 GB, and grows by doubling. */
   private val MostInArray = 1L << 30
-  private val PieceBytes = 128L << 20
+  private val PieceBytes = 32L << 20
   private val HeapShare = 4
 
   /** A size as native code writes it: bytes, or with a unit `k`, `m`, `g`, `t`. */

@@ -133,7 +133,7 @@ abstract class GuardedTransferSuite(override val master: String) extends AnyFunS
   test("configured limits are the session's") {
     def limits(settings: (String, String)*) = new Settings(new SparkConf(false).setAll(settings)).transfers
     val heap = Runtime.getRuntime.maxMemory / 4
-    assert(limits() == TransferLimits(math.min(heap, 512L << 20), 128 << 20, None))
+    assert(limits() == TransferLimits(math.min(heap, 512L << 20), 32 << 20, None))
     assert(limits("spark.driver.maxResultSize" -> "20m").heap == 10L << 20)
     assert(limits("spark.driver.maxResultSize" -> "0", "spark.fulgurite.memory.transfer" -> "9g").heap == 1L << 30)
     assert(limits("spark.fulgurite.memory.transfer" -> "3m", "spark.fulgurite.scratch" -> "hdfs:/x", "spark.fulgurite.broadcast.piece" -> "1k") ==

@@ -1,7 +1,7 @@
 package io.fulgurite.spark.dataset
 
-import java.io.{ByteArrayInputStream, ByteArrayOutputStream, InputStream, OutputStream, SequenceInputStream}
-import java.util.Enumeration
+import java.io.{ByteArrayInputStream, InputStream, OutputStream, SequenceInputStream}
+import java.util.{Arrays, Enumeration}
 
 import org.apache.spark.SparkContext
 import org.apache.spark.broadcast.Broadcast
@@ -43,30 +43,42 @@ private[spark] object SentBytes {
     }
   }
 
-  /** Cuts what is written into arrays of so many bytes. */
+  /** Cuts what is written into arrays of so many bytes, which are sent as they are: a copy of each would not fit beside it. */
   private final class Cut(size: Int, send: Array[Byte] => Unit) extends OutputStream {
-    private val piece = new ByteArrayOutputStream(math.min(size, FirstBytes))
+    private var piece = Array.emptyByteArray
+    private var used = 0
+    private var sentOne = false
 
     override def write(byte: Int): Unit = write(Array(byte.toByte), 0, 1)
 
     override def write(bytes: Array[Byte], from: Int, count: Int): Unit = {
       var (at, left) = (from, count)
       while (left > 0) {
-        val fitting = math.min(left, size - piece.size)
-        piece.write(bytes, at, fitting)
+        if (used == piece.length) grow()
+        val fitting = math.min(left, piece.length - used)
+        System.arraycopy(bytes, at, piece, used, fitting)
+        used += fitting
         at += fitting
         left -= fitting
-        if (piece.size == size) emit()
+        if (used == size) emit(piece)
       }
     }
 
-    override def close(): Unit = if (piece.size > 0) emit()
+    override def close(): Unit = if (used > 0) emit(Arrays.copyOf(piece, used))
 
-    private def emit(): Unit = {
-      send(piece.toByteArray)
-      piece.reset()
+    /** The first piece grows as it is filled; when there are several, all are full, but for the last. */
+    private def grow(): Unit = {
+      val most = if (sentOne) size else math.min(size.toLong, math.max(FirstBytes, 2L * piece.length)).toInt
+      piece = Arrays.copyOf(piece, most)
+    }
+
+    private def emit(full: Array[Byte]): Unit = {
+      piece = Array.emptyByteArray
+      used = 0
+      sentOne = true
+      send(full)
     }
   }
 
-  private val FirstBytes = 1 << 16
+  private val FirstBytes = 1L << 16
 }
