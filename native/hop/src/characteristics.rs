@@ -92,6 +92,14 @@ impl Characteristics {
         };
         Some(dense.min(sparse))
     }
+
+    /// Bytes in memory in whichever layout takes more, if all cells were non-zeros. `None` where the dimensions are
+    /// unknown.
+    pub fn largest_bytes(&self) -> Option<u64> {
+        let (rows, cols) = (self.rows?, self.cols?);
+        let of_cells = rows.saturating_mul(cols).saturating_mul(12);
+        Some(of_cells.saturating_add(rows.saturating_add(1).saturating_mul(8)))
+    }
 }
 
 impl fmt::Display for Characteristics {

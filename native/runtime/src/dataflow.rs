@@ -71,8 +71,12 @@ pub enum Primitive {
         task: Task,
         combine: Combine,
     },
-    /// Brings all stripes to the driver, in the order of rows. Reply: payload matrix.
-    Collect { input: DatasetId },
+    /// Brings all stripes to the driver, in the order of rows. `bytes` is what they take at most, in any layout, where
+    /// that is known. Reply: payload matrix.
+    Collect {
+        input: DatasetId,
+        bytes: Option<u64>,
+    },
     /// Keeps the dataset in memory (spilling to disk) from its first use on. Reply: characteristics (this runs it).
     Persist { input: DatasetId },
     /// Forgets a dataset, freeing what was persisted.

@@ -107,7 +107,10 @@ fn result(ran: &Ran, backend: &LocalBackend) -> MatrixBlock {
             id,
             characteristics,
         } => {
-            let collect = Primitive::Collect { input: *id };
+            let collect = Primitive::Collect {
+                input: *id,
+                bytes: None,
+            };
             let reply = backend.apply(&collect, None).expect("it is there");
             let matrix = reply.payload.expect("a matrix");
             assert_eq!(characteristics.rows, Some(matrix.rows() as u64));

@@ -385,7 +385,7 @@ impl Backend for LocalBackend {
                     .ok_or_else(|| Error::backend("an aggregate over no stripes"))??;
                 Ok(self.came_back(result))
             }
-            Primitive::Collect { input } => {
+            Primitive::Collect { input, .. } => {
                 let matrix = joined(&self.stripes(&*self.node(*input)?)?)?;
                 Ok(self.came_back(matrix))
             }

@@ -132,15 +132,17 @@ impl Dataset {
         )))
     }
 
-    /// All stripes, here. The second time they are here already.
-    pub(crate) fn collect(&self) -> Result<LocalMatrix> {
+    /// All stripes, here, which take so many bytes at most. The second time they are here already.
+    pub(crate) fn collect(&self, bytes: Option<u64>) -> Result<LocalMatrix> {
         let mut slot = lock(&self.collected);
         if let Some(matrix) = &*slot {
             return Ok(matrix.clone());
         }
-        let reply = self
-            .backend
-            .apply(&Primitive::Collect { input: self.id }, None)?;
+        let collect = Primitive::Collect {
+            input: self.id,
+            bytes,
+        };
+        let reply = self.backend.apply(&collect, None)?;
         let matrix = LocalMatrix::new(reply.payload.ok_or_else(|| incomplete("collect"))?);
         *slot = Some(matrix.clone());
         Ok(matrix)
@@ -260,7 +262,7 @@ impl DistributedMatrix {
 
     /// The matrix here. The caller has checked that it fits.
     pub(crate) fn collect(&self) -> Result<LocalMatrix> {
-        let stripes = self.dataset.collect()?;
+        let stripes = self.dataset.collect(self.stripes.largest_bytes())?;
         match self.transposed {
             true => kernels::transpose(stripes.block()).map(LocalMatrix::new),
             false => Ok(stripes),

@@ -95,7 +95,7 @@ fn of_stripes(
         ))
         .with_help("raise fulgurite.blocksize, or fulgurite.memory.broadcast and fulgurite.memory.local"));
     }
-    dataset.collect()
+    dataset.collect(None)
 }
 
 /// What stands above each stripe, beside its row offset.

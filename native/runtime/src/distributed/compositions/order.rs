@@ -157,7 +157,7 @@ fn keys(
         [column] => column,
         _ => builder.matrix(HopOp::CBind, columns),
     };
-    builder.map(root, operator.label)?.collect()
+    builder.map(root, operator.label)?.collect(None)
 }
 
 /// For each row its place (from 0) in the order.
