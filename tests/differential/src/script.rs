@@ -209,7 +209,11 @@ fn matrix(value: OutputValue, session: &Session) -> Result<MatrixBlock> {
         OutputValue::Dataset { id, .. } => {
             let backend = session.backend.as_ref();
             let backend = backend.ok_or_else(|| Error::internal("a dataset without a backend"))?;
-            let reply = backend.apply(&Primitive::Collect { input: id }, None)?;
+            let collect = Primitive::Collect {
+                input: id,
+                bytes: None,
+            };
+            let reply = backend.apply(&collect, None)?;
             backend.apply(&Primitive::Release { dataset: id }, None)?;
             reply
                 .payload

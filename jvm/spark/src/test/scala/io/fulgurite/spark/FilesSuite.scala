@@ -3,10 +3,9 @@ package io.fulgurite.spark
 import java.nio.file.{Files, Path}
 
 import io.fulgurite.{Failures, SparkSessions}
-import io.fulgurite.mlcontext.ScriptFactory
+import io.fulgurite.mlcontext.{ScriptFactory, Settings}
 import io.fulgurite.spark.dataset.Dataset
 import io.fulgurite.spark.frames.FrameSource
-import io.fulgurite.mlcontext.Settings
 import io.fulgurite.spark.primitives._
 import org.apache.spark.ml.linalg.Vectors
 import org.scalatest.funsuite.AnyFunSuite
