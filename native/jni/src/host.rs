@@ -213,12 +213,12 @@ mod tests {
 
     #[test]
     fn a_request_names_the_operator_that_asks() {
-        let collect = Primitive::Collect {
+        let persist = Primitive::Persist {
             input: DatasetId(3),
         };
-        let text = |operator| String::from_utf8(request(&collect, operator).unwrap()).unwrap();
-        insta::assert_snapshot!(text(None), @r#"{"primitive":"collect","input":3}"#);
-        insta::assert_snapshot!(text(Some("b(+) a.dml:7")), @r#"{"primitive":"collect","input":3,"operator":"b(+) a.dml:7"}"#);
+        let text = |operator| String::from_utf8(request(&persist, operator).unwrap()).unwrap();
+        insta::assert_snapshot!(text(None), @r#"{"primitive":"persist","input":3}"#);
+        insta::assert_snapshot!(text(Some("b(+) a.dml:7")), @r#"{"primitive":"persist","input":3,"operator":"b(+) a.dml:7"}"#);
     }
 
     #[test]

@@ -8,9 +8,9 @@ import scala.util.Random
 import io.fulgurite.{Failures, SparkSessions}
 import io.fulgurite.mlcontext.{FaultsSuite, Settings}
 import io.fulgurite.spark.arrow.{BlockBuilder, CsrBuilder, DenseBuilder}
-import io.fulgurite.spark.dataset.{Dataset, LocalRDD, MadeRDD}
+import io.fulgurite.spark.dataset.{Dataset, LocalRDD, MadeRDD, Stripe}
 import io.fulgurite.spark.memory.NativeMemory
-import io.fulgurite.spark.primitives.{Assembly, Scratch, Session, Transfer, TransferLimits, Wire}
+import io.fulgurite.spark.primitives.{Assembly, Collected, Scratch, Session, Transfer, TransferLimits, Wire}
 import org.apache.hadoop.fs.{Path => HadoopPath, RawLocalFileSystem}
 import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.spark.SparkConf
@@ -62,6 +62,35 @@ abstract class GuardedTransferSuite(override val master: String) extends AnyFunS
       nothingIsLeft(held)
       source.release()
     }
+  }
+
+  /** Stripes of 10 rows, so many in each partition, as tasks give them. */
+  private def inPartitions(rows: Int, perPartition: Int): Dataset = {
+    val matrix = dense(rows, 20)
+    val parts = (0 until rows by 10).grouped(perPartition).map(_.toVector).toVector
+    val stripes = LocalRDD(
+      spark.sparkContext, parts.map(_.iterator.map(from => matrix.read(views => Assembly.slice(views.head, from, from + 10)))), 100000)
+    matrix.close()
+    lazily(Dataset.placed(stripes, parts.map(_.map(from => Stripe(from.toLong, 10)))))()
+  }
+
+  /** Through a driver that has so many bytes for it and shares no folder with executors. */
+  private def collectedInTurns(dataset: Dataset, heap: Long): Seq[Byte] = session.named("collect") {
+    val collected = Collected.inTurns(dataset.stripes, TransferLimits(heap, 100000, None))
+    try bytesOf(collected.concatenated)
+    finally collected.close()
+  }
+
+  test("without a folder that is shared a matrix comes a few partitions at a time") {
+    val source = inPartitions(1000, 3)
+    val expected = bytesOf(dense(1000, 20))
+    bytesOf(Transfer.collect(source))
+    val held = NativeMemory.held
+    // A stripe takes 1600 bytes and what Arrow adds; partitions are of three, the last one of one.
+    for (heap <- Seq(10000L, 50000L)) assert(collectedInTurns(source, heap) == expected)
+    nothingIsLeft(held)
+    val failure = Failures.of("io")(collectedInTurns(inPartitions(100, 10), 5000))
+    assert(failure.getMessage.contains("no folder that driver and executors share") && failure.getMessage.contains("spark.fulgurite.scratch"))
   }
 
   test("what fits needs no folder") {

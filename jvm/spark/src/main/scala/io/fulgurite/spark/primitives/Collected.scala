@@ -7,10 +7,13 @@ import org.apache.spark.rdd.RDD
 
 /**
  * The stripes of a dataset, as the tasks that computed them gave them to the driver: as a part of their results, where there are few, else in
- * files, which only the stripes' places are the results of. Closing it deletes the files.
+ * files, which only the stripes' places are the results of; or, where driver and executors share no folder, a few partitions at a time.
+ * Closing it deletes the files.
  */
 private[spark] final class Collected private (stripes: Vector[CollectedStripe], scratch: Option[Scratch]) extends AutoCloseable {
   private var opened = Option.empty[(String, FSDataInputStream)]
+  /** What is here and was not read yet. */
+  private var unread: Set[Blocks] = stripes.map(_.place).collect { case Here(blocks) => blocks }.toSet
 
   /** One block of all stripes, in the order of rows, at the top. They are read one at a time. */
   def concatenated: Blocks = stripes.sortBy(_.rowOffset) match {
@@ -35,6 +38,9 @@ private[spark] final class Collected private (stripes: Vector[CollectedStripe], 
 
   private def read(stripe: CollectedStripe): Blocks = stripe.place match {
     case InResult(bytes) => Wire.read(bytes)
+    case Here(blocks) =>
+      unread -= blocks
+      blocks
     case InFile(path, position) =>
       val folder = scratch.getOrElse(throw Errors.internal(s"'$path' lies in no folder"))
       folder.reading {
@@ -56,14 +62,31 @@ private[spark] final class Collected private (stripes: Vector[CollectedStripe], 
 
   override def close(): Unit =
     try closeFile()
-    finally scratch.foreach(_.close())
+    finally {
+      unread.foreach(_.close())
+      scratch.foreach(_.close())
+    }
 }
 
 /** A stripe that a task gave the driver. */
-private final case class CollectedStripe(rowOffset: Long, rows: Int, cols: Int, stored: Long, dense: Boolean, place: Place)
+private final case class CollectedStripe(rowOffset: Long, rows: Int, cols: Int, stored: Long, dense: Boolean, place: Place) {
+  /** What it takes of the heap. */
+  def bytesOfHeap: Long = place match {
+    case InResult(bytes) => bytes.length.toLong
+    case _ => 0
+  }
+
+  /** The stripe in native memory, if it came in a task's result. */
+  def imported: CollectedStripe = place match {
+    case InResult(bytes) => copy(place = Here(Wire.read(bytes)))
+    case _ => this
+  }
+}
 
 private sealed trait Place
 private final case class InResult(bytes: Array[Byte]) extends Place
+/** In the driver's native memory. */
+private final case class Here(blocks: Blocks) extends Place
 private final case class InFile(path: String, position: Long) extends Place
 
 private[spark] object Collected {
@@ -75,14 +98,42 @@ private[spark] object Collected {
    */
   def of(stripes: RDD[Blocks], limits: TransferLimits, largest: Option[Long]): Collected = {
     val fits = largest.exists(_ <= limits.heap)
-    val share = if (fits) Long.MaxValue else limits.heap / math.max(1, stripes.partitions.length)
     val scratch = if (fits) None else Scratch.make(stripes.sparkContext, limits.scratch)
+    if (!fits && scratch.isEmpty) return inTurns(stripes, limits)
+    val share = if (fits) Long.MaxValue else limits.heap / math.max(1, stripes.partitions.length)
     try {
       val parts = stripes.mapPartitionsWithIndex((index, part) => Iterator.single(give(index, part, share, scratch))).collect()
       new Collected(parts.iterator.flatten.toVector, scratch)
     } catch {
       case failure: Throwable =>
         scratch.foreach(_.close())
+        throw failure
+    }
+  }
+
+  /**
+   * A job for one partition, then for as many as the heap has room for if they are like the largest one so far, but at most twice as many as
+   * before. What a job gives goes to native memory before the next one starts.
+   */
+  private[spark] def inTurns(stripes: RDD[Blocks], limits: TransferLimits): Collected = {
+    val partitions = stripes.partitions.length
+    var (arrived, from, largest) = (Vector.empty[CollectedStripe], 0, 1L)
+    val give: (TaskContext, Iterator[Blocks]) => Array[CollectedStripe] =
+      (task, part) => Collected.give(task.partitionId(), part, limits.heap, None)
+    try {
+      while (from < partitions) {
+        val count = math.max(1L, math.min(limits.heap / largest, 2L * from)).toInt
+        val until = math.min(partitions, from + count)
+        for (given <- stripes.sparkContext.runJob(stripes, give, from until until)) {
+          largest = math.max(largest, given.iterator.map(_.bytesOfHeap).sum)
+          for (stripe <- given) arrived :+= stripe.imported
+        }
+        from = until
+      }
+      new Collected(arrived, None)
+    } catch {
+      case failure: Throwable =>
+        new Collected(arrived, None).close()
         throw failure
     }
   }
