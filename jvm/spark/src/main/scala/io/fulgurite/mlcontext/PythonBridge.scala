@@ -7,12 +7,16 @@ import java.util.concurrent.ConcurrentLinkedQueue
 
 import io.fulgurite.core.FulguriteException
 import io.fulgurite.spark.Blocks
-import io.fulgurite.spark.arrow.{ArrowMemory, BlockBatch, BlockSchema, BlockView, CsrBuilder}
+import io.fulgurite.spark.arrow.{ArrowMemory, BlockBatch, BlockSchema}
 import io.fulgurite.spark.arrow.BlockBatch.Items
 import org.apache.arrow.memory.ArrowBuf
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
-/** What the Python package calls. Arrays travel as files of raw numbers, in native byte order, not through the gateway. */
+/**
+ * What the Python package calls. Arrays travel as files of raw numbers, in native byte order, not through the gateway.
+ *
+ * It has to load where Scala is another one than the jar's, which is an error of its constructor: nothing here matches sequences.
+ */
 final class PythonBridge(spark: SparkSession) {
   private val lines = new ConcurrentLinkedQueue[String]()
   val context: MLContext = new MLContext(spark).setPrintSink(line => { lines.add(line); () })
@@ -61,20 +65,7 @@ final class PythonBridge(spark: SparkSession) {
   })
 
   /** Writes the cells as [[csr]] reads them; how many are stored. */
-  def writeCsr(matrix: Matrix, path: String): Long = matrix.onDriver(_.read {
-    case Seq(view) if !view.isDense => writeCsr(view, path)
-    case views =>
-      val builder = new CsrBuilder(views.head.cols)
-      try views.foreach(view => builder.append(view, 0, view.rows))
-      catch {
-        case failure: Throwable =>
-          builder.close()
-          throw failure
-      }
-      val blocks = Blocks.built(builder, 0)
-      try blocks.read(built => writeCsr(built.head, path))
-      finally blocks.close()
-  })
+  def writeCsr(matrix: Matrix, path: String): Long = CsrFile.write(matrix, path)
 
   /** A DataFrame of row, column and value; sizes are -1 where the largest indices tell. */
   def cells(frame: DataFrame, rows: Long, cols: Long): Matrix = context.matrix(frame, MatrixMetadata(MatrixFormat.IJV, rows, cols))
@@ -84,16 +75,6 @@ final class PythonBridge(spark: SparkSession) {
     case ours: FulguriteException =>
       Array(ours.kind, ours.getMessage, ours.file, Option(ours.line).fold[String](null)(_.toString), Option(ours.column).fold[String](null)(_.toString))
     case other => Array("internal", s"internal error: $other", null, null, null)
-  }
-
-  private def writeCsr(view: BlockView, path: String): Long = {
-    val file = FileChannel.open(Path.of(path), StandardOpenOption.WRITE, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING)
-    try {
-      for (((memory, from), bytes) <- Seq(view.pointerMemory -> (view.rows + 1L) * 8, view.valueMemory -> view.stored * 8, view.indexMemory -> view.stored * 4)) {
-        FileMemory.write(memory, from, bytes, file)
-      }
-      view.stored
-    } finally file.close()
   }
 
   private def reading(path: String)(batch: FileMemory => org.apache.arrow.vector.VectorSchemaRoot): Matrix = {
