@@ -193,6 +193,14 @@ impl<'a> TaskBuilder<'a> {
         self.dag.push(rows)
     }
 
+    /// The numbers (from 1) of the stripe's first and last row in the matrix.
+    pub(super) fn first_and_last_row(&mut self) -> (HopId, HopId) {
+        let stripe = self.lead();
+        let (offset, height, one) = (self.row_offset(), self.rows_in(stripe), self.int(1));
+        let first = self.int_of(BinaryOp::Plus, offset, one);
+        (first, self.int_of(BinaryOp::Plus, offset, height))
+    }
+
     /// The columns `first..=last` (from 1) of all rows.
     pub(super) fn columns(&mut self, matrix: HopId, first: HopId, last: HopId) -> HopId {
         let (top, bottom) = (self.int(1), self.rows_in(matrix));

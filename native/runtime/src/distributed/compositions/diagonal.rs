@@ -83,13 +83,7 @@ fn matrix_of(builder: &mut TaskBuilder, size: u64) -> HopId {
 /// The diagonal of the square that the diagonal crosses.
 fn vector_of(builder: &mut TaskBuilder) -> HopId {
     let stripe = builder.lead();
-    let (offset, height, one) = (
-        builder.row_offset(),
-        builder.rows_in(stripe),
-        builder.int(1),
-    );
-    let first = builder.int_of(BinaryOp::Plus, offset, one);
-    let last = builder.int_of(BinaryOp::Plus, offset, height);
+    let (first, last) = builder.first_and_last_row();
     let square = builder.columns(stripe, first, last);
     builder.matrix(HopOp::Diag, vec![square])
 }

@@ -1,7 +1,7 @@
 //! Matrices that nobody has to send: workers generate the rows of their stripes, the same ones whatever the stripes.
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{BinaryOp, Characteristics, DataGenOp, HopOp, Literal, scalar};
+use fulgurite_hop::{Characteristics, DataGenOp, HopOp, Literal, scalar};
 use fulgurite_matrix::{MatrixBlock, kernels};
 
 use super::{input, size};
@@ -36,14 +36,8 @@ pub(super) fn generate(
             false => builder.bind(Slot::Scalar, value)?,
         });
     }
-    let stripe = builder.lead();
-    let (offset, height, one) = (
-        builder.row_offset(),
-        builder.rows_in(stripe),
-        builder.int(1),
-    );
-    operands.push(builder.int_of(BinaryOp::Plus, offset, one));
-    operands.push(builder.int_of(BinaryOp::Plus, offset, height));
+    let (first, last) = builder.first_and_last_row();
+    operands.extend([first, last]);
     let root = builder.matrix(HopOp::DataGen(op), operands);
     let dataset = builder.map(root, operator.label)?;
     Ok(Variable::Distributed(DistributedMatrix::new(

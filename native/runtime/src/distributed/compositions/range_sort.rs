@@ -45,8 +45,7 @@ impl<'a> Keys<'a> {
         let ranges = bounds.len() as u64 + 1;
         let mut builder = TaskBuilder::new(self.workers, self.matrix);
         let mut cells = self.columns(&mut builder);
-        let first = cells.first().copied();
-        let first = first.ok_or_else(|| Error::internal("rows are sorted by no column"))?;
+        let first = first(&cells)?;
         cells.push(row_numbers(&mut builder));
         cells.push(self.range_of(&mut builder, first, bounds)?);
         let root = builder.matrix(HopOp::CBind, cells);
@@ -72,7 +71,7 @@ impl<'a> Keys<'a> {
         let shares = (0..SAMPLES).map(|sample| (sample as f64 + 0.5) / SAMPLES as f64);
         let shares = MatrixBlock::dense(SAMPLES as usize, 1, shares.collect::<Vec<_>>())?;
         let mut builder = TaskBuilder::new(self.workers, self.matrix);
-        let first = self.columns(&mut builder)[0];
+        let first = first(&self.columns(&mut builder))?;
         let probabilities = builder.bind(Slot::Whole, &Variable::matrix(shares))?;
         let named = [("target", first), ("probabilities", probabilities)];
         let root = builder.parameterized(ParameterizedOp::Quantile, &named);
@@ -202,15 +201,16 @@ impl Sorted<'_> {
     }
 }
 
+/// # Errors
+/// `argument`, where rows are to be sorted by no column.
+fn first(keys: &[HopId]) -> Result<HopId> {
+    let first = keys.first().copied();
+    first.ok_or_else(|| Error::argument("rows are ordered by at least one column"))
+}
+
 /// The numbers (from 1) of the stripe's rows in the matrix.
 fn row_numbers(builder: &mut TaskBuilder) -> HopId {
-    let stripe = builder.lead();
-    let (offset, height, one) = (
-        builder.row_offset(),
-        builder.rows_in(stripe),
-        builder.int(1),
-    );
-    let first = builder.int_of(BinaryOp::Plus, offset, one);
-    let last = builder.int_of(BinaryOp::Plus, offset, height);
+    let (first, last) = builder.first_and_last_row();
+    let one = builder.int(1);
     builder.matrix(HopOp::DataGen(DataGenOp::Seq), vec![first, last, one])
 }
