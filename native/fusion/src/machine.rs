@@ -73,10 +73,7 @@ pub struct Declaration {
 impl Declaration {
     pub fn default(&self) -> f64 {
         match self.is_per_core {
-            true => {
-                let cores = std::thread::available_parallelism().map_or(1, usize::from);
-                self.default * cores as f64
-            }
+            true => self.default * fulgurite_matrix::cores() as f64,
             false => self.default,
         }
     }

@@ -11,6 +11,7 @@ pub mod memory;
 pub mod vector_math;
 
 mod block;
+mod cores;
 mod csr;
 mod dense;
 mod number;
@@ -18,6 +19,7 @@ mod number;
 pub use arrow::buffer::ScalarBuffer;
 pub use arrow_block::Block;
 pub use block::{Layout, MatrixBlock, SPARSE_THRESHOLD};
+pub use cores::cores;
 pub use csr::CsrMatrix;
 pub use dense::DenseMatrix;
 pub use number::{JavaDouble, java_double, parse_double};

@@ -45,6 +45,19 @@ impl Left {
 
     /// # Safety
     /// `csr` is null or describes `rows` rows.
+    unsafe fn stored(&self) -> usize {
+        // SAFETY: the caller's promise.
+        match unsafe { self.csr.as_ref() } {
+            // SAFETY: `rows + 1` pointers.
+            Some(csr) if !csr.pointers.is_null() => unsafe {
+                (*csr.pointers.add(self.rows)).wrapping_sub(*csr.pointers) as usize
+            },
+            _ => 0,
+        }
+    }
+
+    /// # Safety
+    /// `csr` is null or describes `rows` rows.
     unsafe fn sparse_rows(&self) -> Option<impl Iterator<Item = SparseRow> + use<>> {
         // SAFETY: a pointer that is not null comes from the frame.
         let csr = unsafe { self.csr.as_ref() }?;
@@ -228,7 +241,11 @@ impl Kernel for OuterProduct<'_> {
                 dense::add_scaled_rows::<L>(x, right, transposed, left.rows, left.width, cols);
             };
         };
+        // While the rows of this block, which are in cache, are added up, those of the next one can come.
+        // SAFETY: the caller's promise.
+        let ahead = unsafe { left.stored() };
         for (at, row) in rows.enumerate() {
+            row.fetch_ahead::<L>(ahead);
             // SAFETY: column indices are rows of the accumulator, which is row-major for CSR operands.
             unsafe {
                 let q = right.cells.add(at * right.stride);

@@ -1,6 +1,6 @@
 //! Kernels over the stored cells of CSR rows, and row-major dense matrices that their columns index.
 
-use super::lanes::{Lanes, TOGETHER, load, store};
+use super::lanes::{CACHE_LINE, Lanes, TOGETHER, load, store};
 
 /// The stored cells of one row.
 #[derive(Clone, Copy)]
@@ -17,6 +17,20 @@ impl SparseRow {
     unsafe fn column(self, at: usize) -> usize {
         // SAFETY: the caller's promise.
         unsafe { *self.indices.add(at) as usize }
+    }
+}
+
+impl SparseRow {
+    /// Asks for cells that will be read soon: those that stand `ahead` cells after the row's. They need not be there.
+    #[inline(always)]
+    pub fn fetch_ahead<L: Lanes>(self, ahead: usize) {
+        let values = self.values.wrapping_add(ahead);
+        let indices = self.indices.wrapping_add(ahead);
+        for at in (0..self.stored).step_by(2 * CACHE_LINE) {
+            L::prefetch(values.wrapping_add(at));
+            L::prefetch(values.wrapping_add(at + CACHE_LINE));
+            L::prefetch(indices.wrapping_add(at).cast());
+        }
     }
 }
 
@@ -231,33 +245,41 @@ pub(super) unsafe fn dots<L: Lanes>(
     width: usize,
     out: *mut f64,
 ) {
+    // SAFETY: only asked for places below `stored`, and the index is a row of `v`.
+    let of_v = |at: usize| unsafe { v.add(row.column(at) * width) };
     let mut at = 0;
-    while at < row.stored {
-        let count = (row.stored - at).min(TOGETHER);
-        let mut rows = [v; TOGETHER];
-        for (n, pointer) in rows.iter_mut().enumerate() {
-            // The last ones are computed several times where there are fewer than four.
-            // SAFETY: the place is below `stored`, and the index is a row of `v`.
-            *pointer = unsafe { v.add(row.column(at + n.min(count - 1)) * width) };
+    // SAFETY: the places are below `stored`, rows and `u` have `width` cells, and `out` has a cell for each.
+    unsafe {
+        while at + TOGETHER <= row.stored {
+            let rows = [of_v(at), of_v(at + 1), of_v(at + 2), of_v(at + 3)];
+            let dots = L::sums(lanes_of_dots::<L, TOGETHER>(u, rows, width));
+            std::ptr::copy_nonoverlapping(dots.as_ptr(), out.add(at), TOGETHER);
+            at += TOGETHER;
         }
-        // SAFETY: `at + count <= stored`.
-        unsafe {
-            let sums = four_dots::<L>(u, rows, width);
-            std::ptr::copy_nonoverlapping(sums.as_ptr(), out.add(at), count);
+        if at + 2 <= row.stored {
+            let rows = [of_v(at), of_v(at + 1)];
+            let dots = lanes_of_dots::<L, 2>(u, rows, width).map(L::sum);
+            std::ptr::copy_nonoverlapping(dots.as_ptr(), out.add(at), 2);
+            at += 2;
         }
-        at += TOGETHER;
+        if at < row.stored {
+            let [dot] = lanes_of_dots::<L, 1>(u, [of_v(at)], width);
+            *out.add(at) = dot.sum();
+        }
     }
 }
 
+/// Dot products of `u` with rows, not summed over lanes yet.
+///
 /// # Safety
 /// All have `width` cells.
 #[inline(always)]
-unsafe fn four_dots<L: Lanes>(
+unsafe fn lanes_of_dots<L: Lanes, const N: usize>(
     u: *const f64,
-    rows: [*const f64; TOGETHER],
+    rows: [*const f64; N],
     width: usize,
-) -> [f64; TOGETHER] {
-    let mut sums = [L::splat(0.0); TOGETHER];
+) -> [L; N] {
+    let mut sums = [L::splat(0.0); N];
     let mut at = 0;
     while at + L::WIDTH <= width {
         // SAFETY: `at + L::WIDTH <= width`.
@@ -278,5 +300,16 @@ unsafe fn four_dots<L: Lanes>(
             }
         }
     }
-    L::sums(sums)
+    sums
+}
+
+/// Asks for the rows of `v` that indices name. They need not be there.
+#[inline(always)]
+pub(super) fn fetch_rows<L: Lanes>(indices: &[i32], v: *const f64, width: usize) {
+    for index in indices {
+        let row = v.wrapping_add(*index as usize * width);
+        for at in (0..width).step_by(CACHE_LINE) {
+            L::prefetch(row.wrapping_add(at));
+        }
+    }
 }

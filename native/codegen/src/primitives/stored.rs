@@ -12,11 +12,17 @@ pub(crate) struct Rows<'a> {
     pub cols: usize,
 }
 
-/// `out[n] = u . v[columns[n]]`
+/// `out[n] = u . v[columns[n]]`. Asks for the rows of `v` that `later` names, which will be read soon.
 ///
 /// # Errors
 /// `internal` when the slices don't fit each other: nothing has been written then. So it is with all functions here.
-pub(crate) fn dots(u: &[f64], v: Rows<'_>, columns: &[i32], out: &mut [f64]) -> Result<()> {
+pub(crate) fn dots(
+    u: &[f64],
+    v: Rows<'_>,
+    columns: &[i32],
+    later: &[i32],
+    out: &mut [f64],
+) -> Result<()> {
     let fits = u.len() == v.cols && out.len() == columns.len();
     check(fits && are_rows(columns, v.cells.len(), v.cols))?;
     let row = SparseRow {
@@ -28,6 +34,7 @@ pub(crate) fn dots(u: &[f64], v: Rows<'_>, columns: &[i32], out: &mut [f64]) -> 
         u: u.as_ptr(),
         v: v.cells.as_ptr(),
         width: v.cols,
+        later,
         out: out.as_mut_ptr(),
     };
     // SAFETY: the columns are rows of `v`, as wide as `u`, and `out` has a cell for each; values are not read.
@@ -105,11 +112,12 @@ fn are_rows(columns: &[i32], cells: usize, width: usize) -> bool {
 }
 
 #[derive(Clone, Copy)]
-enum Product {
+enum Product<'a> {
     Dots {
         u: *const f64,
         v: *const f64,
         width: usize,
+        later: &'a [i32],
         out: *mut f64,
     },
     AddTimesMatrix {
@@ -124,7 +132,7 @@ enum Product {
     },
 }
 
-impl Product {
+impl Product<'_> {
     fn width(&self) -> usize {
         match self {
             Product::Dots { width, .. }
@@ -134,19 +142,28 @@ impl Product {
     }
 }
 
-struct AtStored {
+struct AtStored<'a> {
     row: SparseRow,
-    product: Product,
+    product: Product<'a>,
 }
 
-impl lanes::Kernel for AtStored {
+impl lanes::Kernel for AtStored<'_> {
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
         let row = self.row;
         // SAFETY: the caller's promise.
         unsafe {
             match self.product {
-                Product::Dots { u, v, width, out } => sparse::dots::<L>(row, u, v, width, out),
+                Product::Dots {
+                    u,
+                    v,
+                    width,
+                    later,
+                    out,
+                } => {
+                    sparse::fetch_rows::<L>(later, v, width);
+                    sparse::dots::<L>(row, u, v, width, out);
+                }
                 Product::AddTimesMatrix { w, width, out } => {
                     sparse::add_times_matrix::<L>(row, w, width, out, width);
                 }
@@ -160,7 +177,7 @@ impl lanes::Kernel for AtStored {
 
 /// # Safety
 /// As the product asks.
-unsafe fn run(row: SparseRow, product: Product) {
+unsafe fn run(row: SparseRow, product: Product<'_>) {
     // SAFETY: the caller's promise.
     unsafe { lanes::run_over(product.width(), AtStored { row, product }) }
 }

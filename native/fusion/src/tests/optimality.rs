@@ -164,7 +164,7 @@ fn the_cheapest_plan_is_found_in_10_000_partitions() {
         }
     };
     std::thread::scope(|scope| {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = fulgurite_matrix::cores();
         for _ in 0..threads {
             scope.spawn(check);
         }

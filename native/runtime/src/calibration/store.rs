@@ -8,7 +8,7 @@
 use std::{
     env, fs, io,
     path::{Path, PathBuf},
-    process, thread,
+    process,
 };
 
 use serde::{Deserialize, Serialize};
@@ -117,12 +117,11 @@ fn plausible(measured: &Measured) -> bool {
 
 /// The processor's name and the number of cores.
 fn machine() -> String {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
     let processor = fs::read_to_string("/proc/cpuinfo")
         .ok()
         .and_then(|text| processor(&text));
     let processor = processor.unwrap_or_else(|| env::consts::ARCH.to_owned());
-    format!("{processor}, {cores} cores")
+    format!("{processor}, {} cores", fulgurite_matrix::cores())
 }
 
 /// x86 names the model; ARM gives numbers for it.

@@ -307,7 +307,7 @@ impl Config {
     /// Threads of a local operator.
     pub fn effective_threads(&self) -> usize {
         match self.threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            0 => fulgurite_matrix::cores(),
             threads => threads,
         }
     }

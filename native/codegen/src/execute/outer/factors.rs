@@ -13,6 +13,8 @@ use crate::program::Program;
 
 /// Cells of the right factor that stay in the second-level cache.
 const BLOCK_CELLS: usize = 48 << 10;
+/// Rows of the right factor that do not stay in a cache are asked for so many cells before they are read.
+const FETCH_AHEAD: usize = 8;
 /// Fewer cells of a row than these don't pay for reading the row's left factor once more.
 const MIN_CELLS_PER_BLOCK: f64 = 2.0;
 
@@ -110,11 +112,20 @@ impl Pair {
             .collect();
         let cols = driver.cols();
         let width = self.block_width(cells.len() / rows.len().max(1), cols);
+        // In order of storage only if the rows are not cut.
+        let ahead = |stored: &Range<usize>| match width < cols {
+            true => 0..0,
+            false => {
+                let from = (stored.start + FETCH_AHEAD).min(cells.end);
+                from..(stored.end + FETCH_AHEAD).min(cells.end)
+            }
+        };
         let mut end = 0;
         while end < cols {
             end = (end + width).min(cols);
             for (row, from) in rows.clone().zip(&mut next) {
                 let stored = *from..(pointers[row + 1] as usize).min(cells.end);
+                let later = &driver.indices()[ahead(&stored)];
                 let columns = &driver.indices()[stored];
                 let count = match end == cols {
                     true => columns.len(),
@@ -126,7 +137,7 @@ impl Pair {
                 if count > 0 {
                     let at = *from - cells.start;
                     let out = &mut out[at..at + count];
-                    stored::dots(self.left.row(row), right, &columns[..count], out)?;
+                    stored::dots(self.left.row(row), right, &columns[..count], later, out)?;
                     *from += count;
                 }
             }
