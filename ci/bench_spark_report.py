@@ -1,0 +1,127 @@
+"""What ci/bench --spark prints and keeps."""
+
+import math
+
+POLICIES = ["cost", "fuse-all", "fuse-no-redundancy", "none"]
+COLUMNS = [*POLICIES, "systemds_base", "systemds_gen", "mllib"]
+# Times as long as `cost`, in geometric mean; SystemDS is never to be faster.
+TARGETS = {"systemds_gen": 3.0, "mllib": 2.0}
+HANDOVER_SHARE = 0.05
+
+
+def number(seconds):
+    return f"{seconds:.2f}" if seconds < 100 else f"{seconds:.0f}"
+
+
+def cell(row, variant):
+    seconds = row["seconds"].get(variant)
+    return row["notes"].get(variant, "-") if seconds is None else number(seconds)
+
+
+def ratio(row, variant):
+    """How many times as long as `cost` it takes, where both ran."""
+    ours, theirs = row["seconds"].get("cost"), row["seconds"].get(variant)
+    return theirs / ours if ours and theirs else None
+
+
+def print_row(row):
+    cells = "  ".join(f"{variant} {cell(row, variant)}" for variant in COLUMNS if variant in row["seconds"])
+    print(f"{row['algorithm']:12} {row['size']:24} {cells}", flush=True)
+
+
+def print_handover(row):
+    print(f"{row['operator']:28} a block: native {row['native_us']:.0f} us, handover {row['overhead_us']:.0f} us, {row['share']:.1%}; of whole jobs {row['share_of_jobs']:.1%}", flush=True)
+
+
+def table(heads, rows, texts=1):
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * texts + "---:|" * (len(heads) - texts)]
+    return lines + ["| " + " | ".join(row) + " |" for row in rows]
+
+
+def times(rows):
+    columns = [variant for variant in COLUMNS if any(variant in row["seconds"] for row in rows)]
+    peers = [peer for peer in TARGETS if peer in columns]
+    others = [policy for policy in POLICIES[1:] if policy in columns]
+    lines = []
+    for row in rows:
+        best = min((row["seconds"][policy] for policy in others if row["seconds"].get(policy)), default=None)
+        ours = row["seconds"].get("cost")
+        compared = [f"{ours / best:.2f}" if ours and best else "-"] if others else []
+        compared += [f"{found:.1f}" if (found := ratio(row, peer)) else "-" for peer in peers]
+        reading = number(row["reading"]) if row["reading"] is not None else "-"
+        lines.append([row["algorithm"], row["size"], str(row["iterations"] or "-"), *(cell(row, variant) for variant in columns), reading, *compared])
+    heads = ["algorithm", "large input", "iterations", *(variant.replace("_", " ") for variant in columns)]
+    heads += ["of cost reading", *(["cost / best other"] if others else [])]
+    return table([*heads, *(f"{peer.replace('_', ' ')} / cost" for peer in peers)], lines, 2)
+
+
+def verdicts(rows):
+    lines = []
+    for peer, wanted in TARGETS.items():
+        ratios = {row["algorithm"]: found for row in rows if (found := ratio(row, peer))}
+        if not ratios:
+            continue
+        mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
+        text = f"{peer.replace('_', ' ')} takes {mean:.1f} times as long as `cost` in geometric mean of {len(ratios)} algorithms; {'reached' if mean >= wanted else 'missed'}: {wanted:g} times."
+        slower = [f"{name} ({found:.2f})" for name, found in ratios.items() if found < 1]
+        if peer == "systemds_gen":
+            text += f" Missed: never slower, is slower in {', '.join(slower)}." if slower else " Reached: never slower."
+        lines += ["", text]
+    return lines
+
+
+def where(rows):
+    """What ran on Spark, in the same runs."""
+    lines = []
+    for row in rows:
+        ours = row["evidence"].get("cost")
+        cells = [f"{ours['on_spark']} of {ours['runs']}", str(ours["jobs"]), f"{ours['scans']:.0f}", number(ours["native"])] if ours else ["-"] * 4
+        for mode in ("systemds_base", "systemds_gen"):
+            theirs = row["evidence"].get(mode)
+            cells.append(", ".join(f"{code} {count}" for code, count in sorted(theirs["on_spark"].items(), key=lambda found: -found[1])) if theirs else "-")
+        peaks = [f"{row['peak'][variant] / 2**30:.1f}" if row["peak"].get(variant) else "-" for variant in ("cost", "systemds_gen", "mllib")]
+        lines.append([row["algorithm"], f"{row['budget'] / 2**20:.0f}", *cells, *peaks])
+    heads = ["algorithm", "budget, MiB", "operator runs on Spark, cost", "jobs", "scans of the large input", "native s", "SystemDS base on Spark", "SystemDS gen on Spark"]
+    return table([*heads, "most GiB, cost", "SystemDS gen", "MLlib"], lines)
+
+
+def handover(rows):
+    lines = [[
+        f"`{row['operator']}`", str(row["stripes"]), f"{row['native_us']:.0f}", f"{row['overhead_us']:.0f}", f"{row['share']:.1%}", f"{row['share_of_jobs']:.1%}",
+        ("reached" if row["share"] <= HANDOVER_SHARE else "missed") + f": {HANDOVER_SHARE:.0%}",
+    ] for row in rows]
+    return table(["operator", "stripes", "native us a block", "handover us a block", "share", "share of whole jobs", "target for the share"], lines)
+
+
+def report(results):
+    rows = results["rows"]
+    lines = [
+        "# Algorithms on Spark",
+        "",
+        f"Made by `ci/bench --spark --size {results['settings']['size']}` on {results['date']} in {results['seconds'] / 60:.0f} minutes: {results['machine']}; FP64. "
+        "Seconds are medians of runs that take turns, each in a process of its own.",
+        "",
+        f"All run with `local[2]`, a heap of {results['settings']['heap']}, and a local budget of 1/{results['budgets']} of their large input, so that what reads it is distributed: "
+        "`fulgurite.memory.local` here, in SystemDS, where the budget follows the heap, the memory that it believes to have. Fulgurite and MLlib run on Spark 4.3, SystemDS 3.4 on Spark 3.5, "
+        "in hybrid mode; base without fusion, gen with code generation, compiled by Janino. Fulgurite and SystemDS run the same scripts, examples/algorithms, with tolerance 0 and so with the same iterations, and "
+        "come to the same models, which is checked. MLlib minimises other losses or by other methods; it gets as many iterations as the script has passes of its inner loop.",
+        "",
+        "Counted is what happens once the JVM, Spark's context and the DataFrame of a file that nobody has read are there, until the model is on the driver, or for SystemDS in a file. Reading the data is in it: "
+        "Fulgurite and MLlib read Parquet files of vectors, SystemDS its binary blocks; how long Fulgurite takes to make stripes of them is told, in the other two reading is part of the first pass. Each JVM is cold. MLlib caches the blocks that it makes of the vectors; the DataFrame is not cached beside them. `-`: left out, or there is no such algorithm.",
+    ]
+    if rows:
+        lines += ["", *times(rows), *verdicts(rows), "", "## What ran where", ""]
+        lines += [
+            "Of the last runs. Operator runs are the control program's, local ones included; scans are how often operators on Spark read all of the large input, native seconds those of both cores "
+            "together; SystemDS: instructions on Spark by code, `spoof` those that it generated. Memory is the most that the JVM's process had, native memory included.",
+            "", *where(rows),
+        ]
+    if results["handover"]:
+        lines += [
+            "", "## What handing a block over takes", "",
+            "Operators on a cached dense matrix in stripes of 1000 x 1000, in two partitions, each run ten times in a loop. A straight line through two numbers of stripes gives what a further block takes: two cores times the time "
+            "that the control program waits, of which native code has its part; the rest is the handover: JNI, Arrow, the task's JSON, accumulators. `share of whole jobs` has Spark's jobs and tasks in it, too, for this many "
+            "stripes.",
+            "", *handover(results["handover"]),
+        ]
+    return "\n".join(lines) + "\n"
