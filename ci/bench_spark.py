@@ -68,7 +68,9 @@ def linear(**parameters):
     return {"fitIntercept": False, "standardization": False, **parameters}
 
 
-# SystemDS cannot generate code for operators beside `solve`. Conditions that nobody can decide beforehand end its blocks.
+# What SystemDS's code generator cannot do: operators beside `solve`, and the transpose of a comparison. Conditions that nobody can
+# decide beforehand end its blocks.
+PICKED_ALONE = 'picked = seq(1, n) == chosen\nif (sum(picked) == 0.123) { print("unlikely") }\ncentroid = t(picked) %*% X'
 SOLVE_ALONE = 'if (sum(b) == 0.123) { print("unlikely") }\nbeta = solve(A, b)\nif (sum(beta) == 0.123) { print("unlikely") }'
 
 ALGORITHMS = {
@@ -79,10 +81,10 @@ ALGORITHMS = {
         "dense", {"X": ("X", "X"), "y": ("Y", "class")}, {"B": "B"}, {"moi": 3, "mii": 5, "tol": 0},
         Library("LogisticRegression", linear(maxIter=15, tol=0.0, family="multinomial"), "class - 1")),
     "glm": Algorithm(
-        "dense", {"X": ("X", "X"), "y": ("Y", "sign")}, {"B": "B"}, {"moi": 3, "mii": 5, "tol": 0, "family": "binomial", "link": "probit"}),
+        "dense", {"X": ("X", "X"), "y": ("Y", "sign")}, {"B": "B"}, {"moi": 3, "mii": 5, "tol": 0, "family": "binomial", "link": "logit"}),
     "kmeans": Algorithm(
         "dense", {"X": ("X", "X")}, {"C": "C"}, {"k": 5, "maxi": 10, "tol": 0},
-        Library("KMeans", {"k": 5, "maxIter": 10, "tol": 0.0, "seed": 1}, regularised=False)),
+        Library("KMeans", {"k": 5, "maxIter": 10, "tol": 0.0, "seed": 1}, regularised=False), for_systemds=("centroid = t(seq(1, n) == chosen) %*% X", PICKED_ALONE)),
     "linreg_cg": Algorithm(
         "dense", {"X": ("X", "X"), "y": ("Y", "response")}, {"B": "B"}, {"maxi": 10, "tol": 0},
         Library("LinearRegression", linear(maxIter=10, tol=0.0, solver="l-bfgs"), "response")),
@@ -158,7 +160,10 @@ class Bench:
                 raise TooLong from None
             raise
         if process.returncode != 0 or not answer.exists():
-            raise Failed(f"{specification['kind']} ended with {process.returncode}:\n{printed[-3000:]}\n{errors[-6000:]}")
+            log = self.options.scratch / f"failed-{time.time():.0f}.log"
+            log.write_text(printed + errors)
+            causes = [line for line in errors.splitlines() if re.search(r"(Error|Exception)\b.*:", line)]
+            raise Failed("\n".join([f"{specification['kind']} ended with {process.returncode}, all it said is in {log}:", *dict.fromkeys(causes[:3] + causes[-3:])]))
         return json.loads(answer.read_text()), printed
 
     def make(self, data):
@@ -373,6 +378,8 @@ def main():
     former = json.loads(unfinished.read_text()) if options.resume and unfinished.exists() else {}
     settings = {"size": options.size, "heap": bench.heap}
     results = former if former.get("settings") == settings else {"settings": settings, "rows": [], "handover": [], "seconds": 0}
+    # Ends the run that goes on, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))
     started, before, failures = time.perf_counter(), results["seconds"], []
     for name in names:
         if any(row["algorithm"] == name for row in results["rows"]) or (name == "handover" and results["handover"]):
