@@ -1,6 +1,7 @@
 //! Logarithms: natural, to a base, and in double-double for powers.
 //!
-//! ln x = k ln 2 + ln m with m in sqrt(1/2) .. sqrt(2), and ln m = 2 artanh s with s = (m - 1) / (m + 1).
+//! ln x = k ln 2 + ln m. Alone, ln m = ln c + ln(1 + r) with c from a table of 16 and r = m / c - 1, which takes no division. In
+//! double-double, with m in sqrt(1/2) .. sqrt(2), ln m = 2 artanh s with s = (m - 1) / (m + 1).
 
 use super::{
     exponential::{LN2_HIGH, LN2_LOW, MANTISSA_BITS},
@@ -17,15 +18,65 @@ const TWO_52: f64 = 4_503_599_627_370_496.0;
 
 const TWO_54: f64 = 18_014_398_509_481_984.0;
 
-/// (2 artanh(s) - 2 s) / s by powers of s^2 (fdlibm's), within 2^-58.
-const SERIES: [f64; 7] = [
-    1.479_819_860_511_658_6e-1,
-    1.531_383_769_920_937_3e-1,
-    1.818_357_216_161_805e-1,
-    2.222_219_843_214_978_4e-1,
-    2.857_142_874_366_239e-1,
-    3.999_999_999_940_942e-1,
-    6.666_666_666_666_735e-1,
+/// Pieces of the mantissas from [`START`] to its double, by their upper four bits.
+const PIECE_BITS: i32 = 4;
+/// The bits of 45/64. 1 is in the middle of a piece.
+const START: u64 = 0x3fe6_8000_0000_0000;
+/// 1 / c for a c near the middle of each piece; for that of 1, 1. They have so few digits that m / c - 1 is exact where that
+/// is small.
+const RECIPROCALS: [f64; 16] = [
+    1.40625, 1.34375, 1.28125, 1.21875, 1.1875, 1.15625, 1.09375, 1.0625, 1.03125, 1.0, 0.9375,
+    0.890625, 0.84375, 0.796875, 0.765625, 0.734375,
+];
+/// ln c in multiples of 2^-42, so that sums with multiples of [`LN2_HIGH`] are exact.
+const LOGS: [f64; 16] = [
+    -0.340_926_586_970_681_46,
+    -0.295_464_212_893_875_8,
+    -0.247_836_163_904_594_3,
+    -0.197_825_743_329_985_93,
+    -0.171_850_256_926_745_71,
+    -0.145_182_009_844_575_08,
+    -0.089_612_158_689_760_69,
+    -0.060_624_621_816_486_98,
+    -0.030_771_658_666_708_39,
+    0.0,
+    0.064_538_521_137_592_4,
+    0.115_831_815_525_098_14,
+    0.169_899_036_795_413_85,
+    0.227_057_450_635_356_87,
+    0.267_062_785_248_981_5,
+    0.308_735_481_649_591_75,
+];
+/// What these lack.
+const LOGS_LOW: [f64; 16] = [
+    8.824_526_332_125_64e-14,
+    3.993_416_384_387_844e-14,
+    1.302_979_717_330_866_3e-14,
+    6.604_544_877_082_384e-14,
+    8.649_239_607_212_071e-14,
+    7.718_001_336_828_099e-14,
+    7.355_770_219_435_029e-14,
+    5.213_620_639_136_504e-14,
+    -4.529_814_257_790_929e-14,
+    0.0,
+    -2.122_560_804_480_999_7e-14,
+    2.356_882_218_203_875_6e-14,
+    -1.637_627_641_409_750_3e-14,
+    -1.078_736_749_871_691e-14,
+    6.371_947_269_815_667e-14,
+    2.152_212_749_164_288_8e-14,
+];
+/// (ln(1 + r) - r) / r^2 for |r| < 0.0333, by powers of r (Chebyshev's approximation), within 2^-55; times r, within 2^-60.
+const SERIES: [f64; 9] = [
+    -0.100_207_587_983_415_35,
+    0.111_337_566_599_600_81,
+    -0.124_999_827_796_829_33,
+    0.142_856_955_003_641_87,
+    -0.166_666_666_719_560_54,
+    0.200_000_000_057_700_88,
+    -0.249_999_999_999_995_61,
+    0.333_333_333_333_328_54,
+    -0.5,
 ];
 
 /// (artanh(s) / s - 1 - s^2 / 3) / s^4 by powers of s^2: 1/5, 1/7, ..., the last ones for the least error (Remez' exchange).
@@ -70,19 +121,6 @@ impl<V: Lanes> Split<V> {
         Split { k, ..split }
     }
 
-    /// ln x
-    #[inline(always)]
-    fn log(self) -> V {
-        let f = self.m - V::splat(1.0);
-        let s = f / (V::splat(2.0) + f);
-        let z = s * s;
-        let series = z * z.polynomial(&SERIES);
-        let half_square = V::splat(0.5) * f * f;
-        let low = s.mul_add(half_square + series, self.k * V::splat(LN2_LOW));
-        // The large terms last.
-        self.k.mul_add(V::splat(LN2_HIGH), f - (half_square - low))
-    }
-
     /// ln x as the sum of two doubles, within 2^-66 of it.
     #[inline(always)]
     pub fn long_log(self) -> (V, V) {
@@ -119,6 +157,27 @@ impl<V: Lanes> Split<V> {
     }
 }
 
+/// What biased exponents have over 2^52 when they stand in its mantissa.
+const BIASED: f64 = TWO_52 + 1023.0;
+
+/// ln x - n ln 2 for positive normal x, with `biased` = [`BIASED`] + n.
+#[inline(always)]
+fn log_of_normal<V: Lanes>(x: V, biased: V) -> V {
+    let moved = x.add_bits(V::splat_bits(ONE - START));
+    let exponent = moved.shift_right(MANTISSA_BITS);
+    let k = exponent.or_bits(V::splat(TWO_52)) - biased;
+    let m = moved.and_bits(V::splat_bits(MANTISSA));
+    let m = m.add_bits(V::splat_bits(START));
+    let piece = moved.shift_right(MANTISSA_BITS - PIECE_BITS);
+    let r = m.mul_add(piece.pick(&RECIPROCALS), V::splat(-1.0));
+    let log = k.mul_add(V::splat(LN2_HIGH), piece.pick(&LOGS));
+    let low = k.mul_add(V::splat(LN2_LOW), piece.pick(&LOGS_LOW));
+    // Where `log` is not 0 it is larger than r.
+    let sum = log + r;
+    let low = (log - sum) + r + low;
+    sum + (r * r).mul_add(r.polynomial(&SERIES), low)
+}
+
 /// ln x
 #[inline(always)]
 fn log<V: Lanes>(x: V) -> V {
@@ -127,12 +186,16 @@ fn log<V: Lanes>(x: V) -> V {
         x.less(V::splat(f64::INFINITY)),
     );
     if V::all(normal) {
-        return Split::normal(x).log();
+        return log_of_normal(x, V::splat(BIASED));
     }
-    let value = Split::positive(x).log();
+    let subnormal = x.less(V::splat(f64::MIN_POSITIVE));
+    let value = log_of_normal(
+        V::select(subnormal, x * V::splat(TWO_54), x),
+        V::select(subnormal, V::splat(BIASED + 54.0), V::splat(BIASED)),
+    );
+    let zero = V::splat(0.0);
     // Infinity and NaN stay themselves; zeros give -inf, negatives NaN.
     let value = V::select(x.less(V::splat(f64::INFINITY)), value, x);
-    let zero = V::splat(0.0);
     let value = V::select(x.equal(zero), V::splat(f64::NEG_INFINITY), value);
     V::select(x.less(zero), V::splat(f64::NAN), value)
 }

@@ -179,6 +179,15 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
+    fn pick(self, table: &[f64; 16]) -> Self {
+        // SAFETY: the instructions are there, see `operation`, and four bits name a cell of the table.
+        Avx2(unsafe {
+            let places = _mm256_and_si256(integers(self), _mm256_set1_epi64x(15));
+            _mm256_i64gather_pd::<8>(table.as_ptr(), places)
+        })
+    }
+
+    #[inline(always)]
     fn shift_left(self, bits: i32) -> Self {
         doubles(operation!(_mm256_sll_epi64(
             integers(self),

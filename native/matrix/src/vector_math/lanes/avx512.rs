@@ -175,6 +175,13 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn pick(self, table: &[f64; 16]) -> Self {
+        let (low, high) = (Self::load(&table[..8]), Self::load(&table[8..]));
+        let places = integers(self);
+        Avx512(operation!(_mm512_permutex2var_pd(low.0, places, high.0)))
+    }
+
+    #[inline(always)]
     fn shift_left(self, bits: i32) -> Self {
         doubles(operation!(_mm512_sll_epi64(
             integers(self),

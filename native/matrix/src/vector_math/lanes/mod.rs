@@ -141,6 +141,9 @@ pub(super) trait Lanes:
     /// By a constant, less than 64; zeros come in.
     fn shift_right(self, bits: i32) -> Self;
 
+    /// The cell of a table that the low four bits of each lane name.
+    fn pick(self, table: &[f64; 16]) -> Self;
+
     #[inline(always)]
     fn splat_bits(bits: u64) -> Self {
         Self::splat(f64::from_bits(bits))

@@ -166,6 +166,15 @@ impl Lanes for Neon {
     }
 
     #[inline(always)]
+    fn pick(self, table: &[f64; 16]) -> Self {
+        let places = integers(self);
+        let low = operation!(vgetq_lane_u64::<0>(places)) & 15;
+        let high = operation!(vgetq_lane_u64::<1>(places)) & 15;
+        let cells = [table[low as usize], table[high as usize]];
+        Self::load(&cells)
+    }
+
+    #[inline(always)]
     fn shift_left(self, bits: i32) -> Self {
         let count = operation!(vdupq_n_s64(i64::from(bits)));
         doubles(operation!(vshlq_u64(integers(self), count)))
