@@ -448,6 +448,26 @@ fn sums_of_diagonals() {
 }
 
 #[test]
+fn triangles_of_stripes() {
+    for (rows, cols) in [(2 * B + 1, 2 * B + 1), (3 * B + 2, B), (B + 1, 4 * B)] {
+        let shape = Shape {
+            rows,
+            cols,
+            cells: Cells::Dense,
+        };
+        let (x, y) = (matrix(shape, 7), matrix(shape, 11));
+        for text in [
+            "R = lower.tri(target=X)",
+            "R = lower.tri(target=X + Y, diag=TRUE, values=TRUE)",
+            "R = upper.tri(target=X, values=TRUE)",
+            "R = upper.tri(target=Y, diag=TRUE)",
+        ] {
+            assert_same(text, &x, &y);
+        }
+    }
+}
+
+#[test]
 fn tables_that_are_larger_than_the_driver_stay_with_the_workers() {
     let rows = 300;
     let categories = |seed| {

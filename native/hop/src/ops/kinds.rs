@@ -215,7 +215,8 @@ impl ParameterizedOp {
             ToString => &[
                 "target", "rows", "cols", "decimal", "sparse", "sep", "linesep",
             ],
-            LowerTri | UpperTri => &["target", "diag", "values"],
+            // The last one is for stripes: how many rows of their matrix stand above them.
+            LowerTri | UpperTri => &["target", "diag", "values", "rows.above"],
             Moment => &["target", "weights", "order"],
             Cov => &["left", "right", "weights"],
             Quantile => &["target", "weights", "probabilities"],

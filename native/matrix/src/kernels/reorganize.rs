@@ -211,14 +211,16 @@ pub fn reshape(
 }
 
 /// The cells below (or above) the diagonal, or with `values` false a 1 at each of those places; the
-/// diagonal itself with `diagonal`.
+/// diagonal itself with `diagonal`. The matrix may be a stripe of one that has `rows_above` rows above it.
 pub fn triangle(
     matrix: &MatrixBlock,
     lower: bool,
     diagonal: bool,
     values: bool,
+    rows_above: usize,
 ) -> Result<MatrixBlock> {
     let inside = |row: usize, col: usize| {
+        let row = row.saturating_add(rows_above);
         (if lower { col < row } else { col > row }) || (diagonal && col == row)
     };
     let cols = matrix.cols();

@@ -235,9 +235,15 @@ proptest! {
                     (i == j && diagonal) || (i > j && lower) || (i < j && !lower)
                 };
                 let expected = naive(rows, cols, |i, j| if inside(i, j) { matrix.get(i, j) } else { 0.0 });
-                assert_close(&triangle(&x, lower, diagonal, true).unwrap(), &expected, 0.0, "values");
+                assert_close(&triangle(&x, lower, diagonal, true, 0).unwrap(), &expected, 0.0, "values");
+                for above in 0..rows {
+                    let stripe = x.slice_rows(above, rows);
+                    let part = triangle(&stripe, lower, diagonal, true, above).unwrap();
+                    let rest = expected.slice_rows(above, rows);
+                    assert_close(&part, &rest, 0.0, "a stripe");
+                }
                 let expected = naive(rows, cols, |i, j| f64::from(u8::from(inside(i, j))));
-                assert_close(&triangle(&x, lower, diagonal, false).unwrap(), &expected, 0.0, "ones");
+                assert_close(&triangle(&x, lower, diagonal, false, 0).unwrap(), &expected, 0.0, "ones");
             }
         }
         let vector = cells(rows, 1, seed, zeros);

@@ -206,7 +206,9 @@ fn grouped_aggregate(named: &Named) -> Result<Value> {
 fn triangle(named: &Named, lower: bool) -> Result<Value> {
     let diagonal = named.truth_or("diag", false)?;
     let values = named.truth_or("values", false)?;
-    kernels::triangle(named.matrix("target")?, lower, diagonal, values).map(Value::Matrix)
+    let rows_above = named.optional("rows.above", Named::size)?.unwrap_or(0);
+    let target = named.matrix("target")?;
+    kernels::triangle(target, lower, diagonal, values, rows_above).map(Value::Matrix)
 }
 
 fn outer(named: &Named) -> Result<Value> {

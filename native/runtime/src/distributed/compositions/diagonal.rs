@@ -1,14 +1,16 @@
-//! `diag`: a stripe knows its row offset, and with it where the diagonal crosses it.
+//! `diag`, `trace`, `lower.tri` and `upper.tri`: a stripe knows its row offset, and with it where the diagonal crosses it.
 
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{
     AggregateOp, BinaryOp, Characteristics, DataGenOp, Direction, HopId, HopOp, Literal,
 };
 
-use super::{input, size};
+use super::{input, named, places, size};
 use crate::{
     dataflow::Combine,
-    distributed::{DistributedMatrix, Operator, Workers, task_builder::TaskBuilder},
+    distributed::{
+        DistributedMatrix, Operator, Workers, row_wise::Slot, task_builder::TaskBuilder,
+    },
     interpreter::Variable,
 };
 
@@ -58,6 +60,36 @@ pub(super) fn trace(
     let root = builder.matrix(sum, vec![diagonal]);
     let sum = builder.aggregate(root, &Combine::Sum, operator.label)?;
     Ok(Variable::Scalar(Literal::Double(sum.get(0, 0))))
+}
+
+/// `lower.tri` and `upper.tri`: each stripe is told how many rows are above it.
+pub(super) fn triangle(
+    workers: &Workers,
+    operator: &Operator,
+    inputs: &[Variable],
+) -> Result<Variable> {
+    let matrix = workers.distributed(named(operator, inputs, "target")?)?;
+    let mut builder = TaskBuilder::new(workers, &matrix);
+    let mut places = places(operator).clone();
+    let mut operands = Vec::with_capacity(inputs.len() + 1);
+    for (place, value) in inputs.iter().enumerate() {
+        operands.push(match places.get("target") == Some(&place) {
+            true => builder.lead(),
+            false => builder.bind(Slot::Scalar, value)?,
+        });
+    }
+    places.insert("rows.above".into(), operands.len());
+    operands.push(builder.row_offset());
+    let root = match &operator.hop.op {
+        HopOp::Parameterized(op, _) => builder.matrix(HopOp::Parameterized(*op, places), operands),
+        other => return Err(Error::internal(format!("{} is no triangle", other.code()))),
+    };
+    let dataset = builder.map(root, operator.label)?;
+    let (rows, cols) = (matrix.stripes.rows, matrix.stripes.cols);
+    let stripes = Characteristics::new(rows, cols, None);
+    Ok(Variable::Distributed(DistributedMatrix::new(
+        dataset, stripes,
+    )))
 }
 
 /// The rows of the diagonal matrix: zeros, the stripe's diagonal, zeros.

@@ -37,6 +37,7 @@ pub(crate) enum Composition {
     Order,
     Diag,
     Trace,
+    Triangle,
     Statistic(Statistic),
     Table,
     Generate(DataGenOp),
@@ -66,6 +67,9 @@ pub(crate) fn composition(op: &HopOp, inputs: &[InputFacts]) -> Option<Compositi
         HopOp::Table if (0..3).any(matrix) => Some(Composition::Table),
         HopOp::Parameterized(ParameterizedOp::RemoveEmpty, _) => Some(Composition::RemoveEmpty),
         HopOp::Parameterized(ParameterizedOp::Order, _) => Some(Composition::Order),
+        HopOp::Parameterized(ParameterizedOp::LowerTri | ParameterizedOp::UpperTri, _) => {
+            Some(Composition::Triangle)
+        }
         HopOp::Parameterized(op, _) => statistic(*op).map(Composition::Statistic),
         HopOp::Aggregate(AggregateOp::Trace, _) => Some(Composition::Trace),
         HopOp::DataGen(DataGenOp::Fill) if is_text(inputs.first()) => None,
@@ -117,6 +121,7 @@ impl Workers<'_> {
             Composition::Order => order::order(self, operator, places(operator), inputs),
             Composition::Diag => diagonal::diag(self, operator, inputs),
             Composition::Trace => diagonal::trace(self, operator, inputs),
+            Composition::Triangle => diagonal::triangle(self, operator, inputs),
             Composition::Statistic(statistic) => statistic.run(self, operator, inputs),
             Composition::Table => table::table(self, operator, inputs),
             Composition::Generate(op) => generate::generate(self, operator, op, inputs),
