@@ -395,7 +395,7 @@ def main():
     settings = {"size": options.size, "heap": bench.heap}
     results = former if former.get("settings") == settings else {"settings": settings, "rows": [], "handover": [], "seconds": 0}
     # Ends the run that goes on, too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     started, before, failures = time.perf_counter(), results["seconds"], []
     for name in names:
         if any(row["algorithm"] == name for row in results["rows"]) or (name == "handover" and results["handover"]):
