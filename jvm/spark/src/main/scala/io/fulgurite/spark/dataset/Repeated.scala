@@ -1,13 +1,13 @@
 package io.fulgurite.spark.dataset
 
 import io.fulgurite.core.FulguriteException
-import io.fulgurite.spark.Errors
+import io.fulgurite.spark.{Blocks, Errors}
 
 /** Partitions of a source that are read a second time, because Spark lost them: they have to be what they were. */
 private[spark] object Repeated {
 
-  /** Passes the stripes on; an error where there are not the same numbers of rows as the first time. */
-  def check[A](stripes: Iterator[A], rows: Vector[Long], number: Int)(rowsOf: A => Long): Iterator[A] = new Iterator[A] {
+  /** Passes the stripes on; an error where there are not the same numbers of rows and columns as the first time. */
+  def check[A](stripes: Iterator[A], rows: Vector[Long], cols: Long, number: Int)(blocksOf: A => Blocks): Iterator[A] = new Iterator[A] {
     private var position = 0
 
     override def hasNext: Boolean = {
@@ -19,7 +19,9 @@ private[spark] object Repeated {
     override def next(): A = {
       val stripe = stripes.next()
       if (position >= rows.size) throw differs("more", number)
-      if (rowsOf(stripe) != rows(position)) throw differs(if (rowsOf(stripe) < rows(position)) "fewer" else "more", number)
+      val blocks = blocksOf(stripe)
+      if (blocks.rows != rows(position)) throw differs(if (blocks.rows < rows(position)) "fewer" else "more", number)
+      if (blocks.cols != cols) throw differs(if (blocks.cols < cols) "shorter" else "longer", number)
       position += 1
       stripe
     }

@@ -33,7 +33,7 @@ private[frames] object RowOrder {
       if (inOrder(all)) {
         val layout = found.map(_.map(stripe => Stripe(stripe.first - 1, stripe.rows)))
         val placed = numbered.mapPartitionsWithIndex { (partition, part) =>
-          Repeated.check(part, layout(partition).map(_.rows), partition)(_._1.rows).map { case (blocks, index) =>
+          Repeated.check(part, layout(partition).map(_.rows), cols, partition)(_._1).map { case (blocks, index) =>
             blocks.placeStoredAt(index.headOption.fold(0L)(_ - 1))
           }
         }

@@ -50,6 +50,8 @@ object FileSink {
       if (metadata.nonEmpty) rename(plain, description, described)
     } catch {
       case failure @ (_: IOException | _: SparkException) =>
+        // A task that still writes would make the temporary folder again.
+        session.awaitTasks()
         throw Errors.find(failure).getOrElse(Errors.io(s"cannot write '$path': ${Errors.reason(failure)}", "check that its folder can be written to"))
     } finally {
       files.delete(temporary, true)

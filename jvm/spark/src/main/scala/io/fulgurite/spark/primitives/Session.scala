@@ -84,6 +84,9 @@ final class Session(val spark: SparkSession, settings: Settings, observed: Boole
     withProperties(Session.JobDescription -> description, Session.StageName -> description, TaskEvents.Execution -> number)(Errors.ofSpark(work))
   }
 
+  /** Waits for tasks that go on after their job has failed. */
+  def awaitTasks(): Unit = events.foreach(_.awaitTasks())
+
   /** Ends the count of Spark's events. */
   override def close(): Unit = events.foreach(_.finish())
 

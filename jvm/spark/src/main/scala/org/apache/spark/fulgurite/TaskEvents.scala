@@ -6,7 +6,7 @@ import scala.annotation.tailrec
 import scala.collection.mutable
 
 import org.apache.spark.{SparkContext, Success}
-import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent, SparkListenerJobStart, SparkListenerTaskEnd}
+import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent, SparkListenerJobStart, SparkListenerTaskEnd, SparkListenerTaskStart}
 
 /** Sums over successful tasks. */
 final case class TaskTotals(
@@ -19,8 +19,7 @@ final case class TaskTotals(
 final class TaskEvents(context: SparkContext, execution: String) extends SparkListener {
   private val stages = mutable.Set.empty[Int]
   private var sums = TaskTotals()
-  private val delivered = new CountDownLatch(1)
-  private val last = new LastEvent
+  private var running = 0
   context.addSparkListener(this)
 
   def totals: TaskTotals = synchronized(sums)
@@ -31,7 +30,10 @@ final class TaskEvents(context: SparkContext, execution: String) extends SparkLi
       sums = sums.copy(jobs = sums.jobs + 1)
     }
 
+  override def onTaskStart(task: SparkListenerTaskStart): Unit = synchronized { if (stages(task.stageId)) running += 1 }
+
   override def onTaskEnd(task: SparkListenerTaskEnd): Unit = synchronized {
+    if (stages(task.stageId)) running -= 1
     if (task.reason == Success && task.taskMetrics != null && stages(task.stageId)) {
       val metrics = task.taskMetrics
       sums = sums.copy(
@@ -42,26 +44,41 @@ final class TaskEvents(context: SparkContext, execution: String) extends SparkLi
     }
   }
 
-  override def onOtherEvent(event: SparkListenerEvent): Unit = if (event eq last) delivered.countDown()
+  override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
+    case mark: Mark if mark.of eq this => mark.delivered.countDown()
+    case _ =>
+  }
 
-  /** Ends when all events of jobs that have ended are here. The bus delivers in order: an event of our own comes after them. */
+  /** Ends when all events of jobs that have ended are here. */
   def finish(): Unit = {
-    context.listenerBus.post(last)
-    val complete = awaitLast(TaskEvents.MostWaits)
+    val complete = caughtUp()
     synchronized { sums = sums.copy(isComplete = complete) }
     if (!context.isStopped) context.removeSparkListener(this)
   }
 
-  @tailrec private def awaitLast(waits: Int): Boolean =
-    if (waits == 0 || context.isStopped) delivered.getCount == 0
-    else if (interrupted()) false
-    else if (delivered.getCount == 0) true
-    else awaitLast(waits - 1)
+  /** Waits for tasks of jobs that have ended: those of a job that failed were told to end, and may take a while. */
+  def awaitTasks(): Unit = if (caughtUp()) {
+    waited(synchronized(running == 0))(Thread.sleep(_))
+    ()
+  }
+
+  /** Whether all that has happened was heard of. The bus delivers in order: an event of our own comes after all others. */
+  private def caughtUp(): Boolean = {
+    val mark = new Mark(this)
+    context.listenerBus.post(mark)
+    waited(mark.delivered.getCount == 0)(mark.delivered.await(_, TimeUnit.MILLISECONDS))
+  }
+
+  /** Waits for a condition, but not forever. */
+  @tailrec private def waited(condition: => Boolean, waits: Int = TaskEvents.MostWaits)(pause: Long => Any): Boolean =
+    if (condition) true
+    else if (waits == 0 || context.isStopped || interrupted(pause)) condition
+    else waited(condition, waits - 1)(pause)
 
   /** Waits a while; true if this thread was asked to end meanwhile. */
-  private def interrupted(): Boolean =
+  private def interrupted(pause: Long => Any): Boolean =
     try {
-      delivered.await(TaskEvents.WaitMilliseconds, TimeUnit.MILLISECONDS)
+      pause(TaskEvents.WaitMilliseconds)
       false
     } catch {
       case _: InterruptedException =>
@@ -79,6 +96,7 @@ object TaskEvents {
 }
 
 /** Not for event logs. */
-private final class LastEvent extends SparkListenerEvent {
+private final class Mark(val of: TaskEvents) extends SparkListenerEvent {
+  val delivered = new CountDownLatch(1)
   override protected[spark] def logEvent: Boolean = false
 }
