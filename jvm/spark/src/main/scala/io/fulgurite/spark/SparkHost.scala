@@ -22,15 +22,18 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
   /** Broadcasts that the script is done with, but from which a lost partition of a dataset may have to be computed again. */
   private val lingering = mutable.Set.empty[SentMatrix]
   private val lingeringStripes = mutable.Set.empty[Broadcast[_]]
-  private var taken = List.empty[Dataset]
+  private val taken = mutable.LongMap.empty[Dataset]
   private var lastId = 0L
 
-  /** Takes a dataset out, computed now: what it is computed from ends with this execution. The caller releases it. */
-  def take(id: Long, name: String): Dataset = {
+  /**
+   * Takes a dataset out, computed now: what it is computed from ends with this execution. The caller releases it. If it is an output under
+   * several names, all but one release nothing.
+   */
+  def take(id: Long, name: String): Dataset = taken.get(id).map(Dataset.alias).getOrElse {
     val dataset = datasets.remove(id).getOrElse(throw Errors.internal(s"dataset $id is not known"))
     dataset.persist()
     session.named(s"output $name")(dataset.characteristics)
-    taken ::= dataset
+    taken(id) = dataset
     dataset
   }
 
@@ -155,13 +158,13 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
   /** Destroys what no dataset that is still there could need again. What outputs need, Spark destroys when they are garbage. */
   private def destroyUnneeded(): Unit =
     if (lingering.nonEmpty || lingeringStripes.nonEmpty) {
-      val needed = Lineage.broadcasts((datasets.values ++ taken).map(_.stripes))
+      val needed = Lineage.broadcasts((datasets.values ++ taken.values).map(_.stripes))
       for (broadcast <- lingering.toSeq if !needed(broadcast.id)) {
         broadcast.destroy()
         lingering -= broadcast
       }
       for (broadcast <- lingeringStripes.toSeq if !needed(broadcast.id)) {
-        broadcast.destroy()
+        if (!session.context.isStopped) broadcast.destroy()
         lingeringStripes -= broadcast
       }
     }

@@ -50,7 +50,8 @@ final class Dataset private (
     new Dataset(scanned, None, Some(characteristics), if (owned) persisted else Seq.empty)
   }
 
-  def release(): Unit = persisted.foreach(_.unpersist(blocking = false))
+  /** A stopped context has forgotten it. */
+  def release(): Unit = for (rdd <- persisted if !stripes.sparkContext.isStopped) rdd.unpersist(blocking = false)
 }
 
 object Dataset {

@@ -80,12 +80,13 @@ private object Shared {
 
 /** A matrix that was sent to all executors, as the driver has it. Executors get the broadcast alone. */
 final class SentMatrix private (
-    val broadcast: Broadcast[Shared], @transient private val matrix: Blocks, @transient private val pieces: Option[SentBytes])
+    @transient private val context: SparkContext, val broadcast: Broadcast[Shared], @transient private val matrix: Blocks,
+    @transient private val pieces: Option[SentBytes])
     extends Serializable {
   def id: Long = broadcast.id
 
   /** Frees the executors' copies. */
-  def unpersist(): Unit = {
+  def unpersist(): Unit = if (!context.isStopped) {
     broadcast.unpersist(blocking = false)
     pieces.foreach(_.unpersist())
   }
@@ -93,8 +94,10 @@ final class SentMatrix private (
   /** Frees all copies. Executors are told by Spark. */
   def destroy(): Unit = {
     matrix.close()
-    broadcast.destroy()
-    pieces.foreach(_.destroy())
+    if (!context.isStopped) {
+      broadcast.destroy()
+      pieces.foreach(_.destroy())
+    }
   }
 }
 
@@ -103,7 +106,7 @@ object SentMatrix {
   /** Sends a matrix, which it owns from now on. */
   def apply(context: SparkContext, matrix: Blocks, bytesPerPiece: Int): SentMatrix = {
     val pieces = if (matrix.bytes > bytesPerPiece) Some(SentBytes(context, bytesPerPiece)(matrix.writeTo)) else None
-    try new SentMatrix(context.broadcast(new Shared(matrix, pieces)), matrix, pieces)
+    try new SentMatrix(context, context.broadcast(new Shared(matrix, pieces)), matrix, pieces)
     catch {
       case failure: Throwable =>
         pieces.foreach(_.destroy())

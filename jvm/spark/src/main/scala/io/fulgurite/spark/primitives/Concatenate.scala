@@ -15,9 +15,19 @@ object Concatenate {
   def run(session: Session, parts: Seq[Part]): Dataset = {
     val starts = parts.scanLeft(0L)(_ + _.rows)
     val (stripes, layouts) = parts.zip(starts).map { case (part, start) => range(part, start) }.unzip
-    val rdd = if (stripes.size == 1) stripes.head else session.context.union(stripes)
+    val rdd = if (stripes.size == 1) stripes.head else together(session.context.union(stripes))
     Dataset.placed(rdd, layouts.flatten.toVector)
   }
+
+  /** The stripes of a union belong to the tasks that made them for it, until it is known whether it is kept. */
+  private def together(union: RDD[Blocks]): RDD[Blocks] = new MadeRDD[Blocks](union, (_, part, own) => part.map { blocks =>
+    if (!blocks.isEphemeral) blocks
+    else {
+      val shared = blocks.at(blocks.rowOffset)
+      blocks.close()
+      own(shared)
+    }
+  })
 
   private def range(part: Part, start: Long): (RDD[Blocks], Dataset.Layout) = {
     val Part(dataset, from, until) = part
