@@ -87,7 +87,10 @@ class Run:
 
     def __init__(self, ml, case, limit, loops):
         script = dmlFromFile(str(ALGORITHMS / f"{case.algorithm}.dml")).input(case.inputs)
-        script.input({f"${name}": name for name in case.inputs}).input({"$Y": "Y"})
+        script.input({f"${name}": name for name in case.inputs})
+        if len(case.inputs) > 1:
+            # A name, so that the script reads what is bound to the variable. Of kmeans it would be that of a file to write.
+            script.input({"$Y": "Y"})
         if case.iterations:
             script.input({f"${case.iterations}": loops})
         configured(ml, {"memory.local": AT_THE_DRIVER, "memory.broadcast": limit})
