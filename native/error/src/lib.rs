@@ -18,7 +18,7 @@
 
 mod position;
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 pub use position::{Position, Source};
 use serde::{Deserialize, Serialize};
@@ -84,10 +84,10 @@ impl fmt::Display for ErrorKind {
 }
 
 /// An error with its kind, its place in the script and what to do next.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Error(Box<Inner>);
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Inner {
     kind: ErrorKind,
     message: String,
@@ -132,6 +132,18 @@ impl Error {
     /// Says what to do next.
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.0.help = Some(help.into());
+        self
+    }
+
+    /// Gives the place the text of its script back: an error that was serialised comes without.
+    pub fn with_sources(mut self, sources: &[Arc<Source>]) -> Self {
+        if let Some(position) = &mut self.0.position
+            && let Some(source) = sources
+                .iter()
+                .find(|source| source.name == position.source.name)
+        {
+            position.source = Arc::clone(source);
+        }
         self
     }
 

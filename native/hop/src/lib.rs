@@ -31,7 +31,9 @@ pub use ops::{
     ParameterizedOp, ReadOptions, SizeOp, TernaryOp, UnaryOp, WriteOptions,
 };
 pub use print::Bytes;
-pub use program::{Argument, Block, Function, Parallel, Parameter, Predicate, Program, walk};
+pub use program::{
+    Argument, Block, Function, Parallel, Parameter, ParforMode, Predicate, Program, walk,
+};
 pub use propagate::{
     Folding, ReadMetadata, Symbols, Used, VariableInfo, propagate_dag, propagate_dag_folding,
     propagate_program,

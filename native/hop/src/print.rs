@@ -9,8 +9,8 @@ use std::{
 };
 
 use crate::{
-    Argument, Block, Dag, DataType, Function, Hop, HopId, Parallel, Parameter, Predicate, Program,
-    ValueType, memory,
+    Argument, Block, Dag, DataType, Function, Hop, HopId, Parallel, Parameter, ParforMode,
+    Predicate, Program, ValueType, memory,
 };
 
 impl Display for DataType {
@@ -194,6 +194,7 @@ impl Display for ParallelText<'_> {
             results,
             accumulated,
             degree,
+            mode,
         } = self.0;
         if !results.is_empty() {
             write!(f, " results [{}]", names(results))?;
@@ -201,8 +202,12 @@ impl Display for ParallelText<'_> {
         if !accumulated.is_empty() {
             write!(f, " sums [{}]", names(accumulated))?;
         }
-        match degree {
-            Some(degree) => write!(f, " par {degree}"),
+        if let Some(degree) = degree {
+            write!(f, " par {degree}")?;
+        }
+        match mode {
+            Some(ParforMode::Local) => f.write_str(" local"),
+            Some(ParforMode::Remote) => f.write_str(" remote"),
             None => Ok(()),
         }
     }
@@ -401,6 +406,7 @@ mod tests {
                         results: ["R".to_owned()].into(),
                         accumulated: ["S".to_owned()].into(),
                         degree: Some(4),
+                        mode: Some(ParforMode::Remote),
                     })),
                     position: None,
                 },

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fulgurite_error::{Position, Result};
+use serde::{Deserialize, Serialize};
 
 use crate::{Dag, DataType, Literal, ValueType};
 
 /// A whole script. Function names are `name` or `namespace::name`.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Program {
     pub functions: BTreeMap<String, Function>,
     pub body: Vec<Block>,
@@ -61,7 +62,7 @@ pub fn walk<'a>(blocks: &'a [Block], visit: &mut dyn FnMut(&'a Block)) {
 }
 
 /// A user's function. Parameters are passed by value; nothing of the caller is visible.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Function {
     pub name: String,
     pub parameters: Vec<Parameter>,
@@ -70,7 +71,7 @@ pub struct Function {
     pub position: Option<Position>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Parameter {
     pub name: String,
     pub data_type: DataType,
@@ -80,7 +81,8 @@ pub struct Parameter {
 
 /// A statement block. Everything that flows between blocks does so through named variables: `TRead`
 /// and `TWrite` HOPs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Block {
     /// Straight-line statements.
     Basic { dag: Dag },
@@ -116,7 +118,7 @@ pub enum Block {
 }
 
 /// What a `parfor` says beyond a `for`: its iterations run in any order, each on variables of its own.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Parallel {
     /// Matrices that iterations write parts of and that are read after the loop: what was there before, with the
     /// cells that iterations changed. [`crate::liveness::prune`] finds them.
@@ -125,6 +127,18 @@ pub struct Parallel {
     pub accumulated: BTreeSet<String>,
     /// The most iterations that the script allows at a time.
     pub degree: Option<u64>,
+    /// Where the script wants them to run.
+    pub mode: Option<ParforMode>,
+}
+
+/// Where iterations of a `parfor` run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ParforMode {
+    /// In the process of the control program.
+    Local,
+    /// In tasks on the workers, a range of iterations in each.
+    Remote,
 }
 
 impl Block {
@@ -185,14 +199,15 @@ impl Block {
 
 /// A DAG whose only root is the scalar it computes, preceded by the blocks (hoisted function calls) that
 /// must run each time before it is evaluated.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Predicate {
     pub before: Vec<Block>,
     pub dag: Dag,
 }
 
 /// An argument is a variable of the caller (expressions were assigned to temporaries) or a literal.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Argument {
     Variable {
         parameter: Option<String>,

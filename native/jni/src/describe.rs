@@ -1,12 +1,14 @@
 //! What a handle names, as JSON.
 
 use fulgurite_error::{Error, Result};
-use fulgurite_matrix::{Block, Layout};
-use fulgurite_runtime::Compilation;
+use fulgurite_matrix::Layout;
+use fulgurite_runtime::dataflow::RangeAccount;
 use serde::Serialize;
 
+use crate::registry::Entry;
+
 #[derive(Serialize)]
-struct Description {
+struct Description<'a> {
     rows: u64,
     cols: u64,
     nnz: u64,
@@ -14,6 +16,8 @@ struct Description {
     blocks: Vec<BlockDescription>,
     #[serde(skip_serializing_if = "Option::is_none")]
     compiled: Option<CompilationDescription>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    account: Option<&'a RangeAccount>,
 }
 
 #[derive(Serialize)]
@@ -35,8 +39,13 @@ struct BlockDescription {
 }
 
 /// `rows` and `cols` are the extent of all blocks together, from the first one's offset to the end of the last;
-/// `compiled` is there for results of a task that had to compile plans.
-pub(crate) fn describe(blocks: &[Block], compilation: Compilation) -> Result<Vec<u8>> {
+/// `compiled` is there for results of a task that had to compile plans, `account` for those of a range of iterations.
+pub(crate) fn describe(entry: &Entry) -> Result<Vec<u8>> {
+    let Entry {
+        blocks,
+        compilation,
+        account,
+    } = entry;
     let described: Vec<BlockDescription> = blocks
         .iter()
         .map(|block| BlockDescription {
@@ -78,18 +87,28 @@ pub(crate) fn describe(blocks: &[Block], compilation: Compilation) -> Result<Vec
             plans: compilation.plans,
             nanoseconds: u64::try_from(compilation.time.as_nanos()).unwrap_or(u64::MAX),
         }),
+        account: account.as_deref(),
     };
     serde_json::to_vec(&description).map_err(|error| Error::internal(error.to_string()))
 }
 
 #[cfg(test)]
 mod tests {
-    use fulgurite_matrix::MatrixBlock;
+    use fulgurite_matrix::{Block, MatrixBlock};
+    use fulgurite_runtime::Compilation;
 
     use super::*;
 
+    fn entry(blocks: &[Block], compilation: Compilation) -> Entry {
+        Entry {
+            blocks: blocks.to_vec().into(),
+            compilation,
+            account: None,
+        }
+    }
+
     fn text(blocks: &[Block]) -> String {
-        let described = describe(blocks, Compilation::default()).unwrap();
+        let described = describe(&entry(blocks, Compilation::default())).unwrap();
         let value: serde_json::Value = serde_json::from_slice(&described).unwrap();
         serde_json::to_string_pretty(&value).unwrap()
     }
@@ -97,7 +116,7 @@ mod tests {
     #[test]
     fn what_a_task_compiled_is_said_with_its_results() {
         let time = std::time::Duration::from_micros(7);
-        let described = describe(&[], Compilation { plans: 2, time }).unwrap();
+        let described = describe(&entry(&[], Compilation { plans: 2, time })).unwrap();
         let value: serde_json::Value = serde_json::from_slice(&described).unwrap();
         let expected = serde_json::json!({"plans": 2, "nanoseconds": 7000});
         assert_eq!(value["compiled"], expected);

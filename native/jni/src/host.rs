@@ -12,7 +12,9 @@ use fulgurite_error::{Error, Result};
 use fulgurite_matrix::MatrixBlock;
 use fulgurite_runtime::{
     asking_operator,
-    dataflow::{Backend, BroadcastId, DatasetId, Primitive, Reply},
+    dataflow::{
+        Backend, BroadcastId, Capacity, DatasetId, Primitive, RangeAccount, RangeResult, Reply,
+    },
 };
 use jni::{
     Env, JavaVM,
@@ -57,6 +59,17 @@ struct HostReply {
     cols: Option<i64>,
     nnz: Option<i64>,
     payload: Option<i64>,
+    capacity: Option<Capacity>,
+    #[serde(default)]
+    ranges: Vec<HostRange>,
+}
+
+/// What a range of iterations gave; the blocks are now ours.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HostRange {
+    blocks: i64,
+    account: RangeAccount,
 }
 
 impl JvmHost {
@@ -178,6 +191,11 @@ fn parse_reply(text: &[u8], registry: &Registry) -> Result<Reply> {
         None | Some(0) => None,
         Some(handle) => Some(registry.take_matrix(handle)?),
     };
+    let ranges = reply.ranges.into_iter().map(|range| {
+        let blocks = registry.take(range.blocks)?.to_vec();
+        let account = range.account;
+        Ok(RangeResult { account, blocks })
+    });
     Ok(Reply {
         dataset: reply.dataset.map(DatasetId),
         broadcast: reply.broadcast.map(BroadcastId),
@@ -185,12 +203,19 @@ fn parse_reply(text: &[u8], registry: &Registry) -> Result<Reply> {
         cols: known(reply.cols),
         nnz: known(reply.nnz),
         payload,
+        capacity: reply.capacity,
+        ranges: ranges.collect::<Result<_>>()?,
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use fulgurite_matrix::Block;
+    use fulgurite_runtime::{Compilation, dataflow::Part};
+    use serde_json::json;
+
     use super::*;
+    use crate::describe::describe;
 
     #[test]
     fn a_reply_hands_its_payload_over() {
@@ -209,6 +234,31 @@ mod tests {
         assert_eq!(registry.live().handles, 0);
         assert_eq!(parse_reply(b"{}", &registry).unwrap(), Reply::default());
         assert!(parse_reply(text.as_bytes(), &registry).is_err());
+    }
+
+    #[test]
+    fn ranges_of_iterations_hand_their_blocks_over() {
+        let registry = Registry::new();
+        let sum = Part::Sum {
+            variable: "S".into(),
+            iteration: 1,
+        };
+        let account = RangeAccount {
+            parts: vec![sum],
+            lines: vec![(1, "a \"line\"".into())],
+            failed: Some((2, Error::stopped("no more"))),
+            ..RangeAccount::default()
+        };
+        let blocks = vec![Block::new(3, 4, MatrixBlock::filled(2, 2, 1.0))];
+        let given = RangeResult { account, blocks };
+        let handle = registry.insert_range(given.clone(), Compilation::default());
+        // As Java passes it on.
+        let described = describe(&registry.entry(handle).unwrap()).unwrap();
+        let described: serde_json::Value = serde_json::from_slice(&described).unwrap();
+        let reply = json!({"ranges": [{"blocks": handle, "account": described["account"]}]});
+        let reply = parse_reply(reply.to_string().as_bytes(), &registry).unwrap();
+        assert_eq!(reply.ranges, [given]);
+        assert_eq!(registry.live().handles, 0);
     }
 
     #[test]

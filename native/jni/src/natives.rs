@@ -108,8 +108,8 @@ impl ShimNativeInterface for ShimAPI {
         _class: JClass<'local>,
         handle: jlong,
     ) -> Result<JByteArray<'local>, Failure> {
-        let (blocks, compilation) = registry().get_compiled(handle)?;
-        Ok(env.byte_array_from_slice(&describe(&blocks, compilation)?)?)
+        let entry = registry().entry(handle)?;
+        Ok(env.byte_array_from_slice(&describe(&entry)?)?)
     }
 
     fn release<'local>(

@@ -11,7 +11,10 @@ use std::{
 
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Block, MatrixBlock};
-use fulgurite_runtime::Compilation;
+use fulgurite_runtime::{
+    Compilation,
+    dataflow::{RangeAccount, RangeResult},
+};
 
 /// The blocks that a handle names: the stripes of a partition, or a whole matrix.
 pub(crate) type Blocks = Arc<[Block]>;
@@ -25,10 +28,13 @@ struct State {
     live: HashMap<i64, Entry>,
 }
 
-struct Entry {
-    blocks: Blocks,
+#[derive(Clone)]
+pub(crate) struct Entry {
+    pub blocks: Blocks,
     /// Of the task whose results these are.
-    compilation: Compilation,
+    pub compilation: Compilation,
+    /// Of a range of iterations, what the blocks are and what else happened.
+    pub account: Option<Arc<RangeAccount>>,
 }
 
 /// What a registry holds at a moment.
@@ -62,17 +68,27 @@ impl Registry {
 
     /// [`Registry::insert`] for results of a task, with what it compiled for them.
     pub fn insert_compiled(&self, blocks: impl Into<Blocks>, compilation: Compilation) -> i64 {
-        let blocks = blocks.into();
+        self.insert_entry(Entry {
+            blocks: blocks.into(),
+            compilation,
+            account: None,
+        })
+    }
+
+    /// What a range of iterations gave.
+    pub fn insert_range(&self, result: RangeResult, compilation: Compilation) -> i64 {
+        self.insert_entry(Entry {
+            blocks: result.blocks.into(),
+            compilation,
+            account: Some(Arc::new(result.account)),
+        })
+    }
+
+    fn insert_entry(&self, entry: Entry) -> i64 {
         let mut state = self.lock();
         let handle = state.next;
         state.next += 1;
-        state.live.insert(
-            handle,
-            Entry {
-                blocks,
-                compilation,
-            },
-        );
+        state.live.insert(handle, entry);
         handle
     }
 
@@ -83,17 +99,14 @@ impl Registry {
     /// # Errors
     /// `argument` when the handle names nothing, or nothing any more.
     pub fn get(&self, handle: i64) -> Result<Blocks> {
-        self.get_compiled(handle).map(|(blocks, _)| blocks)
+        self.entry(handle).map(|entry| entry.blocks)
     }
 
-    /// [`Registry::get`], and what was compiled for it.
-    pub fn get_compiled(&self, handle: i64) -> Result<(Blocks, Compilation)> {
+    /// [`Registry::get`], with what belongs to the blocks.
+    pub fn entry(&self, handle: i64) -> Result<Entry> {
         let state = self.lock();
-        state
-            .live
-            .get(&handle)
-            .map(|entry| (Arc::clone(&entry.blocks), entry.compilation))
-            .ok_or_else(|| unknown(handle, state.next))
+        let entry = state.live.get(&handle).cloned();
+        entry.ok_or_else(|| unknown(handle, state.next))
     }
 
     /// The one block of a handle.
@@ -109,12 +122,20 @@ impl Registry {
     /// # Errors
     /// As [`Registry::get_matrix`].
     pub fn take_matrix(&self, handle: i64) -> Result<MatrixBlock> {
+        only(&self.take(handle)?, handle)
+    }
+
+    /// The blocks of a handle, which is gone then.
+    ///
+    /// # Errors
+    /// As [`Registry::get`].
+    pub fn take(&self, handle: i64) -> Result<Blocks> {
         let (entry, next) = {
             let mut state = self.lock();
             (state.live.remove(&handle), state.next)
         };
         let entry = entry.ok_or_else(|| unknown(handle, next))?;
-        only(&entry.blocks, handle)
+        Ok(entry.blocks)
     }
 
     /// Forgets a handle; unknown ones are ignored.

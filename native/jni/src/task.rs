@@ -3,29 +3,31 @@
 use std::sync::Arc;
 
 use fulgurite_error::{Error, Result};
-use fulgurite_matrix::Block;
+use fulgurite_matrix::{Block, MatrixBlock};
 use fulgurite_runtime::{
     Compilation, Config,
-    dataflow::{Combine, Task},
+    dataflow::{Combine, RangeTask, Task},
 };
+
+use serde::de::DeserializeOwned;
 
 use crate::{
     registry::{Blocks, registry},
     request::plan_cache,
 };
 
-/// Runs the task on the first stripes of the inputs, on the second ones, and so on; the handle of all results.
+/// Runs the task on the first stripes of the inputs, on the second ones, and so on; the handle of all results. A task
+/// without inputs is a range of a loop's iterations.
 pub(crate) fn run(task: &[u8], stripes: &[i64], broadcasts: &[i64]) -> Result<i64> {
-    let task: Task = serde_json::from_slice(task)
-        .map_err(|error| Error::plan(format!("the task is not understood: {error}")))?;
+    if stripes.is_empty() {
+        return run_range(&parse(task)?, broadcasts);
+    }
+    let task: Task = parse(task)?;
     let inputs: Vec<Blocks> = stripes
         .iter()
         .map(|handle| registry().get(*handle))
         .collect::<Result<_>>()?;
-    let broadcasts = broadcasts
-        .iter()
-        .map(|handle| registry().get_matrix(*handle).map(Arc::new))
-        .collect::<Result<Vec<_>>>()?;
+    let broadcasts = matrices(broadcasts)?;
     let count = inputs.first().map_or(0, |blocks| blocks.len());
     if inputs.iter().any(|blocks| blocks.len() != count) {
         return Err(Error::dimension(format!(
@@ -43,6 +45,26 @@ pub(crate) fn run(task: &[u8], stripes: &[i64], broadcasts: &[i64]) -> Result<i6
         compilation += result.compilation;
     }
     Ok(registry().insert_compiled(results, compilation))
+}
+
+fn run_range(task: &RangeTask, broadcasts: &[i64]) -> Result<i64> {
+    let broadcasts = matrices(broadcasts)?;
+    let cache = plan_cache(|| Config::default().plan_cache_size);
+    let (result, compilation) =
+        fulgurite_runtime::run_range(&task.of, task.range, &broadcasts, cache)?;
+    Ok(registry().insert_range(result, compilation))
+}
+
+fn parse<T: DeserializeOwned>(task: &[u8]) -> Result<T> {
+    serde_json::from_slice(task)
+        .map_err(|error| Error::plan(format!("the task is not understood: {error}")))
+}
+
+fn matrices(handles: &[i64]) -> Result<Vec<Arc<MatrixBlock>>> {
+    let matrices = handles.iter();
+    matrices
+        .map(|handle| registry().get_matrix(*handle).map(Arc::new))
+        .collect()
 }
 
 /// The handle of one partial result made of two.

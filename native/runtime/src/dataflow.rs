@@ -9,12 +9,17 @@
 //! no operators. The in-process backend of this crate and the Spark shim implement the same trait; primitives
 //! cross JNI as JSON, matrices as Arrow.
 
+mod iterations;
+
 use std::collections::BTreeMap;
 
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::CPlan;
 use fulgurite_hop::{FileFormat, Literal};
 use fulgurite_matrix::{MatrixBlock, kernels::RandStream};
+pub use iterations::{
+    Capacity, IterationRange, Part, RangeAccount, RangeResult, RangeTask, RemoteLoop,
+};
 use serde::{Deserialize, Serialize};
 
 /// A dataset the backend holds (in Spark: an RDD of blocks).
@@ -71,6 +76,15 @@ pub enum Primitive {
         task: Task,
         combine: Combine,
     },
+    /// Runs iterations of a loop, each range in a task of one job. Reply: what each task gives, in the order of ranges.
+    RunIterations {
+        broadcasts: Vec<BroadcastId>,
+        #[serde(rename = "loop")]
+        of: Box<RemoteLoop>,
+        ranges: Vec<IterationRange>,
+    },
+    /// Asks what tasks there is room for. Reply: the capacity.
+    Capacity,
     /// Brings all stripes to the driver, in the order of rows. `bytes` is what they take at most, in any layout, where
     /// that is known. Reply: payload matrix.
     Collect {
@@ -223,12 +237,20 @@ pub struct Reply {
     pub cols: Option<u64>,
     pub nnz: Option<u64>,
     pub payload: Option<MatrixBlock>,
+    pub capacity: Option<Capacity>,
+    pub ranges: Vec<RangeResult>,
 }
 
 /// Runs primitives: in this process, or on Spark.
 pub trait Backend: Send + Sync {
     /// `dataflow` (in this process) or `spark`, for explain and statistics.
     fn name(&self) -> &str;
+
+    /// Whether it may be called: not from an iteration of a `parfor`, for which it stands there so that blocks are
+    /// planned as elsewhere.
+    fn is_in_reach(&self) -> bool {
+        true
+    }
 
     /// # Errors
     /// `backend` with the backend's own message, or the error of the task that failed, with its position.

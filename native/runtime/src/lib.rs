@@ -3,7 +3,8 @@
 //! - [`execute`], [`explain`] and [`check`] take a [`Request`]; a [`Session`] holds what outlives it.
 //! - `interpreter` runs a program's blocks: plans each for the sizes at hand, places its operators, evaluates it.
 //! - `operators`: the basic operators on matrices in memory.
-//! - `distributed`: operators cut by rows, as tasks over stripes; [`run_task`] is what workers run.
+//! - `distributed`: operators cut by rows, as tasks over stripes; workers run [`run_task`], and [`run_range`] for iterations
+//!   of a `parfor`.
 //! - [`dataflow`]: what a backend must do; [`backend`]: the one in this process.
 //! - [`config`]: the table of configuration keys; [`calibration`]: the speeds of this machine, measured once.
 
@@ -30,9 +31,10 @@ pub use config::Config;
 pub use distributed::{Compilation, TaskResult, asking_operator, combine, run_task};
 pub use execution::{Execution, Outcome, OutputValue, check, execute, explain};
 pub use explain::{ExplainFormat, ExplainLevel};
+pub use interpreter::run_range;
 pub use parfor_report::ParforReport;
 pub use planning_report::{FusionReport, PlanningReport, Replan};
-pub use report::{OperatorReport, Report};
+pub use report::{OperatorReport, RemoteWork, Report};
 pub use request::Request;
 pub use session::{PrintSink, Session};
 pub use value::Value;

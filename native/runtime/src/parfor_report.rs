@@ -23,9 +23,29 @@ pub struct ParforReport {
     pub iteration_bytes: Option<u64>,
     /// What limits the degree.
     pub reason: String,
+    /// `local`, or the backend whose tasks ran the iterations.
+    pub location: String,
+    /// Why there, where there is a choice.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub location_reason: Option<String>,
+    /// Ranges of iterations that were tasks of one job; 0 where they ran in this process.
+    pub tasks: u64,
 }
 
 impl ParforReport {
+    /// `on spark in 24 tasks (as mode= says), ` or nothing, where nobody asked.
+    fn place(&self) -> String {
+        let place = match self.tasks {
+            0 => "here".to_owned(),
+            tasks => format!("on {} in {}", self.location, counted(tasks, "task")),
+        };
+        match &self.location_reason {
+            Some(reason) => format!("{place} ({reason}), "),
+            None if self.tasks > 0 => format!("{place}, "),
+            None => String::new(),
+        }
+    }
+
     /// `2 at a time with 1 thread each (…)`.
     pub(crate) fn degree(&self) -> String {
         let bytes = match self.iteration_bytes {
@@ -54,10 +74,11 @@ impl fmt::Display for ParforReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}: {} in {}, {}",
+            "{}: {} in {}, {}{}",
             self.label,
             counted(self.iterations, "iteration"),
             counted(self.runs, "run"),
+            self.place(),
             self.degree()
         )
     }
@@ -82,10 +103,26 @@ mod tests {
             threads_each: 1,
             iteration_bytes,
             reason: "as many as threads".into(),
+            location: "local".into(),
+            location_reason: None,
+            tasks: 0,
         };
         let mut report = run(2, None);
         insta::assert_snapshot!(report, @"parfor i a.dml:3: 10 iterations in 1 run, 2 at a time with 1 thread each (as many as threads)");
         report.add(run(4, Some(3 << 20)));
         insta::assert_snapshot!(report, @"parfor i a.dml:3: 20 iterations in 2 runs, 4 at a time with 1 thread each (as many as threads; an iteration takes 3.0MB)");
+        report.add(ParforReport {
+            location_reason: Some("too little work for a job".into()),
+            ..run(4, None)
+        });
+        insta::assert_snapshot!(report, @"parfor i a.dml:3: 30 iterations in 3 runs, here (too little work for a job), 4 at a time with 1 thread each (as many as threads)");
+        report.add(ParforReport {
+            reason: "as many as tasks of the workers".into(),
+            location: "spark".into(),
+            location_reason: Some("as mode= says".into()),
+            tasks: 24,
+            ..run(8, None)
+        });
+        insta::assert_snapshot!(report, @"parfor i a.dml:3: 40 iterations in 4 runs, on spark in 24 tasks (as mode= says), 8 at a time with 1 thread each (as many as tasks of the workers)");
     }
 }

@@ -1,5 +1,7 @@
 //! What an execution did: which operators ran where, how often and how long, and what planning cost.
 
+mod remote;
+
 use std::{
     collections::{BTreeMap, HashMap},
     fmt,
@@ -10,6 +12,8 @@ use std::{
 use fulgurite_codegen::{CacheStatistics, PlanCache};
 use fulgurite_fusion::FusionStatistics;
 use serde::{Deserialize, Serialize};
+
+pub use remote::RemoteWork;
 
 use crate::parfor_report::ParforReport;
 use crate::planning_report::{FusionReport, PlanningReport, Replan};

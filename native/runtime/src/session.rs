@@ -68,6 +68,20 @@ impl Session {
         }
     }
 
+    /// For iterations of a loop that run on a worker, planned as in the control program's process: there is a backend,
+    /// which they may not call.
+    pub(crate) fn for_iterations(
+        config: Config,
+        backend: Arc<dyn Backend>,
+        plan_cache: &Arc<PlanCache>,
+    ) -> Self {
+        Session {
+            config,
+            backend: Some(backend),
+            ..Session::for_tasks(plan_cache, RandStream::default())
+        }
+    }
+
     pub fn with_backend(mut self, backend: Arc<dyn Backend>) -> Self {
         self.backend = Some(backend);
         self

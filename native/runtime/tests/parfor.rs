@@ -1,8 +1,8 @@
-//! `parfor` on threads does what one iteration after the other does.
+//! `parfor` on threads, and in tasks of workers, does what one iteration after the other does.
 
 mod common;
 
-use std::fmt::Write;
+use std::{fmt::Write, sync::Arc};
 
 use common::{Script, exact, script};
 use fulgurite_matrix::MatrixBlock;
@@ -12,13 +12,22 @@ fn on_threads(text: &str, threads: usize) -> Script {
     script(text).config("fulgurite.threads", &threads.to_string())
 }
 
-/// What scripts print on four threads, after making sure that one thread prints the same.
+/// All iterations as one job of the backend in this process.
+fn on_workers(text: &str, threads: usize) -> Script {
+    on_threads(text, threads)
+        .backend(Arc::default())
+        .config("fulgurite.parfor.mode", "remote")
+}
+
+/// What scripts print on four threads, after making sure that one thread and tasks print the same.
 fn printed(text: &str) -> String {
-    let (one, four) = (
+    let (one, four, tasks) = (
         on_threads(text, 1).run().text(),
         on_threads(text, 4).run().text(),
+        on_workers(text, 4).run().text(),
     );
     assert_eq!(one, four);
+    assert_eq!(one, tasks);
     four
 }
 
@@ -105,8 +114,8 @@ fn results_are_what_iterations_changed() {
     ");
 }
 
-/// One at a time, as `for`, and on threads.
-fn three_ways(body: &str) -> Vec<Vec<u64>> {
+/// One at a time, as `for`, on threads, and in tasks.
+fn all_ways(body: &str) -> Vec<Vec<u64>> {
     let text = |keyword: &str| {
         format!(
             "f = function(matrix[double] A, double k) return (matrix[double] B, double s) {{
@@ -118,15 +127,25 @@ fn three_ways(body: &str) -> Vec<Vec<u64>> {
              {keyword} (i in 1:nrow(X)) {{ {body} }}"
         )
     };
-    let ways = [("for", 2), ("parfor", 1), ("parfor", 2), ("parfor", 3)];
-    let run = |(keyword, threads): (&str, usize)| {
-        let ran = on_threads(&text(keyword), threads)
+    let ways = [
+        ("for", 2, false),
+        ("parfor", 1, false),
+        ("parfor", 2, false),
+        ("parfor", 3, false),
+        ("parfor", 2, true),
+    ];
+    let run = |(keyword, threads, in_tasks): (&str, usize, bool)| {
+        let place = if in_tasks { on_workers } else { on_threads };
+        let ran = place(&text(keyword), threads)
             .matrix("X", exact(24, 5, 3))
             .output("R")
             .output("S")
             .run();
-        if keyword == "parfor" {
-            assert_eq!(ran.outcome().report.parfors[0].degree, threads);
+        let report = &ran.outcome().report;
+        match (keyword, in_tasks) {
+            ("parfor", false) => assert_eq!(report.parfors[0].degree, threads),
+            ("parfor", true) => assert_eq!(report.parfors[0].location, "dataflow"),
+            _ => {}
         }
         [bits(&ran.matrix("R")), bits(&ran.matrix("S"))].concat()
     };
@@ -161,7 +180,7 @@ proptest! {
         // A sum of its own for each iteration: `S = (S + a) + b` rounds otherwise than `S = S + (a + b)`.
         let sums = body.iter().filter(|statement| statement.starts_with("S +=")).count();
         prop_assume!(sums <= 1);
-        let ways = three_ways(&body.join("\n"));
+        let ways = all_ways(&body.join("\n"));
         for way in &ways[1..] {
             prop_assert_eq!(way, &ways[0], "{}", body.join("\n"));
         }
@@ -181,14 +200,13 @@ fn operators_keep_their_bits_on_a_thread_of_their_own() {
              }}"
         )
     };
-    let run = |keyword: &str| {
-        let ran = on_threads(&text(keyword), 3)
-            .matrix("X", exact(50_000, 9, 5))
-            .output("R")
-            .run();
+    let run = |script: Script| {
+        let ran = script.matrix("X", exact(50_000, 9, 5)).output("R").run();
         bits(&ran.matrix("R"))
     };
-    assert_eq!(run("parfor"), run("for"));
+    let one_by_one = run(on_threads(&text("for"), 3));
+    assert_eq!(run(on_threads(&text("parfor"), 3)), one_by_one);
+    assert_eq!(run(on_workers(&text("parfor"), 3)), one_by_one);
 }
 
 #[test]

@@ -154,6 +154,7 @@ impl Lowering<'_> {
             results: BTreeSet::new(),
             accumulated,
             degree: options.degree,
+            mode: options.mode,
         }))
     }
 

@@ -1,10 +1,10 @@
 //! What a loop's header says: `parfor (i in 1:n, check=0, par=4)`.
 //!
-//! Only `check` changes what a loop means, and `par` bounds how many iterations run at a time. The others are hints of
-//! SystemML about how; their values are checked and nothing follows from them here.
+//! Only `check` changes what a loop means. `par` bounds how many iterations run at a time, and `mode` says where. The
+//! others are hints of SystemML about how; their values are checked and nothing follows from them here.
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::Literal;
+use fulgurite_hop::{Literal, ParforMode};
 
 use crate::{suggest, syntax::ast::LoopOption};
 
@@ -90,6 +90,7 @@ const OPTIONS: &[(&str, Values)] = &[
 pub(crate) struct LoopOptions {
     pub check: bool,
     pub degree: Option<u64>,
+    pub mode: Option<ParforMode>,
 }
 
 impl LoopOptions {
@@ -105,6 +106,7 @@ impl LoopOptions {
         let mut read = LoopOptions {
             check: true,
             degree: None,
+            mode: None,
         };
         for option in options {
             let Some((name, values)) = OPTIONS.iter().find(|(name, _)| *name == option.name) else {
@@ -139,6 +141,12 @@ impl LoopOptions {
                     let given = given.to_string();
                     if !choices.contains(&given.to_uppercase().as_str()) {
                         return Err(refused(option, &format!("'{given}'"), values));
+                    }
+                    if *name == "mode" {
+                        read.mode = Some(match given.to_uppercase().as_str() {
+                            "LOCAL" => ParforMode::Local,
+                            _ => ParforMode::Remote,
+                        });
                     }
                 }
             }

@@ -1,5 +1,7 @@
 //! Puts together copies of a matrix that were changed in different cells.
 
+use std::ops::Range;
+
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
@@ -30,12 +32,7 @@ pub fn merge_changes(
             sparse(&merged, original, changed).map(settle)
         }
         (merged, original, changed) => {
-            let is_sparse = |matrix: &MatrixBlock| matches!(matrix, MatrixBlock::Csr(_));
-            let one_zero = is_sparse(original) || is_sparse(changed);
-            let differs = |original: f64, changed: f64| {
-                let zeros = one_zero && original == 0.0 && changed == 0.0;
-                original.to_bits() != changed.to_bits() && !zeros
-            };
+            let differs = differs(original, changed);
             let (original, changed) = (original.to_dense(), changed.to_dense());
             let (rows, cols) = (original.rows(), original.cols());
             let mut cells = match merged {
@@ -55,6 +52,77 @@ pub fn merge_changes(
                 });
             MatrixBlock::dense(rows, cols, cells)
         }
+    }
+}
+
+/// The rows and columns outside of which `changed` is as `original`, told apart as [`merge_changes`] does; `None` where
+/// nothing has changed.
+///
+/// # Errors
+/// `dimension` when the shapes differ.
+pub fn changed_part(
+    original: &MatrixBlock,
+    changed: &MatrixBlock,
+) -> Result<Option<(Range<usize>, Range<usize>)>> {
+    if (original.rows(), original.cols()) != (changed.rows(), changed.cols()) {
+        return Err(Error::dimension(format!(
+            "a {} matrix has become a {} matrix",
+            shape(original),
+            shape(changed)
+        )));
+    }
+    let mut part = None;
+    match (original, changed) {
+        (MatrixBlock::Csr(original), MatrixBlock::Csr(changed)) => {
+            for row in 0..original.rows() {
+                let mut cells = [original.row(row), changed.row(row)];
+                while let Some(col) = cells
+                    .iter()
+                    .filter_map(|(cols, _)| cols.first())
+                    .min()
+                    .copied()
+                {
+                    let [original, changed] = cells.each_mut().map(|row| take(row, col));
+                    if original.to_bits() != changed.to_bits() {
+                        widen(&mut part, row, col as usize);
+                    }
+                }
+            }
+        }
+        (original, changed) => {
+            let differs = differs(original, changed);
+            let (original, changed) = (original.to_dense(), changed.to_dense());
+            for row in 0..original.rows() {
+                let cells = || original.row(row).iter().zip(changed.row(row));
+                let is_change = |(original, changed): (&f64, &f64)| differs(*original, *changed);
+                if let Some(first) = cells().position(is_change) {
+                    widen(&mut part, row, first);
+                    let last = cells().rposition(is_change).unwrap_or(first);
+                    widen(&mut part, row, last);
+                }
+            }
+        }
+    }
+    Ok(part)
+}
+
+/// The part, with a cell more.
+fn widen(part: &mut Option<(Range<usize>, Range<usize>)>, row: usize, col: usize) {
+    let (rows, cols) = part.get_or_insert_with(|| (row..row + 1, col..col + 1));
+    *rows = rows.start.min(row)..rows.end.max(row + 1);
+    *cols = cols.start.min(col)..cols.end.max(col + 1);
+}
+
+/// How cells of the two are told apart, unless both are CSR.
+fn differs(
+    original: &MatrixBlock,
+    changed: &MatrixBlock,
+) -> impl Fn(f64, f64) -> bool + Sync + use<> {
+    let is_sparse = |matrix: &MatrixBlock| matches!(matrix, MatrixBlock::Csr(_));
+    let one_zero = is_sparse(original) || is_sparse(changed);
+    move |original: f64, changed: f64| {
+        let zeros = one_zero && original == 0.0 && changed == 0.0;
+        original.to_bits() != changed.to_bits() && !zeros
     }
 }
 
@@ -117,6 +185,38 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_changed_part_is_as_small_as_can_be(
+            original in cells(),
+            new in cells(),
+            kept in proptest::collection::vec(proptest::bool::weighted(0.8), 12),
+            layouts in proptest::array::uniform2(any::<bool>()),
+        ) {
+            let block = |cells: Vec<f64>, is_sparse: bool| {
+                let dense = MatrixBlock::dense(3, 4, cells).expect("12 cells");
+                match is_sparse {
+                    true => MatrixBlock::Csr(dense.to_csr().expect("a few columns")),
+                    false => dense,
+                }
+            };
+            let changed: Vec<f64> = (0..12).map(|at| if kept[at] { original[at] } else { new[at] }).collect();
+            let one_zero = layouts[0] || layouts[1];
+            let differing = (0..12).filter(|at| {
+                let (was, is) = (original[*at], changed[*at]);
+                was.to_bits() != is.to_bits() && !(one_zero && was == 0.0 && is == 0.0)
+            });
+            let differing: Vec<(usize, usize)> = differing.map(|at| (at / 4, at % 4)).collect();
+            let expected = differing.first().map(|_| {
+                let span = |of: fn(&(usize, usize)) -> usize| {
+                    let places = || differing.iter().map(of);
+                    places().min().unwrap_or(0)..places().max().unwrap_or(0) + 1
+                };
+                (span(|cell| cell.0), span(|cell| cell.1))
+            });
+            let found = changed_part(&block(original, layouts[0]), &block(changed, layouts[1]));
+            prop_assert_eq!(found, Ok(expected));
+        }
+
         #[test]
         fn changed_cells_are_taken_in_any_layout(
             original in cells(),

@@ -37,7 +37,7 @@ pub use elementwise::{
 pub use generate::{fill, parse_cells, seq, seq_rows};
 pub use index::{IndexRange, cbind, left_index, rbind, right_index};
 pub use matmult::{matmult, transposed_matmult, tsmm};
-pub use merge::merge_changes;
+pub use merge::{changed_part, merge_changes};
 pub use parallel::TASK_CELLS;
 pub use random::{Distribution, RandStream, fresh_seed, rand, rand_rows, sample};
 pub use reorganize::{diag, reshape, rev, take_rows, transpose, triangle};

@@ -4,11 +4,12 @@
 //! plan would scan its source once or once per iteration there.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
+    thread,
 };
 
 use fulgurite_codegen::PlanCache;
@@ -18,9 +19,12 @@ use rayon::prelude::*;
 
 use super::stripes::{self, align, cut, joined};
 use crate::{
-    dataflow::{Assemble, Backend, BroadcastId, DatasetId, Primitive, Reply, SourceSpec, Task},
+    dataflow::{
+        Assemble, Backend, BroadcastId, Capacity, DatasetId, IterationRange, Primitive,
+        RangeResult, RemoteLoop, Reply, SourceSpec, Task,
+    },
     distributed::{combine, run_task},
-    interpreter::{read_source, write_file},
+    interpreter::{read_source, run_range, write_file},
 };
 
 /// What a backend did so far.
@@ -256,6 +260,37 @@ impl LocalBackend {
         Ok(parts.concat())
     }
 
+    /// Runs ranges on threads of their own, as many as tasks run at a time.
+    fn iterations(
+        &self,
+        remote: &RemoteLoop,
+        ranges: &[IterationRange],
+        broadcasts: &[Arc<MatrixBlock>],
+    ) -> Result<Vec<RangeResult>> {
+        let next = AtomicUsize::new(0);
+        let given: Mutex<BTreeMap<usize, Result<RangeResult>>> = Mutex::default();
+        let work = || {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(range) = ranges.get(number) else {
+                    return;
+                };
+                self.tasks.fetch_add(1, Ordering::Relaxed);
+                let ran = run_range(remote, *range, broadcasts, &self.plan_cache);
+                let mut given = given.lock().unwrap_or_else(PoisonError::into_inner);
+                given.insert(number, ran.map(|(result, _)| result));
+            }
+        };
+        let threads = rayon::current_num_threads().min(ranges.len());
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(work);
+            }
+        });
+        let given = given.into_inner().unwrap_or_else(PoisonError::into_inner);
+        given.into_values().collect()
+    }
+
     fn came_back(&self, matrix: MatrixBlock) -> Reply {
         let counters = &mut self.state().counters;
         counters.collected += 1;
@@ -389,6 +424,27 @@ impl Backend for LocalBackend {
                 let matrix = joined(&self.stripes(&*self.node(*input)?)?)?;
                 Ok(self.came_back(matrix))
             }
+            Primitive::RunIterations {
+                broadcasts,
+                of,
+                ranges,
+            } => {
+                let broadcasts = self.broadcast_blocks(broadcasts)?;
+                Ok(Reply {
+                    ranges: self.iterations(of, ranges, &broadcasts)?,
+                    ..Reply::default()
+                })
+            }
+            Primitive::Capacity => Ok(Reply {
+                capacity: Some(Capacity {
+                    tasks: rayon::current_num_threads() as u64,
+                    cores: 1,
+                    bytes: None,
+                    result_bytes: None,
+                    is_here: true,
+                }),
+                ..Reply::default()
+            }),
             Primitive::Persist { input } => {
                 let _ = self.node(*input)?.persisted.set(());
                 self.described(*input)

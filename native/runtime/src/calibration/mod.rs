@@ -6,7 +6,7 @@
 //!   matrices so large that a better plan is worth the time ([`MEASURE_FROM_BYTES`]).
 //!
 //! A session without a calibration plans with [`CostConstants::default`], so that the plans of tests do not depend
-//! on the machine. Workers plan nothing: they run what the driver planned.
+//! on the machine. Workers run what the driver planned; iterations of a `parfor`, which they plan, come with its speeds.
 
 mod measure;
 mod store;

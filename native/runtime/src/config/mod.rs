@@ -10,9 +10,10 @@ use std::{borrow::Cow, collections::BTreeMap, fmt::Write, sync::LazyLock};
 
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::{
-    Policy,
+    CostConstants, Policy,
     machine::{CONSTANTS, Constant, Declaration},
 };
+use fulgurite_hop::ParforMode;
 use fulgurite_matrix::kernels::RandStream;
 
 pub(crate) use memory::physical as physical_memory;
@@ -36,6 +37,13 @@ impl BackendChoice {
     ];
 }
 
+/// `auto` is what the cost of a job says.
+const PARFOR_MODES: &[(&str, Option<ParforMode>)] = &[
+    ("auto", None),
+    ("local", Some(ParforMode::Local)),
+    ("remote", Some(ParforMode::Remote)),
+];
+
 const RAND_STREAMS: &[(&str, RandStream)] = &[
     ("systemml", RandStream::SystemMl),
     ("systemds", RandStream::SystemDs),
@@ -57,6 +65,8 @@ pub struct Config {
     /// Rewrites that are not applied, by name.
     pub rewrites_off: Vec<String>,
     pub backend: BackendChoice,
+    /// Where iterations of a `parfor` run whose script does not say.
+    pub parfor_mode: Option<ParforMode>,
     /// Whose numbers `rand` gives for a seed.
     pub rand_stream: RandStream,
     /// Speeds that the cost model reckons with.
@@ -190,6 +200,19 @@ const KEYS: &[Key] = &[
         }),
     },
     Key {
+        name: "fulgurite.parfor.mode",
+        kind: Kind::Choice(&["auto", "local", "remote"]),
+        default: "auto",
+        doc: Cow::Borrowed(
+            "Where iterations of a parfor run whose header has no `mode=`: on threads of the driver's process; on the \
+              workers, all iterations as one job, where tasks can run them; or wherever they take less time.",
+        ),
+        set: Set::By(|config, text| {
+            config.parfor_mode = choose(PARFOR_MODES, text)?;
+            Ok(())
+        }),
+    },
+    Key {
         name: "fulgurite.rand.stream",
         kind: Kind::Choice(&["systemml", "systemds"]),
         default: "systemml",
@@ -263,6 +286,7 @@ impl Default for Config {
             plan_cache_size: 0,
             rewrites_off: Vec::new(),
             backend: BackendChoice::Session,
+            parfor_mode: None,
             rand_stream: RandStream::default(),
             cost: CostSettings::default(),
         };
@@ -302,6 +326,33 @@ impl Config {
             config.set(name, value)?;
         }
         Ok(config)
+    }
+
+    /// What iterations of a loop need on a worker to be planned as here, where plans are made with these speeds.
+    pub(crate) fn of_iterations(&self, cost: &CostConstants) -> BTreeMap<String, String> {
+        let rand_stream = RAND_STREAMS
+            .iter()
+            .find(|(_, stream)| *stream == self.rand_stream)
+            .map_or("", |(name, _)| *name);
+        let own = [
+            ("fulgurite.fusion.policy", self.fusion_policy.name().into()),
+            ("fulgurite.memory.local", self.memory_local.to_string()),
+            (
+                "fulgurite.memory.broadcast",
+                self.memory_broadcast.to_string(),
+            ),
+            ("fulgurite.blocksize", self.blocksize.to_string()),
+            ("fulgurite.rewrites.off", self.rewrites_off.join(",")),
+            ("fulgurite.rand.stream", rand_stream.into()),
+            ("fulgurite.cost.calibrate", "false".into()),
+        ];
+        let constants = CONSTANTS
+            .iter()
+            .map(|declaration| (declaration.key, cost[declaration.constant].to_string()));
+        own.into_iter()
+            .chain(constants)
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect()
     }
 
     /// Threads of a local operator.
@@ -375,6 +426,27 @@ mod tests {
             assert_eq!(set, Ok(()), "{}", key.name);
             assert!(keys().take(index).all(|other| other.name != key.name));
         }
+    }
+
+    #[test]
+    fn iterations_on_a_worker_are_configured_as_here() {
+        let mut config = Config::default();
+        for (key, value) in [
+            ("fulgurite.fusion.policy", "fuse-all"),
+            ("fulgurite.memory.local", "7m"),
+            ("fulgurite.rewrites.off", "a, b"),
+            ("fulgurite.rand.stream", "systemds"),
+            ("fulgurite.cost.compute", "0.1"),
+        ] {
+            assert_eq!(config.set(key, value), Ok(()));
+        }
+        let mut cost = config.cost.resolve(None);
+        cost[Constant::Read] = 1.0 / 3.0;
+        let there = Config::default().with(&config.of_iterations(&cost));
+        let there = there.expect("values of this configuration");
+        assert_eq!(there.cost.resolve(None), cost);
+        let cost = there.cost.clone();
+        assert_eq!(there, Config { cost, ..config });
     }
 
     #[test]

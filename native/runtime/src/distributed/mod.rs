@@ -22,7 +22,7 @@ mod task_builder;
 mod workers;
 
 pub(crate) use compositions::{Composition, composition};
-pub(crate) use handles::{Broadcast, Dataset, DistributedMatrix, Partitioning};
+pub(crate) use handles::{Broadcast, Dataset, DistributedMatrix, Partitioning, incomplete};
 pub(crate) use launch::Operator;
 pub(crate) use on_behalf::OnBehalf;
 pub use on_behalf::asking_operator;

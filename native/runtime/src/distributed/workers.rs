@@ -78,7 +78,7 @@ impl<'a> Workers<'a> {
 
     /// # Errors
     /// `memory`, when the matrix is larger than what may be broadcast.
-    pub(super) fn broadcast(&self, matrix: &LocalMatrix) -> Result<Arc<Broadcast>> {
+    pub(crate) fn broadcast(&self, matrix: &LocalMatrix) -> Result<Arc<Broadcast>> {
         let bytes = matrix.block().memory_bytes() as u64;
         if bytes > self.config.memory_broadcast {
             return Err(Error::memory(format!(

@@ -5,14 +5,14 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use fulgurite_codegen::ExecutionContext;
+use fulgurite_codegen::{ExecutionContext, PlanCache};
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::MatrixBlock;
 use rayon::ThreadPool;
 
 use crate::{
-    Session,
-    dataflow::{Backend, Primitive, Reply},
+    Config, Session,
+    dataflow::{Backend, Primitive, RemoteLoop, Reply},
     report::Recorder,
 };
 
@@ -48,6 +48,21 @@ impl Context {
         }
     }
 
+    /// For iterations of a `parfor` on a worker.
+    pub(crate) fn for_remote_iterations(
+        remote: &RemoteLoop,
+        plan_cache: &Arc<PlanCache>,
+    ) -> Result<Self> {
+        let config = Config::default().with(&remote.config)?;
+        let backend = Arc::new(OutOfReach(remote.backend.clone()));
+        Ok(Context {
+            threads: Threads::leased(remote.threads, remote.cut_for)?,
+            session: Session::for_iterations(config, backend, plan_cache),
+            recorder: Recorder::default(),
+            meter: Meter::default(),
+        })
+    }
+
     /// For a task on a worker: one thread, no workers of its own.
     pub(crate) fn for_task(session: Session) -> Result<Self> {
         Ok(Context {
@@ -71,6 +86,10 @@ impl OutOfReach {
 impl Backend for OutOfReach {
     fn name(&self) -> &str {
         &self.0
+    }
+
+    fn is_in_reach(&self) -> bool {
+        false
     }
 
     fn apply(&self, _: &Primitive, _: Option<&MatrixBlock>) -> Result<Reply> {
@@ -146,6 +165,12 @@ impl Threads {
     /// Threads beside others, for one of the interpreters that run iterations. Operators cut their work as for `all`
     /// threads, which decides the bits of sums.
     pub(crate) fn for_iterations(count: usize, all: &Threads) -> Result<Self> {
+        Self::leased(count, all.fused.threads())
+    }
+
+    /// Threads of their own, which cut work as for `cut_for` threads.
+    fn leased(count: usize, cut_for: usize) -> Result<Self> {
+        let count = count.max(1);
         let lease = Lease::take(count)?;
         let pool = Arc::clone(&lease.pool);
         let fused = match count {
@@ -153,7 +178,7 @@ impl Threads {
             _ => ExecutionContext::with_pool(Arc::clone(&pool)),
         };
         Ok(Threads {
-            fused: fused.cut_for(all.fused.threads()),
+            fused: fused.cut_for(cut_for),
             pool,
             count,
             lease: Some(lease),

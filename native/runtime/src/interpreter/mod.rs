@@ -27,6 +27,7 @@ pub(crate) use evaluate::evaluate;
 pub(crate) use files::{declared_type, read_metadata, read_source, write_file};
 pub(crate) use loops::Loops;
 pub(crate) use parfor::expected_degree;
+pub use parfor::run_range;
 pub(crate) use plan::{BlockPlan, FusedPlan};
 pub(crate) use planner::plan_explained;
 pub(crate) use variables::{LocalMatrix, SymbolTable, Variable};

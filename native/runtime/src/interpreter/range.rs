@@ -2,6 +2,8 @@
 
 use fulgurite_error::{Error, Result};
 
+use crate::dataflow::IterationRange;
+
 #[derive(Debug, Clone)]
 pub(super) struct Range {
     next: Option<i64>,
@@ -26,6 +28,28 @@ impl Range {
             to,
             increment,
         })
+    }
+
+    /// What is left, in so many parts of about equal length, or fewer if there are fewer values.
+    pub fn split(&self, parts: u64) -> Vec<IterationRange> {
+        let (Some(next), left) = (self.next, self.left()) else {
+            return Vec::new();
+        };
+        let parts = parts.clamp(1, left.max(1));
+        let start = |part: u64| (u128::from(left) * u128::from(part) / u128::from(parts)) as u64;
+        (0..parts)
+            .map(|part| {
+                let from = start(part);
+                let first = i128::from(next) + i128::from(self.increment) * i128::from(from);
+                IterationRange {
+                    number: from,
+                    first: i64::try_from(first).unwrap_or(self.to),
+                    increment: self.increment,
+                    count: start(part + 1) - from,
+                }
+            })
+            .filter(|range| range.count > 0)
+            .collect()
     }
 
     /// How many values are left.
@@ -82,5 +106,31 @@ mod tests {
         assert_eq!(values(5, 0, Some(-2)), [5, 3, 1]);
         assert_eq!(values(i64::MAX - 1, i64::MAX, Some(2)), [i64::MAX - 1]);
         assert!(Range::new(1, 2, Some(0)).is_err());
+    }
+
+    #[test]
+    fn parts_of_a_range_are_all_of_it() {
+        for (from, to, increment) in [
+            (1, 10, None),
+            (10, 1, None),
+            (-5, 90, Some(7)),
+            (3, 3, None),
+            (2, 1, Some(1)),
+            (i64::MAX - 2, i64::MAX, None),
+        ] {
+            let range = Range::new(from, to, increment).expect("the increment is not 0");
+            let all: Vec<i64> = range.clone().collect();
+            for parts in [1, 2, 3, 4, 100] {
+                let split = range.split(parts);
+                assert_eq!(split.len(), all.len().min(parts as usize));
+                let counts = split.iter().map(|part| part.count);
+                let (least, most) = (counts.clone().min(), counts.max());
+                assert!(most.unwrap_or(0) - least.unwrap_or(0) <= 1, "{split:?}");
+                let iterations = split.into_iter().flat_map(IterationRange::iterations);
+                let numbered = all.iter().enumerate();
+                let numbered = numbered.map(|(number, value)| (number as u64, *value));
+                assert!(iterations.eq(numbered));
+            }
+        }
     }
 }

@@ -56,27 +56,37 @@ enum Reason {
 }
 
 pub(super) fn decide(facts: &Facts) -> Plan {
-    let one = |reason| Plan::Run(degree(facts, 1, reason));
-    if facts.needs_host {
-        return one(Reason::Host);
-    }
-    let (most, reason) = most(facts);
-    if most <= 1 {
-        return one(reason);
-    }
-    if let Some(seconds) = facts.seconds
-        && seconds * (facts.iterations as f64) < WORTH_THREADS_SECONDS
-    {
-        return one(Reason::LittleWork);
-    }
-    match facts.bytes {
-        None => Plan::Measure,
-        Some(bytes) => Plan::Run(within_memory(facts, bytes)),
+    match (alone(facts), facts.bytes) {
+        (None, None) => Plan::Measure,
+        (None, Some(bytes)) => Plan::Run(within_memory(facts, bytes)),
+        (Some(reason), _) => Plan::Run(degree(facts, 1, reason)),
     }
 }
 
+/// Where an iteration takes this much.
+pub(super) fn known(facts: &Facts, bytes: u64) -> Degree {
+    match alone(facts) {
+        None => within_memory(facts, bytes),
+        Some(reason) => degree(facts, 1, reason),
+    }
+}
+
+/// Why iterations run one after the other, whatever they take.
+fn alone(facts: &Facts) -> Option<Reason> {
+    if facts.needs_host {
+        return Some(Reason::Host);
+    }
+    let (most, reason) = most(facts);
+    if most <= 1 {
+        return Some(reason);
+    }
+    let seconds = facts.seconds?;
+    let is_little = seconds * (facts.iterations as f64) < WORTH_THREADS_SECONDS;
+    is_little.then_some(Reason::LittleWork)
+}
+
 /// As many as fit beside each other, where an iteration takes this much.
-pub(super) fn within_memory(facts: &Facts, bytes: u64) -> Degree {
+fn within_memory(facts: &Facts, bytes: u64) -> Degree {
     let (most, reason) = most(facts);
     let fit = facts.available / bytes.max(1);
     match fit < most {
@@ -124,6 +134,9 @@ impl Degree {
             threads_each: self.threads_each,
             iteration_bytes: self.bytes,
             reason: self.reason.to_string(),
+            location: "local".to_owned(),
+            tasks: 0,
+            location_reason: None,
         }
     }
 }

@@ -1,6 +1,9 @@
-//! `parfor`: iterations on threads, each with variables of its own.
+//! `parfor`: iterations on threads or on the workers, each with variables of its own.
 //!
-//! - [`degree`] decides how many iterations run at a time, and says why.
+//! - [`mode`] decides whether iterations run here or, all in one job, on the workers, and says why; [`needs`] is what they
+//!   need from outside.
+//! - [`remote`] runs them on the workers: tasks for ranges of iterations, which [`range_task`] runs there.
+//! - [`degree`] decides how many iterations run at a time here, and says why.
 //! - [`team`] runs them: which thread takes which iteration is left to chance, what is seen of them is not. Lines are
 //!   printed and sums are added in the order of iterations, and the first error in that order is the loop's.
 //! - [`results`] is what the loop leaves: matrices of which iterations wrote parts, and sums.
@@ -10,24 +13,32 @@
 //! the thread for themselves, but cut their work as if they had all threads, so that sums have the same bits however many
 //! iterations run at a time.
 //!
-//! Iterations may not call the host, which wants its own thread: a loop that may need the workers runs one iteration
-//! after the other.
+//! Iterations may not call the host, which wants its own thread: a loop whose operators may need the workers runs one
+//! iteration after the other.
 
 mod degree;
+mod mode;
+mod needs;
+mod range_task;
+mod remote;
 mod results;
 mod team;
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
-use fulgurite_error::{Position, Result};
-use fulgurite_hop::{Block, HopOp, Literal, Parallel, Program, iteration_bytes, walk};
+use fulgurite_error::{Error, Position, Result};
+use fulgurite_hop::{Block, Literal, Parallel, ParforMode, Program, iteration_bytes};
 
+pub use self::range_task::run_range;
 use self::{
-    degree::{Facts, Plan},
+    degree::{Degree, Facts, Plan},
+    mode::{Decision, Why},
+    needs::Needs,
+    remote::Outlook,
     results::{Sums, SumsOfIteration},
 };
 use super::{Interpreter, SymbolTable, Variable, range::Range};
-use crate::Session;
+use crate::{ParforReport, Session};
 
 /// A `parfor` of the program.
 pub(super) struct ParallelLoop<'p> {
@@ -51,15 +62,29 @@ impl ParallelLoop<'_> {
 }
 
 /// What is known of a loop that ran before.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct History {
     /// Of one iteration on one thread.
     seconds: Option<f64>,
     /// What an iteration takes, estimated or measured.
     bytes: Option<u64>,
+    /// Looked for once, where there are workers.
+    needs: Option<Arc<Needs>>,
 }
 
-/// How many iterations would run at a time, as far as that is known before a run.
+/// Where iterations run.
+enum Place {
+    Here {
+        degree: Degree,
+        why: Option<Why>,
+    },
+    OnWorkers {
+        candidate: Box<remote::Candidate>,
+        why: Why,
+    },
+}
+
+/// Where iterations would run and how many at a time, as far as that is known before a run.
 pub(crate) fn expected_degree(
     program: &Program,
     body: &[Block],
@@ -67,39 +92,31 @@ pub(crate) fn expected_degree(
     session: &Session,
 ) -> String {
     let bytes = iteration_bytes(program, body);
+    let needs = Needs::of(program, body);
     let available = session.config.memory_local;
     let is_large = bytes.is_none_or(|bytes| bytes > available);
     let facts = Facts {
         threads: session.config.effective_threads(),
         iterations: u64::MAX,
         cap: parallel.degree,
-        needs_host: session.backend.is_some() && (is_large || uses_files(program, body)),
+        needs_host: session.backend.is_some() && (is_large || needs.files),
         bytes,
         available,
         seconds: None,
     };
-    match degree::decide(&facts) {
+    let place = match (remote::asked(parallel, session), &session.backend) {
+        (Some((ParforMode::Remote, by)), Some(backend)) if !needs.files => format!(
+            "on {} where tasks can run them ({}), else ",
+            backend.name(),
+            Why::Asked(by)
+        ),
+        _ => String::new(),
+    };
+    let degree = match degree::decide(&facts) {
         Plan::Run(degree) => degree.report(String::new(), facts.iterations).degree(),
         Plan::Measure => "as the first iteration shows".to_owned(),
-    }
-}
-
-/// Whether files are read or written, which the workers may do.
-fn uses_files(program: &Program, body: &[Block]) -> bool {
-    let mut found = false;
-    let mut look = |block: &Block| {
-        let is_file =
-            |op: &HopOp| matches!(op, HopOp::PersistentRead(_) | HopOp::PersistentWrite(_));
-        if let Block::Basic { dag } = block {
-            found |= dag.iter().any(|(_, hop)| is_file(&hop.op));
-        }
     };
-    walk(body, &mut look);
-    // Whichever function is called.
-    for function in program.functions.values() {
-        walk(&function.body, &mut look);
-    }
-    found
+    format!("{place}{degree}")
 }
 
 impl<'p> Interpreter<'p> {
@@ -112,51 +129,124 @@ impl<'p> Interpreter<'p> {
     ) -> Result<()> {
         let address = parallel_loop.body.as_ptr().addr();
         let mut history = match self.parfors.get(&address) {
-            Some(history) => *history,
+            Some(history) => history.clone(),
             None => History {
-                seconds: None,
                 bytes: iteration_bytes(self.program, parallel_loop.body),
+                ..History::default()
             },
         };
         let iterations = range.left();
         let before = symbols.clone();
         let mut sums = Sums::start(&parallel_loop.parallel.accumulated, symbols);
         let started = Instant::now();
-        let facts = self.facts(parallel_loop, iterations, history, symbols);
-        let degree = match degree::decide(&facts) {
-            Plan::Run(degree) => degree,
-            Plan::Measure => {
-                let bytes = self.measured(parallel_loop, &mut range, &mut sums, symbols)?;
-                history.bytes = Some(bytes);
-                let facts = Facts {
-                    bytes: Some(bytes),
-                    iterations: iterations.saturating_sub(1),
-                    ..facts
-                };
-                degree::within_memory(&facts, bytes)
+        let place = self.place(parallel_loop, &mut history, &mut range, &mut sums, symbols)?;
+        let results = &parallel_loop.parallel.results;
+        let at = |error: Error| error.at_option(parallel_loop.position);
+        let report = match place {
+            Place::Here { degree, why } => {
+                match degree.workers {
+                    1 => {
+                        for value in range {
+                            self.iteration(parallel_loop, value, &mut sums, symbols)?;
+                        }
+                        symbols.keep_parfor_results(before, results);
+                    }
+                    _ => {
+                        // What measuring left behind is not for other iterations.
+                        symbols.keep_parfor_results(before, results);
+                        self.on_threads(parallel_loop, &degree, range, &mut sums, symbols)
+                            .map_err(at)?;
+                    }
+                }
+                let report = degree.report(parallel_loop.label(), iterations);
+                ParforReport {
+                    location_reason: why.map(|why| why.to_string()),
+                    ..report
+                }
+            }
+            Place::OnWorkers { candidate, why } => {
+                symbols.keep_parfor_results(before, results);
+                let report = self
+                    .on_workers(parallel_loop, &candidate, &range, &mut sums, symbols)
+                    .map_err(at)?;
+                ParforReport {
+                    iterations,
+                    iteration_bytes: history.bytes,
+                    location_reason: Some(why.to_string()),
+                    ..report
+                }
             }
         };
-        match degree.workers {
-            1 => {
-                for value in range {
-                    self.iteration(parallel_loop, value, &mut sums, symbols)?;
-                }
-                symbols.keep_parfor_results(before, &parallel_loop.parallel.results);
-            }
-            _ => {
-                // What measuring left behind is not for other iterations.
-                symbols.keep_parfor_results(before, &parallel_loop.parallel.results);
-                self.on_threads(parallel_loop, &degree, range, &mut sums, symbols)
-                    .map_err(|error| error.at_option(parallel_loop.position))?;
-            }
-        }
         sums.leave(symbols);
-        let seconds = started.elapsed().as_secs_f64() * degree.workers as f64;
+        let seconds = started.elapsed().as_secs_f64() * report.degree as f64;
         history.seconds = Some(seconds / iterations.max(1) as f64);
         self.parfors.insert(address, history);
-        let recorder = &mut self.context.recorder;
-        recorder.parfor(degree.report(parallel_loop.label(), iterations));
+        self.context.recorder.parfor(report);
         Ok(())
+    }
+
+    /// Decides where iterations run. Where the first one has to show what one takes, it is taken out of the range.
+    fn place(
+        &mut self,
+        parallel_loop: &ParallelLoop<'p>,
+        history: &mut History,
+        range: &mut Range,
+        sums: &mut Sums,
+        symbols: &mut SymbolTable,
+    ) -> Result<Place> {
+        let iterations = range.left();
+        let outlook = self.outlook(parallel_loop, iterations, history, sums, symbols)?;
+        let facts = self.facts(parallel_loop, iterations, history, symbols);
+        let plan = degree::decide(&facts);
+        let workers = match &plan {
+            Plan::Run(degree) => degree.workers,
+            Plan::Measure => facts.threads,
+        };
+        let first = self.decision(&outlook, iterations, workers, history)?;
+        let settled = match (&first, plan) {
+            (Decision::Measure, _) | (Decision::Here(_), Plan::Measure) => None,
+            (_, Plan::Run(degree)) => Some(degree),
+            (Decision::OnWorkers(_), Plan::Measure) => Some(degree::known(&facts, 0)),
+        };
+        if let Some(degree) = settled {
+            return Ok(outlook.place(first, degree));
+        }
+        let started = Instant::now();
+        let measured = self.measured(parallel_loop, range, sums, symbols)?;
+        let seconds = started.elapsed().as_secs_f64();
+        let bytes = *history.bytes.get_or_insert(measured);
+        let left = range.left();
+        let facts = Facts {
+            bytes: Some(bytes),
+            iterations: left,
+            ..facts
+        };
+        let degree = degree::known(&facts, bytes);
+        let decision = match first {
+            Decision::Measure if left > 0 => {
+                history.seconds.get_or_insert(seconds);
+                self.decision(&outlook, left, degree.workers, history)?
+            }
+            Decision::Measure => Decision::Here(None),
+            decided => decided,
+        };
+        Ok(outlook.place(decision, degree))
+    }
+
+    fn decision(
+        &self,
+        outlook: &Outlook,
+        iterations: u64,
+        workers: usize,
+        history: &History,
+    ) -> Result<Decision> {
+        match outlook {
+            Outlook::Here(why) => Ok(Decision::Here(why.clone())),
+            Outlook::Possible(candidate) => {
+                let facts = candidate.facts(iterations, history, workers, self)?;
+                Ok(mode::decide(&facts))
+            }
+        }
     }
 
     /// An iteration on this interpreter's variables.
@@ -208,7 +298,7 @@ impl<'p> Interpreter<'p> {
         &self,
         parallel_loop: &ParallelLoop<'p>,
         iterations: u64,
-        history: History,
+        history: &mut History,
         symbols: &SymbolTable,
     ) -> Facts {
         let config = &self.context.session.config;
@@ -216,8 +306,8 @@ impl<'p> Interpreter<'p> {
         let available = config.memory_local.saturating_sub(shared);
         let needs_host = self.context.session.backend.is_some()
             && (symbols.has_distributed()
-                || uses_files(self.program, parallel_loop.body)
-                || history.bytes.is_none_or(|bytes| bytes > available));
+                || history.bytes.is_none_or(|bytes| bytes > available)
+                || self.needs(parallel_loop, history).files);
         Facts {
             threads: self.context.threads.count(),
             iterations,
@@ -227,5 +317,12 @@ impl<'p> Interpreter<'p> {
             available,
             seconds: history.seconds,
         }
+    }
+
+    fn needs(&self, parallel_loop: &ParallelLoop<'p>, history: &mut History) -> Arc<Needs> {
+        let needs = &mut history.needs;
+        let needs =
+            needs.get_or_insert_with(|| Arc::new(Needs::of(self.program, parallel_loop.body)));
+        Arc::clone(needs)
     }
 }

@@ -38,7 +38,7 @@ use self::{
     likeness::{Decided, Limits},
 };
 use super::{BlockPlan, Context, FusedPlan, Loops, SymbolTable, Variable};
-use crate::{Config, Replan, Session};
+use crate::{Compilation, Config, Replan, Session};
 
 /// Plans that are kept for a block.
 const PLANS_PER_BLOCK: usize = 8;
@@ -111,6 +111,20 @@ impl Planner {
             plans: Arc::clone(&self.plans),
             loops: self.loops.clone(),
         }
+    }
+
+    /// What was compiled for the plans that there are.
+    pub(super) fn compilation(&self) -> Compilation {
+        let mut compilation = Compilation::default();
+        for block in lock(&self.plans.blocks).values() {
+            for known in &lock(block).plans {
+                let compiled = known.plan.fused.iter();
+                for time in compiled.filter_map(|fused| fused.compiled.compile_time()) {
+                    compilation += Compilation { plans: 1, time };
+                }
+            }
+        }
+        compilation
     }
 
     pub(super) fn plan(

@@ -56,7 +56,8 @@ public final class Native {
     /**
      * Runs a task on an executor.
      *
-     * @param task a dataflow task: a DAG with its plans, and what its variables are bound to
+     * @param task a dataflow task: a DAG with its plans, and what its variables are bound to. Without stripes, a range of
+     *     iterations of a loop: {@code {"range": {"number", "first", "increment", "count"}, "loop": …}}
      * @param stripes a handle for each stripe variable, in the task's order; they stay the caller's
      * @param broadcasts a handle for each broadcast variable, in the task's order; they stay the caller's
      * @return the handle of the result, which the caller owns
@@ -79,7 +80,7 @@ public final class Native {
      * @return {@code {"rows", "cols", "nnz", "bytes", "blocks": [{"rowOffset", "columnOffset", "rows", "cols", "nnz",
      *     "bytes", "layout": "dense" | "csr"}]}}; {@code rows} and {@code cols} span all blocks. Results of
      *     {@link #runTask} for which fused operators were compiled also have {@code "compiled": {"plans",
-     *     "nanoseconds"}}
+     *     "nanoseconds"}}, those of a range of iterations {@code "account"}: what each block is, and what else happened
      */
     public static native byte[] describe(long handle);
 

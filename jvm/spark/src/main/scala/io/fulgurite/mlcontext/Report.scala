@@ -39,6 +39,19 @@ final case class InputReport(name: String, partitions: Long, partitionsRead: Lon
 }
 
 /**
+ * All runs of a `parfor`; where iterations ran, and how many at a time, is of the last one.
+ *
+ * @param degree iterations at a time
+ * @param location `local` or `spark`
+ * @param locationReason why there, where there was a choice
+ * @param tasks of the job that ran all iterations; 0 where they ran on the driver
+ * @param reason what limits the degree
+ */
+final case class LoopReport(
+    label: String, runs: Long, iterations: Long, degree: Int, threadsEach: Int, location: String, locationReason: Option[String], tasks: Long,
+    reason: String)
+
+/**
  * What an execution did: the account of the control program, and what Spark's executors say. The latter count what successful
  * tasks did. Work that Spark does again, because an executor or a cached partition was lost, is there again.
  */
@@ -60,6 +73,17 @@ final class Report(native: JsonNode, figures: Figures) {
 
   /** [[operators]] for Java. */
   def getOperators: java.util.List[OperatorReport] = java.util.Arrays.asList(operators: _*)
+
+  /** The `parfor` loops that ran. */
+  def loops: Seq[LoopReport] = Option(native.get("parfors")).toSeq.flatMap(Json.elements).map { loop =>
+    LoopReport(
+      loop.path("label").asText, loop.path("runs").asLong, loop.path("iterations").asLong, loop.path("degree").asInt, loop.path("threadsEach").asInt,
+      loop.path("location").asText, Option(loop.get("locationReason")).filterNot(_.isNull).map(_.asText), loop.path("tasks").asLong,
+      loop.path("reason").asText)
+  }
+
+  /** [[loops]] for Java. */
+  def getLoops: java.util.List[LoopReport] = java.util.Arrays.asList(loops: _*)
 
   /** Native tasks that executors ran: by operator, then by executor. */
   def nativeTasks: Map[String, Map[String, Long]] = figures.work.filter(_._2.tasks > 0).map { case (label, work) => label -> work.tasksByExecutor }

@@ -13,7 +13,7 @@ private[mlcontext] object ReportText {
     val more =
       if (others.isEmpty) Seq.empty
       else Seq(row(seconds(others.map(_.seconds).sum), seconds(others.map(_.nativeSeconds).sum), s"in ${others.size} more"))
-    (Seq(header) ++ shown.map(operator) ++ more ++ Seq(program(report, native)) ++ interpreted(report) ++ sparkUse(report) ++ report.inputs.map(input) ++ tasks(report))
+    (Seq(header) ++ shown.map(operator) ++ more ++ report.loops.map(loop) ++ Seq(program(report, native)) ++ interpreted(report) ++ sparkUse(report) ++ report.inputs.map(input) ++ tasks(report))
       .mkString("\n")
   }
 
@@ -35,6 +35,14 @@ private[mlcontext] object ReportText {
       else s"; tasks compiled ${report.compiledByTasks} in ${format("%.1f ms", report.compileSecondsOfTasks * 1000)}"
     format("total %.3f s", report.totalSeconds) + s"; planned ${native.path("blockPlans").asLong} blocks in ${milliseconds("planningMilliseconds")}; " +
       s"compiled ${report.compiled} fused operators in ${milliseconds("compileMilliseconds")}, ${report.planCacheHits} from the cache$onExecutors"
+  }
+
+  private def loop(of: LoopReport): String = {
+    def counted(count: Long, what: String) = if (count == 1) s"1 $what" else s"$count ${what}s"
+    val place = if (of.tasks == 0) "here" else s"on ${of.location} in ${counted(of.tasks, "task")}"
+    val where = of.locationReason.fold(if (of.tasks == 0) "" else s"$place, ")(reason => s"$place ($reason), ")
+    s"${of.label}: ${counted(of.iterations, "iteration")} in ${counted(of.runs, "run")}, $where${of.degree} at a time with " +
+      s"${counted(of.threadsEach.toLong, "thread")} each (${of.reason})"
   }
 
   private def interpreted(report: Report): Seq[String] =

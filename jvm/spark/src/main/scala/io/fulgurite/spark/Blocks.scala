@@ -3,6 +3,7 @@ package io.fulgurite.spark
 import java.io.{EOFException, Externalizable, InputStream, ObjectInput, ObjectOutput, OutputStream}
 import java.nio.channels.Channels
 
+import com.fasterxml.jackson.databind.JsonNode
 import com.esotericsoftware.kryo.{Kryo, KryoSerializable}
 import com.esotericsoftware.kryo.io.{Input, Output}
 import io.fulgurite.core.{Native, NativeHandle}
@@ -187,9 +188,11 @@ object Blocks {
  * Sizes of blocks; `rows` and `cols` span all of them.
  *
  * @param compiled fused operators that were compiled for them, where they are a task's results
+ * @param account what happened in a range of iterations that gave them
  */
 final case class Description(
-    rows: Long, cols: Long, nnz: Long, bytes: Long, rowOffset: Long, compiled: Long = 0, compileNanoseconds: Long = 0)
+    rows: Long, cols: Long, nnz: Long, bytes: Long, rowOffset: Long, compiled: Long = 0, compileNanoseconds: Long = 0,
+    account: Option[JsonNode] = None)
 
 object Description {
   def parse(json: Array[Byte]): Description = {
@@ -197,6 +200,7 @@ object Description {
     val first = node.path("blocks").path(0)
     Description(
       node.get("rows").asLong, node.get("cols").asLong, node.get("nnz").asLong, node.get("bytes").asLong,
-      first.path("rowOffset").asLong, node.path("compiled").path("plans").asLong, node.path("compiled").path("nanoseconds").asLong)
+      first.path("rowOffset").asLong, node.path("compiled").path("plans").asLong, node.path("compiled").path("nanoseconds").asLong,
+      Option(node.get("account")))
   }
 }

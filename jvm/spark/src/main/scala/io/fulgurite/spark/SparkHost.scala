@@ -6,8 +6,8 @@ import scala.collection.mutable
 
 import com.fasterxml.jackson.databind.JsonNode
 import io.fulgurite.core.Host
-import io.fulgurite.spark.dataset.{Characteristics, Dataset, Lineage, LocalRDD, NativeTask, SentMatrix, TaskRDD}
-import io.fulgurite.spark.primitives.{Aggregate, Align, Concatenate, FileSink, FileSource, Session, Shuffle, Transfer}
+import io.fulgurite.spark.dataset.{Characteristics, Dataset, Lineage, LocalRDD, NativeTask, RangeRDD, SentMatrix, TaskRDD}
+import io.fulgurite.spark.primitives.{Aggregate, Align, Capacity, Concatenate, FileSink, FileSource, Session, Shuffle, Transfer, Wire}
 import org.apache.spark.broadcast.Broadcast
 
 /**
@@ -54,7 +54,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
     val step = Json.parse(primitive)
     matrix.foreach(blocks => session.sends(step.path("primitive").asText, blocks.bytes))
     val reply = session.onBehalf(step.path("operator").asText(""))(run(step, matrix))
-    reply.payload.foreach(blocks => session.collects(blocks.bytes))
+    (reply.payload ++ reply.ranges.map(_.blocks)).foreach(blocks => session.collects(blocks.bytes))
     Json.bytes(reply.toJson)
   }
 
@@ -94,6 +94,8 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         // Not released: the result is kept as its stripes.
         datasets.remove(step.get("input").asLong)
         Reply.of(placed.characteristics).copy(dataset = Some(keep(placed)))
+      case "runIterations" => Reply(ranges = iterations(step))
+      case "capacity" => Reply(capacity = Some(Capacity.of(session)))
       case "collect" =>
         val input = dataset(step.get("input"))
         Reply(payload = Some(session.named("collect")(Transfer.collect(input, session.limits, largest(step)))))
@@ -134,11 +136,21 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
 
   private def tasks(step: JsonNode, inputs: Seq[Dataset]): TaskRDD = {
     if (inputs.isEmpty) throw Errors.unsupported(s"'${label(step)}' maps no dataset", "this needs a newer jar")
-    val sides = Json.elements(step.get("broadcasts")).map { id =>
-      broadcasts.getOrElse(id.asLong, throw Errors.internal(s"broadcast ${id.asLong} is not known"))
-    }
-    val task = new NativeTask(Json.bytes(step.get("task")), label(step), sides, session.work(label(step)))
+    val task = new NativeTask(Json.bytes(step.get("task")), label(step), broadcastsOf(step), session.work(label(step)))
     new TaskRDD(inputs.map(_.stripes), task).setName(task.label)
+  }
+
+  /** Runs a loop as one job. */
+  private def iterations(step: JsonNode): Seq[IterationResult] = {
+    val label = step.path("loop").path("label").asText("parfor")
+    val task = new NativeTask(Json.bytes(step.get("loop")), label, broadcastsOf(step), session.work(label))
+    val ranges = Json.elements(step.get("ranges")).map(Json.bytes).toVector
+    val results = session.named(label)(new RangeRDD(session.context, task, ranges).setName(label).collect())
+    results.toSeq.map { case (account, blocks) => IterationResult(Json.parse(account), Wire.read(blocks)) }
+  }
+
+  private def broadcastsOf(step: JsonNode): Seq[SentMatrix] = Json.elements(step.get("broadcasts")).map { id =>
+    broadcasts.getOrElse(id.asLong, throw Errors.internal(s"broadcast ${id.asLong} is not known"))
   }
 
   /** Frees the executors' copies. */
@@ -192,7 +204,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
 /** What a primitive gives back. */
 private final case class Reply(
     dataset: Option[Long] = None, broadcast: Option[Long] = None, rows: Option[Long] = None, cols: Option[Long] = None,
-    nnz: Option[Long] = None, payload: Option[Blocks] = None) {
+    nnz: Option[Long] = None, payload: Option[Blocks] = None, capacity: Option[JsonNode] = None, ranges: Seq[IterationResult] = Seq.empty) {
 
   def toJson: JsonNode = {
     val json = Json.newObject()
@@ -200,9 +212,17 @@ private final case class Reply(
       value.foreach(json.put(name, _))
     }
     payload.foreach(blocks => json.put("payload", blocks.detach()))
+    capacity.foreach(json.set[JsonNode]("capacity", _))
+    if (ranges.nonEmpty) {
+      val list = json.putArray("ranges")
+      for (range <- ranges) list.addObject().put("blocks", range.blocks.detach()).set[JsonNode]("account", range.account)
+    }
     json
   }
 }
+
+/** What a range of iterations gave. */
+private final case class IterationResult(account: JsonNode, blocks: Blocks)
 
 private object Reply {
   def of(found: Characteristics): Reply = Reply(rows = Some(found.rows), cols = Some(found.cols), nnz = Some(found.nnz))

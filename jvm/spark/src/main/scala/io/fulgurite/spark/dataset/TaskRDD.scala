@@ -1,5 +1,8 @@
 package io.fulgurite.spark.dataset
 
+import java.io.ByteArrayOutputStream
+import java.nio.charset.StandardCharsets.UTF_8
+
 import io.fulgurite.core.Native
 import io.fulgurite.spark.{Blocks, Errors}
 import io.fulgurite.spark.arrow.Library
@@ -14,7 +17,17 @@ final class NativeTask(val json: Array[Byte], val label: String, val broadcasts:
   /** Held by the task: Spark would let go of those that it has no room for, and fetch them again for the next stripe. */
   @transient private lazy val sides: Seq[Shared] = broadcasts.map(_.broadcast.value)
 
-  def run(stripes: Seq[Blocks]): Blocks = {
+  /** On stripes, which are not empty. */
+  def run(stripes: Seq[Blocks]): Blocks = run(json, stripes)
+
+  /** On a range of iterations of the loop that this task is. */
+  def runRange(range: Array[Byte]): Blocks = {
+    val task = new ByteArrayOutputStream(json.length + range.length + 20)
+    for (part <- Seq("{\"range\":".getBytes(UTF_8), range, ",\"loop\":".getBytes(UTF_8), json, "}".getBytes(UTF_8))) task.write(part)
+    run(task.toByteArray, Seq.empty)
+  }
+
+  private def run(json: Array[Byte], stripes: Seq[Blocks]): Blocks = {
     Library.ensureLoaded()
     var nanoseconds = 0L
     // Nested, so that each handle is held until the native task has returned.
@@ -31,7 +44,7 @@ final class NativeTask(val json: Array[Byte], val label: String, val broadcasts:
     val found = result.description
     work.add(NativeWork(
       Map(SparkEnv.get.executorId -> 1L), nanoseconds, found.compileNanoseconds, found.compiled,
-      stripes.head.rows, stripes.map(_.nnz).sum, stripes.map(_.bytes).sum, found.bytes))
+      stripes.headOption.fold(0L)(_.rows), stripes.map(_.nnz).sum, stripes.map(_.bytes).sum, found.bytes))
     result
   }
 }

@@ -54,7 +54,7 @@ private[fulgurite] object NativeMemory {
   }
 
   /** What tasks may own together in an executor, or in local mode in this process. */
-  private[memory] def limit(conf: SparkConf, local: Boolean): Long =
+  private[spark] def limit(conf: SparkConf, local: Boolean): Long =
     if (conf.getBoolean("spark.memory.offHeap.enabled", defaultValue = false)) conf.getSizeAsBytes("spark.memory.offHeap.size", "0")
     else {
       val key = s"spark.${Settings.TaskMemory}"

@@ -1,0 +1,143 @@
+package io.fulgurite.mlcontext
+
+import java.util.concurrent.atomic.AtomicInteger
+
+import scala.collection.mutable.ArrayBuffer
+
+import io.fulgurite.{Failures, Faults, SparkSessions}
+import io.fulgurite.spark.memory.NativeMemory
+import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd, SparkListenerTaskStart}
+import org.scalatest.funsuite.AnyFunSuite
+
+/** What a loop leaves: results, to the bit, and lines. */
+final case class Leaves(R: Seq[Seq[Long]], S: Seq[Seq[Long]], s: Double, lines: Seq[String])
+
+/** Iterations of a `parfor` as one job: what they leave is what threads of the driver leave, to the bit. */
+abstract class RemoteParforSuite(override val master: String, executors: Set[String]) extends AnyFunSuite with SparkSessions {
+  protected val X: Array[Array[Double]] = Faults.cells(300, 8)
+
+  protected val text: String =
+    """scale = function(matrix[double] A, double by) return (matrix[double] B) { B = sqrt(abs(A)) * by }
+      |R = matrix(0, nrow(X), ncol(X))
+      |S = matrix(1/3, ncol(X), ncol(X))
+      |parfor (i in 1:nrow(X)) {
+      |  R[i, ] = scale(X[i, ], i / 7)
+      |  S += t(X) %*% (X / i)
+      |  if (i %% 100 == 0) { print("iteration " + i) }
+      |}
+      |s = sum(R)""".stripMargin
+
+  protected def run(mode: String, text: String = text): (Leaves, Report) = {
+    val lines = ArrayBuffer.empty[String]
+    ml.setConfigProperty("fulgurite.parfor.mode", mode).setConfigProperty("fulgurite.threads", "2")
+    ml.setPrintSink(line => lines += line)
+    try {
+      val results = ml.execute(ScriptFactory.dml(text).setName("loop.dml").in("X", X).out("R", "S", "s"))
+      val left = Leaves(
+        Faults.bits(results.getMatrixAs2DDoubleArray("R")), Faults.bits(results.getMatrixAs2DDoubleArray("S")), results.getDouble("s"), lines.toSeq)
+      (left, results.report)
+    } finally {
+      ml.resetConfig()
+      ml.setPrintSink(line => Console.out.println(line))
+    }
+  }
+
+  protected def nothingIsLeft(): Unit = {
+    assert(spark.sparkContext.getPersistentRDDs.isEmpty)
+    val owned = spark.sparkContext.parallelize(0 until 8, 8).map(_ => NativeMemory.owned).collect()
+    assert(owned.forall(_ == 0), owned.mkString(", "))
+  }
+
+  protected lazy val here: Leaves = run("local")._1
+
+  test("iterations are tasks of one job, and leave what threads of the driver leave") {
+    val (there, report) = run("remote")
+    assert(there == here && there.lines == Seq("iteration 100", "iteration 200", "iteration 300"))
+    assert(report.loops.map(loop => (loop.label, loop.location, loop.locationReason, loop.iterations)) ==
+      Seq(("parfor i loop.dml:4", "spark", Some("as fulgurite.parfor.mode says"), 300L)))
+    val loop = report.loops.head
+    assert(report.traffic.jobs == 1 && report.traffic.tasks == loop.tasks, report.toString)
+    assert(loop.tasks > 1 && report.nativeTasks(loop.label).values.sum == loop.tasks)
+    assert(report.executors == executors, report.toString)
+    assert(report.toString.contains(s"on spark in ${loop.tasks} tasks (as fulgurite.parfor.mode says), "), report.toString)
+    assert(report.operators.exists(operator => operator.location == "spark" && operator.count == 300), report.toString)
+    nothingIsLeft()
+  }
+
+  test("the header of the loop says where it runs") {
+    val (there, report) = run("auto", text.replace("in 1:nrow(X)", "in 1:nrow(X), mode=REMOTE_SPARK, par=1"))
+    assert(there == here)
+    assert(report.loops.map(loop => (loop.location, loop.tasks, loop.locationReason)) == Seq(("spark", 1L, Some("as mode= says"))))
+    val (_, local) = run("remote", text.replace("in 1:nrow(X)", "in 1:nrow(X), mode=LOCAL"))
+    assert(local.loops.map(_.location) == Seq("local") && local.traffic.jobs == 0)
+  }
+
+  test("no iteration changes anything") {
+    val (there, report) = run("remote", "R = X\nS = X\nparfor (i in 1:5) { if (i > 5) { R[i, 1] = 1 } }\ns = sum(R)")
+    assert(there.R == Faults.bits(X) && report.loops.head.location == "spark")
+  }
+
+  test("the first error in the order of iterations is the loop's, with its place and the lines before it") {
+    val failing = text.replace("  if (i %%", "  if (i >= 150) { stop(\"no more at \" + i) }\n  if (i %%")
+    val lines = ArrayBuffer.empty[String]
+    for (mode <- Seq("local", "remote")) {
+      lines.clear()
+      ml.setConfigProperty("fulgurite.parfor.mode", mode)
+      ml.setPrintSink(line => lines += line)
+      try {
+        val failure = Failures.of("stopped")(ml.execute(ScriptFactory.dml(failing).setName("loop.dml").in("X", X).out("R")))
+        assert(failure.getMessage.contains("no more at 150") && failure.getMessage.contains("loop.dml:7"), failure.getMessage)
+        assert(failure.getMessage.contains("if (i >= 150)"), failure.getMessage)
+        assert(lines == Seq("iteration 100"), mode)
+      } finally {
+        ml.resetConfig()
+        ml.setPrintSink(line => Console.out.println(line))
+      }
+    }
+    nothingIsLeft()
+  }
+
+  test("a task that is killed runs again, and nothing of it is seen twice") {
+    val (started, ended) = (new AtomicInteger, new AtomicInteger)
+    val killer = new SparkListener {
+      override def onTaskStart(event: SparkListenerTaskStart): Unit =
+        if (started.incrementAndGet() == 1) spark.sparkContext.killTaskAttempt(event.taskInfo.taskId, interruptThread = false, "injected")
+      override def onTaskEnd(event: SparkListenerTaskEnd): Unit = if (event.taskInfo.killed) ended.incrementAndGet()
+    }
+    spark.sparkContext.addSparkListener(killer)
+    try {
+      // Tasks that take long enough to be killed.
+      val slow = text.replace("  if (i %%", "  n = 0\n  while (n < 3000) { n = n + 1 }\n  if (i %%")
+      val (there, report) = run("remote", slow)
+      assert(there == here && report.loops.head.location == "spark")
+      assert(ended.get == 1 && started.get == report.loops.head.tasks + 1, s"${ended.get} of ${started.get}")
+    } finally spark.sparkContext.removeSparkListener(killer)
+    nothingIsLeft()
+  }
+}
+
+final class LocalRemoteParforSuite extends RemoteParforSuite("local[2]", Set("driver")) {
+  test("where tasks would run on the driver's cores, nobody asks for a job") {
+    val (there, report) = run("auto")
+    assert(there == here && report.traffic.jobs == 0)
+    assert(report.loops.map(_.locationReason) == Seq(Some("tasks would run on the same cores")))
+  }
+}
+
+final class ClusterRemoteParforSuite extends RemoteParforSuite("local-cluster[2,1,1024]", Set("0", "1")) {
+  test("an executor is lost, and its iterations run elsewhere") {
+    val started = new AtomicInteger
+    val killer = new SparkListener {
+      override def onTaskStart(event: SparkListenerTaskStart): Unit =
+        if (started.incrementAndGet() == 2) spark.sparkContext.killExecutor(event.taskInfo.executorId)
+    }
+    spark.sparkContext.addSparkListener(killer)
+    try {
+      val slow = text.replace("  if (i %%", "  n = 0\n  while (n < 3000) { n = n + 1 }\n  if (i %%")
+      val (there, report) = run("remote", slow)
+      assert(there == here && report.loops.head.location == "spark")
+      assert(started.get > report.loops.head.tasks)
+    } finally spark.sparkContext.removeSparkListener(killer)
+    nothingIsLeft()
+  }
+}

@@ -1,0 +1,146 @@
+//! Iterations on a worker: a range of them, one after the other.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fulgurite_codegen::PlanCache;
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::Parallel;
+use fulgurite_matrix::{
+    MatrixBlock,
+    arrow_block::Block,
+    kernels::{self, IndexRange},
+};
+
+use super::{ParallelLoop, results::Sums};
+use crate::{
+    Compilation,
+    dataflow::{IterationRange, Part, RangeAccount, RangeResult, RemoteLoop},
+    interpreter::{Context, Interpreter, LocalMatrix, SymbolTable, Variable},
+};
+
+/// Runs the iterations on the task's threads. What goes wrong in one of them is in the account.
+///
+/// # Errors
+/// `plan`, for broadcasts that are not the loop's; `argument`, for a configuration of another build.
+pub fn run_range(
+    remote: &RemoteLoop,
+    range: IterationRange,
+    broadcasts: &[Arc<MatrixBlock>],
+    cache: &Arc<PlanCache>,
+) -> Result<(RangeResult, Compilation)> {
+    if remote.matrices.len() != broadcasts.len() {
+        return Err(Error::plan(format!(
+            "the loop '{}' reads {} matrices, not {}",
+            remote.label,
+            remote.matrices.len(),
+            broadcasts.len()
+        )));
+    }
+    let mut context = Context::for_remote_iterations(remote, cache)?;
+    let lines: Arc<Mutex<Vec<String>>> = Arc::default();
+    let sink = Arc::clone(&lines);
+    context.session = context.session.with_print(Arc::new(move |line| {
+        let mut lines = sink.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.push(line.to_owned());
+        Ok(())
+    }));
+    let symbols = variables(remote, broadcasts);
+    let pool = context.threads.pool();
+    pool.install(|| iterations(remote, range, context, symbols, &lines))
+}
+
+fn variables(remote: &RemoteLoop, broadcasts: &[Arc<MatrixBlock>]) -> SymbolTable {
+    let mut symbols = SymbolTable::default();
+    for (name, matrix) in remote.matrices.iter().zip(broadcasts) {
+        symbols.set(name, Variable::matrix(MatrixBlock::clone(matrix)));
+    }
+    for (name, value) in &remote.scalars {
+        symbols.set(name, Variable::Scalar(value.clone()));
+    }
+    symbols
+}
+
+fn iterations(
+    remote: &RemoteLoop,
+    range: IterationRange,
+    context: Context,
+    mut symbols: SymbolTable,
+    lines: &Mutex<Vec<String>>,
+) -> Result<(RangeResult, Compilation)> {
+    let parallel_loop = ParallelLoop {
+        variable: &remote.variable,
+        body: &remote.program.body,
+        parallel: &Parallel::default(),
+        position: None,
+    };
+    let originals = symbols.clone();
+    let sums = Sums::from_zeros(&remote.sums)?;
+    let mut interpreter = Interpreter::new(&remote.program, context);
+    let loops = &mut interpreter.planner.loops;
+    loops.enter(parallel_loop.body, Some(parallel_loop.variable));
+
+    let mut account = RangeAccount::default();
+    let mut blocks = Vec::new();
+    for (iteration, value) in range.iterations() {
+        let ran = interpreter.own_iteration(&parallel_loop, value, &sums, &mut symbols);
+        let printed = std::mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner));
+        let printed = printed.into_iter().map(|line| (iteration, line));
+        account.lines.extend(printed);
+        match ran {
+            Ok(own) => {
+                for (variable, sum) in own.into_matrices() {
+                    account.parts.push(Part::Sum {
+                        variable,
+                        iteration,
+                    });
+                    blocks.push(Block::whole(sum));
+                }
+            }
+            Err(error) => {
+                account.failed = Some((iteration, error));
+                break;
+            }
+        }
+    }
+    if account.failed.is_none() {
+        for name in &remote.results {
+            if let (Some(Variable::Matrix(original)), Ok(Variable::Matrix(result))) =
+                (originals.find(name), symbols.take(name))
+                && let Some((part, block)) = change(name, original, &result)?
+            {
+                account.parts.push(part);
+                blocks.push(block);
+            }
+        }
+    }
+    let compilation = interpreter.planner.compilation();
+    account.work = interpreter.context.recorder.into_work();
+    Ok((RangeResult { account, blocks }, compilation))
+}
+
+/// What iterations changed of a result.
+fn change(
+    name: &str,
+    original: &LocalMatrix,
+    result: &LocalMatrix,
+) -> Result<Option<(Part, Block)>> {
+    if result.is(original) {
+        return Ok(None);
+    }
+    let variable = name.to_owned();
+    let (original, result) = (original.block(), result.block());
+    if (original.rows(), original.cols()) != (result.rows(), result.cols()) {
+        let replaced = Part::Replaced { variable };
+        return Ok(Some((replaced, Block::whole(result.clone()))));
+    }
+    let Some((rows, cols)) = kernels::changed_part(original, result)? else {
+        return Ok(None);
+    };
+    let part = kernels::right_index(
+        result,
+        IndexRange::new(rows.start as i64 + 1, rows.end as i64),
+        IndexRange::new(cols.start as i64 + 1, cols.end as i64),
+    )?;
+    let block = Block::new(rows.start as u64, cols.start as u64, part);
+    Ok(Some((Part::Changed { variable }, block)))
+}

@@ -1,0 +1,439 @@
+//! A loop as one job: what tasks on the workers get, and what becomes of what they give.
+//!
+//! Each task runs a range of iterations ([`super::range_task`]). What is seen of them is what is seen of iterations one
+//! after the other: lines and sums come in their order, the first error in this order is the loop's, and results have the
+//! cells that iterations changed.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Instant,
+};
+
+use fulgurite_error::{Error, Position, Result, Source};
+use fulgurite_fusion::machine::Constant;
+use fulgurite_hop::{Block, Characteristics, Literal, Parallel, ParforMode, Program, walk};
+use fulgurite_matrix::MatrixBlock;
+
+use super::{
+    History, ParallelLoop, Place,
+    degree::Degree,
+    mode::{By, Decision, Facts, Why},
+    needs::Needs,
+    results::{self, Change, Sums, SumsOfIteration},
+};
+use crate::{
+    ParforReport, Session,
+    dataflow::{Capacity, Part, Primitive, RangeResult, RemoteLoop},
+    distributed::{OnBehalf, Workers, incomplete},
+    interpreter::{Interpreter, LocalMatrix, SymbolTable, Variable, range::Range},
+};
+
+/// Ranges for each task that runs at a time: who is done early takes another one.
+const RANGES_FOR_EACH_TASK: u64 = 3;
+
+/// Whether there is a choice.
+pub(super) enum Outlook {
+    /// Because there is a reason, or nobody asked for workers and there are none.
+    Here(Option<Why>),
+    Possible(Box<Candidate>),
+}
+
+impl Outlook {
+    /// The place that was decided on, with the degree that iterations have here.
+    pub(super) fn place(self, decision: Decision, degree: Degree) -> Place {
+        match (self, decision) {
+            (Outlook::Possible(candidate), Decision::OnWorkers(why)) => {
+                Place::OnWorkers { candidate, why }
+            }
+            (_, Decision::Here(why)) => Place::Here { degree, why },
+            // Nothing is left open once the first iteration has run.
+            (_, Decision::OnWorkers(_) | Decision::Measure) => Place::Here { degree, why: None },
+        }
+    }
+}
+
+/// A loop that tasks could run.
+pub(super) struct Candidate {
+    asked: Option<(ParforMode, By)>,
+    backend: String,
+    capacity: Capacity,
+    needs: Arc<Needs>,
+    /// What the matrices that iterations use take.
+    bytes: u64,
+}
+
+/// The values that iterations use.
+#[derive(Default)]
+struct Used {
+    matrices: Vec<(String, LocalMatrix)>,
+    scalars: BTreeMap<String, Literal>,
+}
+
+impl Candidate {
+    /// For this many iterations, which would run on so many threads here.
+    pub(super) fn facts(
+        &self,
+        iterations: u64,
+        history: &History,
+        workers: usize,
+        interpreter: &Interpreter,
+    ) -> Result<Facts> {
+        let session = &interpreter.context.session;
+        let speed = session.cost_constants(self.bytes)?[Constant::Broadcast];
+        Ok(Facts {
+            asked: self.asked,
+            capacity: self.capacity,
+            iterations,
+            bytes: history.bytes,
+            seconds: history.seconds,
+            workers,
+            threads: interpreter.context.threads.count(),
+            sending_seconds: self.bytes as f64 / (speed * 1e9),
+        })
+    }
+}
+
+/// Where the script, else the configuration, asks iterations to run.
+pub(super) fn asked(parallel: &Parallel, session: &Session) -> Option<(ParforMode, By)> {
+    let by_script = parallel.mode.map(|mode| (mode, By::Script));
+    let configured = session.config.parfor_mode;
+    by_script.or(configured.map(|mode| (mode, By::Configuration)))
+}
+
+impl<'p> Interpreter<'p> {
+    /// Whether the loop could run on the workers, and what it would take there.
+    pub(super) fn outlook(
+        &self,
+        parallel_loop: &ParallelLoop<'p>,
+        iterations: u64,
+        history: &mut History,
+        sums: &Sums,
+        symbols: &SymbolTable,
+    ) -> Result<Outlook> {
+        let session = &self.context.session;
+        let asked = asked(parallel_loop.parallel, session);
+        let backend = match &session.backend {
+            Some(backend) if backend.is_in_reach() => backend,
+            Some(_) => return Ok(Outlook::Here(None)),
+            None => {
+                let wanted = matches!(asked, Some((ParforMode::Remote, _)));
+                return Ok(Outlook::Here(wanted.then_some(Why::NoWorkers)));
+            }
+        };
+        if iterations == 0 {
+            return Ok(Outlook::Here(None));
+        }
+        let here = |why| Ok(Outlook::Here(Some(why)));
+        if let Some((ParforMode::Local, by)) = asked {
+            return here(Why::Asked(by));
+        }
+        let _on_behalf = OnBehalf::of(parallel_loop.label().into());
+        let reply = backend.apply(&Primitive::Capacity, None)?;
+        let capacity = reply.capacity.ok_or_else(|| incomplete("capacity"))?;
+        if asked.is_none() && capacity.is_here {
+            return here(Why::SameCores);
+        }
+        let needs = self.needs(parallel_loop, history);
+        if needs.files {
+            return here(Why::Files);
+        }
+        let mut bytes = 0u64;
+        let mut result_bytes = 0u64;
+        for name in used(&needs, parallel_loop, sums) {
+            match symbols.find(name) {
+                Some(Variable::Distributed(_)) => return here(Why::Distributed(name.clone())),
+                Some(Variable::Matrix(matrix)) => {
+                    let own = matrix.block().memory_bytes() as u64;
+                    if own > session.config.memory_broadcast {
+                        return here(Why::Broadcast(name.clone()));
+                    }
+                    if parallel_loop.parallel.results.contains(name) {
+                        result_bytes = result_bytes.saturating_add(dense_bytes(matrix));
+                    }
+                    bytes = bytes.saturating_add(own);
+                }
+                _ => {}
+            }
+        }
+        let distributed = parallel_loop
+            .parallel
+            .accumulated
+            .iter()
+            .find(|name| matches!(symbols.find(name), Some(Variable::Distributed(_))));
+        if let Some(name) = distributed {
+            return here(Why::Distributed(name.clone()));
+        }
+        let shapes = sums.shapes();
+        let of_sums = shapes.values().map(|(rows, cols)| {
+            let cells = (*rows as u64).saturating_mul(*cols as u64);
+            cells.saturating_mul(8)
+        });
+        let of_sums = of_sums.fold(0, u64::saturating_add);
+        let given = result_bytes.saturating_add(of_sums.saturating_mul(iterations));
+        if let Some(available) = capacity.result_bytes.filter(|available| given > *available) {
+            let bytes = given;
+            return here(Why::Results { bytes, available });
+        }
+        Ok(Outlook::Possible(Box::new(Candidate {
+            asked,
+            backend: backend.name().to_owned(),
+            capacity,
+            needs,
+            bytes,
+        })))
+    }
+
+    /// Runs what is left of the range as one job, and leaves the results in `symbols`.
+    pub(super) fn on_workers(
+        &mut self,
+        parallel_loop: &ParallelLoop<'p>,
+        candidate: &Candidate,
+        range: &Range,
+        sums: &mut Sums,
+        symbols: &mut SymbolTable,
+    ) -> Result<ParforReport> {
+        let label: Arc<str> = parallel_loop.label().into();
+        let _on_behalf = OnBehalf::of(Arc::clone(&label));
+        let started = Instant::now();
+        let at_a_time = candidate.capacity.tasks.max(1);
+        let most = match parallel_loop.parallel.degree {
+            Some(cap) if cap < at_a_time => cap,
+            _ => at_a_time.saturating_mul(RANGES_FOR_EACH_TASK),
+        };
+        let ranges = range.split(most);
+        let session = &self.context.session;
+        let workers = Workers::of(session)?;
+        let Used { matrices, scalars } = values(&candidate.needs, parallel_loop, sums, symbols)?;
+        let broadcasts = matrices
+            .iter()
+            .map(|(_, matrix)| workers.broadcast(matrix))
+            .collect::<Result<Vec<_>>>()?;
+        let cost = session.cost_constants(candidate.bytes)?;
+        let remote = RemoteLoop {
+            program: candidate.needs.program(self.program, parallel_loop.body),
+            variable: parallel_loop.variable.to_owned(),
+            results: parallel_loop.parallel.results.clone(),
+            sums: sums.shapes(),
+            matrices: matrices.into_iter().map(|(name, _)| name).collect(),
+            scalars,
+            config: session.config.of_iterations(&cost),
+            backend: candidate.backend.clone(),
+            threads: candidate.capacity.cores,
+            cut_for: self.context.threads.fused.threads(),
+            label: label.to_string(),
+        };
+        let run = Primitive::RunIterations {
+            broadcasts: broadcasts.iter().map(|broadcast| broadcast.id).collect(),
+            of: Box::new(remote),
+            ranges: ranges.clone(),
+        };
+        let given = workers.backend.apply(&run, None)?.ranges;
+        if given.len() != ranges.len() {
+            return Err(incomplete("runIterations"));
+        }
+        let degree = at_a_time.min(ranges.len() as u64);
+        let report = ParforReport {
+            label: label.to_string(),
+            runs: 1,
+            iterations: range.left(),
+            degree: usize::try_from(degree).unwrap_or(usize::MAX),
+            threads_each: candidate.capacity.cores,
+            iteration_bytes: None,
+            reason: match parallel_loop.parallel.degree {
+                Some(cap) if cap <= degree => "as par= says",
+                _ if degree < at_a_time => "as many as iterations",
+                _ => "as many as tasks of the workers",
+            }
+            .to_owned(),
+            location: candidate.backend.clone(),
+            tasks: ranges.len() as u64,
+            location_reason: None,
+        };
+        self.take(given, sums, symbols)?;
+        let recorder = &mut self.context.recorder;
+        recorder.operator(&label, true, started.elapsed(), None);
+        Ok(report)
+    }
+
+    /// Prints, adds up and merges what tasks give, as if iterations had run in their order.
+    fn take(
+        &mut self,
+        given: Vec<RangeResult>,
+        sums: &mut Sums,
+        symbols: &mut SymbolTable,
+    ) -> Result<()> {
+        let mut taken = Taken::default();
+        for range in given {
+            let work = range.account.work.clone();
+            self.context.recorder.absorb_work(work);
+            taken.add(range)?;
+        }
+        let failed = self.context.threads.run(|| taken.sum_up(sums));
+        let last = failed
+            .as_ref()
+            .map_or(u64::MAX, |(iteration, _)| *iteration);
+        for line in taken.lines.range(..=last).flat_map(|(_, lines)| lines) {
+            self.context.session.print(line)?;
+        }
+        if let Some((_, error)) = failed {
+            return Err(error.with_sources(&sources(self.program)));
+        }
+        for (name, changes) in taken.changes {
+            if let Some(Variable::Matrix(original)) = symbols.find(&name).cloned() {
+                let threads = &self.context.threads;
+                let merged = threads.run(|| results::with_changes(&name, &original, changes))?;
+                symbols.set(name, Variable::Matrix(merged));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the tasks of a loop gave, by iterations.
+#[derive(Default)]
+struct Taken {
+    lines: BTreeMap<u64, Vec<String>>,
+    /// The first iteration that failed.
+    failed: Option<(u64, Error)>,
+    sums: BTreeMap<u64, BTreeMap<String, MatrixBlock>>,
+    changes: BTreeMap<String, Vec<Change>>,
+}
+
+impl Taken {
+    fn add(&mut self, range: RangeResult) -> Result<()> {
+        let RangeResult { account, blocks } = range;
+        if account.parts.len() != blocks.len() {
+            return Err(incomplete("runIterations"));
+        }
+        for (iteration, line) in account.lines {
+            self.lines.entry(iteration).or_default().push(line);
+        }
+        if let Some((iteration, error)) = account.failed
+            && self
+                .failed
+                .as_ref()
+                .is_none_or(|(first, _)| iteration < *first)
+        {
+            self.failed = Some((iteration, error));
+        }
+        for (part, block) in account.parts.into_iter().zip(blocks) {
+            match part {
+                Part::Sum {
+                    variable,
+                    iteration,
+                } => {
+                    let sums = self.sums.entry(iteration).or_default();
+                    sums.insert(variable, block.matrix);
+                }
+                Part::Changed { variable } => {
+                    let changes = self.changes.entry(variable).or_default();
+                    changes.push(Change::Part(block));
+                }
+                Part::Replaced { variable } => {
+                    let changes = self.changes.entry(variable).or_default();
+                    changes.push(Change::Replaced(block.matrix));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the sums of iterations in their order. Gives the iteration at which the loop ends with an error.
+    fn sum_up(&mut self, sums: &mut Sums) -> Option<(u64, Error)> {
+        let failed = self.failed.take();
+        let last = failed
+            .as_ref()
+            .map_or(u64::MAX, |(iteration, _)| *iteration);
+        for (iteration, own) in std::mem::take(&mut self.sums) {
+            if iteration >= last {
+                break;
+            }
+            if let Err(error) = sums.add(SumsOfIteration::new(own)) {
+                return Some((iteration, error));
+            }
+        }
+        failed
+    }
+}
+
+/// Names of the variables whose values iterations use, as they are before the loop.
+fn used<'a>(
+    needs: &'a Needs,
+    parallel_loop: &ParallelLoop<'a>,
+    sums: &Sums,
+) -> BTreeSet<&'a String> {
+    let shapes = sums.shapes();
+    let names = needs
+        .variables
+        .iter()
+        .chain(&parallel_loop.parallel.results);
+    names.filter(|name| !shapes.contains_key(*name)).collect()
+}
+
+fn values(
+    needs: &Needs,
+    parallel_loop: &ParallelLoop,
+    sums: &Sums,
+    symbols: &SymbolTable,
+) -> Result<Used> {
+    let mut values = Used::default();
+    for name in used(needs, parallel_loop, sums) {
+        let matrix = match symbols.find(name) {
+            Some(Variable::Scalar(value)) => {
+                values.scalars.insert(name.clone(), value.clone());
+                continue;
+            }
+            Some(Variable::Matrix(matrix)) => matrix.clone(),
+            // What the first iteration left, of a matrix that was here.
+            Some(Variable::Distributed(matrix)) => matrix.collect()?,
+            None => continue,
+        };
+        values.matrices.push((name.clone(), matrix));
+    }
+    Ok(values)
+}
+
+fn dense_bytes(matrix: &LocalMatrix) -> u64 {
+    let Characteristics { rows, cols, .. } = matrix.characteristics();
+    rows.unwrap_or(0)
+        .saturating_mul(cols.unwrap_or(0))
+        .saturating_mul(8)
+}
+
+/// The scripts that the program comes from, with their texts.
+fn sources(program: &Program) -> Vec<Arc<Source>> {
+    let mut sources: BTreeMap<String, Arc<Source>> = BTreeMap::new();
+    let mut add = |position: Option<&Position>| {
+        if let Some(Position { source, .. }) = position
+            && !sources.contains_key(&source.name)
+        {
+            sources.insert(source.name.clone(), Arc::clone(source));
+        }
+    };
+    let mut look = |block: &Block| {
+        let predicates = block.predicates();
+        let of_predicates = predicates.iter().map(|predicate| &predicate.dag);
+        let own = match block {
+            Block::Basic { dag } => Some(dag),
+            _ => None,
+        };
+        for dag in own.into_iter().chain(of_predicates) {
+            for (_, hop) in dag.iter() {
+                add(hop.position.as_ref());
+            }
+        }
+        add(match block {
+            Block::Basic { .. } => None,
+            Block::If { position, .. }
+            | Block::While { position, .. }
+            | Block::For { position, .. }
+            | Block::Call { position, .. } => position.as_ref(),
+        });
+    };
+    walk(&program.body, &mut look);
+    for function in program.functions.values() {
+        walk(&function.body, &mut look);
+    }
+    sources.into_values().collect()
+}
