@@ -16,11 +16,14 @@ use crate::{
     request::plan_cache,
 };
 
-/// Runs the task on the first stripes of the inputs, on the second ones, and so on; the handle of all results. A task
-/// without inputs is a range of a loop's iterations.
+/// How the JSON of a range of iterations begins.
+const RANGE: &[u8] = br#"{"range":"#;
+
+/// Runs the task on the first stripes of the inputs, on the second ones, and so on; the handle of all results. Or runs a
+/// range of a loop's iterations, perhaps on a stripe.
 pub(crate) fn run(task: &[u8], stripes: &[i64], broadcasts: &[i64]) -> Result<i64> {
-    if stripes.is_empty() {
-        return run_range(&parse(task)?, broadcasts);
+    if task.starts_with(RANGE) {
+        return run_range(&parse(task)?, stripes, broadcasts);
     }
     let task: Task = parse(task)?;
     let inputs: Vec<Blocks> = stripes
@@ -47,11 +50,25 @@ pub(crate) fn run(task: &[u8], stripes: &[i64], broadcasts: &[i64]) -> Result<i6
     Ok(registry().insert_compiled(results, compilation))
 }
 
-fn run_range(task: &RangeTask, broadcasts: &[i64]) -> Result<i64> {
+fn run_range(task: &RangeTask, stripes: &[i64], broadcasts: &[i64]) -> Result<i64> {
+    let stripes = stripes
+        .iter()
+        .map(|handle| registry().get(*handle))
+        .collect::<Result<Vec<_>>>()?;
+    let stripe = match &stripes[..] {
+        [] => None,
+        [blocks] if blocks.len() == 1 => blocks.first(),
+        _ => {
+            return Err(Error::plan(format!(
+                "iterations of '{}' run on one stripe at a time",
+                task.of.label
+            )));
+        }
+    };
     let broadcasts = matrices(broadcasts)?;
     let cache = plan_cache(|| Config::default().plan_cache_size);
     let (result, compilation) =
-        fulgurite_runtime::run_range(&task.of, task.range, &broadcasts, cache)?;
+        fulgurite_runtime::run_range(&task.of, task.range, stripe, &broadcasts, cache)?;
     Ok(registry().insert_range(result, compilation))
 }
 

@@ -77,7 +77,10 @@ pub enum Primitive {
         combine: Combine,
     },
     /// Runs iterations of a loop, each range in a task of one job. Reply: what each task gives, in the order of ranges.
+    /// With an input there is one range: a task for each stripe runs those of its iterations whose values are rows of
+    /// the stripe, counted from 1. Reply: what each gives.
     RunIterations {
+        input: Option<DatasetId>,
         broadcasts: Vec<BroadcastId>,
         #[serde(rename = "loop")]
         of: Box<RemoteLoop>,

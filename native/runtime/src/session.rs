@@ -27,6 +27,8 @@ pub struct Session {
     calibration: Option<Arc<Calibration>>,
     print: PrintSink,
     pub(crate) on_own_threads: bool,
+    /// For a task, whose operators run where it does, whatever they take.
+    pub(crate) in_task: bool,
 }
 
 impl Session {
@@ -48,6 +50,7 @@ impl Session {
                 Ok(())
             }),
             on_own_threads: false,
+            in_task: false,
         }
     }
 
@@ -65,6 +68,7 @@ impl Session {
             calibration: None,
             print: Arc::new(|_| Ok(())),
             on_own_threads: false,
+            in_task: true,
         }
     }
 

@@ -45,7 +45,14 @@ fn what_tasks_cannot_run_runs_here_and_says_why() {
         text.replace("sum(X ^ i)", "i")
             .replace("{ R", "{ if (i > 9) { s = f(X) }\nR")
     );
+    let nested = |levels: usize| {
+        let ifs = format!("{{ {}", "if (i > 0) { ".repeat(levels));
+        text.replacen("{ ", &ifs, 1)
+            .replace(" }", &" }".repeat(levels + 1))
+    };
     let places = [
+        place(remote(&nested(31)).matrix("X", x())),
+        place(remote(&nested(40)).matrix("X", x())),
         place(remote(text).matrix("X", x())),
         place(unconfigured(text).matrix("X", x())),
         place(unconfigured(&with(asked)).matrix("X", x())),
@@ -67,6 +74,8 @@ fn what_tasks_cannot_run_runs_here_and_says_why() {
         ),
     ];
     insta::assert_snapshot!(places.join("\n"), @r"
+    dataflow: as fulgurite.parfor.mode says
+    local: statements are nested too deeply to be sent
     dataflow: as fulgurite.parfor.mode says
     local: -
     local: there are no workers
@@ -279,4 +288,85 @@ fn explain_says_where_iterations_would_run() {
     let explained = fulgurite_runtime::explain(&request, &session).expect("the script is right");
     let line = explained.lines().find(|line| line.contains("parfor"));
     insta::assert_snapshot!(line.unwrap_or_default().trim(), @"parfor i: on dataflow where tasks can run them (as mode= says), else 2 at a time with 1 thread each (as many as threads; an iteration takes 64B)");
+}
+
+/// A script that reads X, which is distributed, row by row; and the lines and results that it leaves where X is here.
+fn by_rows(range: &str) -> (String, Vec<Vec<u64>>, String) {
+    let text = format!(
+        "R = matrix(0, nrow(X), 3)
+         S = matrix(0, 1, ncol(X))
+         parfor (i in {range}) {{
+           x = X[i, ]
+           R[i, 1] = sum(x ^ 2) / nrow(X) + ncol(X) + length(X)
+           R[i, 2:3] = X[i, 2:3] * i
+           S += x / i
+           if (i %% 40 == 0) {{ print('row ' + i) }}
+         }}"
+    );
+    let ran = script(&text)
+        .matrix("X", exact(100, 4, 3))
+        .output("R")
+        .output("S")
+        .run();
+    let results = vec![bits(&ran.matrix("R")), bits(&ran.matrix("S"))];
+    (text, results, ran.printed)
+}
+
+#[test]
+fn iterations_run_where_the_rows_are_that_they_read() {
+    for (range, rows) in [
+        ("1:nrow(X)", 100),
+        ("nrow(X):1", 100),
+        ("seq(3, 99, 4)", 25),
+        ("20:22", 3),
+    ] {
+        let (text, results, lines) = by_rows(range);
+        let backend = Arc::new(LocalBackend::default());
+        let ran = script(&text)
+            .backend(Arc::clone(&backend))
+            .dataset("X", exact(100, 4, 3), 7)
+            .config("fulgurite.memory.local", "3k")
+            .output("R")
+            .output("S")
+            .run();
+        let parfor = &ran.outcome().report.parfors[0];
+        assert_eq!(parfor.location, "dataflow", "{parfor}");
+        assert_eq!(
+            parfor.location_reason.as_deref(),
+            Some("each iteration reads its row of 'X'")
+        );
+        // A task for each stripe, however many of its rows are read.
+        assert_eq!((parfor.iterations, parfor.tasks), (rows, 15), "{range}");
+        assert_eq!(backend.counters().source_scans, 1);
+        let there = vec![bits(&ran.matrix("R")), bits(&ran.matrix("S"))];
+        assert_eq!((there, &ran.printed), (results, &lines), "{range}");
+    }
+}
+
+#[test]
+fn other_reads_of_a_distributed_matrix_keep_the_loop_here() {
+    let (text, ..) = by_rows("1:nrow(X)");
+    let place = |text: &str| {
+        let ran = script(text)
+            .dataset("X", exact(100, 4, 3), 7)
+            .config("fulgurite.memory.local", "3k")
+            .config("fulgurite.parfor.mode", "remote")
+            .output("R")
+            .run();
+        match &ran.result {
+            Ok(outcome) => outcome.report.parfors[0].to_string(),
+            Err(error) => error.to_string(),
+        }
+    };
+    for other in [
+        text.replace("x = X[i, ]", "x = X[101 - i, ]"),
+        text.replace("x = X[i, ]", "x = X[i, ] + sum(X ^ i)"),
+        text.replace("1:nrow(X)", "1:nrow(X), par=2"),
+    ] {
+        let place = place(&other);
+        let expected = "here (iterations use the distributed matrix 'X'), 1 at a time";
+        assert!(place.contains(expected), "{place}");
+    }
+    let beyond = place(&text.replace("1:nrow(X)", "1:101"));
+    assert!(beyond.contains("row 101"), "{beyond}");
 }

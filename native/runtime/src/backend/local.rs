@@ -264,7 +264,7 @@ impl LocalBackend {
     fn iterations(
         &self,
         remote: &RemoteLoop,
-        ranges: &[IterationRange],
+        parts: Vec<(IterationRange, Option<&Block>)>,
         broadcasts: &[Arc<MatrixBlock>],
     ) -> Result<Vec<RangeResult>> {
         let next = AtomicUsize::new(0);
@@ -272,16 +272,16 @@ impl LocalBackend {
         let work = || {
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
-                let Some(range) = ranges.get(number) else {
+                let Some((range, stripe)) = parts.get(number) else {
                     return;
                 };
                 self.tasks.fetch_add(1, Ordering::Relaxed);
-                let ran = run_range(remote, *range, broadcasts, &self.plan_cache);
+                let ran = run_range(remote, *range, *stripe, broadcasts, &self.plan_cache);
                 let mut given = given.lock().unwrap_or_else(PoisonError::into_inner);
                 given.insert(number, ran.map(|(result, _)| result));
             }
         };
-        let threads = rayon::current_num_threads().min(ranges.len());
+        let threads = rayon::current_num_threads().min(parts.len());
         thread::scope(|scope| {
             for _ in 0..threads {
                 scope.spawn(work);
@@ -425,13 +425,26 @@ impl Backend for LocalBackend {
                 Ok(self.came_back(matrix))
             }
             Primitive::RunIterations {
+                input,
                 broadcasts,
                 of,
                 ranges,
             } => {
                 let broadcasts = self.broadcast_blocks(broadcasts)?;
                 Ok(Reply {
-                    ranges: self.iterations(of, ranges, &broadcasts)?,
+                    ranges: match input {
+                        None => {
+                            let parts = ranges.iter().map(|range| (*range, None)).collect();
+                            self.iterations(of, parts, &broadcasts)?
+                        }
+                        Some(input) => {
+                            let stripes = self.stripes(&*self.node(*input)?)?;
+                            let parts = stripes.iter().flat_map(|stripe| {
+                                ranges.iter().map(move |range| (*range, Some(stripe)))
+                            });
+                            self.iterations(of, parts.collect(), &broadcasts)?
+                        }
+                    },
                     ..Reply::default()
                 })
             }

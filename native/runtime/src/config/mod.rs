@@ -204,8 +204,8 @@ const KEYS: &[Key] = &[
         kind: Kind::Choice(&["auto", "local", "remote"]),
         default: "auto",
         doc: Cow::Borrowed(
-            "Where iterations of a parfor run whose header has no `mode=`: on threads of the driver's process; on the \
-              workers, all iterations as one job, where tasks can run them; or wherever they take less time.",
+            "Where iterations of a parfor run whose header has no `mode=`: wherever they take less time; on threads of \
+              the driver's process; on the workers, all of them as one job, where tasks can run them.",
         ),
         set: Set::By(|config, text| {
             config.parfor_mode = choose(PARFOR_MODES, text)?;

@@ -25,6 +25,8 @@ pub struct RemoteLoop {
     pub sums: BTreeMap<String, (usize, usize)>,
     /// Variables bound to the primitive's broadcasts, in order.
     pub matrices: Vec<String>,
+    /// The variable bound to a stripe, where iterations run on those.
+    pub stripe: Option<String>,
     pub scalars: BTreeMap<String, Literal>,
     /// As iterations would be configured in the control program's process, so that they are planned alike.
     pub config: BTreeMap<String, String>,
@@ -49,6 +51,30 @@ pub struct IterationRange {
 }
 
 impl IterationRange {
+    /// The iterations with values `from..=to`.
+    pub fn within(self, from: i64, to: i64) -> Self {
+        let step = i128::from(self.increment);
+        let (first, from, to) = (i128::from(self.first), i128::from(from), i128::from(to));
+        // In steps from the first value, rounded inwards.
+        let (near, far) = match step > 0 {
+            true => (from - first, to - first),
+            false => (first - to, first - from),
+        };
+        let step = step.abs().max(1);
+        let skipped = near.max(0).div_euclid(step) + i128::from(near.max(0).rem_euclid(step) > 0);
+        let until = (far.div_euclid(step) + 1).clamp(0, i128::from(self.count));
+        let count = u64::try_from(until - skipped).unwrap_or(0);
+        let value = first + i128::from(self.increment) * skipped;
+        IterationRange {
+            number: self
+                .number
+                .saturating_add(u64::try_from(skipped).unwrap_or(u64::MAX)),
+            first: i64::try_from(value).unwrap_or(self.first),
+            increment: self.increment,
+            count,
+        }
+    }
+
     /// The number of each iteration, and what the loop's variable is in it.
     pub fn iterations(self) -> impl Iterator<Item = (u64, i64)> {
         let iteration = move |index: u64| {
@@ -112,4 +138,39 @@ pub struct Capacity {
     pub result_bytes: Option<u64>,
     /// Whether the cores are those that local operators have.
     pub is_here: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn iterations_within_bounds_are_found_without_going_through_all() {
+        for (first, increment, count) in [
+            (1, 1, 10),
+            (10, -1, 10),
+            (3, 4, 5),
+            (-2, 3, 6),
+            (9, -4, 4),
+            (5, 7, 1),
+        ] {
+            let range = IterationRange {
+                number: 2,
+                first,
+                increment,
+                count,
+            };
+            for from in -5..13 {
+                for to in from..14 {
+                    let expected = range
+                        .iterations()
+                        .filter(|(_, value)| (from..=to).contains(value));
+                    assert!(
+                        range.within(from, to).iterations().eq(expected),
+                        "{range:?} {from}..={to}"
+                    );
+                }
+            }
+        }
+    }
 }

@@ -32,11 +32,12 @@ pub(crate) fn decide(
     let budget = session.config.memory_local;
     let any_distributed = inputs.iter().any(Variable::is_distributed);
     let estimate = estimate(plan, id, inputs);
-    let fits = match estimate {
-        Some(bytes) => bytes <= budget,
-        // The output's size is not known before it is there. Inputs that are here stay here.
-        None => !any_distributed,
-    };
+    let fits = session.in_task
+        || match estimate {
+            Some(bytes) => bytes <= budget,
+            // The output's size is not known before it is there. Inputs that are here stay here.
+            None => !any_distributed,
+        };
     if fits {
         return Ok(Decision::Local);
     }

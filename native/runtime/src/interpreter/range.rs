@@ -52,6 +52,15 @@ impl Range {
             .collect()
     }
 
+    /// The least and the greatest value that are left.
+    pub fn bounds(&self) -> Option<(i64, i64)> {
+        let first = self.next.filter(|_| self.left() > 0)?;
+        let steps = i128::from(self.left() - 1);
+        let last = i128::from(first) + i128::from(self.increment) * steps;
+        let last = i64::try_from(last).ok()?;
+        Some((first.min(last), first.max(last)))
+    }
+
     /// How many values are left.
     pub fn left(&self) -> u64 {
         let Some(next) = self.next else { return 0 };
@@ -120,6 +129,8 @@ mod tests {
         ] {
             let range = Range::new(from, to, increment).expect("the increment is not 0");
             let all: Vec<i64> = range.clone().collect();
+            let bounds = all.iter().copied().min().zip(all.iter().copied().max());
+            assert_eq!(range.bounds(), bounds);
             for parts in [1, 2, 3, 4, 100] {
                 let split = range.split(parts);
                 assert_eq!(split.len(), all.len().min(parts as usize));

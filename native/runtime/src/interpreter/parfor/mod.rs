@@ -3,6 +3,7 @@
 //! - [`mode`] decides whether iterations run here or, all in one job, on the workers, and says why; [`needs`] is what they
 //!   need from outside.
 //! - [`remote`] runs them on the workers: tasks for ranges of iterations, which [`range_task`] runs there.
+//! - [`rows`]: a distributed matrix of which each iteration reads a row; tasks then are of its stripes.
 //! - [`degree`] decides how many iterations run at a time here, and says why.
 //! - [`team`] runs them: which thread takes which iteration is left to chance, what is seen of them is not. Lines are
 //!   printed and sums are added in the order of iterations, and the first error in that order is the loop's.
@@ -22,6 +23,7 @@ mod needs;
 mod range_task;
 mod remote;
 mod results;
+mod rows;
 mod team;
 
 use std::{sync::Arc, time::Instant};
@@ -195,7 +197,7 @@ impl<'p> Interpreter<'p> {
         symbols: &mut SymbolTable,
     ) -> Result<Place> {
         let iterations = range.left();
-        let outlook = self.outlook(parallel_loop, iterations, history, sums, symbols)?;
+        let outlook = self.outlook(parallel_loop, range, history, sums, symbols)?;
         let facts = self.facts(parallel_loop, iterations, history, symbols);
         let plan = degree::decide(&facts);
         let workers = match &plan {

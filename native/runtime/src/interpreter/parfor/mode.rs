@@ -23,6 +23,8 @@ pub(super) struct Facts {
     pub workers: usize,
     /// Threads of this process.
     pub threads: usize,
+    /// The distributed matrix of which each iteration reads a row.
+    pub rows_of: Option<String>,
     /// What it takes to send the matrices that iterations read.
     pub sending_seconds: f64,
 }
@@ -49,7 +51,9 @@ pub(super) enum Why {
     Asked(By),
     NoWorkers,
     Files,
+    Nested,
     Distributed(String),
+    Rows(String),
     Broadcast(String),
     Results { bytes: u64, available: u64 },
     Memory { bytes: u64, available: u64 },
@@ -68,7 +72,7 @@ pub(super) fn decide(facts: &Facts) -> Decision {
     let capacity = &facts.capacity;
     let there = capacity.tasks.saturating_mul(capacity.cores as u64);
     let here = facts.threads;
-    if asked.is_none() {
+    if asked.is_none() && facts.rows_of.is_none() {
         if capacity.is_here {
             return Decision::Here(Some(Why::SameCores));
         }
@@ -82,10 +86,12 @@ pub(super) fn decide(facts: &Facts) -> Decision {
     if let Some(available) = capacity.bytes.filter(|available| bytes > *available) {
         return Decision::Here(Some(Why::Memory { bytes, available }));
     }
-    match (asked, facts.seconds) {
-        (Some(by), _) => Decision::OnWorkers(Why::Asked(by)),
-        (None, None) => Decision::Measure,
-        (None, Some(seconds)) => {
+    match (asked, &facts.rows_of, facts.seconds) {
+        (Some(by), ..) => Decision::OnWorkers(Why::Asked(by)),
+        // Here, each iteration would be a job for its row.
+        (None, Some(name), _) => Decision::OnWorkers(Why::Rows(name.clone())),
+        (None, None, None) => Decision::Measure,
+        (None, None, Some(seconds)) => {
             let seconds_here = seconds * facts.iterations as f64 / facts.workers.max(1) as f64;
             let saved = seconds_here * (1.0 - here as f64 / there as f64);
             match saved > JOB_SECONDS + facts.sending_seconds {
@@ -104,7 +110,9 @@ impl fmt::Display for Why {
             Why::Asked(By::Configuration) => f.write_str("as fulgurite.parfor.mode says"),
             Why::NoWorkers => f.write_str("there are no workers"),
             Why::Files => f.write_str("iterations may read or write files"),
+            Why::Nested => f.write_str("statements are nested too deeply to be sent"),
             Why::Distributed(name) => write!(f, "iterations use the distributed matrix '{name}'"),
+            Why::Rows(name) => write!(f, "each iteration reads its row of '{name}'"),
             Why::Broadcast(name) => {
                 write!(f, "'{name}' is larger than fulgurite.memory.broadcast")
             }
@@ -150,6 +158,7 @@ mod tests {
         seconds: Some(0.1),
         workers: 4,
         threads: 4,
+        rows_of: None,
         sending_seconds: 0.2,
     };
 
@@ -208,6 +217,12 @@ mod tests {
                 ..FACTS
             },
             Facts {
+                rows_of: Some("X".into()),
+                capacity: here,
+                seconds: None,
+                ..FACTS
+            },
+            Facts {
                 asked: remote,
                 capacity: here,
                 seconds: None,
@@ -235,6 +250,7 @@ mod tests {
         here: tasks would run on the same cores
         here: 4 cores there, 4 threads here
         here: as fulgurite.parfor.mode says
+        on the workers: each iteration reads its row of 'X'
         on the workers: as mode= says
         measure
         here: an iteration takes 200.0MB, and a task has 100.0MB

@@ -13,6 +13,8 @@ pub(super) struct Needs {
     pub functions: BTreeSet<String>,
     /// Whether files are read or written.
     pub files: bool,
+    /// How deeply blocks are nested.
+    pub depth: usize,
 }
 
 impl Needs {
@@ -44,6 +46,7 @@ impl Needs {
 
     /// The functions that are called there.
     fn add(&mut self, blocks: &[Block], with_variables: bool) -> Vec<String> {
+        self.depth = self.depth.max(depth(blocks));
         let mut called = Vec::new();
         let mut variables = BTreeSet::new();
         walk(blocks, &mut |block| {
@@ -83,4 +86,14 @@ impl Needs {
             }
         }
     }
+}
+
+fn depth(blocks: &[Block]) -> usize {
+    let of = |block: &Block| {
+        let predicates = block.predicates();
+        let before = predicates.iter().map(|predicate| depth(&predicate.before));
+        let bodies = block.bodies().into_iter().map(|body| depth(body));
+        1 + before.chain(bodies).max().unwrap_or(0)
+    };
+    blocks.iter().map(of).max().unwrap_or(0)
 }

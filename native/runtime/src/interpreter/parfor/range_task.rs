@@ -4,27 +4,28 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fulgurite_codegen::PlanCache;
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::Parallel;
+use fulgurite_hop::{Literal, Parallel};
 use fulgurite_matrix::{
     MatrixBlock,
     arrow_block::Block,
     kernels::{self, IndexRange},
 };
 
-use super::{ParallelLoop, results::Sums};
+use super::{ParallelLoop, results::Sums, rows};
 use crate::{
     Compilation,
     dataflow::{IterationRange, Part, RangeAccount, RangeResult, RemoteLoop},
     interpreter::{Context, Interpreter, LocalMatrix, SymbolTable, Variable},
 };
 
-/// Runs the iterations on the task's threads. What goes wrong in one of them is in the account.
+/// Runs the iterations on the task's threads; with a stripe, those whose row it has. What goes wrong in one of them is in the account.
 ///
 /// # Errors
-/// `plan`, for broadcasts that are not the loop's; `argument`, for a configuration of another build.
+/// `plan`, for broadcasts or a stripe that are not the loop's; `argument`, for a configuration of another build.
 pub fn run_range(
     remote: &RemoteLoop,
     range: IterationRange,
+    stripe: Option<&Block>,
     broadcasts: &[Arc<MatrixBlock>],
     cache: &Arc<PlanCache>,
 ) -> Result<(RangeResult, Compilation)> {
@@ -44,9 +45,30 @@ pub fn run_range(
         lines.push(line.to_owned());
         Ok(())
     }));
-    let symbols = variables(remote, broadcasts);
+    let mut symbols = variables(remote, broadcasts);
+    let mut tasks = Iterations {
+        remote,
+        range,
+        above: None,
+    };
+    match (&remote.stripe, stripe) {
+        (None, None) => {}
+        (Some(name), Some(stripe)) => {
+            let above = i64::try_from(stripe.row_offset).unwrap_or(i64::MAX);
+            let rows = i64::try_from(stripe.matrix.rows()).unwrap_or(i64::MAX);
+            tasks.range = range.within(above.saturating_add(1), above.saturating_add(rows));
+            tasks.above = Some(above);
+            symbols.set(name, Variable::matrix(stripe.matrix.clone()));
+        }
+        _ => {
+            return Err(Error::plan(format!(
+                "the loop '{}' runs either on stripes or without",
+                remote.label
+            )));
+        }
+    }
     let pool = context.threads.pool();
-    pool.install(|| iterations(remote, range, context, symbols, &lines))
+    pool.install(|| tasks.run(context, symbols, &lines))
 }
 
 fn variables(remote: &RemoteLoop, broadcasts: &[Arc<MatrixBlock>]) -> SymbolTable {
@@ -60,62 +82,81 @@ fn variables(remote: &RemoteLoop, broadcasts: &[Arc<MatrixBlock>]) -> SymbolTabl
     symbols
 }
 
-fn iterations(
-    remote: &RemoteLoop,
+/// The iterations of a task.
+struct Iterations<'a> {
+    remote: &'a RemoteLoop,
     range: IterationRange,
-    context: Context,
-    mut symbols: SymbolTable,
-    lines: &Mutex<Vec<String>>,
-) -> Result<(RangeResult, Compilation)> {
-    let parallel_loop = ParallelLoop {
-        variable: &remote.variable,
-        body: &remote.program.body,
-        parallel: &Parallel::default(),
-        position: None,
-    };
-    let originals = symbols.clone();
-    let sums = Sums::from_zeros(&remote.sums)?;
-    let mut interpreter = Interpreter::new(&remote.program, context);
-    let loops = &mut interpreter.planner.loops;
-    loops.enter(parallel_loop.body, Some(parallel_loop.variable));
+    /// Rows above the stripe, if they run on one.
+    above: Option<i64>,
+}
 
-    let mut account = RangeAccount::default();
-    let mut blocks = Vec::new();
-    for (iteration, value) in range.iterations() {
-        let ran = interpreter.own_iteration(&parallel_loop, value, &sums, &mut symbols);
-        let printed = std::mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner));
-        let printed = printed.into_iter().map(|line| (iteration, line));
-        account.lines.extend(printed);
-        match ran {
-            Ok(own) => {
-                for (variable, sum) in own.into_matrices() {
-                    account.parts.push(Part::Sum {
-                        variable,
-                        iteration,
-                    });
-                    blocks.push(Block::whole(sum));
+impl Iterations<'_> {
+    fn run(
+        self,
+        context: Context,
+        mut symbols: SymbolTable,
+        lines: &Mutex<Vec<String>>,
+    ) -> Result<(RangeResult, Compilation)> {
+        let Iterations {
+            remote,
+            range,
+            above,
+        } = self;
+        let parallel_loop = ParallelLoop {
+            variable: &remote.variable,
+            body: &remote.program.body,
+            parallel: &Parallel::default(),
+            position: None,
+        };
+        let originals = symbols.clone();
+        let sums = Sums::from_zeros(&remote.sums)?;
+        let mut interpreter = Interpreter::new(&remote.program, context);
+        let loops = &mut interpreter.planner.loops;
+        loops.enter(parallel_loop.body, Some(parallel_loop.variable));
+
+        let mut account = RangeAccount::default();
+        let mut blocks = Vec::new();
+        for (iteration, value) in range.iterations() {
+            if let Some(above) = above {
+                let row = Variable::Scalar(Literal::Int(value - above));
+                symbols.set(rows::ROW, row);
+            }
+            let ran = interpreter.own_iteration(&parallel_loop, value, &sums, &mut symbols);
+            let printed =
+                std::mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner));
+            let printed = printed.into_iter().map(|line| (iteration, line));
+            account.lines.extend(printed);
+            match ran {
+                Ok(own) => {
+                    for (variable, sum) in own.into_matrices() {
+                        account.parts.push(Part::Sum {
+                            variable,
+                            iteration,
+                        });
+                        blocks.push(Block::whole(sum));
+                    }
+                }
+                Err(error) => {
+                    account.failed = Some((iteration, error));
+                    break;
                 }
             }
-            Err(error) => {
-                account.failed = Some((iteration, error));
-                break;
+        }
+        if account.failed.is_none() {
+            for name in &remote.results {
+                if let (Some(Variable::Matrix(original)), Ok(Variable::Matrix(result))) =
+                    (originals.find(name), symbols.take(name))
+                    && let Some((part, block)) = change(name, original, &result)?
+                {
+                    account.parts.push(part);
+                    blocks.push(block);
+                }
             }
         }
+        let compilation = interpreter.planner.compilation();
+        account.work = interpreter.context.recorder.into_work();
+        Ok((RangeResult { account, blocks }, compilation))
     }
-    if account.failed.is_none() {
-        for name in &remote.results {
-            if let (Some(Variable::Matrix(original)), Ok(Variable::Matrix(result))) =
-                (originals.find(name), symbols.take(name))
-                && let Some((part, block)) = change(name, original, &result)?
-            {
-                account.parts.push(part);
-                blocks.push(block);
-            }
-        }
-    }
-    let compilation = interpreter.planner.compilation();
-    account.work = interpreter.context.recorder.into_work();
-    Ok((RangeResult { account, blocks }, compilation))
 }
 
 /// What iterations changed of a result.

@@ -21,16 +21,20 @@ use super::{
     mode::{By, Decision, Facts, Why},
     needs::Needs,
     results::{self, Change, Sums, SumsOfIteration},
+    rows,
 };
 use crate::{
     ParforReport, Session,
     dataflow::{Capacity, Part, Primitive, RangeResult, RemoteLoop},
-    distributed::{OnBehalf, Workers, incomplete},
+    distributed::{DistributedMatrix, OnBehalf, Workers, incomplete},
     interpreter::{Interpreter, LocalMatrix, SymbolTable, Variable, range::Range},
 };
 
 /// Ranges for each task that runs at a time: who is done early takes another one.
 const RANGES_FOR_EACH_TASK: u64 = 3;
+
+/// Blocks in each other, of which each takes three levels of JSON; parsers stop at 128.
+const DEEPEST: usize = 32;
 
 /// Whether there is a choice.
 pub(super) enum Outlook {
@@ -59,6 +63,8 @@ pub(super) struct Candidate {
     backend: String,
     capacity: Capacity,
     needs: Arc<Needs>,
+    /// The distributed matrix of which each iteration reads a row.
+    rows_of: Option<(String, DistributedMatrix)>,
     /// What the matrices that iterations use take.
     bytes: u64,
 }
@@ -71,6 +77,19 @@ struct Used {
 }
 
 impl Candidate {
+    /// What tasks run.
+    fn program(&self, program: &Program, body: &[Block]) -> Result<Program> {
+        let program = self.needs.program(program, body);
+        match &self.rows_of {
+            Some((name, matrix)) => {
+                let Characteristics { rows, cols, .. } = matrix.stripes;
+                let (rows, cols) = (rows.unwrap_or(0), cols.unwrap_or(0));
+                rows::of_stripe(program, name, rows::Size { rows, cols })
+            }
+            None => Ok(program),
+        }
+    }
+
     /// For this many iterations, which would run on so many threads here.
     pub(super) fn facts(
         &self,
@@ -89,9 +108,30 @@ impl Candidate {
             seconds: history.seconds,
             workers,
             threads: interpreter.context.threads.count(),
+            rows_of: self.rows_of.as_ref().map(|(name, _)| name.clone()),
             sending_seconds: self.bytes as f64 / (speed * 1e9),
         })
     }
+}
+
+/// Whether iterations read nothing of the matrix but a row each, with their values as its number.
+fn are_own(
+    parallel_loop: &ParallelLoop,
+    range: &Range,
+    name: &str,
+    matrix: &DistributedMatrix,
+) -> bool {
+    let Characteristics { rows, cols, .. } = matrix.stripes;
+    let (Some(rows), Some(_), Some((least, most))) = (rows, cols, range.bounds()) else {
+        return false;
+    };
+    // Tasks for stripes are as many as there are.
+    let capped = parallel_loop.parallel.degree.is_some();
+    let within = least >= 1 && u64::try_from(most).is_ok_and(|most| most <= rows);
+    !matrix.transposed
+        && !capped
+        && within
+        && rows::are_read_alone(parallel_loop.body, name, parallel_loop.variable)
 }
 
 /// Where the script, else the configuration, asks iterations to run.
@@ -106,7 +146,7 @@ impl<'p> Interpreter<'p> {
     pub(super) fn outlook(
         &self,
         parallel_loop: &ParallelLoop<'p>,
-        iterations: u64,
+        range: &Range,
         history: &mut History,
         sums: &Sums,
         symbols: &SymbolTable,
@@ -121,6 +161,7 @@ impl<'p> Interpreter<'p> {
                 return Ok(Outlook::Here(wanted.then_some(Why::NoWorkers)));
             }
         };
+        let iterations = range.left();
         if iterations == 0 {
             return Ok(Outlook::Here(None));
         }
@@ -131,17 +172,26 @@ impl<'p> Interpreter<'p> {
         let _on_behalf = OnBehalf::of(parallel_loop.label().into());
         let reply = backend.apply(&Primitive::Capacity, None)?;
         let capacity = reply.capacity.ok_or_else(|| incomplete("capacity"))?;
-        if asked.is_none() && capacity.is_here {
+        if asked.is_none() && capacity.is_here && !symbols.has_distributed() {
             return here(Why::SameCores);
         }
         let needs = self.needs(parallel_loop, history);
         if needs.files {
             return here(Why::Files);
         }
+        if needs.depth > DEEPEST {
+            return here(Why::Nested);
+        }
+        let mut rows_of = None;
         let mut bytes = 0u64;
         let mut result_bytes = 0u64;
         for name in used(&needs, parallel_loop, sums) {
             match symbols.find(name) {
+                Some(Variable::Distributed(matrix))
+                    if rows_of.is_none() && are_own(parallel_loop, range, name, matrix) =>
+                {
+                    rows_of = Some((name.clone(), matrix.clone()));
+                }
                 Some(Variable::Distributed(_)) => return here(Why::Distributed(name.clone())),
                 Some(Variable::Matrix(matrix)) => {
                     let own = matrix.block().memory_bytes() as u64;
@@ -155,6 +205,9 @@ impl<'p> Interpreter<'p> {
                 }
                 _ => {}
             }
+        }
+        if asked.is_none() && capacity.is_here && rows_of.is_none() {
+            return here(Why::SameCores);
         }
         let distributed = parallel_loop
             .parallel
@@ -180,6 +233,7 @@ impl<'p> Interpreter<'p> {
             backend: backend.name().to_owned(),
             capacity,
             needs,
+            rows_of,
             bytes,
         })))
     }
@@ -201,22 +255,26 @@ impl<'p> Interpreter<'p> {
             Some(cap) if cap < at_a_time => cap,
             _ => at_a_time.saturating_mul(RANGES_FOR_EACH_TASK),
         };
-        let ranges = range.split(most);
+        let ranges = match candidate.rows_of {
+            Some(_) => range.split(1),
+            None => range.split(most),
+        };
         let session = &self.context.session;
         let workers = Workers::of(session)?;
-        let Used { matrices, scalars } = values(&candidate.needs, parallel_loop, sums, symbols)?;
+        let Used { matrices, scalars } = values(candidate, parallel_loop, sums, symbols)?;
         let broadcasts = matrices
             .iter()
             .map(|(_, matrix)| workers.broadcast(matrix))
             .collect::<Result<Vec<_>>>()?;
         let cost = session.cost_constants(candidate.bytes)?;
         let remote = RemoteLoop {
-            program: candidate.needs.program(self.program, parallel_loop.body),
+            program: candidate.program(self.program, parallel_loop.body)?,
             variable: parallel_loop.variable.to_owned(),
             results: parallel_loop.parallel.results.clone(),
             sums: sums.shapes(),
             matrices: matrices.into_iter().map(|(name, _)| name).collect(),
             scalars,
+            stripe: candidate.rows_of.as_ref().map(|(name, _)| name.clone()),
             config: session.config.of_iterations(&cost),
             backend: candidate.backend.clone(),
             threads: candidate.capacity.cores,
@@ -224,15 +282,20 @@ impl<'p> Interpreter<'p> {
             label: label.to_string(),
         };
         let run = Primitive::RunIterations {
+            input: candidate
+                .rows_of
+                .as_ref()
+                .map(|(_, matrix)| matrix.dataset.id),
             broadcasts: broadcasts.iter().map(|broadcast| broadcast.id).collect(),
             of: Box::new(remote),
             ranges: ranges.clone(),
         };
         let given = workers.backend.apply(&run, None)?.ranges;
-        if given.len() != ranges.len() {
+        if candidate.rows_of.is_none() && given.len() != ranges.len() {
             return Err(incomplete("runIterations"));
         }
-        let degree = at_a_time.min(ranges.len() as u64);
+        let tasks = given.len() as u64;
+        let degree = at_a_time.min(tasks);
         let report = ParforReport {
             label: label.to_string(),
             runs: 1,
@@ -242,12 +305,13 @@ impl<'p> Interpreter<'p> {
             iteration_bytes: None,
             reason: match parallel_loop.parallel.degree {
                 Some(cap) if cap <= degree => "as par= says",
+                _ if candidate.rows_of.is_some() => "as many as stripes and tasks of the workers",
                 _ if degree < at_a_time => "as many as iterations",
                 _ => "as many as tasks of the workers",
             }
             .to_owned(),
             location: candidate.backend.clone(),
-            tasks: ranges.len() as u64,
+            tasks,
             location_reason: None,
         };
         self.take(given, sums, symbols)?;
@@ -372,13 +436,17 @@ fn used<'a>(
 }
 
 fn values(
-    needs: &Needs,
+    candidate: &Candidate,
     parallel_loop: &ParallelLoop,
     sums: &Sums,
     symbols: &SymbolTable,
 ) -> Result<Used> {
     let mut values = Used::default();
-    for name in used(needs, parallel_loop, sums) {
+    for name in used(&candidate.needs, parallel_loop, sums) {
+        let is_cut = |(cut, _): &(String, DistributedMatrix)| cut == name;
+        if candidate.rows_of.as_ref().is_some_and(is_cut) {
+            continue;
+        }
         let matrix = match symbols.find(name) {
             Some(Variable::Scalar(value)) => {
                 values.scalars.insert(name.clone(), value.clone());

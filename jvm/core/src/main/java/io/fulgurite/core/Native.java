@@ -56,8 +56,9 @@ public final class Native {
     /**
      * Runs a task on an executor.
      *
-     * @param task a dataflow task: a DAG with its plans, and what its variables are bound to. Without stripes, a range of
-     *     iterations of a loop: {@code {"range": {"number", "first", "increment", "count"}, "loop": …}}
+     * @param task a dataflow task: a DAG with its plans, and what its variables are bound to. Or a range of iterations
+     *     of a loop, {@code {"range": {"number", "first", "increment", "count"}, "loop": …}} from the first character on, with
+     *     the stripe that they run on, or none
      * @param stripes a handle for each stripe variable, in the task's order; they stay the caller's
      * @param broadcasts a handle for each broadcast variable, in the task's order; they stay the caller's
      * @return the handle of the result, which the caller owns

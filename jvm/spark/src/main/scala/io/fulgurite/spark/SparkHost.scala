@@ -145,7 +145,11 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
     val label = step.path("loop").path("label").asText("parfor")
     val task = new NativeTask(Json.bytes(step.get("loop")), label, broadcastsOf(step), session.work(label))
     val ranges = Json.elements(step.get("ranges")).map(Json.bytes).toVector
-    val results = session.named(label)(new RangeRDD(session.context, task, ranges).setName(label).collect())
+    val tasks = Option(step.get("input")).filterNot(_.isNull) match {
+      case None => new RangeRDD(session.context, task, ranges)
+      case Some(input) => RangeRDD.ofStripes(dataset(input).stripes, task, ranges.head)
+    }
+    val results = session.named(label)(tasks.setName(label).collect())
     results.toSeq.map { case (account, blocks) => IterationResult(Json.parse(account), Wire.read(blocks)) }
   }
 

@@ -42,6 +42,8 @@ abstract class RemoteParforSuite(override val master: String, executors: Set[Str
     }
   }
 
+  private type ScriptInput = Script => Script
+
   protected def nothingIsLeft(): Unit = {
     assert(spark.sparkContext.getPersistentRDDs.isEmpty)
     val owned = spark.sparkContext.parallelize(0 until 8, 8).map(_ => NativeMemory.owned).collect()
@@ -75,6 +77,31 @@ abstract class RemoteParforSuite(override val master: String, executors: Set[Str
   test("no iteration changes anything") {
     val (there, report) = run("remote", "R = X\nS = X\nparfor (i in 1:5) { if (i > 5) { R[i, 1] = 1 } }\ns = sum(R)")
     assert(there.R == Faults.bits(X) && report.loops.head.location == "spark")
+  }
+
+  test("iterations run where the rows are that they read") {
+    val cells = Faults.cells(1000, 8)
+    val rows = "R = matrix(0, nrow(X), 1)\nS = matrix(0, 1, ncol(X))\nparfor (i in 1:nrow(X)) {\n" +
+      "x = X[i, ]\nR[i, 1] = sum(sqrt(abs(x))) / nrow(X)\nS += x / i\nif (i %% 400 == 0) { print(i) }\n}"
+    def of(X: ScriptInput, budget: String) = {
+      val lines = ArrayBuffer.empty[String]
+      ml.setConfigProperty("fulgurite.memory.local", budget).setPrintSink(line => lines += line)
+      try {
+        val results = ml.execute(X(ScriptFactory.dml(rows)).out("R", "S"))
+        (Seq("R", "S").map(name => Faults.bits(results.getMatrixAs2DDoubleArray(name))), lines.toSeq, results.report)
+      } finally {
+        ml.resetConfig()
+        ml.setPrintSink(line => Console.out.println(line))
+      }
+    }
+    val (here, lines, _) = of(_.in("X", cells), "1g")
+    val frame = Faults.frame(spark, cells, 5)((_, rows) => rows)
+    val (there, linesThere, report) = of(_.in("X", frame), "40k")
+    assert(there == here && linesThere == lines && lines == Seq("400", "800"))
+    assert(report.loops.map(loop => (loop.location, loop.locationReason, loop.iterations)) ==
+      Seq(("spark", Some("each iteration reads its row of 'X'"), 1000L)), report.toString)
+    assert(report.loops.head.tasks == 5 && report.partitionsRead == Map("X" -> 5), report.toString)
+    nothingIsLeft()
   }
 
   test("the first error in the order of iterations is the loop's, with its place and the lines before it") {

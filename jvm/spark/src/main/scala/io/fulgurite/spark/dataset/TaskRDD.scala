@@ -20,11 +20,11 @@ final class NativeTask(val json: Array[Byte], val label: String, val broadcasts:
   /** On stripes, which are not empty. */
   def run(stripes: Seq[Blocks]): Blocks = run(json, stripes)
 
-  /** On a range of iterations of the loop that this task is. */
-  def runRange(range: Array[Byte]): Blocks = {
+  /** On a range of iterations of the loop that this task is; those of a stripe, if there is one. */
+  def runRange(range: Array[Byte], stripe: Option[Blocks]): Blocks = {
     val task = new ByteArrayOutputStream(json.length + range.length + 20)
     for (part <- Seq("{\"range\":".getBytes(UTF_8), range, ",\"loop\":".getBytes(UTF_8), json, "}".getBytes(UTF_8))) task.write(part)
-    run(task.toByteArray, Seq.empty)
+    run(task.toByteArray, stripe.toSeq)
   }
 
   private def run(json: Array[Byte], stripes: Seq[Blocks]): Blocks = {
