@@ -148,6 +148,12 @@ impl Dataset {
         Ok(matrix)
     }
 
+    /// Whether the rows are there in the stripes of `left`.
+    pub(crate) fn is_cut_as(&self, left: &Dataset) -> bool {
+        self.partitioning == left.partitioning
+            || lock(&self.aligned).contains_key(&left.partitioning)
+    }
+
     /// The same rows in the stripes of `left`; shuffled once for each partitioning.
     pub(crate) fn align_to(self: &Arc<Self>, left: &Arc<Dataset>) -> Result<Arc<Dataset>> {
         if self.partitioning == left.partitioning {

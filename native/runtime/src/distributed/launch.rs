@@ -132,8 +132,8 @@ impl Workers<'_> {
         result.is_matrix() && bytes.is_some_and(|bytes| bytes > self.config.memory_local)
     }
 
-    /// The distributed input that gives tasks their stripes: the largest one, else the largest local one
-    /// that is cut, after cutting it.
+    /// The distributed input that gives tasks their stripes: the largest one, of several that to whose stripes most inputs
+    /// are cut already. Else the largest local one that is cut, after cutting it.
     fn lead(
         &self,
         operator: &Operator,
@@ -141,13 +141,22 @@ impl Workers<'_> {
         inputs: &[Variable],
     ) -> Result<DistributedMatrix> {
         let cells = |input: &Variable| input.characteristics().cells().unwrap_or(u64::MAX);
+        let cut_alike = |input: &Variable| {
+            match input {
+            Variable::Distributed(matrix) => inputs
+                .iter()
+                .filter(|other| matches!(other, Variable::Distributed(other) if other.dataset.is_cut_as(&matrix.dataset)))
+                .count(),
+            _ => 0,
+        }
+        };
         let (slot, input) = cut
             .inputs
             .iter()
             .zip(inputs)
             .filter(|(slot, _)| matches!(slot, Slot::Rows | Slot::Columns))
             .filter(|(_, input)| !input.is_scalar())
-            .max_by_key(|(_, input)| (input.is_distributed(), cells(input)))
+            .max_by_key(|(_, input)| (input.is_distributed(), cells(input), cut_alike(input)))
             .ok_or_else(|| Error::internal("an operator without a matrix was to be distributed"))?;
         match input {
             Variable::Distributed(matrix) => self.lying(matrix, *slot == Slot::Columns),
