@@ -90,6 +90,14 @@ abstract class EventLogSuite(override val master: String) extends AnyFunSuite wi
     }
   }
 
+  test("a support vector machine whose vectors do not fit the driver shuffles them once, not in each iteration") {
+    val labels = response.map(_.map(cell => if (cell > 0) 1.0 else -1.0))
+    def train(iterations: Int) = run(
+      algorithm("l2svm.dml").in("X", rows(cells, 4)).in("labels", rows(labels, 3)).in("$X", "X").in("$Y", "Y").in("$maxi", iterations).out("w"), "15k")()
+    val (few, many) = (shuffles(3)(train), shuffles(6)(train))
+    assert(few._1 > 0 && many._1 == few._1, s"$many after $few")
+  }
+
   test("a local matrix that may not be broadcast is spread and aligned once") {
     def sum(iterations: Int) = run(
       ScriptFactory.dml(s"s = 0.0\nfor (i in 1:$iterations) { s = s + sum(abs(X * y - i)) }").in("X", rows(cells, 4)).in("y", response).out("s"),

@@ -37,6 +37,18 @@ final class CrossingSuite extends AnyFunSuite with BeforeAndAfterAll {
     memory.memoryAddress + from
   }
 
+  test("blocks may take more memory than the JVM has for direct buffers") {
+    // Nothing is written: the system gives no pages for it.
+    val bytes = 2 * Runtime.getRuntime.maxMemory
+    val buffer = ArrowMemory.allocator.buffer(bytes)
+    try {
+      buffer.setDouble(0, 1.5)
+      buffer.setDouble(bytes - 8, 2.5)
+      assert(buffer.getDouble(0) == 1.5 && buffer.getDouble(bytes - 8) == 2.5)
+    } finally buffer.close()
+    assert(ArrowMemory.allocator.getAllocatedMemory < bytes)
+  }
+
   test("values cross in both directions without a copy") {
     val builder = new DenseBuilder(4)
     for (cell <- 0 until 8) {

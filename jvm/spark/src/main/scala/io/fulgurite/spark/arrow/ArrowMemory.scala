@@ -1,10 +1,10 @@
 package io.fulgurite.spark.arrow
 
-import org.apache.arrow.memory.{ArrowBuf, BufferAllocator, RootAllocator}
+import org.apache.arrow.memory.{ArrowBuf, BufferAllocator}
 
 /** Off-heap memory of this process that Arrow's Java library hands out. */
 object ArrowMemory {
-  lazy val allocator: BufferAllocator = new RootAllocator(Long.MaxValue)
+  lazy val allocator: BufferAllocator = SystemMemory.allocator()
 }
 
 /** Off-heap memory that grows as it is written to; whoever made it closes it. */

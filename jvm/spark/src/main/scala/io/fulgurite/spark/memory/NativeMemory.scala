@@ -10,7 +10,7 @@ import org.apache.spark.fulgurite.SparkMemory
 /**
  * Native memory of this process. Some is owned by tasks, which is charged to them ([[TaskMemory]]); some is Spark's storage's, which
  * knows the size of each block. The rest is garbage: blocks that Spark has evicted, or read from disk without room to keep
- * them. The collector does not see how large it is, and so is called once it is as much as tasks may own.
+ * them. The collector does not see how large it is, and so is called once it is as much as tasks may own, or the heap.
  */
 private[fulgurite] object NativeMemory {
   private val all = new AtomicLong
@@ -51,6 +51,7 @@ private[fulgurite] object NativeMemory {
     val ofSpark: Boolean = environment.conf.getBoolean("spark.memory.offHeap.enabled", defaultValue = false)
     val bytes: Long = limit(environment.conf, environment.executorId == DriverId)
     val pool = new OverheadPool(bytes)
+    val garbage: Long = math.min(bytes, Runtime.getRuntime.maxMemory)
   }
 
   /** What tasks may own together in an executor, or in local mode in this process. */
@@ -92,7 +93,7 @@ private[fulgurite] object NativeMemory {
   private def collectGarbage(): Unit = {
     val now = garbage
     if (now < tolerated) tolerated = math.max(0, now)
-    if (now > bound.bytes + tolerated && collecting.compareAndSet(false, true)) {
+    if (now > bound.garbage + tolerated && collecting.compareAndSet(false, true)) {
       try {
         System.gc()
         // Handles are freed by a thread of their own.
