@@ -129,6 +129,7 @@ pub(super) unsafe fn dot_rows<L: Lanes>(
         x,
         v,
         out,
+        ahead: rows * x.stride,
         lanes: PhantomData,
     };
     // SAFETY: the caller's promise.
@@ -139,6 +140,9 @@ struct Dots<L> {
     x: Matrix<*const f64>,
     v: Matrix<*const f64>,
     out: Matrix<*mut f64>,
+    /// From a cell of `x` to that of the next rows. All that are worked on here are on their way already, if a scaled sum or a dot
+    /// product came before.
+    ahead: usize,
     lanes: PhantomData<L>,
 }
 
@@ -157,8 +161,8 @@ impl<L: Lanes> Kernel for Dots<L> {
                 v: self.v.at(col, from),
                 sums: [[L::splat(0.0); K]; R],
             };
-            // Only the first vectors fetch: the rows that come next.
-            let ahead = (R == ROWS && col == 0).then_some(ROWS * self.x.stride);
+            // Only the first vectors fetch.
+            let ahead = (R == ROWS && col == 0).then_some(self.ahead);
             work::<L, R>(&mut products, self.x.at(row, from), to - from, ahead);
             let values = products.values();
             let out = self.out.cells.add(row * self.out.stride + col);
@@ -247,7 +251,7 @@ struct ScaledSums<L> {
     q: Matrix<*const f64>,
     c: Matrix<*mut f64>,
     /// From a cell of `x` to that of the next rows, which are fetched while these, in the cache by now, are worked on:
-    /// memory would be idle else.
+    /// memory would be idle else. Where dot products came before, they have fetched them, and it costs little.
     ahead: usize,
     lanes: PhantomData<L>,
 }
@@ -317,7 +321,8 @@ trait Stretch {
 }
 
 /// Works on `width` cells of `R` rows and meanwhile fetches as many that lie `ahead` cells further on. They are fetched
-/// row by row: memory and the outer caches give lines up to twice as fast in their order as those of four rows in turns.
+/// row by row: memory and the outer caches give lines up to twice as fast in their order as those of four rows in turns. Whole
+/// rows are one stretch of memory.
 ///
 /// # Safety
 /// The rows have `width` cells.
@@ -332,7 +337,10 @@ unsafe fn work<L: Lanes, const R: usize>(
     let mut at = 0;
     if let Some(ahead) = ahead {
         // An R-th of the columns while one row is fetched.
-        let share = width.div_ceil(R).next_multiple_of(CACHE_LINE);
+        let share = match x.stride == width {
+            true => usize::MAX,
+            false => width.div_ceil(R).next_multiple_of(CACHE_LINE),
+        };
         let mut row = x.cells.wrapping_add(ahead);
         let mut fetched = row;
         let mut next_row = share;
@@ -348,6 +356,12 @@ unsafe fn work<L: Lanes, const R: usize>(
                 row = row.wrapping_add(x.stride);
                 fetched = row;
                 next_row += share;
+            }
+        }
+        if at < width {
+            for _ in 0..R * L::WIDTH / CACHE_LINE {
+                L::prefetch(fetched);
+                fetched = fetched.wrapping_add(CACHE_LINE);
             }
         }
     }
