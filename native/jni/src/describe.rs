@@ -1,7 +1,7 @@
 //! What a handle names, as JSON.
 
 use fulgurite_error::{Error, Result};
-use fulgurite_matrix::Layout;
+use fulgurite_matrix::{Layout, MatrixBlock};
 use fulgurite_runtime::dataflow::RangeAccount;
 use serde::Serialize;
 
@@ -92,6 +92,42 @@ pub(crate) fn describe(entry: &Entry) -> Result<Vec<u8>> {
     serde_json::to_vec(&description).map_err(|error| Error::internal(error.to_string()))
 }
 
+/// What [`describe`] says but the account, and where buffers lie, as `Native.look` has it: two numbers, and ten for each block.
+pub(crate) fn look(entry: &Entry) -> Vec<i64> {
+    let Entry {
+        blocks,
+        compilation,
+        account: _,
+    } = entry;
+    let nanoseconds = i64::try_from(compilation.time.as_nanos()).unwrap_or(i64::MAX);
+    let mut found = vec![compilation.plans as i64, nanoseconds];
+    for block in blocks.iter() {
+        let matrix = &block.matrix;
+        let (layout, values, pointers, indices) = match matrix {
+            MatrixBlock::Dense(dense) => (0, dense.values(), &[][..], &[][..]),
+            MatrixBlock::Csr(csr) => (1, csr.values(), csr.pointers(), csr.indices()),
+        };
+        let sizes = [
+            block.row_offset as i64,
+            matrix.rows() as i64,
+            matrix.cols() as i64,
+            matrix.nnz() as i64,
+            matrix.memory_bytes() as i64,
+        ];
+        found.extend(sizes);
+        let (values_at, pointers_at) = (values.as_ptr() as i64, pointers.as_ptr() as i64);
+        let stored = values.len() as i64;
+        found.extend([
+            layout,
+            values_at,
+            stored,
+            pointers_at,
+            indices.as_ptr() as i64,
+        ]);
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use fulgurite_matrix::{Block, MatrixBlock};
@@ -127,6 +163,32 @@ mod tests {
         let dense = MatrixBlock::dense(2, 2, vec![1.0, 0.0, f64::NAN, 3.0]).unwrap();
         let sparse = MatrixBlock::Csr(MatrixBlock::filled(1, 2, 0.0).to_csr().unwrap());
         insta::assert_snapshot!(text(&[Block::new(10, 0, dense), Block::new(12, 0, sparse)]));
+    }
+
+    #[test]
+    fn a_look_finds_sizes_and_places() {
+        let dense = MatrixBlock::dense(1, 2, vec![0.0, 3.0]).unwrap();
+        let sparse = MatrixBlock::Csr(MatrixBlock::filled(1, 2, 5.0).to_csr().unwrap());
+        let time = std::time::Duration::from_micros(7);
+        let blocks = [Block::new(10, 0, dense), Block::new(11, 0, sparse)];
+        let found = look(&entry(&blocks, Compilation { plans: 2, time }));
+        let (MatrixBlock::Dense(dense), MatrixBlock::Csr(sparse)) =
+            (&blocks[0].matrix, &blocks[1].matrix)
+        else {
+            panic!("a dense block and one in CSR were made");
+        };
+        assert_eq!(found.len(), 22);
+        assert_eq!(found[..8], [2, 7000, 10, 1, 2, 1, 16, 0]);
+        assert_eq!(found[8..10], [dense.values().as_ptr() as i64, 2]);
+        assert_eq!(found[12..16], [11, 1, 2, 2]);
+        let buffers = [
+            sparse.values().as_ptr() as i64,
+            2,
+            sparse.pointers().as_ptr() as i64,
+            sparse.indices().as_ptr() as i64,
+        ];
+        assert_eq!(found[17], 1);
+        assert_eq!(found[18..], buffers);
     }
 
     #[test]

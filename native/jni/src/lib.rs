@@ -8,7 +8,7 @@
 //! Invariants:
 //! - No panic leaves this library ([`panics`]), and every error becomes one Java exception class ([`failure`]).
 //! - Native data is reached through [`registry`] alone: a wrong handle is an error.
-//! - Java is called on the thread that called us, never on a worker thread: those do not attach ([`host`]).
+//! - Java is called on the thread that called us, never on a worker thread: those do not attach ([`host`], [`streams`]).
 //!
 //! Start with [`natives`].
 
@@ -22,4 +22,5 @@ mod panics;
 mod registry;
 mod request;
 mod shim;
+mod streams;
 mod task;

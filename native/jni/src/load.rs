@@ -14,7 +14,7 @@ use jni::{
 
 use crate::{
     panics,
-    shim::{FulguriteExceptionAPI, HostAPI, ShimAPI},
+    shim::{FulguriteExceptionAPI, HostAPI, InputStreamAPI, OutputStreamAPI, ShimAPI},
 };
 
 /// Binds all Java classes, methods and natives, so that a jar of another build is refused at once.
@@ -69,6 +69,8 @@ fn bind(env: &mut Env<'_>) -> jni::errors::Result<()> {
     };
     FulguriteExceptionAPI::get(env, &context)?;
     HostAPI::get(env, &context)?;
+    OutputStreamAPI::get(env, &context)?;
+    InputStreamAPI::get(env, &context)?;
     ShimAPI::get(env, &context)?;
     Ok(())
 }

@@ -1,10 +1,13 @@
-//! The eight native methods: conversions between Java's types and the other crates' calls.
+//! The native methods: conversions between Java's types and the other crates' calls.
 
 use std::sync::Arc;
 
 use arrow::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use fulgurite_error::{Error, Result};
-use fulgurite_matrix::arrow_block::{self, ffi};
+use fulgurite_matrix::{
+    Block,
+    arrow_block::{self, ffi, ipc},
+};
 use jni::{
     Env,
     objects::{JByteArray, JClass, JLongArray},
@@ -12,13 +15,14 @@ use jni::{
 };
 
 use crate::{
-    describe::describe,
+    describe::{describe, look},
     failure::Failure,
     handshake::handshake,
     host::JvmHost,
     registry::registry,
     request,
-    shim::{Host, ShimAPI, ShimNativeInterface},
+    shim::{Host, InputStream, OutputStream, ShimAPI, ShimNativeInterface},
+    streams::{Input, Output},
     task,
 };
 
@@ -110,6 +114,54 @@ impl ShimNativeInterface for ShimAPI {
     ) -> Result<JByteArray<'local>, Failure> {
         let entry = registry().entry(handle)?;
         Ok(env.byte_array_from_slice(&describe(&entry)?)?)
+    }
+
+    fn look<'local>(
+        env: &mut Env<'local>,
+        _class: JClass<'local>,
+        handle: jlong,
+    ) -> Result<JLongArray<'local>, Failure> {
+        let found = look(&registry().entry(handle)?);
+        let array = env.new_long_array(found.len())?;
+        array.set_region(env, 0, &found)?;
+        Ok(array)
+    }
+
+    fn place<'local>(
+        _env: &mut Env<'local>,
+        _class: JClass<'local>,
+        handle: jlong,
+        row_offset: jlong,
+    ) -> Result<jlong, Failure> {
+        let matrix = registry().get_matrix(handle)?;
+        let row_offset = u64::try_from(row_offset)
+            .map_err(|_| Error::argument(format!("'rowOffset' is negative: {row_offset}")))?;
+        Ok(registry().insert([Block::new(row_offset, 0, matrix)]))
+    }
+
+    fn write<'local>(
+        env: &mut Env<'local>,
+        _class: JClass<'local>,
+        handle: jlong,
+        output: OutputStream<'local>,
+    ) -> Result<(), Failure> {
+        if output.is_null() {
+            return Err(null("output").into());
+        }
+        let blocks = registry().get(handle)?;
+        let bytes: usize = blocks.iter().map(|block| block.matrix.memory_bytes()).sum();
+        Ok(ipc::write(&blocks, Output::new(env, &output, bytes)?)?)
+    }
+
+    fn read<'local>(
+        env: &mut Env<'local>,
+        _class: JClass<'local>,
+        input: InputStream<'local>,
+    ) -> Result<jlong, Failure> {
+        if input.is_null() {
+            return Err(null("input").into());
+        }
+        Ok(registry().insert(ipc::read(Input::new(env, &input)?)?))
     }
 
     fn release<'local>(

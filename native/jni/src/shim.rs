@@ -7,7 +7,11 @@ use jni::bind_java_type;
 
 bind_java_type! {
     pub(crate) Shim => io.fulgurite.core.Native,
-    type_map = { Host => io.fulgurite.core.Host },
+    type_map = {
+        Host => io.fulgurite.core.Host,
+        OutputStream => java.io.OutputStream,
+        InputStream => java.io.InputStream,
+    },
     native_methods_error_policy = crate::failure::ThrowFulguriteException,
     // Registered when the library loads; JNI_OnLoad is the only symbol.
     native_methods_export = false,
@@ -19,6 +23,10 @@ bind_java_type! {
         static fn run_task(task: jbyte[], stripes: jlong[], broadcasts: jlong[]) -> jlong,
         static fn combine(combine: jbyte[], left: jlong, right: jlong) -> jlong,
         static fn describe(handle: jlong) -> jbyte[],
+        static fn look(handle: jlong) -> jlong[],
+        static fn place(handle: jlong, row_offset: jlong) -> jlong,
+        static fn write(handle: jlong, output: OutputStream),
+        static fn read(input: InputStream) -> jlong,
         static fn release(handle: jlong),
     },
 }
@@ -28,6 +36,20 @@ bind_java_type! {
     methods {
         fn apply(primitive: jbyte[], payload: jlong) -> jbyte[],
         fn print(line: jbyte[]),
+    },
+}
+
+bind_java_type! {
+    pub(crate) OutputStream => java.io.OutputStream,
+    methods {
+        fn write(bytes: jbyte[], offset: jint, length: jint),
+    },
+}
+
+bind_java_type! {
+    pub(crate) InputStream => java.io.InputStream,
+    methods {
+        fn read(bytes: jbyte[], offset: jint, length: jint) -> jint,
     },
 }
 
@@ -68,7 +90,9 @@ mod tests {
                     .unwrap()
                     .split(", ")
                     .filter_map(|parameter| parameter.split_once(' '))
-                    .map(|(java_type, name)| format!("{name}: {}", rust_type(java_type)))
+                    .map(|(java_type, name)| {
+                        format!("{}: {}", snake_case(name), rust_type(java_type))
+                    })
                     .collect();
                 let result = match result {
                     "void" => String::new(),
@@ -86,7 +110,7 @@ mod tests {
     fn rust_type(java: &str) -> String {
         match java {
             "String" => "JString".into(),
-            "Host" => "Host".into(),
+            "Host" | "OutputStream" | "InputStream" => java.into(),
             primitive => format!("j{primitive}"),
         }
     }
@@ -121,7 +145,7 @@ mod tests {
                 other => (other, signature),
             })
         });
-        assert_eq!(natives.len(), 8);
+        assert_eq!(natives.len(), 12);
         assert_eq!(bound("native_methods"), natives);
     }
 

@@ -1,5 +1,8 @@
 package io.fulgurite.core;
 
+import java.io.InputStream;
+import java.io.OutputStream;
+
 /**
  * The native methods. This class is the single source of their signatures: the library binds to it when it is
  * loaded and refuses to load when the two disagree.
@@ -84,6 +87,41 @@ public final class Native {
      *     "nanoseconds"}}, those of a range of iterations {@code "account"}: what each block is, and what else happened
      */
     public static native byte[] describe(long handle);
+
+    /**
+     * Says what a handle names, in numbers, and where it lies. It costs no text, as {@link #describe} does.
+     *
+     * @return how many fused operators were compiled for these results of {@link #runTask} and how many nanoseconds that
+     *     took; then for each block: row offset, rows, columns, non-zeros, bytes, layout (0 dense, 1 CSR), address of the
+     *     values, how many are stored, address of the row pointers, address of the column indices. Addresses hold until
+     *     the handle is released
+     */
+    public static native long[] look(long handle);
+
+    /**
+     * The one block of a handle at another place of its matrix, without a copy of values.
+     *
+     * @param handle stays the caller's
+     * @param rowOffset where the block's first row stands, from 0
+     * @return a handle that the caller owns
+     */
+    public static native long place(long handle, long rowOffset);
+
+    /**
+     * Writes blocks as an Arrow IPC stream, at most 1 MB at a time. What {@code output} throws is thrown.
+     *
+     * @param handle stays the caller's
+     * @param output is called on this thread only, and stays open
+     */
+    public static native void write(long handle, OutputStream output);
+
+    /**
+     * Reads what {@link #write} wrote, to its last byte and not further. What {@code input} throws is thrown.
+     *
+     * @param input is called on this thread only, and stays open
+     * @return a handle that the caller owns
+     */
+    public static native long read(InputStream input);
 
     /** Frees what a handle names. A second call, and 0, do nothing. */
     public static native void release(long handle);

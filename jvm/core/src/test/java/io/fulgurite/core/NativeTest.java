@@ -9,7 +9,13 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
@@ -126,6 +132,14 @@ class NativeTest {
                 return null;
             }));
         }
+        failure("argument", () -> Native.read(null));
+        try (NativeHandle matrix = Library.ones(1, 1)) {
+            failure("argument", () -> matrix.with(handle -> {
+                Native.write(handle, null);
+                return null;
+            }));
+            failure("argument", () -> matrix.with(handle -> Native.place(handle, -1)));
+        }
         FulguriteException noHost = failure("argument", () -> Library.execute("X = 1\\nprint(X)", null));
         assertTrue(noHost.getMessage().contains("the host is null"), noHost.getMessage());
     }
@@ -145,6 +159,57 @@ class NativeTest {
         failure("argument", () -> Native.exportBlocks(handle, 8, 8));
         failure("argument", () -> matrix.with(h -> h));
         assertTrue(matrix.isClosed());
+    }
+
+    @Test
+    void streamsCarryBlocksInParts() throws IOException {
+        try (NativeHandle matrix = Library.ones(500, 600)) {
+            ByteArrayOutputStream written = new ByteArrayOutputStream();
+            matrix.with(handle -> {
+                Native.write(handle, written);
+                return null;
+            });
+            byte[] bytes = written.toByteArray();
+            // One that gives a few bytes at a time, and another one's first byte behind.
+            InputStream slow = new ByteArrayInputStream(Arrays.copyOf(bytes, bytes.length + 1)) {
+                @Override
+                public synchronized int read(byte[] into, int from, int count) {
+                    return super.read(into, from, Math.min(count, 70_001));
+                }
+            };
+            try (NativeHandle back = new NativeHandle(Native.read(slow))) {
+                assertEquals(300_000, (long) back.with(handle -> Native.look(handle)[5]));
+            }
+            assertEquals(1, slow.available());
+            for (int length : new int[] {0, 7, 100, bytes.length - 8, bytes.length - 1}) {
+                failure("data", () -> Native.read(new ByteArrayInputStream(bytes, 0, length)));
+            }
+        }
+    }
+
+    @Test
+    void whatAStreamThrowsIsThrown() {
+        IllegalStateException thrown = new IllegalStateException("the disk is full");
+        try (NativeHandle matrix = Library.ones(300, 300)) {
+            OutputStream full = new OutputStream() {
+                @Override
+                public void write(int value) {
+                    throw thrown;
+                }
+            };
+            assertSame(thrown, assertThrows(IllegalStateException.class, () -> matrix.with(handle -> {
+                Native.write(handle, full);
+                return null;
+            })));
+            InputStream broken = new InputStream() {
+                @Override
+                public int read() {
+                    throw thrown;
+                }
+            };
+            assertSame(thrown, assertThrows(IllegalStateException.class, () -> Native.read(broken)));
+            assertEquals(90_000, Library.number(Library.describe(matrix.with(h -> h)), "nnz"));
+        }
     }
 
     @Test

@@ -28,8 +28,8 @@ private[mlcontext] object CsrFile {
   private def write(view: BlockView, path: String): Long = {
     val file = FileChannel.open(Path.of(path), StandardOpenOption.WRITE, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING)
     try {
-      for (((memory, from), bytes) <- Seq(view.pointerMemory -> (view.rows + 1L) * 8, view.valueMemory -> view.stored * 8, view.indexMemory -> view.stored * 4)) {
-        FileMemory.write(memory, from, bytes, file)
+      for ((address, bytes) <- Seq(view.pointerAddress -> (view.rows + 1L) * 8, view.valueAddress -> view.stored * 8, view.indexAddress -> view.stored * 4)) {
+        FileMemory.write(address, bytes, file)
       }
       view.stored
     } finally file.close()

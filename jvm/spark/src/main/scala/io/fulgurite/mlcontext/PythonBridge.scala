@@ -51,14 +51,13 @@ final class PythonBridge(spark: SparkSession) {
     val file = FileChannel.open(Path.of(path), StandardOpenOption.WRITE, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING)
     try views.foreach { view =>
       if (view.isDense) {
-        val (memory, from) = view.valueMemory
-        FileMemory.write(memory, from, view.stored * 8, file)
+        FileMemory.write(view.valueAddress, view.stored * 8, file)
       } else {
         val row = ArrowMemory.allocator.buffer(math.max(view.cols.toLong * 8, 1))
         try for (at <- 0 until view.rows) {
           row.setZero(0, view.cols.toLong * 8)
           view.foreachStored(at)((col, value) => row.setDouble(col.toLong * 8, value))
-          FileMemory.write(row, 0, view.cols.toLong * 8, file)
+          FileMemory.write(row.memoryAddress, view.cols.toLong * 8, file)
         } finally row.close()
       }
     } finally file.close()
@@ -116,10 +115,10 @@ private object FileMemory {
   /** A mapping is shorter than 2 GB. */
   private val Window = 1L << 30
 
-  def write(memory: ArrowBuf, from: Long, bytes: Long, file: FileChannel): Unit = {
+  def write(address: Long, bytes: Long, file: FileChannel): Unit = {
     var done = 0L
     while (done < bytes) {
-      val window = memory.nioBuffer(from + done, math.min(bytes - done, Window).toInt)
+      val window = ArrowMemory.at(address + done, math.min(bytes - done, Window))
       while (window.hasRemaining) done += file.write(window)
     }
   }

@@ -1,22 +1,20 @@
 package io.fulgurite.spark
 
-import java.io.{EOFException, Externalizable, InputStream, ObjectInput, ObjectOutput, OutputStream}
-import java.nio.channels.Channels
+import java.io.{Externalizable, InputStream, ObjectInput, ObjectOutput, OutputStream}
 
 import com.fasterxml.jackson.databind.JsonNode
 import com.esotericsoftware.kryo.{Kryo, KryoSerializable}
 import com.esotericsoftware.kryo.io.{Input, Output}
 import io.fulgurite.core.{Native, NativeHandle}
-import io.fulgurite.spark.arrow.{ArrowMemory, BlockView, Crossing}
+import io.fulgurite.spark.arrow.{BlockView, Crossing, Library}
 import io.fulgurite.spark.memory.{Held, TaskMemory}
 import org.apache.spark.fulgurite.KnownSize
 import org.apache.arrow.vector.VectorSchemaRoot
-import org.apache.arrow.vector.ipc.{ArrowStreamReader, ArrowStreamWriter}
 
 /**
  * Blocks of a matrix in native memory: the elements of datasets, where each is one row stripe.
  *
- * Serialised (shuffles, broadcasts, disk) as an Arrow IPC stream. The memory is freed by [[close]] or, at the latest,
+ * Serialised (shuffles, broadcasts, disk) as an Arrow IPC stream, by native code. The memory is freed by [[close]] or, at the latest,
  * when this object is garbage. Blocks that a task makes for its own use ([[isEphemeral]]) are charged to it, and closed by
  * who consumes them or by the end of the task; all others may be shared through Spark's storage, which accounts for them, and
  * are left to the garbage collector.
@@ -41,14 +39,13 @@ final class Blocks private (private var handle: NativeHandle, private var held: 
     address
   }
 
-  /** Calls `use` with the blocks as Arrow sees them, in place. */
-  def read[A](use: Seq[BlockView] => A): A = {
-    val batch = Crossing.toJava(current)
-    try use((0 until batch.getRowCount).map(new BlockView(batch, _)))
-    finally batch.close()
-  }
+  /** Calls `use` with the blocks in place; views are not valid after it has returned. */
+  def read[A](use: Seq[BlockView] => A): A = withHandle(address => use(BlockView.all(Native.look(address))))
 
   def description: Description = known
+
+  /** Of the results of a range of iterations: what each block is, and what else happened. */
+  def account: Option[JsonNode] = withHandle(address => Option(Json.parse(Native.describe(address)).get("account")))
 
   def rowOffset: Long = description.rowOffset
   def rows: Long = description.rows
@@ -81,13 +78,9 @@ final class Blocks private (private var handle: NativeHandle, private var held: 
   }
 
   /** The same stripe at another place; shares its values, and may outlive it. */
-  def at(rowOffset: Long): Blocks = {
-    val batch = Crossing.toJava(current)
-    try {
-      val moved = arrow.BlockBatch.withRowOffset(batch, rowOffset)
-      try Blocks.fromArrow(moved, held.shared())
-      finally moved.close()
-    } finally batch.close()
+  def at(rowOffset: Long): Blocks = withHandle { address =>
+    val shared = held.shared()
+    new Blocks(new NativeHandle(Native.place(address, rowOffset), shared), shared)
   }
 
   /**
@@ -123,7 +116,7 @@ final class Blocks private (private var handle: NativeHandle, private var held: 
   private def disowned(): Unit = owner.foreach(_.disown(this))
 
   private def count(): Unit = {
-    known = withHandle(address => Description.parse(Native.describe(address)))
+    known = withHandle(address => Description.of(Native.look(address)))
     held.are(known.bytes)
   }
 
@@ -132,26 +125,13 @@ final class Blocks private (private var handle: NativeHandle, private var held: 
   override def write(kryo: Kryo, output: Output): Unit = writeTo(output)
   override def read(kryo: Kryo, input: Input): Unit = readStream(input)
 
-  private[spark] def writeTo(out: OutputStream): Unit = {
-    val batch = Crossing.toJava(current)
-    try {
-      val writer = new ArrowStreamWriter(batch, null, Channels.newChannel(out))
-      writer.start()
-      writer.writeBatch()
-      writer.end()
-    } finally batch.close()
-  }
+  private[spark] def writeTo(out: OutputStream): Unit = withHandle(Native.write(_, out))
 
   private def readStream(in: InputStream): Unit = {
-    val reader = new ArrowStreamReader(in, ArrowMemory.allocator)
-    try {
-      if (!reader.loadNextBatch()) throw new EOFException("blocks end before they begin")
-      held = new Held
-      handle = Crossing.toNative(reader.getVectorSchemaRoot, held)
-      count()
-      // Reads the end marker, so that what follows in the stream is the next object's.
-      reader.loadNextBatch()
-    } finally reader.close(false)
+    Library.ensureLoaded()
+    held = new Held
+    handle = new NativeHandle(Native.read(in), held)
+    count()
   }
 }
 
@@ -187,20 +167,31 @@ object Blocks {
 /**
  * Sizes of blocks; `rows` and `cols` span all of them.
  *
+ * @param stored cells in memory: all of dense blocks
  * @param compiled fused operators that were compiled for them, where they are a task's results
- * @param account what happened in a range of iterations that gave them
  */
 final case class Description(
-    rows: Long, cols: Long, nnz: Long, bytes: Long, rowOffset: Long, compiled: Long = 0, compileNanoseconds: Long = 0,
-    account: Option[JsonNode] = None)
+    rows: Long, cols: Long, nnz: Long, bytes: Long, rowOffset: Long, stored: Long, isDense: Boolean, compiled: Long = 0,
+    compileNanoseconds: Long = 0)
 
 object Description {
-  def parse(json: Array[Byte]): Description = {
-    val node = Json.parse(json)
-    val first = node.path("blocks").path(0)
-    Description(
-      node.get("rows").asLong, node.get("cols").asLong, node.get("nnz").asLong, node.get("bytes").asLong,
-      first.path("rowOffset").asLong, node.path("compiled").path("plans").asLong, node.path("compiled").path("nanoseconds").asLong,
-      Option(node.get("account")))
+
+  /** Of what [[Native.look]] found. */
+  def of(found: Array[Long]): Description = {
+    var (first, last, cols, nnz, bytes, stored, isDense) = (Long.MaxValue, 0L, 0L, 0L, 0L, 0L, true)
+    var at = BlockView.Header
+    while (at < found.length) {
+      val view = new BlockView(found, at)
+      first = math.min(first, view.rowOffset)
+      last = math.max(last, view.rowOffset + view.rows)
+      cols = math.max(cols, view.cols.toLong)
+      nnz += view.nnz
+      bytes += view.bytes
+      stored += view.stored
+      isDense &&= view.isDense
+      at += BlockView.Length
+    }
+    val rowOffset = if (first == Long.MaxValue) 0 else first
+    Description(last - rowOffset, cols, nnz, bytes, rowOffset, stored, isDense, found(0), found(1))
   }
 }

@@ -5,6 +5,8 @@ import io.fulgurite.core.{Native, NativeHandle, NativeLibrary}
 import io.fulgurite.spark.arrow.{ArrowMemory, BlockBatch, BlockSchema, BlockView, Crossing, CsrBuilder, DenseBuilder}
 import io.fulgurite.spark.arrow.BlockBatch.Items
 import io.fulgurite.spark.primitives.{Assembly, Wire}
+import org.apache.arrow.vector.{Float8Vector, VectorSchemaRoot}
+import org.apache.arrow.vector.complex.LargeListVector
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -32,9 +34,10 @@ final class CrossingSuite extends AnyFunSuite with BeforeAndAfterAll {
 
   private def cells(blocks: Blocks): Seq[Seq[Double]] = blocks.read(_.flatMap(view => (0 until view.rows).map(view.denseRow(_).toSeq)))
   private def sparse(row: Int, col: Int): Double = if ((row + col) % 5 == 0) row + col + 1.0 else 0.0
-  private def addressOfValues(view: BlockView): Long = {
-    val (memory, from) = view.valueMemory
-    memory.memoryAddress + from
+  /** Where Java sees the values of a batch with one block. */
+  private def addressOfValues(batch: VectorSchemaRoot): Long = {
+    val values = batch.getVector("values").asInstanceOf[LargeListVector]
+    values.getDataVector.getDataBuffer.memoryAddress + values.getOffsetBuffer.getLong(0) * 8
   }
 
   test("blocks may take more memory than the JVM has for direct buffers") {
@@ -56,10 +59,11 @@ final class CrossingSuite extends AnyFunSuite with BeforeAndAfterAll {
       if (cell % 4 == 3) builder.endRow()
     }
     val batch = builder.finish(0)
-    val before = addressOfValues(new BlockView(batch, 0))
+    val before = addressOfValues(batch)
     val handle = Crossing.toNative(batch)
     val back = Crossing.toJava(handle)
-    assert(addressOfValues(new BlockView(back, 0)) == before)
+    assert(addressOfValues(back) == before)
+    assert(handle.`with`[Long](address => BlockView.all(Native.look(address)).head.valueAddress) == before)
     Seq(back, handle, batch, builder).foreach(_.close())
   }
 
@@ -68,7 +72,7 @@ final class CrossingSuite extends AnyFunSuite with BeforeAndAfterAll {
     val handle = new NativeHandle(blocks.detach())
     val batch = Crossing.toJava(handle)
     handle.close()
-    assert(new BlockView(batch, 0).denseRow(99)(9) == 999.0)
+    assert(batch.getVector("values").asInstanceOf[LargeListVector].getDataVector.asInstanceOf[Float8Vector].get(999) == 999.0)
     batch.close()
   }
 
@@ -82,9 +86,9 @@ final class CrossingSuite extends AnyFunSuite with BeforeAndAfterAll {
 
   test("a stripe moves without its values") {
     val blocks = csr(6, 4)(sparse)
-    val before = blocks.read(views => addressOfValues(views.head))
+    val before = blocks.read(_.head.valueAddress)
     blocks.placeAt(1000)
-    assert(blocks.description.rowOffset == 1000 && blocks.read(views => addressOfValues(views.head)) == before)
+    assert(blocks.description.rowOffset == 1000 && blocks.read(_.head.valueAddress) == before)
     assert(cells(blocks) == cells(csr(6, 4)(sparse)))
   }
 

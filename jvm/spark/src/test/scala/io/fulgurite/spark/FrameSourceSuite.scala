@@ -36,6 +36,32 @@ final class FrameSourceSuite extends AnyFunSuite with SparkSessions {
     assert(isSparse(read(sparse)) && !isSparse(read(dense)))
   }
 
+  test("rows of batches of columns, which files and cached frames have, are read in place") {
+    import spark.implicits._
+    // More rows than a batch has.
+    val rows = 1 to 10000
+    val dense = rows.map(id => (id.toDouble, Vectors.dense(id, -id, 0.5)))
+    val sparse = rows.map(id => (id.toDouble, Vectors.sparse(300, Array(id % 300), Array(if (id % 7 == 0) 0.0 else id))))
+    val mixed = rows.map(id => (id.toDouble, if (id % 3 == 0) Vectors.dense(id, 0, 1) else Vectors.sparse(3, Array(1), Array(id))))
+    val folder = java.nio.file.Files.createTempDirectory("fulgurite-columns")
+    for ((vectors, name) <- Seq(dense -> "dense", sparse -> "sparse", mixed -> "mixed")) {
+      val (expected, path) = (vectors.map(_._2.toArray.toSeq), folder.resolve(name).toString)
+      vectors.toDF("__INDEX", "features").repartition(3).write.parquet(path)
+      val file = spark.read.parquet(path)
+      assert(file.queryExecution.executedPlan.exists(_.isInstanceOf[org.apache.spark.sql.execution.ColumnarToRowExec]))
+      assert(cells(read(file)) == expected, name)
+      assert(cells(read(file.select("features"))).toSet == expected.toSet, name)
+    }
+    assert(isSparse(read(spark.read.parquet(folder.resolve("sparse").toString))))
+    val numbers = rows.map(id => (id, id * 0.5, if (id == 9000) None else Some(id.toFloat))).toDF("a", "b", "c").coalesce(1).cache()
+    for (frame <- Seq(numbers.select("a", "b"), numbers.select("b"), { numbers.write.parquet(folder.resolve("n").toString); spark.read.parquet(folder.resolve("n").toString).select("b") })) {
+      val columns = frame.columns.map(name => if (name == "a") (id: Int) => id.toDouble else (id: Int) => id * 0.5)
+      assert(cells(read(frame)) == rows.map(id => columns.map(_(id)).toSeq))
+    }
+    assert(Failures.of("data")(read(numbers.select("c"))).getMessage.contains("row 9000: column 'c' holds a null"))
+    numbers.unpersist()
+  }
+
   test("vectors of different length are an error") {
     import spark.implicits._
     val frame = Seq(Tuple1(Vectors.dense(1, 2)), Tuple1(Vectors.dense(1, 2, 3))).toDF("features").coalesce(1)

@@ -3,16 +3,19 @@ package io.fulgurite.spark.arrow
 import java.util.{ArrayList => JList}
 
 import org.apache.arrow.memory.ArrowBuf
-import org.apache.arrow.vector.{VectorLoader, VectorSchemaRoot, VectorUnloader}
+import org.apache.arrow.vector.{VectorLoader, VectorSchemaRoot}
 import org.apache.arrow.vector.ipc.message.{ArrowFieldNode, ArrowRecordBatch}
 
 /** Batches with one block, put together from their buffers. */
 object BlockBatch {
 
+  /** The number of non-zeros where nobody counted. */
+  val NotCounted: Long = -1
+
   /** Items of one list column. */
   final case class Items(buffer: ArrowBuf, count: Long)
 
-  /** A batch that shares the buffers; the caller closes both. `nnz` is -1 where nobody counted. */
+  /** A batch that shares the buffers; the caller closes both. `nnz` may be [[NotCounted]]. */
   def apply(
       rowOffset: Long, rows: Long, cols: Long, nnz: Long, layout: Byte,
       values: Items, pointers: Items, indices: Items): VectorSchemaRoot = {
@@ -44,23 +47,6 @@ object BlockBatch {
       Seq(values, pointers, indices).foreach(list)
       load(new ArrowRecordBatch(1, nodes, buffers))
     } finally owned.forEach(_.close())
-  }
-
-  /** The same block at another row offset; shares all else. */
-  def withRowOffset(batch: VectorSchemaRoot, rowOffset: Long): VectorSchemaRoot = {
-    require(batch.getRowCount == 1, "a stripe is one block")
-    val record = new VectorUnloader(batch).getRecordBatch
-    val place = ArrowMemory.allocator.buffer(8)
-    try {
-      place.setLong(0, rowOffset)
-      val buffers = new JList[ArrowBuf](record.getBuffers)
-      // The first field is row_offset: its validity, then its data.
-      buffers.set(1, place)
-      load(new ArrowRecordBatch(record.getLength, record.getNodes, buffers))
-    } finally {
-      place.close()
-      record.close()
-    }
   }
 
   private def load(record: ArrowRecordBatch): VectorSchemaRoot = {

@@ -18,6 +18,7 @@ sealed trait BlockBuilder extends AutoCloseable {
   def bytes: Long
 }
 
+/** @param expectedRows for which there is room without a copy; fewer are well, too */
 final class DenseBuilder(cols: Int, expectedRows: Long = 0) extends BlockBuilder {
   private val values = new GrowingBuffer(expectedRows * cols * 8)
   private var complete = 0
@@ -25,8 +26,14 @@ final class DenseBuilder(cols: Int, expectedRows: Long = 0) extends BlockBuilder
 
   /** The next cell of the current row; [[endRow]] ends it. */
   def put(value: Double): Unit = {
-    if (value != 0.0) nonZeros += 1
+    if (value != 0.0 && nonZeros != BlockBatch.NotCounted) nonZeros += 1
     values.putDouble(value)
+  }
+
+  /** The next cells of the current row. */
+  def put(cells: Array[Double]): Unit = {
+    nonZeros = BlockBatch.NotCounted
+    values.putDoubles(cells)
   }
 
   def endRow(): Unit = complete += 1
@@ -36,8 +43,7 @@ final class DenseBuilder(cols: Int, expectedRows: Long = 0) extends BlockBuilder
 
   override def append(block: BlockView, from: Int, until: Int): Unit = {
     if (block.isDense) {
-      val (memory, start) = block.valueMemory
-      values.putBytes(memory, start + from.toLong * cols * 8, (until - from).toLong * cols * 8)
+      values.putBytes(block.valueAddress + from.toLong * cols * 8, (until - from).toLong * cols * 8)
     } else {
       for (row <- from until until) {
         val start = values.putZeros(cols.toLong * 8)
@@ -45,10 +51,11 @@ final class DenseBuilder(cols: Int, expectedRows: Long = 0) extends BlockBuilder
       }
     }
     complete += until - from
-    nonZeros = -1
+    nonZeros = BlockBatch.NotCounted
   }
 
   override def finish(rowOffset: Long): VectorSchemaRoot = {
+    values.trim()
     val none = Items(ArrowMemory.allocator.getEmpty, 0)
     BlockBatch(rowOffset, complete.toLong, cols.toLong, nonZeros, BlockSchema.Dense, Items(values.buffer, values.bytes / 8), none, none)
   }
@@ -68,6 +75,14 @@ final class CsrBuilder(cols: Int, expectedRows: Long = 0, expectedStored: Long =
     if (value != 0.0) {
       indices.putInt(col)
       values.putDouble(value)
+    }
+
+  /** The next stored cells of the current row, as [[put]] takes one. */
+  def put(cols: Array[Int], cells: Array[Double]): Unit =
+    if (cells.contains(0.0)) for (at <- cells.indices) put(cols(at), cells(at))
+    else {
+      indices.putInts(cols)
+      values.putDoubles(cells)
     }
 
   def endRow(): Unit = {

@@ -1,35 +1,35 @@
 package io.fulgurite.spark.arrow
 
-import org.apache.arrow.memory.ArrowBuf
-import org.apache.arrow.vector.{BigIntVector, TinyIntVector, VectorSchemaRoot}
-import org.apache.arrow.vector.complex.LargeListVector
+/**
+ * Reads one block in place; valid while its handle is.
+ *
+ * @param found what [[io.fulgurite.core.Native.look]] says
+ * @param at where in it the block's numbers begin
+ */
+final class BlockView(found: Array[Long], at: Int) {
+  def rowOffset: Long = found(at)
+  val rows: Int = Math.toIntExact(found(at + 1))
+  val cols: Int = Math.toIntExact(found(at + 2))
+  def nnz: Long = found(at + 3)
+  def bytes: Long = found(at + 4)
+  val isDense: Boolean = found(at + 5) == BlockSchema.Dense
+  def stored: Long = found(at + 7)
 
-/** Reads one block of a batch in place; valid while the batch is open. */
-final class BlockView(batch: VectorSchemaRoot, row: Int) {
-  val rowOffset: Long = long("row_offset")
-  val rows: Int = Math.toIntExact(long("rows"))
-  val cols: Int = Math.toIntExact(long("cols"))
-  val isDense: Boolean = batch.getVector("layout").asInstanceOf[TinyIntVector].get(row) == BlockSchema.Dense
+  /** Where `values` begin. */
+  val valueAddress: Long = found(at + 6)
 
-  private val (values, valuesFrom, valueCount) = items("values")
-  private val (pointers, pointersFrom, _) = items("pointers")
-  private val (indices, indicesFrom, _) = items("indices")
-
-  def stored: Long = valueCount
-
-  /** The memory that `values` stands in, and the byte its first cell is at. */
-  def valueMemory: (ArrowBuf, Long) = (values, valuesFrom * 8)
-  def indexMemory: (ArrowBuf, Long) = (indices, indicesFrom * 4)
-  def pointerMemory: (ArrowBuf, Long) = (pointers, pointersFrom * 8)
+  /** CSR: where row pointers and column numbers begin. */
+  val pointerAddress: Long = found(at + 8)
+  val indexAddress: Long = found(at + 9)
 
   /** Of a dense block, the cell; of a CSR block, the stored value at this position. */
-  def value(at: Long): Double = values.getDouble((valuesFrom + at) * 8)
+  def value(at: Long): Double = SystemMemory.double(valueAddress + at * 8)
 
   /** CSR: where the row's stored values begin. */
-  def pointer(row: Int): Long = pointers.getLong((pointersFrom + row) * 8)
+  def pointer(row: Int): Long = SystemMemory.long(pointerAddress + row * 8L)
 
   /** CSR: the column of a stored value. */
-  def index(at: Long): Int = indices.getInt((indicesFrom + at) * 4)
+  def index(at: Long): Int = SystemMemory.int(indexAddress + at * 4)
 
   /** Calls `use(column, value)` for the stored cells of a row, in ascending order of columns. */
   def foreachStored(row: Int)(use: (Int, Double) => Unit): Unit =
@@ -54,13 +54,13 @@ final class BlockView(batch: VectorSchemaRoot, row: Int) {
     foreachStored(row)((col, value) => cells(col) = value)
     cells
   }
+}
 
-  private def long(name: String): Long = batch.getVector(name).asInstanceOf[BigIntVector].get(row)
+object BlockView {
+  /** Numbers before those of the first block, and of each block. */
+  private[spark] val Header = 2
+  private[spark] val Length = 10
 
-  private def items(name: String): (ArrowBuf, Long, Long) = {
-    val list = batch.getVector(name).asInstanceOf[LargeListVector]
-    val from = list.getOffsetBuffer.getLong(row * 8L)
-    val to = list.getOffsetBuffer.getLong((row + 1) * 8L)
-    (list.getDataVector.getDataBuffer, from, to - from)
-  }
+  /** All blocks that [[io.fulgurite.core.Native.look]] has found. */
+  def all(found: Array[Long]): Seq[BlockView] = (Header until found.length by Length).map(new BlockView(found, _))
 }

@@ -23,6 +23,20 @@ private[arrow] object SystemMemory extends AllocationManager.Factory {
     field.get(null).asInstanceOf[Unsafe]
   }
 
+  def double(address: Long): Double = unsafe.getDouble(address)
+  def long(address: Long): Long = unsafe.getLong(address)
+  def int(address: Long): Int = unsafe.getInt(address)
+
+  def copy(from: Long, to: Long, bytes: Long): Unit = unsafe.copyMemory(from, to, bytes)
+
+  /** To memory that has room for them. */
+  def copy(items: Array[Double], address: Long): Unit =
+    unsafe.copyMemory(items, Unsafe.ARRAY_DOUBLE_BASE_OFFSET.toLong, null, address, items.length * 8L)
+
+  /** To memory that has room for them. */
+  def copy(items: Array[Int], address: Long): Unit =
+    unsafe.copyMemory(items, Unsafe.ARRAY_INT_BASE_OFFSET.toLong, null, address, items.length * 4L)
+
   /** The methods are public, but the class that has the first one is not, nor are the types of what they give. */
   def allocator(): BufferAllocator = {
     val configure = classOf[RootAllocator].getMethod("configBuilder")

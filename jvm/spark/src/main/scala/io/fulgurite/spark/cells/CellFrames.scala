@@ -5,7 +5,7 @@ import io.fulgurite.spark.{Errors, Event}
 import io.fulgurite.spark.dataset.Dataset
 import io.fulgurite.spark.frames.Columns
 import io.fulgurite.spark.primitives.Session
-import io.fulgurite.spark.version.Frames
+import io.fulgurite.spark.frames.FrameRDD
 import org.apache.spark.SparkEnv
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.InternalRow
@@ -18,7 +18,7 @@ private[fulgurite] object CellFrames {
     session.named(s"read $name") {
       val prepared = Columns.prepareCells(frame)
       val (counts, form) = (session.counts, new CellRow(name, prepared.columns.names, Size(rows, cols), fill))
-      val cells = Frames.rows(prepared.frame).mapPartitions { part =>
+      val cells = FrameRDD.rows(prepared.frame).mapPartitions { part =>
         counts.add(Event(Event.SourcePartition, name, SparkEnv.get.executorId))
         new CellsOfRows(part, form)
       }

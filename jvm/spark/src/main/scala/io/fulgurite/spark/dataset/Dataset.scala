@@ -109,11 +109,7 @@ object Dataset {
         val offsets = part.scanLeft(start)(_ + _.rows)
         part.zip(offsets).map { case (stripe, offset) => Stripe(offset, stripe.rows) }
       }
-      val cols = found.cols
-      val placed = unplaced.mapPartitionsWithIndex({ (index, part) =>
-        Repeated.check(part, layout(index).map(_.rows), cols, index)(identity)
-          .zip(layout(index).iterator).collect { case (blocks, stripe) if stripe.rows > 0 => blocks.placeStoredAt(stripe.rowOffset) }
-      }, preservesPartitioning = true)
+      val placed = new PlacedRDD[Blocks](unplaced, layout, found.cols, identity)
       Dataset(placed, found.copy(layout = layout.map(_.filter(_.rows > 0))), Some(unplaced))
     } catch {
       case failure: Throwable =>

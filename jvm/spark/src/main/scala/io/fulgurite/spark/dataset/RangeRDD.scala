@@ -30,7 +30,7 @@ private[spark] object RangeRDD {
   private def run(task: NativeTask, range: Array[Byte], stripe: Option[Blocks]): (Array[Byte], Array[Byte]) = {
     val result = task.runRange(range, stripe).markEphemeral()
     try {
-      val account = result.description.account.getOrElse(throw Errors.internal(s"a range of '${task.label}' came without its account"))
+      val account = result.account.getOrElse(throw Errors.internal(s"a range of '${task.label}' came without its account"))
       (Json.bytes(account), Wire.write(result))
     } finally result.close()
   }

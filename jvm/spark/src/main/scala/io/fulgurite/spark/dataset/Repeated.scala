@@ -7,18 +7,18 @@ import io.fulgurite.spark.{Blocks, Errors}
 private[spark] object Repeated {
 
   /** Passes the stripes on; an error where there are not the same numbers of rows and columns as the first time. */
-  def check[A](stripes: Iterator[A], rows: Vector[Long], cols: Long, number: Int)(blocksOf: A => Blocks): Iterator[A] = new Iterator[A] {
+  def check[A](stripes: Iterator[A], rows: Array[Long], cols: Long, number: Int)(blocksOf: A => Blocks): Iterator[A] = new Iterator[A] {
     private var position = 0
 
     override def hasNext: Boolean = {
       val more = stripes.hasNext
-      if (!more && position < rows.size) throw differs("fewer", number)
+      if (!more && position < rows.length) throw differs("fewer", number)
       more
     }
 
     override def next(): A = {
       val stripe = stripes.next()
-      if (position >= rows.size) throw differs("more", number)
+      if (position >= rows.length) throw differs("more", number)
       val blocks = blocksOf(stripe)
       if (blocks.rows != rows(position)) throw differs(if (blocks.rows < rows(position)) "fewer" else "more", number)
       if (blocks.cols != cols) throw differs(if (blocks.cols < cols) "shorter" else "longer", number)

@@ -74,7 +74,7 @@ object FrameSource {
   private def stripes(session: Session, name: String, tables: Seq[Prepared], fill: Option[Double]): Dataset = {
     val (counts, indexed) = (session.counts, tables.head.indexed)
     val form = new FrameRows(tables.head.columns, indexed, fill)
-    val rows: Seq[RDD[InternalRow]] = tables.map(table => Frames.rows(table.frame))
+    val rows: Seq[RDD[InternalRow]] = tables.map(table => FrameRDD.rows(table.frame))
     val read = together(session, rows.map(_.mapPartitions { part =>
       counts.add(Event(Event.SourcePartition, name, SparkEnv.get.executorId))
       form.stripes(part)

@@ -3,7 +3,7 @@ package io.fulgurite.spark.frames
 import io.fulgurite.core.FulguriteException
 import io.fulgurite.spark.{Blocks, Errors}
 import io.fulgurite.spark.arrow.{BlockView, CsrBuilder, DenseBuilder}
-import io.fulgurite.spark.dataset.{Characteristics, Dataset, MadeRDD, Names, Repeated, Stripe}
+import io.fulgurite.spark.dataset.{Characteristics, Dataset, MadeRDD, Names, PlacedRDD, Stripe}
 import io.fulgurite.spark.primitives.{Pieces, Striping}
 import org.apache.spark.Partitioner
 import org.apache.spark.rdd.RDD
@@ -32,11 +32,7 @@ private[frames] object RowOrder {
       val (cols, nnz, bytes) = (Dataset.width(all.iterator.map(_.cols)), all.map(_.nnz).sum, all.map(_.bytes).sum)
       if (inOrder(all)) {
         val layout = found.map(_.map(stripe => Stripe(stripe.first - 1, stripe.rows)))
-        val placed = numbered.mapPartitionsWithIndex { (partition, part) =>
-          Repeated.check(part, layout(partition).map(_.rows), cols, partition)(_._1).map { case (blocks, index) =>
-            blocks.placeStoredAt(index.headOption.fold(0L)(_ - 1))
-          }
-        }
+        val placed = new PlacedRDD[(Blocks, Array[Long])](numbered, layout, cols, _._1)
         Dataset(placed, Characteristics(layout, cols, nnz, bytes), Some(numbered))
       } else {
         val height = Striping.sparseRows(cols.toInt, bytes.toDouble / math.max(1L, total)).toLong

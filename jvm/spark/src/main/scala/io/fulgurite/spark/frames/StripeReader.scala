@@ -71,7 +71,7 @@ private final class ScalarStripes(rows: Iterator[InternalRow], names: Seq[String
   override def next(): ReadStripe = {
     val index = Array.newBuilder[Long]
     val limit = Striping.rows(columns.size)
-    val blocks = VectorStripes.building(new DenseBuilder(columns.size)) { builder =>
+    val blocks = VectorStripes.building(new DenseBuilder(columns.size, limit.toLong)) { builder =>
       while (rows.hasNext && builder.rows < limit) {
         val row = rows.next()
         var col = 0

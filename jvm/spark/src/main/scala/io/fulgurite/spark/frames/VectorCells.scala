@@ -1,5 +1,6 @@
 package io.fulgurite.spark.frames
 
+import io.fulgurite.spark.arrow.{CsrBuilder, DenseBuilder}
 import org.apache.spark.ml.linalg.{DenseVector, SparseVector, Vector}
 import org.apache.spark.mllib.linalg.{Vector => OldVector}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -7,22 +8,22 @@ import org.apache.spark.sql.catalyst.InternalRow
 /** The cells of a vector: all of them, or those at ascending indices. */
 private[frames] final class VectorCells private (val size: Int, val isDense: Boolean, indices: Array[Int], values: Array[Double]) {
 
-  def foreachStored(use: (Int, Double) => Unit): Unit = {
-    var at = 0
-    while (at < values.length) {
-      use(if (isDense) at else indices(at), values(at))
-      at += 1
+  /** As the next row, with its zeros. */
+  def appendTo(builder: DenseBuilder): Unit = {
+    if (isDense) builder.put(values)
+    else {
+      val cells = new Array[Double](size)
+      for (at <- values.indices) cells(indices(at)) = values(at)
+      builder.put(cells)
     }
+    builder.endRow()
   }
 
-  def foreachCell(use: Double => Unit): Unit = {
-    var next = 0
-    foreachStored { (index, value) =>
-      while (next < index) { use(0.0); next += 1 }
-      use(value)
-      next = index + 1
-    }
-    while (next < size) { use(0.0); next += 1 }
+  /** As the next row. */
+  def appendTo(builder: CsrBuilder): Unit = {
+    if (isDense) for (col <- values.indices) builder.put(col, values(col))
+    else builder.put(indices, values)
+    builder.endRow()
   }
 }
 

@@ -26,13 +26,11 @@ private[frames] final class VectorStripes(vectors: Iterator[NumberedVector], sou
     if (width < 0) width = first.size
     val blocks =
       if (first.isDense) {
-        VectorStripes.building(new DenseBuilder(width)) { builder =>
-          val limit = Striping.rows(width)
-          each(builder.rows < limit, index) { cells => cells.foreachCell(builder.put); builder.endRow() }
-        }
+        val limit = Striping.rows(width)
+        VectorStripes.building(new DenseBuilder(width, limit.toLong))(builder => each(builder.rows < limit, index)(_.appendTo(builder)))
       } else {
         VectorStripes.building(new CsrBuilder(width)) { builder =>
-          each(!Striping.isFull(width, builder.rows, builder.bytes), index) { cells => cells.foreachStored(builder.put); builder.endRow() }
+          each(!Striping.isFull(width, builder.rows, builder.bytes), index)(_.appendTo(builder))
         }
       }
     new ReadStripe(blocks, index.result())

@@ -37,7 +37,7 @@ object Align {
   }
 
   private def pieces(blocks: Blocks, target: Dataset.Layout): Iterator[Piece] = {
-    val (from, until) = blocks.read(views => (views.head.rowOffset, views.head.rowOffset + views.head.rows))
+    val (from, until) = (blocks.rowOffset, blocks.rowOffset + blocks.rows)
     val places = for {
       (part, index) <- target.iterator.zipWithIndex
       (stripe, place) <- part.iterator.zipWithIndex

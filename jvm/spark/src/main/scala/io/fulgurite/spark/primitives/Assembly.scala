@@ -8,10 +8,10 @@ object Assembly {
 
   /** One block of stripes in the order of rows; the result starts where the first one does. CSR only if all are. */
   def concatenate(stripes: Seq[Blocks]): Blocks = {
-    val (cols, rows, stored, sparse) = stripes.foldLeft((0, 0L, 0L, stripes.nonEmpty)) { case ((_, rows, stored, sparse), stripe) =>
-      stripe.read(views => (views.head.cols, rows + views.head.rows, stored + views.head.stored, sparse && !views.head.isDense))
-    }
-    val builder = this.builder(cols, rows, stored, sparse)
+    val found = stripes.map(_.description)
+    val builder = this.builder(
+      found.lastOption.fold(0)(stripe => Math.toIntExact(stripe.cols)), found.map(_.rows).sum, found.map(_.stored).sum,
+      sparse = found.nonEmpty && !found.exists(_.isDense))
     try stripes.foreach(_.read(views => builder.append(views.head, 0, views.head.rows)))
     catch {
       case failure: Throwable =>

@@ -155,8 +155,8 @@ private[spark] object Collected {
       val found = part.map { blocks =>
         try {
           if (task.isInterrupted()) throw new TaskKilledException("the task was killed while it gave the driver its stripes")
-          val (stored, dense) = blocks.read(views => (views.head.stored, views.head.isDense))
-          CollectedStripe(blocks.rowOffset, Math.toIntExact(blocks.rows), Math.toIntExact(blocks.cols), stored, dense, place(blocks))
+          val found = blocks.description
+          CollectedStripe(found.rowOffset, Math.toIntExact(found.rows), Math.toIntExact(found.cols), found.stored, found.isDense, place(blocks))
         } finally blocks.closeIfEphemeral()
       }.toArray
       file.foreach(_.close())

@@ -75,7 +75,7 @@ private final class StripesOfLines(lines: Iterator[String], name: String, form: 
   override def hasNext: Boolean = lines.hasNext
 
   override def next(): Blocks = {
-    val builder = new DenseBuilder(form.cols)
+    val builder = new DenseBuilder(form.cols, rowsPerStripe.toLong)
     try while (lines.hasNext && builder.rows < rowsPerStripe) append(builder, lines.next())
     catch {
       case failure: Throwable =>

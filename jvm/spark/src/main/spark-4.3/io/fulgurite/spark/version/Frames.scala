@@ -1,16 +1,11 @@
 package io.fulgurite.spark.version
 
-import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.QueryExecution
 
 /** Ways into a DataFrame that differ between Spark versions. */
 object Frames {
-
-  /** The rows as Spark computes them, without an object per row and cell. A row is only valid until the next one. */
-  def rows(frame: DataFrame): RDD[InternalRow] = execution(frame).toRdd
 
   def execution(frame: DataFrame): QueryExecution = frame match {
     case classic: Dataset[_] => classic.queryExecution

@@ -1,0 +1,31 @@
+package io.fulgurite.spark.dataset
+
+import scala.reflect.ClassTag
+
+import io.fulgurite.spark.Blocks
+import org.apache.spark.{Partition, TaskContext}
+import org.apache.spark.rdd.RDD
+
+/**
+ * The stripes that another RDD keeps, at their places. Tasks get the places of their partition alone: there are many in a large matrix. Empty
+ * stripes are dropped.
+ *
+ * @param layout of all stripes that the other RDD had when it was counted
+ */
+private[spark] final class PlacedRDD[A: ClassTag](kept: RDD[A], @transient private val layout: Dataset.Layout, cols: Long, blocksOf: A => Blocks)
+    extends RDD[Blocks](kept) {
+
+  override def getPartitions: Array[Partition] =
+    firstParent[A].partitions.zip(layout).map { case (partition, stripes) => new PlacedPartition(partition, stripes.toArray) }
+
+  override def compute(split: Partition, context: TaskContext): Iterator[Blocks] = {
+    val places = split.asInstanceOf[PlacedPartition]
+    Repeated.check(firstParent[A].iterator(places.kept, context), places.stripes.map(_.rows), cols, split.index)(blocksOf)
+      .zip(places.stripes.iterator)
+      .collect { case (stripe, place) if place.rows > 0 => blocksOf(stripe).placeStoredAt(place.rowOffset) }
+  }
+}
+
+private final class PlacedPartition(val kept: Partition, val stripes: Array[Stripe]) extends Partition {
+  override def index: Int = kept.index
+}
