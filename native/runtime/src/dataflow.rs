@@ -143,6 +143,10 @@ pub enum SourceSpec {
         path: String,
         columns: Option<u64>,
     },
+    /// Blocks as Arrow IPC streams.
+    Binary {
+        path: String,
+    },
     /// Columns of numbers, or one of vectors.
     Parquet {
         path: String,

@@ -155,6 +155,19 @@ impl PendingFile {
     }
 }
 
+impl Write for PendingFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.writer {
+            Some(writer) => writer.write(bytes),
+            None => Err(io::Error::other("a finished file is written to")),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.as_mut().map_or(Ok(()), BufWriter::flush)
+    }
+}
+
 impl Drop for PendingFile {
     fn drop(&mut self) {
         if !self.finished {

@@ -1,6 +1,9 @@
 //! Reading files, and finding out what they are.
 
-use std::path::Path;
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+};
 
 use fulgurite_error::{Error, Result};
 
@@ -8,7 +11,7 @@ use super::{
     CsvOptions, FileFormat, Metadata, cells,
     chunks::split_first_line,
     csv,
-    files::{local_path, parts, read_bytes, read_head, read_text, with_suffix},
+    files::{cannot, local_path, parts, read_bytes, read_head, read_text, with_suffix},
     libsvm,
     matrix_market::MatrixMarket,
 };
@@ -111,6 +114,12 @@ pub fn read(path: &str, call: &Metadata) -> Result<Contents> {
                 .with_help("run the script on Spark, or convert the file to csv"),
         ));
     }
+    if resolved.format == Some(FileFormat::Binary) {
+        return read_binary(&parts)
+            .and_then(|matrix| fit(matrix, &resolved))
+            .map(Contents::Matrix)
+            .map_err(|error| in_file(&local, error));
+    }
     let bytes = parts
         .iter()
         .map(|part| read_bytes(part))
@@ -128,8 +137,7 @@ pub fn read(path: &str, call: &Metadata) -> Result<Contents> {
             let cols = resolved.cols.and_then(|cols| usize::try_from(cols).ok());
             libsvm::parse(&join(bytes), cols)
         }
-        Some(FileFormat::Binary) => read_binary(&bytes),
-        Some(FileFormat::Parquet) | None => {
+        Some(FileFormat::Binary | FileFormat::Parquet) | None => {
             Err(Error::internal("a file's format was not resolved"))
         }
     };
@@ -208,10 +216,11 @@ fn without_headers(mut parts: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     parts
 }
 
-fn read_binary(parts: &[Vec<u8>]) -> Result<MatrixBlock> {
+fn read_binary(parts: &[PathBuf]) -> Result<MatrixBlock> {
     let mut blocks = Vec::new();
     for part in parts {
-        blocks.extend(ipc::from_ipc(part)?);
+        let file = File::open(part).map_err(|error| cannot("read", part, &error))?;
+        blocks.extend(ipc::read_whole(file)?);
     }
     blocks.sort_by_key(|block| block.row_offset);
     let mut expected = 0;

@@ -485,6 +485,41 @@ fn stripes_that_overlap_or_leave_holes_are_errors() {
     }
     fs::write(&path, ipc::to_ipc(&[2, 0].map(stripe)).unwrap()).unwrap();
     assert_eq!(read_matrix(&path, &of_format(FileFormat::Binary)).rows(), 4);
+    let mut two = ipc::to_ipc(&[stripe(0)]).unwrap();
+    two.extend(ipc::to_ipc(&[stripe(2)]).unwrap());
+    fs::write(&path, two).unwrap();
+    let error = read(&path, &of_format(FileFormat::Binary)).unwrap_err();
+    assert!(error.message().ends_with("more follows its end"), "{error}");
+}
+
+#[test]
+fn a_large_matrix_is_written_in_stripes() {
+    let folder = Folder::new();
+    let path = folder.path("x");
+    let cells = DenseMatrix::from_fn(
+        3000,
+        1000,
+        |i, j| if j % 3 == 0 { 0.0 } else { (i * j) as f64 },
+    );
+    let sparse = DenseMatrix::from_fn(3000, 3000, |i, j| {
+        if (i + j) % 7 == 0 {
+            1.0 + i as f64
+        } else {
+            0.0
+        }
+    });
+    for (matrix, stripes) in [
+        (MatrixBlock::from(cells), 3),
+        (
+            MatrixBlock::Csr(MatrixBlock::from(sparse).to_csr().unwrap()),
+            2,
+        ),
+    ] {
+        write(&matrix, &path, &WriteOptions::new(FileFormat::Binary)).unwrap();
+        let blocks = ipc::from_ipc(&fs::read(&path).unwrap()).unwrap();
+        assert_eq!(blocks.len(), stripes);
+        assert_eq!(read_matrix(&path, &Metadata::default()), matrix);
+    }
 }
 
 proptest! {

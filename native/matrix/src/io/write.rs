@@ -79,7 +79,10 @@ pub fn write(matrix: &MatrixBlock, path: &str, options: &WriteOptions) -> Result
         FileFormat::Libsvm => {
             write_rows(&mut file, matrix, |rows| libsvm::format_rows(matrix, rows))?;
         }
-        FileFormat::Binary => file.write(&ipc::to_ipc(&[Block::whole(matrix.clone())])?)?,
+        FileFormat::Binary => ipc::write(&stripes(matrix), &mut file).map_err(|error| {
+            let reason = format!("cannot write {}: {}", local.display(), error.message());
+            Error::new(error.kind(), reason)
+        })?,
         FileFormat::Parquet => {
             return Err(Error::unsupported("Parquet files are not written")
                 .with_help("write csv, text, mm, libsvm or binary"));
@@ -115,6 +118,24 @@ fn finish_with_metadata(file: PendingFile, path: &Path, metadata: &Metadata) -> 
     mtd.write(metadata.to_json().as_bytes())?;
     file.finish()?;
     mtd.finish()
+}
+
+/// A matrix in parts that several tasks can read at the same time; they share its buffers.
+fn stripes(matrix: &MatrixBlock) -> Vec<Block> {
+    const STRIPE_BYTES: usize = 8 << 20;
+    let rows = matrix.rows();
+    let stripes = matrix.memory_bytes().div_ceil(STRIPE_BYTES).max(1);
+    let height = rows.div_ceil(stripes).max(1);
+    if height >= rows {
+        return vec![Block::whole(matrix.clone())];
+    }
+    (0..rows)
+        .step_by(height)
+        .map(|from| {
+            let part = matrix.slice_rows(from, (from + height).min(rows));
+            Block::new(from as u64, 0, part)
+        })
+        .collect()
 }
 
 /// The cells; an empty matrix gets the placeholder line, for readers that cannot take an empty file.

@@ -89,7 +89,7 @@ fn source_of(path: &str, metadata: &Metadata) -> Option<SourceSpec> {
             columns: metadata.cols,
         }),
         io::FileFormat::Parquet => Some(SourceSpec::Parquet { path }),
-        io::FileFormat::Binary => None,
+        io::FileFormat::Binary => Some(SourceSpec::Binary { path }),
     }
 }
 
@@ -204,11 +204,11 @@ fn written_by_workers(format: io::FileFormat) -> Result<FileFormat> {
         io::FileFormat::Text => Ok(FileFormat::Text),
         io::FileFormat::MatrixMarket => Ok(FileFormat::MatrixMarket),
         io::FileFormat::Libsvm => Ok(FileFormat::Libsvm),
-        io::FileFormat::Binary | io::FileFormat::Parquet => Err(Error::unsupported(format!(
-            "a distributed matrix cannot be written as {}",
-            format.code()
-        ))
-        .with_help("write csv, text, mm or libsvm")),
+        io::FileFormat::Binary => Ok(FileFormat::Binary),
+        io::FileFormat::Parquet => Err(Error::unsupported(
+            "a distributed matrix cannot be written as parquet",
+        )
+        .with_help("write csv, text, mm, libsvm or binary")),
     }
 }
 
@@ -352,6 +352,7 @@ pub(crate) fn read_source(source: &SourceSpec) -> Result<MatrixBlock> {
             };
             (path, call)
         }
+        SourceSpec::Binary { path } => (path, of_format(io::FileFormat::Binary)),
         SourceSpec::Parquet { path } => (path, of_format(io::FileFormat::Parquet)),
     };
     match io::read(path, &call)? {

@@ -7,7 +7,7 @@ import io.fulgurite.core.{FulguriteException, NativeLibrary}
 import io.fulgurite.spark.Blocks
 import io.fulgurite.spark.arrow.DenseBuilder
 import io.fulgurite.spark.dataset.Dataset
-import io.fulgurite.spark.primitives.{FileSink, Session, TextFormat}
+import io.fulgurite.spark.primitives.{FileSink, Session, WrittenFormat}
 import io.fulgurite.spark.memory.NativeMemory
 import org.apache.spark.ml.linalg.{Vector, Vectors}
 import org.apache.spark.sql.functions.{col, lit, when}
@@ -57,7 +57,7 @@ final class MisuseSuite extends AnyFunSuite with Misuse {
       Blocks.built(builder, partition.toLong)
     }
     val dataset = Dataset.placed(stripes, Vector.empty)
-    val failure = Failures.of("io")(FileSink.write(new Session(spark), dataset, target.toString, TextFormat.Csv(",", header = false), Some("{}")))
+    val failure = Failures.of("io")(FileSink.write(new Session(spark), dataset, target.toString, WrittenFormat.Csv(",", header = false), Some("{}")))
     assert(failure.getMessage.contains("injected"), failure.getMessage)
     assert(folder.toFile.list.toSeq == Seq("out") && target.toFile.list.toSeq == Seq("part-00000"))
     assert(Files.readString(target.resolve("part-00000")) == "1,2\n")

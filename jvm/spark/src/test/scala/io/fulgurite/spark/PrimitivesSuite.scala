@@ -78,7 +78,7 @@ final class PrimitivesSuite extends AnyFunSuite with SparkSessions {
   test("csv files become datasets and the other way round") {
     val folder = Files.createTempDirectory("fulgurite-csv").resolve("out")
     for (header <- Seq(false, true)) {
-      FileSink.write(session, Transfer.parallelize(session, local(20, 3), 6), folder.toString, TextFormat.Csv(";", header))
+      FileSink.write(session, Transfer.parallelize(session, local(20, 3), 6), folder.toString, WrittenFormat.Csv(";", header))
       val back = CsvSource.read(session, folder.toString, CsvFormat(";", header, None))
       assert(cells(Transfer.collect(back)) == cells(local(20, 3)))
     }
@@ -88,7 +88,7 @@ final class PrimitivesSuite extends AnyFunSuite with SparkSessions {
   test("a folder that cannot be written to stays as it was") {
     val file = Files.createTempFile("fulgurite", "file")
     val inside = file.resolve("inside").toString
-    val failure = Failures.of("io")(FileSink.write(session, Transfer.parallelize(session, local(2, 2), 6), inside, TextFormat.Cells, Some("{}")))
+    val failure = Failures.of("io")(FileSink.write(session, Transfer.parallelize(session, local(2, 2), 6), inside, WrittenFormat.Cells, Some("{}")))
     assert(failure.getMessage.contains(s"cannot write '$inside'") && Files.isRegularFile(file))
   }
 

@@ -4,43 +4,53 @@ import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.UUID
 
-import io.fulgurite.spark.Errors
+import io.fulgurite.spark.{Blocks, Errors}
+import io.fulgurite.spark.binary.BlocksOutputFormat
 import io.fulgurite.spark.dataset.Dataset
 import org.apache.hadoop.fs.{ChecksumFileSystem, FileSystem, Path}
+import org.apache.hadoop.io.NullWritable
 import org.apache.spark.SparkException
 import org.apache.spark.rdd.RDD
 
-/** How a dataset becomes text. */
-sealed trait TextFormat
+/** What a dataset is written as. */
+sealed trait WrittenFormat
 
-object TextFormat {
-  final case class Csv(separator: String, header: Boolean) extends TextFormat
+object WrittenFormat {
+  final case class Csv(separator: String, header: Boolean) extends WrittenFormat
 
   /** Lines of row, column and value. */
-  case object Cells extends TextFormat
-  case object MatrixMarket extends TextFormat
-  case object Libsvm extends TextFormat
+  case object Cells extends WrittenFormat
+  case object MatrixMarket extends WrittenFormat
+  case object Libsvm extends WrittenFormat
+
+  /** Blocks as Arrow IPC streams. */
+  case object Binary extends WrittenFormat
 }
 
 /** Datasets as folders of part files: complete or not there. */
 object FileSink {
 
   /** @param metadata the text of the `.mtd` file beside the folder; without it there is none afterwards */
-  def write(session: Session, dataset: Dataset, path: String, format: TextFormat, metadata: Option[String] = None): Unit = {
+  def write(session: Session, dataset: Dataset, path: String, format: WrittenFormat, metadata: Option[String] = None): Unit = {
     val target = new Path(path)
     val files = target.getFileSystem(session.context.hadoopConfiguration)
     val (temporary, described) = (aside(target), new Path(target.getParent, s"${target.getName}.mtd"))
     val description = aside(described)
     try {
       // Its header says how many cells there are: counted, and kept for the writing.
-      if (format == TextFormat.MatrixMarket) dataset.persist()
+      if (format == WrittenFormat.MatrixMarket) dataset.persist()
       val header = format match {
-        case TextFormat.MatrixMarket =>
+        case WrittenFormat.MatrixMarket =>
           val size = dataset.characteristics
           Some(s"%%MatrixMarket matrix coordinate real general\n${size.rows} ${size.cols} ${size.nnz}\n")
         case _ => None
       }
-      lines(dataset, format).saveAsTextFile(temporary.toString)
+      lines(dataset, format) match {
+        case Some(text) => text.saveAsTextFile(temporary.toString)
+        case None =>
+          dataset.stripes.map(blocks => (NullWritable.get, blocks)).saveAsNewAPIHadoopFile(
+            temporary.toString, classOf[NullWritable], classOf[Blocks], classOf[BlocksOutputFormat], session.context.hadoopConfiguration)
+      }
       header.foreach(put(files, new Path(temporary, Header), _))
       val plain = withoutChecksums(files)
       metadata.foreach(put(plain, description, _))
@@ -62,12 +72,14 @@ object FileSink {
   /** Sorts before Spark's part files. */
   private val Header = "header"
 
-  private def lines(dataset: Dataset, format: TextFormat): RDD[String] = format match {
-    case TextFormat.Csv(separator, header) =>
+  /** None where it becomes no text. */
+  private def lines(dataset: Dataset, format: WrittenFormat): Option[RDD[String]] = format match {
+    case WrittenFormat.Csv(separator, header) =>
       val rows = Lines.csv(dataset.stripes, separator)
-      if (header) rows.mapPartitions(withHeader(_, separator)) else rows
-    case TextFormat.Cells | TextFormat.MatrixMarket => Lines.cells(dataset.stripes)
-    case TextFormat.Libsvm => Lines.libsvm(dataset.stripes)
+      Some(if (header) rows.mapPartitions(withHeader(_, separator)) else rows)
+    case WrittenFormat.Cells | WrittenFormat.MatrixMarket => Some(Lines.cells(dataset.stripes))
+    case WrittenFormat.Libsvm => Some(Lines.libsvm(dataset.stripes))
+    case WrittenFormat.Binary => None
   }
 
   private def withHeader(lines: Iterator[String], separator: String): Iterator[String] = {

@@ -2,6 +2,7 @@ package io.fulgurite.spark.primitives
 
 import com.fasterxml.jackson.databind.JsonNode
 import io.fulgurite.spark.{Errors, Json}
+import io.fulgurite.spark.binary.BinarySource
 import io.fulgurite.spark.cells.CellLines
 import io.fulgurite.spark.dataset.Dataset
 import io.fulgurite.spark.frames.FrameSource
@@ -19,6 +20,7 @@ private[spark] object FileSource {
       case "text" => CellLines.text(session, _, spec.get("rows").asLong, spec.get("cols").asLong)
       case "matrixMarket" => CellLines.matrixMarket(session, _)
       case "libsvm" => LibsvmSource.read(session, _, columns(spec))
+      case "binary" => BinarySource.read(session, _)
       case "parquet" => FrameSource.parquet(session, _)
       case other => throw Errors.unsupported(s"this jar knows no source '$other'", "use jar and library of the same build")
     }
@@ -26,11 +28,12 @@ private[spark] object FileSource {
     session.named(s"read $path")(read(path))
   }
 
-  def format(step: JsonNode): TextFormat = step.get("format").asText match {
-    case "csv" => TextFormat.Csv(step.get("separator").asText, step.get("header").asBoolean)
-    case "text" => TextFormat.Cells
-    case "mm" => TextFormat.MatrixMarket
-    case "libsvm" => TextFormat.Libsvm
+  def format(step: JsonNode): WrittenFormat = step.get("format").asText match {
+    case "csv" => WrittenFormat.Csv(step.get("separator").asText, step.get("header").asBoolean)
+    case "text" => WrittenFormat.Cells
+    case "mm" => WrittenFormat.MatrixMarket
+    case "libsvm" => WrittenFormat.Libsvm
+    case "binary" => WrittenFormat.Binary
     case other => throw Errors.unsupported(s"this jar writes no files of format '$other'", "use jar and library of the same build")
   }
 

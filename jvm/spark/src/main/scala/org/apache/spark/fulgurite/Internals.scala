@@ -2,7 +2,7 @@ package org.apache.spark.fulgurite
 
 import scala.reflect.ClassTag
 
-import org.apache.spark.{SparkConf, SparkContext}
+import org.apache.spark.{SparkConf, SparkContext, TaskContext}
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.util.Utils
 
@@ -12,6 +12,9 @@ object Internals {
   /** A broadcast of which the driver keeps only what it sends, unless tasks run there, too. */
   def broadcastSerialized[A: ClassTag](context: SparkContext, value: A): Broadcast[A] =
     context.broadcastInternal(value, serializedOnly = true)
+
+  /** Adds to what a task has read of files, as Spark's own readers do. */
+  def countInput(task: TaskContext, bytes: Long): Unit = task.taskMetrics().inputMetrics.incBytesRead(bytes)
 
   /** The folders that Spark's own are made in. */
   def localFolders(conf: SparkConf): Seq[String] = Utils.getConfiguredLocalDirs(conf).toSeq

@@ -1,0 +1,109 @@
+package io.fulgurite.spark
+
+import java.nio.file.{Files, Path}
+
+import io.fulgurite.{Data, Failures, SparkSessions}
+import io.fulgurite.mlcontext.{MLResults, ScriptFactory}
+import io.fulgurite.spark.binary.BinarySource
+import io.fulgurite.spark.dataset.Dataset
+import io.fulgurite.spark.primitives.{FileSink, Session, Transfer, WrittenFormat}
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Files of blocks, written and read by workers and by one process. */
+final class BinaryFilesSuite extends AnyFunSuite with SparkSessions {
+  // Files of two stripes become two partitions.
+  override def configuration: Map[String, String] = Map("spark.sql.files.maxPartitionBytes" -> "10m")
+
+  private lazy val session = new Session(spark)
+
+  private def folder(): Path = Files.createTempDirectory("fulgurite-binary")
+
+  private def run(text: String, budget: String, outputs: String*)(arguments: (String, String)*): MLResults = {
+    ml.setConfigProperty("fulgurite.memory.local", budget)
+    val script = arguments.foldLeft(ScriptFactory.dml(text)) { case (script, (name, value)) => script.in(name, value) }
+    try ml.execute(script.out(outputs: _*))
+    finally ml.resetConfig()
+  }
+
+  /** A matrix of 3 stripes, dense or of one cell in ten, that workers wrote. */
+  private def written(sparse: Boolean): Path = {
+    val path = folder().resolve("x")
+    val density = if (sparse) "0.1" else "1"
+    run(s"X = rand(rows=2500, cols=${if (sparse) 9000 else 1000}, sparsity=$density, seed=5)\nwrite(X, $$X, format='binary')", "1m")("$X" -> path.toString)
+    path
+  }
+
+  private val sums = "X = read($X)\ns = sum(X)\nw = sum(X * seq(1, nrow(X)))\nn = nrow(X)\nm = ncol(X)"
+
+  private def sumsOf(path: Path, budget: String): Seq[Double] = {
+    val results = run(sums, budget, "s", "w", "n", "m")("$X" -> path.toString)
+    Seq("s", "w", "n", "m").map(results.getDouble)
+  }
+
+  for (sparse <- Seq(false, true)) {
+    val kind = if (sparse) "sparse" else "dense"
+
+    test(s"what workers write, ${kind}, they and one process read") {
+      val path = written(sparse)
+      val files = path.toFile.list.toSeq.filterNot(name => name.startsWith(".") || name.startsWith("_"))
+      assert(files.nonEmpty && files.forall(_.endsWith(".arrow")) && Files.exists(path.resolveSibling("x.mtd")))
+      val (spread, here) = (sumsOf(path, "1m"), sumsOf(path, "1g"))
+      assert(spread.zip(here).forall { case (a, b) => math.abs(a - b) <= 1e-12 * math.abs(b) }, s"$spread, $here")
+      assert(here.drop(2) == Seq(2500.0, if (sparse) 9000.0 else 1000.0))
+    }
+
+    test(s"what one process writes, $kind, workers read in several partitions") {
+      val (from, path) = (written(sparse), folder().resolve("y"))
+      run("X = read($X)\nwrite(X, $Y, format='binary')", "1g")("$X" -> from.toString, "$Y" -> path.toString)
+      assert(Files.isRegularFile(path))
+      val dataset = session.named("read")(BinarySource.read(session, path.toString))
+      assert(dataset.stripes.partitions.length > 1)
+      dataset.release()
+      assert(sumsOf(path, "1m").zip(sumsOf(from, "1g")).forall { case (a, b) => math.abs(a - b) <= 1e-12 * math.abs(b) })
+    }
+  }
+
+  test("cells come back as they were") {
+    val cells = Data.matrix(40, 3)
+    cells(3)(1) = Double.NaN
+    cells(4)(2) = Double.NegativeInfinity
+    cells(5)(0) = -0.0
+    val path = folder().resolve("z").toString
+    val blocks = Dataset.fromOrdered(spark.sparkContext.parallelize(0 until 4, 4).map { part =>
+      val builder = new arrow.DenseBuilder(3)
+      for (row <- cells.slice(10 * part, 10 * part + 10)) { builder.put(row); builder.endRow() }
+      Blocks.built(builder, 0)
+    })
+    FileSink.write(session, blocks, path, WrittenFormat.Binary)
+    val back = session.named("read")(BinarySource.read(session, path))
+    val found = Transfer.collect(back).read(_.flatMap(view => (0 until view.rows).map(view.denseRow)))
+    assert(found.map(_.map(java.lang.Double.doubleToRawLongBits).toSeq) == cells.toSeq.map(_.map(java.lang.Double.doubleToRawLongBits).toSeq))
+    Seq(back, blocks).foreach(_.release())
+  }
+
+  test("the order of files does not matter, but that none is missing") {
+    val path = written(sparse = false)
+    val expected = sumsOf(path, "1m")
+    val parts = path.toFile.listFiles.filter(file => file.getName.endsWith(".arrow")).sortBy(_.getName)
+    assert(parts.length > 1)
+    for ((part, number) <- parts.zipWithIndex) Files.move(part.toPath, path.resolve(s"file-${9 - number}"))
+    assert(sumsOf(path, "1m").zip(expected).forall { case (a, b) => math.abs(a - b) <= 1e-12 * math.abs(b) })
+    Files.delete(path.resolve("file-9"))
+    val failure = Failures.of("data")(sumsOf(path, "1m"))
+    assert(failure.getMessage.contains("a stripe of rows begins at row") && failure.getMessage.contains("file-"), failure.getMessage)
+    assert(spark.sparkContext.getPersistentRDDs.isEmpty)
+  }
+
+  test("a file that was cut off, or is none of ours, is an error that names it") {
+    val (path, bad) = (folder().resolve("x"), folder().resolve("bad"))
+    run("X = rand(rows=2500, cols=1000, seed=5)\nwrite(X, $X, format='binary')", "1g")("$X" -> path.toString)
+    val bytes = Files.readAllBytes(path)
+    val broken = Seq(bytes.dropRight(8), bytes.take(bytes.length / 2), bytes.take(100), bytes.take(3), "1,2\n3,4\n".getBytes, bytes.drop(8))
+    for (content <- broken) {
+      Files.write(bad, content)
+      val failure = Failures.of("data")(session.named("read")(BinarySource.read(session, bad.toString)))
+      assert(failure.getMessage.contains(s"$bad' is not a whole stream of blocks"), failure.getMessage)
+    }
+    assert(spark.sparkContext.getPersistentRDDs.isEmpty)
+  }
+}
