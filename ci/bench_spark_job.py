@@ -44,10 +44,10 @@ def fulgurite(specification):
         ml.setConfigProperty(key, value)
     script = dmlFromFile(specification["script"]).output(*specification["outputs"])
     script.input({f"${name}": value for name, value in specification["arguments"].items()})
-    frame = spark.read.parquet(specification["frame"])
+    frame = spark.read.parquet(specification["frame"]) if specification["frame"] else None
     started = time.perf_counter()
     script.input({name: ml.matrix(frame.select(column)) for name, column in specification["inputs"].items()})
-    reading = time.perf_counter() - started
+    reading = time.perf_counter() - started if frame else None
     results = ml.execute(script)
     model = {name: results.get(name).toNumPy() for name in specification["outputs"]}
     seconds = time.perf_counter() - started
