@@ -2,7 +2,6 @@ package io.fulgurite.core;
 
 import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongFunction;
 
 /**
@@ -34,45 +33,33 @@ public final class NativeHandle implements AutoCloseable {
         cleanable = CLEANER.register(this, owned);
     }
 
-    /**
-     * Lends the handle to {@code use}; it is not freed before {@code use} returns, except by a {@link #close()} of
-     * another thread, which native methods answer with an error.
-     */
+    /** Lends the handle to {@code use}; it is not freed before {@code use} returns, whoever closes it meanwhile. */
     public <R> R with(LongFunction<R> use) {
+        long handle = owned.lend();
         try {
-            return use.apply(open());
+            return use.apply(handle);
         } finally {
+            owned.giveBack();
             // Otherwise this object may be garbage, and cleaned, while native code runs.
             Reference.reachabilityFence(this);
         }
     }
 
-    /** Gives the handle, and the duty to free it, to the caller; this object is closed then. */
+    /** Gives the handle, and the duty to free it, to the caller; this object is closed then. Nobody may be using it. */
     public long detach() {
-        long handle = open();
-        if (!owned.handle.compareAndSet(handle, 0)) {
-            throw closed();
-        }
+        long handle = owned.give();
         cleanable.clean();
         return handle;
     }
 
     public boolean isClosed() {
-        return owned.handle.get() == 0;
+        return owned.isClosed();
     }
 
-    /** Frees the handle; a second call does nothing. */
+    /** Frees the handle, when the last one that it is lent to has returned; a second call does nothing. */
     @Override
     public void close() {
         cleanable.clean();
-    }
-
-    private long open() {
-        long handle = owned.handle.get();
-        if (handle == 0) {
-            throw closed();
-        }
-        return handle;
     }
 
     private static FulguriteException closed() {
@@ -81,20 +68,69 @@ public final class NativeHandle implements AutoCloseable {
 
     /** What the cleaner runs; it must not refer to the {@link NativeHandle}. */
     private static final class Owned implements Runnable {
-        final AtomicLong handle;
-        final Runnable freed;
+        private final Runnable freed;
+        private long handle;
+        private int borrowers;
+        private boolean closed;
 
         Owned(long handle, Runnable freed) {
-            this.handle = new AtomicLong(handle);
+            this.handle = handle;
             this.freed = freed;
+        }
+
+        synchronized boolean isClosed() {
+            return closed;
+        }
+
+        synchronized long lend() {
+            if (closed) {
+                throw NativeHandle.closed();
+            }
+            borrowers++;
+            return handle;
+        }
+
+        void giveBack() {
+            boolean last;
+            synchronized (this) {
+                borrowers--;
+                last = closed && borrowers == 0;
+            }
+            if (last) {
+                free();
+            }
+        }
+
+        synchronized long give() {
+            if (closed) {
+                throw NativeHandle.closed();
+            }
+            if (borrowers > 0) {
+                throw new FulguriteException("argument", "argument error: this matrix is in use", null);
+            }
+            long given = handle;
+            handle = 0;
+            closed = true;
+            return given;
         }
 
         /** Once: {@link Cleaner.Cleanable#clean()} sees to that. */
         @Override
         public void run() {
-            long owned = handle.getAndSet(0);
-            if (owned != 0) {
-                Native.release(owned);
+            boolean unused;
+            synchronized (this) {
+                closed = true;
+                unused = borrowers == 0;
+            }
+            if (unused) {
+                free();
+            }
+        }
+
+        /** By the one who found that nobody uses the handle any more. */
+        private void free() {
+            if (handle != 0) {
+                Native.release(handle);
             }
             freed.run();
         }

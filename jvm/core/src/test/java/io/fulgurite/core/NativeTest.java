@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -159,6 +160,24 @@ class NativeTest {
         failure("argument", () -> Native.exportBlocks(handle, 8, 8));
         failure("argument", () -> matrix.with(h -> h));
         assertTrue(matrix.isClosed());
+    }
+
+    @Test
+    void aHandleThatIsClosedInUseIsFreedAfterIt() {
+        AtomicInteger freed = new AtomicInteger();
+        NativeHandle matrix = new NativeHandle(Library.ones(2, 3).detach(), freed::incrementAndGet);
+        long handle = matrix.with(outer -> matrix.with(inner -> {
+            failure("argument", matrix::detach);
+            matrix.close();
+            assertTrue(matrix.isClosed());
+            failure("argument", () -> matrix.with(h -> h));
+            assertEquals(6, Native.look(inner)[5]);
+            return outer;
+        }));
+        assertEquals(1, freed.get());
+        failure("argument", () -> Native.look(handle));
+        matrix.close();
+        assertEquals(1, freed.get());
     }
 
     @Test
