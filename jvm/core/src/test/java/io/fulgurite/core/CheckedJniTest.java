@@ -5,7 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
@@ -39,9 +43,36 @@ class CheckedJniTest {
             assertThrows(FulguriteException.class, () -> Library.execute("X = undefined", host));
             assertThrows(IllegalStateException.class, () -> Library.call("{\"script\": \"X = sum(D)\", \"outputs\": [\"X\"], "
                     + "\"inputs\": [{\"name\": \"D\", \"kind\": \"dataset\"}]}", host));
-            Library.ones(3, 3).close();
+            streams();
         }
         System.out.println("done");
+    }
+
+    /** Blocks through streams that work and through streams that throw. */
+    private static void streams() {
+        OutputStream full = new OutputStream() {
+            @Override
+            public void write(int value) {
+                throw new IllegalStateException("the disk is full");
+            }
+        };
+        InputStream broken = new InputStream() {
+            @Override
+            public int read() {
+                throw new IllegalStateException("the connection is lost");
+            }
+        };
+        try (NativeHandle matrix = Library.ones(100, 100)) {
+            ByteArrayOutputStream written = new ByteArrayOutputStream();
+            matrix.with(handle -> {
+                Native.write(handle, written);
+                new NativeHandle(Native.read(new ByteArrayInputStream(written.toByteArray()))).close();
+                new NativeHandle(Native.place(handle, 7)).close();
+                assertThrows(IllegalStateException.class, () -> Native.write(handle, full));
+                return Native.look(handle);
+            });
+            assertThrows(IllegalStateException.class, () -> Native.read(broken));
+        }
     }
 
     @Test
