@@ -78,12 +78,14 @@ final class CsrBuilder(cols: Int, expectedRows: Long = 0, expectedStored: Long =
     }
 
   /** The next stored cells of the current row, as [[put]] takes one. */
-  def put(cols: Array[Int], cells: Array[Double]): Unit =
-    if (cells.contains(0.0)) for (at <- cells.indices) put(cols(at), cells(at))
-    else {
+  def put(cols: Array[Int], cells: Array[Double]): Unit = {
+    var at = 0
+    while (at < cells.length && cells(at) != 0.0) at += 1
+    if (at == cells.length) {
       indices.putInts(cols)
       values.putDoubles(cells)
-    }
+    } else for (at <- cells.indices) put(cols(at), cells(at))
+  }
 
   def endRow(): Unit = {
     pointers.putLong(values.bytes / 8)
