@@ -157,6 +157,17 @@ def estimate(options, names):
     print(f"{len(names)} rows, about {seconds / 60:.0f} minutes with all peers", file=sys.stderr)
 
 
+def renewed(results, rows, date):
+    """Kept results, with rows that were measured again."""
+    def key(row):
+        return row["group"], row["pattern"], row["size"]
+
+    again = {key(row): row | {"date": date} for row in rows}
+    if missing := [" ".join(place) for place in again if place not in map(key, results["rows"])]:
+        raise SystemExit(f"the kept results have no {', '.join(missing)}: measure all with --keep")
+    return results | {"rows": [again.get(key(row), row) for row in results["rows"]]}
+
+
 def main():
     parser = argparse.ArgumentParser(prog="ci/bench", description=__doc__, epilog=f"peers: {', '.join(bench_report.COLUMNS[2:])}")
     parser.add_argument("names", nargs="*", help="patterns, `compile`, `end-to-end` or names of its algorithms; all where none is named")
@@ -165,9 +176,12 @@ def main():
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="at most; fewer where the whole would take too long")
     parser.add_argument("--resume", action="store_true", help="take the rows over that the last run had measured when it was cut off")
     parser.add_argument("--keep", action="store_true", help="write tests/bench/RESULTS.md, results.json and the table in README.md, which belong to a whole run")
+    parser.add_argument("--renew", action="store_true", help="put these rows, with their date, in the place that they have in what --keep wrote")
     for path in ["bench", "cli", "folder", "scratch", "scripts"]:
         parser.add_argument(f"--{path}", type=Path, required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.keep and options.renew:
+        parser.error("--keep belongs to a whole run, --renew to some rows")
     options.scratch.mkdir(parents=True, exist_ok=True)
     all_patterns = {folder.name: Pattern(folder, options.scratch) for folder in sorted((options.folder / "patterns").iterdir())}
     algorithms = bench_end_to_end.algorithms(options)
@@ -217,12 +231,15 @@ def main():
         "minutes": round((time.perf_counter() - started) / 60, 1),
         "rows": rows,
     }
-    folder = options.folder if options.keep else options.scratch
+    kept = options.folder / "results.json"
+    if options.renew:
+        results = renewed(json.loads(kept.read_text()), rows, results["date"])
+    folder = options.folder if options.keep or options.renew else options.scratch
     (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n")
     (folder / "RESULTS.md").write_text(bench_report.report(results))
-    if options.keep:
+    if options.keep or options.renew:
         bench_report.fill_readme(options.folder.parent.parent / "README.md", results)
-    print(f"{folder}/RESULTS.md; {results['minutes']:.0f} minutes", file=sys.stderr)
+    print(f"{folder}/RESULTS.md; {(time.perf_counter() - started) / 60:.0f} minutes", file=sys.stderr)
     if failures:
         raise SystemExit(f"{len(failures)} rows failed")
     unfinished.unlink(missing_ok=True)

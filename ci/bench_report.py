@@ -134,6 +134,9 @@ def report(results):
         "",
         "SystemDS 3.4: base without fusion, fused with its hand-written operators (its default), gen with code generation. `-`: what a peer can't do, or was left out because it takes minutes.",
     ]
+    again = sorted({(row["date"], row["pattern"]) for row in results["rows"] if "date" in row})
+    if again:
+        lines += ["", f"Measured again since, with the limits of then: {', '.join(f'{pattern} ({date})' for date, pattern in again)}."]
     for group, text in GROUPS.items():
         rows = [row for row in results["rows"] if row["group"] == group]
         if rows:
