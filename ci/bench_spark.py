@@ -8,6 +8,7 @@ import datetime
 import json
 import os
 import re
+import shutil
 import signal
 import statistics
 import subprocess
@@ -143,11 +144,13 @@ class Bench:
     def job(self, python, specification, limit=None):
         """The answer of a run in a process of its own, and what it printed."""
         question, answer = self.options.scratch / "specification.json", self.options.scratch / "answer.json"
+        # What a run that is stopped has spilled would stay.
+        spilled = self.options.scratch / "spilled"
         answer.unlink(missing_ok=True)
         question.write_text(json.dumps(specification, default=str))
         # Spark is the Python's own; another one in the environment would be started instead.
         environment = {key: value for key, value in os.environ.items() if key not in ("SPARK_HOME", "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR")}
-        environment |= {"FULGURITE_JAR": str(self.options.jar), "PYTHONPATH": str(self.options.package), "PYSPARK_PYTHON": str(python)}
+        environment |= {"FULGURITE_JAR": str(self.options.jar), "PYTHONPATH": str(self.options.package), "PYSPARK_PYTHON": str(python), "SPARK_LOCAL_DIRS": str(spilled)}
         command = [python, JOB, question, answer]
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.options.scratch, env=environment, start_new_session=True)
@@ -159,6 +162,8 @@ class Bench:
             if isinstance(reason, subprocess.TimeoutExpired):
                 raise TooLong from None
             raise
+        finally:
+            shutil.rmtree(spilled, ignore_errors=True)
         if process.returncode != 0 or not answer.exists():
             log = self.options.scratch / f"failed-{time.time():.0f}.log"
             log.write_text(printed + errors)
@@ -381,7 +386,7 @@ def main():
     parser.add_argument("--size", default="2g", help="bytes of the dense matrix; the others are shares of it")
     parser.add_argument("--heap", help="of the driver, which is the executor; three times the size, and 1g at least, unless it is given")
     parser.add_argument("--rounds", type=int, default=3, help=f"runs of each; of what takes more than {SLOW} s, one")
-    parser.add_argument("--limit", type=int, default=900, help="seconds after which a run is stopped")
+    parser.add_argument("--limit", type=int, default=180, help="seconds after which a run is stopped")
     parser.add_argument("--without", nargs="*", default=[], metavar="NAME", help=f"of {', '.join([*POLICIES, FRAME, *PEERS])}, those that are left out")
     parser.add_argument("--resume", action="store_true", help="take the rows over that the last run had measured when it was cut off")
     parser.add_argument("--keep", action="store_true", help="write tests/bench/SPARK.md, which belongs to a whole run")
