@@ -103,8 +103,8 @@ impl LocalMatrix {
         let block = &self.0.block;
         let known = Characteristics::dims(block.rows() as u64, block.cols() as u64);
         match block {
-            MatrixBlock::Csr(csr) => known.with_nnz(csr.stored() as u64),
             MatrixBlock::Dense(_) => known,
+            sparse => known.with_nnz(sparse.values().len() as u64),
         }
     }
 
