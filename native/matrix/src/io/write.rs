@@ -84,8 +84,8 @@ pub fn write(matrix: &MatrixBlock, path: &str, options: &WriteOptions) -> Result
             Error::new(error.kind(), reason)
         })?,
         FileFormat::Parquet => {
-            return Err(Error::unsupported("Parquet files are not written")
-                .with_help("write csv, text, mm, libsvm or binary"));
+            return Err(Error::unsupported("only Spark writes Parquet files")
+                .with_help("run the script on Spark, or write csv, text, mm, libsvm or binary"));
         }
     }
     if options.format == FileFormat::MatrixMarket {

@@ -3,11 +3,13 @@
 //! - [`control`] goes through the blocks; [`calls`] through functions; [`parfor`] through iterations on threads.
 //! - [`planner`] plans a straight-line block for the sizes that its inputs have now; [`plan`] is the result.
 //! - [`evaluate`] runs a planned block; [`placement`] says where each operator goes.
+//! - [`files`] reads and writes; [`data_file`] is where a file is.
 //! - [`variables`]: what blocks read and write.
 
 mod calls;
 mod context;
 mod control;
+mod data_file;
 mod effects;
 mod evaluate;
 mod files;
