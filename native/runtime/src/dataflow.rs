@@ -225,6 +225,17 @@ pub enum Pieces {
     Columns { every: u64 },
     /// Each row is for the target that its last cell names; what is not a target drops the row. The cell stays behind.
     Named { targets: u64 },
+    /// Each cell that is not zero becomes a row (its row in the target and its column, from 1, and its value), for the
+    /// target in which it stands when all cells of the `from_rows` rows fill another shape: `rows` x `cols`, of which the
+    /// first `every` rows are for target 0, and so on. The first stripe also gives each target the zero of its last row
+    /// and column, which says how large it is.
+    Cells {
+        from_rows: u64,
+        rows: u64,
+        cols: u64,
+        by_row: bool,
+        every: u64,
+    },
 }
 
 /// How the pieces of a target become a stripe, in the order of the stripes they came from.

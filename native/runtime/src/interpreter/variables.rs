@@ -124,6 +124,11 @@ impl LocalMatrix {
         get_or_make(&self.0.striped, || cut(&self.0.block))
     }
 
+    pub(crate) fn is_striped(&self) -> bool {
+        let striped = self.0.striped.lock();
+        striped.unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     /// Whether it is the very same matrix.
     pub(crate) fn is(&self, other: &LocalMatrix) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
