@@ -29,6 +29,34 @@ fn folder(script: &str) -> tempfile::TempDir {
 }
 
 #[test]
+fn file_uris_are_local_and_other_file_systems_are_sparks() {
+    let folder = folder("X = read($X, format='csv')\nwrite(t(X), $Y, format='csv')\n");
+    let uri = |name: &str| format!("file://{}", folder.path().join(name).display());
+    fs::write(folder.path().join("X.csv"), "1,2\n").expect("writable");
+    let run = |x: &str, y: &str| {
+        let (x, y) = (format!("X={x}"), format!("Y={y}"));
+        fulgurite(folder.path(), &["run", "script.dml", "-nvargs", &x, &y])
+    };
+    let output = run(&uri("X.csv"), &uri("Y.csv"));
+    assert!(output.status.success(), "{}", standard_error(&output));
+    let written = fs::read_to_string(folder.path().join("Y.csv"));
+    assert_eq!(written.expect("it was written"), "1.0\n2.0\n");
+    for (x, y, path, line) in [
+        ("hdfs://host/X", "Y", "hdfs://host/X", 1),
+        (&uri("X.csv"), "s3a://bucket/Y", "s3a://bucket/Y", 2),
+    ] {
+        let output = run(x, y);
+        let error = standard_error(&output);
+        assert!(!output.status.success());
+        assert!(
+            error.contains(path) && error.contains("spark-submit"),
+            "{error}"
+        );
+        assert!(error.contains(&format!("script.dml:{line}:")), "{error}");
+    }
+}
+
+#[test]
 fn a_script_reads_computes_and_writes() {
     let folder = folder("X = read($X)\nprint('sum ' + sum(X))\nwrite(t(X), $Y, format='csv')\n");
     let file = |name: &str| folder.path().join(name);

@@ -45,13 +45,7 @@ struct Bench {
 impl Bench {
     fn dense(&self) -> Result<()> {
         let blocks: Vec<MatrixBlock> = (0..3).map(|seed| filled(self.rows, COLS, seed)).collect();
-        let streams: Vec<&[f64]> = blocks
-            .iter()
-            .filter_map(|block| match block {
-                MatrixBlock::Dense(dense) => Some(dense.values()),
-                MatrixBlock::Csr(_) => None,
-            })
-            .collect();
+        let streams: Vec<&[f64]> = blocks.iter().map(MatrixBlock::values).collect();
         let bytes = blocks[0].memory_bytes();
         for (name, plan, operands) in self.cases(&blocks) {
             let read = match name.as_str() {

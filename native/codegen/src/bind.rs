@@ -2,7 +2,7 @@
 
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CNode, InputBinding, OuterOutput, Template};
-use fulgurite_matrix::MatrixBlock;
+use fulgurite_matrix::{CsrMatrix, DenseMatrix, MatrixBlock};
 
 use crate::compiled::CompiledPlan;
 use crate::program::{Program, Shape, WidthSource};
@@ -30,6 +30,13 @@ impl Operand<'_> {
     }
 }
 
+/// The layouts that compiled code reads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Rows<'a> {
+    Dense(&'a DenseMatrix),
+    Csr(&'a CsrMatrix),
+}
+
 /// Operands whose shapes fit the plan.
 #[derive(Debug, Clone)]
 pub(crate) struct Bound<'a> {
@@ -53,6 +60,16 @@ impl<'a> Bound<'a> {
             Some(Operand::Matrix(matrix)) => Ok(matrix),
             _ => Err(Error::internal(format!(
                 "input {input} was bound as a matrix but is none"
+            ))),
+        }
+    }
+
+    pub fn rows_of(&self, input: usize) -> Result<Rows<'a>> {
+        match self.matrix(input)? {
+            MatrixBlock::Dense(dense) => Ok(Rows::Dense(dense)),
+            MatrixBlock::Csr(csr) => Ok(Rows::Csr(csr)),
+            MatrixBlock::Coordinate(_) => Err(Error::internal(format!(
+                "the coordinates of input {input} have not become rows"
             ))),
         }
     }

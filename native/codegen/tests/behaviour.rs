@@ -10,7 +10,7 @@ use fulgurite_fusion::cplan::{
     CNode, CPlan, InputBinding, MultiAggregateTemplate, NodeId, OuterOutput, RowOutput, Template,
 };
 use fulgurite_hop::{AggregateOp, BinaryOp, Direction, UnaryOp};
-use fulgurite_matrix::{Layout, MatrixBlock, kernels, vector_math::Cells};
+use fulgurite_matrix::{CoordinateMatrix, Layout, MatrixBlock, kernels, vector_math::Cells};
 use support::{
     cell_plan, matrix, matrix_vector_chain, mlogreg_inner, row_plan, sum_of_products,
     weighted_log_sum, weighted_update,
@@ -356,4 +356,110 @@ fn functions_give_the_same_bits_as_basic_operators() {
 fn bits(block: &MatrixBlock) -> Vec<u64> {
     let dense = block.to_dense();
     dense.values().iter().map(|cell| cell.to_bits()).collect()
+}
+
+/// As many rows as this would take minutes to pass over, and pointers to them 80 GB.
+#[test]
+fn empty_rows_of_ultra_sparse_matrices_take_nothing() {
+    let rows = 10_000_000_000;
+    let cells = vec![2.0, 3.0, -1.0];
+    let numbers = vec![7i64, 7, rows as i64 - 1];
+    let coordinates = CoordinateMatrix::new(rows, 5, numbers, vec![0, 4, 2], cells).unwrap();
+    let x: MatrixBlock = coordinates.into();
+    let operands = [Operand::Matrix(&x)];
+    let context = ExecutionContext::with_threads(2).unwrap();
+    let square = vec![CNode::Input(0), CNode::Unary(UnaryOp::Pow2, NodeId(0))];
+    let run = |aggregate| {
+        let plan = cell_plan(&[InputBinding::Main], square.clone(), aggregate, true);
+        let plan = CompiledPlan::compile(&plan).unwrap();
+        execute(&plan, &operands, &context).unwrap()
+    };
+    let Output::Matrix(squares) = run(None) else {
+        panic!("a matrix");
+    };
+    assert_eq!(
+        (squares.layout(), squares.values()),
+        (Layout::Coordinate, &[4.0, 9.0, 1.0][..])
+    );
+    assert_eq!(
+        run(Some((AggregateOp::Sum, Direction::Full))),
+        Output::Scalar(14.0)
+    );
+    assert_eq!(
+        run(Some((AggregateOp::Min, Direction::Full))),
+        Output::Scalar(0.0)
+    );
+    let sums = MatrixBlock::dense(1, 5, vec![4.0, 0.0, 1.0, 0.0, 9.0]).unwrap();
+    assert_eq!(
+        run(Some((AggregateOp::Sum, Direction::Col))),
+        Output::Matrix(sums)
+    );
+
+    let v = MatrixBlock::filled(5, 1, 1.0);
+    let chain = CompiledPlan::compile(&matrix_vector_chain()).unwrap();
+    let operands = [Operand::Matrix(&x), Operand::Matrix(&v)];
+    let expected = MatrixBlock::dense(5, 1, vec![10.0, 0.0, 1.0, 0.0, 15.0]).unwrap();
+    assert_eq!(
+        execute(&chain, &operands, &context).unwrap(),
+        Output::Matrix(expected)
+    );
+}
+
+/// To the bit: which zero, and NaN whichever side it is on.
+#[test]
+fn extremes_with_numbers_are_those_of_the_language() {
+    let cells = [
+        -0.0,
+        0.0,
+        1.5,
+        -1.5,
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        2.0,
+        -2.0,
+        1e-310,
+        -0.0,
+    ];
+    let x = MatrixBlock::dense(1, cells.len(), cells.to_vec()).unwrap();
+    let context = ExecutionContext::single_threaded();
+    for op in [BinaryOp::Min, BinaryOp::Max] {
+        for number in [
+            0.0,
+            -0.0,
+            1.5,
+            -1.5,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NAN,
+        ] {
+            for operands in [[NodeId(0), NodeId(1)], [NodeId(1), NodeId(0)]] {
+                let [left, right] = operands;
+                let body = vec![
+                    CNode::Input(0),
+                    CNode::Literal(number),
+                    CNode::Binary(op, left, right),
+                ];
+                let plan = cell_plan(&[InputBinding::Main], body, None, false);
+                let plan = CompiledPlan::compile(&plan).unwrap();
+                let output = execute(&plan, &[Operand::Matrix(&x)], &context).unwrap();
+                let Output::Matrix(found) = output else {
+                    panic!("a matrix");
+                };
+                for (cell, found) in cells.iter().zip(found.to_dense().values()) {
+                    let (a, b) = if left.0 == 0 {
+                        (*cell, number)
+                    } else {
+                        (number, *cell)
+                    };
+                    let expected = op.eval(a, b);
+                    let same = found.to_bits() == expected.to_bits();
+                    assert!(
+                        same || (found.is_nan() && expected.is_nan()),
+                        "{op:?}({a}, {b}) = {found}, not {expected}"
+                    );
+                }
+            }
+        }
+    }
 }

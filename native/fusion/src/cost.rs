@@ -286,7 +286,11 @@ fn walking_flops(view: &DagView, left: HopId) -> f64 {
     let stored = view.hop(view.untransposed(left)).characteristics;
     match (stored.nnz, stored.rows) {
         (Some(nnz), Some(rows)) if stored.is_stored_sparse() => {
-            PER_NON_ZERO * nnz as f64 + PER_ROW * rows as f64
+            let visited = match stored.is_stored_ultra_sparse() {
+                true => nnz.min(rows),
+                false => rows,
+            };
+            PER_NON_ZERO * nnz as f64 + PER_ROW * visited as f64
         }
         _ => 0.0,
     }

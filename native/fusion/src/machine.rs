@@ -40,6 +40,8 @@ pub enum Constant {
     Products,
     /// What an operator takes whatever its size: binding, allocation, and the control program.
     Operator,
+    /// What a job on the workers takes whatever it does.
+    Job,
 }
 
 /// Where the value of a constant comes from if none is configured.
@@ -117,7 +119,7 @@ const COMPUTE: Declaration = Declaration {
 };
 
 /// In the order of [`Constant`].
-pub static CONSTANTS: [Declaration; 11] = [
+pub static CONSTANTS: [Declaration; 12] = [
     Declaration {
         constant: Constant::Read,
         name: "read",
@@ -201,6 +203,16 @@ pub static CONSTANTS: [Declaration; 11] = [
         doc: "that an operator takes whatever its size",
         unit: "us",
         default: 3.0,
+        origin: Origin::Fixed,
+        ..BANDWIDTH
+    },
+    Declaration {
+        constant: Constant::Job,
+        name: "job",
+        key: "fulgurite.cost.job",
+        doc: "that a job on the workers takes whatever it does",
+        unit: "ms",
+        default: 40.0,
         origin: Origin::Fixed,
         ..BANDWIDTH
     },

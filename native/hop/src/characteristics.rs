@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fulgurite_matrix::SPARSE_THRESHOLD;
+use fulgurite_matrix::{SPARSE_THRESHOLD, ULTRA_SPARSE_ROWS};
 
 use serde::{Deserialize, Serialize};
 
@@ -79,12 +79,21 @@ impl Characteristics {
         self.cols != Some(1) && self.sparsity() < SPARSE_THRESHOLD
     }
 
+    /// So few that it is kept as coordinates: less than one in [`ULTRA_SPARSE_ROWS`] rows.
+    pub fn is_stored_ultra_sparse(&self) -> bool {
+        let (Some(rows), Some(nnz)) = (self.rows, self.nnz) else {
+            return false;
+        };
+        self.is_stored_sparse() && nnz < rows.div_ceil(ULTRA_SPARSE_ROWS as u64)
+    }
+
     /// Estimated bytes in memory in the layout the sparsity asks for: 8 a dense cell; 12 a non-zero and 8 a
-    /// row in CSR. `None` where the dimensions are unknown.
+    /// row in CSR; 20 a non-zero as coordinates. `None` where the dimensions are unknown.
     pub fn memory_bytes(&self) -> Option<u64> {
         let (rows, cols) = (self.rows?, self.cols?);
         let dense = rows.saturating_mul(cols).saturating_mul(8);
         let sparse = match self.nnz {
+            Some(nnz) if self.is_stored_ultra_sparse() => nnz.saturating_mul(20),
             Some(nnz) if self.is_stored_sparse() => nnz
                 .saturating_mul(12)
                 .saturating_add(rows.saturating_add(1).saturating_mul(8)),

@@ -35,6 +35,42 @@ pub fn input_bytes(dag: &Dag, id: HopId) -> Option<u64> {
 
 /// Bytes that the operator needs besides inputs and output.
 pub fn intermediate_bytes(dag: &Dag, id: HopId) -> Option<u64> {
+    Some(own_bytes(dag, id)?.saturating_add(pointer_bytes(dag, id)))
+}
+
+/// Pointers to all rows of ultra-sparse inputs, for operators that do not work on coordinates.
+fn pointer_bytes(dag: &Dag, id: HopId) -> u64 {
+    let hop = dag.hop(id);
+    let works_on_coordinates = match &hop.op {
+        HopOp::Aggregate(op, direction) => {
+            *direction != Direction::Row && !matches!(op, AggregateOp::Var | AggregateOp::Sd)
+        }
+        HopOp::TransientRead(_)
+        | HopOp::TransientWrite(_)
+        | HopOp::PersistentWrite(_)
+        | HopOp::Unary(_)
+        | HopOp::Binary(_)
+        | HopOp::MatMult
+        | HopOp::Transpose
+        | HopOp::RightIndex
+        | HopOp::RBind
+        | HopOp::Size(_) => true,
+        _ => false,
+    };
+    let mut inputs = hop.inputs.clone();
+    inputs.sort_unstable();
+    inputs.dedup();
+    let pointers = inputs.into_iter().map(|input| {
+        let matrix = &dag.hop(input).characteristics;
+        match matrix.is_stored_ultra_sparse() && !works_on_coordinates {
+            true => matrix.rows.unwrap_or(0).saturating_add(1).saturating_mul(8),
+            false => 0,
+        }
+    });
+    pointers.fold(0, u64::saturating_add)
+}
+
+fn own_bytes(dag: &Dag, id: HopId) -> Option<u64> {
     let hop = dag.hop(id);
     let dense = |hop: &Hop| Some(hop.characteristics.cells()?.saturating_mul(8));
     let input = main_input(hop).map(|input| dag.hop(input));

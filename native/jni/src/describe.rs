@@ -58,6 +58,7 @@ pub(crate) fn describe(entry: &Entry) -> Result<Vec<u8>> {
             layout: match block.matrix.layout() {
                 Layout::Dense => "dense",
                 Layout::Csr => "csr",
+                Layout::Coordinate => "coordinate",
             },
         })
         .collect();
@@ -106,6 +107,9 @@ pub(crate) fn look(entry: &Entry) -> Vec<i64> {
         let (layout, values, pointers, indices) = match matrix {
             MatrixBlock::Dense(dense) => (0, dense.values(), &[][..], &[][..]),
             MatrixBlock::Csr(csr) => (1, csr.values(), csr.pointers(), csr.indices()),
+            MatrixBlock::Coordinate(cells) => {
+                (2, cells.values(), cells.row_indices(), cells.indices())
+            }
         };
         let sizes = [
             block.row_offset as i64,

@@ -13,7 +13,8 @@ use fulgurite_matrix::MatrixBlock;
 use fulgurite_runtime::{
     asking_operator,
     dataflow::{
-        Backend, BroadcastId, Capacity, DatasetId, Primitive, RangeAccount, RangeResult, Reply,
+        Backend, BroadcastId, Capacity, DatasetId, FoundFile, Primitive, RangeAccount, RangeResult,
+        Reply,
     },
 };
 use jni::{
@@ -62,6 +63,18 @@ struct HostReply {
     capacity: Option<Capacity>,
     #[serde(default)]
     ranges: Vec<HostRange>,
+    file: Option<FoundFile>,
+    folder: Option<String>,
+    /// In place of all else: why a file cannot be read or written.
+    problem: Option<Problem>,
+}
+
+/// What is wrong with a file, and what to do about it: an error of the script's statement, and no exception.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Problem {
+    message: String,
+    help: String,
 }
 
 /// What a range of iterations gave; the blocks are now ours.
@@ -186,6 +199,9 @@ fn parse_reply(text: &[u8], registry: &Registry) -> Result<Reply> {
             "the reply of Host.apply is not understood: {error}"
         ))
     })?;
+    if let Some(Problem { message, help }) = reply.problem {
+        return Err(Error::io(message).with_help(help));
+    }
     let known = |size: Option<i64>| size.and_then(|size| u64::try_from(size).ok());
     let payload = match reply.payload {
         None | Some(0) => None,
@@ -205,6 +221,8 @@ fn parse_reply(text: &[u8], registry: &Registry) -> Result<Reply> {
         payload,
         capacity: reply.capacity,
         ranges: ranges.collect::<Result<_>>()?,
+        file: reply.file,
+        folder: reply.folder,
     })
 }
 
@@ -259,6 +277,21 @@ mod tests {
         let reply = parse_reply(reply.to_string().as_bytes(), &registry).unwrap();
         assert_eq!(reply.ranges, [given]);
         assert_eq!(registry.live().handles, 0);
+    }
+
+    #[test]
+    fn a_reply_tells_of_files() {
+        let registry = Registry::new();
+        let file = json!({"bytes": 7, "head": "PAR\u{e9}", "metadata": "{}"});
+        let reply = json!({"file": file, "folder": "/tmp/x"}).to_string();
+        let reply = parse_reply(reply.as_bytes(), &registry).unwrap();
+        let found = reply.file.unwrap();
+        assert_eq!((found.bytes, found.head_bytes()), (7, b"PAR\xe9".to_vec()));
+        assert_eq!(reply.folder.as_deref(), Some("/tmp/x"));
+        let problem = json!({"problem": {"message": "'hdfs:/x' is not there", "help": "look"}});
+        let error = parse_reply(problem.to_string().as_bytes(), &registry).unwrap_err();
+        assert_eq!(error.kind(), fulgurite_error::ErrorKind::Io);
+        assert_eq!(error.help(), Some("look"));
     }
 
     #[test]

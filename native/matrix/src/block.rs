@@ -1,22 +1,43 @@
 //! A block in whichever layout suits it.
 
+use std::borrow::Cow;
+
 use fulgurite_error::Result;
 
 use rayon::prelude::*;
 
 use crate::{
-    CsrMatrix, DenseMatrix,
+    CoordinateMatrix, CsrMatrix, DenseMatrix,
     kernels::parallel::{TASK_CELLS, csr_by_rows},
 };
 
 /// Below this share of non-zeros a block goes to CSR (SystemML's turn point).
 pub const SPARSE_THRESHOLD: f64 = 0.4;
 
+/// A sparse block that stores less than one cell in this many rows is ultra-sparse: pointers to all rows would take more than the
+/// cells, and operators more time to pass over empty rows.
+pub const ULTRA_SPARSE_ROWS: usize = 4;
+
 /// How a block stores its cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Layout {
     Dense,
     Csr,
+    Coordinate,
+}
+
+impl Layout {
+    /// The layout for a matrix with so many non-zeros.
+    pub fn best(rows: usize, cols: usize, nnz: usize) -> Self {
+        let is_sparse = cols > 1
+            && i32::try_from(cols).is_ok()
+            && (nnz as f64) < SPARSE_THRESHOLD * rows as f64 * cols as f64;
+        match is_sparse {
+            false => Layout::Dense,
+            true if nnz < rows.div_ceil(ULTRA_SPARSE_ROWS) => Layout::Coordinate,
+            true => Layout::Csr,
+        }
+    }
 }
 
 /// A matrix in one of the layouts.
@@ -24,6 +45,15 @@ pub enum Layout {
 pub enum MatrixBlock {
     Dense(DenseMatrix),
     Csr(CsrMatrix),
+    Coordinate(CoordinateMatrix),
+}
+
+/// A matrix whose rows can be had one by one.
+#[derive(Debug, Clone)]
+pub enum ByRows<'a> {
+    Dense(&'a DenseMatrix),
+    /// Of coordinates, a copy with pointers to all rows.
+    Csr(Cow<'a, CsrMatrix>),
 }
 
 impl MatrixBlock {
@@ -41,6 +71,7 @@ impl MatrixBlock {
         match self {
             MatrixBlock::Dense(dense) => dense.rows(),
             MatrixBlock::Csr(csr) => csr.rows(),
+            MatrixBlock::Coordinate(coordinates) => coordinates.rows(),
         }
     }
 
@@ -48,6 +79,7 @@ impl MatrixBlock {
         match self {
             MatrixBlock::Dense(dense) => dense.cols(),
             MatrixBlock::Csr(csr) => csr.cols(),
+            MatrixBlock::Coordinate(coordinates) => coordinates.cols(),
         }
     }
 
@@ -55,16 +87,31 @@ impl MatrixBlock {
         match self {
             MatrixBlock::Dense(_) => Layout::Dense,
             MatrixBlock::Csr(_) => Layout::Csr,
+            MatrixBlock::Coordinate(_) => Layout::Coordinate,
+        }
+    }
+
+    /// The cells that are stored: all of a dense block.
+    pub fn values(&self) -> &[f64] {
+        match self {
+            MatrixBlock::Dense(dense) => dense.values(),
+            MatrixBlock::Csr(csr) => csr.values(),
+            MatrixBlock::Coordinate(coordinates) => coordinates.values(),
+        }
+    }
+
+    /// For what passes over all rows.
+    pub fn by_rows(&self) -> ByRows<'_> {
+        match self {
+            MatrixBlock::Dense(dense) => ByRows::Dense(dense),
+            MatrixBlock::Csr(csr) => ByRows::Csr(Cow::Borrowed(csr)),
+            MatrixBlock::Coordinate(coordinates) => ByRows::Csr(Cow::Owned(coordinates.to_csr())),
         }
     }
 
     /// Cells that are not 0 (NaN counts).
     pub fn nnz(&self) -> usize {
-        let values = match self {
-            MatrixBlock::Dense(dense) => dense.values(),
-            MatrixBlock::Csr(csr) => csr.values(),
-        };
-        values
+        self.values()
             .par_chunks(TASK_CELLS)
             .map(|chunk| chunk.iter().filter(|value| **value != 0.0).count())
             .sum()
@@ -72,15 +119,14 @@ impl MatrixBlock {
 
     /// Cell (row, col), counted from 0.
     pub fn get(&self, row: usize, col: usize) -> f64 {
-        match self {
-            MatrixBlock::Dense(dense) => dense.row(row)[col],
-            MatrixBlock::Csr(csr) => {
-                let (indices, values) = csr.row(row);
-                match indices.binary_search(&(col as i32)) {
-                    Ok(at) => values[at],
-                    Err(_) => 0.0,
-                }
-            }
+        let (indices, values) = match self {
+            MatrixBlock::Dense(dense) => return dense.row(row)[col],
+            MatrixBlock::Csr(csr) => csr.row(row),
+            MatrixBlock::Coordinate(coordinates) => coordinates.row(row),
+        };
+        match indices.binary_search(&(col as i32)) {
+            Ok(at) => values[at],
+            Err(_) => 0.0,
         }
     }
 
@@ -89,6 +135,7 @@ impl MatrixBlock {
         match self {
             MatrixBlock::Dense(dense) => 8 * dense.values().len(),
             MatrixBlock::Csr(csr) => 8 * csr.pointers().len() + 12 * csr.stored(),
+            MatrixBlock::Coordinate(coordinates) => 20 * coordinates.stored(),
         }
     }
 
@@ -106,6 +153,15 @@ impl MatrixBlock {
                 }
                 DenseMatrix::new(rows, cols, values).expect("the vector was sized for it")
             }
+            MatrixBlock::Coordinate(coordinates) => {
+                let (rows, cols) = (coordinates.rows(), coordinates.cols());
+                let mut values = crate::memory::zeros(rows * cols);
+                let places = coordinates.row_indices().iter().zip(coordinates.indices());
+                for ((row, col), cell) in places.zip(coordinates.values()) {
+                    values[*row as usize * cols + *col as usize] = *cell;
+                }
+                DenseMatrix::new(rows, cols, values).expect("the vector was sized for it")
+            }
         }
     }
 
@@ -114,6 +170,7 @@ impl MatrixBlock {
     pub fn to_csr(&self) -> Result<CsrMatrix> {
         match self {
             MatrixBlock::Csr(csr) => Ok(csr.clone()),
+            MatrixBlock::Coordinate(coordinates) => Ok(coordinates.to_csr()),
             MatrixBlock::Dense(dense) => {
                 let (rows, cols) = (dense.rows(), dense.cols());
                 csr_by_rows(rows, cols, cols, |task, part| {
@@ -130,14 +187,19 @@ impl MatrixBlock {
 
     /// The same matrix in the layout its sparsity asks for.
     pub fn in_best_layout(self) -> Self {
-        let cells = self.rows() * self.cols();
-        let sparse = self.cols() > 1
-            && i32::try_from(self.cols()).is_ok()
-            && (self.nnz() as f64) < SPARSE_THRESHOLD * cells as f64;
-        match (&self, sparse) {
-            (MatrixBlock::Dense(_), true) => self.to_csr().map_or(self, MatrixBlock::Csr),
-            (MatrixBlock::Csr(_), false) => MatrixBlock::Dense(self.to_dense()),
-            _ => self,
+        let best = Layout::best(self.rows(), self.cols(), self.nnz());
+        self.in_layout(best)
+    }
+
+    /// The same matrix in this layout; as it is where it has too many columns for a sparse one.
+    pub fn in_layout(self, layout: Layout) -> Self {
+        match (layout, self) {
+            (Layout::Dense, matrix) => MatrixBlock::Dense(matrix.to_dense()),
+            (Layout::Csr, matrix) => matrix.to_csr().map_or(matrix, MatrixBlock::Csr),
+            (Layout::Coordinate, matrix @ MatrixBlock::Coordinate(_)) => matrix,
+            (Layout::Coordinate, matrix) => matrix.to_csr().map_or(matrix, |csr| {
+                MatrixBlock::Coordinate(CoordinateMatrix::from(&csr))
+            }),
         }
     }
 
@@ -162,6 +224,9 @@ impl MatrixBlock {
                     .expect("a slice of a CSR matrix is one"),
                 )
             }
+            MatrixBlock::Coordinate(coordinates) => {
+                MatrixBlock::Coordinate(coordinates.part(from..to, 0..coordinates.cols()))
+            }
         }
     }
 }
@@ -175,5 +240,11 @@ impl From<DenseMatrix> for MatrixBlock {
 impl From<CsrMatrix> for MatrixBlock {
     fn from(csr: CsrMatrix) -> Self {
         MatrixBlock::Csr(csr)
+    }
+}
+
+impl From<CoordinateMatrix> for MatrixBlock {
+    fn from(coordinates: CoordinateMatrix) -> Self {
+        MatrixBlock::Coordinate(coordinates)
     }
 }

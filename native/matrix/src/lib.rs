@@ -1,6 +1,6 @@
 //! Matrix blocks: the data Fulgurite computes on.
 //!
-//! A [`MatrixBlock`] is a dense or CSR matrix of `f64` whose buffers are reference-counted Arrow
+//! A [`MatrixBlock`] is a dense or CSR matrix of `f64`, or an ultra-sparse one as coordinates, whose buffers are reference-counted Arrow
 //! buffers, so that it crosses JNI, shuffles and threads without a copy of its values. Cloning is
 //! cheap; blocks are immutable once shared.
 
@@ -11,6 +11,7 @@ pub mod memory;
 pub mod vector_math;
 
 mod block;
+mod coordinate;
 mod cores;
 mod csr;
 mod dense;
@@ -18,7 +19,8 @@ mod number;
 
 pub use arrow::buffer::ScalarBuffer;
 pub use arrow_block::Block;
-pub use block::{Layout, MatrixBlock, SPARSE_THRESHOLD};
+pub use block::{ByRows, Layout, MatrixBlock, SPARSE_THRESHOLD, ULTRA_SPARSE_ROWS};
+pub use coordinate::{CompactRows, CoordinateMatrix};
 pub use cores::cores;
 pub use csr::CsrMatrix;
 pub use dense::DenseMatrix;

@@ -9,10 +9,12 @@
 //! no operators. The in-process backend of this crate and the Spark shim implement the same trait; primitives
 //! cross JNI as JSON, matrices as Arrow.
 
+mod files;
 mod iterations;
 
 use std::collections::BTreeMap;
 
+pub use files::FoundFile;
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::CPlan;
 use fulgurite_hop::{FileFormat, Literal};
@@ -109,7 +111,21 @@ pub enum Primitive {
         header: bool,
         metadata: Option<String>,
     },
+    /// Asks what there is of a file, or a folder of part files, of a file system that the backend knows. Reply: the file,
+    /// with the first bytes of its first part, at most `head` of them.
+    FindFile { path: String, head: u64 },
+    /// Copies such a file's parts to this machine, as files whose names have the order of the parts: `bytes` together at
+    /// most. Reply: their folder, which is now the caller's to delete.
+    FetchFile { path: String, bytes: u64 },
+    /// Makes a folder of this machine for what will be such a file. Reply: the folder, which is now the caller's to delete.
+    StageFile { path: String },
+    /// Gives the file [`STAGED`] of a folder of this machine, and what lies beside it as its `.mtd`, that path, replacing
+    /// what was there. No reply.
+    StoreFile { folder: String, path: String },
 }
+
+/// What a file that is to be stored is called in its folder.
+pub const STAGED: &str = "staged";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
@@ -209,6 +225,17 @@ pub enum Pieces {
     Columns { every: u64 },
     /// Each row is for the target that its last cell names; what is not a target drops the row. The cell stays behind.
     Named { targets: u64 },
+    /// Each cell that is not zero becomes a row (its row in the target and its column, from 1, and its value), for the
+    /// target in which it stands when all cells of the `from_rows` rows fill another shape: `rows` x `cols`, of which the
+    /// first `every` rows are for target 0, and so on. The first stripe also gives each target the zero of its last row
+    /// and column, which says how large it is.
+    Cells {
+        from_rows: u64,
+        rows: u64,
+        cols: u64,
+        by_row: bool,
+        every: u64,
+    },
 }
 
 /// How the pieces of a target become a stripe, in the order of the stripes they came from.
@@ -246,6 +273,9 @@ pub struct Reply {
     pub payload: Option<MatrixBlock>,
     pub capacity: Option<Capacity>,
     pub ranges: Vec<RangeResult>,
+    pub file: Option<FoundFile>,
+    /// A folder of this machine.
+    pub folder: Option<String>,
 }
 
 /// Runs primitives: in this process, or on Spark.
@@ -260,6 +290,6 @@ pub trait Backend: Send + Sync {
     }
 
     /// # Errors
-    /// `backend` with the backend's own message, or the error of the task that failed, with its position.
+    /// `backend` with the backend's own message, `io` about files, or the error of the task that failed, with its position.
     fn apply(&self, primitive: &Primitive, payload: Option<&MatrixBlock>) -> Result<Reply>;
 }

@@ -61,13 +61,14 @@ fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
     let Execution { request, matrices } = execution;
     let mut session = session.clone();
     session.config = session.config.with(&request.config)?;
+    session.paths_elsewhere = request.paths_elsewhere;
     let mut symbols = bind_inputs(&request, matrices, &session)?;
     let known = request
         .inputs
         .iter()
         .filter_map(|input| Some((input.name.clone(), info(symbols.find(&input.name)?))))
         .collect();
-    let program = compile(&request, &known, &session.config)?;
+    let program = compile(&request, &known, &session)?;
     let outputs = output_names(&request, &program);
 
     let cached_before = session.plan_cache.statistics();
@@ -96,11 +97,12 @@ fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
 pub fn explain(request: &Request, session: &Session) -> Result<String> {
     let mut session = session.clone();
     session.config = session.config.with(&request.config)?;
+    session.paths_elsewhere = request.paths_elsewhere;
     let inputs = declared_inputs(request);
     let started = Instant::now();
-    let program = request.program(&inputs)?;
+    let program = request.program(&inputs, &session)?;
     let parsed = Instant::now();
-    let metadata = |path: &str, options: &ReadOptions| read_metadata(path, options);
+    let metadata = |path: &str, options: &ReadOptions| read_metadata(path, options, &session);
     let options = optimize_options(request, &session.config);
     let (program, rewrites) = optimize_program_traced(&program, &inputs, &metadata, &options)?;
     let front = FrontEnd {
@@ -116,19 +118,21 @@ pub fn explain(request: &Request, session: &Session) -> Result<String> {
 /// # Errors
 /// As compiling.
 pub fn check(request: &Request, session: &Session) -> Result<()> {
-    let config = session.config.with(&request.config)?;
-    compile(request, &declared_inputs(request), &config).map(|_| ())
+    let mut session = session.clone();
+    session.config = session.config.with(&request.config)?;
+    session.paths_elsewhere = request.paths_elsewhere;
+    compile(request, &declared_inputs(request), &session).map(|_| ())
 }
 
 /// The program with branches that are never taken gone.
-fn compile(request: &Request, inputs: &Symbols, config: &Config) -> Result<Program> {
-    let program = request.program(inputs)?;
-    let metadata = |path: &str, options: &ReadOptions| read_metadata(path, options);
+fn compile(request: &Request, inputs: &Symbols, session: &Session) -> Result<Program> {
+    let program = request.program(inputs, session)?;
+    let metadata = |path: &str, options: &ReadOptions| read_metadata(path, options, session);
     optimize_program(
         &program,
         inputs,
         &metadata,
-        &optimize_options(request, config),
+        &optimize_options(request, &session.config),
     )
 }
 

@@ -11,7 +11,7 @@ use fulgurite_hop::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{ExplainFormat, ExplainLevel, interpreter::declared_type};
+use crate::{ExplainFormat, ExplainLevel, Session, interpreter::declared_type};
 
 /// A request, without the values of local matrices: those travel beside it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -32,6 +32,8 @@ pub struct Request {
     /// Variables to hand back.
     pub outputs: Vec<String>,
     pub config: BTreeMap<String, String>,
+    /// Whether paths of data without a scheme name files of the backend's default file system, instead of this machine's.
+    pub paths_elsewhere: bool,
     /// For `explain`.
     pub level: ExplainLevel,
     pub format: ExplainFormat,
@@ -128,11 +130,11 @@ impl Request {
     ///
     /// # Errors
     /// `argument`, unless there is either a script or a DAG; all errors of compiling.
-    pub(crate) fn program(&self, known: &Symbols) -> Result<Program> {
+    pub(crate) fn program(&self, known: &Symbols, session: &Session) -> Result<Program> {
         match (&self.script, &self.dag) {
             (Some(script), None) => {
                 let name = self.name.clone().unwrap_or_else(|| "script.dml".into());
-                self.compile(&Source::new(name, script.clone()), known)
+                self.compile(&Source::new(name, script.clone()), known, session)
             }
             (None, Some(dag)) => Ok(Program {
                 body: vec![Block::Basic {
@@ -146,7 +148,7 @@ impl Request {
         }
     }
 
-    fn compile(&self, source: &Arc<Source>, known: &Symbols) -> Result<Program> {
+    fn compile(&self, source: &Arc<Source>, known: &Symbols, session: &Session) -> Result<Program> {
         let variable = |info: &VariableInfo| InputVariable {
             data_type: info.data_type,
             value_type: info.value_type,
@@ -169,9 +171,12 @@ impl Request {
                 .map(|(name, text)| (name.clone(), parse_argument(text)))
                 .collect(),
             allow_missing_arguments: self.allow_missing_arguments,
-            resolver: &Files(FileSystem {
-                folder: folder.to_path_buf(),
-            }),
+            resolver: &Files {
+                scripts: FileSystem {
+                    folder: folder.to_path_buf(),
+                },
+                session,
+            },
         };
         fulgurite_dml::compile(source, &options)
     }
@@ -195,14 +200,17 @@ fn unfused(dag: Dag) -> Result<Dag> {
 }
 
 /// Scripts beside the script, and the metadata of data files.
-struct Files(FileSystem);
+struct Files<'a> {
+    scripts: FileSystem,
+    session: &'a Session,
+}
 
-impl SourceResolver for Files {
+impl SourceResolver for Files<'_> {
     fn load(&self, path: &str) -> Result<Arc<Source>> {
-        self.0.load(path)
+        self.scripts.load(path)
     }
 
     fn declared_type(&self, path: &str) -> Option<(DataType, ValueType)> {
-        declared_type(path)
+        declared_type(path, self.session)
     }
 }

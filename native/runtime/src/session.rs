@@ -27,6 +27,8 @@ pub struct Session {
     calibration: Option<Arc<Calibration>>,
     print: PrintSink,
     pub(crate) on_own_threads: bool,
+    /// Whether paths without a scheme name files that the backend knows.
+    pub(crate) paths_elsewhere: bool,
     /// For a task, whose operators run where it does, whatever they take.
     pub(crate) in_task: bool,
 }
@@ -50,6 +52,7 @@ impl Session {
                 Ok(())
             }),
             on_own_threads: false,
+            paths_elsewhere: false,
             in_task: false,
         }
     }
@@ -68,6 +71,7 @@ impl Session {
             calibration: None,
             print: Arc::new(|_| Ok(())),
             on_own_threads: false,
+            paths_elsewhere: false,
             in_task: true,
         }
     }

@@ -180,7 +180,7 @@ fn everything_is_released_in_the_end() {
 fn what_has_no_distributed_form_is_an_error_that_names_operator_line_and_budget() {
     for text in [
         "a = 1\nR = toString(X)",
-        "a = 1\nR = matrix(X, rows=ncol(X), cols=nrow(X))",
+        "a = 1\nR = toString(X * 2, rows=3)",
     ] {
         let (ran, backend) = distributed(text, "R", "cost");
         let error = ran.result.expect_err("it can't run");

@@ -320,6 +320,113 @@ fn rows_are_ordered_by_ranges_where_keys_do_not_fit_the_driver() {
     }
 }
 
+/// How the script's X is held, and what may go through the driver.
+struct Means {
+    stripe_rows: usize,
+    local: usize,
+    broadcast: usize,
+}
+
+fn assert_same_by(text: &str, x: &MatrixBlock, y: &MatrixBlock, means: &Means) -> u64 {
+    let case = format!("{text} on {} x {}", x.rows(), x.cols());
+    let expected = result(&local(text, x, y), &LocalBackend::default());
+    let backend = Arc::new(LocalBackend::default());
+    let ran = script(text)
+        .backend(Arc::clone(&backend))
+        .dataset("X", x.clone(), means.stripe_rows)
+        .dataset("Y", y.clone(), means.stripe_rows)
+        .config("fulgurite.memory.local", &means.local.to_string())
+        .config("fulgurite.memory.broadcast", &means.broadcast.to_string())
+        .config("fulgurite.blocksize", &B.to_string())
+        .output("R")
+        .run();
+    if let Err(error) = &ran.result {
+        panic!("{case}: {error}");
+    }
+    let largest = backend.counters().largest_collected;
+    let found = result(&ran, &backend);
+    assert_eq!(
+        (found.rows(), found.cols()),
+        (expected.rows(), expected.cols()),
+        "{case}"
+    );
+    let (found, expected) = (found.to_dense(), expected.to_dense());
+    for (at, (found, expected)) in found.values().iter().zip(expected.values()).enumerate() {
+        let same = found == expected || (found.is_nan() && expected.is_nan());
+        assert!(same, "{case}: {found} for {expected} in cell {at}");
+    }
+    largest
+}
+
+/// Rows and columns that 210, 240, 300 or 360 cells fill.
+fn sides(cells: usize) -> Vec<(usize, usize)> {
+    let rows = [1, 2, 3, 10, 30, cells / 6, cells / 2, cells];
+    rows.into_iter().map(|rows| (rows, cells / rows)).collect()
+}
+
+#[test]
+fn cells_in_another_shape() {
+    let sizes = [(30, 7), (7, 30), (40, 6), (300, 1), (1, 300), (36, 10)];
+    for (rows, cols) in sizes {
+        for cells in [Cells::Dense, Cells::Skewed] {
+            let shape = Shape { rows, cols, cells };
+            let (x, y) = (matrix(shape, 7), matrix(shape, 11));
+            for (to_rows, to_cols) in sides(rows * cols) {
+                for by_row in ["TRUE", "FALSE"] {
+                    let reshaped = |of| {
+                        format!("R = matrix({of}, rows={to_rows}, cols={to_cols}, byrow={by_row})")
+                    };
+                    // A dense row fits, X and the result do not. Heads of stripes go through the driver, or cells
+                    // travel one by one.
+                    let local = (rows * cols * 8).max(x.memory_bytes()) + 8;
+                    for (stripe_rows, broadcast) in [(B, 1 << 20), (B, 64), (5, 1 << 20)] {
+                        let means = Means {
+                            stripe_rows,
+                            local,
+                            broadcast,
+                        };
+                        assert_same_by(&reshaped("X"), &x, &y, &means);
+                        assert_same_by(&reshaped("X / Y"), &x, &y, &means);
+                        assert_same_by(&reshaped("t(X)"), &x, &y, &means);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_of_another_shape_that_end_where_stripes_end_stay_where_they_are() {
+    let (x, y) = (exact(64, 12, 7), exact(64, 12, 11));
+    let means = Means {
+        stripe_rows: B,
+        local: budget(&x),
+        broadcast: 1 << 20,
+    };
+    // All that comes to the driver is where stripes begin, and how high they are.
+    let aligned = "R = matrix(X, rows=128, cols=6)";
+    assert_eq!(assert_same_by(aligned, &x, &y, &means), 8 * 2);
+    // Stripes of 96 cells, rows of 64: the second of each two stripes begins with half a row.
+    let uneven = "R = matrix(X, rows=12, cols=64)";
+    assert_eq!(assert_same_by(uneven, &x, &y, &means), 4 * 32);
+}
+
+#[test]
+fn cells_that_do_not_fill_another_shape_are_an_error() {
+    let (x, y) = (exact(30, 7, 7), exact(30, 7, 11));
+    for text in [
+        "k = nrow(X)\nwhile (k > 20) { k = k - 1 }\nR = matrix(X, rows=k, cols=10)",
+        "R = matrix(X, rows=30, cols=8)",
+        "R = matrix(X, rows=7, cols=31, byrow=FALSE)",
+    ] {
+        assert_same(text, &x, &y);
+    }
+    // A row has to fit.
+    let (ran, _) = distributed("R = matrix(X, rows=1, cols=210)", &x, &y);
+    let error = ran.result.expect_err("a row is as large as X");
+    assert_eq!(error.kind(), fulgurite_error::ErrorKind::Memory, "{error}");
+}
+
 #[test]
 fn diagonals() {
     let shape = |rows, cols| Shape {

@@ -6,7 +6,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{Ran, exact, script};
-use fulgurite_matrix::MatrixBlock;
+use fulgurite_matrix::{Layout, MatrixBlock};
 use fulgurite_runtime::{OutputValue, backend::LocalBackend};
 
 const ROWS: usize = 500;
@@ -32,6 +32,8 @@ struct Case<'a> {
     x: MatrixBlock,
     policy: &'a str,
     broadcast: &'a str,
+    /// Of the driver.
+    budget: &'a str,
 }
 
 impl Case<'_> {
@@ -46,7 +48,7 @@ impl Case<'_> {
             true => factors
                 .backend(Arc::clone(&backend))
                 .dataset("X", self.x.clone(), 37)
-                .config("fulgurite.memory.local", BUDGET)
+                .config("fulgurite.memory.local", self.budget)
                 .config("fulgurite.fusion.policy", self.policy)
                 .run(),
             false => factors
@@ -120,6 +122,7 @@ fn outer_products_at_the_cells_of_a_distributed_driver() {
                     x: ratings(),
                     policy,
                     broadcast,
+                    budget: BUDGET,
                 };
                 assert_on_workers("Outer", &case);
             }
@@ -139,6 +142,7 @@ fn several_aggregates_in_one_pass_over_the_stripes() {
                 x,
                 policy: "cost",
                 broadcast: "1m",
+                budget: BUDGET,
             };
             assert_on_workers("MAgg", &case);
         }
@@ -153,10 +157,38 @@ fn a_factor_that_may_not_be_sent_whole_is_sent_in_pieces() {
         policy: "fuse-all",
         // V takes 9600 bytes.
         broadcast: "4k",
+        budget: BUDGET,
     };
     let (ran, backend) = case.run(true);
     let (expected, _) = case.run(false);
     assert_eq!(ran.number("R"), expected.number("R"));
     // t(V) in three pieces; U, of 16 kB, is cut.
     assert!(backend.counters().broadcasts >= 3);
+}
+
+/// A cell in one row of eight: 62 of them, 20 bytes each.
+#[test]
+fn fused_operators_over_stripes_of_coordinates() {
+    let mut cells = vec![0.0; ROWS * COLS];
+    for row in (3..ROWS).step_by(8) {
+        cells[row * COLS + row % COLS] = 1.0 + (row % 5) as f64;
+    }
+    let dense = MatrixBlock::dense(ROWS, COLS, cells).expect("sized for it");
+    let x = dense.in_best_layout();
+    assert_eq!(x.layout(), Layout::Coordinate);
+    for (template, text) in [
+        ("Outer", "R = sum(X * (U %*% t(V)))"),
+        ("Outer", "R = sum((X != 0) * (X - U %*% t(V)) ^ 2)"),
+        ("Cell", "R = sum(abs(X) * 3 * X)"),
+        ("MAgg", "a = sum(X * U[1, 1])\nb = sum(X ^ 2)\nR = a * b"),
+    ] {
+        let case = Case {
+            text,
+            x: x.clone(),
+            policy: "fuse-all",
+            broadcast: "1m",
+            budget: "1k",
+        };
+        assert_on_workers(template, &case);
+    }
 }

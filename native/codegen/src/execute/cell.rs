@@ -5,12 +5,12 @@ use std::ops::Range;
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::InputBinding;
 use fulgurite_hop::AggregateOp;
-use fulgurite_matrix::{Layout, MatrixBlock, memory};
+use fulgurite_matrix::{MatrixBlock, memory};
 
 use super::row::densify;
 use super::totals::{ColumnTotals, Total, Totals};
 use super::{CellOutput, ExecutionContext, Output, column_vector, row_vector, tasks, zeros};
-use crate::bind::Bound;
+use crate::bind::{Bound, Rows};
 use crate::compiled::{CompiledPlan, Kernel};
 use crate::frame::{Frame, Target};
 use crate::program::Program;
@@ -63,7 +63,7 @@ impl Skeleton<'_> {
             flat &= match binding {
                 InputBinding::Scalar => true,
                 InputBinding::Main | InputBinding::Matrix => {
-                    self.bound.matrix(input)?.layout() == Layout::Dense
+                    matches!(self.bound.rows_of(input)?, Rows::Dense(_))
                 }
                 _ => false,
             };
@@ -115,7 +115,7 @@ impl Skeleton<'_> {
         let mut streams = Vec::new();
         for (input, binding) in self.kernel.program.inputs.iter().enumerate() {
             if *binding != InputBinding::Scalar
-                && let MatrixBlock::Dense(dense) = self.bound.matrix(input)?
+                && let Rows::Dense(dense) = self.bound.rows_of(input)?
             {
                 streams.push((input, dense.values()));
             }
@@ -252,21 +252,20 @@ pub(super) fn bind_tile<'f>(
     tile: &Tile,
 ) -> Result<()> {
     for (input, binding) in kernel.program.operands_of_cells() {
-        let matrix = bound.matrix(input)?;
         let (rows, cols) = match binding {
             InputBinding::RowVector => (0..1, tile.cols.clone()),
             InputBinding::ColumnVector => (tile.rows.clone(), 0..1),
             _ => (tile.rows.clone(), tile.cols.clone()),
         };
         let is_row_vector = binding == InputBinding::RowVector;
-        match matrix {
-            MatrixBlock::Dense(dense) => {
+        match bound.rows_of(input)? {
+            Rows::Dense(dense) => {
                 let from = rows.start * dense.cols() + cols.start;
                 let stride = if is_row_vector { 0 } else { dense.cols() };
                 let cells = dense.values().get(from..).unwrap_or_default();
                 frame.bind_dense(input, cells, stride);
             }
-            MatrixBlock::Csr(csr) => {
+            Rows::Csr(csr) => {
                 let stride = if is_row_vector { 0 } else { cols.len() };
                 let cells = rows.len() * cols.len();
                 frame.bind_filled(input, cells, stride, |cells| {

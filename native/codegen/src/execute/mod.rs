@@ -5,6 +5,7 @@
 //! tasks, so that results don't depend on timing.
 
 mod cell;
+mod driver;
 mod outer;
 mod row;
 mod sparse_cell;
@@ -19,10 +20,12 @@ use std::sync::Arc;
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CellTemplate, Template};
 use fulgurite_hop::{AggregateOp, Direction};
-use fulgurite_matrix::{MatrixBlock, memory};
+use fulgurite_matrix::MatrixBlock;
+use fulgurite_matrix::memory;
 
 use crate::bind::{Bound, Operand, bind};
 use crate::compiled::CompiledPlan;
+use driver::Driver;
 
 /// Which threads an operator runs on.
 #[derive(Debug, Clone, Default)]
@@ -96,20 +99,32 @@ pub fn execute(
     context: &ExecutionContext,
 ) -> Result<Output> {
     let bound: Bound<'_> = bind(plan, inputs)?;
+    let replacements = driver::replacements(plan, &bound)?;
+    if replacements.is_empty() {
+        return run(plan, &bound, context);
+    }
+    let replaced = inputs.iter().zip(&replacements);
+    let operands: Vec<Operand<'_>> = replaced
+        .map(|(operand, replacement)| replacement.as_ref().map_or(*operand, Operand::Matrix))
+        .collect();
+    run(plan, &bind(plan, &operands)?, context)
+}
+
+fn run(plan: &CompiledPlan, bound: &Bound<'_>, context: &ExecutionContext) -> Result<Output> {
     match &plan.plan().template {
         Template::Cell(template) => {
             let output = CellOutput::of(template);
             let is_scalar = matches!(output, CellOutput::Full(_));
-            let result = cells(plan, &bound, &output, template.sparse_safe, context)?;
+            let result = cells(plan, bound, &output, template.sparse_safe, context)?;
             Ok(if is_scalar { scalar(result) } else { result })
         }
         Template::MultiAggregate(template) => {
             let ops = template.aggregates.iter().map(|(op, _)| *op).collect();
             let output = CellOutput::Full(ops);
-            cells(plan, &bound, &output, template.sparse_safe, context)
+            cells(plan, bound, &output, template.sparse_safe, context)
         }
-        Template::Row(template) => row::run(plan, &bound, template.output, context),
-        Template::Outer(template) => outer::run(plan, &bound, *template, context),
+        Template::Row(template) => row::run(plan, bound, template.output, context),
+        Template::Outer(template) => outer::run(plan, bound, *template, context),
     }
 }
 
@@ -144,10 +159,10 @@ fn cells(
     sparse_safe: bool,
     context: &ExecutionContext,
 ) -> Result<Output> {
-    match bound.main {
-        MatrixBlock::Csr(csr) if sparse_safe => {
+    match Driver::of(bound.main) {
+        Some(driver) if sparse_safe => {
             let factors = outer::Factors::default();
-            sparse_cell::Skeleton::new(plan, bound, &factors, csr)?.run(output, context)
+            sparse_cell::Skeleton::new(plan, bound, &factors, &driver)?.run(output, context)
         }
         _ => cell::run(plan, bound, output, context),
     }

@@ -9,7 +9,7 @@ use fulgurite_matrix::{CsrMatrix, MatrixBlock};
 
 use super::totals::{ColumnTotals, Total};
 use super::{ExecutionContext, Output, cells_of, tasks, wholes, zeros};
-use crate::bind::Bound;
+use crate::bind::{Bound, Rows};
 use crate::compiled::{CompiledPlan, Kernel};
 use crate::frame::{Frame, Target, WholeMatrix};
 use crate::program::{Program, Shape};
@@ -142,11 +142,12 @@ fn block_rows(program: &Program, bound: &Bound<'_>, meets_wide: bool) -> Result<
         if !matches!(binding, InputBinding::Main | InputBinding::Matrix) {
             continue;
         }
-        cells += match bound.matrix(input)? {
-            MatrixBlock::Csr(csr) if !program.reads_dense[input] => {
+        cells += match bound.rows_of(input)? {
+            Rows::Csr(csr) if !program.reads_dense[input] => {
                 csr.stored() * 3 / 2 / csr.rows().max(1)
             }
-            other => other.cols(),
+            Rows::Csr(csr) => csr.cols(),
+            Rows::Dense(dense) => dense.cols(),
         };
     }
     let rows = BLOCK_BYTES / (8 * cells.max(1));
@@ -282,10 +283,9 @@ impl Skeleton<'_> {
         if matches!(binding, InputBinding::Scalar | InputBinding::Whole) {
             return Ok(());
         }
-        let matrix = self.bound.matrix(input)?;
         let is_row_vector = binding == InputBinding::RowVector;
-        match matrix {
-            MatrixBlock::Dense(dense) => {
+        match self.bound.rows_of(input)? {
+            Rows::Dense(dense) => {
                 let cols = dense.cols();
                 let (from, stride) = if is_row_vector {
                     (0, 0)
@@ -294,7 +294,7 @@ impl Skeleton<'_> {
                 };
                 frame.bind_dense(input, &dense.values()[from..], stride);
             }
-            MatrixBlock::Csr(csr) => {
+            Rows::Csr(csr) => {
                 let cols = csr.cols();
                 if is_row_vector {
                     frame.bind_filled(input, cols, 0, |cells| densify(csr, 0..1, 0..cols, cells));

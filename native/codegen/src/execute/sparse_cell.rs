@@ -10,10 +10,11 @@ use fulgurite_hop::AggregateOp;
 use fulgurite_matrix::{CsrMatrix, Layout, MatrixBlock, memory};
 
 use super::cell::{tile_cells, together};
+use super::driver::Driver;
 use super::outer::Factors;
 use super::totals::{ColumnTotals, Total, Totals};
 use super::{CellOutput, ExecutionContext, Output, column_vector, row_vector, tasks};
-use crate::bind::{Bound, Operand};
+use crate::bind::{Bound, Operand, Rows};
 use crate::compiled::{CompiledPlan, Kernel};
 use crate::frame::{Frame, Target};
 
@@ -29,6 +30,7 @@ pub(super) struct Skeleton<'a> {
     bound: &'a Bound<'a>,
     factors: &'a Factors,
     main: &'a CsrMatrix,
+    driver: &'a Driver<'a>,
     tile: usize,
 }
 
@@ -50,30 +52,31 @@ impl<'a> Skeleton<'a> {
         compiled: &'a CompiledPlan,
         bound: &'a Bound<'a>,
         factors: &'a Factors,
-        main: &'a CsrMatrix,
+        driver: &'a Driver<'a>,
     ) -> Result<Self> {
         let kernel = compiled.gathered_kernel()?;
         Ok(Skeleton {
             kernel,
             bound,
             factors,
-            main,
+            main: &driver.csr,
+            driver,
             tile: tile_cells(&kernel.program),
         })
     }
 
-    pub fn driver(&self) -> &CsrMatrix {
-        self.main
+    pub fn driver(&self) -> &'a Driver<'a> {
+        self.driver
     }
 
-    /// Ranges of rows of about as much work each.
+    /// Ranges of the driver's rows of about as much work each.
     pub fn ranges(&self, context: &ExecutionContext) -> Vec<Range<usize>> {
         let per_cell = self.kernel.program.work_per_cell() + self.factors.rank() / 4;
         tasks::of_stored(self.main, per_cell, context)
     }
 
     pub fn run(&self, output: &CellOutput, context: &ExecutionContext) -> Result<Output> {
-        let (rows, cols) = (self.main.rows(), self.main.cols());
+        let (rows, cols) = (self.driver.rows(), self.main.cols());
         let cells = rows.saturating_mul(cols);
         let ranges = self.ranges(context);
         match output {
@@ -88,7 +91,11 @@ impl<'a> Skeleton<'a> {
             }
             CellOutput::Rows(op) => {
                 let parts = tasks::run(context, ranges, |range| self.row_totals(*op, range))?;
-                column_vector(parts.concat())
+                let mut empty = Total::new(*op);
+                if cols > 0 {
+                    empty.combine(0.0);
+                }
+                column_vector(self.driver.spread(parts.concat(), 1, empty.finish(cols))?)
             }
             CellOutput::Columns(op) => {
                 let parts = tasks::run(context, ranges, |range| self.column_totals(*op, range))?;
@@ -108,7 +115,7 @@ impl<'a> Skeleton<'a> {
         }
     }
 
-    /// Gives the body's values at the stored cells of each row, in one or more pieces.
+    /// Gives the body's values at the stored cells of each of the driver's rows, in one or more pieces.
     pub fn values(
         &self,
         rows: Range<usize>,
@@ -147,10 +154,14 @@ impl<'a> Skeleton<'a> {
                 self.kernel.run(frame, Target { cells, stride })
             })
         })?;
+        if let MatrixBlock::Coordinate(coordinates) = self.bound.main {
+            let result = coordinates.with_values(values)?;
+            return Ok(Output::Matrix(result.into()));
+        }
         let (pointers, indices, _) = self.main.clone().into_buffers();
         let (rows, cols) = (self.main.rows(), self.main.cols());
         let result = CsrMatrix::new(rows, cols, pointers, indices, values)?;
-        Ok(Output::Matrix(MatrixBlock::Csr(result)))
+        Ok(Output::Matrix(result.into()))
     }
 
     fn full(&self, ops: &[AggregateOp], rows: Range<usize>) -> Result<Totals> {
@@ -246,9 +257,8 @@ impl<'a> Skeleton<'a> {
         for first in cells.clone().step_by(length) {
             let chunk = first..(first + length).min(cells.end);
             rows = self.rows_of(rows.start, &chunk);
-            let main = self.main;
             self.factors
-                .multiply_stored(frame, main, rows.clone(), chunk.clone())?;
+                .multiply_stored(frame, self.driver, rows.clone(), chunk.clone())?;
             let mut row = rows.start;
             for start in chunk.clone().step_by(self.tile) {
                 let cells = start..(start + self.tile).min(chunk.end);
@@ -290,9 +300,9 @@ impl<'a> Skeleton<'a> {
             if binding == InputBinding::Main {
                 continue;
             }
-            let matrix = self.bound.matrix(input)?;
+            let side = self.bound.rows_of(input)?;
             frame.bind_filled(input, length, length, |cells| {
-                self.gather(matrix, binding, tile, cells, spread);
+                self.gather(side, binding, tile, cells, spread);
             });
         }
         Ok(())
@@ -312,7 +322,7 @@ impl<'a> Skeleton<'a> {
     /// The side input's cells at the tile's stored cells.
     fn gather(
         &self,
-        side: &MatrixBlock,
+        side: Rows<'_>,
         binding: InputBinding,
         tile: &Tile,
         cells: &mut [f64],
@@ -322,8 +332,9 @@ impl<'a> Skeleton<'a> {
         for (row, columns) in self.segments(tile) {
             let (part, after) = rest.split_at_mut(columns.len());
             rest = after;
+            let row = self.driver.number(row);
             match binding {
-                InputBinding::ColumnVector => part.fill(side.get(row, 0)),
+                InputBinding::ColumnVector => part.fill(cell_of(side, row)),
                 InputBinding::RowVector => gather_row(side, 0, columns, part, spread),
                 _ => gather_row(side, row, columns, part, spread),
             }
@@ -331,17 +342,19 @@ impl<'a> Skeleton<'a> {
     }
 }
 
-/// The cells of a row at ascending columns; `spread` is all zero before and after.
-fn gather_row(
-    side: &MatrixBlock,
-    row: usize,
-    columns: &[i32],
-    cells: &mut [f64],
-    spread: &mut [f64],
-) {
+/// The cell of a column vector.
+fn cell_of(side: Rows<'_>, row: usize) -> f64 {
     match side {
-        MatrixBlock::Dense(dense) => pick(dense.row(row), columns, cells),
-        MatrixBlock::Csr(csr) => {
+        Rows::Dense(dense) => dense.row(row)[0],
+        Rows::Csr(csr) => csr.row(row).1.first().copied().unwrap_or(0.0),
+    }
+}
+
+/// The cells of a row at ascending columns; `spread` is all zero before and after.
+fn gather_row(side: Rows<'_>, row: usize, columns: &[i32], cells: &mut [f64], spread: &mut [f64]) {
+    match side {
+        Rows::Dense(dense) => pick(dense.row(row), columns, cells),
+        Rows::Csr(csr) => {
             let (indices, values) = csr.row(row);
             if spread.is_empty() {
                 return merge(indices, values, columns, cells);

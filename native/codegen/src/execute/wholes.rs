@@ -3,9 +3,9 @@
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId};
 use fulgurite_matrix::kernels::dense_product::WIDE_COLS;
-use fulgurite_matrix::{Layout, MatrixBlock, kernels};
+use fulgurite_matrix::{ByRows, MatrixBlock, kernels};
 
-use crate::bind::Bound;
+use crate::bind::{Bound, Rows};
 use crate::frame::WholeMatrix;
 use crate::program::Program;
 
@@ -69,7 +69,7 @@ pub(super) fn is_csr_input(program: &Program, bound: &Bound<'_>, node: &CNode) -
     match node {
         // A row vector's only row is made dense.
         CNode::Input(input) if program.inputs[*input] != InputBinding::RowVector => {
-            Ok(bound.matrix(*input)?.layout() == Layout::Csr)
+            Ok(matches!(bound.rows_of(*input)?, Rows::Csr(_)))
         }
         _ => Ok(false),
     }
@@ -110,14 +110,15 @@ fn arrange(matrix: &MatrixBlock, row_stride: usize, transposed: bool) -> WholeMa
 }
 
 fn for_each_cell(matrix: &MatrixBlock, mut visit: impl FnMut(usize, usize, f64)) {
+    let by_rows = matrix.by_rows();
     for row in 0..matrix.rows() {
-        match matrix {
-            MatrixBlock::Dense(dense) => {
+        match &by_rows {
+            ByRows::Dense(dense) => {
                 for (col, cell) in dense.row(row).iter().enumerate() {
                     visit(row, col, *cell);
                 }
             }
-            MatrixBlock::Csr(csr) => {
+            ByRows::Csr(csr) => {
                 let (indices, cells) = csr.row(row);
                 for (col, cell) in indices.iter().zip(cells) {
                     visit(row, *col as usize, *cell);

@@ -252,7 +252,7 @@ impl Pass<'_> {
                     builder,
                     lanes: phase.lanes,
                 };
-                if let Some(value) = cells.node(node, &operands) {
+                if let Some(value) = cells.node(self.body, node, &operands) {
                     known.insert(*id, value);
                 }
             }

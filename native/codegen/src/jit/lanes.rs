@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
-use fulgurite_fusion::cplan::CNode;
+use fulgurite_fusion::cplan::{CNode, NodeId};
 use fulgurite_hop::{AggregateOp, BinaryOp, TernaryOp, UnaryOp};
 
 /// How many cells an instruction works on.
@@ -48,9 +48,24 @@ impl Cells<'_, '_> {
         }
     }
 
-    /// The value of an inline node, from those of its operands.
-    pub fn node(&mut self, node: &CNode, operands: &[Value]) -> Option<Value> {
+    /// The value of an inline node of a body, from those of its operands.
+    pub fn node(&mut self, body: &[CNode], node: &CNode, operands: &[Value]) -> Option<Value> {
+        let number = |id: NodeId| match body[id.index()] {
+            CNode::Literal(number) => Some(number),
+            _ => None,
+        };
         match (node, operands) {
+            (CNode::Binary(op @ (BinaryOp::Min | BinaryOp::Max), left, right), [x, y]) => {
+                match (number(*left), number(*right)) {
+                    (None, Some(bound)) if has_short_form(*op, bound) => {
+                        Some(self.bounded(*op, *x, *y, bound))
+                    }
+                    (Some(bound), None) if has_short_form(*op, bound) => {
+                        Some(self.bounded(*op, *y, *x, bound))
+                    }
+                    _ => self.binary(*op, *x, *y),
+                }
+            }
             (CNode::Unary(op, _), [x]) => self.unary(*op, *x),
             (CNode::Binary(op, ..), [x, y]) => self.binary(*op, *x, *y),
             (CNode::Ternary(op, ..), [x, y, z]) => Some(self.ternary(*op, *x, *y, *z)),
@@ -121,6 +136,21 @@ impl Cells<'_, '_> {
         Some(self.truth(test))
     }
 
+    /// The minimum or maximum of a value and a number, for which a processor has one instruction. It gives its second operand,
+    /// the value, where that is NaN or both are zeros; the general form takes nine.
+    fn bounded(&mut self, op: BinaryOp, value: Value, literal: Value, number: f64) -> Value {
+        let test = match op {
+            BinaryOp::Max => self.compare(FloatCC::LessThan, value, literal),
+            _ => self.compare(FloatCC::LessThan, literal, value),
+        };
+        let chosen = self.choose(test, literal, value);
+        match number == 0.0 && number.is_sign_positive() && op == BinaryOp::Max {
+            // The larger one of -0 and 0 is 0, which is what their sum is.
+            true => self.builder.ins().fadd(chosen, literal),
+            false => chosen,
+        }
+    }
+
     fn ternary(&mut self, op: TernaryOp, x: Value, y: Value, z: Value) -> Value {
         match op {
             TernaryOp::IfElse => {
@@ -185,4 +215,10 @@ impl Cells<'_, '_> {
             _ => self.builder.ins().fadd(left, right),
         }
     }
+}
+
+/// Whether [`Cells::bounded`] gives what DML means: no NaN, and not the smaller zero of a minimum.
+fn has_short_form(op: BinaryOp, number: f64) -> bool {
+    let is_negative_zero = number == 0.0 && number.is_sign_negative();
+    !number.is_nan() && !(op == BinaryOp::Min && is_negative_zero)
 }

@@ -9,7 +9,7 @@ use fulgurite_fusion::cplan::{
     OuterTemplate, RowOutput, RowTemplate, Template,
 };
 use fulgurite_hop::{AggregateOp, BinaryOp, Direction, UnaryOp};
-use fulgurite_matrix::MatrixBlock;
+use fulgurite_matrix::{Layout, MatrixBlock};
 
 /// A Cell plan whose value is the last node of the body.
 pub fn cell_plan(
@@ -249,26 +249,55 @@ fn contexts() -> &'static [ExecutionContext] {
     })
 }
 
-/// Compiled code, interpreted steps and the plan's own meaning agree for dense and CSR operands (main and sides), one
-/// thread and several.
+/// Compiled code, interpreted steps and the plan's own meaning agree for operands (main and sides) in each layout, one
+/// thread and several, also where most of the main operand's rows are empty.
 pub fn assert_all_agree(plan: &CPlan, operands: &[MatrixBlock]) {
+    use Layout::{Coordinate, Csr, Dense};
+    let layouts = [
+        (Dense, Dense),
+        (Csr, Dense),
+        (Dense, Csr),
+        (Csr, Csr),
+        (Coordinate, Dense),
+        (Dense, Coordinate),
+    ];
+    assert_agree(plan, operands, &layouts);
+    let mut operands = operands.to_vec();
+    operands[0] = mostly_empty(&operands[0]);
+    let layouts = [
+        (Coordinate, Dense),
+        (Coordinate, Csr),
+        (Coordinate, Coordinate),
+    ];
+    assert_agree(plan, &operands, &layouts);
+}
+
+/// Without the cells of two rows in three, and of the last one.
+fn mostly_empty(matrix: &MatrixBlock) -> MatrixBlock {
+    let mut values = matrix.to_dense().into_vec();
+    let (rows, cols) = (matrix.rows(), matrix.cols().max(1));
+    for (row, cells) in values.chunks_mut(cols).enumerate() {
+        if row % 3 != 1 || row + 1 == rows {
+            cells.fill(0.0);
+        }
+    }
+    MatrixBlock::dense(rows, matrix.cols(), values).unwrap()
+}
+
+fn assert_agree(plan: &CPlan, operands: &[MatrixBlock], layouts: &[(Layout, Layout)]) {
     let engines = [
         ("compiled", CompiledPlan::compile(plan).unwrap()),
         ("interpreted", CompiledPlan::interpreted(plan).unwrap()),
     ];
     let dense: Vec<Operand<'_>> = operands.iter().map(Operand::Matrix).collect();
     let expected = interpret(plan, &dense).unwrap();
-    for layouts in [0b00, 0b01, 0b10, 0b11] {
+    for (main, sides) in layouts {
         let blocks: Vec<MatrixBlock> = operands
             .iter()
             .enumerate()
             .map(|(at, block)| {
-                let bit = if at == 0 { 1 } else { 2 };
-                if layouts & bit != 0 {
-                    block.to_csr().unwrap().into()
-                } else {
-                    block.clone()
-                }
+                let layout = if at == 0 { main } else { sides };
+                block.clone().in_layout(*layout)
             })
             .collect();
         let inputs: Vec<Operand<'_>> = blocks.iter().map(Operand::Matrix).collect();
@@ -282,7 +311,7 @@ pub fn assert_all_agree(plan: &CPlan, operands: &[MatrixBlock]) {
                 &got,
                 &expected,
                 &format!(
-                    "{engine} {plan:?}\noperands {shapes:?}, layouts {layouts:02b}, {} threads",
+                    "{engine} {plan:?}\noperands {shapes:?}, {main:?} and {sides:?}, {} threads",
                     context.threads()
                 ),
             );

@@ -3,6 +3,8 @@
 //! The functions here are the definition: kernels and generated code must agree with them, up to the
 //! last bits of transcendental functions.
 
+use std::cmp::Ordering;
+
 use fulgurite_matrix::vector_math::java_pow;
 
 /// Declares an enum of operators with their facts, and look-ups both ways.
@@ -89,12 +91,23 @@ fn truth(value: bool) -> f64 {
     f64::from(u8::from(value))
 }
 
-/// `max` and `min` propagate NaN, as DML defines them.
-fn nan_or(x: f64, y: f64, otherwise: f64) -> f64 {
-    if x.is_nan() || y.is_nan() {
-        f64::NAN
-    } else {
-        otherwise
+/// NaN if either is, as DML defines `min` and `max`; -0 is smaller than 0.
+fn minimum(x: f64, y: f64) -> f64 {
+    match x.partial_cmp(&y) {
+        None => f64::NAN,
+        Some(Ordering::Less) => x,
+        Some(Ordering::Greater) => y,
+        // Equal numbers have equal bits, but for zeros.
+        Some(Ordering::Equal) => f64::from_bits(x.to_bits() | y.to_bits()),
+    }
+}
+
+fn maximum(x: f64, y: f64) -> f64 {
+    match x.partial_cmp(&y) {
+        None => f64::NAN,
+        Some(Ordering::Less) => y,
+        Some(Ordering::Greater) => x,
+        Some(Ordering::Equal) => f64::from_bits(x.to_bits() & y.to_bits()),
     }
 }
 
@@ -145,8 +158,8 @@ cell_ops! {
     /// Floor division.
     IntDiv { code: "%/%", dml: None, flops: 6.0, zero: Zero::Left, eval: |x, y| (x / y).floor() }
     Pow { code: "^", dml: None, flops: 90.0, zero: Zero::No, eval: java_pow }
-    Min { code: "min", dml: Some("min"), flops: 1.0, zero: Zero::Kept, eval: |x, y| nan_or(x, y, x.min(y)) }
-    Max { code: "max", dml: Some("max"), flops: 1.0, zero: Zero::Kept, eval: |x, y| nan_or(x, y, x.max(y)) }
+    Min { code: "min", dml: Some("min"), flops: 1.0, zero: Zero::Kept, eval: minimum }
+    Max { code: "max", dml: Some("max"), flops: 1.0, zero: Zero::Kept, eval: maximum }
     Less { code: "<", dml: None, flops: 1.0, zero: Zero::Kept, eval: |x, y| truth(x < y) }
     LessEqual { code: "<=", dml: None, flops: 1.0, zero: Zero::No, eval: |x, y| truth(x <= y) }
     Greater { code: ">", dml: None, flops: 1.0, zero: Zero::Kept, eval: |x, y| truth(x > y) }

@@ -7,8 +7,8 @@ use arrow::{
 };
 use fulgurite_error::{Error, Result};
 
-use super::{Block, CSR, DENSE, check_schema};
-use crate::{CsrMatrix, DenseMatrix, MatrixBlock};
+use super::{Block, COORDINATE, CSR, DENSE, check_schema};
+use crate::{CoordinateMatrix, CsrMatrix, DenseMatrix, MatrixBlock};
 
 /// The blocks of a batch; they share its buffers.
 ///
@@ -113,9 +113,16 @@ impl<'a> Columns<'a> {
                 }
                 MatrixBlock::Csr(CsrMatrix::new(rows, cols, pointers, indices, values)?)
             }
+            COORDINATE => {
+                let each = "one for each value";
+                expect_length("pointers", pointers.len(), values.len() as u128, each)?;
+                expect_length("indices", indices.len(), values.len() as u128, each)?;
+                let matrix = CoordinateMatrix::new(rows, cols, pointers, indices, values)?;
+                MatrixBlock::Coordinate(matrix)
+            }
             other => {
                 return Err(Error::data(format!(
-                    "field 'layout' is {other}, which is neither {DENSE} (dense) nor {CSR} (CSR)"
+                    "field 'layout' is {other}, not {DENSE} (dense), {CSR} (CSR) or {COORDINATE} (coordinates)"
                 )));
             }
         };

@@ -7,14 +7,14 @@ use arrow::{
         Array, ArrayRef, Float64Array, Int8Array, Int32Array, Int64Array, LargeListArray,
         RecordBatch,
     },
-    buffer::OffsetBuffer,
+    buffer::{OffsetBuffer, ScalarBuffer},
     compute::concat,
     datatypes::{DataType, Field},
     error::ArrowError,
 };
 use fulgurite_error::{Error, Result};
 
-use super::{Block, CSR, DENSE, schema};
+use super::{Block, COORDINATE, CSR, DENSE, schema};
 use crate::MatrixBlock;
 
 /// A batch with a row for each block. A single block's buffers are shared, several blocks' are
@@ -45,6 +45,7 @@ pub fn encode(blocks: &[Block]) -> Result<RecordBatch> {
         .map(|block| match block.matrix {
             MatrixBlock::Dense(_) => DENSE,
             MatrixBlock::Csr(_) => CSR,
+            MatrixBlock::Coordinate(_) => COORDINATE,
         })
         .collect();
     let (mut values, mut pointers, mut indices) = (Vec::new(), Vec::new(), Vec::new());
@@ -55,14 +56,8 @@ pub fn encode(blocks: &[Block]) -> Result<RecordBatch> {
                 Vec::<i64>::new().into(),
                 Vec::<i32>::new().into(),
             ),
-            MatrixBlock::Csr(csr) => {
-                let (pointers, indices, values) = csr.clone().into_buffers();
-                (
-                    values,
-                    Int64Array::new(pointers, None),
-                    Int32Array::new(indices, None),
-                )
-            }
+            MatrixBlock::Csr(csr) => sparse(csr.clone().into_buffers()),
+            MatrixBlock::Coordinate(coordinates) => sparse(coordinates.clone().into_buffers()),
         };
         values.push(Arc::new(Float64Array::new(value, None)) as ArrayRef);
         pointers.push(Arc::new(pointer) as ArrayRef);
@@ -76,7 +71,7 @@ pub fn encode(blocks: &[Block]) -> Result<RecordBatch> {
         // Counting a dense block would read all of it once more.
         Arc::new(numbers(|matrix| match matrix {
             MatrixBlock::Dense(_) => -1,
-            MatrixBlock::Csr(csr) => csr.stored() as i64,
+            sparse => sparse.values().len() as i64,
         })),
         Arc::new(layouts),
         list(values, DataType::Float64)?,
@@ -84,6 +79,16 @@ pub fn encode(blocks: &[Block]) -> Result<RecordBatch> {
         list(indices, DataType::Int32)?,
     ];
     RecordBatch::try_new(schema(), columns).map_err(failed)
+}
+
+fn sparse(
+    (pointers, indices, values): (ScalarBuffer<i64>, ScalarBuffer<i32>, ScalarBuffer<f64>),
+) -> (ScalarBuffer<f64>, Int64Array, Int32Array) {
+    let (pointers, indices) = (
+        Int64Array::new(pointers, None),
+        Int32Array::new(indices, None),
+    );
+    (values, pointers, indices)
 }
 
 fn list(items: Vec<ArrayRef>, item_type: DataType) -> Result<ArrayRef> {

@@ -5,10 +5,10 @@
 //! | `row_offset`, `column_offset` | int64 | place of the block's first cell in the whole matrix, from 0 |
 //! | `rows`, `cols` | int64 | the block's size |
 //! | `nnz` | int64 | non-zeros, -1 where nobody counted |
-//! | `layout` | int8 | 0 dense, 1 CSR |
-//! | `values` | large_list<double> | dense: `rows * cols` cells, row-major; CSR: the stored values |
-//! | `pointers` | large_list<int64> | CSR: `rows + 1` row pointers, from 0; dense: empty |
-//! | `indices` | large_list<int32> | CSR: a column (from 0) for each value, ascending in a row; dense: empty |
+//! | `layout` | int8 | 0 dense, 1 CSR, 2 coordinates |
+//! | `values` | large_list<double> | dense: `rows * cols` cells, row-major; else: the stored values |
+//! | `pointers` | large_list<int64> | CSR: `rows + 1` row pointers, from 0; coordinates: a row (from 0) for each value, ascending; dense: empty |
+//! | `indices` | large_list<int32> | a column (from 0) for each value, ascending in a row; dense: empty |
 //!
 //! Nothing is null. The schema's metadata carries `fulgurite.blocks` = [`VERSION`]; a producer may leave
 //! the key out, but not write another version.
@@ -43,6 +43,7 @@ pub const VERSION_KEY: &str = "fulgurite.blocks";
 /// Codes of the field `layout`.
 pub(crate) const DENSE: i8 = 0;
 pub(crate) const CSR: i8 = 1;
+pub(crate) const COORDINATE: i8 = 2;
 
 /// A part of a matrix and where its first cell stands (from 0).
 ///

@@ -17,7 +17,7 @@ use fulgurite_error::{ErrorKind, Result};
 use proptest::prelude::*;
 
 use super::{Block, decode, encode, ffi, ipc, schema};
-use crate::{CsrMatrix, DenseMatrix, MatrixBlock};
+use crate::{CoordinateMatrix, CsrMatrix, DenseMatrix, MatrixBlock};
 
 fn dense() -> Block {
     let matrix = DenseMatrix::from_fn(3, 4, |i, j| (i * 10 + j) as f64);
@@ -36,11 +36,20 @@ fn csr() -> Block {
     Block::new(10, 2, matrix.into())
 }
 
+fn coordinates() -> Block {
+    let matrix = CoordinateMatrix::new(
+        9,
+        5,
+        vec![2i64, 2, 7],
+        vec![1, 4, 0],
+        vec![1.5, f64::NAN, -2.0],
+    )
+    .unwrap();
+    Block::new(13, 2, matrix.into())
+}
+
 fn values(block: &Block) -> *const f64 {
-    match &block.matrix {
-        MatrixBlock::Dense(dense) => dense.values().as_ptr(),
-        MatrixBlock::Csr(csr) => csr.values().as_ptr(),
-    }
+    block.matrix.values().as_ptr()
 }
 
 /// Equal, taking NaN for equal to itself.
@@ -50,7 +59,7 @@ fn assert_same(left: &[Block], right: &[Block]) {
 
 #[test]
 fn a_block_survives_without_a_copy_of_its_values() {
-    for block in [dense(), csr()] {
+    for block in [dense(), csr(), coordinates()] {
         let batch = encode(std::slice::from_ref(&block)).unwrap();
         let decoded = decode(&batch).unwrap();
         assert_same(&decoded, std::slice::from_ref(&block));
@@ -60,17 +69,18 @@ fn a_block_survives_without_a_copy_of_its_values() {
 
 #[test]
 fn several_blocks_and_sliced_batches_decode() {
-    let blocks = [dense(), csr(), dense(), csr()];
+    let blocks = [dense(), csr(), coordinates(), dense(), csr()];
     let batch = encode(&blocks).unwrap();
     assert_same(&decode(&batch).unwrap(), &blocks);
-    let sliced = batch.slice(1, 2);
-    assert_same(&decode(&sliced).unwrap(), &blocks[1..3]);
+    let sliced = batch.slice(1, 3);
+    assert_same(&decode(&sliced).unwrap(), &blocks[1..4]);
     assert!(decode(&encode(&[]).unwrap()).unwrap().is_empty());
 }
 
 #[test]
 fn ipc_round_trips_and_refuses_what_was_cut_off() {
-    let blocks = [dense(), csr(), Block::whole(MatrixBlock::filled(0, 3, 0.0))];
+    let empty = Block::whole(MatrixBlock::filled(0, 3, 0.0));
+    let blocks = [dense(), csr(), coordinates(), empty];
     let bytes = ipc::to_ipc(&blocks).unwrap();
     assert_same(&ipc::from_ipc(&bytes).unwrap(), &blocks);
     for length in 0..bytes.len() {
@@ -111,6 +121,10 @@ fn bad_sizes_are_refused_by_field() {
         refused(dense(), "layout", Arc::new(Int8Array::from(vec![1]))),
         refused(csr(), "rows", int64(2)),
         refused(csr(), "cols", int64(4)),
+        refused(coordinates(), "rows", int64(7)),
+        refused(coordinates(), "cols", int64(4)),
+        refused(coordinates(), "layout", Arc::new(Int8Array::from(vec![1]))),
+        refused(csr(), "layout", Arc::new(Int8Array::from(vec![2]))),
     ];
     let csr_batch = encode(&[csr()]).unwrap();
     for (name, bad) in [
@@ -235,7 +249,7 @@ fn import(counted: &mut Counted) -> Result<RecordBatch> {
 
 #[test]
 fn the_c_interface_copies_nothing_and_releases_once() {
-    for block in [dense(), csr()] {
+    for block in [dense(), csr(), coordinates()] {
         let mut handed = counted(&block);
         let batch = import(&mut handed).unwrap();
         assert!(handed.array.is_released());

@@ -6,7 +6,7 @@ use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
 use super::chunks::{chunks, split_first_line};
-use crate::{CsrMatrix, JavaDouble, MatrixBlock, parse_double};
+use crate::{CoordinateMatrix, JavaDouble, MatrixBlock, parse_double};
 
 /// A cell from 0.
 pub(super) type Cell = (usize, usize, f64);
@@ -108,22 +108,11 @@ impl CellLines<'_> {
         if let Some([(row, col, _), ..]) = repeated {
             return Err(self.repeated(*row, *col));
         }
-        let mut pointers = Vec::with_capacity(rows + 1);
-        let (mut indices, mut values) = (
-            Vec::with_capacity(cells.len()),
-            Vec::with_capacity(cells.len()),
-        );
-        pointers.push(0i64);
-        for (row, col, value) in cells {
-            while pointers.len() <= row {
-                pointers.push(values.len() as i64);
-            }
-            indices.push(col as i32);
-            values.push(value);
-        }
-        pointers.resize(rows + 1, values.len() as i64);
-        let csr = CsrMatrix::new(rows, cols, pointers, indices, values)?;
-        Ok(MatrixBlock::Csr(csr).in_best_layout())
+        let row_indices: Vec<i64> = cells.iter().map(|(row, ..)| *row as i64).collect();
+        let indices: Vec<i32> = cells.iter().map(|(_, col, _)| *col as i32).collect();
+        let values: Vec<f64> = cells.iter().map(|(.., value)| *value).collect();
+        let coordinates = CoordinateMatrix::new(rows, cols, row_indices, indices, values)?;
+        Ok(MatrixBlock::from(coordinates).in_best_layout())
     }
 
     /// Cells do not know their lines: only an error is worth finding them.
@@ -187,21 +176,38 @@ pub(super) fn for_each_non_zero(
     row: usize,
     mut each: impl FnMut(usize, f64),
 ) {
-    match matrix {
+    let (indices, values) = match matrix {
         MatrixBlock::Dense(dense) => {
             for (col, value) in dense.row(row).iter().enumerate() {
                 if *value != 0.0 {
                     each(col, *value);
                 }
             }
+            return;
         }
-        MatrixBlock::Csr(csr) => {
-            let (indices, values) = csr.row(row);
-            for (col, value) in indices.iter().zip(values) {
-                if *value != 0.0 {
-                    each(*col as usize, *value);
-                }
-            }
+        MatrixBlock::Csr(csr) => csr.row(row),
+        MatrixBlock::Coordinate(coordinates) => coordinates.row(row),
+    };
+    for (col, value) in indices.iter().zip(values) {
+        if *value != 0.0 {
+            each(*col as usize, *value);
         }
     }
+}
+
+/// The lines of the non-zeros among some stored cells.
+pub(super) fn format_coordinates(
+    matrix: &CoordinateMatrix,
+    stored: std::ops::Range<usize>,
+) -> String {
+    let mut text = String::new();
+    for at in stored {
+        let (row, col) = (matrix.row_indices()[at], matrix.indices()[at]);
+        let value = matrix.values()[at];
+        if value != 0.0 {
+            // Writing to a string has no errors.
+            let _ = writeln!(text, "{} {} {}", row + 1, col + 1, JavaDouble(value));
+        }
+    }
+    text
 }

@@ -9,23 +9,51 @@ use std::{
 
 use fulgurite_error::{Error, Result};
 
-/// A path of a script on this machine: `file:` URLs are, those of other file systems are not.
+/// The scheme of a path that is a URI: letters, digits, `+`, `-` and `.` before `:/`.
+pub fn scheme(path: &str) -> Option<&str> {
+    let (scheme, rest) = path.split_once(':')?;
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(is_part)
+        && rest.starts_with('/');
+    is_scheme.then_some(scheme)
+}
+
+/// Whether a path names a file of this machine: it has no scheme, or `file:`.
+pub fn is_local(path: &str) -> bool {
+    scheme(path).is_none_or(|scheme| scheme.eq_ignore_ascii_case(LOCAL_SCHEME))
+}
+
+const LOCAL_SCHEME: &str = "file";
+
+/// The error about a path of another file system, where nobody knows it.
+pub fn of_another_file_system(path: &str) -> Error {
+    let scheme = scheme(path).unwrap_or_default();
+    Error::unsupported(format!(
+        "'{path}': only runs on Spark read and write files of '{scheme}:'"
+    ))
+    .with_help("run the script on Spark, with MLContext or spark-submit, or name a local file")
+}
+
+/// A path of a script on this machine: `file:/x` and `file:///x` are `/x`.
 ///
 /// # Errors
-/// `unsupported` for another scheme.
+/// `unsupported` for another scheme, `argument` for a `file:` URI that names another machine.
 pub(super) fn local_path(path: &str) -> Result<PathBuf> {
-    if let Some(rest) = path.strip_prefix("file:") {
-        let rest = rest.strip_prefix("//").unwrap_or(rest);
-        return Ok(PathBuf::from(rest));
+    if !is_local(path) {
+        return Err(of_another_file_system(path));
     }
-    match path.split_once("://") {
-        Some((scheme, _)) if scheme.chars().all(|c| c.is_ascii_alphanumeric()) => {
-            Err(Error::unsupported(format!(
-                "'{path}': files of '{scheme}' cannot be read or written here"
-            ))
-            .with_help("use a local path, or pass the matrix as an input"))
-        }
-        _ => Ok(PathBuf::from(path)),
+    let Some(scheme) = scheme(path) else {
+        return Ok(PathBuf::from(path));
+    };
+    let rest = &path[scheme.len() + 1..];
+    match rest.strip_prefix("//") {
+        None => Ok(PathBuf::from(rest)),
+        Some(absolute) if absolute.starts_with('/') => Ok(PathBuf::from(absolute)),
+        Some(_) => Err(
+            Error::argument(format!("'{path}' names a machine between '//' and '/'"))
+                .with_help("write file:///path for a file of this machine"),
+        ),
     }
 }
 

@@ -12,7 +12,7 @@ pub enum FileFormat {
     MatrixMarket,
     /// `label index:value ...` lines; the label is the last column.
     Libsvm,
-    /// Read by Spark only.
+    /// Read and written by Spark only.
     Parquet,
     /// Blocks in Arrow's IPC format.
     Binary,

@@ -1,7 +1,8 @@
 //! Files of matrices and scalars: csv, text (`row column value` lines), MatrixMarket, libsvm, and blocks in Arrow's
 //! IPC format; each with SystemML's `.mtd` metadata beside it.
 //!
-//! [`resolve`] finds out what a file is without reading it, [`read`] reads it, [`write()`] writes it.
+//! [`resolve`] finds out what a file is without reading it, [`read`] reads it, [`write()`] writes it. They know this
+//! machine's files alone: of others, somebody else finds the metadata ([`resolve_found`]) and brings a copy ([`read_copy`]).
 //! [`csv::parse_lines`] parses a piece of a csv file, as a partition of a distributed one is.
 //!
 //! A file appears under its name when it is complete: nothing half-written stays behind.
@@ -20,7 +21,7 @@ mod tests;
 mod write;
 
 pub use csv::CsvOptions;
-pub use files::text_bytes;
+pub use files::{is_local, of_another_file_system, scheme, text_bytes};
 pub use metadata::{FileFormat, Metadata};
-pub use read::{Contents, read, resolve};
+pub use read::{Contents, read, read_copy, resolve, resolve_found};
 pub use write::{WriteOptions, write, write_scalar};

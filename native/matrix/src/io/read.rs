@@ -1,6 +1,7 @@
 //! Reading files, and finding out what they are.
 
 use std::{
+    fmt::Display,
     fs::File,
     path::{Path, PathBuf},
 };
@@ -33,14 +34,33 @@ pub enum Contents {
 /// little, `data` when the metadata cannot be understood.
 pub fn resolve(path: &str, call: &Metadata) -> Result<Metadata> {
     let local = local_path(path)?;
-    let mut resolved = call.clone();
     let mtd = with_suffix(&local, ".mtd");
-    if mtd.is_file() {
-        resolved = Metadata::parse(&read_text(&mtd)?)
-            .and_then(|of_file| call.clone().or(of_file))
-            .map_err(|error| in_file(&mtd, error))?;
-    }
+    let metadata = mtd.is_file().then(|| read_text(&mtd)).transpose()?;
     let parts = parts(&local)?;
+    let head = |most| {
+        let first = parts.first();
+        first.map_or(Ok(Vec::new()), |first| read_head(first, most))
+    };
+    resolve_found(&local.display(), metadata.as_deref(), &head, call)
+}
+
+/// As [`resolve`], of a file that somebody else has found: with the text of its `.mtd` file, and the first bytes of the
+/// file, at most as many as asked for.
+///
+/// # Errors
+/// As [`resolve`], and those of `head`.
+pub fn resolve_found(
+    path: &dyn Display,
+    metadata: Option<&str>,
+    head: &dyn Fn(u64) -> Result<Vec<u8>>,
+    call: &Metadata,
+) -> Result<Metadata> {
+    let mut resolved = call.clone();
+    if let Some(text) = metadata {
+        resolved = Metadata::parse(text)
+            .and_then(|of_file| call.clone().or(of_file))
+            .map_err(|error| in_file(&format!("{path}.mtd"), error))?;
+    }
     if resolved.data_type.as_deref() == Some("scalar") {
         return Ok(resolved);
     }
@@ -54,22 +74,20 @@ pub fn resolve(path: &str, call: &Metadata) -> Result<Metadata> {
         )));
     }
     if resolved.format.is_none() {
-        let head = parts.first().map(|part| read_head(part, 4)).transpose()?;
-        resolved.format = match head.as_deref() {
-            Some([b'%', b'%', ..]) => Some(FileFormat::MatrixMarket),
-            Some(b"PAR1") => Some(FileFormat::Parquet),
+        resolved.format = match &head(MAGIC_BYTES)?[..] {
+            [b'%', b'%', ..] => Some(FileFormat::MatrixMarket),
+            b"PAR1" => Some(FileFormat::Parquet),
             _ => {
                 return Err(Error::argument(format!(
-                    "{path}: nothing says what format the file has: there is no {}",
-                    mtd.display()
+                    "{path}: nothing says what format the file has: there is no {path}.mtd"
                 ))
                 .with_help("write an .mtd file, or pass format= to read()"));
             }
         };
     }
     if resolved.format == Some(FileFormat::MatrixMarket) {
-        let head = read_head(parts.first().unwrap_or(&local), HEADER_BYTES)?;
-        let header = MatrixMarket::parse_header(&head).map_err(|error| in_file(&local, error))?;
+        let head = head(HEADER_BYTES)?;
+        let header = MatrixMarket::parse_header(&head).map_err(|error| in_file(path, error))?;
         let most_non_zeros = header.most_non_zeros().map(|most| most as u64);
         resolved = resolved.or(Metadata {
             rows: Some(header.rows as u64),
@@ -89,6 +107,9 @@ pub fn resolve(path: &str, call: &Metadata) -> Result<Metadata> {
     Ok(resolved)
 }
 
+/// Bytes that tell MatrixMarket and Parquet files.
+const MAGIC_BYTES: u64 = 4;
+
 /// Bytes that a MatrixMarket file's header and comments may have.
 const HEADER_BYTES: u64 = 1 << 20;
 
@@ -99,7 +120,18 @@ const HEADER_BYTES: u64 = 1 << 20;
 pub fn read(path: &str, call: &Metadata) -> Result<Contents> {
     let resolved = resolve(path, call)?;
     let local = local_path(path)?;
-    let parts = parts(&local)?;
+    read_parts(&parts(&local)?, &local.display(), &resolved)
+}
+
+/// Reads a file whose parts were copied into a folder of this machine. Errors call it `name`.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_copy(folder: &Path, name: &str, resolved: &Metadata) -> Result<Contents> {
+    read_parts(&parts(folder)?, &name, resolved)
+}
+
+fn read_parts(parts: &[PathBuf], name: &dyn Display, resolved: &Metadata) -> Result<Contents> {
     if resolved.data_type.as_deref() == Some("scalar") {
         let texts: Vec<String> = parts
             .iter()
@@ -109,23 +141,23 @@ pub fn read(path: &str, call: &Metadata) -> Result<Contents> {
     }
     if resolved.format == Some(FileFormat::Parquet) {
         return Err(in_file(
-            &local,
+            name,
             Error::unsupported("only Spark reads Parquet files")
                 .with_help("run the script on Spark, or convert the file to csv"),
         ));
     }
     if resolved.format == Some(FileFormat::Binary) {
-        return read_binary(&parts)
-            .and_then(|matrix| fit(matrix, &resolved))
+        return read_binary(parts)
+            .and_then(|matrix| fit(matrix, resolved))
             .map(Contents::Matrix)
-            .map_err(|error| in_file(&local, error));
+            .map_err(|error| in_file(name, error));
     }
     let bytes = parts
         .iter()
         .map(|part| read_bytes(part))
         .collect::<Result<Vec<_>>>()?;
     let parsed = match resolved.format {
-        Some(FileFormat::Csv) => read_csv(bytes, &resolved),
+        Some(FileFormat::Csv) => read_csv(bytes, resolved),
         Some(FileFormat::Text) => {
             let (rows, cols) = (size(resolved.rows)?, size(resolved.cols)?);
             cells::parse_text(&join(bytes), rows, cols)
@@ -142,17 +174,14 @@ pub fn read(path: &str, call: &Metadata) -> Result<Contents> {
         }
     };
     parsed
-        .and_then(|matrix| fit(matrix, &resolved))
+        .and_then(|matrix| fit(matrix, resolved))
         .map(Contents::Matrix)
-        .map_err(|error| in_file(&local, error))
+        .map_err(|error| in_file(name, error))
 }
 
 /// Names the file in an error about its contents.
-fn in_file(path: &Path, error: Error) -> Error {
-    let named = Error::new(
-        error.kind(),
-        format!("{}: {}", path.display(), error.message()),
-    );
+fn in_file(name: &dyn Display, error: Error) -> Error {
+    let named = Error::new(error.kind(), format!("{name}: {}", error.message()));
     match error.help() {
         Some(help) => named.with_help(help),
         None => named,

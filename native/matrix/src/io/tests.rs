@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::{
-    Contents, CsvOptions, FileFormat, Metadata, WriteOptions, csv, read, resolve, write,
+    Contents, CsvOptions, FileFormat, Metadata, WriteOptions, csv, is_local, read, resolve, write,
     write_scalar,
 };
 use crate::{Block, DenseMatrix, MatrixBlock, arrow_block::ipc};
@@ -204,8 +204,6 @@ fn formats_are_resolved() {
     let missing = read(&folder.path("none"), &of_format(FileFormat::Csv)).unwrap_err();
     assert_eq!(missing.kind(), ErrorKind::Io);
     assert!(missing.message().contains("none"), "{missing}");
-    let other = read("hdfs://host/x", &of_format(FileFormat::Csv)).unwrap_err();
-    assert_eq!(other.kind(), ErrorKind::Unsupported);
     let text = folder.put("b", "1 1 5\n");
     assert_eq!(
         resolve(&text, &of_format(FileFormat::Text))
@@ -221,6 +219,42 @@ fn formats_are_resolved() {
             .ends_with("bad.csv: row 2, column 2: 'b' is not a number"),
         "{error}"
     );
+}
+
+#[test]
+fn uris_are_local_files_or_those_of_spark() {
+    let folder = Folder::new();
+    let csv = folder.put("a.csv", "1,2\n");
+    for uri in [
+        format!("file:{csv}"),
+        format!("file://{csv}"),
+        format!("FILE:{csv}"),
+    ] {
+        let matrix = read_matrix(&uri, &of_format(FileFormat::Csv));
+        assert_eq!(rows(&matrix), [[1.0, 2.0]], "{uri}");
+    }
+    let written = folder.path("b.csv");
+    let options = WriteOptions::new(FileFormat::Csv);
+    let matrix = MatrixBlock::filled(1, 1, 1.0);
+    write(&matrix, &format!("file://{written}"), &options).unwrap();
+    assert_eq!(rows(&read_matrix(&written, &Metadata::default())), [[1.0]]);
+    let elsewhere = read("file://host/x", &of_format(FileFormat::Csv)).unwrap_err();
+    assert_eq!(elsewhere.kind(), ErrorKind::Argument, "{elsewhere}");
+    for uri in ["hdfs://host/x", "hdfs:/x", "s3a://bucket/x", "a+b-c.d:/x"] {
+        let refusals = [
+            read(uri, &of_format(FileFormat::Csv)).unwrap_err(),
+            write(&matrix, uri, &options).unwrap_err(),
+            write_scalar("1", "int", uri).unwrap_err(),
+        ];
+        for refusal in refusals {
+            assert_eq!(refusal.kind(), ErrorKind::Unsupported);
+            assert!(refusal.message().contains(uri), "{refusal}");
+            assert!(refusal.help().unwrap().contains("on Spark"), "{refusal}");
+        }
+    }
+    for name in ["a:b", "1a:/x", ":/x", "a b:/x", "x"] {
+        assert!(is_local(name), "{name}");
+    }
 }
 
 #[test]

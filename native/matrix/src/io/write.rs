@@ -84,8 +84,8 @@ pub fn write(matrix: &MatrixBlock, path: &str, options: &WriteOptions) -> Result
             Error::new(error.kind(), reason)
         })?,
         FileFormat::Parquet => {
-            return Err(Error::unsupported("Parquet files are not written")
-                .with_help("write csv, text, mm, libsvm or binary"));
+            return Err(Error::unsupported("only Spark writes Parquet files")
+                .with_help("run the script on Spark, or write csv, text, mm, libsvm or binary"));
         }
     }
     if options.format == FileFormat::MatrixMarket {
@@ -143,24 +143,38 @@ fn write_cells(file: &mut PendingFile, matrix: &MatrixBlock, nnz: usize) -> Resu
     if nnz == 0 {
         return file.write(b"0 0 0\n");
     }
+    if let MatrixBlock::Coordinate(coordinates) = matrix {
+        return write_units(file, coordinates.stored(), 1, |stored| {
+            cells::format_coordinates(coordinates, stored)
+        });
+    }
     write_rows(file, matrix, |rows| cells::format_rows(matrix, rows))
 }
 
-/// Formats stripes of rows on all threads and writes them in order, some at a time.
 fn write_rows(
     file: &mut PendingFile,
     matrix: &MatrixBlock,
     format: impl Fn(Range<usize>) -> String + Sync,
 ) -> Result<()> {
+    write_units(file, matrix.rows(), matrix.cols(), format)
+}
+
+/// Formats stretches of rows, or of what else has so many cells each, on all threads and writes them in order, some at a time.
+fn write_units(
+    file: &mut PendingFile,
+    units: usize,
+    cells_of_each: usize,
+    format: impl Fn(Range<usize>) -> String + Sync,
+) -> Result<()> {
     const CELLS_AT_A_TIME: usize = 1 << 22;
     const CELLS_PER_TASK: usize = 1 << 16;
-    let cols = matrix.cols().max(1);
+    let cells = cells_of_each.max(1);
     let (batch, task) = (
-        (CELLS_AT_A_TIME / cols).max(1),
-        (CELLS_PER_TASK / cols).max(1),
+        (CELLS_AT_A_TIME / cells).max(1),
+        (CELLS_PER_TASK / cells).max(1),
     );
-    for from in (0..matrix.rows()).step_by(batch) {
-        let to = (from + batch).min(matrix.rows());
+    for from in (0..units).step_by(batch) {
+        let to = (from + batch).min(units);
         let texts: Vec<String> = (from..to)
             .into_par_iter()
             .step_by(task)

@@ -8,7 +8,7 @@ use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
 use super::parallel::{TASK_CELLS, dense_by_rows, reduction_tasks, row_tasks, shape};
-use crate::{CsrMatrix, DenseMatrix, MatrixBlock};
+use crate::{ByRows, CsrMatrix, DenseMatrix, MatrixBlock};
 
 /// A reduction's running state.
 pub trait Accumulator: Copy + Send + Sync {
@@ -186,10 +186,8 @@ impl Accumulator for Product {
 
 /// Over all cells, through `map`.
 pub fn full<A: Accumulator>(matrix: &MatrixBlock, map: impl Fn(f64) -> f64 + Sync) -> f64 {
-    let (values, zeros) = match matrix {
-        MatrixBlock::Dense(dense) => (dense.values(), 0),
-        MatrixBlock::Csr(csr) => (csr.values(), csr.rows() * csr.cols() - csr.stored()),
-    };
+    let values = matrix.values();
+    let zeros = matrix.rows().saturating_mul(matrix.cols()) - values.len();
     let fold = |values: &[f64]| {
         let mut accumulator = A::START;
         accumulator.add_all(values, &map);
@@ -231,15 +229,13 @@ fn per_row(
     matrix: &MatrixBlock,
     reduce: impl Fn(usize, &[f64], usize) -> f64 + Sync,
 ) -> Result<MatrixBlock> {
-    let work = match matrix {
-        MatrixBlock::Dense(dense) => dense.cols(),
-        MatrixBlock::Csr(csr) => csr.stored() / csr.rows().max(1),
-    };
+    let work = matrix.values().len() / matrix.rows().max(1);
+    let by_rows = matrix.by_rows();
     dense_by_rows(matrix.rows(), 1, work, |task, out| {
         for (row, out) in task.zip(out) {
-            *out = match matrix {
-                MatrixBlock::Dense(dense) => reduce(row, dense.row(row), 0),
-                MatrixBlock::Csr(csr) => {
+            *out = match &by_rows {
+                ByRows::Dense(dense) => reduce(row, dense.row(row), 0),
+                ByRows::Csr(csr) => {
                     let values = csr.row(row).1;
                     reduce(row, values, csr.cols() - values.len())
                 }
@@ -257,7 +253,10 @@ pub fn cols<A: Accumulator>(
     let cols = matrix.cols();
     let mut totals = match matrix {
         MatrixBlock::Dense(dense) => cols_dense::<A>(dense, &map),
-        MatrixBlock::Csr(csr) => cols_csr::<A>(csr, &map),
+        MatrixBlock::Csr(csr) => cols_csr::<A>(csr, csr.rows(), &map),
+        MatrixBlock::Coordinate(coordinates) => {
+            cols_csr::<A>(&coordinates.compact().csr, coordinates.rows(), &map)
+        }
     };
     let values: Vec<f64> = totals.drain(..).map(Accumulator::result).collect();
     MatrixBlock::dense(1, cols, values)
@@ -282,7 +281,12 @@ fn cols_dense<A: Accumulator>(
     merge_columns(parts, dense.cols())
 }
 
-fn cols_csr<A: Accumulator>(csr: &CsrMatrix, map: &(impl Fn(usize, f64) -> f64 + Sync)) -> Vec<A> {
+/// The rows may be those that are not empty of a matrix that has `rows`.
+fn cols_csr<A: Accumulator>(
+    csr: &CsrMatrix,
+    rows: usize,
+    map: &(impl Fn(usize, f64) -> f64 + Sync),
+) -> Vec<A> {
     let cols = csr.cols();
     // Each task has an accumulator for each column: not worth it where there are few stored cells.
     let per_row = (csr.stored() / csr.rows().max(1)).max(1);
@@ -315,7 +319,7 @@ fn cols_csr<A: Accumulator>(csr: &CsrMatrix, map: &(impl Fn(usize, f64) -> f64 +
     }
     let mut totals = merge_columns(parts.into_iter().map(|(part, _)| part).collect(), cols);
     for (col, (total, count)) in totals.iter_mut().zip(counts).enumerate() {
-        total.add_repeated(map(col, 0.0), csr.rows() - count);
+        total.add_repeated(map(col, 0.0), rows - count);
     }
     totals
 }
@@ -414,12 +418,13 @@ fn row_index(
         }
         (best, at)
     };
+    let by_rows = matrix.by_rows();
     let index = |row: usize| -> usize {
-        match matrix {
-            MatrixBlock::Dense(dense) => scan(&mut dense.row(row).iter().copied().enumerate())
+        match &by_rows {
+            ByRows::Dense(dense) => scan(&mut dense.row(row).iter().copied().enumerate())
                 .1
                 .unwrap_or(0),
-            MatrixBlock::Csr(csr) => {
+            ByRows::Csr(csr) => {
                 let (indices, values) = csr.row(row);
                 let stored = indices.iter().map(|col| *col as usize);
                 let (best, at) = scan(&mut stored.zip(values.iter().copied()));

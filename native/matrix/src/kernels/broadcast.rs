@@ -6,7 +6,7 @@ use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
 use super::parallel::TASK_CELLS;
-use crate::{CsrMatrix, DenseMatrix, MatrixBlock, vector_math::Cells};
+use crate::{CoordinateMatrix, CsrMatrix, DenseMatrix, MatrixBlock, vector_math::Cells};
 
 /// A matrix or one number for all cells.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +66,7 @@ fn fits(shape: (usize, usize), result: (usize, usize)) -> bool {
 pub(super) enum Side<'a> {
     Dense(&'a DenseMatrix),
     Csr(&'a CsrMatrix),
+    Coordinate(&'a CoordinateMatrix),
     RowVector(Cow<'a, [f64]>),
     ColumnVector(Cow<'a, [f64]>),
     Scalar(f64),
@@ -81,6 +82,7 @@ impl<'a> Side<'a> {
             shape if shape == (rows, cols) => match matrix {
                 MatrixBlock::Dense(dense) => Side::Dense(dense),
                 MatrixBlock::Csr(csr) => Side::Csr(csr),
+                MatrixBlock::Coordinate(coordinates) => Side::Coordinate(coordinates),
             },
             (1, 1) => Side::Scalar(matrix.get(0, 0)),
             (1, _) => Side::RowVector(cells_of(matrix)),
@@ -94,6 +96,7 @@ impl<'a> Side<'a> {
         match self {
             Side::Dense(dense) => dense.values().par_chunks(TASK_CELLS).all(test_slice),
             Side::Csr(csr) => test(0.0) && test_slice(csr.values()),
+            Side::Coordinate(coordinates) => test(0.0) && test_slice(coordinates.values()),
             Side::RowVector(cells) | Side::ColumnVector(cells) => test_slice(cells),
             Side::Scalar(value) => test(*value),
         }
@@ -102,13 +105,8 @@ impl<'a> Side<'a> {
     pub fn at(&self, row: usize, col: usize) -> f64 {
         match self {
             Side::Dense(dense) => dense.row(row)[col],
-            Side::Csr(csr) => {
-                let (indices, values) = csr.row(row);
-                match indices.binary_search(&(col as i32)) {
-                    Ok(at) => values[at],
-                    Err(_) => 0.0,
-                }
-            }
+            Side::Csr(csr) => cell_of(csr.row(row), col),
+            Side::Coordinate(coordinates) => cell_of(coordinates.row(row), col),
             Side::RowVector(cells) => cells[col],
             Side::ColumnVector(cells) => cells[row],
             Side::Scalar(value) => *value,
@@ -127,7 +125,7 @@ impl<'a> Side<'a> {
     /// Room for [`Side::row`] to spread a sparse row out.
     pub fn scratch(&self, cols: usize) -> Vec<f64> {
         match self {
-            Side::Csr(_) => vec![0.0; cols],
+            Side::Csr(_) | Side::Coordinate(_) => vec![0.0; cols],
             _ => Vec::new(),
         }
     }
@@ -135,14 +133,8 @@ impl<'a> Side<'a> {
     pub fn row<'s>(&'s self, row: usize, scratch: &'s mut [f64]) -> Cells<'s> {
         match self {
             Side::Dense(dense) => Cells::Each(dense.row(row)),
-            Side::Csr(csr) => {
-                let (indices, values) = csr.row(row);
-                scratch.fill(0.0);
-                for (col, value) in indices.iter().zip(values) {
-                    scratch[*col as usize] = *value;
-                }
-                Cells::Each(scratch)
-            }
+            Side::Csr(csr) => Cells::Each(spread(csr.row(row), scratch)),
+            Side::Coordinate(coordinates) => Cells::Each(spread(coordinates.row(row), scratch)),
             Side::RowVector(cells) => Cells::Each(cells),
             Side::ColumnVector(cells) => Cells::Same(cells[row]),
             Side::Scalar(value) => Cells::Same(*value),
@@ -150,9 +142,26 @@ impl<'a> Side<'a> {
     }
 }
 
+/// The cell of a sparse row.
+fn cell_of((indices, values): (&[i32], &[f64]), col: usize) -> f64 {
+    match indices.binary_search(&(col as i32)) {
+        Ok(at) => values[at],
+        Err(_) => 0.0,
+    }
+}
+
+/// A sparse row with all its zeros.
+fn spread<'s>((indices, values): (&[i32], &[f64]), row: &'s mut [f64]) -> &'s [f64] {
+    row.fill(0.0);
+    for (col, value) in indices.iter().zip(values) {
+        row[*col as usize] = *value;
+    }
+    row
+}
+
 fn cells_of(vector: &MatrixBlock) -> Cow<'_, [f64]> {
     match vector {
         MatrixBlock::Dense(dense) => Cow::Borrowed(dense.values()),
-        MatrixBlock::Csr(_) => Cow::Owned(vector.to_dense().values().to_vec()),
+        sparse => Cow::Owned(sparse.to_dense().values().to_vec()),
     }
 }

@@ -14,11 +14,11 @@ use super::{
     broadcast::{Side, result_shape},
     parallel::{SparseRows, TASK_CELLS, csr_by_rows, dense_by_rows, settle, shape},
 };
-use crate::{CsrMatrix, MatrixBlock, memory::zeros, vector_math::Cells};
+use crate::{CoordinateMatrix, CsrMatrix, MatrixBlock, memory::zeros, vector_math::Cells};
 
 pub use super::broadcast::Operand;
 
-/// f of each cell. CSR stays CSR where f(0) = 0.
+/// f of each cell. Sparse layouts stay where f(0) = 0.
 ///
 /// # Errors
 /// `memory` when a sparse matrix would become dense and too large.
@@ -39,10 +39,18 @@ pub fn unary_over_slices(
     f: impl Fn(&[f64], &mut [f64]) + Sync,
 ) -> Result<MatrixBlock> {
     match matrix {
+        MatrixBlock::Coordinate(coordinates) => {
+            if value_at_zero(&f) != 0.0 {
+                return unary_over_slices(&coordinates.to_csr().into(), f);
+            }
+            let mut values = zeros(coordinates.stored());
+            map_flat(&mut values, |range, out| {
+                f(&coordinates.values()[range], out)
+            });
+            coordinates.with_values(values).map(MatrixBlock::Coordinate)
+        }
         MatrixBlock::Csr(csr) => {
-            let mut at_zero = [0.0];
-            f(&[0.0], &mut at_zero);
-            let [at_zero] = at_zero;
+            let at_zero = value_at_zero(&f);
             let mut values = zeros(csr.stored());
             map_flat(&mut values, |range, out| f(&csr.values()[range], out));
             let result = with_values(csr, values)?;
@@ -67,6 +75,12 @@ pub fn unary_over_slices(
             MatrixBlock::dense(dense.rows(), dense.cols(), values)
         }
     }
+}
+
+fn value_at_zero(f: impl Fn(&[f64], &mut [f64])) -> f64 {
+    let mut at_zero = [0.0];
+    f(&[0.0], &mut at_zero);
+    at_zero[0]
 }
 
 /// f of each pair of cells. Shapes are equal, or one side is a scalar, a 1 x 1 matrix, or a row or column
@@ -106,6 +120,22 @@ where
     let (rows, cols) = result_shape(&[left, right])?;
     let (left, right) = (Side::of(left, rows, cols), Side::of(right, rows, cols));
     match (&left, &right) {
+        (Side::Coordinate(left), Side::Coordinate(right)) if f(0.0, 0.0) == 0.0 => {
+            return Ok(settle(left.merge(right, f)));
+        }
+        (Side::Coordinate(coordinates), other) if other.all(|y| f(0.0, y) == 0.0) => {
+            return over_coordinates(coordinates, other, &over).map(MatrixBlock::Coordinate);
+        }
+        (other, Side::Coordinate(coordinates)) if other.all(|x| f(x, 0.0) == 0.0) => {
+            let swapped = |y: Cells, x: Cells, out: &mut [f64]| over(x, y, out);
+            return over_coordinates(coordinates, other, swapped).map(MatrixBlock::Coordinate);
+        }
+        (Side::Csr(csr), Side::Coordinate(coordinates)) if f(0.0, 0.0) == 0.0 => {
+            return merge(csr, &coordinates.to_csr(), f).map(settle);
+        }
+        (Side::Coordinate(coordinates), Side::Csr(csr)) if f(0.0, 0.0) == 0.0 => {
+            return merge(&coordinates.to_csr(), csr, f).map(settle);
+        }
         (Side::Csr(left), Side::Csr(right)) if f(0.0, 0.0) == 0.0 => {
             return merge(left, right, f).map(settle);
         }
@@ -171,7 +201,7 @@ where
             );
         }
     })?;
-    let any_sparse = sides.iter().any(|side| matches!(side, Side::Csr(_)));
+    let any_sparse = (sides.iter()).any(|side| matches!(side, Side::Csr(_) | Side::Coordinate(_)));
     let result = MatrixBlock::Dense(dense);
     Ok(if any_sparse {
         result.in_best_layout()
@@ -311,6 +341,26 @@ fn over_stored(
             })
             .collect();
     with_values(csr, parts.concat())
+}
+
+/// As [`over_stored`], of coordinates.
+fn over_coordinates(
+    coordinates: &CoordinateMatrix,
+    other: &Side,
+    over: impl Fn(Cells, Cells, &mut [f64]) + Sync,
+) -> Result<CoordinateMatrix> {
+    let stored = coordinates.values();
+    let mut values = zeros(stored.len());
+    map_flat(&mut values, |range, out| {
+        let places = coordinates.row_indices()[range.clone()]
+            .iter()
+            .zip(&coordinates.indices()[range.clone()]);
+        let others: Vec<f64> = places
+            .map(|(row, col)| other.at(*row as usize, *col as usize))
+            .collect();
+        over(Cells::Each(&stored[range]), Cells::Each(&others), out);
+    });
+    coordinates.with_values(values)
 }
 
 /// f of the cells stored on either side, where f(0, 0) = 0.

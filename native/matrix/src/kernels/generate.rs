@@ -5,7 +5,7 @@ use std::ops::Range;
 use fulgurite_error::{Error, Result};
 
 use super::parallel::cells;
-use crate::{CsrMatrix, MatrixBlock, parse_double};
+use crate::{CoordinateMatrix, MatrixBlock, parse_double};
 
 /// `matrix(value, rows, cols)`; zeros are stored sparsely.
 ///
@@ -13,8 +13,9 @@ use crate::{CsrMatrix, MatrixBlock, parse_double};
 /// `memory` when the matrix is larger than memory can be.
 pub fn fill(value: f64, rows: usize, cols: usize) -> Result<MatrixBlock> {
     if value == 0.0 && rows > 1 && cols > 1 && i32::try_from(cols).is_ok() {
-        let empty = CsrMatrix::new(rows, cols, vec![0; rows + 1], Vec::new(), Vec::new())?;
-        return Ok(MatrixBlock::Csr(empty));
+        let (no_rows, no_cols, no_values) = (Vec::new(), Vec::new(), Vec::new());
+        let empty = CoordinateMatrix::new(rows, cols, no_rows, no_cols, no_values)?;
+        return Ok(empty.into());
     }
     cells(rows, cols)?;
     Ok(MatrixBlock::filled(rows, cols, value))

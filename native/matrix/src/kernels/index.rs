@@ -5,7 +5,7 @@ use std::ops::Range;
 use fulgurite_error::{Error, Result};
 
 use super::parallel::{SparseRows, csr_by_rows, dense_by_rows, settle, shape};
-use crate::{CsrMatrix, MatrixBlock};
+use crate::{ByRows, CoordinateMatrix, CsrMatrix, MatrixBlock};
 
 /// A range of rows or columns as DML writes it: from 1, both ends inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +67,7 @@ pub fn right_index(
             })
             .map(MatrixBlock::Dense)
         }
+        MatrixBlock::Coordinate(coordinates) => Ok(settle(coordinates.part(rows, cols))),
         MatrixBlock::Csr(csr) => {
             let per_row = csr.stored() / csr.rows().max(1) + 1;
             csr_by_rows(rows.len(), cols.len(), per_row, |task, out| {
@@ -114,23 +115,16 @@ pub fn left_index(
         MatrixBlock::Dense(dense) => {
             let (height, width) = (dense.rows(), dense.cols());
             let mut cells = dense.into_vec();
+            let value = value.by_rows();
             for (index, row) in rows.enumerate() {
                 let out = &mut cells[row * width + cols.start..row * width + cols.end];
-                match value {
-                    MatrixBlock::Dense(value) => out.copy_from_slice(value.row(index)),
-                    MatrixBlock::Csr(value) => {
-                        out.fill(0.0);
-                        let (indices, values) = value.row(index);
-                        for (col, value) in indices.iter().zip(values) {
-                            out[*col as usize] = *value;
-                        }
-                    }
-                }
+                out.fill(0.0);
+                copy_row(&value, index, out);
             }
             MatrixBlock::dense(height, width, cells)
         }
-        MatrixBlock::Csr(csr) => {
-            let value = value.to_csr()?;
+        sparse => {
+            let (csr, value) = (sparse.to_csr()?, value.to_csr()?);
             let per_row = csr.stored() / csr.rows().max(1) + 1;
             csr_by_rows(csr.rows(), csr.cols(), per_row, |task, out| {
                 for row in task {
@@ -168,13 +162,14 @@ pub fn cbind(matrices: &[&MatrixBlock]) -> Result<MatrixBlock> {
                 out.end_row();
             }
         })
-        .map(MatrixBlock::Csr);
+        .map(settle);
     }
+    let parts: Vec<ByRows> = matrices.iter().map(|matrix| matrix.by_rows()).collect();
     dense_by_rows(rows, cols, cols, |task, out| {
         for (row, mut out) in task.zip(out.chunks_exact_mut(cols)) {
-            for matrix in matrices {
-                let (part, rest) = out.split_at_mut(matrix.cols());
-                copy_row(matrix, row, part);
+            for (matrix, part) in matrices.iter().zip(&parts) {
+                let (cells, rest) = out.split_at_mut(matrix.cols());
+                copy_row(part, row, cells);
                 out = rest;
             }
         }
@@ -189,6 +184,15 @@ pub fn cbind(matrices: &[&MatrixBlock]) -> Result<MatrixBlock> {
 pub fn rbind(matrices: &[&MatrixBlock]) -> Result<MatrixBlock> {
     let cols = same_extent(matrices, "rbind", "columns", MatrixBlock::cols)?;
     let rows: usize = matrices.iter().map(|matrix| matrix.rows()).sum();
+    let coordinates: Vec<&CoordinateMatrix> = (matrices.iter())
+        .filter_map(|matrix| match matrix {
+            MatrixBlock::Coordinate(coordinates) => Some(coordinates),
+            _ => None,
+        })
+        .collect();
+    if coordinates.len() == matrices.len() {
+        return Ok(settle(CoordinateMatrix::stacked(&coordinates, cols)));
+    }
     if mostly_sparse(matrices, rows, cols) {
         let (mut pointers, mut indices, mut values) = (vec![0i64], Vec::new(), Vec::new());
         for part in as_csr(matrices)? {
@@ -197,7 +201,7 @@ pub fn rbind(matrices: &[&MatrixBlock]) -> Result<MatrixBlock> {
             indices.extend_from_slice(part.indices());
             values.extend_from_slice(part.values());
         }
-        return CsrMatrix::new(rows, cols, pointers, indices, values).map(MatrixBlock::Csr);
+        return CsrMatrix::new(rows, cols, pointers, indices, values).map(settle);
     }
     let mut cells = Vec::with_capacity(super::parallel::cells(rows, cols)?);
     for matrix in matrices {
@@ -226,13 +230,7 @@ fn same_extent(
 
 /// Whether the result belongs in CSR, going by sparse parts' non-zeros and counting dense parts as full.
 fn mostly_sparse(matrices: &[&MatrixBlock], rows: usize, cols: usize) -> bool {
-    let stored: usize = matrices
-        .iter()
-        .map(|matrix| match matrix {
-            MatrixBlock::Dense(dense) => dense.values().len(),
-            MatrixBlock::Csr(csr) => csr.stored(),
-        })
-        .sum();
+    let stored: usize = matrices.iter().map(|matrix| matrix.values().len()).sum();
     cols > 1
         && i32::try_from(cols).is_ok()
         && (stored as f64) < crate::SPARSE_THRESHOLD * rows as f64 * cols as f64
@@ -242,10 +240,11 @@ fn as_csr(matrices: &[&MatrixBlock]) -> Result<Vec<CsrMatrix>> {
     matrices.iter().map(|matrix| matrix.to_csr()).collect()
 }
 
-fn copy_row(matrix: &MatrixBlock, row: usize, out: &mut [f64]) {
+/// Into zeroed cells.
+fn copy_row(matrix: &ByRows, row: usize, out: &mut [f64]) {
     match matrix {
-        MatrixBlock::Dense(dense) => out.copy_from_slice(dense.row(row)),
-        MatrixBlock::Csr(csr) => {
+        ByRows::Dense(dense) => out.copy_from_slice(dense.row(row)),
+        ByRows::Csr(csr) => {
             let (indices, values) = csr.row(row);
             for (col, value) in indices.iter().zip(values) {
                 out[*col as usize] = *value;

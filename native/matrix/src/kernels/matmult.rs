@@ -11,9 +11,9 @@ use rayon::prelude::*;
 use super::{
     dense_product::{View, Write, multiply, multiply_in_parallel},
     parallel::{cells, dense_by_rows, reduction_tasks, row_tasks, settle, shape},
-    reorganize::transpose,
+    reorganize::{take_rows, transpose},
 };
-use crate::{CsrMatrix, DenseMatrix, MatrixBlock, memory::zeros};
+use crate::{CompactRows, CoordinateMatrix, CsrMatrix, DenseMatrix, MatrixBlock, memory::zeros};
 
 /// `left %*% right`.
 ///
@@ -28,6 +28,12 @@ pub fn matmult(left: &MatrixBlock, right: &MatrixBlock) -> Result<MatrixBlock> {
         )));
     }
     match (left, right) {
+        (MatrixBlock::Coordinate(coordinates), right) => {
+            let CompactRows { numbers, csr } = coordinates.compact();
+            let product = matmult(&csr.into(), right)?;
+            spread_rows(&product, &numbers, coordinates.rows())
+        }
+        (left, MatrixBlock::Coordinate(coordinates)) => matmult(left, &coordinates.to_csr().into()),
         (MatrixBlock::Csr(left), MatrixBlock::Csr(right)) => sparse_sparse(left, right),
         (MatrixBlock::Csr(left), MatrixBlock::Dense(right)) => sparse_dense(left, right),
         (MatrixBlock::Dense(left), MatrixBlock::Csr(right)) => dense_sparse(left, right),
@@ -48,6 +54,14 @@ pub fn transposed_matmult(left: &MatrixBlock, right: &MatrixBlock) -> Result<Mat
         )));
     }
     match (left, right) {
+        (MatrixBlock::Coordinate(coordinates), right) => {
+            let CompactRows { numbers, csr } = coordinates.compact();
+            transposed_matmult(&csr.into(), &rows_at(right, &numbers)?)
+        }
+        (left, MatrixBlock::Coordinate(coordinates)) => {
+            let CompactRows { numbers, csr } = coordinates.compact();
+            transposed_matmult(&rows_at(left, &numbers)?, &csr.into())
+        }
         (MatrixBlock::Dense(left), MatrixBlock::Dense(right)) => {
             let (depth, m, n) = (left.rows(), left.cols(), right.cols());
             if depth < DEEP * m.max(n) {
@@ -122,7 +136,39 @@ pub fn tsmm(matrix: &MatrixBlock) -> Result<MatrixBlock> {
             MatrixBlock::dense(n, n, values)
         }
         MatrixBlock::Csr(_) => matmult(&transpose(matrix)?, matrix),
+        MatrixBlock::Coordinate(coordinates) => tsmm(&coordinates.compact().csr.into()),
     }
+}
+
+/// Some rows, those that an ultra-sparse matrix has cells in.
+fn rows_at(matrix: &MatrixBlock, numbers: &[usize]) -> Result<MatrixBlock> {
+    if let MatrixBlock::Coordinate(coordinates) = matrix {
+        let CompactRows { numbers: own, csr } = coordinates.compact();
+        // An empty row stands for all that it does not have.
+        let empty = CsrMatrix::new(1, csr.cols(), vec![0, 0], Vec::new(), Vec::new())?;
+        let rows = super::index::rbind(&[&csr.into(), &empty.into()])?;
+        let place = |row: usize| own.binary_search(&numbers[row]).unwrap_or(own.len());
+        return take_rows(&rows, numbers.len(), place);
+    }
+    take_rows(matrix, numbers.len(), |row| numbers[row])
+}
+
+/// A matrix of `rows` rows that are zero but for those with these numbers.
+fn spread_rows(filled: &MatrixBlock, numbers: &[usize], rows: usize) -> Result<MatrixBlock> {
+    let cols = filled.cols();
+    if cols <= 1 || i32::try_from(cols).is_err() {
+        let mut values = zeros(cells(rows, cols)?);
+        let filled = filled.to_dense();
+        for (at, row) in numbers.iter().enumerate() {
+            values[row * cols..][..cols].copy_from_slice(filled.row(at));
+        }
+        return MatrixBlock::dense(rows, cols, values);
+    }
+    let compact = CoordinateMatrix::from(&filled.to_csr()?);
+    let row_indices = compact.row_indices().iter();
+    let row_indices: Vec<i64> = row_indices.map(|at| numbers[*at as usize] as i64).collect();
+    let (_, indices, values) = compact.into_buffers();
+    CoordinateMatrix::new(rows, cols, row_indices, indices, values).map(settle)
 }
 
 /// Columns of a panel of [`tsmm_by_panels`]: wide enough for products to run at full speed.

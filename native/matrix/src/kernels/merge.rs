@@ -6,10 +6,10 @@ use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
 use super::parallel::{TASK_CELLS, csr_by_rows, settle, shape};
-use crate::{CsrMatrix, MatrixBlock};
+use crate::{ByRows, CsrMatrix, MatrixBlock};
 
 /// `merged`, with the cells in which `changed` differs from `original` as they are in `changed`. A cell differs if its
-/// bits do: a zero may be written, and a NaN left alone. CSR has one zero: it is the negative one too.
+/// bits do: a zero may be written, and a NaN left alone. Sparse layouts have one zero: it is the negative one too.
 ///
 /// # Errors
 /// `dimension` when the shapes differ.
@@ -27,11 +27,11 @@ pub fn merge_changes(
             )));
         }
     }
-    match (merged, original, changed) {
-        (MatrixBlock::Csr(merged), MatrixBlock::Csr(original), MatrixBlock::Csr(changed)) => {
-            sparse(&merged, original, changed).map(settle)
+    match (merged.by_rows(), original.by_rows(), changed.by_rows()) {
+        (ByRows::Csr(merged), ByRows::Csr(original), ByRows::Csr(changed)) => {
+            sparse(&merged, &original, &changed).map(settle)
         }
-        (merged, original, changed) => {
+        _ => {
             let differs = differs(original, changed);
             let (original, changed) = (original.to_dense(), changed.to_dense());
             let (rows, cols) = (original.rows(), original.cols());
@@ -72,8 +72,8 @@ pub fn changed_part(
         )));
     }
     let mut part = None;
-    match (original, changed) {
-        (MatrixBlock::Csr(original), MatrixBlock::Csr(changed)) => {
+    match (original.by_rows(), changed.by_rows()) {
+        (ByRows::Csr(original), ByRows::Csr(changed)) => {
             for row in 0..original.rows() {
                 let mut cells = [original.row(row), changed.row(row)];
                 while let Some(col) = cells
@@ -89,7 +89,7 @@ pub fn changed_part(
                 }
             }
         }
-        (original, changed) => {
+        _ => {
             let differs = differs(original, changed);
             let (original, changed) = (original.to_dense(), changed.to_dense());
             for row in 0..original.rows() {
@@ -113,12 +113,12 @@ fn widen(part: &mut Option<(Range<usize>, Range<usize>)>, row: usize, col: usize
     *cols = cols.start.min(col)..cols.end.max(col + 1);
 }
 
-/// How cells of the two are told apart, unless both are CSR.
+/// How cells of the two are told apart, unless both are sparse.
 fn differs(
     original: &MatrixBlock,
     changed: &MatrixBlock,
 ) -> impl Fn(f64, f64) -> bool + Sync + use<> {
-    let is_sparse = |matrix: &MatrixBlock| matches!(matrix, MatrixBlock::Csr(_));
+    let is_sparse = |matrix: &MatrixBlock| !matches!(matrix, MatrixBlock::Dense(_));
     let one_zero = is_sparse(original) || is_sparse(changed);
     move |original: f64, changed: f64| {
         let zeros = one_zero && original == 0.0 && changed == 0.0;

@@ -8,7 +8,7 @@ use std::ops::Range;
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
-use crate::{CsrMatrix, DenseMatrix, MatrixBlock, SPARSE_THRESHOLD, memory::zeros};
+use crate::{CsrMatrix, DenseMatrix, Layout, MatrixBlock, memory::zeros};
 
 /// Cells a task should have: less is not worth another thread.
 pub const TASK_CELLS: usize = 1 << 16;
@@ -135,16 +135,11 @@ pub(crate) fn csr_by_rows(
     CsrMatrix::new(rows, cols, pointers, indices, values)
 }
 
-/// A sparse result, dense where it holds too much for CSR; reads the stored count only.
-pub(crate) fn settle(csr: CsrMatrix) -> MatrixBlock {
-    let cells = csr.rows() as f64 * csr.cols() as f64;
-    let sparse = csr.cols() > 1 && (csr.stored() as f64) < SPARSE_THRESHOLD * cells;
-    let block = MatrixBlock::Csr(csr);
-    if sparse {
-        block
-    } else {
-        MatrixBlock::Dense(block.to_dense())
-    }
+/// A sparse result in the layout that suits what it stores; reads the stored count only.
+pub(crate) fn settle(result: impl Into<MatrixBlock>) -> MatrixBlock {
+    let result = result.into();
+    let best = Layout::best(result.rows(), result.cols(), result.values().len());
+    result.in_layout(best)
 }
 
 /// `RxC` as messages print shapes.

@@ -4,7 +4,7 @@ use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
 use super::parallel::{cells, csr_by_rows, dense_by_rows, rows_per_task, settle, shape};
-use crate::{CsrMatrix, DenseMatrix, MatrixBlock, memory::zeros};
+use crate::{ByRows, CsrMatrix, DenseMatrix, MatrixBlock, memory::zeros};
 
 /// Cells of a tile's side: two tiles of it stay in the first-level cache.
 const TILE: usize = 32;
@@ -21,6 +21,7 @@ pub fn transpose(matrix: &MatrixBlock) -> Result<MatrixBlock> {
         }
         MatrixBlock::Dense(dense) if rows >= cols => transpose_tall(dense),
         MatrixBlock::Dense(dense) => transpose_wide(dense),
+        MatrixBlock::Coordinate(coordinates) => coordinates.transpose().map(settle),
         MatrixBlock::Csr(csr) => {
             if i32::try_from(rows).is_err() {
                 return Err(Error::unsupported(format!(
@@ -135,14 +136,14 @@ pub fn take_rows(
     source: impl Fn(usize) -> usize + Sync,
 ) -> Result<MatrixBlock> {
     let cols = matrix.cols();
-    match matrix {
-        MatrixBlock::Dense(dense) => dense_by_rows(rows, cols, cols, |task, out| {
+    match matrix.by_rows() {
+        ByRows::Dense(dense) => dense_by_rows(rows, cols, cols, |task, out| {
             for (row, out) in task.zip(out.chunks_exact_mut(cols)) {
                 out.copy_from_slice(dense.row(source(row)));
             }
         })
         .map(MatrixBlock::Dense),
-        MatrixBlock::Csr(csr) => {
+        ByRows::Csr(csr) => {
             let per_row = csr.stored() / csr.rows().max(1) + 1;
             csr_by_rows(rows, cols, per_row, |task, out| {
                 for row in task {
@@ -153,7 +154,7 @@ pub fn take_rows(
                     out.end_row();
                 }
             })
-            .map(MatrixBlock::Csr)
+            .map(settle)
         }
     }
 }
@@ -181,16 +182,16 @@ pub fn reshape(
         let by_row = reshape(&transpose(matrix)?, cols, rows, true)?;
         return transpose(&by_row);
     }
-    match matrix {
-        MatrixBlock::Dense(dense) => {
+    match matrix.by_rows() {
+        ByRows::Dense(dense) => {
             DenseMatrix::new(rows, cols, dense.buffer().clone()).map(MatrixBlock::Dense)
         }
-        MatrixBlock::Csr(_) if cols <= 1 || i32::try_from(cols).is_err() => {
+        ByRows::Csr(_) if cols <= 1 || i32::try_from(cols).is_err() => {
             cells(rows, cols)?;
             let dense = matrix.to_dense();
             DenseMatrix::new(rows, cols, dense.buffer().clone()).map(MatrixBlock::Dense)
         }
-        MatrixBlock::Csr(csr) => {
+        ByRows::Csr(csr) => {
             let mut pointers = Vec::with_capacity(rows + 1);
             let mut indices = Vec::with_capacity(csr.stored());
             pointers.push(0i64);
@@ -204,8 +205,8 @@ pub fn reshape(
                 }
             }
             pointers.resize(rows + 1, indices.len() as i64);
-            let (_, _, values) = csr.clone().into_buffers();
-            CsrMatrix::new(rows, cols, pointers, indices, values).map(MatrixBlock::Csr)
+            let (_, _, values) = csr.into_owned().into_buffers();
+            CsrMatrix::new(rows, cols, pointers, indices, values).map(settle)
         }
     }
 }
@@ -224,8 +225,8 @@ pub fn triangle(
         (if lower { col < row } else { col > row }) || (diagonal && col == row)
     };
     let cols = matrix.cols();
-    match matrix {
-        MatrixBlock::Csr(csr) if values => csr_by_rows(csr.rows(), cols, cols, |task, out| {
+    match matrix.by_rows() {
+        ByRows::Csr(csr) if values => csr_by_rows(csr.rows(), cols, cols, |task, out| {
             for row in task {
                 let (indices, cells) = csr.row(row);
                 for (col, cell) in indices.iter().zip(cells) {
@@ -236,7 +237,7 @@ pub fn triangle(
                 out.end_row();
             }
         })
-        .map(MatrixBlock::Csr),
+        .map(settle),
         _ => dense_by_rows(matrix.rows(), cols, cols, |task, out| {
             for (row, out) in task.zip(out.chunks_exact_mut(cols)) {
                 for (col, out) in out.iter_mut().enumerate() {

@@ -11,7 +11,7 @@ use super::{
     parallel::{csr_by_rows, dense_by_rows, settle, shape},
     reorganize::take_rows,
 };
-use crate::{CsrMatrix, DenseMatrix, MatrixBlock};
+use crate::{ByRows, CsrMatrix, DenseMatrix, MatrixBlock};
 
 /// Whether rows or columns are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,14 +71,14 @@ pub fn remove_empty(
 }
 
 fn not_empty(matrix: &MatrixBlock, margin: Margin) -> Vec<bool> {
-    match (margin, matrix) {
-        (Margin::Rows, MatrixBlock::Dense(dense)) => (0..dense.rows())
+    match (margin, matrix.by_rows()) {
+        (Margin::Rows, ByRows::Dense(dense)) => (0..dense.rows())
             .map(|row| dense.row(row).iter().any(|cell| *cell != 0.0))
             .collect(),
-        (Margin::Rows, MatrixBlock::Csr(csr)) => (0..csr.rows())
+        (Margin::Rows, ByRows::Csr(csr)) => (0..csr.rows())
             .map(|row| csr.row(row).1.iter().any(|cell| *cell != 0.0))
             .collect(),
-        (Margin::Cols, MatrixBlock::Dense(dense)) => {
+        (Margin::Cols, ByRows::Dense(dense)) => {
             let mut keep = vec![false; dense.cols()];
             for row in 0..dense.rows() {
                 for (keep, cell) in keep.iter_mut().zip(dense.row(row)) {
@@ -87,7 +87,7 @@ fn not_empty(matrix: &MatrixBlock, margin: Margin) -> Vec<bool> {
             }
             keep
         }
-        (Margin::Cols, MatrixBlock::Csr(csr)) => {
+        (Margin::Cols, ByRows::Csr(csr)) => {
             let mut keep = vec![false; csr.cols()];
             for (col, cell) in csr.indices().iter().zip(csr.values()) {
                 keep[*col as usize] |= *cell != 0.0;
@@ -99,8 +99,8 @@ fn not_empty(matrix: &MatrixBlock, margin: Margin) -> Vec<bool> {
 
 /// Columns by ascending index.
 fn take_cols(matrix: &MatrixBlock, kept: &[usize]) -> Result<MatrixBlock> {
-    match matrix {
-        MatrixBlock::Dense(dense) => {
+    match matrix.by_rows() {
+        ByRows::Dense(dense) => {
             dense_by_rows(dense.rows(), kept.len(), dense.cols(), |task, out| {
                 for (row, out) in task.zip(out.chunks_exact_mut(kept.len())) {
                     let row = dense.row(row);
@@ -111,7 +111,7 @@ fn take_cols(matrix: &MatrixBlock, kept: &[usize]) -> Result<MatrixBlock> {
             })
             .map(MatrixBlock::Dense)
         }
-        MatrixBlock::Csr(csr) => {
+        ByRows::Csr(csr) => {
             let mut places = vec![None; csr.cols()];
             for (place, col) in kept.iter().enumerate() {
                 places[*col] = Some(place);
@@ -205,8 +205,8 @@ fn column(matrix: &MatrixBlock, col: usize) -> Vec<f64> {
             .binary_search(&(col as i32))
             .map_or(0.0, |at| values[at])
     };
-    match matrix {
-        MatrixBlock::Dense(dense) => (0..dense.rows()).map(|row| dense.row(row)[col]).collect(),
-        MatrixBlock::Csr(csr) => (0..csr.rows()).map(|row| cell(csr, row)).collect(),
+    match matrix.by_rows() {
+        ByRows::Dense(dense) => (0..dense.rows()).map(|row| dense.row(row)[col]).collect(),
+        ByRows::Csr(csr) => (0..csr.rows()).map(|row| cell(&csr, row)).collect(),
     }
 }

@@ -6,7 +6,7 @@ use super::{
     elementwise::Operand,
     parallel::{cells, settle},
 };
-use crate::{CsrMatrix, MatrixBlock, memory::zeros};
+use crate::{CoordinateMatrix, MatrixBlock, memory::zeros};
 
 /// Added before a double becomes an index, so that values just below 1 and 2 go up.
 const INDEX_EPSILON: f64 = 1.1102230246251565e-16;
@@ -83,24 +83,20 @@ fn accumulate(
     if !entries.is_sorted_by_key(|(row, col, _)| (*row, *col)) {
         entries.sort_by_key(|(row, col, _)| (*row, *col));
     }
-    let mut pointers = Vec::with_capacity(cells(rows + 1, 1)?);
+    let mut row_indices = Vec::<i64>::new();
     let (mut indices, mut values) = (Vec::<i32>::new(), Vec::<f64>::new());
-    pointers.push(0i64);
     for (row, col, weight) in entries {
-        while pointers.len() <= row {
-            pointers.push(values.len() as i64);
-        }
-        let start = pointers.last().map_or(0, |start| *start as usize);
-        match (indices[start..].last(), values.last_mut()) {
-            (Some(last), Some(value)) if *last == col as i32 => *value += weight,
+        let place = (Some(&(row as i64)), Some(&(col as i32)));
+        match values.last_mut() {
+            Some(value) if (row_indices.last(), indices.last()) == place => *value += weight,
             _ => {
+                row_indices.push(row as i64);
                 indices.push(col as i32);
                 values.push(weight);
             }
         }
     }
-    pointers.resize(rows + 1, values.len() as i64);
-    CsrMatrix::new(rows, cols, pointers, indices, values).map(settle)
+    CoordinateMatrix::new(rows, cols, row_indices, indices, values).map(settle)
 }
 
 /// An operand's cells in row-major order.

@@ -7,7 +7,7 @@ use super::{
     aggregate::{self, Max, Min, Product, Sum},
     *,
 };
-use crate::{DenseMatrix, MatrixBlock};
+use crate::{DenseMatrix, Layout, MatrixBlock};
 
 const SIZES: [usize; 10] = [0, 1, 2, 3, 7, 8, 9, 31, 64, 127];
 
@@ -43,8 +43,8 @@ fn with_specials(matrix: &MatrixBlock) -> MatrixBlock {
     .into()
 }
 
-pub(super) fn both_layouts(matrix: &MatrixBlock) -> [MatrixBlock; 2] {
-    [matrix.clone(), matrix.to_csr().unwrap().into()]
+pub(super) fn all_layouts(matrix: &MatrixBlock) -> [MatrixBlock; 3] {
+    [Layout::Dense, Layout::Csr, Layout::Coordinate].map(|layout| matrix.clone().in_layout(layout))
 }
 
 /// Equal up to `tolerance`, relative to the larger of 1 and the magnitude; NaN equals NaN.
@@ -100,7 +100,7 @@ proptest! {
         let matrix = with_specials(&cells(rows, cols, seed, zeros));
         for f in [f64::abs, f64::exp, f64::sqrt, |x: f64| x.max(-1.0)] {
             let expected = naive(rows, cols, |i, j| f(matrix.get(i, j)));
-            for layout in both_layouts(&matrix) {
+            for layout in all_layouts(&matrix) {
                 assert_close(&unary(&layout, f).unwrap(), &expected, 0.0, "unary");
             }
         }
@@ -116,8 +116,8 @@ proptest! {
             for (name, f) in BINARIES {
                 let right = naive(rows, cols, |i, j| f(matrix.get(i, j), at(i, j)));
                 let left = naive(rows, cols, |i, j| f(at(i, j), matrix.get(i, j)));
-                for matrix in both_layouts(&matrix) {
-                    for other in both_layouts(&other) {
+                for matrix in all_layouts(&matrix) {
+                    for other in all_layouts(&other) {
                         let result = binary((&matrix).into(), (&other).into(), f).unwrap();
                         assert_close(&result, &right, 0.0, name);
                         let result = binary((&other).into(), (&matrix).into(), f).unwrap();
@@ -129,7 +129,7 @@ proptest! {
         for scalar in [0.0, 1.5, -2.0, f64::NAN] {
             for (name, f) in BINARIES {
                 let expected = naive(rows, cols, |i, j| f(matrix.get(i, j), scalar));
-                for matrix in both_layouts(&matrix) {
+                for matrix in all_layouts(&matrix) {
                     let result = binary((&matrix).into(), scalar.into(), f).unwrap();
                     assert_close(&result, &expected, 0.0, name);
                 }
@@ -144,8 +144,8 @@ proptest! {
         let if_else = |x: f64, y: f64, z: f64| if x != 0.0 { y } else { z };
         let all = naive(rows, cols, |i, j| if_else(x.get(i, j), y.get(i, j), z.get(i, j)));
         let mixed = naive(rows, cols, |i, j| if_else(x.get(i, j), 7.0, vector.get(0, j)));
-        for x in both_layouts(&x) {
-            for z in both_layouts(&z) {
+        for x in all_layouts(&x) {
+            for z in all_layouts(&z) {
                 let result = ternary((&x).into(), (&y).into(), (&z).into(), if_else).unwrap();
                 assert_close(&result, &all, 0.0, "ifelse");
             }
@@ -161,7 +161,7 @@ proptest! {
         let row = |i: usize| -> Vec<f64> { (0..cols).map(|j| matrix.get(i, j)).collect() };
         let col = |j: usize| -> Vec<f64> { (0..rows).map(|i| matrix.get(i, j)).collect() };
         let all: Vec<f64> = (0..rows).flat_map(row).collect();
-        for layout in both_layouts(&matrix) {
+        for layout in all_layouts(&matrix) {
             let checks: [Check; 5] = [
                 ("sum", |m| aggregate::full::<Sum>(m, |x| x),
                     |m| aggregate::rows::<Sum>(m, |_, x| x).unwrap(),
@@ -200,14 +200,14 @@ proptest! {
         let expected = naive(m, n, |i, j| (0..k).map(|d| x.get(i, d) * y.get(d, j)).sum());
         let gram = naive(k, k, |i, j| (0..m).map(|d| x.get(d, i) * x.get(d, j)).sum());
         let transposed = transpose(&x).unwrap();
-        for x in both_layouts(&x) {
+        for x in all_layouts(&x) {
             assert_close(&tsmm(&x).unwrap(), &gram, 1e-12, "tsmm");
-            for y in both_layouts(&y) {
+            for y in all_layouts(&y) {
                 assert_close(&matmult(&x, &y).unwrap(), &expected, 1e-12, "matmult");
             }
         }
-        for x in both_layouts(&transposed) {
-            for y in both_layouts(&y) {
+        for x in all_layouts(&transposed) {
+            for y in all_layouts(&y) {
                 let result = transposed_matmult(&x, &y).unwrap();
                 assert_close(&result, &expected, 1e-12, "t(X) %*% Y");
             }
@@ -219,7 +219,7 @@ proptest! {
         let matrix = with_specials(&cells(rows, cols, seed, zeros));
         let flat = |i: usize| matrix.get(i / cols, i % cols);
         let by_col = |i: usize| matrix.get(i % rows, i / rows);
-        for x in both_layouts(&matrix) {
+        for x in all_layouts(&matrix) {
             let expected = naive(cols, rows, |i, j| matrix.get(j, i));
             assert_close(&transpose(&x).unwrap(), &expected, 0.0, "t");
             let expected = naive(rows, cols, |i, j| matrix.get(rows - 1 - i, j));
@@ -248,10 +248,10 @@ proptest! {
         }
         let vector = cells(rows, 1, seed, zeros);
         let expected = naive(rows, rows, |i, j| if i == j { vector.get(i, 0) } else { 0.0 });
-        for v in both_layouts(&vector) {
+        for v in all_layouts(&vector) {
             let matrix = diag(&v).unwrap();
             assert_close(&matrix, &expected, 0.0, "diag");
-            for matrix in both_layouts(&matrix) {
+            for matrix in all_layouts(&matrix) {
                 if rows != 1 {
                     assert_close(&diag(&matrix).unwrap(), &vector, 0.0, "diagonal");
                 }
@@ -278,22 +278,22 @@ proptest! {
                 matrix.get(i, j)
             }
         });
-        for x in both_layouts(&matrix) {
+        for x in all_layouts(&matrix) {
             assert_close(&right_index(&x, row_range, col_range).unwrap(), &part, 0.0, "rix");
-            for value in both_layouts(&value) {
+            for value in all_layouts(&value) {
                 let result = left_index(x.clone(), &value, row_range, col_range).unwrap();
                 assert_close(&result, &assigned, 0.0, "lix");
                 assert_close(&x, &matrix, 0.0, "the assigned matrix itself");
             }
             let beside = cells(rows, width, seed, zeros);
             let below = cells(height, cols, seed, zeros);
-            for y in both_layouts(&beside) {
+            for y in all_layouts(&beside) {
                 let expected = naive(rows, cols + width, |i, j| {
                     if j < cols { matrix.get(i, j) } else { beside.get(i, j - cols) }
                 });
                 assert_close(&cbind(&[&x, &y]).unwrap(), &expected, 0.0, "cbind");
             }
-            for y in both_layouts(&below) {
+            for y in all_layouts(&below) {
                 let expected = naive(rows + height, cols, |i, j| {
                     if i < rows { matrix.get(i, j) } else { below.get(i - rows, j) }
                 });
@@ -309,7 +309,7 @@ proptest! {
         let largest = naive(rows, cols, |i, j| {
             (0..=i).map(|i| matrix.get(i, j)).fold(f64::NEG_INFINITY, f64::max)
         });
-        for x in both_layouts(&matrix) {
+        for x in all_layouts(&matrix) {
             assert_close(&cumulative_sum(&x).unwrap(), &expected, 1e-12, "cumsum");
             assert_close(&cumulative(&x, f64::max).unwrap(), &largest, 0.0, "cummax");
         }
@@ -373,13 +373,14 @@ fn sums_are_compensated() {
 fn many_tasks_give_the_same_as_one() {
     for (rows, cols) in [(100_003, 5), (7, 50_021), (601, 307)] {
         let dense = cells(rows, cols, 5, 8);
-        let [dense, sparse] = both_layouts(&dense);
+        let [dense, sparse, coordinates] = all_layouts(&dense);
         let tolerance = 1e-12;
         let sum = |m: &MatrixBlock| aggregate::cols::<Sum>(m, |_, x| x).unwrap();
         assert_close(&sum(&sparse), &sum(&dense), tolerance, "colSums");
+        assert_close(&sum(&coordinates), &sum(&dense), tolerance, "colSums");
         let ones = naive(cols, 2, |_, _| 1.0);
         let row_sums = aggregate::rows::<Sum>(&dense, |_, x| x).unwrap();
-        for m in [&dense, &sparse] {
+        for m in [&dense, &sparse, &coordinates] {
             let product = matmult(m, &ones).unwrap();
             let first = right_index(
                 &product,

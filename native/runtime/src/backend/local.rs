@@ -14,7 +14,7 @@ use std::{
 
 use fulgurite_codegen::PlanCache;
 use fulgurite_error::{Error, Result};
-use fulgurite_matrix::{MatrixBlock, arrow_block::Block};
+use fulgurite_matrix::{MatrixBlock, arrow_block::Block, io};
 use rayon::prelude::*;
 
 use super::stripes::{self, align, cut, joined};
@@ -482,6 +482,10 @@ impl Backend for LocalBackend {
                 write_file(path, &matrix, *format, separator, *header)?;
                 Ok(Reply::default())
             }
+            Primitive::FindFile { path, .. }
+            | Primitive::FetchFile { path, .. }
+            | Primitive::StageFile { path }
+            | Primitive::StoreFile { path, .. } => Err(io::of_another_file_system(path)),
         }
     }
 }

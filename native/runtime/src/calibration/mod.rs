@@ -246,6 +246,7 @@ mod tests {
             functions      25.000 GFLOP/s  configured
             products       50.000 GFLOP/s  configured
             operator        3.000 us       default: never measured
+            job            40.000 ms       default: never measured
         Cost constants with 3 threads:
             read           17.000 GB/s     measured, not kept in a file
             cached read    80.000 GB/s     measured, not kept in a file
@@ -258,6 +259,7 @@ mod tests {
             functions      25.000 GFLOP/s  configured
             products       50.000 GFLOP/s  configured
             operator        3.000 us       default: never measured
+            job            40.000 ms       default: never measured
         ");
     }
 

@@ -65,6 +65,10 @@ pub struct Config {
     /// Rewrites that are not applied, by name.
     pub rewrites_off: Vec<String>,
     pub backend: BackendChoice,
+    /// Whether operators that fit the driver run where their inputs are, to move less.
+    pub pull: bool,
+    /// Whether long products of matrices on the driver may run on the workers.
+    pub spread: bool,
     /// Where iterations of a `parfor` run whose script does not say.
     pub parfor_mode: Option<ParforMode>,
     /// Whose numbers `rand` gives for a seed.
@@ -200,6 +204,32 @@ const KEYS: &[Key] = &[
         }),
     },
     Key {
+        name: "fulgurite.placement.pull",
+        kind: Kind::Boolean,
+        default: "true",
+        doc: Cow::Borrowed(
+            "Whether an operator that fits fulgurite.memory.local runs on the workers all the same where its input is \
+              there, all that read this input can run there, and that moves fewer bytes between workers and driver.",
+        ),
+        set: Set::By(|config, text| {
+            config.pull = parse_boolean(text)?;
+            Ok(())
+        }),
+    },
+    Key {
+        name: "fulgurite.placement.spread",
+        kind: Kind::Boolean,
+        default: "true",
+        doc: Cow::Borrowed(
+            "Whether a product of matrices in the driver's process runs on the workers where they have more cores and it \
+              takes less time there, with sending the matrices.",
+        ),
+        set: Set::By(|config, text| {
+            config.spread = parse_boolean(text)?;
+            Ok(())
+        }),
+    },
+    Key {
         name: "fulgurite.parfor.mode",
         kind: Kind::Choice(&["auto", "local", "remote"]),
         default: "auto",
@@ -286,6 +316,8 @@ impl Default for Config {
             plan_cache_size: 0,
             rewrites_off: Vec::new(),
             backend: BackendChoice::Session,
+            pull: true,
+            spread: true,
             parfor_mode: None,
             rand_stream: RandStream::default(),
             cost: CostSettings::default(),

@@ -26,6 +26,6 @@ pub(crate) use handles::{Broadcast, Dataset, DistributedMatrix, Partitioning, in
 pub(crate) use launch::Operator;
 pub(crate) use on_behalf::OnBehalf;
 pub use on_behalf::asking_operator;
-pub(crate) use row_wise::{InputFacts, Place, RowWise, row_wise};
+pub(crate) use row_wise::{InputFacts, Output, Place, RowWise, Slot, row_wise};
 pub use task::{Compilation, TaskResult, combine, run_task};
 pub(crate) use workers::Workers;

@@ -39,6 +39,25 @@ pub(super) fn cut(pieces: &Pieces, result: &Block) -> Result<Vec<Block>> {
             })
             .collect(),
         Pieces::Named { targets } => named(matrix, targets),
+        Pieces::Cells {
+            from_rows,
+            rows,
+            cols,
+            by_row,
+            every,
+        } => {
+            let place = |row: u64, col: u64| match by_row {
+                true => {
+                    let index = row * matrix.cols() as u64 + col;
+                    (index / cols, index % cols)
+                }
+                false => {
+                    let index = col * from_rows + row;
+                    (index % rows, index / rows)
+                }
+            };
+            placed_cells(result, (rows, cols), every.max(1), place)
+        }
     }
 }
 
@@ -72,6 +91,51 @@ fn named(matrix: &MatrixBlock, targets: u64) -> Result<Vec<Block>> {
         .into_iter()
         .map(|(target, rows)| {
             let piece = kernels::take_rows(&cells, rows.len(), |row| rows[row])?;
+            Ok(Block::new(target, 0, piece))
+        })
+        .collect()
+}
+
+/// Cells that are not zero with their places in a matrix of `rows` x `cols`.
+fn placed_cells(
+    stripe: &Block,
+    (rows, cols): (u64, u64),
+    every: u64,
+    place: impl Fn(u64, u64) -> (u64, u64),
+) -> Result<Vec<Block>> {
+    let mut by_target: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    if stripe.row_offset == 0 {
+        for target in 0..rows.div_ceil(every) {
+            let height = every.min(rows - target * every);
+            by_target.insert(target, vec![height as f64, cols as f64, 0.0]);
+        }
+    }
+    let mut add = |row: usize, col: usize, value: f64| {
+        if value != 0.0 {
+            let (row, col) = place(stripe.row_offset + row as u64, col as u64);
+            let cells = by_target.entry(row / every).or_default();
+            cells.extend([(row % every + 1) as f64, (col + 1) as f64, value]);
+        }
+    };
+    for row in 0..stripe.matrix.rows() {
+        match &stripe.matrix {
+            MatrixBlock::Dense(dense) => {
+                for (col, value) in dense.row(row).iter().enumerate() {
+                    add(row, col, *value);
+                }
+            }
+            MatrixBlock::Csr(csr) => {
+                let (indices, values) = csr.row(row);
+                for (col, value) in indices.iter().zip(values) {
+                    add(row, *col as usize, *value);
+                }
+            }
+        }
+    }
+    by_target
+        .into_iter()
+        .map(|(target, cells)| {
+            let piece = MatrixBlock::dense(cells.len() / 3, 3, cells)?;
             Ok(Block::new(target, 0, piece))
         })
         .collect()
@@ -120,6 +184,40 @@ mod tests {
         let cells = MatrixBlock::dense(2, 1, vec![0.0, 1.0]).expect("2 cells");
         assert_eq!(shown(&rows, &Block::new(0, 0, cells.clone())).len(), 2);
         assert_eq!(shown(&rows, &Block::new(7, 0, cells)), [(1, vec![1.0])]);
+    }
+
+    #[test]
+    fn cells_go_where_another_shape_has_them() {
+        // The second stripe of a 4 x 2 matrix, for stripes of one row of a 2 x 4 matrix.
+        let cells = MatrixBlock::dense(2, 2, vec![4.0, f64::NAN, 0.0, 7.0]).expect("4 cells");
+        let by = |by_row| Pieces::Cells {
+            from_rows: 4,
+            rows: 2,
+            cols: 4,
+            by_row,
+            every: 1,
+        };
+        let below = Block::new(2, 0, cells.clone());
+        let found = cut(&by(true), &below).expect("it can be cut");
+        assert_eq!(found.len(), 1);
+        let piece = found[0].matrix.to_dense();
+        assert_eq!(
+            (found[0].row_offset, &piece.values()[..5]),
+            (1, &[1.0, 1.0, 4.0, 1.0, 2.0][..])
+        );
+        assert!(piece.values()[5].is_nan());
+        assert_eq!(piece.values()[6..], [1.0, 4.0, 7.0]);
+        let targets = |block: &Block| -> Vec<u64> {
+            let pieces = cut(&by(false), block).expect("it can be cut");
+            pieces.iter().map(|piece| piece.row_offset).collect()
+        };
+        assert_eq!(targets(&below), [0, 1]);
+        // The first stripe tells each target its size.
+        let none = Block::new(0, 0, MatrixBlock::filled(1, 2, 0.0));
+        assert_eq!(
+            shown(&by(true), &none),
+            [(0, vec![1.0, 4.0, 0.0]), (1, vec![1.0, 4.0, 0.0])]
+        );
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl<'a> Workers<'a> {
     ///
     /// # Errors
     /// `memory`, where a transpose would have rows that are too wide; of the backend.
-    pub(super) fn distributed(&self, value: &Variable) -> Result<DistributedMatrix> {
+    pub(crate) fn distributed(&self, value: &Variable) -> Result<DistributedMatrix> {
         match value {
             Variable::Distributed(matrix) => self.lying(matrix, false),
             Variable::Matrix(matrix) => self.striped(matrix),

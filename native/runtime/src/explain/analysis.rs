@@ -5,10 +5,10 @@ use std::time::Duration;
 use fulgurite_error::{Position, Result};
 use fulgurite_fusion::{FusedDag, FusionStatistics, Policy, explain::PlanCosts};
 use fulgurite_hop::{
-    Argument, Block, Dag, Hop, HopId, HopOp, Predicate, Program, memory, rewrites::Application,
+    Argument, Block, Dag, Hop, HopId, HopOp, Predicate, Program, rewrites::Application,
 };
-use serde::Serialize;
 
+use super::places::{Place, places};
 use crate::{
     Session,
     interpreter::{Loops, expected_degree, plan_explained},
@@ -83,32 +83,10 @@ pub(super) struct PlanNode {
     /// The number of the fused operator.
     pub fused: Option<usize>,
     pub place: Place,
+    /// Why it is on the workers, if it would fit the driver.
+    pub reason: Option<String>,
     /// Seconds by the cost model, of operators on matrices.
     pub cost: Option<f64>,
-}
-
-/// Where an operator will run, as far as sizes say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Place {
-    /// Variables are nowhere in particular.
-    Variable,
-    Local,
-    Distributed,
-    DoesNotFit,
-    BySize,
-}
-
-impl Place {
-    pub fn text(self) -> &'static str {
-        match self {
-            Place::Variable => "",
-            Place::Local => "local",
-            Place::Distributed => "distributed",
-            Place::DoesNotFit => "does not fit fulgurite.memory.local",
-            Place::BySize => "where it fits, by the actual size",
-        }
-    }
 }
 
 /// What is explained, and for which session.
@@ -252,7 +230,7 @@ impl Analysis {
         self.blocks.push(BlockAnalysis {
             number: self.blocks.len() + 1,
             position: first.cloned(),
-            plan: plan(&planned.fused, session),
+            plan: plan(&planned.fused, session)?,
             dag: planned.dag,
             fused: planned.fused,
         });
@@ -323,10 +301,11 @@ impl BlockAnalysis {
 }
 
 /// The operators of the fused DAG under the names that they had before fusion.
-fn plan(fused: &FusedDag, session: &Session) -> Vec<PlanNode> {
+fn plan(fused: &FusedDag, session: &Session) -> Result<Vec<PlanNode>> {
     let explanation = &fused.explanation;
+    let placed = places(fused, session)?;
     let mut added = 0;
-    let nodes = fused.dag.iter().map(|(id, hop)| {
+    let nodes = fused.dag.iter().zip(placed).map(|((id, hop), placed)| {
         let origin = fused.origins.get(id.index()).copied().flatten();
         let number = match hop.op {
             HopOp::Fused(number) => Some(number),
@@ -350,28 +329,12 @@ fn plan(fused: &FusedDag, session: &Session) -> Vec<PlanNode> {
             name,
             inputs: hop.inputs.clone(),
             fused: number,
-            place: place(&fused.dag, id, session),
+            place: placed.place,
+            reason: placed.reason.map(|reason| reason.to_string()),
             cost: operator.map(|operator| operator.costs.cost).or_else(basic),
         }
     });
-    nodes.collect()
-}
-
-fn place(dag: &Dag, id: HopId, session: &Session) -> Place {
-    let hop = dag.hop(id);
-    let is_variable = matches!(
-        hop.op,
-        HopOp::TransientRead(_) | HopOp::TransientWrite(_) | HopOp::Literal(_)
-    );
-    if is_variable {
-        return Place::Variable;
-    }
-    match memory::operation_bytes(dag, id) {
-        None => Place::BySize,
-        Some(bytes) if bytes <= session.config.memory_local => Place::Local,
-        Some(_) if session.backend.is_some() => Place::Distributed,
-        Some(_) => Place::DoesNotFit,
-    }
+    Ok(nodes.collect())
 }
 
 fn argument(argument: &Argument) -> String {

@@ -194,6 +194,7 @@ fn operators(block: &BlockAnalysis) -> Value {
             "nnz": size(hop.characteristics.nnz),
             "fused": node.fused,
             "place": node.place,
+            "placedBecause": node.reason,
             "cost": node.cost,
             "materialized": node.origin.is_some_and(|hop| block.is_materialization_point(hop)),
             "position": hop.position,

@@ -1,13 +1,15 @@
 //! Shows what would be executed, from what is known without running anything.
 //!
 //! `analysis` plans every block of a script once; everything else reads it: `text` and `json` print a level,
-//! `draw` makes pictures, `why` answers questions about single operators. `level` declares what can be asked.
+//! `draw` makes pictures, `why` answers questions about single operators. `level` declares what can be asked,
+//! `places` says where operators will run.
 
 mod analysis;
 mod code;
 mod draw;
 mod json;
 mod level;
+mod places;
 mod statistics;
 mod text;
 mod why;

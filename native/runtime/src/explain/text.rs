@@ -7,9 +7,10 @@ use fulgurite_fusion::explain::text::{MemoText, PartitionsText, RefusalsText};
 use fulgurite_hop::{HopId, HopOp, rewrites::Application};
 
 use super::{
-    analysis::{Analysis, BlockAnalysis, Place, PlanNode, Section},
+    analysis::{Analysis, BlockAnalysis, PlanNode, Section},
     code::{self, Listing},
     level::ExplainLevel,
+    places::Place,
     statistics::Statistics,
 };
 use crate::Session;
@@ -224,6 +225,9 @@ fn plan_line(block: &BlockAnalysis, id: HopId, node: &PlanNode) -> String {
         let _ = write!(line, " {}", node.place.text());
         if let Some(cost) = node.cost {
             let _ = write!(line, ", {cost:.3e} s");
+        }
+        if let Some(reason) = &node.reason {
+            let _ = write!(line, "; {reason}");
         }
     }
     if node

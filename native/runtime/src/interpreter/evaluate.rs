@@ -7,12 +7,12 @@ use fulgurite_hop::{CastOp, Hop, HopId, HopOp, Literal, SizeOp, scalar};
 use fulgurite_matrix::kernels::{self, RandStream};
 
 use super::{
-    BlockPlan, Context, SymbolTable, Variable, effects, files, fused, placement,
+    BlockPlan, Context, Site, SymbolTable, Transfers, Variable, effects, files, fused, placement,
     placement::Decision,
 };
 use crate::{
     Value,
-    distributed::{OnBehalf, Operator, Workers},
+    distributed::{DistributedMatrix, OnBehalf, Operator, Workers},
     operators,
     report::FusedRun,
 };
@@ -163,7 +163,8 @@ impl Evaluation<'_> {
         if let (HopOp::Transpose, [Variable::Distributed(matrix)]) = (&hop.op, &inputs[..]) {
             return Ok(Variable::Distributed(matrix.clone().transpose()));
         }
-        let decision = placement::decide(self.plan, id, &inputs, &self.context.session)?;
+        let known = |hop: HopId| self.site(hop);
+        let decision = placement::decide(self.plan, id, &inputs, &self.context.session, &known)?;
         match decision {
             Decision::Local => {
                 let inputs = inputs
@@ -218,12 +219,41 @@ impl Evaluation<'_> {
                 matrix.persist()?;
             }
             let bytes = matrix.stripes.memory_bytes();
-            if placement::comes_back(bytes, &self.context.session.config) {
+            let small = placement::comes_back(bytes, &self.context.session.config);
+            if small && !self.stays(id, matrix)? {
                 value = Variable::Matrix(matrix.collect()?);
             }
         }
         self.record(id, true, started);
         Ok(value)
+    }
+
+    /// Whether a small result stays with the workers, for its readers to be there too.
+    fn stays(&self, id: HopId, result: &DistributedMatrix) -> Result<bool> {
+        let session = &self.context.session;
+        let known = |hop: HopId| match hop == id {
+            true => Some(Site::Workers {
+                transposed: result.transposed,
+            }),
+            false => self.site(hop),
+        };
+        let transfers = Transfers {
+            plan: self.plan,
+            config: &session.config,
+            cost: session.cost_constants(0)?,
+            known: &known,
+        };
+        Ok(transfers.stays(id).is_some())
+    }
+
+    /// Where a value is that is there already.
+    fn site(&self, id: HopId) -> Option<Site> {
+        let value = match (&self.values[id.index()], &self.plan.dag.hop(id).op) {
+            (Some(value), _) => Some(value),
+            (None, HopOp::TransientRead(name)) => self.symbols.find(name),
+            (None, _) => None,
+        };
+        value.map(placement::site)
     }
 
     fn locally(

@@ -14,7 +14,7 @@ use fulgurite_matrix::{
     java_double, parse_double,
 };
 
-use super::Variable;
+use super::{Variable, data_file::DataFile};
 use crate::{
     Session,
     dataflow::{Primitive, SourceSpec},
@@ -34,11 +34,13 @@ pub(super) fn read(
     session: &Session,
 ) -> Result<Variable> {
     let path = text(inputs, 0, "the path of a file to read")?;
+    let file = DataFile::at(&path, session)?;
     let call = metadata_of(options);
-    let resolved = io::resolve(&path, &call)?;
+    let (resolved, file_bytes) = file.resolve(&call)?;
+    let budget = session.config.memory_local;
     if resolved.data_type.as_deref() == Some("scalar") {
         let declared = resolved.value_type.as_deref().and_then(value_type);
-        return match io::read(&path, &call)? {
+        return match file.read(&call, (&resolved, file_bytes), budget)? {
             Contents::Scalar(text) => {
                 let value_type = declared.unwrap_or(ValueType::Double);
                 scalar_from_file(text, value_type, &path).map(Variable::Scalar)
@@ -47,8 +49,10 @@ pub(super) fn read(
         };
     }
     let only_workers = resolved.format == Some(io::FileFormat::Parquet);
+    let is_larger = is_larger(&resolved, file_bytes, budget)
+        || (file.is_elsewhere() && file_bytes.is_some_and(|bytes| bytes > budget));
     if let Some(backend) = session.backend.as_ref()
-        && (only_workers || is_larger(&path, &resolved, session.config.memory_local))
+        && (only_workers || is_larger)
         && let Some(source) = source_of(&path, &resolved)
     {
         let known = Characteristics::new(resolved.rows, resolved.cols, resolved.nnz);
@@ -59,7 +63,7 @@ pub(super) fn read(
             false => Ok(Variable::Distributed(matrix)),
         };
     }
-    match io::read(&path, &call)? {
+    match file.read(&call, (&resolved, file_bytes), budget)? {
         Contents::Matrix(matrix) => Ok(Variable::matrix(matrix)),
         Contents::Scalar(_) => Err(Error::internal("a scalar's file was taken for a matrix")),
     }
@@ -132,9 +136,8 @@ fn scalar_from_file(text: String, value_type: ValueType, path: &str) -> Result<L
 }
 
 /// Whether the matrix of a text file would take more: by its metadata, else by its size.
-fn is_larger(path: &str, metadata: &Metadata, budget: u64) -> bool {
+fn is_larger(metadata: &Metadata, text_bytes: Option<u64>, budget: u64) -> bool {
     let mut known = Characteristics::new(metadata.rows, metadata.cols, metadata.nnz);
-    let text_bytes = io::text_bytes(path).ok();
     if metadata.format == Some(io::FileFormat::Text) && known.nnz.is_none() {
         known.nnz = text_bytes.map(|bytes| bytes / TEXT_BYTES_OF_A_CELL);
     }
@@ -156,7 +159,7 @@ pub(super) fn write(
             let code = text(&inputs, 2, "the format of a file")?;
             io::FileFormat::from_code(&code).ok_or_else(|| {
                 Error::argument(format!("there is no file format '{code}'"))
-                    .with_help("the formats are csv, text, mm, libsvm and binary")
+                    .with_help("the formats are csv, text, mm, libsvm, binary and parquet")
             })?
         }
         false => file_format(options.format.unwrap_or(FileFormat::Text)),
@@ -167,48 +170,63 @@ pub(super) fn write(
     }
     written.header = options.header.unwrap_or(false);
     written.sparse = options.sparse.unwrap_or(false);
+    let file = DataFile::at(&path, session)?;
     match inputs.first() {
         Some(Variable::Scalar(value)) => {
             let value_type = value_type_name(value.value_type());
-            io::write_scalar(&scalar_in_file(value), value_type, &path)
+            file.write(|local| io::write_scalar(&scalar_in_file(value), value_type, local))
         }
-        Some(Variable::Matrix(matrix)) => io::write(matrix.block(), &path, &written),
+        Some(matrix) if is_written_by_workers(matrix, format, session) => {
+            write_by_workers(matrix, path, written, session)
+        }
+        Some(Variable::Matrix(matrix)) => {
+            file.write(|local| io::write(matrix.block(), local, &written))
+        }
         Some(Variable::Distributed(matrix)) => {
-            if fits(matrix, session) {
-                let collected = matrix.collect()?;
-                return io::write(collected.block(), &path, &written);
-            }
-            let format = written_by_workers(format)?;
-            let workers = Workers::of(session)?;
-            let matrix = workers.lying(matrix, false)?;
-            let metadata = metadata_written(&written, matrix.characteristics());
-            let write = Primitive::Write {
-                input: matrix.dataset.id,
-                path,
-                format,
-                separator: written.separator,
-                header: written.header,
-                metadata,
-            };
-            workers.backend.apply(&write, None).map(|_| ())
+            let collected = matrix.collect()?;
+            file.write(|local| io::write(collected.block(), local, &written))
         }
         None => Err(Error::internal("a write without a value")),
     }
 }
 
-/// # Errors
-/// `unsupported` for what workers cannot write.
-fn written_by_workers(format: io::FileFormat) -> Result<FileFormat> {
+/// What does not fit here, and, in a format that only they have, all.
+fn is_written_by_workers(matrix: &Variable, format: io::FileFormat, session: &Session) -> bool {
+    let is_too_large = |matrix: &Variable| match matrix {
+        Variable::Distributed(matrix) => !fits(matrix, session),
+        _ => false,
+    };
+    session.backend.is_some() && (format == io::FileFormat::Parquet || is_too_large(matrix))
+}
+
+fn write_by_workers(
+    matrix: &Variable,
+    path: String,
+    options: io::WriteOptions,
+    session: &Session,
+) -> Result<()> {
+    let workers = Workers::of(session)?;
+    let matrix = workers.distributed(matrix)?;
+    let metadata = metadata_written(&options, matrix.characteristics());
+    let write = Primitive::Write {
+        input: matrix.dataset.id,
+        path,
+        format: written_format(options.format),
+        separator: options.separator,
+        header: options.header,
+        metadata,
+    };
+    workers.backend.apply(&write, None).map(|_| ())
+}
+
+fn written_format(format: io::FileFormat) -> FileFormat {
     match format {
-        io::FileFormat::Csv => Ok(FileFormat::Csv),
-        io::FileFormat::Text => Ok(FileFormat::Text),
-        io::FileFormat::MatrixMarket => Ok(FileFormat::MatrixMarket),
-        io::FileFormat::Libsvm => Ok(FileFormat::Libsvm),
-        io::FileFormat::Binary => Ok(FileFormat::Binary),
-        io::FileFormat::Parquet => Err(Error::unsupported(
-            "a distributed matrix cannot be written as parquet",
-        )
-        .with_help("write csv, text, mm, libsvm or binary")),
+        io::FileFormat::Csv => FileFormat::Csv,
+        io::FileFormat::Text => FileFormat::Text,
+        io::FileFormat::MatrixMarket => FileFormat::MatrixMarket,
+        io::FileFormat::Libsvm => FileFormat::Libsvm,
+        io::FileFormat::Binary => FileFormat::Binary,
+        io::FileFormat::Parquet => FileFormat::Parquet,
     }
 }
 
@@ -236,8 +254,13 @@ fn text(inputs: &[Variable], place: usize, what: &str) -> Result<String> {
 
 /// What the metadata of a file say, for size propagation; `None` where they say too little. A file that is
 /// missing becomes an error when it is read.
-pub(crate) fn read_metadata(path: &str, options: &ReadOptions) -> Option<VariableInfo> {
-    let resolved = io::resolve(path, &metadata_of(options)).ok()?;
+pub(crate) fn read_metadata(
+    path: &str,
+    options: &ReadOptions,
+    session: &Session,
+) -> Option<VariableInfo> {
+    let file = DataFile::at(path, session).ok()?;
+    let (resolved, _) = file.resolve(&metadata_of(options)).ok()?;
     if resolved.data_type.as_deref() == Some("scalar") {
         let declared = resolved.value_type.as_deref().and_then(value_type);
         return Some(VariableInfo::scalar(declared.unwrap_or(ValueType::Double)));
@@ -247,8 +270,8 @@ pub(crate) fn read_metadata(path: &str, options: &ReadOptions) -> Option<Variabl
 }
 
 /// The types that a file's metadata declare, for the compiler.
-pub(crate) fn declared_type(path: &str) -> Option<(DataType, ValueType)> {
-    let info = read_metadata(path, &ReadOptions::default())?;
+pub(crate) fn declared_type(path: &str, session: &Session) -> Option<(DataType, ValueType)> {
+    let info = read_metadata(path, &ReadOptions::default(), session)?;
     Some((info.data_type, info.value_type))
 }
 

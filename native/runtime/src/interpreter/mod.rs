@@ -2,12 +2,15 @@
 //!
 //! - [`control`] goes through the blocks; [`calls`] through functions; [`parfor`] through iterations on threads.
 //! - [`planner`] plans a straight-line block for the sizes that its inputs have now; [`plan`] is the result.
-//! - [`evaluate`] runs a planned block; [`placement`] says where each operator goes.
+//! - [`evaluate`] runs a planned block; [`placement`] says where each operator goes, [`transfers`] what stays
+//!   with the workers, [`spread`] what is sent there to take less time.
+//! - [`files`] reads and writes; [`data_file`] is where a file is.
 //! - [`variables`]: what blocks read and write.
 
 mod calls;
 mod context;
 mod control;
+mod data_file;
 mod effects;
 mod evaluate;
 mod files;
@@ -19,6 +22,8 @@ mod plan;
 mod planner;
 mod printf;
 mod range;
+mod spread;
+mod transfers;
 mod variables;
 
 pub(crate) use context::{Context, Threads};
@@ -28,6 +33,9 @@ pub(crate) use files::{declared_type, read_metadata, read_source, write_file};
 pub(crate) use loops::Loops;
 pub(crate) use parfor::expected_degree;
 pub use parfor::run_range;
+pub(crate) use placement::comes_back;
 pub(crate) use plan::{BlockPlan, FusedPlan};
-pub(crate) use planner::plan_explained;
+pub(crate) use planner::{plan_explained, plan_of};
+pub(crate) use spread::expected_spread;
+pub(crate) use transfers::{Reason, Site, Transfers};
 pub(crate) use variables::{LocalMatrix, SymbolTable, Variable};

@@ -1,14 +1,15 @@
 //! Where an operator runs: here, if it fits; on the workers, if it can be cut by rows or composed of primitives; else
-//! nowhere.
+//! nowhere. What fits here runs on the workers all the same where that saves transfers
+//! ([`super::transfers`]) or time ([`super::spread`]).
 
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Characteristics, HopId, memory};
 use fulgurite_matrix::kernels;
 
-use super::{BlockPlan, LocalMatrix, Variable};
+use super::{BlockPlan, LocalMatrix, Reason, Site, Transfers, Variable, spread::Product};
 use crate::{
     Config, Session,
-    distributed::{Composition, InputFacts, Place, RowWise, composition, row_wise},
+    distributed::{Composition, InputFacts, Place, RowWise, Slot, composition, row_wise},
 };
 
 #[derive(Debug, PartialEq)]
@@ -18,7 +19,7 @@ pub(crate) enum Decision {
     Composed(Composition),
 }
 
-/// Decides from actual inputs.
+/// Decides from actual inputs. `known` says where the block's other values are.
 ///
 /// # Errors
 /// `memory`, where the operator does not fit here and there are no workers, or it has no form for them.
@@ -27,6 +28,7 @@ pub(crate) fn decide(
     id: HopId,
     inputs: &[Variable],
     session: &Session,
+    known: &dyn Fn(HopId) -> Option<Site>,
 ) -> Result<Decision> {
     let hop = plan.dag.hop(id);
     let budget = session.config.memory_local;
@@ -39,7 +41,11 @@ pub(crate) fn decide(
             None => !any_distributed,
         };
     if fits {
-        return Ok(Decision::Local);
+        let all_the_same = match any_distributed {
+            true => where_inputs_stay(plan, id, inputs, session, known)?,
+            false => spread(plan, id, inputs, session)?,
+        };
+        return Ok(all_the_same.unwrap_or(Decision::Local));
     }
     let needs = match estimate {
         Some(bytes) => format!("needs about {bytes} bytes"),
@@ -51,12 +57,7 @@ pub(crate) fn decide(
         ))
         .with_help("raise fulgurite.memory.local, or run the script on Spark"));
     }
-    let transposed_left = plan.transposed_left[id.index()];
-    let facts: Vec<InputFacts> = inputs
-        .iter()
-        .enumerate()
-        .map(|(slot, input)| facts(input, transposed_left && slot == 0))
-        .collect();
+    let facts = all_facts(plan, id, inputs);
     let cplan = plan.cplan(id).map(|fused| &fused.plan);
     if let Some(cut) = row_wise(&hop.op, cplan, &facts) {
         return Ok(Decision::Distributed(cut));
@@ -77,6 +78,98 @@ pub(crate) fn decide(
         "the operator {needs}, fulgurite.memory.local is {budget}, and there is no way to run it on the workers"
     ))
     .with_help("raise fulgurite.memory.local so that it runs in the driver"))
+}
+
+/// Runs an operator that fits here on the workers, where its inputs are, if that moves less.
+fn where_inputs_stay(
+    plan: &BlockPlan,
+    id: HopId,
+    inputs: &[Variable],
+    session: &Session,
+    known: &dyn Fn(HopId) -> Option<Site>,
+) -> Result<Option<Decision>> {
+    if session.in_task || !session.config.pull {
+        return Ok(None);
+    }
+    let own = || plan.inputs[id.index()].iter().zip(inputs);
+    let known = |hop: HopId| match own().find(|(input, _)| **input == hop) {
+        Some((_, value)) => Some(site(value)),
+        None => known(hop),
+    };
+    let transfers = Transfers {
+        plan,
+        config: &session.config,
+        cost: session.cost_constants(0)?,
+        known: &known,
+    };
+    let there: Vec<HopId> = own()
+        .filter(|(_, value)| value.is_distributed())
+        .map(|(input, _)| *input)
+        .collect();
+    let Some(stays) = transfers.pulls(&there) else {
+        return Ok(None);
+    };
+    let cplan = plan.cplan(id).map(|fused| &fused.plan);
+    let cut = row_wise(&plan.dag.hop(id).op, cplan, &all_facts(plan, id, inputs));
+    if cut.is_some() {
+        let operator = plan.labels[id.index()].as_deref();
+        tracing::debug!(operator, "{}", Reason::InputStays(stays));
+    }
+    Ok(cut.map(Decision::Distributed))
+}
+
+/// Runs a product of matrices that are here on the workers, if that takes less time.
+fn spread(
+    plan: &BlockPlan,
+    id: HopId,
+    inputs: &[Variable],
+    session: &Session,
+) -> Result<Option<Decision>> {
+    let has_others = session.backend.as_ref();
+    let has_others = has_others.is_some_and(|backend| backend.is_in_reach());
+    if session.in_task || !session.config.spread || !has_others || !Product::is_one(plan, id) {
+        return Ok(None);
+    }
+    let facts = all_facts(plan, id, inputs);
+    let cplan = plan.cplan(id).map(|fused| &fused.plan);
+    let Some(cut) = row_wise(&plan.dag.hop(id).op, cplan, &facts) else {
+        return Ok(None);
+    };
+    let mut sent = 0u64;
+    let mut counted: Vec<&LocalMatrix> = Vec::with_capacity(inputs.len());
+    for (slot, input) in cut.inputs.iter().zip(inputs) {
+        let Variable::Matrix(matrix) = input else {
+            continue;
+        };
+        let bytes = matrix.block().memory_bytes() as u64;
+        if *slot == Slot::Whole && bytes > session.config.memory_broadcast {
+            return Ok(None);
+        }
+        if !matrix.is_striped() && !counted.iter().any(|other| other.is(matrix)) {
+            sent = sent.saturating_add(bytes);
+        }
+        counted.push(matrix);
+    }
+    let sizes: Vec<Characteristics> = facts.iter().map(|input| input.characteristics).collect();
+    let Some(product) = Product::of(plan, id, &sizes, sent) else {
+        return Ok(None);
+    };
+    let spread = product.spread(session)?;
+    if let Some(spread) = spread {
+        let operator = plan.labels[id.index()].as_deref();
+        tracing::debug!(operator, "{}", Reason::Spread(spread));
+    }
+    Ok(spread.map(|_| Decision::Distributed(cut)))
+}
+
+/// Where a value is.
+pub(crate) fn site(value: &Variable) -> Site {
+    match value {
+        Variable::Distributed(matrix) => Site::Workers {
+            transposed: matrix.transposed,
+        },
+        _ => Site::Here,
+    }
 }
 
 /// Bytes of inputs, output and intermediates; `None` where a size is unknown.
@@ -103,6 +196,14 @@ fn input_bytes(plan: &BlockPlan, id: HopId, inputs: &[Variable]) -> Option<u64> 
         });
     }
     Some(total)
+}
+
+fn all_facts<'a>(plan: &BlockPlan, id: HopId, inputs: &'a [Variable]) -> Vec<InputFacts<'a>> {
+    let transposed_left = plan.transposed_left[id.index()];
+    let inputs = inputs.iter().enumerate();
+    inputs
+        .map(|(slot, input)| facts(input, transposed_left && slot == 0))
+        .collect()
 }
 
 fn facts(input: &Variable, transposed: bool) -> InputFacts<'_> {
@@ -145,8 +246,8 @@ pub(crate) fn bring_left_operand_to_stripes(
     Ok(false)
 }
 
-/// Whether a result by rows comes to the driver at once: when an operator with two of its size and a result
-/// would fit there, and it could be sent back.
+/// Whether a result by rows comes to the driver at once, unless it stays for its readers: when an operator with two of its
+/// size and a result would fit there, and it could be sent back.
 pub(crate) fn comes_back(bytes: Option<u64>, config: &Config) -> bool {
     bytes.is_some_and(|bytes| bytes <= config.memory_local / 4 && bytes <= config.memory_broadcast)
 }

@@ -29,6 +29,8 @@ pub(crate) struct BlockPlan {
     pub(crate) transposed_left: Vec<bool>,
     /// How often each value is read.
     pub(crate) reads: Vec<u32>,
+    /// Who reads each value.
+    readers: Vec<Vec<HopId>>,
     /// Variables that the block assigns: what they held before is dead once read.
     assigned: Vec<String>,
     /// For each operator on matrices, what the report and the workers call it.
@@ -59,9 +61,13 @@ impl BlockPlan {
             .collect();
         let schedule = schedule(&dag, &inputs);
         let mut reads = vec![0; dag.len()];
+        let mut readers: Vec<Vec<HopId>> = vec![Vec::new(); dag.len()];
         for id in &schedule {
             for input in &inputs[id.index()] {
                 reads[input.index()] += 1;
+                if readers[input.index()].last() != Some(id) {
+                    readers[input.index()].push(*id);
+                }
             }
         }
         let assigned = dag
@@ -80,6 +86,7 @@ impl BlockPlan {
             inputs,
             transposed_left,
             reads,
+            readers,
             assigned,
             labels,
         }
@@ -91,6 +98,11 @@ impl BlockPlan {
             dag,
             ..self.clone()
         }
+    }
+
+    /// The operators that read a value, each once.
+    pub(crate) fn readers(&self, id: HopId) -> &[HopId] {
+        &self.readers[id.index()]
     }
 
     pub(crate) fn assigns(&self, name: &str) -> bool {

@@ -103,8 +103,8 @@ impl LocalMatrix {
         let block = &self.0.block;
         let known = Characteristics::dims(block.rows() as u64, block.cols() as u64);
         match block {
-            MatrixBlock::Csr(csr) => known.with_nnz(csr.stored() as u64),
             MatrixBlock::Dense(_) => known,
+            sparse => known.with_nnz(sparse.values().len() as u64),
         }
     }
 
@@ -122,6 +122,11 @@ impl LocalMatrix {
         cut: impl FnOnce(&MatrixBlock) -> Result<Arc<Dataset>>,
     ) -> Result<Arc<Dataset>> {
         get_or_make(&self.0.striped, || cut(&self.0.block))
+    }
+
+    pub(crate) fn is_striped(&self) -> bool {
+        let striped = self.0.striped.lock();
+        striped.unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
     /// Whether it is the very same matrix.

@@ -13,6 +13,7 @@ use fulgurite_matrix::MatrixBlock;
 use fulgurite_runtime::{
     Config, Execution, Outcome, OutputValue, Request, Session,
     backend::LocalBackend,
+    dataflow::Backend,
     execute,
     request::{Binding, Input},
 };
@@ -23,6 +24,7 @@ pub struct Script {
     request: Request,
     matrices: BTreeMap<String, MatrixBlock>,
     backend: Option<Arc<LocalBackend>>,
+    other_backend: Option<Arc<dyn Backend>>,
 }
 
 pub struct Ran {
@@ -70,6 +72,12 @@ impl Script {
         self
     }
 
+    /// Another backend than the one in this process.
+    pub fn on(mut self, backend: Arc<dyn Backend>) -> Self {
+        self.other_backend = Some(backend);
+        self
+    }
+
     pub fn backend(mut self, backend: Arc<LocalBackend>) -> Self {
         self.backend = Some(backend);
         self
@@ -107,6 +115,9 @@ impl Script {
             Ok(())
         }));
         if let Some(backend) = self.backend {
+            session = session.with_backend(backend);
+        }
+        if let Some(backend) = self.other_backend {
             session = session.with_backend(backend);
         }
         let execution = Execution {

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use fulgurite_error::Result;
+use fulgurite_matrix::DenseMatrix;
 use fulgurite_matrix::kernels::dense_product::{View, Write, multiply};
-use fulgurite_matrix::{CsrMatrix, DenseMatrix};
 
+use super::super::driver::Driver;
 use crate::bind::Bound;
 use crate::frame::Frame;
 use crate::primitives::stored::{self, Rows};
@@ -51,7 +52,7 @@ impl Factors {
     pub fn multiply_stored(
         &self,
         frame: &mut Frame<'_>,
-        driver: &CsrMatrix,
+        driver: &Driver<'_>,
         rows: Range<usize>,
         cells: Range<usize>,
     ) -> Result<()> {
@@ -96,7 +97,7 @@ impl Factors {
 impl Pair {
     fn multiply_stored(
         &self,
-        driver: &CsrMatrix,
+        driver: &Driver<'_>,
         rows: Range<usize>,
         cells: Range<usize>,
         out: &mut [f64],
@@ -105,12 +106,12 @@ impl Pair {
             cells: self.right.values(),
             cols: self.right.cols(),
         };
-        let pointers = driver.pointers();
+        let (csr, pointers) = (&driver.csr, driver.csr.pointers());
         let mut next: Vec<usize> = rows
             .clone()
             .map(|row| (pointers[row] as usize).max(cells.start))
             .collect();
-        let cols = driver.cols();
+        let cols = csr.cols();
         let width = self.block_width(cells.len() / rows.len().max(1), cols);
         // In order of storage only if the rows are not cut.
         let ahead = |stored: &Range<usize>| match width < cols {
@@ -125,8 +126,8 @@ impl Pair {
             end = (end + width).min(cols);
             for (row, from) in rows.clone().zip(&mut next) {
                 let stored = *from..(pointers[row + 1] as usize).min(cells.end);
-                let later = &driver.indices()[ahead(&stored)];
-                let columns = &driver.indices()[stored];
+                let later = &csr.indices()[ahead(&stored)];
+                let columns = &csr.indices()[stored];
                 let count = match end == cols {
                     true => columns.len(),
                     false => columns
@@ -137,7 +138,8 @@ impl Pair {
                 if count > 0 {
                     let at = *from - cells.start;
                     let out = &mut out[at..at + count];
-                    stored::dots(self.left.row(row), right, &columns[..count], later, out)?;
+                    let left = self.left.row(driver.number(row));
+                    stored::dots(left, right, &columns[..count], later, out)?;
                     *from += count;
                 }
             }

@@ -9,8 +9,9 @@ mod tiles;
 
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::{OuterOutput, OuterTemplate};
-use fulgurite_matrix::{DenseMatrix, MatrixBlock};
+use fulgurite_matrix::{DenseMatrix, Layout, MatrixBlock};
 
+use super::driver::Driver;
 use super::{ExecutionContext, Output, tasks};
 use crate::bind::Bound;
 use crate::compiled::CompiledPlan;
@@ -28,18 +29,19 @@ pub(super) fn run(
     let factors = Factors::bind(&compiled.kernel().program, bound)?;
     if template.sparse_safe {
         let few = |stored: usize| (stored as f64) < DENSE_FROM * cells(bound) as f64;
-        match bound.main {
-            // The result has the driver's structure, whatever its density.
-            MatrixBlock::Csr(driver)
-                if few(driver.stored()) || template.output == OuterOutput::NoAggregate =>
-            {
-                return stored::run(compiled, bound, &factors, template.output, driver, context);
-            }
+        let driver = match bound.main {
             MatrixBlock::Dense(driver) if few(non_zeros(driver, context)?) => {
-                let driver = bound.main.to_csr()?;
-                return stored::run(compiled, bound, &factors, template.output, &driver, context);
+                Some(Driver::of_non_zeros(bound.main)?)
             }
-            _ => {}
+            main => Driver::of(main),
+        };
+        // The result has the driver's structure, whatever its density; and coordinates are visited, never tiles of them.
+        let is_visited = template.output == OuterOutput::NoAggregate
+            || bound.main.layout() == Layout::Coordinate;
+        if let Some(driver) = driver
+            && (is_visited || few(driver.csr.stored()))
+        {
+            return stored::run(compiled, bound, &factors, template.output, &driver, context);
         }
     }
     tiles::run(compiled, bound, &factors, template.output, context)

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::OuterOutput;
-use fulgurite_matrix::{CsrMatrix, DenseMatrix, MatrixBlock};
+use fulgurite_matrix::{DenseMatrix, MatrixBlock};
 
+use super::super::driver::Driver;
 use super::super::sparse_cell::Skeleton;
 use super::super::{CellOutput, ExecutionContext, Output, scalar, tasks, zeros};
 use super::{Factors, multiplied};
@@ -18,7 +19,7 @@ pub(super) fn run(
     bound: &Bound<'_>,
     factors: &Factors,
     output: OuterOutput,
-    driver: &CsrMatrix,
+    driver: &Driver<'_>,
     context: &ExecutionContext,
 ) -> Result<Output> {
     let skeleton = Skeleton::new(compiled, bound, factors, driver)?;
@@ -42,9 +43,9 @@ fn right_multiply(
     w: &DenseMatrix,
     context: &ExecutionContext,
 ) -> Result<Output> {
-    let rows = skeleton.driver().rows();
+    let driver = skeleton.driver();
     let width = w.cols();
-    let mut output = zeros(rows, width)?;
+    let mut output = zeros(driver.csr.rows(), width)?;
     let w = Rows {
         cells: w.values(),
         cols: width,
@@ -57,7 +58,8 @@ fn right_multiply(
             add_product(columns, values, w, &mut part[from..from + width])
         })
     })?;
-    MatrixBlock::dense(rows, width, output).map(Output::Matrix)
+    let output = driver.spread(output, width, 0.0)?;
+    MatrixBlock::dense(driver.rows(), width, output).map(Output::Matrix)
 }
 
 /// `t(f) %*% W`: a row of `f` adds to the rows of the result that its columns name, so each task has a result of its
@@ -67,11 +69,12 @@ fn left_multiply(
     w: &DenseMatrix,
     context: &ExecutionContext,
 ) -> Result<Output> {
-    let (rows, width) = (skeleton.driver().cols(), w.cols());
+    let driver = skeleton.driver();
+    let (rows, width) = (driver.csr.cols(), w.cols());
     let task = |range: Range<usize>| {
         let mut part = zeros(rows, width)?;
         skeleton.values(range, |row, columns, values| {
-            add_outer(columns, values, w.row(row), &mut part)
+            add_outer(columns, values, w.row(driver.number(row)), &mut part)
         })?;
         Ok(part)
     };

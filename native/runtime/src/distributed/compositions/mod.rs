@@ -12,6 +12,7 @@ mod order_statistics;
 mod product;
 mod range_sort;
 mod remove_empty;
+mod reshape;
 mod rows;
 mod statistics;
 mod table;
@@ -36,6 +37,7 @@ pub(crate) enum Composition {
     Rev,
     Order,
     Diag,
+    Reshape { by_row: bool },
     Trace,
     Triangle,
     Statistic(Statistic),
@@ -64,6 +66,7 @@ pub(crate) fn composition(op: &HopOp, inputs: &[InputFacts]) -> Option<Compositi
         HopOp::Cumulative(op) => Some(Composition::Cumulative(*op)),
         HopOp::Rev => Some(Composition::Rev),
         HopOp::Diag => Some(Composition::Diag),
+        HopOp::Reshape { by_row } => Some(Composition::Reshape { by_row: *by_row }),
         HopOp::Table if (0..3).any(matrix) => Some(Composition::Table),
         HopOp::Parameterized(ParameterizedOp::RemoveEmpty, _) => Some(Composition::RemoveEmpty),
         HopOp::Parameterized(ParameterizedOp::Order, _) => Some(Composition::Order),
@@ -120,6 +123,7 @@ impl Workers<'_> {
             Composition::Rev => order::rev(self, operator, inputs),
             Composition::Order => order::order(self, operator, places(operator), inputs),
             Composition::Diag => diagonal::diag(self, operator, inputs),
+            Composition::Reshape { by_row } => reshape::reshape(self, operator, by_row, inputs),
             Composition::Trace => diagonal::trace(self, operator, inputs),
             Composition::Triangle => diagonal::triangle(self, operator, inputs),
             Composition::Statistic(statistic) => statistic.run(self, operator, inputs),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::BinaryOp;
 use fulgurite_matrix::{
-    CsrMatrix, MatrixBlock,
+    MatrixBlock,
     arrow_block::Block,
     kernels::{self, IndexRange},
 };
@@ -46,7 +46,7 @@ impl Sums {
     /// Zeros in the shapes of the matrices, for iterations whose sums are added elsewhere.
     pub fn from_zeros(shapes: &BTreeMap<String, (usize, usize)>) -> Result<Self> {
         let sums = shapes.iter();
-        sums.map(|(name, (rows, cols))| Ok((name.clone(), zeros(*rows, *cols)?)))
+        sums.map(|(name, (rows, cols))| Ok((name.clone(), kernels::fill(0.0, *rows, *cols)?)))
             .collect::<Result<_>>()
             .map(Sums)
     }
@@ -65,7 +65,10 @@ impl Sums {
     /// An iteration starts from zeros.
     pub fn begin_iteration(&self, symbols: &mut SymbolTable) -> Result<()> {
         for (name, sum) in &self.0 {
-            symbols.set(name, Variable::matrix(zeros(sum.rows(), sum.cols())?));
+            symbols.set(
+                name,
+                Variable::matrix(kernels::fill(0.0, sum.rows(), sum.cols())?),
+            );
         }
         Ok(())
     }
@@ -103,18 +106,6 @@ impl Sums {
         for (name, sum) in self.0 {
             symbols.set(name, Variable::matrix(sum));
         }
-    }
-}
-
-/// A matrix of zeros that takes next to nothing, where that can be had.
-fn zeros(rows: usize, cols: usize) -> Result<MatrixBlock> {
-    let (no_indices, no_values) = (Vec::<i32>::new(), Vec::<f64>::new());
-    match i32::try_from(cols) {
-        Ok(_) => {
-            let pointers = vec![0i64; rows + 1];
-            CsrMatrix::new(rows, cols, pointers, no_indices, no_values).map(MatrixBlock::Csr)
-        }
-        Err(_) => Ok(MatrixBlock::filled(rows, cols, 0.0)),
     }
 }
 

@@ -460,7 +460,7 @@ fn matrix_bytes(dag: &Dag) -> u64 {
         .fold(0, u64::saturating_add)
 }
 
-fn plan_of(fused: FusedDag) -> BlockPlan {
+pub(crate) fn plan_of(fused: FusedDag) -> BlockPlan {
     let plans = fused
         .operators
         .into_iter()

@@ -14,8 +14,9 @@ public interface Host {
      * @param primitive {@code {"primitive": "mapPartitions", …, "operator": "ba(+*) mlogreg.dml:42"}}; the operator is
      *     the one of the script for which it is, where it is for one
      * @param payload a handle that the callee owns from here on, 0 for none
-     * @return {@code {"dataset", "broadcast", "rows", "cols", "nnz", "payload"}}, each only where the primitive gives
-     *     one; {@code payload} is a handle that the native side then owns
+     * @return {@code {"dataset", "broadcast", "rows", "cols", "nnz", "payload", "file", "folder"}}, each only where the
+     *     primitive gives one; {@code payload} is a handle that the native side then owns. Or {@code {"problem": {"message",
+     *     "help"}}} with a file that the script names, which is no failure of the host
      */
     byte[] apply(byte[] primitive, long payload);
 

@@ -82,7 +82,7 @@ public final class Native {
      * Says what a handle names.
      *
      * @return {@code {"rows", "cols", "nnz", "bytes", "blocks": [{"rowOffset", "columnOffset", "rows", "cols", "nnz",
-     *     "bytes", "layout": "dense" | "csr"}]}}; {@code rows} and {@code cols} span all blocks. Results of
+     *     "bytes", "layout": "dense" | "csr" | "coordinate"}]}}; {@code rows} and {@code cols} span all blocks. Results of
      *     {@link #runTask} for which fused operators were compiled also have {@code "compiled": {"plans",
      *     "nanoseconds"}}, those of a range of iterations {@code "account"}: what each block is, and what else happened
      */
@@ -92,8 +92,9 @@ public final class Native {
      * Says what a handle names, in numbers, and where it lies. It costs no text, as {@link #describe} does.
      *
      * @return how many fused operators were compiled for these results of {@link #runTask} and how many nanoseconds that
-     *     took; then for each block: row offset, rows, columns, non-zeros, bytes, layout (0 dense, 1 CSR), address of the
-     *     values, how many are stored, address of the row pointers, address of the column indices. Addresses hold until
+     *     took; then for each block: row offset, rows, columns, non-zeros, bytes, layout (0 dense, 1 CSR, 2 coordinates),
+     *     address of the values, how many are stored, address of the row pointers (of coordinates, the row numbers), address
+     *     of the column indices. Addresses hold until
      *     the handle is released
      */
     public static native long[] look(long handle);

@@ -11,7 +11,7 @@ private[mlcontext] object CsrFile {
 
   /** How many cells are stored. */
   def write(matrix: Matrix, path: String): Long = matrix.onDriver(_.read {
-    case Seq(view) if !view.isDense => write(view, path)
+    case Seq(view) if view.isCsr => write(view, path)
     case views =>
       val builder = new CsrBuilder(views.head.cols)
       try views.foreach(view => builder.append(view, 0, view.rows))

@@ -6,6 +6,7 @@ import io.fulgurite.core.Native
 import io.fulgurite.spark.{Blocks, Errors, Json, SparkHost}
 import io.fulgurite.spark.arrow.Library
 import io.fulgurite.spark.primitives.Session
+import org.apache.hadoop.fs.FileSystem
 import org.apache.spark.sql.SparkSession
 
 /** What is to be run: a script or a HOP DAG. */
@@ -71,6 +72,8 @@ private[fulgurite] final class Execution(spark: SparkSession, settings: Settings
     outputs.foreach(names.add)
     val config = request.putObject("config")
     settings.ofNative.foreach { case (key, value) => config.put(key, value) }
+    // Where Hadoop's default is another file system, paths without a scheme are its files.
+    if (FileSystem.getDefaultUri(spark.sparkContext.hadoopConfiguration).getScheme != "file") request.put("pathsElsewhere", true)
     request.putArray("inputs")
     request
   }

@@ -11,7 +11,7 @@ import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.types.{DoubleType, LongType, StructField, StructType}
 
 /** Stripes as DataFrames and vectors, in the order of rows. */
-private[mlcontext] object MatrixFrames {
+private[fulgurite] object MatrixFrames {
 
   def toFrame(spark: SparkSession, stripes: RDD[Blocks], cols: Int, vector: Boolean, numbered: Boolean): DataFrame = {
     val cells =

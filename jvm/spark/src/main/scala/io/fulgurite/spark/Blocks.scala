@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import com.esotericsoftware.kryo.{Kryo, KryoSerializable}
 import com.esotericsoftware.kryo.io.{Input, Output}
 import io.fulgurite.core.{Native, NativeHandle}
-import io.fulgurite.spark.arrow.{BlockView, Crossing, Library}
+import io.fulgurite.spark.arrow.{BlockSchema, BlockView, Crossing, Library}
 import io.fulgurite.spark.memory.{Held, TaskMemory}
 import org.apache.spark.fulgurite.KnownSize
 import org.apache.arrow.vector.VectorSchemaRoot
@@ -168,17 +168,17 @@ object Blocks {
  * Sizes of blocks; `rows` and `cols` span all of them.
  *
  * @param stored cells in memory: all of dense blocks
+ * @param layout of the blocks; where they differ, the one that suits them all
  * @param compiled fused operators that were compiled for them, where they are a task's results
  */
 final case class Description(
-    rows: Long, cols: Long, nnz: Long, bytes: Long, rowOffset: Long, stored: Long, isDense: Boolean, compiled: Long = 0,
-    compileNanoseconds: Long = 0)
+    rows: Long, cols: Long, nnz: Long, bytes: Long, rowOffset: Long, stored: Long, layout: Byte, compiled: Long = 0, compileNanoseconds: Long = 0)
 
 object Description {
 
   /** Of what [[Native.look]] found. */
   def of(found: Array[Long]): Description = {
-    var (first, last, cols, nnz, bytes, stored, isDense) = (Long.MaxValue, 0L, 0L, 0L, 0L, 0L, true)
+    var (first, last, cols, nnz, bytes, stored, layout) = (Long.MaxValue, 0L, 0L, 0L, 0L, 0L, BlockSchema.Sparsest)
     var at = BlockView.Header
     while (at < found.length) {
       val view = new BlockView(found, at)
@@ -188,10 +188,10 @@ object Description {
       nnz += view.nnz
       bytes += view.bytes
       stored += view.stored
-      isDense &&= view.isDense
+      layout = BlockSchema.widest(layout, view.layout)
       at += BlockView.Length
     }
     val rowOffset = if (first == Long.MaxValue) 0 else first
-    Description(last - rowOffset, cols, nnz, bytes, rowOffset, stored, isDense, found(0), found(1))
+    Description(last - rowOffset, cols, nnz, bytes, rowOffset, stored, layout, found(0), found(1))
   }
 }

@@ -35,7 +35,7 @@ private[fulgurite] object Errors {
     if (said.contains(deepest)) said else s"$said: $deepest"
   }
 
-  private def causes(failure: Throwable): Iterator[Throwable] =
+  def causes(failure: Throwable): Iterator[Throwable] =
     Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(DeepestCause)
 
   private val DeepestCause = 32

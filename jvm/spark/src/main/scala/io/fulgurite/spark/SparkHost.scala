@@ -1,13 +1,15 @@
 package io.fulgurite.spark
 
 import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.{Path => LocalPath}
 
 import scala.collection.mutable
 
 import com.fasterxml.jackson.databind.JsonNode
 import io.fulgurite.core.Host
 import io.fulgurite.spark.dataset.{Characteristics, Dataset, Lineage, LocalRDD, NativeTask, RangeRDD, SentMatrix, TaskRDD}
-import io.fulgurite.spark.primitives.{Aggregate, Align, Capacity, Concatenate, FileSink, FileSource, Session, Shuffle, Transfer, Wire}
+import io.fulgurite.spark.primitives.{
+  Aggregate, Align, Capacity, Concatenate, FileProblem, FileSink, FileSource, HadoopFiles, Session, Shuffle, Transfer, Wire}
 import org.apache.spark.broadcast.Broadcast
 
 /**
@@ -53,7 +55,9 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
     val matrix = if (payload == 0) None else Some(Blocks.owning(payload))
     val step = Json.parse(primitive)
     matrix.foreach(blocks => session.sends(step.path("primitive").asText, blocks.bytes))
-    val reply = session.onBehalf(step.path("operator").asText(""))(run(step, matrix))
+    val reply =
+      try session.onBehalf(step.path("operator").asText(""))(run(step, matrix))
+      catch { case problem: FileProblem => Reply(problem = Some(problem)) }
     (reply.payload ++ reply.ranges.map(_.blocks)).foreach(blocks => session.collects(blocks.bytes))
     Json.bytes(reply.toJson)
   }
@@ -115,6 +119,12 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         val path = step.get("path").asText
         val metadata = Option(step.get("metadata")).filterNot(_.isNull).map(_.asText)
         session.named(s"write $path")(FileSink.write(session, dataset(step.get("input")), path, FileSource.format(step), metadata))
+        Reply()
+      case "findFile" => Reply(file = Some(HadoopFiles.find(session, step.get("path").asText, step.get("head").asLong)))
+      case "fetchFile" => Reply(folder = Some(HadoopFiles.fetch(session, step.get("path").asText, step.get("bytes").asLong)))
+      case "stageFile" => Reply(folder = Some(HadoopFiles.stage(session, step.get("path").asText)))
+      case "storeFile" =>
+        HadoopFiles.store(session, LocalPath.of(step.get("folder").asText), step.get("path").asText)
         Reply()
       case other => throw Errors.unsupported(s"this jar knows no primitive '$other'", "use jar and library of the same build")
     }
@@ -208,7 +218,8 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
 /** What a primitive gives back. */
 private final case class Reply(
     dataset: Option[Long] = None, broadcast: Option[Long] = None, rows: Option[Long] = None, cols: Option[Long] = None,
-    nnz: Option[Long] = None, payload: Option[Blocks] = None, capacity: Option[JsonNode] = None, ranges: Seq[IterationResult] = Seq.empty) {
+    nnz: Option[Long] = None, payload: Option[Blocks] = None, capacity: Option[JsonNode] = None, ranges: Seq[IterationResult] = Seq.empty,
+    file: Option[JsonNode] = None, folder: Option[LocalPath] = None, problem: Option[FileProblem] = None) {
 
   def toJson: JsonNode = {
     val json = Json.newObject()
@@ -217,6 +228,9 @@ private final case class Reply(
     }
     payload.foreach(blocks => json.put("payload", blocks.detach()))
     capacity.foreach(json.set[JsonNode]("capacity", _))
+    file.foreach(json.set[JsonNode]("file", _))
+    folder.foreach(path => json.put("folder", path.toString))
+    problem.foreach(found => json.putObject("problem").put("message", found.reason).put("help", found.help))
     if (ranges.nonEmpty) {
       val list = json.putArray("ranges")
       for (range <- ranges) list.addObject().put("blocks", range.blocks.detach()).set[JsonNode]("account", range.account)

@@ -95,6 +95,8 @@ abstract class EngineSuite(override val master: String, executors: Set[String]) 
       "a diagonal matrix" -> "R = rowSums(diag(rowSums(X)) %*% X)",
       "a table of many rows" -> "T = table(seq(1, nrow(X)), X[, 1] * 4 + 7, abs(X[, 2]), nrow(X), 13)\nR = T %*% matrix(1, 13, 20) + X",
       "a random matrix" -> "R = X + rand(rows=2000, cols=20, seed=7, sparsity=0.7)",
+      "cells in another shape" -> "R = matrix(X, rows=625, cols=64) * 2",
+      "cells by column in another shape" -> "R = matrix(X * 2, rows=500, cols=80, byrow=FALSE) + 1",
       "a product of large matrices" -> "R = X %*% (t(X) %*% rand(rows=2000, cols=400, seed=3))")) {
     test(s"$what is made by the executors") { sameOnSpark(script) }
   }

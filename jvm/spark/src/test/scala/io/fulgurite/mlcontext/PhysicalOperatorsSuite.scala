@@ -208,9 +208,11 @@ private object PhysicalOperatorsSuite {
 
   val Products: Seq[String] = Seq("@ = X %*% V", "@ = t(X) %*% X", "@ = t(X) %*% Y", "@ = t(X) %*% Z", "@ = t(Z) %*% X", "@ = t(U) %*% X")
 
-  val Transposes: Seq[String] = Seq("@ = t(X) + 1", "@ = rbind(t(X), t(Y))", "@ = t(X) * t(Y)")
+  val Transposes: Seq[String] = Seq("@ = t(X) + 1", "@ = rbind(t(X), t(Y))", "@ = t(X) * t(Y)", "@ = matrix(X, rows=d, cols=n)",
+    "@ = matrix(X + Y, rows=d, cols=n, byrow=FALSE)")
 
-  val Spread: Seq[String] = Seq("@ = X * Z", "@ = Z - X", "@ = t(X) %*% Z", "@ = X %*% V", "@ = cbind(X, Z)")
+  val Spread: Seq[String] = Seq("@ = X * Z", "@ = Z - X", "@ = t(X) %*% Z", "@ = X %*% V", "@ = cbind(X, Z)",
+    "@ = matrix(X, rows=n * d, cols=1, byrow=FALSE)")
 
   val Orders: Seq[String] = Seq("@ = order(target=X, by=1)", "@ = order(target=X, by=d, decreasing=TRUE)", "@ = order(target=X, by=2, index.return=TRUE)")
 

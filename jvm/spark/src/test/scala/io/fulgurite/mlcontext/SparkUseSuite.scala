@@ -54,6 +54,27 @@ final class SparkUseSuite extends AnyFunSuite with SparkSessions {
     assert(results.report.partitionsRead == Map("X" -> partitions))
   }
 
+  test("what reads a vector on the executors runs there, and the vector stays: one job, and a number that comes back") {
+    val script = ScriptFactory.dml("R = max(X %*% v)").in("X", frame).in("v", Faults.cells(20, 1)).out("R")
+    val jobs = new Jobs(spark.sparkContext)
+    def ran(pull: String): (Double, Int, Long) = {
+      ml.setConfigProperty("fulgurite.memory.local", "100k")
+      ml.setConfigProperty("fulgurite.fusion.policy", "none")
+      ml.setConfigProperty("fulgurite.placement.pull", pull)
+      try {
+        jobs.started()
+        val results = ml.execute(script)
+        (results.getDouble("R"), jobs.started().size, results.report.traffic.collected)
+      } finally ml.resetConfig()
+    }
+    try {
+      val (collected, jobsBefore, bytesBefore) = ran("false")
+      val (found, jobsNow, bytesNow) = ran("true")
+      assert(found == collected && jobsNow == jobsBefore)
+      assert(bytesBefore == 2000 * 8 && bytesNow == 8)
+    } finally jobs.close()
+  }
+
   test("a script whose data are small makes no Spark job") {
     val session = spark
     import session.implicits._

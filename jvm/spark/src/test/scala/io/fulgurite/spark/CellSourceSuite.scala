@@ -132,10 +132,32 @@ final class CellSourceSuite extends AnyFunSuite with SparkSessions {
       ("a diagonal that must be 0", "data", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 1\n", "on the diagonal"),
       ("three columns for two rows", "data", "%%MatrixMarket matrix coordinate real symmetric\n2 3 1\n2 1 1\n", "a symmetric matrix is square"),
       ("complex numbers", "unsupported", "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 1\n", "'coordinate complex general'"),
-      ("an array", "unsupported", "%%MatrixMarket matrix array real general\n1 1\n1\n", "workers do not read"))) {
+      ("an array of a pattern", "data", "%%MatrixMarket matrix array pattern general\n1 1\n", "an array has no pattern"),
+      ("an array of a bad size", "data", "%%MatrixMarket matrix array real general\n1 1 1\n1\n", "this is not 'rows columns'"),
+      ("an array that is too short", "data", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n", "announces 4 entries and has 3"),
+      ("an array with a word", "data", "%%MatrixMarket matrix array real general\n2 2\n1\n2\nx\n4\n", "bad line 5 of"))) {
     test(s"a MatrixMarket file with $what is an error that says so") {
       val failure = Failures.of(kind)(ofFile(text))
       assert(failure.getMessage.contains(reason) && failure.getMessage.contains(".mtx"), failure.getMessage)
+    }
+  }
+
+  for ((symmetry, first, across) <- Seq[(String, Int => Int, Double)](("general", _ => 0, 0), ("symmetric", identity, 1), ("skew-symmetric", _ + 1, -1))) {
+    test(s"$symmetry arrays of MatrixMarket files are placed by columns") {
+      for (n <- Seq(1, 2, 300); zeros <- Seq(1, 9)) {
+        val cols = if (symmetry == "general") n + 4 else n
+        def value(row: Int, col: Int) = if ((row * 7 + col) % zeros == 0) row + col / 1024.0 + 1 else 0.0
+        val values = for (col <- 0 until cols; row <- first(col) until n) yield value(row, col)
+        // Lines have one value, or several.
+        val lines = values.map(_.toString).grouped(3).zipWithIndex.flatMap { case (three, at) => if (at % 2 == 0) Seq(three.mkString(" ")) else three }
+        val dataset = ofFile(s"%%MatrixMarket matrix array real $symmetry\n% note\n$n $cols\n" + lines.map(_ + "\n").mkString)
+        val nonZeros = dataset.characteristics.nnz
+        val found = Transfer.collect(dataset).read(_.flatMap(view => (0 until view.rows).map(view.denseRow(_).toSeq)))
+        dataset.release()
+        def cell(row: Int, col: Int) = if (row >= first(col)) value(row, col) else if (col >= first(row)) across * value(col, row) else 0.0
+        assert(found == Seq.tabulate(n, cols)(cell) && nonZeros == found.flatten.count(_ != 0))
+      }
+      assert(spark.sparkContext.getPersistentRDDs.isEmpty)
     }
   }
 

@@ -2,7 +2,7 @@ package io.fulgurite.spark
 
 import io.fulgurite.Failures
 import io.fulgurite.core.{Native, NativeHandle, NativeLibrary}
-import io.fulgurite.spark.arrow.{ArrowMemory, BlockBatch, BlockSchema, BlockView, Crossing, CsrBuilder, DenseBuilder}
+import io.fulgurite.spark.arrow.{ArrowMemory, BlockBatch, BlockSchema, BlockView, Crossing, CsrBuilder, DenseBuilder, GrowingBuffer}
 import io.fulgurite.spark.arrow.BlockBatch.Items
 import io.fulgurite.spark.primitives.{Assembly, Wire}
 import org.apache.arrow.vector.{Float8Vector, VectorSchemaRoot}
@@ -30,6 +30,24 @@ final class CrossingSuite extends AnyFunSuite with BeforeAndAfterAll {
       builder.endRow()
     }
     Blocks.built(builder, 0)
+  }
+
+  /** With a cell in every other row, the second one first. */
+  private def coordinates(rows: Int, cols: Int): Blocks = {
+    val filled = (1 until rows by 2).toArray
+    val (values, numbers, indices) = (new GrowingBuffer(0), new GrowingBuffer(0), new GrowingBuffer(0))
+    try {
+      for (row <- filled) {
+        values.putDouble(row + 0.5)
+        numbers.putLong(row.toLong)
+        indices.putInt(row % cols)
+      }
+      val stored = filled.length.toLong
+      val batch = BlockBatch(
+        0, rows.toLong, cols.toLong, stored, BlockSchema.Coordinate, Items(values.buffer, stored), Items(numbers.buffer, stored), Items(indices.buffer, stored))
+      try Blocks.fromArrow(batch)
+      finally batch.close()
+    } finally Seq(values, numbers, indices).foreach(_.close())
   }
 
   private def cells(blocks: Blocks): Seq[Seq[Double]] = blocks.read(_.flatMap(view => (0 until view.rows).map(view.denseRow(_).toSeq)))
@@ -93,11 +111,25 @@ final class CrossingSuite extends AnyFunSuite with BeforeAndAfterAll {
   }
 
   test("cut and put together, a matrix is what it was") {
-    for (whole <- Seq(dense(11, 3)(sparse), csr(11, 3)(sparse))) {
+    for (whole <- Seq(dense(11, 3)(sparse), csr(11, 3)(sparse), coordinates(11, 3))) {
       val pieces = Seq(0 -> 4, 4 -> 5, 5 -> 11).map { case (from, until) => whole.read(views => Assembly.slice(views.head, from, until)) }
       assert(pieces.map(_.description.rowOffset) == Seq(0, 4, 5))
-      assert(cells(Assembly.concatenate(pieces)) == cells(whole))
+      val together = Assembly.concatenate(pieces)
+      assert(cells(together) == cells(whole))
+      assert(together.description.layout == whole.description.layout && together.description.nnz == whole.description.nnz)
     }
+  }
+
+  test("cells of coordinates are found by row") {
+    val blocks = coordinates(7, 4)
+    assert(cells(blocks) == Seq.tabulate(7, 4)((row, col) => if (row % 2 == 1 && col == row % 4) row + 0.5 else 0.0))
+    assert(blocks.read(_.head.pointer(7)) == 3 && blocks.description.bytes == 60)
+  }
+
+  test("CSR stripes and coordinates make a CSR matrix") {
+    val (upper, lower) = (csr(4, 3)(sparse), coordinates(5, 3).placeAt(4))
+    val together = Assembly.concatenate(Seq(upper, lower))
+    assert(cells(together) == cells(upper) ++ cells(lower) && together.description.layout == BlockSchema.Csr)
   }
 
   test("dense and CSR stripes make a dense matrix") {

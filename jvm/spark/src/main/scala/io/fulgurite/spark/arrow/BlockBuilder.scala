@@ -4,7 +4,7 @@ import org.apache.arrow.vector.VectorSchemaRoot
 
 import BlockBatch.Items
 
-/** Builds one block row by row, out of cells or out of rows of other blocks. Whoever made it closes it. */
+/** Builds one block by rows, out of cells or out of rows of other blocks. Whoever made it closes it. */
 sealed trait BlockBuilder extends AutoCloseable {
   def rows: Int
 
@@ -111,6 +111,42 @@ final class CsrBuilder(cols: Int, expectedRows: Long = 0, expectedStored: Long =
   override def close(): Unit = {
     values.close()
     pointers.close()
+    indices.close()
+  }
+}
+
+/** Of blocks that are coordinates, too. */
+final class CoordinateBuilder(cols: Int, expectedStored: Long = 0) extends BlockBuilder {
+  private val values = new GrowingBuffer(expectedStored * 8)
+  private val rowNumbers = new GrowingBuffer(expectedStored * 8)
+  private val indices = new GrowingBuffer(expectedStored * 4)
+  private var complete = 0
+
+  override def rows: Int = complete
+  override def bytes: Long = values.bytes + rowNumbers.bytes + indices.bytes
+
+  override def append(block: BlockView, from: Int, until: Int): Unit = {
+    val (first, end) = (block.pointer(from), block.pointer(until))
+    var at = first
+    while (at < end) {
+      rowNumbers.putLong(block.rowNumber(at) - from + complete)
+      at += 1
+    }
+    indices.putBytes(block.indexAddress + first * 4, (end - first) * 4)
+    values.putBytes(block.valueAddress + first * 8, (end - first) * 8)
+    complete += until - from
+  }
+
+  override def finish(rowOffset: Long): VectorSchemaRoot = {
+    val stored = values.bytes / 8
+    BlockBatch(
+      rowOffset, complete.toLong, cols.toLong, stored, BlockSchema.Coordinate,
+      Items(values.buffer, stored), Items(rowNumbers.buffer, stored), Items(indices.buffer, stored))
+  }
+
+  override def close(): Unit = {
+    values.close()
+    rowNumbers.close()
     indices.close()
   }
 }

@@ -10,6 +10,11 @@ import org.apache.arrow.vector.types.pojo.{ArrowType, Field, FieldType, Schema}
 object BlockSchema {
   val Dense: Byte = 0
   val Csr: Byte = 1
+  val Coordinate: Byte = 2
+  private[spark] val Sparsest: Byte = Coordinate
+
+  /** The layout that suits blocks in both: codes ascend with sparsity. */
+  private[spark] def widest(one: Byte, other: Byte): Byte = if (one < other) one else other
 
   val schema: Schema = {
     val int64 = new ArrowType.Int(64, true)

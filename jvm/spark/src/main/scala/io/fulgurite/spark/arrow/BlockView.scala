@@ -12,23 +12,39 @@ final class BlockView(found: Array[Long], at: Int) {
   val cols: Int = Math.toIntExact(found(at + 2))
   def nnz: Long = found(at + 3)
   def bytes: Long = found(at + 4)
-  val isDense: Boolean = found(at + 5) == BlockSchema.Dense
+  def layout: Byte = found(at + 5).toByte
+  val isDense: Boolean = layout == BlockSchema.Dense
   def stored: Long = found(at + 7)
+  def isCsr: Boolean = layout == BlockSchema.Csr
+  val isCoordinate: Boolean = layout == BlockSchema.Coordinate
 
   /** Where `values` begin. */
   val valueAddress: Long = found(at + 6)
 
-  /** CSR: where row pointers and column numbers begin. */
+  /** Unless it is dense: where row pointers (of coordinates, row numbers) and column numbers begin. */
   val pointerAddress: Long = found(at + 8)
   val indexAddress: Long = found(at + 9)
 
-  /** Of a dense block, the cell; of a CSR block, the stored value at this position. */
+  /** Of a dense block, the cell; of another, the stored value at this position. */
   def value(at: Long): Double = SystemMemory.double(valueAddress + at * 8)
 
-  /** CSR: where the row's stored values begin. */
-  def pointer(row: Int): Long = SystemMemory.long(pointerAddress + row * 8L)
+  /** Unless it is dense: where the row's stored values begin; `rows` for where all end. */
+  def pointer(row: Int): Long = if (isCoordinate) firstFrom(row) else SystemMemory.long(pointerAddress + row * 8L)
 
-  /** CSR: the column of a stored value. */
+  /** Of coordinates: the first stored value in this row or a later one. */
+  private def firstFrom(row: Int): Long = {
+    var (from, until) = (0L, stored)
+    while (from < until) {
+      val middle = from + (until - from) / 2
+      if (rowNumber(middle) < row) from = middle + 1 else until = middle
+    }
+    from
+  }
+
+  /** Of coordinates: the row of a stored value. */
+  def rowNumber(at: Long): Long = SystemMemory.long(pointerAddress + at * 8)
+
+  /** Unless it is dense: the column of a stored value. */
   def index(at: Long): Int = SystemMemory.int(indexAddress + at * 4)
 
   /** Calls `use(column, value)` for the stored cells of a row, in ascending order of columns. */

@@ -23,9 +23,11 @@ private[fulgurite] object CellLines {
   def matrixMarket(session: Session, path: String): Dataset = {
     val parts = TextFiles.parts(session, path)
     val header = MatrixMarketHeader.read(parts.head, parts.head.getFileSystem(session.context.hadoopConfiguration))
-    read(
-      session, TextFiles.lines(session, parts, header.bytes), path, Size(Some(header.rows), Some(header.cols)), header.pattern,
-      header.symmetry, Some(header.entries), header.lines.toLong)
+    val lines = TextFiles.lines(session, parts, header.bytes)
+    if (header.array) ArrayLines.read(session, lines, path, header)
+    else read(
+      session, lines, path, Size(Some(header.rows), Some(header.cols)), header.pattern, header.symmetry, Some(header.entries),
+      header.lines.toLong)
   }
 
   private def read(

@@ -2,7 +2,7 @@ package io.fulgurite.spark.cells
 
 import io.fulgurite.core.FulguriteException
 import io.fulgurite.spark.{Blocks, Errors}
-import io.fulgurite.spark.arrow.CsrBuilder
+import io.fulgurite.spark.arrow.{CsrBuilder, DenseBuilder}
 import io.fulgurite.spark.dataset.{Dataset, MadeRDD}
 import io.fulgurite.spark.primitives.Striping
 import org.apache.spark.Partitioner
@@ -13,27 +13,48 @@ import org.apache.spark.storage.StorageLevel
 private[spark] final case class Size(rows: Option[Long], cols: Option[Long])
 
 /** What a cell says of the one across the diagonal. */
-private[spark] sealed abstract class Symmetry(val across: Double) extends Serializable
+private[spark] sealed abstract class Symmetry(val across: Double) extends Serializable {
 
-private[spark] object Symmetry {
-  case object General extends Symmetry(0)
-  case object Symmetric extends Symmetry(1)
-  case object Skew extends Symmetry(-1)
+  /** The first row (from 0) that an array has of a column. */
+  def firstRow(col: Long): Long
+
+  /** How many values an array has. */
+  def entries(rows: Long, cols: Long): Long
 }
 
-/** Cells in any order as datasets: shuffled by ranges of rows, and put together as CSR stripes there. What has no cell is 0. */
+private[spark] object Symmetry {
+  case object General extends Symmetry(0) {
+    override def firstRow(col: Long): Long = 0
+    override def entries(rows: Long, cols: Long): Long = Math.multiplyExact(rows, cols)
+  }
+
+  case object Symmetric extends Symmetry(1) {
+    override def firstRow(col: Long): Long = col
+    override def entries(rows: Long, cols: Long): Long = Math.multiplyExact(rows, rows + 1) / 2
+  }
+
+  case object Skew extends Symmetry(-1) {
+    override def firstRow(col: Long): Long = col + 1
+    override def entries(rows: Long, cols: Long): Long = Math.multiplyExact(rows, math.max(0, rows - 1)) / 2
+  }
+}
+
+/** Cells in any order as datasets: shuffled by ranges of rows, and put together as stripes there. What has no cell is 0. */
 private[spark] object CellSource {
 
   /**
    * @param promised how many cells there have to be, where that is known
    * @param cells may come from a source that must be read once: it is persisted where it is used twice
+   * @param mayBeDense whether stripes with few zeros are dense; otherwise all are CSR
    */
-  def dataset(name: String, cells: RDD[Cells], size: Size, symmetry: Symmetry = Symmetry.General, promised: Option[Long] = None): Dataset = {
+  def dataset(
+      name: String, cells: RDD[Cells], size: Size, symmetry: Symmetry = Symmetry.General, promised: Option[Long] = None,
+      mayBeDense: Boolean = false): Dataset = {
     val known = for (rows <- size.rows; cols <- size.cols if promised.isEmpty) yield (rows, cols)
     if (known.isEmpty) cells.persist(StorageLevel.MEMORY_AND_DISK)
     try {
       val (rows, cols) = known.getOrElse(measured(name, cells, size, promised))
-      val ordered = shuffled(name, cells, rows, width(name, cols), symmetry).persist(StorageLevel.MEMORY_AND_DISK)
+      val ordered = shuffled(name, cells, rows, width(name, cols), symmetry, mayBeDense).persist(StorageLevel.MEMORY_AND_DISK)
       try Dataset(ordered, Dataset.count(ordered))
       catch {
         case failure: Throwable =>
@@ -68,13 +89,13 @@ private[spark] object CellSource {
     if (cols >= 1 && cols <= Int.MaxValue) cols.toInt
     else throw Errors.unsupported(s"'$name' has $cols columns", s"a sparse matrix has between 1 and ${Int.MaxValue}")
 
-  private def shuffled(name: String, cells: RDD[Cells], rows: Long, cols: Int, symmetry: Symmetry): RDD[Blocks] = {
+  private def shuffled(name: String, cells: RDD[Cells], rows: Long, cols: Int, symmetry: Symmetry, mayBeDense: Boolean): RDD[Blocks] = {
     if (rows < 1) throw Errors.data(s"'$name' has $rows rows", "a matrix needs at least one")
     val targets = math.max(1L, math.min(cells.partitions.length.toLong, rows)).toInt
     val ranges = new RowRanges(rows, targets)
     val moved = cells.mapPartitions(new Spreading(_, ranges, symmetry)).partitionBy(ranges)
     new MadeRDD[(Int, Cells)](moved, (partition, part, own) =>
-      new StripesOfCells(name, part.map(_._2), ranges.from(partition), ranges.from(partition + 1), cols).map(own))
+      new StripesOfCells(name, part.map(_._2), ranges.from(partition), ranges.from(partition + 1), cols, mayBeDense).map(own))
   }
 }
 
@@ -128,7 +149,8 @@ private final class Spreading(parts: Iterator[Cells], ranges: RowRanges, symmetr
 }
 
 /** Stripes of the rows `from until until` (from 0), of cells in any order. */
-private final class StripesOfCells(name: String, parts: Iterator[Cells], from: Long, until: Long, cols: Int) extends Iterator[Blocks] {
+private final class StripesOfCells(name: String, parts: Iterator[Cells], from: Long, until: Long, cols: Int, mayBeDense: Boolean)
+    extends Iterator[Blocks] {
   private lazy val buckets = {
     val all = parts.toVector
     val perRow = 8 + 12.0 * all.iterator.map(_.size.toLong).sum / math.max(1L, until - from)
@@ -142,8 +164,17 @@ private final class StripesOfCells(name: String, parts: Iterator[Cells], from: L
     val (first, cells) = buckets.take(stripe)
     val rows = buckets.rows(stripe)
     stripe += 1
-    val builder = new CsrBuilder(cols)
-    try fill(builder, first, rows, cells)
+    val builder = if (mayBeDense && cells.size >= StripesOfCells.Dense * rows * cols) new DenseBuilder(cols, rows.toLong) else new CsrBuilder(cols)
+    try builder match {
+        case csr: CsrBuilder => fill(first, rows, cells)(csr.put)(csr.endRow())
+        case dense: DenseBuilder =>
+          val row = new Array[Double](cols)
+          fill(first, rows, cells)(row.update) {
+            dense.put(row)
+            dense.endRow()
+            java.util.Arrays.fill(row, 0.0)
+          }
+      }
     catch {
       case failure: Throwable =>
         builder.close()
@@ -152,7 +183,8 @@ private final class StripesOfCells(name: String, parts: Iterator[Cells], from: L
     Blocks.built(builder, first)
   }
 
-  private def fill(builder: CsrBuilder, first: Long, rows: Int, cells: CellBuffer): Unit = {
+  /** Calls `put` for the cells of each row, in the order of columns (from 0), and `endRow` after it. */
+  private def fill(first: Long, rows: Int, cells: CellBuffer)(put: (Int, Double) => Unit)(endRow: => Unit): Unit = {
     val ends = new Array[Int](rows + 1)
     for (at <- 0 until cells.size) ends((cells.row(at) - 1 - first).toInt + 1) += 1
     for (row <- 0 until rows) ends(row + 1) += ends(row)
@@ -171,11 +203,16 @@ private final class StripesOfCells(name: String, parts: Iterator[Cells], from: L
         val col = placed(place) >>> 32
         if (col == before) throw new TwiceException(name, first + row + 1, col)
         before = col
-        builder.put((col - 1).toInt, cells.value(placed(place).toInt))
+        put((col - 1).toInt, cells.value(placed(place).toInt))
       }
-      builder.endRow()
+      endRow
     }
   }
+}
+
+private object StripesOfCells {
+  /** The share of cells from which on native code prefers dense matrices. */
+  val Dense = 0.4
 }
 
 /** Two cells are at one place; who knows their source can say where they come from. */

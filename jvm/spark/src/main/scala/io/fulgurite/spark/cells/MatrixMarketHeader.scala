@@ -11,9 +11,13 @@ import io.fulgurite.core.FulguriteException
 import io.fulgurite.spark.Errors
 import org.apache.hadoop.fs.{FileSystem, Path}
 
-/** What a MatrixMarket file of coordinates says before its cells; it ends after so many bytes and lines. */
+/**
+ * What a MatrixMarket file says before its cells; it ends after so many bytes and lines.
+ *
+ * @param array values column by column, without their places
+ */
 private final case class MatrixMarketHeader(
-    rows: Long, cols: Long, entries: Long, pattern: Boolean, symmetry: Symmetry, bytes: Long, lines: Int)
+    array: Boolean, rows: Long, cols: Long, entries: Long, pattern: Boolean, symmetry: Symmetry, bytes: Long, lines: Int)
 
 private object MatrixMarketHeader {
 
@@ -26,15 +30,15 @@ private object MatrixMarketHeader {
   private def parse(name: String, lines: CountedLines): MatrixMarketHeader = {
     def bad(reason: String): FulguriteException = Errors.data(s"line ${lines.count} of '$name': $reason", "see math.nist.gov/MatrixMarket/formats.html")
     val banner = lines.next().getOrElse("").toLowerCase(Locale.ROOT).trim.split("\\s+").toSeq
-    val (pattern, symmetry) = banner match {
-      case Seq("%%matrixmarket", "matrix", "coordinate", Field(pattern), Triangle(symmetry)) => (pattern, symmetry)
-      case Seq("%%matrixmarket", "matrix", "array", _*) =>
-        throw Errors.unsupported(
-          s"'$name' is a MatrixMarket array, which workers do not read", "raise fulgurite.memory.local above its size, or store it as coordinates or csv")
+    val (array, pattern, symmetry) = banner match {
+      case Seq("%%matrixmarket", "matrix", "coordinate", Field(pattern), Triangle(symmetry)) => (false, pattern, symmetry)
+      case Seq("%%matrixmarket", "matrix", "array", Field(pattern), Triangle(symmetry)) =>
+        if (pattern) throw bad("an array has no pattern")
+        (true, false, symmetry)
       case Seq("%%matrixmarket", "matrix", words @ _*) =>
         throw Errors.unsupported(
           s"'$name' is a MatrixMarket file with '${words.mkString(" ")}'",
-          "coordinates are read, real, integer and pattern ones, general, symmetric and skew-symmetric ones")
+          "coordinates and arrays are read, real, integer and pattern ones, general, symmetric and skew-symmetric ones")
       case _ => throw bad("the file does not begin with '%%MatrixMarket matrix LAYOUT FIELD SYMMETRY'")
     }
     @tailrec def sizes(): Seq[Option[Long]] = lines.next() match {
@@ -42,11 +46,15 @@ private object MatrixMarketHeader {
       case Some(line) if line.startsWith("%") || line.trim.isEmpty => sizes()
       case Some(line) => line.trim.split("\\s+").toSeq.map(word => Try(word.toLong).toOption)
     }
+    def header(rows: Long, cols: Long, entries: Long) = {
+      if (symmetry != Symmetry.General && rows != cols) throw bad(s"a symmetric matrix is square, not $rows x $cols")
+      MatrixMarketHeader(array, rows, cols, entries, pattern, symmetry, lines.bytes, lines.count)
+    }
     sizes() match {
-      case Seq(Some(rows), Some(cols), Some(entries)) =>
-        if (symmetry != Symmetry.General && rows != cols) throw bad(s"a symmetric matrix is square, not $rows x $cols")
-        MatrixMarketHeader(rows, cols, entries, pattern, symmetry, lines.bytes, lines.count)
-      case _ => throw bad("this is not 'rows columns entries'")
+      case Seq(Some(rows), Some(cols), Some(entries)) if !array => header(rows, cols, entries)
+      case Seq(Some(rows), Some(cols)) if array =>
+        header(rows, cols, Try(symmetry.entries(rows, cols)).getOrElse(throw bad(s"no file has the values of a $rows x $cols matrix")))
+      case _ => throw bad(if (array) "this is not 'rows columns'" else "this is not 'rows columns entries'")
     }
   }
 

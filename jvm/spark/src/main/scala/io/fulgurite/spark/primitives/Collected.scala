@@ -21,7 +21,7 @@ private[spark] final class Collected private (stripes: Vector[CollectedStripe], 
     case inOrder =>
       val cols = inOrder.lastOption.fold(0)(_.cols)
       val builder = Assembly.builder(
-        cols, inOrder.map(_.rows.toLong).sum, inOrder.map(_.stored).sum, sparse = inOrder.nonEmpty && inOrder.forall(!_.dense))
+        cols, inOrder.map(_.rows.toLong).sum, inOrder.map(_.stored).sum, inOrder.map(_.layout))
       try {
         for (stripe <- inOrder) {
           val blocks = read(stripe)
@@ -69,7 +69,7 @@ private[spark] final class Collected private (stripes: Vector[CollectedStripe], 
 }
 
 /** A stripe that a task gave the driver. */
-private final case class CollectedStripe(rowOffset: Long, rows: Int, cols: Int, stored: Long, dense: Boolean, place: Place) {
+private final case class CollectedStripe(rowOffset: Long, rows: Int, cols: Int, stored: Long, layout: Byte, place: Place) {
   /** What it takes of the heap. */
   def bytesOfHeap: Long = place match {
     case InResult(bytes) => bytes.length.toLong
@@ -156,7 +156,7 @@ private[spark] object Collected {
         try {
           if (task.isInterrupted()) throw new TaskKilledException("the task was killed while it gave the driver its stripes")
           val found = blocks.description
-          CollectedStripe(found.rowOffset, Math.toIntExact(found.rows), Math.toIntExact(found.cols), found.stored, found.isDense, place(blocks))
+          CollectedStripe(found.rowOffset, Math.toIntExact(found.rows), Math.toIntExact(found.cols), found.stored, found.layout, place(blocks))
         } finally blocks.closeIfEphemeral()
       }.toArray
       file.foreach(_.close())

@@ -4,12 +4,14 @@ import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.UUID
 
-import io.fulgurite.spark.{Blocks, Errors}
+import scala.util.control.NonFatal
+
+import io.fulgurite.mlcontext.MatrixFrames
+import io.fulgurite.spark.Blocks
 import io.fulgurite.spark.binary.BlocksOutputFormat
 import io.fulgurite.spark.dataset.Dataset
 import org.apache.hadoop.fs.{ChecksumFileSystem, FileSystem, Path}
 import org.apache.hadoop.io.NullWritable
-import org.apache.spark.SparkException
 import org.apache.spark.rdd.RDD
 
 /** What a dataset is written as. */
@@ -25,62 +27,83 @@ object WrittenFormat {
 
   /** Blocks as Arrow IPC streams. */
   case object Binary extends WrittenFormat
+
+  /** Columns of numbers. */
+  case object Parquet extends WrittenFormat
 }
 
 /** Datasets as folders of part files: complete or not there. */
 object FileSink {
 
   /** @param metadata the text of the `.mtd` file beside the folder; without it there is none afterwards */
-  def write(session: Session, dataset: Dataset, path: String, format: WrittenFormat, metadata: Option[String] = None): Unit = {
-    val target = new Path(path)
-    val files = target.getFileSystem(session.context.hadoopConfiguration)
-    val (temporary, described) = (aside(target), new Path(target.getParent, s"${target.getName}.mtd"))
-    val description = aside(described)
-    try {
-      // Its header says how many cells there are: counted, and kept for the writing.
-      if (format == WrittenFormat.MatrixMarket) dataset.persist()
+  def write(session: Session, dataset: Dataset, path: String, format: WrittenFormat, metadata: Option[String] = None): Unit =
+    replace(session, path, metadata) { (files, temporary) =>
+      // What comes first says how many cells or columns there are: counted, and kept for the writing.
+      if (format == WrittenFormat.MatrixMarket || format == WrittenFormat.Parquet) dataset.persist()
       val header = format match {
         case WrittenFormat.MatrixMarket =>
           val size = dataset.characteristics
           Some(s"%%MatrixMarket matrix coordinate real general\n${size.rows} ${size.cols} ${size.nnz}\n")
         case _ => None
       }
-      lines(dataset, format) match {
-        case Some(text) => text.saveAsTextFile(temporary.toString)
-        case None =>
+      def save(text: RDD[String]): Unit = text.saveAsTextFile(temporary.toString)
+      format match {
+        case WrittenFormat.Csv(separator, header) =>
+          val rows = Lines.csv(dataset.stripes, separator)
+          save(if (header) rows.mapPartitions(withHeader(_, separator)) else rows)
+        case WrittenFormat.Cells | WrittenFormat.MatrixMarket => save(Lines.cells(dataset.stripes))
+        case WrittenFormat.Libsvm => save(Lines.libsvm(dataset.stripes))
+        case WrittenFormat.Binary =>
           dataset.stripes.map(blocks => (NullWritable.get, blocks)).saveAsNewAPIHadoopFile(
             temporary.toString, classOf[NullWritable], classOf[Blocks], classOf[BlocksOutputFormat], session.context.hadoopConfiguration)
+        case WrittenFormat.Parquet =>
+          val cols = Math.toIntExact(dataset.characteristics.cols)
+          MatrixFrames.toFrame(session.spark, dataset.stripes, cols, vector = false, numbered = false).write.parquet(temporary.toString)
       }
       header.foreach(put(files, new Path(temporary, Header), _))
-      val plain = withoutChecksums(files)
-      metadata.foreach(put(plain, description, _))
-      files.delete(target, true)
-      rename(files, temporary, target)
-      plain.delete(described, false)
-      if (metadata.nonEmpty) rename(plain, description, described)
-    } catch {
-      case failure @ (_: IOException | _: SparkException) =>
-        // A task that still writes would make the temporary folder again.
-        session.awaitTasks()
-        throw Errors.find(failure).getOrElse(Errors.io(s"cannot write '$path': ${Errors.reason(failure)}", "check that its folder can be written to"))
-    } finally {
-      files.delete(temporary, true)
-      files.delete(description, false)
     }
-  }
+
+  /**
+   * Lets `make` make a file or folder, and gives it the path and its `.mtd` when it is complete.
+   *
+   * @param metadata the text of the `.mtd` file; without it there is none afterwards
+   */
+  def replace(session: Session, path: String, metadata: Option[String])(make: (FileSystem, Path) => Unit): Unit =
+    FileProblem.named("write", path) {
+      val target = new Path(path)
+      val files = target.getFileSystem(session.context.hadoopConfiguration)
+      if (isTree(files, target)) throw new FileProblem(s"'$path' is a folder with folders in it", "name another path, or delete the folder first")
+      val (temporary, described) = (aside(target), this.described(target))
+      val description = aside(described)
+      try {
+        make(files, temporary)
+        val plain = withoutChecksums(files)
+        metadata.foreach(put(plain, description, _))
+        files.delete(target, true)
+        rename(files, temporary, target)
+        plain.delete(described, false)
+        if (metadata.nonEmpty) rename(plain, description, described)
+      } catch {
+        case NonFatal(failure) =>
+          // A task that still writes would make the temporary folder again.
+          session.awaitTasks()
+          throw failure
+      } finally {
+        files.delete(temporary, true)
+        files.delete(description, false)
+      }
+    }
+
+  /** The `.mtd` file of a file or folder. */
+  def described(path: Path): Path = new Path(path.getParent, s"${path.getName}.mtd")
+
+  /** What no run has written: more than a file or a folder of part files. */
+  private def isTree(files: FileSystem, path: Path): Boolean =
+    path.isRoot || (files.exists(path) && files.getFileStatus(path).isDirectory &&
+      files.listStatus(path).exists(status => status.isDirectory && !TextFiles.isHidden(status.getPath)))
 
   /** Sorts before Spark's part files. */
   private val Header = "header"
-
-  /** None where it becomes no text. */
-  private def lines(dataset: Dataset, format: WrittenFormat): Option[RDD[String]] = format match {
-    case WrittenFormat.Csv(separator, header) =>
-      val rows = Lines.csv(dataset.stripes, separator)
-      Some(if (header) rows.mapPartitions(withHeader(_, separator)) else rows)
-    case WrittenFormat.Cells | WrittenFormat.MatrixMarket => Some(Lines.cells(dataset.stripes))
-    case WrittenFormat.Libsvm => Some(Lines.libsvm(dataset.stripes))
-    case WrittenFormat.Binary => None
-  }
 
   private def withHeader(lines: Iterator[String], separator: String): Iterator[String] = {
     val rows = lines.buffered

@@ -25,7 +25,7 @@ private[spark] object FileSource {
       case other => throw Errors.unsupported(s"this jar knows no source '$other'", "use jar and library of the same build")
     }
     val path = spec.get("path").asText
-    session.named(s"read $path")(read(path))
+    FileProblem.reading(path)(session.named(s"read $path")(read(path)))
   }
 
   def format(step: JsonNode): WrittenFormat = step.get("format").asText match {
@@ -34,6 +34,7 @@ private[spark] object FileSource {
     case "mm" => WrittenFormat.MatrixMarket
     case "libsvm" => WrittenFormat.Libsvm
     case "binary" => WrittenFormat.Binary
+    case "parquet" => WrittenFormat.Parquet
     case other => throw Errors.unsupported(s"this jar writes no files of format '$other'", "use jar and library of the same build")
   }
 

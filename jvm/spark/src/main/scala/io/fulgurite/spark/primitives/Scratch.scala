@@ -55,7 +55,7 @@ private[spark] object Scratch {
       named(s"cannot make a folder in '$base'") {
         val configuration = context.hadoopConfiguration
         val files = base.getFileSystem(configuration)
-        val folder = files.makeQualified(new Path(base, s"$Prefix${ProcessHandle.current.pid}-${UUID.randomUUID}"))
+        val folder = files.makeQualified(new Path(base, newName()))
         // Hadoop would start a process for the permissions.
         if (folder.toUri.getScheme == "file") makeLocal(LocalPath.of(folder.toUri))
         else if (!FileSystem.mkdirs(files, folder, new FsPermission("700"))) throw new IOException("the file system refuses")
@@ -63,6 +63,16 @@ private[spark] object Scratch {
         new Scratch(folder.toString, new SerializableConfiguration(configuration))
       }
     }
+
+  /** A new folder of the driver's machine, for one file on its way to or from another file system. Whoever asks deletes it. */
+  def here(context: SparkContext): LocalPath = {
+    val base = new File(Internals.localFolders(context.getConf).head)
+    named(s"cannot make a folder in '$base'") {
+      val folder = base.toPath.toAbsolutePath.resolve(newName())
+      makeLocal(folder)
+      folder
+    }
+  }
 
   /** What to do about a matrix that takes more than may come in the results of tasks. */
   val Advice: String =
@@ -88,7 +98,7 @@ private[spark] object Scratch {
     }
   }
 
-  private def delete(file: File): Unit = {
+  private[primitives] def delete(file: File): Unit = {
     if (file.isDirectory && !Files.isSymbolicLink(file.toPath)) Option(file.listFiles).toSeq.flatten.foreach(delete)
     file.delete()
   }
@@ -111,6 +121,8 @@ private[spark] object Scratch {
     case bare: FileSystemException => s"${bare.getClass.getSimpleName}: ${bare.getMessage}"
     case other => Errors.reason(other)
   }
+
+  private def newName(): String = s"$Prefix${ProcessHandle.current.pid}-${UUID.randomUUID}"
 
   private val Prefix = "fulgurite-transfer-"
   private val Left = s"$Prefix(\\d+)-.*".r

@@ -1,6 +1,5 @@
 package io.fulgurite.spark.primitives
 
-import io.fulgurite.spark.Errors
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.hadoop.io.{LongWritable, Text}
 import org.apache.hadoop.mapred.{FileInputFormat, FileSplit, JobConf, TextInputFormat}
@@ -11,11 +10,14 @@ object TextFiles {
 
   /** The files that the path (a file, a folder or a pattern) names; hidden ones, and those that begin with `_`, are no data. */
   def parts(session: Session, path: String): Vector[Path] = {
-    val found = statuses(session, path).flatMap { status =>
-      if (status.isDirectory) list(session, status.getPath).filter(_.isFile).map(_.getPath) else Vector(status.getPath)
-    }
-    if (found.isEmpty) throw Errors.io(s"'$path' has no files", "name a file, or a folder of part files")
-    found
+    val parts = found(session, path)
+    if (parts.isEmpty) throw new FileProblem(s"'$path' has no files", "name a file, or a folder of part files")
+    parts.map(_.getPath)
+  }
+
+  /** As [[parts]], but there may be none in a folder. */
+  def found(session: Session, path: String): Vector[FileStatus] = statuses(session, path).flatMap { status =>
+    if (status.isDirectory) list(session, status.getPath).filter(_.isFile) else Vector(status)
   }
 
   /** Folders within the folders that the path names: a partitioned table. */
@@ -43,12 +45,14 @@ object TextFiles {
   private def statuses(session: Session, path: String): Vector[FileStatus] = {
     val pattern = new Path(path)
     val found = Option(pattern.getFileSystem(session.context.hadoopConfiguration).globStatus(pattern)).fold(Vector.empty[FileStatus])(_.toVector)
-    if (found.isEmpty) throw Errors.io(s"'$path' is not there", "check the path; the executors need to see it, too")
+    if (found.isEmpty) throw FileProblem.missing(path)
     found.sortBy(_.getPath.toString)
   }
 
   private def list(session: Session, folder: Path): Vector[FileStatus] =
     folder.getFileSystem(session.context.hadoopConfiguration).listStatus(folder).toVector
-      .filterNot(status => status.getPath.getName.startsWith(".") || status.getPath.getName.startsWith("_"))
+      .filterNot(status => isHidden(status.getPath))
       .sortBy(_.getPath.getName)
+
+  def isHidden(path: Path): Boolean = path.getName.startsWith(".") || path.getName.startsWith("_")
 }

@@ -1,0 +1,138 @@
+//! Sparse main inputs: passing over what is stored of them, and of ultra-sparse ones over rows that are not empty only.
+
+use std::borrow::Cow;
+
+use fulgurite_error::Result;
+use fulgurite_fusion::cplan::{CNode, InputBinding, RowOutput, Template};
+use fulgurite_matrix::{CompactRows, CsrMatrix, Layout, MatrixBlock, kernels};
+
+use crate::bind::{Bound, Operand};
+use crate::compiled::CompiledPlan;
+
+/// A main input of which stored cells are visited.
+pub(super) struct Driver<'a> {
+    pub csr: Cow<'a, CsrMatrix>,
+    /// The rows' numbers in the main input where empty ones are left out.
+    numbers: Option<Vec<usize>>,
+    /// Of the main input.
+    rows: usize,
+}
+
+impl<'a> Driver<'a> {
+    /// None of a dense matrix.
+    pub fn of(main: &'a MatrixBlock) -> Option<Self> {
+        match main {
+            MatrixBlock::Dense(_) => None,
+            MatrixBlock::Csr(csr) => Some(Driver {
+                csr: Cow::Borrowed(csr),
+                numbers: None,
+                rows: csr.rows(),
+            }),
+            MatrixBlock::Coordinate(coordinates) => {
+                let CompactRows { numbers, csr } = coordinates.compact();
+                Some(Driver {
+                    csr: Cow::Owned(csr),
+                    numbers: Some(numbers),
+                    rows: coordinates.rows(),
+                })
+            }
+        }
+    }
+
+    /// A dense matrix's non-zeros.
+    pub fn of_non_zeros(main: &MatrixBlock) -> Result<Self> {
+        let csr = main.to_csr()?;
+        Ok(Driver {
+            rows: csr.rows(),
+            csr: Cow::Owned(csr),
+            numbers: None,
+        })
+    }
+
+    /// Rows of the main input.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The number in the main input of a row of [`Driver::csr`].
+    pub fn number(&self, row: usize) -> usize {
+        match &self.numbers {
+            Some(numbers) => numbers[row],
+            None => row,
+        }
+    }
+
+    /// A row of `width` cells for each row of the main input: those computed, and `empty` for rows left out.
+    pub fn spread(&self, computed: Vec<f64>, width: usize, empty: f64) -> Result<Vec<f64>> {
+        let Some(numbers) = &self.numbers else {
+            return Ok(computed);
+        };
+        let mut cells = super::zeros(self.rows, width)?;
+        if empty != 0.0 {
+            cells.fill(empty);
+        }
+        for (row, number) in numbers.iter().enumerate() {
+            let from = number * width;
+            cells[from..from + width].copy_from_slice(&computed[row * width..][..width]);
+        }
+        Ok(cells)
+    }
+}
+
+/// Operands that stand for ultra-sparse ones; `None` where an operand stays, and nothing if all do.
+pub(super) fn replacements(
+    plan: &CompiledPlan,
+    bound: &Bound<'_>,
+) -> Result<Vec<Option<MatrixBlock>>> {
+    let operands = bound.operands;
+    let is_ultra_sparse = |operand: &Operand<'_>| matches!(operand, Operand::Matrix(matrix) if matrix.layout() == Layout::Coordinate);
+    if !operands.iter().any(is_ultra_sparse) {
+        return Ok(Vec::new());
+    }
+    let with_all_rows = |matrix: &MatrixBlock| match matrix {
+        MatrixBlock::Coordinate(coordinates) => Some(coordinates.to_csr().into()),
+        _ => None,
+    };
+    let filled = match (bound.main, &plan.plan().template) {
+        (MatrixBlock::Coordinate(main), Template::Row(row))
+            if skips_empty_rows(plan, row.output) =>
+        {
+            Some(main.compact())
+        }
+        _ => None,
+    };
+    let visits_stored = match &plan.plan().template {
+        Template::Cell(cell) => cell.sparse_safe,
+        Template::MultiAggregate(aggregates) => aggregates.sparse_safe,
+        Template::Outer(outer) => outer.sparse_safe,
+        Template::Row(_) => false,
+    };
+    let replaced = operands.iter().zip(&plan.plan().inputs).enumerate();
+    replaced
+        .map(|(input, (operand, binding))| {
+            let Operand::Matrix(matrix) = operand else {
+                return Ok(None);
+            };
+            let goes_with_main =
+                matches!(binding, InputBinding::Matrix | InputBinding::ColumnVector);
+            match &filled {
+                Some(CompactRows { csr, .. }) if input == 0 => Ok(Some(csr.clone().into())),
+                Some(CompactRows { numbers, .. }) if goes_with_main => {
+                    let rows = kernels::take_rows(matrix, numbers.len(), |row| numbers[row])?;
+                    Ok(Some(with_all_rows(&rows).unwrap_or(rows)))
+                }
+                None if input == 0 && visits_stored => Ok(None),
+                _ => Ok(with_all_rows(matrix)),
+            }
+        })
+        .collect()
+}
+
+/// Whether rows without stored cells add nothing: the main input's rows are the left operands of outer products.
+fn skips_empty_rows(plan: &CompiledPlan, output: RowOutput) -> bool {
+    let program = &plan.kernel().program;
+    let left = program
+        .outer_product
+        .map(|(left, _)| &program.nodes[left.index()]);
+    matches!(output, RowOutput::OuterProduct { .. }) && matches!(left, Some(CNode::Input(0)))
+}
