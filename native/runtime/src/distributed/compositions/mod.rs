@@ -13,6 +13,7 @@ mod product;
 mod range_sort;
 mod remove_empty;
 mod rows;
+mod slices;
 mod statistics;
 mod table;
 mod transposed;
@@ -22,6 +23,7 @@ use std::collections::BTreeMap;
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{AggregateOp, CumulativeOp, DataGenOp, HopOp, Literal, ParameterizedOp};
 
+pub(crate) use self::slices::Cut;
 use super::{Operator, Workers, row_wise::InputFacts};
 use crate::interpreter::Variable;
 
