@@ -1,10 +1,11 @@
 //! `Host`, as the backend that runs dataflow primitives and as the place that prints go to.
 //!
-//! The control program may ask from any thread; Java is called on the one that called us alone. Worker threads
-//! are not attached to the JVM: attached ones would keep it from exiting.
+//! Java is called on the thread that called us and, for iterations of a `parfor` that make jobs, on threads of the JVM that
+//! `Host` starts for them ([`crate::callers`]). Worker threads are not attached to the JVM: attached ones would keep it from
+//! exiting, and have neither the class loader nor the local properties that Spark's jobs need.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     thread::{self, ThreadId},
 };
 
@@ -13,8 +14,8 @@ use fulgurite_matrix::MatrixBlock;
 use fulgurite_runtime::{
     asking_operator,
     dataflow::{
-        Backend, BroadcastId, Capacity, DatasetId, FoundFile, Primitive, RangeAccount, RangeResult,
-        Reply,
+        Backend, BroadcastId, Callers, Capacity, DatasetId, FoundFile, Primitive, RangeAccount,
+        RangeResult, Reply,
     },
 };
 use jni::{
@@ -25,6 +26,7 @@ use jni::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    callers::{Caller, JvmCallers},
     failure::Failure,
     registry::{Registry, registry},
     shim::Host,
@@ -33,11 +35,36 @@ use crate::{
 /// Local references that one callback makes.
 const LOCAL_REFERENCES: usize = 8;
 
-pub(crate) struct JvmHost {
+pub(crate) struct JvmHost(Arc<Shared>);
+
+/// What all threads that call for one request share.
+pub(crate) struct Shared {
     host: Global<Host<'static>>,
     caller: ThreadId,
-    /// The first exception that `Host` threw.
-    thrown: Mutex<Option<Global<JThrowable<'static>>>>,
+    /// The first exception that `Host` threw on the thread of the request.
+    thrown: Thrown,
+}
+
+/// An exception that `Host` threw.
+#[derive(Default)]
+pub(crate) struct Thrown(Mutex<Option<Global<JThrowable<'static>>>>);
+
+impl Thrown {
+    pub fn take(&self) -> Option<Global<JThrowable<'static>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Unless there is one already, which came first.
+    fn keep(&self, exception: Global<JThrowable<'static>>) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.get_or_insert(exception);
+    }
+}
+
+impl From<&Arc<Shared>> for JvmHost {
+    fn from(shared: &Arc<Shared>) -> Self {
+        JvmHost(Arc::clone(shared))
+    }
 }
 
 /// The request of `Host.apply`.
@@ -88,16 +115,16 @@ struct HostRange {
 impl JvmHost {
     /// `host` may be null: then primitives and prints are errors.
     pub fn new(env: &Env<'_>, host: &Host<'_>) -> jni::errors::Result<Self> {
-        Ok(JvmHost {
+        Ok(JvmHost(Arc::new(Shared {
             host: env.new_global_ref(host)?,
             caller: thread::current().id(),
-            thrown: Mutex::new(None),
-        })
+            thrown: Thrown::default(),
+        })))
     }
 
     /// The failure of a request that ended with `error`: the exception that `Host` threw, if it did.
     pub fn failure(&self, error: Error) -> Failure {
-        match self.thrown().take() {
+        match self.0.thrown.take() {
             Some(exception) => Failure::Thrown(exception, error),
             None => Failure::Error(error),
         }
@@ -105,26 +132,31 @@ impl JvmHost {
 
     /// Whether there is a `Host` at all.
     pub fn is_there(&self) -> bool {
-        !self.host.is_null()
+        !self.0.host.is_null()
     }
 
     pub fn print(&self, line: &str) -> Result<()> {
-        self.call("print", |env, host| {
+        let line = line.to_owned();
+        self.call("print", move |env, host| {
             let line = env.byte_array_from_slice(line.as_bytes())?;
             host.print(env, &line)
         })
     }
 
-    fn thrown(&self) -> std::sync::MutexGuard<'_, Option<Global<JThrowable<'static>>>> {
-        self.thrown.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The exception with which iterations ended that the calling thread waits for.
+    pub fn thrown_here(&self, exception: Global<JThrowable<'static>>) {
+        match Caller::of_this_thread(&self.0) {
+            Some(caller) => caller.thrown.keep(exception),
+            None => self.0.thrown.keep(exception),
+        }
     }
 
-    /// Calls Java. An exception is kept, cleared (so that the control program can tidy up through `Host`), and reported
-    /// as an error.
-    fn call<T>(
+    /// Calls Java, on this thread or on the one that calls for it. An exception is kept, cleared (so that the control program
+    /// can tidy up through `Host`), and reported as an error.
+    pub fn call<T: Send + 'static>(
         &self,
-        method: &str,
-        call: impl FnOnce(&mut Env<'_>, &Host<'_>) -> jni::errors::Result<T>,
+        method: &'static str,
+        call: impl FnOnce(&mut Env<'_>, &Host<'_>) -> jni::errors::Result<T> + Send + 'static,
     ) -> Result<T> {
         if !self.is_there() {
             return Err(Error::argument(format!(
@@ -132,11 +164,28 @@ impl JvmHost {
             ))
             .with_help("pass a Host to Native.call"));
         }
-        if thread::current().id() != self.caller {
-            return Err(Error::internal(format!(
-                "Host.{method} was called from a worker thread; it belongs to the thread of the request"
-            )));
+        if thread::current().id() == self.0.caller {
+            return self.0.call_here(method, call, &self.0.thrown);
         }
+        match Caller::of_this_thread(&self.0) {
+            Some(caller) => {
+                caller.ask(move |shared, thrown| shared.call_here(method, call, thrown))
+            }
+            None => Err(Error::internal(format!(
+                "Host.{method} was called from a worker thread; it belongs to the thread of the request"
+            ))),
+        }
+    }
+}
+
+impl Shared {
+    /// On this thread, which is the JVM's. An exception goes to `thrown`.
+    pub fn call_here<T>(
+        &self,
+        method: &str,
+        call: impl FnOnce(&mut Env<'_>, &Host<'_>) -> jni::errors::Result<T>,
+        thrown: &Thrown,
+    ) -> Result<T> {
         let outcome = JavaVM::singleton().and_then(|vm| {
             vm.with_local_frame(LOCAL_REFERENCES, |env| {
                 let result = call(env, &self.host);
@@ -152,7 +201,7 @@ impl JvmHost {
         match outcome {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(exception)) => {
-                self.thrown().get_or_insert(exception);
+                thrown.keep(exception);
                 Err(Error::backend(format!("Host.{method} threw an exception")))
             }
             Err(error) => Err(Error::internal(format!(
@@ -169,10 +218,11 @@ impl Backend for JvmHost {
 
     fn apply(&self, primitive: &Primitive, payload: Option<&MatrixBlock>) -> Result<Reply> {
         let request = request(primitive, asking_operator().as_deref())?;
-        let reply = self.call("apply", |env, host| {
+        let payload = payload.cloned();
+        let reply = self.call("apply", move |env, host| {
             let request = env.byte_array_from_slice(&request)?;
             // Made last: from the call on, the callee owns it.
-            let payload = payload.map_or(0, |matrix| registry().insert_matrix(matrix.clone()));
+            let payload = payload.map_or(0, |matrix| registry().insert_matrix(matrix));
             let reply: JByteArray<'_> = host.apply(env, &request, payload)?;
             if reply.is_null() {
                 return Ok(None);
@@ -181,6 +231,10 @@ impl Backend for JvmHost {
         })?;
         let reply = reply.ok_or_else(|| Error::backend("Host.apply returned null"))?;
         parse_reply(&reply, registry())
+    }
+
+    fn callers(&self, threads: usize) -> Result<Box<dyn Callers>> {
+        Ok(Box::new(JvmCallers::open(&self.0, threads)?))
     }
 }
 

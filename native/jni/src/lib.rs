@@ -8,10 +8,12 @@
 //! Invariants:
 //! - No panic leaves this library ([`panics`]), and every error becomes one Java exception class ([`failure`]).
 //! - Native data is reached through [`registry`] alone: a wrong handle is an error.
-//! - Java is called on the thread that called us, never on a worker thread: those do not attach ([`host`], [`streams`]).
+//! - Java is called on a thread that called us, never on a worker thread: those do not attach ([`host`], [`streams`]); iterations
+//!   that make jobs have threads that called us for them ([`callers`]).
 //!
 //! Start with [`natives`].
 
+mod callers;
 mod describe;
 mod failure;
 mod handshake;

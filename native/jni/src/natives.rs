@@ -11,10 +11,11 @@ use fulgurite_matrix::{
 use jni::{
     Env,
     objects::{JByteArray, JClass, JLongArray},
-    sys::jlong,
+    sys::{jint, jlong},
 };
 
 use crate::{
+    callers,
     describe::{describe, look},
     failure::Failure,
     handshake::handshake,
@@ -50,6 +51,15 @@ impl ShimNativeInterface for ShimAPI {
             Ok(reply) => Ok(env.byte_array_from_slice(&reply)?),
             Err(error) => Err(host.failure(error)),
         }
+    }
+
+    fn serve<'local>(
+        _env: &mut Env<'local>,
+        _class: JClass<'local>,
+        callers: jlong,
+        number: jint,
+    ) -> Result<(), Failure> {
+        Ok(callers::serve(callers, number)?)
     }
 
     fn import_blocks<'local>(

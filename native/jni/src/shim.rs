@@ -18,6 +18,7 @@ bind_java_type! {
     native_methods {
         static fn handshake(shim: jbyte[]) -> jbyte[],
         static fn call(request: jbyte[], host: Host) -> jbyte[],
+        static fn serve(callers: jlong, number: jint),
         static fn import_blocks(array: jlong, schema: jlong) -> jlong,
         static fn export_blocks(handle: jlong, array: jlong, schema: jlong),
         static fn run_task(task: jbyte[], stripes: jlong[], broadcasts: jlong[]) -> jlong,
@@ -36,6 +37,8 @@ bind_java_type! {
     methods {
         fn apply(primitive: jbyte[], payload: jlong) -> jbyte[],
         fn print(line: jbyte[]),
+        fn serve(callers: jlong, threads: jint),
+        fn cancel(callers: jlong, number: jint),
     },
 }
 
@@ -145,7 +148,7 @@ mod tests {
                 other => (other, signature),
             })
         });
-        assert_eq!(natives.len(), 12);
+        assert_eq!(natives.len(), 13);
         assert_eq!(bound("native_methods"), natives);
     }
 
@@ -154,7 +157,7 @@ mod tests {
         let callbacks = declared(java!("Host"), |line| {
             (line.ends_with(");") && !line.contains('*')).then_some(("", line))
         });
-        assert_eq!(callbacks.len(), 2);
+        assert_eq!(callbacks.len(), 4);
         assert_eq!(bound("methods"), callbacks);
     }
 

@@ -9,18 +9,20 @@
 //! no operators. The in-process backend of this crate and the Spark shim implement the same trait; primitives
 //! cross JNI as JSON, matrices as Arrow.
 
+mod callers;
 mod files;
 mod iterations;
 
 use std::collections::BTreeMap;
 
+pub use callers::Callers;
 pub use files::FoundFile;
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::CPlan;
 use fulgurite_hop::{FileFormat, Literal};
 use fulgurite_matrix::{MatrixBlock, kernels::RandStream};
 pub use iterations::{
-    Capacity, IterationRange, Part, RangeAccount, RangeResult, RangeTask, RemoteLoop,
+    Capacity, IterationRange, Part, RangeAccount, RangeResult, RangeTask, RemoteLoop, Slices,
 };
 use serde::{Deserialize, Serialize};
 
@@ -79,8 +81,8 @@ pub enum Primitive {
         combine: Combine,
     },
     /// Runs iterations of a loop, each range in a task of one job. Reply: what each task gives, in the order of ranges.
-    /// With an input there is one range: a task for each stripe runs those of its iterations whose values are rows of
-    /// the stripe, counted from 1. Reply: what each gives.
+    /// With an input there is one range: a task for each stripe runs those of its iterations whose slices the stripe has.
+    /// Reply: what each gives.
     RunIterations {
         input: Option<DatasetId>,
         broadcasts: Vec<BroadcastId>,
@@ -287,6 +289,14 @@ pub trait Backend: Send + Sync {
     /// planned as elsewhere.
     fn is_in_reach(&self) -> bool {
         true
+    }
+
+    /// Lets so many other threads call as well, each for work of its own that runs beside that of the others.
+    ///
+    /// # Errors
+    /// `backend`, where there are no threads to be had for them.
+    fn callers(&self, _threads: usize) -> Result<Box<dyn Callers>> {
+        Ok(Box::new(callers::AnyThread))
     }
 
     /// # Errors

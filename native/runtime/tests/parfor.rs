@@ -269,23 +269,3 @@ fn the_degree_follows_from_memory_and_the_script() {
         .concat()
     );
 }
-
-#[test]
-fn a_loop_over_distributed_matrices_runs_one_iteration_after_the_other() {
-    let text = "R = matrix(0, 4, 1)\nparfor (i in 1:4) { R[i, 1] = sum(X * i) }";
-    let ran = on_threads(text, 4)
-        .dataset("X", exact(100, 4, 3), 10)
-        .config("fulgurite.memory.local", "3k")
-        .output("R")
-        .run();
-    let parfor = &ran.outcome().report.parfors[0];
-    assert_eq!(
-        (parfor.degree, parfor.reason.as_str()),
-        (1, "operators may run on the workers")
-    );
-    let here = on_threads(text, 4)
-        .matrix("X", exact(100, 4, 3))
-        .output("R")
-        .run();
-    assert_eq!(bits(&ran.matrix("R")), bits(&here.matrix("R")));
-}

@@ -64,6 +64,8 @@ struct State {
 struct Node {
     compute: Compute,
     persisted: OnceLock<()>,
+    /// Held while a persisted one is computed, so that this happens once.
+    computing: Mutex<()>,
     stripes: OnceLock<Vec<Block>>,
 }
 
@@ -133,6 +135,7 @@ impl LocalBackend {
         let node = Node {
             compute,
             persisted: OnceLock::new(),
+            computing: Mutex::default(),
             stripes: OnceLock::new(),
         };
         if persisted {
@@ -180,6 +183,10 @@ impl LocalBackend {
     }
 
     fn stripes(&self, node: &Node) -> Result<Vec<Block>> {
+        let _computing = node.persisted.get().map(|()| {
+            let computing = node.computing.lock();
+            computing.unwrap_or_else(PoisonError::into_inner)
+        });
         if let Some(stripes) = node.stripes.get() {
             return Ok(stripes.clone());
         }

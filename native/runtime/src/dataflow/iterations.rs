@@ -25,8 +25,8 @@ pub struct RemoteLoop {
     pub sums: BTreeMap<String, (usize, usize)>,
     /// Variables bound to the primitive's broadcasts, in order.
     pub matrices: Vec<String>,
-    /// The variable bound to a stripe, where iterations run on those.
-    pub stripe: Option<String>,
+    /// Where iterations run on stripes of a matrix.
+    pub slices: Option<Slices>,
     pub scalars: BTreeMap<String, Literal>,
     /// As iterations would be configured in the control program's process, so that they are planned alike.
     pub config: BTreeMap<String, String>,
@@ -38,6 +38,56 @@ pub struct RemoteLoop {
     pub cut_for: usize,
     /// What the loop is called in logs, statistics and the Spark UI: `parfor i kmeans.dml:42`.
     pub label: String,
+}
+
+/// The rows of a distributed matrix's stripes that iterations read, each in one stripe.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slices {
+    /// Bound to the stripe.
+    pub variable: String,
+    /// The first row of an iteration is `scale` times the loop's variable and `offset`, counted from 0.
+    pub scale: i64,
+    pub offset: i64,
+    pub rows: u64,
+    /// They are columns of what iterations read: the stripe is of its transpose.
+    pub are_columns: bool,
+    /// The last rows of the matrix may be fewer.
+    pub is_cut_off: bool,
+}
+
+impl Slices {
+    /// The iterations whose first row is one of `rows` from `above` on.
+    pub fn of_stripe(&self, range: IterationRange, above: u64, rows: u64) -> IterationRange {
+        let near = i128::from(above) - i128::from(self.offset);
+        let far = near + i128::from(rows) - 1;
+        // Rows that values have lie between these two; a scale of 0 is one that no loop has.
+        let scale = i128::from(self.scale);
+        let (from, to) = match scale {
+            0 => (1, 0),
+            1.. => (-(-near).div_euclid(scale), far.div_euclid(scale)),
+            _ => (-(far).div_euclid(-scale), (-near).div_euclid(-scale)),
+        };
+        let value = |value: i128| match i64::try_from(value) {
+            Ok(value) => value,
+            Err(_) if value < 0 => i64::MIN,
+            Err(_) => i64::MAX,
+        };
+        range.within(value(from), value(to))
+    }
+
+    /// The rows that an iteration reads of the stripe, counted from 1; `None` if they are not all there.
+    pub fn in_stripe(&self, value: i64, above: u64, rows: u64) -> Option<(i64, i64)> {
+        let first = i128::from(self.scale) * i128::from(value) + i128::from(self.offset);
+        let first = i64::try_from(first - i128::from(above) + 1).ok()?;
+        let rows = i64::try_from(rows).ok()?;
+        let last = first.checked_add(i64::try_from(self.rows).ok()?)? - 1;
+        let last = if self.is_cut_off {
+            last.min(rows)
+        } else {
+            last
+        };
+        (1 <= first && first <= last && last <= rows).then_some((first, last))
+    }
 }
 
 /// Iterations one after the other: `first`, `first + increment`, and so on.
@@ -143,6 +193,41 @@ pub struct Capacity {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stripes_have_the_iterations_whose_rows_they_have() {
+        let range = IterationRange {
+            number: 0,
+            first: 1,
+            increment: 1,
+            count: 12,
+        };
+        for (scale, offset, rows) in [(1, -1, 1), (3, -3, 3), (-2, 30, 1), (-3, 36, 2), (2, 5, 2)] {
+            let slices = Slices {
+                variable: "X".into(),
+                scale,
+                offset,
+                rows,
+                are_columns: false,
+                is_cut_off: false,
+            };
+            for (above, height) in [(0, 6), (6, 6), (12, 1), (13, 30), (100, 5)] {
+                let first = |value: i64| scale * value + offset;
+                let has = |value: i64| (above..above + height).contains(&first(value));
+                let expected: Vec<i64> = (1..13).filter(|value| has(*value)).collect();
+                let found = slices.of_stripe(range, above as u64, height as u64);
+                let found: Vec<i64> = found.iterations().map(|(_, value)| value).collect();
+                assert_eq!(found, expected, "{slices:?} {above} {height}");
+                for value in found {
+                    let first = first(value) - above + 1;
+                    let whole = first + rows as i64 - 1 <= height;
+                    let expected = whole.then_some((first, first + rows as i64 - 1));
+                    let there = slices.in_stripe(value, above as u64, height as u64);
+                    assert_eq!(there, expected, "{slices:?} {value}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn iterations_within_bounds_are_found_without_going_through_all() {

@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     fmt,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -13,8 +13,9 @@ use fulgurite_error::{Error, Result};
 use fulgurite_hop::Characteristics;
 use fulgurite_matrix::{MatrixBlock, kernels};
 
+use super::Cut;
 use crate::{
-    dataflow::{Backend, BroadcastId, DatasetId, Primitive, Reply, SourceSpec},
+    dataflow::{Backend, BroadcastId, DatasetId, Primitive, Reply, SourceSpec, Task},
     interpreter::LocalMatrix,
 };
 
@@ -67,13 +68,24 @@ pub(crate) struct Dataset {
     backend: Arc<dyn Backend>,
     /// What it is computed from. Lazy datasets need these to live until they are persisted themselves.
     lineage: Mutex<Vec<Lineage>>,
-    persisted: AtomicBool,
+    /// Held while it is being persisted: who needs it meanwhile waits, and does not compute it as well.
+    persisted: Mutex<bool>,
     /// The caller of the request owns it now, or another dataset has taken its place.
     handed_over: AtomicBool,
     collected: Mutex<Option<LocalMatrix>>,
     aligned: Mutex<HashMap<Partitioning, Arc<Dataset>>>,
+    cell_wise: OnceLock<CellWise>,
     /// The transpose of the matrix, in stripes of its own.
     turned: Mutex<Option<DistributedMatrix>>,
+    /// Parts of the matrix in stripes of their own.
+    sliced: Mutex<HashMap<Cut, DistributedMatrix>>,
+}
+
+/// How a dataset is computed cell by cell from another one, which it does not keep. It can be computed again from the other
+/// one's rows in other stripes, with the same bits.
+struct CellWise {
+    input: Weak<Dataset>,
+    task: Task,
 }
 
 /// Something that a lazy dataset is computed from.
@@ -96,11 +108,13 @@ impl Dataset {
             partitioning,
             backend: Arc::clone(backend),
             lineage: Mutex::new(lineage),
-            persisted: AtomicBool::new(false),
+            persisted: Mutex::new(false),
             handed_over: AtomicBool::new(false),
             collected: Mutex::new(None),
             aligned: Mutex::new(HashMap::new()),
+            cell_wise: OnceLock::new(),
             turned: Mutex::new(None),
+            sliced: Mutex::new(HashMap::new()),
         }))
     }
 
@@ -118,15 +132,34 @@ impl Dataset {
         Ok(matrix)
     }
 
+    /// A part of the matrix in stripes of its own, or what `slice` now makes of it.
+    pub(crate) fn sliced(
+        &self,
+        cut: Cut,
+        slice: impl FnOnce() -> Result<DistributedMatrix>,
+    ) -> Result<DistributedMatrix> {
+        let mut sliced = lock(&self.sliced);
+        if let Some(matrix) = sliced.get(&cut) {
+            return Ok(matrix.clone());
+        }
+        let matrix = slice()?;
+        sliced.insert(cut, matrix.clone());
+        Ok(matrix)
+    }
+
     /// Runs it, keeps it on the workers, and lets go of what it was computed from.
     pub(crate) fn persist(&self) -> Result<Option<Characteristics>> {
-        if self.persisted.swap(true, Ordering::Relaxed) {
+        let mut persisted = lock(&self.persisted);
+        if *persisted {
             return Ok(None);
         }
         let reply = self
             .backend
             .apply(&Primitive::Persist { input: self.id }, None)?;
-        lock(&self.lineage).clear();
+        *persisted = true;
+        drop(persisted);
+        let lineage = std::mem::take(&mut *lock(&self.lineage));
+        drop(lineage);
         Ok(Some(Characteristics::new(
             reply.rows, reply.cols, reply.nnz,
         )))
@@ -148,10 +181,42 @@ impl Dataset {
         Ok(matrix)
     }
 
-    /// Whether the rows are there in the stripes of `left`.
+    /// Whether the rows are there in the stripes of `left`, or can be had in them without a shuffle.
     pub(crate) fn is_cut_as(&self, left: &Dataset) -> bool {
         self.partitioning == left.partitioning
             || lock(&self.aligned).contains_key(&left.partitioning)
+            || self
+                .source()
+                .is_some_and(|(input, _)| input.is_cut_as(left))
+    }
+
+    /// The task computes it cell by cell from `input` alone.
+    pub(super) fn computed_cell_wise(&self, input: &Arc<Dataset>, task: Task) {
+        let input = Arc::downgrade(input);
+        let _ = self.cell_wise.set(CellWise { input, task });
+    }
+
+    /// What it is computed from cell by cell, if that is still there.
+    fn source(&self) -> Option<(Arc<Dataset>, &Task)> {
+        let CellWise { input, task } = self.cell_wise.get()?;
+        Some((input.upgrade()?, task))
+    }
+
+    /// Computed again, in the stripes of `left`: what it is computed from is shuffled once, whatever is computed from it,
+    /// where it would be shuffled in each iteration of a loop.
+    fn computed_on(&self, left: &Arc<Dataset>) -> Result<Option<Arc<Dataset>>> {
+        let Some((input, task)) = self.source() else {
+            return Ok(None);
+        };
+        let input = input.align_to(left)?;
+        let map = Primitive::MapPartitions {
+            inputs: vec![input.id],
+            broadcasts: Vec::new(),
+            task: task.clone(),
+        };
+        let reply = self.backend.apply(&map, None)?;
+        let lineage = vec![Lineage::Dataset(input)];
+        Dataset::new(&reply, left.partitioning, &self.backend, lineage).map(Some)
     }
 
     /// The same rows in the stripes of `left`; shuffled once for each partitioning.
@@ -163,14 +228,19 @@ impl Dataset {
         if let Some(dataset) = aligned.get(&left.partitioning) {
             return Ok(Arc::clone(dataset));
         }
-        let align = Primitive::Align {
-            left: left.id,
-            right: self.id,
+        let dataset = match self.computed_on(left)? {
+            Some(dataset) => dataset,
+            None => {
+                let align = Primitive::Align {
+                    left: left.id,
+                    right: self.id,
+                };
+                let reply = self.backend.apply(&align, None)?;
+                // Not this dataset itself: it will hold the result, and a circle is never dropped.
+                let lineage = vec![Lineage::Dataset(Arc::clone(left))];
+                Dataset::new(&reply, left.partitioning, &self.backend, lineage)?
+            }
         };
-        let reply = self.backend.apply(&align, None)?;
-        // Not this dataset itself: it will hold the result, and a circle is never dropped.
-        let lineage = vec![Lineage::Dataset(Arc::clone(left))];
-        let dataset = Dataset::new(&reply, left.partitioning, &self.backend, lineage)?;
         dataset.persist()?;
         aligned.insert(left.partitioning, Arc::clone(&dataset));
         Ok(dataset)
@@ -231,7 +301,7 @@ impl DistributedMatrix {
             transposed: false,
         };
         match matrix.stripes.dims_known() {
-            true => matrix.dataset.persisted.store(true, Ordering::Relaxed),
+            true => *lock(&matrix.dataset.persisted) = true,
             false => matrix.persist()?,
         }
         Ok(matrix)
@@ -252,7 +322,7 @@ impl DistributedMatrix {
         // The backend has forgotten it.
         input.handed_over.store(true, Ordering::Relaxed);
         let dataset = Dataset::new(&reply, Partitioning::fresh(), backend, Vec::new())?;
-        dataset.persisted.store(true, Ordering::Relaxed);
+        *lock(&dataset.persisted) = true;
         let found = Characteristics::new(reply.rows, reply.cols, reply.nnz);
         Ok(DistributedMatrix::new(dataset, found))
     }

@@ -2,7 +2,7 @@
 //! and builds the task.
 
 use fulgurite_error::{Error, Result};
-use fulgurite_fusion::cplan::CPlan;
+use fulgurite_fusion::cplan::{CPlan, CellTemplate, Template};
 use fulgurite_hop::{Characteristics, Hop, HopOp, Literal};
 use fulgurite_matrix::{MatrixBlock, kernels};
 
@@ -75,6 +75,7 @@ impl Workers<'_> {
                 *operand = builder.dag.push(transpose);
             }
         }
+        builder.is_cell_wise = is_cell_wise(&hop.op, plan.as_ref());
         let root = match (moments, operands.first()) {
             (true, Some(stripe)) => super::moments::of_stripe(&mut builder.dag, *stripe),
             _ => {
@@ -167,6 +168,20 @@ impl Workers<'_> {
             Variable::Matrix(matrix) => self.striped(matrix),
             Variable::Scalar(_) => Err(Error::internal("scalars were filtered out")),
         }
+    }
+}
+
+/// Whether each cell of the result is computed from one of each input.
+fn is_cell_wise(op: &HopOp, plan: Option<&CPlan>) -> bool {
+    match plan {
+        Some(plan) => matches!(
+            plan.template,
+            Template::Cell(CellTemplate {
+                aggregate: None,
+                ..
+            })
+        ),
+        None => matches!(op, HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_)),
     }
 }
 

@@ -21,7 +21,7 @@ mod task;
 mod task_builder;
 mod workers;
 
-pub(crate) use compositions::{Composition, composition};
+pub(crate) use compositions::{Composition, Cut, composition};
 pub(crate) use handles::{Broadcast, Dataset, DistributedMatrix, Partitioning, incomplete};
 pub(crate) use launch::Operator;
 pub(crate) use on_behalf::OnBehalf;

@@ -26,6 +26,8 @@ pub(super) struct TaskBuilder<'a> {
     workers: &'a Workers<'a>,
     lead: &'a DistributedMatrix,
     pub(super) left_transposed: bool,
+    /// The result has a cell for each cell of the stripe, computed from that one alone.
+    pub(super) is_cell_wise: bool,
     /// The plan of the fused operator in the DAG, if there is one.
     pub(super) plan: Option<CPlan>,
     pub(super) dag: Dag,
@@ -43,6 +45,7 @@ impl<'a> TaskBuilder<'a> {
             workers,
             lead,
             left_transposed: false,
+            is_cell_wise: false,
             plan: None,
             dag: Dag::new(),
             row_offset: None,
@@ -220,15 +223,22 @@ impl<'a> TaskBuilder<'a> {
 
     /// Runs the task on each stripe; the result has the lead's stripes.
     pub(super) fn map(self, root: HopId, label: &str) -> Result<Arc<Dataset>> {
-        let (backend, partitioning) = (self.workers.backend, self.lead.dataset.partitioning);
+        let (backend, lead) = (self.workers.backend, Arc::clone(&self.lead.dataset));
+        let reads_lead_alone = self.stripes.len() == 1 && self.broadcasts.is_empty();
+        let is_cell_wise = self.is_cell_wise && reads_lead_alone;
         let bound = self.finish(root, None, label);
+        let task = is_cell_wise.then(|| bound.task.clone());
         let map = Primitive::MapPartitions {
             inputs: bound.stripes,
             broadcasts: bound.broadcasts,
             task: bound.task,
         };
         let reply = backend.apply(&map, None)?;
-        Dataset::new(&reply, partitioning, backend, bound.lineage)
+        let dataset = Dataset::new(&reply, lead.partitioning, backend, bound.lineage)?;
+        if let Some(task) = task {
+            dataset.computed_cell_wise(&lead, task);
+        }
+        Ok(dataset)
     }
 
     /// Runs the task on each stripe and combines its results.

@@ -2,7 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use fulgurite_codegen::{ExecutionContext, PlanCache};
@@ -22,6 +25,8 @@ pub(crate) struct Context {
     pub(crate) threads: Threads,
     pub(crate) recorder: Recorder,
     pub(crate) meter: Meter,
+    /// Set when nobody wants the results any more: an iteration before this one has failed.
+    abandoned: Vec<Arc<AtomicBool>>,
 }
 
 impl Context {
@@ -31,20 +36,39 @@ impl Context {
             session,
             recorder: Recorder::default(),
             meter: Meter::default(),
+            abandoned: Vec::new(),
         })
     }
 
-    /// For iterations of a `parfor`, on threads of their own. They may not call the host: that there are workers only
-    /// decides how blocks are planned.
-    pub(crate) fn for_iterations(&self, threads: Threads) -> Self {
+    /// For iterations of a `parfor`, on threads of their own, until they are `abandoned`. Unless they are `in_reach` of the
+    /// backend, that there are workers only decides how blocks are planned.
+    pub(crate) fn for_iterations(
+        &self,
+        threads: Threads,
+        in_reach: bool,
+        abandoned: &Arc<AtomicBool>,
+    ) -> Self {
         let mut session = self.session.clone();
-        let backend = session.backend.as_ref();
-        session.backend = backend.map(|backend| OutOfReach::instead_of(backend.as_ref()));
+        if let Some(backend) = session.backend.as_ref().filter(|_| !in_reach) {
+            session.backend = Some(OutOfReach::instead_of(backend.as_ref()));
+        }
+        let before = self.abandoned.iter();
         Context {
             threads,
             session,
             recorder: Recorder::default(),
             meter: Meter::default(),
+            abandoned: before.chain([abandoned]).cloned().collect(),
+        }
+    }
+
+    /// # Errors
+    /// `runtime`, where iterations need not go on; another error is the loop's.
+    pub(crate) fn still_wanted(&self) -> Result<()> {
+        let is_set = |abandoned: &Arc<AtomicBool>| abandoned.load(Ordering::Relaxed);
+        match self.abandoned.iter().any(is_set) {
+            true => Err(Error::runtime("an iteration before this one has failed")),
+            false => Ok(()),
         }
     }
 
@@ -60,6 +84,7 @@ impl Context {
             session: Session::for_iterations(config, backend, plan_cache),
             recorder: Recorder::default(),
             meter: Meter::default(),
+            abandoned: Vec::new(),
         })
     }
 
@@ -70,6 +95,7 @@ impl Context {
             session,
             recorder: Recorder::default(),
             meter: Meter::default(),
+            abandoned: Vec::new(),
         })
     }
 }

@@ -50,6 +50,7 @@ impl<'p> Interpreter<'p> {
     }
 
     fn block(&mut self, block: &'p Block, symbols: &mut SymbolTable) -> Result<()> {
+        self.context.still_wanted()?;
         match block {
             Block::Basic { dag } => self.straight_line(dag, symbols).map(|_| ()),
             Block::If {

@@ -49,7 +49,7 @@ impl Loops {
     }
 }
 
-fn assigned_in_blocks(blocks: &[Block], assigned: &mut BTreeSet<String>) {
+pub(super) fn assigned_in_blocks(blocks: &[Block], assigned: &mut BTreeSet<String>) {
     for block in blocks {
         assigned_in(block, assigned);
     }

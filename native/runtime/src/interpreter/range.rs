@@ -61,6 +61,11 @@ impl Range {
         Some((first.min(last), first.max(last)))
     }
 
+    /// From one value to the next.
+    pub fn step(&self) -> i64 {
+        self.increment
+    }
+
     /// How many values are left.
     pub fn left(&self) -> u64 {
         let Some(next) = self.next else { return 0 };

@@ -14,6 +14,7 @@ mod range_sort;
 mod remove_empty;
 mod reshape;
 mod rows;
+mod slices;
 mod statistics;
 mod table;
 mod transposed;
@@ -23,6 +24,7 @@ use std::collections::BTreeMap;
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{AggregateOp, CumulativeOp, DataGenOp, HopOp, Literal, ParameterizedOp};
 
+pub(crate) use self::slices::Cut;
 use super::{Operator, Workers, row_wise::InputFacts};
 use crate::interpreter::Variable;
 

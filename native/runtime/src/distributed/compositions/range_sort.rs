@@ -209,7 +209,7 @@ fn first(keys: &[HopId]) -> Result<HopId> {
 }
 
 /// The numbers (from 1) of the stripe's rows in the matrix.
-fn row_numbers(builder: &mut TaskBuilder) -> HopId {
+pub(super) fn row_numbers(builder: &mut TaskBuilder) -> HopId {
     let (first, last) = builder.first_and_last_row();
     let one = builder.int(1);
     builder.matrix(HopOp::DataGen(DataGenOp::Seq), vec![first, last, one])

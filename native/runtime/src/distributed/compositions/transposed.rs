@@ -2,13 +2,9 @@
 //! transpose in stripes of their own, which moves every cell once.
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::HopOp;
 
-use super::size;
-use crate::{
-    dataflow::{Assemble, Pieces},
-    distributed::{DistributedMatrix, Workers, task_builder::TaskBuilder},
-};
+use super::{Cut, size};
+use crate::distributed::{DistributedMatrix, Workers};
 
 /// A stripe of a transpose may take this share of `fulgurite.memory.local`.
 const SHARE_OF_LOCAL: u64 = 4;
@@ -33,7 +29,6 @@ impl Workers<'_> {
         })
     }
 
-    /// Stripes are cut by columns; what is left of a range of columns is put together and transposed.
     fn turn(&self, matrix: &DistributedMatrix) -> Result<DistributedMatrix> {
         let (rows, cols) = (size(matrix.stripes.rows)?, size(matrix.stripes.cols)?);
         let row_bytes = rows.saturating_mul(8).max(1);
@@ -46,15 +41,12 @@ impl Workers<'_> {
             .with_help("raise fulgurite.memory.local, or multiply by the transpose from the left"));
         }
         let every = (limit / SHARE_OF_LOCAL / row_bytes).clamp(1, self.config.blocksize);
-        let mut builder = TaskBuilder::new(self, matrix);
-        let stripe = builder.lead();
-        let pieces = Pieces::Columns { every };
-        let targets = cols.div_ceil(every);
-        let columns = builder.shuffle(stripe, pieces, targets, Assemble::Below, "transpose")?;
-        let columns = DistributedMatrix::new(columns, matrix.stripes);
-        let mut builder = TaskBuilder::new(self, &columns);
-        let stripe = builder.lead();
-        let root = builder.matrix(HopOp::Transpose, vec![stripe]);
-        self.placed(&builder.map(root, "transpose")?)
+        let cut = Cut {
+            columns: true,
+            from: 0,
+            until: cols,
+            every,
+        };
+        self.columns_in_stripes(matrix, cut)
     }
 }

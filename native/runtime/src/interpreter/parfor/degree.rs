@@ -17,8 +17,10 @@ pub(super) struct Facts {
     pub iterations: u64,
     /// `par=` of the script.
     pub cap: Option<u64>,
-    /// Iterations may have to call the host.
-    pub needs_host: bool,
+    /// Iterations may make jobs.
+    pub asks_backend: bool,
+    /// A distributed matrix that iterations write into, or add to.
+    pub writes_distributed: Option<String>,
     /// What an iteration takes, if that is known.
     pub bytes: Option<u64>,
     /// Memory that is left for iterations.
@@ -40,18 +42,20 @@ pub(super) struct Degree {
     pub workers: usize,
     /// Threads of the operators in each.
     pub threads_each: usize,
+    /// Iterations may make jobs.
+    pub asks_backend: bool,
     reason: Reason,
     bytes: Option<u64>,
 }
 
 /// Why not more.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 enum Reason {
     Threads,
     Iterations,
     Cap,
     Memory { available: u64 },
-    Host,
+    Writes(String),
     LittleWork,
 }
 
@@ -73,8 +77,8 @@ pub(super) fn known(facts: &Facts, bytes: u64) -> Degree {
 
 /// Why iterations run one after the other, whatever they take.
 fn alone(facts: &Facts) -> Option<Reason> {
-    if facts.needs_host {
-        return Some(Reason::Host);
+    if let Some(name) = &facts.writes_distributed {
+        return Some(Reason::Writes(name.clone()));
     }
     let (most, reason) = most(facts);
     if most <= 1 {
@@ -118,6 +122,7 @@ fn degree(facts: &Facts, workers: u64, reason: Reason) -> Degree {
     Degree {
         workers,
         threads_each: (facts.threads / workers).max(1),
+        asks_backend: facts.asks_backend,
         reason,
         bytes: facts.bytes,
     }
@@ -152,7 +157,9 @@ impl fmt::Display for Reason {
                 "as many as fit into {} of fulgurite.memory.local",
                 Bytes(Some(*available))
             ),
-            Reason::Host => f.write_str("operators may run on the workers"),
+            Reason::Writes(name) => {
+                write!(f, "iterations write into the distributed matrix '{name}'")
+            }
             Reason::LittleWork => f.write_str("too little work for threads"),
         }
     }
@@ -166,7 +173,8 @@ mod tests {
         threads: 8,
         iterations: 100,
         cap: None,
-        needs_host: false,
+        asks_backend: false,
+        writes_distributed: None,
         bytes: Some(1 << 20),
         available: 1 << 30,
         seconds: None,
@@ -213,7 +221,8 @@ mod tests {
                 ..FACTS
             },
             Facts {
-                needs_host: true,
+                asks_backend: true,
+                writes_distributed: Some("R".into()),
                 ..FACTS
             },
             Facts {

@@ -3,7 +3,8 @@
 //! - [`mode`] decides whether iterations run here or, all in one job, on the workers, and says why; [`needs`] is what they
 //!   need from outside.
 //! - [`remote`] runs them on the workers: tasks for ranges of iterations, which [`range_task`] runs there.
-//! - [`rows`]: a distributed matrix of which each iteration reads a row; tasks then are of its stripes.
+//! - [`slices`]: a distributed matrix of which each iteration reads rows or columns of its own; tasks then are of its
+//!   stripes, or of those that [`slicing`] has it cut into.
 //! - [`degree`] decides how many iterations run at a time here, and says why.
 //! - [`team`] runs them: which thread takes which iteration is left to chance, what is seen of them is not. Lines are
 //!   printed and sums are added in the order of iterations, and the first error in that order is the loop's.
@@ -14,8 +15,9 @@
 //! the thread for themselves, but cut their work as if they had all threads, so that sums have the same bits however many
 //! iterations run at a time.
 //!
-//! Iterations may not call the host, which wants its own thread: a loop whose operators may need the workers runs one
-//! iteration after the other.
+//! Iterations whose operators may need the workers make jobs of their own, which run beside each other: the backend lets
+//! each thread call it ([`Callers`](crate::dataflow::Callers)). A loop that writes into a distributed matrix runs one iteration
+//! after the other.
 
 mod degree;
 mod mode;
@@ -23,7 +25,8 @@ mod needs;
 mod range_task;
 mod remote;
 mod results;
-mod rows;
+mod slices;
+mod slicing;
 mod team;
 
 use std::{sync::Arc, time::Instant};
@@ -70,6 +73,9 @@ pub(crate) struct History {
     seconds: Option<f64>,
     /// What an iteration takes, estimated or measured.
     bytes: Option<u64>,
+    is_measured: bool,
+    /// Iterations may make jobs.
+    asks_backend: bool,
     /// Looked for once, where there are workers.
     needs: Option<Arc<Needs>>,
 }
@@ -97,12 +103,15 @@ pub(crate) fn expected_degree(
     let needs = Needs::of(program, body);
     let available = session.config.memory_local;
     let is_large = bytes.is_none_or(|bytes| bytes > available);
+    let asks_backend = session.backend.is_some() && (is_large || needs.files);
     let facts = Facts {
         threads: session.config.effective_threads(),
         iterations: u64::MAX,
         cap: parallel.degree,
-        needs_host: session.backend.is_some() && (is_large || needs.files),
-        bytes,
+        asks_backend,
+        writes_distributed: None,
+        // What is too large here may run on the workers: the first iteration shows what is left.
+        bytes: bytes.filter(|_| !(asks_backend && is_large)),
         available,
         seconds: None,
     };
@@ -216,7 +225,13 @@ impl<'p> Interpreter<'p> {
         let started = Instant::now();
         let measured = self.measured(parallel_loop, range, sums, symbols)?;
         let seconds = started.elapsed().as_secs_f64();
-        let bytes = *history.bytes.get_or_insert(measured);
+        let bytes = match facts.bytes {
+            Some(bytes) => bytes,
+            None => {
+                history.is_measured = true;
+                *history.bytes.insert(measured)
+            }
+        };
         let left = range.left();
         let facts = Facts {
             bytes: Some(bytes),
@@ -305,17 +320,34 @@ impl<'p> Interpreter<'p> {
     ) -> Facts {
         let config = &self.context.session.config;
         let shared = symbols.bytes_besides(&SymbolTable::default());
-        let available = config.memory_local.saturating_sub(shared);
-        let needs_host = self.context.session.backend.is_some()
-            && (symbols.has_distributed()
-                || history.bytes.is_none_or(|bytes| bytes > available)
-                || self.needs(parallel_loop, history).files);
+        let mut available = config.memory_local.saturating_sub(shared);
+        let mut bytes = history.bytes;
+        let mut writes_distributed = None;
+        let backend = self.context.session.backend.as_ref();
+        if backend.is_some_and(|backend| backend.is_in_reach()) {
+            let needs = self.needs(parallel_loop, history);
+            let is_distributed =
+                |name: &&String| symbols.find(name).is_some_and(Variable::is_distributed);
+            let is_large = bytes.is_none_or(|bytes| bytes > available);
+            history.asks_backend |=
+                is_large || needs.files || needs.variables.iter().any(|name| is_distributed(&name));
+            let parallel = parallel_loop.parallel;
+            let mut written = parallel.results.iter().chain(&parallel.accumulated);
+            writes_distributed = written.find(is_distributed).cloned();
+            if history.asks_backend {
+                // What operators on the workers send and bring back is here twice for a while.
+                available /= 2;
+                // An estimate does not know what the workers take over.
+                bytes = bytes.filter(|bytes| history.is_measured || *bytes <= available);
+            }
+        }
         Facts {
             threads: self.context.threads.count(),
             iterations,
             cap: parallel_loop.parallel.degree,
-            needs_host,
-            bytes: history.bytes,
+            asks_backend: history.asks_backend,
+            writes_distributed,
+            bytes,
             available,
             seconds: history.seconds,
         }

@@ -23,10 +23,21 @@ pub(super) struct Facts {
     pub workers: usize,
     /// Threads of this process.
     pub threads: usize,
-    /// The distributed matrix of which each iteration reads a row.
-    pub rows_of: Option<String>,
+    /// What each iteration reads of a distributed matrix, if it is nothing else.
+    pub slices: Option<SlicesRead>,
     /// What it takes to send the matrices that iterations read.
     pub sending_seconds: f64,
+}
+
+/// Rows or columns of a distributed matrix that an iteration has for itself.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct SlicesRead {
+    /// `its row of 'X'`.
+    pub what: String,
+    /// What it takes to bring them into stripes of their own, unless stripes have them as they are.
+    pub shuffle_seconds: Option<f64>,
+    /// What the job takes that an iteration is here, for its slice alone.
+    pub seconds_each: f64,
 }
 
 /// Who asks for a place.
@@ -53,7 +64,8 @@ pub(super) enum Why {
     Files,
     Nested,
     Distributed(String),
-    Rows(String),
+    Slices(String),
+    Shuffle(String),
     Broadcast(String),
     Results { bytes: u64, available: u64 },
     Memory { bytes: u64, available: u64 },
@@ -72,7 +84,7 @@ pub(super) fn decide(facts: &Facts) -> Decision {
     let capacity = &facts.capacity;
     let there = capacity.tasks.saturating_mul(capacity.cores as u64);
     let here = facts.threads;
-    if asked.is_none() && facts.rows_of.is_none() {
+    if asked.is_none() && facts.slices.is_none() {
         if capacity.is_here {
             return Decision::Here(Some(Why::SameCores));
         }
@@ -86,10 +98,18 @@ pub(super) fn decide(facts: &Facts) -> Decision {
     if let Some(available) = capacity.bytes.filter(|available| bytes > *available) {
         return Decision::Here(Some(Why::Memory { bytes, available }));
     }
-    match (asked, &facts.rows_of, facts.seconds) {
+    match (asked, &facts.slices, facts.seconds) {
         (Some(by), ..) => Decision::OnWorkers(Why::Asked(by)),
-        // Here, each iteration would be a job for its row.
-        (None, Some(name), _) => Decision::OnWorkers(Why::Rows(name.clone())),
+        // Here, each iteration would be a job for its slice.
+        (None, Some(slices), _) => {
+            let seconds_here = slices.seconds_each * facts.iterations as f64;
+            match slices.shuffle_seconds {
+                Some(shuffle) if seconds_here <= JOB_SECONDS + shuffle => {
+                    Decision::Here(Some(Why::Shuffle(slices.what.clone())))
+                }
+                _ => Decision::OnWorkers(Why::Slices(slices.what.clone())),
+            }
+        }
         (None, None, None) => Decision::Measure,
         (None, None, Some(seconds)) => {
             let seconds_here = seconds * facts.iterations as f64 / facts.workers.max(1) as f64;
@@ -112,7 +132,11 @@ impl fmt::Display for Why {
             Why::Files => f.write_str("iterations may read or write files"),
             Why::Nested => f.write_str("statements are nested too deeply to be sent"),
             Why::Distributed(name) => write!(f, "iterations use the distributed matrix '{name}'"),
-            Why::Rows(name) => write!(f, "each iteration reads its row of '{name}'"),
+            Why::Slices(what) => write!(f, "each iteration reads {what}"),
+            Why::Shuffle(what) => write!(
+                f,
+                "a shuffle that gives each iteration {what} takes longer than a job for each"
+            ),
             Why::Broadcast(name) => {
                 write!(f, "'{name}' is larger than fulgurite.memory.broadcast")
             }
@@ -158,7 +182,7 @@ mod tests {
         seconds: Some(0.1),
         workers: 4,
         threads: 4,
-        rows_of: None,
+        slices: None,
         sending_seconds: 0.2,
     };
 
@@ -181,6 +205,13 @@ mod tests {
             tasks: 2,
             cores: 2,
             ..FACTS.capacity
+        };
+        let slices = |shuffle_seconds, seconds_each| {
+            Some(SlicesRead {
+                what: "its column of 'X'".into(),
+                shuffle_seconds,
+                seconds_each,
+            })
         };
         let cases = [
             FACTS,
@@ -217,9 +248,23 @@ mod tests {
                 ..FACTS
             },
             Facts {
-                rows_of: Some("X".into()),
+                slices: slices(None, 0.04),
                 capacity: here,
                 seconds: None,
+                ..FACTS
+            },
+            Facts {
+                slices: slices(Some(3.0), 0.04),
+                capacity: here,
+                ..FACTS
+            },
+            Facts {
+                slices: slices(Some(4.0), 0.04),
+                ..FACTS
+            },
+            Facts {
+                slices: slices(Some(4.0), 0.04),
+                asked: remote,
                 ..FACTS
             },
             Facts {
@@ -250,7 +295,10 @@ mod tests {
         here: tasks would run on the same cores
         here: 4 cores there, 4 threads here
         here: as fulgurite.parfor.mode says
-        on the workers: each iteration reads its row of 'X'
+        on the workers: each iteration reads its column of 'X'
+        on the workers: each iteration reads its column of 'X'
+        here: a shuffle that gives each iteration its column of 'X' takes longer than a job for each
+        on the workers: as mode= says
         on the workers: as mode= says
         measure
         here: an iteration takes 200.0MB, and a task has 100.0MB

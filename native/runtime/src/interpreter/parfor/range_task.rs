@@ -11,14 +11,14 @@ use fulgurite_matrix::{
     kernels::{self, IndexRange},
 };
 
-use super::{ParallelLoop, results::Sums, rows};
+use super::{ParallelLoop, results::Sums, slices};
 use crate::{
     Compilation,
-    dataflow::{IterationRange, Part, RangeAccount, RangeResult, RemoteLoop},
+    dataflow::{IterationRange, Part, RangeAccount, RangeResult, RemoteLoop, Slices},
     interpreter::{Context, Interpreter, LocalMatrix, SymbolTable, Variable},
 };
 
-/// Runs the iterations on the task's threads; with a stripe, those whose row it has. What goes wrong in one of them is in the account.
+/// Runs the iterations on the task's threads; with a stripe, those whose slices it has. What goes wrong in one of them is in the account.
 ///
 /// # Errors
 /// `plan`, for broadcasts or a stripe that are not the loop's; `argument`, for a configuration of another build.
@@ -49,16 +49,19 @@ pub fn run_range(
     let mut tasks = Iterations {
         remote,
         range,
-        above: None,
+        stripe: None,
     };
-    match (&remote.stripe, stripe) {
+    match (&remote.slices, stripe) {
         (None, None) => {}
-        (Some(name), Some(stripe)) => {
-            let above = i64::try_from(stripe.row_offset).unwrap_or(i64::MAX);
-            let rows = i64::try_from(stripe.matrix.rows()).unwrap_or(i64::MAX);
-            tasks.range = range.within(above.saturating_add(1), above.saturating_add(rows));
-            tasks.above = Some(above);
-            symbols.set(name, Variable::matrix(stripe.matrix.clone()));
+        (Some(slices), Some(stripe)) => {
+            let rows = stripe.matrix.rows() as u64;
+            tasks.range = slices.of_stripe(range, stripe.row_offset, rows);
+            tasks.stripe = Some((slices, stripe.row_offset, rows));
+            let matrix = match slices.are_columns {
+                true => kernels::transpose(&stripe.matrix)?,
+                false => stripe.matrix.clone(),
+            };
+            symbols.set(&slices.variable, Variable::matrix(matrix));
         }
         _ => {
             return Err(Error::plan(format!(
@@ -86,8 +89,8 @@ fn variables(remote: &RemoteLoop, broadcasts: &[Arc<MatrixBlock>]) -> SymbolTabl
 struct Iterations<'a> {
     remote: &'a RemoteLoop,
     range: IterationRange,
-    /// Rows above the stripe, if they run on one.
-    above: Option<i64>,
+    /// If they run on a stripe, what they read of it, the rows above it, and its own.
+    stripe: Option<(&'a Slices, u64, u64)>,
 }
 
 impl Iterations<'_> {
@@ -100,7 +103,7 @@ impl Iterations<'_> {
         let Iterations {
             remote,
             range,
-            above,
+            stripe,
         } = self;
         let parallel_loop = ParallelLoop {
             variable: &remote.variable,
@@ -117,9 +120,16 @@ impl Iterations<'_> {
         let mut account = RangeAccount::default();
         let mut blocks = Vec::new();
         for (iteration, value) in range.iterations() {
-            if let Some(above) = above {
-                let row = Variable::Scalar(Literal::Int(value - above));
-                symbols.set(rows::ROW, row);
+            if let Some((slices, above, rows)) = stripe {
+                let read = slices.in_stripe(value, above, rows);
+                let (first, last) = read.ok_or_else(|| {
+                    Error::plan(format!(
+                        "the iteration {value} of '{}' reads rows that are not in one stripe",
+                        remote.label
+                    ))
+                })?;
+                symbols.set(slices::FIRST, Variable::Scalar(Literal::Int(first)));
+                symbols.set(slices::LAST, Variable::Scalar(Literal::Int(last)));
             }
             let ran = interpreter.own_iteration(&parallel_loop, value, &sums, &mut symbols);
             let printed =

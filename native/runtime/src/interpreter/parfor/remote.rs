@@ -21,12 +21,13 @@ use super::{
     mode::{By, Decision, Facts, Why},
     needs::Needs,
     results::{self, Change, Sums, SumsOfIteration},
-    rows,
+    slices,
+    slicing::Sliced,
 };
 use crate::{
     ParforReport, Session,
     dataflow::{Capacity, Part, Primitive, RangeResult, RemoteLoop},
-    distributed::{DistributedMatrix, OnBehalf, Workers, incomplete},
+    distributed::{OnBehalf, Workers, incomplete},
     interpreter::{Interpreter, LocalMatrix, SymbolTable, Variable, range::Range},
 };
 
@@ -63,8 +64,8 @@ pub(super) struct Candidate {
     backend: String,
     capacity: Capacity,
     needs: Arc<Needs>,
-    /// The distributed matrix of which each iteration reads a row.
-    rows_of: Option<(String, DistributedMatrix)>,
+    /// The distributed matrix of which each iteration reads a slice.
+    sliced: Option<Sliced>,
     /// What the matrices that iterations use take.
     bytes: u64,
 }
@@ -80,12 +81,8 @@ impl Candidate {
     /// What tasks run.
     fn program(&self, program: &Program, body: &[Block]) -> Result<Program> {
         let program = self.needs.program(program, body);
-        match &self.rows_of {
-            Some((name, matrix)) => {
-                let Characteristics { rows, cols, .. } = matrix.stripes;
-                let (rows, cols) = (rows.unwrap_or(0), cols.unwrap_or(0));
-                rows::of_stripe(program, name, rows::Size { rows, cols })
-            }
+        match &self.sliced {
+            Some(sliced) => slices::of_stripe(program, &sliced.name, sliced.size, &sliced.slice),
             None => Ok(program),
         }
     }
@@ -108,30 +105,13 @@ impl Candidate {
             seconds: history.seconds,
             workers,
             threads: interpreter.context.threads.count(),
-            rows_of: self.rows_of.as_ref().map(|(name, _)| name.clone()),
+            slices: match &self.sliced {
+                Some(sliced) => Some(sliced.read(session)?),
+                None => None,
+            },
             sending_seconds: self.bytes as f64 / (speed * 1e9),
         })
     }
-}
-
-/// Whether iterations read nothing of the matrix but a row each, with their values as its number.
-fn are_own(
-    parallel_loop: &ParallelLoop,
-    range: &Range,
-    name: &str,
-    matrix: &DistributedMatrix,
-) -> bool {
-    let Characteristics { rows, cols, .. } = matrix.stripes;
-    let (Some(rows), Some(_), Some((least, most))) = (rows, cols, range.bounds()) else {
-        return false;
-    };
-    // Tasks for stripes are as many as there are.
-    let capped = parallel_loop.parallel.degree.is_some();
-    let within = least >= 1 && u64::try_from(most).is_ok_and(|most| most <= rows);
-    !matrix.transposed
-        && !capped
-        && within
-        && rows::are_read_alone(parallel_loop.body, name, parallel_loop.variable)
 }
 
 /// Where the script, else the configuration, asks iterations to run.
@@ -182,17 +162,20 @@ impl<'p> Interpreter<'p> {
         if needs.depth > DEEPEST {
             return here(Why::Nested);
         }
-        let mut rows_of = None;
+        let mut sliced = None;
         let mut bytes = 0u64;
         let mut result_bytes = 0u64;
         for name in used(&needs, parallel_loop, sums) {
             match symbols.find(name) {
-                Some(Variable::Distributed(matrix))
-                    if rows_of.is_none() && are_own(parallel_loop, range, name, matrix) =>
-                {
-                    rows_of = Some((name.clone(), matrix.clone()));
+                Some(Variable::Distributed(matrix)) => {
+                    let on = (session, &capacity);
+                    let found =
+                        Sliced::of(parallel_loop, range, (name.as_str(), matrix), symbols, on);
+                    match found.filter(|_| sliced.is_none()) {
+                        Some(found) => sliced = Some(found),
+                        None => return here(Why::Distributed(name.clone())),
+                    }
                 }
-                Some(Variable::Distributed(_)) => return here(Why::Distributed(name.clone())),
                 Some(Variable::Matrix(matrix)) => {
                     let own = matrix.block().memory_bytes() as u64;
                     if own > session.config.memory_broadcast {
@@ -206,7 +189,7 @@ impl<'p> Interpreter<'p> {
                 _ => {}
             }
         }
-        if asked.is_none() && capacity.is_here && rows_of.is_none() {
+        if asked.is_none() && capacity.is_here && sliced.is_none() {
             return here(Why::SameCores);
         }
         let distributed = parallel_loop
@@ -233,7 +216,7 @@ impl<'p> Interpreter<'p> {
             backend: backend.name().to_owned(),
             capacity,
             needs,
-            rows_of,
+            sliced,
             bytes,
         })))
     }
@@ -255,12 +238,19 @@ impl<'p> Interpreter<'p> {
             Some(cap) if cap < at_a_time => cap,
             _ => at_a_time.saturating_mul(RANGES_FOR_EACH_TASK),
         };
-        let ranges = match candidate.rows_of {
+        let ranges = match candidate.sliced {
             Some(_) => range.split(1),
             None => range.split(most),
         };
         let session = &self.context.session;
         let workers = Workers::of(session)?;
+        let (stripes, slices) = match &candidate.sliced {
+            Some(sliced) => {
+                let (stripes, slices) = sliced.stripes(&workers)?;
+                (Some(stripes), Some(slices))
+            }
+            None => (None, None),
+        };
         let Used { matrices, scalars } = values(candidate, parallel_loop, sums, symbols)?;
         let broadcasts = matrices
             .iter()
@@ -274,7 +264,7 @@ impl<'p> Interpreter<'p> {
             sums: sums.shapes(),
             matrices: matrices.into_iter().map(|(name, _)| name).collect(),
             scalars,
-            stripe: candidate.rows_of.as_ref().map(|(name, _)| name.clone()),
+            slices,
             config: session.config.of_iterations(&cost),
             backend: candidate.backend.clone(),
             threads: candidate.capacity.cores,
@@ -282,16 +272,13 @@ impl<'p> Interpreter<'p> {
             label: label.to_string(),
         };
         let run = Primitive::RunIterations {
-            input: candidate
-                .rows_of
-                .as_ref()
-                .map(|(_, matrix)| matrix.dataset.id),
+            input: stripes.as_ref().map(|stripes| stripes.dataset.id),
             broadcasts: broadcasts.iter().map(|broadcast| broadcast.id).collect(),
             of: Box::new(remote),
             ranges: ranges.clone(),
         };
         let given = workers.backend.apply(&run, None)?.ranges;
-        if candidate.rows_of.is_none() && given.len() != ranges.len() {
+        if candidate.sliced.is_none() && given.len() != ranges.len() {
             return Err(incomplete("runIterations"));
         }
         let tasks = given.len() as u64;
@@ -305,7 +292,7 @@ impl<'p> Interpreter<'p> {
             iteration_bytes: None,
             reason: match parallel_loop.parallel.degree {
                 Some(cap) if cap <= degree => "as par= says",
-                _ if candidate.rows_of.is_some() => "as many as stripes and tasks of the workers",
+                _ if candidate.sliced.is_some() => "as many as stripes and tasks of the workers",
                 _ if degree < at_a_time => "as many as iterations",
                 _ => "as many as tasks of the workers",
             }
@@ -443,8 +430,8 @@ fn values(
 ) -> Result<Used> {
     let mut values = Used::default();
     for name in used(&candidate.needs, parallel_loop, sums) {
-        let is_cut = |(cut, _): &(String, DistributedMatrix)| cut == name;
-        if candidate.rows_of.as_ref().is_some_and(is_cut) {
+        let is_cut = |sliced: &Sliced| sliced.name == *name;
+        if candidate.sliced.as_ref().is_some_and(is_cut) {
             continue;
         }
         let matrix = match symbols.find(name) {

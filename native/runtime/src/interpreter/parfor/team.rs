@@ -1,9 +1,14 @@
 //! Iterations on threads.
+//!
+//! Where they make jobs, the backend lets each thread call it for itself, so that jobs of several iterations run beside each
+//! other. An iteration that fails ends those after it, and their jobs; those before it go on, since the first error in
+//! the order of iterations is the loop's.
 
 use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
         mpsc::{Receiver, Sender, channel},
     },
     thread,
@@ -17,6 +22,7 @@ use super::{
     results::{self, Sums, SumsOfIteration},
 };
 use crate::{
+    dataflow::Callers,
     interpreter::{
         Context, Interpreter, LocalMatrix, SymbolTable, Threads, Variable, planner::Planner,
         range::Range,
@@ -30,6 +36,8 @@ struct Waiting {
     next: u64,
     /// An iteration failed: those after it need not begin. All before it have been taken.
     stopped: bool,
+    /// What each thread runs.
+    running: Vec<Option<u64>>,
 }
 
 /// What has come back, waiting for what comes before it.
@@ -40,6 +48,7 @@ struct Arriving<'s> {
 }
 
 struct Finished {
+    thread: usize,
     lines: Vec<String>,
     ran: Result<SumsOfIteration>,
 }
@@ -47,18 +56,22 @@ struct Finished {
 /// What the calling thread is told, in the order of iterations.
 enum Message {
     Lines(Vec<String>),
-    Failed(Error),
+    Failed { error: Error, thread: usize },
 }
 
 /// What all threads of a loop see.
 struct Team<'s> {
     waiting: Mutex<Waiting>,
     arriving: Mutex<Arriving<'s>>,
+    /// Of each thread, whether what it runs may end.
+    abandoned: Vec<Arc<AtomicBool>>,
+    /// Where iterations may call the backend.
+    callers: Option<Box<dyn Callers>>,
 }
 
 /// What a thread has done when there are no more iterations.
 struct Done {
-    results: BTreeMap<String, LocalMatrix>,
+    results: Result<BTreeMap<String, LocalMatrix>>,
     recorder: Recorder,
 }
 
@@ -72,6 +85,12 @@ impl<'p> Interpreter<'p> {
         sums: &mut Sums,
         symbols: &mut SymbolTable,
     ) -> Result<()> {
+        self.bring_results_here(parallel_loop, symbols)?;
+        let backend = self.context.session.backend.as_ref();
+        let callers = match backend.filter(|_| degree.asks_backend) {
+            Some(backend) => Some(backend.callers(degree.workers)?),
+            None => None,
+        };
         let mut seats = Vec::with_capacity(degree.workers);
         for _ in 0..degree.workers {
             seats.push(Threads::for_iterations(
@@ -84,23 +103,30 @@ impl<'p> Interpreter<'p> {
                 range,
                 next: 0,
                 stopped: false,
+                running: vec![None; degree.workers],
             }),
             arriving: Mutex::new(Arriving {
                 sums,
                 next: 0,
                 early: BTreeMap::new(),
             }),
+            abandoned: seats.iter().map(|_| Arc::default()).collect(),
+            callers,
         };
         let (sender, receiver) = channel();
         let start = &*symbols;
         let (ran, done) = thread::scope(|scope| {
             let threads: Vec<_> = seats
                 .into_iter()
-                .map(|seat| {
+                .enumerate()
+                .map(|(number, seat)| {
+                    let in_reach = team.callers.is_some();
+                    let abandoned = &team.abandoned[number];
                     let worker = Worker {
+                        number,
                         program: self.program,
                         planner: self.planner.of_iterations(),
-                        context: self.context.for_iterations(seat),
+                        context: self.context.for_iterations(seat, in_reach, abandoned),
                         symbols: start.clone(),
                         messages: sender.clone(),
                     };
@@ -122,12 +148,23 @@ impl<'p> Interpreter<'p> {
             (ran, done)
         });
         let mut copies: BTreeMap<String, Vec<LocalMatrix>> = BTreeMap::new();
-        for one in done {
+        let mut ran = ran;
+        for (thread, one) in done.into_iter().enumerate() {
             self.context.recorder.absorb(one.recorder);
-            for (name, copy) in one.results {
-                copies.entry(name).or_default().push(copy);
+            match one.results {
+                Ok(results) => {
+                    for (name, copy) in results {
+                        copies.entry(name).or_default().push(copy);
+                    }
+                }
+                Err(error) if ran.is_ok() => {
+                    team.ends_with_error_of(thread);
+                    ran = Err(error);
+                }
+                Err(_) => {}
             }
         }
+        drop(team);
         ran?;
         for (name, copies) in copies {
             let Some(Variable::Matrix(original)) = symbols.find(&name).cloned() else {
@@ -136,6 +173,21 @@ impl<'p> Interpreter<'p> {
             let threads = &self.context.threads;
             let merged = threads.run(|| results::merged(&name, &original, copies))?;
             symbols.set(name, Variable::Matrix(merged));
+        }
+        Ok(())
+    }
+
+    /// Results that the first iteration left on the workers, of matrices that were here.
+    fn bring_results_here(
+        &self,
+        parallel_loop: &ParallelLoop<'p>,
+        symbols: &mut SymbolTable,
+    ) -> Result<()> {
+        for name in &parallel_loop.parallel.results {
+            if let Some(Variable::Distributed(matrix)) = symbols.find(name) {
+                let here = Variable::Matrix(matrix.collect()?);
+                symbols.set(name, here);
+            }
         }
         Ok(())
     }
@@ -149,10 +201,15 @@ impl<'p> Interpreter<'p> {
                     .iter()
                     .try_for_each(|line| self.context.session.print(line)),
                 Message::Lines(_) => Ok(()),
-                Message::Failed(error) => Err(error),
+                Message::Failed { error, thread } => {
+                    if ran.is_ok() {
+                        team.ends_with_error_of(thread);
+                    }
+                    Err(error)
+                }
             };
             if let Err(error) = heard {
-                team.stop();
+                team.stop_after(None);
                 ran = ran.and(Err(error));
             }
         }
@@ -161,7 +218,7 @@ impl<'p> Interpreter<'p> {
 }
 
 impl Team<'_> {
-    fn take(&self) -> Option<(u64, i64)> {
+    fn take(&self, thread: usize) -> Option<(u64, i64)> {
         let mut waiting = lock(&self.waiting);
         if waiting.stopped {
             return None;
@@ -169,22 +226,50 @@ impl Team<'_> {
         let value = waiting.range.next()?;
         let number = waiting.next;
         waiting.next += 1;
+        waiting.running[thread] = Some(number);
         Some((number, value))
     }
 
-    fn stop(&self) {
-        lock(&self.waiting).stopped = true;
+    fn ends_with_error_of(&self, thread: usize) {
+        if let Some(callers) = &self.callers {
+            callers.failed(thread);
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        lock(&self.waiting).stopped
+    }
+
+    /// No iteration begins any more, and those after this one end: all of them, if none is named.
+    fn stop_after(&self, number: Option<u64>) {
+        let mut waiting = lock(&self.waiting);
+        waiting.stopped = true;
+        let running = waiting.running.iter().enumerate();
+        let later: Vec<usize> = running
+            .filter(|(_, running)| **running > number)
+            .map(|(thread, _)| thread)
+            .collect();
+        drop(waiting);
+        for thread in later {
+            if !self.abandoned[thread].swap(true, Ordering::Relaxed)
+                && let Some(callers) = &self.callers
+            {
+                callers.cancel(thread);
+            }
+        }
     }
 
     /// Hands in an iteration, and with it those that waited for it.
     fn finish(&self, number: u64, finished: Finished, messages: &Sender<Message>) {
+        lock(&self.waiting).running[finished.thread] = None;
         if finished.ran.is_err() {
-            self.stop();
+            self.stop_after(Some(number));
         }
         let mut arriving = lock(&self.arriving);
         let arriving = &mut *arriving;
         arriving.early.insert(number, finished);
-        while let Some(Finished { lines, ran }) = arriving.early.remove(&arriving.next) {
+        while let Some(Finished { thread, lines, ran }) = arriving.early.remove(&arriving.next) {
+            let number = arriving.next;
             arriving.next += 1;
             let told = match lines.is_empty() {
                 true => Ok(()),
@@ -194,8 +279,8 @@ impl Team<'_> {
             if let Err(error) = added {
                 // Nothing that comes after it counts.
                 arriving.next = u64::MAX;
-                self.stop();
-                let _ = messages.send(Message::Failed(error));
+                self.stop_after(Some(number));
+                let _ = messages.send(Message::Failed { error, thread });
             }
             if told.is_err() {
                 // Nobody listens any more.
@@ -206,6 +291,7 @@ impl Team<'_> {
 }
 
 struct Worker<'p> {
+    number: usize,
     program: &'p fulgurite_hop::Program,
     planner: Planner,
     context: Context,
@@ -220,7 +306,11 @@ impl<'p> Worker<'p> {
     }
 
     fn iterations(self, parallel_loop: &ParallelLoop<'p>, team: &Team) -> Done {
+        // The last to go: what else is dropped here may have to be released by the backend.
+        let callers = team.callers.as_ref();
+        let _entered = callers.map(|callers| callers.enter(self.number));
         let Worker {
+            number: thread,
             program,
             planner,
             mut context,
@@ -235,16 +325,22 @@ impl<'p> Worker<'p> {
         }));
         let zeros = Sums::start(&parallel_loop.parallel.accumulated, &symbols);
         let mut interpreter = Interpreter::with_planner(program, context, planner);
-        while let Some((number, value)) = team.take() {
+        while let Some((number, value)) = team.take(thread) {
             let ran = interpreter.own_iteration(parallel_loop, value, &zeros, &mut symbols);
             let lines = std::mem::take(&mut *lock(&lines));
-            team.finish(number, Finished { lines, ran }, &messages);
+            team.finish(number, Finished { thread, lines, ran }, &messages);
         }
-        let mut results = BTreeMap::new();
+        let mut results = Ok(BTreeMap::new());
         for name in &parallel_loop.parallel.results {
-            if let Ok(Variable::Matrix(matrix)) = symbols.take(name) {
-                results.insert(name.clone(), matrix);
-            }
+            let own = match symbols.take(name) {
+                Ok(Variable::Matrix(matrix)) => Ok(matrix),
+                Ok(Variable::Distributed(matrix)) if !team.is_stopped() => matrix.collect(),
+                _ => continue,
+            };
+            results = results.and_then(|mut results: BTreeMap<_, _>| {
+                results.insert(name.clone(), own?);
+                Ok(results)
+            });
         }
         Done {
             results,

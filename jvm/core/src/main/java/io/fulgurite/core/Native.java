@@ -30,11 +30,19 @@ public final class Native {
      * Runs a request on the driver: {@code execute}, {@code explain} or {@code check}. Returns when it is done.
      *
      * @param request see docs/architecture.md; handles of local inputs stay the caller's
-     * @param host what distributed work and {@code print} need; called on this thread only, before this method
-     *     returns. May be null for requests that need neither
+     * @param host what distributed work and {@code print} need; called on this thread, and on threads that it starts
+     *     itself ({@link Host#serve}), before this method returns. May be null for requests that need neither
      * @return the reply; the caller owns the handles and datasets of its outputs
      */
     public static native byte[] call(byte[] request, Host host);
+
+    /**
+     * Calls {@link Host#apply} on this thread for iterations of a loop, until the loop is over.
+     *
+     * @param callers what {@link Host#serve} was called with
+     * @param number of this thread, from 0; each number comes once
+     */
+    public static native void serve(long callers, int number);
 
     /**
      * Takes blocks over from an Arrow record batch in the C data interface, without copying values.

@@ -36,6 +36,14 @@ class CheckedJniTest {
             public void print(byte[] line) {
                 lines[0]++;
             }
+
+            @Override
+            public void serve(long callers, int threads) {
+                throw new UnsupportedOperationException();
+            }
+
+            @Override
+            public void cancel(long callers, int number) {}
         };
         Library.execute("X = 0\\nfor (i in 1:" + PRINTS + ") { print(i) }", host);
         assertEquals(PRINTS, lines[0]);

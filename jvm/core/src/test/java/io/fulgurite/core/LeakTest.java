@@ -25,6 +25,14 @@ class LeakTest {
 
         @Override
         public void print(byte[] line) {}
+
+        @Override
+        public void serve(long callers, int threads) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public void cancel(long callers, int number) {}
     };
 
     @Test

@@ -17,7 +17,11 @@ import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -51,6 +55,14 @@ class NativeTest {
         public void print(byte[] line) {
             lines.add(Library.text(line));
         }
+
+        @Override
+        public void serve(long callers, int threads) {
+            throw new AssertionError("no loop with jobs is expected");
+        }
+
+        @Override
+        public void cancel(long callers, int number) {}
     }
 
     private static FulguriteException failure(String kind, Executable run) {
@@ -340,6 +352,105 @@ class NativeTest {
         String request = "{\"script\": \"X = sum(D)\", \"outputs\": [\"X\"], \"inputs\": [{\"name\": \"D\", \"kind\": \"dataset\"}]}";
         FulguriteException failure = failure("backend", () -> Library.call(request, host));
         assertTrue(failure.getMessage().contains("Host.apply returned null"), failure.getMessage());
+    }
+
+    /** Answers for a dataset of a million rows: sums of it are 1, and come in pairs. */
+    private static class Pairs extends Printing {
+        final CyclicBarrier pair = new CyclicBarrier(2);
+        final Set<String> asking = ConcurrentHashMap.newKeySet();
+        final List<Thread> threads = new ArrayList<>();
+
+        @Override
+        public byte[] apply(byte[] primitive, long payload) {
+            String text = Library.text(primitive);
+            if (text.contains("\"primitive\":\"source\"")) {
+                return Library.bytes("{\"dataset\": 7, \"rows\": 1000000, \"cols\": 2, \"nnz\": -1}");
+            }
+            if (text.contains("\"primitive\":\"capacity\"")) {
+                return Library.bytes("{\"capacity\": {\"tasks\": 2, \"cores\": 1, \"bytes\": null, \"resultBytes\": null, \"isHere\": true}}");
+            }
+            if (!text.contains("\"primitive\":\"mapAggregate\"")) {
+                return Library.bytes("{}");
+            }
+            asking.add(Thread.currentThread().getName());
+            return aggregate(Thread.currentThread().getName());
+        }
+
+        byte[] aggregate(String thread) {
+            if (thread.startsWith("iterations")) {
+                try {
+                    pair.await(20, TimeUnit.SECONDS);
+                } catch (Exception e) {
+                    throw new IllegalStateException("jobs do not run beside each other", e);
+                }
+            }
+            // The library takes the handle over.
+            long one = Library.number(Library.execute("X = matrix(1, rows=1, cols=1)", null), "handle");
+            return Library.bytes("{\"payload\": " + one + "}");
+        }
+
+        @Override
+        public void serve(long callers, int count) {
+            for (int number = 0; number < count; number++) {
+                int own = number;
+                Thread thread = new Thread(() -> Native.serve(callers, own), "iterations " + own);
+                threads.add(thread);
+                thread.start();
+            }
+        }
+
+        String run() {
+            return Library.call("{\"name\": \"test.dml\", \"script\": "
+                    + "\"R = matrix(0, rows=5, cols=1)\\nparfor (i in 1:5) { R[i, 1] = sum(abs(D - i))\\nprint(i) }\\nX = sum(R)\", "
+                    + "\"outputs\": [\"X\"], \"config\": {\"fulgurite.threads\": \"2\", \"fulgurite.memory.local\": \"1m\"}, "
+                    + "\"inputs\": [{\"name\": \"D\", \"kind\": \"dataset\", \"rows\": 1000000, \"cols\": 2, \"nnz\": -1}]}", this);
+        }
+
+        void threadsHaveEnded() {
+            for (Thread thread : threads) {
+                try {
+                    thread.join(20_000);
+                } catch (InterruptedException e) {
+                    throw new AssertionError(e);
+                }
+                assertFalse(thread.isAlive(), thread.getName());
+            }
+        }
+    }
+
+    @Test
+    void iterationsAskTheHostOnThreadsThatItStarts() {
+        Pairs host = new Pairs();
+        String reply = host.run();
+        assertTrue(reply.contains("\"value\":5.0"), reply);
+        // The first iteration runs alone, to show what one takes; lines come on the calling thread, in order.
+        assertEquals(Set.of(Thread.currentThread().getName(), "iterations 0", "iterations 1"), host.asking);
+        assertEquals(List.of("1", "2", "3", "4", "5"), host.lines);
+        host.threadsHaveEnded();
+    }
+
+    @Test
+    void anExceptionOnAThreadOfIterationsComesBackAsTheSameObject() {
+        IllegalStateException thrown = new IllegalStateException("the session is gone");
+        Pairs host = new Pairs() {
+            @Override
+            byte[] aggregate(String thread) {
+                if (thread.startsWith("iterations")) {
+                    throw thrown;
+                }
+                return super.aggregate(thread);
+            }
+        };
+        assertSame(thrown, assertThrows(IllegalStateException.class, host::run));
+        assertEquals("1", host.lines.get(0));
+        host.threadsHaveEnded();
+    }
+
+    @Test
+    void callersThatNoLoopExpectsAreAnError() {
+        FulguriteException failure = failure("argument", () -> Native.serve(12345, 0));
+        assertTrue(failure.getMessage().contains("no loop expects a thread 0 of the callers 12345"), failure.getMessage());
+        failure("argument", () -> Native.serve(1, -1));
     }
 
     @Test

@@ -6,14 +6,15 @@ import java.nio.file.{Path => LocalPath}
 import scala.collection.mutable
 
 import com.fasterxml.jackson.databind.JsonNode
-import io.fulgurite.core.Host
+import io.fulgurite.core.{Host, Native}
 import io.fulgurite.spark.dataset.{Characteristics, Dataset, Lineage, LocalRDD, NativeTask, RangeRDD, SentMatrix, TaskRDD}
 import io.fulgurite.spark.primitives.{
   Aggregate, Align, Capacity, Concatenate, FileProblem, FileSink, FileSource, HadoopFiles, Session, Shuffle, Transfer, Wire}
 import org.apache.spark.broadcast.Broadcast
 
 /**
- * Runs the primitives of native/runtime/src/dataflow.rs on Spark, for one execution.
+ * Runs the primitives of native/runtime/src/dataflow.rs on Spark, for one execution. Several threads may ask at the same time: what they share is
+ * changed under a lock, which nobody holds while jobs run.
  *
  * @param registered the distributed inputs, by name; they stay the caller's
  * @param show gets what the script prints
@@ -31,16 +32,16 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
    * Takes a dataset out, computed now: what it is computed from ends with this execution. The caller releases it. If it is an output under
    * several names, all but one release nothing.
    */
-  def take(id: Long, name: String): Dataset = taken.get(id).map(Dataset.alias).getOrElse {
-    val dataset = datasets.remove(id).getOrElse(throw Errors.internal(s"dataset $id is not known"))
+  def take(id: Long, name: String): Dataset = synchronized(taken.get(id)).map(Dataset.alias).getOrElse {
+    val dataset = synchronized(datasets.remove(id)).getOrElse(throw Errors.internal(s"dataset $id is not known"))
     dataset.persist()
     session.named(s"output $name")(dataset.characteristics)
-    taken(id) = dataset
+    synchronized { taken(id) = dataset }
     dataset
   }
 
   /** Forgets everything but registered inputs. */
-  def close(): Unit = {
+  def close(): Unit = synchronized {
     val inputs = registered.values.toSet
     datasets.values.filterNot(inputs).foreach(release)
     datasets.clear()
@@ -50,6 +51,16 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
   }
 
   override def print(line: Array[Byte]): Unit = show(new String(line, UTF_8))
+
+  override def serve(callers: Long, threads: Int): Unit = for (number <- 0 until threads) {
+    val work: Runnable = () => session.iterating(callers, number)(Native.serve(callers, number))
+    // It gets the local properties and the class loader of this thread.
+    val thread = new Thread(work, s"fulgurite-iterations-$number")
+    thread.setDaemon(true)
+    thread.start()
+  }
+
+  override def cancel(callers: Long, number: Int): Unit = session.cancel(callers, number)
 
   override def apply(primitive: Array[Byte], payload: Long): Array[Byte] = {
     val matrix = if (payload == 0) None else Some(Blocks.owning(payload))
@@ -71,9 +82,8 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         matrix.close()
         Reply(dataset = Some(keep(dataset)))
       case "broadcast" =>
-        lastId += 1
-        broadcasts(lastId) = session.named("broadcast")(SentMatrix(session.context, matrix, session.limits.piece))
-        Reply(broadcast = Some(lastId))
+        val sent = session.named("broadcast")(SentMatrix(session.context, matrix, session.limits.piece))
+        Reply(broadcast = Some(keep(sent)))
       case "mapPartitions" =>
         val inputs = datasetsOf(step)
         Reply(dataset = Some(keep(Dataset.like(tasks(step, inputs), inputs.head))))
@@ -95,9 +105,10 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         Reply(dataset = Some(keep(Shuffle.run(tasksWithPieces, Math.toIntExact(step.get("targets").asLong), combine))))
       case "place" =>
         val placed = session.named("place")(Dataset.fromOrdered(dataset(step.get("input")).stripes))
+        val id = keep(placed)
         // Not released: the result is kept as its stripes.
-        datasets.remove(step.get("input").asLong)
-        Reply.of(placed.characteristics).copy(dataset = Some(keep(placed)))
+        synchronized(datasets.remove(step.get("input").asLong))
+        Reply.of(placed.characteristics).copy(dataset = Some(id))
       case "runIterations" => Reply(ranges = iterations(step))
       case "capacity" => Reply(capacity = Some(Capacity.of(session)))
       case "collect" =>
@@ -108,12 +119,16 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         input.persist()
         Reply.of(session.named("persist")(input.characteristics))
       case "release" =>
-        datasets.remove(step.get("dataset").asLong).filterNot(registered.values.toSet).foreach(release)
-        destroyUnneeded()
+        synchronized {
+          datasets.remove(step.get("dataset").asLong).filterNot(registered.values.toSet).foreach(release)
+          destroyUnneeded()
+        }
         Reply()
       case "releaseBroadcast" =>
-        broadcasts.remove(step.get("broadcast").asLong).foreach(forget)
-        destroyUnneeded()
+        synchronized {
+          broadcasts.remove(step.get("broadcast").asLong).foreach(forget)
+          destroyUnneeded()
+        }
         Reply()
       case "write" =>
         val path = step.get("path").asText
@@ -164,7 +179,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
   }
 
   private def broadcastsOf(step: JsonNode): Seq[SentMatrix] = Json.elements(step.get("broadcasts")).map { id =>
-    broadcasts.getOrElse(id.asLong, throw Errors.internal(s"broadcast ${id.asLong} is not known"))
+    synchronized(broadcasts.get(id.asLong)).getOrElse(throw Errors.internal(s"broadcast ${id.asLong} is not known"))
   }
 
   /** Frees the executors' copies. */
@@ -203,9 +218,15 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
   private def datasetsOf(step: JsonNode): Seq[Dataset] = Json.elements(step.get("inputs")).map(dataset)
 
   private def dataset(id: JsonNode): Dataset =
-    datasets.getOrElse(id.asLong, throw Errors.internal(s"dataset ${id.asLong} is not known"))
+    synchronized(datasets.get(id.asLong)).getOrElse(throw Errors.internal(s"dataset ${id.asLong} is not known"))
 
-  private def keep(dataset: Dataset): Long = {
+  private def keep(sent: SentMatrix): Long = synchronized {
+    lastId += 1
+    broadcasts(lastId) = sent
+    lastId
+  }
+
+  private def keep(dataset: Dataset): Long = synchronized {
     lastId += 1
     datasets(lastId) = dataset
     lastId

@@ -4,7 +4,7 @@ import java.util.concurrent.atomic.AtomicInteger
 
 import scala.collection.mutable.ArrayBuffer
 
-import io.fulgurite.{Failures, Faults, SparkSessions}
+import io.fulgurite.{Data, Failures, Faults, SparkSessions}
 import io.fulgurite.spark.memory.NativeMemory
 import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd, SparkListenerTaskStart}
 import org.scalatest.funsuite.AnyFunSuite
@@ -102,6 +102,39 @@ abstract class RemoteParforSuite(override val master: String, executors: Set[Str
       Seq(("spark", Some("each iteration reads its row of 'X'"), 1000L)), report.toString)
     assert(report.loops.head.tasks == 5 && report.partitionsRead == Map("X" -> 5), report.toString)
     nothingIsLeft()
+  }
+
+  test("columns and blocks of rows are brought together once, and iterations run where they are") {
+    // Sums are exact: plans, and with them the order of additions, depend on what fits here.
+    val cells = Data.matrix(300, 40)
+    for ((iterations, read, what) <- Seq(
+        (40, "X[, i]", "its column of 'X'"),
+        (20, "X[, (2 * i - 1):(2 * i)]", "its 2 columns of 'X'"),
+        (43, "X[((i - 1) * 7 + 1):min(i * 7, nrow(X)), ]", "its 7 rows of 'X'"))) {
+      val slices = s"R = matrix(0, $iterations, 1)\nS = matrix(0, 1, 1)\nfor (k in 1:2) {\nparfor (i in 1:$iterations) {\n" +
+        s"x = $read\nR[i, 1] = sum(abs(x) * k)\nS += as.matrix(sum(x * i))\nif (i %% 10 == 0) { print(i + \" \" + nrow(x)) }\n}\n}"
+      def of(X: ScriptInput, budget: String) = {
+        val lines = ArrayBuffer.empty[String]
+        ml.setConfigProperty("fulgurite.memory.local", budget).setPrintSink(line => lines += line)
+        try {
+          val results = ml.execute(X(ScriptFactory.dml(slices)).out("R", "S"))
+          (Seq("R", "S").map(name => Faults.bits(results.getMatrixAs2DDoubleArray(name))), lines.toSeq, results.report)
+        } finally {
+          ml.resetConfig()
+          ml.setPrintSink(line => Console.out.println(line))
+        }
+      }
+      val (here, lines, _) = of(_.in("X", cells), "1g")
+      val (there, linesThere, report) = of(_.in("X", Faults.frame(spark, cells, 4)((_, rows) => rows)), "64k")
+      assert(there == here && linesThere == lines && lines.nonEmpty, read)
+      val loop = report.loops.head
+      assert((loop.location, loop.locationReason, loop.runs) == (("spark", Some(s"each iteration reads $what"), 2L)), report.toString)
+      // One shuffle for both runs.
+      val bytes = 8L * cells.length * cells.head.length
+      assert(report.traffic.shuffleWritten > 0 && report.traffic.shuffleWritten < 2 * bytes, report.toString)
+      assert(report.partitionsRead == Map("X" -> 4), report.toString)
+      nothingIsLeft()
+    }
   }
 
   test("the first error in the order of iterations is the loop's, with its place and the lines before it") {

@@ -38,8 +38,8 @@ final class Session(val spark: SparkSession, settings: Settings, observed: Boole
   private val inputs = mutable.LinkedHashMap.empty[String, Int]
   private var events = Option.empty[TaskEvents]
   private var moved = Traffic()
-  /** The operator of the script for which primitives run, or nothing. */
-  private var operator = ""
+  /** The operator of the script for which primitives run on this thread, or nothing. */
+  private val operator = ThreadLocal.withInitial[String](() => "")
 
   /** Where native tasks of an operator say what they did. */
   def work(operator: String): WorkCounter = synchronized(operators.getOrElseUpdate(operator, {
@@ -67,10 +67,10 @@ final class Session(val spark: SparkSession, settings: Settings, observed: Boole
 
   /** Runs a primitive for an operator of the script: stages and RDDs bear its name. */
   def onBehalf[A](of: String)(primitive: => A): A = {
-    val before = operator
-    operator = of
+    val before = operator.get
+    operator.set(of)
     try if (of.isEmpty) primitive else withProperties(Session.StageName -> of)(primitive)
-    finally operator = before
+    finally operator.set(before)
   }
 
   /**
@@ -79,16 +79,37 @@ final class Session(val spark: SparkSession, settings: Settings, observed: Boole
    */
   def named[A](what: String)(work: => A): A = {
     if (context.isStopped) throw Errors.stopped()
-    if (observed && events.isEmpty) events = Some(new TaskEvents(context, number))
-    val description = if (operator.isEmpty || operator == what) what else s"$what for $operator"
+    synchronized { if (observed && events.isEmpty) events = Some(new TaskEvents(context, number)) }
+    val asking = operator.get
+    val description = if (asking.isEmpty || asking == what) what else s"$what for $asking"
     withProperties(Session.JobDescription -> description, Session.StageName -> description, TaskEvents.Execution -> number)(Errors.ofSpark(work))
   }
 
+  /**
+   * Does what a thread of iterations does, in a scheduler pool of its own, unless the caller of the execution has chosen one. With
+   * `spark.scheduler.mode` FAIR, jobs of several threads then share the executors. [[cancel]] ends its jobs.
+   */
+  def iterating[A](callers: Long, thread: Int)(work: => A): A = {
+    val pool = Option(context.getLocalProperty(Session.Pool)) match {
+      case None => s"${Session.OwnPools}$thread"
+      case Some(around) if around.startsWith(Session.OwnPools) => s"$around.$thread"
+      case Some(chosen) => chosen
+    }
+    context.addJobTag(tag(callers, thread))
+    try withProperties(Session.Pool -> pool)(work)
+    finally context.removeJobTag(tag(callers, thread))
+  }
+
+  /** Ends the jobs that a thread of iterations waits for. */
+  def cancel(callers: Long, thread: Int): Unit = if (!context.isStopped) context.cancelJobsWithTag(tag(callers, thread))
+
+  private def tag(callers: Long, thread: Int): String = s"fulgurite-$number-$callers-$thread"
+
   /** Waits for tasks that go on after their job has failed. */
-  def awaitTasks(): Unit = events.foreach(_.awaitTasks())
+  def awaitTasks(): Unit = synchronized(events).foreach(_.awaitTasks())
 
   /** Ends the count of Spark's events. */
-  override def close(): Unit = events.foreach(_.finish())
+  override def close(): Unit = synchronized(events).foreach(_.finish())
 
   /** Local properties of the context, which jobs take with them; what the caller had set is there again afterwards. */
   private def withProperties[A](properties: (String, String)*)(work: => A): A = {
@@ -103,5 +124,7 @@ object Session {
   private val JobDescription = "spark.job.description"
   /** The short form of a call site, which Spark makes the name of stages, and RDDs remember. */
   private[spark] val StageName = "callSite.short"
+  private val Pool = "spark.scheduler.pool"
+  private val OwnPools = "fulgurite-"
   private val next = new AtomicLong
 }

@@ -1,0 +1,186 @@
+//! Threads of the JVM that call `Host` for iterations of a `parfor`.
+//!
+//! Worker threads are not attached to the JVM. Each that runs iterations has a thread of the JVM's instead, which `Host`
+//! starts and which waits in `Native.serve` for what it is to call: it has the class loader and whatever else Java gives
+//! threads, and ends when the loop is over.
+
+use std::{
+    any::Any,
+    cell::RefCell,
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        mpsc::{Receiver, Sender, channel},
+    },
+};
+
+use fulgurite_error::{Error, Result};
+use fulgurite_runtime::dataflow::Callers;
+use jni::sys::{jint, jlong};
+
+use crate::{
+    host::{JvmHost, Shared, Thrown},
+    panics,
+};
+
+/// What a thread of the JVM is to do.
+type Ask = Box<dyn FnOnce() + Send>;
+
+/// A thread that runs iterations, with its thread of the JVM.
+pub(crate) struct Caller {
+    host: Arc<Shared>,
+    asks: Sender<Ask>,
+    /// The first exception that `Host` threw there.
+    pub thrown: Thrown,
+}
+
+thread_local! {
+    static CALLER: RefCell<Option<Arc<Caller>>> = const { RefCell::new(None) };
+}
+
+/// What threads of the JVM wait for that have not come yet, by the number that they come with.
+static EXPECTED: Mutex<Expected> = Mutex::new(Expected {
+    last: 0,
+    asks: BTreeMap::new(),
+});
+
+struct Expected {
+    last: jlong,
+    asks: BTreeMap<(jlong, usize), Receiver<Ask>>,
+}
+
+impl Caller {
+    /// The one that the calling thread has, where it runs iterations of a request with this host.
+    pub fn of_this_thread(host: &Arc<Shared>) -> Option<Arc<Self>> {
+        let caller = CALLER.with_borrow(Clone::clone)?;
+        Arc::ptr_eq(&caller.host, host).then_some(caller)
+    }
+
+    /// Does it on the thread of the JVM, and waits for what comes of it.
+    pub fn ask<T: Send + 'static>(
+        self: &Arc<Self>,
+        what: impl FnOnce(&Shared, &Thrown) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (answer, answered) = channel();
+        let caller = Arc::clone(self);
+        let ask = move || {
+            let done = catch_unwind(AssertUnwindSafe(|| what(&caller.host, &caller.thrown)));
+            // Before the answer: once there is one, nothing here may keep the thread.
+            drop(caller);
+            // Nobody waits any more only if the thread that asked has panicked.
+            let _ = answer.send(done.unwrap_or_else(|panic| Err(panics::error(panic))));
+        };
+        let gone = || Error::backend("the thread that calls Host for these iterations has ended");
+        self.asks.send(Box::new(ask)).map_err(|_| gone())?;
+        answered.recv().map_err(|_| gone())?
+    }
+}
+
+/// The callers of a loop.
+pub(crate) struct JvmCallers {
+    host: Arc<Shared>,
+    handle: jlong,
+    callers: Vec<Arc<Caller>>,
+}
+
+impl JvmCallers {
+    pub fn open(host: &Arc<Shared>, threads: usize) -> Result<Self> {
+        let count = jint::try_from(threads)
+            .map_err(|_| Error::internal(format!("{threads} threads call Host")))?;
+        let (asks, waiting): (Vec<_>, Vec<_>) = (0..threads).map(|_| channel()).unzip();
+        let handle = expect(waiting);
+        let caller = |asks| {
+            Arc::new(Caller {
+                host: Arc::clone(host),
+                asks,
+                thrown: Thrown::default(),
+            })
+        };
+        // From here on, what nobody has come for goes when this does.
+        let callers = JvmCallers {
+            host: Arc::clone(host),
+            handle,
+            callers: asks.into_iter().map(caller).collect(),
+        };
+        JvmHost::from(host).call("serve", move |env, host| host.serve(env, handle, count))?;
+        Ok(callers)
+    }
+}
+
+impl Callers for JvmCallers {
+    fn enter(&self, number: usize) -> Box<dyn Any> {
+        let before = CALLER.replace(Some(Arc::clone(&self.callers[number])));
+        Box::new(Entered(before))
+    }
+
+    fn cancel(&self, number: usize) {
+        let handle = self.handle;
+        let number = jint::try_from(number).unwrap_or(jint::MAX);
+        let host = JvmHost::from(&self.host);
+        let cancelled = host.call("cancel", move |env, host| host.cancel(env, handle, number));
+        if let Err(error) = cancelled {
+            tracing::warn!(%error, "jobs of iterations that nobody wants go on");
+        }
+    }
+
+    fn failed(&self, number: usize) {
+        if let Some(exception) = self.callers[number].thrown.take() {
+            JvmHost::from(&self.host).thrown_here(exception);
+        }
+    }
+}
+
+impl Drop for JvmCallers {
+    fn drop(&mut self) {
+        for number in 0..self.callers.len() {
+            drop(come_for(self.handle, number));
+        }
+    }
+}
+
+/// The calling thread is a caller as long as this lives; then it is what it was before.
+struct Entered(Option<Arc<Caller>>);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        CALLER.set(self.0.take());
+    }
+}
+
+/// What a thread of the JVM does until the loop is over.
+///
+/// # Errors
+/// `argument`, where no loop expects it.
+pub(crate) fn serve(handle: jlong, number: jint) -> Result<()> {
+    let expected = usize::try_from(number).ok();
+    let asks = expected.and_then(|number| come_for(handle, number));
+    let asks = asks.ok_or_else(|| {
+        Error::argument(format!(
+            "no loop expects a thread {number} of the callers {handle}"
+        ))
+        .with_help("call Native.serve with what Host.serve was called with, once for each thread")
+    })?;
+    while let Ok(ask) = asks.recv() {
+        ask();
+    }
+    Ok(())
+}
+
+fn expect(waiting: Vec<Receiver<Ask>>) -> jlong {
+    let mut expected = expected();
+    expected.last += 1;
+    let handle = expected.last;
+    for (number, asked) in waiting.into_iter().enumerate() {
+        expected.asks.insert((handle, number), asked);
+    }
+    handle
+}
+
+fn come_for(handle: jlong, number: usize) -> Option<Receiver<Ask>> {
+    expected().asks.remove(&(handle, number))
+}
+
+fn expected() -> MutexGuard<'static, Expected> {
+    EXPECTED.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,404 @@
+//! A distributed matrix of which each iteration reads rows or columns of its own alone: iterations then run where these
+//! are.
+
+use fulgurite_error::Result;
+use fulgurite_hop::{
+    Argument, BinaryOp, Block, Dag, Hop, HopId, HopOp, Literal, Program, SizeOp, ValueType, walk,
+};
+
+/// Hold the rows, or columns, that an iteration reads of the stripe. No variable of a script can be called so.
+pub(super) const FIRST: &str = "first row in the stripe";
+pub(super) const LAST: &str = "last row in the stripe";
+
+/// Of the whole matrix.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Size {
+    pub rows: u64,
+    pub cols: u64,
+}
+
+/// What an iteration reads of the matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Slice {
+    pub of: Axis,
+    /// The first row or column is `scale` times the loop's variable and `offset`, counted from 1.
+    pub scale: i64,
+    pub offset: i64,
+    pub length: u64,
+    /// The last one may have less: the script says `min(…, nrow(X))`.
+    pub is_cut_off: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Axis {
+    Rows,
+    Columns,
+}
+
+/// A whole number that is `scale` times the loop's variable and `offset`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Affine {
+    scale: i64,
+    offset: i64,
+}
+
+/// Where a bound of a range is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Bound {
+    At(Affine),
+    /// There, or at the last row or column.
+    AtMost(Affine),
+}
+
+/// Finds what iterations read.
+pub(super) struct Reader<'a> {
+    pub matrix: &'a str,
+    pub size: Size,
+    /// The loop's.
+    pub variable: &'a str,
+    /// Whole numbers that all iterations see alike.
+    pub constant: &'a dyn Fn(&str) -> Option<i64>,
+}
+
+impl Slice {
+    /// The first row or column of an iteration, from 0.
+    pub fn first(&self, value: i64) -> i128 {
+        i128::from(self.scale) * i128::from(value) + i128::from(self.offset) - 1
+    }
+}
+
+impl Reader<'_> {
+    /// Rows, or columns, if iterations read nothing of the matrix but these and its sizes.
+    pub fn slice(&self, body: &[Block]) -> Option<Slice> {
+        let mut ranges = Vec::new();
+        let mut alone = true;
+        walk(body, &mut |block| {
+            alone &= match block {
+                Block::Basic { dag } => self.ranges(dag, &mut ranges),
+                Block::For { variable: own, .. } => own != self.matrix && own != self.variable,
+                Block::Call {
+                    arguments, outputs, ..
+                } => {
+                    let passes = |argument: &Argument| matches!(argument, Argument::Variable { variable, .. } if variable == self.matrix);
+                    let assigns =
+                        |output: &String| output == self.matrix || output == self.variable;
+                    !arguments.iter().any(passes) && !outputs.iter().any(assigns)
+                }
+                Block::If { .. } | Block::While { .. } => true,
+            };
+            let mut predicates = block.predicates().into_iter();
+            alone &= predicates.all(|predicate| self.ranges(&predicate.dag, &mut ranges));
+        });
+        if !alone {
+            return None;
+        }
+        if ranges.is_empty() {
+            // Of sizes alone; any slice does.
+            return Some(Slice {
+                of: Axis::Rows,
+                scale: 1,
+                offset: 0,
+                length: 1,
+                is_cut_off: false,
+            });
+        }
+        let along = |axis: usize| {
+            let mut found = ranges.iter().map(|range: &[Option<Slice>; 2]| range[axis]);
+            let first = found.next()??;
+            found.all(|other| other == Some(first)).then_some(first)
+        };
+        along(0).or_else(|| along(1))
+    }
+
+    /// Adds the ranges that are read there, each as rows and as columns; false if anything else is.
+    fn ranges(&self, dag: &Dag, ranges: &mut Vec<[Option<Slice>; 2]>) -> bool {
+        let is_read = |id: &HopId| is(dag, *id, self.matrix);
+        let assigns = |hop: &Hop| matches!(&hop.op, HopOp::TransientWrite(name) if name == self.matrix || name == self.variable);
+        let mut hops = dag.iter();
+        !dag.roots.iter().any(is_read)
+            && hops.all(|(_, hop)| match (&hop.op, &hop.inputs[..]) {
+                _ if assigns(hop) => false,
+                (_, inputs) if !inputs.iter().any(is_read) => true,
+                (HopOp::Size(_), _) => true,
+                (HopOp::RightIndex, [_, top, bottom, left, right])
+                    if !hop.inputs[1..].iter().any(is_read) =>
+                {
+                    let rows = self.slice_of(dag, Axis::Rows, *top, *bottom);
+                    let columns = self.slice_of(dag, Axis::Columns, *left, *right);
+                    ranges.push([rows, columns]);
+                    rows.is_some() || columns.is_some()
+                }
+                _ => false,
+            })
+    }
+
+    fn slice_of(&self, dag: &Dag, of: Axis, first: HopId, last: HopId) -> Option<Slice> {
+        let (Bound::At(first), last) = (self.bound(dag, of, first)?, self.bound(dag, of, last)?)
+        else {
+            return None;
+        };
+        let (last, is_cut_off) = match last {
+            Bound::At(last) => (last, false),
+            Bound::AtMost(last) => (last, true),
+        };
+        let length = last.offset.checked_sub(first.offset)?.checked_add(1)?;
+        let length = u64::try_from(length).ok().filter(|length| *length > 0)?;
+        (first.scale != 0 && first.scale == last.scale).then_some(Slice {
+            of,
+            scale: first.scale,
+            offset: first.offset,
+            length,
+            is_cut_off,
+        })
+    }
+
+    fn bound(&self, dag: &Dag, of: Axis, id: HopId) -> Option<Bound> {
+        let hop = dag.hop(id);
+        if let (HopOp::Binary(BinaryOp::Min), [left, right]) = (&hop.op, &hop.inputs[..]) {
+            let (left, right) = (self.affine(dag, *left)?, self.affine(dag, *right)?);
+            let end = match of {
+                Axis::Rows => self.size.rows,
+                Axis::Columns => self.size.cols,
+            };
+            let end = Affine {
+                scale: 0,
+                offset: i64::try_from(end).ok()?,
+            };
+            return match (left == end, right == end) {
+                (true, _) => Some(Bound::AtMost(right)),
+                (_, true) => Some(Bound::AtMost(left)),
+                _ => None,
+            };
+        }
+        self.affine(dag, id).map(Bound::At)
+    }
+
+    fn affine(&self, dag: &Dag, id: HopId) -> Option<Affine> {
+        let constant = |offset: i64| Affine { scale: 0, offset };
+        let hop = dag.hop(id);
+        match (&hop.op, &hop.inputs[..]) {
+            (HopOp::Literal(value), _) => whole(value).map(constant),
+            (HopOp::TransientRead(name), _) if name == self.variable => Some(Affine {
+                scale: 1,
+                offset: 0,
+            }),
+            (HopOp::TransientRead(name), _) => (self.constant)(name).map(constant),
+            (HopOp::Size(asked), [of]) if is(dag, *of, self.matrix) => {
+                sizes(*asked, self.size).map(constant)
+            }
+            (HopOp::Binary(op), [left, right]) => {
+                let (left, right) = (self.affine(dag, *left)?, self.affine(dag, *right)?);
+                match op {
+                    BinaryOp::Plus => Some(Affine {
+                        scale: left.scale.checked_add(right.scale)?,
+                        offset: left.offset.checked_add(right.offset)?,
+                    }),
+                    BinaryOp::Minus => Some(Affine {
+                        scale: left.scale.checked_sub(right.scale)?,
+                        offset: left.offset.checked_sub(right.offset)?,
+                    }),
+                    BinaryOp::Mult => {
+                        let (factor, other) = match (left.scale, right.scale) {
+                            (0, _) => (left.offset, right),
+                            (_, 0) => (right.offset, left),
+                            _ => return None,
+                        };
+                        Some(Affine {
+                            scale: other.scale.checked_mul(factor)?,
+                            offset: other.offset.checked_mul(factor)?,
+                        })
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The value, if it is a whole number.
+pub(super) fn whole(value: &Literal) -> Option<i64> {
+    /// Doubles beyond are no longer all whole numbers.
+    const LARGEST: f64 = (1u64 << 53) as f64;
+    match value {
+        Literal::Int(value) => Some(*value),
+        Literal::Double(value) if value.trunc() == *value && value.abs() <= LARGEST => {
+            Some(*value as i64)
+        }
+        _ => None,
+    }
+}
+
+fn is(dag: &Dag, id: HopId, variable: &str) -> bool {
+    matches!(&dag.hop(id).op, HopOp::TransientRead(name) if name == variable)
+}
+
+fn sizes(asked: SizeOp, size: Size) -> Option<i64> {
+    let known = match asked {
+        SizeOp::NRow => Some(size.rows),
+        SizeOp::NCol => Some(size.cols),
+        SizeOp::Length => size.rows.checked_mul(size.cols),
+    };
+    i64::try_from(known?).ok()
+}
+
+/// The program, whose body reads the rows [`FIRST`] to [`LAST`] of a stripe in place of its slice of the matrix, which has
+/// this size. Where slices are columns, they are columns of the stripe's transpose.
+pub(super) fn of_stripe(
+    program: Program,
+    matrix: &str,
+    size: Size,
+    slice: &Slice,
+) -> Result<Program> {
+    let body = Program {
+        body: program.body,
+        ..Program::default()
+    };
+    let body = body.map_dags(&mut |dag| Ok(dag_of_stripe(dag, matrix, size, slice)))?;
+    let body = body.body;
+    Ok(Program { body, ..program })
+}
+
+fn dag_of_stripe(dag: &Dag, matrix: &str, size: Size, slice: &Slice) -> Dag {
+    if !dag.iter().any(|(id, _)| is(dag, id, matrix)) {
+        return dag.clone();
+    }
+    let mut changed = Dag::new();
+    let mut read = |name: &str| {
+        let read = HopOp::TransientRead(name.to_owned());
+        changed.push(Hop::scalar(read, Vec::new(), ValueType::Int))
+    };
+    let first = read(FIRST);
+    let last = match slice.length {
+        1 => first,
+        _ => read(LAST),
+    };
+    let mut moved: Vec<HopId> = Vec::with_capacity(dag.len());
+    for (_, hop) in dag.iter() {
+        let of = hop.inputs.first().filter(|id| is(dag, **id, matrix));
+        let inputs: Vec<HopId> = hop.inputs.iter().map(|id| moved[id.index()]).collect();
+        let same = |op: HopOp, inputs: Vec<HopId>| Hop {
+            op,
+            inputs,
+            ..hop.clone()
+        };
+        let id = match (&hop.op, of, &inputs[..]) {
+            (HopOp::RightIndex, Some(_), [stripe, top, bottom, left, right]) => {
+                let range = match slice.of {
+                    Axis::Rows => vec![*stripe, first, last, *left, *right],
+                    Axis::Columns => vec![*stripe, *top, *bottom, first, last],
+                };
+                changed.push(same(HopOp::RightIndex, range))
+            }
+            (HopOp::Size(asked), Some(_), _) => {
+                let known = sizes(*asked, size).unwrap_or(i64::MAX);
+                changed.push(same(HopOp::Literal(Literal::Int(known)), Vec::new()))
+            }
+            _ => changed.push(same(hop.op.clone(), inputs)),
+        };
+        moved.push(id);
+    }
+    changed.roots = dag.roots.iter().map(|id| moved[id.index()]).collect();
+    changed
+}
+
+#[cfg(test)]
+mod tests {
+    use fulgurite_error::Source;
+
+    use super::*;
+
+    fn body(text: &str) -> Vec<Block> {
+        let text = format!(
+            "R = matrix(0, 9, 9)\nb = 3\nparfor (i in 1:9, check=0) {{ {text} }}\nprint(sum(R) + b)"
+        );
+        let options = fulgurite_dml::CompileOptions {
+            inputs: [(
+                "X".to_owned(),
+                fulgurite_dml::InputVariable {
+                    data_type: fulgurite_hop::DataType::Matrix,
+                    value_type: ValueType::Double,
+                    characteristics: fulgurite_hop::Characteristics::UNKNOWN,
+                },
+            )]
+            .into(),
+            ..fulgurite_dml::CompileOptions::default()
+        };
+        let program = fulgurite_dml::compile(&Source::new("a.dml", text), &options);
+        let mut found = Vec::new();
+        for block in program.expect("a right script").body {
+            if let Block::For { body, .. } = block {
+                found = body;
+            }
+        }
+        found
+    }
+
+    fn slice(text: &str) -> Option<(Axis, i64, i64, u64, bool)> {
+        let reader = Reader {
+            matrix: "X",
+            size: Size { rows: 27, cols: 12 },
+            variable: "i",
+            constant: &|name| (name == "b").then_some(3),
+        };
+        let slice = reader.slice(&body(text))?;
+        Some((
+            slice.of,
+            slice.scale,
+            slice.offset,
+            slice.length,
+            slice.is_cut_off,
+        ))
+    }
+
+    #[test]
+    fn rows_and_columns_of_their_own_are_told_from_other_reads() {
+        let (rows, columns) = (Axis::Rows, Axis::Columns);
+        for (text, found) in [
+            ("R[i, ] = X[i, ] * 2", (rows, 1, 0, 1, false)),
+            ("R[i, 1] = sum(X[i, 1:3]) / nrow(X)", (rows, 1, 0, 1, false)),
+            (
+                "if (as.scalar(X[i, 1]) > 0) { R[i, 1] = sum(X[i, ]) }",
+                (rows, 1, 0, 1, false),
+            ),
+            (
+                "for (j in 1:3) { R[i, j] = as.scalar(X[i, j]) }",
+                (rows, 1, 0, 1, false),
+            ),
+            ("R[i, 1] = sum(X[i + 1, ])", (rows, 1, 1, 1, false)),
+            ("R[i, 1] = sum(X[28 - i, ])", (rows, -1, 28, 1, false)),
+            ("R[i, 1] = sum(X[, i])", (columns, 1, 0, 1, false)),
+            (
+                "R[i, 1] = sum(X[2:5, 2 * i] + X[1:4, i * 2])",
+                (columns, 2, 0, 1, false),
+            ),
+            (
+                "R[i, 1] = sum(X[((i - 1) * b + 1):(i * b), ])",
+                (rows, 3, -2, 3, false),
+            ),
+            (
+                "from = (i - 1) * 4 + 1\nR[i, 1] = sum(X[, from:(from + 3)])",
+                (columns, 4, -3, 4, false),
+            ),
+            (
+                "R[i, 1] = sum(X[((i - 1) * b + 1):min(i * b, nrow(X)), ])",
+                (rows, 3, -2, 3, true),
+            ),
+        ] {
+            assert_eq!(slice(text), Some(found), "{text}");
+        }
+        for text in [
+            "R[i, ] = X[i + 1, ] * 2 + X[i, ]",
+            "R[i, 1] = sum(X[i, ]) + sum(X)",
+            "R[i, 1] = sum(X[1:i, ])",
+            "R[i, 1] = sum(X[i * i, ])",
+            "R[i, 1] = sum(X[i, ]) + sum(X[, i])",
+            "R[i, 1] = sum(X[c, ])\nc = i",
+            "R[i, 1] = sum(X[i:min(i + 2, 20), ])",
+            "k = i\nif (k > 3) { k = 1 }\nR[i, 1] = sum(X[k, ])",
+        ] {
+            let text = text.replace("c, ]", "b, ]").replace("c = i", "b = i");
+            assert_eq!(slice(&text), None, "{text}");
+        }
+    }
+}
