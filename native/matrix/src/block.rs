@@ -109,6 +109,33 @@ impl MatrixBlock {
         }
     }
 
+    /// Calls `visit(row, column, value)` for the stored cells, in the order of rows, then columns: for all of a dense block.
+    pub fn for_each_stored(&self, mut visit: impl FnMut(usize, usize, f64)) {
+        match self {
+            MatrixBlock::Dense(dense) => {
+                for row in 0..dense.rows() {
+                    for (col, value) in dense.row(row).iter().enumerate() {
+                        visit(row, col, *value);
+                    }
+                }
+            }
+            MatrixBlock::Csr(csr) => {
+                for row in 0..csr.rows() {
+                    let (indices, values) = csr.row(row);
+                    for (col, value) in indices.iter().zip(values) {
+                        visit(row, *col as usize, *value);
+                    }
+                }
+            }
+            MatrixBlock::Coordinate(coordinates) => {
+                let places = coordinates.row_indices().iter().zip(coordinates.indices());
+                for ((row, col), value) in places.zip(coordinates.values()) {
+                    visit(*row as usize, *col as usize, *value);
+                }
+            }
+        }
+    }
+
     /// Cells that are not 0 (NaN counts).
     pub fn nnz(&self) -> usize {
         self.values()
@@ -156,10 +183,7 @@ impl MatrixBlock {
             MatrixBlock::Coordinate(coordinates) => {
                 let (rows, cols) = (coordinates.rows(), coordinates.cols());
                 let mut values = crate::memory::zeros(rows * cols);
-                let places = coordinates.row_indices().iter().zip(coordinates.indices());
-                for ((row, col), cell) in places.zip(coordinates.values()) {
-                    values[*row as usize * cols + *col as usize] = *cell;
-                }
+                self.for_each_stored(|row, col, cell| values[row * cols + col] = cell);
                 DenseMatrix::new(rows, cols, values).expect("the vector was sized for it")
             }
         }

@@ -3,7 +3,7 @@
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId};
 use fulgurite_matrix::kernels::dense_product::WIDE_COLS;
-use fulgurite_matrix::{ByRows, MatrixBlock, kernels};
+use fulgurite_matrix::{MatrixBlock, kernels};
 
 use crate::bind::{Bound, Rows};
 use crate::frame::WholeMatrix;
@@ -96,36 +96,15 @@ fn arrange(matrix: &MatrixBlock, row_stride: usize, transposed: bool) -> WholeMa
     };
     if row_stride > 0 {
         whole.row_major = vec![0.0; rows * row_stride];
-        for_each_cell(matrix, |row, col, cell| {
+        matrix.for_each_stored(|row, col, cell| {
             whole.row_major[row * row_stride + col] = cell;
         });
     }
     if transposed {
         whole.transposed = vec![0.0; rows * cols];
-        for_each_cell(matrix, |row, col, cell| {
-            whole.transposed[col * rows + row] = cell
-        });
+        matrix.for_each_stored(|row, col, cell| whole.transposed[col * rows + row] = cell);
     }
     whole
-}
-
-fn for_each_cell(matrix: &MatrixBlock, mut visit: impl FnMut(usize, usize, f64)) {
-    let by_rows = matrix.by_rows();
-    for row in 0..matrix.rows() {
-        match &by_rows {
-            ByRows::Dense(dense) => {
-                for (col, cell) in dense.row(row).iter().enumerate() {
-                    visit(row, col, *cell);
-                }
-            }
-            ByRows::Csr(csr) => {
-                let (indices, cells) = csr.row(row);
-                for (col, cell) in indices.iter().zip(cells) {
-                    visit(row, *col as usize, *cell);
-                }
-            }
-        }
-    }
 }
 
 /// An accumulator of outer products, all zero.

@@ -110,28 +110,13 @@ fn placed_cells(
             by_target.insert(target, vec![height as f64, cols as f64, 0.0]);
         }
     }
-    let mut add = |row: usize, col: usize, value: f64| {
+    stripe.matrix.for_each_stored(|row, col, value| {
         if value != 0.0 {
             let (row, col) = place(stripe.row_offset + row as u64, col as u64);
             let cells = by_target.entry(row / every).or_default();
             cells.extend([(row % every + 1) as f64, (col + 1) as f64, value]);
         }
-    };
-    for row in 0..stripe.matrix.rows() {
-        match &stripe.matrix {
-            MatrixBlock::Dense(dense) => {
-                for (col, value) in dense.row(row).iter().enumerate() {
-                    add(row, col, *value);
-                }
-            }
-            MatrixBlock::Csr(csr) => {
-                let (indices, values) = csr.row(row);
-                for (col, value) in indices.iter().zip(values) {
-                    add(row, *col as usize, *value);
-                }
-            }
-        }
-    }
+    });
     by_target
         .into_iter()
         .map(|(target, cells)| {
