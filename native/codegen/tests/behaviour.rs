@@ -435,29 +435,30 @@ fn extremes_with_numbers_are_those_of_the_language() {
         ] {
             for operands in [[NodeId(0), NodeId(1)], [NodeId(1), NodeId(0)]] {
                 let [left, right] = operands;
-                let body = vec![
-                    CNode::Input(0),
-                    CNode::Literal(number),
-                    CNode::Binary(op, left, right),
-                ];
-                let plan = cell_plan(&[InputBinding::Main], body, None, false);
-                let plan = CompiledPlan::compile(&plan).unwrap();
-                let output = execute(&plan, &[Operand::Matrix(&x)], &context).unwrap();
-                let Output::Matrix(found) = output else {
-                    panic!("a matrix");
-                };
-                for (cell, found) in cells.iter().zip(found.to_dense().values()) {
-                    let (a, b) = if left.0 == 0 {
-                        (*cell, number)
-                    } else {
-                        (number, *cell)
+                for leaf in [CNode::Literal(number), CNode::Input(1)] {
+                    let inputs = [InputBinding::Main, InputBinding::Scalar];
+                    let inputs = &inputs[..1 + usize::from(leaf == CNode::Input(1))];
+                    let operands = [Operand::Matrix(&x), Operand::Scalar(number)];
+                    let body = vec![CNode::Input(0), leaf, CNode::Binary(op, left, right)];
+                    let plan = cell_plan(inputs, body, None, false);
+                    let plan = CompiledPlan::compile(&plan).unwrap();
+                    let output = execute(&plan, &operands[..inputs.len()], &context).unwrap();
+                    let Output::Matrix(found) = output else {
+                        panic!("a matrix");
                     };
-                    let expected = op.eval(a, b);
-                    let same = found.to_bits() == expected.to_bits();
-                    assert!(
-                        same || (found.is_nan() && expected.is_nan()),
-                        "{op:?}({a}, {b}) = {found}, not {expected}"
-                    );
+                    for (cell, found) in cells.iter().zip(found.to_dense().values()) {
+                        let (a, b) = if left.0 == 0 {
+                            (*cell, number)
+                        } else {
+                            (number, *cell)
+                        };
+                        let expected = op.eval(a, b);
+                        let same = found.to_bits() == expected.to_bits();
+                        assert!(
+                            same || (found.is_nan() && expected.is_nan()),
+                            "{op:?}({a}, {b}) = {found}, not {expected}"
+                        );
+                    }
                 }
             }
         }

@@ -155,7 +155,7 @@ impl Builder<'_> {
             return value.ok_or_else(|| self.broken(hop));
         }
         let (read, bound) = self.access(hop, slot)?;
-        if let (InputBinding::Scalar, Some(value)) = (bound, inlined(self.view, read)) {
+        if let (InputBinding::Scalar, Some(value)) = (bound, inlined(self.view, hop, read)) {
             return Ok(self.node(CNode::Literal(value), false));
         }
         let is_row = self.operator.template == TemplateType::Row;
@@ -180,7 +180,8 @@ impl Builder<'_> {
             }
             HopOp::Binary(op) => {
                 let a = self.operand(hop, 0)?;
-                if *op == BinaryOp::Pow && inlined(self.view, operator.inputs[1]) == Some(2.0) {
+                if *op == BinaryOp::Pow && inlined(self.view, hop, operator.inputs[1]) == Some(2.0)
+                {
                     return Ok(self.unary(UnaryOp::Pow2, a));
                 }
                 let b = self.operand(hop, 1)?;
@@ -360,11 +361,15 @@ impl Builder<'_> {
 }
 
 /// Literals that are part of a plan. Others (step sizes, tolerances) are inputs, so that scripts and
-/// recompilations that differ in them share one plan.
-fn inlined(view: &DagView, hop: HopId) -> Option<f64> {
+/// recompilations that differ in them share one plan; but for bounds, which are one instruction if they are known not to be NaN.
+fn inlined(view: &DagView, reader: HopId, hop: HopId) -> Option<f64> {
     let HopOp::Literal(literal) = &view.hop(hop).op else {
         return None;
     };
     let value = literal.as_f64()?;
-    ((2.0 * value).fract() == 0.0).then_some(value)
+    let is_bound = matches!(
+        view.hop(reader).op,
+        HopOp::Binary(BinaryOp::Min | BinaryOp::Max)
+    );
+    (is_bound || (2.0 * value).fract() == 0.0).then_some(value)
 }

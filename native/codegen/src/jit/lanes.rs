@@ -112,9 +112,8 @@ impl Cells<'_, '_> {
                 let quotient = self.builder.ins().fdiv(x, y);
                 return Some(self.builder.ins().floor(quotient));
             }
-            // Both propagate NaN, as DML's min and max do.
-            BinaryOp::Min => return Some(self.builder.ins().fmin(x, y)),
-            BinaryOp::Max => return Some(self.builder.ins().fmax(x, y)),
+            BinaryOp::Min => return Some(self.minimum(x, y)),
+            BinaryOp::Max => return Some(self.maximum(x, y)),
             BinaryOp::Less => FloatCC::LessThan,
             BinaryOp::LessEqual => FloatCC::LessThanOrEqual,
             BinaryOp::Greater => FloatCC::GreaterThan,
@@ -136,14 +135,52 @@ impl Cells<'_, '_> {
         Some(self.truth(test))
     }
 
-    /// The minimum or maximum of a value and a number, for which a processor has one instruction. It gives its second operand,
-    /// the value, where that is NaN or both are zeros; the general form takes nine.
+    /// NaN if either is, and -0 rather than 0. A processor's instruction gives its second operand where one is NaN or both are
+    /// zeros: the bits of both orders together are a NaN, or the negative zero. Cranelift's own form, for quiet NaNs without
+    /// payload, takes eight instructions.
+    fn minimum(&mut self, x: Value, y: Value) -> Value {
+        match self.lanes {
+            Lanes::One => self.builder.ins().fmin(x, y),
+            Lanes::Two => {
+                let (one, other) = (self.first_if_less(x, y), self.first_if_less(y, x));
+                self.builder.ins().bor(one, other)
+            }
+        }
+    }
+
+    /// As [`Cells::minimum`]: the bits that both orders have are the positive zero, and where either is NaN all are set.
+    fn maximum(&mut self, x: Value, y: Value) -> Value {
+        match self.lanes {
+            Lanes::One => self.builder.ins().fmax(x, y),
+            Lanes::Two => {
+                let (one, other) = (self.first_if_greater(x, y), self.first_if_greater(y, x));
+                let both = self.builder.ins().band(one, other);
+                let unordered = self.compare(FloatCC::Unordered, x, y);
+                let unordered = self.as_cells(unordered);
+                self.builder.ins().bor(both, unordered)
+            }
+        }
+    }
+
+    /// One instruction of x86.
+    fn first_if_less(&mut self, x: Value, y: Value) -> Value {
+        let test = self.compare(FloatCC::LessThan, x, y);
+        self.choose(test, x, y)
+    }
+
+    /// One instruction of x86.
+    fn first_if_greater(&mut self, x: Value, y: Value) -> Value {
+        let test = self.compare(FloatCC::LessThan, y, x);
+        self.choose(test, x, y)
+    }
+
+    /// The minimum or maximum of a value and a number, for which one instruction is enough: where the value is NaN, or both are
+    /// zeros, it gives the value.
     fn bounded(&mut self, op: BinaryOp, value: Value, literal: Value, number: f64) -> Value {
-        let test = match op {
-            BinaryOp::Max => self.compare(FloatCC::LessThan, value, literal),
-            _ => self.compare(FloatCC::LessThan, literal, value),
+        let chosen = match op {
+            BinaryOp::Max => self.first_if_greater(literal, value),
+            _ => self.first_if_less(literal, value),
         };
-        let chosen = self.choose(test, literal, value);
         match number == 0.0 && number.is_sign_positive() && op == BinaryOp::Max {
             // The larger one of -0 and 0 is 0, which is what their sum is.
             true => self.builder.ins().fadd(chosen, literal),
@@ -188,11 +225,16 @@ impl Cells<'_, '_> {
         match self.lanes {
             Lanes::One => self.builder.ins().select(test, x, y),
             Lanes::Two => {
-                let flags = MemFlagsData::new().with_endianness(Endianness::Little);
-                let mask = self.builder.ins().bitcast(types::F64X2, flags, test);
+                let mask = self.as_cells(test);
                 self.builder.ins().bitselect(mask, x, y)
             }
         }
+    }
+
+    /// The bits of a mask of two lanes.
+    fn as_cells(&mut self, mask: Value) -> Value {
+        let flags = MemFlagsData::new().with_endianness(Endianness::Little);
+        self.builder.ins().bitcast(types::F64X2, flags, mask)
     }
 
     /// An accumulator with a value taken in.
@@ -209,8 +251,8 @@ impl Cells<'_, '_> {
     /// Two accumulators as one.
     pub fn combine(&mut self, op: AggregateOp, left: Value, right: Value) -> Value {
         match op {
-            AggregateOp::Min => self.builder.ins().fmin(left, right),
-            AggregateOp::Max => self.builder.ins().fmax(left, right),
+            AggregateOp::Min => self.minimum(left, right),
+            AggregateOp::Max => self.maximum(left, right),
             AggregateOp::Prod => self.builder.ins().fmul(left, right),
             _ => self.builder.ins().fadd(left, right),
         }
