@@ -2,7 +2,7 @@ package io.fulgurite.spark.cells
 
 import io.fulgurite.core.FulguriteException
 import io.fulgurite.spark.{Blocks, Errors}
-import io.fulgurite.spark.arrow.{CsrBuilder, DenseBuilder}
+import io.fulgurite.spark.arrow.{BlockBuilder, CsrBuilder, DenseBuilder}
 import io.fulgurite.spark.dataset.{Dataset, MadeRDD}
 import io.fulgurite.spark.primitives.Striping
 import org.apache.spark.Partitioner
@@ -164,17 +164,18 @@ private final class StripesOfCells(name: String, parts: Iterator[Cells], from: L
     val (first, cells) = buckets.take(stripe)
     val rows = buckets.rows(stripe)
     stripe += 1
-    val builder = if (mayBeDense && cells.size >= StripesOfCells.Dense * rows * cols) new DenseBuilder(cols, rows.toLong) else new CsrBuilder(cols)
-    try builder match {
-        case csr: CsrBuilder => fill(first, rows, cells)(csr.put)(csr.endRow())
-        case dense: DenseBuilder =>
-          val row = new Array[Double](cols)
-          fill(first, rows, cells)(row.update) {
-            dense.put(row)
-            dense.endRow()
-            java.util.Arrays.fill(row, 0.0)
-          }
+    if (mayBeDense && cells.size >= StripesOfCells.Dense * rows * cols) built(new DenseBuilder(cols, rows.toLong), first) { dense =>
+      val row = new Array[Double](cols)
+      fill(first, rows, cells)(row.update) {
+        dense.put(row)
+        dense.endRow()
+        java.util.Arrays.fill(row, 0.0)
       }
+    } else built(new CsrBuilder(cols), first)(csr => fill(first, rows, cells)(csr.put)(csr.endRow()))
+  }
+
+  private def built[B <: BlockBuilder](builder: B, first: Long)(fill: B => Unit): Blocks = {
+    try fill(builder)
     catch {
       case failure: Throwable =>
         builder.close()
