@@ -112,7 +112,7 @@ abstract class RemoteParforSuite(override val master: String, executors: Set[Str
         (20, "X[, (2 * i - 1):(2 * i)]", "its 2 columns of 'X'"),
         (43, "X[((i - 1) * 7 + 1):min(i * 7, nrow(X)), ]", "its 7 rows of 'X'"))) {
       val slices = s"R = matrix(0, $iterations, 1)\nS = matrix(0, 1, 1)\nfor (k in 1:2) {\nparfor (i in 1:$iterations) {\n" +
-        s"x = $read\nR[i, 1] = sum(abs(x) * k)\nS += as.matrix(sum(x * i))\nif (i %% 10 == 0) { print(i + \" \" + nrow(x)) }\n}\n}"
+        s"x = $read\nR[i, 1] = sum(abs(x) * k)\nS += as.matrix(sum(x * i))\nif (i %% 10 == 0) { print(i + ' ' + nrow(x)) }\n}\n}"
       def of(X: ScriptInput, budget: String) = {
         val lines = ArrayBuffer.empty[String]
         ml.setConfigProperty("fulgurite.memory.local", budget).setPrintSink(line => lines += line)
