@@ -96,11 +96,34 @@ impl ShimNativeInterface for ShimAPI {
         task: JByteArray<'local>,
         stripes: JLongArray<'local>,
         broadcasts: JLongArray<'local>,
-    ) -> Result<jlong, Failure> {
+    ) -> Result<JLongArray<'local>, Failure> {
         let task = bytes(env, &task, "task")?;
         let stripes = longs(env, &stripes, "stripes")?;
         let broadcasts = longs(env, &broadcasts, "broadcasts")?;
-        Ok(task::run(&task, &stripes, &broadcasts)?)
+        let results = task::run(&task, &stripes, &broadcasts)?;
+        handed_over(env, &results).inspect_err(|_| {
+            for handle in results {
+                registry().release(handle);
+            }
+        })
+    }
+
+    fn run_combined<'local>(
+        env: &mut Env<'local>,
+        _class: JClass<'local>,
+        task: JByteArray<'local>,
+        combine: JByteArray<'local>,
+        before: jlong,
+        stripes: JLongArray<'local>,
+        broadcasts: JLongArray<'local>,
+    ) -> Result<jlong, Failure> {
+        Ok(task::run_combined(
+            &bytes(env, &task, "task")?,
+            &bytes(env, &combine, "combine")?,
+            before,
+            &longs(env, &stripes, "stripes")?,
+            &longs(env, &broadcasts, "broadcasts")?,
+        )?)
     }
 
     fn combine<'local>(
@@ -149,6 +172,14 @@ impl ShimNativeInterface for ShimAPI {
         Ok(registry().insert([Block::new(row_offset, 0, matrix)]))
     }
 
+    fn join<'local>(
+        env: &mut Env<'local>,
+        _class: JClass<'local>,
+        handles: JLongArray<'local>,
+    ) -> Result<jlong, Failure> {
+        Ok(task::join(&longs(env, &handles, "handles")?)?)
+    }
+
     fn write<'local>(
         env: &mut Env<'local>,
         _class: JClass<'local>,
@@ -182,6 +213,16 @@ impl ShimNativeInterface for ShimAPI {
         registry().release(handle);
         Ok(())
     }
+}
+
+/// New handles as a Java array.
+fn handed_over<'local>(
+    env: &mut Env<'local>,
+    handles: &[jlong],
+) -> Result<JLongArray<'local>, Failure> {
+    let array = env.new_long_array(handles.len())?;
+    array.set_region(env, 0, handles)?;
+    Ok(array)
 }
 
 fn bytes(env: &Env<'_>, array: &JByteArray<'_>, parameter: &str) -> Result<Vec<u8>, Failure> {

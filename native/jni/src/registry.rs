@@ -114,6 +114,14 @@ impl Registry {
     /// # Errors
     /// As [`Registry::get`]; `argument` when there are several or none.
     pub fn get_matrix(&self, handle: i64) -> Result<MatrixBlock> {
+        self.get_block(handle).map(|block| block.matrix)
+    }
+
+    /// The one block of a handle, with its place.
+    ///
+    /// # Errors
+    /// As [`Registry::get_matrix`].
+    pub fn get_block(&self, handle: i64) -> Result<Block> {
         only(&self.get(handle)?, handle)
     }
 
@@ -122,7 +130,7 @@ impl Registry {
     /// # Errors
     /// As [`Registry::get_matrix`].
     pub fn take_matrix(&self, handle: i64) -> Result<MatrixBlock> {
-        only(&self.take(handle)?, handle)
+        only(&self.take(handle)?, handle).map(|block| block.matrix)
     }
 
     /// The blocks of a handle, which is gone then.
@@ -164,9 +172,9 @@ impl Registry {
     }
 }
 
-fn only(blocks: &[Block], handle: i64) -> Result<MatrixBlock> {
+fn only(blocks: &[Block], handle: i64) -> Result<Block> {
     match blocks {
-        [block] => Ok(block.matrix.clone()),
+        [block] => Ok(block.clone()),
         several => Err(Error::argument(format!(
             "handle {handle} names {} blocks where one matrix is expected",
             several.len()

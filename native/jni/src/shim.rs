@@ -21,11 +21,13 @@ bind_java_type! {
         static fn serve(callers: jlong, number: jint),
         static fn import_blocks(array: jlong, schema: jlong) -> jlong,
         static fn export_blocks(handle: jlong, array: jlong, schema: jlong),
-        static fn run_task(task: jbyte[], stripes: jlong[], broadcasts: jlong[]) -> jlong,
+        static fn run_task(task: jbyte[], stripes: jlong[], broadcasts: jlong[]) -> jlong[],
+        static fn run_combined(task: jbyte[], combine: jbyte[], before: jlong, stripes: jlong[], broadcasts: jlong[]) -> jlong,
         static fn combine(combine: jbyte[], left: jlong, right: jlong) -> jlong,
         static fn describe(handle: jlong) -> jbyte[],
         static fn look(handle: jlong) -> jlong[],
         static fn place(handle: jlong, row_offset: jlong) -> jlong,
+        static fn join(handles: jlong[]) -> jlong,
         static fn write(handle: jlong, output: OutputStream),
         static fn read(input: InputStream) -> jlong,
         static fn release(handle: jlong),
@@ -148,7 +150,7 @@ mod tests {
                 other => (other, signature),
             })
         });
-        assert_eq!(natives.len(), 13);
+        assert_eq!(natives.len(), 15);
         assert_eq!(bound("native_methods"), natives);
     }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use fulgurite_error::{Error, Result};
-use fulgurite_matrix::{Block, MatrixBlock};
+use fulgurite_matrix::{Block, MatrixBlock, kernels};
 use fulgurite_runtime::{
-    Compilation, Config,
+    Compilation, Config, TaskRun,
     dataflow::{Combine, RangeTask, Task},
 };
 
@@ -19,35 +19,78 @@ use crate::{
 /// How the JSON of a range of iterations begins.
 const RANGE: &[u8] = br#"{"range":"#;
 
-/// Runs the task on the first stripes of the inputs, on the second ones, and so on; the handle of all results. Or runs a
-/// range of a loop's iterations, perhaps on a stripe.
-pub(crate) fn run(task: &[u8], stripes: &[i64], broadcasts: &[i64]) -> Result<i64> {
+/// Runs the task on the first stripes of its inputs, on the second ones, and so on; a handle for the result of each. Or runs
+/// a range of a loop's iterations, perhaps on a stripe.
+pub(crate) fn run(task: &[u8], stripes: &[i64], broadcasts: &[i64]) -> Result<Vec<i64>> {
     if task.starts_with(RANGE) {
-        return run_range(&parse(task)?, stripes, broadcasts);
+        return Ok(vec![run_range(&parse(task)?, stripes, broadcasts)?]);
     }
     let task: Task = parse(task)?;
-    let inputs: Vec<Blocks> = stripes
-        .iter()
-        .map(|handle| registry().get(*handle))
-        .collect::<Result<_>>()?;
+    let mut results: Vec<Blocks> = Vec::new();
+    let compilation = each(&task, stripes, broadcasts, |blocks| {
+        results.push(blocks.into());
+        Ok(())
+    })?;
+    // What was compiled is told once.
+    let mut compilation = Some(compilation);
+    let inserted = results
+        .into_iter()
+        .map(|blocks| registry().insert_compiled(blocks, compilation.take().unwrap_or_default()));
+    Ok(inserted.collect())
+}
+
+/// Runs the task as [`run`] does, and combines the results in order: the handle of one, which begins with `before` unless
+/// that is 0.
+pub(crate) fn run_combined(
+    task: &[u8],
+    how: &[u8],
+    before: i64,
+    stripes: &[i64],
+    broadcasts: &[i64],
+) -> Result<i64> {
+    let (task, how): (Task, Combine) = (parse(task)?, parse_combine(how)?);
+    let mut combined = match before {
+        0 => None,
+        handle => Some(registry().get_matrix(handle)?),
+    };
+    let compilation = each(&task, stripes, broadcasts, |blocks| {
+        for block in blocks {
+            let both = match combined.take() {
+                Some(left) => fulgurite_runtime::combine(&how, &left, &block.matrix)?,
+                None => block.matrix,
+            };
+            combined = Some(both);
+        }
+        Ok(())
+    })?;
+    let combined = combined
+        .ok_or_else(|| Error::plan(format!("the task '{}' runs on no stripe", task.label)))?;
+    Ok(registry().insert_compiled([Block::whole(combined)], compilation))
+}
+
+/// Runs the task on the stripes of each run in turn, which stand one run after the other.
+fn each(
+    task: &Task,
+    stripes: &[i64],
+    broadcasts: &[i64],
+    mut take: impl FnMut(Vec<Block>) -> Result<()>,
+) -> Result<Compilation> {
     let broadcasts = matrices(broadcasts)?;
-    let count = inputs.first().map_or(0, |blocks| blocks.len());
-    if inputs.iter().any(|blocks| blocks.len() != count) {
+    let cache = plan_cache(|| Config::default().plan_cache_size);
+    let mut run = TaskRun::new(task, &broadcasts, cache)?;
+    let inputs = task.stripes.len();
+    if !stripes.len().is_multiple_of(inputs) {
         return Err(Error::dimension(format!(
-            "the inputs of the task '{}' are partitions with different numbers of stripes",
+            "{} stripes are not those of {inputs} inputs of the task '{}'",
+            stripes.len(),
             task.label
         )));
     }
-    let cache = plan_cache(|| Config::default().plan_cache_size);
-    let mut results: Vec<Block> = Vec::with_capacity(count);
-    let mut compilation = Compilation::default();
-    for index in 0..count {
-        let stripes: Vec<Block> = inputs.iter().map(|blocks| blocks[index].clone()).collect();
-        let result = fulgurite_runtime::run_task(&task, &stripes, &broadcasts, cache)?;
-        results.extend(result.blocks);
-        compilation += result.compilation;
+    for handles in stripes.chunks_exact(inputs) {
+        let stripes = handles.iter().map(|handle| registry().get_block(*handle));
+        take(run.on(&stripes.collect::<Result<Vec<_>>>()?)?)?;
     }
-    Ok(registry().insert_compiled(results, compilation))
+    Ok(run.compilation())
 }
 
 fn run_range(task: &RangeTask, stripes: &[i64], broadcasts: &[i64]) -> Result<i64> {
@@ -77,6 +120,14 @@ fn parse<T: DeserializeOwned>(task: &[u8]) -> Result<T> {
         .map_err(|error| Error::plan(format!("the task is not understood: {error}")))
 }
 
+fn parse_combine(combine: &[u8]) -> Result<Combine> {
+    serde_json::from_slice(combine).map_err(|error| {
+        Error::plan(format!(
+            "the way to combine partial results is not understood: {error}"
+        ))
+    })
+}
+
 fn matrices(handles: &[i64]) -> Result<Vec<Arc<MatrixBlock>>> {
     let matrices = handles.iter();
     matrices
@@ -84,13 +135,19 @@ fn matrices(handles: &[i64]) -> Result<Vec<Arc<MatrixBlock>>> {
         .collect()
 }
 
+/// The handle of one block made of several, below each other.
+pub(crate) fn join(handles: &[i64]) -> Result<i64> {
+    let blocks = handles.iter().map(|handle| registry().get_block(*handle));
+    let blocks: Vec<Block> = blocks.collect::<Result<_>>()?;
+    let matrices: Vec<&MatrixBlock> = blocks.iter().map(|block| &block.matrix).collect();
+    let joined = kernels::rbind(&matrices)?;
+    let row_offset = blocks.first().map_or(0, |block| block.row_offset);
+    Ok(registry().insert([Block::new(row_offset, 0, joined)]))
+}
+
 /// The handle of one partial result made of two.
 pub(crate) fn combine(combine: &[u8], left: i64, right: i64) -> Result<i64> {
-    let combine: Combine = serde_json::from_slice(combine).map_err(|error| {
-        Error::plan(format!(
-            "the way to combine partial results is not understood: {error}"
-        ))
-    })?;
+    let combine = parse_combine(combine)?;
     let (left, right) = (registry().get_matrix(left)?, registry().get_matrix(right)?);
     fulgurite_runtime::combine(&combine, &left, &right)
         .map(|matrix| registry().insert_matrix(matrix))

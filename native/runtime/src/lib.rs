@@ -3,7 +3,7 @@
 //! - [`execute`], [`explain`] and [`check`] take a [`Request`]; a [`Session`] holds what outlives it.
 //! - `interpreter` runs a program's blocks: plans each for the sizes at hand, places its operators, evaluates it.
 //! - `operators`: the basic operators on matrices in memory.
-//! - `distributed`: operators cut by rows, as tasks over stripes; workers run [`run_task`], and [`run_range`] for iterations
+//! - `distributed`: operators cut by rows, as tasks over stripes; workers run a [`TaskRun`], and [`run_range`] for iterations
 //!   of a `parfor`.
 //! - [`dataflow`]: what a backend must do; [`backend`]: the one in this process.
 //! - [`config`]: the table of configuration keys; [`calibration`]: the speeds of this machine, measured once.
@@ -28,7 +28,7 @@ mod session;
 mod value;
 
 pub use config::Config;
-pub use distributed::{Compilation, TaskResult, asking_operator, combine, run_task};
+pub use distributed::{Compilation, TaskRun, asking_operator, combine};
 pub use execution::{Execution, Outcome, OutputValue, check, execute, explain};
 pub use explain::{ExplainFormat, ExplainLevel};
 pub use interpreter::run_range;

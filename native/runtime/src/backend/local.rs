@@ -23,7 +23,7 @@ use crate::{
         Assemble, Backend, BroadcastId, Capacity, DatasetId, IterationRange, Primitive,
         RangeResult, RemoteLoop, Reply, SourceSpec, Task,
     },
-    distributed::{combine, run_task},
+    distributed::{TaskRun, combine},
     interpreter::{read_source, run_range, write_file},
 };
 
@@ -253,13 +253,13 @@ impl LocalBackend {
         let parts = stripes
             .par_chunks(part)
             .map(|part| {
+                let mut run = TaskRun::new(task, broadcasts, &self.plan_cache)?;
                 part.iter()
                     .map(|stripe| {
                         let stripes: Vec<Block> =
                             inputs.iter().map(|input| input[*stripe].clone()).collect();
                         self.tasks.fetch_add(1, Ordering::Relaxed);
-                        run_task(task, &stripes, broadcasts, &self.plan_cache)
-                            .map(|result| result.blocks)
+                        run.on(&stripes)
                     })
                     .collect::<Result<Vec<_>>>()
             })

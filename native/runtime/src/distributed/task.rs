@@ -1,4 +1,4 @@
-//! What a worker runs: a task on one stripe, and the combination of two partial results.
+//! What a worker runs: a task on stripes, and the combination of two partial results.
 
 use std::{sync::Arc, time::Duration};
 
@@ -31,110 +31,125 @@ impl std::ops::AddAssign for Compilation {
     }
 }
 
-/// What a task gives: one block with the row offset of the first stripe, or the pieces that the task cuts it into.
-#[derive(Debug)]
-pub struct TaskResult {
-    pub blocks: Vec<Block>,
-    pub compilation: Compilation,
+/// A task on one thread, the calling one, for the stripes of a partition one after the other: what does not depend on the
+/// stripe is made once.
+pub struct TaskRun<'a> {
+    task: &'a Task,
+    broadcasts: &'a [Arc<MatrixBlock>],
+    plan: BlockPlan,
+    context: Context,
 }
 
-/// Runs a task on one thread: on the stripes of its inputs, which have the same rows.
-///
-/// # Errors
-/// Of the task's operators, with their code and position; `plan` and `dimension` for a task that does not fit its
-/// inputs.
-pub fn run_task(
-    task: &Task,
-    stripes: &[Block],
-    broadcasts: &[Arc<MatrixBlock>],
-    cache: &Arc<PlanCache>,
-) -> Result<TaskResult> {
-    let (result, compilation) = run_whole(task, stripes, broadcasts, cache)?;
-    let blocks = match &task.pieces {
-        Some(pieces) => super::pieces::cut(pieces, &result)?,
-        None => vec![result],
-    };
-    Ok(TaskResult {
-        blocks,
-        compilation,
-    })
-}
-
-fn run_whole(
-    task: &Task,
-    stripes: &[Block],
-    broadcasts: &[Arc<MatrixBlock>],
-    cache: &Arc<PlanCache>,
-) -> Result<(Block, Compilation)> {
-    let Some(first) = stripes.first() else {
-        return Err(Error::plan("a task needs a stripe"));
-    };
-    if (task.stripes.len(), task.broadcasts.len()) != (stripes.len(), broadcasts.len()) {
-        return Err(Error::plan(format!(
-            "the task '{}' is for {} stripes and {} broadcasts, not {} and {}",
-            task.label,
-            task.stripes.len(),
-            task.broadcasts.len(),
-            stripes.len(),
-            broadcasts.len()
-        )));
-    }
-    let mut symbols = SymbolTable::default();
-    for (name, stripe) in task.stripes.iter().zip(stripes) {
-        if stripe.matrix.rows() != first.matrix.rows() || stripe.row_offset != first.row_offset {
-            return Err(Error::dimension(format!(
-                "the stripes of the task '{}' have different rows",
-                task.label
-            )));
+impl<'a> TaskRun<'a> {
+    /// # Errors
+    /// `plan`, for a task that is not understood, or is for another number of broadcasts.
+    pub fn new(
+        task: &'a Task,
+        broadcasts: &'a [Arc<MatrixBlock>],
+        cache: &Arc<PlanCache>,
+    ) -> Result<Self> {
+        if task.stripes.is_empty() {
+            return Err(Error::plan("a task needs a stripe"));
         }
-        symbols.set(name, Variable::matrix(stripe.matrix.clone()));
-    }
-    for (binding, broadcast) in task.broadcasts.iter().zip(broadcasts) {
-        let block = match binding.rows_of_stripe {
-            true => rows_of_stripe(broadcast, first)?,
-            false => MatrixBlock::clone(broadcast),
-        };
-        symbols.set(&binding.variable, Variable::matrix(block));
-    }
-    for (name, value) in &task.scalars {
-        symbols.set(name, Variable::Scalar(value.clone()));
-    }
-    if let Some(name) = &task.row_offset {
-        let offset = i64::try_from(first.row_offset)
-            .map_err(|_| Error::dimension("a stripe stands beyond the last row there can be"))?;
-        symbols.set(name, Variable::Scalar(Literal::Int(offset)));
-    }
-    let plans = task.plans.iter().map(|plan| FusedPlan {
-        compiled: Kept::default(),
-        plan: plan.clone(),
-        text: task.label.as_str().into(),
-    });
-    let plan = BlockPlan::new(from_json(&task.dag.to_string())?, plans.collect());
-    let mut context = Context::for_task(Session::for_tasks(cache, task.rand_stream))?;
-    let result = match evaluate(&plan, &mut symbols, &mut context)? {
-        Some(Variable::Matrix(matrix)) => matrix.into_block(),
-        Some(Variable::Scalar(value)) => {
-            let number = value
-                .as_f64()
-                .ok_or_else(|| Error::plan(format!("the task '{}' gives a text", task.label)))?;
-            MatrixBlock::filled(1, 1, number)
-        }
-        Some(Variable::Distributed(_)) | None => {
+        if task.broadcasts.len() != broadcasts.len() {
             return Err(Error::plan(format!(
-                "the task '{}' gives no value",
-                task.label
+                "the task '{}' is for {} broadcasts, not {}",
+                task.label,
+                task.broadcasts.len(),
+                broadcasts.len()
             )));
         }
-    };
-    let mut compilation = Compilation::default();
-    for time in plan
-        .fused
-        .iter()
-        .filter_map(|fused| fused.compiled.compile_time())
-    {
-        compilation += Compilation { plans: 1, time };
+        let plans = task.plans.iter().map(|plan| FusedPlan {
+            compiled: Kept::default(),
+            plan: plan.clone(),
+            text: task.label.as_str().into(),
+        });
+        Ok(TaskRun {
+            task,
+            broadcasts,
+            plan: BlockPlan::new(from_json(&task.dag.to_string())?, plans.collect()),
+            context: Context::for_task(Session::for_tasks(cache, task.rand_stream))?,
+        })
     }
-    Ok((Block::new(first.row_offset, 0, result), compilation))
+
+    /// Runs the task on the stripes of its inputs, which have the same rows. Gives one block with the row offset of the
+    /// stripes, or the pieces that the task cuts it into.
+    ///
+    /// # Errors
+    /// Of the task's operators, with their code and position; `plan` and `dimension` for a task that does not fit its
+    /// inputs.
+    pub fn on(&mut self, stripes: &[Block]) -> Result<Vec<Block>> {
+        let result = self.whole(stripes)?;
+        match &self.task.pieces {
+            Some(pieces) => super::pieces::cut(pieces, &result),
+            None => Ok(vec![result]),
+        }
+    }
+
+    /// What was compiled so far.
+    pub fn compilation(&self) -> Compilation {
+        let fused = self.plan.fused.iter();
+        let mut compilation = Compilation::default();
+        for time in fused.filter_map(|fused| fused.compiled.compile_time()) {
+            compilation += Compilation { plans: 1, time };
+        }
+        compilation
+    }
+
+    fn whole(&mut self, stripes: &[Block]) -> Result<Block> {
+        let task = self.task;
+        let (Some(first), true) = (stripes.first(), stripes.len() == task.stripes.len()) else {
+            return Err(Error::plan(format!(
+                "the task '{}' is for {} stripes, not {}",
+                task.label,
+                task.stripes.len(),
+                stripes.len()
+            )));
+        };
+        let mut symbols = SymbolTable::default();
+        for (name, stripe) in task.stripes.iter().zip(stripes) {
+            if stripe.matrix.rows() != first.matrix.rows() || stripe.row_offset != first.row_offset
+            {
+                return Err(Error::dimension(format!(
+                    "the stripes of the task '{}' have different rows",
+                    task.label
+                )));
+            }
+            symbols.set(name, Variable::matrix(stripe.matrix.clone()));
+        }
+        for (binding, broadcast) in task.broadcasts.iter().zip(self.broadcasts) {
+            let block = match binding.rows_of_stripe {
+                true => rows_of_stripe(broadcast, first)?,
+                false => MatrixBlock::clone(broadcast),
+            };
+            symbols.set(&binding.variable, Variable::matrix(block));
+        }
+        for (name, value) in &task.scalars {
+            symbols.set(name, Variable::Scalar(value.clone()));
+        }
+        if let Some(name) = &task.row_offset {
+            let offset = i64::try_from(first.row_offset).map_err(|_| {
+                Error::dimension("a stripe stands beyond the last row there can be")
+            })?;
+            symbols.set(name, Variable::Scalar(Literal::Int(offset)));
+        }
+        let result = match evaluate(&self.plan, &mut symbols, &mut self.context)? {
+            Some(Variable::Matrix(matrix)) => matrix.into_block(),
+            Some(Variable::Scalar(value)) => {
+                let number = value.as_f64().ok_or_else(|| {
+                    Error::plan(format!("the task '{}' gives a text", task.label))
+                })?;
+                MatrixBlock::filled(1, 1, number)
+            }
+            Some(Variable::Distributed(_)) | None => {
+                return Err(Error::plan(format!(
+                    "the task '{}' gives no value",
+                    task.label
+                )));
+            }
+        };
+        Ok(Block::new(first.row_offset, 0, result))
+    }
 }
 
 fn rows_of_stripe(broadcast: &MatrixBlock, stripe: &Block) -> Result<MatrixBlock> {

@@ -219,14 +219,14 @@ impl Threads {
         Arc::clone(&self.pool)
     }
 
-    /// One thread for each thread that runs tasks: a task must not spread over the cores of others.
+    /// The calling thread alone: a task must not spread over the cores of others.
     fn of_task() -> Result<Self> {
         thread_local! {
             static POOL: std::cell::OnceCell<Arc<ThreadPool>> = const { std::cell::OnceCell::new() };
         }
         let pool = POOL.with(|pool| match pool.get() {
             Some(pool) => Ok(Arc::clone(pool)),
-            None => start(1).map(|started| Arc::clone(pool.get_or_init(|| started))),
+            None => this_thread().map(|made| Arc::clone(pool.get_or_init(|| made))),
         })?;
         Ok(Threads {
             pool,
@@ -285,8 +285,20 @@ impl Drop for Lease {
 }
 
 fn start(count: usize) -> Result<Arc<ThreadPool>> {
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(count)
+    built(rayon::ThreadPoolBuilder::new(), count)
+}
+
+/// A pool of the calling thread: handing an operator over to another one takes longer than a small one runs. A thread that
+/// is a pool's already gets another one beside it.
+fn this_thread() -> Result<Arc<ThreadPool>> {
+    match rayon::current_thread_index() {
+        None => built(rayon::ThreadPoolBuilder::new().use_current_thread(), 1),
+        Some(_) => start(1),
+    }
+}
+
+fn built(pool: rayon::ThreadPoolBuilder, count: usize) -> Result<Arc<ThreadPool>> {
+    pool.num_threads(count)
         .thread_name(|number| format!("fulgurite-{number}"))
         .build()
         .map(Arc::new)

@@ -65,16 +65,27 @@ public final class Native {
     public static native void exportBlocks(long handle, long array, long schema);
 
     /**
-     * Runs a task on an executor.
+     * Runs a task on an executor, on this thread, once for each of several groups of stripes: what a call costs is spent
+     * once for all of them.
      *
      * @param task a dataflow task: a DAG with its plans, and what its variables are bound to. Or a range of iterations
      *     of a loop, {@code {"range": {"number", "first", "increment", "count"}, "loop": …}} from the first character on, with
      *     the stripe that they run on, or none
-     * @param stripes a handle for each stripe variable, in the task's order; they stay the caller's
+     * @param stripes a handle for each stripe variable, in the task's order, for the first run, then those for the second
+     *     one, and so on; they stay the caller's
      * @param broadcasts a handle for each broadcast variable, in the task's order; they stay the caller's
+     * @return the handle of the result of each run, which the caller owns
+     */
+    public static native long[] runTask(byte[] task, long[] stripes, long[] broadcasts);
+
+    /**
+     * Runs a task as {@link #runTask} does, and makes one of the results, as {@link #combine} does, from the first to the last.
+     *
+     * @param combine as for {@link #combine}
+     * @param before what the first result is combined with, which stays the caller's; 0 for nothing
      * @return the handle of the result, which the caller owns
      */
-    public static native long runTask(byte[] task, long[] stripes, long[] broadcasts);
+    public static native long runCombined(byte[] task, byte[] combine, long before, long[] stripes, long[] broadcasts);
 
     /**
      * Makes one partial result of two, cell by cell.
@@ -115,6 +126,14 @@ public final class Native {
      * @return a handle that the caller owns
      */
     public static native long place(long handle, long rowOffset);
+
+    /**
+     * One block of several, below each other from the first to the last, in the layout that suits it.
+     *
+     * @param handles of one block each, as wide as the others; they stay the caller's
+     * @return the handle of the result, which the caller owns; it stands where the first one does
+     */
+    public static native long join(long[] handles);
 
     /**
      * Writes blocks as an Arrow IPC stream, at most 1 MB at a time. What {@code output} throws is thrown.

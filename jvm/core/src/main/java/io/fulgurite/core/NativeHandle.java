@@ -2,6 +2,8 @@ package io.fulgurite.core;
 
 import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
+import java.util.List;
+import java.util.function.Function;
 import java.util.function.LongFunction;
 
 /**
@@ -42,6 +44,24 @@ public final class NativeHandle implements AutoCloseable {
             owned.giveBack();
             // Otherwise this object may be garbage, and cleaned, while native code runs.
             Reference.reachabilityFence(this);
+        }
+    }
+
+    /** Lends several handles to {@code use}, as {@link #with} lends one. */
+    public static <R> R withAll(List<NativeHandle> handles, Function<long[], R> use) {
+        long[] lent = new long[handles.size()];
+        int count = 0;
+        try {
+            for (NativeHandle handle : handles) {
+                lent[count] = handle.owned.lend();
+                count++;
+            }
+            return use.apply(lent);
+        } finally {
+            for (NativeHandle handle : handles.subList(0, count)) {
+                handle.owned.giveBack();
+            }
+            Reference.reachabilityFence(handles);
         }
     }
 

@@ -136,6 +136,10 @@ class NativeTest {
         failure("argument", () -> Native.handshake(null));
         failure("argument", () -> Native.call(null, null));
         failure("argument", () -> Native.runTask(null, null, null));
+        failure("argument", () -> Native.join(null));
+        failure("dimension", () -> Native.join(new long[0]));
+        failure("argument", () -> Native.runCombined(null, null, 0, null, null));
+        failure("plan", () -> Native.runCombined(Library.bytes("{}"), Library.bytes("\"sum\""), 0, new long[0], new long[0]));
         failure("argument", () -> Native.runTask(Library.bytes("{}"), null, new long[0]));
         failure("argument", () -> Native.importBlocks(0, 0));
         failure("argument", () -> Native.importBlocks(3, 5));

@@ -137,6 +137,13 @@ final class Blocks private (private var handle: NativeHandle, private var held: 
 
 object Blocks {
 
+  /** Calls `use` with the addresses of blocks, which live until it returns. */
+  def withHandles[A](blocks: Seq[Blocks])(use: Array[Long] => A): A = {
+    val handles = new java.util.ArrayList[NativeHandle](blocks.size)
+    blocks.foreach(each => handles.add(each.current))
+    NativeHandle.withAll[A](handles, addresses => use(addresses))
+  }
+
   /** What [[Blocks.writeTo]] wrote, to its last byte and not further. */
   private[spark] def readFrom(in: InputStream): Blocks = {
     val blocks = new Blocks()

@@ -111,12 +111,14 @@ final class CrossingSuite extends AnyFunSuite with BeforeAndAfterAll {
   }
 
   test("cut and put together, a matrix is what it was") {
-    for (whole <- Seq(dense(11, 3)(sparse), csr(11, 3)(sparse), coordinates(11, 3))) {
+    // Coordinates of as many rows with cells are better off with row pointers.
+    val kinds = Seq(dense(11, 3)(sparse) -> BlockSchema.Dense, csr(11, 3)(sparse) -> BlockSchema.Csr, coordinates(11, 3) -> BlockSchema.Csr)
+    for ((whole, layout) <- kinds) {
       val pieces = Seq(0 -> 4, 4 -> 5, 5 -> 11).map { case (from, until) => whole.read(views => Assembly.slice(views.head, from, until)) }
       assert(pieces.map(_.description.rowOffset) == Seq(0, 4, 5))
       val together = Assembly.concatenate(pieces)
       assert(cells(together) == cells(whole))
-      assert(together.description.layout == whole.description.layout && together.description.nnz == whole.description.nnz)
+      assert(together.description.layout == layout && together.description.nnz == whole.description.nnz)
     }
   }
 

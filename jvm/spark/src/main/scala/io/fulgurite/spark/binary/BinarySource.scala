@@ -36,22 +36,17 @@ private[spark] object BinarySource {
     }
   }
 
-  /** As Spark cuts files: up to so many bytes, but something for each core. */
+  /**
+   * About as large as Spark cuts files, in even parts: as many for each core as for the others, so that none waits for the last one.
+   */
   private def partitions(session: Session, blocks: Vector[BlockPlace]): Vector[Vector[BlockPlace]] = {
-    val most = session.spark.sessionState.conf.filesMaxPartitionBytes
-    val each = math.min(most, blocks.map(_.length).sum / math.max(1, session.context.defaultParallelism) + 1)
-    val found = Vector.newBuilder[Vector[BlockPlace]]
-    var (part, bytes) = (Vector.empty[BlockPlace], 0L)
-    for (block <- blocks) {
-      if (part.nonEmpty && bytes + block.length > each) {
-        found += part
-        part = Vector.empty
-        bytes = 0
-      }
-      part :+= block
-      bytes += block.length
-    }
-    (found += part).result()
+    val cores = math.max(1, session.context.defaultParallelism)
+    val total = blocks.map(_.length).sum
+    val rounds = math.max(1L, math.round(total.toDouble / session.spark.sessionState.conf.filesMaxPartitionBytes / cores))
+    val count = math.max(1L, math.min(rounds * cores, blocks.size.toLong))
+    val starts = blocks.scanLeft(0L)(_ + _.length)
+    val parts = blocks.zip(starts).groupBy { case (_, start) => (start.toDouble * count / math.max(1L, total)).toLong }
+    parts.toVector.sortBy(_._1).map { case (_, part) => part.map(_._1) }
   }
 }
 

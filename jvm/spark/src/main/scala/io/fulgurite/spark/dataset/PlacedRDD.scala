@@ -16,16 +16,20 @@ private[spark] final class PlacedRDD[A: ClassTag](kept: RDD[A], @transient priva
     extends RDD[Blocks](kept) {
 
   override def getPartitions: Array[Partition] =
-    firstParent[A].partitions.zip(layout).map { case (partition, stripes) => new PlacedPartition(partition, stripes.toArray) }
+    firstParent[A].partitions.zip(layout).map { case (partition, stripes) =>
+      new PlacedPartition(partition, stripes.iterator.map(_.rowOffset).toArray, stripes.iterator.map(_.rows).toArray)
+    }
 
   override def compute(split: Partition, context: TaskContext): Iterator[Blocks] = {
     val places = split.asInstanceOf[PlacedPartition]
-    Repeated.check(firstParent[A].iterator(places.kept, context), places.stripes.map(_.rows), cols, split.index)(blocksOf)
-      .zip(places.stripes.iterator)
-      .collect { case (stripe, place) if place.rows > 0 => blocksOf(stripe).placeStoredAt(place.rowOffset) }
+    Repeated.check(firstParent[A].iterator(places.kept, context), places.rows, cols, split.index)(blocksOf)
+      .zip(places.offsets.iterator)
+      .map { case (stripe, rowOffset) => (blocksOf(stripe), rowOffset) }
+      .collect { case (blocks, rowOffset) if blocks.rows > 0 => blocks.placeStoredAt(rowOffset) }
   }
 }
 
-private final class PlacedPartition(val kept: Partition, val stripes: Array[Stripe]) extends Partition {
+/** Where stripes begin and how many rows they have: numbers, which travel with each task in far less time than [[Stripe]]s do. */
+private final class PlacedPartition(val kept: Partition, val offsets: Array[Long], val rows: Array[Long]) extends Partition {
   override def index: Int = kept.index
 }

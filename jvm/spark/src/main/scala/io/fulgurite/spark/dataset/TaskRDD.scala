@@ -17,40 +17,41 @@ final class NativeTask(val json: Array[Byte], val label: String, val broadcasts:
   /** Held by the task: Spark would let go of those that it has no room for, and fetch them again for the next stripe. */
   @transient private lazy val sides: Seq[Shared] = broadcasts.map(_.broadcast.value)
 
-  /** On stripes, which are not empty. */
-  def run(stripes: Seq[Blocks]): Blocks = run(json, stripes)
+  /** On the stripes of each run, which are not empty: a result for each. */
+  def run(runs: Seq[Seq[Blocks]]): Seq[Blocks] =
+    counted(runs)((stripes, sides) => Native.runTask(json, stripes, sides).toSeq.map(Blocks.owning))
+
+  /** On the stripes of each run, of which there are some: one result, which begins with that of the runs before. */
+  def runCombined(runs: Seq[Seq[Blocks]], combine: Array[Byte], before: Option[Blocks]): Blocks =
+    counted(runs) { (stripes, sides) =>
+      def from(before: Long) = Seq(Blocks.owning(Native.runCombined(json, combine, before, stripes, sides)))
+      before.fold(from(0))(_.withHandle(from))
+    }.head
 
   /** On a range of iterations of the loop that this task is; those of a stripe, if there is one. */
   def runRange(range: Array[Byte], stripe: Option[Blocks]): Blocks = {
     val task = new ByteArrayOutputStream(json.length + range.length + 20)
     for (part <- Seq("{\"range\":".getBytes(UTF_8), range, ",\"loop\":".getBytes(UTF_8), json, "}".getBytes(UTF_8))) task.write(part)
-    run(task.toByteArray, stripe.toSeq)
+    counted(Seq(stripe.toSeq))((stripes, sides) => Native.runTask(task.toByteArray, stripes, sides).toSeq.map(Blocks.owning)).head
   }
 
-  private def run(json: Array[Byte], stripes: Seq[Blocks]): Blocks = {
+  private def counted(runs: Seq[Seq[Blocks]])(native: (Array[Long], Array[Long]) => Seq[Blocks]): Seq[Blocks] = {
     Library.ensureLoaded()
-    var nanoseconds = 0L
-    // Nested, so that each handle is held until the native task has returned.
-    def collect(left: List[Blocks], handles: List[Long]): Blocks = left match {
-      case blocks :: others => blocks.withHandle(handle => collect(others, handle :: handles))
-      case Nil =>
-        val (stripeHandles, sideHandles) = handles.reverse.splitAt(stripes.size)
-        val started = System.nanoTime
-        val handle = Native.runTask(json, stripeHandles.toArray, sideHandles.toArray)
-        nanoseconds = System.nanoTime - started
-        Blocks.owning(handle)
-    }
-    val result = collect((stripes ++ sides.map(_.blocks)).toList, Nil)
-    val found = result.description
+    val stripes = runs.flatten
+    val started = System.nanoTime
+    val results = Blocks.withHandles(stripes)(addresses => Blocks.withHandles(sides.map(_.blocks))(native(addresses, _)))
+    val nanoseconds = System.nanoTime - started
+    val compiled = results.headOption.map(_.description)
     work.add(NativeWork(
-      Map(SparkEnv.get.executorId -> 1L), nanoseconds, found.compileNanoseconds, found.compiled,
-      stripes.headOption.fold(0L)(_.rows), stripes.map(_.nnz).sum, stripes.map(_.bytes).sum, found.bytes))
-    result
+      Map(SparkEnv.get.executorId -> runs.size.toLong), nanoseconds,
+      compiled.fold(0L)(_.compileNanoseconds), compiled.fold(0L)(_.compiled),
+      runs.flatMap(_.headOption).map(_.rows).sum, stripes.map(_.nnz).sum, stripes.map(_.bytes).sum, results.map(_.bytes).sum))
+    results
   }
 }
 
 /**
- * Runs a native task once per stripe of co-partitioned inputs. Lazy. Unless it is persisted, its stripes live from one
+ * Runs a native task for each stripe of co-partitioned inputs. Lazy. Unless it is persisted, its stripes live from one
  * operator to the next: the consumer closes them, and the end of the task closes what is left.
  */
 final class TaskRDD(@transient private val inputs: Seq[RDD[Blocks]], private[spark] val task: NativeTask)
@@ -65,26 +66,42 @@ final class TaskRDD(@transient private val inputs: Seq[RDD[Blocks]], private[spa
   }
 
   override def compute(split: Partition, context: TaskContext): Iterator[Blocks] = {
-    val parts = firstParents.zip(split.asInstanceOf[TaskPartition].parents).map { case (rdd, part) => rdd.iterator(part, context) }
+    val groups = stripes(split, context)
     val kept = getStorageLevel != StorageLevel.NONE
-    new Iterator[Blocks] {
-      override def hasNext: Boolean = {
-        val more = parts.map(_.hasNext)
-        if (more.distinct.size > 1) throw Errors.internal(s"inputs of '${task.label}' have different numbers of stripes")
-        more.head
-      }
-
-      override def next(): Blocks = {
-        val stripes = parts.map(_.next())
-        val result =
-          try task.run(stripes)
-          finally stripes.foreach(_.closeIfEphemeral())
-        if (kept) result else result.markEphemeral()
-      }
+    groups.flatMap { runs =>
+      val results =
+        try task.run(runs)
+        finally closeUnneeded(runs)
+      groups.gave(results)
+      if (kept) results else results.map(_.markEphemeral())
     }
   }
+
+  /** The results of a partition as one, combined in the order of rows; nothing, where there are no stripes. */
+  private[dataset] def combined(split: Partition, context: TaskContext, combine: Array[Byte]): Option[Blocks] =
+    stripes(split, context).combining().foldLeft(Option.empty[Blocks]) { (before, runs) =>
+      try Some(task.runCombined(runs, combine, before).markEphemeral())
+      finally {
+        before.foreach(_.close())
+        closeUnneeded(runs)
+      }
+    }
+
+  private def stripes(split: Partition, context: TaskContext): StripeGroups =
+    new StripeGroups(
+      firstParents.zip(split.asInstanceOf[TaskPartition].parents).map { case (rdd, part) => rdd.iterator(part, context) }, task.label)
+
+  private def closeUnneeded(runs: Seq[Seq[Blocks]]): Unit = runs.foreach(_.foreach(_.closeIfEphemeral()))
 
   private def firstParents: Seq[RDD[Blocks]] = dependencies.map(_.rdd.asInstanceOf[RDD[Blocks]])
 }
 
 private final class TaskPartition(override val index: Int, val parents: Seq[Partition]) extends Partition
+
+/** The results of a native task, one for each partition that has stripes: see [[TaskRDD]]. */
+private[spark] final class CombinedRDD(tasks: TaskRDD, combine: Array[Byte]) extends RDD[Blocks](tasks) {
+  override def getPartitions: Array[Partition] = firstParent[Blocks].partitions
+
+  override def compute(split: Partition, context: TaskContext): Iterator[Blocks] =
+    firstParent[Blocks].asInstanceOf[TaskRDD].combined(split, context, combine).iterator
+}

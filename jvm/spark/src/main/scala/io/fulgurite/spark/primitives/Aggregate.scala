@@ -2,8 +2,8 @@ package io.fulgurite.spark.primitives
 
 import io.fulgurite.core.Native
 import io.fulgurite.spark.{Blocks, Errors}
-import io.fulgurite.spark.dataset.TaskRDD
-import org.apache.spark.HashPartitioner
+import io.fulgurite.spark.dataset.{CombinedRDD, TaskRDD}
+import org.apache.spark.{HashPartitioner, TaskContext}
 import org.apache.spark.rdd.RDD
 
 /**
@@ -14,24 +14,29 @@ object Aggregate {
   private val MostPartialsOnDriver = 32
 
   def run(partials: TaskRDD, combine: Array[Byte]): Blocks = {
-    val perPartition = partials.mapPartitionsWithIndex { (index, part) =>
-      part.reduceOption(combined(combine)).map { blocks =>
-        val bytes = Wire.write(blocks)
-        blocks.closeIfEphemeral()
-        (index, bytes)
-      }.iterator
-    }
-    val onDriver = if (partials.partitions.length > MostPartialsOnDriver) inGroups(perPartition, combine) else perPartition
-    val results = onDriver.collect().sortBy(_._1).map { case (_, bytes) => Wire.read(bytes) }
-    results.reduceOption(combined(combine)).getOrElse {
+    val perPartition = new CombinedRDD(partials, combine)
+    val partitions = partials.partitions.indices
+    val results =
+      if (partitions.size > MostPartialsOnDriver) inGroups(perPartition, combine).collect().toSeq.sortBy(_._1).map(_._2)
+      else partials.sparkContext.runJob(perPartition, new Written, partitions).toSeq.flatten
+    results.map(Wire.read).reduceOption(combined(combine)).getOrElse {
       throw Errors.data("an aggregate of a matrix without rows has no value", "check that the input is not empty")
     }
   }
 
-  private def inGroups(partials: RDD[(Int, Array[Byte])], combine: Array[Byte]): RDD[(Int, Array[Byte])] = {
+  /** Of a partition, what it has. A class: Spark analyses the byte code of a lambda before each job. */
+  private final class Written extends ((TaskContext, Iterator[Blocks]) => Option[Array[Byte]]) with Serializable {
+    override def apply(task: TaskContext, part: Iterator[Blocks]): Option[Array[Byte]] = part.map(write).toSeq.headOption
+  }
+
+  private def write(blocks: Blocks): Array[Byte] =
+    try Wire.write(blocks)
+    finally blocks.closeIfEphemeral()
+
+  private def inGroups(partials: CombinedRDD, combine: Array[Byte]): RDD[(Int, Array[Byte])] = {
     val size = math.ceil(math.sqrt(partials.partitions.length.toDouble)).toInt
     partials
-      .map { case (index, bytes) => (index / size, (index, bytes)) }
+      .mapPartitionsWithIndex((index, part) => part.map(blocks => (index / size, (index, write(blocks)))))
       .partitionBy(new HashPartitioner(size))
       .mapPartitions { part =>
         part.toVector.groupBy(_._1).toVector.sortBy(_._1).iterator.map { case (group, members) =>

@@ -1,23 +1,41 @@
 package io.fulgurite.spark.primitives
 
+import io.fulgurite.core.Native
 import io.fulgurite.spark.Blocks
 import io.fulgurite.spark.arrow.{BlockBuilder, BlockSchema, BlockView, CoordinateBuilder, CsrBuilder, DenseBuilder}
 
 /** Cuts blocks by rows, and makes one block of several. */
 object Assembly {
 
-  /** One block of stripes in the order of rows; the result starts where the first one does. Sparse, or coordinates, only if all are. */
-  def concatenate(stripes: Seq[Blocks]): Blocks = {
-    val found = stripes.map(_.description)
-    val cols = found.lastOption.fold(0)(stripe => Math.toIntExact(stripe.cols))
-    val builder = this.builder(cols, found.map(_.rows).sum, found.map(_.stored).sum, found.map(_.layout))
-    try stripes.foreach(_.read(views => builder.append(views.head, 0, views.head.rows)))
-    catch {
-      case failure: Throwable =>
-        builder.close()
-        throw failure
+  /** One block of stripes in the order of rows; the result starts where the first one does. */
+  def concatenate(stripes: Seq[Blocks]): Blocks =
+    if (stripes.isEmpty) Blocks.built(new DenseBuilder(0, 0), 0)
+    else Blocks.withHandles(stripes)(addresses => Blocks.owning(Native.join(addresses)))
+
+  /**
+   * Stripes that stand one below the other, in the same layout, as one, up to so many bytes: what is done with a stripe takes as long as
+   * with some thousand cells. Closes those that it joins.
+   */
+  def joined(stripes: Iterator[Blocks], most: Long): Iterator[Blocks] = {
+    val left = stripes.buffered
+    def follows(last: Blocks, next: Blocks) =
+      next.rowOffset == last.rowOffset + last.rows && next.cols == last.cols && next.description.layout == last.description.layout
+    new Iterator[Blocks] {
+      override def hasNext: Boolean = left.hasNext
+
+      override def next(): Blocks = {
+        var group = Vector(left.next())
+        var bytes = group.head.bytes
+        while (left.hasNext && bytes + left.head.bytes <= most && follows(group.last, left.head)) {
+          group :+= left.next()
+          bytes += group.last.bytes
+        }
+        if (group.size == 1) group.head
+        else
+          try concatenate(group).markEphemeral()
+          finally group.foreach(_.closeIfEphemeral())
+      }
     }
-    Blocks.built(builder, stripes.headOption.fold(0L)(_.rowOffset))
   }
 
   /** Of a block with room for so many rows and stored cells, of stripes in these layouts. */

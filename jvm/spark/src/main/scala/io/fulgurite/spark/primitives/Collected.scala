@@ -102,7 +102,7 @@ private[spark] object Collected {
     if (!fits && scratch.isEmpty) return inTurns(stripes, limits)
     val share = if (fits) Long.MaxValue else limits.heap / math.max(1, stripes.partitions.length)
     try {
-      val parts = stripes.mapPartitionsWithIndex((index, part) => Iterator.single(give(index, part, share, scratch))).collect()
+      val parts = stripes.sparkContext.runJob(stripes, new Give(share, scratch), stripes.partitions.indices)
       new Collected(parts.iterator.flatten.toVector, scratch)
     } catch {
       case failure: Throwable =>
@@ -118,13 +118,11 @@ private[spark] object Collected {
   private[spark] def inTurns(stripes: RDD[Blocks], limits: TransferLimits): Collected = {
     val partitions = stripes.partitions.length
     var (arrived, from, largest) = (Vector.empty[CollectedStripe], 0, 1L)
-    val give: (TaskContext, Iterator[Blocks]) => Array[CollectedStripe] =
-      (task, part) => Collected.give(task.partitionId(), part, limits.heap, None)
     try {
       while (from < partitions) {
         val count = math.max(1L, math.min(limits.heap / largest, 2L * from)).toInt
         val until = math.min(partitions, from + count)
-        for (given <- stripes.sparkContext.runJob(stripes, give, from until until)) {
+        for (given <- stripes.sparkContext.runJob(stripes, new Give(limits.heap, None), from until until)) {
           largest = math.max(largest, given.iterator.map(_.bytesOfHeap).sum)
           for (stripe <- given) arrived :+= stripe.imported
         }
@@ -138,21 +136,26 @@ private[spark] object Collected {
     }
   }
 
-  /** What a task gives: stripes up to `share` bytes in its result, the others in a file. */
-  private def give(partition: Int, part: Iterator[Blocks], share: Long, scratch: Option[Scratch]): Array[CollectedStripe] = {
-    val task = TaskContext.get()
+  /** What a task gives. A class: Spark analyses the byte code of a lambda before each job. */
+  private final class Give(share: Long, scratch: Option[Scratch])
+      extends ((TaskContext, Iterator[Blocks]) => Array[CollectedStripe]) with Serializable {
+    override def apply(task: TaskContext, part: Iterator[Blocks]): Array[CollectedStripe] = give(task, part, share, scratch)
+  }
+
+  /** Stripes up to `share` bytes in a task's result, the others in a file. */
+  private def give(task: TaskContext, part: Iterator[Blocks], share: Long, scratch: Option[Scratch]): Array[CollectedStripe] = {
     var (inResult, file) = (0L, Option.empty[StripeFile])
     def place(blocks: Blocks): Place =
       if (file.isEmpty && inResult + blocks.bytes <= share) {
         inResult += blocks.bytes
         InResult(Wire.write(blocks))
       } else {
-        val opened = file.getOrElse(new StripeFile(scratch.getOrElse(throw nowhere(share)), s"$partition-${task.taskAttemptId()}"))
+        val opened = file.getOrElse(new StripeFile(scratch.getOrElse(throw nowhere(share)), s"${task.partitionId()}-${task.taskAttemptId()}"))
         file = Some(opened)
         opened.append(blocks)
       }
     try {
-      val found = part.map { blocks =>
+      val found = Assembly.joined(part, math.min(share, JoinedBytes)).map { blocks =>
         try {
           if (task.isInterrupted()) throw new TaskKilledException("the task was killed while it gave the driver its stripes")
           val found = blocks.description
@@ -167,6 +170,8 @@ private[spark] object Collected {
         throw failure
     }
   }
+
+  private val JoinedBytes = 1L << 20
 
   private def nowhere(share: Long) = Errors.io(
     s"a partition has more than the $share bytes that may come in its task's result, and there is no folder that driver and executors share",

@@ -16,6 +16,9 @@ object Internals {
   /** Adds to what a task has read of files, as Spark's own readers do. */
   def countInput(task: TaskContext, bytes: Long): Unit = task.taskMetrics().inputMetrics.incBytesRead(bytes)
 
+  /** For executors that start from now on. */
+  def setDefault(context: SparkContext, key: String, value: String): Unit = context.conf.setIfMissing(key, value)
+
   /** The folders that Spark's own are made in. */
   def localFolders(conf: SparkConf): Seq[String] = Utils.getConfiguredLocalDirs(conf).toSeq
 }
