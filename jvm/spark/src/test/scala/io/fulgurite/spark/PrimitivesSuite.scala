@@ -4,9 +4,11 @@ import java.nio.file.Files
 
 import io.fulgurite.{Failures, SparkSessions}
 import io.fulgurite.spark.arrow.DenseBuilder
-import io.fulgurite.spark.dataset.{Dataset, Stripe}
+import io.fulgurite.core.FulguriteException
+import io.fulgurite.spark.dataset.{Dataset, Stripe, StripeGroups}
+import io.fulgurite.spark.memory.InProcess
 import io.fulgurite.spark.primitives._
-import org.apache.spark.SparkEnv
+import org.apache.spark.{SparkEnv, TaskKilledException}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Primitives that move and place stripes; those that run native tasks are in [[io.fulgurite.mlcontext.EngineSuite]]. */
@@ -32,6 +34,54 @@ final class PrimitivesSuite extends AnyFunSuite with SparkSessions {
       assert(cells(Transfer.collect(dataset)) == cells(local(rows, 3)))
       dataset.release()
     }
+  }
+
+  test("stripes run in groups of 8 MB with their results, and alone until a result is known") {
+    def stripes(count: Int, rows: Int) = Iterator.fill(count)(local(rows, 100))
+    def sizes(groups: StripeGroups, result: Option[Int]) = {
+      val found = Vector.newBuilder[Int]
+      for (group <- groups) {
+        found += group.size
+        for (rows <- result) groups.gave(group.map(_ => local(rows, 100)))
+        group.flatten.foreach(_.close())
+      }
+      found.result()
+    }
+    // 800 kB each.
+    assert(sizes(new StripeGroups(Seq(stripes(25, 1000)), "sum").combining(), None) == Vector(10, 10, 5))
+    assert(sizes(new StripeGroups(Seq(stripes(12, 1000), stripes(12, 1000)), "sum").combining(), None) == Vector(5, 5, 2))
+    assert(sizes(new StripeGroups(Seq(stripes(12, 1000)), "map"), Some(1000)) == Vector(1, 5, 5, 1))
+    assert(sizes(new StripeGroups(Seq(stripes(4, 10)), "expand"), Some(10500)) == Vector(1, 1, 1, 1))
+    assert(sizes(new StripeGroups(Seq(stripes(2, 11000)), "sum").combining(), None) == Vector(1, 1))
+    assert(sizes(new StripeGroups(Seq(stripes(300, 1)), "sum").combining(), None) == Vector(StripeGroups.Runs, 44))
+    intercept[FulguriteException](sizes(new StripeGroups(Seq(stripes(2, 1), stripes(1, 1)), "plus").combining(), None))
+  }
+
+  test("stripes that follow each other are joined up to a size") {
+    def at(row: Long, cols: Int = 2) = local(10, cols).placeAt(row)
+    def joined(stripes: Blocks*) = Assembly.joined(stripes.iterator, 500).map(blocks => (blocks.rowOffset, blocks.rows)).toVector
+    assert(joined(at(0), at(10), at(20), at(30)) == Vector((0, 30), (30, 10)))
+    assert(joined(at(0), at(20), at(30)) == Vector((0, 10), (20, 20)))
+    assert(joined(at(0), at(10, cols = 3)) == Vector((0, 10), (10, 10)))
+    assert(joined(at(0)) == Vector((0, 10)) && joined().isEmpty)
+    val whole = Assembly.joined(Iterator(at(0), at(10)), 500).next()
+    assert(cells(whole) == cells(local(10, 2)) ++ cells(local(10, 2)))
+  }
+
+  test("what a task hands over in its process is freed unless it is taken, and refused when nobody waits") {
+    val collection = new InProcess.Collection
+    val (taken, left, late) = (local(3, 2), local(4, 2), local(5, 2))
+    val numbers = Seq(taken, left).map(InProcess.put(collection.number, _))
+    val mine = collection.take(numbers.head)
+    intercept[FulguriteException](collection.take(numbers.head))
+    collection.close()
+    assert(cells(mine) == cells(local(3, 2)) && cells(left) == cells(local(4, 2)))
+    intercept[FulguriteException](collection.take(numbers.last))
+    intercept[TaskKilledException](InProcess.put(collection.number, late))
+    val sent = InProcess.send(late)
+    assert(InProcess.find(sent) eq late)
+    InProcess.withdraw(sent)
+    intercept[FulguriteException](InProcess.find(sent))
   }
 
   test("a local matrix is not sent with every task") {

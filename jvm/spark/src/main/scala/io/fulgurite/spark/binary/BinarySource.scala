@@ -12,6 +12,7 @@ import org.apache.hadoop.fs.{FSDataInputStream, Path}
 import org.apache.spark.{Partition, SparkContext, SparkEnv, TaskContext}
 import org.apache.spark.fulgurite.Internals
 import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.util.SerializableConfiguration
 
 /** Files of blocks as datasets: native code reads them as they are. */
@@ -37,12 +38,16 @@ private[spark] object BinarySource {
   }
 
   /**
-   * About as large as Spark cuts files, in even parts: as many for each core as for the others, so that none waits for the last one.
+   * About as large as `spark.sql.files.maxPartitionBytes` says, or twice as large as it is by default: in an iterative algorithm a task of native
+   * code takes less time than Spark around it. In even parts, as many for each core as for the others, so that none waits for the last one.
    */
   private def partitions(session: Session, blocks: Vector[BlockPlace]): Vector[Vector[BlockPlace]] = {
+    val configuration = session.spark.sessionState.conf
+    val isChosen = configuration.contains(SQLConf.FILES_MAX_PARTITION_BYTES.key)
+    val about = if (isChosen) configuration.filesMaxPartitionBytes else 2 * configuration.filesMaxPartitionBytes
     val cores = math.max(1, session.context.defaultParallelism)
     val total = blocks.map(_.length).sum
-    val rounds = math.max(1L, math.round(total.toDouble / session.spark.sessionState.conf.filesMaxPartitionBytes / cores))
+    val rounds = math.max(1L, math.round(total.toDouble / about / cores))
     val count = math.max(1L, math.min(rounds * cores, blocks.size.toLong))
     val starts = blocks.scanLeft(0L)(_ + _.length)
     val parts = blocks.zip(starts).groupBy { case (_, start) => (start.toDouble * count / math.max(1L, total)).toLong }

@@ -6,20 +6,21 @@ import java.nio.ByteBuffer
 import com.esotericsoftware.kryo.{Kryo, KryoSerializable}
 import com.esotericsoftware.kryo.io.{Input, Output}
 import io.fulgurite.spark.Blocks
+import io.fulgurite.spark.memory.InProcess
 import org.apache.spark.{SparkContext, SparkEnv}
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.fulgurite.KnownSize
 
 /**
  * What is broadcast: a wrapper, since Spark closes stored values that can be closed when it evicts them. A large matrix is sent in pieces of
- * its own, from which each process makes the matrix once.
+ * its own, from which each process makes the matrix once. Where there is but one process, tasks find it by its number.
  */
-final class Shared private[dataset] (private var matrix: Blocks, private var sent: Option[SentBytes])
+final class Shared private[dataset] (private var matrix: Blocks, private var sent: Option[SentBytes], private var inProcess: Option[Long])
     extends Externalizable with KryoSerializable with KnownSize {
   private var size = if (matrix == null) 0L else matrix.bytes
 
   /** For deserialisation only. */
-  def this() = this(null, None)
+  def this() = this(null, None, None)
 
   def blocks: Blocks = synchronized {
     for (bytes <- sent if matrix == null) matrix = Blocks.readFrom(bytes.open())
@@ -30,8 +31,9 @@ final class Shared private[dataset] (private var matrix: Blocks, private var sen
 
   override def writeExternal(out: ObjectOutput): Unit = {
     out.writeLong(size)
+    out.writeLong(inProcess.getOrElse(0))
     out.writeBoolean(sent.nonEmpty)
-    sent.fold(blocks.writeExternal(out)) { bytes =>
+    if (inProcess.isEmpty) sent.fold(blocks.writeExternal(out)) { bytes =>
       val written = Shared.java.serialize(bytes).array
       out.writeInt(written.length)
       out.write(written)
@@ -40,7 +42,10 @@ final class Shared private[dataset] (private var matrix: Blocks, private var sen
 
   override def readExternal(in: ObjectInput): Unit = {
     size = in.readLong()
-    if (in.readBoolean()) {
+    inProcess = Some(in.readLong()).filter(_ != 0)
+    val inPieces = in.readBoolean()
+    if (inProcess.nonEmpty) matrix = InProcess.find(inProcess.get)
+    else if (inPieces) {
       val written = new Array[Byte](in.readInt())
       in.readFully(written)
       sent = Some(Shared.read(written))
@@ -52,8 +57,9 @@ final class Shared private[dataset] (private var matrix: Blocks, private var sen
 
   override def write(kryo: Kryo, output: Output): Unit = {
     output.writeLong(size)
+    output.writeLong(inProcess.getOrElse(0))
     output.writeBoolean(sent.nonEmpty)
-    sent.fold(blocks.write(kryo, output)) { bytes =>
+    if (inProcess.isEmpty) sent.fold(blocks.write(kryo, output)) { bytes =>
       val written = Shared.java.serialize(bytes).array
       output.writeInt(written.length)
       output.writeBytes(written)
@@ -62,7 +68,10 @@ final class Shared private[dataset] (private var matrix: Blocks, private var sen
 
   override def read(kryo: Kryo, input: Input): Unit = {
     size = input.readLong()
-    if (input.readBoolean()) sent = Some(Shared.read(input.readBytes(input.readInt())))
+    inProcess = Some(input.readLong()).filter(_ != 0)
+    val inPieces = input.readBoolean()
+    if (inProcess.nonEmpty) matrix = InProcess.find(inProcess.get)
+    else if (inPieces) sent = Some(Shared.read(input.readBytes(input.readInt())))
     else {
       matrix = new Blocks
       matrix.read(kryo, input)
@@ -81,7 +90,7 @@ private object Shared {
 /** A matrix that was sent to all executors, as the driver has it. Executors get the broadcast alone. */
 final class SentMatrix private (
     @transient private val context: SparkContext, val broadcast: Broadcast[Shared], @transient private val matrix: Blocks,
-    @transient private val pieces: Option[SentBytes])
+    @transient private val pieces: Option[SentBytes], @transient private val inProcess: Option[Long])
     extends Serializable {
   def id: Long = broadcast.id
 
@@ -93,6 +102,7 @@ final class SentMatrix private (
 
   /** Frees all copies. Executors are told by Spark. */
   def destroy(): Unit = {
+    inProcess.foreach(InProcess.withdraw)
     matrix.close()
     if (!context.isStopped) {
       broadcast.destroy()
@@ -106,9 +116,11 @@ object SentMatrix {
   /** Sends a matrix, which it owns from now on. */
   def apply(context: SparkContext, matrix: Blocks, bytesPerPiece: Int): SentMatrix = {
     val pieces = if (matrix.bytes > bytesPerPiece) Some(SentBytes(context, bytesPerPiece)(matrix.writeTo)) else None
-    try new SentMatrix(context, context.broadcast(new Shared(matrix, pieces)), matrix, pieces)
+    val inProcess = if (pieces.isEmpty && InProcess.isWhole(context)) Some(InProcess.send(matrix)) else None
+    try new SentMatrix(context, context.broadcast(new Shared(matrix, pieces, inProcess)), matrix, pieces, inProcess)
     catch {
       case failure: Throwable =>
+        inProcess.foreach(InProcess.withdraw)
         pieces.foreach(_.destroy())
         throw failure
     }

@@ -6,7 +6,7 @@ import io.fulgurite.spark.{Blocks, Errors}
  * The stripes of co-partitioned inputs, as many runs of a task at a time as take [[StripeGroups.Bytes]] together, with their
  * results if there is one for each: a native call costs as much as some ten thousand cells. A run larger than that stands alone.
  */
-private final class StripeGroups(parts: Seq[Iterator[Blocks]], label: String) extends Iterator[Vector[Seq[Blocks]]] {
+private[spark] final class StripeGroups(parts: Seq[Iterator[Blocks]], label: String) extends Iterator[Vector[Seq[Blocks]]] {
   /** Of the results of a run; the first one tells. */
   private var largestResult = StripeGroups.Bytes
 
@@ -41,8 +41,8 @@ private final class StripeGroups(parts: Seq[Iterator[Blocks]], label: String) ex
   }
 }
 
-private object StripeGroups {
+private[spark] object StripeGroups {
   /** That a task may hold more than without groups. */
-  private val Bytes = 8L << 20
-  private val Runs = 256
+  val Bytes: Long = 8L << 20
+  val Runs = 256
 }

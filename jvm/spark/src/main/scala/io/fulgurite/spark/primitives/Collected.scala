@@ -1,6 +1,7 @@
 package io.fulgurite.spark.primitives
 
 import io.fulgurite.spark.{Blocks, Errors}
+import io.fulgurite.spark.memory.InProcess
 import org.apache.hadoop.fs.{FSDataInputStream, FSDataOutputStream}
 import org.apache.spark.{TaskContext, TaskKilledException}
 import org.apache.spark.rdd.RDD
@@ -41,6 +42,7 @@ private[spark] final class Collected private (stripes: Vector[CollectedStripe], 
     case Here(blocks) =>
       unread -= blocks
       blocks
+    case Handed(_) => throw Errors.internal("a stripe was handed over, and not taken")
     case InFile(path, position) =>
       val folder = scratch.getOrElse(throw Errors.internal(s"'$path' lies in no folder"))
       folder.reading {
@@ -81,9 +83,17 @@ private final case class CollectedStripe(rowOffset: Long, rows: Int, cols: Int, 
     case InResult(bytes) => copy(place = Here(Wire.read(bytes)))
     case _ => this
   }
+
+  /** The stripe as the driver's, if it was handed over. */
+  def taken(from: Option[InProcess.Collection]): CollectedStripe = place match {
+    case Handed(number) => from.fold(this)(collection => copy(place = Here(collection.take(number))))
+    case _ => this
+  }
 }
 
 private sealed trait Place
+/** In this process: see [[InProcess]]. */
+private final case class Handed(number: Long) extends Place
 private final case class InResult(bytes: Array[Byte]) extends Place
 /** In the driver's native memory. */
 private final case class Here(blocks: Blocks) extends Place
@@ -101,14 +111,15 @@ private[spark] object Collected {
     val scratch = if (fits) None else Scratch.make(stripes.sparkContext, limits.scratch)
     if (!fits && scratch.isEmpty) return inTurns(stripes, limits)
     val share = if (fits) Long.MaxValue else limits.heap / math.max(1, stripes.partitions.length)
+    val handed = if (InProcess.isWhole(stripes.sparkContext)) Some(new InProcess.Collection) else None
     try {
-      val parts = stripes.sparkContext.runJob(stripes, new Give(share, scratch), stripes.partitions.indices)
-      new Collected(parts.iterator.flatten.toVector, scratch)
+      val parts = stripes.sparkContext.runJob(stripes, new Give(share, scratch, handed.map(_.number)), stripes.partitions.indices)
+      new Collected(parts.iterator.flatten.map(_.taken(handed)).toVector, scratch)
     } catch {
       case failure: Throwable =>
         scratch.foreach(_.close())
         throw failure
-    }
+    } finally handed.foreach(_.close())
   }
 
   /**
@@ -122,7 +133,7 @@ private[spark] object Collected {
       while (from < partitions) {
         val count = math.max(1L, math.min(limits.heap / largest, 2L * from)).toInt
         val until = math.min(partitions, from + count)
-        for (given <- stripes.sparkContext.runJob(stripes, new Give(limits.heap, None), from until until)) {
+        for (given <- stripes.sparkContext.runJob(stripes, new Give(limits.heap, None, None), from until until)) {
           largest = math.max(largest, given.iterator.map(_.bytesOfHeap).sum)
           for (stripe <- given) arrived :+= stripe.imported
         }
@@ -137,18 +148,19 @@ private[spark] object Collected {
   }
 
   /** What a task gives. A class: Spark analyses the byte code of a lambda before each job. */
-  private final class Give(share: Long, scratch: Option[Scratch])
+  private final class Give(share: Long, scratch: Option[Scratch], collection: Option[Long])
       extends ((TaskContext, Iterator[Blocks]) => Array[CollectedStripe]) with Serializable {
-    override def apply(task: TaskContext, part: Iterator[Blocks]): Array[CollectedStripe] = give(task, part, share, scratch)
+    override def apply(task: TaskContext, part: Iterator[Blocks]): Array[CollectedStripe] = give(task, part, share, scratch, collection)
   }
 
-  /** Stripes up to `share` bytes in a task's result, the others in a file. */
-  private def give(task: TaskContext, part: Iterator[Blocks], share: Long, scratch: Option[Scratch]): Array[CollectedStripe] = {
+  /** Stripes up to `share` bytes in a task's result, or handed over, the others in a file. */
+  private def give(
+      task: TaskContext, part: Iterator[Blocks], share: Long, scratch: Option[Scratch], collection: Option[Long]): Array[CollectedStripe] = {
     var (inResult, file) = (0L, Option.empty[StripeFile])
     def place(blocks: Blocks): Place =
       if (file.isEmpty && inResult + blocks.bytes <= share) {
         inResult += blocks.bytes
-        InResult(Wire.write(blocks))
+        collection.fold[Place](InResult(Wire.write(blocks)))(number => Handed(InProcess.put(number, blocks)))
       } else {
         val opened = file.getOrElse(new StripeFile(scratch.getOrElse(throw nowhere(share)), s"${task.partitionId()}-${task.taskAttemptId()}"))
         file = Some(opened)
