@@ -18,7 +18,8 @@ import org.slf4j.LoggerFactory
 final class FulguriteSparkPlugin extends SparkPlugin {
   override def driverPlugin(): DriverPlugin = new DriverPlugin {
     override def init(context: SparkContext, plugin: PluginContext): JMap[String, String] = {
-      Internals.setDefault(context, FulguriteSparkPlugin.DirectResults, "8m")
+      try Internals.setDefault(context, FulguriteSparkPlugin.DirectResults, "8m")
+      catch { case _: LinkageError => () } // A jar for another Spark, which the session refuses in words.
       Collections.emptyMap()
     }
   }
