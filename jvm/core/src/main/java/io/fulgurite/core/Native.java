@@ -65,8 +65,8 @@ public final class Native {
     public static native void exportBlocks(long handle, long array, long schema);
 
     /**
-     * Runs a task on an executor, on this thread, once for each of several groups of stripes: what a call costs is spent
-     * once for all of them.
+     * Runs a task on an executor, on this thread, once for each run: a run has one stripe of each input, and what a call costs is
+     * spent once for all runs.
      *
      * @param task a dataflow task: a DAG with its plans, and what its variables are bound to. Or a range of iterations
      *     of a loop, {@code {"range": {"number", "first", "increment", "count"}, "loop": …}} from the first character on, with
@@ -101,8 +101,8 @@ public final class Native {
      * Says what a handle names.
      *
      * @return {@code {"rows", "cols", "nnz", "bytes", "blocks": [{"rowOffset", "columnOffset", "rows", "cols", "nnz",
-     *     "bytes", "layout": "dense" | "csr" | "coordinate"}]}}; {@code rows} and {@code cols} span all blocks. Results of
-     *     {@link #runTask} for which fused operators were compiled also have {@code "compiled": {"plans",
+     *     "bytes", "layout": "dense" | "csr" | "coordinate"}]}}; {@code rows} and {@code cols} span all blocks. The first
+     *     result of a call of {@link #runTask} for which fused operators were compiled also has {@code "compiled": {"plans",
      *     "nanoseconds"}}, those of a range of iterations {@code "account"}: what each block is, and what else happened
      */
     public static native byte[] describe(long handle);
@@ -110,8 +110,8 @@ public final class Native {
     /**
      * Says what a handle names, in numbers, and where it lies. It costs no text, as {@link #describe} does.
      *
-     * @return how many fused operators were compiled for these results of {@link #runTask} and how many nanoseconds that
-     *     took; then for each block: row offset, rows, columns, non-zeros, bytes, layout (0 dense, 1 CSR, 2 coordinates),
+     * @return how many fused operators were compiled for the call of {@link #runTask} whose first result this is and how many
+     *     nanoseconds that took, for any other result 0; then for each block: row offset, rows, columns, non-zeros, bytes, layout (0 dense, 1 CSR, 2 coordinates),
      *     address of the values, how many are stored, address of the row pointers (of coordinates, the row numbers), address
      *     of the column indices. Addresses hold until
      *     the handle is released

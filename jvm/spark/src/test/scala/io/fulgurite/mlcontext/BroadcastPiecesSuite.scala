@@ -25,6 +25,11 @@ abstract class BroadcastPiecesSuite(serializer: String) extends AnyFunSuite with
     FaultsSuite.await(held().size == 2)
   }
 
+  test("executors give results up to 8 MB directly, as the plugin has it") {
+    val found = spark.sparkContext.parallelize(0 until 16, 16).map(_ => SparkEnv.get.conf.get("spark.task.maxDirectResultSize", "")).collect()
+    assert(found.distinct.toSeq == Seq("8m"))
+  }
+
   test("a matrix in pieces is the same matrix, made once in each process, and gone when it is destroyed") {
     val context = spark.sparkContext
     for (make <- Seq[() => Blocks](() => GuardedTransferSuite.dense(3000, 20), () => GuardedTransferSuite.sparse(3000, 50))) {

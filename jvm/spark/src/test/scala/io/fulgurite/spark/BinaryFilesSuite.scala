@@ -57,10 +57,25 @@ final class BinaryFilesSuite extends AnyFunSuite with SparkSessions {
       run("X = read($X)\nwrite(X, $Y, format='binary')", "1g")("$X" -> from.toString, "$Y" -> path.toString)
       assert(Files.isRegularFile(path))
       val dataset = session.named("read")(BinarySource.read(session, path.toString))
-      assert(dataset.stripes.partitions.length > 1)
+      assert(dataset.stripes.partitions.length == 2)
       dataset.release()
       assert(sumsOf(path, "1m").zip(sumsOf(from, "1g")).forall { case (a, b) => math.abs(a - b) <= 1e-12 * math.abs(b) })
     }
+  }
+
+  test("partitions are even, and as many for each core") {
+    val path = folder().resolve("even").toString
+    val blocks = Dataset.fromOrdered(spark.sparkContext.parallelize(0 until 12, 12).map { _ =>
+      val builder = new arrow.DenseBuilder(1000)
+      for (_ <- 0 until 500) { builder.put(Array.fill(1000)(1.0)); builder.endRow() }
+      Blocks.built(builder, 0)
+    })
+    FileSink.write(session, blocks, path, WrittenFormat.Binary)
+    blocks.release()
+    // 48 MB in parts of about 10 MB, on two cores.
+    val dataset = session.named("read")(BinarySource.read(session, path))
+    assert(dataset.layout.map(_.map(_.rows).sum).toVector == Vector.fill(4)(1500))
+    dataset.release()
   }
 
   test("cells come back as they were") {
