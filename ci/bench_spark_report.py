@@ -109,7 +109,7 @@ def report(results):
         "come to the same models, which is checked: a peer's time does not count where its model is another one than those of Fulgurite and of a further peer. MLlib minimises other losses or by other methods; it gets as many iterations as the script has passes of its inner loop.",
         "",
         "Counted is what happens once the JVM, Spark's context and the DataFrame of a file that nobody has read are there, until the model is on the driver, or for SystemDS in a file. Reading the data is in it: "
-        "Fulgurite and SystemDS read their own binary files, by `read` in the script; MLlib reads a Parquet file of vectors, and so does `frame`, which is `cost` on the same DataFrame: how long it takes to make stripes of it is told. Each JVM is cold. MLlib caches the blocks that it makes of the vectors; the DataFrame is not cached beside them. `-`: left out, or there is no such algorithm.",
+        "Fulgurite and SystemDS read their own binary files, by `read` in the script; MLlib reads a Parquet file of vectors, and so does `frame`, which is `cost` on the same DataFrame: how long it takes to make stripes of it is told. Files are in the page cache, each JVM is cold. MLlib caches the blocks that it makes of the vectors; the DataFrame is not cached beside them. `-`: left out, or there is no such algorithm.",
     ]
     if rows:
         lines += ["", *times(rows), *verdicts(rows), "", "## What ran where", ""]

@@ -10,6 +10,7 @@ mod dense;
 mod lanes;
 pub(crate) mod rows;
 mod sparse;
+mod sparse_vector;
 pub(crate) mod stored;
 #[cfg(test)]
 mod tests;

@@ -2,8 +2,8 @@
 
 use super::dense::Matrix;
 use super::lanes::{self, Kernel, Lanes};
-use super::sparse::SparseRow;
-use super::{CsrRows, Whole, dense, sparse, wide};
+use super::sparse::SparseRows;
+use super::{CsrRows, Whole, dense, sparse, sparse_vector, wide};
 
 /// The left operand: `rows` rows of `width` cells.
 #[derive(Clone, Copy)]
@@ -45,37 +45,15 @@ impl Left {
 
     /// # Safety
     /// `csr` is null or describes `rows` rows.
-    unsafe fn stored(&self) -> usize {
-        // SAFETY: the caller's promise.
-        match unsafe { self.csr.as_ref() } {
-            // SAFETY: `rows + 1` pointers.
-            Some(csr) if !csr.pointers.is_null() => unsafe {
-                (*csr.pointers.add(self.rows)).wrapping_sub(*csr.pointers) as usize
-            },
-            _ => 0,
-        }
-    }
-
-    /// # Safety
-    /// `csr` is null or describes `rows` rows.
-    unsafe fn sparse_rows(&self) -> Option<impl Iterator<Item = SparseRow> + use<>> {
+    unsafe fn sparse_rows(&self) -> Option<SparseRows> {
         // SAFETY: a pointer that is not null comes from the frame.
         let csr = unsafe { self.csr.as_ref() }?;
-        if csr.pointers.is_null() {
-            return None;
-        }
-        let (pointers, indices, values) = (csr.pointers, csr.indices, csr.values);
-        Some((0..self.rows).map(move |row| {
-            // SAFETY: `rows + 1` pointers ascend within `indices` and `values`.
-            unsafe {
-                let (from, to) = (*pointers.add(row) as usize, *pointers.add(row + 1) as usize);
-                SparseRow {
-                    indices: indices.add(from),
-                    values: values.add(from),
-                    stored: to.wrapping_sub(from),
-                }
-            }
-        }))
+        (!csr.pointers.is_null()).then_some(SparseRows {
+            pointers: csr.pointers,
+            indices: csr.indices,
+            values: csr.values,
+            rows: self.rows,
+        })
     }
 }
 
@@ -153,17 +131,16 @@ impl Kernel for VectorMatrix<'_> {
                 dense::dot_rows::<L>(x, transposed, out, left.rows, left.width, whole.cols);
             };
         };
-        for (at, row) in rows.enumerate() {
-            // SAFETY: column indices are rows of the matrix, which is there row-major for CSR operands.
-            unsafe {
+        let (b, stride) = (whole.row_major.cast_const(), whole.row_stride);
+        // SAFETY: column indices are rows of the matrix, which is there row-major for CSR operands.
+        unsafe {
+            if whole.cols == 1 {
+                return sparse_vector::dots::<L>(rows, b, self.out, self.out_stride);
+            }
+            for (at, row) in rows.iter().enumerate() {
                 let out = self.out.add(at * self.out_stride);
-                if whole.cols == 1 {
-                    *out = sparse::dot::<L>(row, whole.row_major);
-                } else {
-                    let (b, stride) = (whole.row_major, whole.row_stride);
-                    std::ptr::write_bytes(out, 0, whole.cols);
-                    sparse::add_times_matrix::<L>(row, b, stride, out, whole.cols);
-                }
+                std::ptr::write_bytes(out, 0, whole.cols);
+                sparse::add_times_matrix::<L>(row, b, stride, out, whole.cols);
             }
         }
     }
@@ -241,20 +218,18 @@ impl Kernel for OuterProduct<'_> {
                 dense::add_scaled_rows::<L>(x, right, transposed, left.rows, left.width, cols);
             };
         };
-        // While the rows of this block, which are in cache, are added up, those of the next one can come.
-        // SAFETY: the caller's promise.
-        let ahead = unsafe { left.stored() };
-        for (at, row) in rows.enumerate() {
-            row.fetch_ahead::<L>(ahead);
-            // SAFETY: column indices are rows of the accumulator, which is row-major for CSR operands.
-            unsafe {
+        let (c, stride) = (accumulator.row_major, accumulator.row_stride);
+        // SAFETY: column indices are rows of the accumulator, which is row-major for CSR operands.
+        unsafe {
+            if cols == 1 {
+                return sparse_vector::add_scaled::<L>(rows, right.cells, right.stride, c);
+            }
+            // While the rows of this block, which are in cache, are added up, those of the next one can come.
+            let ahead = rows.together(0, rows.rows).stored;
+            for (at, row) in rows.iter().enumerate() {
+                row.fetch_ahead::<L>(ahead);
                 let q = right.cells.add(at * right.stride);
-                if cols == 1 {
-                    sparse::add_scaled(row, *q, accumulator.row_major);
-                } else {
-                    let (c, stride) = (accumulator.row_major, accumulator.row_stride);
-                    sparse::add_outer::<L>(row, q, c, stride, cols);
-                }
+                sparse::add_outer::<L>(row, q, c, stride, cols);
             }
         }
     }

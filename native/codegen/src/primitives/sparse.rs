@@ -1,4 +1,5 @@
-//! Kernels over the stored cells of CSR rows, and row-major dense matrices that their columns index.
+//! Kernels over the stored cells of CSR rows, and row-major dense matrices that their columns index. Those for a single column are
+//! in [`super::sparse_vector`].
 
 use super::lanes::{CACHE_LINE, Lanes, TOGETHER, load, store};
 
@@ -10,11 +11,55 @@ pub(super) struct SparseRow {
     pub stored: usize,
 }
 
+/// Successive rows: `pointers` has one more number than there are rows, and indexes `indices` and `values`.
+#[derive(Clone, Copy)]
+pub(super) struct SparseRows {
+    pub pointers: *const i64,
+    pub indices: *const i32,
+    pub values: *const f64,
+    pub rows: usize,
+}
+
+impl SparseRows {
+    /// # Safety
+    /// `at < rows`, and the pointers can be read. So it is for all functions here, and the pointers ascend.
+    #[inline(always)]
+    pub unsafe fn row(self, at: usize) -> SparseRow {
+        // SAFETY: the caller's promise.
+        unsafe { self.together(at, 1) }
+    }
+
+    /// The cells of `count` rows as if they were one.
+    ///
+    /// # Safety
+    /// As for `row`, of the last of them.
+    #[inline(always)]
+    pub unsafe fn together(self, at: usize, count: usize) -> SparseRow {
+        // SAFETY: the caller's promise: the pointers lie within `indices` and `values`.
+        unsafe {
+            let from = *self.pointers.add(at) as usize;
+            let to = *self.pointers.add(at + count) as usize;
+            SparseRow {
+                indices: self.indices.add(from),
+                values: self.values.add(from),
+                stored: to.wrapping_sub(from),
+            }
+        }
+    }
+
+    /// # Safety
+    /// The pointers can be read.
+    pub unsafe fn iter(self) -> impl Iterator<Item = SparseRow> {
+        // SAFETY: `at < rows`; the rest is the caller's promise.
+        (0..self.rows).map(move |at| unsafe { self.row(at) })
+    }
+}
+
 impl SparseRow {
     /// # Safety
     /// `at < stored`, and the row's indices can be read.
     #[inline(always)]
-    unsafe fn column(self, at: usize) -> usize {
+    pub unsafe fn column(self, at: usize) -> usize {
         // SAFETY: the caller's promise.
         unsafe { *self.indices.add(at) as usize }
     }
@@ -31,44 +76,6 @@ impl SparseRow {
             L::prefetch(values.wrapping_add(at + CACHE_LINE));
             L::prefetch(indices.wrapping_add(at).cast());
         }
-    }
-}
-
-/// The dot product of a sparse row and a dense vector.
-///
-/// # Safety
-/// The row's indices and values can be read, and each index is a cell of `v`.
-#[inline(always)]
-pub(super) unsafe fn dot<L: Lanes>(row: SparseRow, v: *const f64) -> f64 {
-    // Two sums, so that the additions of one need not wait for each other.
-    let mut sums = [L::splat(0.0); 2];
-    let mut at = 0;
-    while at + L::WIDTH <= row.stored {
-        // SAFETY: as many cells are stored, and their indices are cells of `v`.
-        let product = unsafe {
-            let values = L::load(row.values.add(at));
-            values.mul_add(L::gather(v, row.indices.add(at)), sums[0])
-        };
-        sums = [sums[1], product];
-        at += L::WIDTH;
-    }
-    let mut rest = 0.0;
-    for at in at..row.stored {
-        // SAFETY: as above.
-        rest += unsafe { *row.values.add(at) * *v.add(row.column(at)) };
-    }
-    sums[0].sum() + sums[1].sum() + rest
-}
-
-/// `c[index] += value * factor` for the stored cells of a row.
-///
-/// # Safety
-/// As [`dot`], and `c` can be written.
-#[inline(always)]
-pub(super) unsafe fn add_scaled(row: SparseRow, factor: f64, c: *mut f64) {
-    for at in 0..row.stored {
-        // SAFETY: `at < stored`, and the indices are cells of `c`.
-        unsafe { *c.add(row.column(at)) += *row.values.add(at) * factor };
     }
 }
 

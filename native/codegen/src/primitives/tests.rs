@@ -197,6 +197,96 @@ fn check_outer_product(
     }
 }
 
+/// Rows of so many stored cells, whose columns are spread over `width`.
+fn stored_rows(lengths: &[usize], width: usize) -> Rows {
+    let (mut pointers, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+    let mut dense = vec![0.0; lengths.len() * width];
+    for (row, length) in lengths.iter().enumerate() {
+        let (from, step) = (row % 3, (width - 3) / length.max(&1));
+        for at in 0..*length {
+            // Sums of these depend on their order.
+            let value = 1.0 / (1 + row + 7 * at) as f64 - 0.01 * (at % 5) as f64;
+            indices.push((from + at * step) as i32);
+            values.push(value);
+            dense[row * width + from + at * step] = value;
+        }
+        pointers.push(indices.len() as i64);
+    }
+    Rows {
+        width,
+        dense,
+        pointers,
+        indices,
+        values,
+    }
+}
+
+#[test]
+fn the_bits_of_a_sparse_row_do_not_depend_on_the_rows_beside_it() {
+    let width = 211;
+    let short: Vec<usize> = (0..150).map(|row| row * 7 % 12).collect();
+    let mixed: Vec<usize> = (0..150)
+        .map(|row| [0, 1, 3, 17, 8, 16, 9, 100][row % 8])
+        .collect();
+    let one_long: Vec<usize> = (0..70).map(|row| if row == 40 { 208 } else { 1 }).collect();
+    for lengths in [&short, &mixed, &one_long, &vec![0; 40], &vec![60; 37]] {
+        let rows = stored_rows(lengths, width);
+        let csr = rows.csr(true);
+        let count = lengths.len();
+        let vector: Vec<f64> = (0..width).map(|at| 1.0 / (at + 3) as f64).collect();
+        for instructions in Instructions::present() {
+            let case = format!("{lengths:?}, {instructions:?}");
+            let (mut cells, mut none) = (vector.clone(), Vec::new());
+            let right = whole(&mut cells, 1, &mut none, width, 1);
+            let dots = |first: usize, count: usize| {
+                let csr = CsrRows {
+                    pointers: &raw const rows.pointers[first],
+                    ..rows.csr(true)
+                };
+                let mut out = vec![0.0; count];
+                let product = VectorMatrix {
+                    left: rows.left(&csr, count),
+                    whole: &right,
+                    out: out.as_mut_ptr(),
+                    out_stride: 1,
+                };
+                // SAFETY: all describe slices that are there, and the processor has the instructions.
+                unsafe { lanes::run_with(instructions, product) };
+                out
+            };
+            let together = dots(0, count);
+            let alone: Vec<f64> = (0..count).flat_map(|row| dots(row, 1)).collect();
+            assert_eq!(together, alone, "{case}");
+            for (row, dot) in together.iter().enumerate() {
+                let cells = &rows.dense[row * width..][..width];
+                let expected: f64 = cells.iter().zip(&vector).map(|(x, v)| x * v).sum();
+                assert!((dot - expected).abs() <= 1e-15 * 211.0, "{case}: {row}");
+            }
+
+            let mut sums = vec![0.5; width + 1];
+            let accumulator = whole(&mut sums, 1, &mut none, width, 1);
+            let product = OuterProduct {
+                left: rows.left(&csr, count),
+                right: Matrix {
+                    cells: together.as_ptr(),
+                    stride: 1,
+                },
+                right_width: 1,
+                accumulator: &accumulator,
+            };
+            // SAFETY: as above.
+            unsafe { lanes::run_with(instructions, product) };
+            let mut expected = vec![0.5; width + 1];
+            for row in 0..count {
+                for at in rows.pointers[row] as usize..rows.pointers[row + 1] as usize {
+                    expected[rows.indices[at] as usize] += rows.values[at] * together[row];
+                }
+            }
+            assert_eq!(sums, expected, "{case}");
+        }
+    }
+}
+
 #[test]
 fn products_with_wide_matrices_are_those_of_plain_loops() {
     let csr = CsrRows {

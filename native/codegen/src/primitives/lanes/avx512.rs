@@ -70,6 +70,17 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    unsafe fn gather_first(pointer: *const f64, indices: *const i32, count: usize) -> Self {
+        // SAFETY: lanes that the mask leaves out are not touched, and the caller promises the others.
+        unsafe {
+            let mask = first(count);
+            let indices = _mm256_maskz_loadu_epi32(mask, indices);
+            let zeros = _mm512_setzero_pd();
+            Avx512(_mm512_mask_i32gather_pd::<8>(zeros, mask, indices, pointer))
+        }
+    }
+
+    #[inline(always)]
     fn mul_add(self, factor: Self, addend: Self) -> Self {
         // SAFETY: see `splat`.
         Avx512(unsafe { _mm512_fmadd_pd(self.0, factor.0, addend.0) })
@@ -115,5 +126,5 @@ impl Lanes for Avx512 {
 /// A mask of the first `count` lanes.
 #[inline(always)]
 fn first(count: usize) -> __mmask8 {
-    u8::MAX >> (WIDTH - count.min(WIDTH))
+    (u16::from(u8::MAX) >> (WIDTH - count.min(WIDTH))) as u8
 }

@@ -16,6 +16,9 @@ mod portable;
 /// Cells of a cache line.
 pub(super) const CACHE_LINE: usize = 8;
 
+/// Cells of the widest vector.
+pub(super) const WIDEST: usize = 8;
+
 /// How many dot products [`Lanes::sums`] finishes together.
 pub(super) const TOGETHER: usize = 4;
 
@@ -48,6 +51,20 @@ pub(super) trait Lanes: Copy {
     /// # Safety
     /// As many indices can be read, and each is a cell from `pointer` on.
     unsafe fn gather(pointer: *const f64, indices: *const i32) -> Self;
+    /// The cells that the first `count` indices name, zeros in the other lanes.
+    ///
+    /// # Safety
+    /// `count <= WIDTH` indices can be read, and each is a cell from `pointer` on.
+    #[inline(always)]
+    unsafe fn gather_first(pointer: *const f64, indices: *const i32, count: usize) -> Self {
+        let mut cells = [0.0; WIDEST];
+        for (at, cell) in cells.iter_mut().enumerate().take(count) {
+            // SAFETY: the caller's promise.
+            *cell = unsafe { *pointer.add(*indices.add(at) as usize) };
+        }
+        // SAFETY: no vector is wider.
+        unsafe { Self::load(cells.as_ptr()) }
+    }
     /// `self * factor + addend`
     fn mul_add(self, factor: Self, addend: Self) -> Self;
     fn sum(self) -> f64;
