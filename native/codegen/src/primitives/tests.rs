@@ -277,9 +277,9 @@ fn the_bits_of_a_sparse_row_do_not_depend_on_the_rows_beside_it() {
             // SAFETY: as above.
             unsafe { lanes::run_with(instructions, product) };
             let mut expected = vec![0.5; width + 1];
-            for row in 0..count {
-                for at in rows.pointers[row] as usize..rows.pointers[row + 1] as usize {
-                    expected[rows.indices[at] as usize] += rows.values[at] * together[row];
+            for (bounds, dot) in rows.pointers.windows(2).zip(&together) {
+                for at in bounds[0] as usize..bounds[1] as usize {
+                    expected[rows.indices[at] as usize] += rows.values[at] * dot;
                 }
             }
             assert_eq!(sums, expected, "{case}");

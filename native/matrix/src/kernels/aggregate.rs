@@ -4,10 +4,13 @@
 //! the rounding errors along, so they are as exact as if computed in about twice the precision. Partial
 //! results are combined in an order that depends on the shape only.
 
+use std::ops::Range;
+
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
 use super::parallel::{TASK_CELLS, dense_by_rows, reduction_tasks, row_tasks, shape};
+use crate::vector_math::{Work, sum_of, two_sum, vectorized};
 use crate::{ByRows, CsrMatrix, DenseMatrix, MatrixBlock};
 
 /// A reduction's running state.
@@ -20,6 +23,7 @@ pub trait Accumulator: Copy + Send + Sync {
     fn result(self) -> f64;
 
     /// Takes in a slice through a function.
+    #[inline(always)]
     fn add_all(&mut self, values: &[f64], map: impl Fn(f64) -> f64) {
         for value in values {
             self.add(map(*value));
@@ -42,9 +46,8 @@ impl Accumulator for Sum {
 
     #[inline(always)]
     fn add(&mut self, value: f64) {
-        let total = self.total + value;
-        let rest = total - self.total;
-        self.error += (self.total - (total - rest)) + (value - rest);
+        let (total, error) = two_sum(self.total, value);
+        self.error += error;
         self.total = total;
     }
 
@@ -68,31 +71,19 @@ impl Accumulator for Sum {
         }
     }
 
+    #[inline(always)]
     fn add_all(&mut self, values: &[f64], map: impl Fn(f64) -> f64) {
-        // Independent lanes, because a chain of dependent additions would wait on each.
-        const LANES: usize = 8;
-        let chunks = values.chunks_exact(LANES);
-        let rest = chunks.remainder();
-        if values.len() >= 4 * LANES {
-            let mut lanes = [Sum::START; LANES];
-            for chunk in chunks {
-                for (lane, value) in lanes.iter_mut().zip(chunk) {
-                    lane.add(map(*value));
-                }
-            }
-            for lane in lanes {
-                self.merge(lane);
-            }
-            for value in rest {
-                self.add(map(*value));
-            }
+        if values.len() < SHORT {
+            values.iter().for_each(|value| self.add(map(*value)));
         } else {
-            for value in values {
-                self.add(map(*value));
-            }
+            let (total, error) = sum_of(values, map);
+            self.merge(Sum { total, error });
         }
     }
 }
+
+/// Slices of fewer cells are not worth several chains of additions.
+const SHORT: usize = 24;
 
 /// The smallest value; NaN where any is NaN; infinity of nothing.
 #[derive(Debug, Clone, Copy)]
@@ -129,6 +120,7 @@ macro_rules! extreme {
                 self.0
             }
 
+            #[inline(always)]
             fn add_all(&mut self, values: &[f64], map: impl Fn(f64) -> f64) {
                 const LANES: usize = 8;
                 let mut best = [$start; LANES];
@@ -189,9 +181,12 @@ pub fn full<A: Accumulator>(matrix: &MatrixBlock, map: impl Fn(f64) -> f64 + Syn
     let values = matrix.values();
     let zeros = matrix.rows().saturating_mul(matrix.cols()) - values.len();
     let fold = |values: &[f64]| {
-        let mut accumulator = A::START;
-        accumulator.add_all(values, &map);
-        accumulator
+        let accumulator = A::START;
+        vectorized(Fold {
+            accumulator,
+            values,
+            map: &map,
+        })
     };
     let mut accumulator = if values.len() <= TASK_CELLS {
         fold(values)
@@ -211,38 +206,91 @@ fn merged<A: Accumulator>(parts: Vec<A>) -> A {
     all
 }
 
+/// An accumulator that takes in a slice.
+struct Fold<'a, A, F> {
+    accumulator: A,
+    values: &'a [f64],
+    map: &'a F,
+}
+
+impl<A: Accumulator, F: Fn(f64) -> f64> Work for Fold<'_, A, F> {
+    type Output = A;
+
+    #[inline(always)]
+    fn run(mut self) -> A {
+        self.accumulator.add_all(self.values, self.map);
+        self.accumulator
+    }
+}
+
+/// What a row is reduced to.
+trait RowReduction: Sync {
+    /// Of the stored cells, and the number of those that are not stored. Must be `#[inline(always)]`.
+    fn reduce(&self, row: usize, stored: &[f64], zeros: usize) -> f64;
+}
+
+struct Accumulated<A, F> {
+    start: A,
+    map: F,
+}
+
+impl<A: Accumulator, F: Fn(usize, f64) -> f64 + Sync> RowReduction for Accumulated<A, F> {
+    #[inline(always)]
+    fn reduce(&self, row: usize, stored: &[f64], zeros: usize) -> f64 {
+        let mut accumulator = self.start;
+        accumulator.add_all(stored, |value| (self.map)(row, value));
+        accumulator.add_repeated((self.map)(row, 0.0), zeros);
+        accumulator.result()
+    }
+}
+
 /// Over each row, through `map(row, cell)`: a column vector.
 pub fn rows<A: Accumulator>(
     matrix: &MatrixBlock,
     map: impl Fn(usize, f64) -> f64 + Sync,
 ) -> Result<MatrixBlock> {
-    per_row(matrix, |row, values, zeros| {
-        let mut accumulator = A::START;
-        accumulator.add_all(values, |value| map(row, value));
-        accumulator.add_repeated(map(row, 0.0), zeros);
-        accumulator.result()
-    })
+    let start = A::START;
+    per_row(matrix, Accumulated { start, map })
 }
 
-/// A column vector of `reduce(row, stored cells, number of cells not stored)`.
-fn per_row(
-    matrix: &MatrixBlock,
-    reduce: impl Fn(usize, &[f64], usize) -> f64 + Sync,
-) -> Result<MatrixBlock> {
+/// A column vector of what each row is reduced to.
+fn per_row(matrix: &MatrixBlock, reduction: impl RowReduction) -> Result<MatrixBlock> {
     let work = matrix.values().len() / matrix.rows().max(1);
     let by_rows = matrix.by_rows();
-    dense_by_rows(matrix.rows(), 1, work, |task, out| {
-        for (row, out) in task.zip(out) {
-            *out = match &by_rows {
-                ByRows::Dense(dense) => reduce(row, dense.row(row), 0),
-                ByRows::Csr(csr) => {
-                    let values = csr.row(row).1;
-                    reduce(row, values, csr.cols() - values.len())
-                }
-            };
-        }
+    dense_by_rows(matrix.rows(), 1, work, |rows, out| {
+        vectorized(RowsOf {
+            matrix: &by_rows,
+            rows,
+            out,
+            reduction: &reduction,
+        })
     })
     .map(MatrixBlock::Dense)
+}
+
+struct RowsOf<'a, R> {
+    matrix: &'a ByRows<'a>,
+    rows: Range<usize>,
+    out: &'a mut [f64],
+    reduction: &'a R,
+}
+
+impl<R: RowReduction> Work for RowsOf<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (row, out) in self.rows.zip(self.out) {
+            let (stored, zeros) = match self.matrix {
+                ByRows::Dense(dense) => (dense.row(row), 0),
+                ByRows::Csr(csr) => {
+                    let values = csr.row(row).1;
+                    (values, csr.cols() - values.len())
+                }
+            };
+            *out = self.reduction.reduce(row, stored, zeros);
+        }
+    }
 }
 
 /// Over each column, through `map(column, cell)`: a row vector.
@@ -270,15 +318,35 @@ fn cols_dense<A: Accumulator>(
         .into_par_iter()
         .map(|task| {
             let mut part = vec![A::START; dense.cols()];
-            for row in task {
-                for (col, (accumulator, value)) in part.iter_mut().zip(dense.row(row)).enumerate() {
-                    accumulator.add(map(col, *value));
-                }
-            }
+            vectorized(ColumnsOf {
+                rows: &dense.values()[task.start * dense.cols()..task.end * dense.cols()],
+                part: &mut part,
+                map,
+            });
             part
         })
         .collect();
     merge_columns(parts, dense.cols())
+}
+
+/// Columns of some rows' cells, each of which an accumulator takes in.
+struct ColumnsOf<'a, A, F> {
+    rows: &'a [f64],
+    part: &'a mut [A],
+    map: &'a F,
+}
+
+impl<A: Accumulator, F: Fn(usize, f64) -> f64> Work for ColumnsOf<'_, A, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for row in self.rows.chunks_exact(self.part.len().max(1)) {
+            for (col, (accumulator, value)) in self.part.iter_mut().zip(row).enumerate() {
+                accumulator.add((self.map)(col, *value));
+            }
+        }
+    }
 }
 
 /// The rows may be those that are not empty of a matrix that has `rows`.
@@ -345,15 +413,25 @@ pub fn variance(matrix: &MatrixBlock) -> f64 {
 /// Unbiased variance of each row.
 pub fn row_variances(matrix: &MatrixBlock) -> Result<MatrixBlock> {
     let count = matrix.cols() as f64;
-    per_row(matrix, |_, values, zeros| {
+    per_row(matrix, Variance { count })
+}
+
+/// Of a row of so many cells, in two passes.
+struct Variance {
+    count: f64,
+}
+
+impl RowReduction for Variance {
+    #[inline(always)]
+    fn reduce(&self, _: usize, stored: &[f64], zeros: usize) -> f64 {
         let mut sum = Sum::START;
-        sum.add_all(values, |x| x);
-        let mean = sum.result() / count;
+        sum.add_all(stored, |x| x);
+        let mean = sum.result() / self.count;
         let mut squares = Sum::START;
-        squares.add_all(values, |x| (x - mean) * (x - mean));
+        squares.add_all(stored, |x| (x - mean) * (x - mean));
         squares.add_repeated(mean * mean, zeros);
-        unbiased(squares.result(), count)
-    })
+        unbiased(squares.result(), self.count)
+    }
 }
 
 /// Unbiased variance of each column.
@@ -396,12 +474,12 @@ pub fn trace(matrix: &MatrixBlock) -> Result<f64> {
 
 /// The column (from 1) of each row's maximum: the last one on ties; NaN is skipped; 1 where nothing is left.
 pub fn row_index_max(matrix: &MatrixBlock) -> Result<MatrixBlock> {
-    row_index(matrix, f64::NEG_INFINITY, |value, best| value >= best)
+    row_index(matrix, f64::NEG_INFINITY, |value, best| value > best)
 }
 
 /// As [`row_index_max`], of the minimum.
 pub fn row_index_min(matrix: &MatrixBlock) -> Result<MatrixBlock> {
-    row_index(matrix, f64::INFINITY, |value, best| value <= best)
+    row_index(matrix, f64::INFINITY, |value, best| value < best)
 }
 
 fn row_index(
@@ -409,39 +487,26 @@ fn row_index(
     start: f64,
     better: impl Fn(f64, f64) -> bool + Sync,
 ) -> Result<MatrixBlock> {
-    let scan = |cells: &mut dyn Iterator<Item = (usize, f64)>| {
-        let (mut best, mut at) = (start, None);
-        for (col, value) in cells {
-            if better(value, best) {
-                (best, at) = (value, Some(col));
-            }
-        }
-        (best, at)
+    // The best cell, and where it stands last.
+    let scan = |cells: &[f64]| {
+        let best = vectorized(Best {
+            cells,
+            start,
+            better: &better,
+        });
+        (best, cells.iter().rposition(|value| *value == best))
     };
     let by_rows = matrix.by_rows();
-    let index = |row: usize| -> usize {
-        match &by_rows {
-            ByRows::Dense(dense) => scan(&mut dense.row(row).iter().copied().enumerate())
-                .1
-                .unwrap_or(0),
-            ByRows::Csr(csr) => {
-                let (indices, values) = csr.row(row);
-                let stored = indices.iter().map(|col| *col as usize);
-                let (best, at) = scan(&mut stored.zip(values.iter().copied()));
-                match (at, last_not_stored(indices, csr.cols())) {
-                    (Some(at), Some(zero)) if better(0.0, best) && better(best, 0.0) => {
-                        at.max(zero)
-                    }
-                    (Some(at), Some(zero)) => {
-                        if better(0.0, best) {
-                            zero
-                        } else {
-                            at
-                        }
-                    }
-                    (Some(at), None) => at,
-                    (None, zero) => zero.unwrap_or(0),
-                }
+    let index = |row: usize| match &by_rows {
+        ByRows::Dense(dense) => scan(dense.row(row)).1.unwrap_or(0),
+        ByRows::Csr(csr) => {
+            let (indices, values) = csr.row(row);
+            let (best, at) = scan(values);
+            let at = at.map(|at| indices[at] as usize);
+            match (at, last_not_stored(indices, csr.cols())) {
+                (Some(at), Some(zero)) if best == 0.0 => at.max(zero),
+                (Some(_), Some(zero)) if better(0.0, best) => zero,
+                (at, zero) => at.or(zero).unwrap_or(0),
             }
         }
     };
@@ -451,6 +516,40 @@ fn row_index(
         }
     })
     .map(MatrixBlock::Dense)
+}
+
+/// The best of a row's cells, `start` if there is none; NaN is not better than any.
+struct Best<'a, F> {
+    cells: &'a [f64],
+    start: f64,
+    better: &'a F,
+}
+
+impl<F: Fn(f64, f64) -> bool> Work for Best<'_, F> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run(self) -> f64 {
+        const LANES: usize = 16;
+        let mut best = [self.start; LANES];
+        let chunks = self.cells.chunks_exact(LANES);
+        let rest = chunks.remainder();
+        for chunk in chunks {
+            for lane in 0..LANES {
+                let is_better = (self.better)(chunk[lane], best[lane]);
+                best[lane] = if is_better { chunk[lane] } else { best[lane] };
+            }
+        }
+        let mut all = self.start;
+        for value in best.iter().chain(rest) {
+            all = if (self.better)(*value, all) {
+                *value
+            } else {
+                all
+            };
+        }
+        all
+    }
 }
 
 /// The last column that a sparse row does not store.

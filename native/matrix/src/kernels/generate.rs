@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use fulgurite_error::{Error, Result};
+use rayon::prelude::*;
 
-use super::parallel::cells;
-use crate::{CoordinateMatrix, MatrixBlock, parse_double};
+use super::parallel::{TASK_CELLS, cells};
+use crate::{CoordinateMatrix, MatrixBlock, memory::zeros, parse_double};
 
 /// `matrix(value, rows, cols)`; zeros are stored sparsely.
 ///
@@ -114,27 +115,37 @@ impl Steps {
 
     /// Each number is the one before it and the increment: rounding errors are those of the sum.
     fn rows(&self, part: Range<usize>) -> Result<MatrixBlock> {
-        let mut value = self.at(part.start);
-        let values: Vec<f64> = part
-            .map(|_| {
-                let this = value;
+        let (first, length) = (part.start, part.len());
+        let fill = |from: usize, out: &mut [f64]| {
+            let mut value = self.at(from);
+            for out in out {
+                *out = value;
                 value += self.increment;
-                this
-            })
-            .collect();
-        MatrixBlock::dense(values.len(), 1, values)
+            }
+        };
+        let mut values = zeros(length);
+        // Where a number depends on those before it, threads would count twice.
+        let chunk = match self.is_exact(part.end) {
+            true => TASK_CELLS,
+            false => length.max(1),
+        };
+        let chunks = values.par_chunks_mut(chunk).enumerate();
+        chunks.for_each(|(index, out)| fill(first + index * chunk, out));
+        MatrixBlock::dense(length, 1, values)
+    }
+
+    /// Whether the numbers up to there have no rounding errors: all are integers.
+    fn is_exact(&self, index: usize) -> bool {
+        let last = self.from + index as f64 * self.increment;
+        let is_exact = |value: f64| value.fract() == 0.0 && value.abs() <= (1u64 << 52) as f64;
+        [self.from, self.increment, last].into_iter().all(is_exact)
     }
 
     fn at(&self, index: usize) -> f64 {
-        let direct = self.from + index as f64 * self.increment;
-        let is_exact = |value: f64| value.fract() == 0.0 && value.abs() <= (1u64 << 52) as f64;
-        if [self.from, self.increment, direct]
-            .into_iter()
-            .all(is_exact)
-        {
-            return direct;
+        match self.is_exact(index) {
+            true => self.from + index as f64 * self.increment,
+            false => (0..index).fold(self.from, |value, _| value + self.increment),
         }
-        (0..index).fold(self.from, |value, _| value + self.increment)
     }
 }
 

@@ -116,16 +116,19 @@ struct Sorted {
     weight: f64,
 }
 
+/// NaN is the largest.
+fn by_value(left: &f64, right: &f64) -> Ordering {
+    left.partial_cmp(right)
+        .unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
+}
+
 impl Sorted {
     fn new(values: &MatrixBlock, weights: Option<&MatrixBlock>) -> Result<Self> {
         let mut observations = observations(values, weights)?;
         if observations.is_empty() {
-            return Err(Error::dimension("order statistics need at least one value"));
+            return Err(Error::dimension(NO_VALUE));
         }
-        observations.par_sort_by(|(left, _), (right, _)| {
-            left.partial_cmp(right)
-                .unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
-        });
+        observations.par_sort_by(|(left, _), (right, _)| by_value(left, right));
         let weight = total(observations.iter().map(|(_, weight)| *weight));
         Ok(Sorted {
             observations,
@@ -148,6 +151,55 @@ impl Sorted {
     }
 }
 
+const NO_VALUE: &str = "order statistics need at least one value";
+
+/// Observations that are asked for the values of ranks.
+enum Ranked {
+    Weighted(Sorted),
+    /// In any order: selecting a rank takes less time than sorting all.
+    Equal(Vec<f64>),
+}
+
+impl Ranked {
+    fn new(values: &MatrixBlock, weights: Option<&MatrixBlock>) -> Result<Self> {
+        if weights.is_some() {
+            return Sorted::new(values, weights).map(Ranked::Weighted);
+        }
+        match column(values)? {
+            values if values.is_empty() => Err(Error::dimension(NO_VALUE)),
+            values => Ok(Ranked::Equal(values)),
+        }
+    }
+
+    fn weight(&self) -> f64 {
+        match self {
+            Ranked::Weighted(sorted) => sorted.weight,
+            Ranked::Equal(values) => values.len() as f64,
+        }
+    }
+
+    /// As [`Sorted::at`].
+    fn at(&mut self, rank: f64) -> f64 {
+        match self {
+            Ranked::Weighted(sorted) => sorted.at(rank),
+            Ranked::Equal(values) => {
+                let place = (rank.ceil() as usize).clamp(1, values.len()) - 1;
+                *values.select_nth_unstable_by(place, by_value).1
+            }
+        }
+    }
+
+    /// Makes many ranks cheap.
+    fn sort(&mut self) {
+        if let Ranked::Equal(values) = self {
+            values.par_sort_unstable_by(by_value);
+        }
+    }
+}
+
+/// From so many ranks on sorting takes less time than selecting each.
+const MANY_RANKS: usize = 8;
+
 /// `quantile(values, weights, probabilities)`: the sorted value at rank ceil(p n), without interpolation.
 ///
 /// # Errors
@@ -157,7 +209,10 @@ pub fn quantiles(
     weights: Option<&MatrixBlock>,
     probabilities: &[f64],
 ) -> Result<Vec<f64>> {
-    let sorted = Sorted::new(values, weights)?;
+    let mut ranked = Ranked::new(values, weights)?;
+    if probabilities.len() >= MANY_RANKS {
+        ranked.sort();
+    }
     probabilities
         .iter()
         .map(|probability| {
@@ -166,7 +221,7 @@ pub fn quantiles(
                     "a quantile's probability is from 0 to 1, not {probability}"
                 )));
             }
-            Ok(sorted.at((probability * sorted.weight).ceil().max(1.0)))
+            Ok(ranked.at((probability * ranked.weight()).ceil().max(1.0)))
         })
         .collect()
 }
@@ -176,11 +231,11 @@ pub fn quantiles(
 /// # Errors
 /// `dimension` for anything but column vectors of one length, with at least one value.
 pub fn median(values: &MatrixBlock, weights: Option<&MatrixBlock>) -> Result<f64> {
-    let sorted = Sorted::new(values, weights)?;
-    let half = sorted.weight / 2.0;
-    let lower = sorted.at(half.ceil());
+    let mut ranked = Ranked::new(values, weights)?;
+    let half = ranked.weight() / 2.0;
+    let lower = ranked.at(half.ceil());
     Ok(if half.floor() == half {
-        (lower + sorted.at(half + 1.0)) / 2.0
+        (lower + ranked.at(half + 1.0)) / 2.0
     } else {
         lower
     })
@@ -282,16 +337,39 @@ pub fn grouped_aggregate(
         );
     }
     cells(count, 1)?;
-    let mut members: Vec<Vec<Observation>> = vec![Vec::new(); count];
-    for (observation, group) in observations(target, weights)?.into_iter().zip(&groups) {
-        if let Some(group) = in_range(group) {
-            members[group].push(observation);
+    let observations = observations(target, weights)?;
+    let members = observations.iter().zip(&groups);
+    let members = members.filter_map(|(observation, group)| Some((in_range(group)?, *observation)));
+    let values = match function {
+        GroupFunction::Sum | GroupFunction::Count | GroupFunction::Mean => {
+            let mut sums = vec![None; count];
+            for (group, (value, weight)) in members {
+                let (sum, weights) = sums[group].get_or_insert((Sum::START, Sum::START));
+                sum.add(value * weight);
+                weights.add(weight);
+            }
+            let value = |(sum, weights): (Sum, Sum)| match function {
+                GroupFunction::Sum => sum.result(),
+                GroupFunction::Count => weights.result(),
+                _ => sum.result() / weights.result(),
+            };
+            let values = sums.into_iter();
+            values.map(|sums| sums.map_or(0.0, value)).collect()
         }
-    }
-    let values = members
-        .iter()
-        .map(|members| group_value(members, function))
-        .collect::<Result<Vec<f64>>>()?;
+        GroupFunction::Variance => moments_of_groups(members, count, |members, weight| {
+            moment_of(members, 2) * weight / (weight - 1.0)
+        }),
+        GroupFunction::CentralMoment(order @ 2..=4) => {
+            moments_of_groups(members, count, |members, _| {
+                moment_of(members, order as i32)
+            })
+        }
+        GroupFunction::CentralMoment(order) => {
+            return Err(Error::argument(format!(
+                "moments are of order 2, 3 or 4, not {order}"
+            )));
+        }
+    };
     MatrixBlock::dense(count, 1, values)
 }
 
@@ -308,25 +386,19 @@ fn group_index(group: f64, count_given: bool) -> Result<Option<usize>> {
     }
 }
 
-fn group_value(members: &[Observation], function: GroupFunction) -> Result<f64> {
-    let weight = total(members.iter().map(|(_, weight)| *weight));
-    let sum = || total(members.iter().map(|(value, weight)| value * weight));
-    if members.is_empty() {
-        return Ok(0.0);
-    }
-    Ok(match function {
-        GroupFunction::Sum => sum(),
-        GroupFunction::Count => weight,
-        GroupFunction::Mean => sum() / weight,
-        _ if members.len() == 1 => 0.0,
-        GroupFunction::Variance => moment_of(members, 2) * weight / (weight - 1.0),
-        GroupFunction::CentralMoment(order @ 2..=4) => moment_of(members, order as i32),
-        GroupFunction::CentralMoment(order) => {
-            return Err(Error::argument(format!(
-                "moments are of order 2, 3 or 4, not {order}"
-            )));
-        }
-    })
+/// What `moment` says of the members of each group and their total weight; 0 of fewer than two.
+fn moments_of_groups(
+    members: impl Iterator<Item = (usize, Observation)>,
+    count: usize,
+    moment: impl Fn(&[Observation], f64) -> f64,
+) -> Vec<f64> {
+    let mut groups: Vec<Vec<Observation>> = vec![Vec::new(); count];
+    members.for_each(|(group, observation)| groups[group].push(observation));
+    let moments = groups.iter().map(|members| match members.as_slice() {
+        [] | [_] => 0.0,
+        members => moment(members, total(members.iter().map(|(_, weight)| *weight))),
+    });
+    moments.collect()
 }
 
 #[cfg(test)]

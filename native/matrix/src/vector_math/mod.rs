@@ -20,13 +20,16 @@ mod lanes;
 mod logarithm;
 mod over;
 mod power;
+mod sum;
 mod trigonometric;
 
 #[cfg(test)]
 mod tests;
 
 pub use over::Cells;
+pub(crate) use over::{Work, vectorized};
 pub use power::java_pow;
+pub(crate) use sum::{sum_of, two_sum};
 
 /// A function of one cell, over slices: writes as many cells as both have.
 pub type UnaryForm = fn(&[f64], &mut [f64]);

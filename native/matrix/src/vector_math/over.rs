@@ -53,6 +53,44 @@ impl<'a> Cells<'a> {
     }
 }
 
+/// Work that the compiler makes vectors of by itself.
+pub(crate) trait Work {
+    type Output;
+
+    /// Must be `#[inline(always)]`, and so must all that it calls in its loops: what is called is compiled for the narrowest
+    /// vectors. Closures are not, unless they are small.
+    fn run(self) -> Self::Output;
+}
+
+/// Runs `work`, compiled for the best vectors that the processor has. The bits are those of plain code.
+pub(crate) fn vectorized<W: Work>(work: W) -> W::Output {
+    enum Progress<W: Work> {
+        Begins(W),
+        Ended(W::Output),
+    }
+
+    struct Step<'a, W: Work>(&'a mut Option<Progress<W>>);
+
+    impl<W: Work> Kernel for Step<'_, W> {
+        #[inline(always)]
+        fn run<V: Lanes>(self) {
+            if let Some(Progress::Begins(work)) = self.0.take() {
+                *self.0 = Some(Progress::Ended(work.run()));
+            }
+        }
+    }
+
+    let mut progress = Some(Progress::Begins(work));
+    if let Some(best) = Instructions::best() {
+        run(best, Step(&mut progress));
+    }
+    match progress {
+        Some(Progress::Ended(output)) => output,
+        Some(Progress::Begins(work)) => work.run(),
+        None => unreachable!("work that begins ends"),
+    }
+}
+
 /// A function of one cell.
 pub(super) trait Unary: Copy {
     /// Must be `#[inline(always)]`.
