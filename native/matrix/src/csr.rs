@@ -43,6 +43,37 @@ impl CsrMatrix {
         Ok(CsrMatrix { inner, pointers })
     }
 
+    /// The same cells with other values, which may be zero.
+    ///
+    /// # Errors
+    /// `internal` when there is not one for each stored cell.
+    pub fn with_values(&self, values: impl Into<ScalarBuffer<f64>>) -> Result<Self> {
+        let values = values.into();
+        if values.len() != self.stored() {
+            return Err(Error::internal(format!(
+                "{} values for {} cells",
+                values.len(),
+                self.stored()
+            )));
+        }
+        let (pointers, indices, _) = self.inner.clone().into_raw_storage();
+        // SAFETY: pointers and indices are those of a matrix of this shape, which were checked when that was made, and there
+        // is a value for each index.
+        let inner = unsafe {
+            Inner::new_unchecked(
+                self.inner.storage(),
+                self.inner.shape(),
+                pointers,
+                indices,
+                values,
+            )
+        };
+        Ok(CsrMatrix {
+            inner,
+            pointers: self.pointers.clone(),
+        })
+    }
+
     pub fn rows(&self) -> usize {
         self.inner.rows()
     }

@@ -102,6 +102,15 @@ impl<'a> Side<'a> {
         }
     }
 
+    /// Cells that a sparse operand stores; none of others.
+    pub fn stored(&self) -> usize {
+        match self {
+            Side::Csr(csr) => csr.stored(),
+            Side::Coordinate(coordinates) => coordinates.stored(),
+            _ => 0,
+        }
+    }
+
     pub fn at(&self, row: usize, col: usize) -> f64 {
         match self {
             Side::Dense(dense) => dense.row(row)[col],
@@ -151,7 +160,7 @@ fn cell_of((indices, values): (&[i32], &[f64]), col: usize) -> f64 {
 }
 
 /// A sparse row with all its zeros.
-fn spread<'s>((indices, values): (&[i32], &[f64]), row: &'s mut [f64]) -> &'s [f64] {
+pub(super) fn spread<'s>((indices, values): (&[i32], &[f64]), row: &'s mut [f64]) -> &'s [f64] {
     row.fill(0.0);
     for (col, value) in indices.iter().zip(values) {
         row[*col as usize] = *value;

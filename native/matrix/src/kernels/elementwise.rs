@@ -12,7 +12,10 @@ use rayon::prelude::*;
 
 use super::{
     broadcast::{Side, result_shape},
-    parallel::{SparseRows, TASK_CELLS, csr_by_rows, dense_by_rows, settle, shape},
+    parallel::{
+        SparseRows, TASK_CELLS, csr_by_rows, dense_by_rows, row_tasks, rows_per_task, settle, shape,
+    },
+    sparse_union::over_union,
 };
 use crate::{CoordinateMatrix, CsrMatrix, MatrixBlock, memory::zeros, vector_math::Cells};
 
@@ -53,7 +56,7 @@ pub fn unary_over_slices(
             let at_zero = value_at_zero(&f);
             let mut values = zeros(csr.stored());
             map_flat(&mut values, |range, out| f(&csr.values()[range], out));
-            let result = with_values(csr, values)?;
+            let result = csr.with_values(values)?;
             if at_zero == 0.0 {
                 return Ok(MatrixBlock::Csr(result));
             }
@@ -148,6 +151,10 @@ where
         }
         _ => {}
     }
+    let of_cells = |[x, y]: [f64; 2]| f(x, y);
+    if let Some(result) = over_union([&left, &right], (rows, cols), of_cells)? {
+        return Ok(settle(result));
+    }
     if let (Some(left), Some(right)) = (left.flat(), right.flat()) {
         let mut values = zeros(super::parallel::cells(rows, cols)?);
         map_flat(&mut values, |range, out| {
@@ -179,6 +186,10 @@ where
 {
     let (rows, cols) = result_shape(&[first, second, third])?;
     let sides = [first, second, third].map(|operand| Side::of(operand, rows, cols));
+    let of_cells = |[x, y, z]: [f64; 3]| f(x, y, z);
+    if let Some(result) = over_union(sides.each_ref(), (rows, cols), of_cells)? {
+        return Ok(settle(result));
+    }
     if let [Some(first), Some(second), Some(third)] = sides.each_ref().map(Side::flat) {
         let mut values = zeros(super::parallel::cells(rows, cols)?);
         map_flat(&mut values, |range, out| {
@@ -316,31 +327,40 @@ fn over_stored(
     other: &Side,
     over: impl Fn(Cells, Cells, &mut [f64]) + Sync,
 ) -> Result<CsrMatrix> {
+    let mut values = zeros(csr.stored());
     if let Side::Scalar(y) = other {
-        let mut values = zeros(csr.stored());
         map_flat(&mut values, |range, out| {
             over(Cells::Each(&csr.values()[range]), Cells::Same(*y), out);
         });
-        return with_values(csr, values);
+        return csr.with_values(values);
     }
     let per_row = csr.stored() / csr.rows().max(1) + 1;
-    let parts: Vec<Vec<f64>> =
-        super::parallel::row_tasks(csr.rows(), super::parallel::rows_per_task(per_row))
-            .into_par_iter()
-            .map(|task| {
-                let mut others = Vec::new();
-                for row in task.clone() {
-                    let (indices, _) = csr.row(row);
-                    others.extend(indices.iter().map(|col| other.at(row, *col as usize)));
+    let mut rest = &mut values[..];
+    let parts: Vec<(Range<usize>, &mut [f64])> = row_tasks(csr.rows(), rows_per_task(per_row))
+        .into_iter()
+        .map(|task| {
+            let stored = csr.pointers()[task.end] - csr.pointers()[task.start];
+            let (part, after) = std::mem::take(&mut rest).split_at_mut(stored as usize);
+            rest = after;
+            (task, part)
+        })
+        .collect();
+    parts.into_par_iter().for_each(|(task, out)| {
+        let first = csr.pointers()[task.start] as usize;
+        let stored = &csr.values()[first..first + out.len()];
+        let mut others = Vec::with_capacity(out.len());
+        for row in task {
+            let (indices, _) = csr.row(row);
+            match other {
+                Side::ColumnVector(cells) => {
+                    others.extend(std::iter::repeat_n(cells[row], indices.len()));
                 }
-                let first = csr.pointers()[task.start] as usize;
-                let values = &csr.values()[first..first + others.len()];
-                let mut part = vec![0.0; others.len()];
-                over(Cells::Each(values), Cells::Each(&others), &mut part);
-                part
-            })
-            .collect();
-    with_values(csr, parts.concat())
+                _ => others.extend(indices.iter().map(|col| other.at(row, *col as usize))),
+            }
+        }
+        over(Cells::Each(stored), Cells::Each(&others), out);
+    });
+    csr.with_values(values)
 }
 
 /// As [`over_stored`], of coordinates.
@@ -375,6 +395,8 @@ fn merge(
         left.cols(),
         per_row,
         |task, out: &mut SparseRows| {
+            let stored = |csr: &CsrMatrix| csr.pointers()[task.end] - csr.pointers()[task.start];
+            out.reserve((stored(left) + stored(right)) as usize);
             for row in task {
                 let (left_cols, xs) = left.row(row);
                 let (right_cols, ys) = right.row(row);
@@ -398,10 +420,4 @@ fn merge(
             }
         },
     )
-}
-
-/// The same pattern with other values.
-fn with_values(csr: &CsrMatrix, values: Vec<f64>) -> Result<CsrMatrix> {
-    let (pointers, indices, _) = csr.clone().into_buffers();
-    CsrMatrix::new(csr.rows(), csr.cols(), pointers, indices, values)
 }

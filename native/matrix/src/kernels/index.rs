@@ -194,8 +194,12 @@ pub fn rbind(matrices: &[&MatrixBlock]) -> Result<MatrixBlock> {
         return Ok(settle(CoordinateMatrix::stacked(&coordinates, cols)));
     }
     if mostly_sparse(matrices, rows, cols) {
-        let (mut pointers, mut indices, mut values) = (vec![0i64], Vec::new(), Vec::new());
-        for part in as_csr(matrices)? {
+        let parts = as_csr(matrices)?;
+        let stored = parts.iter().map(CsrMatrix::stored).sum();
+        let mut pointers = Vec::with_capacity(rows + 1);
+        pointers.push(0i64);
+        let (mut indices, mut values) = (Vec::with_capacity(stored), Vec::with_capacity(stored));
+        for part in parts {
             let base = values.len() as i64;
             pointers.extend(part.pointers().iter().skip(1).map(|pointer| base + pointer));
             indices.extend_from_slice(part.indices());

@@ -19,6 +19,7 @@ pub mod merge;
 pub mod random;
 pub mod reorganize;
 pub mod select;
+mod sparse_union;
 pub mod statistics;
 pub mod table;
 

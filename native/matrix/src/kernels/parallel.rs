@@ -83,6 +83,12 @@ pub(crate) struct SparseRows {
 }
 
 impl SparseRows {
+    /// Makes room for so many cells more.
+    pub(crate) fn reserve(&mut self, cells: usize) {
+        self.indices.reserve(cells);
+        self.values.reserve(cells);
+    }
+
     /// Appends a cell to the current row; columns ascend. Zeros are left out.
     pub(crate) fn push(&mut self, col: usize, value: f64) {
         if value != 0.0 {

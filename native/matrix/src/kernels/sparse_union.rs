@@ -1,0 +1,219 @@
+//! Cell-by-cell functions of which few cells are not zero: those that a sparse operand stores, and whole rows where the function of
+//! zeros is not zero, as in `X / rowSums(X)` where a row is empty.
+
+use std::ops::Range;
+
+use fulgurite_error::Result;
+use rayon::prelude::*;
+
+use super::broadcast::{Side, spread};
+use super::parallel::{SparseRows, csr_by_rows, row_tasks, rows_per_task};
+use crate::{CsrMatrix, SPARSE_THRESHOLD, vector_math::Cells};
+
+/// f of the operands' cells; `None` where no operand is sparse, or too many cells would be stored.
+pub(super) fn over_union<const N: usize>(
+    sides: [&Side; N],
+    (rows, cols): (usize, usize),
+    f: impl Fn([f64; N]) -> f64 + Sync,
+) -> Result<Option<CsrMatrix>> {
+    let most = SPARSE_THRESHOLD * rows as f64 * cols as f64;
+    let stored: usize = sides.iter().map(|side| side.stored()).sum();
+    let is_sparse = |side: &&Side| matches!(side, Side::Csr(_) | Side::Coordinate(_));
+    let few = cols > 1 && i32::try_from(cols).is_ok() && (stored as f64) < most;
+    if !few || !sides.iter().any(is_sparse) {
+        return Ok(None);
+    }
+    let full = full_rows(sides, (rows, cols), &f);
+    let full_rows = full.iter().filter(|is_full| **is_full).count();
+    if stored as f64 + full_rows as f64 * cols as f64 >= most {
+        return Ok(None);
+    }
+    // Rows of coordinates would be searched for.
+    let expanded = sides.map(|side| match side {
+        Side::Coordinate(coordinates) => Some(coordinates.to_csr()),
+        _ => None,
+    });
+    let mut places = expanded.iter();
+    let sides = sides.map(|side| match (side, places.next()) {
+        (_, Some(Some(csr))) => Operand::Sparse(csr),
+        (Side::Csr(csr), _) => Operand::Sparse(csr),
+        (other, _) => Operand::Other(other),
+    });
+    csr_by_rows(rows, cols, stored / rows.max(1) + 1, |task, out| {
+        let mut scratch = sides.each_ref().map(|_| vec![0.0; cols]);
+        for row in task {
+            match full[row] {
+                true => all_cells(&sides, row, cols, &mut scratch, &f, out),
+                false => stored_cells(&sides, row, &f, out),
+            }
+            out.end_row();
+        }
+    })
+    .map(Some)
+}
+
+enum Operand<'a> {
+    Sparse(&'a CsrMatrix),
+    Other(&'a Side<'a>),
+}
+
+/// For each row, whether f is not zero somewhere that no sparse operand stores a cell.
+fn full_rows<const N: usize>(
+    sides: [&Side; N],
+    (rows, cols): (usize, usize),
+    f: &(impl Fn([f64; N]) -> f64 + Sync),
+) -> Vec<bool> {
+    let differs_by_row = |side: &&Side| matches!(side, Side::Dense(_) | Side::ColumnVector(_));
+    let differs_by_col = |side: &&Side| matches!(side, Side::Dense(_) | Side::RowVector(_));
+    let compared = match sides.iter().any(differs_by_col) {
+        true => cols,
+        false => 1,
+    };
+    let is_full = |row: usize| {
+        let cells = sides.map(|side| match side {
+            Side::Csr(_) | Side::Coordinate(_) => Cells::Same(0.0),
+            other => other.row(row, &mut []),
+        });
+        // Not zero, or NaN.
+        (0..compared).any(|col| f(cells.map(|cells| cells.at(col))) != 0.0)
+    };
+    if rows == 0 || !sides.iter().any(differs_by_row) {
+        return vec![rows > 0 && is_full(0); rows];
+    }
+    let parts: Vec<Vec<bool>> = row_tasks(rows, rows_per_task(compared))
+        .into_par_iter()
+        .map(|task: Range<usize>| task.map(is_full).collect())
+        .collect();
+    parts.concat()
+}
+
+/// All cells of a row that are not zero.
+fn all_cells<const N: usize>(
+    sides: &[Operand; N],
+    row: usize,
+    cols: usize,
+    scratch: &mut [Vec<f64>; N],
+    f: &impl Fn([f64; N]) -> f64,
+    out: &mut SparseRows,
+) {
+    let mut scratch = scratch.iter_mut();
+    let cells = sides.each_ref().map(|side| match (side, scratch.next()) {
+        (Operand::Sparse(csr), Some(scratch)) => Cells::Each(spread(csr.row(row), scratch)),
+        (Operand::Other(side), _) => side.row(row, &mut []),
+        (Operand::Sparse(_), None) => Cells::Same(0.0),
+    });
+    for col in 0..cols {
+        out.push(col, f(cells.map(|cells| cells.at(col))));
+    }
+}
+
+/// The cells of a row that some sparse operand stores.
+fn stored_cells<const N: usize>(
+    sides: &[Operand; N],
+    row: usize,
+    f: &impl Fn([f64; N]) -> f64,
+    out: &mut SparseRows,
+) {
+    const END: i32 = i32::MAX;
+    // What is left of each sparse row, and the cells of the others.
+    let mut sides = sides.each_ref().map(|side| match side {
+        Operand::Sparse(csr) => (csr.row(row), Cells::Same(0.0)),
+        Operand::Other(side) => ((&[][..], &[][..]), side.row(row, &mut [])),
+    });
+    loop {
+        let firsts = sides.iter().filter_map(|((cols, _), _)| cols.first());
+        let col = firsts.copied().min().unwrap_or(END);
+        if col == END {
+            return;
+        }
+        let values = sides.each_mut().map(|((cols, values), cells)| {
+            match (cols.split_first(), values.split_first()) {
+                (Some((first, later_cols)), Some((value, later))) if *first == col => {
+                    (*cols, *values) = (later_cols, later);
+                    *value
+                }
+                (Some(_), _) => 0.0,
+                _ => cells.at(col as usize),
+            }
+        });
+        out.push(col as usize, f(values));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::tests::{all_layouts, assert_close, cells};
+    use super::super::{binary, ternary};
+    use crate::{DenseMatrix, Layout, MatrixBlock};
+
+    /// What is zero except in one of `every` rows.
+    fn in_some_rows(rows: usize, every: usize) -> MatrixBlock {
+        DenseMatrix::from_fn(rows, 1, |i, _| f64::from(u8::from(i % every == 0))).into()
+    }
+
+    fn naive(rows: usize, cols: usize, cell: impl FnMut(usize, usize) -> f64) -> MatrixBlock {
+        DenseMatrix::from_fn(rows, cols, cell).into()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn rows_that_are_not_zero(
+            rows in 1usize..70, cols in 2usize..70, seed: u64, zeros in 6u64..=10, every in 1usize..40,
+        ) {
+            let [x, y] = [seed, !seed].map(|seed| cells(rows, cols, seed, zeros));
+            let column = in_some_rows(rows, every);
+            let row = cells(1, cols, seed, 9);
+            let by_column = |i: usize, j: usize| x.get(i, j) / (1.0 - column.get(i, 0));
+            let divided = naive(rows, cols, by_column);
+            let shifted = naive(rows, cols, |i, j| x.get(i, j) - column.get(i, 0));
+            let chosen = naive(rows, cols, |i, j| if x.get(i, j) > 1.0 { y.get(i, j) } else { column.get(i, 0) });
+            let scaled = naive(rows, cols, |i, j| x.get(i, j) + y.get(i, j) * row.get(0, j));
+            let kept = naive(rows, cols, |i, j| x.get(i, j) + column.get(i, 0) * row.get(0, j));
+            let complement = naive(rows, 1, |i, _| 1.0 - column.get(i, 0));
+            for x in all_layouts(&x) {
+                let result = binary((&x).into(), (&complement).into(), |x, y| x / y).unwrap();
+                assert_close(&result, &divided, 0.0, "/ by a column with zeros");
+                let result = binary((&column).into(), (&x).into(), |x, y| y - x).unwrap();
+                assert_close(&result, &shifted, 0.0, "- a column");
+                for y in all_layouts(&y) {
+                    let if_greater = |x: f64, y: f64, z: f64| if x > 1.0 { y } else { z };
+                    let result = ternary((&x).into(), (&y).into(), (&column).into(), if_greater).unwrap();
+                    assert_close(&result, &chosen, 0.0, "ifelse with a column");
+                    let result = ternary((&x).into(), (&y).into(), (&row).into(), |x, y, z| x + y * z).unwrap();
+                    assert_close(&result, &scaled, 0.0, "+* with a row");
+                }
+                let result = ternary((&x).into(), (&column).into(), (&row).into(), |x, y, z| x + y * z).unwrap();
+                assert_close(&result, &kept, 0.0, "+* with a column and a row");
+            }
+        }
+    }
+
+    #[test]
+    fn few_cells_are_stored() {
+        let (rows, cols) = (200, 50);
+        let x = naive(rows, cols, |i, j| f64::from(u8::from((i + j) % 20 == 3)));
+        let zero_once = naive(rows, 1, |i, _| f64::from(u8::from(i != 7)));
+        for layout in [Layout::Csr, Layout::Coordinate] {
+            let x = x.clone().in_layout(layout);
+            let quotient = binary((&x).into(), (&zero_once).into(), |x, y| x / y).unwrap();
+            assert!(!matches!(quotient, MatrixBlock::Dense(_)));
+            assert_eq!(quotient.nnz(), x.nnz() + cols - nonzeros_of_row(&x, 7));
+            assert!(quotient.get(7, 0).is_nan());
+            let chosen = ternary((&x).into(), 2.0.into(), (&x).into(), |x, y, z| {
+                if x > 0.5 { y } else { z }
+            });
+            assert!(!matches!(chosen.unwrap(), MatrixBlock::Dense(_)));
+            let shifted = binary((&x).into(), (&zero_once).into(), |x, y| x - y).unwrap();
+            assert!(matches!(shifted, MatrixBlock::Dense(_)));
+        }
+    }
+
+    fn nonzeros_of_row(matrix: &MatrixBlock, row: usize) -> usize {
+        let cells = (0..matrix.cols()).map(|col| matrix.get(row, col));
+        cells.filter(|cell| *cell != 0.0).count()
+    }
+}
