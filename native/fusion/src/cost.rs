@@ -104,7 +104,31 @@ impl<'a> CostModel<'a> {
             false => 1.0,
         };
         let reads = self.operator_reads(operator);
-        self.seconds(operator.root, &reads, compute * share)
+        let compute = compute * share + self.expanding(operator);
+        self.seconds(operator.root, &reads, compute)
+    }
+
+    /// Seconds of giving sparse inputs their zeros, and of taking the zeros out of a sparse output, where an operator goes cell by cell
+    /// and skips none.
+    fn expanding(&self, operator: &Operator) -> f64 {
+        const FLOPS_PER_CELL: f64 = 8.0;
+        let goes_by_cell = matches!(
+            operator.template,
+            TemplateType::Cell | TemplateType::MultiAggregate
+        );
+        if operator.sparse_safe || !goes_by_cell {
+            return 0.0;
+        }
+        let is_sparse = |hop: HopId| self.view.hop(hop).characteristics.is_stored_sparse();
+        let by_cell = |(hop, bound): &&(HopId, InputBinding)| {
+            matches!(bound, InputBinding::Main | InputBinding::Matrix) && is_sparse(*hop)
+        };
+        let inputs = operator.inputs.iter().filter(by_cell).count();
+        let outputs =
+            usize::from(self.view.hop(operator.root).is_matrix() && is_sparse(operator.root));
+        let cells = self.main(operator).cells().unwrap_or(0) as f64;
+        let flops = (inputs + outputs) as f64 * cells * FLOPS_PER_CELL;
+        self.config.cost.computing(Constant::Compute, flops)
     }
 
     /// The fused operator exceeds the local memory.
@@ -334,7 +358,7 @@ fn size(view: &DagView, constants: &CostConstants, id: HopId) -> Size {
             let flops = output * op.flops_with(right);
             (flops, speed, binary_share(view, id))
         }
-        HopOp::Ternary(op) => (output * op.flops(), plain, 1.0),
+        HopOp::Ternary(op) => (output * op.flops(), plain, stored_share(view, id)),
         HopOp::Aggregate(op, _) => (input_cells * op.flops(), plain, input_sparsity),
         HopOp::MatMult => {
             let (left, right) = (hop.inputs[0], hop.inputs[1]);
@@ -362,13 +386,23 @@ fn size(view: &DagView, constants: &CostConstants, id: HopId) -> Size {
                 basic_compute: constants.computing(plain, output * input_sparsity),
             };
         }
-        _ => (output, plain, 1.0),
+        _ => (output, plain, stored_share(view, id)),
     };
     let fused_compute = constants.computing(speed, flops);
     Size {
         bytes,
         fused_compute,
         basic_compute: fused_compute * share,
+    }
+}
+
+/// The share of cells that an operator visits which goes through what is stored of its operands and its output.
+fn stored_share(view: &DagView, id: HopId) -> f64 {
+    let hop = view.hop(id);
+    let is_sparse = |input: &HopId| view.hop(*input).characteristics.is_stored_sparse();
+    match hop.characteristics.is_stored_sparse() && hop.inputs.iter().any(is_sparse) {
+        true => hop.characteristics.sparsity(),
+        false => 1.0,
     }
 }
 
@@ -395,7 +429,7 @@ fn binary_share(view: &DagView, id: HopId) -> f64 {
     } else {
         1.0
     };
-    left.min(right)
+    left.min(right).min(stored_share(view, id))
 }
 
 /// The smallest share of cells that any Cell operator over these inputs can get away with.

@@ -39,7 +39,6 @@ mod replace;
 mod select;
 mod template;
 mod view;
-mod zeros;
 
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,9 @@
 //! Facts about a DAG that templates, costs and construction all ask for: shapes, consumers, how an
 //! operand is spread, what a column range selects.
 
-use fulgurite_hop::{Dag, DataType, Hop, HopId, HopOp, Literal};
+use fulgurite_hop::{Dag, DataType, Hop, HopId, HopOp, Literal, ZeroCarriers};
 
-use crate::{FusionConfig, zeros::ZeroCarriers};
+use crate::FusionConfig;
 
 /// A DAG with its consumers.
 pub(crate) struct DagView<'a> {
@@ -97,7 +97,7 @@ impl<'a> DagView<'a> {
             stays: Vec::new(),
             outer_product_cells: FusionConfig::default().outer_product_cells,
         };
-        view.zeros = ZeroCarriers::new(&view);
+        view.zeros = ZeroCarriers::new(dag, |id| view.is_live(id));
         view
     }
 

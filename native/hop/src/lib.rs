@@ -21,6 +21,7 @@ mod program;
 mod propagate;
 mod sizes;
 mod verify;
+mod zeros;
 
 pub use characteristics::{Characteristics, DataType, ValueType};
 pub use dag::{Dag, Hop, HopId};
@@ -44,3 +45,4 @@ pub use rewrites::{
 };
 pub use sizes::seq_length;
 pub use verify::verify;
+pub use zeros::ZeroCarriers;

@@ -66,6 +66,22 @@ fn unknown_sides_follow_known_ones() {
 }
 
 #[test]
+fn an_expression_has_no_more_non_zeros_than_the_matrix_it_is_zero_with() {
+    let mut b = Builder::new();
+    let x = b.matrix("X", known(10, 10, 5));
+    let none = b.matrix("none", known(10, 10, 0));
+    let one = b.int(1);
+    let shifted = b.binary(BinaryOp::Plus, x, one);
+    let log = b.unary(UnaryOp::Log, shifted);
+    let half = b.binary(BinaryOp::Div, log, shifted);
+    let quotient = b.binary(BinaryOp::Div, none, x);
+    assert_eq!(inferred(&b, shifted), "[10 x 10, nnz 100]");
+    assert_eq!(inferred(&b, log), "[10 x 10, nnz 5]");
+    assert_eq!(inferred(&b, half), "[10 x 10, nnz 5]");
+    assert_eq!(inferred(&b, quotient), "[10 x 10, nnz ?]");
+}
+
+#[test]
 fn non_zeros_of_cellwise_operators() {
     let mut b = Builder::new();
     let x = b.matrix("X", known(10, 10, 50));

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::{
     CoordinateMatrix, CsrMatrix, DenseMatrix,
-    kernels::parallel::{TASK_CELLS, csr_by_rows},
+    kernels::parallel::{TASK_CELLS, csr_by_rows, rows_per_task},
 };
 
 /// Below this share of non-zeros a block goes to CSR (SystemML's turn point).
@@ -172,12 +172,16 @@ impl MatrixBlock {
             MatrixBlock::Csr(csr) => {
                 let (rows, cols) = (csr.rows(), csr.cols());
                 let mut values = crate::memory::zeros(rows * cols);
-                for row in 0..rows {
-                    let (indices, cells) = csr.row(row);
-                    for (col, cell) in indices.iter().zip(cells) {
-                        values[row * cols + *col as usize] = *cell;
+                let chunk = rows_per_task(cols);
+                let parts = values.par_chunks_mut((chunk * cols).max(1)).enumerate();
+                parts.for_each(|(part, out)| {
+                    for (row, out) in (part * chunk..).zip(out.chunks_exact_mut(cols)) {
+                        let (indices, cells) = csr.row(row);
+                        for (col, cell) in indices.iter().zip(cells) {
+                            out[*col as usize] = *cell;
+                        }
                     }
-                }
+                });
                 DenseMatrix::new(rows, cols, values).expect("the vector was sized for it")
             }
             MatrixBlock::Coordinate(coordinates) => {
@@ -199,10 +203,7 @@ impl MatrixBlock {
                 let (rows, cols) = (dense.rows(), dense.cols());
                 csr_by_rows(rows, cols, cols, |task, part| {
                     for row in task {
-                        for (col, value) in dense.row(row).iter().enumerate() {
-                            part.push(col, *value);
-                        }
-                        part.end_row();
+                        part.append_dense(dense.row(row));
                     }
                 })
             }

@@ -6,7 +6,7 @@ use fulgurite_error::Result;
 
 use super::{Folding, ReadMetadata, Symbols, Used, VariableInfo};
 use crate::{
-    Dag, DataType, Hop, HopId, HopOp, Literal, SizeOp, scalar,
+    Characteristics, Dag, DataType, Hop, HopId, HopOp, Literal, SizeOp, ZeroCarriers, scalar,
     sizes::{self, Call, Fact},
 };
 
@@ -28,6 +28,7 @@ pub(super) fn propagate(
     let used = RefCell::new(BTreeSet::new());
     let mut facts: Vec<Fact> = Vec::with_capacity(dag.len());
     let mut result = Dag::new();
+    let mut zeros = ZeroCarriers::default();
     for (id, hop) in dag.iter() {
         let call = Call::new(dag, id, &facts, &used);
         let mut fact = match (&hop.op, &call) {
@@ -58,6 +59,11 @@ pub(super) fn propagate(
             };
         }
         result.push(updated(hop, &fact, folding, &used));
+        zeros.push(&result, id);
+        if let Some(characteristics) = no_fuller_than_carriers(&result, id, &zeros) {
+            result.hop_mut(id).characteristics = characteristics;
+            fact.info.characteristics = characteristics;
+        }
         facts.push(fact);
     }
     result.roots = dag.roots.clone();
@@ -70,6 +76,19 @@ pub(super) fn propagate(
             constants: used.into_inner(),
         },
     })
+}
+
+/// The size of an expression that has fewer non-zeros than its last operator lets on, as `log(X + 1)` has.
+///
+/// That it has none at all, nobody concludes: 0 / 0 is not zero.
+fn no_fuller_than_carriers(dag: &Dag, id: HopId, zeros: &ZeroCarriers) -> Option<Characteristics> {
+    let others = zeros.of(id).iter().filter(|carrier| **carrier != id);
+    let fewest = others
+        .filter_map(|carrier| dag.hop(*carrier).characteristics.nnz)
+        .min()?;
+    let inferred = dag.hop(id).characteristics;
+    let is_fewer = fewest > 0 && inferred.nnz.is_none_or(|nnz| fewest < nnz);
+    is_fewer.then(|| inferred.with_nnz(fewest))
 }
 
 fn without_constant(info: VariableInfo) -> Fact {

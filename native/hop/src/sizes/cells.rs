@@ -94,7 +94,13 @@ fn ternary_nnz(call: &Call, op: TernaryOp, cells: u64) -> Option<u64> {
         }
     };
     let sparsity = match op {
-        TernaryOp::IfElse => sparsity(1)? + sparsity(2)?,
+        TernaryOp::IfElse => {
+            let chosen = match (sparsity(0), sparsity(1)) {
+                (None, None) => return None,
+                (condition, value) => condition.unwrap_or(1.0).min(value.unwrap_or(1.0)),
+            };
+            chosen + sparsity(2)?
+        }
         TernaryOp::PlusMult | TernaryOp::MinusMult => sparsity(0)? + sparsity(1)? * sparsity(2)?,
     };
     Some(share(sparsity.min(1.0), cells))

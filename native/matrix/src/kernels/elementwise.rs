@@ -12,10 +12,8 @@ use rayon::prelude::*;
 
 use super::{
     broadcast::{Side, result_shape},
-    parallel::{
-        SparseRows, TASK_CELLS, csr_by_rows, dense_by_rows, row_tasks, rows_per_task, settle, shape,
-    },
-    sparse_union::over_union,
+    parallel::{TASK_CELLS, dense_by_rows, row_tasks, rows_per_task, settle, shape},
+    sparse_union::{merge, over_union},
 };
 use crate::{CoordinateMatrix, CsrMatrix, MatrixBlock, memory::zeros, vector_math::Cells};
 
@@ -134,13 +132,13 @@ where
             return over_coordinates(coordinates, other, swapped).map(MatrixBlock::Coordinate);
         }
         (Side::Csr(csr), Side::Coordinate(coordinates)) if f(0.0, 0.0) == 0.0 => {
-            return merge(csr, &coordinates.to_csr(), f).map(settle);
+            return merge(csr, &coordinates.to_csr(), &over).map(settle);
         }
         (Side::Coordinate(coordinates), Side::Csr(csr)) if f(0.0, 0.0) == 0.0 => {
-            return merge(&coordinates.to_csr(), csr, f).map(settle);
+            return merge(&coordinates.to_csr(), csr, &over).map(settle);
         }
         (Side::Csr(left), Side::Csr(right)) if f(0.0, 0.0) == 0.0 => {
-            return merge(left, right, f).map(settle);
+            return merge(left, right, &over).map(settle);
         }
         (Side::Csr(csr), other) if other.all(|y| f(0.0, y) == 0.0) => {
             return over_stored(csr, other, &over).map(MatrixBlock::Csr);
@@ -381,43 +379,4 @@ fn over_coordinates(
         over(Cells::Each(&stored[range]), Cells::Each(&others), out);
     });
     coordinates.with_values(values)
-}
-
-/// f of the cells stored on either side, where f(0, 0) = 0.
-fn merge(
-    left: &CsrMatrix,
-    right: &CsrMatrix,
-    f: impl Fn(f64, f64) -> f64 + Sync,
-) -> Result<CsrMatrix> {
-    let per_row = (left.stored() + right.stored()) / left.rows().max(1) + 1;
-    csr_by_rows(
-        left.rows(),
-        left.cols(),
-        per_row,
-        |task, out: &mut SparseRows| {
-            let stored = |csr: &CsrMatrix| csr.pointers()[task.end] - csr.pointers()[task.start];
-            out.reserve((stored(left) + stored(right)) as usize);
-            for row in task {
-                let (left_cols, xs) = left.row(row);
-                let (right_cols, ys) = right.row(row);
-                let (mut i, mut j) = (0, 0);
-                while i < left_cols.len() || j < right_cols.len() {
-                    let l = left_cols.get(i).copied().unwrap_or(i32::MAX);
-                    let r = right_cols.get(j).copied().unwrap_or(i32::MAX);
-                    let col = l.min(r);
-                    let (mut x, mut y) = (0.0, 0.0);
-                    if l == col {
-                        x = xs[i];
-                        i += 1;
-                    }
-                    if r == col {
-                        y = ys[j];
-                        j += 1;
-                    }
-                    out.push(col as usize, f(x, y));
-                }
-                out.end_row();
-            }
-        },
-    )
 }

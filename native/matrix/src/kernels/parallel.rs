@@ -97,6 +97,43 @@ impl SparseRows {
         }
     }
 
+    /// Appends rows: their cells one row after the other, and where each ends among these. Zeros are left out.
+    pub(crate) fn append(&mut self, ends: &[usize], indices: &[i32], values: &[f64]) {
+        if values
+            .iter()
+            .fold(false, |any, value| any | (*value == 0.0))
+        {
+            let mut start = 0;
+            for end in ends {
+                for (col, value) in indices[start..*end].iter().zip(&values[start..*end]) {
+                    self.push(*col as usize, *value);
+                }
+                self.end_row();
+                start = *end;
+            }
+        } else {
+            let before = self.values.len();
+            self.indices.extend_from_slice(indices);
+            self.values.extend_from_slice(values);
+            self.ends.extend(ends.iter().map(|end| before + end));
+        }
+    }
+
+    /// Appends a row of all its cells, without branches on what they are.
+    pub(crate) fn append_dense(&mut self, row: &[f64]) {
+        let mut next = self.values.len();
+        self.indices.resize(next + row.len(), 0);
+        self.values.resize(next + row.len(), 0.0);
+        for (col, value) in row.iter().enumerate() {
+            self.indices[next] = col as i32;
+            self.values[next] = *value;
+            next += usize::from(*value != 0.0);
+        }
+        self.indices.truncate(next);
+        self.values.truncate(next);
+        self.end_row();
+    }
+
     pub(crate) fn end_row(&mut self) {
         self.ends.push(self.values.len());
     }
@@ -125,20 +162,61 @@ pub(crate) fn csr_by_rows(
         stored += part.values.len();
     }
     let (mut indices, mut values) = (vec![0; stored], zeros(stored));
-    let (mut index_rest, mut value_rest) = (&mut indices[..], &mut values[..]);
-    let places = parts.into_iter().map(|part| {
-        let (index_place, after) = std::mem::take(&mut index_rest).split_at_mut(part.values.len());
-        index_rest = after;
-        let (value_place, after) = std::mem::take(&mut value_rest).split_at_mut(part.values.len());
-        value_rest = after;
-        (part, index_place, value_place)
-    });
-    let places: Vec<_> = places.collect();
-    places.into_par_iter().for_each(|(part, indices, values)| {
+    let lengths = parts.iter().map(|part| part.values.len());
+    let places = split(&mut indices, &mut values, lengths);
+    let places = parts.into_par_iter().zip(places);
+    places.for_each(|(part, (indices, values))| {
         indices.copy_from_slice(&part.indices);
         values.copy_from_slice(&part.values);
     });
     CsrMatrix::new(rows, cols, pointers, indices, values)
+}
+
+/// A CSR matrix of which it is known how many cells each row has; `fill` writes those of a row.
+pub(crate) fn csr_of_known_rows(
+    rows: usize,
+    cols: usize,
+    stored: impl Fn(usize) -> usize + Sync,
+    fill: impl Fn(usize, &mut [i32], &mut [f64]) + Sync,
+) -> Result<CsrMatrix> {
+    let mut pointers = Vec::with_capacity(rows + 1);
+    pointers.push(0i64);
+    let mut end = 0;
+    pointers.extend((0..rows).map(|row| {
+        end += stored(row);
+        end as i64
+    }));
+    let (mut indices, mut values) = (vec![0; end], zeros(end));
+    let tasks = row_tasks(rows, rows_per_task(end / rows.max(1) + 1));
+    let length = |rows: Range<usize>| (pointers[rows.end] - pointers[rows.start]) as usize;
+    let lengths = tasks.iter().map(|task| length(task.clone()));
+    let places = split(&mut indices, &mut values, lengths);
+    let places = tasks.into_par_iter().zip(places);
+    places.for_each(|(task, (mut indices, mut values))| {
+        for row in task {
+            let (row_indices, later_indices) = indices.split_at_mut(length(row..row + 1));
+            let (row_values, later_values) = values.split_at_mut(length(row..row + 1));
+            fill(row, row_indices, row_values);
+            (indices, values) = (later_indices, later_values);
+        }
+    });
+    CsrMatrix::new(rows, cols, pointers, indices, values)
+}
+
+/// The parts of these lengths, one after the other.
+fn split<'o>(
+    mut indices: &'o mut [i32],
+    mut values: &'o mut [f64],
+    lengths: impl Iterator<Item = usize>,
+) -> Vec<(&'o mut [i32], &'o mut [f64])> {
+    let part = |length| {
+        let (index_part, later) = std::mem::take(&mut indices).split_at_mut(length);
+        indices = later;
+        let (value_part, later) = std::mem::take(&mut values).split_at_mut(length);
+        values = later;
+        (index_part, value_part)
+    };
+    lengths.map(part).collect()
 }
 
 /// A sparse result in the layout that suits what it stores; reads the stored count only.

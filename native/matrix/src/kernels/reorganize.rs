@@ -3,7 +3,9 @@
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
-use super::parallel::{cells, csr_by_rows, dense_by_rows, rows_per_task, settle, shape};
+use super::parallel::{
+    cells, csr_by_rows, csr_of_known_rows, dense_by_rows, rows_per_task, settle, shape,
+};
 use crate::{ByRows, CsrMatrix, DenseMatrix, MatrixBlock, memory::zeros};
 
 /// Cells of a tile's side: two tiles of it stay in the first-level cache.
@@ -144,15 +146,11 @@ pub fn take_rows(
         })
         .map(MatrixBlock::Dense),
         ByRows::Csr(csr) => {
-            let per_row = csr.stored() / csr.rows().max(1) + 1;
-            csr_by_rows(rows, cols, per_row, |task, out| {
-                for row in task {
-                    let (indices, values) = csr.row(source(row));
-                    for (col, value) in indices.iter().zip(values) {
-                        out.push(*col as usize, *value);
-                    }
-                    out.end_row();
-                }
+            let stored = |row| csr.row(source(row)).1.len();
+            csr_of_known_rows(rows, cols, stored, |row, indices, values| {
+                let (from_indices, from_values) = csr.row(source(row));
+                indices.copy_from_slice(from_indices);
+                values.copy_from_slice(from_values);
             })
             .map(settle)
         }

@@ -3,12 +3,14 @@
 use std::cmp::Ordering;
 
 use fulgurite_error::{Error, Result};
-use rayon::slice::ParallelSliceMut;
+use rayon::prelude::*;
 
 use super::{
     elementwise::unary,
     generate::fill,
-    parallel::{csr_by_rows, dense_by_rows, settle, shape},
+    parallel::{
+        csr_by_rows, dense_by_rows, reduction_tasks, row_tasks, rows_per_task, settle, shape,
+    },
     reorganize::take_rows,
 };
 use crate::{ByRows, CsrMatrix, DenseMatrix, MatrixBlock};
@@ -71,29 +73,53 @@ pub fn remove_empty(
 }
 
 fn not_empty(matrix: &MatrixBlock, margin: Margin) -> Vec<bool> {
-    match (margin, matrix.by_rows()) {
-        (Margin::Rows, ByRows::Dense(dense)) => (0..dense.rows())
-            .map(|row| dense.row(row).iter().any(|cell| *cell != 0.0))
+    let matrix = matrix.by_rows();
+    let (rows, cols, per_row) = match &matrix {
+        ByRows::Dense(dense) => (dense.rows(), dense.cols(), dense.cols()),
+        ByRows::Csr(csr) => (csr.rows(), csr.cols(), csr.stored() / csr.rows().max(1) + 1),
+    };
+    let is_not_zero = |cell: &f64| *cell != 0.0;
+    let tasks = match margin {
+        Margin::Rows => row_tasks(rows, rows_per_task(per_row)),
+        Margin::Cols => reduction_tasks(rows, per_row),
+    };
+    let parts = tasks.into_par_iter().map(|task| match (margin, &matrix) {
+        (Margin::Rows, ByRows::Dense(dense)) => task
+            .map(|row| dense.row(row).iter().any(is_not_zero))
             .collect(),
-        (Margin::Rows, ByRows::Csr(csr)) => (0..csr.rows())
-            .map(|row| csr.row(row).1.iter().any(|cell| *cell != 0.0))
+        (Margin::Rows, ByRows::Csr(csr)) => task
+            .map(|row| csr.row(row).1.iter().any(is_not_zero))
             .collect(),
         (Margin::Cols, ByRows::Dense(dense)) => {
-            let mut keep = vec![false; dense.cols()];
-            for row in 0..dense.rows() {
+            let mut keep = vec![false; cols];
+            for row in task {
                 for (keep, cell) in keep.iter_mut().zip(dense.row(row)) {
-                    *keep |= *cell != 0.0;
+                    *keep |= is_not_zero(cell);
                 }
             }
             keep
         }
         (Margin::Cols, ByRows::Csr(csr)) => {
-            let mut keep = vec![false; csr.cols()];
-            for (col, cell) in csr.indices().iter().zip(csr.values()) {
-                keep[*col as usize] |= *cell != 0.0;
+            let mut keep = vec![false; cols];
+            let stored = csr.pointers()[task.start] as usize..csr.pointers()[task.end] as usize;
+            for (col, cell) in csr.indices()[stored.clone()]
+                .iter()
+                .zip(&csr.values()[stored])
+            {
+                keep[*col as usize] |= is_not_zero(cell);
             }
             keep
         }
+    });
+    let parts: Vec<Vec<bool>> = parts.collect();
+    match margin {
+        Margin::Rows => parts.concat(),
+        Margin::Cols => parts.iter().fold(vec![false; cols], |mut keep, part| {
+            for (keep, is_kept) in keep.iter_mut().zip(part) {
+                *keep |= is_kept;
+            }
+            keep
+        }),
     }
 }
 
@@ -176,26 +202,40 @@ fn order_index(matrix: &MatrixBlock, by: &[usize], decreasing: bool) -> Result<V
             matrix.cols()
         )));
     }
-    let keys: Vec<Vec<f64>> = by.iter().map(|col| column(matrix, *col)).collect();
-    let mut permutation: Vec<usize> = (0..matrix.rows()).collect();
-    permutation.par_sort_by(|left, right| {
-        let ascending = keys
-            .iter()
-            .map(|key| nan_last(key[*left], key[*right]))
-            .find(|ordering| ordering.is_ne())
-            .unwrap_or(Ordering::Equal);
-        if decreasing {
-            ascending.reverse()
-        } else {
-            ascending
-        }
+    let ranks = |col: &usize| -> Vec<u64> {
+        let cells = column(matrix, *col).into_iter();
+        cells.map(|cell| rank(cell, decreasing)).collect()
+    };
+    let ranks: Vec<Vec<u64>> = by.iter().map(ranks).collect();
+    let (first, later) = match ranks.split_first() {
+        Some(ranks) => ranks,
+        None => return Ok((0..matrix.rows()).collect()),
+    };
+    // The first column goes with the row, as looking it up would be a miss of the cache for each comparison.
+    let mut rows: Vec<(u64, usize)> = first.iter().copied().zip(0..).collect();
+    rows.par_sort_unstable_by(|(left_rank, left), (right_rank, right)| {
+        let of_later = || later.iter().map(|ranks| ranks[*left].cmp(&ranks[*right]));
+        (left_rank.cmp(right_rank))
+            .then_with(|| {
+                of_later()
+                    .find(|order| order.is_ne())
+                    .unwrap_or(Ordering::Equal)
+            })
+            .then_with(|| left.cmp(right))
     });
-    Ok(permutation)
+    Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
 
-fn nan_last(left: f64, right: f64) -> Ordering {
-    left.partial_cmp(&right)
-        .unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
+/// An integer that compares as the number does: zeros are equal, NaN is larger than anything.
+fn rank(value: f64, decreasing: bool) -> u64 {
+    const SIGN: u64 = 1 << 63;
+    let bits = (value + 0.0).to_bits();
+    let ascending = match bits & SIGN {
+        _ if value.is_nan() => u64::MAX,
+        0 => bits | SIGN,
+        _ => !bits,
+    };
+    if decreasing { !ascending } else { ascending }
 }
 
 fn column(matrix: &MatrixBlock, col: usize) -> Vec<f64> {

@@ -1,5 +1,6 @@
 //! Cell-by-cell functions of which few cells are not zero: those that a sparse operand stores, and whole rows where the function of
-//! zeros is not zero, as in `X / rowSums(X)` where a row is empty.
+//! zeros is not zero, as in `X / rowSums(X)` where a row is empty. Of two matrices, of which that is zero, the stored cells are
+//! brought in line first.
 
 use std::ops::Range;
 
@@ -50,6 +51,103 @@ pub(super) fn over_union<const N: usize>(
         }
     })
     .map(Some)
+}
+
+/// A function, given over stretches, of the cells stored on either side; of zeros it is zero.
+pub(super) fn merge(
+    left: &CsrMatrix,
+    right: &CsrMatrix,
+    over: impl Fn(Cells, Cells, &mut [f64]) + Sync,
+) -> Result<CsrMatrix> {
+    /// As many as the first-level cache holds, with both sides' values.
+    const STRETCH: usize = 1 << 10;
+    let (rows, cols) = (left.rows(), left.cols());
+    let stored = |rows: Range<usize>| {
+        let of = |csr: &CsrMatrix| (csr.pointers()[rows.end] - csr.pointers()[rows.start]) as usize;
+        of(left) + of(right)
+    };
+    csr_by_rows(
+        rows,
+        cols,
+        stored(0..rows) / rows.max(1) + 1,
+        |task, out| {
+            out.reserve(stored(task.clone()));
+            let mut union = Union::default();
+            for row in task {
+                let more = stored(row..row + 1);
+                if union.len + more > STRETCH {
+                    union.flush(&over, out);
+                }
+                union.add(left.row(row), right.row(row));
+            }
+            union.flush(&over, out);
+        },
+    )
+}
+
+/// Cells that either side stores, of some rows, before the function is applied.
+#[derive(Default)]
+struct Union {
+    ends: Vec<usize>,
+    len: usize,
+    cols: Vec<i32>,
+    left: Vec<f64>,
+    right: Vec<f64>,
+    values: Vec<f64>,
+}
+
+impl Union {
+    /// Which side a column comes from is anyone's guess, so that there are no branches on it.
+    fn add(&mut self, (left_cols, left): (&[i32], &[f64]), (right_cols, right): (&[i32], &[f64])) {
+        let most = self.len + left.len() + right.len();
+        if most > self.cols.len() {
+            self.cols.resize(most, 0);
+            for values in [&mut self.left, &mut self.right, &mut self.values] {
+                values.resize(most, 0.0);
+            }
+        }
+        let cols = &mut self.cols[self.len..most];
+        let (xs, ys) = (
+            &mut self.left[self.len..most],
+            &mut self.right[self.len..most],
+        );
+        let (mut i, mut j, mut next) = (0, 0, 0);
+        while i < left_cols.len() && j < right_cols.len() {
+            let (l, r, x, y) = (left_cols[i], right_cols[j], left[i], right[j]);
+            cols[next] = l.min(r);
+            xs[next] = or_zero(l <= r, x);
+            ys[next] = or_zero(r <= l, y);
+            i += usize::from(l <= r);
+            j += usize::from(r <= l);
+            next += 1;
+        }
+        let end = next + left.len() - i;
+        cols[next..end].copy_from_slice(&left_cols[i..]);
+        xs[next..end].copy_from_slice(&left[i..]);
+        ys[next..end].fill(0.0);
+        let next = end;
+        let end = next + right.len() - j;
+        cols[next..end].copy_from_slice(&right_cols[j..]);
+        xs[next..end].fill(0.0);
+        ys[next..end].copy_from_slice(&right[j..]);
+        self.len += end;
+        self.ends.push(self.len);
+    }
+
+    fn flush(&mut self, over: impl Fn(Cells, Cells, &mut [f64]), out: &mut SparseRows) {
+        let (xs, ys) = (&self.left[..self.len], &self.right[..self.len]);
+        let values = &mut self.values[..self.len];
+        over(Cells::Each(xs), Cells::Each(ys), values);
+        out.append(&self.ends, &self.cols[..self.len], values);
+        self.ends.clear();
+        self.len = 0;
+    }
+}
+
+/// Without a branch, which compilers make of a choice between doubles.
+#[inline(always)]
+fn or_zero(is_kept: bool, value: f64) -> f64 {
+    f64::from_bits(value.to_bits() & u64::from(is_kept).wrapping_neg())
 }
 
 enum Operand<'a> {

@@ -1,0 +1,246 @@
+//! Sparse-safety as a property of values: the matrices at whose zeros the value of an expression is known, and is zero.
+//!
+//! `X * exp(Y)` is zero wherever X is; `X * Y + X` wherever X is; `abs(X - X * Y)` too. `X + 1` is one there, and so `log(X + 1)` is
+//! zero. A fused operator may skip the zeros of its main input exactly if that is a zero carrier of its value. Like everything about
+//! sparsity, this holds for finite operands: 0 * NaN counts as 0.
+
+use crate::{BinaryOp, Dag, DataType, HopId, HopOp, TernaryOp};
+
+/// More are forgotten, the latest first: a plan then visits cells it could skip.
+const MAX_CARRIERS: usize = 16;
+
+/// Per HOP, the matrices of its shape at whose zeros its value is known.
+#[derive(Debug, Default)]
+pub struct ZeroCarriers {
+    /// Sorted by matrix: the value where that is zero.
+    values: Vec<Vec<(HopId, f64)>>,
+    /// Sorted: of these the matrices at whose zeros the HOP is zero, too, itself included.
+    carriers: Vec<Vec<HopId>>,
+}
+
+impl ZeroCarriers {
+    /// Of all HOPs that are live.
+    pub fn new(dag: &Dag, is_live: impl Fn(HopId) -> bool) -> Self {
+        let mut zeros = ZeroCarriers {
+            values: Vec::with_capacity(dag.len()),
+            carriers: Vec::with_capacity(dag.len()),
+        };
+        for (id, _) in dag.iter() {
+            match is_live(id) {
+                true => zeros.push(dag, id),
+                false => zeros.push_nothing(),
+            }
+        }
+        zeros
+    }
+
+    /// The matrices at whose zeros this one is zero, itself included.
+    pub fn of(&self, hop: HopId) -> &[HopId] {
+        self.carriers.get(hop.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// Appends what is known of the next HOP; inputs come before it.
+    pub fn push(&mut self, dag: &Dag, id: HopId) {
+        if dag.hop(id).data_type != DataType::Matrix {
+            return self.push_nothing();
+        }
+        let mut values = self.values_of(dag, id);
+        // Inputs come first: they are what main inputs are chosen from.
+        values.truncate(MAX_CARRIERS - 1);
+        values.push((id, 0.0));
+        let carriers = values.iter().filter(|(_, value)| *value == 0.0);
+        self.carriers.push(carriers.map(|(hop, _)| *hop).collect());
+        self.values.push(values);
+    }
+
+    fn push_nothing(&mut self) {
+        self.values.push(Vec::new());
+        self.carriers.push(Vec::new());
+    }
+
+    fn values_of(&self, dag: &Dag, id: HopId) -> Vec<(HopId, f64)> {
+        let hop = dag.hop(id);
+        let operands = hop.inputs.iter().map(|input| self.operand(dag, id, *input));
+        let operands: Vec<Operand> = match hop.op {
+            HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => operands.collect(),
+            _ => return Vec::new(),
+        };
+        let mut carriers: Vec<HopId> = (operands.iter())
+            .filter_map(|operand| match operand {
+                Operand::Matrix(values) => Some(values.iter().map(|(carrier, _)| *carrier)),
+                _ => None,
+            })
+            .flatten()
+            .collect();
+        carriers.sort_unstable();
+        carriers.dedup();
+        let value_at_zero_of = |carrier: HopId| {
+            let at = |slot: usize| operands.get(slot).and_then(|operand| operand.at(carrier));
+            match hop.op {
+                HopOp::Unary(op) => at(0).map(|x| op.eval(x)),
+                HopOp::Binary(op) => {
+                    let is_literal = |slot| matches!(operands.get(slot), Some(Operand::Literal(_)));
+                    let decides = |slot: usize, is_zero: fn(BinaryOp) -> bool| {
+                        at(slot) == Some(0.0) && is_zero(op) && !is_literal(1 - slot)
+                    };
+                    match decides(0, BinaryOp::zero_on_left_zero)
+                        || decides(1, BinaryOp::zero_on_right_zero)
+                    {
+                        true => Some(0.0),
+                        false => Some(op.eval(at(0)?, at(1)?)),
+                    }
+                }
+                HopOp::Ternary(op) => ternary(op, at(0), at(1), at(2)),
+                _ => None,
+            }
+        };
+        let known = |carrier: HopId| match value_at_zero_of(carrier) {
+            Some(value) if !value.is_nan() => Some((carrier, value)),
+            _ => None,
+        };
+        carriers.into_iter().filter_map(known).collect()
+    }
+
+    fn operand(&self, dag: &Dag, result: HopId, id: HopId) -> Operand<'_> {
+        let (hop, result) = (dag.hop(id), dag.hop(result));
+        let shape = (hop.rows(), hop.cols());
+        match &hop.op {
+            HopOp::Literal(literal) => literal.as_f64().map_or(Operand::Unknown, Operand::Literal),
+            // Vectors that are spread are zero in other cells than their own.
+            _ if shape == (result.rows(), result.cols())
+                && shape.0.is_some()
+                && shape.1.is_some() =>
+            {
+                Operand::Matrix(self.values.get(id.index()).map_or(&[], Vec::as_slice))
+            }
+            _ => Operand::Unknown,
+        }
+    }
+}
+
+enum Operand<'a> {
+    Literal(f64),
+    /// Its values at zeros of other matrices.
+    Matrix(&'a [(HopId, f64)]),
+    Unknown,
+}
+
+impl Operand<'_> {
+    /// Its value where the carrier is zero.
+    fn at(&self, carrier: HopId) -> Option<f64> {
+        match self {
+            Operand::Literal(value) => Some(*value),
+            Operand::Matrix(values) => {
+                let place = values.binary_search_by_key(&carrier, |(hop, _)| *hop);
+                place.ok().map(|place| values[place].1)
+            }
+            Operand::Unknown => None,
+        }
+    }
+}
+
+fn ternary(op: TernaryOp, x: Option<f64>, y: Option<f64>, z: Option<f64>) -> Option<f64> {
+    match (op, x) {
+        (TernaryOp::IfElse, Some(0.0)) => z,
+        (TernaryOp::IfElse, Some(_)) => y,
+        (TernaryOp::IfElse, None) => y.filter(|y| Some(*y) == z),
+        (TernaryOp::PlusMult | TernaryOp::MinusMult, _) => {
+            let (y, z) = match (y, z) {
+                (Some(0.0), _) | (_, Some(0.0)) => (0.0, 0.0),
+                (y, z) => (y?, z?),
+            };
+            Some(op.eval(x?, y, z))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Characteristics, Hop, Literal, UnaryOp, ValueType};
+
+    struct Expression {
+        dag: Dag,
+        x: HopId,
+        y: HopId,
+    }
+
+    impl Expression {
+        fn new() -> Self {
+            let mut dag = Dag::new();
+            let mut read = |name: &str| {
+                let read = Hop::matrix(HopOp::TransientRead(name.to_owned()), Vec::new());
+                dag.push(read.with(Characteristics::dims(3, 2)))
+            };
+            let (x, y) = (read("X"), read("Y"));
+            Expression { dag, x, y }
+        }
+
+        fn number(&mut self, value: f64) -> HopId {
+            self.dag.push(Hop::literal(Literal::Double(value)))
+        }
+
+        fn scalar(&mut self) -> HopId {
+            let read = HopOp::TransientRead("s".to_owned());
+            self.dag
+                .push(Hop::scalar(read, Vec::new(), ValueType::Double))
+        }
+
+        fn of(&mut self, op: HopOp, inputs: &[HopId]) -> HopId {
+            let hop = Hop::matrix(op, inputs.to_vec());
+            self.dag.push(hop.with(Characteristics::dims(3, 2)))
+        }
+
+        /// Whether it is zero wherever X is.
+        fn carries(&self, result: HopId) -> bool {
+            let zeros = ZeroCarriers::new(&self.dag, |_| true);
+            zeros.of(result).contains(&self.x)
+        }
+    }
+
+    #[test]
+    fn values_that_are_not_zero_carry_zeros_on() {
+        let mut e = Expression::new();
+        let (x, y, one, zero) = (e.x, e.y, e.number(1.0), e.number(0.0));
+        let shifted = e.of(HopOp::Binary(BinaryOp::Plus), &[x, one]);
+        let log = e.of(HopOp::Unary(UnaryOp::Log), &[shifted]);
+        assert!(!e.carries(shifted) && e.carries(log));
+        let exp = e.of(HopOp::Unary(UnaryOp::Exp), &[x]);
+        let less = e.of(HopOp::Binary(BinaryOp::Minus), &[exp, one]);
+        assert!(!e.carries(exp) && e.carries(less));
+        let is_zero = e.of(HopOp::Binary(BinaryOp::Equal), &[x, zero]);
+        let reciprocal = e.of(HopOp::Binary(BinaryOp::Div), &[one, x]);
+        let chosen = e.of(
+            HopOp::Ternary(TernaryOp::IfElse),
+            &[is_zero, zero, reciprocal],
+        );
+        assert!(!e.carries(reciprocal) && e.carries(chosen));
+        let other = e.of(HopOp::Ternary(TernaryOp::IfElse), &[is_zero, y, reciprocal]);
+        assert!(!e.carries(other));
+        let product = e.of(HopOp::Binary(BinaryOp::Mult), &[log, y]);
+        let sum = e.of(HopOp::Ternary(TernaryOp::PlusMult), &[less, product, y]);
+        assert!(e.carries(product) && e.carries(sum));
+        let with_y = e.of(HopOp::Ternary(TernaryOp::PlusMult), &[y, product, x]);
+        assert!(!e.carries(with_y));
+    }
+
+    #[test]
+    fn what_may_not_be_zero_carries_none() {
+        let mut e = Expression::new();
+        let (x, zero, scalar) = (e.x, e.number(0.0), e.scalar());
+        let quotient = e.of(HopOp::Binary(BinaryOp::Div), &[x, zero]);
+        assert!(!e.carries(quotient));
+        let shifted = e.of(HopOp::Binary(BinaryOp::Plus), &[x, scalar]);
+        assert!(!e.carries(shifted));
+        let scaled = e.of(HopOp::Binary(BinaryOp::Mult), &[x, scalar]);
+        assert!(e.carries(scaled));
+        let vector = e.dag.push(
+            Hop::matrix(HopOp::TransientRead("v".to_owned()), Vec::new())
+                .with(Characteristics::dims(3, 1)),
+        );
+        let log = e.of(HopOp::Unary(UnaryOp::Abs), &[vector]);
+        let spread = e.of(HopOp::Binary(BinaryOp::Mult), &[x, log]);
+        let zeros = ZeroCarriers::new(&e.dag, |_| true);
+        assert!(e.carries(spread) && !zeros.of(spread).contains(&vector));
+    }
+}
