@@ -5,11 +5,11 @@ use std::ops::Range;
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::InputBinding;
 use fulgurite_hop::AggregateOp;
-use fulgurite_matrix::{MatrixBlock, memory};
+use fulgurite_matrix::{MatrixBlock, memory::NewCells};
 
 use super::row::densify;
 use super::totals::{ColumnTotals, Total, Totals};
-use super::{CellOutput, ExecutionContext, Output, column_vector, row_vector, tasks, zeros};
+use super::{CellOutput, ExecutionContext, Output, cells_of, column_vector, row_vector, tasks};
 use crate::bind::{Bound, Rows};
 use crate::compiled::{CompiledPlan, Kernel};
 use crate::frame::{Frame, Target};
@@ -93,17 +93,16 @@ impl Skeleton<'_> {
             })?;
             return column_vector(together(ops, &totals).finish(cells));
         }
-        let mut output = memory::zeros(cells);
+        let mut output = NewCells::new(cells);
         let parts = tasks::with_outputs(ranges, &mut output, 1);
         tasks::run(context, parts, |(range, mut part)| {
             self.flat_tiles(range, |frame, tile| {
-                let (cells, rest) = std::mem::take(&mut part).split_at_mut(tile.len());
-                part = rest;
+                let cells = part.take(tile.len());
                 let stride = cells.len();
                 self.kernel.run(frame, Target { cells, stride })
             })
         })?;
-        MatrixBlock::dense(rows, cols, output).map(Output::Matrix)
+        MatrixBlock::dense(rows, cols, output.finish()).map(Output::Matrix)
     }
 
     fn flat_tiles<'f>(
@@ -137,10 +136,10 @@ impl Skeleton<'_> {
         let ranges = tasks::even(rows, 1, work, context);
         match self.output {
             CellOutput::Map => {
-                let mut output = zeros(rows, cols)?;
+                let mut output = NewCells::new(cells_of(rows, cols)?);
                 let parts = tasks::with_outputs(ranges, &mut output, cols);
                 tasks::run(context, parts, |(range, part)| {
-                    let first = range.start;
+                    let (first, part) = (range.start, part.cells());
                     self.row_tiles(range, |frame, tile| {
                         let from = (tile.rows.start - first) * cols + tile.cols.start;
                         let target = Target {
@@ -150,7 +149,7 @@ impl Skeleton<'_> {
                         self.kernel.run(frame, target)
                     })
                 })?;
-                MatrixBlock::dense(rows, cols, output).map(Output::Matrix)
+                MatrixBlock::dense(rows, cols, output.finish()).map(Output::Matrix)
             }
             CellOutput::Full(ops) => {
                 let totals = tasks::run(context, ranges, |range| {

@@ -5,10 +5,10 @@ use std::ops::Range;
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{InputBinding, RowOutput};
 use fulgurite_hop::AggregateOp;
-use fulgurite_matrix::{CsrMatrix, MatrixBlock};
+use fulgurite_matrix::{CsrMatrix, MatrixBlock, memory::NewCells};
 
 use super::totals::{ColumnTotals, Total};
-use super::{ExecutionContext, Output, cells_of, tasks, wholes, zeros};
+use super::{ExecutionContext, Output, cells_of, tasks, wholes};
 use crate::bind::{Bound, Rows};
 use crate::compiled::{CompiledPlan, Kernel};
 use crate::frame::{Frame, Target, WholeMatrix};
@@ -76,10 +76,12 @@ pub(super) fn run(
     let ranges = tasks::of_rows(bound.main, work_per_row, context);
     match output {
         RowOutput::NoAggregate(_) | RowOutput::RowAggregate(_) => {
-            let mut cells = zeros(rows, width)?;
+            let mut cells = NewCells::new(cells_of(rows, width)?);
             let parts = tasks::with_outputs(ranges, &mut cells, width);
-            tasks::run(context, parts, |(range, part)| skeleton.task(range, part))?;
-            MatrixBlock::dense(rows, width, cells).map(Output::Matrix)
+            tasks::run(context, parts, |(range, part)| {
+                skeleton.task(range, part.cells())
+            })?;
+            MatrixBlock::dense(rows, width, cells.finish()).map(Output::Matrix)
         }
         RowOutput::ColumnAggregate(op, _) => {
             let ranges = few_if_large(ranges, width, context);

@@ -7,7 +7,7 @@ use std::ops::Range;
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::InputBinding;
 use fulgurite_hop::AggregateOp;
-use fulgurite_matrix::{CsrMatrix, Layout, MatrixBlock, memory};
+use fulgurite_matrix::{CsrMatrix, Layout, MatrixBlock, memory::NewCells};
 
 use super::cell::{tile_cells, together};
 use super::driver::Driver;
@@ -138,30 +138,25 @@ impl<'a> Skeleton<'a> {
 
     /// The result has the main input's structure.
     fn map(&self, ranges: Vec<Range<usize>>, context: &ExecutionContext) -> Result<Output> {
-        let mut values = memory::zeros(self.main.stored());
-        let mut parts = Vec::with_capacity(ranges.len());
-        let mut rest = values.as_mut_slice();
-        for range in ranges {
-            let (part, after) = rest.split_at_mut(self.cells_of(&range).len());
-            parts.push((range, part));
-            rest = after;
-        }
+        let mut values = NewCells::new(self.main.stored());
+        let lengths: Vec<usize> = ranges
+            .iter()
+            .map(|range| self.cells_of(range).len())
+            .collect();
+        let parts = ranges.into_iter().zip(values.parts(lengths)).collect();
         tasks::run(context, parts, |(range, mut part)| {
             self.tiles(&mut self.workspace(), range, |frame, tile| {
-                let (cells, rest) = std::mem::take(&mut part).split_at_mut(tile.cells.len());
-                part = rest;
+                let cells = part.take(tile.cells.len());
                 let stride = cells.len();
                 self.kernel.run(frame, Target { cells, stride })
             })
         })?;
+        let values = values.finish();
         if let MatrixBlock::Coordinate(coordinates) = self.bound.main {
             let result = coordinates.with_values(values)?;
             return Ok(Output::Matrix(result.into()));
         }
-        let (pointers, indices, _) = self.main.clone().into_buffers();
-        let (rows, cols) = (self.main.rows(), self.main.cols());
-        let result = CsrMatrix::new(rows, cols, pointers, indices, values)?;
-        Ok(Output::Matrix(result.into()))
+        Ok(Output::Matrix(self.main.with_values(values)?.into()))
     }
 
     fn full(&self, ops: &[AggregateOp], rows: Range<usize>) -> Result<Totals> {

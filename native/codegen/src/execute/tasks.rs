@@ -3,7 +3,11 @@
 use std::ops::Range;
 
 use fulgurite_error::Result;
-use fulgurite_matrix::{CsrMatrix, MatrixBlock, kernels::TASK_CELLS};
+use fulgurite_matrix::{
+    CsrMatrix, MatrixBlock,
+    kernels::TASK_CELLS,
+    memory::{NewCells, NewPart},
+};
 use rayon::prelude::*;
 
 use super::ExecutionContext;
@@ -114,14 +118,9 @@ pub(super) fn run<T: Send, R: Send>(
 /// Ranges with the parts of `output` that belong to them, `per_unit` cells for each step of a range.
 pub(super) fn with_outputs(
     ranges: Vec<Range<usize>>,
-    mut output: &mut [f64],
+    output: &mut NewCells<f64>,
     per_unit: usize,
-) -> Vec<(Range<usize>, &mut [f64])> {
-    let mut parts = Vec::with_capacity(ranges.len());
-    for range in ranges {
-        let (part, rest) = output.split_at_mut((range.len() * per_unit).min(output.len()));
-        parts.push((range, part));
-        output = rest;
-    }
-    parts
+) -> Vec<(Range<usize>, NewPart<'_, f64>)> {
+    let lengths: Vec<usize> = ranges.iter().map(|range| range.len() * per_unit).collect();
+    ranges.into_iter().zip(output.parts(lengths)).collect()
 }

@@ -15,7 +15,11 @@ use super::{
     parallel::{TASK_CELLS, dense_by_rows, row_tasks, rows_per_task, settle, shape},
     sparse_union::{merge, over_union},
 };
-use crate::{CoordinateMatrix, CsrMatrix, MatrixBlock, memory::zeros, vector_math::Cells};
+use crate::{
+    CoordinateMatrix, CsrMatrix, MatrixBlock,
+    memory::{NewCells, by_chunks},
+    vector_math::Cells,
+};
 
 pub use super::broadcast::Operand;
 
@@ -44,16 +48,14 @@ pub fn unary_over_slices(
             if value_at_zero(&f) != 0.0 {
                 return unary_over_slices(&coordinates.to_csr().into(), f);
             }
-            let mut values = zeros(coordinates.stored());
-            map_flat(&mut values, |range, out| {
+            let values = map_flat(coordinates.stored(), |range, out| {
                 f(&coordinates.values()[range], out)
             });
             coordinates.with_values(values).map(MatrixBlock::Coordinate)
         }
         MatrixBlock::Csr(csr) => {
             let at_zero = value_at_zero(&f);
-            let mut values = zeros(csr.stored());
-            map_flat(&mut values, |range, out| f(&csr.values()[range], out));
+            let values = map_flat(csr.stored(), |range, out| f(&csr.values()[range], out));
             let result = csr.with_values(values)?;
             if at_zero == 0.0 {
                 return Ok(MatrixBlock::Csr(result));
@@ -71,8 +73,8 @@ pub fn unary_over_slices(
             .map(MatrixBlock::Dense)
         }
         MatrixBlock::Dense(dense) => {
-            let mut values = zeros(dense.values().len());
-            map_flat(&mut values, |range, out| f(&dense.values()[range], out));
+            let cells = dense.values();
+            let values = map_flat(cells.len(), |range, out| f(&cells[range], out));
             MatrixBlock::dense(dense.rows(), dense.cols(), values)
         }
     }
@@ -154,8 +156,7 @@ where
         return Ok(settle(result));
     }
     if let (Some(left), Some(right)) = (left.flat(), right.flat()) {
-        let mut values = zeros(super::parallel::cells(rows, cols)?);
-        map_flat(&mut values, |range, out| {
+        let values = map_flat(super::parallel::cells(rows, cols)?, |range, out| {
             over(left.part(range.clone()), right.part(range), out);
         });
         return MatrixBlock::dense(rows, cols, values);
@@ -189,8 +190,7 @@ where
         return Ok(settle(result));
     }
     if let [Some(first), Some(second), Some(third)] = sides.each_ref().map(Side::flat) {
-        let mut values = zeros(super::parallel::cells(rows, cols)?);
-        map_flat(&mut values, |range, out| {
+        let values = map_flat(super::parallel::cells(rows, cols)?, |range, out| {
             let [first, second, third] =
                 [first, second, third].map(|flat| flat.part(range.clone()));
             apply_ternary(first, second, third, out, &f);
@@ -305,18 +305,11 @@ fn apply_ternary(
     }
 }
 
-fn map_flat(values: &mut [f64], fill: impl Fn(Range<usize>, &mut [f64]) + Sync) {
-    if values.len() <= TASK_CELLS {
-        fill(0..values.len(), values);
-        return;
-    }
-    values
-        .par_chunks_mut(TASK_CELLS)
-        .enumerate()
-        .for_each(|(index, out)| {
-            let from = index * TASK_CELLS;
-            fill(from..from + out.len(), out);
-        });
+fn map_flat(cells: usize, fill: impl Fn(Range<usize>, &mut [f64]) + Sync) -> Vec<f64> {
+    by_chunks(cells, TASK_CELLS, |chunk, out| {
+        let from = chunk * TASK_CELLS;
+        fill(from..from + out.len(), out);
+    })
 }
 
 /// f(stored cell, cell of the other side) where only stored cells count.
@@ -325,25 +318,19 @@ fn over_stored(
     other: &Side,
     over: impl Fn(Cells, Cells, &mut [f64]) + Sync,
 ) -> Result<CsrMatrix> {
-    let mut values = zeros(csr.stored());
     if let Side::Scalar(y) = other {
-        map_flat(&mut values, |range, out| {
+        let values = map_flat(csr.stored(), |range, out| {
             over(Cells::Each(&csr.values()[range]), Cells::Same(*y), out);
         });
         return csr.with_values(values);
     }
     let per_row = csr.stored() / csr.rows().max(1) + 1;
-    let mut rest = &mut values[..];
-    let parts: Vec<(Range<usize>, &mut [f64])> = row_tasks(csr.rows(), rows_per_task(per_row))
-        .into_iter()
-        .map(|task| {
-            let stored = csr.pointers()[task.end] - csr.pointers()[task.start];
-            let (part, after) = std::mem::take(&mut rest).split_at_mut(stored as usize);
-            rest = after;
-            (task, part)
-        })
-        .collect();
-    parts.into_par_iter().for_each(|(task, out)| {
+    let tasks = row_tasks(csr.rows(), rows_per_task(per_row));
+    let stored = |task: &Range<usize>| csr.pointers()[task.end] - csr.pointers()[task.start];
+    let mut values = NewCells::new(csr.stored());
+    let parts = values.parts(tasks.iter().map(|task| stored(task) as usize));
+    tasks.into_par_iter().zip(parts).for_each(|(task, part)| {
+        let out = part.cells();
         let first = csr.pointers()[task.start] as usize;
         let stored = &csr.values()[first..first + out.len()];
         let mut others = Vec::with_capacity(out.len());
@@ -358,7 +345,7 @@ fn over_stored(
         }
         over(Cells::Each(stored), Cells::Each(&others), out);
     });
-    csr.with_values(values)
+    csr.with_values(values.finish())
 }
 
 /// As [`over_stored`], of coordinates.
@@ -368,8 +355,7 @@ fn over_coordinates(
     over: impl Fn(Cells, Cells, &mut [f64]) + Sync,
 ) -> Result<CoordinateMatrix> {
     let stored = coordinates.values();
-    let mut values = zeros(stored.len());
-    map_flat(&mut values, |range, out| {
+    let values = map_flat(stored.len(), |range, out| {
         let places = coordinates.row_indices()[range.clone()]
             .iter()
             .zip(&coordinates.indices()[range.clone()]);

@@ -3,10 +3,9 @@
 use std::ops::Range;
 
 use fulgurite_error::{Error, Result};
-use rayon::prelude::*;
 
 use super::parallel::{TASK_CELLS, cells};
-use crate::{CoordinateMatrix, MatrixBlock, memory::zeros, parse_double};
+use crate::{CoordinateMatrix, MatrixBlock, memory::by_chunks, parse_double};
 
 /// `matrix(value, rows, cols)`; zeros are stored sparsely.
 ///
@@ -123,14 +122,12 @@ impl Steps {
                 value += self.increment;
             }
         };
-        let mut values = zeros(length);
         // Where a number depends on those before it, threads would count twice.
         let chunk = match self.is_exact(part.end) {
             true => TASK_CELLS,
             false => length.max(1),
         };
-        let chunks = values.par_chunks_mut(chunk).enumerate();
-        chunks.for_each(|(index, out)| fill(first + index * chunk, out));
+        let values = by_chunks(length, chunk, |index, out| fill(first + index * chunk, out));
         MatrixBlock::dense(length, 1, values)
     }
 

@@ -6,9 +6,9 @@ use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
 use super::parallel::{
-    SparseRows, TASK_CELLS, csr_by_rows, csr_of_known_rows, dense_by_rows, settle, shape,
+    SparseRows, TASK_CELLS, cells, csr_by_rows, csr_of_known_rows, dense_by_rows, settle, shape,
 };
-use crate::{ByRows, CoordinateMatrix, CsrMatrix, MatrixBlock, memory::zeros};
+use crate::{ByRows, CoordinateMatrix, CsrMatrix, MatrixBlock, memory::NewCells};
 
 /// A range of rows or columns as DML writes it: from 1, both ends inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -203,7 +203,6 @@ pub fn rbind(matrices: &[&MatrixBlock]) -> Result<MatrixBlock> {
     }
     if mostly_sparse(matrices, rows, cols) {
         let parts = as_csr(matrices)?;
-        let stored = parts.iter().map(CsrMatrix::stored).sum();
         let mut pointers = Vec::with_capacity(rows + 1);
         pointers.push(0i64);
         let mut base = 0;
@@ -211,30 +210,28 @@ pub fn rbind(matrices: &[&MatrixBlock]) -> Result<MatrixBlock> {
             pointers.extend(part.pointers().iter().skip(1).map(|pointer| base + pointer));
             base += part.stored() as i64;
         }
-        let (mut indices, mut values) = (vec![0; stored], zeros(stored));
-        concatenate(parts.iter().map(CsrMatrix::indices), &mut indices);
-        concatenate(parts.iter().map(CsrMatrix::values), &mut values);
+        let indices = concatenate(parts.iter().map(CsrMatrix::indices).collect());
+        let values = concatenate(parts.iter().map(CsrMatrix::values).collect());
         return CsrMatrix::new(rows, cols, pointers, indices, values).map(settle);
     }
-    let mut cells = zeros(super::parallel::cells(rows, cols)?);
+    // Whether they fit into memory.
+    cells(rows, cols)?;
     let parts: Vec<_> = matrices.iter().map(|matrix| matrix.to_dense()).collect();
-    concatenate(parts.iter().map(|part| part.values()), &mut cells);
+    let cells = concatenate(parts.iter().map(|part| part.values()).collect());
     MatrixBlock::dense(rows, cols, cells)
 }
 
-/// One after the other, each on all threads: most of the time goes into pages of the output that nobody has touched.
-fn concatenate<'p, T: Copy + Send + Sync + 'p>(
-    parts: impl Iterator<Item = &'p [T]>,
-    mut out: &mut [T],
-) {
-    for part in parts {
-        let (place, rest) = out.split_at_mut(part.len());
-        let chunks = place
-            .par_chunks_mut(TASK_CELLS)
-            .zip(part.par_chunks(TASK_CELLS));
-        chunks.for_each(|(place, part)| place.copy_from_slice(part));
-        out = rest;
-    }
+/// One after the other, on all threads: most of the time goes into pages of the output that nobody has touched.
+fn concatenate<T: Copy + Default + Send + Sync>(parts: Vec<&[T]>) -> Vec<T> {
+    let chunks: Vec<&[T]> = parts
+        .iter()
+        .flat_map(|part| part.chunks(TASK_CELLS))
+        .collect();
+    let mut cells = NewCells::new(parts.iter().map(|part| part.len()).sum());
+    let places = cells.parts(chunks.iter().map(|chunk| chunk.len()));
+    let places = places.into_par_iter().zip(chunks);
+    places.for_each(|(place, chunk)| place.cells().copy_from_slice(chunk));
+    cells.finish()
 }
 
 fn same_extent(

@@ -8,7 +8,10 @@ use std::ops::Range;
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
-use crate::{CsrMatrix, DenseMatrix, Layout, MatrixBlock, memory::zeros};
+use crate::{
+    CsrMatrix, DenseMatrix, Layout, MatrixBlock,
+    memory::{NewCells, by_chunks},
+};
 
 /// Cells a task should have: less is not worth another thread.
 pub const TASK_CELLS: usize = 1 << 16;
@@ -56,21 +59,11 @@ pub(crate) fn dense_by_rows(
     cells_per_row: usize,
     fill: impl Fn(Range<usize>, &mut [f64]) + Sync,
 ) -> Result<DenseMatrix> {
-    let mut values = zeros(cells(rows, cols)?);
-    if !values.is_empty() {
-        let chunk = rows_per_task(cells_per_row.max(cols));
-        if rows <= chunk {
-            fill(0..rows, &mut values);
-        } else {
-            values
-                .par_chunks_mut(chunk * cols)
-                .enumerate()
-                .for_each(|(index, out)| {
-                    let from = index * chunk;
-                    fill(from..from + out.len() / cols, out);
-                });
-        }
-    }
+    let chunk = rows_per_task(cells_per_row.max(cols));
+    let values = by_chunks(cells(rows, cols)?, chunk * cols, |index, out| {
+        let from = index * chunk;
+        fill(from..from + out.len() / cols, out);
+    });
     DenseMatrix::new(rows, cols, values)
 }
 
@@ -161,13 +154,10 @@ pub(crate) fn csr_by_rows(
         pointers.extend(part.ends.iter().map(|end| (stored + end) as i64));
         stored += part.values.len();
     }
-    let (mut indices, mut values) = (vec![0; stored], zeros(stored));
-    let lengths = parts.iter().map(|part| part.values.len());
-    let places = split(&mut indices, &mut values, lengths);
-    let places = parts.into_par_iter().zip(places);
-    places.for_each(|(part, (indices, values))| {
-        indices.copy_from_slice(&part.indices);
-        values.copy_from_slice(&part.values);
+    let lengths: Vec<usize> = parts.iter().map(|part| part.values.len()).collect();
+    let (indices, values) = two_by_parts(stored, &lengths, |part, indices, values| {
+        indices.copy_from_slice(&parts[part].indices);
+        values.copy_from_slice(&parts[part].values);
     });
     CsrMatrix::new(rows, cols, pointers, indices, values)
 }
@@ -186,14 +176,11 @@ pub(crate) fn csr_of_known_rows(
         end += stored(row);
         end as i64
     }));
-    let (mut indices, mut values) = (vec![0; end], zeros(end));
     let tasks = row_tasks(rows, rows_per_task(end / rows.max(1) + 1));
     let length = |rows: Range<usize>| (pointers[rows.end] - pointers[rows.start]) as usize;
-    let lengths = tasks.iter().map(|task| length(task.clone()));
-    let places = split(&mut indices, &mut values, lengths);
-    let places = tasks.into_par_iter().zip(places);
-    places.for_each(|(task, (mut indices, mut values))| {
-        for row in task {
+    let lengths: Vec<usize> = tasks.iter().map(|task| length(task.clone())).collect();
+    let (indices, values) = two_by_parts(end, &lengths, |part, mut indices, mut values| {
+        for row in tasks[part].clone() {
             let (row_indices, later_indices) = indices.split_at_mut(length(row..row + 1));
             let (row_values, later_values) = values.split_at_mut(length(row..row + 1));
             fill(row, row_indices, row_values);
@@ -203,20 +190,18 @@ pub(crate) fn csr_of_known_rows(
     CsrMatrix::new(rows, cols, pointers, indices, values)
 }
 
-/// The parts of these lengths, one after the other.
-fn split<'o>(
-    mut indices: &'o mut [i32],
-    mut values: &'o mut [f64],
-    lengths: impl Iterator<Item = usize>,
-) -> Vec<(&'o mut [i32], &'o mut [f64])> {
-    let part = |length| {
-        let (index_part, later) = std::mem::take(&mut indices).split_at_mut(length);
-        indices = later;
-        let (value_part, later) = std::mem::take(&mut values).split_at_mut(length);
-        values = later;
-        (index_part, value_part)
-    };
-    lengths.map(part).collect()
+/// Indices and values that `fill` writes, a part of these lengths at a time; it gets the part's number.
+pub(crate) fn two_by_parts(
+    stored: usize,
+    lengths: &[usize],
+    fill: impl Fn(usize, &mut [i32], &mut [f64]) + Sync,
+) -> (Vec<i32>, Vec<f64>) {
+    let (mut indices, mut values) = (NewCells::new(stored), NewCells::new(stored));
+    let index_parts = indices.parts(lengths.iter().copied()).into_par_iter();
+    let value_parts = values.parts(lengths.iter().copied()).into_par_iter();
+    let parts = index_parts.zip(value_parts).enumerate();
+    parts.for_each(|(part, (indices, values))| fill(part, indices.cells(), values.cells()));
+    (indices.finish(), values.finish())
 }
 
 /// A sparse result in the layout that suits what it stores; reads the stored count only.

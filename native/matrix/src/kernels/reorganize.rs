@@ -1,10 +1,13 @@
 //! Operators that move cells: transpose, diag, rev, reshape, triangles.
 
+use std::ops::Range;
+
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
 use super::parallel::{
-    cells, csr_by_rows, csr_of_known_rows, dense_by_rows, rows_per_task, settle, shape,
+    TASK_CELLS, cells, csr_by_rows, csr_of_known_rows, dense_by_rows, rows_per_task, settle, shape,
+    two_by_parts,
 };
 use crate::{ByRows, CsrMatrix, DenseMatrix, MatrixBlock, memory::zeros};
 
@@ -31,11 +34,58 @@ pub fn transpose(matrix: &MatrixBlock) -> Result<MatrixBlock> {
                     shape(matrix)
                 )));
             }
-            // Column-compressed storage of X is row-compressed storage of t(X).
-            let (pointers, indices, values) = csr.as_sprs().to_other_storage().into_raw_storage();
-            CsrMatrix::new(cols, rows, pointers, indices, values).map(settle)
+            transpose_sparse(csr).map(settle)
         }
     }
+}
+
+/// A task for each stretch of the result's rows. It looks at all rows of the matrix and takes the cells of its columns.
+fn transpose_sparse(csr: &CsrMatrix) -> Result<CsrMatrix> {
+    let (rows, cols, stored) = (csr.rows(), csr.cols(), csr.stored());
+    let mut pointers = vec![0i64; cols + 1];
+    for col in csr.indices() {
+        pointers[*col as usize + 1] += 1;
+    }
+    for col in 0..cols {
+        pointers[col + 1] += pointers[col];
+    }
+    // The more tasks, the more often rows are searched.
+    let tasks = (stored / TASK_CELLS).clamp(1, rayon::current_num_threads());
+    let limit = |task: usize| {
+        let before = stored as u128 * task as u128 / tasks as u128;
+        match task == tasks {
+            true => cols,
+            false => pointers
+                .partition_point(|pointer| (*pointer as u128) < before)
+                .min(cols),
+        }
+    };
+    let parts: Vec<Range<usize>> = (0..tasks)
+        .map(|task| limit(task)..limit(task + 1))
+        .collect();
+    let length = |part: &Range<usize>| (pointers[part.end] - pointers[part.start]) as usize;
+    let lengths: Vec<usize> = parts.iter().map(length).collect();
+    let (indices, values) = two_by_parts(stored, &lengths, |part, indices, values| {
+        let part = parts[part].clone();
+        let first = pointers[part.start];
+        let starts = pointers[part.clone()].iter();
+        let mut places: Vec<usize> = starts.map(|start| (start - first) as usize).collect();
+        for row in 0..rows {
+            let (row_cols, cells) = csr.row(row);
+            let place_of = |col: usize| row_cols.partition_point(|at| (*at as usize) < col);
+            let taken = match lengths.len() {
+                1 => 0..cells.len(),
+                _ => place_of(part.start)..place_of(part.end),
+            };
+            for (col, cell) in row_cols[taken.clone()].iter().zip(&cells[taken]) {
+                let place = &mut places[*col as usize - part.start];
+                indices[*place] = row as i32;
+                values[*place] = *cell;
+                *place += 1;
+            }
+        }
+    });
+    CsrMatrix::new(cols, rows, pointers, indices, values)
 }
 
 /// A task for each stretch of the result's rows, which are few cells long.

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::OuterOutput;
-use fulgurite_matrix::{DenseMatrix, MatrixBlock};
+use fulgurite_matrix::{DenseMatrix, MatrixBlock, memory::NewCells};
 
 use super::super::driver::Driver;
 use super::super::sparse_cell::Skeleton;
-use super::super::{CellOutput, ExecutionContext, Output, scalar, tasks, zeros};
+use super::super::{CellOutput, ExecutionContext, Output, cells_of, scalar, tasks, zeros};
 use super::{Factors, multiplied};
 use crate::bind::Bound;
 use crate::compiled::CompiledPlan;
@@ -45,20 +45,20 @@ fn right_multiply(
 ) -> Result<Output> {
     let driver = skeleton.driver();
     let width = w.cols();
-    let mut output = zeros(driver.csr.rows(), width)?;
+    let mut output = NewCells::new(cells_of(driver.csr.rows(), width)?);
     let w = Rows {
         cells: w.values(),
         cols: width,
     };
     let parts = tasks::with_outputs(skeleton.ranges(context), &mut output, width);
     tasks::run(context, parts, |(range, part)| {
-        let first = range.start;
+        let (first, part) = (range.start, part.cells());
         skeleton.values(range, |row, columns, values| {
             let from = (row - first) * width;
             add_product(columns, values, w, &mut part[from..from + width])
         })
     })?;
-    let output = driver.spread(output, width, 0.0)?;
+    let output = driver.spread(output.finish(), width, 0.0)?;
     MatrixBlock::dense(driver.rows(), width, output).map(Output::Matrix)
 }
 

@@ -6,11 +6,11 @@ use fulgurite_error::Result;
 use fulgurite_fusion::cplan::OuterOutput;
 use fulgurite_hop::AggregateOp;
 use fulgurite_matrix::kernels::dense_product::{View, Write, multiply};
-use fulgurite_matrix::{DenseMatrix, MatrixBlock};
+use fulgurite_matrix::{DenseMatrix, MatrixBlock, memory::NewCells};
 
 use super::super::cell::{Tile, bind_tile, tile_cells, together};
 use super::super::totals::Totals;
-use super::super::{ExecutionContext, Output, column_vector, scalar, tasks, zeros};
+use super::super::{ExecutionContext, Output, cells_of, column_vector, scalar, tasks};
 use super::factors::row_range;
 use super::{Factors, cells, multiplied};
 use crate::bind::Bound;
@@ -56,10 +56,10 @@ struct Skeleton<'a> {
 impl Skeleton<'_> {
     fn map(&self, context: &ExecutionContext) -> Result<Output> {
         let (rows, cols) = (self.bound.rows(), self.bound.cols());
-        let mut output = zeros(rows, cols)?;
+        let mut output = NewCells::new(cells_of(rows, cols)?);
         let parts = tasks::with_outputs(self.row_ranges(context), &mut output, cols);
         tasks::run(context, parts, |(range, part)| {
-            let first = range.start;
+            let (first, part) = (range.start, part.cells());
             self.tiles(range, 0..cols, |frame, tile| {
                 self.strips(frame, tile, |frame, strip| {
                     let from = (strip.rows.start - first) * cols + strip.cols.start;
@@ -71,7 +71,7 @@ impl Skeleton<'_> {
                 })
             })
         })?;
-        MatrixBlock::dense(rows, cols, output).map(Output::Matrix)
+        MatrixBlock::dense(rows, cols, output.finish()).map(Output::Matrix)
     }
 
     fn full(&self, op: AggregateOp, context: &ExecutionContext) -> Result<Output> {
@@ -94,27 +94,27 @@ impl Skeleton<'_> {
 
     fn right_multiply(&self, w: &DenseMatrix, context: &ExecutionContext) -> Result<Output> {
         let (rows, cols, width) = (self.bound.rows(), self.bound.cols(), w.cols());
-        let mut output = zeros(rows, width)?;
+        let mut output = NewCells::new(cells_of(rows, width)?);
         let parts = tasks::with_outputs(self.row_ranges(context), &mut output, width);
         tasks::run(context, parts, |(range, part)| {
-            let first = range.start;
+            let (first, part) = (range.start, part.cells());
             self.values(range, 0..cols, |tile, values| {
                 let from = (tile.rows.start - first) * width;
                 let w = row_range(w, &tile.cols);
                 multiply(values, w, &mut part[from..], width, Write::Add)
             })
         })?;
-        MatrixBlock::dense(rows, width, output).map(Output::Matrix)
+        MatrixBlock::dense(rows, width, output.finish()).map(Output::Matrix)
     }
 
     /// Columns of the driver are rows of the result, so tasks divide columns.
     fn left_multiply(&self, w: &DenseMatrix, context: &ExecutionContext) -> Result<Output> {
         let (rows, cols, width) = (self.bound.rows(), self.bound.cols(), w.cols());
-        let mut output = zeros(cols, width)?;
+        let mut output = NewCells::new(cells_of(cols, width)?);
         let ranges = tasks::even(cols, COLS, self.work(), context);
         let parts = tasks::with_outputs(ranges, &mut output, width);
         tasks::run(context, parts, |(range, part)| {
-            let first = range.start;
+            let (first, part) = (range.start, part.cells());
             self.values(0..rows, range, |tile, values| {
                 let from = (tile.cols.start - first) * width;
                 let w = row_range(w, &tile.rows);
@@ -122,7 +122,7 @@ impl Skeleton<'_> {
                 multiply(values, w, &mut part[from..], width, Write::Add)
             })
         })?;
-        MatrixBlock::dense(cols, width, output).map(Output::Matrix)
+        MatrixBlock::dense(cols, width, output.finish()).map(Output::Matrix)
     }
 
     fn row_ranges(&self, context: &ExecutionContext) -> Vec<Range<usize>> {
