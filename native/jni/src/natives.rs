@@ -1,12 +1,12 @@
 //! The native methods: conversions between Java's types and the other crates' calls.
 
-use std::sync::Arc;
+use std::{fs::File, sync::Arc};
 
 use arrow::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{
     Block,
-    arrow_block::{self, ffi, ipc},
+    arrow_block::{self, ffi, ipc, mapped},
 };
 use jni::{
     Env,
@@ -203,6 +203,24 @@ impl ShimNativeInterface for ShimAPI {
             return Err(null("input").into());
         }
         Ok(registry().insert(ipc::read(Input::new(env, &input)?)?))
+    }
+
+    fn map<'local>(
+        env: &mut Env<'local>,
+        _class: JClass<'local>,
+        path: JByteArray<'local>,
+        head: JByteArray<'local>,
+        offset: jlong,
+        length: jlong,
+    ) -> Result<jlong, Failure> {
+        let path = String::from_utf8(bytes(env, &path, "path")?)
+            .map_err(|_| Error::argument("'path' is no UTF-8"))?;
+        let (Ok(offset), Ok(length)) = (u64::try_from(offset), u64::try_from(length)) else {
+            return Err(Error::argument("'offset' and 'length' are not negative").into());
+        };
+        let file = File::open(&path).map_err(|error| Error::io(format!("{path}: {error}")))?;
+        let blocks = mapped::map(&file, &bytes(env, &head, "head")?, offset, length)?;
+        Ok(blocks.map_or(0, |blocks| registry().insert(blocks)))
     }
 
     fn release<'local>(

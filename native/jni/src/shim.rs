@@ -30,6 +30,7 @@ bind_java_type! {
         static fn join(handles: jlong[]) -> jlong,
         static fn write(handle: jlong, output: OutputStream),
         static fn read(input: InputStream) -> jlong,
+        static fn map(path: jbyte[], head: jbyte[], offset: jlong, length: jlong) -> jlong,
         static fn release(handle: jlong),
     },
 }
@@ -150,7 +151,7 @@ mod tests {
                 other => (other, signature),
             })
         });
-        assert_eq!(natives.len(), 15);
+        assert_eq!(natives.len(), 16);
         assert_eq!(bound("native_methods"), natives);
     }
 

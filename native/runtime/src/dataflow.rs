@@ -164,6 +164,8 @@ pub enum SourceSpec {
     /// Blocks as Arrow IPC streams.
     Binary {
         path: String,
+        /// Whether values may stay in the file.
+        mapped: bool,
     },
     /// Columns of numbers, or one of vectors.
     Parquet {

@@ -14,13 +14,17 @@
 //! the key out, but not write another version.
 //!
 //! Values are never copied when one block is encoded or any number is decoded: the arrays share the
-//! blocks' buffers. [`ffi`] carries a batch across the C Data Interface, [`ipc`] through files and shuffles.
+//! blocks' buffers. [`ffi`] carries a batch across the C Data Interface, [`ipc`] through files and
+//! shuffles; [`mapped`] leaves them in their files.
 
 pub mod ffi;
 pub mod ipc;
+pub mod mapped;
 
 mod decode;
 mod encode;
+#[cfg(test)]
+mod mapped_tests;
 #[cfg(test)]
 mod tests;
 

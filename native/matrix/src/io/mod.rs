@@ -23,5 +23,5 @@ mod write;
 pub use csv::CsvOptions;
 pub use files::{is_local, of_another_file_system, scheme, text_bytes};
 pub use metadata::{FileFormat, Metadata};
-pub use read::{Contents, read, read_copy, resolve, resolve_found};
+pub use read::{Access, Contents, read, read_copy, resolve, resolve_found};
 pub use write::{WriteOptions, write, write_scalar};

@@ -16,7 +16,11 @@ use super::{
     libsvm,
     matrix_market::MatrixMarket,
 };
-use crate::{MatrixBlock, arrow_block::ipc, kernels};
+use crate::{
+    MatrixBlock,
+    arrow_block::{ipc, mapped},
+    kernels,
+};
 
 /// What a file holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,14 +117,24 @@ const MAGIC_BYTES: u64 = 4;
 /// Bytes that a MatrixMarket file's header and comments may have.
 const HEADER_BYTES: u64 = 1 << 20;
 
+/// How binary files become matrices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Access {
+    /// Values stay in a file that lies on a local disk: see [`mapped`].
+    #[default]
+    Mapped,
+    /// What is read is copied.
+    Copied,
+}
+
 /// Reads a file, or a directory of part files.
 ///
 /// # Errors
 /// As [`resolve`], and `data`, naming the file and the place in it, for what cannot be understood.
-pub fn read(path: &str, call: &Metadata) -> Result<Contents> {
+pub fn read(path: &str, call: &Metadata, access: Access) -> Result<Contents> {
     let resolved = resolve(path, call)?;
     let local = local_path(path)?;
-    read_parts(&parts(&local)?, &local.display(), &resolved)
+    read_parts(&parts(&local)?, &local.display(), &resolved, access)
 }
 
 /// Reads a file whose parts were copied into a folder of this machine. Errors call it `name`.
@@ -128,10 +142,15 @@ pub fn read(path: &str, call: &Metadata) -> Result<Contents> {
 /// # Errors
 /// As [`read`].
 pub fn read_copy(folder: &Path, name: &str, resolved: &Metadata) -> Result<Contents> {
-    read_parts(&parts(folder)?, &name, resolved)
+    read_parts(&parts(folder)?, &name, resolved, Access::Copied)
 }
 
-fn read_parts(parts: &[PathBuf], name: &dyn Display, resolved: &Metadata) -> Result<Contents> {
+fn read_parts(
+    parts: &[PathBuf],
+    name: &dyn Display,
+    resolved: &Metadata,
+    access: Access,
+) -> Result<Contents> {
     if resolved.data_type.as_deref() == Some("scalar") {
         let texts: Vec<String> = parts
             .iter()
@@ -147,7 +166,7 @@ fn read_parts(parts: &[PathBuf], name: &dyn Display, resolved: &Metadata) -> Res
         ));
     }
     if resolved.format == Some(FileFormat::Binary) {
-        return read_binary(parts)
+        return read_binary(parts, access)
             .and_then(|matrix| fit(matrix, resolved))
             .map(Contents::Matrix)
             .map_err(|error| in_file(name, error));
@@ -245,11 +264,15 @@ fn without_headers(mut parts: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     parts
 }
 
-fn read_binary(parts: &[PathBuf]) -> Result<MatrixBlock> {
+fn read_binary(parts: &[PathBuf], access: Access) -> Result<MatrixBlock> {
     let mut blocks = Vec::new();
     for part in parts {
         let file = File::open(part).map_err(|error| cannot("read", part, &error))?;
-        blocks.extend(ipc::read_whole(file)?);
+        let mapped = match access {
+            Access::Mapped => mapped::map_whole(&file)?,
+            Access::Copied => None,
+        };
+        blocks.extend(mapped.map_or_else(|| ipc::read_whole(file), Ok)?);
     }
     blocks.sort_by_key(|block| block.row_offset);
     let mut expected = 0;

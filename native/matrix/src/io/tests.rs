@@ -2,13 +2,13 @@
 
 use std::{fs, path::Path};
 
-use fulgurite_error::{Error, ErrorKind};
+use fulgurite_error::{Error, ErrorKind, Result};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::{
-    Contents, CsvOptions, FileFormat, Metadata, WriteOptions, csv, is_local, read, resolve, write,
-    write_scalar,
+    Access, Contents, CsvOptions, FileFormat, Metadata, WriteOptions, csv, is_local, resolve,
+    write, write_scalar,
 };
 use crate::{Block, DenseMatrix, MatrixBlock, arrow_block::ipc};
 
@@ -40,6 +40,17 @@ impl Folder {
         names.sort();
         names
     }
+}
+
+/// What a file holds, which does not depend on whether it is mapped.
+fn read(path: &str, call: &Metadata) -> Result<Contents> {
+    let [mapped, copied] =
+        [Access::Mapped, Access::Copied].map(|access| super::read(path, call, access));
+    match (&mapped, &copied) {
+        (Err(one), Err(other)) => assert_eq!(one.kind(), other.kind()),
+        _ => assert_eq!(format!("{mapped:?}"), format!("{copied:?}")),
+    }
+    copied
 }
 
 fn of_format(format: FileFormat) -> Metadata {

@@ -14,7 +14,7 @@ use fulgurite_fusion::{
     machine::{CONSTANTS, Constant, Declaration},
 };
 use fulgurite_hop::ParforMode;
-use fulgurite_matrix::kernels::RandStream;
+use fulgurite_matrix::{io::Access, kernels::RandStream};
 
 pub(crate) use memory::physical as physical_memory;
 
@@ -72,6 +72,7 @@ pub struct Config {
     /// Where iterations of a `parfor` run whose script does not say.
     pub parfor_mode: Option<ParforMode>,
     /// Whose numbers `rand` gives for a seed.
+    pub reading: Access,
     pub rand_stream: RandStream,
     /// Speeds that the cost model reckons with.
     pub cost: CostSettings,
@@ -243,6 +244,22 @@ const KEYS: &[Key] = &[
         }),
     },
     Key {
+        name: "fulgurite.read.map",
+        kind: Kind::Boolean,
+        default: "true",
+        doc: Cow::Borrowed(
+            "Whether matrices are left in binary files on local disks instead of being copied from them. A file must not \
+              be written into or cut off then while a script uses it; that another file takes its name does no harm.",
+        ),
+        set: Set::By(|config, text| {
+            config.reading = match parse_boolean(text)? {
+                true => Access::Mapped,
+                false => Access::Copied,
+            };
+            Ok(())
+        }),
+    },
+    Key {
         name: "fulgurite.rand.stream",
         kind: Kind::Choice(&["systemml", "systemds"]),
         default: "systemml",
@@ -319,6 +336,7 @@ impl Default for Config {
             pull: true,
             spread: true,
             parfor_mode: None,
+            reading: Access::default(),
             rand_stream: RandStream::default(),
             cost: CostSettings::default(),
         };
@@ -375,6 +393,10 @@ impl Config {
             ),
             ("fulgurite.blocksize", self.blocksize.to_string()),
             ("fulgurite.rewrites.off", self.rewrites_off.join(",")),
+            (
+                "fulgurite.read.map",
+                (self.reading == Access::Mapped).to_string(),
+            ),
             ("fulgurite.rand.stream", rand_stream.into()),
             ("fulgurite.cost.calibrate", "false".into()),
         ];

@@ -9,7 +9,7 @@ use std::{
 };
 
 use fulgurite_error::{Error, Result};
-use fulgurite_matrix::io::{self, Contents, Metadata};
+use fulgurite_matrix::io::{self, Access, Contents, Metadata};
 
 use crate::{
     Session,
@@ -70,9 +70,10 @@ impl<'a> DataFile<'a> {
         call: &Metadata,
         (resolved, bytes): (&Metadata, Option<u64>),
         budget: u64,
+        reading: Access,
     ) -> Result<Contents> {
         let Some(backend) = self.elsewhere else {
-            return io::read(self.path, call);
+            return io::read(self.path, call, reading);
         };
         let bytes = bytes.unwrap_or(0);
         if bytes > budget {

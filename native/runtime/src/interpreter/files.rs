@@ -10,7 +10,7 @@ use fulgurite_hop::{
 };
 use fulgurite_matrix::{
     MatrixBlock,
-    io::{self, Contents, Metadata},
+    io::{self, Access, Contents, Metadata},
     java_double, parse_double,
 };
 
@@ -37,10 +37,10 @@ pub(super) fn read(
     let file = DataFile::at(&path, session)?;
     let call = metadata_of(options);
     let (resolved, file_bytes) = file.resolve(&call)?;
-    let budget = session.config.memory_local;
+    let (budget, reading) = (session.config.memory_local, session.config.reading);
     if resolved.data_type.as_deref() == Some("scalar") {
         let declared = resolved.value_type.as_deref().and_then(value_type);
-        return match file.read(&call, (&resolved, file_bytes), budget)? {
+        return match file.read(&call, (&resolved, file_bytes), budget, reading)? {
             Contents::Scalar(text) => {
                 let value_type = declared.unwrap_or(ValueType::Double);
                 scalar_from_file(text, value_type, &path).map(Variable::Scalar)
@@ -53,7 +53,7 @@ pub(super) fn read(
         || (file.is_elsewhere() && file_bytes.is_some_and(|bytes| bytes > budget));
     if let Some(backend) = session.backend.as_ref()
         && (only_workers || is_larger)
-        && let Some(source) = source_of(&path, &resolved)
+        && let Some(source) = source_of(&path, &resolved, session.config.reading)
     {
         let known = Characteristics::new(resolved.rows, resolved.cols, resolved.nnz);
         let matrix = DistributedMatrix::read(backend, source, known)?;
@@ -63,14 +63,14 @@ pub(super) fn read(
             false => Ok(Variable::Distributed(matrix)),
         };
     }
-    match file.read(&call, (&resolved, file_bytes), budget)? {
+    match file.read(&call, (&resolved, file_bytes), budget, reading)? {
         Contents::Matrix(matrix) => Ok(Variable::matrix(matrix)),
         Contents::Scalar(_) => Err(Error::internal("a scalar's file was taken for a matrix")),
     }
 }
 
 /// The file as workers read it; `None` where only one process can.
-fn source_of(path: &str, metadata: &Metadata) -> Option<SourceSpec> {
+fn source_of(path: &str, metadata: &Metadata, reading: Access) -> Option<SourceSpec> {
     let path = path.to_owned();
     match metadata.format? {
         io::FileFormat::Csv => Some(SourceSpec::Csv {
@@ -93,7 +93,10 @@ fn source_of(path: &str, metadata: &Metadata) -> Option<SourceSpec> {
             columns: metadata.cols,
         }),
         io::FileFormat::Parquet => Some(SourceSpec::Parquet { path }),
-        io::FileFormat::Binary => Some(SourceSpec::Binary { path }),
+        io::FileFormat::Binary => Some(SourceSpec::Binary {
+            path,
+            mapped: reading == Access::Mapped,
+        }),
     }
 }
 
@@ -375,10 +378,14 @@ pub(crate) fn read_source(source: &SourceSpec) -> Result<MatrixBlock> {
             };
             (path, call)
         }
-        SourceSpec::Binary { path } => (path, of_format(io::FileFormat::Binary)),
+        SourceSpec::Binary { path, .. } => (path, of_format(io::FileFormat::Binary)),
         SourceSpec::Parquet { path } => (path, of_format(io::FileFormat::Parquet)),
     };
-    match io::read(path, &call)? {
+    let access = match source {
+        SourceSpec::Binary { mapped: false, .. } => Access::Copied,
+        _ => Access::Mapped,
+    };
+    match io::read(path, &call, access)? {
         Contents::Matrix(matrix) => Ok(matrix),
         Contents::Scalar(_) => Err(Error::data(format!("{path} holds a scalar, not a matrix"))),
     }

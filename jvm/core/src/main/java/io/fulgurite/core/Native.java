@@ -151,6 +151,18 @@ public final class Native {
      */
     public static native long read(InputStream input);
 
+    /**
+     * Blocks that stay in their file, of which nothing is copied but the positions of sparse cells. The file must keep its
+     * contents until the blocks are released.
+     *
+     * @param path of a local file, in UTF-8
+     * @param head what a stream of {@link #write} begins with, its schema
+     * @param offset where blocks of such a stream begin in the file
+     * @param length their bytes
+     * @return a handle that the caller owns, or 0 where the file lies on no local disk, and is to be read
+     */
+    public static native long map(byte[] path, byte[] head, long offset, long length);
+
     /** Frees what a handle names. A second call, and 0, do nothing. */
     public static native void release(long handle);
 }

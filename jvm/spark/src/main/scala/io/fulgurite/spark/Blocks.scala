@@ -1,6 +1,7 @@
 package io.fulgurite.spark
 
-import java.io.{Externalizable, InputStream, ObjectInput, ObjectOutput, OutputStream}
+import java.io.{Externalizable, File, InputStream, ObjectInput, ObjectOutput, OutputStream}
+import java.nio.charset.StandardCharsets.UTF_8
 
 import com.fasterxml.jackson.databind.JsonNode
 import com.esotericsoftware.kryo.{Kryo, KryoSerializable}
@@ -149,6 +150,12 @@ object Blocks {
     val blocks = new Blocks()
     blocks.readStream(in)
     blocks
+  }
+
+  /** Blocks that stay in their file; nothing, where that lies on no local disk. See [[Native.map]]. */
+  private[spark] def mapped(file: File, head: Array[Byte], offset: Long, length: Long): Option[Blocks] = {
+    Library.ensureLoaded()
+    Some(Native.map(file.getPath.getBytes(UTF_8), head, offset, length)).filter(_ != 0).map(owning)
   }
 
   /** Takes ownership of a handle. */

@@ -1,6 +1,8 @@
 package io.fulgurite.spark
 
-import java.nio.file.{Files, Path}
+import java.nio.ByteBuffer
+import java.nio.channels.FileChannel
+import java.nio.file.{Files, Path, StandardOpenOption}
 
 import io.fulgurite.{Data, Failures, SparkSessions}
 import io.fulgurite.mlcontext.{MLResults, ScriptFactory}
@@ -56,7 +58,7 @@ final class BinaryFilesSuite extends AnyFunSuite with SparkSessions {
       val (from, path) = (written(sparse), folder().resolve("y"))
       run("X = read($X)\nwrite(X, $Y, format='binary')", "1g")("$X" -> from.toString, "$Y" -> path.toString)
       assert(Files.isRegularFile(path))
-      val dataset = session.named("read")(BinarySource.read(session, path.toString))
+      val dataset = session.named("read")(BinarySource.read(session, path.toString, mapped = true))
       assert(dataset.stripes.partitions.length == 2)
       dataset.release()
       assert(sumsOf(path, "1m").zip(sumsOf(from, "1g")).forall { case (a, b) => math.abs(a - b) <= 1e-12 * math.abs(b) })
@@ -73,7 +75,7 @@ final class BinaryFilesSuite extends AnyFunSuite with SparkSessions {
     FileSink.write(session, blocks, path, WrittenFormat.Binary)
     blocks.release()
     // 48 MB in parts of about 10 MB, on two cores.
-    val dataset = session.named("read")(BinarySource.read(session, path))
+    val dataset = session.named("read")(BinarySource.read(session, path, mapped = true))
     assert(dataset.layout.map(_.map(_.rows).sum).toVector == Vector.fill(4)(1500))
     dataset.release()
   }
@@ -90,7 +92,7 @@ final class BinaryFilesSuite extends AnyFunSuite with SparkSessions {
       Blocks.built(builder, 0)
     })
     FileSink.write(session, blocks, path, WrittenFormat.Binary)
-    val back = session.named("read")(BinarySource.read(session, path))
+    val back = session.named("read")(BinarySource.read(session, path, mapped = true))
     val found = Transfer.collect(back).read(_.flatMap(view => (0 until view.rows).map(view.denseRow)))
     assert(found.map(_.map(java.lang.Double.doubleToRawLongBits).toSeq) == cells.toSeq.map(_.map(java.lang.Double.doubleToRawLongBits).toSeq))
     Seq(back, blocks).foreach(_.release())
@@ -109,14 +111,67 @@ final class BinaryFilesSuite extends AnyFunSuite with SparkSessions {
     assert(spark.sparkContext.getPersistentRDDs.isEmpty)
   }
 
+  /** A dataset of the file, whose bytes change after it was read: what its stripes hold then. */
+  private def sumAfterChange(path: Path, mapped: Boolean): Double = {
+    val dataset = session.named("read")(BinarySource.read(session, path.toString, mapped))
+    // The last value of the last block, before what pads it and the end marker: another sign.
+    val file = FileChannel.open(path, StandardOpenOption.WRITE)
+    try file.write(ByteBuffer.wrap(Array[Byte](0xc0.toByte)), valueEnd(path) - 1)
+    finally file.close()
+    try Transfer.collect(dataset).read(_.map(view => (0 until view.rows).map(view.denseRow(_).sum).sum).sum)
+    finally dataset.release()
+  }
+
+  /** Where the ones end that a file holds alone. */
+  private def valueEnd(path: Path): Int = {
+    val one = Array[Byte](0, 0, 0, 0, 0, 0, 0xf0.toByte, 0x3f)
+    Files.readAllBytes(path).lastIndexOfSlice(one) + one.length
+  }
+
+  private def ones(path: Path): Path = {
+    run("X = matrix(1, 1000, 300)\nwrite(X, $X, format='binary')", "1g")("$X" -> path.toString)
+    path
+  }
+
+  test("blocks stay in files on local disks where they may") {
+    // 1 becomes -16: 0x3ff0... becomes 0xc0f0....
+    val changed = 300000.0 - 1 - 65536
+    assert(sumAfterChange(ones(folder().resolve("mapped")), mapped = true) == changed)
+    assert(sumAfterChange(ones(folder().resolve("read")), mapped = false) == 300000.0)
+  }
+
+  test("a file that has a checksum is read, and held to it") {
+    val path = folder().resolve("x")
+    val blocks = Dataset.fromOrdered(spark.sparkContext.parallelize(0 until 1, 1).map { _ =>
+      val builder = new arrow.DenseBuilder(300)
+      for (_ <- 0 until 1000) { builder.put(Array.fill(300)(1.0)); builder.endRow() }
+      Blocks.built(builder, 0)
+    })
+    FileSink.write(session, blocks, path.toString, WrittenFormat.Binary)
+    blocks.release()
+    val part = path.toFile.listFiles.find(_.getName.endsWith(".arrow")).get
+    assert(Files.exists(part.toPath.resolveSibling(s".${part.getName}.crc")))
+    assert(sumAfterChange(part.toPath, mapped = true) == 300000.0)
+    val failure = Failures.of("backend")(run("s = sum(read($X, format='binary', rows=1000, cols=300))", "1m", "s")("$X" -> part.getPath))
+    assert(failure.getMessage.toLowerCase.contains("checksum"), failure.getMessage)
+  }
+
+  test("a script may replace the file that it reads") {
+    for (budget <- Seq("1m", "1g")) {
+      val path = ones(folder().resolve("x"))
+      run("X = read($X)\nwrite(2 * X, $X, format='binary')\nwrite(3 * X, $X, format='binary')\ns = sum(X)", budget, "s")("$X" -> path.toString)
+      assert(sumsOf(path, "1g").head == 900000.0)
+    }
+  }
+
   test("a file that was cut off, or is none of ours, is an error that names it") {
     val (path, bad) = (folder().resolve("x"), folder().resolve("bad"))
     run("X = rand(rows=2500, cols=1000, seed=5)\nwrite(X, $X, format='binary')", "1g")("$X" -> path.toString)
     val bytes = Files.readAllBytes(path)
     val broken = Seq(bytes.dropRight(8), bytes.take(bytes.length / 2), bytes.take(100), bytes.take(3), "1,2\n3,4\n".getBytes, bytes.drop(8))
-    for (content <- broken) {
+    for (content <- broken; mapped <- Seq(true, false)) {
       Files.write(bad, content)
-      val failure = Failures.of("data")(session.named("read")(BinarySource.read(session, bad.toString)))
+      val failure = Failures.of("data")(session.named("read")(BinarySource.read(session, bad.toString, mapped)))
       assert(failure.getMessage.contains(s"$bad' is not a whole stream of blocks"), failure.getMessage)
     }
     assert(spark.sparkContext.getPersistentRDDs.isEmpty)

@@ -20,7 +20,7 @@ private[spark] object FileSource {
       case "text" => CellLines.text(session, _, spec.get("rows").asLong, spec.get("cols").asLong)
       case "matrixMarket" => CellLines.matrixMarket(session, _)
       case "libsvm" => LibsvmSource.read(session, _, columns(spec))
-      case "binary" => BinarySource.read(session, _)
+      case "binary" => BinarySource.read(session, _, spec.get("mapped").asBoolean)
       case "parquet" => FrameSource.parquet(session, _)
       case other => throw Errors.unsupported(s"this jar knows no source '$other'", "use jar and library of the same build")
     }
