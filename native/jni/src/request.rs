@@ -9,7 +9,7 @@ use fulgurite_codegen::PlanCache;
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::Literal;
 use fulgurite_runtime::{
-    Config, Execution, OutputValue, Report, Request, Session,
+    Config, Execution, OutputValue, Programs, Report, Request, Session,
     calibration::Calibration,
     check,
     dataflow::Backend,
@@ -78,6 +78,12 @@ pub(crate) fn plan_cache(capacity: impl FnOnce() -> usize) -> &'static Arc<PlanC
     CACHE.get_or_init(|| Arc::new(PlanCache::with_capacity(capacity())))
 }
 
+/// The programs of the process's latest requests.
+fn programs() -> &'static Arc<Programs> {
+    static PROGRAMS: OnceLock<Arc<Programs>> = OnceLock::new();
+    PROGRAMS.get_or_init(Arc::default)
+}
+
 /// The speeds of this machine, looked up once in a process.
 fn calibration() -> &'static Arc<Calibration> {
     static CALIBRATION: OnceLock<Arc<Calibration>> = OnceLock::new();
@@ -90,6 +96,7 @@ fn session(request: &Request, host: &Arc<JvmHost>) -> Result<Session> {
     let prints = Arc::clone(host);
     let mut session = Session::new(config)
         .with_plan_cache(cache)
+        .with_programs(Arc::clone(programs()))
         .with_calibration(Arc::clone(calibration()))
         .with_print(Arc::new(move |line| prints.print(line)));
     // Unless the configuration chose the dataflow in this process.

@@ -1,6 +1,6 @@
 //! The two things a caller can do with a request: execute and explain it.
 
-use std::{collections::BTreeMap, time::Instant};
+use std::{cell::Cell, collections::BTreeMap, sync::Arc, time::Instant};
 
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{
@@ -15,6 +15,7 @@ use crate::{
     distributed::{DistributedMatrix, OnBehalf, Workers},
     explain::{self as explainer, FrontEnd},
     interpreter::{Context, Interpreter, SymbolTable, Threads, Variable, read_metadata},
+    programs::FollowsFrom,
     request::Binding,
 };
 
@@ -68,12 +69,15 @@ fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
         .iter()
         .filter_map(|input| Some((input.name.clone(), info(symbols.find(&input.name)?))))
         .collect();
-    let program = compile(&request, &known, &session)?;
-    let outputs = output_names(&request, &program);
+    let programs = Arc::clone(&session.programs);
+    let planned = programs.get_or_compile(&request, &known, &session, || {
+        compile(&request, &known, &session)
+    })?;
+    let outputs = output_names(&request, &planned.program);
 
     let cached_before = session.plan_cache.statistics();
-    let mut interpreter = Interpreter::new(&program, Context::new(session.clone())?);
-    interpreter.run(&program.body, &mut symbols)?;
+    let mut interpreter = Interpreter::of_planned(&planned, Context::new(session.clone())?);
+    interpreter.run(&planned.program.body, &mut symbols)?;
     let mut report = interpreter
         .context
         .recorder
@@ -100,7 +104,7 @@ pub fn explain(request: &Request, session: &Session) -> Result<String> {
     session.paths_elsewhere = request.paths_elsewhere;
     let inputs = declared_inputs(request);
     let started = Instant::now();
-    let program = request.program(&inputs, &session)?;
+    let program = request.program(&inputs, &session, &Cell::default())?;
     let parsed = Instant::now();
     let metadata = |path: &str, options: &ReadOptions| read_metadata(path, options, &session);
     let options = optimize_options(request, &session.config);
@@ -124,16 +128,25 @@ pub fn check(request: &Request, session: &Session) -> Result<()> {
     compile(request, &declared_inputs(request), &session).map(|_| ())
 }
 
-/// The program with branches that are never taken gone.
-fn compile(request: &Request, inputs: &Symbols, session: &Session) -> Result<Program> {
-    let program = request.program(inputs, session)?;
-    let metadata = |path: &str, options: &ReadOptions| read_metadata(path, options, session);
-    optimize_program(
-        &program,
-        inputs,
-        &metadata,
-        &optimize_options(request, &session.config),
-    )
+/// The program with branches that are never taken gone, and what it depends on.
+fn compile(
+    request: &Request,
+    inputs: &Symbols,
+    session: &Session,
+) -> Result<(Program, FollowsFrom)> {
+    let asked_for_files = Cell::new(false);
+    let program = request.program(inputs, session, &asked_for_files)?;
+    let metadata = |path: &str, options: &ReadOptions| {
+        asked_for_files.set(true);
+        read_metadata(path, options, session)
+    };
+    let options = optimize_options(request, &session.config);
+    let program = optimize_program(&program, inputs, &metadata, &options)?;
+    let follows_from = match asked_for_files.get() {
+        true => FollowsFrom::Files,
+        false => FollowsFrom::Request,
+    };
+    Ok((program, follows_from))
 }
 
 fn optimize_options<'a>(request: &Request, config: &'a Config) -> OptimizeOptions<'a> {

@@ -1,7 +1,7 @@
 //! What callers ask for, as JSON: a script or a HOP DAG, its arguments, what its inputs are, which variables
 //! come back. `docs/architecture.md` documents the fields.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{cell::Cell, collections::BTreeMap, path::Path, sync::Arc};
 
 use fulgurite_dml::{CompileOptions, FileSystem, InputVariable, SourceResolver, parse_argument};
 use fulgurite_error::{Error, Result, Source};
@@ -126,15 +126,30 @@ impl Request {
             .map_err(|error| Error::argument(format!("the request is not understood: {error}")))
     }
 
-    /// The program that the request carries, for inputs of which `known` is known.
+    /// The program that the request carries, for inputs of which `known` is known. Sets `asked_for_files` where files
+    /// decided on it.
     ///
     /// # Errors
     /// `argument`, unless there is either a script or a DAG; all errors of compiling.
-    pub(crate) fn program(&self, known: &Symbols, session: &Session) -> Result<Program> {
+    pub(crate) fn program(
+        &self,
+        known: &Symbols,
+        session: &Session,
+        asked_for_files: &Cell<bool>,
+    ) -> Result<Program> {
         match (&self.script, &self.dag) {
             (Some(script), None) => {
                 let name = self.name.clone().unwrap_or_else(|| "script.dml".into());
-                self.compile(&Source::new(name, script.clone()), known, session)
+                let source = Source::new(name, script.clone());
+                let folder = Path::new(&source.name).parent().unwrap_or(Path::new(""));
+                let files = Files {
+                    scripts: FileSystem {
+                        folder: folder.to_path_buf(),
+                    },
+                    session,
+                    asked: asked_for_files,
+                };
+                self.compile(&source, known, &files)
             }
             (None, Some(dag)) => Ok(Program {
                 body: vec![Block::Basic {
@@ -148,14 +163,13 @@ impl Request {
         }
     }
 
-    fn compile(&self, source: &Arc<Source>, known: &Symbols, session: &Session) -> Result<Program> {
+    fn compile(&self, source: &Arc<Source>, known: &Symbols, files: &Files) -> Result<Program> {
         let variable = |info: &VariableInfo| InputVariable {
             data_type: info.data_type,
             value_type: info.value_type,
             characteristics: info.characteristics,
         };
         let arguments = self.arguments.iter().filter(|(_, text)| !text.is_empty());
-        let folder = Path::new(&source.name).parent().unwrap_or(Path::new(""));
         let options = CompileOptions {
             arguments: arguments
                 .map(|(name, text)| (name.clone(), parse_argument(text)))
@@ -171,12 +185,7 @@ impl Request {
                 .map(|(name, text)| (name.clone(), parse_argument(text)))
                 .collect(),
             allow_missing_arguments: self.allow_missing_arguments,
-            resolver: &Files {
-                scripts: FileSystem {
-                    folder: folder.to_path_buf(),
-                },
-                session,
-            },
+            resolver: files,
         };
         fulgurite_dml::compile(source, &options)
     }
@@ -203,14 +212,17 @@ fn unfused(dag: Dag) -> Result<Dag> {
 struct Files<'a> {
     scripts: FileSystem,
     session: &'a Session,
+    asked: &'a Cell<bool>,
 }
 
 impl SourceResolver for Files<'_> {
     fn load(&self, path: &str) -> Result<Arc<Source>> {
+        self.asked.set(true);
         self.scripts.load(path)
     }
 
     fn declared_type(&self, path: &str) -> Option<(DataType, ValueType)> {
+        self.asked.set(true);
         declared_type(path, self.session)
     }
 }

@@ -1,4 +1,4 @@
-//! What outlives an execution: configuration, compiled plans, the backend, and where prints go.
+//! What outlives an execution: configuration, programs and compiled plans, the backend, and where prints go.
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use crate::{
     calibration::{Calibration, MEASURE_FROM_BYTES},
     config::{BackendChoice, Config},
     dataflow::Backend,
+    programs::Programs,
 };
 
 /// Takes the lines that scripts print.
@@ -23,6 +24,7 @@ pub struct Session {
     pub config: Config,
     pub backend: Option<Arc<dyn Backend>>,
     pub plan_cache: Arc<PlanCache>,
+    pub(crate) programs: Arc<Programs>,
     /// Without one, plans are made with default speeds.
     calibration: Option<Arc<Calibration>>,
     print: PrintSink,
@@ -46,6 +48,7 @@ impl Session {
             config,
             backend,
             plan_cache,
+            programs: Arc::default(),
             calibration: None,
             print: Arc::new(|line| {
                 println!("{line}");
@@ -68,6 +71,7 @@ impl Session {
             },
             backend: None,
             plan_cache: Arc::clone(plan_cache),
+            programs: Arc::default(),
             calibration: None,
             print: Arc::new(|_| Ok(())),
             on_own_threads: false,
@@ -98,6 +102,13 @@ impl Session {
     /// Shares compiled plans with other sessions of the process.
     pub fn with_plan_cache(mut self, plan_cache: Arc<PlanCache>) -> Self {
         self.plan_cache = plan_cache;
+        self
+    }
+
+    /// Shares the programs of requests with other sessions of the process, so that one that comes again is not compiled
+    /// and planned again.
+    pub fn with_programs(mut self, programs: Arc<Programs>) -> Self {
+        self.programs = programs;
         self
     }
 

@@ -165,7 +165,7 @@ pub fn prepare(
     Ok((request, inputs))
 }
 
-/// The runs under one policy. The session stays, so that compiled operators are found again.
+/// The runs under one policy. The session stays, so that compiled operators are found again; each run plans anew.
 struct PolicyRuns {
     policy: String,
     session: Session,
@@ -195,7 +195,8 @@ impl PolicyRuns {
             matrices: inputs.clone(),
         };
         let start = Instant::now();
-        let outcome = execute(execution, &self.session)?;
+        let session = self.session.clone().with_programs(Arc::default());
+        let outcome = execute(execution, &session)?;
         self.milliseconds.push(start.elapsed().as_secs_f64() * 1e3);
         self.checksums = (outcome.outputs.values())
             .map(|value| match value {

@@ -1,4 +1,4 @@
-//! Times one pattern: a whole execution, from parsing and planning to the result. The compiled plan is found
+//! Times one pattern: a whole execution, from the request to the result. Its plan and the compiled operators are found
 //! again from the second one on.
 
 use std::{path::PathBuf, time::Instant};

@@ -1,7 +1,8 @@
 //! Which operators have a vector form: the same function over slices, several cells at a time.
 //!
 //! Basic kernels and compiled code both take it from here, so that a fused operator gives the same bits as the basic ones. Operators
-//! without one are either a few instructions, for which kernels are compiled in place, or too rare to matter (`%%`).
+//! without one are either a few instructions, for which kernels are compiled in place, or too rare to matter (`%%`). Of the former,
+//! quotients and square roots can be had as calls, too: [`BinaryOp::is_slow`].
 
 use fulgurite_matrix::vector_math::{self, BinaryForm, Cells, UnaryForm};
 
@@ -32,13 +33,30 @@ impl UnaryOp {
         if let Some(form) = self.vector_form() {
             return form(x, out);
         }
+        if self == UnaryOp::Sqrt {
+            return vector_math::sqrt(x, out);
+        }
         for (out, x) in out.iter_mut().zip(x) {
             *out = self.eval(*x);
         }
     }
 }
 
+impl UnaryOp {
+    /// An instruction whose time does not grow with the vector's width: in [`UnaryOp::eval_cells`], which has the widest ones,
+    /// it takes less time than in compiled code.
+    pub fn is_slow(self) -> bool {
+        self == UnaryOp::Sqrt
+    }
+}
+
 impl BinaryOp {
+    /// An instruction whose time does not grow with the vector's width: in [`BinaryOp::eval_cells`], which has the widest ones,
+    /// it takes less time than in compiled code.
+    pub fn is_slow(self) -> bool {
+        self == BinaryOp::Div
+    }
+
     pub fn vector_form(self) -> Option<BinaryForm> {
         match self {
             BinaryOp::Pow => Some(vector_math::pow),
@@ -51,6 +69,9 @@ impl BinaryOp {
     pub fn eval_cells(self, x: Cells, y: Cells, out: &mut [f64]) {
         if let Some(form) = self.vector_form() {
             return form(x, y, out);
+        }
+        if self == BinaryOp::Div {
+            return vector_math::divide(x, y, out);
         }
         for (index, out) in out.iter_mut().enumerate() {
             *out = self.eval(x.at(index), y.at(index));

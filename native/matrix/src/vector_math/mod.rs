@@ -20,6 +20,7 @@ mod lanes;
 mod logarithm;
 mod over;
 mod power;
+mod slow_arithmetic;
 mod sum;
 mod trigonometric;
 
@@ -52,6 +53,8 @@ over_slices! {
     exp = exponential::Exp;
     /// The natural logarithm, within 0.8 ULP.
     log = logarithm::Log;
+    /// As IEEE 754 has it.
+    sqrt = slow_arithmetic::SquareRoot;
     /// 1 / (1 + e^-x), within 2.0 ULP while e^-x is finite; zero beyond.
     sigmoid = exponential::Sigmoid;
     /// Within 2.4 ULP.
@@ -72,6 +75,11 @@ over_slices! {
     acos = inverse_trigonometric::Acos;
     /// Within 2.3 ULP.
     atan = inverse_trigonometric::Atan;
+}
+
+/// x / y, as IEEE 754 has it.
+pub fn divide(x: Cells, y: Cells, out: &mut [f64]) {
+    over::binary(slow_arithmetic::Quotient, x, y, out);
 }
 
 /// x^y as Java's Math.pow defines it, within 1.1 ULP. Exponents of -1, 0.5, 1, 2 and 3 cost a few operations.

@@ -71,8 +71,9 @@ pub struct Config {
     pub spread: bool,
     /// Where iterations of a `parfor` run whose script does not say.
     pub parfor_mode: Option<ParforMode>,
-    /// Whose numbers `rand` gives for a seed.
+    /// How binary files on a local disk are read.
     pub reading: Access,
+    /// Whose numbers `rand` gives for a seed.
     pub rand_stream: RandStream,
     /// Speeds that the cost model reckons with.
     pub cost: CostSettings,

@@ -1,6 +1,6 @@
 //! Control flow over statement blocks.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use fulgurite_error::{Error, Position, Result};
 use fulgurite_hop::{Block, Dag, Literal, Predicate, Program, scalar};
@@ -11,6 +11,7 @@ use super::{
     planner::Planner,
     range::Range,
 };
+use crate::programs::PlannedProgram;
 
 /// Runs one program.
 pub(crate) struct Interpreter<'p> {
@@ -27,6 +28,12 @@ pub(crate) struct Interpreter<'p> {
 impl<'p> Interpreter<'p> {
     pub(crate) fn new(program: &'p Program, context: Context) -> Self {
         Self::with_planner(program, context, Planner::default())
+    }
+
+    /// For a program that may have run before.
+    pub(crate) fn of_planned(planned: &'p PlannedProgram, context: Context) -> Self {
+        let planner = Planner::with_plans(Arc::clone(&planned.plans));
+        Self::with_planner(&planned.program, context, planner)
     }
 
     pub(super) fn with_planner(program: &'p Program, context: Context, planner: Planner) -> Self {

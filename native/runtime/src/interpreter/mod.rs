@@ -35,7 +35,7 @@ pub(crate) use parfor::expected_degree;
 pub use parfor::run_range;
 pub(crate) use placement::comes_back;
 pub(crate) use plan::{BlockPlan, FusedPlan};
-pub(crate) use planner::{plan_explained, plan_of};
+pub(crate) use planner::{Plans, plan_explained, plan_of};
 pub(crate) use spread::expected_spread;
 pub(crate) use transfers::{Reason, Site, Transfers};
 pub(crate) use variables::{LocalMatrix, SymbolTable, Variable};

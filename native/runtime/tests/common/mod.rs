@@ -11,7 +11,7 @@ use fulgurite_error::Result;
 use fulgurite_hop::Literal;
 use fulgurite_matrix::MatrixBlock;
 use fulgurite_runtime::{
-    Config, Execution, Outcome, OutputValue, Request, Session,
+    Config, Execution, Outcome, OutputValue, Programs, Request, Session,
     backend::LocalBackend,
     dataflow::Backend,
     execute,
@@ -25,6 +25,7 @@ pub struct Script {
     matrices: BTreeMap<String, MatrixBlock>,
     backend: Option<Arc<LocalBackend>>,
     other_backend: Option<Arc<dyn Backend>>,
+    programs: Arc<Programs>,
 }
 
 pub struct Ran {
@@ -78,6 +79,12 @@ impl Script {
         self
     }
 
+    /// What ran before with the same programs is known.
+    pub fn programs(mut self, programs: &Arc<Programs>) -> Self {
+        self.programs = Arc::clone(programs);
+        self
+    }
+
     pub fn backend(mut self, backend: Arc<LocalBackend>) -> Self {
         self.backend = Some(backend);
         self
@@ -120,6 +127,7 @@ impl Script {
         if let Some(backend) = self.other_backend {
             session = session.with_backend(backend);
         }
+        session = session.with_programs(self.programs);
         let execution = Execution {
             request: self.request,
             matrices: self.matrices,

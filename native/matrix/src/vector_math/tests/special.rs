@@ -9,6 +9,7 @@ use crate::vector_math::{
     logarithm::*,
     over::{Binary, Unary, binary_with, unary_with},
     power::*,
+    slow_arithmetic::*,
     trigonometric::*,
 };
 
@@ -73,6 +74,7 @@ fn assert_special<F: Unary>(function: F) {
 
 #[test]
 fn functions_of_one_cell_treat_special_values_as_scalar_functions_do() {
+    assert_special(SquareRoot);
     assert_special(Exp);
     assert_special(Log);
     assert_special(Sigmoid);
@@ -110,6 +112,7 @@ fn assert_special_pairs<F: Binary>(function: F) {
 
 #[test]
 fn functions_of_two_cells_treat_special_values_as_scalar_functions_do() {
+    assert_special_pairs(Quotient);
     assert_special_pairs(Pow);
     assert_special_pairs(LogBase);
 }
@@ -120,14 +123,17 @@ fn mixed(seed: u64) -> Vec<f64> {
     usual.chain(SPECIAL).collect()
 }
 
-const UNARY: [UnaryForm; 12] = {
+const UNARY: [UnaryForm; 13] = {
     use crate::vector_math::*;
     [
-        exp, log, sigmoid, sinh, cosh, tanh, sin, cos, tan, asin, acos, atan,
+        sqrt, exp, log, sigmoid, sinh, cosh, tanh, sin, cos, tan, asin, acos, atan,
     ]
 };
 
-const BINARY: [BinaryForm; 2] = [crate::vector_math::pow, crate::vector_math::log_base];
+const BINARY: [BinaryForm; 3] = {
+    use crate::vector_math::*;
+    [divide, pow, log_base]
+};
 
 fn bits(cells: &[f64]) -> Vec<u64> {
     cells.iter().map(|cell| cell.to_bits()).collect()

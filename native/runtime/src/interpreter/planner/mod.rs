@@ -47,18 +47,18 @@ const PLANS_PER_BLOCK: usize = 8;
 /// values. If it goes on changing, plans are made that serve all its values.
 const VALUES_AS_LITERALS: u32 = 4;
 
-/// All plans of one execution, and where in its loops one interpreter is.
+/// All plans of a program, and where in its loops one interpreter is.
 #[derive(Default)]
 pub(super) struct Planner {
     plans: Arc<Plans>,
     pub(super) loops: Loops,
 }
 
-/// What the interpreters of a `parfor`'s iterations share: whoever first comes to a block plans it, and the others
-/// wait.
+/// What executions of a program share, and the interpreters of a `parfor`'s iterations: whoever first comes to a block
+/// plans it, and the others wait.
 #[derive(Default)]
-struct Plans {
-    /// By the block's address, which is stable while the program runs.
+pub(crate) struct Plans {
+    /// By the block's address, which is stable while the program is there.
     blocks: Mutex<HashMap<usize, Arc<Mutex<PlannedBlock>>>>,
     /// Of all blocks: what was found for partitions serves wherever one like it comes up again.
     searches: Mutex<Searches>,
@@ -105,6 +105,14 @@ impl Plans {
 }
 
 impl Planner {
+    /// For a program that has these plans so far.
+    pub(super) fn with_plans(plans: Arc<Plans>) -> Self {
+        Planner {
+            plans,
+            loops: Loops::default(),
+        }
+    }
+
     /// For an interpreter that runs iterations of the loop that this one is in.
     pub(super) fn of_iterations(&self) -> Self {
         Planner {
