@@ -132,7 +132,7 @@ def report(results):
         "at the bandwidth measured for the row, or its operations at the row's FLOP rate, would take, as a share of Fulgurite's time. Inputs that fit into the last-level cache, as 80 MB do on some machines, can be "
         "read faster than that. A multiplication or an addition counts as an operation, an exponential, a logarithm or a hyperbolic tangent as thirty, a power as sixty.",
         "",
-        "SystemDS 3.4: base without fusion, fused with its hand-written operators (its default), gen with code generation. `-`: what a peer can't do, or was left out because it takes minutes.",
+        "SystemDS 3.4: base without fusion, fused with its hand-written operators (its default), gen with code generation. `-`: what a peer can't do, or was left out because it takes minutes. Executions of a pattern after its first one find the program, its plan and compiled operators that it left, as JAX's calls do; `compile` tells what compiling an operator takes, and whole algorithms plan and compile in each run.",
     ]
     again = sorted({(row["date"], row["pattern"]) for row in results["rows"] if "date" in row})
     if again:

@@ -15,8 +15,7 @@ use crate::{Config, Request, Session, interpreter::Plans};
 /// Programs that are kept. Each holds no data, but the code of its fused operators.
 const CAPACITY: usize = 32;
 
-/// A program and the plans that its blocks got so far.
-#[derive(Default)]
+/// A program and the plans that its blocks got so far. They go together: plans are found by the addresses of blocks.
 pub(crate) struct PlannedProgram {
     pub(crate) program: Program,
     pub(crate) plans: Arc<Plans>,
