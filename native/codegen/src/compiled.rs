@@ -7,7 +7,7 @@ use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CPlan, InputBinding, Template};
 
 use crate::frame::{Frame, Target};
-use crate::jit::{self, Code, Failure};
+use crate::jit::{self, Code, Failure, Listing, Loops};
 use crate::program::{ColumnVectors, Layout, Program, Unsupported, lower};
 use crate::step_interpreter;
 
@@ -17,6 +17,26 @@ use crate::step_interpreter;
 /// Why not, for the planner to refuse the plan and to tell the user.
 pub fn supports(plan: &CPlan) -> std::result::Result<(), Unsupported> {
     lower(plan, ColumnVectors::PerRow).map(|_| ())
+}
+
+/// Which engine a plan gets.
+#[derive(Debug, Clone, Copy)]
+enum Choice<'a> {
+    /// Machine code if this process can have any, with loops made by whom the processor asks for.
+    Best,
+    /// The same with loops that Cranelift makes.
+    Pairs,
+    /// The interpreter, and why.
+    Interpreter(&'a str),
+}
+
+impl Choice<'_> {
+    fn loops(self) -> Loops {
+        match self {
+            Choice::Pairs => Loops::Pairs,
+            Choice::Best | Choice::Interpreter(_) => Loops::of_this_processor(),
+        }
+    }
 }
 
 /// What runs a program.
@@ -33,17 +53,18 @@ pub(crate) struct Kernel {
     pub program: Program,
     pub layout: Layout,
     engine: Engine,
+    loops: Loops,
 }
 
 impl Kernel {
-    fn new(plan: &CPlan, column_vectors: ColumnVectors, interpreted: Option<&str>) -> Result<Self> {
+    fn new(plan: &CPlan, column_vectors: ColumnVectors, choice: Choice<'_>) -> Result<Self> {
         let program = lower(plan, column_vectors).map_err(|reason| {
             Error::unsupported(format!("this fused operator can't be compiled: {reason}"))
         })?;
         let layout = Layout::of(&program);
-        let engine = match interpreted {
-            Some(reason) => Engine::Interpreter(reason.into()),
-            None => match jit::compile(&program, &layout) {
+        let engine = match choice {
+            Choice::Interpreter(reason) => Engine::Interpreter(reason.into()),
+            choice => match jit::compile(&program, &layout, choice.loops()) {
                 Ok(code) => Engine::MachineCode(Box::new(code)),
                 Err(Failure::Denied(reason)) => Engine::Interpreter(reason),
                 Err(Failure::Refused(error)) => return Err(error),
@@ -53,6 +74,7 @@ impl Kernel {
             program,
             layout,
             engine,
+            loops: choice.loops(),
         })
     }
 
@@ -91,7 +113,15 @@ impl CompiledPlan {
     /// # Errors
     /// `unsupported` with the reason that [`supports`] gives.
     pub fn compile(plan: &CPlan) -> Result<Self> {
-        Self::with_engine(plan, None)
+        Self::with_engine(plan, Choice::Best)
+    }
+
+    /// A plan whose loops Cranelift makes, as it does on processors that nothing else makes them for: for comparison.
+    ///
+    /// # Errors
+    /// As [`CompiledPlan::compile`].
+    pub fn in_pairs(plan: &CPlan) -> Result<Self> {
+        Self::with_engine(plan, Choice::Pairs)
     }
 
     /// A plan that is interpreted even where there could be machine code.
@@ -99,12 +129,12 @@ impl CompiledPlan {
     /// # Errors
     /// As [`CompiledPlan::compile`].
     pub fn interpreted(plan: &CPlan) -> Result<Self> {
-        Self::with_engine(plan, Some("as was asked for"))
+        Self::with_engine(plan, Choice::Interpreter("as was asked for"))
     }
 
-    fn with_engine(plan: &CPlan, interpreted: Option<&str>) -> Result<Self> {
+    fn with_engine(plan: &CPlan, choice: Choice<'_>) -> Result<Self> {
         let start = Instant::now();
-        let kernel = Kernel::new(plan, ColumnVectors::PerRow, interpreted)?;
+        let kernel = Kernel::new(plan, ColumnVectors::PerRow, choice)?;
         Ok(CompiledPlan {
             plan: plan.clone(),
             kernel,
@@ -122,15 +152,26 @@ impl CompiledPlan {
     /// # Errors
     /// As [`CompiledPlan::compile`].
     pub fn clif(&self) -> Result<String> {
-        jit::list(&self.kernel.program, &self.kernel.layout).map(|listing| listing.clif)
+        self.listing().map(|listing| listing.clif)
     }
 
-    /// The machine's instructions, as Cranelift writes them, for explain. Made when asked for.
+    /// The machine's instructions, as Cranelift writes them, and those of loops as the GNU assembler does, for explain. Made when
+    /// asked for.
     ///
     /// # Errors
     /// As [`CompiledPlan::compile`].
     pub fn asm(&self) -> Result<String> {
-        jit::list(&self.kernel.program, &self.kernel.layout).map(|listing| listing.assembly)
+        self.listing().map(|listing| listing.assembly)
+    }
+
+    fn listing(&self) -> Result<Listing> {
+        let Kernel {
+            program,
+            layout,
+            loops,
+            ..
+        } = &self.kernel;
+        jit::list(program, layout, *loops)
     }
 
     /// Why the plan is interpreted; `None` where it has machine code.
@@ -157,7 +198,14 @@ impl CompiledPlan {
             return Ok(&self.kernel);
         }
         self.gathered
-            .get_or_init(|| Kernel::new(&self.plan, ColumnVectors::PerCell, self.why_interpreted()))
+            .get_or_init(|| {
+                let choice = match (self.why_interpreted(), self.kernel.loops) {
+                    (Some(reason), _) => Choice::Interpreter(reason),
+                    (None, Loops::Pairs) => Choice::Pairs,
+                    (None, Loops::Avx) => Choice::Best,
+                };
+                Kernel::new(&self.plan, ColumnVectors::PerCell, choice)
+            })
             .as_ref()
             .map_err(Clone::clone)
     }

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
-use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::FunctionBuilder;
 use cranelift_jit::JITModule;
 use cranelift_module::{Linkage, Module};
@@ -14,17 +13,20 @@ use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, UnaryOp};
 
 use super::columns::{Pass, Spread};
 use super::operands::{Place, Slots, readonly, writable};
-use super::{refused, signature_of};
+use super::{Loops, avx, refused, signature_of};
 use crate::primitives::{Primitive, code_of};
-use crate::program::{Layout, Loop, Program, Shape, Step};
+use crate::program::{Layout, Loop, Program, Read, Shape, Step};
 
+/// Emits a program's function, and the loops that are functions of their own; gives these to read if they are asked for.
 pub(super) fn emit(
     mut builder: FunctionBuilder<'_>,
     module: &mut JITModule,
-    frontend: TargetFrontendConfig,
     program: &Program,
     layout: &Layout,
-) -> Result<()> {
+    loops: Loops,
+    with_listings: bool,
+) -> Result<Vec<String>> {
+    let frontend = module.target_config();
     let entry = builder.create_block();
     builder.append_block_params_for_function_params(entry);
     builder.switch_to_block(entry);
@@ -37,52 +39,105 @@ pub(super) fn emit(
         builder: &mut builder,
         module,
         slots,
+        functions: 0,
+        listings: with_listings.then(Vec::new),
     };
     for step in &program.steps {
         match step {
-            Step::Loop(step) => emitter.cellwise(step),
+            Step::Loop(step) => match loops {
+                Loops::Avx => emitter.function(step)?,
+                Loops::Pairs => emitter.cellwise(step),
+            },
             Step::Call(id) => emitter.call(*id)?,
             Step::OuterProduct { left, right } => emitter.outer_product(*left, *right)?,
         }
     }
+    let listings = emitter.listings.take();
     builder.ins().return_(&[]);
     builder.seal_all_blocks();
     builder.finalize(frontend);
-    Ok(())
+    Ok(listings.unwrap_or_default())
 }
 
 struct Emitter<'a, 'b> {
     builder: &'a mut FunctionBuilder<'b>,
     module: &'a mut JITModule,
     slots: Slots<'a>,
+    /// Loops that became functions of their own.
+    functions: usize,
+    /// These to read, where somebody wants to.
+    listings: Option<Vec<String>>,
 }
 
 /// Numbers for all cells of a loop that stay in registers. More are read again for each use: registers that the loop needs
 /// would be spilled for them, which is as slow, and takes the compiler long to find out.
 const MOST_IN_REGISTERS: usize = 8;
 
-/// What a loop reads from memory.
-enum Read {
+/// What a loop reads, in registers.
+enum Operand {
     Literal(f64),
-    /// The same for all rows: the number in a slot.
     Constant(usize),
-    /// A number per row, in a loop over vectors.
     PerRow(Place),
-    /// Cell by cell.
     Stream(Place),
 }
 
 impl Emitter<'_, '_> {
+    /// A loop as a function of its own, and its call.
+    fn function(&mut self, step: &Loop) -> Result<()> {
+        let Slots {
+            program, layout, ..
+        } = self.slots;
+        let Some(code) = avx::assemble(program, layout, step, self.listings.is_some()) else {
+            self.cellwise(step);
+            return Ok(());
+        };
+        let convention = self.builder.func.signature.call_conv;
+        let signature = signature_of(convention, 1);
+        let name = format!("loop{}", self.functions);
+        self.functions += 1;
+        // Called by its address: it may come to lie far away.
+        let linkage = Linkage::Preemptible;
+        let function = self.module.declare_function(&name, linkage, &signature);
+        let function = function.map_err(refused)?;
+        self.module
+            .define_function_bytes(function, avx::ALIGNMENT, &code.bytes, &[])
+            .map_err(refused)?;
+        if let (Some(listings), Some(listing)) = (&mut self.listings, code.listing) {
+            listings.push(format!("{name}:\n{listing}"));
+        }
+        let function = self
+            .module
+            .declare_func_in_func(function, self.builder.func);
+        self.builder.ins().call(function, &[self.slots.frame]);
+        Ok(())
+    }
+
     fn cellwise(&mut self, step: &Loop) {
-        let reads = self.reads(step);
-        let stores: Vec<(NodeId, Place)> = step
-            .stores
-            .iter()
-            .filter_map(|(id, home)| {
-                let place = self.slots.target(self.builder, *id, *home, step.shape)?;
-                Some((*id, place))
-            })
-            .collect();
+        let Slots {
+            program, layout, ..
+        } = self.slots;
+        let mut reads = Vec::new();
+        for (id, read) in program.reads(layout, step) {
+            let shape = program.shapes.of(id);
+            let operand = match read {
+                Read::Literal(literal) => Some(Operand::Literal(literal)),
+                Read::Constant(slot) => Some(Operand::Constant(slot)),
+                Read::PerRow(location) => {
+                    let place = self.slots.at(self.builder, location, shape);
+                    place.map(Operand::PerRow)
+                }
+                Read::Stream(location) => {
+                    let place = self.slots.at(self.builder, location, shape);
+                    place.map(Operand::Stream)
+                }
+            };
+            reads.extend(operand.map(|operand| (id, operand)));
+        }
+        let mut stores = Vec::new();
+        for (id, location) in program.stores(layout, step) {
+            let place = self.slots.at(self.builder, location, step.shape);
+            stores.extend(place.map(|place| (id, place)));
+        }
         let rows = self.slots.rows(self.builder);
         match step.shape {
             Shape::Vector(_) => self.rows_of_cells(step, &reads, &stores, rows),
@@ -94,39 +149,10 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn reads(&mut self, step: &Loop) -> Vec<(NodeId, Read)> {
-        let program = self.slots.program;
-        let computed = step.nodes.iter().chain(&step.reductions);
-        let mut ids: Vec<NodeId> = computed
-            .flat_map(|id| program.nodes[id.index()].operands())
-            .chain(step.stores.iter().map(|(id, _)| *id))
-            .filter(|id| !step.nodes.contains(id))
-            .collect();
-        ids.sort_unstable();
-        ids.dedup();
-        ids.into_iter()
-            .filter_map(|id| Some((id, self.read(id, step.shape)?)))
-            .collect()
-    }
-
-    fn read(&mut self, id: NodeId, shape: Shape) -> Option<Read> {
-        if let CNode::Literal(value) = self.slots.program.nodes[id.index()] {
-            return Some(Read::Literal(value));
-        }
-        if let Some(slot) = self.slots.constant_slot(id) {
-            return Some(Read::Constant(slot));
-        }
-        let place = self.slots.place(self.builder, id)?;
-        Some(match (self.slots.program.shapes.of(id), shape) {
-            (Shape::PerRow, Shape::Vector(_)) => Read::PerRow(place),
-            _ => Read::Stream(place),
-        })
-    }
-
     fn rows_of_cells(
         &mut self,
         step: &Loop,
-        reads: &[(NodeId, Read)],
+        reads: &[(NodeId, Operand)],
         stores: &[(NodeId, Place)],
         rows: Value,
     ) {
@@ -161,7 +187,7 @@ impl Emitter<'_, '_> {
     fn pass(
         &mut self,
         step: &Loop,
-        reads: &[(NodeId, Read)],
+        reads: &[(NodeId, Operand)],
         stores: &[(NodeId, Place)],
         row: Value,
         width: Value,
@@ -170,27 +196,27 @@ impl Emitter<'_, '_> {
         let mut spread = HashMap::new();
         let constants = reads
             .iter()
-            .filter(|(_, read)| !matches!(read, Read::Stream(_)));
+            .filter(|(_, read)| !matches!(read, Operand::Stream(_)));
         let in_registers = constants.count() <= MOST_IN_REGISTERS;
         for (id, read) in reads {
             let number = match read {
-                Read::Stream(place) => {
+                Operand::Stream(place) => {
                     let address = self.row_of(place, row);
                     streams.insert(*id, (address, place.readonly));
                     continue;
                 }
-                Read::Literal(literal) if in_registers => self.builder.ins().f64const(*literal),
-                Read::Constant(slot) if in_registers => self.slots.number(self.builder, *slot),
-                Read::Literal(literal) => {
+                Operand::Literal(literal) if in_registers => self.builder.ins().f64const(*literal),
+                Operand::Constant(slot) if in_registers => self.slots.number(self.builder, *slot),
+                Operand::Literal(literal) => {
                     spread.insert(*id, Spread::Literal(*literal));
                     continue;
                 }
-                Read::Constant(slot) => {
+                Operand::Constant(slot) => {
                     let offset = (8 * slot) as i32;
                     spread.insert(*id, Spread::Memory(self.slots.frame, offset));
                     continue;
                 }
-                Read::PerRow(place) => {
+                Operand::PerRow(place) => {
                     let address = self.row_of(place, row);
                     let flags = if place.readonly {
                         readonly()

@@ -260,7 +260,7 @@ impl Cells<'_, '_> {
 }
 
 /// Whether [`Cells::bounded`] gives what DML means: no NaN, and not the smaller zero of a minimum.
-fn has_short_form(op: BinaryOp, number: f64) -> bool {
+pub(super) fn has_short_form(op: BinaryOp, number: f64) -> bool {
     let is_negative_zero = number == 0.0 && number.is_sign_negative();
     !(number.is_nan() || (op == BinaryOp::Min && is_negative_zero))
 }

@@ -1,9 +1,10 @@
 //! Programs to machine code, with Cranelift.
 //!
 //! [`compile`] makes one function per program: `extern "C" fn(frame: *const u64)`. Everything that depends on
-//! sizes is read from the frame, see [`crate::program::Layout`]. Loops over cells work on two lanes at a time (the
-//! widest vectors Cranelift has) and are unrolled; all else is calls of primitives.
+//! sizes is read from the frame, see [`crate::program::Layout`]. Loops over cells are functions of their own on processors with
+//! AVX ([`avx`]), else Cranelift's, on two lanes at a time (the widest vectors that it has); all else is calls of primitives.
 
+mod avx;
 mod code;
 mod columns;
 mod emit;
@@ -41,13 +42,31 @@ impl From<Error> for Failure {
     }
 }
 
+/// Who makes the code of loops over cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Loops {
+    /// Ourselves, on vectors of four.
+    Avx,
+    /// Cranelift, on pairs.
+    Pairs,
+}
+
+impl Loops {
+    pub fn of_this_processor() -> Self {
+        match avx::is_available() {
+            true => Loops::Avx,
+            false => Loops::Pairs,
+        }
+    }
+}
+
 /// # Errors
 /// Why there is no code; nothing is left of it.
-pub(crate) fn compile(program: &Program, layout: &Layout) -> Result<Code, Failure> {
+pub(crate) fn compile(program: &Program, layout: &Layout, loops: Loops) -> Result<Code, Failure> {
     let mut module = module_for()?;
-    let built = build(&mut module, program, layout).and_then(|(function, mut context)| {
-        let defined = module.define_function(function, &mut context);
-        defined.map_err(refused).map(|()| function)
+    let built = build(&mut module, program, layout, loops, false).and_then(|mut built| {
+        let defined = module.define_function(built.function, &mut built.context);
+        defined.map_err(refused).map(|()| built.function)
     });
     let defined = built.map_err(Failure::Refused).and_then(|function| {
         // All that is left to do is to make the code's memory executable.
@@ -77,7 +96,7 @@ pub(crate) struct Listing {
 ///
 /// # Errors
 /// `unsupported` on a processor that Cranelift has no code generator for; `internal` when it refuses the code.
-pub(crate) fn list(program: &Program, layout: &Layout) -> Result<Listing> {
+pub(crate) fn list(program: &Program, layout: &Layout, loops: Loops) -> Result<Listing> {
     let mut module = module_for().map_err(|failure| match failure {
         Failure::Denied(reason) => {
             Error::unsupported(format!("there is no machine code: {reason}"))
@@ -85,7 +104,12 @@ pub(crate) fn list(program: &Program, layout: &Layout) -> Result<Listing> {
         }
         Failure::Refused(error) => error,
     })?;
-    let listing = build(&mut module, program, layout).and_then(|(function, mut context)| {
+    let listing = build(&mut module, program, layout, loops, true).and_then(|built| {
+        let Built {
+            function,
+            mut context,
+            listings,
+        } = built;
         let clif = context.func.display().to_string();
         context.set_disasm(true);
         module
@@ -94,6 +118,7 @@ pub(crate) fn list(program: &Program, layout: &Layout) -> Result<Listing> {
         let compiled = context.compiled_code();
         let assembly = compiled.and_then(|compiled| compiled.vcode.clone());
         let assembly = assembly.ok_or_else(|| Error::internal("code without a disassembly"))?;
+        let assembly = [vec![assembly], listings].concat().join("\n");
         Ok(Listing { clif, assembly })
     });
     Code::discard(module);
@@ -108,8 +133,22 @@ fn module_for() -> Result<JITModule, Failure> {
     Ok(JITModule::new(builder))
 }
 
+/// A function that is yet to be defined.
+struct Built {
+    function: FuncId,
+    context: Context,
+    /// The loops that are functions of their own, to read.
+    listings: Vec<String>,
+}
+
 /// Declares the function and emits its body.
-fn build(module: &mut JITModule, program: &Program, layout: &Layout) -> Result<(FuncId, Context)> {
+fn build(
+    module: &mut JITModule,
+    program: &Program,
+    layout: &Layout,
+    loops: Loops,
+    with_listings: bool,
+) -> Result<Built> {
     let mut signature = module.make_signature();
     signature.params.push(AbiParam::new(types::I64));
     let function = module
@@ -118,11 +157,14 @@ fn build(module: &mut JITModule, program: &Program, layout: &Layout) -> Result<(
     let mut context = module.make_context();
     context.func.signature = signature;
     context.func.name = UserFuncName::user(0, function.as_u32());
-    let frontend = module.target_config();
     let mut scratch = FunctionBuilderContext::new();
     let builder = FunctionBuilder::new(&mut context.func, &mut scratch);
-    emit::emit(builder, module, frontend, program, layout)?;
-    Ok((function, context))
+    let listings = emit::emit(builder, module, program, layout, loops, with_listings)?;
+    Ok(Built {
+        function,
+        context,
+        listings,
+    })
 }
 
 fn refused(error: cranelift_module::ModuleError) -> Error {

@@ -4,7 +4,7 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use cranelift_frontend::FunctionBuilder;
 use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId};
 
-use crate::program::{Home, Layout, Program, Shape};
+use crate::program::{Layout, Location, Program, Shape, Stride};
 
 /// A value per row and column: `pointer + 8 (row * row_stride + column * column_stride)`, strides in cells.
 #[derive(Debug, Clone, Copy)]
@@ -68,23 +68,10 @@ impl Slots<'_> {
         }
     }
 
-    /// The slot of a constant: a scalar input, or a constant node.
-    pub fn constant_slot(&self, id: NodeId) -> Option<usize> {
-        match self.program.homes[id.index()] {
-            Home::Input(input) if self.program.inputs[input] == InputBinding::Scalar => {
-                Some(self.layout.input(input))
-            }
-            Home::Constant => self.layout.constant(id),
-            _ => None,
-        }
-    }
-
     /// Where a node's value lies in memory; `None` for values that only exist inside a loop.
     pub fn place(&self, builder: &mut FunctionBuilder<'_>, id: NodeId) -> Option<Place> {
-        let zero = |builder: &mut FunctionBuilder<'_>| builder.ins().iconst(types::I64, 0);
-        let one = |builder: &mut FunctionBuilder<'_>| builder.ins().iconst(types::I64, 1);
-        if let Some(slot) = self.constant_slot(id) {
-            let stride = zero(builder);
+        if let Some(slot) = self.program.constant_slot(self.layout, id) {
+            let stride = builder.ins().iconst(types::I64, 0);
             return Some(Place {
                 pointer: self.address(builder, slot),
                 row_stride: stride,
@@ -92,68 +79,32 @@ impl Slots<'_> {
                 readonly: true,
             });
         }
-        let shape = self.program.shapes.of(id);
-        let column_stride = match shape {
-            Shape::Vector(_) => one(builder),
-            _ => zero(builder),
-        };
-        Some(match self.program.homes[id.index()] {
-            Home::Input(input) => {
-                let slot = self.layout.input(input);
-                Place {
-                    pointer: self.integer(builder, slot),
-                    row_stride: self.integer(builder, slot + 1),
-                    column_stride,
-                    readonly: true,
-                }
-            }
-            Home::Buffer(buffer) => Place {
-                pointer: self.integer(builder, self.layout.buffer(buffer)),
-                row_stride: self.width(builder, shape),
-                column_stride,
-                readonly: false,
-            },
-            Home::View { of, skip } => {
-                let base = self.place(builder, of)?;
-                let skipped = i64::try_from(skip).ok()?.checked_mul(8)?;
-                Place {
-                    pointer: builder.ins().iadd_imm_s(base.pointer, skipped),
-                    ..base
-                }
-            }
-            Home::Output(place) => self.output(builder, shape, place),
-            Home::None | Home::Constant => return None,
-        })
+        let location = self.program.location(self.layout, id)?;
+        self.at(builder, location, self.program.shapes.of(id))
     }
 
-    /// The output's rows, or the numbers at one place of them.
-    pub fn output(&self, builder: &mut FunctionBuilder<'_>, shape: Shape, place: usize) -> Place {
-        let slot = self.layout.output();
-        let across = i64::from(matches!(shape, Shape::Vector(_)));
-        let pointer = match (self.integer(builder, slot), place) {
-            (pointer, 0) => pointer,
-            (pointer, place) => builder.ins().iadd_imm_s(pointer, 8 * place as i64),
-        };
-        Place {
-            pointer,
-            row_stride: self.integer(builder, slot + 1),
-            column_stride: builder.ins().iconst(types::I64, across),
-            readonly: false,
-        }
-    }
-
-    /// Where a store goes to.
-    pub fn target(
+    /// The cells at a location, of a value of that shape.
+    pub fn at(
         &self,
         builder: &mut FunctionBuilder<'_>,
-        id: NodeId,
-        home: Home,
+        location: Location,
         shape: Shape,
     ) -> Option<Place> {
-        match home {
-            Home::Output(place) => Some(self.output(builder, shape, place)),
-            _ => self.place(builder, id),
-        }
+        let across = i64::from(matches!(shape, Shape::Vector(_)));
+        let skipped = i64::try_from(location.skip).ok()?.checked_mul(8)?;
+        let pointer = match (self.integer(builder, location.pointer), skipped) {
+            (pointer, 0) => pointer,
+            (pointer, skipped) => builder.ins().iadd_imm_s(pointer, skipped),
+        };
+        Some(Place {
+            pointer,
+            row_stride: match location.row_stride {
+                Stride::Slot(slot) => self.integer(builder, slot),
+                Stride::One => builder.ins().iconst(types::I64, 1),
+            },
+            column_stride: builder.ins().iconst(types::I64, across),
+            readonly: location.readonly,
+        })
     }
 
     /// The frame's description of an input's CSR rows, or a null pointer for computed values.

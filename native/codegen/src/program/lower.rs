@@ -33,27 +33,6 @@ fn is_inline(node: &CNode) -> bool {
     }
 }
 
-/// For how many cells that come from memory compiled code divides one, or takes its root; other operators take no time beside
-/// them.
-fn cells_meanwhile(node: &CNode) -> usize {
-    match node {
-        CNode::Unary(op, _) if op.is_slow() => 2,
-        CNode::Binary(op, ..) if op.is_slow() => 1,
-        _ => 0,
-    }
-}
-
-fn is_vector(shape: Shape) -> bool {
-    matches!(shape, Shape::Vector(_))
-}
-
-/// Cells of matrices that are read and written for each cell of the result.
-fn cells_moved(inputs: &[InputBinding], output: Option<Shape>) -> usize {
-    let is_matrix =
-        |input: &&InputBinding| matches!(input, InputBinding::Main | InputBinding::Matrix);
-    inputs.iter().filter(is_matrix).count() + usize::from(output.is_some_and(is_vector))
-}
-
 /// # Errors
 /// Why the plan can't be compiled.
 pub(crate) fn lower(plan: &CPlan, column_vectors: ColumnVectors) -> Result<Program, Unsupported> {
@@ -120,17 +99,9 @@ pub(crate) fn lower(plan: &CPlan, column_vectors: ColumnVectors) -> Result<Progr
     };
     let live = live_nodes(&nodes, &results, outer_product);
     let is_row = matches!(plan.template, Template::Row(_));
-    let slow = || -> usize {
-        let computed = live.iter().zip(&nodes).zip(&shapes.nodes);
-        let vectors = computed.filter(|((live, _), shape)| **live && is_vector(**shape));
-        vectors.map(|((_, node), _)| cells_meanwhile(node)).sum()
-    };
-    // Rows are in the cache when their cells are divided.
-    let slow_take_longest = is_row || slow() > cells_moved(&inputs, output);
     Ok(Lowering {
         inputs,
         factor_products,
-        slow_take_longest,
         is_row,
         homes: vec![Home::None; nodes.len()],
         levels: vec![0; nodes.len()],
@@ -235,7 +206,6 @@ struct Lowering {
     inputs: Vec<InputBinding>,
     factor_products: Vec<FactorProduct>,
     is_row: bool,
-    slow_take_longest: bool,
     nodes: Vec<CNode>,
     shapes: Shapes,
     live: Vec<bool>,
@@ -318,14 +288,7 @@ impl Lowering {
     }
 
     fn is_inline(&self, id: NodeId) -> bool {
-        is_inline(self.node(id)) && !self.is_slow(id)
-    }
-
-    /// A quotient or square root that takes the time of its step.
-    fn is_slow(&self, id: NodeId) -> bool {
-        self.slow_take_longest
-            && cells_meanwhile(self.node(id)) > 0
-            && is_vector(self.shapes.of(id))
+        is_inline(self.node(id))
     }
 
     /// Both are computed inline, in loops of one shape, and the first gives a value to the second in the loop.

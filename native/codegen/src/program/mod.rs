@@ -10,12 +10,14 @@
 
 mod layout;
 mod lower;
+mod places;
 mod shapes;
 mod simplify;
 mod unsupported;
 
 pub(crate) use layout::Layout;
 pub(crate) use lower::lower;
+pub(crate) use places::{Location, Read, Stride};
 pub(crate) use shapes::{Shape, Shapes, WidthSource};
 pub use unsupported::Unsupported;
 

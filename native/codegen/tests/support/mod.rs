@@ -287,6 +287,7 @@ fn mostly_empty(matrix: &MatrixBlock) -> MatrixBlock {
 fn assert_agree(plan: &CPlan, operands: &[MatrixBlock], layouts: &[(Layout, Layout)]) {
     let engines = [
         ("compiled", CompiledPlan::compile(plan).unwrap()),
+        ("in pairs", CompiledPlan::in_pairs(plan).unwrap()),
         ("interpreted", CompiledPlan::interpreted(plan).unwrap()),
     ];
     let dense: Vec<Operand<'_>> = operands.iter().map(Operand::Matrix).collect();

@@ -1,8 +1,7 @@
 //! Which operators have a vector form: the same function over slices, several cells at a time.
 //!
 //! Basic kernels and compiled code both take it from here, so that a fused operator gives the same bits as the basic ones. Operators
-//! without one are either a few instructions, for which kernels are compiled in place, or too rare to matter (`%%`). Of the former,
-//! quotients and square roots can be had as calls, too: [`BinaryOp::is_slow`].
+//! without one are either a few instructions, for which kernels are compiled in place, or too rare to matter (`%%`).
 
 use fulgurite_matrix::vector_math::{self, BinaryForm, Cells, UnaryForm};
 
@@ -42,21 +41,7 @@ impl UnaryOp {
     }
 }
 
-impl UnaryOp {
-    /// An instruction whose time does not grow with the vector's width: in [`UnaryOp::eval_cells`], which has the widest ones,
-    /// it takes less time than in compiled code.
-    pub fn is_slow(self) -> bool {
-        self == UnaryOp::Sqrt
-    }
-}
-
 impl BinaryOp {
-    /// An instruction whose time does not grow with the vector's width: in [`BinaryOp::eval_cells`], which has the widest ones,
-    /// it takes less time than in compiled code.
-    pub fn is_slow(self) -> bool {
-        self == BinaryOp::Div
-    }
-
     pub fn vector_form(self) -> Option<BinaryForm> {
         match self {
             BinaryOp::Pow => Some(vector_math::pow),

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::{Measured, measured_constants};
 
 /// Changes when what is measured changes.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 
 #[derive(Debug)]
 pub(super) struct Store {
