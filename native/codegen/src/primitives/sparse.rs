@@ -263,20 +263,34 @@ pub(super) unsafe fn dots<L: Lanes>(
             std::ptr::copy_nonoverlapping(dots.as_ptr(), out.add(at), TOGETHER);
             at += TOGETHER;
         }
-        if at + 2 <= row.stored {
-            let rows = [of_v(at), of_v(at + 1)];
-            let dots = lanes_of_dots::<L, 2>(u, rows, width).map(L::sum);
-            std::ptr::copy_nonoverlapping(dots.as_ptr(), out.add(at), 2);
-            at += 2;
-        }
-        if at < row.stored {
-            let [dot] = lanes_of_dots::<L, 1>(u, [of_v(at)], width);
-            *out.add(at) = dot.sum();
+        let rest = out.add(at);
+        match row.stored - at {
+            3 => sums_of_dots::<L, 3>(u, [of_v(at), of_v(at + 1), of_v(at + 2)], width, rest),
+            2 => sums_of_dots::<L, 2>(u, [of_v(at), of_v(at + 1)], width, rest),
+            1 => sums_of_dots::<L, 1>(u, [of_v(at)], width, rest),
+            _ => {}
         }
     }
 }
 
-/// Dot products of `u` with rows, not summed over lanes yet.
+/// # Safety
+/// As [`lanes_of_dots`], and `out` has a cell for each row.
+#[inline(always)]
+unsafe fn sums_of_dots<L: Lanes, const N: usize>(
+    u: *const f64,
+    rows: [*const f64; N],
+    width: usize,
+    out: *mut f64,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let dots = lanes_of_dots::<L, N>(u, rows, width).map(L::sum);
+        std::ptr::copy_nonoverlapping(dots.as_ptr(), out, N);
+    }
+}
+
+/// Dot products of `u` with rows, not summed over lanes yet. Each has two sums, so that few rows need not wait for each other's
+/// additions, and its bits do not depend on how many rows there are.
 ///
 /// # Safety
 /// All have `width` cells.
@@ -286,28 +300,36 @@ unsafe fn lanes_of_dots<L: Lanes, const N: usize>(
     rows: [*const f64; N],
     width: usize,
 ) -> [L; N] {
-    let mut sums = [L::splat(0.0); N];
+    let (mut even, mut odd) = ([L::splat(0.0); N], [L::splat(0.0); N]);
     let mut at = 0;
-    while at + L::WIDTH <= width {
-        // SAFETY: `at + L::WIDTH <= width`.
-        unsafe {
-            let left = L::load(u.add(at));
-            for (sum, row) in sums.iter_mut().zip(rows) {
+    // SAFETY: cells below `width`.
+    unsafe {
+        while at + 2 * L::WIDTH <= width {
+            let (left, next) = (L::load(u.add(at)), L::load(u.add(at + L::WIDTH)));
+            for (sum, row) in even.iter_mut().zip(rows) {
                 *sum = left.mul_add(L::load(row.add(at)), *sum);
             }
+            for (sum, row) in odd.iter_mut().zip(rows) {
+                *sum = next.mul_add(L::load(row.add(at + L::WIDTH)), *sum);
+            }
+            at += 2 * L::WIDTH;
         }
-        at += L::WIDTH;
-    }
-    if at < width {
-        // SAFETY: the cells that are left.
-        unsafe {
+        if at + L::WIDTH <= width {
+            let left = L::load(u.add(at));
+            for (sum, row) in even.iter_mut().zip(rows) {
+                *sum = left.mul_add(L::load(row.add(at)), *sum);
+            }
+            at += L::WIDTH;
+        }
+        if at < width {
             let left = L::load_first(u.add(at), width - at);
-            for (sum, row) in sums.iter_mut().zip(rows) {
+            for (sum, row) in odd.iter_mut().zip(rows) {
                 *sum = left.mul_add(L::load_first(row.add(at), width - at), *sum);
             }
         }
     }
-    sums
+    let one = L::splat(1.0);
+    std::array::from_fn(|at| even[at].mul_add(one, odd[at]))
 }
 
 /// Asks for the rows of `v` that indices name. They need not be there.

@@ -13,7 +13,7 @@ use crate::primitives::stored::{self, Rows};
 use crate::program::Program;
 
 /// Cells of the right factor that stay in the second-level cache.
-const BLOCK_CELLS: usize = 48 << 10;
+const BLOCK_CELLS: usize = 80 << 10;
 /// Rows of the right factor that do not stay in a cache are asked for so many cells before they are read.
 const FETCH_AHEAD: usize = 8;
 /// Fewer cells of a row than these don't pay for reading the row's left factor once more.
