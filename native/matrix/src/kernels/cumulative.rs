@@ -1,35 +1,104 @@
-//! Running sums, products and extremes down each column.
+//! Running aggregates of columns, in two passes: what a few blocks of rows come to, and then the rows of each, from what stands
+//! above it on.
+
+use std::ops::Range;
 
 use fulgurite_error::Result;
+use rayon::prelude::*;
 
-use crate::{DenseMatrix, MatrixBlock};
+use super::{
+    Accumulator,
+    parallel::{cells, reduction_tasks},
+};
+use crate::{
+    DenseMatrix, MatrixBlock,
+    memory::by_chunks,
+    vector_math::{Work, vectorized},
+};
 
-/// Row i of the result is `step(row i - 1 of the result, row i of the matrix)`; the first row stays.
-pub fn cumulative(matrix: &MatrixBlock, step: impl Fn(f64, f64) -> f64) -> Result<MatrixBlock> {
+/// `cumsum`, `cumprod`, `cummin` and `cummax`: each cell with those above it. A sum carries its rounding errors along.
+///
+/// # Errors
+/// `memory` when no machine could hold the result.
+pub fn cumulative<A: Accumulator>(matrix: &MatrixBlock) -> Result<MatrixBlock> {
     let (rows, cols) = (matrix.rows(), matrix.cols());
-    let mut values = matrix.to_dense().into_vec();
-    for row in 1..rows {
-        let (before, from) = values.split_at_mut(row * cols);
-        let previous = &before[(row - 1) * cols..];
-        for (value, previous) in from.iter_mut().zip(previous) {
-            *value = step(*previous, *value);
+    let input = matrix.to_dense();
+    let values = input.values();
+    let blocks = reduction_tasks(rows, cols);
+    let cells_of = |block: &Range<usize>| &values[block.start * cols..block.end * cols];
+    // Nothing stands below the last one.
+    let above = blocks.len().saturating_sub(1);
+    let totals: Vec<Vec<A>> = blocks[..above]
+        .par_iter()
+        .map(|block| {
+            let mut totals = vec![A::START; cols];
+            match totals.as_mut_slice() {
+                [total] => total.add_all(cells_of(block), |value| value),
+                totals => vectorized(Totals {
+                    rows: cells_of(block),
+                    totals,
+                }),
+            }
+            totals
+        })
+        .collect();
+    let mut starts = vec![vec![A::START; cols]];
+    for totals in totals {
+        let mut start = starts[starts.len() - 1].clone();
+        for (start, total) in start.iter_mut().zip(totals) {
+            start.merge(total);
         }
+        starts.push(start);
     }
-    DenseMatrix::new(rows, cols, values).map(MatrixBlock::Dense)
+    let chunk = blocks.first().map_or(0, |block| block.len() * cols);
+    let output = by_chunks(cells(rows, cols)?, chunk, |number, out| {
+        vectorized(Running {
+            rows: cells_of(&blocks[number]),
+            running: starts[number].clone(),
+            out,
+        });
+    });
+    DenseMatrix::new(rows, cols, output).map(MatrixBlock::Dense)
 }
 
-/// `cumsum`, with the rounding errors of each column carried along.
-pub fn cumulative_sum(matrix: &MatrixBlock) -> Result<MatrixBlock> {
-    let (rows, cols) = (matrix.rows(), matrix.cols());
-    let mut values = matrix.to_dense().into_vec();
-    let mut running = vec![<super::aggregate::Sum as super::Accumulator>::START; cols];
-    if cols > 0 {
-        for row in values.chunks_exact_mut(cols) {
-            for (value, sum) in row.iter_mut().zip(&mut running) {
-                super::Accumulator::add(sum, *value);
-                *value = super::Accumulator::result(*sum);
+/// The aggregates of columns.
+struct Totals<'a, A> {
+    rows: &'a [f64],
+    totals: &'a mut [A],
+}
+
+impl<A: Accumulator> Work for Totals<'_, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for row in self.rows.chunks_exact(self.totals.len().max(1)) {
+            for (total, value) in self.totals.iter_mut().zip(row) {
+                total.add(*value);
             }
         }
     }
-    DenseMatrix::new(rows, cols, values).map(MatrixBlock::Dense)
+}
+
+/// Rows with what stands above them taken in.
+struct Running<'a, A> {
+    rows: &'a [f64],
+    running: Vec<A>,
+    out: &'a mut [f64],
+}
+
+impl<A: Accumulator> Work for Running<'_, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(mut self) {
+        let cols = self.running.len().max(1);
+        let rows = self.rows.chunks_exact(cols);
+        for (row, out) in rows.zip(self.out.chunks_exact_mut(cols)) {
+            for ((running, value), out) in self.running.iter_mut().zip(row).zip(out) {
+                running.add(*value);
+                *out = running.result();
+            }
+        }
+    }
 }

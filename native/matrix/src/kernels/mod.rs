@@ -30,7 +30,7 @@ pub(crate) mod parallel;
 mod tests;
 
 pub use aggregate::Accumulator;
-pub use cumulative::{cumulative, cumulative_sum};
+pub use cumulative::cumulative;
 pub use elementwise::{
     Operand, binary, binary_over_slices, outer, outer_over_slices, ternary, unary,
     unary_over_slices,

@@ -310,8 +310,28 @@ proptest! {
             (0..=i).map(|i| matrix.get(i, j)).fold(f64::NEG_INFINITY, f64::max)
         });
         for x in all_layouts(&matrix) {
-            assert_close(&cumulative_sum(&x).unwrap(), &expected, 1e-12, "cumsum");
-            assert_close(&cumulative(&x, f64::max).unwrap(), &largest, 0.0, "cummax");
+            assert_close(&cumulative::<Sum>(&x).unwrap(), &expected, 1e-12, "cumsum");
+            assert_close(&cumulative::<Max>(&x).unwrap(), &largest, 0.0, "cummax");
+        }
+    }
+}
+
+#[test]
+fn running_results_go_on_from_block_to_block() {
+    for (rows, cols) in [(200_000, 1), (70_001, 3)] {
+        let value = |row: usize, col: usize| ((row * 31 + col * 17) % 101) as f64 - 50.0;
+        let values = (0..rows * cols).map(|at| value(at / cols, at % cols));
+        let matrix = MatrixBlock::dense(rows, cols, values.collect()).unwrap();
+        let sums = cumulative::<Sum>(&matrix).unwrap();
+        let smallest = cumulative::<Min>(&matrix).unwrap();
+        for col in 0..cols {
+            let (mut sum, mut least) = (0.0, f64::INFINITY);
+            for row in 0..rows {
+                sum += value(row, col);
+                least = f64::min(least, value(row, col));
+                assert_eq!(sums.get(row, col), sum, "{row}, {col}");
+                assert_eq!(smallest.get(row, col), least, "{row}, {col}");
+            }
         }
     }
 }

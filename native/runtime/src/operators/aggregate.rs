@@ -89,13 +89,12 @@ fn no_such_direction(op: AggregateOp) -> Error {
     ))
 }
 
-pub(super) fn cumulative(op: CumulativeOp, matrix: &MatrixBlock) -> Result<Value> {
-    use fulgurite_hop::BinaryOp;
+/// Running aggregates of columns.
+pub(crate) fn cumulative(op: CumulativeOp, matrix: &MatrixBlock) -> Result<MatrixBlock> {
     match op {
-        CumulativeOp::Sum => kernels::cumulative_sum(matrix),
-        CumulativeOp::Prod => kernels::cumulative(matrix, |x, y| x * y),
-        CumulativeOp::Min => kernels::cumulative(matrix, |x, y| BinaryOp::Min.eval(x, y)),
-        CumulativeOp::Max => kernels::cumulative(matrix, |x, y| BinaryOp::Max.eval(x, y)),
+        CumulativeOp::Sum => kernels::cumulative::<Sum>(matrix),
+        CumulativeOp::Prod => kernels::cumulative::<Product>(matrix),
+        CumulativeOp::Min => kernels::cumulative::<Min>(matrix),
+        CumulativeOp::Max => kernels::cumulative::<Max>(matrix),
     }
-    .map(Value::Matrix)
 }

@@ -15,6 +15,7 @@ mod shape;
 mod tests;
 mod text;
 
+pub(crate) use aggregate::cumulative;
 pub(crate) use parameterized::group_function;
 
 use std::ops::Range;
@@ -66,7 +67,7 @@ fn dispatch(hop: &Hop, inputs: Inputs, stream: RandStream) -> Result<Value> {
         HopOp::RBind => shape::bind(&inputs, kernels::rbind),
         HopOp::DataGen(op) => generate(*op, &inputs, stream),
         HopOp::Table => table(&inputs),
-        HopOp::Cumulative(op) => aggregate::cumulative(*op, inputs.matrix(0)?),
+        HopOp::Cumulative(op) => cumulative(*op, inputs.matrix(0)?).map(Value::Matrix),
         HopOp::Cast(op) => cast::cast(*op, inputs),
         HopOp::Size(op) => size(*op, inputs.matrix(0)?),
         HopOp::Parameterized(op, places) => parameterized::execute(*op, places, &inputs),

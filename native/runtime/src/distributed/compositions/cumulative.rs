@@ -6,7 +6,7 @@ use fulgurite_hop::{
     AggregateOp, BinaryOp, CumulativeOp, DataGenOp, Direction, HopId, HopOp, Literal,
     ParameterizedOp,
 };
-use fulgurite_matrix::{MatrixBlock, kernels};
+use fulgurite_matrix::MatrixBlock;
 
 use super::{input, size};
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
         DistributedMatrix, Operator, Workers, row_wise::Slot, task_builder::TaskBuilder,
     },
     interpreter::{LocalMatrix, Variable},
+    operators,
 };
 
 /// What a running aggregate is made of.
@@ -101,12 +102,7 @@ fn of_stripes(
 /// What stands above each stripe, beside its row offset.
 fn above(aggregates: &MatrixBlock, op: CumulativeOp, neutral: f64) -> Result<MatrixBlock> {
     let (rows, width) = (aggregates.rows(), aggregates.cols());
-    let running = match op {
-        CumulativeOp::Sum => kernels::cumulative_sum(aggregates),
-        CumulativeOp::Prod => kernels::cumulative(aggregates, |x, y| x * y),
-        CumulativeOp::Min => kernels::cumulative(aggregates, |x, y| BinaryOp::Min.eval(x, y)),
-        CumulativeOp::Max => kernels::cumulative(aggregates, |x, y| BinaryOp::Max.eval(x, y)),
-    }?;
+    let running = operators::cumulative(op, aggregates)?;
     let mut cells = Vec::with_capacity(rows * width);
     for row in 0..rows {
         cells.push(aggregates.get(row, 0));
