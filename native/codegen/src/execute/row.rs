@@ -22,7 +22,7 @@ const MIN_BLOCK_ROWS: usize = 4;
 const MAX_BLOCK_ROWS: usize = 256;
 /// Rows of a block that meets wide matrices, as far as they stay in the second-level cache: products of fewer spend their
 /// time on laying out the matrix.
-const WIDE_BLOCK_ROWS: usize = 64;
+const WIDE_BLOCK_ROWS: usize = 128;
 const WIDE_BLOCK_BYTES: usize = 512 << 10;
 /// Multiplications of such products that take as long as a cell that is read.
 const MULTIPLICATIONS_PER_READ: usize = 16;

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Results of products are kept per row (or per thread); beyond this many columns blocked kernels win.
-const SKINNY_COLS: u64 = 64;
+const SKINNY_COLS: u64 = 256;
 
 pub(super) struct Row;
 

@@ -57,6 +57,8 @@ const CALLERS_STACK: Memory = at_stack(0);
 const ROWS: Memory = at_stack(8);
 /// Where vectors begin there.
 const VECTORS: i32 = 32;
+/// Bytes of a stack frame: without a look at the pages between, it must not reach beyond the one that guards the stack.
+const LARGEST_FRAME: i32 = 3 << 10;
 
 const fn at_stack(displacement: i32) -> Memory {
     Memory {
@@ -216,7 +218,8 @@ fn identity(op: AggregateOp) -> f64 {
     }
 }
 
-/// The function for a loop; `None` where something lies too far away for an instruction, or there are more reductions than registers.
+/// The function for a loop; `None` where something lies too far away for an instruction, there are more reductions than registers, or
+/// so much is spilled that the stack frame would be larger than the page that guards the stack.
 pub(super) fn assemble(program: &Program, layout: &Layout, step: &Loop) -> Option<Assembly> {
     let body = Body::of(program, layout, step);
     let skipped = body.locations.iter().chain(&body.per_row);
@@ -228,7 +231,7 @@ pub(super) fn assemble(program: &Program, layout: &Layout, step: &Loop) -> Optio
     if body.reductions.len() + LEAST >= REGISTERS {
         return None;
     }
-    Some(Function::new(program, layout, &body).assemble())
+    Function::new(program, layout, &body).assemble()
 }
 
 /// A function while it is put together.
@@ -337,7 +340,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    fn assemble(mut self) -> Assembly {
+    fn assemble(mut self) -> Option<Assembly> {
         let next_row = self.assembly.label();
         self.measure_pass();
         self.fill_uniforms_once();
@@ -355,6 +358,9 @@ impl<'a> Function<'a> {
             self.assembly.push(Instruction::Push(register));
         }
         let size = VECTORS + 32 * self.spills.count as i32;
+        if size > LARGEST_FRAME {
+            return None;
+        }
         let stack = General::Rsp;
         self.general(
             Integer::Move,
@@ -372,7 +378,7 @@ impl<'a> Function<'a> {
         }
         self.assembly.push(Instruction::ClearUpper);
         self.assembly.push(Instruction::Return);
-        self.assembly
+        Some(self.assembly)
     }
 
     fn slot(slot: usize) -> Memory {
