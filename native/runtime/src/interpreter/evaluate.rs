@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Value,
-    distributed::{DistributedMatrix, OnBehalf, Operator, Workers},
+    distributed::{DistributedMatrix, Form, OnBehalf, Operator, Workers},
     operators,
     report::FusedRun,
 };
@@ -182,13 +182,14 @@ impl Evaluation<'_> {
                 let left_transposed =
                     placement::bring_left_operand_to_stripes(transposed_left, &cut, &mut inputs)?;
                 let operator = self.operator_for_workers(id, left_transposed);
-                let value = self.workers()?.run(&operator, &cut, &inputs)?;
-                self.settled(id, value, started)
+                let (value, form) = self.workers()?.run(&operator, &cut, &inputs)?;
+                self.settled(id, value, &form, started)
             }
             Decision::Composed(composition) => {
                 let operator = self.operator_for_workers(id, false);
                 let value = self.workers()?.compose(composition, &operator, &inputs)?;
-                self.settled(id, value, started)
+                let form = Form::of_composition(composition);
+                self.settled(id, value, &form, started)
             }
         }
     }
@@ -213,7 +214,13 @@ impl Evaluation<'_> {
     }
 
     /// What workers gave: it stays with them unless it is small.
-    fn settled(&mut self, id: HopId, mut value: Variable, started: Instant) -> Result<Variable> {
+    fn settled(
+        &mut self,
+        id: HopId,
+        mut value: Variable,
+        form: &Form,
+        started: Instant,
+    ) -> Result<Variable> {
         if let Variable::Distributed(matrix) = &mut value {
             if !matrix.stripes.dims_known() {
                 matrix.persist()?;
@@ -225,6 +232,9 @@ impl Evaluation<'_> {
             }
         }
         self.record(id, true, started);
+        if let Some(label) = &self.plan.labels[id.index()] {
+            self.context.recorder.form(label, form);
+        }
         Ok(value)
     }
 
