@@ -80,7 +80,10 @@ impl Evaluation<'_> {
         match &hop.op {
             HopOp::TransientWrite(name) => {
                 let mut value = first(inputs)?;
-                if let Variable::Distributed(matrix) = &mut value {
+                if let Variable::Distributed(matrix) = &mut value
+                    && !self.plan.is_read_once(name)
+                {
+                    // Else the one who reads it computes it, stripe by stripe.
                     matrix.persist()?;
                 }
                 self.assigned.push((name.clone(), value));
@@ -186,6 +189,13 @@ impl Evaluation<'_> {
                 self.settled(id, value, &form, started)
             }
             Decision::Composed(composition) => {
+                if composition.reads_more_than_once() {
+                    for input in &mut inputs {
+                        if let Variable::Distributed(matrix) = input {
+                            matrix.persist()?;
+                        }
+                    }
+                }
                 let operator = self.operator_for_workers(id, false);
                 let value = self.workers()?.compose(composition, &operator, &inputs)?;
                 let form = Form::of_composition(composition);
