@@ -57,7 +57,7 @@ def dense(rows, cols):
 class Side:
     """How a matrix with a row for each row of X gets from the driver to the rows of X."""
 
-    # fulgurite.memory.broadcast
+    # fulgurite.memory.broadcast, as it is set for what is predicted; by itself it follows the executors' memory.
     limit: float = 2**30
 
     def __call__(self, size):

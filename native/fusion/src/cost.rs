@@ -103,9 +103,32 @@ impl<'a> CostModel<'a> {
             true => self.main(operator).sparsity(),
             false => 1.0,
         };
-        let reads = self.operator_reads(operator);
+        let mut reads = self.operator_reads(operator);
+        reads.seconds += self.again_for_ranges(operator, &reads);
         let compute = compute * share + self.expanding(operator);
         self.seconds(operator.root, &reads, compute)
+    }
+
+    /// Seconds that an Outer operator takes longer whose right factor is sent in several pieces: for each of these a job goes
+    /// over the driver's columns that belong to it. Rows of a dense driver are read in parts, all else that stays with the
+    /// workers again each time.
+    fn again_for_ranges(&self, operator: &Operator, reads: &Reads) -> f64 {
+        let limit = self.config.broadcast_memory.max(1) as f64;
+        if operator.template != TemplateType::Outer || reads.whole <= limit {
+            return 0.0;
+        }
+        let again = (reads.whole / limit).ceil() - 1.0;
+        let is_read_again = |(hop, bound): &&(HopId, InputBinding)| match bound {
+            InputBinding::Main | InputBinding::Matrix => {
+                self.view.hop(*hop).characteristics.is_stored_sparse()
+            }
+            InputBinding::LeftFactor | InputBinding::ColumnVector => true,
+            _ => false,
+        };
+        let inputs = operator.inputs.iter().filter(is_read_again);
+        let bytes: f64 = inputs.map(|(hop, _)| self.bytes(*hop)).sum();
+        let constants = &self.config.cost;
+        again * (constants.job() + constants.moving(Constant::DistributedRead, bytes))
     }
 
     /// Seconds of giving sparse inputs their zeros, and of taking the zeros out of a sparse output, where an operator goes cell by cell
@@ -138,7 +161,14 @@ impl<'a> CostModel<'a> {
 
     /// Constraints that any plan must satisfy (Section 4.1).
     pub fn check(&self, operator: &Operator) -> Result<(), Reason> {
-        let whole = self.operator_reads(operator).whole;
+        let whole = match (operator.template, self.operator_reads(operator).whole) {
+            // What every task needs may be sent for a range of columns at a time: a column is the least.
+            (TemplateType::Outer, whole) => {
+                let cols = self.main(operator).cols.unwrap_or(1).max(1);
+                whole / cols as f64
+            }
+            (_, whole) => whole,
+        };
         match whole > self.config.broadcast_memory as f64 {
             true => Err(Reason::BroadcastTooLarge {
                 bytes: whole as u64,

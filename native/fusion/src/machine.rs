@@ -271,6 +271,11 @@ impl CostConstants {
     pub(crate) fn operator(&self) -> f64 {
         self[Constant::Operator] * 1e-6
     }
+
+    /// Seconds of a job on the workers, whatever it does.
+    pub(crate) fn job(&self) -> f64 {
+        self[Constant::Job] * 1e-3
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod json;
+pub mod later_reads;
 pub mod liveness;
 pub mod memory;
 pub mod ops;

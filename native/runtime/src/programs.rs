@@ -8,7 +8,7 @@ use std::{
 
 use fulgurite_error::Result;
 use fulgurite_fusion::CostConstants;
-use fulgurite_hop::{Program, Symbols};
+use fulgurite_hop::{Program, Symbols, later_reads::ReadOnce};
 
 use crate::{Config, Request, Session, interpreter::Plans};
 
@@ -19,6 +19,21 @@ const CAPACITY: usize = 32;
 pub(crate) struct PlannedProgram {
     pub(crate) program: Program,
     pub(crate) plans: Arc<Plans>,
+}
+
+impl PlannedProgram {
+    /// Without plans so far.
+    fn new(program: Program, request: &Request) -> Self {
+        // Of a DAG all that it assigns is read.
+        let read_once = match request.dag {
+            Some(_) => ReadOnce::default(),
+            None => ReadOnce::of(&program, &request.outputs.iter().cloned().collect()),
+        };
+        PlannedProgram {
+            program,
+            plans: Arc::new(Plans::new(read_once)),
+        }
+    }
 }
 
 /// All that a program and its plans follow from, unless the compiler looked at files.
@@ -59,10 +74,7 @@ impl Programs {
         }
         // Compiled outside the lock: of two that are the same, the later one is kept.
         let (program, follows_from) = compile()?;
-        let planned = Arc::new(PlannedProgram {
-            program,
-            plans: Arc::default(),
-        });
+        let planned = Arc::new(PlannedProgram::new(program, request));
         if follows_from == FollowsFrom::Request {
             let mut programs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             programs.truncate(CAPACITY - 1);

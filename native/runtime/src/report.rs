@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use remote::RemoteWork;
 
+use crate::distributed::Form;
 use crate::parfor_report::ParforReport;
 use crate::planning_report::{FusionReport, PlanningReport, Replan};
 
@@ -52,6 +53,9 @@ pub struct OperatorReport {
     pub location: String,
     pub count: u64,
     pub seconds: f64,
+    /// In what form the last run was on the workers: `operand 2 sent, parts combined`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub form: Option<String>,
     /// For fused operators, the plan as text.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub plan: Option<String>,
@@ -81,6 +85,7 @@ pub(crate) struct Recorder {
 struct Entry {
     count: u64,
     time: Duration,
+    form: Option<String>,
     plan: Option<Arc<str>>,
     sizes: Option<String>,
 }
@@ -102,6 +107,13 @@ impl Recorder {
         if let Some(FusedRun { plan, sizes }) = fused {
             entry.plan = Some(Arc::clone(plan));
             entry.sizes = Some(sizes);
+        }
+    }
+
+    /// In what form an operator ran on the workers.
+    pub(crate) fn form(&mut self, label: &Arc<str>, form: &Form) {
+        if let Some(entry) = self.operators.get_mut(&(Arc::clone(label), true)) {
+            entry.form = Some(form.to_string());
         }
     }
 
@@ -140,6 +152,7 @@ impl Recorder {
             let entry = self.operators.entry(operator).or_default();
             entry.count += one.count;
             entry.time += one.time;
+            entry.form = one.form.or(entry.form.take());
             if one.plan.is_some() {
                 (entry.plan, entry.sizes) = (one.plan, one.sizes);
             }
@@ -161,6 +174,7 @@ impl Recorder {
                 location: if distributed { backend } else { "local" }.to_owned(),
                 count: entry.count,
                 seconds: entry.time.as_secs_f64(),
+                form: entry.form,
                 plan: entry.plan.map(|plan| plan.to_string()),
                 sizes: entry.sizes,
             })
@@ -210,6 +224,9 @@ impl fmt::Display for Report {
                 "{:>10.4}  {:>8}  {:<8}  {}",
                 operator.seconds, operator.count, operator.location, operator.label
             )?;
+            if let Some(form) = &operator.form {
+                writeln!(f, "{:DETAILS$}{form}", "")?;
+            }
             if let Some(sizes) = &operator.sizes {
                 writeln!(f, "{:DETAILS$}{sizes}", "")?;
             }
@@ -255,6 +272,7 @@ mod tests {
         recorder.operator(&fast, false, Duration::from_millis(1), None);
         recorder.operator(&slow, true, Duration::from_millis(20), None);
         recorder.operator(&slow, true, Duration::from_millis(30), None);
+        recorder.form(&slow, &Form::of_selection());
         let fused: Arc<str> = "fused(0) Cell ua(+) a.dml:3".into();
         let run = FusedRun {
             plan: &"Cell ua(+)\nCell(main)\n  %0 = in0\n  %1 = u(^2) %0\n  ua(+) %1".into(),
@@ -264,6 +282,7 @@ mod tests {
         insta::assert_snapshot!(recorder.into_report("spark"), @r"
            seconds     count  where     operator
             0.0500         2  spark     ba(+*) a.dml:1
+                                            rows sent to their places
             0.0070         1  local     fused(0) Cell ua(+) a.dml:3
                                             scalar from [10 x 10, nnz 7]
                                             Cell(main)

@@ -4,12 +4,15 @@
 //! seed for each block of 1000 x 1000 cells. Blocks are independent of each other, so they are made in
 //! parallel, and a part of the rows takes the blocks that it crosses.
 
+mod block_seeds;
+
 use std::ops::Range;
 
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use self::block_seeds::block_seeds;
 use super::{
     generate::fill,
     parallel::{cells, settle},
@@ -95,8 +98,13 @@ pub fn rand_rows(
     if height == 0 || cols == 0 || sparsity == 0.0 {
         return fill(0.0, height, cols);
     }
-    let seeds = block_seeds(rows, cols, seed);
     let blocks_across = cols.div_ceil(BLOCK);
+    let blocks_below = part.start / BLOCK..part.end.div_ceil(BLOCK);
+    let first_block = blocks_below.start * blocks_across;
+    let seeds = block_seeds(
+        seed.unwrap_or_else(fresh_seed),
+        first_block..blocks_below.end * blocks_across,
+    );
     // The rows of `part` in a row of blocks, which are drawn as a whole.
     let draw = |below: usize| -> Vec<Vec<Cell>> {
         let top = below * BLOCK;
@@ -104,7 +112,7 @@ pub fn rand_rows(
         for across in 0..blocks_across {
             let from = across * BLOCK;
             let width = BLOCK.min(cols - from);
-            let seed = seeds[below * blocks_across + across];
+            let seed = seeds[below * blocks_across + across - first_block];
             let values = Values::new(distribution, seed);
             draw_block(values, seed, stream, &mut drawn, from, width, sparsity);
         }
@@ -112,7 +120,6 @@ pub fn rand_rows(
         drawn.drain(..part.start.saturating_sub(top));
         drawn
     };
-    let blocks_below = part.start / BLOCK..part.end.div_ceil(BLOCK);
     if cols > 1 && sparsity < SPARSE_THRESHOLD && i32::try_from(cols).is_ok() {
         let drawn: Vec<Vec<Vec<Cell>>> = blocks_below.into_par_iter().map(draw).collect();
         let mut pointers = vec![0i64];
@@ -145,14 +152,6 @@ pub fn rand_rows(
 
 /// A column and its value.
 type Cell = (usize, f64);
-
-fn block_seeds(rows: usize, cols: usize, seed: Option<i64>) -> Vec<i64> {
-    let mut random = JavaRandom::new(seed.unwrap_or_else(fresh_seed));
-    let mut blocks = Well1024a::new(std::array::from_fn(|_| random.next_int()));
-    (0..rows.div_ceil(BLOCK) * cols.div_ceil(BLOCK))
-        .map(|_| blocks.next_long())
-        .collect()
-}
 
 /// A seed that differs from call to call: the standard library seeds its hash maps that way.
 pub fn fresh_seed() -> i64 {
@@ -388,6 +387,7 @@ impl JavaRandom {
 }
 
 /// The generator of Panneton, L'Ecuyer and Matsumoto, as commons-math seeds and reads it.
+#[derive(Clone)]
 struct Well1024a {
     state: [u32; 32],
     index: usize,

@@ -14,16 +14,19 @@ use std::{
 
 use fulgurite_codegen::PlanCache;
 use fulgurite_error::{Error, Result};
-use fulgurite_matrix::{MatrixBlock, arrow_block::Block, io};
+use fulgurite_matrix::{Layout, MatrixBlock, arrow_block::Block, io};
 use rayon::prelude::*;
 
-use super::stripes::{self, align, cut, joined};
+use super::{
+    pipeline::{Input, Mapped},
+    stripes::{self, align, cut, joined},
+};
 use crate::{
     dataflow::{
         Assemble, Backend, BroadcastId, Capacity, DatasetId, IterationRange, Primitive,
         RangeResult, RemoteLoop, Reply, SourceSpec, Task,
     },
-    distributed::{TaskRun, combine},
+    distributed::combine,
     interpreter::{read_source, run_range, write_file},
 };
 
@@ -39,6 +42,10 @@ pub struct Counters {
     pub collected: u64,
     /// Cells of the largest of these.
     pub largest_collected: u64,
+    /// Cells of the largest dataset that was computed in dense stripes.
+    pub largest_dense: u64,
+    /// Datasets that were persisted on demand; sources and what is placed are anyway.
+    pub persisted: u64,
     /// Datasets and broadcasts that are held now.
     pub held: u64,
 }
@@ -49,6 +56,7 @@ pub struct LocalBackend {
     plan_cache: Arc<PlanCache>,
     source_scans: Arc<AtomicU64>,
     tasks: Arc<AtomicU64>,
+    largest_dense: AtomicU64,
 }
 
 #[derive(Default)]
@@ -104,6 +112,7 @@ impl LocalBackend {
             plan_cache,
             source_scans: Arc::default(),
             tasks: Arc::default(),
+            largest_dense: AtomicU64::default(),
         }
     }
 
@@ -119,6 +128,7 @@ impl LocalBackend {
         Counters {
             source_scans: self.source_scans.load(Ordering::Relaxed),
             tasks: self.tasks.load(Ordering::Relaxed),
+            largest_dense: self.largest_dense.load(Ordering::Relaxed),
             held: (state.datasets.len() + state.broadcasts.len()) as u64,
             ..state.counters
         }
@@ -223,6 +233,12 @@ impl LocalBackend {
                 assemble,
             } => stripes::assembled(self.map(inputs, broadcasts, task)?, assemble)?,
         };
+        let dense = stripes
+            .iter()
+            .filter(|stripe| stripe.matrix.layout() == Layout::Dense)
+            .map(|stripe| stripe.matrix.rows() as u64 * stripe.matrix.cols() as u64)
+            .sum();
+        self.largest_dense.fetch_max(dense, Ordering::Relaxed);
         if node.persisted.get().is_some() {
             let _ = node.stripes.set(stripes.clone());
         }
@@ -235,17 +251,13 @@ impl LocalBackend {
         broadcasts: &[Arc<MatrixBlock>],
         task: &Task,
     ) -> Result<Vec<Vec<Block>>> {
-        let inputs = inputs
-            .iter()
-            .map(|input| self.stripes(input))
-            .collect::<Result<Vec<_>>>()?;
-        let count = inputs.first().map_or(0, Vec::len);
-        if inputs.iter().any(|input| input.len() != count) {
-            return Err(Error::backend(format!(
-                "the inputs of the task '{}' are not co-partitioned",
-                task.label
-            )));
-        }
+        let inputs = inputs.iter().map(|input| self.lazily(input));
+        let mapped = Mapped {
+            inputs: inputs.collect::<Result<_>>()?,
+            broadcasts,
+            task,
+        };
+        let count = mapped.count()?;
         let stripes: Vec<usize> = (0..count).collect();
         // No more parts than threads: a thread that waits for a task of its own takes up another part meanwhile, on
         // the same stack.
@@ -253,18 +265,31 @@ impl LocalBackend {
         let parts = stripes
             .par_chunks(part)
             .map(|part| {
-                let mut run = TaskRun::new(task, broadcasts, &self.plan_cache)?;
-                part.iter()
-                    .map(|stripe| {
-                        let stripes: Vec<Block> =
-                            inputs.iter().map(|input| input[*stripe].clone()).collect();
-                        self.tasks.fetch_add(1, Ordering::Relaxed);
-                        run.on(&stripes)
-                    })
-                    .collect::<Result<Vec<_>>>()
+                let mut run = mapped.run(&self.plan_cache, &self.tasks)?;
+                let results = part.iter().map(|stripe| run.on(*stripe));
+                results.collect::<Result<Vec<_>>>()
             })
             .collect::<Result<Vec<_>>>()?;
         Ok(parts.concat())
+    }
+
+    /// A dataset for tasks to run on: stripe by stripe, where nobody keeps it.
+    fn lazily<'a>(&self, node: &'a Node) -> Result<Input<'a>> {
+        match &node.compute {
+            Compute::Map {
+                inputs,
+                broadcasts,
+                task,
+            } if node.persisted.get().is_none() => {
+                let inputs = inputs.iter().map(|input| self.lazily(input));
+                Ok(Input::Mapped(Mapped {
+                    inputs: inputs.collect::<Result<_>>()?,
+                    broadcasts,
+                    task,
+                }))
+            }
+            _ => self.stripes(node).map(Input::Stripes),
+        }
     }
 
     /// Runs ranges on threads of their own, as many as tasks run at a time.
@@ -466,7 +491,9 @@ impl Backend for LocalBackend {
                 ..Reply::default()
             }),
             Primitive::Persist { input } => {
-                let _ = self.node(*input)?.persisted.set(());
+                if self.node(*input)?.persisted.set(()).is_ok() {
+                    self.state().counters.persisted += 1;
+                }
                 self.described(*input)
             }
             Primitive::Release { dataset } => {

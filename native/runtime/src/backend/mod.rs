@@ -1,6 +1,7 @@
 //! Backends of this crate. (The one for Spark stands in the JVM shim.)
 
 mod local;
+mod pipeline;
 mod stripes;
 
 pub use local::{Counters, LocalBackend};

@@ -44,6 +44,9 @@ const PARFOR_MODES: &[(&str, Option<ParforMode>)] = &[
     ("remote", Some(ParforMode::Remote)),
 ];
 
+/// What may be sent to workers that are threads of this process.
+const BROADCAST_WITHOUT_SPARK: u64 = 1 << 30;
+
 const RAND_STREAMS: &[(&str, RandStream)] = &[
     ("systemml", RandStream::SystemMl),
     ("systemds", RandStream::SystemDs),
@@ -130,13 +133,19 @@ const KEYS: &[Key] = &[
     Key {
         name: "fulgurite.memory.broadcast",
         kind: Kind::Size,
-        default: "1g",
+        default: "auto",
         doc: Cow::Borrowed(
             "What a matrix may take to be sent whole to every worker; larger ones are cut into stripes and \
-              shuffled instead.",
+              shuffled instead. `auto` is 30 % of what an executor's heap has for data, which is \
+              spark.memory.fraction of spark.executor.memory (of the driver's heap in local mode) less 300 MB; \
+              1g without Spark.",
         ),
         set: Set::By(|config, text| {
-            config.memory_broadcast = parse_size(text)?;
+            config.memory_broadcast = match text {
+                // Spark's side knows its executors, and sends their number in place of this.
+                "auto" => BROADCAST_WITHOUT_SPARK,
+                size => parse_size(size)?,
+            };
             Ok(())
         }),
     },
@@ -481,6 +490,19 @@ mod tests {
             assert_eq!(set, Ok(()), "{}", key.name);
             assert!(keys().take(index).all(|other| other.name != key.name));
         }
+    }
+
+    #[test]
+    fn what_may_be_sent_without_spark_is_one_gigabyte() {
+        let mut config = Config::default();
+        assert_eq!(config.memory_broadcast, 1 << 30);
+        assert_eq!(
+            config.set("fulgurite.memory.broadcast", "137105408"),
+            Ok(())
+        );
+        assert_eq!(config.memory_broadcast, 137_105_408);
+        assert_eq!(config.set("fulgurite.memory.broadcast", "auto"), Ok(()));
+        assert_eq!(config.memory_broadcast, 1 << 30);
     }
 
     #[test]

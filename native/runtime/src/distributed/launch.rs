@@ -7,7 +7,8 @@ use fulgurite_hop::{Characteristics, Hop, HopOp, Literal};
 use fulgurite_matrix::{MatrixBlock, kernels};
 
 use super::{
-    DistributedMatrix, RowWise, Workers,
+    DistributedMatrix, Form, Operand, RowWise, Workers,
+    compositions::OuterRanges,
     row_wise::{Finish, Output, Partial, Slot},
     task_builder::TaskBuilder,
 };
@@ -26,7 +27,7 @@ pub(crate) struct Operator<'a> {
 }
 
 impl Workers<'_> {
-    /// Runs the operator, cut as `cut` says. Results by rows stay on the workers, aggregates come back.
+    /// Runs the operator, cut as `cut` says, and tells in what form. Results by rows stay on the workers, aggregates come back.
     ///
     /// # Errors
     /// `memory`, when an input that every task needs whole is too large to send; of the backend.
@@ -35,21 +36,53 @@ impl Workers<'_> {
         operator: &Operator,
         cut: &RowWise,
         inputs: &[Variable],
+    ) -> Result<(Variable, Form)> {
+        let lead = self.lead(operator, cut, inputs)?;
+        let operands = Operand::all(inputs, &lead);
+        let of = &operator.hop.op;
+        if let ([left_slot, _], [left, right], HopOp::MatMult) = (&cut.inputs[..], inputs, of) {
+            let is_large = *left_slot == Slot::Rows
+                && operands
+                    .last()
+                    .is_some_and(|right| right.is_too_large_to_send(self.config));
+            if (is_large || *left_slot == Slot::Columns)
+                && let Some(selected) = self.selected_rows(operator, left, right)?
+            {
+                return Ok((selected, Form::of_selection()));
+            }
+        }
+        let result_bytes = operator.hop.characteristics.memory_bytes();
+        let result_bytes = result_bytes.filter(|_| operator.hop.is_matrix());
+        let form = Form::of(of, operator.plan, cut, &operands, result_bytes, self.config);
+        let value = self.run_in_form(operator, cut, inputs, &lead, &operands)?;
+        Ok((value, form))
+    }
+
+    fn run_in_form(
+        &self,
+        operator: &Operator,
+        cut: &RowWise,
+        inputs: &[Variable],
+        lead: &DistributedMatrix,
+        operands: &[Operand],
     ) -> Result<Variable> {
         if let ([Slot::Rows, Slot::Whole], [left, right], HopOp::MatMult) =
             (&cut.inputs[..], inputs, &operator.hop.op)
-            && self.is_too_large_to_send(right)
+            && operands
+                .last()
+                .is_some_and(|right| right.is_too_large_to_send(self.config))
         {
             return self.product_in_pieces(operator, left, right);
         }
-        let lead = self.lead(operator, cut, inputs)?;
-        let mut builder = TaskBuilder::new(self, &lead);
+        if let Some(ranges) = OuterRanges::of(self, operator, inputs, operands)? {
+            return ranges.run(cut, lead);
+        }
+        let mut builder = TaskBuilder::new(self, lead);
         builder.left_transposed = operator.left_transposed;
         let mut operands = Vec::with_capacity(inputs.len());
         for (slot, input) in cut.inputs.iter().zip(inputs) {
             operands.push(builder.bind(*slot, input)?);
         }
-        let position = operator.hop.position.as_ref();
         let mut hop = operator.hop.clone();
         hop.characteristics = match hop.is_scalar() {
             true => Characteristics::SCALAR,
@@ -115,20 +148,13 @@ impl Workers<'_> {
             } => {
                 let parts = builder.aggregate(root, combine, operator.label)?;
                 let result = finished(parts, *finish, lead.stripes)?;
-                if !operator.hop.is_scalar() {
-                    return Ok(Variable::matrix(result));
-                }
-                if (result.rows(), result.cols()) != (1, 1) {
-                    let error = Error::internal("a full aggregate gave more than one cell");
-                    return Err(error.at_option(position));
-                }
-                Ok(Variable::Scalar(Literal::Double(result.get(0, 0))))
+                aggregate_value(operator.hop, result)
             }
         }
     }
 
     /// Sums of matrices of this size stay with the workers.
-    fn is_too_large_for_driver(&self, result: &Hop) -> bool {
+    pub(super) fn is_too_large_for_driver(&self, result: &Hop) -> bool {
         let bytes = result.characteristics.memory_bytes();
         result.is_matrix() && bytes.is_some_and(|bytes| bytes > self.config.memory_local)
     }
@@ -169,6 +195,18 @@ impl Workers<'_> {
             Variable::Scalar(_) => Err(Error::internal("scalars were filtered out")),
         }
     }
+}
+
+/// The value of an aggregate: a matrix or the number in its only cell.
+pub(super) fn aggregate_value(hop: &Hop, result: MatrixBlock) -> Result<Variable> {
+    if !hop.is_scalar() {
+        return Ok(Variable::matrix(result));
+    }
+    if (result.rows(), result.cols()) != (1, 1) {
+        let error = Error::internal("a full aggregate gave more than one cell");
+        return Err(error.at_option(hop.position.as_ref()));
+    }
+    Ok(Variable::Scalar(Literal::Double(result.get(0, 0))))
 }
 
 /// Whether each cell of the result is computed from one of each input.

@@ -3,6 +3,7 @@
 //! - [`row_wise`]: which operators can be cut by rows, and how; [`launch`] runs them, a task over stripes, broadcasts
 //!   and scalars.
 //! - [`compositions`]: operators that move rows or need several passes.
+//! - [`form`]: what becomes of operands and results, as explanations and reports say it.
 //! - [`workers`]: bringing matrices to the workers, and the primitives that move rows; [`task_builder`]: what a task
 //!   reads and computes.
 //! - [`moments`]: variances, which need more than one sum.
@@ -11,6 +12,7 @@
 //! - [`on_behalf`]: which operator of the script asks for a primitive.
 
 mod compositions;
+mod form;
 mod handles;
 mod launch;
 mod moments;
@@ -22,6 +24,7 @@ mod task_builder;
 mod workers;
 
 pub(crate) use compositions::{Composition, Cut, composition};
+pub(crate) use form::{Form, Operand, OperandPlace};
 pub(crate) use handles::{Broadcast, Dataset, DistributedMatrix, Partitioning, incomplete};
 pub(crate) use launch::Operator;
 pub(crate) use on_behalf::OnBehalf;

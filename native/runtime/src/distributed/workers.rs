@@ -5,7 +5,9 @@ use std::sync::Arc;
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::Characteristics;
 
-use super::{Broadcast, Dataset, DistributedMatrix, Partitioning, handles::Lineage};
+use super::{
+    Broadcast, Dataset, DistributedMatrix, Partitioning, form::through_driver, handles::Lineage,
+};
 use crate::{
     Config, Session,
     dataflow::{Backend, Primitive, RowRange},
@@ -94,7 +96,7 @@ impl<'a> Workers<'a> {
 
     /// Bytes that may come to the driver to be sent to every worker.
     pub(super) fn through_driver(&self) -> u64 {
-        self.config.memory_broadcast.min(self.config.memory_local)
+        through_driver(self.config)
     }
 
     /// Ranges of rows, one below the other. A single whole matrix stays as it is.

@@ -85,6 +85,8 @@ pub(super) struct PlanNode {
     pub place: Place,
     /// Why it is on the workers, if it would fit the driver.
     pub reason: Option<String>,
+    /// How workers run it.
+    pub form: Option<String>,
     /// Seconds by the cost model, of operators on matrices.
     pub cost: Option<f64>,
 }
@@ -331,6 +333,7 @@ fn plan(fused: &FusedDag, session: &Session) -> Result<Vec<PlanNode>> {
             fused: number,
             place: placed.place,
             reason: placed.reason.map(|reason| reason.to_string()),
+            form: placed.form.map(|form| form.to_string()),
             cost: operator.map(|operator| operator.costs.cost).or_else(basic),
         }
     });

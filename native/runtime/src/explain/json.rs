@@ -195,6 +195,7 @@ fn operators(block: &BlockAnalysis) -> Value {
             "fused": node.fused,
             "place": node.place,
             "placedBecause": node.reason,
+            "form": node.form,
             "cost": node.cost,
             "materialized": node.origin.is_some_and(|hop| block.is_materialization_point(hop)),
             "position": hop.position,

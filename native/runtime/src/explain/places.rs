@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::{
     Session,
+    distributed::Form,
     interpreter::{Reason, Site, Transfers, comes_back, expected_spread, plan_of},
 };
 
@@ -34,10 +35,12 @@ impl Place {
     }
 }
 
-/// A place, and why an operator that fits the driver is not there.
+/// A place, why an operator that fits the driver is not there, and how it runs there.
 pub(super) struct Placed {
     pub place: Place,
     pub reason: Option<Reason>,
+    /// How the workers run it.
+    pub form: Option<Form>,
 }
 
 /// For each operator of the plan.
@@ -49,6 +52,7 @@ pub(super) fn places(fused: &FusedDag, session: &Session) -> Result<Vec<Placed>>
         .map(|(id, _)| Placed {
             place: by_size(&plan.dag, id, session),
             reason: None,
+            form: None,
         })
         .collect();
     if session.backend.is_none() {
@@ -73,6 +77,9 @@ pub(super) fn places(fused: &FusedDag, session: &Session) -> Result<Vec<Placed>>
             if own.reason.is_some() {
                 own.place = Place::Distributed;
             }
+        }
+        if own.place == Place::Distributed {
+            own.form = transfers.form(*id);
         }
         let site = match own.place {
             Place::Variable => transfers.site(*id),

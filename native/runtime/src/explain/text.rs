@@ -223,6 +223,9 @@ fn plan_line(block: &BlockAnalysis, id: HopId, node: &PlanNode) -> String {
     );
     if node.place != Place::Variable {
         let _ = write!(line, " {}", node.place.text());
+        if let Some(form) = &node.form {
+            let _ = write!(line, " ({form})");
+        }
         if let Some(cost) = node.cost {
             let _ = write!(line, ", {cost:.3e} s");
         }

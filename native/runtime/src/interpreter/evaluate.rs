@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Value,
-    distributed::{DistributedMatrix, OnBehalf, Operator, Workers},
+    distributed::{DistributedMatrix, Form, OnBehalf, Operator, Workers},
     operators,
     report::FusedRun,
 };
@@ -80,7 +80,10 @@ impl Evaluation<'_> {
         match &hop.op {
             HopOp::TransientWrite(name) => {
                 let mut value = first(inputs)?;
-                if let Variable::Distributed(matrix) = &mut value {
+                if let Variable::Distributed(matrix) = &mut value
+                    && !self.plan.is_read_once(name)
+                {
+                    // Else the one who reads it computes it, stripe by stripe.
                     matrix.persist()?;
                 }
                 self.assigned.push((name.clone(), value));
@@ -182,13 +185,21 @@ impl Evaluation<'_> {
                 let left_transposed =
                     placement::bring_left_operand_to_stripes(transposed_left, &cut, &mut inputs)?;
                 let operator = self.operator_for_workers(id, left_transposed);
-                let value = self.workers()?.run(&operator, &cut, &inputs)?;
-                self.settled(id, value, started)
+                let (value, form) = self.workers()?.run(&operator, &cut, &inputs)?;
+                self.settled(id, value, &form, started)
             }
             Decision::Composed(composition) => {
+                if composition.reads_more_than_once() {
+                    for input in &mut inputs {
+                        if let Variable::Distributed(matrix) = input {
+                            matrix.persist()?;
+                        }
+                    }
+                }
                 let operator = self.operator_for_workers(id, false);
                 let value = self.workers()?.compose(composition, &operator, &inputs)?;
-                self.settled(id, value, started)
+                let form = Form::of_composition(composition);
+                self.settled(id, value, &form, started)
             }
         }
     }
@@ -213,7 +224,13 @@ impl Evaluation<'_> {
     }
 
     /// What workers gave: it stays with them unless it is small.
-    fn settled(&mut self, id: HopId, mut value: Variable, started: Instant) -> Result<Variable> {
+    fn settled(
+        &mut self,
+        id: HopId,
+        mut value: Variable,
+        form: &Form,
+        started: Instant,
+    ) -> Result<Variable> {
         if let Variable::Distributed(matrix) = &mut value {
             if !matrix.stripes.dims_known() {
                 matrix.persist()?;
@@ -225,6 +242,9 @@ impl Evaluation<'_> {
             }
         }
         self.record(id, true, started);
+        if let Some(label) = &self.plan.labels[id.index()] {
+            self.context.recorder.form(label, form);
+        }
         Ok(value)
     }
 

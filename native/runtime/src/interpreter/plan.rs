@@ -1,6 +1,6 @@
 //! A statement block as it is evaluated: the order of its operators and how often each value is read.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use fulgurite_codegen::Kept;
 use fulgurite_fusion::cplan::CPlan;
@@ -33,6 +33,8 @@ pub(crate) struct BlockPlan {
     readers: Vec<Vec<HopId>>,
     /// Variables that the block assigns: what they held before is dead once read.
     assigned: Vec<String>,
+    /// Of these, the ones that one later block reads at most.
+    read_once: BTreeSet<String>,
     /// For each operator on matrices, what the report and the workers call it.
     pub(crate) labels: Vec<Option<Arc<str>>>,
 }
@@ -88,8 +90,22 @@ impl BlockPlan {
             reads,
             readers,
             assigned,
+            read_once: BTreeSet::new(),
             labels,
         }
+    }
+
+    /// With the variables that one later block reads at most.
+    pub(crate) fn leaving_to_one_reader(self, variables: &BTreeSet<String>) -> Self {
+        BlockPlan {
+            read_once: variables.clone(),
+            ..self
+        }
+    }
+
+    /// Whether one later block at most reads a variable that this one assigns.
+    pub(crate) fn is_read_once(&self, name: &str) -> bool {
+        self.read_once.contains(name)
     }
 
     /// The same plan for other sizes: `dag` differs in nothing else.

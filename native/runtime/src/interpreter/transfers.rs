@@ -5,12 +5,15 @@
 use std::{collections::BTreeSet, fmt};
 
 use fulgurite_fusion::{CostConstants, machine::Constant};
-use fulgurite_hop::{Bytes, Characteristics, Dag, Hop, HopId, HopOp, Literal, memory};
+use fulgurite_hop::{Bytes, Characteristics, Dag, DataGenOp, Hop, HopId, HopOp, Literal, memory};
 
 use super::{BlockPlan, spread::Spread};
 use crate::{
     Config,
-    distributed::{InputFacts, Output, Place, RowWise, Slot, row_wise},
+    distributed::{
+        Form, InputFacts, Operand, OperandPlace, Output, Place, RowWise, Slot, composition,
+        row_wise,
+    },
 };
 
 /// How far readers of readers are looked at.
@@ -141,10 +144,80 @@ impl Transfers<'_> {
         saved
     }
 
-    /// Whether an operator on the workers gives one result of all stripes.
+    /// Whether an operator on the workers gives the driver one result of all stripes.
     pub(crate) fn is_aggregate(&self, id: HopId) -> bool {
+        let bytes = memory::output_bytes(self.dag().hop(id));
+        let is_large = bytes.is_some_and(|bytes| bytes > self.config.memory_local);
         let cut = self.cut(id, None, FURTHEST / 2);
-        cut.is_some_and(|cut| matches!(cut.output, Output::Aggregate { .. }))
+        !is_large && cut.is_some_and(|cut| matches!(cut.output, Output::Aggregate { .. }))
+    }
+
+    /// In what form workers are expected to run an operator; `None` where they are not expected to.
+    pub(crate) fn form(&self, id: HopId) -> Option<Form> {
+        let hop = self.dag().hop(id);
+        let inputs = &self.plan.inputs[id.index()];
+        let Some(cut) = self.cut(id, None, FURTHEST / 2) else {
+            let facts = self.facts(id, None, FURTHEST / 2);
+            return composition(&hop.op, &facts).map(Form::of_composition);
+        };
+        if self.selects_rows(id) && cut.cuts_left_operand_by_columns() {
+            return Some(Form::of_selection());
+        }
+        let is_there = |input: &HopId| self.site(*input) != Site::Here;
+        let cells = |input: HopId| self.dag().hop(input).characteristics.cells();
+        let lead = cut
+            .inputs
+            .iter()
+            .zip(inputs)
+            .filter(|(slot, _)| matches!(slot, Slot::Rows | Slot::Columns))
+            .max_by_key(|(_, input)| (is_there(input), cells(**input)))
+            .map(|(_, lead)| self.origin(*lead));
+        let operands = inputs.iter().enumerate().map(|(number, input)| {
+            let operand = self.dag().hop(*input);
+            Operand {
+                characteristics: operand.characteristics,
+                bytes: memory::output_bytes(operand),
+                place: match is_there(input) {
+                    _ if operand.is_scalar() => OperandPlace::Scalar,
+                    false => OperandPlace::Here,
+                    true if Some(self.origin(*input)) == lead => OperandPlace::InStripes,
+                    true => OperandPlace::Elsewhere,
+                },
+                first: inputs
+                    .iter()
+                    .position(|other| other == input)
+                    .unwrap_or(number),
+            }
+        });
+        let operands: Vec<Operand> = operands.collect();
+        let plan = self.plan.cplan(id).map(|fused| &fused.plan);
+        let result = memory::output_bytes(hop).filter(|_| hop.is_matrix());
+        Some(Form::of(
+            &hop.op,
+            plan,
+            &cut,
+            &operands,
+            result,
+            self.config,
+        ))
+    }
+
+    /// A product with `table(seq(1, n), index)`, which has a one in each row.
+    fn selects_rows(&self, id: HopId) -> bool {
+        let hop = self.dag().hop(id);
+        let op = |place: usize, of: &Hop| {
+            let input = of.inputs.get(place)?;
+            Some(self.dag().hop(*input))
+        };
+        let Some(left) = op(0, hop).filter(|_| hop.op == HopOp::MatMult) else {
+            return false;
+        };
+        left.op == HopOp::Table
+            && op(0, left).is_some_and(|rows| rows.op == HopOp::DataGen(DataGenOp::Seq))
+            && op(2, left).is_some_and(|weights| match &weights.op {
+                HopOp::Literal(weight) => weight.as_f64() == Some(1.0),
+                _ => false,
+            })
     }
 
     /// Where a matrix is, or is expected to be.
@@ -270,6 +343,8 @@ impl Transfers<'_> {
         }
         match self.cut(id, None, further - 1).map(|cut| cut.output) {
             Some(Output::Rows) => there,
+            // Sums that are too large for the driver are shuffled.
+            Some(Output::Aggregate { .. }) if is_large(memory::output_bytes(hop)) => there,
             Some(Output::Aggregate { .. }) => Site::Here,
             None if too_large => there,
             None => Site::Here,
@@ -288,10 +363,25 @@ impl Transfers<'_> {
 
     /// How an operator is cut by rows where its inputs are.
     fn cut(&self, id: HopId, given: Option<(HopId, Site)>, further: usize) -> Option<RowWise> {
+        let plan = self.plan.cplan(id).map(|fused| &fused.plan);
+        row_wise(
+            &self.dag().hop(id).op,
+            plan,
+            &self.facts(id, given, further),
+        )
+    }
+
+    /// What is known of an operator's inputs.
+    fn facts(
+        &self,
+        id: HopId,
+        given: Option<(HopId, Site)>,
+        further: usize,
+    ) -> Vec<InputFacts<'_>> {
         static SOME_SCALAR: Literal = Literal::Double(f64::NAN);
         let transposed_left = self.plan.transposed_left[id.index()];
         let inputs = self.plan.inputs[id.index()].iter().enumerate();
-        let facts: Vec<InputFacts> = inputs
+        inputs
             .map(|(slot, input)| {
                 let operand = self.dag().hop(*input);
                 let transposed = transposed_left && slot == 0;
@@ -312,9 +402,7 @@ impl Transfers<'_> {
                     place,
                 }
             })
-            .collect();
-        let plan = self.plan.cplan(id).map(|fused| &fused.plan);
-        row_wise(&self.dag().hop(id).op, plan, &facts)
+            .collect()
     }
 
     /// The operator or variable whose stripes a value has.

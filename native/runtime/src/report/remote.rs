@@ -54,6 +54,8 @@ impl Recorder {
             let entry = Entry {
                 count: operator.count,
                 time: operator.time,
+                // A task runs all its operators itself.
+                form: None,
                 plan: operator.plan.map(Arc::from),
                 sizes: operator.sizes,
             };

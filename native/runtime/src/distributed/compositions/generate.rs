@@ -1,10 +1,10 @@
 //! Matrices that nobody has to send: workers generate the rows of their stripes, the same ones whatever the stripes.
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::Result;
 use fulgurite_hop::{Characteristics, DataGenOp, HopOp, Literal, scalar};
 use fulgurite_matrix::{MatrixBlock, kernels};
 
-use super::{input, size};
+use super::{super::workers::Rows, input, size};
 use crate::{
     distributed::{
         DistributedMatrix, Operator, Workers, row_wise::Slot, task_builder::TaskBuilder,
@@ -78,15 +78,21 @@ pub(super) fn filled(
     )))
 }
 
-/// A matrix without columns: its stripes say which rows are theirs, and take no memory.
+/// A matrix without columns: its stripes say which rows are theirs, and take no memory. One of more rows than Java's ints
+/// count, as the heights of blocks are while they are cut, is the same one several times below itself.
 fn index(workers: &Workers, rows: u64) -> Result<DistributedMatrix> {
-    // The heights of blocks are Java's ints while they are cut.
-    let rows = i32::try_from(rows).map_err(|_| {
-        Error::unsupported(format!(
-            "a matrix of {rows} rows can't be generated on the workers: {} is the most",
-            i32::MAX
-        ))
-    })?;
-    let index = MatrixBlock::filled(usize::try_from(rows).unwrap_or(0), 0, 0.0);
-    workers.striped(&LocalMatrix::new(index))
+    let every = workers.config.blocksize;
+    let most = (i32::MAX as u64 / every).max(1) * every;
+    let height = usize::try_from(rows.min(most)).unwrap_or(usize::MAX);
+    let index = LocalMatrix::new(MatrixBlock::filled(height, 0, 0.0));
+    let index = workers.striped(&index)?;
+    if rows <= most {
+        return Ok(index);
+    }
+    let parts = (0..rows.div_ceil(most)).map(|part| Rows {
+        of: &index,
+        from: 0,
+        until: most.min(rows - part * most),
+    });
+    workers.concatenate(&parts.collect::<Vec<Rows>>())
 }

@@ -6,9 +6,7 @@
 use std::collections::BTreeMap;
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{
-    BinaryOp, Characteristics, DataGenOp, HopId, HopOp, Literal, ParameterizedOp, scalar,
-};
+use fulgurite_hop::{BinaryOp, Characteristics, DataGenOp, HopId, HopOp, Literal, scalar};
 use fulgurite_matrix::{MatrixBlock, kernels};
 
 use super::{input, range_sort::Keys, size};
@@ -92,15 +90,7 @@ pub(super) fn order(
     let arrived = routed.shuffle(builder, operator.label)?;
     let ranked = Characteristics::new(Some(rows), Some(cols + 1), None);
     let arrived = DistributedMatrix::new(arrived, ranked);
-    let mut builder = TaskBuilder::new(workers, &arrived);
-    let stripe = builder.lead();
-    let by_rank = builder.int(cols + 1);
-    let named = [("target", stripe), ("by", by_rank)];
-    let ordered = builder.parameterized(ParameterizedOp::Order, &named);
-    let (first, last) = (builder.int(1), builder.int(cols));
-    let root = builder.columns(ordered, first, last);
-    let placed = workers.placed(&builder.map(root, operator.label)?)?;
-    Ok(Variable::Distributed(placed))
+    workers.in_order_of_last_column(&arrived, operator.label)
 }
 
 /// The columns (from 1) that the order goes by.
@@ -198,6 +188,18 @@ impl Routed {
             rows: builder.matrix(HopOp::CBind, side_by_side),
             targets: rows.div_ceil(every),
         }
+    }
+
+    /// The rows of several, for the same result.
+    pub(super) fn together(routes: Vec<Routed>, builder: &mut TaskBuilder) -> Result<Self> {
+        let targets = routes.first().map(|route| route.targets);
+        let targets = targets.ok_or_else(|| Error::internal("no rows were to be routed"))?;
+        let rows: Vec<HopId> = routes.iter().map(|route| route.rows).collect();
+        let rows = match rows[..] {
+            [only] => only,
+            _ => builder.matrix(HopOp::RBind, rows),
+        };
+        Ok(Routed { rows, targets })
     }
 
     pub(super) fn shuffle(

@@ -5,27 +5,20 @@ use fulgurite_hop::{BinaryOp, Characteristics, HopOp};
 
 use super::{super::workers::Rows, size};
 use crate::{
+    Config,
     distributed::{
-        DistributedMatrix, Operator, Workers, row_wise::Slot, task_builder::TaskBuilder,
+        DistributedMatrix, Operator, Workers, form::through_driver, row_wise::Slot,
+        task_builder::TaskBuilder,
     },
     interpreter::{LocalMatrix, Variable},
 };
 
-impl Workers<'_> {
-    /// Whether the right operand of a product is too large for every task to have all of it.
-    pub(in crate::distributed) fn is_too_large_to_send(&self, right: &Variable) -> bool {
-        match right {
-            Variable::Scalar(_) => false,
-            Variable::Matrix(matrix) => {
-                matrix.block().memory_bytes() as u64 > self.config.memory_broadcast
-            }
-            Variable::Distributed(matrix) => {
-                let bytes = matrix.stripes.memory_bytes();
-                bytes.is_none_or(|bytes| bytes > self.through_driver())
-            }
-        }
-    }
+/// Rows of so many cells that may be sent at a time.
+pub(in crate::distributed) fn rows_per_piece(cols: u64, config: &Config) -> u64 {
+    through_driver(config) / cols.saturating_mul(8).max(1)
+}
 
+impl Workers<'_> {
     /// `X %*% Y` with pieces of Y's rows sent one after the other: each with the columns of X that go with it, whose
     /// stripes stay where they are. Sums are kept by the workers.
     pub(in crate::distributed) fn product_in_pieces(
@@ -35,20 +28,25 @@ impl Workers<'_> {
         right: &Variable,
     ) -> Result<Variable> {
         let left = self.distributed(left)?;
+        // Each piece goes over it.
+        left.dataset.persist()?;
         let known = right.characteristics();
         let (common, cols) = (size(known.rows)?, size(known.cols)?);
-        let row_bytes = cols.saturating_mul(8).max(1);
-        let limit = self.through_driver();
-        if row_bytes > limit {
+        let rows_per_piece = rows_per_piece(cols, self.config);
+        if rows_per_piece == 0 {
+            let (row_bytes, limit) = (cols.saturating_mul(8), self.through_driver());
             return Err(Error::memory(format!(
                 "every task needs a row of {row_bytes} bytes of a matrix {known}, which may be sent up to {limit} bytes"
             ))
             .with_help("raise fulgurite.memory.broadcast and fulgurite.memory.local"));
         }
-        let rows_per_piece = limit / row_bytes;
         let right = match right {
             // In stripes of its rows, of which some come here at a time.
-            Variable::Distributed(matrix) => Variable::Distributed(self.lying(matrix, false)?),
+            Variable::Distributed(matrix) => {
+                let matrix = self.lying(matrix, false)?;
+                matrix.dataset.persist()?;
+                Variable::Distributed(matrix)
+            }
             other => other.clone(),
         };
         let stripes = Characteristics::new(left.stripes.rows, Some(cols), None);

@@ -25,19 +25,34 @@ pub(super) fn right_index(
     let known = matrix.characteristics();
     let rows = range(inputs, 1, known.rows, "row")?;
     let cols = range(inputs, 3, known.cols, "column")?;
-    let result = match matrix {
-        // The rows of a transpose are columns of what is there.
-        Variable::Distributed(matrix) if matrix.transposed => {
-            part(workers, operator, &matrix.clone().transpose(), cols, rows)?.transpose()
-        }
-        other => part(workers, operator, &workers.distributed(other)?, rows, cols)?,
+    let dims = Characteristics::dims(rows.end - rows.start, cols.end - cols.start);
+    let matrix = match matrix {
+        Variable::Distributed(matrix) => matrix.clone(),
+        other => workers.distributed(other)?,
     };
+    let mut result = range_of(workers, operator.label, &matrix, rows, cols)?;
+    result.stripes.nnz = estimated_non_zeros(operator, dims);
     Ok(Variable::Distributed(result))
 }
 
+/// A range of rows and columns, which lies as the matrix does: the rows of a transpose are columns of what is there.
+pub(super) fn range_of(
+    workers: &Workers,
+    label: &str,
+    matrix: &DistributedMatrix,
+    rows: Range<u64>,
+    cols: Range<u64>,
+) -> Result<DistributedMatrix> {
+    match matrix.transposed {
+        true => Ok(part(workers, label, matrix, cols, rows)?.transpose()),
+        false => part(workers, label, matrix, rows, cols),
+    }
+}
+
+/// A range of rows and columns of a matrix's stripes.
 fn part(
     workers: &Workers,
-    operator: &Operator,
+    label: &str,
     matrix: &DistributedMatrix,
     rows: Range<u64>,
     cols: Range<u64>,
@@ -47,17 +62,15 @@ fn part(
         from: rows.start,
         until: rows.end,
     }])?;
-    let dims = Characteristics::dims(rows.end - rows.start, cols.end - cols.start);
-    let nnz = estimated_non_zeros(operator, dims);
-    let stripes = Characteristics { nnz, ..dims };
+    let stripes = Characteristics::dims(rows.end - rows.start, cols.end - cols.start);
     if Some(cols.end - cols.start) == matrix.stripes.cols {
-        return Ok(DistributedMatrix { stripes, ..part });
+        return Ok(DistributedMatrix::new(part.dataset, stripes));
     }
     let mut builder = TaskBuilder::new(workers, &part);
     let stripe = builder.lead();
     let (first, last) = (builder.int(cols.start + 1), builder.int(cols.end));
     let root = builder.columns(stripe, first, last);
-    let dataset = builder.map(root, operator.label)?;
+    let dataset = builder.map(root, label)?;
     Ok(DistributedMatrix::new(dataset, stripes))
 }
 

@@ -29,8 +29,8 @@ use fulgurite_fusion::{
     is_about_as_sparse,
 };
 use fulgurite_hop::{
-    Dag, Folding, Hop, HopOp, Symbols, VariableInfo, propagate_dag, propagate_dag_folding,
-    rewrite_dag, rewrite_dag_traced, rewrites::Application,
+    Dag, Folding, Hop, HopOp, Symbols, VariableInfo, later_reads::ReadOnce, propagate_dag,
+    propagate_dag_folding, rewrite_dag, rewrite_dag_traced, rewrites::Application,
 };
 
 use self::{
@@ -62,6 +62,8 @@ pub(crate) struct Plans {
     blocks: Mutex<HashMap<usize, Arc<Mutex<PlannedBlock>>>>,
     /// Of all blocks: what was found for partitions serves wherever one like it comes up again.
     searches: Mutex<Searches>,
+    /// What blocks leave to one reader.
+    read_once: ReadOnce,
 }
 
 struct PlannedBlock {
@@ -71,6 +73,8 @@ struct PlannedBlock {
     deciding: BTreeMap<String, u32>,
     /// Operators on scalars alone: one plan serves always.
     scalar_only: bool,
+    /// Variables that it leaves to one reader at most.
+    read_once: BTreeSet<String>,
     /// Most recently used first.
     plans: Vec<KnownPlan>,
 }
@@ -97,10 +101,21 @@ struct KnownPlan {
 }
 
 impl Plans {
+    pub(crate) fn new(read_once: ReadOnce) -> Self {
+        Plans {
+            read_once,
+            ..Plans::default()
+        }
+    }
+
     fn block(&self, dag: &Dag) -> Arc<Mutex<PlannedBlock>> {
         let mut blocks = lock(&self.blocks);
         let block = blocks.entry(std::ptr::from_ref(dag).addr());
-        Arc::clone(block.or_insert_with(|| Arc::new(Mutex::new(PlannedBlock::new(dag)))))
+        let block = block.or_insert_with(|| {
+            let read_once = self.read_once.variables(dag);
+            Arc::new(Mutex::new(PlannedBlock::new(dag, read_once)))
+        });
+        Arc::clone(block)
     }
 }
 
@@ -184,7 +199,7 @@ impl Planner {
 }
 
 impl PlannedBlock {
-    fn new(dag: &Dag) -> Self {
+    fn new(dag: &Dag, read_once: BTreeSet<String>) -> Self {
         let mut reads: Vec<String> = dag
             .iter()
             .filter_map(|(_, hop)| match &hop.op {
@@ -198,6 +213,7 @@ impl PlannedBlock {
             reads,
             deciding: BTreeMap::new(),
             scalar_only: dag.iter().all(|(_, hop)| hop.is_scalar()),
+            read_once,
             plans: Vec::new(),
         }
     }
@@ -306,7 +322,7 @@ impl PlannedBlock {
             basis,
             propagated: sized.dag,
             decided,
-            plan: Arc::new(plan_of(fused)),
+            plan: Arc::new(plan_of(fused).leaving_to_one_reader(&self.read_once)),
         });
         let made = Outcome::Made {
             why: replan,

@@ -16,11 +16,22 @@ final class Settings(conf: SparkConf) {
   def reset(): Unit = own = Map.empty
   def get(key: String): Option[String] = all.get(key)
 
-  /** What goes to native code, which knows and checks these keys. */
-  def ofNative: Map[String, String] = all -- Settings.OfThisSide
+  /** What goes to native code, which knows and checks these keys; it does not know how large executors are. */
+  def ofNative: Map[String, String] = all -- Settings.OfThisSide + (Settings.BroadcastMemory -> broadcastBudget)
 
   /** Bytes up to which an input is brought to the driver. */
   def localBudget: Long = size(Settings.LocalMemory).getOrElse(halfOfResult)
+
+  /** What a matrix may take to be sent to every executor: as it was set, else a share of what an executor has for data. */
+  private def broadcastBudget: String =
+    get(Settings.BroadcastMemory).filterNot(Set("", "auto")).getOrElse((dataMemory * Settings.BroadcastShare).toLong.toString)
+
+  /** Bytes of an executor's heap for storage and execution, as Spark reckons them. In local mode the driver is the executor. */
+  private def dataMemory: Double = {
+    val isLocal = conf.get("spark.master", "").matches("local(\\[.*)?")
+    val heap = if (isLocal) Runtime.getRuntime.maxMemory else conf.getSizeAsMb("spark.executor.memory", "1g") << 20
+    conf.getDouble("spark.memory.fraction", Settings.MemoryFraction) * math.max(0L, heap - Settings.ReservedBytes)
+  }
 
   /** How matrices travel between the driver and the executors. */
   def transfers: TransferLimits = {
@@ -50,6 +61,7 @@ final class Settings(conf: SparkConf) {
 
 object Settings {
   val LocalMemory = "fulgurite.memory.local"
+  val BroadcastMemory = "fulgurite.memory.broadcast"
   val Fill = "fulgurite.input.fill"
 
   /** Native memory that the tasks of an executor may hold together; read by the executors, from the session's configuration. */
@@ -70,6 +82,11 @@ object Settings {
   private val MostInArray = 1L << 30
   private val PieceBytes = 32L << 20
   private val HeapShare = 4
+
+  /** Of the memory for data; Spark's default for its share of the heap, and what it leaves to itself before. */
+  private val BroadcastShare = 0.3
+  private val MemoryFraction = 0.6
+  private val ReservedBytes = 300L << 20
 
   /** A size as native code writes it: bytes, or with a unit `k`, `m`, `g`, `t`. */
   private[fulgurite] def bytes(key: String, text: String): Long = {

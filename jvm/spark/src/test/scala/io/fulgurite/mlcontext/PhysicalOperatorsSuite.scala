@@ -206,7 +206,8 @@ private object PhysicalOperatorsSuite {
     "@ = removeEmpty(target=X, margin=\"cols\")", "@ = removeEmpty(target=X, margin=\"rows\", select=(rowSums(Y) > 0))", "@ = rev(X)",
     "@ = table(X * 4 + 7, Y * 4 + 7)", "@ = table(X * 4 + 7, Z * 4 + 7, abs(X), 13, 13)", "@ = X + rand(rows=n, cols=d, seed=7, sparsity=0.7)")
 
-  val Products: Seq[String] = Seq("@ = X %*% V", "@ = t(X) %*% X", "@ = t(X) %*% Y", "@ = t(X) %*% Z", "@ = t(Z) %*% X", "@ = t(U) %*% X")
+  val Products: Seq[String] = Seq("@ = X %*% V", "@ = t(X) %*% X", "@ = t(X) %*% Y", "@ = t(X) %*% Z", "@ = t(Z) %*% X", "@ = t(U) %*% X",
+    "@i = ceil(seq(1, n) / 2)\n@ = table(seq(1, n), @i, n + 1, n) %*% X")
 
   val Transposes: Seq[String] = Seq("@ = t(X) + 1", "@ = rbind(t(X), t(Y))", "@ = t(X) * t(Y)", "@ = matrix(X, rows=d, cols=n)",
     "@ = matrix(X + Y, rows=d, cols=n, byrow=FALSE)")

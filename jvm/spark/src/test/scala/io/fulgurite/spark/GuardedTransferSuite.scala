@@ -170,6 +170,21 @@ abstract class GuardedTransferSuite(override val master: String) extends AnyFunS
     Failures.of("argument")(limits("spark.fulgurite.broadcast.piece" -> "3g"))
   }
 
+  test("what may be broadcast is a share of an executor's memory for data") {
+    def limit(settings: (String, String)*) =
+      new Settings(new SparkConf(false).setAll(settings)).ofNative("fulgurite.memory.broadcast")
+    def share(heap: Long, fraction: Double = 0.6) = (0.3 * (fraction * (heap - (300L << 20)))).toLong
+    def isNear(found: String, expected: Long) = math.abs(found.toLong - expected) <= 1
+    assert(isNear(limit("spark.master" -> "spark://one:7077", "spark.executor.memory" -> "60g"), share(60L << 30)))
+    assert(isNear(limit("spark.master" -> "local-cluster[2,1,1024]"), share(1L << 30)))
+    assert(isNear(limit("spark.master" -> "yarn", "spark.executor.memory" -> "2048", "spark.memory.fraction" -> "0.5"), share(2L << 30, 0.5)))
+    // The driver is the executor.
+    val here = share(Runtime.getRuntime.maxMemory)
+    assert(isNear(limit("spark.master" -> "local[2]", "spark.executor.memory" -> "60g"), here))
+    assert(isNear(limit("spark.master" -> "local", "spark.fulgurite.memory.broadcast" -> "auto"), here))
+    assert(limit("spark.master" -> "yarn", "spark.fulgurite.memory.broadcast" -> "7m") == "7m")
+  }
+
   test("folders of drivers that were killed are deleted a day later") {
     val base = Files.createTempDirectory("fulgurite-sweep")
     val dead = new ProcessBuilder("true").start()

@@ -1,0 +1,75 @@
+//! What a block leaves to one later reader is computed there, and not by a job of its own.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{exact, script};
+use fulgurite_runtime::backend::{Counters, LocalBackend};
+
+const ROWS: usize = 500;
+
+/// R, and what the backend did, where X (32 kB) does not fit the driver.
+fn run(text: &str) -> (f64, Counters) {
+    let backend = Arc::new(LocalBackend::default());
+    let ran = script(text)
+        .backend(Arc::clone(&backend))
+        .dataset("X", exact(ROWS, 8, 7), 37)
+        .matrix("y", exact(ROWS, 1, 5))
+        .config("fulgurite.memory.local", "16k")
+        .output("R")
+        .run();
+    let here = script(text)
+        .matrix("X", exact(ROWS, 8, 7))
+        .matrix("y", exact(ROWS, 1, 5))
+        .output("R")
+        .run();
+    assert_eq!(ran.number("R"), here.number("R"), "{text}");
+    (ran.number("R"), backend.counters())
+}
+
+/// What keeps blocks apart; whether it holds is not known before the run.
+const IF: &str = "if (sum(y) > 1e9) { print('large') }\n";
+
+#[test]
+fn what_is_read_once_is_not_persisted() {
+    for text in [
+        format!("Z = X * 2\n{IF}R = sum(Z + 1)"),
+        // Read in one of two branches, and in a block that assigns it anew.
+        format!("Z = X * 2\nif (sum(y) > 1e9) {{ R = sum(Z) }} else {{ R = max(Z) }}"),
+        format!("Z = X * 2\n{IF}Z = Z + 1\n{IF}R = sum(Z)"),
+        // In each iteration of a loop it is another one.
+        format!("R = 0\nfor (i in 1:3) {{ Z = X * i\n{IF}R = R + sum(Z + 1) }}"),
+        // Its size is known without it.
+        format!("Z = X * 2\nif (sum(y) > nrow(Z)) {{ print('large') }}\nR = sum(Z + 1)"),
+    ] {
+        let (_, counters) = run(&text);
+        assert_eq!(counters.persisted, 0, "{text}: {counters:?}");
+        assert_eq!(counters.source_scans, 1, "{text}");
+    }
+}
+
+#[test]
+fn what_is_read_more_often_is_computed_once() {
+    for text in [
+        format!("Z = X * 2\n{IF}R = sum(Z + 1)\n{IF}R = R + max(Z)"),
+        format!("Z = X * 2\nR = 0\nfor (i in 1:3) {{ R = R + sum(Z * i) }}"),
+        format!("Z = X * 2\nR = 0\nwhile (R < 1e4) {{ R = R + 9e3 + sum(Z * 2) - 2 * sum(Z) }}"),
+    ] {
+        let (_, counters) = run(&text);
+        assert_eq!(counters.persisted, 1, "{text}: {counters:?}");
+    }
+}
+
+/// Passes over columns read them several times.
+#[test]
+fn an_operator_of_several_passes_keeps_what_it_reads() {
+    let text = format!("Z = X[, 1] * 2\n{IF}R = median(Z) + 1");
+    let small = format!(
+        "Z = rowSums(X * 2) + seq(1, {ROWS})\n{IF}C = cumsum(Z)\nR = as.scalar(C[{ROWS}, 1])"
+    );
+    for text in [text, small] {
+        let (_, counters) = run(&text);
+        assert!(counters.persisted <= 1, "{text}: {counters:?}");
+    }
+}
