@@ -76,6 +76,41 @@ final class FaultsSuite extends AnyFunSuite with SparkSessions {
     nothingIsLeft()
   }
 
+  test("an executor is killed after the lineage of a matrix that a loop carries was cut") {
+    def carried(folder: Option[Path])(between: Int => Unit): Seq[Seq[Long]] = {
+      val script = ScriptFactory.dml("Z = X\nfor (i in 1:40) { Z = Z * 0.5 + X * v\nv = v * 0.9\nprint(i) }")
+        .in("X", Faults.frame(spark, cells, partitions)((_, rows) => rows)).in("v", Faults.cells(1, 20)).out("Z")
+      ml.setConfigProperty("fulgurite.memory.local", "50k").setPrintSink(line => between(line.toInt))
+      folder.foreach(path => ml.setConfigProperty("fulgurite.scratch", path.toString))
+      try {
+        val Z = ml.execute(script).getMatrix("Z")
+        try Faults.bits(Z.to2DDoubleArray)
+        finally Z.close()
+      } finally {
+        ml.resetConfig()
+        ml.setPrintSink(line => Console.out.println(line))
+      }
+    }
+    val folder = Files.createTempDirectory("fulgurite-cut")
+    def written = folder.toFile.list.toSeq
+    val uncut = carried(None)(_ => ())
+    val (once, cut) = (new Once, new Once)
+    val found = carried(Some(folder)) { iteration =>
+      if (iteration < 30) assert(written.isEmpty)
+      if (iteration == 36 && written.size == 1) cut.first("cut")
+      if (iteration == 36) halt(once)
+    }
+    assert(found == uncut)
+    assert(cut.happened("cut") && once.happened("halted"))
+    // What the result was computed from is garbage with it.
+    FaultsSuite.await {
+      System.gc()
+      written.isEmpty
+    }
+    assert(written.isEmpty)
+    nothingIsLeft()
+  }
+
   test("a task that fails is run again") {
     val once = new Once
     val results = run { (partition, rows) =>

@@ -21,17 +21,19 @@ final case class Characteristics(layout: Dataset.Layout, cols: Long, nnz: Long, 
  * @param persisted what is to be forgotten with the dataset
  */
 final class Dataset private (
-    val stripes: RDD[Blocks], knownLayout: => Option[Dataset.Layout], known: Option[Characteristics], persisted: Seq[RDD[_]]) {
+    val stripes: RDD[Blocks], private var knownLayout: Dataset.KnownLayout, known: Option[Characteristics], persisted: Seq[RDD[_]]) {
   private var counted = known
   (stripes +: persisted).foreach(Names.name(_))
 
   /** Where each stripe stands, partition by partition; runs the dataset if nobody knows. */
-  lazy val layout: Dataset.Layout = synchronized(counted).map(_.layout).orElse(knownLayout).getOrElse(characteristics.layout)
+  lazy val layout: Dataset.Layout = synchronized(counted).map(_.layout).orElse(knownLayout()).getOrElse(characteristics.layout)
 
   def characteristics: Characteristics = synchronized {
     counted.getOrElse {
       val result = Dataset.count(stripes)
       counted = Some(result)
+      // It names the dataset that this one was made from, which would name the one before, and so on through all iterations of a loop.
+      knownLayout = Dataset.unknown
       result
     }
   }
@@ -47,7 +49,7 @@ final class Dataset private (
   /** The dataset as an input that is kept, and counts how often it is read. Releasing it releases this one, if that is `owned`. */
   def asInput(name: String, counts: Counts, owned: Boolean): Dataset = {
     val scanned = new ScannedRDD(stripes, name, counts).setName(s"$name, as an input")
-    new Dataset(scanned, None, Some(characteristics), if (owned) persisted else Seq.empty)
+    new Dataset(scanned, Dataset.unknown, Some(characteristics), if (owned) persisted else Seq.empty)
   }
 
   /** A stopped context has forgotten it. */
@@ -57,21 +59,25 @@ final class Dataset private (
 object Dataset {
   type Layout = Vector[Vector[Stripe]]
 
+  /** What knows a layout, if anything does. */
+  private type KnownLayout = () => Option[Layout]
+  private val unknown: KnownLayout = () => None
+
   def apply(stripes: RDD[Blocks], known: Characteristics, parent: Option[RDD[_]] = None): Dataset =
-    new Dataset(stripes, None, Some(known), stripes +: parent.toSeq)
+    new Dataset(stripes, unknown, Some(known), stripes +: parent.toSeq)
 
   /** A dataset co-partitioned with another one, of which nothing else is known yet. */
-  def like(stripes: RDD[Blocks], other: Dataset): Dataset = new Dataset(stripes, Some(other.layout), None, Seq(stripes))
+  def like(stripes: RDD[Blocks], other: Dataset): Dataset = new Dataset(stripes, () => Some(other.layout), None, Seq(stripes))
 
   /** A dataset whose stripes stand where the layout says. */
-  def placed(stripes: RDD[Blocks], layout: Layout): Dataset = new Dataset(stripes, Some(layout), None, Seq(stripes))
+  def placed(stripes: RDD[Blocks], layout: Layout): Dataset = new Dataset(stripes, () => Some(layout), None, Seq(stripes))
 
   /** A dataset whose stripes stand where they happen to: it is to be placed. */
   def unplaced(stripes: RDD[Blocks]): Dataset =
-    new Dataset(stripes, throw Errors.internal("a shuffled dataset was used before it was placed"), None, Seq(stripes))
+    new Dataset(stripes, () => throw Errors.internal("a shuffled dataset was used before it was placed"), None, Seq(stripes))
 
   /** Another name for a dataset: releasing it releases nothing. */
-  def alias(other: Dataset): Dataset = new Dataset(other.stripes, Some(other.layout), None, Seq.empty)
+  def alias(other: Dataset): Dataset = new Dataset(other.stripes, () => Some(other.layout), None, Seq.empty)
 
   /** Stripes of which each knows its place already. */
   def count(stripes: RDD[Blocks]): Characteristics = Errors.ofSpark {
