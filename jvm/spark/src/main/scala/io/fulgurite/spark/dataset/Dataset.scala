@@ -1,6 +1,6 @@
 package io.fulgurite.spark.dataset
 
-import io.fulgurite.spark.{Blocks, Counts, Errors}
+import io.fulgurite.spark.{Blocks, Counts, Description, Errors}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.storage.StorageLevel
 
@@ -80,17 +80,26 @@ object Dataset {
   def alias(other: Dataset): Dataset = new Dataset(other.stripes, () => Some(other.layout), None, Seq.empty)
 
   /** Stripes of which each knows its place already. */
-  def count(stripes: RDD[Blocks]): Characteristics = Errors.ofSpark {
-    val parts = stripes.mapPartitions { part =>
-      Iterator.single(part.map { blocks =>
-        val found = blocks.description
-        blocks.closeIfEphemeral()
-        found
-      }.toVector)
-    }.collect()
-    val all = parts.iterator.flatten.toVector
+  def count(stripes: RDD[Blocks]): Characteristics = characteristics(look(stripes))
+
+  /** What the stripes of each partition are. */
+  private def look(stripes: RDD[Blocks]): Vector[Vector[Description]] = Errors.ofSpark {
+    stripes match {
+      case source: SourceRDD[Blocks @unchecked] => source.look(_.description)
+      case _ => stripes.mapPartitions { part =>
+          Iterator.single(part.map { blocks =>
+            val found = blocks.description
+            blocks.closeIfEphemeral()
+            found
+          }.toVector)
+        }.collect().toVector
+    }
+  }
+
+  private def characteristics(parts: Vector[Vector[Description]]): Characteristics = {
+    val all = parts.flatten
     Characteristics(
-      parts.iterator.map(_.map(found => Stripe(found.rowOffset, found.rows))).toVector,
+      parts.map(_.map(found => Stripe(found.rowOffset, found.rows))),
       width(all.iterator.map(_.cols)), all.iterator.map(_.nnz).sum, all.iterator.map(_.bytes).sum)
   }
 
@@ -106,6 +115,9 @@ object Dataset {
    * A dataset of stripes whose order in the RDD is the order of rows, and which do not know their places. Persisted
    * before it is counted, so that its source is read once. Empty stripes are dropped.
    */
+  def fromSource(read: RDD[Blocks], input: String): Dataset = fromOrdered(new SourceRDD[Blocks](read, input, identity))
+
+  /** As [[fromSource]], of what is the same whenever it is computed. */
   def fromOrdered(unplaced: RDD[Blocks]): Dataset = {
     Names.name(unplaced).persist(StorageLevel.MEMORY_AND_DISK)
     try {
