@@ -37,7 +37,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
     val dataset = synchronized(datasets.remove(id)).getOrElse(throw Errors.internal(s"dataset $id is not known"))
     dataset.persist()
     session.named(s"output $name")(dataset.characteristics)
-    cuts.cut(dataset.stripes)
+    dataset.kept.foreach(cuts.cut)
     synchronized { taken(id) = dataset }
     dataset
   }
@@ -106,9 +106,8 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         val combine = Option(step.get("assemble").get("combined")).map(Json.bytes)
         Reply(dataset = Some(keep(Shuffle.run(tasksWithPieces, Math.toIntExact(step.get("targets").asLong), combine))))
       case "place" =>
-        val unplaced = dataset(step.get("input")).stripes
-        val placed = session.named("place")(Dataset.fromOrdered(unplaced))
-        cuts.cut(unplaced)
+        val placed = session.named("place")(Dataset.fromOrdered(dataset(step.get("input")).stripes))
+        placed.kept.foreach(cuts.cut)
         val id = keep(placed)
         // Not released: the result is kept as its stripes.
         synchronized(datasets.remove(step.get("input").asLong))
@@ -122,7 +121,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         val input = dataset(step.get("input"))
         input.persist()
         val found = session.named("persist")(input.characteristics)
-        cuts.cut(input.stripes)
+        input.kept.foreach(cuts.cut)
         Reply.of(found)
       case "release" =>
         synchronized {

@@ -17,8 +17,10 @@ final class LineageSuite extends AnyFunSuite with SparkSessions {
     ml.setConfigProperty("fulgurite.memory.local", budget).setPrintSink { _ => found += seen; () }
     try {
       val Z = ml.execute(script).getMatrix("Z")
-      try (Faults.bits(Z.to2DDoubleArray), found.toSeq)
-      finally Z.close()
+      val bits =
+        try Faults.bits(Z.to2DDoubleArray)
+        finally Z.close()
+      (bits, found.toSeq)
     } finally {
       ml.resetConfig()
       ml.setPrintSink(line => Console.out.println(line))

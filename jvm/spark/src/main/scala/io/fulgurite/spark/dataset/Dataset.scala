@@ -41,6 +41,9 @@ final class Dataset private (
   /** What it takes, where that is known without running it. */
   def knownBytes: Option[Long] = synchronized(counted).map(_.bytes)
 
+  /** What is kept of it: its stripes, or those that it is made of. */
+  def kept: Option[RDD[_]] = persisted.find(_.getStorageLevel != StorageLevel.NONE)
+
   def persist(): Unit = stripes match {
     case _: ScannedRDD => // Kept already.
     case own => if (own.getStorageLevel == StorageLevel.NONE) own.persist(StorageLevel.MEMORY_AND_DISK)
@@ -71,6 +74,9 @@ object Dataset {
 
   /** A dataset whose stripes stand where the layout says. */
   def placed(stripes: RDD[Blocks], layout: Layout): Dataset = new Dataset(stripes, () => Some(layout), None, Seq(stripes))
+
+  /** A dataset whose stripes know where they stand, which is found out when it is first asked for. */
+  def found(stripes: RDD[Blocks]): Dataset = new Dataset(stripes, unknown, None, Seq(stripes))
 
   /** A dataset whose stripes stand where they happen to: it is to be placed. */
   def unplaced(stripes: RDD[Blocks]): Dataset =
@@ -121,18 +127,36 @@ object Dataset {
   def fromOrdered(unplaced: RDD[Blocks]): Dataset = {
     Names.name(unplaced).persist(StorageLevel.MEMORY_AND_DISK)
     try {
-      val found = count(unplaced)
+      val parts = look(unplaced)
+      val found = characteristics(parts)
       val starts = found.layout.scanLeft(0L)((start, part) => start + part.iterator.map(_.rows).sum)
       val layout = found.layout.zip(starts).map { case (part, start) =>
         val offsets = part.scanLeft(start)(_ + _.rows)
         part.zip(offsets).map { case (stripe, offset) => Stripe(offset, stripe.rows) }
       }
       val placed = new PlacedRDD[Blocks](unplaced, layout, found.cols, identity)
-      Dataset(placed, found.copy(layout = layout.map(_.filter(_.rows > 0))), Some(unplaced))
+      together(placed, unplaced, parts.map(_.iterator.map(_.bytes).sum)).getOrElse {
+        Dataset(placed, found.copy(layout = layout.map(_.filter(_.rows > 0))), Some(unplaced))
+      }
     } catch {
       case failure: Throwable =>
         unplaced.unpersist(blocking = false)
         throw failure
     }
   }
+
+  /** The stripes in fewer partitions, if there are too many for their sizes: these are kept from now on, in place of those of `kept`. */
+  def together(placed: RDD[Blocks], kept: RDD[_], bytes: Seq[Long]): Option[Dataset] =
+    for (starts <- CoalescedStripes.plan(bytes, placed.sparkContext.defaultParallelism)) yield {
+      val stripes = Names.name(new CoalescedStripes(placed, starts)).persist(StorageLevel.MEMORY_AND_DISK)
+      try {
+        val dataset = Dataset(stripes, count(stripes))
+        kept.unpersist(blocking = false)
+        dataset
+      } catch {
+        case failure: Throwable =>
+          stripes.unpersist(blocking = false)
+          throw failure
+      }
+    }
 }

@@ -39,7 +39,7 @@ private[spark] object Lineage {
   }
 
   private def own(rdd: RDD[_]): Int = rdd match {
-    case _: TaskRDD | _: MadeRDD[_] | _: PlacedRDD[_] | _: ScannedRDD => 1
+    case _: TaskRDD | _: MadeRDD[_] | _: PlacedRDD[_] | _: ScannedRDD | _: CoalescedStripes => 1
     case _ => 0
   }
 

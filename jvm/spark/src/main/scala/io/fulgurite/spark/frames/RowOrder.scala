@@ -3,7 +3,7 @@ package io.fulgurite.spark.frames
 import io.fulgurite.core.FulguriteException
 import io.fulgurite.spark.{Blocks, Errors}
 import io.fulgurite.spark.arrow.{BlockView, CsrBuilder, DenseBuilder}
-import io.fulgurite.spark.dataset.{Characteristics, Dataset, MadeRDD, Names, PlacedRDD, SourceRDD, Stripe}
+import io.fulgurite.spark.dataset.{Characteristics, CoalescedStripes, Dataset, MadeRDD, Names, PlacedRDD, SourceRDD, Stripe}
 import io.fulgurite.spark.primitives.{Pieces, Striping}
 import org.apache.spark.Partitioner
 import org.apache.spark.rdd.RDD
@@ -32,10 +32,13 @@ private[frames] object RowOrder {
       if (inOrder(all)) {
         val layout = found.map(_.map(stripe => Stripe(stripe.first - 1, stripe.rows)))
         val placed = new PlacedRDD[(Blocks, Array[Long])](numbered, layout, cols, _._1)
-        Dataset(placed, Characteristics(layout, cols, nnz, bytes), Some(numbered))
+        Dataset.together(placed, numbered, found.map(_.iterator.map(_.bytes).sum)).getOrElse {
+          Dataset(placed, Characteristics(layout, cols, nnz, bytes), Some(numbered))
+        }
       } else {
         val height = Striping.sparseRows(cols.toInt, bytes.toDouble / math.max(1L, total)).toLong
-        val layout = Vector.tabulate(found.size)(target(_, found.size, total, height))
+        val targets = CoalescedStripes.targets(found.size, bytes, numbered.sparkContext.defaultParallelism)
+        val layout = Vector.tabulate(targets)(target(_, targets, total, height))
         val ordered = Names.name(new SourceRDD[Blocks](reorder(numbered, layout, cols.toInt, numbers), name, identity))
         ordered.persist(StorageLevel.MEMORY_AND_DISK)
         // Run now: a hole or a duplicate is an error of the input, not of the first operator.
