@@ -3,10 +3,13 @@ package io.fulgurite.mlcontext
 import java.nio.file.{Files, Path}
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 
+import scala.reflect.ClassTag
+
 import io.fulgurite.{Failures, Faults, Once, SparkSessions}
 import io.fulgurite.spark.memory.NativeMemory
 import org.apache.spark.TaskContext
 import org.apache.spark.deploy.fulgurite.StandaloneCluster
+import org.apache.spark.fulgurite.Stored
 import org.apache.spark.scheduler.{SparkListener, SparkListenerExecutorRemoved}
 import org.apache.spark.sql.Row
 import org.scalatest.funsuite.AnyFunSuite
@@ -57,10 +60,26 @@ final class FaultsSuite extends AnyFunSuite with SparkSessions {
   private def halt(once: Once): Unit =
     spark.sparkContext.parallelize(0 until 2, 2).foreachPartition(_ => if (once.first("halted")) Runtime.getRuntime.halt(1))
 
+  /** Nothing is stored, no task owns memory, and what is garbage is all that executors have: no block of a matrix, and no broadcast. */
   private def nothingIsLeft(): Unit = {
     assert(spark.sparkContext.getPersistentRDDs.isEmpty)
-    val owned = spark.sparkContext.parallelize(0 until 8, 8).map(_ => NativeMemory.owned).collect()
+    def ofExecutors[A: ClassTag](what: => A): Seq[A] = spark.sparkContext.parallelize(0 until 8, 8).map(_ => what).collect().toSeq
+    val owned = ofExecutors(NativeMemory.owned)
     assert(owned.forall(_ == 0), owned.mkString(", "))
+    def held = ofExecutors {
+      System.gc()
+      Thread.sleep(50)
+      NativeMemory.held
+    }
+    FaultsSuite.await(held.forall(_ == 0))
+    val left = held
+    assert(left.forall(_ == 0), left.mkString(", "))
+    // Spark's own, tasks of the jobs above, are garbage here.
+    FaultsSuite.await {
+      System.gc()
+      Stored.broadcasts.isEmpty
+    }
+    assert(Stored.broadcasts.isEmpty, Stored.broadcasts.mkString(", "))
   }
 
   test("an executor is killed mid-iteration, and another while it reads X again") {
