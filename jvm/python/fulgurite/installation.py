@@ -11,7 +11,7 @@ _FOLDER = Path(__file__).parent / "jars"
 
 def jar():
     """The path of the jar for the Spark that sessions start; FULGURITE_JAR in the environment names another one."""
-    return os.environ.get("FULGURITE_JAR") or find(_spark_home(), _FOLDER)
+    return os.environ.get("FULGURITE_JAR") or find(spark_home(), _FOLDER)
 
 
 def advice():
@@ -48,7 +48,7 @@ def _installed(home):
                                         "   = help: name the jar that fits in the environment variable FULGURITE_JAR")
 
 
-def _spark_home():
+def spark_home():
     """Where pyspark starts Spark from."""
     from pyspark.find_spark_home import _find_spark_home
 

@@ -65,6 +65,36 @@ def test_a_jar_can_be_named(monkeypatch):
     assert fulgurite.jar() == "/somewhere/fulgurite.jar"
 
 
+class Builder:
+    """As much of a session's builder as is asked for."""
+
+    def __init__(self, **options):
+        self._options = {key.replace("_", "."): value for key, value in options.items()}
+
+    def config(self, key, value):
+        self._options[key] = value
+        return self
+
+
+def test_iterations_share_the_executors_unless_the_user_says_otherwise(monkeypatch, tmp_path):
+    monkeypatch.setenv("FULGURITE_JAR", "/somewhere/fulgurite.jar")
+    for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+
+    def mode(**options):
+        return fulgurite.configure(Builder(**options))._options.get("spark.scheduler.mode")
+
+    assert mode() == "FAIR"
+    assert mode(spark_scheduler_mode="FIFO") == "FIFO"
+    (tmp_path / "spark-defaults.conf").write_text("# spark.scheduler.mode none\nspark.master local\nspark.scheduler.mode  FIFO\n")
+    assert mode() is None
+    (tmp_path / "spark-defaults.conf").write_text("# spark.scheduler.mode FIFO\n")
+    assert mode() == "FAIR"
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--conf spark.scheduler.mode=FIFO pyspark-shell")
+    assert mode() is None
+
+
 SESSION = """
 import fulgurite
 from pyspark.sql import SparkSession

@@ -160,6 +160,14 @@ impl ShimNativeInterface for ShimAPI {
         Ok(array)
     }
 
+    fn checksum<'local>(
+        _env: &mut Env<'local>,
+        _class: JClass<'local>,
+        handle: jlong,
+    ) -> Result<jlong, Failure> {
+        Ok(registry().get_matrix(handle)?.checksum().cast_signed())
+    }
+
     fn place<'local>(
         _env: &mut Env<'local>,
         _class: JClass<'local>,

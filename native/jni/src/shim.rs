@@ -26,6 +26,7 @@ bind_java_type! {
         static fn combine(combine: jbyte[], left: jlong, right: jlong) -> jlong,
         static fn describe(handle: jlong) -> jbyte[],
         static fn look(handle: jlong) -> jlong[],
+        static fn checksum(handle: jlong) -> jlong,
         static fn place(handle: jlong, row_offset: jlong) -> jlong,
         static fn join(handles: jlong[]) -> jlong,
         static fn write(handle: jlong, output: OutputStream),
@@ -151,7 +152,7 @@ mod tests {
                 other => (other, signature),
             })
         });
-        assert_eq!(natives.len(), 16);
+        assert_eq!(natives.len(), 17);
         assert_eq!(bound("native_methods"), natives);
     }
 

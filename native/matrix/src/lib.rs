@@ -11,6 +11,7 @@ pub mod memory;
 pub mod vector_math;
 
 mod block;
+mod checksum;
 mod coordinate;
 mod cores;
 mod csr;

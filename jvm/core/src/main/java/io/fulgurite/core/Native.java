@@ -119,6 +119,14 @@ public final class Native {
     public static native long[] look(long handle);
 
     /**
+     * A number that depends on each bit of what the one block of a handle stores, but not on its place: the same block, made again,
+     * has the same one. It takes as long as reading the block.
+     *
+     * @param handle stays the caller's
+     */
+    public static native long checksum(long handle);
+
+    /**
      * The one block of a handle at another place of its matrix, without a copy of values.
      *
      * @param handle stays the caller's

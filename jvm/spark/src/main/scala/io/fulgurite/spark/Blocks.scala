@@ -104,6 +104,16 @@ final class Blocks private (private var handle: NativeHandle, private var held: 
     this
   }
   def isEphemeral: Boolean = ephemeral
+
+  /** The blocks as Spark's storage may have them: those that belong to a task are closed, and live on under another handle. */
+  def shared: Blocks =
+    if (!ephemeral) this
+    else {
+      val own = at(rowOffset)
+      close()
+      own
+    }
+
   def closeIfEphemeral(): Unit = if (ephemeral) close()
 
   def close(): Unit = {

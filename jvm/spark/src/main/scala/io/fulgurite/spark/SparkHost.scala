@@ -7,7 +7,7 @@ import scala.collection.mutable
 
 import com.fasterxml.jackson.databind.JsonNode
 import io.fulgurite.core.{Host, Native}
-import io.fulgurite.spark.dataset.{Characteristics, Dataset, Lineage, LocalRDD, NativeTask, RangeRDD, SentMatrix, TaskRDD}
+import io.fulgurite.spark.dataset.{Characteristics, Cuts, Dataset, Lineage, LocalRDD, NativeTask, RangeRDD, SentMatrix, TaskRDD}
 import io.fulgurite.spark.primitives.{
   Aggregate, Align, Capacity, Concatenate, FileProblem, FileSink, FileSource, HadoopFiles, Session, Shuffle, Transfer, Wire}
 import org.apache.spark.broadcast.Broadcast
@@ -26,6 +26,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
   private val lingering = mutable.Set.empty[SentMatrix]
   private val lingeringStripes = mutable.Set.empty[Broadcast[_]]
   private val taken = mutable.LongMap.empty[Dataset]
+  private val cuts = new Cuts(session)
   private var lastId = 0L
 
   /**
@@ -36,6 +37,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
     val dataset = synchronized(datasets.remove(id)).getOrElse(throw Errors.internal(s"dataset $id is not known"))
     dataset.persist()
     session.named(s"output $name")(dataset.characteristics)
+    dataset.kept.foreach(cuts.cut)
     synchronized { taken(id) = dataset }
     dataset
   }
@@ -105,6 +107,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         Reply(dataset = Some(keep(Shuffle.run(tasksWithPieces, Math.toIntExact(step.get("targets").asLong), combine))))
       case "place" =>
         val placed = session.named("place")(Dataset.fromOrdered(dataset(step.get("input")).stripes))
+        placed.kept.foreach(cuts.cut)
         val id = keep(placed)
         // Not released: the result is kept as its stripes.
         synchronized(datasets.remove(step.get("input").asLong))
@@ -117,7 +120,9 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
       case "persist" =>
         val input = dataset(step.get("input"))
         input.persist()
-        Reply.of(session.named("persist")(input.characteristics))
+        val found = session.named("persist")(input.characteristics)
+        input.kept.foreach(cuts.cut)
+        Reply.of(found)
       case "release" =>
         synchronized {
           datasets.remove(step.get("dataset").asLong).filterNot(registered.values.toSet).foreach(release)
@@ -198,8 +203,10 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
 
   /** Destroys what no dataset that is still there could need again. What outputs need, Spark destroys when they are garbage. */
   private def destroyUnneeded(): Unit =
-    if (lingering.nonEmpty || lingeringStripes.nonEmpty) {
-      val needed = Lineage.broadcasts((datasets.values ++ taken.values).map(_.stripes))
+    if (lingering.nonEmpty || lingeringStripes.nonEmpty || !cuts.isEmpty) {
+      val lineage = Lineage.of((datasets.values ++ taken.values).map(_.stripes))
+      val needed = Lineage.broadcasts(lineage)
+      cuts.deleteBut(lineage)
       for (broadcast <- lingering.toSeq if !needed(broadcast.id)) {
         broadcast.destroy()
         lingering -= broadcast

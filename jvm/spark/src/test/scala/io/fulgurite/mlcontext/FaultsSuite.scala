@@ -3,10 +3,13 @@ package io.fulgurite.mlcontext
 import java.nio.file.{Files, Path}
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 
+import scala.reflect.ClassTag
+
 import io.fulgurite.{Failures, Faults, Once, SparkSessions}
 import io.fulgurite.spark.memory.NativeMemory
 import org.apache.spark.TaskContext
 import org.apache.spark.deploy.fulgurite.StandaloneCluster
+import org.apache.spark.fulgurite.Stored
 import org.apache.spark.scheduler.{SparkListener, SparkListenerExecutorRemoved}
 import org.apache.spark.sql.Row
 import org.scalatest.funsuite.AnyFunSuite
@@ -57,10 +60,26 @@ final class FaultsSuite extends AnyFunSuite with SparkSessions {
   private def halt(once: Once): Unit =
     spark.sparkContext.parallelize(0 until 2, 2).foreachPartition(_ => if (once.first("halted")) Runtime.getRuntime.halt(1))
 
+  /** Nothing is stored, no task owns memory, and what is garbage is all that executors have: no block of a matrix, and no broadcast. */
   private def nothingIsLeft(): Unit = {
     assert(spark.sparkContext.getPersistentRDDs.isEmpty)
-    val owned = spark.sparkContext.parallelize(0 until 8, 8).map(_ => NativeMemory.owned).collect()
+    def ofExecutors[A: ClassTag](what: => A): Seq[A] = spark.sparkContext.parallelize(0 until 8, 8).map(_ => what).collect().toSeq
+    val owned = ofExecutors(NativeMemory.owned)
     assert(owned.forall(_ == 0), owned.mkString(", "))
+    def held = ofExecutors {
+      System.gc()
+      Thread.sleep(50)
+      NativeMemory.held
+    }
+    FaultsSuite.await(held.forall(_ == 0))
+    val left = held
+    assert(left.forall(_ == 0), left.mkString(", "))
+    // Spark's own, tasks of the jobs above, are garbage here.
+    FaultsSuite.await {
+      System.gc()
+      Stored.broadcasts.isEmpty
+    }
+    assert(Stored.broadcasts.isEmpty, Stored.broadcasts.mkString(", "))
   }
 
   test("an executor is killed mid-iteration, and another while it reads X again") {
@@ -73,6 +92,41 @@ final class FaultsSuite extends AnyFunSuite with SparkSessions {
     assert(weights(results) == undisturbed)
     assert(once.happened("halted") && once.happened("halted while reading"))
     assert(results.report.partitionsRead("X") > partitions)
+    nothingIsLeft()
+  }
+
+  test("an executor is killed after the lineage of a matrix that a loop carries was cut") {
+    def carried(folder: Option[Path])(between: Int => Unit): Seq[Seq[Long]] = {
+      val script = ScriptFactory.dml("Z = X\nfor (i in 1:40) { Z = Z * 0.5 + X * v\nv = v * 0.9\nprint(i) }")
+        .in("X", Faults.frame(spark, cells, partitions)((_, rows) => rows)).in("v", Faults.cells(1, 20)).out("Z")
+      ml.setConfigProperty("fulgurite.memory.local", "50k").setPrintSink(line => between(line.toInt))
+      folder.foreach(path => ml.setConfigProperty("fulgurite.scratch", path.toString))
+      try {
+        val Z = ml.execute(script).getMatrix("Z")
+        try Faults.bits(Z.to2DDoubleArray)
+        finally Z.close()
+      } finally {
+        ml.resetConfig()
+        ml.setPrintSink(line => Console.out.println(line))
+      }
+    }
+    val folder = Files.createTempDirectory("fulgurite-cut")
+    def written = folder.toFile.list.toSeq
+    val uncut = carried(None)(_ => ())
+    val (once, cut) = (new Once, new Once)
+    val found = carried(Some(folder)) { iteration =>
+      if (iteration < 30) assert(written.isEmpty)
+      if (iteration == 36 && written.size == 1) cut.first("cut")
+      if (iteration == 36) halt(once)
+    }
+    assert(found == uncut)
+    assert(cut.happened("cut") && once.happened("halted"))
+    // What the result was computed from is garbage with it.
+    FaultsSuite.await {
+      System.gc()
+      written.isEmpty
+    }
+    assert(written.isEmpty)
     nothingIsLeft()
   }
 

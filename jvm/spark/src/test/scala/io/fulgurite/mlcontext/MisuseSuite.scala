@@ -116,6 +116,20 @@ final class MisuseSuite extends AnyFunSuite with Misuse {
     }
   }
 
+  test("a source that has other numbers when it is read again is an error that names it") {
+    def described(change: Double => Double): String =
+      failureAfterLoss("data")(rows(_.map(row => row.updated(7, change(row(7)))))).getMessage
+    for (change <- Seq[Double => Double](_ + 1, number => math.nextUp(number))) {
+      val found = described(change)
+      assert(found.contains("of 'X' was lost, and has other values now that it is read again"), found)
+    }
+    // The same numbers are no error, whichever partition is read.
+    val script = ScriptFactory.dml(Misuse.Iterates.linesIterator.take(3).mkString("\n")).in("X", rows(identity)(new Once)).out("v")
+    ml.setPrintSink(_ => spark.sparkContext.getPersistentRDDs.values.foreach(_.unpersist(blocking = true)))
+    try assert(distributed(ml.execute(script)).report.partitionsRead("X") > 4)
+    finally ml.setPrintSink(line => Console.out.println(line))
+  }
+
   test("a source that fails when it is read again is an error that has its reason") {
     val found = failureAfterLoss("backend")(rows(_ => throw new IllegalStateException("injected: the source is gone")))
     assert(found.getMessage.contains("injected: the source is gone"), found.getMessage)

@@ -102,6 +102,14 @@ final class PhysicalOperatorsSuite extends AnyFunSuite with SparkSessions {
     }
   }
 
+  // A row of a side input goes with the row of X that it stands beside.
+  for (shape <- Seq(Shape(12 * B + 1, 11, Dense), Shape(12 * B, 11, Skewed))) {
+    test(s"fused rows on $shape, with side inputs that are joined") {
+      val plans = check(shape, Joined, "fulgurite.fusion.policy" -> "fuse-all", "fulgurite.memory.broadcast" -> "400").map(_.label)
+      assert(plans.exists(_.contains(" Row ")), plans.mkString("\n"))
+    }
+  }
+
   for (rows <- Seq(60 * B - 1, 60 * B, 60 * B + 1)) {
     val scattered = Shape(rows, 300, Scattered)
     test(s"outer products at the cells of $scattered") {
@@ -141,7 +149,7 @@ final class PhysicalOperatorsSuite extends AnyFunSuite with SparkSessions {
   }
 
   test("each operator ran on the workers, on some shape") {
-    val all = CellWise ++ OuterProducts ++ Aggregates ++ MovingRows ++ Products ++ Transposes ++ Spread ++ Orders ++ Statistics ++ Squares ++ Fused ++ Outer
+    val all = CellWise ++ OuterProducts ++ Aggregates ++ MovingRows ++ Products ++ Transposes ++ Spread ++ Orders ++ Statistics ++ Squares ++ Fused ++ Joined ++ Outer
     assert(all.forall(ran), all.filterNot(ran).mkString("\n"))
   }
 }
@@ -198,7 +206,8 @@ private object PhysicalOperatorsSuite {
 
   val Aggregates: Seq[String] = Seq(
     "@ = sum(X)", "@ = min(X) + max(X)", "@ = mean(X)", "@ = prod(X * 0 + 1.01)", "@ = sum(X ^ 2)", "@ = var(X)", "@ = colSums(X)",
-    "@ = colMins(X) + colMaxs(X)", "@ = colVars(X)", "@ = colSds(X)", "@ = rowSums(X)", "@ = rowMeans(X)", "@ = rowMaxs(X) - rowMins(X)", "@ = rowIndexMax(X)")
+    "@ = colMins(X) + colMaxs(X)", "@ = colVars(X)", "@ = colSds(X)", "@ = rowSums(X)", "@ = rowMeans(X)", "@ = rowMaxs(X) - rowMins(X)", "@ = rowIndexMax(X)",
+    "@ = rowIndexMin(X)", "@ = colProds(X / 4)", "@ = rowProds(X / 4)")
 
   val MovingRows: Seq[String] = Seq(
     "@ = X[a:z, ] * 2", "@ = X[n, ]", "@ = X[a:n, c:d]", "@ = X\n@[a:n, 1] = Z[a:n, d]", "@ = X\n@[a:z, ] = Y[a:z, ]", "@ = rbind(X, matrix(3, 1, d), Y * 2)",
@@ -223,11 +232,14 @@ private object PhysicalOperatorsSuite {
     "@ = order(target=X, by=1)", "@ = order(target=X, by=1, decreasing=TRUE, index.return=TRUE)", "@ = rowSums(diag(X * 2))")
 
   val Squares: Seq[String] = Seq(
-    "@ = diag(X)", "@ = trace(X + Y)", "@ = X %*% Y", "@ = X %*% Z", "@ = t(X) %*% Y", "@ = X %*% t(Y)", "@ = t(X) %*% t(Y)", "@ = t(X %*% Y) %*% (X %*% Y)")
+    "@ = diag(X)", "@ = trace(X + Y)", "@ = lower.tri(target=X, diag=TRUE, values=TRUE)", "@ = upper.tri(target=X)", "@ = X %*% t(X)", "@ = X %*% Y", "@ = X %*% Z", "@ = t(X) %*% Y", "@ = X %*% t(Y)", "@ = t(X) %*% t(Y)", "@ = t(X %*% Y) %*% (X %*% Y)")
 
   val Fused: Seq[String] = Seq(
     "@ = sum(abs(X) * Y * 2 + 1)", "@ = exp(X) * Z + 1", "@ = rowSums(abs(X) * Z)", "@ = colSums(X * 2 - Z)", "@ = t(X) %*% (X %*% V)",
     "@ = X / (rowSums(abs(X)) + 1)", "@ = t(X) %*% (U[, 1] * (X %*% V[, 1]))")
+
+  val Joined: Seq[String] = Seq(
+    "@ = t(X) %*% (U[, 1] * (X %*% V[, 1]))", "@ = rowSums(abs(X) * Z)", "@ = X * Z / (rowSums(abs(X)) + 1)", "@ = t(X) %*% (Z[, 1] * (X %*% V[, 1]) - Y[, 1])")
 
   val Outer: Seq[String] = Seq("@ = sum(X * (U %*% t(W)))", "@ = (X * (U %*% t(W))) %*% W", "@ = t(X * abs(U %*% t(W))) %*% U")
 }

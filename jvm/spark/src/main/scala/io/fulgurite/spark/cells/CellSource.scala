@@ -3,7 +3,7 @@ package io.fulgurite.spark.cells
 import io.fulgurite.core.FulguriteException
 import io.fulgurite.spark.{Blocks, Errors}
 import io.fulgurite.spark.arrow.{BlockBuilder, CsrBuilder, DenseBuilder}
-import io.fulgurite.spark.dataset.{Dataset, MadeRDD}
+import io.fulgurite.spark.dataset.{Dataset, MadeRDD, SourceRDD}
 import io.fulgurite.spark.primitives.Striping
 import org.apache.spark.Partitioner
 import org.apache.spark.rdd.RDD
@@ -54,7 +54,8 @@ private[spark] object CellSource {
     if (known.isEmpty) cells.persist(StorageLevel.MEMORY_AND_DISK)
     try {
       val (rows, cols) = known.getOrElse(measured(name, cells, size, promised))
-      val ordered = shuffled(name, cells, rows, width(name, cols), symmetry, mayBeDense).persist(StorageLevel.MEMORY_AND_DISK)
+      val ordered = new SourceRDD[Blocks](shuffled(name, cells, rows, width(name, cols), symmetry, mayBeDense), name, identity)
+      ordered.persist(StorageLevel.MEMORY_AND_DISK)
       try Dataset(ordered, Dataset.count(ordered))
       catch {
         case failure: Throwable =>
@@ -95,7 +96,7 @@ private[spark] object CellSource {
     val ranges = new RowRanges(rows, targets)
     val moved = cells.mapPartitions(new Spreading(_, ranges, symmetry)).partitionBy(ranges)
     new MadeRDD[(Int, Cells)](moved, (partition, part, own) =>
-      new StripesOfCells(name, part.map(_._2), ranges.from(partition), ranges.from(partition + 1), cols, mayBeDense).map(own))
+      new StripesOfCells(name, part.map(_._2), ranges.from(partition), ranges.from(partition + 1), cols, mayBeDense).map(own), kept = true)
   }
 }
 

@@ -27,7 +27,11 @@ private[spark] object Repeated {
     }
   }
 
-  private def differs(how: String, number: Int): FulguriteException = Errors.data(
-    s"partition $number of the input was lost, and has $how rows now that it is read again",
-    "let the input be the same whenever it is computed: checkpoint it or write it to a file first, if it is random or changes")
+  def hasOtherValues(input: String, number: Int): FulguriteException =
+    Errors.data(s"partition $number of '$input' was lost, and has other values now that it is read again", Help)
+
+  private def differs(how: String, number: Int): FulguriteException =
+    Errors.data(s"partition $number of the input was lost, and has $how rows now that it is read again", Help)
+
+  private val Help = "let the input be the same whenever it is computed: checkpoint it or write it to a file first, if it is random or changes"
 }

@@ -54,10 +54,20 @@ final class NativeTask(val json: Array[Byte], val label: String, val broadcasts:
  * Runs a native task for each stripe of co-partitioned inputs. Lazy. Unless it is persisted, its stripes live from one
  * operator to the next: the consumer closes them, and the end of the task closes what is left.
  */
-final class TaskRDD(@transient private val inputs: Seq[RDD[Blocks]], private[spark] val task: NativeTask)
+final class TaskRDD(inputs: Seq[RDD[Blocks]], private var native: NativeTask)
     extends RDD[Blocks](inputs.head.sparkContext, inputs.map(new OneToOneDependency(_))) {
 
+  private[spark] def task: NativeTask = native
+
+  /** The task goes, too: with it the broadcasts that it reads, which may be destroyed, would be sent to whoever computes from this. */
+  override protected def clearDependencies(): Unit = {
+    super.clearDependencies()
+    native = null
+  }
+
   override def getPartitions: Array[Partition] = {
+    // The inputs are known by Spark's list alone, which a cut of the lineage empties: what they were computed from is garbage then.
+    val inputs = firstParents
     val counts = inputs.map(_.partitions.length)
     if (counts.distinct.size > 1) {
       throw Errors.internal(s"inputs of '${task.label}' are not co-partitioned: ${counts.mkString(", ")} partitions")

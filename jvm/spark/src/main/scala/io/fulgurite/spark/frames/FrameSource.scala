@@ -86,7 +86,7 @@ object FrameSource {
       row => form.problem(row, expected)
     }
     BadRow.located(all)(problem) {
-      if (indexed) RowOrder.dataset(read, numbers) else Dataset.fromOrdered(read.map(_.blocks))
+      if (indexed) RowOrder.dataset(read, name, numbers) else Dataset.fromSource(read.map(_.blocks), name)
     }
   }
 

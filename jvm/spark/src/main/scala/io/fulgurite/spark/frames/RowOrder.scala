@@ -3,7 +3,7 @@ package io.fulgurite.spark.frames
 import io.fulgurite.core.FulguriteException
 import io.fulgurite.spark.{Blocks, Errors}
 import io.fulgurite.spark.arrow.{BlockView, CsrBuilder, DenseBuilder}
-import io.fulgurite.spark.dataset.{Characteristics, Dataset, MadeRDD, Names, PlacedRDD, Stripe}
+import io.fulgurite.spark.dataset.{Characteristics, CoalescedStripes, Dataset, MadeRDD, Names, PlacedRDD, SourceRDD, Stripe}
 import io.fulgurite.spark.primitives.{Pieces, Striping}
 import org.apache.spark.Partitioner
 import org.apache.spark.rdd.RDD
@@ -13,19 +13,18 @@ import org.apache.spark.storage.StorageLevel
  * Brings numbered rows to the order of their numbers. What the frame gave is persisted first, so that it is computed
  * once; frames that are in order already (the usual case) are not shuffled.
  *
- * In messages `numbers` is what holds them.
+ * In messages `name` is the source, and `numbers` is what holds them.
  */
 private[frames] object RowOrder {
 
   /** What is known of a stripe before its rows are moved. */
   private final case class Numbers(first: Long, rows: Long, ascending: Boolean, largest: Long, cols: Long, nnz: Long, bytes: Long)
 
-  def dataset(read: RDD[ReadStripe], numbers: String): Dataset = {
-    val numbered = Names.name(read.map(stripe => (stripe.blocks, stripe.index))).persist(StorageLevel.MEMORY_AND_DISK)
+  def dataset(read: RDD[ReadStripe], name: String, numbers: String): Dataset = {
+    val numbered = Names.name(new SourceRDD[(Blocks, Array[Long])](read.map(stripe => (stripe.blocks, stripe.index)), name, _._1))
+    numbered.persist(StorageLevel.MEMORY_AND_DISK)
     try {
-      val found = numbered.mapPartitions { part =>
-        Iterator.single(part.map { case (blocks, index) => numbersOf(blocks, index) }.toVector)
-      }.collect().toVector
+      val found = numbered.look { case (blocks, index) => numbersOf(blocks, index) }
       val all = found.flatten
       val total = all.map(_.rows).sum
       all.foreach(stripe => checkLargest(stripe.largest, total, numbers))
@@ -33,11 +32,15 @@ private[frames] object RowOrder {
       if (inOrder(all)) {
         val layout = found.map(_.map(stripe => Stripe(stripe.first - 1, stripe.rows)))
         val placed = new PlacedRDD[(Blocks, Array[Long])](numbered, layout, cols, _._1)
-        Dataset(placed, Characteristics(layout, cols, nnz, bytes), Some(numbered))
+        Dataset.together(placed, numbered, found.map(_.iterator.map(_.bytes).sum)).getOrElse {
+          Dataset(placed, Characteristics(layout, cols, nnz, bytes), Some(numbered))
+        }
       } else {
         val height = Striping.sparseRows(cols.toInt, bytes.toDouble / math.max(1L, total)).toLong
-        val layout = Vector.tabulate(found.size)(target(_, found.size, total, height))
-        val ordered = Names.name(reorder(numbered, layout, cols.toInt, numbers)).persist(StorageLevel.MEMORY_AND_DISK)
+        val targets = CoalescedStripes.targets(found.size, bytes, numbered.sparkContext.defaultParallelism)
+        val layout = Vector.tabulate(targets)(target(_, targets, total, height))
+        val ordered = Names.name(new SourceRDD[Blocks](reorder(numbered, layout, cols.toInt, numbers), name, identity))
+        ordered.persist(StorageLevel.MEMORY_AND_DISK)
         // Run now: a hole or a duplicate is an error of the input, not of the first operator.
         try Dataset.count(ordered)
         catch {
@@ -95,7 +98,7 @@ private[frames] object RowOrder {
     new MadeRDD[Piece](moved, { (partition, part, own) =>
       val pieces = part.map { case (_, (blocks, index)) => (blocks.markEphemeral(), index) }.toVector
       layout(partition).iterator.map(stripe => own(assemble(pieces, stripe, cols, numbers)))
-    })
+    }, kept = true)
   }
 
   private def pieces(blocks: Blocks, index: Array[Long], starts: Array[Long]): Iterator[Piece] = {

@@ -23,7 +23,7 @@ private[fulgurite] object VectorSource {
     }
     val size = form.size(first)
     BadRow.located(rows)(form.problem(_, size)) {
-      if (form.numbered) RowOrder.dataset(read, s"the first of the pairs of input '$name'") else Dataset.fromOrdered(read.map(_.blocks))
+      if (form.numbered) RowOrder.dataset(read, name, s"the first of the pairs of input '$name'") else Dataset.fromSource(read.map(_.blocks), name)
     }
   }
 

@@ -6,6 +6,8 @@ import io.fulgurite.spark.arrow.{BlockBuilder, BlockSchema, BlockView, Coordinat
 
 /** Cuts blocks by rows, and makes one block of several. */
 object Assembly {
+  /** Up to which stripes are joined. */
+  val JoinedBytes: Long = 1L << 20
 
   /** One block of stripes in the order of rows; the result starts where the first one does. */
   def concatenate(stripes: Seq[Blocks]): Blocks =

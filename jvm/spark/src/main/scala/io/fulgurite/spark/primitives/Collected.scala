@@ -167,7 +167,7 @@ private[spark] object Collected {
         opened.append(blocks)
       }
     try {
-      val found = Assembly.joined(part, math.min(share, JoinedBytes)).map { blocks =>
+      val found = Assembly.joined(part, math.min(share, Assembly.JoinedBytes)).map { blocks =>
         try {
           if (task.isInterrupted()) throw new TaskKilledException("the task was killed while it gave the driver its stripes")
           val found = blocks.description
@@ -182,8 +182,6 @@ private[spark] object Collected {
         throw failure
     }
   }
-
-  private val JoinedBytes = 1L << 20
 
   private def nowhere(share: Long) = Errors.io(
     s"a partition has more than the $share bytes that may come in its task's result, and there is no folder that driver and executors share",

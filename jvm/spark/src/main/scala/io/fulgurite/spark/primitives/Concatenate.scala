@@ -1,10 +1,13 @@
 package io.fulgurite.spark.primitives
 
 import io.fulgurite.spark.Blocks
-import io.fulgurite.spark.dataset.{Dataset, MadeRDD, Stripe}
+import io.fulgurite.spark.dataset.{CoalescedStripes, Dataset, MadeRDD, Stripe}
 import org.apache.spark.rdd.{PartitionPruningRDD, RDD}
 
-/** Ranges of rows of datasets, one below the other. No row changes its partition; partitions outside of a range are not read. */
+/**
+ * Ranges of rows of datasets, one below the other. No row changes its partition, unless there get to be too many small ones, as in a
+ * loop that appends rows: then adjacent ones are put together. Partitions outside of a range are not read.
+ */
 object Concatenate {
 
   /** The rows `from until until` of a dataset. */
@@ -16,17 +19,22 @@ object Concatenate {
     val starts = parts.scanLeft(0L)(_ + _.rows)
     val (stripes, layouts) = parts.zip(starts).map { case (part, start) => range(part, start) }.unzip
     val rdd = if (stripes.size == 1) stripes.head else together(session.context.union(stripes))
-    Dataset.placed(rdd, layouts.flatten.toVector)
+    val sizes = parts.zip(layouts).flatMap { case (part, layout) => layout.map(bytes(part.dataset, _)) }
+    CoalescedStripes.plan(sizes, session.context.defaultParallelism) match {
+      case Some(plan) => Dataset.found(new CoalescedStripes(rdd, plan))
+      case None => Dataset.placed(rdd, layouts.flatten.toVector)
+    }
+  }
+
+  /** What so many of a dataset's rows take, if they are like the others. Who appends to a matrix keeps it, and knows; others are not put together by the hundred. */
+  private def bytes(of: Dataset, stripes: Seq[Stripe]): Long = of.knownBytes.fold(CoalescedStripes.Small) { known =>
+    val all = math.max(1L, of.layout.iterator.flatten.map(_.rows).sum)
+    (known.toDouble / all * stripes.iterator.map(_.rows).sum).toLong
   }
 
   /** The stripes of a union belong to the tasks that made them for it, until it is known whether it is kept. */
   private def together(union: RDD[Blocks]): RDD[Blocks] = new MadeRDD[Blocks](union, (_, part, own) => part.map { blocks =>
-    if (!blocks.isEphemeral) blocks
-    else {
-      val shared = blocks.at(blocks.rowOffset)
-      blocks.close()
-      own(shared)
-    }
+    if (blocks.isEphemeral) own(blocks.shared) else blocks
   })
 
   private def range(part: Part, start: Long): (RDD[Blocks], Dataset.Layout) = {

@@ -36,7 +36,7 @@ object CsvSource {
       new StripesOfLines(rows, name, form)
     }
     def problem(line: String): Option[String] = if (line.isEmpty || header.contains(line)) None else form.problem(line)
-    BadLine.located(lines, name, 0, CsvLine.Help)(problem)(Dataset.fromOrdered(stripes))
+    BadLine.located(lines, name, 0, CsvLine.Help)(problem)(Dataset.fromSource(stripes, name))
   }
 
   private def split(line: String, separator: String): Array[String] = line.split(Pattern.quote(separator), -1)

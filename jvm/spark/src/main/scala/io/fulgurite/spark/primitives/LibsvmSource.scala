@@ -33,10 +33,11 @@ object LibsvmSource {
 
   private def stripes(session: Session, path: String, lines: org.apache.spark.rdd.RDD[String], cols: Int): Dataset = {
     val counts = session.counts
-    val found = Dataset.fromOrdered(lines.mapPartitions { part =>
+    val read = lines.mapPartitions { part =>
       counts.add(Event(Event.SourcePartition, path, SparkEnv.get.executorId))
-      new StripesOfLibsvm(part.filterNot(LibsvmLine.isEmpty), path, cols)
-    })
+      new StripesOfLibsvm(part.filterNot(LibsvmLine.isEmpty), path, cols): Iterator[Blocks]
+    }
+    val found = Dataset.fromSource(read, path)
     if (found.characteristics.rows == 0) {
       found.release()
       throw Errors.data(s"'$path' has no lines", "a matrix needs at least one row")

@@ -19,6 +19,7 @@ import org.slf4j.LoggerFactory
 
 /** A folder for files that executors write and the driver reads, for one use. Closing it deletes it with all that is in it. */
 private[spark] final class Scratch private (folder: String, configuration: SerializableConfiguration) extends AutoCloseable with Serializable {
+  def path: String = folder
 
   /** A new file, and its path. Not after the folder is gone: who writes then is a task that nobody waits for. */
   def create(name: String): (String, FSDataOutputStream) = writing {

@@ -4,6 +4,7 @@ import scala.reflect.ClassTag
 
 import org.apache.spark.{SparkConf, SparkContext, TaskContext}
 import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.rdd.RDD
 import org.apache.spark.util.Utils
 
 /** What Spark keeps to its packages, beside memory. */
@@ -15,6 +16,9 @@ object Internals {
 
   /** Adds to what a task has read of files, as Spark's own readers do. */
   def countInput(task: TaskContext, bytes: Long): Unit = task.taskMetrics().inputMetrics.incBytesRead(bytes)
+
+  /** Where a partition is best computed: where it is kept, or what it is computed from. As an RDD names its own places to Spark. */
+  def preferredLocations(rdd: RDD[_], partition: Int): Seq[String] = rdd.sparkContext.getPreferredLocs(rdd, partition).map(_.toString)
 
   /** For executors that start from now on. */
   def setDefault(context: SparkContext, key: String, value: String): Unit = context.conf.setIfMissing(key, value)
