@@ -151,12 +151,14 @@ impl ReadOnce {
         for name in written.keys() {
             reads.remove(name);
         }
+        let stored = stored_by(dag);
         for name in read_by(dag) {
             // A copy of a variable has readers of its own.
-            let is_copied = written
-                .values()
-                .any(|copied| copied.as_ref() == Some(&name));
-            let often = match reads.contains_key(&name) || is_copied {
+            let mut copies = written.values();
+            let is_copied = copies.any(|copied| copied.as_ref() == Some(&name));
+            // A file's metadata say how many cells are not zero, which is known when they are there.
+            let is_stored = stored.contains(&name);
+            let often = match reads.contains_key(&name) || is_copied || is_stored {
                 true => Often::More,
                 false => Often::Once,
             };
@@ -196,6 +198,18 @@ fn read_by(dag: &Dag) -> BTreeSet<String> {
         _ => None,
     });
     reads.collect()
+}
+
+/// Variables that the block writes into files.
+fn stored_by(dag: &Dag) -> BTreeSet<String> {
+    let writes = dag
+        .iter()
+        .filter(|(_, hop)| matches!(hop.op, HopOp::PersistentWrite(_)));
+    let stored = writes.filter_map(|(_, hop)| match &dag.hop(*hop.inputs.first()?).op {
+        HopOp::TransientRead(name) => Some(name.clone()),
+        _ => None,
+    });
+    stored.collect()
 }
 
 /// Variables that the block assigns, each with the variable that it is a mere copy of.

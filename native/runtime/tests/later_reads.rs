@@ -36,12 +36,12 @@ fn what_is_read_once_is_not_persisted() {
     for text in [
         format!("Z = X * 2\n{IF}R = sum(Z + 1)"),
         // Read in one of two branches, and in a block that assigns it anew.
-        format!("Z = X * 2\nif (sum(y) > 1e9) {{ R = sum(Z) }} else {{ R = max(Z) }}"),
+        "Z = X * 2\nif (sum(y) > 1e9) { R = sum(Z) } else { R = max(Z) }".to_owned(),
         format!("Z = X * 2\n{IF}Z = Z + 1\n{IF}R = sum(Z)"),
         // In each iteration of a loop it is another one.
         format!("R = 0\nfor (i in 1:3) {{ Z = X * i\n{IF}R = R + sum(Z + 1) }}"),
         // Its size is known without it.
-        format!("Z = X * 2\nif (sum(y) > nrow(Z)) {{ print('large') }}\nR = sum(Z + 1)"),
+        "Z = X * 2\nif (sum(y) > nrow(Z)) { print('large') }\nR = sum(Z + 1)".to_owned(),
     ] {
         let (_, counters) = run(&text);
         assert_eq!(counters.persisted, 0, "{text}: {counters:?}");
@@ -53,8 +53,8 @@ fn what_is_read_once_is_not_persisted() {
 fn what_is_read_more_often_is_computed_once() {
     for text in [
         format!("Z = X * 2\n{IF}R = sum(Z + 1)\n{IF}R = R + max(Z)"),
-        format!("Z = X * 2\nR = 0\nfor (i in 1:3) {{ R = R + sum(Z * i) }}"),
-        format!("Z = X * 2\nR = 0\nwhile (R < 1e4) {{ R = R + 9e3 + sum(Z * 2) - 2 * sum(Z) }}"),
+        "Z = X * 2\nR = 0\nfor (i in 1:3) { R = R + sum(Z * i) }".to_owned(),
+        "Z = X * 2\nR = 0\nwhile (R < 1e4) { R = R + 9e3 + sum(Z * 2) - 2 * sum(Z) }".to_owned(),
     ] {
         let (_, counters) = run(&text);
         assert_eq!(counters.persisted, 1, "{text}: {counters:?}");

@@ -53,7 +53,10 @@ impl Mapped<'_> {
     ) -> Result<Run<'a>> {
         let inputs = self.inputs.iter().map(|input| match input {
             Input::Stripes(stripes) => Ok(Source::Stripes(stripes)),
-            Input::Mapped(mapped) => mapped.run(cache, counted).map(Source::Run),
+            Input::Mapped(mapped) => {
+                let run = mapped.run(cache, counted)?;
+                Ok(Source::Run(Box::new(run)))
+            }
         });
         Ok(Run {
             inputs: inputs.collect::<Result<_>>()?,
@@ -73,7 +76,7 @@ pub(super) struct Run<'a> {
 
 enum Source<'a> {
     Stripes(&'a [Block]),
-    Run(Run<'a>),
+    Run(Box<Run<'a>>),
 }
 
 impl Run<'_> {
