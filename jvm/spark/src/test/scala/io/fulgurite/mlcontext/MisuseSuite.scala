@@ -119,7 +119,7 @@ final class MisuseSuite extends AnyFunSuite with Misuse {
   test("a source that has other numbers when it is read again is an error that names it") {
     def described(change: Double => Double): String =
       failureAfterLoss("data")(rows(_.map(row => row.updated(7, change(row(7)))))).getMessage
-    for (change <- Seq[Double => Double](_ + 1, number => math.nextUp(number))) {
+    for (change <- Seq[Double => Double](_ + 1, number => Math.nextUp(number))) {
       val found = described(change)
       assert(found.contains("of 'X' was lost, and has other values now that it is read again"), found)
     }
