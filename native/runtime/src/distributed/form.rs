@@ -124,7 +124,7 @@ impl Form {
     ) -> Self {
         let ranges = plan.and_then(|plan| column_ranges(plan, operands, config).ok().flatten());
         let in_ranges = |operand: usize| {
-            let parts = ranges.as_ref().map(|(parts, _)| parts);
+            let parts = ranges.as_ref().map(|ranges| &ranges.parts);
             parts.is_some_and(|parts| parts.get(operand).is_some_and(|part| part.is_sent()))
         };
         let mut steps = Vec::new();
@@ -159,8 +159,8 @@ impl Form {
                 _ => steps.push(Step::Sent(number)),
             }
         }
-        if let Some((_, ranges)) = &ranges {
-            steps.push(Step::Ranges(ranges.len() as u64));
+        if let Some(columns) = &ranges {
+            steps.push(Step::Ranges(columns.ranges.len() as u64));
         }
         if let Output::Aggregate {
             combine, finish, ..

@@ -60,8 +60,17 @@ impl Part {
     }
 }
 
-/// What tasks see of an Outer operator's inputs, and the ranges of columns that they go over one after the other; `None` for
-/// other operators, and for those of which all that every task needs may be sent at once.
+/// An Outer operator cut into ranges of the driver's columns.
+#[derive(Debug)]
+pub(in crate::distributed) struct ColumnRanges {
+    /// What tasks see of each input.
+    pub parts: Vec<Part>,
+    /// The columns, from 0, that tasks go over one after the other.
+    pub ranges: Vec<Range<u64>>,
+}
+
+/// How an Outer operator is cut into ranges of columns; `None` for other operators, and for those of which all that every task
+/// needs may be sent at once.
 ///
 /// # Errors
 /// `memory`, where not even what goes with one column may be sent.
@@ -69,7 +78,7 @@ pub(in crate::distributed) fn column_ranges(
     plan: &CPlan,
     operands: &[Operand],
     config: &Config,
-) -> Result<Option<(Vec<Part>, Vec<Range<u64>>)>> {
+) -> Result<Option<ColumnRanges>> {
     let Template::Outer(template) = &plan.template else {
         return Ok(None);
     };
@@ -122,7 +131,7 @@ pub(in crate::distributed) fn column_ranges(
     let ranges = (0..cols.div_ceil(every))
         .map(|number| number * every..cols.min((number + 1).saturating_mul(every)))
         .collect();
-    Ok(Some((parts, ranges)))
+    Ok(Some(ColumnRanges { parts, ranges }))
 }
 
 /// How an Outer operator runs by ranges of columns.
@@ -156,7 +165,7 @@ impl<'a> OuterRanges<'a> {
             return Ok(None);
         };
         let ranges = column_ranges(plan, operands, workers.config)?;
-        Ok(ranges.map(|(parts, ranges)| OuterRanges {
+        Ok(ranges.map(|ColumnRanges { parts, ranges }| OuterRanges {
             workers,
             operator,
             plan,
