@@ -95,12 +95,15 @@ fn values_wait_in_memory_where_there_are_too_many() {
     }
 }
 
-/// Beyond what a stack frame may have, Cranelift makes the loop.
+/// Stack frames of several pages; beyond what one may have, Cranelift makes the loop.
 #[test]
 fn so_many_values_that_no_stack_frame_has_them() {
-    let bindings = bindings(200);
-    let plan = cell_plan(&bindings, products_that_wait(200), None, false);
-    assert_all_agree(&plan, &operands(&bindings, 3, 9));
+    for inputs in [200, 700] {
+        let bindings = bindings(inputs);
+        let plan = cell_plan(&bindings, products_that_wait(inputs), None, false);
+        let operands = operands(&bindings, 3, 9);
+        assert_all_agree(&plan, &operands);
+    }
 }
 
 #[test]

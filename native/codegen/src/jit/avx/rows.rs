@@ -57,8 +57,10 @@ const CALLERS_STACK: Memory = at_stack(0);
 const ROWS: Memory = at_stack(8);
 /// Where vectors begin there.
 const VECTORS: i32 = 32;
-/// Bytes of a stack frame: without a look at the pages between, it must not reach beyond the one that guards the stack.
-const LARGEST_FRAME: i32 = 3 << 10;
+/// Bytes of a stack frame at most.
+const LARGEST_FRAME: i32 = 32 << 10;
+/// Bytes of the stack from one touch to the next, so that none jumps over the page that guards it.
+const PAGE: i32 = 4 << 10;
 
 const fn at_stack(displacement: i32) -> Memory {
     Memory {
@@ -219,7 +221,7 @@ fn identity(op: AggregateOp) -> f64 {
 }
 
 /// The function for a loop; `None` where something lies too far away for an instruction, there are more reductions than registers, or
-/// so much is spilled that the stack frame would be larger than the page that guards the stack.
+/// so much waits in memory that the stack frame would be too large.
 pub(super) fn assemble(program: &Program, layout: &Layout, step: &Loop) -> Option<Assembly> {
     let body = Body::of(program, layout, step);
     let skipped = body.locations.iter().chain(&body.per_row);
@@ -367,7 +369,13 @@ impl<'a> Function<'a> {
             General::Rax,
             encode::Operand::Register(stack),
         );
-        self.general(Integer::Subtract, stack, encode::Operand::Number(size));
+        for _ in 0..size / PAGE {
+            self.general(Integer::Subtract, stack, encode::Operand::Number(PAGE));
+            self.assembly
+                .push(Instruction::Keep(CALLERS_STACK, General::Rax));
+        }
+        let rest = encode::Operand::Number(size % PAGE);
+        self.general(Integer::Subtract, stack, rest);
         self.general(Integer::And, stack, encode::Operand::Number(-32));
         self.assembly
             .push(Instruction::Keep(CALLERS_STACK, General::Rax));
