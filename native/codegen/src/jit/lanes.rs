@@ -50,24 +50,13 @@ impl Cells<'_, '_> {
 
     /// The value of an inline node of a body, from those of its operands.
     pub fn node(&mut self, body: &[CNode], node: &CNode, operands: &[Value]) -> Option<Value> {
-        let number = |id: NodeId| match body[id.index()] {
-            CNode::Literal(number) => Some(number),
-            _ => None,
-        };
         match (node, operands) {
-            (CNode::Binary(op @ (BinaryOp::Min | BinaryOp::Max), left, right), [x, y]) => {
-                match (number(*left), number(*right)) {
-                    (None, Some(bound)) if has_short_form(*op, bound) => {
-                        Some(self.bounded(*op, *x, *y, bound))
-                    }
-                    (Some(bound), None) if has_short_form(*op, bound) => {
-                        Some(self.bounded(*op, *y, *x, bound))
-                    }
-                    _ => self.binary(*op, *x, *y),
-                }
-            }
+            (CNode::Binary(op, ..), [x, y]) => match bound_of(body, node) {
+                Some((Side::Right, number)) => Some(self.bounded(*op, *x, *y, number)),
+                Some((Side::Left, number)) => Some(self.bounded(*op, *y, *x, number)),
+                None => self.binary(*op, *x, *y),
+            },
             (CNode::Unary(op, _), [x]) => self.unary(*op, *x),
-            (CNode::Binary(op, ..), [x, y]) => self.binary(*op, *x, *y),
             (CNode::Ternary(op, ..), [x, y, z]) => Some(self.ternary(*op, *x, *y, *z)),
             _ => None,
         }
@@ -259,8 +248,32 @@ impl Cells<'_, '_> {
     }
 }
 
+/// Which operand is the number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Left,
+    Right,
+}
+
+/// The number of a minimum or maximum of a value and a number, if one instruction gives what DML means.
+pub(super) fn bound_of(body: &[CNode], node: &CNode) -> Option<(Side, f64)> {
+    let CNode::Binary(op @ (BinaryOp::Min | BinaryOp::Max), left, right) = node else {
+        return None;
+    };
+    let number = |id: NodeId| match body[id.index()] {
+        CNode::Literal(number) if has_short_form(*op, number) => Some(number),
+        _ => None,
+    };
+    let is_literal = |id: NodeId| matches!(body[id.index()], CNode::Literal(_));
+    match (is_literal(*left), is_literal(*right)) {
+        (false, true) => number(*right).map(|number| (Side::Right, number)),
+        (true, false) => number(*left).map(|number| (Side::Left, number)),
+        _ => None,
+    }
+}
+
 /// Whether [`Cells::bounded`] gives what DML means: no NaN, and not the smaller zero of a minimum.
-pub(super) fn has_short_form(op: BinaryOp, number: f64) -> bool {
+fn has_short_form(op: BinaryOp, number: f64) -> bool {
     let is_negative_zero = number == 0.0 && number.is_sign_negative();
     !(number.is_nan() || (op == BinaryOp::Min && is_negative_zero))
 }

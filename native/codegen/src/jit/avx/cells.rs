@@ -1,10 +1,10 @@
 //! Cellwise operators as vector instructions whose registers are not chosen yet. They mean what those of [`super::super::lanes`]
 //! mean, to the bit.
 
-use fulgurite_fusion::cplan::{CNode, NodeId};
+use fulgurite_fusion::cplan::CNode;
 use fulgurite_hop::{AggregateOp, BinaryOp, TernaryOp, UnaryOp};
 
-use super::super::lanes::has_short_form;
+use super::super::lanes::{Side, bound_of};
 use super::encode::{Opcode, Vector};
 
 /// The value of an operation, by its number.
@@ -176,24 +176,13 @@ impl<'u> Cells<'u> {
 
     /// The value of an inline node of a body, from those of its operands.
     pub fn node(&mut self, body: &[CNode], node: &CNode, operands: &[Operand]) -> Option<Operand> {
-        let number = |id: NodeId| match body[id.index()] {
-            CNode::Literal(number) => Some(number),
-            _ => None,
-        };
         match (node, operands) {
-            (CNode::Binary(op @ (BinaryOp::Min | BinaryOp::Max), left, right), [x, y]) => {
-                match (number(*left), number(*right)) {
-                    (None, Some(bound)) if has_short_form(*op, bound) => {
-                        Some(self.bounded(*op, *x, *y, bound))
-                    }
-                    (Some(bound), None) if has_short_form(*op, bound) => {
-                        Some(self.bounded(*op, *y, *x, bound))
-                    }
-                    _ => self.binary(*op, *x, *y),
-                }
-            }
+            (CNode::Binary(op, ..), [x, y]) => match bound_of(body, node) {
+                Some((Side::Right, number)) => Some(self.bounded(*op, *x, *y, number)),
+                Some((Side::Left, number)) => Some(self.bounded(*op, *y, *x, number)),
+                None => self.binary(*op, *x, *y),
+            },
             (CNode::Unary(op, _), [x]) => self.unary(*op, *x),
-            (CNode::Binary(op, ..), [x, y]) => self.binary(*op, *x, *y),
             (CNode::Ternary(op, ..), [x, y, z]) => Some(self.ternary(*op, *x, *y, *z)),
             _ => None,
         }

@@ -238,7 +238,10 @@ impl<'a> Allocation<'a> {
                     ..
                 } => Source::Vector(register),
                 // A value that is in no register was spilled when it left it.
-                Home { spilled, .. } => Source::Memory(spilled.unwrap_or(Memory::constant(0))),
+                Home { spilled, .. } => {
+                    debug_assert!(spilled.is_some(), "{value:?} is nowhere");
+                    Source::Memory(spilled.unwrap_or(Memory::constant(0)))
+                }
             },
             Operand::Cells(stream, bytes) => {
                 let memory = self.cells(stream, bytes);
