@@ -382,4 +382,15 @@ mod tests {
         ];
         assert_eq!(once(sized), "A");
     }
+    #[test]
+    fn what_is_written_into_a_file_is_there_before() {
+        let mut stored = Dag::new();
+        let read = stored.push(Hop::matrix(HopOp::TransientRead("A".into()), Vec::new()));
+        let path = stored.push(Hop::literal(Literal::String("A.csv".into())));
+        let write = HopOp::PersistentWrite(crate::WriteOptions::default());
+        let write = stored.push(Hop::matrix(write, vec![read, path]));
+        stored.roots.push(write);
+        let first = assigns(&[("A", &["X"]), ("B", &["X"])]);
+        assert_eq!(once(vec![first, Block::Basic { dag: stored }]), "B");
+    }
 }
