@@ -1,7 +1,6 @@
 //! Logarithms: natural, to a base, and in double-double for powers.
 //!
-//! ln x = k ln 2 + ln m. Alone, ln m = ln c + ln(1 + r) with c from a table of 16 and r = m / c - 1, which takes no division. In
-//! double-double, with m in sqrt(1/2) .. sqrt(2), ln m = 2 artanh s with s = (m - 1) / (m + 1).
+//! ln x = k ln 2 + ln c + ln(1 + r) with x = 2^k m, c from a table of 16 and r = m / c - 1, which takes no division.
 
 use super::{
     exponential::{LN2_HIGH, LN2_LOW, MANTISSA_BITS},
@@ -9,8 +8,6 @@ use super::{
     over::{Binary, Unary, unary},
 };
 
-/// The bits of sqrt(1/2).
-const SQRT_HALF: u64 = 0x3fe6_a09e_667f_3bcd;
 const ONE: u64 = 1023 << MANTISSA_BITS;
 const MANTISSA: u64 = (1 << MANTISSA_BITS) - 1;
 /// Integers become doubles in the mantissa of this one.
@@ -78,104 +75,112 @@ const SERIES: [f64; 9] = [
     0.333_333_333_333_328_54,
     -0.5,
 ];
-
-/// (artanh(s) / s - 1 - s^2 / 3) / s^4 by powers of s^2: 1/5, 1/7, ..., the last ones for the least error (Remez' exchange).
+/// (ln(1 + r) - r + r^2 / 2) / r^3 likewise; times r^3, within 2^-69.
 const LONG_SERIES: [f64; 9] = [
-    5.464_596_152_579_184e-2,
-    5.217_524_037_100_288e-2,
-    5.883_966_935_552_119e-2,
-    6.666_632_568_642_78e-2,
-    7.692_308_131_463_145e-2,
-    9.090_909_087_557_635e-2,
-    1.111_111_111_112_497_4e-1,
-    1.428_571_428_571_426e-1,
-    0.2,
+    0.091_102_448_956_823_18,
+    -0.100_209_467_877_695_43,
+    0.111_110_949_260_345_95,
+    -0.124_999_824_665_346_94,
+    0.142_857_142_907_306_64,
+    -0.166_666_666_721_009_52,
+    0.199_999_999_999_995_8,
+    -0.249_999_999_999_995_45,
+    0.333_333_333_333_333_3,
 ];
-const THIRD_LOW: f64 = 1.850_371_707_708_594e-17;
-
-/// x = 2^k m.
-#[derive(Clone, Copy)]
-pub(super) struct Split<V> {
-    k: V,
-    m: V,
-}
-
-impl<V: Lanes> Split<V> {
-    /// Of positive normal numbers.
-    #[inline(always)]
-    pub fn normal(x: V) -> Self {
-        let moved = x.add_bits(V::splat_bits(ONE - SQRT_HALF));
-        let biased = moved.shift_right(MANTISSA_BITS);
-        let k = biased.or_bits(V::splat(TWO_52)) - V::splat(TWO_52 + 1023.0);
-        let mantissa = moved.and_bits(V::splat_bits(MANTISSA));
-        let m = mantissa.add_bits(V::splat_bits(SQRT_HALF));
-        Split { k, m }
-    }
-
-    /// Of positive numbers, subnormal ones among them.
-    #[inline(always)]
-    pub fn positive(x: V) -> Self {
-        let subnormal = x.less(V::splat(f64::MIN_POSITIVE));
-        let split = Self::normal(V::select(subnormal, x * V::splat(TWO_54), x));
-        let k = V::select(subnormal, split.k - V::splat(54.0), split.k);
-        Split { k, ..split }
-    }
-
-    /// ln x as the sum of two doubles, within 2^-66 of it.
-    #[inline(always)]
-    pub fn long_log(self) -> (V, V) {
-        let (one, third) = (V::splat(1.0), V::splat(1.0 / 3.0));
-        // 2 s = s + s_low, with the exact m + 1 = divisor + divisor_low.
-        let f = self.m - one;
-        let divisor = self.m + one;
-        let divisor_low = self.m - (divisor - one);
-        let reciprocal = one / divisor;
-        let s = f * reciprocal;
-        let remainder = divisor_low.subtracted_from(s, divisor.subtracted_from(s, f));
-        let s_low = remainder * reciprocal;
-        // z = s^2
-        let z = s * s;
-        let z_low = (s + s).mul_add(s_low, s.mul_add(s, -z));
-        // c = 1/3 + z / 5 + ...
-        let tail = z * z.polynomial(&LONG_SERIES);
-        let c = third + tail;
-        let c_low = (third - c) + tail + V::splat(THIRD_LOW);
-        // q = artanh(s) / s - 1
-        let q = z * c;
-        let q_low = z_low.mul_add(c, z.mul_add(c_low, z.mul_add(c, -q)));
-        // a = artanh s
-        let t = s * q;
-        let t_low = s_low.mul_add(q, s.mul_add(q_low, s.mul_add(q, -t)));
-        let a = s + t;
-        let a_low = (s - a) + t + (s_low + t_low);
-        let (log_m, log_m_low) = (a + a, a_low + a_low);
-        // k ln 2 is no smaller than ln m, or zero.
-        let multiple = self.k * V::splat(LN2_HIGH);
-        let high = multiple + log_m;
-        let low = (multiple - high) + log_m;
-        (high, low + self.k.mul_add(V::splat(LN2_LOW), log_m_low))
-    }
-}
 
 /// What biased exponents have over 2^52 when they stand in its mantissa.
 const BIASED: f64 = TWO_52 + 1023.0;
 
+/// x = 2^k m, with m from [`START`] to its double.
+#[derive(Clone, Copy)]
+struct Split<V> {
+    k: V,
+    m: V,
+    /// The number of m's piece in its low bits.
+    piece: V,
+}
+
+impl<V: Lanes> Split<V> {
+    /// Of x 2^-n for positive normal x, with `biased` = [`BIASED`] + n.
+    #[inline(always)]
+    fn of(x: V, biased: V) -> Self {
+        let moved = x.add_bits(V::splat_bits(ONE - START));
+        let exponent = moved.shift_right(MANTISSA_BITS);
+        let mantissa = moved.and_bits(V::splat_bits(MANTISSA));
+        Split {
+            k: exponent.or_bits(V::splat(TWO_52)) - biased,
+            m: mantissa.add_bits(V::splat_bits(START)),
+            piece: moved.shift_right(MANTISSA_BITS - PIECE_BITS),
+        }
+    }
+
+    /// k ln 2 + ln c in two parts: the first is a multiple of 2^-42, and 0 or larger than any r.
+    #[inline(always)]
+    fn of_piece(self) -> (V, V) {
+        let Split { k, piece, .. } = self;
+        (
+            k.mul_add(V::splat(LN2_HIGH), piece.pick(&LOGS)),
+            k.mul_add(V::splat(LN2_LOW), piece.pick(&LOGS_LOW)),
+        )
+    }
+}
+
 /// ln x - n ln 2 for positive normal x, with `biased` = [`BIASED`] + n.
 #[inline(always)]
 fn log_of_normal<V: Lanes>(x: V, biased: V) -> V {
-    let moved = x.add_bits(V::splat_bits(ONE - START));
-    let exponent = moved.shift_right(MANTISSA_BITS);
-    let k = exponent.or_bits(V::splat(TWO_52)) - biased;
-    let m = moved.and_bits(V::splat_bits(MANTISSA));
-    let m = m.add_bits(V::splat_bits(START));
-    let piece = moved.shift_right(MANTISSA_BITS - PIECE_BITS);
-    let r = m.mul_add(piece.pick(&RECIPROCALS), V::splat(-1.0));
-    let log = k.mul_add(V::splat(LN2_HIGH), piece.pick(&LOGS));
-    let low = k.mul_add(V::splat(LN2_LOW), piece.pick(&LOGS_LOW));
-    // Where `log` is not 0 it is larger than r.
+    let split = Split::of(x, biased);
+    let r = split
+        .m
+        .mul_add(split.piece.pick(&RECIPROCALS), V::splat(-1.0));
+    let (log, low) = split.of_piece();
     let sum = log + r;
     let low = (log - sum) + r + low;
     sum + (r * r).mul_add(r.polynomial(&SERIES), low)
+}
+
+/// ln x of positive numbers as the sum of two doubles, the second below the last place of the first, within 2^-63 of it.
+#[inline(always)]
+pub(super) fn long_log<V: Lanes>(x: V) -> (V, V) {
+    let subnormal = x.less(V::splat(f64::MIN_POSITIVE));
+    long_log_shifted(
+        V::select(subnormal, x * V::splat(TWO_54), x),
+        V::select(subnormal, V::splat(BIASED + 54.0), V::splat(BIASED)),
+    )
+}
+
+/// [`long_log`] of normal numbers.
+#[inline(always)]
+pub(super) fn long_log_of_normals<V: Lanes>(x: V) -> (V, V) {
+    long_log_shifted(x, V::splat(BIASED))
+}
+
+/// ln x - n ln 2 likewise, for normal x, with `biased` = [`BIASED`] + n.
+#[inline(always)]
+fn long_log_shifted<V: Lanes>(x: V, biased: V) -> (V, V) {
+    let one = V::splat(1.0);
+    let half = V::splat(0.5);
+    let split = Split::of(x, biased);
+    let reciprocal = split.piece.pick(&RECIPROCALS);
+    // r + r_low = m / c - 1. The product is so near to 1 that subtracting it is exact.
+    let product = split.m * reciprocal;
+    let product_low = split.m.mul_add(reciprocal, -product);
+    let r = split.m.mul_add(reciprocal, -one);
+    let r_low = product_low - (r - (product - one));
+    // ln(1 + r) = r - r^2 / 2 + r^3 tail, of which the last is small enough not to need a second part.
+    let square = r * r;
+    let square_low = r.mul_add(r, -square);
+    let cube = (r * square) * r.polynomial(&LONG_SERIES);
+    let (log, low) = split.of_piece();
+    let first = log + r;
+    let first_low = (log - first) + r;
+    let second = square.subtracted_from(half, first);
+    let second_low = square.subtracted_from(half, first - second);
+    // What r_low adds is r_low / (1 + r).
+    let low = r.subtracted_from(r_low, low + r_low);
+    let low = square_low.subtracted_from(half, low + first_low);
+    let low = (low + second_low) + cube;
+    let sum = second + low;
+    (sum, (second - sum) + low)
 }
 
 /// ln x

@@ -84,10 +84,11 @@ pub fn divide(x: Cells, y: Cells, out: &mut [f64]) {
 
 /// x^y as Java's Math.pow defines it, within 1.1 ULP. Exponents of -1, 0.5, 1, 2 and 3 cost a few operations.
 pub fn pow(x: Cells, y: Cells, out: &mut [f64]) {
-    if let (Cells::Each(x), Cells::Same(y)) = (x, y)
-        && let Some(short_cut) = power::ShortCut::of(y)
-    {
-        return over::unary(short_cut, x, out);
+    if let (Cells::Each(x), Cells::Same(exponent)) = (x, y) {
+        return match power::ShortCut::of(exponent) {
+            Some(short_cut) => over::unary(short_cut, x, out),
+            None => over::unary(power::PowTo { exponent }, x, out),
+        };
     }
     over::binary(power::Pow, x, y, out);
 }

@@ -5,7 +5,7 @@
 use super::{
     exponential::{NORMAL, Parts, exp},
     lanes::Lanes,
-    logarithm::Split,
+    logarithm::{long_log, long_log_of_normals},
     over::{Binary, Unary},
 };
 
@@ -26,15 +26,7 @@ pub(super) struct Pow;
 impl Binary for Pow {
     #[inline(always)]
     fn lanes<V: Lanes>(self, x: V, y: V) -> V {
-        let normal = V::both(
-            V::splat(f64::MIN_POSITIVE).less_equal(x),
-            x.less(V::splat(f64::INFINITY)),
-        );
-        let value = match V::all(normal) {
-            true => of_normal(x, y),
-            false => anywhere(x, y),
-        };
-        by_short_cuts(x, y, value)
+        by_short_cuts(x, y, by_logarithm(x, y))
     }
 
     fn scalar(self, x: f64, y: f64) -> f64 {
@@ -45,10 +37,38 @@ impl Binary for Pow {
     }
 }
 
-/// y ln x in two parts.
+/// [`Pow`] with one exponent, which has no [`ShortCut`].
+#[derive(Clone, Copy)]
+pub(super) struct PowTo {
+    pub exponent: f64,
+}
+
+impl Unary for PowTo {
+    #[inline(always)]
+    fn lanes<V: Lanes>(self, x: V) -> V {
+        by_logarithm(x, V::splat(self.exponent))
+    }
+
+    fn scalar(self, x: f64) -> f64 {
+        java_pow(x, self.exponent)
+    }
+}
+
 #[inline(always)]
-fn times_log<V: Lanes>(y: V, x: Split<V>) -> (V, V) {
-    let (log, log_low) = x.long_log();
+fn by_logarithm<V: Lanes>(x: V, y: V) -> V {
+    let normal = V::both(
+        V::splat(f64::MIN_POSITIVE).less_equal(x),
+        x.less(V::splat(f64::INFINITY)),
+    );
+    match V::all(normal) {
+        true => of_normal(x, y),
+        false => anywhere(x, y),
+    }
+}
+
+/// y times a logarithm in two parts, likewise.
+#[inline(always)]
+fn times<V: Lanes>(y: V, (log, log_low): (V, V)) -> (V, V) {
     let product = y * log;
     (product, y.mul_add(log_low, y.mul_add(log, -product)))
 }
@@ -56,7 +76,7 @@ fn times_log<V: Lanes>(y: V, x: Split<V>) -> (V, V) {
 /// x^y for normal positive x.
 #[inline(always)]
 fn of_normal<V: Lanes>(x: V, y: V) -> V {
-    let (exponent, low) = times_log(y, Split::normal(x));
+    let (exponent, low) = times(y, long_log_of_normals(x));
     // Does not hold where y is NaN or infinite either.
     match V::all(exponent.abs().less(V::splat(NORMAL))) {
         true => Parts::of(exponent, low).normal(),
@@ -71,7 +91,7 @@ fn anywhere<V: Lanes>(x: V, y: V) -> V {
     let infinity = V::splat(f64::INFINITY);
     let (x_size, y_size) = (x.abs(), y.abs());
 
-    let (exponent, low) = times_log(y, Split::positive(x_size));
+    let (exponent, low) = times(y, long_log(x_size));
     let near = exponent.abs().less(V::splat(1000.0));
     let size = exp(exponent, V::select(near, low, zero));
 
