@@ -8,6 +8,7 @@ use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId};
 use fulgurite_matrix::CsrMatrix;
 
+use crate::aligned::{AlignedCells, LINE};
 use crate::bind::Bound;
 use crate::compiled::Kernel;
 use crate::program::{Home, Layout, Program, Shape};
@@ -18,7 +19,7 @@ pub(crate) struct WholeMatrix {
     pub rows: usize,
     pub cols: usize,
     /// Empty where no CSR operand meets the matrix.
-    pub row_major: Vec<f64>,
+    pub row_major: AlignedCells,
     pub row_stride: usize,
     /// Empty where no dense operand meets the matrix.
     pub transposed: Vec<f64>,
@@ -51,9 +52,9 @@ pub(crate) struct Frame<'a> {
     inputs: Vec<Behind>,
     input_shapes: Vec<Shape>,
     /// Cells that were gathered or made dense, by input.
-    gathered: Vec<Vec<f64>>,
+    gathered: Vec<AlignedCells>,
     /// Backs the buffers' slots.
-    _scratch: Vec<f64>,
+    _scratch: AlignedCells,
     accumulator: WholeMatrix,
     output_cells: usize,
     output_stride: usize,
@@ -63,17 +64,19 @@ fn address<T>(slice: &[T]) -> u64 {
     slice.as_ptr() as usize as u64
 }
 
+/// Cells of a buffer, with those that the next one needs to begin with a line.
+fn buffer_cells(width: usize, block_rows: usize) -> usize {
+    (width * block_rows).next_multiple_of(LINE)
+}
+
 /// Cells of scratch that a block of rows needs.
 pub(crate) fn scratch_cells(program: &Program, widths: &[usize], block_rows: usize) -> usize {
-    let per_row: usize = program
-        .buffers
-        .iter()
-        .map(|shape| match shape {
-            Shape::Vector(class) => widths[*class],
-            _ => 1,
-        })
-        .sum();
-    per_row * block_rows
+    let buffers = program.buffers.iter();
+    let cells = buffers.map(|shape| match shape {
+        Shape::Vector(class) => buffer_cells(widths[*class], block_rows),
+        _ => buffer_cells(1, block_rows),
+    });
+    cells.sum()
 }
 
 impl<'a> Frame<'a> {
@@ -103,8 +106,8 @@ impl<'a> Frame<'a> {
             block_rows,
             inputs: vec![Behind::default(); inputs],
             input_shapes,
-            gathered: vec![Vec::new(); inputs],
-            _scratch: vec![0.0; scratch_cells(program, widths, block_rows)],
+            gathered: vec![AlignedCells::default(); inputs],
+            _scratch: AlignedCells::zeros(scratch_cells(program, widths, block_rows)),
             accumulator: WholeMatrix::default(),
             output_cells: 0,
             output_stride: 0,
@@ -135,7 +138,7 @@ impl<'a> Frame<'a> {
         let mut at = self._scratch.as_mut_ptr() as usize as u64;
         for (buffer, shape) in self.program.buffers.iter().enumerate() {
             self.slots[self.layout.buffer(buffer)] = at;
-            at += 8 * (self.width_of(*shape) * self.block_rows) as u64;
+            at += 8 * buffer_cells(self.width_of(*shape), self.block_rows) as u64;
         }
     }
 
@@ -187,7 +190,7 @@ impl<'a> Frame<'a> {
         let slot = self.layout.accumulator();
         self.describe_whole(slot, &whole);
         self.accumulator = whole;
-        let writable = |cells: &mut Vec<f64>| match cells.is_empty() {
+        let writable = |cells: &mut [f64]| match cells.is_empty() {
             true => 0,
             false => cells.as_mut_ptr() as usize as u64,
         };
@@ -252,7 +255,7 @@ impl<'a> Frame<'a> {
     pub fn cells_of(&mut self, input: usize, cells: usize) -> &mut [f64] {
         let gathered = &mut self.gathered[input];
         if gathered.len() < cells {
-            gathered.resize(cells, 0.0);
+            *gathered = AlignedCells::zeros(cells);
         }
         &mut gathered[..cells]
     }

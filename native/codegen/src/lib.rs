@@ -13,6 +13,7 @@
 //! * shapes are checked before machine code runs, and the code has no instruction that can trap;
 //! * results depend on the operands and the number of threads alone, never on timing.
 
+mod aligned;
 mod bind;
 mod cache;
 mod compiled;

@@ -5,6 +5,7 @@ use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId};
 use fulgurite_matrix::kernels::dense_product::WIDE_COLS;
 use fulgurite_matrix::{MatrixBlock, kernels};
 
+use crate::aligned::AlignedCells;
 use crate::bind::{Bound, Rows};
 use crate::frame::WholeMatrix;
 use crate::program::Program;
@@ -95,7 +96,7 @@ fn arrange(matrix: &MatrixBlock, row_stride: usize, transposed: bool) -> WholeMa
         ..WholeMatrix::default()
     };
     if row_stride > 0 {
-        whole.row_major = vec![0.0; rows * row_stride];
+        whole.row_major = AlignedCells::zeros(rows * row_stride);
         matrix.for_each_stored(|row, col, cell| {
             whole.row_major[row * row_stride + col] = cell;
         });
@@ -119,7 +120,7 @@ pub(super) fn accumulator(rows: usize, cols: usize, csr_left: bool) -> WholeMatr
         rows,
         cols,
         row_stride,
-        row_major: vec![0.0; if row_major { rows * row_stride } else { 0 }],
+        row_major: AlignedCells::zeros(if row_major { rows * row_stride } else { 0 }),
         transposed: vec![0.0; if row_major { 0 } else { rows * cols }],
     }
 }
@@ -134,21 +135,22 @@ pub(super) fn finish(
     let mut accumulators = accumulators.into_iter();
     let mut sum = accumulators.next().unwrap_or_default();
     for other in accumulators {
-        let pairs = sum.row_major.iter_mut().zip(&other.row_major);
+        let pairs = sum.row_major.iter_mut().zip(other.row_major.iter());
         pairs.for_each(|(sum, cell)| *sum += cell);
-        let pairs = sum.transposed.iter_mut().zip(&other.transposed);
+        let pairs = sum.transposed.iter_mut().zip(other.transposed.iter());
         pairs.for_each(|(sum, cell)| *sum += cell);
-    }
-    if sum.row_major.is_empty() && sum.transposed.is_empty() {
-        sum.row_major = vec![0.0; rows * cols];
-    } else if sum.row_stride > cols {
-        let rows = sum.row_major.chunks(sum.row_stride);
-        sum.row_major = rows.flat_map(|row| &row[..cols]).copied().collect();
     }
     let is_transposed = !sum.transposed.is_empty();
-    let there = match is_transposed {
-        true => MatrixBlock::dense(cols, rows, sum.transposed)?,
-        false => MatrixBlock::dense(rows, cols, sum.row_major)?,
+    let there = if is_transposed {
+        MatrixBlock::dense(cols, rows, sum.transposed)?
+    } else if sum.row_major.is_empty() {
+        MatrixBlock::dense(rows, cols, vec![0.0; rows * cols])?
+    } else if sum.row_stride > cols {
+        let rows_there = sum.row_major.chunks(sum.row_stride);
+        let cells = rows_there.flat_map(|row| &row[..cols]).copied().collect();
+        MatrixBlock::dense(rows, cols, cells)?
+    } else {
+        MatrixBlock::dense(rows, cols, sum.row_major.into_vec())?
     };
     match is_transposed == turned {
         true => Ok(there),
