@@ -63,7 +63,7 @@ pub(super) const FAMILY: Family = Family {
         Rule::local(
             "aggregate-of-transpose",
             "sum(t(X)) -> sum(X), rowSums(t(X)) -> t(colSums(X))",
-            "all aggregates but rowIndexMax and rowIndexMin; for rows and columns nobody else reads t(X)",
+            "all aggregates but rowIndexMax and rowIndexMin; for rows and columns nobody else reads t(X); not where X is cumsum(t(Y)), which fuses along rows",
             Precision::Rounding,
             aggregate_of_transpose,
         ),
@@ -181,11 +181,18 @@ fn product_orientation(editor: &mut Editor, id: HopId) -> Option<HopId> {
     editor.make_transpose(product)
 }
 
+/// Whether the transpose of `x` is t(cumsum(t(Y))).
+fn runs_along_rows(editor: &Editor, x: HopId) -> bool {
+    let hop = editor.hop(x);
+    let of_transpose = |input: &HopId| editor.transposed(*input).is_some();
+    matches!(hop.op, HopOp::Cumulative(_)) && hop.inputs.iter().any(of_transpose)
+}
+
 fn aggregate_of_transpose(editor: &mut Editor, id: HopId) -> Option<HopId> {
     use crate::AggregateOp::{IndexMax, IndexMin};
     let (op, direction, transpose) = editor.aggregate(id)?;
     let x = editor.transposed(transpose)?;
-    if matches!(op, IndexMax | IndexMin) {
+    if matches!(op, IndexMax | IndexMin) || runs_along_rows(editor, x) {
         return None;
     }
     let across = match direction {
