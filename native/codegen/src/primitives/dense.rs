@@ -28,6 +28,16 @@ impl Matrix<*const f64> {
         let cells = unsafe { self.cells.add(row * self.stride + col) };
         Matrix { cells, ..self }
     }
+
+    /// The matrix from a row on.
+    ///
+    /// # Safety
+    /// It has the row, or ends before it.
+    #[inline(always)]
+    pub unsafe fn from(self, row: usize) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { self.at(row, 0) }
+    }
 }
 
 impl Matrix<*mut f64> {
@@ -40,6 +50,16 @@ impl Matrix<*mut f64> {
         // SAFETY: the caller's promise.
         let cells = unsafe { self.cells.add(row * self.stride + col) };
         Matrix { cells, ..self }
+    }
+
+    /// The matrix from a row on.
+    ///
+    /// # Safety
+    /// It has the row, or ends before it.
+    #[inline(always)]
+    pub unsafe fn from(self, row: usize) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { self.at(row, 0) }
     }
 }
 

@@ -8,6 +8,7 @@
 pub(crate) mod cells;
 mod dense;
 mod lanes;
+mod narrow;
 pub(crate) mod rows;
 mod sparse;
 mod sparse_vector;

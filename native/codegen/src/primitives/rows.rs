@@ -3,7 +3,7 @@
 use super::dense::Matrix;
 use super::lanes::{self, Kernel, Lanes};
 use super::sparse::SparseRows;
-use super::{CsrRows, Whole, dense, sparse, sparse_vector, wide};
+use super::{CsrRows, Whole, dense, narrow, sparse, sparse_vector, wide};
 
 /// The left operand: `rows` rows of `width` cells.
 #[derive(Clone, Copy)]
@@ -93,7 +93,11 @@ pub(crate) unsafe extern "C" fn vector_matrix(
             let shape = (rows, width, whole.cols);
             return wide::vector_matrix(left.rows_of_cells(), b, out, shape);
         }
-        let cells = left.cells_of_vectors(whole.row_stride);
+        let cells = match left.is_dense() && narrow::is_narrow(width, whole.cols) {
+            true if whole.cols == 1 => narrow::side_by_side(width),
+            true => narrow::side_by_side(whole.cols),
+            false => left.cells_of_vectors(whole.row_stride),
+        };
         let product = VectorMatrix {
             left,
             whole,
@@ -126,9 +130,13 @@ impl Kernel for VectorMatrix<'_> {
                 stride: self.out_stride,
             };
             let x = left.rows_of_cells();
+            let (rows, width, cols) = (left.rows, left.width, whole.cols);
             // SAFETY: the matrix is there transposed for dense operands.
             return unsafe {
-                dense::dot_rows::<L>(x, transposed, out, left.rows, left.width, whole.cols);
+                match narrow::is_narrow(width, cols) {
+                    true => narrow::dot_rows::<L>(x, transposed, out, rows, width, cols),
+                    false => dense::dot_rows::<L>(x, transposed, out, rows, width, cols),
+                }
             };
         };
         let (b, stride) = (whole.row_major.cast_const(), whole.row_stride);
@@ -183,7 +191,10 @@ pub(crate) unsafe extern "C" fn outer_product(
             let shape = (rows, width, right_width);
             return wide::outer_product(left.rows_of_cells(), right, sums, shape);
         }
-        let cells = left.cells_of_vectors(accumulator.row_stride);
+        let cells = match left.is_dense() && narrow::is_narrow(width, right_width) {
+            true => narrow::side_by_side(width),
+            false => left.cells_of_vectors(accumulator.row_stride),
+        };
         let product = OuterProduct {
             left,
             right,
@@ -213,9 +224,13 @@ impl Kernel for OuterProduct<'_> {
                 stride: accumulator.transposed_stride,
             };
             let x = left.rows_of_cells();
+            let (rows, width) = (left.rows, left.width);
             // SAFETY: the accumulator is transposed for dense operands.
             return unsafe {
-                dense::add_scaled_rows::<L>(x, right, transposed, left.rows, left.width, cols);
+                match narrow::is_narrow(width, cols) {
+                    true => narrow::add_scaled_rows::<L>(x, right, transposed, rows, width, cols),
+                    false => dense::add_scaled_rows::<L>(x, right, transposed, rows, width, cols),
+                }
             };
         };
         let (c, stride) = (accumulator.row_major, accumulator.row_stride);

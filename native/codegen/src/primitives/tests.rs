@@ -5,7 +5,7 @@ use super::lanes::{self, Instructions};
 use super::rows::{Left, OuterProduct, VectorMatrix, outer_product, vector_matrix};
 use super::{CsrRows, Whole};
 
-const ROWS: usize = 6;
+const ROWS: usize = 11;
 
 /// Small integers: their sums are exact, in whatever order.
 fn numbers(count: usize, seed: usize) -> Vec<f64> {
