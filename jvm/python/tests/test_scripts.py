@@ -88,3 +88,4 @@ def test_what_does_not_fit_runs_on_spark(ml, spark):
     on_spark = [operator for operator in results.operators() if operator["location"] == "spark"]
     assert sum(operator["rows"] for operator in on_spark) == 3 * 2000 and sum(operator["nnz"] for operator in on_spark) == 3 * 2000 * 20
     assert all(operator["nativeSeconds"] > 0 and operator["label"].endswith("script.dml:1") for operator in on_spark)
+    assert all("sent" in operator["form"] and operator["form"] in results.report() for operator in on_spark)

@@ -118,8 +118,10 @@ const KEYS: &[Key] = &[
         default: "auto",
         doc: Cow::Borrowed(
             "What one operator may take, inputs and output together, to run in the driver's process; what needs \
-              more becomes dataflow over the workers. `auto` is 70 % of the physical memory (of the container's, \
-              where it has a limit).",
+              more becomes dataflow over the workers. Inputs of a script on Spark are brought to the driver as long as \
+              they take no more, all together. `auto` is 70 % of the physical memory (of the container's, where it has a \
+              limit); on Spark 70 % of what the driver's heap leaves of that if it gets as large as it may, but no less than \
+              70 % of an eighth of the memory.",
         ),
         set: Set::By(|config, text| {
             config.memory_local = if text == "auto" {

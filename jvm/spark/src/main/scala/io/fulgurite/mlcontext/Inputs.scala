@@ -21,13 +21,15 @@ private[mlcontext] final case class MatrixInput(storage: Storage, owned: Boolean
 
 /** Values that users bind, as inputs. */
 private[mlcontext] final class Inputs(session: Session, settings: Settings) {
+  /** Bytes of inputs that are in the driver's process. */
+  private var here = 0L
 
   def convert(name: String, value: Any, metadata: Option[MatrixMetadata]): Input = {
     val input = value match {
       case matrix: Matrix => MatrixInput(matrix.storage, owned = false)
       case frame: Frame[_] if isCells(metadata) => large(cells(name, frame.toDF(), metadata))
       case frame: Frame[_] =>
-        FrameSource.convert(session, name, frame.toDF(), settings.fill, settings.localBudget)
+        FrameSource.convert(session, name, frame.toDF(), settings.fill, room)
           .fold(blocks => MatrixInput(Local(blocks), owned = true), large)
       case elements: RDD[_] => large(distributed(name, elements.asInstanceOf[RDD[Any]], metadata))
       case elements: JavaRDD[_] => large(distributed(name, elements.rdd.asInstanceOf[RDD[Any]], metadata))
@@ -46,12 +48,18 @@ private[mlcontext] final class Inputs(session: Session, settings: Settings) {
         release(input)
         throw failure
     }
+    input match {
+      case MatrixInput(Local(blocks), _) => here += blocks.bytes
+      case _ =>
+    }
     input
   }
 
-  /** What fits the local budget is brought to the driver; what does not stays where it is. */
+  private def room: Long = math.max(0L, settings.localBudget - here)
+
+  /** What fits the local budget with the inputs before it is brought to the driver; what does not stays where it is. */
   def large(dataset: Dataset): MatrixInput =
-    if (dataset.characteristics.bytes > settings.localBudget) MatrixInput(Distributed(dataset), owned = true)
+    if (dataset.characteristics.bytes > room) MatrixInput(Distributed(dataset), owned = true)
     else {
       val blocks = session.named(s"collect for ${dataset.stripes.name}")(Transfer.collect(dataset, session.limits))
       dataset.release()

@@ -10,10 +10,12 @@ import io.fulgurite.spark.metrics.{Figures, NativeWork, Traffic}
  *
  * @param location `local` or `spark`
  * @param seconds that the control program waited for it: next to none, where Spark computes its result when somebody reads it
+ * @param form the physical form in which it ran on the executors, the last time
  * @param plan of a fused operator
  * @param work of its native tasks on the executors
  */
-final case class OperatorReport(label: String, location: String, count: Long, seconds: Double, plan: Option[String], work: NativeWork) {
+final case class OperatorReport(
+    label: String, location: String, count: Long, seconds: Double, form: Option[String], plan: Option[String], work: NativeWork) {
   /** Native tasks, one for each stripe. */
   def tasks: Long = work.tasks
   /** In native code on the executors, all tasks together. */
@@ -63,11 +65,11 @@ final class Report(native: JsonNode, figures: Figures) {
       val (label, location) = (operator.path("label").asText, operator.path("location").asText)
       val work = figures.work.get(label).filter(_ => location == Report.Spark)
       OperatorReport(
-        label, location, operator.path("count").asLong, operator.path("seconds").asDouble,
-        Option(operator.get("plan")).filterNot(_.isNull).map(_.asText), work.getOrElse(NativeWork()))
+        label, location, operator.path("count").asLong, operator.path("seconds").asDouble, text(operator, "form"), text(operator, "plan"),
+        work.getOrElse(NativeWork()))
     }
     val others = figures.work -- known.filter(_.location == Report.Spark).map(_.label)
-    val onExecutorsOnly = others.toSeq.filter(_._2.tasks > 0).map { case (label, work) => OperatorReport(label, Report.Spark, 0, 0.0, None, work) }
+    val onExecutorsOnly = others.toSeq.filter(_._2.tasks > 0).map { case (label, work) => OperatorReport(label, Report.Spark, 0, 0.0, None, None, work) }
     (known ++ onExecutorsOnly).sortBy(operator => (-math.max((operator.seconds * 1e9).toLong, operator.work.nanoseconds), operator.label))
   }
 
@@ -78,7 +80,7 @@ final class Report(native: JsonNode, figures: Figures) {
   def loops: Seq[LoopReport] = Option(native.get("parfors")).toSeq.flatMap(Json.elements).map { loop =>
     LoopReport(
       loop.path("label").asText, loop.path("runs").asLong, loop.path("iterations").asLong, loop.path("degree").asInt, loop.path("threadsEach").asInt,
-      loop.path("location").asText, Option(loop.get("locationReason")).filterNot(_.isNull).map(_.asText), loop.path("tasks").asLong,
+      loop.path("location").asText, text(loop, "locationReason"), loop.path("tasks").asLong,
       loop.path("reason").asText)
   }
 
@@ -109,7 +111,7 @@ final class Report(native: JsonNode, figures: Figures) {
   def traffic: Traffic = figures.traffic
 
   /** Why fused operators were interpreted, where the driver may not have machine code. */
-  def interpreted: Option[String] = Option(native.get("interpreted")).filterNot(_.isNull).map(_.asText)
+  def interpreted: Option[String] = text(native, "interpreted")
 
   def totalSeconds: Double = native.path("totalSeconds").asDouble
   /** Fused operators that the driver's process compiled for this execution. */
@@ -151,6 +153,8 @@ final class Report(native: JsonNode, figures: Figures) {
   def text(heavyHitters: Int): String = ReportText.of(this, native, heavyHitters)
 
   override def toString: String = text(Int.MaxValue)
+
+  private def text(of: JsonNode, field: String): Option[String] = Option(of.get(field)).filterNot(_.isNull).map(_.asText)
 
   private def of(kind: String): Map[String, Long] =
     figures.events.toSeq.filter(_._1.kind == kind).groupBy(_._1.label).map { case (name, events) => name -> events.map(_._2).sum }

@@ -18,15 +18,16 @@ private[mlcontext] object ReportText {
   }
 
   private def operator(of: OperatorReport): String =
-    if (of.tasks == 0) row(seconds(of.seconds), "", of.count.toString, of.location, "", "", "", "", "", of.label)
-    else row(
-      seconds(of.seconds), seconds(of.nativeSeconds), of.count.toString, of.location,
-      of.tasks.toString, of.rows.toString, of.nnz.toString, bytes(of.bytesIn), bytes(of.bytesOut), of.label)
+    (if (of.tasks == 0) row(seconds(of.seconds), "", of.count.toString, of.location, "", "", "", "", "", of.label)
+     else row(
+       seconds(of.seconds), seconds(of.nativeSeconds), of.count.toString, of.location,
+       of.tasks.toString, of.rows.toString, of.nnz.toString, bytes(of.bytesIn), bytes(of.bytesOut), of.label)) +
+      of.form.fold("")(form => s"\n${row(widths.init.map(_ => "") :+ s"  $form": _*)}")
 
-  private def row(cells: String*): String = {
-    val widths = Seq(10, 10, 8, -6, 7, 12, 12, 9, 9, 0)
+  private val widths = Seq(10, 10, 8, -6, 7, 12, 12, 9, 9, 0)
+
+  private def row(cells: String*): String =
     cells.zip(widths).map { case (cell, width) => if (width == 0) cell else s"%${width}s".format(cell) }.mkString("  ")
-  }
 
   private def program(report: Report, native: JsonNode): String = {
     def milliseconds(name: String) = format("%.1f ms", native.path(name).asDouble)

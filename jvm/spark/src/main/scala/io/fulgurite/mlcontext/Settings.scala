@@ -17,14 +17,17 @@ final class Settings(conf: SparkConf) {
   def get(key: String): Option[String] = all.get(key)
 
   /** What goes to native code, which knows and checks these keys; it does not know how large executors are. */
-  def ofNative: Map[String, String] = all -- Settings.OfThisSide + (Settings.BroadcastMemory -> broadcastBudget)
+  def ofNative: Map[String, String] =
+    all -- Settings.OfThisSide + (Settings.BroadcastMemory -> broadcastBudget) + (Settings.LocalMemory -> localSetting)
 
-  /** Bytes up to which an input is brought to the driver. */
-  def localBudget: Long = size(Settings.LocalMemory).getOrElse(halfOfResult)
+  /** What an operator may take to run in the driver's process, and bytes up to which the inputs of a script are brought there, all together. */
+  def localBudget: Long = Settings.bytes(Settings.LocalMemory, localSetting)
+
+  private def localSetting: String = set(Settings.LocalMemory).getOrElse(DriverMemory.forMatrices.toString)
 
   /** What a matrix may take to be sent to every executor: as it was set, else a share of what an executor has for data. */
   private def broadcastBudget: String =
-    get(Settings.BroadcastMemory).filterNot(Set("", "auto")).getOrElse((dataMemory * Settings.BroadcastShare).toLong.toString)
+    set(Settings.BroadcastMemory).getOrElse((dataMemory * Settings.BroadcastShare).toLong.toString)
 
   /** Bytes of an executor's heap for storage and execution, as Spark reckons them. In local mode the driver is the executor. */
   private def dataMemory: Double = {
@@ -40,7 +43,7 @@ final class Settings(conf: SparkConf) {
     if (piece < 1 || piece > Settings.MostInArray) {
       throw Errors.argument(s"${Settings.BroadcastPiece} is $piece", s"let it be a size from 1 to ${Settings.MostInArray}")
     }
-    TransferLimits(Seq(heap, halfOfResult, Settings.MostInArray).min, piece.toInt, get(Settings.Scratch).filterNot(Set("", "auto")))
+    TransferLimits(Seq(heap, halfOfResult, Settings.MostInArray).min, piece.toInt, set(Settings.Scratch))
   }
 
   /** What stands for null in a DataFrame; without it a null is an error. */
@@ -48,7 +51,10 @@ final class Settings(conf: SparkConf) {
     Try(text.toDouble).getOrElse(throw Errors.argument(s"${Settings.Fill} is '$text'", "let it be a number, or unset it"))
   }
 
-  private def size(key: String): Option[Long] = get(key).filter(_ != "auto").map(Settings.bytes(key, _))
+  private def size(key: String): Option[Long] = set(key).map(Settings.bytes(key, _))
+
+  /** What was set, and not to what it is anyway. */
+  private def set(key: String): Option[String] = get(key).filterNot(Set("", "auto"))
 
   /** Half of what Spark lets a job give the driver. */
   private def halfOfResult: Long = conf.getSizeAsBytes("spark.driver.maxResultSize", "1g") match {

@@ -113,6 +113,14 @@ final class ObservabilitySuite extends AnyFunSuite with SparkSessions {
     assert(report.operators.filter(_.location == "spark").map(_.rows).sum == 3 * 2000)
   }
 
+  test("operators on the workers say in which form they ran") {
+    val report = run("v = t(X) %*% (X %*% v)\ny = X[, 1] * 2 + X\nt = sum(t(X) + 1)", "v", "y", "t").report
+    val forms = report.operators.flatMap(operator => operator.form.map(operator.location -> _))
+    assert(forms.nonEmpty && forms.forall(_._1 == "spark"))
+    assert(forms.exists(_._2.contains("operand 2 sent")), forms.mkString("\n"))
+    for ((_, form) <- forms) assert(report.toString.linesIterator.exists(_.trim == form), report.toString)
+  }
+
   test("a range of rows is a scan of a part") {
     val report = run("s = sum(X[1:1000, ] + 1)", "s").report
     assert(report.inputs == Seq(InputReport("X", 4, 4, 2)) && report.inputs.head.scans == 0.5)
@@ -140,7 +148,7 @@ final class ObservabilitySuite extends AnyFunSuite with SparkSessions {
   private val fixed = {
     val native = Json.parse(
       """{"operators": [
-        |  {"label": "fused(0) Row ba(+*) a.dml:4", "location": "spark", "count": 3, "seconds": 0.5, "plan": "Row"},
+        |  {"label": "fused(0) Row ba(+*) a.dml:4", "location": "spark", "count": 3, "seconds": 0.5, "form": "operand 2 sent", "plan": "Row"},
         |  {"label": "b(+) a.dml:2", "location": "local", "count": 12, "seconds": 0.002},
         |  {"label": "b(*) a.dml:3", "location": "spark", "count": 1, "seconds": 0.0001}],
         | "planCacheHits": 5, "planCacheMisses": 2, "blockPlans": 3, "planningMilliseconds": 1.25, "compileMilliseconds": 12.5,
@@ -158,6 +166,7 @@ final class ObservabilitySuite extends AnyFunSuite with SparkSessions {
       """   seconds      native     count  where     tasks          rows           nnz         in        out  operator
         |    0.0001      1.2500         1  spark         4          2000         40000   320.0 kB   320.0 kB  b(*) a.dml:3
         |    0.5000      0.8123         3  spark        12          6000        120000   960.0 kB      480 B  fused(0) Row ba(+*) a.dml:4
+        |                                                                                                       operand 2 sent
         |    0.0020                    12  local                                                              b(+) a.dml:2
         |total 1.500 s; planned 3 blocks in 1.3 ms; compiled 2 fused operators in 12.5 ms, 5 from the cache; tasks compiled 2 in 21.0 ms
         |Spark: 5 jobs of 20 tasks; shuffles: 1.2 MB written, 1.2 MB read, 0 B spilled; matrices: 480 B broadcast, 0 B spread, 960 B collected
@@ -172,7 +181,8 @@ final class ObservabilitySuite extends AnyFunSuite with SparkSessions {
     val json = Json.parse(fixed.json)
     val first = json.path("operators").path(0)
     assert(first.path("label").asText == "b(*) a.dml:3" && first.path("nativeSeconds").asDouble == 1.25 && first.path("rows").asLong == 2000)
-    assert(json.path("operators").path(1).path("plan").asText == "Row")
+    val second = json.path("operators").path(1)
+    assert(second.path("plan").asText == "Row" && second.path("form").asText == "operand 2 sent")
     assert(json.path("inputs").path(0).path("scans").asDouble == 4.0)
     assert(json.path("spark").path("bytesShuffledWritten").asLong == 1234567 && json.path("blockPlans").asLong == 3)
   }

@@ -6,7 +6,7 @@ import java.nio.file.Files
 import scala.util.Random
 
 import io.fulgurite.{Failures, SparkSessions}
-import io.fulgurite.mlcontext.{FaultsSuite, Settings}
+import io.fulgurite.mlcontext.{DriverMemory, FaultsSuite, Settings}
 import io.fulgurite.spark.arrow.{BlockBuilder, CsrBuilder, DenseBuilder}
 import io.fulgurite.spark.dataset.{Dataset, LocalRDD, MadeRDD, Stripe}
 import io.fulgurite.spark.memory.NativeMemory
@@ -183,6 +183,21 @@ abstract class GuardedTransferSuite(override val master: String) extends AnyFunS
     assert(isNear(limit("spark.master" -> "local[2]", "spark.executor.memory" -> "60g"), here))
     assert(isNear(limit("spark.master" -> "local", "spark.fulgurite.memory.broadcast" -> "auto"), here))
     assert(limit("spark.master" -> "yarn", "spark.fulgurite.memory.broadcast" -> "7m") == "7m")
+  }
+
+  test("what an operator may take in the driver is a share of what the heap leaves of the memory, on both sides") {
+    def settings(own: (String, String)*) = new Settings(new SparkConf(false).setAll(own))
+    val (physical, heap) = (100L << 30, 10L << 30)
+    assert(DriverMemory.forMatrices(physical, heap) == (90L << 30) / 10 * 7)
+    // Heaps that take all, or more.
+    for (large <- Seq(physical - 1, physical, 4 * physical)) assert(DriverMemory.forMatrices(physical, large) == physical / 8 / 10 * 7)
+    val here = DriverMemory.forMatrices
+    assert(here > 0)
+    for (automatic <- Seq(settings(), settings("spark.fulgurite.memory.local" -> "auto"))) {
+      assert(automatic.localBudget == here && automatic.ofNative("fulgurite.memory.local") == here.toString)
+    }
+    val set = settings("spark.fulgurite.memory.local" -> "7m", "spark.driver.maxResultSize" -> "1m")
+    assert(set.localBudget == 7L << 20 && set.ofNative("fulgurite.memory.local") == "7m")
   }
 
   test("folders of drivers that were killed are deleted a day later") {
