@@ -26,3 +26,4 @@ mod request;
 mod shim;
 mod streams;
 mod task;
+mod text;

@@ -24,7 +24,7 @@ use crate::{
     request,
     shim::{Host, InputStream, OutputStream, ShimAPI, ShimNativeInterface},
     streams::{Input, Output},
-    task,
+    task, text,
 };
 
 impl ShimNativeInterface for ShimAPI {
@@ -231,6 +231,58 @@ impl ShimNativeInterface for ShimAPI {
         Ok(blocks.map_or(0, |blocks| registry().insert(blocks)))
     }
 
+    fn parse_text<'local>(
+        env: &mut Env<'local>,
+        _class: JClass<'local>,
+        format: JByteArray<'local>,
+        text: JByteArray<'local>,
+        length: jint,
+    ) -> Result<JByteArray<'local>, Failure> {
+        let format = bytes(env, &format, "format")?;
+        let (reply, handles) = text::parse(&format, &first_bytes(env, &text, length)?)?;
+        replied(env, &reply, &handles)
+    }
+
+    fn spread_cells<'local>(
+        env: &mut Env<'local>,
+        _class: JClass<'local>,
+        how: JByteArray<'local>,
+        cells: jlong,
+    ) -> Result<JLongArray<'local>, Failure> {
+        let parts = text::spread(&bytes(env, &how, "how")?, cells)?;
+        handed_over(env, &parts).inspect_err(|_| {
+            for handle in parts {
+                registry().release(handle);
+            }
+        })
+    }
+
+    fn gather_cells<'local>(
+        env: &mut Env<'local>,
+        _class: JClass<'local>,
+        how: JByteArray<'local>,
+        cells: JLongArray<'local>,
+    ) -> Result<JByteArray<'local>, Failure> {
+        let (how, cells) = (bytes(env, &how, "how")?, longs(env, &cells, "cells")?);
+        let (reply, handles) = text::gather(&how, &cells)?;
+        replied(env, &reply, &handles)
+    }
+
+    fn format_text<'local>(
+        env: &mut Env<'local>,
+        _class: JClass<'local>,
+        handle: jlong,
+        format: JByteArray<'local>,
+        output: OutputStream<'local>,
+    ) -> Result<(), Failure> {
+        if output.is_null() {
+            return Err(null("output").into());
+        }
+        let format = bytes(env, &format, "format")?;
+        let output = Output::new(env, &output, TEXT_BYTES)?;
+        Ok(text::format(handle, &format, output)?)
+    }
+
     fn release<'local>(
         _env: &mut Env<'local>,
         _class: JClass<'local>,
@@ -239,6 +291,39 @@ impl ShimNativeInterface for ShimAPI {
         registry().release(handle);
         Ok(())
     }
+}
+
+/// Of a text, that go to a stream at once.
+const TEXT_BYTES: usize = 1 << 18;
+
+/// The first bytes of an array that may have more.
+fn first_bytes(env: &Env<'_>, array: &JByteArray<'_>, length: jint) -> Result<Vec<u8>, Failure> {
+    if array.is_null() {
+        return Err(null("text").into());
+    }
+    let held = array.len(env)?;
+    let length = usize::try_from(length)
+        .ok()
+        .filter(|length| *length <= held);
+    let length = length
+        .ok_or_else(|| Error::argument(format!("'length' is not of an array of {held} bytes")))?;
+    let mut copy = vec![0u8; length];
+    array.get_region(env, 0, bytemuck::cast_slice_mut(&mut copy))?;
+    Ok(copy)
+}
+
+/// A reply with new handles as a Java array.
+fn replied<'local>(
+    env: &mut Env<'local>,
+    reply: &[u8],
+    handles: &[jlong],
+) -> Result<JByteArray<'local>, Failure> {
+    let array = env.byte_array_from_slice(reply).inspect_err(|_| {
+        for handle in handles {
+            registry().release(*handle);
+        }
+    });
+    Ok(array?)
 }
 
 /// New handles as a Java array.

@@ -32,6 +32,10 @@ bind_java_type! {
         static fn write(handle: jlong, output: OutputStream),
         static fn read(input: InputStream) -> jlong,
         static fn map(path: jbyte[], head: jbyte[], offset: jlong, length: jlong) -> jlong,
+        static fn parse_text(format: jbyte[], text: jbyte[], length: jint) -> jbyte[],
+        static fn spread_cells(how: jbyte[], cells: jlong) -> jlong[],
+        static fn gather_cells(how: jbyte[], cells: jlong[]) -> jbyte[],
+        static fn format_text(handle: jlong, format: jbyte[], output: OutputStream),
         static fn release(handle: jlong),
     },
 }
@@ -152,7 +156,7 @@ mod tests {
                 other => (other, signature),
             })
         });
-        assert_eq!(natives.len(), 17);
+        assert_eq!(natives.len(), 21);
         assert_eq!(bound("native_methods"), natives);
     }
 

@@ -111,6 +111,8 @@ pub enum Primitive {
         format: FileFormat,
         separator: String,
         header: bool,
+        /// csv: zeros are empty cells.
+        sparse: bool,
         metadata: Option<String>,
     },
     /// Asks what there is of a file, or a folder of part files, of a file system that the backend knows. Reply: the file,

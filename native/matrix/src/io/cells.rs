@@ -5,21 +5,143 @@ use std::fmt::Write;
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
-use super::chunks::{chunks, split_first_line};
-use crate::{CoordinateMatrix, JavaDouble, MatrixBlock, parse_double};
+use super::{
+    BadLine,
+    chunks::{chunks, lines, number, shown, whole_number, words},
+    matrix_market::Symmetry,
+};
+use crate::{CoordinateMatrix, JavaDouble, MatrixBlock};
 
 /// A cell from 0.
 pub(super) type Cell = (usize, usize, f64);
 
-/// Lines of cells: rows and columns from 1, in any order.
+/// What a line of a cell has to be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CellForm {
+    /// Of the matrix, where they are known.
+    pub(super) rows: Option<usize>,
+    pub(super) cols: Option<usize>,
+    /// Lines have no values: each cell is 1.
+    pub(super) pattern: bool,
+    pub(super) symmetry: Symmetry,
+}
+
+impl CellForm {
+    /// Of `row column value` lines.
+    pub(super) fn plain(rows: Option<usize>, cols: Option<usize>) -> Self {
+        CellForm {
+            rows,
+            cols,
+            pattern: false,
+            symmetry: Symmetry::General,
+        }
+    }
+
+    /// `None` for blank lines, comments, and the placeholder `0 0 0` of a matrix without non-zeros.
+    fn parse_line(&self, line: &[u8]) -> Result<Option<Cell>, String> {
+        if line.starts_with(b"%") {
+            return Ok(None);
+        }
+        let mut words = words(line);
+        let Some(row) = words.next() else {
+            return Ok(None);
+        };
+        let (row, col) = (whole_number(row), words.next().and_then(whole_number));
+        let value = if self.pattern {
+            Some(1.0)
+        } else {
+            words.next().and_then(number)
+        };
+        let (Some(row), Some(col), Some(value), None) = (row, col, value, words.next()) else {
+            let expected = if self.pattern {
+                "row column"
+            } else {
+                "row column value"
+            };
+            return Err(format!(
+                "'{}' is not '{expected}'",
+                shown(line.trim_ascii())
+            ));
+        };
+        if (row, col) == (0, 0) && value == 0.0 {
+            return Ok(None);
+        }
+        if self.symmetry == Symmetry::Skew && row == col {
+            return Err(format!(
+                "cell ({row}, {col}) is on the diagonal of a skew-symmetric matrix"
+            ));
+        }
+        let is_within =
+            |at: usize, known: Option<usize>| at >= 1 && known.is_none_or(|size| at <= size);
+        if !is_within(row, self.rows) || !is_within(col, self.cols) {
+            let size = |known: Option<usize>| known.map_or("?".into(), |size| size.to_string());
+            return Err(format!(
+                "cell ({row}, {col}) is outside the {} x {} matrix",
+                size(self.rows),
+                size(self.cols)
+            ));
+        }
+        Ok(Some((row - 1, col - 1, value)))
+    }
+
+    /// The cells, the number of lines read, and what is wrong with the last one.
+    fn parse_chunk(&self, chunk: &[u8]) -> (Vec<Cell>, usize, Option<String>) {
+        let mut cells = Vec::with_capacity(memchr::memchr_iter(b'\n', chunk).count() + 1);
+        let mut read = 0;
+        for line in lines(chunk) {
+            read += 1;
+            match self.parse_line(line) {
+                Ok(Some(cell)) => cells.push(cell),
+                Ok(None) => {}
+                Err(problem) => return (cells, read, Some(problem)),
+            }
+        }
+        (cells, read, None)
+    }
+
+    /// Parses whole lines on this thread: a row of row, column (from 1) and value for each cell, in the order of lines;
+    /// none where there are no cells.
+    ///
+    /// # Errors
+    /// What is wrong with a line is the result.
+    pub(super) fn parse_cells(&self, text: &[u8]) -> Result<Result<Vec<MatrixBlock>, BadLine>> {
+        let (cells, read, problem) = self.parse_chunk(text);
+        if let Some(problem) = problem {
+            return Ok(Err(BadLine::of(text, 0, read, problem, HELP)));
+        }
+        if let Some((row, col, _)) = cells
+            .iter()
+            .find(|(row, col, _)| *row as u64 >= MOST_ROWS || *col >= i32::MAX as usize)
+        {
+            return Err(Error::data(format!(
+                "cell ({}, {}) is beyond the {MOST_ROWS} rows and {} columns that a matrix can have",
+                row + 1,
+                col + 1,
+                i32::MAX
+            )));
+        }
+        if cells.is_empty() {
+            return Ok(Ok(Vec::new()));
+        }
+        let numbers = cells
+            .iter()
+            .flat_map(|(row, col, value)| [(row + 1) as f64, (col + 1) as f64, *value])
+            .collect();
+        Ok(Ok(vec![MatrixBlock::dense(cells.len(), 3, numbers)?]))
+    }
+}
+
+/// Row numbers of cells that cross as numbers.
+const MOST_ROWS: u64 = 1 << 53;
+
+const HELP: &str = "a line is 'row column value', with rows and columns from 1";
+
+/// Lines of cells of a matrix whose size is known: rows and columns from 1, in any order.
 pub(super) struct CellLines<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) rows: usize,
     pub(super) cols: usize,
-    /// Lines have no values: each cell is 1.
-    pub(super) pattern: bool,
-    /// A cell also stands for the one across the diagonal.
-    pub(super) mirrored: bool,
+    pub(super) form: CellForm,
     /// Lines of the file before these.
     pub(super) lines_before: usize,
 }
@@ -30,7 +152,7 @@ impl CellLines<'_> {
     pub(super) fn parse(&self) -> Result<Vec<Cell>> {
         let parts: Vec<(Vec<Cell>, usize, Option<String>)> = chunks(self.bytes)
             .into_par_iter()
-            .map(|chunk| self.parse_chunk(chunk))
+            .map(|chunk| self.form.parse_chunk(chunk))
             .collect();
         let mut lines = self.lines_before;
         let mut cells = Vec::with_capacity(parts.iter().map(|(cells, ..)| cells.len()).sum());
@@ -42,53 +164,6 @@ impl CellLines<'_> {
             cells.extend(part);
         }
         Ok(cells)
-    }
-
-    /// The cells, the number of lines read, and what is wrong with the last one.
-    fn parse_chunk(&self, chunk: &[u8]) -> (Vec<Cell>, usize, Option<String>) {
-        let mut cells = Vec::new();
-        let mut lines = 0;
-        let mut rest = chunk;
-        while !rest.is_empty() {
-            let (line, after) = split_first_line(rest);
-            rest = after;
-            lines += 1;
-            match self.parse_line(line) {
-                Ok(Some(cell)) => cells.push(cell),
-                Ok(None) => {}
-                Err(problem) => return (cells, lines, Some(problem)),
-            }
-        }
-        (cells, lines, None)
-    }
-
-    /// `None` for blank lines, comments, and the placeholder `0 0 0` of a matrix without non-zeros.
-    fn parse_line(&self, line: &[u8]) -> Result<Option<Cell>, String> {
-        let line = String::from_utf8_lossy(line);
-        if line.trim().is_empty() || line.starts_with('%') {
-            return Ok(None);
-        }
-        let mut words = line.split_whitespace();
-        let mut index = || words.next().and_then(|word| word.parse::<usize>().ok());
-        let (row, col) = (index(), index());
-        let value = if self.pattern {
-            Some(1.0)
-        } else {
-            words.next().and_then(parse_double)
-        };
-        let (Some(row), Some(col), Some(value), None) = (row, col, value, words.next()) else {
-            return Err(format!("'{}' is not 'row column value'", line.trim()));
-        };
-        if (row, col) == (0, 0) && value == 0.0 {
-            return Ok(None);
-        }
-        let (rows, cols) = (self.rows, self.cols);
-        if !(1..=rows).contains(&row) || !(1..=cols).contains(&col) {
-            return Err(format!(
-                "cell ({row}, {col}) is outside the {rows} x {cols} matrix"
-            ));
-        }
-        Ok(Some((row - 1, col - 1, value)))
     }
 
     /// # Errors
@@ -117,19 +192,20 @@ impl CellLines<'_> {
 
     /// Cells do not know their lines: only an error is worth finding them.
     fn repeated(&self, row: usize, col: usize) -> Error {
-        let mut lines = Vec::new();
-        let (mut rest, mut number) = (self.bytes, self.lines_before);
-        while !rest.is_empty() && lines.len() < 2 {
-            let (line, after) = split_first_line(rest);
-            rest = after;
-            number += 1;
-            if let Ok(Some((of_row, of_col, _))) = self.parse_line(line)
-                && ((of_row, of_col) == (row, col)
-                    || self.mirrored && (of_col, of_row) == (row, col))
-            {
-                lines.push(number);
+        let is_of = |line| match self.form.parse_line(line) {
+            Ok(Some((of_row, of_col, _))) => {
+                (of_row, of_col) == (row, col)
+                    || self.form.symmetry != Symmetry::General && (of_col, of_row) == (row, col)
             }
-        }
+            _ => false,
+        };
+        let found = lines(self.bytes)
+            .enumerate()
+            .filter(|(_, line)| is_of(line));
+        let lines: Vec<usize> = found
+            .map(|(before, _)| self.lines_before + before + 1)
+            .take(2)
+            .collect();
         let place = match lines[..] {
             [first, second] => format!(
                 "line {second}: cell ({}, {}) stands in line {first}, too",
@@ -151,20 +227,24 @@ pub(super) fn parse_text(bytes: &[u8], rows: usize, cols: usize) -> Result<Matri
         bytes,
         rows,
         cols,
-        pattern: false,
-        mirrored: false,
+        form: CellForm::plain(Some(rows), Some(cols)),
         lines_before: 0,
     };
     lines.assemble(lines.parse()?)
 }
 
-/// The lines of the non-zeros of rows `from..to`.
-pub(super) fn format_rows(matrix: &MatrixBlock, rows: std::ops::Range<usize>) -> String {
+/// The lines of the non-zeros of rows `from..to` of a matrix that begins after so many rows.
+pub(super) fn format_rows(
+    matrix: &MatrixBlock,
+    before: u64,
+    rows: std::ops::Range<usize>,
+) -> String {
     let mut text = String::new();
     for row in rows {
+        let number = before + row as u64 + 1;
         for_each_non_zero(matrix, row, |col, value| {
             // Writing to a string has no errors.
-            let _ = writeln!(text, "{} {} {}", row + 1, col + 1, JavaDouble(value));
+            let _ = writeln!(text, "{number} {} {}", col + 1, JavaDouble(value));
         });
     }
     text
@@ -195,9 +275,10 @@ pub(super) fn for_each_non_zero(
     }
 }
 
-/// The lines of the non-zeros among some stored cells.
+/// The lines of the non-zeros among some stored cells of a matrix that begins after so many rows.
 pub(super) fn format_coordinates(
     matrix: &CoordinateMatrix,
+    before: u64,
     stored: std::ops::Range<usize>,
 ) -> String {
     let mut text = String::new();
@@ -206,7 +287,8 @@ pub(super) fn format_coordinates(
         let value = matrix.values()[at];
         if value != 0.0 {
             // Writing to a string has no errors.
-            let _ = writeln!(text, "{} {} {}", row + 1, col + 1, JavaDouble(value));
+            let row = before + row as u64 + 1;
+            let _ = writeln!(text, "{row} {} {}", col + 1, JavaDouble(value));
         }
     }
     text

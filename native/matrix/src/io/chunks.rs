@@ -1,4 +1,8 @@
-//! Text cut at line ends, so that threads can parse the pieces.
+//! Text cut at line ends, so that threads can parse the pieces; lines, words and numbers in it.
+
+use memchr::{memchr, memchr2};
+
+use crate::parse_double;
 
 /// Bytes of a piece: enough to outweigh handing it to a thread.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -7,8 +11,9 @@ const CHUNK_BYTES: usize = 1 << 20;
 pub(super) fn chunks(mut bytes: &[u8]) -> Vec<&[u8]> {
     let mut chunks = Vec::with_capacity(bytes.len() / CHUNK_BYTES + 1);
     while bytes.len() > CHUNK_BYTES {
-        let line_end = bytes[CHUNK_BYTES..].iter().position(|byte| *byte == b'\n');
-        let Some(line_end) = line_end else { break };
+        let Some(line_end) = memchr(b'\n', &bytes[CHUNK_BYTES..]) else {
+            break;
+        };
         let (chunk, rest) = bytes.split_at(CHUNK_BYTES + line_end + 1);
         chunks.push(chunk);
         bytes = rest;
@@ -19,10 +24,74 @@ pub(super) fn chunks(mut bytes: &[u8]) -> Vec<&[u8]> {
     chunks
 }
 
-/// The first line and what follows it.
+/// The first line and what follows it. Lines end as Hadoop's do: with a line feed, a carriage return, or both.
 pub(super) fn split_first_line(bytes: &[u8]) -> (&[u8], &[u8]) {
-    match bytes.iter().position(|byte| *byte == b'\n') {
-        Some(end) => (&bytes[..end], &bytes[end + 1..]),
-        None => (bytes, &[]),
+    let Some(end) = memchr2(b'\n', b'\r', bytes) else {
+        return (bytes, &[]);
+    };
+    let ends_with_both = bytes[end..].starts_with(b"\r\n");
+    (
+        &bytes[..end],
+        &bytes[end + 1 + usize::from(ends_with_both)..],
+    )
+}
+
+/// A text from its first line on: a byte order mark before that is no data.
+pub(super) fn without_mark(mut bytes: Vec<u8>) -> Vec<u8> {
+    const MARK: &[u8] = b"\xef\xbb\xbf";
+    if bytes.starts_with(MARK) {
+        bytes.drain(..MARK.len());
     }
+    bytes
+}
+
+pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (line, after) = split_first_line(rest);
+        rest = after;
+        Some(line)
+    })
+}
+
+pub(super) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty())
+}
+
+pub(super) fn number(word: &[u8]) -> Option<f64> {
+    std::str::from_utf8(word).ok().and_then(parse_double)
+}
+
+pub(super) fn whole_number<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
+    std::str::from_utf8(word).ok()?.parse().ok()
+}
+
+pub(super) fn is_blank(line: &[u8]) -> bool {
+    line.trim_ascii().is_empty()
+}
+
+/// Bytes as an error shows them.
+pub(super) fn shown(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Stretches of at most so many lines, as equal as can be, in order.
+pub(super) fn stretches(text: &[u8], most_lines: usize) -> Vec<&[u8]> {
+    let count = lines(text).count();
+    let height = count.div_ceil(count.div_ceil(most_lines.max(1)).max(1));
+    let mut stretches = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let mut after = rest;
+        for _ in 0..height {
+            after = split_first_line(after).1;
+        }
+        stretches.push(&rest[..rest.len() - after.len()]);
+        rest = after;
+    }
+    stretches
 }

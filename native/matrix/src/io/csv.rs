@@ -5,8 +5,13 @@ use std::fmt::Write;
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
-use super::chunks::{chunks, split_first_line};
-use crate::{JavaDouble, MatrixBlock, parse_double};
+use memchr::memmem;
+
+use super::{
+    BadLine,
+    chunks::{chunks, is_blank, lines, number, shown, stretches},
+};
+use crate::{JavaDouble, MatrixBlock};
 
 /// How cells are separated and what empty ones mean.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,12 +51,7 @@ impl Default for CsvOptions {
 /// `data`, naming row and column (from 1) and the text, for a cell that is no number; naming row and both
 /// counts, for a line with another number of cells.
 pub fn parse_lines(bytes: &[u8], options: &CsvOptions, first_row: usize) -> Result<MatrixBlock> {
-    if options.separator.is_empty() || options.separator.contains(['\n', '\r']) {
-        return Err(Error::argument(format!(
-            "cells cannot be separated by {:?}",
-            options.separator
-        )));
-    }
+    check(options)?;
     let Some(cols) = options.cols.or_else(|| count_cells(bytes, options)) else {
         return MatrixBlock::dense(0, 0, Vec::new());
     };
@@ -77,24 +77,71 @@ pub fn parse_lines(bytes: &[u8], options: &CsvOptions, first_row: usize) -> Resu
     MatrixBlock::dense(rows, cols, values)
 }
 
-/// Cells of the first line that is not blank.
-fn count_cells(bytes: &[u8], options: &CsvOptions) -> Option<usize> {
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let (line, after) = split_first_line(rest);
-        if !line.trim_ascii().is_empty() {
-            let line = String::from_utf8_lossy(line);
-            return Some(line.split(&options.separator).count());
-        }
-        rest = after;
+/// # Errors
+/// `argument` where cells cannot be separated so.
+fn check(options: &CsvOptions) -> Result<()> {
+    if options.separator.is_empty() || options.separator.contains(['\n', '\r']) {
+        return Err(Error::argument(format!(
+            "cells cannot be separated by {:?}",
+            options.separator
+        )));
     }
-    None
+    Ok(())
 }
+
+/// Cells of the first line that is not blank.
+pub(super) fn count_cells(bytes: &[u8], options: &CsvOptions) -> Option<usize> {
+    lines(bytes)
+        .map(|line| (cells(line, options.separator.as_bytes()).count(), line))
+        .find(|(count, line)| !is_blank_row(*count, line))
+        .map(|(count, _)| count)
+}
+
+/// A line that has separators has cells, even if these are whitespace.
+fn is_blank_row(cells: usize, line: &[u8]) -> bool {
+    cells == 1 && is_blank(line)
+}
+
+/// Parses whole lines on this thread into matrices of at most `most_rows` rows, each in the layout that suits it;
+/// without rows there are none.
+///
+/// # Errors
+/// `argument` for the options; what is wrong with a line is the result.
+pub(super) fn parse_stripes(
+    text: &[u8],
+    options: &CsvOptions,
+    cols: usize,
+    most_rows: usize,
+) -> Result<Result<Vec<MatrixBlock>, BadLine>> {
+    check(options)?;
+    let (mut stripes, mut before) = (Vec::new(), 0);
+    for stretch in stretches(text, most_rows) {
+        let part = parse_chunk(stretch, options, cols);
+        if let Some(problem) = part.problem {
+            return Ok(Err(BadLine::of(
+                stretch,
+                before,
+                part.lines,
+                problem.reason(),
+                HELP,
+            )));
+        }
+        before += part.lines;
+        if part.rows > 0 {
+            stripes.push(MatrixBlock::dense(part.rows, cols, part.values)?.in_best_layout());
+        }
+    }
+    Ok(Ok(stripes))
+}
+
+const HELP: &str = "correct the line, or name the right separator and header; texts for missing values are listed in \
+                    the .mtd file under na.strings";
 
 /// Rows of a chunk up to its end or its first problem.
 struct Part {
     values: Vec<f64>,
     rows: usize,
+    lines: usize,
     problem: Option<Problem>,
 }
 
@@ -104,6 +151,16 @@ enum Problem {
 }
 
 impl Problem {
+    fn reason(&self) -> String {
+        match self {
+            Problem::Cell { col, text } if text.is_empty() => {
+                format!("the cell in column {col} is empty")
+            }
+            Problem::Cell { col, text } => format!("'{text}' in column {col} is not a number"),
+            Problem::Ragged { found, expected } => format!("it has {found} values, not {expected}"),
+        }
+    }
+
     fn at_row(&self, row: usize) -> Error {
         match self {
             Problem::Cell { col, text } if text.is_empty() => {
@@ -125,97 +182,98 @@ impl Problem {
 }
 
 fn parse_chunk(chunk: &[u8], options: &CsvOptions, cols: usize) -> Part {
+    let most_rows = memchr::memchr_iter(b'\n', chunk).count() + 1;
     let mut part = Part {
-        values: Vec::with_capacity(chunk.len() / 4),
+        // A cell takes a separator at least.
+        values: Vec::with_capacity(most_rows.saturating_mul(cols).min(chunk.len() + 1)),
         rows: 0,
+        lines: 0,
         problem: None,
     };
-    if let [separator] = options.separator.as_bytes() {
-        let mut reader = csv::ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .quoting(false)
-            .delimiter(*separator)
-            .from_reader(chunk);
-        let mut record = csv::ByteRecord::new();
-        // Reading bytes of memory, flexibly, has no errors of its own.
-        while let Ok(true) = reader.read_byte_record(&mut record) {
-            if !part.push_row(record.iter(), options, cols) {
-                break;
-            }
-        }
-    } else {
-        let separator = options.separator.as_bytes();
-        for line in chunk.split(|byte| *byte == b'\n') {
-            if !line.trim_ascii().is_empty()
-                && !part.push_row(split(line, separator), options, cols)
-            {
-                break;
-            }
+    for line in lines(chunk) {
+        part.lines += 1;
+        part.problem = part.push_row(line, options, cols).err();
+        if part.problem.is_some() {
+            break;
         }
     }
     part
 }
 
-/// `line` at each `separator` of several bytes.
-fn split<'a>(line: &'a [u8], separator: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
-    let mut rest = Some(line);
-    std::iter::from_fn(move || {
-        let line = rest?;
-        let at = line
-            .windows(separator.len())
-            .position(|window| window == separator);
-        let (cell, after) = match at {
-            Some(at) => (&line[..at], Some(&line[at + separator.len()..])),
-            None => (line, None),
+/// `line` at each separator.
+fn cells<'a>(line: &'a [u8], separator: &'a [u8]) -> Cells<'a> {
+    Cells {
+        rest: Some(line),
+        separator,
+    }
+}
+
+struct Cells<'a> {
+    rest: Option<&'a [u8]>,
+    separator: &'a [u8],
+}
+
+impl<'a> Iterator for Cells<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let line = self.rest?;
+        let at = match self.separator {
+            [byte] => memchr::memchr(*byte, line),
+            several => memmem::find(line, several),
         };
-        rest = after;
-        Some(cell)
-    })
+        let Some(at) = at else {
+            self.rest = None;
+            return Some(line);
+        };
+        self.rest = Some(&line[at + self.separator.len()..]);
+        Some(&line[..at])
+    }
 }
 
 impl Part {
-    /// False where the row is not one: what is wrong stands in `problem`.
-    fn push_row<'a>(
+    fn push_row(
         &mut self,
-        cells: impl Iterator<Item = &'a [u8]>,
+        line: &[u8],
         options: &CsvOptions,
         cols: usize,
-    ) -> bool {
+    ) -> std::result::Result<(), Problem> {
         let start = self.values.len();
-        let (mut count, mut problem, mut blank) = (0, None, true);
-        for cell in cells {
-            count += 1;
+        let (mut found, mut problem) = (0, None);
+        for cell in cells(line, options.separator.as_bytes()) {
+            found += 1;
             let cell = cell.trim_ascii();
-            blank &= cell.is_empty();
             match parse_cell(cell, options) {
                 Some(value) => self.values.push(value),
                 None if problem.is_none() => {
                     problem = Some(Problem::Cell {
-                        col: count,
-                        text: String::from_utf8_lossy(cell).into_owned(),
+                        col: found,
+                        text: shown(cell),
                     });
                 }
                 None => {}
             }
         }
-        if count == 1 && blank {
+        if is_blank_row(found, line) {
             self.values.truncate(start);
-            return true;
+            return Ok(());
         }
-        if count != cols {
+        if found != cols {
             problem = Some(Problem::Ragged {
-                found: count,
+                found,
                 expected: cols,
             });
         }
-        if problem.is_some() {
-            self.values.truncate(start);
-            self.problem = problem;
-            return false;
+        match problem {
+            Some(problem) => {
+                self.values.truncate(start);
+                Err(problem)
+            }
+            None => {
+                self.rows += 1;
+                Ok(())
+            }
         }
-        self.rows += 1;
-        true
     }
 }
 
@@ -223,13 +281,9 @@ fn parse_cell(cell: &[u8], options: &CsvOptions) -> Option<f64> {
     if cell.is_empty() {
         return options.fill.then_some(options.default);
     }
-    let text = std::str::from_utf8(cell).ok()?;
-    parse_double(text).or_else(|| {
-        options
-            .na_strings
-            .iter()
-            .any(|na| na == text)
-            .then_some(f64::NAN)
+    number(cell).or_else(|| {
+        let is_missing = options.na_strings.iter().any(|na| na.as_bytes() == cell);
+        is_missing.then_some(f64::NAN)
     })
 }
 

@@ -6,10 +6,11 @@ use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
 use super::{
+    BadLine,
     cells::for_each_non_zero,
-    chunks::{chunks, split_first_line},
+    chunks::{chunks, lines, number, shown, stretches, whole_number, words},
 };
-use crate::{CsrMatrix, JavaDouble, MatrixBlock, parse_double};
+use crate::{CsrMatrix, JavaDouble, MatrixBlock};
 
 /// Rows of a chunk up to its end or its first problem.
 #[derive(Default)]
@@ -32,15 +33,7 @@ struct Part {
 /// # Errors
 /// `data`, naming the line, for what is no row, and for indices that do not ascend or are too large.
 pub(super) fn parse(bytes: &[u8], cols: Option<usize>) -> Result<MatrixBlock> {
-    let most = match cols {
-        Some(0) => {
-            return Err(Error::data(
-                "a libsvm file has at least a column, of labels",
-            ));
-        }
-        Some(cols) => i32::try_from(cols - 1).unwrap_or(i32::MAX - 1),
-        None => i32::MAX - 1,
-    };
+    let most = most_features(cols)?;
     let parts: Vec<Part> = chunks(bytes)
         .into_par_iter()
         .map(|chunk| parse_chunk(chunk, most))
@@ -49,9 +42,7 @@ pub(super) fn parse(bytes: &[u8], cols: Option<usize>) -> Result<MatrixBlock> {
     for part in &parts {
         lines += part.lines;
         if let Some(problem) = &part.problem {
-            return Err(Error::data(format!("line {lines}: {problem}")).with_help(
-                "a line is 'label index:value index:value ...', with indices from 1 that ascend",
-            ));
+            return Err(Error::data(format!("line {lines}: {problem}")).with_help(HELP));
         }
     }
     let rows: usize = parts.iter().map(|part| part.labels.len()).sum();
@@ -60,6 +51,74 @@ pub(super) fn parse(bytes: &[u8], cols: Option<usize>) -> Result<MatrixBlock> {
     }
     let largest = parts.iter().map(|part| part.largest).max().unwrap_or(0);
     let cols = cols.unwrap_or(largest as usize + 1);
+    assemble(parts, cols)
+}
+
+const HELP: &str = "a line is 'label index:value index:value ...', with indices from 1 that ascend";
+
+fn most_features(cols: Option<usize>) -> Result<i32> {
+    match cols {
+        Some(0) => Err(Error::data(
+            "a libsvm file has at least a column, of labels",
+        )),
+        Some(cols) => Ok(i32::try_from(cols - 1).unwrap_or(i32::MAX - 1)),
+        None => Ok(i32::MAX - 1),
+    }
+}
+
+/// Parses whole lines on this thread into matrices of at most so many rows and about so many bytes, each in the
+/// layout that suits it; without rows there are none.
+///
+/// # Errors
+/// `data` where there are no columns; what is wrong with a line is the result.
+pub(super) fn parse_stripes(
+    text: &[u8],
+    cols: usize,
+    most_rows: usize,
+    most_bytes: usize,
+) -> Result<Result<Vec<MatrixBlock>, BadLine>> {
+    let most = most_features(Some(cols))?;
+    let (mut stripes, mut before) = (Vec::new(), 0);
+    for stretch in stretches(text, lines_of_a_stripe(text, most_rows, most_bytes)) {
+        let part = parse_chunk(stretch, most);
+        if let Some(problem) = part.problem {
+            return Ok(Err(BadLine::of(stretch, before, part.lines, problem, HELP)));
+        }
+        before += part.lines;
+        if !part.labels.is_empty() {
+            stripes.push(assemble(vec![part], cols)?);
+        }
+    }
+    Ok(Ok(stripes))
+}
+
+/// As many lines as become about so many bytes: each has a pointer and a label, and a feature has a colon.
+fn lines_of_a_stripe(text: &[u8], most_rows: usize, most_bytes: usize) -> usize {
+    const STORED_BYTES: usize = size_of::<f64>() + size_of::<i32>();
+    let rows = lines(text).count().max(1);
+    let bytes = memchr::memchr_iter(b':', text).count() * STORED_BYTES
+        + rows * (STORED_BYTES + size_of::<i64>());
+    most_rows.min(rows.div_ceil(bytes.div_ceil(most_bytes.max(1))))
+}
+
+/// The largest index; that of a line is its last. What is no row is found when it is parsed.
+pub(super) fn largest_index(text: &[u8]) -> i64 {
+    let last = |line| {
+        let word = words(data(line)).last()?;
+        let colon = memchr::memchr(b':', word)?;
+        whole_number::<i64>(&word[..colon])
+    };
+    lines(text).filter_map(last).max().unwrap_or(0).max(0)
+}
+
+/// A line without its comment.
+fn data(line: &[u8]) -> &[u8] {
+    memchr::memchr(b'#', line).map_or(line, |comment| &line[..comment])
+}
+
+/// The rows of parts, one below the other; the label is the last column.
+fn assemble(parts: Vec<Part>, cols: usize) -> Result<MatrixBlock> {
+    let rows: usize = parts.iter().map(|part| part.labels.len()).sum();
     let stored = parts.iter().map(|part| part.values.len()).sum::<usize>() + rows;
     let mut pointers = Vec::with_capacity(rows + 1);
     let (mut indices, mut values) = (Vec::with_capacity(stored), Vec::with_capacity(stored));
@@ -83,32 +142,32 @@ pub(super) fn parse(bytes: &[u8], cols: Option<usize>) -> Result<MatrixBlock> {
 
 fn parse_chunk(chunk: &[u8], most: i32) -> Part {
     let mut part = Part::default();
-    let mut rest = chunk;
-    while !rest.is_empty() && part.problem.is_none() {
-        let (line, after) = split_first_line(rest);
-        rest = after;
+    for line in lines(chunk) {
         part.lines += 1;
-        let line = String::from_utf8_lossy(line);
-        let line = line.split('#').next().unwrap_or_default();
-        part.problem = part.push_row(line, most).err();
+        part.problem = part.push_row(data(line), most).err();
+        if part.problem.is_some() {
+            break;
+        }
     }
     part
 }
 
 impl Part {
-    fn push_row(&mut self, line: &str, most: i32) -> Result<(), String> {
-        let mut words = line.split_whitespace();
+    fn push_row(&mut self, line: &[u8], most: i32) -> Result<(), String> {
+        let mut words = words(line);
         let Some(label) = words.next() else {
             return Ok(());
         };
         let label =
-            parse_double(label).ok_or_else(|| format!("the label '{label}' is not a number"))?;
+            number(label).ok_or_else(|| format!("the label '{}' is not a number", shown(label)))?;
         let mut before = 0;
         for word in words {
-            let feature = word.split_once(':').and_then(|(index, value)| {
-                Some((index.parse::<i64>().ok()?, parse_double(value)?))
+            let feature = memchr::memchr(b':', word).and_then(|colon| {
+                let index: i64 = whole_number(&word[..colon])?;
+                Some((index, number(&word[colon + 1..])?))
             });
-            let (index, value) = feature.ok_or_else(|| format!("'{word}' is not 'index:value'"))?;
+            let (index, value) =
+                feature.ok_or_else(|| format!("'{}' is not 'index:value'", shown(word)))?;
             if index < 1 {
                 return Err(format!("the index {index} is less than 1"));
             }

@@ -2,12 +2,14 @@
 
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::{
-    cells::{Cell, CellLines},
-    chunks::{chunks, split_first_line},
+    BadLine,
+    cells::{Cell, CellForm, CellLines},
+    chunks::{chunks, lines, number, shown, split_first_line, words},
 };
-use crate::{DenseMatrix, MatrixBlock, parse_double};
+use crate::{DenseMatrix, MatrixBlock};
 
 /// A MatrixMarket file of which the header has been read.
 #[derive(Debug)]
@@ -29,8 +31,9 @@ enum Layout {
 }
 
 /// Of the others than `General` a file has the lower triangle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Symmetry {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Symmetry {
     General,
     Symmetric,
     /// The upper triangle is the lower one with the signs changed, the diagonal is 0.
@@ -138,8 +141,11 @@ impl<'a> MatrixMarket<'a> {
             bytes: self.body,
             rows: self.rows,
             cols: self.cols,
-            pattern,
-            mirrored: self.symmetry != Symmetry::General,
+            form: CellForm {
+                pattern,
+                symmetry: self.symmetry,
+                ..CellForm::plain(Some(self.rows), Some(self.cols))
+            },
             lines_before: self.lines_before,
         };
         let mut cells = lines.parse()?;
@@ -148,11 +154,6 @@ impl<'a> MatrixMarket<'a> {
             return Err(wrong_number(entries as u128, cells.len()));
         }
         if self.symmetry != Symmetry::General {
-            if self.symmetry == Symmetry::Skew
-                && let Some((row, ..)) = cells.iter().find(|(row, col, _)| row == col)
-            {
-                return Err(on_the_diagonal(*row));
-            }
             let mirrored: Vec<Cell> = cells
                 .iter()
                 .filter(|(row, col, _)| row != col)
@@ -168,6 +169,15 @@ impl<'a> MatrixMarket<'a> {
         match self.symmetry {
             Symmetry::Skew => -value,
             _ => value,
+        }
+    }
+
+    fn values_of_array(&self) -> u128 {
+        let (rows, cols) = (self.rows as u128, self.cols as u128);
+        match self.symmetry {
+            Symmetry::General => rows * cols,
+            Symmetry::Symmetric => rows * (rows + 1) / 2,
+            Symmetry::Skew => rows * rows.saturating_sub(1) / 2,
         }
     }
 
@@ -192,12 +202,7 @@ impl<'a> MatrixMarket<'a> {
             Symmetry::Symmetric => col,
             Symmetry::Skew => col + 1,
         };
-        let (rows, cols) = (self.rows as u128, self.cols as u128);
-        let announced = match self.symmetry {
-            Symmetry::General => rows * cols,
-            Symmetry::Symmetric => rows * (rows + 1) / 2,
-            Symmetry::Skew => rows * rows.saturating_sub(1) / 2,
-        };
+        let announced = self.values_of_array();
         if values.len() as u128 != announced {
             return Err(wrong_number(announced, values.len()));
         }
@@ -219,36 +224,86 @@ impl<'a> MatrixMarket<'a> {
 /// The values, the number of lines read, and what in the last one is no number.
 fn parse_values(chunk: &[u8]) -> (Vec<f64>, usize, Option<String>) {
     let mut values = Vec::new();
-    let mut lines = 0;
-    let mut rest = chunk;
-    while !rest.is_empty() {
-        let (line, after) = split_first_line(rest);
-        rest = after;
-        lines += 1;
-        let line = String::from_utf8_lossy(line);
-        if line.starts_with('%') {
+    let mut read = 0;
+    for line in lines(chunk) {
+        read += 1;
+        if line.starts_with(b"%") {
             continue;
         }
-        for word in line.split_whitespace() {
-            match parse_double(word) {
+        for word in words(line) {
+            match number(word) {
                 Some(value) => values.push(value),
-                None => return (values, lines, Some(word.to_owned())),
+                None => return (values, read, Some(shown(word))),
             }
         }
     }
-    (values, lines, None)
+    (values, read, None)
+}
+
+/// Parses whole lines of an array on this thread: a column of their values; none where there are none.
+///
+/// # Errors
+/// What is wrong with a line is the result.
+pub(super) fn parse_column(text: &[u8]) -> Result<Result<Vec<MatrixBlock>, BadLine>> {
+    let (values, read, problem) = parse_values(text);
+    if let Some(word) = problem {
+        let reason = format!("'{word}' is not a number");
+        let help = "the lines of an array have the values, column by column";
+        return Ok(Err(BadLine::of(text, 0, read, reason, help)));
+    }
+    if values.is_empty() {
+        return Ok(Ok(Vec::new()));
+    }
+    Ok(Ok(vec![MatrixBlock::dense(values.len(), 1, values)?]))
+}
+
+/// What a file says before its cells.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MatrixMarketHeader {
+    pub rows: u64,
+    pub cols: u64,
+    /// Lines of cells, or values.
+    pub entries: u64,
+    /// Values column by column, without their places.
+    pub array: bool,
+    pub pattern: bool,
+    pub symmetry: Symmetry,
+    /// It ends after so many.
+    pub bytes: u64,
+}
+
+/// Reads the header of a file from its first bytes.
+///
+/// # Errors
+/// As [`MatrixMarket::parse_header`]; `data` where no file could have so many values.
+pub(super) fn header_of(head: &[u8]) -> Result<MatrixMarketHeader> {
+    let file = MatrixMarket::parse_header(head)?;
+    let (entries, pattern) = match file.layout {
+        Layout::Coordinates { entries, pattern } => (entries as u64, pattern),
+        Layout::Array => {
+            let entries = u64::try_from(file.values_of_array()).map_err(|_| {
+                Error::data(format!(
+                    "line {}: no file has the values of a {} x {} matrix",
+                    file.lines_before, file.rows, file.cols
+                ))
+            })?;
+            (entries, false)
+        }
+    };
+    Ok(MatrixMarketHeader {
+        rows: file.rows as u64,
+        cols: file.cols as u64,
+        entries,
+        array: file.layout == Layout::Array,
+        pattern,
+        symmetry: file.symmetry,
+        bytes: (head.len() - file.body.len()) as u64,
+    })
 }
 
 fn wrong_number(announced: u128, found: usize) -> Error {
     Error::data(format!(
         "the MatrixMarket file announces {announced} entries and has {found}"
-    ))
-}
-
-fn on_the_diagonal(row: usize) -> Error {
-    let place = row + 1;
-    Error::data(format!(
-        "cell ({place}, {place}) is on the diagonal of a skew-symmetric matrix"
     ))
 }
 

@@ -3,7 +3,8 @@
 //!
 //! [`resolve`] finds out what a file is without reading it, [`read`] reads it, [`write()`] writes it. They know this
 //! machine's files alone: of others, somebody else finds the metadata ([`resolve_found`]) and brings a copy ([`read_copy`]).
-//! [`csv::parse_lines`] parses a piece of a csv file, as a partition of a distributed one is.
+//! [`parse_text`] parses some lines of a text, and [`format_text`] makes lines of a stripe, for workers, which have files in parts; both by the rules of [`read`] and [`write()`].
+//! Cells that workers have read in any order become stripes with [`spread_cells`] and [`gather_cells`].
 //!
 //! A file appears under its name when it is complete: nothing half-written stays behind.
 
@@ -12,16 +13,21 @@ pub mod csv;
 mod cells;
 mod chunks;
 mod files;
+mod gather;
 mod libsvm;
 mod matrix_market;
 mod metadata;
 mod read;
 #[cfg(test)]
 mod tests;
+mod text;
 mod write;
 
 pub use csv::CsvOptions;
 pub use files::{is_local, of_another_file_system, scheme, text_bytes};
+pub use gather::{Gathered, gather_cells, spread_cells};
+pub use matrix_market::{MatrixMarketHeader, Symmetry};
 pub use metadata::{FileFormat, Metadata};
 pub use read::{Access, Contents, read, read_copy, resolve, resolve_found};
+pub use text::{BadLine, Outcome, TextFormat, WrittenText, format_text, parse_text};
 pub use write::{WriteOptions, write, write_scalar};

@@ -10,7 +10,7 @@ use fulgurite_error::{Error, Result};
 
 use super::{
     CsvOptions, FileFormat, Metadata, cells,
-    chunks::split_first_line,
+    chunks::{split_first_line, without_mark},
     csv,
     files::{cannot, local_path, parts, read_bytes, read_head, read_text, with_suffix},
     libsvm,
@@ -173,7 +173,7 @@ fn read_parts(
     }
     let bytes = parts
         .iter()
-        .map(|part| read_bytes(part))
+        .map(|part| read_bytes(part).map(without_mark))
         .collect::<Result<Vec<_>>>()?;
     let parsed = match resolved.format {
         Some(FileFormat::Csv) => read_csv(bytes, resolved),
@@ -249,10 +249,11 @@ fn read_csv(parts: Vec<Vec<u8>>, metadata: &Metadata) -> Result<MatrixBlock> {
     Ok(matrix.in_best_layout())
 }
 
-/// Takes the header line off the first part, and off others that repeat it.
+/// Takes the header line off the first part that has lines, and off others that repeat it.
 fn without_headers(mut parts: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     let header = parts
-        .first()
+        .iter()
+        .find(|part| !part.is_empty())
         .map(|first| split_first_line(first).0.to_vec())
         .unwrap_or_default();
     for part in &mut parts {

@@ -145,10 +145,10 @@ fn write_cells(file: &mut PendingFile, matrix: &MatrixBlock, nnz: usize) -> Resu
     }
     if let MatrixBlock::Coordinate(coordinates) = matrix {
         return write_units(file, coordinates.stored(), 1, |stored| {
-            cells::format_coordinates(coordinates, stored)
+            cells::format_coordinates(coordinates, 0, stored)
         });
     }
-    write_rows(file, matrix, |rows| cells::format_rows(matrix, rows))
+    write_rows(file, matrix, |rows| cells::format_rows(matrix, 0, rows))
 }
 
 fn write_rows(

@@ -510,10 +510,11 @@ impl Backend for LocalBackend {
                 format,
                 separator,
                 header,
+                sparse,
                 metadata: _,
             } => {
                 let matrix = joined(&self.stripes(&*self.node(*input)?)?)?;
-                write_file(path, &matrix, *format, separator, *header)?;
+                write_file(path, &matrix, *format, separator, *header, *sparse)?;
                 Ok(Reply::default())
             }
             Primitive::FindFile { path, .. }

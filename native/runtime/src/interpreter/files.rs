@@ -217,6 +217,7 @@ fn write_by_workers(
         format: written_format(options.format),
         separator: options.separator,
         header: options.header,
+        sparse: options.sparse,
         metadata,
     };
     workers.backend.apply(&write, None).map(|_| ())
@@ -398,9 +399,10 @@ pub(crate) fn write_file(
     format: FileFormat,
     separator: &str,
     header: bool,
+    sparse: bool,
 ) -> Result<()> {
     let mut options = io::WriteOptions::new(file_format(format));
     separator.clone_into(&mut options.separator);
-    options.header = header;
+    (options.header, options.sparse) = (header, sparse);
     io::write(matrix, path, &options)
 }

@@ -171,6 +171,52 @@ public final class Native {
      */
     public static native long map(byte[] path, byte[] head, long offset, long length);
 
+    /**
+     * Parses whole lines of text, on this thread. What is wrong with a line is part of the reply; errors are about the format.
+     *
+     * @param format what lines are: {@code {"kind": "csv", "separator", "fill", "default", "naStrings", "columns", "mostRows"}} or
+     *     {@code {"kind": "libsvm", "columns", "mostRows", "mostBytes"}}, which become stripes, each in the layout that suits it, or, without
+     *     {@code columns}, say how many there are; {@code {"kind": "cells", "rows", "cols", "pattern", "symmetry"}}, which become rows of
+     *     row and column, from 1, and value; {@code {"kind": "values"}}, those of an array, which become a column; {@code {"kind":
+     *     "header"}}, the first bytes of a MatrixMarket file
+     * @param text lines of bytes, the last of which need not end
+     * @param length how many bytes of {@code text} there are
+     * @return {@code {"lines", "handles": […], "columns", "header": {…}, "problem": {"line", "reason", "text", "help"}}}: how many lines
+     *     there are, and what applies; the line of a problem counts from 1. The caller owns the handles, of one block each, in the order
+     *     of lines
+     */
+    public static native byte[] parseText(byte[] format, byte[] text, int length);
+
+    /**
+     * Cuts cells, which are rows of row and column, from 1, and value, by ranges of rows.
+     *
+     * @param how {@code {"starts": [0, …], "symmetry": "general" | "symmetric" | "skew"}}: the first rows of the ranges, from 0; with a
+     *     symmetry a cell stands for the one across the diagonal, too
+     * @param cells stays the caller's
+     * @return a handle of cells for each range, which the caller owns; 0 where there are none
+     */
+    public static native long[] spreadCells(byte[] how, long cells);
+
+    /**
+     * Makes stripes of the cells of a range of rows, in any order. What has no cell is 0.
+     *
+     * @param how {@code {"from", "until", "cols", "height", "mayBeDense"}}: the range, from 0, the columns and the height of a stripe, and
+     *     whether stripes with few zeros are dense
+     * @param cells as {@link #spreadCells} takes them; they stay the caller's
+     * @return {@code {"handles": […]}}, of one block each, in the order of rows, which the caller owns; or, with none, {@code {"twice":
+     *     [row, column]}}, from 1, of a cell that stands twice
+     */
+    public static native byte[] gatherCells(byte[] how, long[] cells);
+
+    /**
+     * Writes the rows of the one block of a handle as lines of text, as a local file has them. What {@code output} throws is thrown.
+     *
+     * @param handle stays the caller's
+     * @param format {@code {"kind": "csv", "separator", "header", "sparse"}}, {@code {"kind": "cells"}} or {@code {"kind": "libsvm"}}
+     * @param output is called on this thread only, and stays open
+     */
+    public static native void formatText(long handle, byte[] format, OutputStream output);
+
     /** Frees what a handle names. A second call, and 0, do nothing. */
     public static native void release(long handle);
 }

@@ -77,6 +77,10 @@ class CheckedJniTest {
                 new NativeHandle(Native.read(new ByteArrayInputStream(written.toByteArray()))).close();
                 new NativeHandle(Native.place(handle, 7)).close();
                 assertThrows(IllegalStateException.class, () -> Native.write(handle, full));
+                byte[] cells = Library.bytes("{\"kind\": \"cells\"}");
+                Native.formatText(handle, cells, written);
+                assertThrows(IllegalStateException.class, () -> Native.formatText(handle, cells, full));
+                Native.parseText(Library.bytes("{\"kind\": \"header\"}"), Library.bytes("%%MatrixMarket matrix array real general\n1 1\n"), 44);
                 return Native.look(handle);
             });
             assertThrows(IllegalStateException.class, () -> Native.read(broken));

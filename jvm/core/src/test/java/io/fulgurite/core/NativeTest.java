@@ -110,6 +110,55 @@ class NativeTest {
     }
 
     @Test
+    void textBecomesBlocksAndBlocksBecomeText() {
+        byte[] csv = Library.bytes("{\"kind\": \"csv\", \"separator\": \",\", \"fill\": true, \"default\": \"0\", \"naStrings\": [], "
+                + "\"columns\": 2, \"mostRows\": 2}");
+        byte[] text = Library.bytes("1,2\n\n3,4.5\n0,-1e9\nnot read");
+        String reply = Library.text(Native.parseText(csv, text, text.length - 8));
+        assertTrue(reply.startsWith("{\"lines\":4,\"handles\":["), reply);
+        String[] handles = reply.replaceAll(".*\\[|\\].*", "").split(",");
+        assertEquals(2, handles.length, reply);
+        ByteArrayOutputStream written = new ByteArrayOutputStream();
+        byte[] format = Library.bytes("{\"kind\": \"csv\", \"separator\": \";\", \"header\": false, \"sparse\": false}");
+        for (String handle : handles) {
+            try (NativeHandle stripe = new NativeHandle(Long.parseLong(handle))) {
+                stripe.with(address -> {
+                    Native.formatText(address, format, written);
+                    return null;
+                });
+            }
+        }
+        assertEquals("1.0;2.0\n3.0;4.5\n0;-1.0E9\n", Library.text(written.toByteArray()));
+        String bad = Library.text(Native.parseText(csv, Library.bytes("1,2\n3,x\n"), 8));
+        assertTrue(bad.contains("\"problem\":{\"line\":2,\"reason\":\"'x' in column 2 is not a number\",\"text\":\"3,x\""), bad);
+        failure("argument", () -> Native.parseText(csv, text, text.length + 1));
+        failure("argument", () -> Native.parseText(csv, text, -1));
+        failure("argument", () -> Native.parseText(Library.bytes("{\"kind\": \"prose\"}"), text, 1));
+        failure("argument", () -> Native.parseText(csv, null, 0));
+        failure("argument", () -> Native.formatText(0, format, written));
+    }
+
+    @Test
+    void cellsAreSpreadAndGathered() {
+        byte[] text = Library.bytes("3 1 5\n1 2 4\n");
+        String reply = Library.text(Native.parseText(Library.bytes("{\"kind\": \"cells\", \"rows\": 3, \"cols\": 2, \"pattern\": false, "
+                + "\"symmetry\": \"general\"}"), text, text.length));
+        try (NativeHandle cells = new NativeHandle(Long.parseLong(reply.replaceAll(".*\\[|\\].*", "")))) {
+            long[] parts = cells.with(address -> Native.spreadCells(Library.bytes("{\"starts\": [0, 1, 2], \"symmetry\": \"general\"}"), address));
+            assertTrue(parts.length == 3 && parts[0] != 0 && parts[1] == 0 && parts[2] != 0, Arrays.toString(parts));
+            byte[] how = Library.bytes("{\"from\": 2, \"until\": 3, \"cols\": 2, \"height\": 10, \"mayBeDense\": false}");
+            String stripes = Library.text(Native.gatherCells(how, new long[] {parts[2]}));
+            try (NativeHandle stripe = new NativeHandle(Long.parseLong(stripes.replaceAll(".*\\[|\\].*", "")))) {
+                assertEquals(2, (long) stripe.with(address -> Library.number(Library.describe(address), "rowOffset")));
+            }
+            assertEquals("{\"handles\":[],\"twice\":[3,1]}", Library.text(Native.gatherCells(how, new long[] {parts[2], parts[2]})));
+            failure("argument", () -> Native.gatherCells(how, parts));
+            Native.release(parts[0]);
+            Native.release(parts[2]);
+        }
+    }
+
+    @Test
     void errorsKnowTheirPlaceInTheScript() {
         FulguriteException failure = failure("dimension", () ->
                 Library.execute("A = matrix(1, rows=2, cols=3)\\nX = A %*% A\\nprint(sum(X))", null));

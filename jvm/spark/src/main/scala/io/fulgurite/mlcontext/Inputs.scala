@@ -9,7 +9,8 @@ import io.fulgurite.spark.arrow.DenseBuilder
 import io.fulgurite.spark.cells.{CellFrames, CellLines}
 import io.fulgurite.spark.dataset.Dataset
 import io.fulgurite.spark.frames.{FrameSource, VectorSource}
-import io.fulgurite.spark.primitives.{CsvFormat, CsvSource, Session, Transfer}
+import io.fulgurite.spark.primitives.{Session, Transfer}
+import io.fulgurite.spark.text.{CsvFormat, CsvSource}
 import org.apache.spark.api.java.JavaRDD
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, Dataset => Frame}
@@ -71,10 +72,10 @@ private[mlcontext] final class Inputs(session: Session, settings: Settings) {
 
   private def distributed(name: String, elements: RDD[Any], metadata: Option[MatrixMetadata]): Dataset =
     session.named(s"look at $name")(elements.take(1)).headOption match {
-      case None if isCells(metadata) => lines(name, elements.map(_.toString), metadata)
+      case None if isCells(metadata) => lines(name, elements, metadata)
       case None => throw Errors.data(s"input '$name' has no elements", "a matrix needs at least one row")
       case Some(null) => throw Errors.data(s"row 1: input '$name' holds a null", "leave such rows out")
-      case Some(_: CharSequence | _: java.lang.Number) => lines(name, elements.map(_.toString), metadata)
+      case Some(_: CharSequence | _: java.lang.Number) => lines(name, elements, metadata)
       case Some(first) if VectorSource.isRow(first) && !isCells(metadata) => VectorSource.read(session, name, elements, first)
       case Some(other) =>
         throw Errors.argument(
@@ -83,9 +84,9 @@ private[mlcontext] final class Inputs(session: Session, settings: Settings) {
           else "elements are lines of csv, vectors of spark.ml or spark.mllib, arrays of doubles, or pairs of row number (from 1) and one of these")
     }
 
-  private def lines(name: String, lines: RDD[String], metadata: Option[MatrixMetadata]): Dataset = session.named(s"read $name") {
+  private def lines(name: String, lines: RDD[_], metadata: Option[MatrixMetadata]): Dataset = session.named(s"read $name") {
     if (isCells(metadata)) CellLines.lines(session, lines, name, size(metadata, _.rows), size(metadata, _.cols))
-    else CsvSource.fromLines(session, lines, name, CsvFormat(",", header = false, size(metadata, _.cols).map(Math.toIntExact)))
+    else CsvSource.fromElements(session, lines, name, CsvFormat(",", header = false, size(metadata, _.cols).map(Math.toIntExact)))
   }
 
   private def isCells(metadata: Option[MatrixMetadata]): Boolean = metadata.exists(_.format == MatrixFormat.IJV)

@@ -2,7 +2,8 @@ package io.fulgurite.mlcontext
 
 import io.fulgurite.spark.{Blocks, Errors}
 import io.fulgurite.spark.dataset.Dataset
-import io.fulgurite.spark.primitives.{Lines, Session, Transfer}
+import io.fulgurite.spark.primitives.{Session, Transfer}
+import io.fulgurite.spark.text.WrittenLines
 import org.apache.spark.api.java.JavaRDD
 import org.apache.spark.ml.linalg.Vector
 import org.apache.spark.rdd.RDD
@@ -44,11 +45,11 @@ final class Matrix private[fulgurite] (private[fulgurite] val storage: Storage, 
   def toJavaRDDVector: JavaRDD[Vector] = toRDDVector.toJavaRDD()
 
   /** A line for each row, zeros included. */
-  def toRDDStringCSV: RDD[String] = Lines.csv(stripes, ",")
+  def toRDDStringCSV: RDD[String] = WrittenLines.elements(stripes, WrittenLines.csv(","))
   def toJavaRDDStringCSV: JavaRDD[String] = toRDDStringCSV.toJavaRDD()
 
   /** A line `row column value` (from 1) for each cell that is not 0. */
-  def toRDDStringIJV: RDD[String] = Lines.cells(stripes)
+  def toRDDStringIJV: RDD[String] = WrittenLines.elements(stripes, WrittenLines.cells)
   def toJavaRDDStringIJV: JavaRDD[String] = toRDDStringIJV.toJavaRDD()
 
   override def close(): Unit = storage match {

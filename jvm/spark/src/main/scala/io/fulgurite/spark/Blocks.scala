@@ -174,6 +174,13 @@ object Blocks {
     new Blocks(new NativeHandle(handle, held), held)
   }
 
+  /** Takes ownership of handles, for the task that this thread works for. */
+  private[spark] def ofTask(handles: Seq[Long]): Seq[Blocks] = {
+    val blocks = handles.map(owning)
+    blocks.foreach(_.markEphemeral())
+    blocks
+  }
+
   /** Shares the batch's buffers; the batch stays the caller's to close. */
   def fromArrow(batch: VectorSchemaRoot): Blocks = fromArrow(batch, new Held)
 

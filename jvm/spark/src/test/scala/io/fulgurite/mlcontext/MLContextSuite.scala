@@ -35,7 +35,7 @@ final class MLContextSuite extends AnyFunSuite with SparkSessions {
     assert(frame.columns.toSeq == Seq("__INDEX", "C1", "C2"))
     assert(frame.collect().map(_.getDouble(0)).toSeq == Seq(1, 2, 3))
     assert(result.getDataFrame("Y", isVector = true).collect().map(_.get(1).toString).last.contains("7.0"))
-    assert(result.getRDDStringCSV("Y").collect().toSeq == Seq("2.0,0.0", "0.0,0.0", "0.0,7.0"))
+    assert(result.getRDDStringCSV("Y").collect().toSeq == Seq("2.0,0", "0,0", "0,7.0"))
     assert(result.getRDDStringIJV("Y").collect().toSeq == Seq("1 1 2.0", "3 2 7.0"))
   }
 

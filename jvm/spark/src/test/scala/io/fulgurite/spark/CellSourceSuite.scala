@@ -101,8 +101,8 @@ final class CellSourceSuite extends AnyFunSuite with SparkSessions {
   }
 
   for ((line, reason) <- Seq(
-      "1 2" -> "it is not 'row column value'", "1 2 x" -> "it is not 'row column value'", "1 2 3 4" -> "it is not 'row column value'",
-      "1.5 2 3" -> "it is not 'row column value'", "0 2 3" -> "the row 0 is less than 1", "1 9 3" -> "cell (1, 9) is outside the 3 x 3 matrix",
+      "1 2" -> "'1 2' is not 'row column value'", "1 2 x" -> "'1 2 x' is not 'row column value'", "1 2 3 4" -> "'1 2 3 4' is not 'row column value'",
+      "1.5 2 3" -> "'1.5 2 3' is not 'row column value'", "0 2 3" -> "cell (0, 2) is outside the 3 x 3 matrix", "1 9 3" -> "cell (1, 9) is outside the 3 x 3 matrix",
       "1 99999999999 1" -> "cell (1, 99999999999) is outside")) {
     test(s"'$line' among lines of cells is an error that shows the line") {
       val failure = Failures.of("data")(ofLines(Seq("1 1 1", "", "2 2 2", line), Some(3), Some(3)))
@@ -125,13 +125,13 @@ final class CellSourceSuite extends AnyFunSuite with SparkSessions {
   for ((what, kind, text, reason) <- Seq(
       ("no banner", "data", "1 1 1\n", "does not begin with '%%MatrixMarket"),
       ("no size", "data", "%%MatrixMarket matrix coordinate real general\n% only\n", "has no line with its size"),
-      ("a bad size", "data", "%%MatrixMarket matrix coordinate real general\n% note\n2 2\n", "line 3 of"),
+      ("a bad size", "data", "%%MatrixMarket matrix coordinate real general\n% note\n2 2\n", "line 3: this is not"),
       ("fewer cells than it says", "data", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n", "announces 2 entries and has 1"),
       ("a bad cell", "data", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n3 1 1\n", "bad line 4 of"),
       ("the same cell on both sides", "data", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n2 1 1\n1 2 1\n", "line 4 of"),
       ("a diagonal that must be 0", "data", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 1\n", "on the diagonal"),
       ("three columns for two rows", "data", "%%MatrixMarket matrix coordinate real symmetric\n2 3 1\n2 1 1\n", "a symmetric matrix is square"),
-      ("complex numbers", "unsupported", "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 1\n", "'coordinate complex general'"),
+      ("complex numbers", "unsupported", "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 1\n", "'complex'"),
       ("an array of a pattern", "data", "%%MatrixMarket matrix array pattern general\n1 1\n", "an array has no pattern"),
       ("an array of a bad size", "data", "%%MatrixMarket matrix array real general\n1 1 1\n1\n", "this is not 'rows columns'"),
       ("an array that is too short", "data", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n", "announces 4 entries and has 3"),

@@ -6,7 +6,8 @@ import io.fulgurite.{Faults, SparkSessions}
 import io.fulgurite.mlcontext.{MLContext, MLResults, ScriptFactory}
 import io.fulgurite.spark.dataset.{CoalescedStripes, Dataset}
 import io.fulgurite.spark.frames.FrameSource
-import io.fulgurite.spark.primitives.{CsvFormat, CsvSource, Session, Transfer}
+import io.fulgurite.spark.primitives.{Session, Transfer}
+import io.fulgurite.spark.text.{CsvFormat, CsvSource}
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.types.{DoubleType, LongType, StructField, StructType}
 import org.scalatest.funsuite.AnyFunSuite

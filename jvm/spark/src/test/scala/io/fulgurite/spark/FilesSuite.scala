@@ -7,6 +7,7 @@ import io.fulgurite.mlcontext.{ScriptFactory, Settings}
 import io.fulgurite.spark.dataset.Dataset
 import io.fulgurite.spark.frames.FrameSource
 import io.fulgurite.spark.primitives._
+import io.fulgurite.spark.text.{CsvFormat, CsvSource, LibsvmSource}
 import org.apache.spark.ml.linalg.Vectors
 import org.scalatest.funsuite.AnyFunSuite
 

@@ -8,6 +8,7 @@ import io.fulgurite.core.FulguriteException
 import io.fulgurite.spark.dataset.{Dataset, Stripe, StripeGroups}
 import io.fulgurite.spark.memory.InProcess
 import io.fulgurite.spark.primitives._
+import io.fulgurite.spark.text.{CsvFormat, CsvSource}
 import org.apache.spark.{SparkEnv, TaskKilledException}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -147,7 +148,7 @@ final class PrimitivesSuite extends AnyFunSuite with SparkSessions {
       ("a short row", Seq("1,2", "3"), "it has 1 values, not 2"), ("a long row", Seq("1,2", "3,4,5"), "it has 3 values, not 2"))) {
     test(s"csv with $what is an error that shows the line") {
       val failure = Failures.of("data")(session.named("csv")(
-        CsvSource.fromLines(session, spark.sparkContext.parallelize(lines, 2), "bad.csv", CsvFormat(",", header = false, None))))
+        CsvSource.fromElements(session, spark.sparkContext.parallelize(lines, 2), "bad.csv", CsvFormat(",", header = false, None))))
       assert(failure.getMessage.contains(reason) && failure.getMessage.contains(lines.last) && failure.getMessage.contains("line 2 of 'bad.csv'"))
     }
   }

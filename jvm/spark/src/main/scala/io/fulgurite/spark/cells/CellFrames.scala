@@ -1,7 +1,7 @@
 package io.fulgurite.spark.cells
 
 import io.fulgurite.core.FulguriteException
-import io.fulgurite.spark.{Errors, Event}
+import io.fulgurite.spark.{Blocks, Errors, Event}
 import io.fulgurite.spark.dataset.Dataset
 import io.fulgurite.spark.frames.Columns
 import io.fulgurite.spark.primitives.Session
@@ -29,11 +29,11 @@ private[fulgurite] object CellFrames {
 /** What a row of three columns has to be. */
 private final class CellRow(name: String, columns: Seq[String], size: Size, fill: Option[Double]) extends Serializable {
 
-  def read(row: InternalRow, into: CellBuffer): Unit = {
+  def read(row: InternalRow)(put: (Long, Long, Double) => Unit): Unit = {
     val (at, col) = (place(row, 0), place(row, 1))
     val value = if (!row.isNullAt(2)) row.getDouble(2) else fill.getOrElse(throw bad(s"the value of cell ($at, $col), in column '${columns(2)}', is null"))
     for (reason <- CellSource.problem(at, col, size)) throw bad(reason)
-    into.add(at, col.toInt, value)
+    put(at, col, value)
   }
 
   private def place(row: InternalRow, column: Int): Long = {
@@ -47,12 +47,18 @@ private final class CellRow(name: String, columns: Seq[String], size: Size, fill
     Errors.data(s"input '$name': $reason", "columns are row, column and value; rows and columns are whole numbers from 1")
 }
 
-private final class CellsOfRows(rows: Iterator[InternalRow], form: CellRow) extends Iterator[Cells] {
+private final class CellsOfRows(rows: Iterator[InternalRow], form: CellRow) extends Iterator[Blocks] {
   override def hasNext: Boolean = rows.hasNext
 
-  override def next(): Cells = {
-    val buffer = new CellBuffer
-    while (rows.hasNext && buffer.size < CellsOfLines.AtATime) form.read(rows.next(), buffer)
-    buffer.take()
+  override def next(): Blocks = Cells.built { put =>
+    var count = 0
+    while (rows.hasNext && count < CellsOfRows.AtATime) {
+      form.read(rows.next())(put)
+      count += 1
+    }
   }
+}
+
+private object CellsOfRows {
+  val AtATime: Int = 1 << 18
 }

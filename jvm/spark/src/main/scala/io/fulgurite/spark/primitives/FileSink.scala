@@ -10,15 +10,15 @@ import io.fulgurite.mlcontext.MatrixFrames
 import io.fulgurite.spark.Blocks
 import io.fulgurite.spark.binary.BlocksOutputFormat
 import io.fulgurite.spark.dataset.Dataset
+import io.fulgurite.spark.text.WrittenLines
 import org.apache.hadoop.fs.{ChecksumFileSystem, FileSystem, Path}
 import org.apache.hadoop.io.NullWritable
-import org.apache.spark.rdd.RDD
 
 /** What a dataset is written as. */
 sealed trait WrittenFormat
 
 object WrittenFormat {
-  final case class Csv(separator: String, header: Boolean) extends WrittenFormat
+  final case class Csv(separator: String, header: Boolean, sparse: Boolean = false) extends WrittenFormat
 
   /** Lines of row, column and value. */
   case object Cells extends WrittenFormat
@@ -46,13 +46,12 @@ object FileSink {
           Some(s"%%MatrixMarket matrix coordinate real general\n${size.rows} ${size.cols} ${size.nnz}\n")
         case _ => None
       }
-      def save(text: RDD[String]): Unit = text.saveAsTextFile(temporary.toString)
+      def save(first: Array[Byte], others: Array[Byte]): Unit =
+        WrittenLines.save(dataset.stripes, temporary.toString, first, others, session.context.hadoopConfiguration)
       format match {
-        case WrittenFormat.Csv(separator, header) =>
-          val rows = Lines.csv(dataset.stripes, separator)
-          save(if (header) rows.mapPartitions(withHeader(_, separator)) else rows)
-        case WrittenFormat.Cells | WrittenFormat.MatrixMarket => save(Lines.cells(dataset.stripes))
-        case WrittenFormat.Libsvm => save(Lines.libsvm(dataset.stripes))
+        case WrittenFormat.Csv(separator, header, sparse) => save(WrittenLines.csv(separator, header, sparse), WrittenLines.csv(separator, sparse = sparse))
+        case WrittenFormat.Cells | WrittenFormat.MatrixMarket => save(WrittenLines.cells, WrittenLines.cells)
+        case WrittenFormat.Libsvm => save(WrittenLines.libsvm, WrittenLines.libsvm)
         case WrittenFormat.Binary =>
           dataset.stripes.map(blocks => (NullWritable.get, blocks)).saveAsNewAPIHadoopFile(
             temporary.toString, classOf[NullWritable], classOf[Blocks], classOf[BlocksOutputFormat], session.context.hadoopConfiguration)
@@ -104,15 +103,6 @@ object FileSink {
 
   /** Sorts before Spark's part files. */
   private val Header = "header"
-
-  private def withHeader(lines: Iterator[String], separator: String): Iterator[String] = {
-    val rows = lines.buffered
-    if (rows.isEmpty) rows
-    else {
-      val cols = rows.head.split(java.util.regex.Pattern.quote(separator), -1).length
-      Iterator.single((1 to cols).map(col => s"C$col").mkString(separator)) ++ rows
-    }
-  }
 
   private def aside(path: Path): Path = new Path(path.getParent, s".${path.getName}.${UUID.randomUUID}")
 

@@ -6,6 +6,7 @@ import io.fulgurite.spark.binary.BinarySource
 import io.fulgurite.spark.cells.CellLines
 import io.fulgurite.spark.dataset.Dataset
 import io.fulgurite.spark.frames.FrameSource
+import io.fulgurite.spark.text.{CsvFormat, CsvSource, LibsvmSource}
 
 /** Files that a script reads or writes, as native code names them. */
 private[spark] object FileSource {
@@ -13,8 +14,8 @@ private[spark] object FileSource {
   def read(session: Session, spec: JsonNode): Dataset = {
     val read: String => Dataset = spec.path("kind").asText match {
       case "csv" =>
-        val missing = Json.elements(spec.get("na_strings")).map(_.asText).toSet
-        val empty = if (spec.get("fill").asBoolean) Some(spec.get("default").asText.toDouble) else None
+        val missing = Json.elements(spec.get("na_strings")).map(_.asText)
+        val empty = if (spec.get("fill").asBoolean) Some(spec.get("default").asText) else None
         val format = CsvFormat(spec.get("separator").asText, spec.get("header").asBoolean, columns(spec).map(Math.toIntExact), empty, missing)
         CsvSource.read(session, _, format)
       case "text" => CellLines.text(session, _, spec.get("rows").asLong, spec.get("cols").asLong)
@@ -29,7 +30,7 @@ private[spark] object FileSource {
   }
 
   def format(step: JsonNode): WrittenFormat = step.get("format").asText match {
-    case "csv" => WrittenFormat.Csv(step.get("separator").asText, step.get("header").asBoolean)
+    case "csv" => WrittenFormat.Csv(step.get("separator").asText, step.get("header").asBoolean, step.get("sparse").asBoolean)
     case "text" => WrittenFormat.Cells
     case "mm" => WrittenFormat.MatrixMarket
     case "libsvm" => WrittenFormat.Libsvm

@@ -2,7 +2,7 @@ package io.fulgurite.spark.primitives
 
 /** How many rows go into a stripe. */
 object Striping {
-  private val TargetBytes = 8L << 20
+  val TargetBytes: Long = 8L << 20
   private val MostRows = 1L << 20
 
   /** Of wide sparse matrices: as many as a block of SystemML has. */
@@ -13,8 +13,11 @@ object Striping {
 
   /** As many rows as fill about 8 MB in CSR, and no more than the dense matrix could have, or 1000 if that is more. */
   def sparseRows(cols: Int, bytesPerRow: Double): Int =
-    math.max(1L, math.min(TargetBytes / math.max(bytesPerRow, 1.0), math.max(rows(cols).toLong, SparseRows).toDouble).toLong).toInt
+    math.max(1L, math.min(TargetBytes / math.max(bytesPerRow, 1.0), mostSparseRows(cols).toDouble).toLong).toInt
 
   /** Whether a stripe in CSR has all the rows that it should have. */
-  def isFull(cols: Int, rows: Int, bytes: Long): Boolean = bytes >= TargetBytes || rows >= math.max(this.rows(cols).toLong, SparseRows)
+  def isFull(cols: Int, rows: Int, bytes: Long): Boolean = bytes >= TargetBytes || rows >= mostSparseRows(cols)
+
+  /** No more rows than the dense matrix could have, or 1000 if that is more. */
+  def mostSparseRows(cols: Int): Int = math.max(rows(cols).toLong, SparseRows).toInt
 }
