@@ -7,7 +7,7 @@ import io.fulgurite.spark.text.TextLines
 import org.apache.spark.storage.StorageLevel
 
 /** MatrixMarket arrays as datasets. Values stand column by column; where each belongs follows from how many stand before it. */
-private object ArrayLines {
+private[cells] object ArrayLines {
 
   def read(session: Session, lines: TextLines, header: MatrixMarketHeader): Dataset = {
     // Counted and then placed: kept between, so that the source is read once.

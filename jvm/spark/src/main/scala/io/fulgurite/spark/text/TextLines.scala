@@ -92,7 +92,7 @@ private[spark] object TextLines {
     val records = session.context.hadoopRDD(job, classOf[TextInputFormat], classOf[LongWritable], classOf[Text], session.context.defaultMinPartitions)
       .asInstanceOf[HadoopRDD[LongWritable, Text]]
     val first = parts.head.toUri.getPath
-    val heading = if (header) records.map { case (_, line) => line.copyBytes }.take(1).headOption else None
+    val heading = if (header) Errors.ofSpark(records.map { case (_, line) => line.copyBytes }.take(1)).headOption else None
     new TextLines(name, most => records.mapPartitionsWithInputSplit { (split, part) =>
       val file = split.asInstanceOf[FileSplit]
       val inFirst = file.getPath.toUri.getPath == first
