@@ -12,8 +12,10 @@ import io.fulgurite.spark.metrics.{Figures, NativeWork, Traffic}
  * @param seconds that the control program waited for it: next to none, where Spark computes its result when somebody reads it
  * @param plan of a fused operator
  * @param work of its native tasks on the executors
+ * @param form in which the executors ran it, the last time: `operand 2 sent, parts combined`
  */
-final case class OperatorReport(label: String, location: String, count: Long, seconds: Double, plan: Option[String], work: NativeWork) {
+final case class OperatorReport(
+    label: String, location: String, count: Long, seconds: Double, plan: Option[String], work: NativeWork, form: Option[String] = None) {
   /** Native tasks, one for each stripe. */
   def tasks: Long = work.tasks
   /** In native code on the executors, all tasks together. */
@@ -59,12 +61,13 @@ final class Report(native: JsonNode, figures: Figures) {
 
   /** What ran, what took longest first. */
   def operators: Seq[OperatorReport] = {
+    def text(operator: JsonNode, field: String) = Option(operator.get(field)).filterNot(_.isNull).map(_.asText)
     val known = Json.elements(native.path("operators")).map { operator =>
       val (label, location) = (operator.path("label").asText, operator.path("location").asText)
       val work = figures.work.get(label).filter(_ => location == Report.Spark)
       OperatorReport(
         label, location, operator.path("count").asLong, operator.path("seconds").asDouble,
-        Option(operator.get("plan")).filterNot(_.isNull).map(_.asText), work.getOrElse(NativeWork()))
+        text(operator, "plan"), work.getOrElse(NativeWork()), text(operator, "form"))
     }
     val others = figures.work -- known.filter(_.location == Report.Spark).map(_.label)
     val onExecutorsOnly = others.toSeq.filter(_._2.tasks > 0).map { case (label, work) => OperatorReport(label, Report.Spark, 0, 0.0, None, work) }
