@@ -45,6 +45,8 @@ struct Reads {
     is_refused: bool,
     /// Bytes of the inputs that every worker must have whole.
     whole: f64,
+    /// Of the largest of them.
+    largest_whole: f64,
     is_distributed: bool,
 }
 
@@ -161,7 +163,16 @@ impl<'a> CostModel<'a> {
 
     /// Constraints that any plan must satisfy (Section 4.1).
     pub fn check(&self, operator: &Operator) -> Result<(), Reason> {
-        let whole = match (operator.template, self.operator_reads(operator).whole) {
+        let reads = self.operator_reads(operator);
+        // What this machine has no room for is with the workers, and would come here to be sent.
+        let local = self.config.local_memory;
+        if operator.template != TemplateType::Outer && reads.largest_whole > local as f64 {
+            return Err(Reason::BroadcastTooLarge {
+                bytes: reads.largest_whole as u64,
+                limit: local.min(self.config.broadcast_memory),
+            });
+        }
+        let whole = match (operator.template, reads.whole) {
             // What every task needs may be sent for a range of columns at a time: a column is the least.
             (TemplateType::Outer, whole) => {
                 let cols = self.main(operator).cols.unwrap_or(1).max(1);
@@ -268,6 +279,7 @@ impl<'a> CostModel<'a> {
                     .sum(),
                 is_refused: read + bytes(root) > self.config.memory_limit as f64,
                 whole: 0.0,
+                largest_whole: 0.0,
                 is_distributed: false,
             };
         }
@@ -275,7 +287,7 @@ impl<'a> CostModel<'a> {
             .clone()
             .map(|(hop, _)| bytes(hop))
             .fold(0.0, f64::max);
-        let (mut stays, mut sent, mut whole) = (0.0, 0.0, 0.0);
+        let (mut stays, mut sent, mut whole, mut largest_whole) = (0.0, 0.0, 0.0, 0.0f64);
         for (hop, bound) in inputs {
             let size = bytes(hop);
             let is_whole = matches!(
@@ -284,6 +296,7 @@ impl<'a> CostModel<'a> {
             );
             if is_whole {
                 whole += size;
+                largest_whole = largest_whole.max(size);
             }
             let travels = is_whole || (size <= local && size < largest);
             // What stays the same around a loop was sent before.
@@ -297,6 +310,7 @@ impl<'a> CostModel<'a> {
             seconds: constants.moving(Constant::DistributedRead, stays)
                 + constants.moving(Constant::Broadcast, sent),
             whole,
+            largest_whole,
             is_distributed: true,
         }
     }

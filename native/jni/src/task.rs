@@ -68,13 +68,24 @@ pub(crate) fn run_combined(
     Ok(registry().insert_compiled([Block::whole(combined)], compilation))
 }
 
-/// Runs the task on the stripes of each run in turn, which stand one run after the other.
+/// Runs the task on the stripes of each run in turn, which stand one run after the other. If it goes over another dataset, a
+/// stripe of that is the last of the broadcasts.
 fn each(
     task: &Task,
     stripes: &[i64],
     broadcasts: &[i64],
     mut take: impl FnMut(Vec<Block>) -> Result<()>,
 ) -> Result<Compilation> {
+    let (over, broadcasts) = match (&task.over, broadcasts) {
+        (None, all) => (None, all),
+        (Some(_), [others @ .., over]) => (Some(registry().get_block(*over)?), others),
+        (Some(_), []) => {
+            return Err(Error::plan(format!(
+                "the task '{}' runs without the stripe that it goes over",
+                task.label
+            )));
+        }
+    };
     let broadcasts = matrices(broadcasts)?;
     let cache = plan_cache(|| Config::default().plan_cache_size);
     let mut run = TaskRun::new(task, &broadcasts, cache)?;
@@ -88,7 +99,8 @@ fn each(
     }
     for handles in stripes.chunks_exact(inputs) {
         let stripes = handles.iter().map(|handle| registry().get_block(*handle));
-        take(run.on(&stripes.collect::<Result<Vec<_>>>()?)?)?;
+        let stripes = stripes.collect::<Result<Vec<_>>>()?;
+        take(run.on(&stripes, over.as_ref())?)?;
     }
     Ok(run.compilation())
 }

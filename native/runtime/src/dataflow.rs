@@ -53,6 +53,28 @@ pub enum Primitive {
         broadcasts: Vec<BroadcastId>,
         task: Task,
     },
+    /// Runs the task once per stripe of the (co-partitioned) inputs and stripe of `over`, in the order of the latter's rows, and
+    /// combines what it gives for a stripe of the inputs ([`Task::over`]). Whoever runs it holds stripes of the inputs, with
+    /// their results, of about `bytes`, and few stripes of `over` at a time: these it goes over again for the next ones. `over`
+    /// is to be persisted, as all partitions read it. A row of the result takes `row_bytes` at most. Lazy. Reply: dataset,
+    /// co-partitioned with the inputs.
+    MapOver {
+        inputs: Vec<DatasetId>,
+        over: DatasetId,
+        broadcasts: Vec<BroadcastId>,
+        task: Task,
+        combine: Combine,
+        bytes: u64,
+        row_bytes: u64,
+    },
+    /// As `MapPartitions`, then combines the results of each partition, in the order of rows. Lazy. Reply: a dataset of one
+    /// stripe for each partition that has any, with the row offset of the first of them. It is to be mapped or shuffled further.
+    CombinePartitions {
+        inputs: Vec<DatasetId>,
+        broadcasts: Vec<BroadcastId>,
+        task: Task,
+        combine: Combine,
+    },
     /// Brings two datasets of equal rows to common stripes: the second is shuffled to the stripes of the first.
     /// Reply: dataset co-partitioned with `left`.
     Align { left: DatasetId, right: DatasetId },
@@ -198,6 +220,9 @@ pub struct Task {
     /// The variable that holds how many rows of the matrix stand above the stripe, where the DAG reads it.
     #[serde(default)]
     pub row_offset: Option<String>,
+    /// What the DAG reads of a stripe of the dataset that [`Primitive::MapOver`] goes over.
+    #[serde(default)]
+    pub over: Option<OverBinding>,
     /// Whose numbers `rand` gives.
     #[serde(default)]
     pub rand_stream: RandStream,
@@ -214,6 +239,14 @@ pub struct BroadcastBinding {
     /// The task sees only the rows of its stripe (a side input with as many rows as the distributed matrix), not
     /// the whole.
     pub rows_of_stripe: bool,
+}
+
+/// Variables for a stripe of another dataset than those that the task runs on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OverBinding {
+    pub variable: String,
+    /// How many rows of its matrix stand above it.
+    pub row_offset: String,
 }
 
 /// How a task's result is cut. Each piece has a target, from 0: the number of a stripe of the shuffled dataset. It

@@ -47,6 +47,11 @@ fn config() -> Vec<(&'static str, &'static str)> {
     ]
 }
 
+/// How two matrices are multiplied that may not be sent whole.
+fn product(form: &'static str) -> (&'static str, &'static str) {
+    ("fulgurite.placement.product", form)
+}
+
 /// Code and form of each operator that would run on the workers.
 fn explained(text: &str, settings: &[(&str, &str)]) -> Vec<(String, String)> {
     let mut request = Request::script("test.dml", text);
@@ -114,6 +119,10 @@ fn operators_run_in_the_forms_that_were_explained() {
         ("R = sum(X * Y)", vec![NONE]),
         ("R = max(X %*% w)", vec![NONE]),
         ("R = max(X %*% V)", vec![NONE, LOW]),
+        ("R = max(X %*% t(Y))", vec![NONE, product("rmm")]),
+        ("R = max(X %*% t(Y))", vec![NONE, product("cpmm")]),
+        ("R = max(X %*% V)", vec![NONE, LOW, product("cpmm")]),
+        ("R = max(X %*% V)", vec![NONE, LOW, product("pieces")]),
         ("R = t(X) %*% Y", vec![NONE]),
         ("R = t(X) %*% U", vec![NONE, LOW]),
         (

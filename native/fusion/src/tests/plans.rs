@@ -508,10 +508,20 @@ fn unknown_sizes_are_a_reason_not_to_fuse() {
 
 #[test]
 fn side_inputs_beyond_the_broadcast_budget_are_refused() {
+    side_inputs_are_refused(1 << 30, 10_000);
+}
+
+/// They are with the workers, and would have to come to the driver to be sent.
+#[test]
+fn side_inputs_that_the_driver_has_no_room_for_are_refused() {
+    side_inputs_are_refused(10_000, 1 << 30);
+}
+
+fn side_inputs_are_refused(local_memory: u64, broadcast_memory: u64) {
     let dag = expression_2(10_000_000, 1000, 9);
     let config = FusionConfig {
-        local_memory: 1 << 30,
-        broadcast_memory: 10_000,
+        local_memory,
+        broadcast_memory,
         ..config()
     };
     let fused = fuse(&dag, &config).unwrap();

@@ -23,10 +23,10 @@ use super::{
 };
 use crate::{
     dataflow::{
-        Assemble, Backend, BroadcastId, Capacity, DatasetId, IterationRange, Primitive,
+        Assemble, Backend, BroadcastId, Capacity, Combine, DatasetId, IterationRange, Primitive,
         RangeResult, RemoteLoop, Reply, SourceSpec, Task,
     },
-    distributed::combine,
+    distributed::{TaskRun, combine},
     interpreter::{read_source, run_range, write_file},
 };
 
@@ -84,6 +84,19 @@ enum Compute {
         inputs: Vec<Arc<Node>>,
         broadcasts: Vec<Arc<MatrixBlock>>,
         task: Task,
+    },
+    Over {
+        inputs: Vec<Arc<Node>>,
+        over: Arc<Node>,
+        broadcasts: Vec<Arc<MatrixBlock>>,
+        task: Task,
+        combine: Combine,
+    },
+    CombinePartitions {
+        inputs: Vec<Arc<Node>>,
+        broadcasts: Vec<Arc<MatrixBlock>>,
+        task: Task,
+        combine: Combine,
     },
     Align {
         left: Arc<Node>,
@@ -211,6 +224,24 @@ impl LocalBackend {
                 broadcasts,
                 task,
             } => self.map(inputs, broadcasts, task)?.concat(),
+            Compute::Over {
+                inputs,
+                over,
+                broadcasts,
+                task,
+                combine,
+            } => self.map_over(inputs, &self.stripes(over)?, (broadcasts, task), combine)?,
+            Compute::CombinePartitions {
+                inputs,
+                broadcasts,
+                task,
+                combine,
+            } => {
+                let parts = self.map(inputs, broadcasts, task)?.concat();
+                let partitions = parts.chunks(PARTITION_STRIPES);
+                let combined = partitions.map(|part| stripes::combined(part.to_vec(), combine));
+                combined.collect::<Result<_>>()?
+            }
             Compute::Align { left, right } => {
                 let left = self.stripes(left)?;
                 let right = joined(&self.stripes(right)?)?;
@@ -271,6 +302,31 @@ impl LocalBackend {
             })
             .collect::<Result<Vec<_>>>()?;
         Ok(parts.concat())
+    }
+
+    /// Runs a task on each stripe of the inputs with each one of `over`.
+    fn map_over(
+        &self,
+        inputs: &[Arc<Node>],
+        over: &[Block],
+        (broadcasts, task): (&[Arc<MatrixBlock>], &Task),
+        how: &Combine,
+    ) -> Result<Vec<Block>> {
+        let inputs = inputs.iter().map(|input| self.stripes(input));
+        let inputs = inputs.collect::<Result<Vec<Vec<Block>>>>()?;
+        let count = inputs.iter().map(Vec::len).min().unwrap_or(0);
+        let results = (0..count).into_par_iter().map(|stripe| {
+            let mut run = TaskRun::new(task, broadcasts, &self.plan_cache)?;
+            let own: Vec<Block> = inputs.iter().map(|input| input[stripe].clone()).collect();
+            let mut result: Option<Block> = None;
+            for other in over {
+                self.tasks.fetch_add(1, Ordering::Relaxed);
+                let parts = result.into_iter().chain(run.on(&own, Some(other))?);
+                result = Some(stripes::combined(parts.collect(), how)?);
+            }
+            result.ok_or_else(|| Error::backend("a task goes over a dataset without stripes"))
+        });
+        results.collect()
     }
 
     /// A dataset for tasks to run on: stripe by stripe, where nobody keeps it.
@@ -348,6 +404,9 @@ impl LocalBackend {
     }
 }
 
+/// So many stripes are combined as those of a partition would be.
+const PARTITION_STRIPES: usize = 4;
+
 /// Rows of the stripes of a csv file.
 const DEFAULT_STRIPE_ROWS: usize = 1000;
 
@@ -395,6 +454,38 @@ impl Backend for LocalBackend {
                     inputs: self.nodes(inputs)?,
                     broadcasts: self.broadcast_blocks(broadcasts)?,
                     task: task.clone(),
+                };
+                Ok(dataset(self.dataset(map, false)))
+            }
+            Primitive::MapOver {
+                inputs,
+                over,
+                broadcasts,
+                task,
+                combine,
+                bytes: _,
+                row_bytes: _,
+            } => {
+                let map = Compute::Over {
+                    inputs: self.nodes(inputs)?,
+                    over: self.node(*over)?,
+                    broadcasts: self.broadcast_blocks(broadcasts)?,
+                    task: task.clone(),
+                    combine: combine.clone(),
+                };
+                Ok(dataset(self.dataset(map, false)))
+            }
+            Primitive::CombinePartitions {
+                inputs,
+                broadcasts,
+                task,
+                combine,
+            } => {
+                let map = Compute::CombinePartitions {
+                    inputs: self.nodes(inputs)?,
+                    broadcasts: self.broadcast_blocks(broadcasts)?,
+                    task: task.clone(),
+                    combine: combine.clone(),
                 };
                 Ok(dataset(self.dataset(map, false)))
             }

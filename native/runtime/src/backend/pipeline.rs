@@ -91,6 +91,6 @@ impl Run<'_> {
         });
         let inputs = inputs.collect::<Result<Vec<Block>>>()?;
         self.counted.fetch_add(1, Ordering::Relaxed);
-        self.task.on(&inputs)
+        self.task.on(&inputs, None)
     }
 }

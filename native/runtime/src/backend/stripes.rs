@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{MatrixBlock, arrow_block::Block, kernels};
 
-use crate::{dataflow::Assemble, distributed::combine};
+use crate::{
+    dataflow::{Assemble, Combine},
+    distributed::combine,
+};
 
 /// Stripes of at most `stripe_rows` rows; an empty matrix is one stripe.
 pub(super) fn cut(matrix: &MatrixBlock, stripe_rows: usize) -> Vec<Block> {
@@ -95,13 +98,21 @@ pub(super) fn assembled(pieces: Vec<Vec<Block>>, assemble: &Assemble) -> Result<
         .map(|(target, pieces)| {
             let stripe = match assemble {
                 Assemble::Below => joined(&pieces)?,
-                Assemble::Combined(how) => pieces
-                    .into_iter()
-                    .map(|piece| Ok(piece.matrix))
-                    .reduce(|left, right| combine(how, &left?, &right?))
-                    .ok_or_else(|| Error::internal("a target without pieces"))??,
+                Assemble::Combined(how) => combined(pieces, how)?.matrix,
             };
             Ok(Block::new(target, 0, stripe))
         })
         .collect()
+}
+
+/// One block of several, cell by cell, where the first one stands.
+pub(super) fn combined(parts: Vec<Block>, how: &Combine) -> Result<Block> {
+    let mut parts = parts.into_iter();
+    let first = parts
+        .next()
+        .ok_or_else(|| Error::internal("nothing to combine"))?;
+    let matrix = parts.try_fold(first.matrix, |left, right| {
+        combine(how, &left, &right.matrix)
+    })?;
+    Ok(Block::new(first.row_offset, 0, matrix))
 }

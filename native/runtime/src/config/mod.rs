@@ -3,6 +3,7 @@
 //!
 //! Start with [`keys`]. A [`Config`] holds resolved values; [`Config::set`] is the one way in.
 
+mod choices;
 mod memory;
 mod values;
 
@@ -16,41 +17,15 @@ use fulgurite_fusion::{
 use fulgurite_hop::ParforMode;
 use fulgurite_matrix::{io::Access, kernels::RandStream};
 
+pub use choices::{BackendChoice, ProductForm};
 pub(crate) use memory::physical as physical_memory;
 
 use crate::calibration::CostSettings;
+use choices::{PARFOR_MODES, PRODUCT_FORMS, RAND_STREAMS};
 use values::{Kind, parse_boolean, parse_integer, parse_size, parse_speed};
-
-/// Where operators run that do not fit the local budget.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum BackendChoice {
-    /// Spark where a Spark session calls; nowhere on the command line.
-    Session,
-    /// Dataflow in this process.
-    Local,
-}
-
-impl BackendChoice {
-    const NAMES: &'static [(&'static str, BackendChoice)] = &[
-        ("session", BackendChoice::Session),
-        ("local", BackendChoice::Local),
-    ];
-}
-
-/// `auto` is what the cost of a job says.
-const PARFOR_MODES: &[(&str, Option<ParforMode>)] = &[
-    ("auto", None),
-    ("local", Some(ParforMode::Local)),
-    ("remote", Some(ParforMode::Remote)),
-];
 
 /// What may be sent to workers that are threads of this process.
 const BROADCAST_WITHOUT_SPARK: u64 = 1 << 30;
-
-const RAND_STREAMS: &[(&str, RandStream)] = &[
-    ("systemml", RandStream::SystemMl),
-    ("systemds", RandStream::SystemDs),
-];
 
 /// Resolved configuration.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,6 +47,8 @@ pub struct Config {
     pub pull: bool,
     /// Whether long products of matrices on the driver may run on the workers.
     pub spread: bool,
+    /// How products of two large matrices run; by cost, where none is named.
+    pub product: Option<ProductForm>,
     /// Where iterations of a `parfor` run whose script does not say.
     pub parfor_mode: Option<ParforMode>,
     /// How binary files on a local disk are read.
@@ -243,6 +220,21 @@ const KEYS: &[Key] = &[
         }),
     },
     Key {
+        name: "fulgurite.placement.product",
+        kind: Kind::Choice(&["auto", "pieces", "rmm", "cpmm"]),
+        default: "auto",
+        doc: Cow::Borrowed(
+            "How the workers multiply two matrices of which neither may be sent whole: whatever takes less time; with pieces \
+              of the right one's rows that go through the driver; with its stripes going to those of the left one (rmm); \
+              with the columns of the left one shuffled to the rows of the right one, and parts of the result summed up \
+              (cpmm), where these fit a task.",
+        ),
+        set: Set::By(|config, text| {
+            config.product = choose(PRODUCT_FORMS, text)?;
+            Ok(())
+        }),
+    },
+    Key {
         name: "fulgurite.parfor.mode",
         kind: Kind::Choice(&["auto", "local", "remote"]),
         default: "auto",
@@ -347,6 +339,7 @@ impl Default for Config {
             backend: BackendChoice::Session,
             pull: true,
             spread: true,
+            product: None,
             parfor_mode: None,
             reading: Access::default(),
             rand_stream: RandStream::default(),

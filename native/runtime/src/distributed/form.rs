@@ -4,13 +4,12 @@
 use std::fmt;
 
 use fulgurite_fusion::cplan::CPlan;
-use fulgurite_hop::{Characteristics, HopOp};
+use fulgurite_hop::Characteristics;
 use serde::Serialize;
 
 use super::{
-    Composition, DistributedMatrix, Output, RowWise, Slot,
-    compositions::{column_ranges, rows_per_piece},
-    row_wise::Finish,
+    Composition, DistributedMatrix, LargeProduct, Output, RowWise, Slot,
+    compositions::column_ranges, row_wise::Finish,
 };
 use crate::{Config, dataflow::Combine, interpreter::Variable};
 
@@ -95,8 +94,8 @@ enum Step {
     Spread(usize),
     /// Shuffled to the stripes that tasks run on.
     Aligned(usize),
-    /// Sent in so many pieces of rows, with a job for each.
-    Pieces(usize, u64),
+    /// The right one of two factors may not be sent whole.
+    Product(LargeProduct),
     /// An outer product in so many ranges of columns, with a job for each.
     Ranges(u64),
     /// Rows are sent to their places in the result.
@@ -115,10 +114,9 @@ pub(crate) struct Form(Vec<Step>);
 impl Form {
     /// Of an operator that is cut by rows.
     pub(crate) fn of(
-        op: &HopOp,
         plan: Option<&CPlan>,
         cut: &RowWise,
-        operands: &[Operand],
+        (operands, product): (&[Operand], Option<LargeProduct>),
         result_bytes: Option<u64>,
         config: &Config,
     ) -> Self {
@@ -148,13 +146,8 @@ impl Form {
                 {
                     steps.push(Step::Spread(number));
                 }
-                (Slot::Whole, _)
-                    if *op == HopOp::MatMult && operand.is_too_large_to_send(config) =>
-                {
-                    let Characteristics { rows, cols, .. } = operand.characteristics;
-                    let pieces = rows_per_piece(cols.unwrap_or(1), config);
-                    let pieces = rows.unwrap_or(1).div_ceil(pieces.max(1));
-                    steps.push(Step::Pieces(number, pieces));
+                (Slot::Whole, _) if product.is_some() => {
+                    steps.extend(product.map(Step::Product));
                 }
                 _ => steps.push(Step::Sent(number)),
             }
@@ -179,6 +172,23 @@ impl Form {
     /// Of a product with a matrix that selects rows.
     pub(crate) fn of_selection() -> Self {
         Form(vec![Step::Selected])
+    }
+
+    /// Whether all of the result is at the driver, though its rows are those of an operand on the workers.
+    pub(crate) fn brings_result(&self) -> bool {
+        let is_brought = |step: &Step| {
+            let form = match step {
+                Step::Product(form) => Some(form),
+                _ => None,
+            };
+            matches!(
+                form,
+                Some(LargeProduct::Cpmm {
+                    result_comes_here: true
+                })
+            )
+        };
+        self.0.iter().any(is_brought)
     }
 
     pub(crate) fn of_composition(composition: Composition) -> Self {
@@ -207,9 +217,7 @@ impl fmt::Display for Step {
             Step::Sent(operand) => write!(f, "operand {} sent", operand + 1),
             Step::Spread(operand) => write!(f, "operand {} spread and shuffled", operand + 1),
             Step::Aligned(operand) => write!(f, "operand {} shuffled", operand + 1),
-            Step::Pieces(operand, count) => {
-                write!(f, "operand {} sent in {count} pieces", operand + 1)
-            }
+            Step::Product(product) => product.fmt(f),
             Step::Ranges(count) => write!(f, "right factor sent in {count} ranges"),
             Step::Selected => f.write_str("rows sent to their places"),
             Step::Combined => f.write_str("parts combined"),

@@ -7,7 +7,7 @@ use fulgurite_hop::{Characteristics, Hop, HopOp, Literal};
 use fulgurite_matrix::{MatrixBlock, kernels};
 
 use super::{
-    DistributedMatrix, Form, Operand, RowWise, Workers,
+    DistributedMatrix, Form, LargeProduct, Operand, RowWise, Workers, Workforce,
     compositions::OuterRanges,
     row_wise::{Finish, Output, Partial, Slot},
     task_builder::TaskBuilder,
@@ -53,9 +53,30 @@ impl Workers<'_> {
         }
         let result_bytes = operator.hop.characteristics.memory_bytes();
         let result_bytes = result_bytes.filter(|_| operator.hop.is_matrix());
-        let form = Form::of(of, operator.plan, cut, &operands, result_bytes, self.config);
-        let value = self.run_in_form(operator, cut, inputs, &lead, &operands)?;
+        let product = self.large_product_form(of, cut, &operands)?;
+        let known = (&operands[..], product);
+        let form = Form::of(operator.plan, cut, known, result_bytes, self.config);
+        let value = match (product, inputs) {
+            (Some(product), [left, right]) => self.large_product(product, operator, left, right)?,
+            _ => self.run_in_form(operator, cut, inputs, &lead, &operands)?,
+        };
         Ok((value, form))
+    }
+
+    fn large_product_form(
+        &self,
+        op: &HopOp,
+        cut: &RowWise,
+        operands: &[Operand],
+    ) -> Result<Option<LargeProduct>> {
+        let size = |place: usize| operands.get(place).map(|operand| operand.characteristics);
+        let (rows, cols) = (
+            size(0).and_then(|left| left.rows),
+            size(1).and_then(|right| right.cols),
+        );
+        let result = Characteristics::new(rows, cols, None);
+        let workforce = || Workforce::of(self.session);
+        LargeProduct::of(op, cut, operands, result, self.config, workforce)
     }
 
     fn run_in_form(
@@ -66,14 +87,6 @@ impl Workers<'_> {
         lead: &DistributedMatrix,
         operands: &[Operand],
     ) -> Result<Variable> {
-        if let ([Slot::Rows, Slot::Whole], [left, right], HopOp::MatMult) =
-            (&cut.inputs[..], inputs, &operator.hop.op)
-            && operands
-                .last()
-                .is_some_and(|right| right.is_too_large_to_send(self.config))
-        {
-            return self.product_in_pieces(operator, left, right);
-        }
         if let Some(ranges) = OuterRanges::of(self, operator, inputs, operands)? {
             return ranges.run(cut, lead);
         }

@@ -3,6 +3,7 @@
 //! - [`row_wise`]: which operators can be cut by rows, and how; [`launch`] runs them, a task over stripes, broadcasts
 //!   and scalars.
 //! - [`compositions`]: operators that move rows or need several passes.
+//! - [`large_product`]: how matrices are multiplied that may not be sent whole.
 //! - [`form`]: what becomes of operands and results, as explanations and reports say it.
 //! - [`workers`]: bringing matrices to the workers, and the primitives that move rows; [`task_builder`]: what a task
 //!   reads and computes.
@@ -14,6 +15,7 @@
 mod compositions;
 mod form;
 mod handles;
+mod large_product;
 mod launch;
 mod moments;
 mod on_behalf;
@@ -26,6 +28,7 @@ mod workers;
 pub(crate) use compositions::{Composition, Cut, composition};
 pub(crate) use form::{Form, Operand, OperandPlace};
 pub(crate) use handles::{Broadcast, Dataset, DistributedMatrix, Partitioning, incomplete};
+pub(crate) use large_product::{LargeProduct, Workforce};
 pub(crate) use launch::Operator;
 pub(crate) use on_behalf::OnBehalf;
 pub use on_behalf::asking_operator;

@@ -73,13 +73,13 @@ impl<'a> TaskRun<'a> {
     }
 
     /// Runs the task on the stripes of its inputs, which have the same rows. Gives one block with the row offset of the
-    /// stripes, or the pieces that the task cuts it into.
+    /// stripes, or the pieces that the task cuts it into. `over` is the stripe of another dataset, if the task goes over one.
     ///
     /// # Errors
     /// Of the task's operators, with their code and position; `plan` and `dimension` for a task that does not fit its
     /// inputs.
-    pub fn on(&mut self, stripes: &[Block]) -> Result<Vec<Block>> {
-        let result = self.whole(stripes)?;
+    pub fn on(&mut self, stripes: &[Block], over: Option<&Block>) -> Result<Vec<Block>> {
+        let result = self.whole(stripes, over)?;
         match &self.task.pieces {
             Some(pieces) => super::pieces::cut(pieces, &result),
             None => Ok(vec![result]),
@@ -96,7 +96,7 @@ impl<'a> TaskRun<'a> {
         compilation
     }
 
-    fn whole(&mut self, stripes: &[Block]) -> Result<Block> {
+    fn whole(&mut self, stripes: &[Block], over: Option<&Block>) -> Result<Block> {
         let task = self.task;
         let (Some(first), true) = (stripes.first(), stripes.len() == task.stripes.len()) else {
             return Err(Error::plan(format!(
@@ -128,10 +128,20 @@ impl<'a> TaskRun<'a> {
             symbols.set(name, Variable::Scalar(value.clone()));
         }
         if let Some(name) = &task.row_offset {
-            let offset = i64::try_from(first.row_offset).map_err(|_| {
-                Error::dimension("a stripe stands beyond the last row there can be")
-            })?;
-            symbols.set(name, Variable::Scalar(Literal::Int(offset)));
+            symbols.set(name, row_offset(first)?);
+        }
+        match (&task.over, over) {
+            (None, None) => {}
+            (Some(binding), Some(over)) => {
+                symbols.set(&binding.row_offset, row_offset(over)?);
+                symbols.set(&binding.variable, Variable::matrix(over.matrix.clone()));
+            }
+            _ => {
+                return Err(Error::plan(format!(
+                    "the task '{}' and what it goes over do not belong together",
+                    task.label
+                )));
+            }
         }
         let result = match evaluate(&self.plan, &mut symbols, &mut self.context)? {
             Some(Variable::Matrix(matrix)) => matrix.into_block(),
@@ -150,6 +160,13 @@ impl<'a> TaskRun<'a> {
         };
         Ok(Block::new(first.row_offset, 0, result))
     }
+}
+
+/// How many rows stand above a stripe.
+fn row_offset(stripe: &Block) -> Result<Variable> {
+    let offset = i64::try_from(stripe.row_offset)
+        .map_err(|_| Error::dimension("a stripe stands beyond the last row there can be"))?;
+    Ok(Variable::Scalar(Literal::Int(offset)))
 }
 
 fn rows_of_stripe(broadcast: &MatrixBlock, stripe: &Block) -> Result<MatrixBlock> {
@@ -181,7 +198,9 @@ pub fn combine(combine: &Combine, left: &MatrixBlock, right: &MatrixBlock) -> Re
         )));
     }
     let op = match combine {
-        Combine::Sum => BinaryOp::Plus,
+        Combine::Sum => {
+            return kernels::binary(Operand::Matrix(left), Operand::Matrix(right), |x, y| x + y);
+        }
         Combine::Product => BinaryOp::Mult,
         Combine::Min => BinaryOp::Min,
         Combine::Max => BinaryOp::Max,

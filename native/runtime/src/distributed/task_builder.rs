@@ -16,7 +16,8 @@ use super::{
 };
 use crate::{
     dataflow::{
-        Assemble, BroadcastBinding, BroadcastId, Combine, DatasetId, Pieces, Primitive, Task,
+        Assemble, BroadcastBinding, BroadcastId, Combine, DatasetId, OverBinding, Pieces,
+        Primitive, Task,
     },
     interpreter::{LocalMatrix, Variable},
 };
@@ -32,6 +33,7 @@ pub(super) struct TaskBuilder<'a> {
     pub(super) plan: Option<CPlan>,
     pub(super) dag: Dag,
     row_offset: Option<HopId>,
+    over: Option<Over>,
     stripes: Vec<(Arc<Dataset>, HopId)>,
     broadcasts: Vec<(Arc<Broadcast>, bool, HopId)>,
     scalars: BTreeMap<String, Literal>,
@@ -49,6 +51,7 @@ impl<'a> TaskBuilder<'a> {
             plan: None,
             dag: Dag::new(),
             row_offset: None,
+            over: None,
             stripes: Vec::new(),
             broadcasts: Vec::new(),
             scalars: BTreeMap::new(),
@@ -172,6 +175,19 @@ impl<'a> TaskBuilder<'a> {
         id
     }
 
+    /// What the task reads of a stripe of the dataset that it goes over: the stripe, and the numbers (from 1) of its first and
+    /// last row in that matrix.
+    pub(super) fn over(&mut self) -> (HopId, HopId, HopId) {
+        let op = HopOp::TransientRead("over_offset".into());
+        let row_offset = self.dag.push(Hop::scalar(op, Vec::new(), ValueType::Int));
+        let stripe = self.read("over".into());
+        self.over = Some(Over { stripe, row_offset });
+        let (height, one) = (self.rows_in(stripe), self.int(1));
+        let first = self.int_of(BinaryOp::Plus, row_offset, one);
+        let last = self.int_of(BinaryOp::Plus, row_offset, height);
+        (stripe, first, last)
+    }
+
     pub(super) fn int(&mut self, value: u64) -> HopId {
         let value = i64::try_from(value).unwrap_or(i64::MAX);
         self.dag.push(Hop::literal(Literal::Int(value)))
@@ -241,6 +257,52 @@ impl<'a> TaskBuilder<'a> {
         Ok(dataset)
     }
 
+    /// Runs the task on each stripe and each one of `over`, and combines what it gives for the same stripe; the result has the
+    /// lead's stripes.
+    pub(super) fn map_over(
+        self,
+        root: HopId,
+        over: &DistributedMatrix,
+        combine: Combine,
+        (bytes, row_bytes): (u64, u64),
+        label: &str,
+    ) -> Result<Arc<Dataset>> {
+        let (backend, partitioning) = (self.workers.backend, self.lead.dataset.partitioning);
+        let mut bound = self.finish(root, None, label);
+        let map = Primitive::MapOver {
+            inputs: bound.stripes,
+            over: over.dataset.id,
+            broadcasts: bound.broadcasts,
+            task: bound.task,
+            combine,
+            bytes,
+            row_bytes,
+        };
+        let reply = backend.apply(&map, None)?;
+        let over = Lineage::Dataset(Arc::clone(&over.dataset));
+        bound.lineage.push(over);
+        Dataset::new(&reply, partitioning, backend, bound.lineage)
+    }
+
+    /// Runs the task on each stripe and combines the results of each partition.
+    pub(super) fn combine_partitions(
+        self,
+        root: HopId,
+        combine: Combine,
+        label: &str,
+    ) -> Result<Arc<Dataset>> {
+        let backend = self.workers.backend;
+        let bound = self.finish(root, None, label);
+        let map = Primitive::CombinePartitions {
+            inputs: bound.stripes,
+            broadcasts: bound.broadcasts,
+            task: bound.task,
+            combine,
+        };
+        let reply = backend.apply(&map, None)?;
+        Dataset::new(&reply, Partitioning::fresh(), backend, bound.lineage)
+    }
+
     /// Runs the task on each stripe and combines its results.
     pub(super) fn aggregate(
         self,
@@ -303,6 +365,10 @@ impl<'a> TaskBuilder<'a> {
                 .collect(),
             scalars: self.scalars,
             row_offset: self.row_offset.map(variable),
+            over: self.over.as_ref().map(|over| OverBinding {
+                variable: variable(over.stripe),
+                row_offset: variable(over.row_offset),
+            }),
             rand_stream: self.workers.config.rand_stream,
             pieces,
             label: label.to_owned(),
@@ -330,6 +396,12 @@ impl<'a> TaskBuilder<'a> {
             lineage,
         }
     }
+}
+
+/// A stripe of the dataset that the task goes over, and how many rows stand above it.
+struct Over {
+    stripe: HopId,
+    row_offset: HopId,
 }
 
 /// A task and what it reads.

@@ -17,6 +17,7 @@ use crate::{
 pub(crate) struct Workers<'a> {
     pub(crate) backend: &'a Arc<dyn Backend>,
     pub(crate) config: &'a Config,
+    pub(super) session: &'a Session,
 }
 
 /// The rows `from..until` of a matrix on the workers, from 0.
@@ -34,6 +35,7 @@ impl<'a> Workers<'a> {
         Ok(Workers {
             backend: backend.ok_or_else(|| Error::internal("there is no backend"))?,
             config: &session.config,
+            session,
         })
     }
 

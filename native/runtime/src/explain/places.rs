@@ -79,10 +79,11 @@ pub(super) fn places(fused: &FusedDag, session: &Session) -> Result<Vec<Placed>>
             }
         }
         if own.place == Place::Distributed {
-            own.form = transfers.form(*id);
+            own.form = transfers.form(*id, session)?;
         }
         let site = match own.place {
             Place::Variable => transfers.site(*id),
+            Place::Distributed if own.form.as_ref().is_some_and(Form::brings_result) => Site::Here,
             Place::Distributed => result_of(&transfers, *id, session),
             Place::Local | Place::DoesNotFit | Place::BySize => Site::Here,
         };

@@ -4,15 +4,16 @@
 
 use std::{collections::BTreeSet, fmt};
 
+use fulgurite_error::Result;
 use fulgurite_fusion::{CostConstants, machine::Constant};
 use fulgurite_hop::{Bytes, Characteristics, Dag, DataGenOp, Hop, HopId, HopOp, Literal, memory};
 
 use super::{BlockPlan, spread::Spread};
 use crate::{
-    Config,
+    Config, Session,
     distributed::{
-        Form, InputFacts, Operand, OperandPlace, Output, Place, RowWise, Slot, composition,
-        row_wise,
+        Form, InputFacts, LargeProduct, Operand, OperandPlace, Output, Place, RowWise, Slot,
+        Workforce, composition, row_wise,
     },
 };
 
@@ -153,15 +154,18 @@ impl Transfers<'_> {
     }
 
     /// In what form workers are expected to run an operator; `None` where they are not expected to.
-    pub(crate) fn form(&self, id: HopId) -> Option<Form> {
+    ///
+    /// # Errors
+    /// Of the backend, which may be asked for its capacity.
+    pub(crate) fn form(&self, id: HopId, session: &Session) -> Result<Option<Form>> {
         let hop = self.dag().hop(id);
         let inputs = &self.plan.inputs[id.index()];
         let Some(cut) = self.cut(id, None, FURTHEST / 2) else {
             let facts = self.facts(id, None, FURTHEST / 2);
-            return composition(&hop.op, &facts).map(Form::of_composition);
+            return Ok(composition(&hop.op, &facts).map(Form::of_composition));
         };
         if self.selects_rows(id) && cut.cuts_left_operand_by_columns() {
-            return Some(Form::of_selection());
+            return Ok(Some(Form::of_selection()));
         }
         let is_there = |input: &HopId| self.site(*input) != Site::Here;
         let cells = |input: HopId| self.dag().hop(input).characteristics.cells();
@@ -192,14 +196,16 @@ impl Transfers<'_> {
         let operands: Vec<Operand> = operands.collect();
         let plan = self.plan.cplan(id).map(|fused| &fused.plan);
         let result = memory::output_bytes(hop).filter(|_| hop.is_matrix());
-        Some(Form::of(
+        let product = LargeProduct::of(
             &hop.op,
-            plan,
             &cut,
             &operands,
-            result,
+            hop.characteristics,
             self.config,
-        ))
+            || Workforce::of(session),
+        )?;
+        let known = (&operands[..], product);
+        Ok(Some(Form::of(plan, &cut, known, result, self.config)))
     }
 
     /// A product with `table(seq(1, n), index)`, which has a one in each row.

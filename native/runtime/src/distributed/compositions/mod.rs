@@ -30,6 +30,7 @@ pub(crate) use self::slices::Cut;
 pub(super) use self::{
     outer_ranges::{OuterRanges, column_ranges},
     product::rows_per_piece,
+    transposed::rows_per_turn,
 };
 use super::{Operator, Workers, row_wise::InputFacts};
 use crate::interpreter::Variable;

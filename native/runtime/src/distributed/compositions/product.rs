@@ -2,12 +2,14 @@
 
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{BinaryOp, Characteristics, HopOp};
+use fulgurite_matrix::kernels;
 
 use super::{super::workers::Rows, size};
 use crate::{
     Config,
+    dataflow::{Assemble, Combine, Pieces},
     distributed::{
-        DistributedMatrix, Operator, Workers, form::through_driver, row_wise::Slot,
+        DistributedMatrix, LargeProduct, Operator, Workers, form::through_driver, row_wise::Slot,
         task_builder::TaskBuilder,
     },
     interpreter::{LocalMatrix, Variable},
@@ -19,9 +21,102 @@ pub(in crate::distributed) fn rows_per_piece(cols: u64, config: &Config) -> u64 
 }
 
 impl Workers<'_> {
+    /// `X %*% Y` of matrices that are both too large to be sent whole.
+    ///
+    /// # Errors
+    /// Of the operator and the backend.
+    pub(in crate::distributed) fn large_product(
+        &self,
+        form: LargeProduct,
+        operator: &Operator,
+        left: &Variable,
+        right: &Variable,
+    ) -> Result<Variable> {
+        match form {
+            LargeProduct::Pieces(_) => self.product_in_pieces(operator, left, right),
+            LargeProduct::Rmm { bytes, row_bytes } => {
+                self.product_over_stripes(operator, left, right, (bytes, row_bytes))
+            }
+            LargeProduct::Cpmm { result_comes_here } => {
+                self.product_by_common_rows(operator, left, right, result_comes_here)
+            }
+        }
+    }
+
+    /// `X %*% Y`, a row of stripes of X after the other: the sum of the products of X's columns with the stripes of Y that they
+    /// go with, in the order of these. What it gives has the stripes of X.
+    fn product_over_stripes(
+        &self,
+        operator: &Operator,
+        left: &Variable,
+        right: &Variable,
+        bytes: (u64, u64),
+    ) -> Result<Variable> {
+        let (left, right) = (self.distributed(left)?, self.distributed(right)?);
+        // All partitions of X read it.
+        right.dataset.persist()?;
+        let mut builder = TaskBuilder::new(self, &left);
+        let stripe = builder.lead();
+        let (over, first, last) = builder.over();
+        let columns = builder.columns(stripe, first, last);
+        let root = builder.matrix(HopOp::MatMult, vec![columns, over]);
+        let dataset = builder.map_over(root, &right, Combine::Sum, bytes, operator.label)?;
+        let stripes = Characteristics::new(left.stripes.rows, right.stripes.cols, None);
+        Ok(Variable::Distributed(DistributedMatrix::new(
+            dataset, stripes,
+        )))
+    }
+
+    /// `X %*% Y` as the sum over stripes of Y of what they give with the columns of X that go with them. The larger one stays
+    /// where it is, of X what its columns become as rows.
+    fn product_by_common_rows(
+        &self,
+        operator: &Operator,
+        left: &Variable,
+        right: &Variable,
+        result_comes_here: bool,
+    ) -> Result<Variable> {
+        let turned = match left {
+            Variable::Distributed(matrix) => self.lying(matrix, true)?,
+            Variable::Matrix(matrix) => {
+                let transposed = LocalMatrix::new(kernels::transpose(matrix.block())?);
+                self.striped(&transposed)?.transpose()
+            }
+            Variable::Scalar(_) => return Err(scalar()),
+        };
+        let rows = size(turned.stripes.cols)?;
+        let right = self.distributed(right)?;
+        let lead = match turned.stripes.cells() > right.stripes.cells() {
+            true => &turned,
+            false => &right,
+        };
+        let mut builder = TaskBuilder::new(self, lead);
+        let columns = builder.bind(Slot::Columns, &Variable::Distributed(turned.clone()))?;
+        let columns = builder.matrix(HopOp::Transpose, vec![columns]);
+        let stripe = builder.bind(Slot::Rows, &Variable::Distributed(right.clone()))?;
+        let root = builder.matrix(HopOp::MatMult, vec![columns, stripe]);
+        if result_comes_here {
+            let sum = builder.aggregate(root, &Combine::Sum, operator.label)?;
+            return Ok(Variable::matrix(sum));
+        }
+        let parts = builder.combine_partitions(root, Combine::Sum, operator.label)?;
+        let whole = Characteristics::new(None, right.stripes.cols, None);
+        let parts = DistributedMatrix::new(parts, whole);
+        let mut builder = TaskBuilder::new(self, &parts);
+        let part = builder.lead();
+        let every = self.config.blocksize;
+        let pieces = Pieces::Rows {
+            every,
+            skip_zeros: true,
+        };
+        let (targets, assemble) = (rows.div_ceil(every), Assemble::Combined(Combine::Sum));
+        let sums = builder.shuffle(part, pieces, targets, assemble, operator.label)?;
+        Ok(Variable::Distributed(self.placed(&sums)?))
+    }
+
     /// `X %*% Y` with pieces of Y's rows sent one after the other: each with the columns of X that go with it, whose
     /// stripes stay where they are. Sums are kept by the workers.
-    pub(in crate::distributed) fn product_in_pieces(
+    fn product_in_pieces(
         &self,
         operator: &Operator,
         left: &Variable,
@@ -77,7 +172,9 @@ impl Workers<'_> {
         match matrix {
             Variable::Distributed(of) => {
                 let range = Rows { of, from, until };
-                self.concatenate(&[range])?.collect()
+                let rows = self.concatenate(&[range])?.collect()?;
+                // Rows without zeros of a sparse matrix take less when they are dense, which the limit is for.
+                Ok(LocalMatrix::new(rows.into_block().in_best_layout()))
             }
             Variable::Matrix(matrix) => {
                 let row = |row| {
@@ -85,13 +182,14 @@ impl Workers<'_> {
                         .unwrap_or(usize::MAX)
                         .min(matrix.block().rows())
                 };
-                Ok(LocalMatrix::new(
-                    matrix.block().slice_rows(row(from), row(until)),
-                ))
+                let rows = matrix.block().slice_rows(row(from), row(until));
+                Ok(LocalMatrix::new(rows.in_best_layout()))
             }
-            Variable::Scalar(_) => Err(Error::internal(
-                "a scalar stands where a matrix is multiplied",
-            )),
+            Variable::Scalar(_) => Err(scalar()),
         }
     }
+}
+
+fn scalar() -> Error {
+    Error::internal("a scalar stands where a matrix is multiplied")
 }

@@ -4,10 +4,21 @@
 use fulgurite_error::{Error, Result};
 
 use super::{Cut, size};
-use crate::distributed::{DistributedMatrix, Workers};
+use crate::{
+    Config,
+    distributed::{DistributedMatrix, Workers},
+};
 
 /// A stripe of a transpose may take this share of `fulgurite.memory.local`.
 const SHARE_OF_LOCAL: u64 = 4;
+
+/// Columns of a matrix of so many rows that are in one stripe of its transpose; `None` where not even one fits.
+pub(in crate::distributed) fn rows_per_turn(rows: u64, config: &Config) -> Option<u64> {
+    let row_bytes = rows.saturating_mul(8).max(1);
+    let limit = config.memory_local;
+    (row_bytes <= limit)
+        .then(|| (limit / SHARE_OF_LOCAL / row_bytes).clamp(1, config.blocksize.max(1)))
+}
 
 impl Workers<'_> {
     /// The matrix with its stripes being its rows, or, transposed, its columns.
@@ -31,16 +42,14 @@ impl Workers<'_> {
 
     fn turn(&self, matrix: &DistributedMatrix) -> Result<DistributedMatrix> {
         let (rows, cols) = (size(matrix.stripes.rows)?, size(matrix.stripes.cols)?);
-        let row_bytes = rows.saturating_mul(8).max(1);
-        let limit = self.config.memory_local;
-        if row_bytes > limit {
+        let Some(every) = rows_per_turn(rows, self.config) else {
+            let (row_bytes, limit) = (rows.saturating_mul(8), self.config.memory_local);
             return Err(Error::memory(format!(
                 "a row of the transpose of a distributed {rows} x {cols} matrix has {row_bytes} bytes, and \
                  fulgurite.memory.local is {limit}"
             ))
             .with_help("raise fulgurite.memory.local, or multiply by the transpose from the left"));
-        }
-        let every = (limit / SHARE_OF_LOCAL / row_bytes).clamp(1, self.config.blocksize);
+        };
         let cut = Cut {
             columns: true,
             from: 0,

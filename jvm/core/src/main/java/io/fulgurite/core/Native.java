@@ -79,7 +79,8 @@ public final class Native {
     public static native long[] runTask(byte[] task, long[] stripes, long[] broadcasts);
 
     /**
-     * Runs a task as {@link #runTask} does, and makes one of the results, as {@link #combine} does, from the first to the last.
+     * Runs a task as {@link #runTask} does, and makes one of the results, as {@link #combine} does, from the first to the last. If
+     * the task goes over another dataset, a stripe of that is the last of the broadcasts.
      *
      * @param combine as for {@link #combine}
      * @param before what the first result is combined with, which stays the caller's; 0 for nothing

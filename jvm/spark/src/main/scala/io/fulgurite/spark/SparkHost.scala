@@ -7,7 +7,8 @@ import scala.collection.mutable
 
 import com.fasterxml.jackson.databind.JsonNode
 import io.fulgurite.core.{Host, Native}
-import io.fulgurite.spark.dataset.{Characteristics, Cuts, Dataset, Lineage, LocalRDD, NativeTask, RangeRDD, SentMatrix, TaskRDD}
+import io.fulgurite.spark.dataset.{
+  Characteristics, CombinedRDD, Cuts, Dataset, Lineage, LocalRDD, NativeTask, OverRDD, RangeRDD, SentMatrix, TaskRDD}
 import io.fulgurite.spark.primitives.{
   Aggregate, Align, Capacity, Concatenate, FileProblem, FileSink, FileSource, HadoopFiles, Session, Shuffle, Transfer, Wire}
 import org.apache.spark.broadcast.Broadcast
@@ -93,6 +94,15 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         val partials = tasks(step, datasetsOf(step))
         val result = session.named(label(step))(Aggregate.run(partials, Json.bytes(step.get("combine"))))
         Reply(payload = Some(result))
+      case "mapOver" =>
+        val inputs = datasetsOf(step)
+        val over = dataset(step.get("over")).stripes
+        val mapped = new OverRDD(
+          inputs.map(_.stripes), over, nativeTask(step), Json.bytes(step.get("combine")), field(step, "bytes").asLong, field(step, "row_bytes", "rowBytes").asLong)
+        Reply(dataset = Some(keep(Dataset.like(mapped.setName(label(step)), inputs.head))))
+      case "combinePartitions" =>
+        val combined = new CombinedRDD(tasks(step, datasetsOf(step)), Json.bytes(step.get("combine")))
+        Reply(dataset = Some(keep(Dataset.found(combined.setName(label(step))))))
       case "align" =>
         val (left, right) = (dataset(step.get("left")), dataset(step.get("right")))
         Reply(dataset = Some(keep(session.named("align")(Align.run(session, left, right)))))
@@ -166,9 +176,11 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
 
   private def tasks(step: JsonNode, inputs: Seq[Dataset]): TaskRDD = {
     if (inputs.isEmpty) throw Errors.unsupported(s"'${label(step)}' maps no dataset", "this needs a newer jar")
-    val task = new NativeTask(Json.bytes(step.get("task")), label(step), broadcastsOf(step), session.work(label(step)))
-    new TaskRDD(inputs.map(_.stripes), task).setName(task.label)
+    new TaskRDD(inputs.map(_.stripes), nativeTask(step)).setName(label(step))
   }
+
+  private def nativeTask(step: JsonNode): NativeTask =
+    new NativeTask(Json.bytes(step.get("task")), label(step), broadcastsOf(step), session.work(label(step)))
 
   /** Runs a loop as one job. */
   private def iterations(step: JsonNode): Seq[IterationResult] = {

@@ -132,6 +132,17 @@ final class PhysicalOperatorsSuite extends AnyFunSuite with SparkSessions {
     test(s"diagonals and products of two large matrices on $square") { check(square, Squares, "fulgurite.fusion.policy" -> "none") }
   }
 
+  // A few rows may be sent, and a column of X may be a row.
+  for ((form, begins) <- Seq("rmm" -> "rmm: ", "cpmm" -> "cpmm: ", "pieces" -> "operand 2 sent in "); (side, kind) <- Seq(3 * B - 1 -> Dense, 3 * B + 1 -> Skewed, 3 * B -> Hollow)) {
+    val square = Shape(side, side, kind)
+    test(s"products of two large matrices on $square, as $form") {
+      val forms = check(
+        square, LargeProducts, "fulgurite.fusion.policy" -> "none", "fulgurite.placement.product" -> form, "fulgurite.memory.broadcast" -> (64 * side).toString)
+        .filter(_.label.startsWith("ba(+*)")).flatMap(_.form)
+      assert(forms.nonEmpty && forms.forall(_.startsWith(begins)), forms.mkString("\n"))
+    }
+  }
+
   test("several aggregates in one pass") {
     val labels = check(Shape(3 * B + 1, 11, Dense), Seq("@a = sum(X * 3); @b = sum(X ^ 2)\n@ = @a + @b + min(X - 1)")).map(_.label)
     assert(labels.exists(_.contains(" MAgg ")), labels.mkString("\n"))
@@ -149,7 +160,7 @@ final class PhysicalOperatorsSuite extends AnyFunSuite with SparkSessions {
   }
 
   test("each operator ran on the workers, on some shape") {
-    val all = CellWise ++ OuterProducts ++ Aggregates ++ MovingRows ++ Products ++ Transposes ++ Spread ++ Orders ++ Statistics ++ Squares ++ Fused ++ Joined ++ Outer
+    val all = CellWise ++ OuterProducts ++ Aggregates ++ MovingRows ++ Products ++ Transposes ++ Spread ++ Orders ++ Statistics ++ Squares ++ LargeProducts ++ Fused ++ Joined ++ Outer
     assert(all.forall(ran), all.filterNot(ran).mkString("\n"))
   }
 }
@@ -233,6 +244,8 @@ private object PhysicalOperatorsSuite {
 
   val Squares: Seq[String] = Seq(
     "@ = diag(X)", "@ = trace(X + Y)", "@ = lower.tri(target=X, diag=TRUE, values=TRUE)", "@ = upper.tri(target=X)", "@ = X %*% t(X)", "@ = X %*% Y", "@ = X %*% Z", "@ = t(X) %*% Y", "@ = X %*% t(Y)", "@ = t(X) %*% t(Y)", "@ = t(X %*% Y) %*% (X %*% Y)")
+
+  val LargeProducts: Seq[String] = Seq("@ = X %*% Y", "@ = X %*% Z", "@ = X %*% t(X)")
 
   val Fused: Seq[String] = Seq(
     "@ = sum(abs(X) * Y * 2 + 1)", "@ = exp(X) * Z + 1", "@ = rowSums(abs(X) * Z)", "@ = colSums(X * 2 - Z)", "@ = t(X) %*% (X %*% V)",

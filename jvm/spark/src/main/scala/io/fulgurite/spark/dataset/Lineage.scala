@@ -14,6 +14,7 @@ private[spark] object Lineage {
   /** The ids of the broadcasts that native tasks, and partitions of local matrices, read where they are computed. */
   def broadcasts(lineage: Set[RDD[_]]): Set[Long] = lineage.filterNot(_.isCheckpointed).flatMap {
     case tasks: TaskRDD => tasks.task.broadcasts.map(_.id)
+    case tasks: OverRDD => tasks.task.broadcasts.map(_.id)
     case local: LocalRDD => local.sent.map(_.id)
     case _ => Seq.empty
   }
@@ -39,7 +40,7 @@ private[spark] object Lineage {
   }
 
   private def own(rdd: RDD[_]): Int = rdd match {
-    case _: TaskRDD | _: MadeRDD[_] | _: PlacedRDD[_] | _: ScannedRDD | _: CoalescedStripes => 1
+    case _: TaskRDD | _: OverRDD | _: MadeRDD[_] | _: PlacedRDD[_] | _: ScannedRDD | _: CoalescedStripes => 1
     case _ => 0
   }
 

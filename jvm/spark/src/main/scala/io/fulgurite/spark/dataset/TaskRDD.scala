@@ -21,9 +21,13 @@ final class NativeTask(val json: Array[Byte], val label: String, val broadcasts:
   def run(runs: Seq[Seq[Blocks]]): Seq[Blocks] =
     counted(runs)((stripes, sides) => Native.runTask(json, stripes, sides).toSeq.map(Blocks.owning))
 
-  /** On the stripes of each run, of which there are some: one result, which begins with that of the runs before. */
-  def runCombined(runs: Seq[Seq[Blocks]], combine: Array[Byte], before: Option[Blocks]): Blocks =
-    counted(runs) { (stripes, sides) =>
+  /**
+   * On the stripes of each run, of which there are some: one result, which begins with that of the runs before.
+   *
+   * @param over the stripe of the dataset that the task goes over, if it goes over one
+   */
+  def runCombined(runs: Seq[Seq[Blocks]], combine: Array[Byte], before: Option[Blocks], over: Option[Blocks] = None): Blocks =
+    counted(runs, over, again = over.nonEmpty && before.nonEmpty) { (stripes, sides) =>
       def from(before: Long) = Seq(Blocks.owning(Native.runCombined(json, combine, before, stripes, sides)))
       before.fold(from(0))(_.withHandle(from))
     }.head
@@ -35,17 +39,20 @@ final class NativeTask(val json: Array[Byte], val label: String, val broadcasts:
     counted(Seq(stripe.toSeq))((stripes, sides) => Native.runTask(task.toByteArray, stripes, sides).toSeq.map(Blocks.owning)).head
   }
 
-  private def counted(runs: Seq[Seq[Blocks]])(native: (Array[Long], Array[Long]) => Seq[Blocks]): Seq[Blocks] = {
+  private def counted(runs: Seq[Seq[Blocks]], over: Option[Blocks] = None, again: Boolean = false)(
+      native: (Array[Long], Array[Long]) => Seq[Blocks]): Seq[Blocks] = {
     Library.ensureLoaded()
     val stripes = runs.flatten
     val started = System.nanoTime
-    val results = Blocks.withHandles(stripes)(addresses => Blocks.withHandles(sides.map(_.blocks))(native(addresses, _)))
+    val results = Blocks.withHandles(stripes)(addresses => Blocks.withHandles(sides.map(_.blocks) ++ over)(native(addresses, _)))
     val nanoseconds = System.nanoTime - started
     val compiled = results.headOption.map(_.description)
+    // Stripes that wait for the next one of what is gone over were counted with the first one.
+    val first = if (again) Seq.empty else runs
     work.add(NativeWork(
-      Map(SparkEnv.get.executorId -> runs.size.toLong), nanoseconds,
-      compiled.fold(0L)(_.compileNanoseconds), compiled.fold(0L)(_.compiled),
-      runs.flatMap(_.headOption).map(_.rows).sum, stripes.map(_.nnz).sum, stripes.map(_.bytes).sum, results.map(_.bytes).sum))
+      Map(SparkEnv.get.executorId -> first.size.toLong), nanoseconds,
+      compiled.fold(0L)(_.compileNanoseconds), compiled.fold(0L)(_.compiled), first.flatMap(_.headOption).map(_.rows).sum,
+      first.flatten.map(_.nnz).sum, (first.flatten ++ over).map(_.bytes).sum, if (again) 0 else results.map(_.bytes).sum))
     results
   }
 }
@@ -67,12 +74,7 @@ final class TaskRDD(inputs: Seq[RDD[Blocks]], private var native: NativeTask)
 
   override def getPartitions: Array[Partition] = {
     // The inputs are known by Spark's list alone, which a cut of the lineage empties: what they were computed from is garbage then.
-    val inputs = firstParents
-    val counts = inputs.map(_.partitions.length)
-    if (counts.distinct.size > 1) {
-      throw Errors.internal(s"inputs of '${task.label}' are not co-partitioned: ${counts.mkString(", ")} partitions")
-    }
-    Array.tabulate(counts.head)(index => new TaskPartition(index, inputs.map(_.partitions(index))))
+    TaskRDD.partitions(firstParents, task.label)
   }
 
   override def compute(split: Partition, context: TaskContext): Iterator[Blocks] = {
@@ -87,10 +89,11 @@ final class TaskRDD(inputs: Seq[RDD[Blocks]], private var native: NativeTask)
     }
   }
 
-  /** The results of a partition as one, combined in the order of rows; nothing, where there are no stripes. */
+  /** The results of a partition as one, combined in the order of rows, where the first of them stands; nothing, where there are no stripes. */
   private[dataset] def combined(split: Partition, context: TaskContext, combine: Array[Byte]): Option[Blocks] =
     stripes(split, context).combining().foldLeft(Option.empty[Blocks]) { (before, runs) =>
-      try Some(task.runCombined(runs, combine, before).markEphemeral())
+      val start = before.fold(runs.head.head.rowOffset)(_.rowOffset)
+      try Some(task.runCombined(runs, combine, before).markEphemeral().placeAt(start))
       finally {
         before.foreach(_.close())
         closeUnneeded(runs)
@@ -104,6 +107,18 @@ final class TaskRDD(inputs: Seq[RDD[Blocks]], private var native: NativeTask)
   private def closeUnneeded(runs: Seq[Seq[Blocks]]): Unit = runs.foreach(_.foreach(_.closeIfEphemeral()))
 
   private def firstParents: Seq[RDD[Blocks]] = dependencies.map(_.rdd.asInstanceOf[RDD[Blocks]])
+}
+
+private[dataset] object TaskRDD {
+
+  /** Of a task on co-partitioned inputs. */
+  def partitions(inputs: Seq[RDD[Blocks]], label: String): Array[Partition] = {
+    val counts = inputs.map(_.partitions.length)
+    if (counts.distinct.size > 1) {
+      throw Errors.internal(s"inputs of '$label' are not co-partitioned: ${counts.mkString(", ")} partitions")
+    }
+    Array.tabulate(counts.head)(index => new TaskPartition(index, inputs.map(_.partitions(index))))
+  }
 }
 
 private final class TaskPartition(override val index: Int, val parents: Seq[Partition]) extends Partition

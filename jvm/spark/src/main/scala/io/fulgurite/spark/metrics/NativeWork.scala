@@ -13,7 +13,7 @@ import org.apache.spark.util.AccumulatorV2
  * @param compiled how many of these
  * @param rows of the stripes that tasks ran on
  * @param nnz non-zeros of all stripes that tasks read
- * @param bytesIn all stripes that tasks read; broadcasts are not among them
+ * @param bytesIn all stripes that tasks read, those of a dataset that they go over each time; broadcasts are not among them
  * @param bytesOut results
  */
 final case class NativeWork(
