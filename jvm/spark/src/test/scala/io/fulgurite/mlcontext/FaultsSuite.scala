@@ -3,32 +3,15 @@ package io.fulgurite.mlcontext
 import java.nio.file.{Files, Path}
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 
-import scala.reflect.ClassTag
-
-import io.fulgurite.{Failures, Faults, Once, SparkSessions}
-import io.fulgurite.spark.memory.NativeMemory
+import io.fulgurite.{Failures, Faults, Once}
+import io.fulgurite.faults.FaultyFileSystem
 import org.apache.spark.TaskContext
-import org.apache.spark.deploy.fulgurite.StandaloneCluster
-import org.apache.spark.fulgurite.Stored
 import org.apache.spark.scheduler.{SparkListener, SparkListenerExecutorRemoved}
 import org.apache.spark.sql.Row
 import org.scalatest.funsuite.AnyFunSuite
 
 /** What goes wrong in a cluster while a script iterates: results are those of an undisturbed run, to the bit, or one clear error. */
-final class FaultsSuite extends AnyFunSuite with SparkSessions {
-  private lazy val cluster = new StandaloneCluster(workers = 2, megabytes = 1024)
-
-  override def master: String = cluster.masterUrl
-  override def configuration: Map[String, String] = Map(
-    "spark.executor.memory" -> "1g",
-    "spark.speculation" -> "true",
-    "spark.speculation.quantile" -> "0.5",
-    "spark.speculation.multiplier" -> "1.1")
-
-  override def afterAll(): Unit =
-    try super.afterAll()
-    finally cluster.close()
-
+final class FaultsSuite extends AnyFunSuite with FaultyCluster with ShuffleFaultsTests with WriteFaultsTests {
   private val cells = Faults.cells(2000, 20)
   private val partitions = 4
 
@@ -37,15 +20,8 @@ final class FaultsSuite extends AnyFunSuite with SparkSessions {
     val script = ScriptFactory.dmlFromFile(FaultsSuite.script)
       .in("X", Faults.frame(spark, cells, partitions)(disturb)).in("y", Faults.cells(2000, 1))
       .in("$X", "X").in("$Y", "y").in("$maxi", 5).out("beta")
-    ml.setConfigProperty("fulgurite.memory.local", "50k")
-    ml.setPrintSink { line =>
-      if (line.startsWith("iteration ")) between(line.stripPrefix("iteration ").takeWhile(_.isDigit).toInt)
-    }
-    try ml.execute(script)
-    finally {
-      ml.resetConfig()
-      ml.setPrintSink(line => Console.out.println(line))
-    }
+    def iterates(line: String): Unit = if (line.startsWith("iteration ")) between(line.stripPrefix("iteration ").takeWhile(_.isDigit).toInt)
+    configured("fulgurite.memory.local" -> "50k")(iterates)(ml.execute(script))
   }
 
   private def weights(results: MLResults): Seq[Seq[Long]] = {
@@ -55,32 +31,6 @@ final class FaultsSuite extends AnyFunSuite with SparkSessions {
   }
 
   private lazy val undisturbed: Seq[Seq[Long]] = weights(run()())
-
-  /** Ends an executor at once. Its worker starts a new one. */
-  private def halt(once: Once): Unit =
-    spark.sparkContext.parallelize(0 until 2, 2).foreachPartition(_ => if (once.first("halted")) Runtime.getRuntime.halt(1))
-
-  /** Nothing is stored, no task owns memory, and what is garbage is all that executors have: no block of a matrix, and no broadcast. */
-  private def nothingIsLeft(): Unit = {
-    assert(spark.sparkContext.getPersistentRDDs.isEmpty)
-    def ofExecutors[A: ClassTag](what: => A): Seq[A] = spark.sparkContext.parallelize(0 until 8, 8).map(_ => what).collect().toSeq
-    val owned = ofExecutors(NativeMemory.owned)
-    assert(owned.forall(_ == 0), owned.mkString(", "))
-    def held = ofExecutors {
-      System.gc()
-      Thread.sleep(50)
-      NativeMemory.held
-    }
-    FaultsSuite.await(held.forall(_ == 0))
-    val left = held
-    assert(left.forall(_ == 0), left.mkString(", "))
-    // Spark's own, tasks of the jobs above, are garbage here.
-    FaultsSuite.await {
-      System.gc()
-      Stored.broadcasts.isEmpty
-    }
-    assert(Stored.broadcasts.isEmpty, Stored.broadcasts.mkString(", "))
-  }
 
   test("an executor is killed mid-iteration, and another while it reads X again") {
     undisturbed
@@ -99,15 +49,11 @@ final class FaultsSuite extends AnyFunSuite with SparkSessions {
     def carried(folder: Option[Path])(between: Int => Unit): Seq[Seq[Long]] = {
       val script = ScriptFactory.dml("Z = X\nfor (i in 1:40) { Z = Z * 0.5 + X * v\nv = v * 0.9\nprint(i) }")
         .in("X", Faults.frame(spark, cells, partitions)((_, rows) => rows)).in("v", Faults.cells(1, 20)).out("Z")
-      ml.setConfigProperty("fulgurite.memory.local", "50k").setPrintSink(line => between(line.toInt))
-      folder.foreach(path => ml.setConfigProperty("fulgurite.scratch", path.toString))
-      try {
+      val settings = Seq("fulgurite.memory.local" -> "50k") ++ folder.map("fulgurite.scratch" -> _.toString)
+      configured(settings: _*)(line => between(line.toInt)) {
         val Z = ml.execute(script).getMatrix("Z")
         try Faults.bits(Z.to2DDoubleArray)
         finally Z.close()
-      } finally {
-        ml.resetConfig()
-        ml.setPrintSink(line => Console.out.println(line))
       }
     }
     val folder = Files.createTempDirectory("fulgurite-cut")
@@ -172,16 +118,11 @@ final class FaultsSuite extends AnyFunSuite with SparkSessions {
     val script = ScriptFactory.dml(
       "v = matrix(1, ncol(X), 1)\nfor (i in 1:5) {\nq = X %*% v\nif (i > 0) print(i)\nv = t(X) %*% (q / sqrt(sum(q ^ 2)))\n}")
       .in("X", Faults.frame(spark, cells, partitions)((_, rows) => rows)).out("v")
-    ml.setConfigProperty("fulgurite.memory.local", "200k").setConfigProperty("fulgurite.memory.transfer", heap)
-    folder.foreach(ml.setConfigProperty("fulgurite.scratch", _))
-    ml.setPrintSink(line => between(line.toInt))
-    try {
+    val settings = Seq("fulgurite.memory.local" -> "200k", "fulgurite.memory.transfer" -> heap) ++ folder.map("fulgurite.scratch" -> _)
+    configured(settings: _*)(line => between(line.toInt)) {
       val matrix = ml.execute(script).getMatrix("v")
       try Faults.bits(matrix.to2DDoubleArray)
       finally matrix.close()
-    } finally {
-      ml.resetConfig()
-      ml.setPrintSink(line => Console.out.println(line))
     }
   }
 
@@ -192,6 +133,33 @@ final class FaultsSuite extends AnyFunSuite with SparkSessions {
     val once = new Once
     assert(runThroughDriver("1k", Some(folder.toString))(iteration => if (iteration == 2) halt(once)) == undisturbed)
     assert(once.happened("halted") && folder.toFile.list.isEmpty)
+    // While the driver reads what an executor wrote that is no more.
+    val meanwhile = new Once
+    FaultyFileSystem.opens = () => if (meanwhile.first("opened")) halt(meanwhile)
+    try assert(runThroughDriver("1k", Some(s"${FaultyFileSystem.Scheme}:$folder"))() == undisturbed)
+    finally FaultyFileSystem.opens = () => ()
+    assert(meanwhile.happened("halted") && folder.toFile.list.isEmpty)
+    nothingIsLeft()
+  }
+
+  test("an executor is killed whose storage has no room for its part of X") {
+    val cells = Faults.cells(10000, 20)
+    val bytes = 8L * cells.length * cells.head.length
+    def iterate(storage: Int => Unit): Seq[Seq[Long]] = {
+      val script = ScriptFactory.dml("v = matrix(1, ncol(X), 1)\nfor (i in 1:6) {\nv = t(X) %*% (X %*% v)\nv = v / sqrt(sum(v ^ 2))\nprint(i)\n}")
+        .in("X", Faults.frame(spark, cells, 8)((_, rows) => rows)).out("v")
+      configured("fulgurite.memory.local" -> "1m")(line => storage(line.toInt)) {
+        Faults.bits(ml.execute(script).getMatrixAs2DDoubleArray("v"))
+      }
+    }
+    val undisturbed = iterate(_ => ())
+    val once = new Once
+    val found = iterate { iteration =>
+      val stored = spark.sparkContext.getRDDStorageInfo
+      if (iteration == 2 || iteration == 6) assert(stored.map(_.memSize).sum < bytes && stored.map(_.diskSize).sum > 0, stored.mkString(", "))
+      if (iteration == 2) halt(once)
+    }
+    assert(found == undisturbed && once.happened("halted"))
     nothingIsLeft()
   }
 

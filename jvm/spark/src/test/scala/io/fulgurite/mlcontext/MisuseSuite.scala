@@ -9,6 +9,7 @@ import io.fulgurite.spark.arrow.DenseBuilder
 import io.fulgurite.spark.dataset.Dataset
 import io.fulgurite.spark.primitives.{FileSink, Session, WrittenFormat}
 import io.fulgurite.spark.memory.NativeMemory
+import org.apache.hadoop.fs.{Path => HadoopPath, RawLocalFileSystem}
 import org.apache.spark.ml.linalg.{Vector, Vectors}
 import org.apache.spark.sql.functions.{col, lit, when}
 import org.scalatest.Suite
@@ -61,6 +62,31 @@ final class MisuseSuite extends AnyFunSuite with Misuse {
     assert(failure.getMessage.contains("injected"), failure.getMessage)
     assert(folder.toFile.list.toSeq == Seq("out") && target.toFile.list.toSeq == Seq("part-00000"))
     assert(Files.readString(target.resolve("part-00000")) == "1,2\n")
+  }
+
+  for (last <- Seq("out", "out.mtd")) {
+    test(s"a file is what it was before, with its metadata, when its place cannot be given to a new one: $last") {
+      val folder = Files.createTempDirectory("fulgurite-sink")
+      spark.sparkContext.hadoopConfiguration.set("fs.stuck.impl", classOf[StuckFileSystem].getName)
+      def write(value: Double, name: String): Unit = {
+        val stripes = spark.sparkContext.parallelize(Seq(value), 1).map { value =>
+          val builder = new DenseBuilder(1)
+          builder.put(value)
+          builder.endRow()
+          Blocks.built(builder, 0)
+        }
+        val dataset = Dataset.placed(stripes, Vector.empty)
+        FileSink.write(new Session(spark), dataset, s"stuck:$folder/$name", WrittenFormat.Csv(",", header = false), Some(s"{$value}"))
+      }
+      write(1, "out")
+      StuckFileSystem.last = last
+      val failure =
+        try Failures.of("io")(write(2, "out"))
+        finally StuckFileSystem.last = ""
+      assert(failure.getMessage.contains("could not be renamed"), failure.getMessage)
+      assert(folder.toFile.list.toSet == Set("out", "out.mtd"))
+      assert(Files.readString(folder.resolve("out").resolve("part-00000")) == "1.0\n" && Files.readString(folder.resolve("out.mtd")) == "{1.0}")
+    }
   }
 
   private def vectors = cells.toSeq.map(row => Vectors.dense(row))
@@ -159,6 +185,24 @@ final class MisuseSuite extends AnyFunSuite with Misuse {
     val found = failure("backend", Faults.frame(spark, cells, 4)((_, rows) => rows), "Y = t(X) + 1\nwrite(Y, $out, format=\"csv\")")
     assert(found.getMessage.contains(folders.getFileName.toString), found.getMessage)
   }
+}
+
+/** A local disk where what is new does not get one name. */
+final class StuckFileSystem extends RawLocalFileSystem {
+  private var moved = Set.empty[HadoopPath]
+
+  override def getScheme: String = "stuck"
+  override def getUri: java.net.URI = java.net.URI.create("stuck:///")
+  override def rename(from: HadoopPath, to: HadoopPath): Boolean = {
+    val isNew = !moved(from)
+    if (!from.getName.startsWith(".")) moved += to
+    !(isNew && from.getName.startsWith(".") && to.getName == StuckFileSystem.last) && super.rename(from, to)
+  }
+}
+
+object StuckFileSystem {
+  /** The name that new files and folders do not get. */
+  @volatile var last = ""
 }
 
 final class StoppedContextSuite extends AnyFunSuite with Misuse {

@@ -13,6 +13,7 @@ import io.fulgurite.spark.dataset.Dataset
 import io.fulgurite.spark.text.WrittenLines
 import org.apache.hadoop.fs.{ChecksumFileSystem, FileSystem, Path}
 import org.apache.hadoop.io.NullWritable
+import org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter
 
 /** What a dataset is written as. */
 sealed trait WrittenFormat
@@ -60,6 +61,9 @@ object FileSink {
           MatrixFrames.toFrame(session.spark, dataset.stripes, cols, vector = false, numbered = false).write.parquet(temporary.toString)
       }
       header.foreach(put(files, new Path(temporary, Header), _))
+      // A task whose speculative copy was faster may go on, and begin a file where the copy's has become a part of the folder.
+      session.awaitTasks()
+      files.delete(new Path(temporary, Unfinished), true)
     }
 
   /**
@@ -78,10 +82,7 @@ object FileSink {
         make(files, temporary)
         val plain = withoutChecksums(files)
         metadata.foreach(put(plain, description, _))
-        files.delete(target, true)
-        rename(files, temporary, target)
-        plain.delete(described, false)
-        if (metadata.nonEmpty) rename(plain, description, described)
+        exchange(Seq(new Replacement(files, target, Some(temporary)), new Replacement(plain, described, metadata.map(_ => description))))
       } catch {
         case NonFatal(failure) =>
           // A task that still writes would make the temporary folder again.
@@ -93,6 +94,47 @@ object FileSink {
       }
     }
 
+  /** All of them, or none. */
+  private def exchange(replacements: Seq[Replacement]): Unit = {
+    try replacements.foreach(_.replace())
+    catch {
+      case NonFatal(failure) =>
+        for (replacement <- replacements.reverse) {
+          try replacement.undo()
+          catch { case NonFatal(other) => failure.addSuppressed(other) }
+        }
+        throw failure
+    }
+    replacements.foreach(_.finish())
+  }
+
+  /**
+   * Gives a path to what was made elsewhere, or to nothing. No file system exchanges two folders at once: what has the path gets another name
+   * first. Until the last of these renames nothing that was there is deleted, whatever fails, or whoever is killed.
+   */
+  private final class Replacement(files: FileSystem, path: Path, made: Option[Path]) {
+    private val former = aside(path)
+    private var (isMoved, isReplaced) = (false, false)
+
+    def replace(): Unit = {
+      if (files.exists(path)) {
+        rename(files, path, former)
+        isMoved = true
+      }
+      for (made <- made) {
+        rename(files, made, path)
+        isReplaced = true
+      }
+    }
+
+    def undo(): Unit = {
+      if (isReplaced) files.delete(path, true)
+      if (isMoved) rename(files, former, path)
+    }
+
+    def finish(): Unit = if (isMoved) files.delete(former, true)
+  }
+
   /** The `.mtd` file of a file or folder. */
   def described(path: Path): Path = new Path(path.getParent, s"${path.getName}.mtd")
 
@@ -100,6 +142,9 @@ object FileSink {
   private def isTree(files: FileSystem, path: Path): Boolean =
     path.isRoot || (files.exists(path) && files.getFileStatus(path).isDirectory &&
       files.listStatus(path).exists(status => status.isDirectory && !TextFiles.isHidden(status.getPath)))
+
+  /** Where Hadoop keeps what tasks have not finished. */
+  private val Unfinished = FileOutputCommitter.PENDING_DIR_NAME
 
   /** Sorts before Spark's part files. */
   private val Header = "header"

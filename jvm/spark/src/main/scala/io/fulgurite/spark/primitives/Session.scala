@@ -82,7 +82,9 @@ final class Session(val spark: SparkSession, settings: Settings, observed: Boole
     synchronized { if (observed && events.isEmpty) events = Some(new TaskEvents(context, number)) }
     val asking = operator.get
     val description = if (asking.isEmpty || asking == what) what else s"$what for $asking"
-    withProperties(Session.JobDescription -> description, Session.StageName -> description, TaskEvents.Execution -> number)(Errors.ofSpark(work))
+    withProperties(
+      Session.JobDescription -> description, Session.StageName -> description, TaskEvents.Execution -> number,
+      TaskEvents.Purpose -> Session.next.incrementAndGet().toString)(Errors.ofSpark(work))
   }
 
   /**
@@ -105,8 +107,8 @@ final class Session(val spark: SparkSession, settings: Settings, observed: Boole
 
   private def tag(callers: Long, thread: Int): String = s"fulgurite-$number-$callers-$thread"
 
-  /** Waits for tasks that go on after their job has failed. */
-  def awaitTasks(): Unit = synchronized(events).foreach(_.awaitTasks())
+  /** Waits for tasks that go on after their jobs have ended: those of the primitive that this thread runs. */
+  def awaitTasks(): Unit = for (events <- synchronized(events); purpose <- Option(context.getLocalProperty(TaskEvents.Purpose))) events.awaitTasks(purpose)
 
   /** Ends the count of Spark's events. */
   override def close(): Unit = synchronized(events).foreach(_.finish())

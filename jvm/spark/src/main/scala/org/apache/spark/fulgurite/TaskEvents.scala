@@ -17,24 +17,27 @@ final case class TaskTotals(
  * its listener bus to itself.
  */
 final class TaskEvents(context: SparkContext, execution: String) extends SparkListener {
-  private val stages = mutable.Set.empty[Int]
+  /** Of jobs of this execution, with what the jobs are for. */
+  private val stages = mutable.Map.empty[Int, String]
+  /** How many tasks run. */
+  private val running = mutable.Map.empty[String, Int].withDefaultValue(0)
   private var sums = TaskTotals()
-  private var running = 0
   context.addSparkListener(this)
 
   def totals: TaskTotals = synchronized(sums)
 
   override def onJobStart(job: SparkListenerJobStart): Unit =
     if (job.properties != null && job.properties.getProperty(TaskEvents.Execution) == execution) synchronized {
-      stages ++= job.stageIds
+      val purpose = job.properties.getProperty(TaskEvents.Purpose, "")
+      for (stage <- job.stageIds) stages.getOrElseUpdate(stage, purpose)
       sums = sums.copy(jobs = sums.jobs + 1)
     }
 
-  override def onTaskStart(task: SparkListenerTaskStart): Unit = synchronized { if (stages(task.stageId)) running += 1 }
+  override def onTaskStart(task: SparkListenerTaskStart): Unit = synchronized { stages.get(task.stageId).foreach(running(_) += 1) }
 
   override def onTaskEnd(task: SparkListenerTaskEnd): Unit = synchronized {
-    if (stages(task.stageId)) running -= 1
-    if (task.reason == Success && task.taskMetrics != null && stages(task.stageId)) {
+    stages.get(task.stageId).foreach(running(_) -= 1)
+    if (task.reason == Success && task.taskMetrics != null && stages.contains(task.stageId)) {
       val metrics = task.taskMetrics
       sums = sums.copy(
         tasks = sums.tasks + 1,
@@ -56,9 +59,9 @@ final class TaskEvents(context: SparkContext, execution: String) extends SparkLi
     if (!context.isStopped) context.removeSparkListener(this)
   }
 
-  /** Waits for tasks of jobs that have ended: those of a job that failed were told to end, and may take a while. */
-  def awaitTasks(): Unit = if (caughtUp()) {
-    waited(synchronized(running == 0))(Thread.sleep(_))
+  /** Waits for tasks of jobs that have ended: those of a job that failed, and copies that came second, were told to end, and may take a while. */
+  def awaitTasks(purpose: String): Unit = if (caughtUp()) {
+    waited(synchronized(running(purpose) == 0))(Thread.sleep(_))
     ()
   }
 
@@ -90,6 +93,9 @@ final class TaskEvents(context: SparkContext, execution: String) extends SparkLi
 object TaskEvents {
   /** The local property that jobs of an execution have. */
   val Execution = "fulgurite.execution"
+
+  /** The local property that the jobs of one primitive have. */
+  val Purpose = "fulgurite.purpose"
 
   private val WaitMilliseconds = 100L
   private val MostWaits = 100
