@@ -10,6 +10,7 @@ import scala.util.Random
 import io.fulgurite.{Failures, SparkSessions}
 import io.fulgurite.core.FulguriteException
 import io.fulgurite.mlcontext.ScriptFactory
+import io.fulgurite.spark.arrow.DenseBuilder
 import io.fulgurite.spark.cells.CellLines
 import io.fulgurite.spark.dataset.Dataset
 import io.fulgurite.spark.memory.NativeMemory
@@ -175,6 +176,23 @@ final class TextFilesSuite extends AnyFunSuite with SparkSessions {
     assert(Failures.of("data")(read(Seq("1,2", "3,4\n5,6"))).getMessage.contains("has several lines"))
     assert(Failures.of("data")(read(Seq("1,2", null))).getMessage.contains("is null"))
     assert(Failures.of("data")(read(Seq("", ""))).getMessage.contains("has no lines"))
+  }
+
+  test("what workers write has the digits that the driver writes") {
+    val rows = Array.tabulate(10, 4)((row, col) => Seq(0.0, 0.1, 1e-5, Double.NaN, 123456789.0, -2.5, 1e300)((row * 3 + col) % 7))
+    val builder = new DenseBuilder(4)
+    for (row <- rows) { row.foreach(builder.put); builder.endRow() }
+    val matrix = Blocks.built(builder, 0)
+    for ((format, options) <- Seq(
+        WrittenFormat.Csv(" | ", header = true, sparse = true) -> "format='csv', sep=' | ', header=TRUE, sparse=TRUE",
+        WrittenFormat.Csv(",", header = false) -> "format='csv'", WrittenFormat.Cells -> "format='text'", WrittenFormat.Libsvm -> "format='libsvm'")) {
+      val (workers, driver) = (Files.createTempDirectory("fulgurite-text").resolve("X"), Files.createTempDirectory("fulgurite-text").resolve("X"))
+      FileSink.write(session, Transfer.parallelize(session, matrix, 3), workers.toString, format)
+      ml.execute(ScriptFactory.dml(s"write(X, $$Y, $options)").in("X", rows).in("$Y", driver.toString))
+      val parts = workers.toFile.listFiles.filter(_.getName.startsWith("part-")).sorted.map(part => Files.readString(part.toPath))
+      val header = "C1 | C2 | C3 | C4\n"
+      assert(parts.length > 1 && (parts.head +: parts.tail.map(_.stripPrefix(header))).mkString == Files.readString(driver), options)
+    }
   }
 
   test("lines longer than a chunk, and many of them, become stripes of bounded size") {
