@@ -3,7 +3,7 @@
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{BinaryOp, Characteristics, HopOp};
 
-use super::{super::workers::Rows, size};
+use super::{super::workers::Rows, size, unread};
 use crate::{
     Config,
     distributed::{
@@ -92,6 +92,7 @@ impl Workers<'_> {
             Variable::Scalar(_) => Err(Error::internal(
                 "a scalar stands where a matrix is multiplied",
             )),
+            Variable::Written(_) => Err(unread()),
         }
     }
 }
