@@ -229,6 +229,9 @@ pub struct Task {
     /// How a result is cut for a shuffle; in one piece everywhere else.
     #[serde(default)]
     pub pieces: Option<Pieces>,
+    /// What is put over cells of the result.
+    #[serde(default)]
+    pub parts: Option<Parts>,
     /// What the task is called in logs, statistics and the Spark UI: `fused(3) Row ua(R+) … mlogreg.dml:42`.
     pub label: String,
 }
@@ -247,6 +250,18 @@ pub struct OverBinding {
     pub variable: String,
     /// How many rows of its matrix stand above it.
     pub row_offset: String,
+}
+
+/// Parts of a matrix that other cells take the place of, as tasks get them: variables bound to whole broadcasts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parts {
+    /// A row for each part, in the order in which they are put: whether its cells are among the sparse `rows`, where they
+    /// begin, and its first and last row and column; all from 0, ends outside.
+    pub places: String,
+    /// The cells of dense parts, row by row, as one column.
+    pub cells: Option<String>,
+    /// The rows of sparse parts, one below the other, with their cells in the columns that they get.
+    pub rows: Option<String>,
 }
 
 /// How a task's result is cut. Each piece has a target, from 0: the number of a stripe of the shuffled dataset. It

@@ -235,6 +235,7 @@ fn output_names(request: &Request, program: &Program) -> Vec<String> {
 
 fn output(variable: &Variable, session: &Session) -> Result<OutputValue> {
     Ok(match variable {
+        Variable::Written(written) => return output(&written.whole(session)?, session),
         Variable::Scalar(value) => OutputValue::Scalar(value.clone()),
         Variable::Matrix(matrix) => OutputValue::Matrix(matrix.block().clone()),
         Variable::Distributed(matrix) => {

@@ -28,6 +28,9 @@ pub struct ParforReport {
     /// Why there, where there is a choice.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub location_reason: Option<String>,
+    /// How results were put together on the workers, where that was done there.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub merged: Option<String>,
     /// Ranges of iterations that were tasks of one job; 0 where they ran in this process.
     pub tasks: u64,
 }
@@ -60,6 +63,12 @@ impl ParforReport {
         )
     }
 
+    /// `; 'R': 200 parts put in 1 pass`, or nothing.
+    fn results(&self) -> String {
+        let merged = self.merged.as_ref();
+        merged.map_or_else(String::new, |merged| format!("; {merged}"))
+    }
+
     /// Adds later runs.
     pub(crate) fn add(&mut self, later: ParforReport) {
         *self = ParforReport {
@@ -74,12 +83,13 @@ impl fmt::Display for ParforReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}: {} in {}, {}{}",
+            "{}: {} in {}, {}{}{}",
             self.label,
             counted(self.iterations, "iteration"),
             counted(self.runs, "run"),
             self.place(),
-            self.degree()
+            self.degree(),
+            self.results()
         )
     }
 }
@@ -105,6 +115,7 @@ mod tests {
             reason: "as many as threads".into(),
             location: "local".into(),
             location_reason: None,
+            merged: None,
             tasks: 0,
         };
         let mut report = run(2, None);

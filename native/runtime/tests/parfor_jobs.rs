@@ -91,22 +91,6 @@ fn the_memory_of_iterations_that_make_jobs_is_half_of_what_is_there() {
 }
 
 #[test]
-fn a_loop_that_writes_into_a_distributed_matrix_runs_one_iteration_after_the_other() {
-    let text =
-        "parfor (i in 1:2000) { if (i > 1997) { X[i, ] = Y[i, ] * 2 } }\ns = sum(X * seq(1, 2000))";
-    let ran = distributed(text, 4).output("s").run();
-    let parfor = &ran.outcome().report.parfors[0];
-    assert_eq!(
-        (parfor.degree, parfor.reason.as_str()),
-        (1, "iterations write into the distributed matrix 'X'")
-    );
-    let with_for = distributed(&text.replace("parfor", "for"), 4)
-        .output("s")
-        .run();
-    assert_eq!(ran.number("s").to_bits(), with_for.number("s").to_bits());
-}
-
-#[test]
 fn what_iterations_share_is_read_and_aligned_once() {
     let backend = Arc::new(LocalBackend::default());
     let text =

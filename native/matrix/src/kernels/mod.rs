@@ -4,7 +4,7 @@
 //! better one; vectors are dense. Shapes are checked: a `dimension` error says which did not fit.
 //!
 //! [`elementwise`] and [`aggregate`] are generic over the scalar function and the accumulator, [`matmult`]
-//! has the products ([`dense_product`] those of dense cells), [`reorganize`], [`index`] and [`select`] move cells about, [`generate`] and [`table`]
+//! has the products ([`dense_product`] those of dense cells), [`reorganize`], [`index`], [`parts`] and [`select`] move cells about, [`generate`] and [`table`]
 //! make matrices from scalars and categories, [`statistics`] has moments, order statistics and groups, [`factorize`]
 //! linear systems and factorisations.
 
@@ -16,6 +16,7 @@ pub mod generate;
 pub mod index;
 pub mod matmult;
 pub mod merge;
+pub mod parts;
 pub mod random;
 pub mod reorganize;
 pub mod select;
@@ -40,6 +41,7 @@ pub use index::{IndexRange, cbind, left_index, rbind, right_index};
 pub use matmult::{matmult, transposed_matmult, tsmm};
 pub use merge::{changed_part, merge_changes};
 pub use parallel::TASK_CELLS;
+pub use parts::{PlacedPart, put_parts};
 pub use random::{Distribution, RandStream, fresh_seed, rand, rand_rows, sample};
 pub use reorganize::{diag, reshape, rev, take_rows, transpose, triangle};
 pub use select::{Margin, order, order_permutation, remove_empty, replace};

@@ -47,6 +47,8 @@ impl Operand {
         let operands = inputs.iter().enumerate().map(|(number, input)| {
             let (bytes, place) = match input {
                 Variable::Scalar(_) => (Some(0), OperandPlace::Scalar),
+                // Operators see whole matrices.
+                Variable::Written(_) => (None, OperandPlace::Elsewhere),
                 Variable::Matrix(matrix) => (
                     Some(matrix.block().memory_bytes() as u64),
                     OperandPlace::Here,

@@ -11,6 +11,7 @@ use super::{
     compositions::OuterRanges,
     row_wise::{Finish, Output, Partial, Slot},
     task_builder::TaskBuilder,
+    workers::unread,
 };
 use crate::{
     dataflow::{Assemble, Combine, Pieces},
@@ -206,6 +207,7 @@ impl Workers<'_> {
             }
             Variable::Matrix(matrix) => self.striped(matrix),
             Variable::Scalar(_) => Err(Error::internal("scalars were filtered out")),
+            Variable::Written(_) => Err(unread()),
         }
     }
 }

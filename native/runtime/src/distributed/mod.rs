@@ -8,7 +8,7 @@
 //! - [`workers`]: bringing matrices to the workers, and the primitives that move rows; [`task_builder`]: what a task
 //!   reads and computes.
 //! - [`moments`]: variances, which need more than one sum.
-//! - [`task`]: what a worker runs; [`pieces`]: how its result is cut for a shuffle.
+//! - [`task`]: what a worker runs; [`pieces`]: how its result is cut for a shuffle; [`parts`]: what is put into its result.
 //! - [`handles`]: owners of datasets and broadcasts.
 //! - [`on_behalf`]: which operator of the script asks for a primitive.
 
@@ -19,13 +19,14 @@ mod large_product;
 mod launch;
 mod moments;
 mod on_behalf;
+mod parts;
 mod pieces;
 mod row_wise;
 mod task;
 mod task_builder;
 mod workers;
 
-pub(crate) use compositions::{Composition, Cut, composition};
+pub(crate) use compositions::{Composition, Cut, IndexedPart, composition, indexed};
 pub(crate) use form::{Form, Operand, OperandPlace};
 pub(crate) use handles::{Broadcast, Dataset, DistributedMatrix, Partitioning, incomplete};
 pub(crate) use large_product::{LargeProduct, Workforce};

@@ -11,9 +11,10 @@ use fulgurite_matrix::{
     kernels::{self, Operand},
 };
 
+use super::parts::{self, Packed};
 use crate::{
     Session,
-    dataflow::{Combine, Task},
+    dataflow::{Combine, Parts, Task},
     interpreter::{BlockPlan, Context, FusedPlan, SymbolTable, Variable, evaluate},
 };
 
@@ -151,14 +152,37 @@ impl<'a> TaskRun<'a> {
                 })?;
                 MatrixBlock::filled(1, 1, number)
             }
-            Some(Variable::Distributed(_)) | None => {
+            Some(Variable::Distributed(_) | Variable::Written(_)) | None => {
                 return Err(Error::plan(format!(
                     "the task '{}' gives no value",
                     task.label
                 )));
             }
         };
-        Ok(Block::new(first.row_offset, 0, result))
+        let result = Block::new(first.row_offset, 0, result);
+        match &task.parts {
+            Some(parts) => parts::put(&self.packed(parts)?, result),
+            None => Ok(result),
+        }
+    }
+
+    fn packed(&self, parts: &Parts) -> Result<Packed> {
+        let bound = |variable: &String| {
+            let mut bindings = self.task.broadcasts.iter().zip(self.broadcasts);
+            let found = bindings.find(|(binding, _)| binding.variable == *variable);
+            let (_, broadcast) = found.ok_or_else(|| {
+                Error::plan(format!(
+                    "the task '{}' has no '{variable}' to put into its result",
+                    self.task.label
+                ))
+            })?;
+            Ok(MatrixBlock::clone(broadcast))
+        };
+        Ok(Packed {
+            places: bound(&parts.places)?,
+            cells: parts.cells.as_ref().map(bound).transpose()?,
+            rows: parts.rows.as_ref().map(bound).transpose()?,
+        })
     }
 }
 

@@ -12,11 +12,13 @@ use fulgurite_matrix::{MatrixBlock, kernels};
 use super::{
     Broadcast, Dataset, DistributedMatrix, Partitioning, Workers,
     handles::{Lineage, incomplete},
+    parts::Packed,
     row_wise::Slot,
+    workers::unread,
 };
 use crate::{
     dataflow::{
-        Assemble, BroadcastBinding, BroadcastId, Combine, DatasetId, OverBinding, Pieces,
+        Assemble, BroadcastBinding, BroadcastId, Combine, DatasetId, OverBinding, Parts, Pieces,
         Primitive, Task,
     },
     interpreter::{LocalMatrix, Variable},
@@ -34,6 +36,8 @@ pub(super) struct TaskBuilder<'a> {
     pub(super) dag: Dag,
     row_offset: Option<HopId>,
     over: Option<Over>,
+    /// What is put into the result: places, cells and rows, as [`Packed`] has them.
+    parts: Option<[Option<HopId>; 3]>,
     stripes: Vec<(Arc<Dataset>, HopId)>,
     broadcasts: Vec<(Arc<Broadcast>, bool, HopId)>,
     scalars: BTreeMap<String, Literal>,
@@ -52,6 +56,7 @@ impl<'a> TaskBuilder<'a> {
             dag: Dag::new(),
             row_offset: None,
             over: None,
+            parts: None,
             stripes: Vec::new(),
             broadcasts: Vec::new(),
             scalars: BTreeMap::new(),
@@ -70,6 +75,7 @@ impl<'a> TaskBuilder<'a> {
                 Ok(self.rows_in(stripe))
             }
             (_, Variable::Scalar(value)) => Ok(self.scalar(value)),
+            (_, Variable::Written(_)) => Err(unread()),
             (Slot::Rows | Slot::Columns, Variable::Distributed(matrix)) => {
                 let lying = self.workers.lying(matrix, slot == Slot::Columns)?;
                 let aligned = lying.dataset.align_to(&self.lead.dataset)?;
@@ -152,6 +158,24 @@ impl<'a> TaskBuilder<'a> {
         let op = HopOp::TransientRead(name);
         self.dag
             .push(Hop::scalar(op, Vec::new(), value.value_type()))
+    }
+
+    /// Puts the parts into what tasks compute.
+    pub(super) fn put(&mut self, parts: Packed) -> Result<()> {
+        let Packed {
+            places,
+            cells,
+            rows,
+        } = parts;
+        let mut bound = [None; 3];
+        for (bound, matrix) in bound.iter_mut().zip([Some(places), cells, rows]) {
+            if let Some(matrix) = matrix {
+                let broadcast = self.workers.broadcast(&LocalMatrix::new(matrix))?;
+                *bound = Some(self.broadcast(broadcast, false));
+            }
+        }
+        self.parts = Some(bound);
+        Ok(())
     }
 
     fn read(&mut self, name: String) -> HopId {
@@ -371,6 +395,13 @@ impl<'a> TaskBuilder<'a> {
             }),
             rand_stream: self.workers.config.rand_stream,
             pieces,
+            parts: self.parts.and_then(|[places, cells, rows]| {
+                Some(Parts {
+                    places: places.map(variable)?,
+                    cells: cells.map(variable),
+                    rows: rows.map(variable),
+                })
+            }),
             label: label.to_owned(),
         };
         let datasets = self.stripes.iter().map(|(dataset, _)| dataset.id).collect();

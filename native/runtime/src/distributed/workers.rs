@@ -48,6 +48,7 @@ impl<'a> Workers<'a> {
             Variable::Distributed(matrix) => self.lying(matrix, false),
             Variable::Matrix(matrix) => self.striped(matrix),
             Variable::Scalar(_) => Err(Error::internal("a scalar stands where a matrix is cut")),
+            Variable::Written(_) => Err(unread()),
         }
     }
 
@@ -136,4 +137,9 @@ impl<'a> Workers<'a> {
     pub(super) fn placed(&self, dataset: &Arc<Dataset>) -> Result<DistributedMatrix> {
         DistributedMatrix::placed(self.backend, dataset)
     }
+}
+
+/// Operators see whole matrices.
+pub(super) fn unread() -> Error {
+    Error::internal("a matrix has parts that are not in their places")
 }

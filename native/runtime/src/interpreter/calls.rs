@@ -153,9 +153,10 @@ fn returned(function: &str, result: &Parameter, value: Variable) -> Result<Varia
     }
     match (result.data_type, &value) {
         (DataType::Scalar, Variable::Scalar(_))
-        | (DataType::Matrix, Variable::Matrix(_) | Variable::Distributed(_)) => {
-            passed(function, result, value)
-        }
+        | (
+            DataType::Matrix,
+            Variable::Matrix(_) | Variable::Distributed(_) | Variable::Written(_),
+        ) => passed(function, result, value),
         (declared, _) => Err(Error::validation(format!(
             "result '{}' of '{function}' is declared as {declared:?}, its value is {}",
             result.name,

@@ -1,5 +1,7 @@
 //! Evaluates a planned block: operators in order, each where it fits, values freed after their last reader.
 
+mod written;
+
 use std::time::Instant;
 
 use fulgurite_error::{Error, Result};
@@ -73,10 +75,13 @@ impl Evaluation<'_> {
             _ => {}
         }
         let _on_behalf = self.on_behalf(id);
-        let inputs: Vec<Variable> = self.plan.inputs[id.index()]
+        let mut inputs: Vec<Variable> = self.plan.inputs[id.index()]
             .iter()
             .map(|input| self.take(*input))
             .collect::<Result<_>>()?;
+        if let Some(value) = self.on_written(id, hop, &mut inputs)? {
+            return Ok(Some(value));
+        }
         match &hop.op {
             HopOp::TransientWrite(name) => {
                 let mut value = first(inputs)?;
@@ -345,6 +350,7 @@ fn local(variable: Variable) -> Result<Value> {
         Variable::Scalar(literal) => Value::Scalar(literal),
         Variable::Matrix(matrix) => Value::Matrix(matrix.into_block()),
         Variable::Distributed(matrix) => Value::Matrix(matrix.collect()?.into_block()),
+        Variable::Written(_) => return Err(Error::internal("parts are not in their places")),
     })
 }
 

@@ -189,6 +189,7 @@ pub(super) fn write(
             let collected = matrix.collect()?;
             file.write(|local| io::write(collected.block(), local, &written))
         }
+        Some(Variable::Written(_)) => Err(Error::internal("parts are not in their places")),
         None => Err(Error::internal("a write without a value")),
     }
 }

@@ -5,7 +5,7 @@
 //! - [`evaluate`] runs a planned block; [`placement`] says where each operator goes, [`transfers`] what stays
 //!   with the workers, [`spread`] what is sent there to take less time.
 //! - [`files`] reads and writes; [`data_file`] is where a file is.
-//! - [`variables`]: what blocks read and write.
+//! - [`variables`]: what blocks read and write; [`written`]: matrices with parts that are not in their places yet.
 
 mod calls;
 mod context;
@@ -25,6 +25,7 @@ mod range;
 mod spread;
 mod transfers;
 mod variables;
+mod written;
 
 pub(crate) use context::{Context, Threads};
 pub(crate) use control::Interpreter;
@@ -39,3 +40,4 @@ pub(crate) use planner::{Plans, plan_explained, plan_of};
 pub(crate) use spread::expected_spread;
 pub(crate) use transfers::{Reason, Site, Transfers};
 pub(crate) use variables::{LocalMatrix, SymbolTable, Variable};
+pub(crate) use written::{Part, PartValue, WrittenMatrix};

@@ -9,6 +9,7 @@ use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Characteristics, Literal};
 use fulgurite_matrix::MatrixBlock;
 
+use super::WrittenMatrix;
 use crate::{
     Value,
     distributed::{Broadcast, Dataset, DistributedMatrix},
@@ -20,6 +21,8 @@ pub(crate) enum Variable {
     Scalar(Literal),
     Matrix(LocalMatrix),
     Distributed(DistributedMatrix),
+    /// Only in iterations of a `parfor`.
+    Written(WrittenMatrix),
 }
 
 impl Variable {
@@ -32,7 +35,11 @@ impl Variable {
     }
 
     pub(crate) fn is_distributed(&self) -> bool {
-        matches!(self, Variable::Distributed(_))
+        match self {
+            Variable::Distributed(_) => true,
+            Variable::Written(written) => written.base().is_distributed(),
+            Variable::Scalar(_) | Variable::Matrix(_) => false,
+        }
     }
 
     pub(crate) fn characteristics(&self) -> Characteristics {
@@ -40,6 +47,7 @@ impl Variable {
             Variable::Scalar(_) => Characteristics::SCALAR,
             Variable::Matrix(matrix) => matrix.characteristics(),
             Variable::Distributed(matrix) => matrix.characteristics(),
+            Variable::Written(written) => written.characteristics(),
         }
     }
 
@@ -195,6 +203,7 @@ impl SymbolTable {
                 Some(Variable::Matrix(other)) if matrix.is(other) => None,
                 _ => Some(matrix.block().memory_bytes() as u64),
             },
+            Variable::Written(written) => Some(written.bytes()),
             _ => None,
         });
         own.fold(0, u64::saturating_add)

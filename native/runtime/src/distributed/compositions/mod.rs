@@ -10,6 +10,7 @@ mod generate;
 mod order;
 mod order_statistics;
 mod outer_ranges;
+mod parts;
 mod product;
 mod range_sort;
 mod remove_empty;
@@ -26,13 +27,16 @@ use std::collections::BTreeMap;
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{AggregateOp, CumulativeOp, DataGenOp, HopOp, Literal, ParameterizedOp};
 
-pub(crate) use self::slices::Cut;
 pub(super) use self::{
     outer_ranges::{OuterRanges, column_ranges},
     product::rows_per_piece,
     transposed::rows_per_turn,
 };
-use super::{Operator, Workers, row_wise::InputFacts};
+pub(crate) use self::{
+    rows::{IndexedPart, indexed},
+    slices::Cut,
+};
+use super::{Operator, Workers, row_wise::InputFacts, workers::unread};
 use crate::interpreter::Variable;
 
 /// An operator that runs on the workers as a composition of primitives.

@@ -9,7 +9,7 @@ use fulgurite_error::{Error, Result};
 use fulgurite_hop::{BinaryOp, Characteristics, DataGenOp, HopId, HopOp, Literal, scalar};
 use fulgurite_matrix::{MatrixBlock, kernels};
 
-use super::{input, range_sort::Keys, size};
+use super::{input, range_sort::Keys, size, unread};
 use crate::{
     dataflow::{Assemble, Pieces},
     distributed::{
@@ -104,6 +104,7 @@ fn columns_of(by: Option<&Variable>, cols: u64) -> Result<Vec<u64>> {
                 "the columns to order by do not fit the driver",
             ));
         }
+        Some(Variable::Written(_)) => return Err(unread()),
     };
     given
         .into_iter()

@@ -5,7 +5,7 @@ use fulgurite_error::{Error, Result};
 use fulgurite_hop::{AggregateOp, BinaryOp, HopOp, Literal, ParameterizedOp, TernaryOp, scalar};
 use fulgurite_matrix::MatrixBlock;
 
-use super::{columns::Columns, named};
+use super::{columns::Columns, named, unread};
 use crate::{
     dataflow::Combine,
     distributed::{Operator, Workers},
@@ -43,6 +43,7 @@ pub(super) fn quantile(
             let matrix = workers.collected(matrix)?;
             matrix.block().to_dense().into_vec()
         }
+        Variable::Written(_) => return Err(unread()),
     };
     if let Some(other) = probabilities.iter().find(|p| !(0.0..=1.0).contains(*p)) {
         return Err(Error::argument(format!(

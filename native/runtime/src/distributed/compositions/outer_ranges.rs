@@ -11,7 +11,7 @@ use fulgurite_matrix::{
     kernels::{self, IndexRange},
 };
 
-use super::{super::workers::Rows, rows, size};
+use super::{super::workers::Rows, rows, size, unread};
 use crate::{
     Config,
     dataflow::{Assemble, Combine, Pieces},
@@ -374,6 +374,7 @@ impl<'a> OuterRanges<'a> {
             Variable::Scalar(_) => Err(Error::internal(
                 "a scalar stands where a factor of an outer product is sent",
             )),
+            Variable::Written(_) => Err(unread()),
         }
     }
 }

@@ -4,7 +4,7 @@ use fulgurite_error::{Error, Result};
 use fulgurite_hop::{BinaryOp, Characteristics, HopOp};
 use fulgurite_matrix::kernels;
 
-use super::{super::workers::Rows, size};
+use super::{super::workers::Rows, size, unread};
 use crate::{
     Config,
     dataflow::{Assemble, Combine, Pieces},
@@ -83,6 +83,7 @@ impl Workers<'_> {
                 self.striped(&transposed)?.transpose()
             }
             Variable::Scalar(_) => return Err(scalar()),
+            Variable::Written(_) => return Err(unread()),
         };
         let rows = size(turned.stripes.cols)?;
         let right = self.distributed(right)?;
@@ -186,6 +187,7 @@ impl Workers<'_> {
                 Ok(LocalMatrix::new(rows.in_best_layout()))
             }
             Variable::Scalar(_) => Err(scalar()),
+            Variable::Written(_) => Err(unread()),
         }
     }
 }

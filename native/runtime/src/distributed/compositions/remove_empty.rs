@@ -8,7 +8,7 @@ use fulgurite_hop::ParameterizedOp::RemoveEmpty;
 use fulgurite_hop::{AggregateOp, BinaryOp, Characteristics, Direction, HopOp, Literal, scalar};
 use fulgurite_matrix::{MatrixBlock, kernels};
 
-use super::{generate, size};
+use super::{generate, size, unread};
 use crate::{
     dataflow::Combine,
     distributed::{
@@ -164,6 +164,7 @@ impl Removal<'_> {
             Variable::Matrix(matrix) => Ok(matrix.clone()),
             Variable::Distributed(matrix) => self.workers.collected(matrix),
             Variable::Scalar(_) => Err(Error::internal("a scalar stands where a vector is needed")),
+            Variable::Written(_) => Err(unread()),
         }
     }
 }

@@ -23,8 +23,8 @@ pub(super) fn right_index(
 ) -> Result<Variable> {
     let matrix = input(inputs, 0)?;
     let known = matrix.characteristics();
-    let rows = range(inputs, 1, known.rows, "row")?;
-    let cols = range(inputs, 3, known.cols, "column")?;
+    let rows = indexed(inputs, 1, known.rows, "row")?;
+    let cols = indexed(inputs, 3, known.cols, "column")?;
     let dims = Characteristics::dims(rows.end - rows.start, cols.end - cols.start);
     let matrix = match matrix {
         Variable::Distributed(matrix) => matrix.clone(),
@@ -90,24 +90,8 @@ pub(super) fn left_index(
 ) -> Result<Variable> {
     let matrix = workers.distributed(input(inputs, 0)?)?;
     let known = matrix.stripes;
-    let rows = range(inputs, 2, known.rows, "row")?;
-    let cols = range(inputs, 4, known.cols, "column")?;
+    let IndexedPart { rows, cols, value } = IndexedPart::written(inputs, known)?;
     let (height, width) = (rows.end - rows.start, cols.end - cols.start);
-    let value = match input(inputs, 1)? {
-        Variable::Scalar(value) => {
-            Variable::matrix(MatrixBlock::filled(1, 1, scalar::number(value)?))
-        }
-        matrix => matrix.clone(),
-    };
-    let shape = value.characteristics();
-    if (shape.rows, shape.cols) != (Some(height), Some(width)) {
-        let number = |n: Option<u64>| n.map_or_else(|| "?".to_owned(), |n| n.to_string());
-        return Err(Error::dimension(format!(
-            "a {} x {} matrix cannot be assigned to a {height} x {width} range",
-            number(shape.rows),
-            number(shape.cols)
-        )));
-    }
     let whole = |of, from, until| Rows { of, from, until };
     let changed = if Some(width) == known.cols {
         workers.distributed(&value)?
@@ -131,6 +115,40 @@ pub(super) fn left_index(
     ])?;
     result.stripes.nnz = operator.hop.characteristics.nnz;
     Ok(Variable::Distributed(result))
+}
+
+/// What `X[rows, cols] = Y` writes, from the operator's inputs. Counted from 0.
+pub(crate) struct IndexedPart {
+    pub(crate) rows: Range<u64>,
+    pub(crate) cols: Range<u64>,
+    /// A matrix.
+    pub(crate) value: Variable,
+}
+
+impl IndexedPart {
+    /// # Errors
+    /// `dimension` for a range that is not in the matrix, of which this is known, or a value of another shape.
+    pub(crate) fn written(inputs: &[Variable], known: Characteristics) -> Result<Self> {
+        let rows = indexed(inputs, 2, known.rows, "row")?;
+        let cols = indexed(inputs, 4, known.cols, "column")?;
+        let (height, width) = (rows.end - rows.start, cols.end - cols.start);
+        let value = match input(inputs, 1)? {
+            Variable::Scalar(value) => {
+                Variable::matrix(MatrixBlock::filled(1, 1, scalar::number(value)?))
+            }
+            matrix => matrix.clone(),
+        };
+        let shape = value.characteristics();
+        if (shape.rows, shape.cols) != (Some(height), Some(width)) {
+            let number = |n: Option<u64>| n.map_or_else(|| "?".to_owned(), |n| n.to_string());
+            return Err(Error::dimension(format!(
+                "a {} x {} matrix cannot be assigned to a {height} x {width} range",
+                number(shape.rows),
+                number(shape.cols)
+            )));
+        }
+        Ok(IndexedPart { rows, cols, value })
+    }
 }
 
 /// `rbind(...)`.
@@ -166,8 +184,13 @@ pub(super) fn rbind(
     Ok(Variable::Distributed(result))
 }
 
-/// The range whose bounds are the inputs from `first` on.
-fn range(inputs: &[Variable], first: usize, of: Option<u64>, what: &str) -> Result<Range<u64>> {
+/// The range, from 0, of rows or columns whose bounds are the inputs from `first` on.
+pub(crate) fn indexed(
+    inputs: &[Variable],
+    first: usize,
+    of: Option<u64>,
+    what: &str,
+) -> Result<Range<u64>> {
     let bound = |place| {
         let bound = input(inputs, place)?.as_scalar()?;
         scalar::number(bound).map(scalar::double_to_int)

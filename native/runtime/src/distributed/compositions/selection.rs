@@ -8,7 +8,7 @@ use fulgurite_hop::{
 };
 use fulgurite_matrix::{Layout, MatrixBlock};
 
-use super::{order::Routed, size};
+use super::{order::Routed, size, unread};
 use crate::{
     distributed::{
         DistributedMatrix, Operator, Workers, row_wise::Slot, task_builder::TaskBuilder,
@@ -103,6 +103,7 @@ impl Workers<'_> {
             Variable::Matrix(matrix) => Selection::of(matrix.block()),
             Variable::Distributed(matrix) => self.selection_there(operator, matrix)?,
             Variable::Scalar(_) => None,
+            Variable::Written(_) => return Err(unread()),
         };
         let Some(selection) = selection else {
             return Ok(None);

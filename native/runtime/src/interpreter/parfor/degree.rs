@@ -19,8 +19,6 @@ pub(super) struct Facts {
     pub cap: Option<u64>,
     /// Iterations may make jobs.
     pub asks_backend: bool,
-    /// A distributed matrix that iterations write into, or add to.
-    pub writes_distributed: Option<String>,
     /// What an iteration takes, if that is known.
     pub bytes: Option<u64>,
     /// Memory that is left for iterations.
@@ -55,7 +53,6 @@ enum Reason {
     Iterations,
     Cap,
     Memory { available: u64 },
-    Writes(String),
     LittleWork,
 }
 
@@ -77,9 +74,6 @@ pub(super) fn known(facts: &Facts, bytes: u64) -> Degree {
 
 /// Why iterations run one after the other, whatever they take.
 fn alone(facts: &Facts) -> Option<Reason> {
-    if let Some(name) = &facts.writes_distributed {
-        return Some(Reason::Writes(name.clone()));
-    }
     let (most, reason) = most(facts);
     if most <= 1 {
         return Some(reason);
@@ -142,6 +136,7 @@ impl Degree {
             location: "local".to_owned(),
             tasks: 0,
             location_reason: None,
+            merged: None,
         }
     }
 }
@@ -157,9 +152,6 @@ impl fmt::Display for Reason {
                 "as many as fit into {} of fulgurite.memory.local",
                 Bytes(Some(*available))
             ),
-            Reason::Writes(name) => {
-                write!(f, "iterations write into the distributed matrix '{name}'")
-            }
             Reason::LittleWork => f.write_str("too little work for threads"),
         }
     }
@@ -174,7 +166,6 @@ mod tests {
         iterations: 100,
         cap: None,
         asks_backend: false,
-        writes_distributed: None,
         bytes: Some(1 << 20),
         available: 1 << 30,
         seconds: None,
@@ -218,11 +209,6 @@ mod tests {
             Facts {
                 bytes: None,
                 threads: 1,
-                ..FACTS
-            },
-            Facts {
-                asks_backend: true,
-                writes_distributed: Some("R".into()),
                 ..FACTS
             },
             Facts {

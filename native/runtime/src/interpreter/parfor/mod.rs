@@ -8,7 +8,8 @@
 //! - [`degree`] decides how many iterations run at a time here, and says why.
 //! - [`team`] runs them: which thread takes which iteration is left to chance, what is seen of them is not. Lines are
 //!   printed and sums are added in the order of iterations, and the first error in that order is the loop's.
-//! - [`results`] is what the loop leaves: matrices of which iterations wrote parts, and sums.
+//! - [`gathered`] is what iterations leave in their order: [`sums`], and parts of matrices of the workers ([`writes`]).
+//!   [`results`] is what they leave of others: copies that each thread, or task, has written into.
 //!
 //! What iterations share: the program, plans of blocks, compiled operators, the configuration, and matrices from before
 //! the loop. What each thread has: variables, its place in the program, what it reports. Operators in an iteration have
@@ -16,10 +17,10 @@
 //! iterations run at a time.
 //!
 //! Iterations whose operators may need the workers make jobs of their own, which run beside each other: the backend lets
-//! each thread call it ([`Callers`](crate::dataflow::Callers)). A loop that writes into a distributed matrix runs one iteration
-//! after the other.
+//! each thread call it ([`Callers`](crate::dataflow::Callers)).
 
 mod degree;
+mod gathered;
 mod mode;
 mod needs;
 mod range_task;
@@ -27,7 +28,9 @@ mod remote;
 mod results;
 mod slices;
 mod slicing;
+mod sums;
 mod team;
+mod writes;
 
 use std::{sync::Arc, time::Instant};
 
@@ -37,10 +40,10 @@ use fulgurite_hop::{Block, Literal, Parallel, ParforMode, Program, iteration_byt
 pub use self::range_task::run_range;
 use self::{
     degree::{Degree, Facts, Plan},
+    gathered::{Gathered, Own, Start},
     mode::{Decision, Why},
     needs::Needs,
     remote::Outlook,
-    results::{Sums, SumsOfIteration},
 };
 use super::{Interpreter, SymbolTable, Variable, range::Range};
 use crate::{ParforReport, Session};
@@ -109,7 +112,6 @@ pub(crate) fn expected_degree(
         iterations: u64::MAX,
         cap: parallel.degree,
         asks_backend,
-        writes_distributed: None,
         // What is too large here may run on the workers: the first iteration shows what is left.
         bytes: bytes.filter(|_| !(asks_backend && is_large)),
         available,
@@ -127,7 +129,13 @@ pub(crate) fn expected_degree(
         Plan::Run(degree) => degree.report(String::new(), facts.iterations).degree(),
         Plan::Measure => "as the first iteration shows".to_owned(),
     };
-    format!("{place}{degree}")
+    let kept = writes::expected(body, parallel, session);
+    let kept: Vec<String> = kept.iter().map(|name| format!("'{name}'")).collect();
+    let merged = match kept.is_empty() {
+        true => String::new(),
+        false => format!("; parts of {} are put together", kept.join(" and ")),
+    };
+    format!("{place}{degree}{merged}")
 }
 
 impl<'p> Interpreter<'p> {
@@ -148,24 +156,33 @@ impl<'p> Interpreter<'p> {
         };
         let iterations = range.left();
         let before = symbols.clone();
-        let mut sums = Sums::start(&parallel_loop.parallel.accumulated, symbols);
-        let started = Instant::now();
-        let place = self.place(parallel_loop, &mut history, &mut range, &mut sums, symbols)?;
-        let results = &parallel_loop.parallel.results;
         let at = |error: Error| error.at_option(parallel_loop.position);
+        let parallel = parallel_loop.parallel;
+        let gathered =
+            Gathered::start(parallel_loop.label(), parallel, symbols, &self.context).map_err(at);
+        let mut gathered = gathered?;
+        let started = Instant::now();
+        let place = self.place(
+            parallel_loop,
+            &mut history,
+            &mut range,
+            &mut gathered,
+            symbols,
+        )?;
+        let results = &parallel.results;
         let report = match place {
             Place::Here { degree, why } => {
                 match degree.workers {
                     1 => {
                         for value in range {
-                            self.iteration(parallel_loop, value, &mut sums, symbols)?;
+                            self.iteration(parallel_loop, value, &mut gathered, symbols)?;
                         }
                         symbols.keep_parfor_results(before, results);
                     }
                     _ => {
                         // What measuring left behind is not for other iterations.
                         symbols.keep_parfor_results(before, results);
-                        self.on_threads(parallel_loop, &degree, range, &mut sums, symbols)
+                        self.on_threads(parallel_loop, &degree, range, &mut gathered, symbols)
                             .map_err(at)?;
                     }
                 }
@@ -177,8 +194,10 @@ impl<'p> Interpreter<'p> {
             }
             Place::OnWorkers { candidate, why } => {
                 symbols.keep_parfor_results(before, results);
+                let settled = gathered.settle_written(symbols, &self.context);
+                settled.map_err(at)?;
                 let report = self
-                    .on_workers(parallel_loop, &candidate, &range, &mut sums, symbols)
+                    .on_workers(parallel_loop, &candidate, &range, &mut gathered, symbols)
                     .map_err(at)?;
                 ParforReport {
                     iterations,
@@ -188,7 +207,8 @@ impl<'p> Interpreter<'p> {
                 }
             }
         };
-        sums.leave(symbols);
+        let merged = gathered.leave(symbols, &mut self.context).map_err(at)?;
+        let report = ParforReport { merged, ..report };
         let seconds = started.elapsed().as_secs_f64() * report.degree as f64;
         history.seconds = Some(seconds / iterations.max(1) as f64);
         self.parfors.insert(address, history);
@@ -202,12 +222,12 @@ impl<'p> Interpreter<'p> {
         parallel_loop: &ParallelLoop<'p>,
         history: &mut History,
         range: &mut Range,
-        sums: &mut Sums,
+        gathered: &mut Gathered,
         symbols: &mut SymbolTable,
     ) -> Result<Place> {
         let iterations = range.left();
-        let outlook = self.outlook(parallel_loop, range, history, sums, symbols)?;
-        let facts = self.facts(parallel_loop, iterations, history, symbols);
+        let outlook = self.outlook(parallel_loop, range, history, gathered, symbols)?;
+        let facts = self.facts(parallel_loop, iterations, history, gathered, symbols);
         let plan = degree::decide(&facts);
         let workers = match &plan {
             Plan::Run(degree) => degree.workers,
@@ -223,7 +243,7 @@ impl<'p> Interpreter<'p> {
             return Ok(outlook.place(first, degree));
         }
         let started = Instant::now();
-        let measured = self.measured(parallel_loop, range, sums, symbols)?;
+        let measured = self.measured(parallel_loop, range, gathered, symbols)?;
         let seconds = started.elapsed().as_secs_f64();
         let bytes = match facts.bytes {
             Some(bytes) => bytes,
@@ -271,26 +291,28 @@ impl<'p> Interpreter<'p> {
         &mut self,
         parallel_loop: &ParallelLoop<'p>,
         value: i64,
-        sums: &mut Sums,
+        gathered: &mut Gathered,
         symbols: &mut SymbolTable,
     ) -> Result<()> {
-        let own = self.own_iteration(parallel_loop, value, sums, symbols)?;
-        self.context.threads.run(|| sums.add(own))
+        let start = gathered.iterations_start();
+        let own = self.own_iteration(parallel_loop, value, &start, symbols)?;
+        let added = gathered.add(own, &self.context);
+        added.map_err(|error| error.at_option(parallel_loop.position))
     }
 
-    /// The same, without adding its sums to the others.
+    /// The same, without gathering what it leaves.
     fn own_iteration(
         &mut self,
         parallel_loop: &ParallelLoop<'p>,
         value: i64,
-        sums: &Sums,
+        start: &Start,
         symbols: &mut SymbolTable,
-    ) -> Result<SumsOfIteration> {
-        sums.begin_iteration(symbols)?;
+    ) -> Result<Own> {
+        start.begin_iteration(symbols);
         let counter = Variable::Scalar(Literal::Int(value));
         symbols.set(parallel_loop.variable, counter);
         self.run(parallel_loop.body, symbols)?;
-        sums.end_iteration(symbols)
+        start.end_iteration(symbols)
     }
 
     /// Runs the first iteration, and gives what it took.
@@ -298,17 +320,18 @@ impl<'p> Interpreter<'p> {
         &mut self,
         parallel_loop: &ParallelLoop<'p>,
         range: &mut Range,
-        sums: &mut Sums,
+        gathered: &mut Gathered,
         symbols: &mut SymbolTable,
     ) -> Result<u64> {
         let before = symbols.clone();
         let outer = self.context.meter.start();
         if let Some(value) = range.next() {
-            self.iteration(parallel_loop, value, sums, symbols)?;
+            self.iteration(parallel_loop, value, gathered, symbols)?;
         }
         let held = symbols.bytes_besides(&before);
         let operators = self.context.meter.finish(outer);
-        Ok(held.saturating_add(operators).saturating_add(sums.bytes()))
+        let left = gathered.bytes();
+        Ok(held.saturating_add(operators).saturating_add(left))
     }
 
     fn facts(
@@ -316,24 +339,26 @@ impl<'p> Interpreter<'p> {
         parallel_loop: &ParallelLoop<'p>,
         iterations: u64,
         history: &mut History,
+        gathered: &Gathered,
         symbols: &SymbolTable,
     ) -> Facts {
         let config = &self.context.session.config;
         let shared = symbols.bytes_besides(&SymbolTable::default());
         let mut available = config.memory_local.saturating_sub(shared);
         let mut bytes = history.bytes;
-        let mut writes_distributed = None;
         let backend = self.context.session.backend.as_ref();
         if backend.is_some_and(|backend| backend.is_in_reach()) {
             let needs = self.needs(parallel_loop, history);
             let is_distributed =
                 |name: &&String| symbols.find(name).is_some_and(Variable::is_distributed);
             let is_large = bytes.is_none_or(|bytes| bytes > available);
-            history.asks_backend |=
-                is_large || needs.files || needs.variables.iter().any(|name| is_distributed(&name));
-            let parallel = parallel_loop.parallel;
-            let mut written = parallel.results.iter().chain(&parallel.accumulated);
-            writes_distributed = written.find(is_distributed).cloned();
+            history.asks_backend |= is_large
+                || needs.files
+                || gathered.keeps_parts()
+                || needs.variables.iter().any(|name| is_distributed(&name));
+            if gathered.keeps_parts() {
+                available = available.saturating_sub(writes::most_bytes(&self.context.session));
+            }
             if history.asks_backend {
                 // What operators on the workers send and bring back is here twice for a while.
                 available /= 2;
@@ -346,7 +371,6 @@ impl<'p> Interpreter<'p> {
             iterations,
             cap: parallel_loop.parallel.degree,
             asks_backend: history.asks_backend,
-            writes_distributed,
             bytes,
             available,
             seconds: history.seconds,

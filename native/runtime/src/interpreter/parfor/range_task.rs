@@ -11,7 +11,7 @@ use fulgurite_matrix::{
     kernels::{self, IndexRange},
 };
 
-use super::{ParallelLoop, results::Sums, slices};
+use super::{ParallelLoop, gathered::Start, slices};
 use crate::{
     Compilation,
     dataflow::{IterationRange, Part, RangeAccount, RangeResult, RemoteLoop, Slices},
@@ -112,7 +112,7 @@ impl Iterations<'_> {
             position: None,
         };
         let originals = symbols.clone();
-        let sums = Sums::from_zeros(&remote.sums)?;
+        let start = Start::of_sums(&remote.sums)?;
         let mut interpreter = Interpreter::new(&remote.program, context);
         let loops = &mut interpreter.planner.loops;
         loops.enter(parallel_loop.body, Some(parallel_loop.variable));
@@ -131,19 +131,22 @@ impl Iterations<'_> {
                 symbols.set(slices::FIRST, Variable::Scalar(Literal::Int(first)));
                 symbols.set(slices::LAST, Variable::Scalar(Literal::Int(last)));
             }
-            let ran = interpreter.own_iteration(&parallel_loop, value, &sums, &mut symbols);
+            let ran = interpreter.own_iteration(&parallel_loop, value, &start, &mut symbols);
             let printed =
                 std::mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner));
             let printed = printed.into_iter().map(|line| (iteration, line));
             account.lines.extend(printed);
             match ran {
                 Ok(own) => {
-                    for (variable, sum) in own.into_matrices() {
+                    for (variable, sum) in own.into_sums() {
+                        let Variable::Matrix(sum) = sum else {
+                            return Err(Error::internal("a task has no workers of its own"));
+                        };
                         account.parts.push(Part::Sum {
                             variable,
                             iteration,
                         });
-                        blocks.push(Block::whole(sum));
+                        blocks.push(Block::whole(sum.into_block()));
                     }
                 }
                 Err(error) => {

@@ -12,15 +12,16 @@ use std::{
 
 use fulgurite_error::{Error, Position, Result, Source};
 use fulgurite_fusion::machine::Constant;
-use fulgurite_hop::{Block, Characteristics, Literal, Parallel, ParforMode, Program, walk};
+use fulgurite_hop::{Block, Literal, Parallel, ParforMode, Program, walk};
 use fulgurite_matrix::MatrixBlock;
 
 use super::{
     History, ParallelLoop, Place,
     degree::Degree,
+    gathered::{Gathered, Own},
     mode::{By, Decision, Facts, Why},
     needs::Needs,
-    results::{self, Change, Sums, SumsOfIteration},
+    results::{self, Change},
     slices,
     slicing::Sliced,
 };
@@ -28,7 +29,9 @@ use crate::{
     ParforReport, Session,
     dataflow::{Capacity, Part, Primitive, RangeResult, RemoteLoop},
     distributed::{OnBehalf, Workers, incomplete},
-    interpreter::{Interpreter, LocalMatrix, SymbolTable, Variable, range::Range},
+    interpreter::{
+        Context, Interpreter, LocalMatrix, SymbolTable, Variable, range::Range, written,
+    },
 };
 
 /// Ranges for each task that runs at a time: who is done early takes another one.
@@ -128,7 +131,7 @@ impl<'p> Interpreter<'p> {
         parallel_loop: &ParallelLoop<'p>,
         range: &Range,
         history: &mut History,
-        sums: &Sums,
+        gathered: &Gathered,
         symbols: &SymbolTable,
     ) -> Result<Outlook> {
         let session = &self.context.session;
@@ -165,8 +168,9 @@ impl<'p> Interpreter<'p> {
         let mut sliced = None;
         let mut bytes = 0u64;
         let mut result_bytes = 0u64;
-        for name in used(&needs, parallel_loop, sums) {
+        for name in used(&needs, parallel_loop, gathered) {
             match symbols.find(name) {
+                Some(Variable::Written(_)) => return here(Why::Distributed(name.clone())),
                 Some(Variable::Distributed(matrix)) => {
                     let on = (session, &capacity);
                     let found =
@@ -182,7 +186,8 @@ impl<'p> Interpreter<'p> {
                         return here(Why::Broadcast(name.clone()));
                     }
                     if parallel_loop.parallel.results.contains(name) {
-                        result_bytes = result_bytes.saturating_add(dense_bytes(matrix));
+                        let dense = written::dense_bytes(matrix.block());
+                        result_bytes = result_bytes.saturating_add(dense);
                     }
                     bytes = bytes.saturating_add(own);
                 }
@@ -196,11 +201,11 @@ impl<'p> Interpreter<'p> {
             .parallel
             .accumulated
             .iter()
-            .find(|name| matches!(symbols.find(name), Some(Variable::Distributed(_))));
+            .find(|name| symbols.find(name).is_some_and(Variable::is_distributed));
         if let Some(name) = distributed {
             return here(Why::Distributed(name.clone()));
         }
-        let shapes = sums.shapes();
+        let shapes = gathered.iterations_start().shapes_of_sums();
         let of_sums = shapes.values().map(|(rows, cols)| {
             let cells = (*rows as u64).saturating_mul(*cols as u64);
             cells.saturating_mul(8)
@@ -227,7 +232,7 @@ impl<'p> Interpreter<'p> {
         parallel_loop: &ParallelLoop<'p>,
         candidate: &Candidate,
         range: &Range,
-        sums: &mut Sums,
+        gathered: &mut Gathered,
         symbols: &mut SymbolTable,
     ) -> Result<ParforReport> {
         let label: Arc<str> = parallel_loop.label().into();
@@ -251,7 +256,7 @@ impl<'p> Interpreter<'p> {
             }
             None => (None, None),
         };
-        let Used { matrices, scalars } = values(candidate, parallel_loop, sums, symbols)?;
+        let Used { matrices, scalars } = values(candidate, parallel_loop, gathered, symbols)?;
         let broadcasts = matrices
             .iter()
             .map(|(_, matrix)| workers.broadcast(matrix))
@@ -261,7 +266,7 @@ impl<'p> Interpreter<'p> {
             program: candidate.program(self.program, parallel_loop.body)?,
             variable: parallel_loop.variable.to_owned(),
             results: parallel_loop.parallel.results.clone(),
-            sums: sums.shapes(),
+            sums: gathered.iterations_start().shapes_of_sums(),
             matrices: matrices.into_iter().map(|(name, _)| name).collect(),
             scalars,
             slices,
@@ -300,8 +305,9 @@ impl<'p> Interpreter<'p> {
             location: candidate.backend.clone(),
             tasks,
             location_reason: None,
+            merged: None,
         };
-        self.take(given, sums, symbols)?;
+        self.take(given, gathered, symbols)?;
         let recorder = &mut self.context.recorder;
         recorder.operator(&label, true, started.elapsed(), None);
         Ok(report)
@@ -311,7 +317,7 @@ impl<'p> Interpreter<'p> {
     fn take(
         &mut self,
         given: Vec<RangeResult>,
-        sums: &mut Sums,
+        gathered: &mut Gathered,
         symbols: &mut SymbolTable,
     ) -> Result<()> {
         let mut taken = Taken::default();
@@ -320,7 +326,7 @@ impl<'p> Interpreter<'p> {
             self.context.recorder.absorb_work(work);
             taken.add(range)?;
         }
-        let failed = self.context.threads.run(|| taken.sum_up(sums));
+        let failed = taken.sum_up(gathered, &self.context);
         let last = failed
             .as_ref()
             .map_or(u64::MAX, |(iteration, _)| *iteration);
@@ -391,7 +397,7 @@ impl Taken {
     }
 
     /// Adds the sums of iterations in their order. Gives the iteration at which the loop ends with an error.
-    fn sum_up(&mut self, sums: &mut Sums) -> Option<(u64, Error)> {
+    fn sum_up(&mut self, gathered: &mut Gathered, context: &Context) -> Option<(u64, Error)> {
         let failed = self.failed.take();
         let last = failed
             .as_ref()
@@ -400,7 +406,9 @@ impl Taken {
             if iteration >= last {
                 break;
             }
-            if let Err(error) = sums.add(SumsOfIteration::new(own)) {
+            let own = own.into_iter();
+            let own = own.map(|(name, sum)| (name, Variable::matrix(sum)));
+            if let Err(error) = gathered.add(Own::of_sums(own.collect()), context) {
                 return Some((iteration, error));
             }
         }
@@ -412,9 +420,9 @@ impl Taken {
 fn used<'a>(
     needs: &'a Needs,
     parallel_loop: &ParallelLoop<'a>,
-    sums: &Sums,
+    gathered: &Gathered,
 ) -> BTreeSet<&'a String> {
-    let shapes = sums.shapes();
+    let shapes = gathered.iterations_start().shapes_of_sums();
     let names = needs
         .variables
         .iter()
@@ -425,11 +433,11 @@ fn used<'a>(
 fn values(
     candidate: &Candidate,
     parallel_loop: &ParallelLoop,
-    sums: &Sums,
+    gathered: &Gathered,
     symbols: &SymbolTable,
 ) -> Result<Used> {
     let mut values = Used::default();
-    for name in used(&candidate.needs, parallel_loop, sums) {
+    for name in used(&candidate.needs, parallel_loop, gathered) {
         let is_cut = |sliced: &Sliced| sliced.name == *name;
         if candidate.sliced.as_ref().is_some_and(is_cut) {
             continue;
@@ -442,18 +450,11 @@ fn values(
             Some(Variable::Matrix(matrix)) => matrix.clone(),
             // What the first iteration left, of a matrix that was here.
             Some(Variable::Distributed(matrix)) => matrix.collect()?,
-            None => continue,
+            Some(Variable::Written(_)) | None => continue,
         };
         values.matrices.push((name.clone(), matrix));
     }
     Ok(values)
-}
-
-fn dense_bytes(matrix: &LocalMatrix) -> u64 {
-    let Characteristics { rows, cols, .. } = matrix.characteristics();
-    rows.unwrap_or(0)
-        .saturating_mul(cols.unwrap_or(0))
-        .saturating_mul(8)
 }
 
 /// The scripts that the program comes from, with their texts.

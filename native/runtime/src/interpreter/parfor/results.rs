@@ -1,113 +1,13 @@
-//! What a `parfor` leaves.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! Results from copies of a matrix that threads or tasks wrote into, each in cells of its own.
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::BinaryOp;
 use fulgurite_matrix::{
     MatrixBlock,
     arrow_block::Block,
     kernels::{self, IndexRange},
 };
 
-use crate::interpreter::{LocalMatrix, SymbolTable, Variable};
-
-/// Matrices that iterations add to with `+=`. Each iteration starts from zeros, and its sum is added to the matrix when all
-/// iterations before it have been, so that rounding does not depend on which thread is how fast.
-#[derive(Debug, Default)]
-pub(super) struct Sums(BTreeMap<String, MatrixBlock>);
-
-/// The sums of one iteration.
-#[derive(Debug)]
-pub(super) struct SumsOfIteration(BTreeMap<String, MatrixBlock>);
-
-impl SumsOfIteration {
-    pub fn new(matrices: BTreeMap<String, MatrixBlock>) -> Self {
-        SumsOfIteration(matrices)
-    }
-
-    pub fn into_matrices(self) -> BTreeMap<String, MatrixBlock> {
-        self.0
-    }
-}
-
-impl Sums {
-    /// Takes the matrices' values from before the loop. Distributed ones are left to what `for` does.
-    pub fn start(names: &BTreeSet<String>, symbols: &SymbolTable) -> Self {
-        let mut sums = BTreeMap::new();
-        for name in names {
-            if let Some(Variable::Matrix(matrix)) = symbols.find(name) {
-                sums.insert(name.clone(), matrix.block().clone());
-            }
-        }
-        Sums(sums)
-    }
-
-    /// Zeros in the shapes of the matrices, for iterations whose sums are added elsewhere.
-    pub fn from_zeros(shapes: &BTreeMap<String, (usize, usize)>) -> Result<Self> {
-        let sums = shapes.iter();
-        sums.map(|(name, (rows, cols))| Ok((name.clone(), kernels::fill(0.0, *rows, *cols)?)))
-            .collect::<Result<_>>()
-            .map(Sums)
-    }
-
-    /// Rows and columns of the matrices.
-    pub fn shapes(&self) -> BTreeMap<String, (usize, usize)> {
-        let sums = self.0.iter();
-        sums.map(|(name, sum)| (name.clone(), (sum.rows(), sum.cols())))
-            .collect()
-    }
-
-    pub fn bytes(&self) -> u64 {
-        self.0.values().map(|sum| sum.memory_bytes() as u64).sum()
-    }
-
-    /// An iteration starts from zeros.
-    pub fn begin_iteration(&self, symbols: &mut SymbolTable) -> Result<()> {
-        for (name, sum) in &self.0 {
-            symbols.set(
-                name,
-                Variable::matrix(kernels::fill(0.0, sum.rows(), sum.cols())?),
-            );
-        }
-        Ok(())
-    }
-
-    /// Takes what the iteration has summed up.
-    pub fn end_iteration(&self, symbols: &mut SymbolTable) -> Result<SumsOfIteration> {
-        let mut sums = BTreeMap::new();
-        for name in self.0.keys() {
-            let own = match symbols.take(name)? {
-                Variable::Matrix(matrix) => matrix.into_block(),
-                Variable::Distributed(matrix) => matrix.collect()?.into_block(),
-                Variable::Scalar(_) => {
-                    return Err(Error::validation(format!(
-                        "'{name}' is a matrix that iterations sum up, and became a scalar"
-                    )));
-                }
-            };
-            sums.insert(name.clone(), own);
-        }
-        Ok(SumsOfIteration(sums))
-    }
-
-    pub fn add(&mut self, iteration: SumsOfIteration) -> Result<()> {
-        for (name, own) in iteration.0 {
-            if let Some(sum) = self.0.get_mut(&name) {
-                let plus = |x, y| BinaryOp::Plus.eval(x, y);
-                *sum = kernels::binary((&*sum).into(), (&own).into(), plus)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes the sums where they were.
-    pub fn leave(self, symbols: &mut SymbolTable) {
-        for (name, sum) in self.0 {
-            symbols.set(name, Variable::matrix(sum));
-        }
-    }
-}
+use crate::interpreter::LocalMatrix;
 
 /// What a task on a worker did to a result.
 pub(super) enum Change {

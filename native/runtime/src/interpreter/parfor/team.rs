@@ -19,7 +19,8 @@ use fulgurite_error::{Error, Result};
 use super::{
     ParallelLoop,
     degree::Degree,
-    results::{self, Sums, SumsOfIteration},
+    gathered::{Gathered, Own, Start},
+    results,
 };
 use crate::{
     dataflow::Callers,
@@ -42,7 +43,7 @@ struct Waiting {
 
 /// What has come back, waiting for what comes before it.
 struct Arriving<'s> {
-    sums: &'s mut Sums,
+    gathered: &'s mut Gathered,
     next: u64,
     early: BTreeMap<u64, Finished>,
 }
@@ -50,7 +51,7 @@ struct Arriving<'s> {
 struct Finished {
     thread: usize,
     lines: Vec<String>,
-    ran: Result<SumsOfIteration>,
+    ran: Result<Own>,
 }
 
 /// What the calling thread is told, in the order of iterations.
@@ -82,10 +83,11 @@ impl<'p> Interpreter<'p> {
         parallel_loop: &ParallelLoop<'p>,
         degree: &Degree,
         range: Range,
-        sums: &mut Sums,
+        gathered: &mut Gathered,
         symbols: &mut SymbolTable,
     ) -> Result<()> {
-        self.bring_results_here(parallel_loop, symbols)?;
+        let from = gathered.iterations_start();
+        self.bring_results_here(parallel_loop, &from, symbols)?;
         let backend = self.context.session.backend.as_ref();
         let callers = match backend.filter(|_| degree.asks_backend) {
             Some(backend) => Some(backend.callers(degree.workers)?),
@@ -106,7 +108,7 @@ impl<'p> Interpreter<'p> {
                 running: vec![None; degree.workers],
             }),
             arriving: Mutex::new(Arriving {
-                sums,
+                gathered,
                 next: 0,
                 early: BTreeMap::new(),
             }),
@@ -128,6 +130,7 @@ impl<'p> Interpreter<'p> {
                         planner: self.planner.of_iterations(),
                         context: self.context.for_iterations(seat, in_reach, abandoned),
                         symbols: start.clone(),
+                        start: Arc::clone(&from),
                         messages: sender.clone(),
                     };
                     let team = &team;
@@ -181,9 +184,11 @@ impl<'p> Interpreter<'p> {
     fn bring_results_here(
         &self,
         parallel_loop: &ParallelLoop<'p>,
+        start: &Start,
         symbols: &mut SymbolTable,
     ) -> Result<()> {
-        for name in &parallel_loop.parallel.results {
+        let results = parallel_loop.parallel.results.iter();
+        for name in results.filter(|name| !start.keeps_parts_of(name)) {
             if let Some(Variable::Distributed(matrix)) = symbols.find(name) {
                 let here = Variable::Matrix(matrix.collect()?);
                 symbols.set(name, here);
@@ -260,8 +265,15 @@ impl Team<'_> {
     }
 
     /// Hands in an iteration, and with it those that waited for it.
-    fn finish(&self, number: u64, finished: Finished, messages: &Sender<Message>) {
-        lock(&self.waiting).running[finished.thread] = None;
+    fn finish(
+        &self,
+        number: u64,
+        finished: Finished,
+        context: &Context,
+        messages: &Sender<Message>,
+    ) {
+        let own_thread = finished.thread;
+        lock(&self.waiting).running[own_thread] = None;
         if finished.ran.is_err() {
             self.stop_after(Some(number));
         }
@@ -275,8 +287,11 @@ impl Team<'_> {
                 true => Ok(()),
                 false => messages.send(Message::Lines(lines)),
             };
-            let added = ran.and_then(|own| arriving.sums.add(own));
-            if let Err(error) = added {
+            let added = ran.map_err(|error| (error, thread)).and_then(|own| {
+                let added = arriving.gathered.add(own, context);
+                added.map_err(|error| (error, own_thread))
+            });
+            if let Err((error, thread)) = added {
                 // Nothing that comes after it counts.
                 arriving.next = u64::MAX;
                 self.stop_after(Some(number));
@@ -296,6 +311,8 @@ struct Worker<'p> {
     planner: Planner,
     context: Context,
     symbols: SymbolTable,
+    /// What each iteration starts from.
+    start: Arc<Start>,
     messages: Sender<Message>,
 }
 
@@ -315,6 +332,7 @@ impl<'p> Worker<'p> {
             planner,
             mut context,
             mut symbols,
+            start,
             messages,
         } = self;
         let lines = Arc::new(Mutex::new(Vec::new()));
@@ -323,15 +341,16 @@ impl<'p> Worker<'p> {
             lock(&sink).push(line.to_owned());
             Ok(())
         }));
-        let zeros = Sums::start(&parallel_loop.parallel.accumulated, &symbols);
         let mut interpreter = Interpreter::with_planner(program, context, planner);
         while let Some((number, value)) = team.take(thread) {
-            let ran = interpreter.own_iteration(parallel_loop, value, &zeros, &mut symbols);
+            let ran = interpreter.own_iteration(parallel_loop, value, &start, &mut symbols);
             let lines = std::mem::take(&mut *lock(&lines));
-            team.finish(number, Finished { thread, lines, ran }, &messages);
+            let finished = Finished { thread, lines, ran };
+            team.finish(number, finished, &interpreter.context, &messages);
         }
         let mut results = Ok(BTreeMap::new());
-        for name in &parallel_loop.parallel.results {
+        let names = parallel_loop.parallel.results.iter();
+        for name in names.filter(|name| !start.keeps_parts_of(name)) {
             let own = match symbols.take(name) {
                 Ok(Variable::Matrix(matrix)) => Ok(matrix),
                 Ok(Variable::Distributed(matrix)) if !team.is_stopped() => matrix.collect(),

@@ -48,10 +48,11 @@ final case class InputReport(name: String, partitions: Long, partitionsRead: Lon
  * @param locationReason why there, where there was a choice
  * @param tasks of the job that ran all iterations; 0 where they ran on the driver
  * @param reason what limits the degree
+ * @param merged how results were put together on the workers, where that was done there
  */
 final case class LoopReport(
     label: String, runs: Long, iterations: Long, degree: Int, threadsEach: Int, location: String, locationReason: Option[String], tasks: Long,
-    reason: String)
+    reason: String, merged: Option[String] = None)
 
 /**
  * What an execution did: the account of the control program, and what Spark's executors say. The latter count what successful
@@ -81,7 +82,7 @@ final class Report(native: JsonNode, figures: Figures) {
     LoopReport(
       loop.path("label").asText, loop.path("runs").asLong, loop.path("iterations").asLong, loop.path("degree").asInt, loop.path("threadsEach").asInt,
       loop.path("location").asText, text(loop, "locationReason"), loop.path("tasks").asLong,
-      loop.path("reason").asText)
+      loop.path("reason").asText, text(loop, "merged"))
   }
 
   /** [[loops]] for Java. */

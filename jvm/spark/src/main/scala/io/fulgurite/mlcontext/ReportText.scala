@@ -43,7 +43,7 @@ private[mlcontext] object ReportText {
     val place = if (of.tasks == 0) "here" else s"on ${of.location} in ${counted(of.tasks, "task")}"
     val where = of.locationReason.fold(if (of.tasks == 0) "" else s"$place, ")(reason => s"$place ($reason), ")
     s"${of.label}: ${counted(of.iterations, "iteration")} in ${counted(of.runs, "run")}, $where${of.degree} at a time with " +
-      s"${counted(of.threadsEach.toLong, "thread")} each (${of.reason})"
+      s"${counted(of.threadsEach.toLong, "thread")} each (${of.reason})" + of.merged.fold("")(merged => s"; $merged")
   }
 
   private def interpreted(report: Report): Seq[String] =

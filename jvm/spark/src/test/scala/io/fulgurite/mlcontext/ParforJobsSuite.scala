@@ -92,6 +92,25 @@ final class ParforJobsSuite extends AnyFunSuite with SparkSessions {
     nothingIsLeft()
   }
 
+  test("what iterations write into matrices of the executors, and add to them, is put together after jobs that run at a time") {
+    def text(keyword: String) =
+      s"""R = X * 2 - Y
+         |S = X + 1 / 3
+         |$keyword (i in 1:12) {
+         |  R[i * 100, ] = colSums(sqrt(abs(Y - i))) / i
+         |  R[i * 100, 2] = sum(R[i * 100, ] > 0) / 3
+         |  S += Y / i
+         |}""".stripMargin
+    val expected = both(text("for"))
+    val (results, most, pools) = new Jobs().during(both(text("parfor")))
+    assert(left(results) == left(expected))
+    assert(most == 2 && pools == Set("fulgurite-0", "fulgurite-1"), s"$most in $pools")
+    val loop = results.report.loops.head
+    assert((loop.location, loop.degree) == (("local", 2)), results.report.toString)
+    assert(loop.merged.contains("'S': 12 sums added in 2 passes, 'R': 12 parts put in 1 pass") && results.report.toString.contains(loop.merged.get))
+    nothingIsLeft()
+  }
+
   test("a pool that the caller has chosen stays") {
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", "mine")
     try {
