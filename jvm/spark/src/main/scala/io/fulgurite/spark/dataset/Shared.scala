@@ -18,6 +18,7 @@ import org.apache.spark.fulgurite.KnownSize
 final class Shared private[dataset] (private var matrix: Blocks, private var sent: Option[SentBytes], private var inProcess: Option[Long])
     extends Externalizable with KryoSerializable with KnownSize {
   private var size = if (matrix == null) 0L else matrix.bytes
+  private var isWithdrawn = false
 
   /** For deserialisation only. */
   def this() = this(null, None, None)
@@ -29,11 +30,20 @@ final class Shared private[dataset] (private var matrix: Blocks, private var sen
 
   override def estimatedSize: Long = size + 64
 
-  override def writeExternal(out: ObjectOutput): Unit = {
+  /** Frees the matrix, which nobody will ask for any more. The driver's storage may still hold this for a while, and write it to disk. */
+  private[dataset] def withdraw(): Unit = synchronized {
+    isWithdrawn = true
+    matrix.close()
+  }
+
+  /** By which tasks find it in this process; 0 where they do not. */
+  private def number: Long = if (isWithdrawn) Shared.Withdrawn else inProcess.getOrElse(0)
+
+  override def writeExternal(out: ObjectOutput): Unit = synchronized {
     out.writeLong(size)
-    out.writeLong(inProcess.getOrElse(0))
+    out.writeLong(number)
     out.writeBoolean(sent.nonEmpty)
-    if (inProcess.isEmpty) sent.fold(blocks.writeExternal(out)) { bytes =>
+    if (number == 0) sent.fold(blocks.writeExternal(out)) { bytes =>
       val written = Shared.java.serialize(bytes).array
       out.writeInt(written.length)
       out.write(written)
@@ -55,11 +65,11 @@ final class Shared private[dataset] (private var matrix: Blocks, private var sen
     }
   }
 
-  override def write(kryo: Kryo, output: Output): Unit = {
+  override def write(kryo: Kryo, output: Output): Unit = synchronized {
     output.writeLong(size)
-    output.writeLong(inProcess.getOrElse(0))
+    output.writeLong(number)
     output.writeBoolean(sent.nonEmpty)
-    if (inProcess.isEmpty) sent.fold(blocks.write(kryo, output)) { bytes =>
+    if (number == 0) sent.fold(blocks.write(kryo, output)) { bytes =>
       val written = Shared.java.serialize(bytes).array
       output.writeInt(written.length)
       output.writeBytes(written)
@@ -80,6 +90,9 @@ final class Shared private[dataset] (private var matrix: Blocks, private var sen
 }
 
 private object Shared {
+  /** A number under which there is no matrix. */
+  val Withdrawn: Long = -1
+
   /** Broadcasts know how Java serialises them, whatever the session's serializer is. */
   def java: org.apache.spark.serializer.SerializerInstance = SparkEnv.get.closureSerializer.newInstance()
 
@@ -89,7 +102,7 @@ private object Shared {
 
 /** A matrix that was sent to all executors, as the driver has it. Executors get the broadcast alone. */
 final class SentMatrix private (
-    @transient private val context: SparkContext, val broadcast: Broadcast[Shared], @transient private val matrix: Blocks,
+    @transient private val context: SparkContext, val broadcast: Broadcast[Shared], @transient private val shared: Shared,
     @transient private val pieces: Option[SentBytes], @transient private val inProcess: Option[Long])
     extends Serializable {
   def id: Long = broadcast.id
@@ -103,7 +116,7 @@ final class SentMatrix private (
   /** Frees all copies. Executors are told by Spark. */
   def destroy(): Unit = {
     inProcess.foreach(InProcess.withdraw)
-    matrix.close()
+    shared.withdraw()
     if (!context.isStopped) {
       broadcast.destroy()
       pieces.foreach(_.destroy())
@@ -117,7 +130,8 @@ object SentMatrix {
   def apply(context: SparkContext, matrix: Blocks, bytesPerPiece: Int): SentMatrix = {
     val pieces = if (matrix.bytes > bytesPerPiece) Some(SentBytes(context, bytesPerPiece)(matrix.writeTo)) else None
     val inProcess = if (pieces.isEmpty && InProcess.isWhole(context)) Some(InProcess.send(matrix)) else None
-    try new SentMatrix(context, context.broadcast(new Shared(matrix, pieces, inProcess)), matrix, pieces, inProcess)
+    val shared = new Shared(matrix, pieces, inProcess)
+    try new SentMatrix(context, context.broadcast(shared), shared, pieces, inProcess)
     catch {
       case failure: Throwable =>
         inProcess.foreach(InProcess.withdraw)
