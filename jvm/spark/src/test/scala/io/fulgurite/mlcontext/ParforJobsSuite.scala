@@ -108,6 +108,7 @@ final class ParforJobsSuite extends AnyFunSuite with SparkSessions {
     val loop = results.report.loops.head
     assert((loop.location, loop.degree) == (("local", 2)), results.report.toString)
     assert(loop.merged.contains("'S': 12 sums added in 2 passes, 'R': 12 parts put in 1 pass") && results.report.toString.contains(loop.merged.get))
+    for (results <- Seq(expected, results); name <- Seq("R", "S")) results.getMatrix(name).close()
     nothingIsLeft()
   }
 
