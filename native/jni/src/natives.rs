@@ -100,12 +100,7 @@ impl ShimNativeInterface for ShimAPI {
         let task = bytes(env, &task, "task")?;
         let stripes = longs(env, &stripes, "stripes")?;
         let broadcasts = longs(env, &broadcasts, "broadcasts")?;
-        let results = task::run(&task, &stripes, &broadcasts)?;
-        handed_over(env, &results).inspect_err(|_| {
-            for handle in results {
-                registry().release(handle);
-            }
-        })
+        handed_over(env, &task::run(&task, &stripes, &broadcasts)?)
     }
 
     fn run_combined<'local>(
@@ -249,12 +244,7 @@ impl ShimNativeInterface for ShimAPI {
         how: JByteArray<'local>,
         cells: jlong,
     ) -> Result<JLongArray<'local>, Failure> {
-        let parts = text::spread(&bytes(env, &how, "how")?, cells)?;
-        handed_over(env, &parts).inspect_err(|_| {
-            for handle in parts {
-                registry().release(handle);
-            }
-        })
+        handed_over(env, &text::spread(&bytes(env, &how, "how")?, cells)?)
     }
 
     fn gather_cells<'local>(
@@ -312,18 +302,13 @@ fn first_bytes(env: &Env<'_>, array: &JByteArray<'_>, length: jint) -> Result<Ve
     Ok(copy)
 }
 
-/// A reply with new handles as a Java array.
+/// A reply that names new handles, as a Java array.
 fn replied<'local>(
     env: &mut Env<'local>,
     reply: &[u8],
     handles: &[jlong],
 ) -> Result<JByteArray<'local>, Failure> {
-    let array = env.byte_array_from_slice(reply).inspect_err(|_| {
-        for handle in handles {
-            registry().release(*handle);
-        }
-    });
-    Ok(array?)
+    or_released(handles, env.byte_array_from_slice(reply))
 }
 
 /// New handles as a Java array.
@@ -331,9 +316,21 @@ fn handed_over<'local>(
     env: &mut Env<'local>,
     handles: &[jlong],
 ) -> Result<JLongArray<'local>, Failure> {
-    let array = env.new_long_array(handles.len())?;
-    array.set_region(env, 0, handles)?;
-    Ok(array)
+    let array = env.new_long_array(handles.len()).and_then(|array| {
+        array.set_region(env, 0, handles)?;
+        Ok(array)
+    });
+    or_released(handles, array)
+}
+
+/// What tells Java of new handles; where it could not be made, nobody else knows them.
+fn or_released<T>(handles: &[jlong], told: jni::errors::Result<T>) -> Result<T, Failure> {
+    if told.is_err() {
+        for handle in handles {
+            registry().release(*handle);
+        }
+    }
+    Ok(told?)
 }
 
 fn bytes(env: &Env<'_>, array: &JByteArray<'_>, parameter: &str) -> Result<Vec<u8>, Failure> {

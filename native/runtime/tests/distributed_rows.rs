@@ -5,24 +5,13 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{Ran, exact, script};
+use common::{Cells, Ran, exact, matrix, script};
 use fulgurite_matrix::MatrixBlock;
-use fulgurite_runtime::{
-    OutputValue,
-    backend::LocalBackend,
-    dataflow::{Backend, Primitive},
-};
+use fulgurite_runtime::{OutputValue, backend::LocalBackend};
 use proptest::prelude::*;
 
 /// Rows of the stripes that workers make: shapes stand around it.
 const B: usize = 8;
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Cells {
-    Dense,
-    /// Most rows are empty, some are full.
-    Skewed,
-}
 
 /// X and Y of a script: of equal width, in stripes of different heights.
 #[derive(Debug, Clone, Copy)]
@@ -32,22 +21,9 @@ struct Shape {
     cells: Cells,
 }
 
-fn matrix(shape: Shape, seed: u64) -> MatrixBlock {
-    let Shape { rows, cols, cells } = shape;
-    let dense = exact(rows, cols, seed);
-    match cells {
-        Cells::Dense => dense,
-        Cells::Skewed => {
-            let dense = dense.to_dense();
-            let cells = dense.values().iter().enumerate();
-            let cells = cells.map(|(at, value)| match (at / cols) % 5 {
-                0 => *value,
-                _ => 0.0,
-            });
-            let cells: Vec<f64> = cells.collect();
-            let block = MatrixBlock::dense(rows, cols, cells).expect("sized for it");
-            block.in_best_layout()
-        }
+impl Shape {
+    fn matrix(self, seed: u64) -> MatrixBlock {
+        matrix(self.rows, self.cols, self.cells, seed)
     }
 }
 
@@ -98,33 +74,11 @@ fn local(text: &str, x: &MatrixBlock, y: &MatrixBlock) -> Ran {
         .run()
 }
 
-/// The result, wherever it is.
-fn result(ran: &Ran, backend: &LocalBackend) -> MatrixBlock {
-    match &ran.outcome().outputs["R"] {
-        OutputValue::Matrix(matrix) => matrix.clone(),
-        OutputValue::Scalar(value) => MatrixBlock::filled(1, 1, value.as_f64().expect("a number")),
-        OutputValue::Dataset {
-            id,
-            characteristics,
-        } => {
-            let collect = Primitive::Collect {
-                input: *id,
-                bytes: None,
-            };
-            let reply = backend.apply(&collect, None).expect("it is there");
-            let matrix = reply.payload.expect("a matrix");
-            assert_eq!(characteristics.rows, Some(matrix.rows() as u64));
-            assert_eq!(characteristics.cols, Some(matrix.cols() as u64));
-            matrix
-        }
-    }
-}
-
 fn assert_same(text: &str, x: &MatrixBlock, y: &MatrixBlock) {
     let case = format!("{text} on {} x {}", x.rows(), x.cols());
     let here = local(text, x, y);
     let expected = match &here.result {
-        Ok(_) => result(&here, &LocalBackend::default()),
+        Ok(_) => here.matrix_of("R", &LocalBackend::default()),
         Err(expected) => {
             // What is an error here is one there, of the same kind.
             let (ran, _) = distributed(text, x, y);
@@ -136,7 +90,7 @@ fn assert_same(text: &str, x: &MatrixBlock, y: &MatrixBlock) {
     let (ran, backend) = distributed(text, x, y);
     let largest = backend.counters().largest_collected as usize * 8;
     let found = match &ran.result {
-        Ok(_) => result(&ran, &backend),
+        Ok(_) => ran.matrix_of("R", &*backend),
         Err(error) => panic!("{case}: {error}"),
     };
     let shape = |matrix: &MatrixBlock| (matrix.rows(), matrix.cols());
@@ -162,7 +116,7 @@ fn check(texts: &[&str]) {
 
 fn check_where(holds: impl Fn(Shape) -> bool, texts: &[&str]) {
     for shape in shapes().into_iter().filter(|shape| holds(*shape)) {
-        let (x, y) = (matrix(shape, 7), matrix(shape, 11));
+        let (x, y) = (shape.matrix(7), shape.matrix(11));
         for text in texts {
             assert_same(text, &x, &y);
         }
@@ -285,7 +239,7 @@ fn rows_are_ordered_where_keys_fit_the_driver() {
         cols: 11,
         cells: Cells::Dense,
     };
-    let (x, y) = (matrix(shape, 7), matrix(shape, 11));
+    let (x, y) = (shape.matrix(7), shape.matrix(11));
     for text in [
         "R = order(target=X, by=3)",
         "R = order(target=X, by=3, decreasing=TRUE)",
@@ -314,7 +268,7 @@ fn rows_are_ordered_by_ranges_where_keys_do_not_fit_the_driver() {
         cells: Cells::Dense,
     };
     for rows in [10 * B - 1, 10 * B, 10 * B + 1] {
-        let (x, y) = (matrix(shape(rows), 7), matrix(shape(rows), 11));
+        let (x, y) = (shape(rows).matrix(7), shape(rows).matrix(11));
         assert_same("R = order(target=X, by=matrix(\"2 1\", 1, 2))", &x, &y);
         assert_same("R = order(target=X, by=2, decreasing=TRUE)", &x, &y);
     }
@@ -329,7 +283,7 @@ struct Means {
 
 fn assert_same_by(text: &str, x: &MatrixBlock, y: &MatrixBlock, means: &Means) -> u64 {
     let case = format!("{text} on {} x {}", x.rows(), x.cols());
-    let expected = result(&local(text, x, y), &LocalBackend::default());
+    let expected = local(text, x, y).matrix_of("R", &LocalBackend::default());
     let backend = Arc::new(LocalBackend::default());
     let ran = script(text)
         .backend(Arc::clone(&backend))
@@ -344,7 +298,7 @@ fn assert_same_by(text: &str, x: &MatrixBlock, y: &MatrixBlock, means: &Means) -
         panic!("{case}: {error}");
     }
     let largest = backend.counters().largest_collected;
-    let found = result(&ran, &backend);
+    let found = ran.matrix_of("R", &*backend);
     assert_eq!(
         (found.rows(), found.cols()),
         (expected.rows(), expected.cols()),
@@ -370,7 +324,7 @@ fn cells_in_another_shape() {
     for (rows, cols) in sizes {
         for cells in [Cells::Dense, Cells::Skewed] {
             let shape = Shape { rows, cols, cells };
-            let (x, y) = (matrix(shape, 7), matrix(shape, 11));
+            let (x, y) = (shape.matrix(7), shape.matrix(11));
             for (to_rows, to_cols) in sides(rows * cols) {
                 for by_row in ["TRUE", "FALSE"] {
                     let reshaped = |of| {
@@ -435,16 +389,16 @@ fn diagonals() {
         cells: Cells::Dense,
     };
     for side in [2 * B - 1, 2 * B, 2 * B + 1] {
-        let square = matrix(shape(side, side), 7);
+        let square = shape(side, side).matrix(7);
         assert_same("R = diag(X)", &square, &square);
         assert_same("R = diag(X * 2) + rowSums(X)", &square, &square);
     }
     for rows in [200, 205] {
-        let vector = matrix(shape(rows, 1), 7);
+        let vector = shape(rows, 1).matrix(7);
         assert_same("R = diag(X)", &vector, &vector);
         assert_same("R = rowSums(diag(X * 2))", &vector, &vector);
     }
-    let wide = matrix(shape(B, 40), 7);
+    let wide = shape(B, 40).matrix(7);
     assert_same("R = diag(X)", &wide, &wide);
 }
 
@@ -472,7 +426,7 @@ fn check_columns(texts: &[&str]) {
             cols: 1,
             cells,
         };
-        let (x, y) = (matrix(shape, 7), matrix(shape, 11));
+        let (x, y) = (shape.matrix(7), shape.matrix(11));
         for text in texts {
             assert_same(text, &x, &y);
         }
@@ -533,7 +487,7 @@ fn aggregates_by_group() {
         cols: 11,
         cells: Cells::Dense,
     };
-    let (x, y) = (matrix(wide, 7), matrix(wide, 11));
+    let (x, y) = (wide.matrix(7), wide.matrix(11));
     for text in [
         "R = aggregate(target=X, groups=Y[,1] * 2 + 9, fn=\"sum\", ngroups=9)",
         "R = aggregate(target=X, groups=Y[,1] * 2 + 9, fn=\"mean\", ngroups=9)",
@@ -550,7 +504,7 @@ fn sums_of_diagonals() {
         cols: side,
         cells: Cells::Dense,
     };
-    let (x, y) = (matrix(square, 7), matrix(square, 11));
+    let (x, y) = (square.matrix(7), square.matrix(11));
     assert_same("R = trace(X + Y)", &x, &y);
 }
 
@@ -562,7 +516,7 @@ fn triangles_of_stripes() {
             cols,
             cells: Cells::Dense,
         };
-        let (x, y) = (matrix(shape, 7), matrix(shape, 11));
+        let (x, y) = (shape.matrix(7), shape.matrix(11));
         for text in [
             "R = lower.tri(target=X)",
             "R = lower.tri(target=X + Y, diag=TRUE, values=TRUE)",
@@ -605,7 +559,7 @@ fn products_of_two_large_matrices() {
         cells: Cells::Dense,
     };
     for side in [3 * B - 1, 3 * B, 3 * B + 1] {
-        let (x, y) = (matrix(shape(side, side), 7), matrix(shape(side, side), 11));
+        let (x, y) = (shape(side, side).matrix(7), shape(side, side).matrix(11));
         for text in [
             "R = X %*% Y",
             "R = X %*% Z",
@@ -640,7 +594,7 @@ fn generated(text: &str, stripe_rows: usize, stream: &str) {
             .config("fulgurite.rand.stream", stream)
             .output("R")
             .run();
-        (result(&ran, &backend).to_dense(), backend.counters())
+        (ran.matrix_of("R", &*backend).to_dense(), backend.counters())
     };
     let ((here, none), (there, some)) = (run("1g"), run("2k"));
     assert_eq!(here, there, "{text}");
@@ -715,7 +669,7 @@ proptest! {
             format!("{}:{}", a.min(b), a.max(b))
         };
         let range = format!("{}, {}", range(rows, 0), range(cols, 2));
-        let (x, y) = (matrix(shape, 3), matrix(shape, 5));
+        let (x, y) = (shape.matrix(3), shape.matrix(5));
         for value in ["Y", "Z"] {
             assert_same(&format!("R = X[{range}] + {value}[{range}]"), &x, &y);
             assert_same(&format!("R = X\nR[{range}] = {value}[{range}] * 2"), &x, &y);

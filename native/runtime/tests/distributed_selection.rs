@@ -6,11 +6,7 @@ use std::sync::Arc;
 
 use common::{Ran, exact, script};
 use fulgurite_matrix::MatrixBlock;
-use fulgurite_runtime::{
-    OutputValue,
-    backend::LocalBackend,
-    dataflow::{Backend, Primitive},
-};
+use fulgurite_runtime::backend::LocalBackend;
 
 const ROWS: usize = 500;
 const COLS: usize = 40;
@@ -28,19 +24,7 @@ fn x() -> MatrixBlock {
 }
 
 fn cells(ran: &Ran, backend: &LocalBackend) -> Vec<f64> {
-    let matrix = match &ran.outcome().outputs["R"] {
-        OutputValue::Matrix(matrix) => matrix.clone(),
-        OutputValue::Dataset { id, .. } => {
-            let collect = Primitive::Collect {
-                input: *id,
-                bytes: None,
-            };
-            let reply = backend.apply(&collect, None).expect("it was handed over");
-            reply.payload.expect("a matrix")
-        }
-        OutputValue::Scalar(_) => panic!("R is a number"),
-    };
-    matrix.to_dense().into_vec()
+    ran.matrix_of("R", backend).to_dense().into_vec()
 }
 
 /// Runs the script where X is distributed, and gives how many tasks that took. The result is that of the driver.

@@ -7,11 +7,7 @@ use std::sync::Arc;
 
 use common::{Ran, exact, script};
 use fulgurite_matrix::{Layout, MatrixBlock};
-use fulgurite_runtime::{
-    OutputValue,
-    backend::LocalBackend,
-    dataflow::{Backend, Primitive},
-};
+use fulgurite_runtime::{OutputValue, backend::LocalBackend};
 
 const ROWS: usize = 500;
 const COLS: usize = 300;
@@ -255,18 +251,7 @@ fn a_factor_with_rows_that_may_not_be_sent_is_not_fused() {
 
 /// The cells of R, wherever it is.
 fn all_cells(ran: &Ran, backend: &LocalBackend) -> Vec<f64> {
-    match &ran.outcome().outputs["R"] {
-        OutputValue::Dataset { id, .. } => {
-            let collect = Primitive::Collect {
-                input: *id,
-                bytes: None,
-            };
-            let reply = backend.apply(&collect, None).expect("it was handed over");
-            let matrix = reply.payload.expect("a matrix");
-            matrix.to_dense().values().to_vec()
-        }
-        _ => cells(ran),
-    }
+    ran.matrix_of("R", backend).to_dense().into_vec()
 }
 
 /// A cell in one row of eight: 62 of them, 20 bytes each.

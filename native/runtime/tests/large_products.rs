@@ -5,47 +5,13 @@ mod common;
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use common::{Ran, exact, script};
+use common::{Cells, Ran, exact, matrix, script};
 use fulgurite_matrix::MatrixBlock;
-use fulgurite_runtime::{
-    OutputValue,
-    backend::LocalBackend,
-    dataflow::{Backend, Primitive},
-};
+use fulgurite_runtime::{OutputValue, backend::LocalBackend};
 use proptest::prelude::*;
 
 /// Rows of the stripes that workers make: shapes stand around it.
 const B: usize = 8;
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Cells {
-    Dense,
-    /// One row in five has cells.
-    Skewed,
-    /// One cell in twenty.
-    Scattered,
-    /// One cell in two hundred.
-    Rare,
-    None,
-}
-
-fn matrix(rows: usize, cols: usize, kind: Cells, seed: u64) -> MatrixBlock {
-    let dense = exact(rows, cols, seed).to_dense();
-    let has_cell = |at: usize| match kind {
-        Cells::Dense => true,
-        Cells::Skewed => (at / cols).is_multiple_of(5),
-        Cells::Scattered => (at * 7919).is_multiple_of(20),
-        Cells::Rare => (at * 7919).is_multiple_of(200),
-        Cells::None => false,
-    };
-    let cells = dense.values().iter().enumerate();
-    let cells = cells.map(|(at, value)| if has_cell(at) { *value } else { 0.0 });
-    let block = MatrixBlock::dense(rows, cols, cells.collect()).expect("sized for it");
-    match kind {
-        Cells::Dense => block,
-        _ => block.in_best_layout(),
-    }
-}
 
 /// A product with its budgets.
 struct Case {
@@ -102,7 +68,7 @@ impl Case {
         let (ran, backend) = self.run(text, form);
         let name = format!("{} x {} as {form}", self.left.rows(), self.right.cols());
         let came = backend.counters();
-        let found = result(&ran, &backend).to_dense();
+        let found = ran.matrix_of("R", &*backend).to_dense();
         assert_eq!(found, self.here(text).to_dense(), "{name}");
         let product = form_of_product(&ran);
         // Of a sparse left matrix the driver asks first whether it selects rows.
@@ -123,22 +89,6 @@ fn form_of_product(ran: &Ran) -> Option<String> {
     let operators = ran.outcome().report.operators.iter();
     let mut products = operators.filter(|operator| operator.label.starts_with("ba(+*)"));
     products.find_map(|operator| operator.form.clone())
-}
-
-/// The result, wherever it is.
-fn result(ran: &Ran, backend: &LocalBackend) -> MatrixBlock {
-    match &ran.outcome().outputs["R"] {
-        OutputValue::Matrix(matrix) => matrix.clone(),
-        OutputValue::Scalar(value) => MatrixBlock::filled(1, 1, value.as_f64().expect("a number")),
-        OutputValue::Dataset { id, .. } => {
-            let collect = Primitive::Collect {
-                input: *id,
-                bytes: None,
-            };
-            let reply = backend.apply(&collect, None).expect("it is there");
-            reply.payload.expect("a matrix")
-        }
-    }
 }
 
 #[test]
@@ -221,7 +171,7 @@ fn stripes_of_sparse_matrices_stay_sparse() {
     let (ran, backend) = case.run("R = X %*% Y", "rmm");
     assert!(form_of_product(&ran).is_some_and(|form| form.starts_with("rmm")));
     assert_eq!(backend.counters().largest_dense, 0);
-    let found = result(&ran, &backend).to_dense();
+    let found = ran.matrix_of("R", &*backend).to_dense();
     assert_eq!(found, case.here("R = X %*% Y").to_dense());
 }
 
@@ -246,7 +196,7 @@ fn the_product_has_the_stripes_of_the_left_matrix() {
     ];
     assert!(forms.iter().eq(expected), "{forms:?}");
     assert_eq!(
-        result(&ran, &backend).to_dense(),
+        ran.matrix_of("R", &*backend).to_dense(),
         case.here(text).to_dense()
     );
 }
@@ -268,7 +218,7 @@ fn products_of_transposes_and_of_matrices_here() {
     ] {
         for form in ["auto", "pieces", "rmm", "cpmm"] {
             let (ran, backend) = case.run(text, form);
-            let found = result(&ran, &backend).to_dense();
+            let found = ran.matrix_of("R", &*backend).to_dense();
             assert_eq!(found, case.here(text).to_dense(), "{text} as {form}");
         }
     }
@@ -284,7 +234,7 @@ fn products_of_transposes_and_of_matrices_here() {
             .config("fulgurite.placement.product", form)
             .output("R")
             .run();
-        let found = result(&ran, &backend).to_dense();
+        let found = ran.matrix_of("R", &*backend).to_dense();
         assert_eq!(found, case.here("R = X %*% Y").to_dense(), "{form}");
     }
 }
@@ -301,7 +251,7 @@ fn sums_are_in_the_order_of_rows() {
     for form in ["pieces", "rmm", "cpmm"] {
         let bits = || {
             let (ran, backend) = case.run("R = X %*% Y", form);
-            let found = result(&ran, &backend).to_dense();
+            let found = ran.matrix_of("R", &*backend).to_dense();
             found
                 .values()
                 .iter()

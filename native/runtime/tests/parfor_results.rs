@@ -9,6 +9,7 @@ use common::{Ran, Script, exact, script};
 use fulgurite_error::Result;
 use fulgurite_matrix::MatrixBlock;
 use fulgurite_runtime::{
+    OutputValue,
     backend::LocalBackend,
     dataflow::{Backend, Primitive, Reply},
 };
@@ -106,19 +107,13 @@ fn left(keyword: &str, threads: usize, iterations: usize, body: &str) -> Left {
     let (script, counting) = distributed(&text, threads);
     // Outputs come here whole.
     let ran = script.output("R").output("S").run();
-    let of = |name: &str| match &ran.outcome().outputs[name] {
-        fulgurite_runtime::OutputValue::Matrix(matrix) => bits(matrix),
-        fulgurite_runtime::OutputValue::Dataset { id, .. } => {
-            let collect = Primitive::Collect {
-                input: *id,
-                bytes: None,
-            };
-            let reply = counting.inner.apply(&collect, None).expect("it is there");
-            let release = Primitive::Release { dataset: *id };
+    let of = |name: &str| {
+        let matrix = ran.matrix_of(name, &counting.inner);
+        if let OutputValue::Dataset { id, .. } = ran.outcome().outputs[name] {
+            let release = Primitive::Release { dataset: id };
             counting.inner.apply(&release, None).expect("it is there");
-            bits(&reply.payload.expect("its cells"))
         }
-        other => panic!("{name} is {other:?}"),
+        bits(&matrix)
     };
     let results = [of("R"), of("S")];
     assert_eq!(counting.inner.counters().held, 0, "{keyword} {body}");

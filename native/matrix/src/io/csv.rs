@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
+use csv::ByteRecord;
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
-
-use memchr::memmem;
 
 use super::{
     BadLine,
     chunks::{chunks, is_blank, lines, number, shown, stretches},
+    records::Records,
 };
 use crate::{JavaDouble, MatrixBlock};
 
@@ -91,15 +91,19 @@ fn check(options: &CsvOptions) -> Result<()> {
 
 /// Cells of the first line that is not blank.
 pub(super) fn count_cells(bytes: &[u8], options: &CsvOptions) -> Option<usize> {
-    lines(bytes)
-        .map(|line| (cells(line, options.separator.as_bytes()).count(), line))
-        .find(|(count, line)| !is_blank_row(*count, line))
-        .map(|(count, _)| count)
+    let mut records = Records::of(bytes, &options.separator);
+    let mut record = ByteRecord::new();
+    while records.read(&mut record) {
+        if !is_blank_row(&record) {
+            return Some(record.len());
+        }
+    }
+    None
 }
 
 /// A line that has separators has cells, even if these are whitespace.
-fn is_blank_row(cells: usize, line: &[u8]) -> bool {
-    cells == 1 && is_blank(line)
+fn is_blank_row(record: &ByteRecord) -> bool {
+    record.len() == 1 && is_blank(&record[0])
 }
 
 /// Parses whole lines on this thread into matrices of at most `most_rows` rows, each in the layout that suits it;
@@ -117,16 +121,17 @@ pub(super) fn parse_stripes(
     let (mut stripes, mut before) = (Vec::new(), 0);
     for stretch in stretches(text, most_rows) {
         let part = parse_chunk(stretch, options, cols);
+        let lines_read = lines(&stretch[..part.read]).count();
         if let Some(problem) = part.problem {
             return Ok(Err(BadLine::of(
                 stretch,
                 before,
-                part.lines,
+                lines_read,
                 problem.reason(),
                 HELP,
             )));
         }
-        before += part.lines;
+        before += lines_read;
         if part.rows > 0 {
             stripes.push(MatrixBlock::dense(part.rows, cols, part.values)?.in_best_layout());
         }
@@ -141,7 +146,8 @@ const HELP: &str = "correct the line, or name the right separator and header; te
 struct Part {
     values: Vec<f64>,
     rows: usize,
-    lines: usize,
+    /// Bytes, with those of a problem's line.
+    read: usize,
     problem: Option<Problem>,
 }
 
@@ -187,93 +193,47 @@ fn parse_chunk(chunk: &[u8], options: &CsvOptions, cols: usize) -> Part {
         // A cell takes a separator at least.
         values: Vec::with_capacity(most_rows.saturating_mul(cols).min(chunk.len() + 1)),
         rows: 0,
-        lines: 0,
+        read: 0,
         problem: None,
     };
-    for line in lines(chunk) {
-        part.lines += 1;
-        part.problem = part.push_row(line, options, cols).err();
-        if part.problem.is_some() {
-            break;
+    let mut records = Records::of(chunk, &options.separator);
+    let mut record = ByteRecord::new();
+    while part.problem.is_none() && records.read(&mut record) {
+        if !is_blank_row(&record) {
+            part.problem = part.push_row(&record, options, cols).err();
         }
     }
+    part.read = records.bytes_read();
     part
-}
-
-/// `line` at each separator.
-fn cells<'a>(line: &'a [u8], separator: &'a [u8]) -> Cells<'a> {
-    Cells {
-        rest: Some(line),
-        separator,
-    }
-}
-
-struct Cells<'a> {
-    rest: Option<&'a [u8]>,
-    separator: &'a [u8],
-}
-
-impl<'a> Iterator for Cells<'a> {
-    type Item = &'a [u8];
-
-    fn next(&mut self) -> Option<&'a [u8]> {
-        let line = self.rest?;
-        let at = match self.separator {
-            [byte] => memchr::memchr(*byte, line),
-            several => memmem::find(line, several),
-        };
-        let Some(at) = at else {
-            self.rest = None;
-            return Some(line);
-        };
-        self.rest = Some(&line[at + self.separator.len()..]);
-        Some(&line[..at])
-    }
 }
 
 impl Part {
     fn push_row(
         &mut self,
-        line: &[u8],
+        record: &ByteRecord,
         options: &CsvOptions,
         cols: usize,
     ) -> std::result::Result<(), Problem> {
-        let start = self.values.len();
-        let (mut found, mut problem) = (0, None);
-        for cell in cells(line, options.separator.as_bytes()) {
-            found += 1;
-            let cell = cell.trim_ascii();
-            match parse_cell(cell, options) {
-                Some(value) => self.values.push(value),
-                None if problem.is_none() => {
-                    problem = Some(Problem::Cell {
-                        col: found,
-                        text: shown(cell),
-                    });
-                }
-                None => {}
-            }
-        }
-        if is_blank_row(found, line) {
-            self.values.truncate(start);
-            return Ok(());
-        }
-        if found != cols {
-            problem = Some(Problem::Ragged {
-                found,
+        if record.len() != cols {
+            return Err(Problem::Ragged {
+                found: record.len(),
                 expected: cols,
             });
         }
-        match problem {
-            Some(problem) => {
+        let start = self.values.len();
+        for (at, cell) in record.iter().enumerate() {
+            let cell = cell.trim_ascii();
+            let Some(value) = parse_cell(cell, options) else {
                 self.values.truncate(start);
-                Err(problem)
-            }
-            None => {
-                self.rows += 1;
-                Ok(())
-            }
+                return Err(Problem::Cell {
+                    col: at + 1,
+                    text: shown(cell),
+                });
+            };
+            self.values.push(value);
         }
+        self.rows += 1;
+        Ok(())
     }
 }
 

@@ -18,6 +18,7 @@ mod libsvm;
 mod matrix_market;
 mod metadata;
 mod read;
+mod records;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -13,7 +13,7 @@ use fulgurite_matrix::MatrixBlock;
 use fulgurite_runtime::{
     Config, Execution, Outcome, OutputValue, Programs, Request, Session,
     backend::LocalBackend,
-    dataflow::Backend,
+    dataflow::{Backend, Primitive},
     execute,
     request::{Binding, Input},
 };
@@ -164,6 +164,30 @@ impl Ran {
         }
     }
 
+    /// A result that came here or stayed with the workers; a number is a matrix of one cell.
+    pub fn matrix_of(&self, name: &str, backend: &dyn Backend) -> MatrixBlock {
+        match &self.outcome().outputs[name] {
+            OutputValue::Matrix(matrix) => matrix.clone(),
+            OutputValue::Scalar(value) => {
+                MatrixBlock::filled(1, 1, value.as_f64().expect("a number"))
+            }
+            OutputValue::Dataset {
+                id,
+                characteristics,
+            } => {
+                let collect = Primitive::Collect {
+                    input: *id,
+                    bytes: None,
+                };
+                let reply = backend.apply(&collect, None).expect("it is there");
+                let matrix = reply.payload.expect("a matrix");
+                assert_eq!(characteristics.rows, Some(matrix.rows() as u64));
+                assert_eq!(characteristics.cols, Some(matrix.cols() as u64));
+                matrix
+            }
+        }
+    }
+
     pub fn number(&self, name: &str) -> f64 {
         match &self.outcome().outputs[name] {
             OutputValue::Scalar(value) => value.as_f64().expect("a number"),
@@ -184,4 +208,36 @@ pub fn exact(rows: usize, cols: usize, seed: u64) -> MatrixBlock {
         })
         .collect();
     MatrixBlock::dense(rows, cols, values).expect("sized for it")
+}
+
+/// Which cells of a matrix are not zero.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cells {
+    Dense,
+    /// One row in five has cells.
+    Skewed,
+    /// One cell in twenty.
+    Scattered,
+    /// One cell in two hundred.
+    Rare,
+    None,
+}
+
+/// Cells of [`exact`], those that are not zero where `kind` says so.
+pub fn matrix(rows: usize, cols: usize, kind: Cells, seed: u64) -> MatrixBlock {
+    let dense = exact(rows, cols, seed).to_dense();
+    let has_cell = |at: usize| match kind {
+        Cells::Dense => true,
+        Cells::Skewed => (at / cols).is_multiple_of(5),
+        Cells::Scattered => (at * 7919).is_multiple_of(20),
+        Cells::Rare => (at * 7919).is_multiple_of(200),
+        Cells::None => false,
+    };
+    let cells = dense.values().iter().enumerate();
+    let cells = cells.map(|(at, value)| if has_cell(at) { *value } else { 0.0 });
+    let block = MatrixBlock::dense(rows, cols, cells.collect()).expect("sized for it");
+    match kind {
+        Cells::Dense => block,
+        _ => block.in_best_layout(),
+    }
 }
