@@ -244,7 +244,7 @@ mod tests {
         drop(vec![1.0; 1000]);
         assert_eq!(NewCells::<f64>::new(1000).finish(), [0.0; 1000]);
         let mut cells = NewCells::<i32>::new(3);
-        std::mem::forget(cells.parts([2]));
+        cells.parts([2]).into_iter().for_each(std::mem::forget);
         assert_eq!(cells.finish(), [0; 3]);
     }
 }
