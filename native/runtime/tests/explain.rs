@@ -264,3 +264,27 @@ fn rewrites_are_listed() {
         .insert("fulgurite.rewrites.off".into(), "nonsense".into());
     assert!(explained(&request).contains("there is no rewrite 'nonsense'"));
 }
+
+#[test]
+fn loops_say_which_results_are_put_together_on_workers() {
+    let line = |results: &str| {
+        let script = format!(
+            "S = matrix(0, 1, 10)\nR = X * 2\nparfor (i in 1:1000) {{ {results} }}\nR = R + sum(S)"
+        );
+        let text = shown(&script, "16k", 1000, ExplainLevel::Plan);
+        let line = text.lines().find(|line| line.contains("parfor i"));
+        line.unwrap_or_else(|| panic!("{text}")).trim().to_owned()
+    };
+    insta::assert_snapshot!(
+        [
+            line("R[i, ] = matrix(i, 1, 10)"),
+            line("R[i, ] = R[i, ] + 1\nS += X[i, ]"),
+        ]
+        .join("\n"),
+        @r"
+    parfor i: as the first iteration shows; parts of 'R' are put together
+    parfor i: as the first iteration shows; parts of 'R' are put together
+    "
+    );
+    assert!(!line("S += X[i, ]").contains("put together"));
+}

@@ -79,3 +79,25 @@ fn an_operator_of_several_passes_keeps_what_it_reads() {
         assert_eq!(counters.persisted, persisted, "{text}: {counters:?}");
     }
 }
+
+/// Backends compute what is lazy by recursion, which ends somewhere.
+#[test]
+fn what_is_written_many_times_and_read_once_is_computed_in_stretches() {
+    for (text, persisted) in [
+        (
+            "for (i in 1:400) { X[i, ] = matrix(i, 1, 8) }\nR = sum(X)",
+            12,
+        ),
+        (
+            "for (i in 1:400) { X = X * 0.5 + i\nif (i < 0) print(i) }\nR = sum(X)",
+            12,
+        ),
+        (
+            "for (i in 1:20) { X = X * 0.5 + i\nif (i < 0) print(i) }\nR = sum(X)",
+            0,
+        ),
+    ] {
+        let (_, counters) = run(text);
+        assert_eq!(counters.persisted, persisted, "{text}: {counters:?}");
+    }
+}

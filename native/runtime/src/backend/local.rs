@@ -6,7 +6,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     thread,
@@ -14,19 +14,18 @@ use std::{
 
 use fulgurite_codegen::PlanCache;
 use fulgurite_error::{Error, Result};
-use fulgurite_matrix::{Layout, MatrixBlock, arrow_block::Block, io};
-use rayon::prelude::*;
+use fulgurite_matrix::{MatrixBlock, arrow_block::Block, io};
 
 use super::{
-    pipeline::{Input, Mapped},
-    stripes::{self, align, cut, joined},
+    compute::{Compute, Computing, Node},
+    stripes::{cut, joined},
 };
 use crate::{
     dataflow::{
-        Assemble, Backend, BroadcastId, Capacity, Combine, DatasetId, IterationRange, Primitive,
-        RangeResult, RemoteLoop, Reply, SourceSpec, Task,
+        Backend, BroadcastId, Capacity, DatasetId, IterationRange, Primitive, RangeResult,
+        RemoteLoop, Reply, SourceSpec,
     },
-    distributed::{TaskRun, combine},
+    distributed::combine,
     interpreter::{read_source, run_range, write_file},
 };
 
@@ -53,10 +52,7 @@ pub struct Counters {
 /// The backend in this process.
 pub struct LocalBackend {
     state: Mutex<State>,
-    plan_cache: Arc<PlanCache>,
-    source_scans: Arc<AtomicU64>,
-    tasks: Arc<AtomicU64>,
-    largest_dense: AtomicU64,
+    computing: Computing,
 }
 
 #[derive(Default)]
@@ -66,50 +62,6 @@ struct State {
     broadcasts: HashMap<BroadcastId, Arc<MatrixBlock>>,
     registered: HashMap<String, (MatrixBlock, usize)>,
     counters: Counters,
-}
-
-/// A dataset: how it is computed, and its stripes once it is persisted and was used.
-struct Node {
-    compute: Compute,
-    persisted: OnceLock<()>,
-    /// Held while a persisted one is computed, so that this happens once.
-    computing: Mutex<()>,
-    stripes: OnceLock<Vec<Block>>,
-}
-
-enum Compute {
-    Source(MatrixBlock, usize),
-    Stripes(Vec<Block>),
-    Map {
-        inputs: Vec<Arc<Node>>,
-        broadcasts: Vec<Arc<MatrixBlock>>,
-        task: Task,
-    },
-    Over {
-        inputs: Vec<Arc<Node>>,
-        over: Arc<Node>,
-        broadcasts: Vec<Arc<MatrixBlock>>,
-        task: Task,
-        combine: Combine,
-    },
-    CombinePartitions {
-        inputs: Vec<Arc<Node>>,
-        broadcasts: Vec<Arc<MatrixBlock>>,
-        task: Task,
-        combine: Combine,
-    },
-    Align {
-        left: Arc<Node>,
-        right: Arc<Node>,
-    },
-    Concatenate(Vec<(Arc<Node>, u64, u64)>),
-    Place(Arc<Node>),
-    Shuffle {
-        inputs: Vec<Arc<Node>>,
-        broadcasts: Vec<Arc<MatrixBlock>>,
-        task: Task,
-        assemble: Assemble,
-    },
 }
 
 impl Default for LocalBackend {
@@ -122,10 +74,12 @@ impl LocalBackend {
     pub fn new(plan_cache: Arc<PlanCache>) -> Self {
         LocalBackend {
             state: Mutex::default(),
-            plan_cache,
-            source_scans: Arc::default(),
-            tasks: Arc::default(),
-            largest_dense: AtomicU64::default(),
+            computing: Computing {
+                plan_cache,
+                source_scans: Arc::default(),
+                tasks: Arc::default(),
+                largest_dense: AtomicU64::default(),
+            },
         }
     }
 
@@ -139,9 +93,9 @@ impl LocalBackend {
     pub fn counters(&self) -> Counters {
         let state = self.state();
         Counters {
-            source_scans: self.source_scans.load(Ordering::Relaxed),
-            tasks: self.tasks.load(Ordering::Relaxed),
-            largest_dense: self.largest_dense.load(Ordering::Relaxed),
+            source_scans: self.computing.source_scans.load(Ordering::Relaxed),
+            tasks: self.computing.tasks.load(Ordering::Relaxed),
+            largest_dense: self.computing.largest_dense.load(Ordering::Relaxed),
             held: (state.datasets.len() + state.broadcasts.len()) as u64,
             ..state.counters
         }
@@ -155,16 +109,9 @@ impl LocalBackend {
         let mut state = self.state();
         state.next_id += 1;
         let id = DatasetId(state.next_id);
-        let node = Node {
-            compute,
-            persisted: OnceLock::new(),
-            computing: Mutex::default(),
-            stripes: OnceLock::new(),
-        };
-        if persisted {
-            let _ = node.persisted.set(());
-        }
-        state.datasets.insert(id, Arc::new(node));
+        state
+            .datasets
+            .insert(id, Arc::new(Node::new(compute, persisted)));
         id
     }
 
@@ -205,149 +152,6 @@ impl LocalBackend {
         Ok(self.dataset(Compute::Source(matrix, stripe_rows), true))
     }
 
-    fn stripes(&self, node: &Node) -> Result<Vec<Block>> {
-        let _computing = node.persisted.get().map(|()| {
-            let computing = node.computing.lock();
-            computing.unwrap_or_else(PoisonError::into_inner)
-        });
-        if let Some(stripes) = node.stripes.get() {
-            return Ok(stripes.clone());
-        }
-        let stripes = match &node.compute {
-            Compute::Source(matrix, stripe_rows) => {
-                self.source_scans.fetch_add(1, Ordering::Relaxed);
-                cut(matrix, *stripe_rows)
-            }
-            Compute::Stripes(stripes) => stripes.clone(),
-            Compute::Map {
-                inputs,
-                broadcasts,
-                task,
-            } => self.map(inputs, broadcasts, task)?.concat(),
-            Compute::Over {
-                inputs,
-                over,
-                broadcasts,
-                task,
-                combine,
-            } => self.map_over(inputs, &self.stripes(over)?, (broadcasts, task), combine)?,
-            Compute::CombinePartitions {
-                inputs,
-                broadcasts,
-                task,
-                combine,
-            } => {
-                let parts = self.map(inputs, broadcasts, task)?.concat();
-                let partitions = parts.chunks(PARTITION_STRIPES);
-                let combined = partitions.map(|part| stripes::combined(part.to_vec(), combine));
-                combined.collect::<Result<_>>()?
-            }
-            Compute::Align { left, right } => {
-                let left = self.stripes(left)?;
-                let right = joined(&self.stripes(right)?)?;
-                align(&left, &right)?
-            }
-            Compute::Concatenate(parts) => {
-                let mut below = 0;
-                let mut stripes = Vec::new();
-                for (node, from, until) in parts {
-                    stripes.extend(stripes::range(&self.stripes(node)?, *from, *until, below));
-                    below += until.saturating_sub(*from);
-                }
-                stripes
-            }
-            Compute::Place(input) => stripes::placed(self.stripes(input)?),
-            Compute::Shuffle {
-                inputs,
-                broadcasts,
-                task,
-                assemble,
-            } => stripes::assembled(self.map(inputs, broadcasts, task)?, assemble)?,
-        };
-        let dense = stripes
-            .iter()
-            .filter(|stripe| stripe.matrix.layout() == Layout::Dense)
-            .map(|stripe| stripe.matrix.rows() as u64 * stripe.matrix.cols() as u64)
-            .sum();
-        self.largest_dense.fetch_max(dense, Ordering::Relaxed);
-        if node.persisted.get().is_some() {
-            let _ = node.stripes.set(stripes.clone());
-        }
-        Ok(stripes)
-    }
-
-    fn map(
-        &self,
-        inputs: &[Arc<Node>],
-        broadcasts: &[Arc<MatrixBlock>],
-        task: &Task,
-    ) -> Result<Vec<Vec<Block>>> {
-        let inputs = inputs.iter().map(|input| self.lazily(input));
-        let mapped = Mapped {
-            inputs: inputs.collect::<Result<_>>()?,
-            broadcasts,
-            task,
-        };
-        let count = mapped.count()?;
-        let stripes: Vec<usize> = (0..count).collect();
-        // No more parts than threads: a thread that waits for a task of its own takes up another part meanwhile, on
-        // the same stack.
-        let part = count.div_ceil(rayon::current_num_threads()).max(1);
-        let parts = stripes
-            .par_chunks(part)
-            .map(|part| {
-                let mut run = mapped.run(&self.plan_cache, &self.tasks)?;
-                let results = part.iter().map(|stripe| run.on(*stripe));
-                results.collect::<Result<Vec<_>>>()
-            })
-            .collect::<Result<Vec<_>>>()?;
-        Ok(parts.concat())
-    }
-
-    /// Runs a task on each stripe of the inputs with each one of `over`.
-    fn map_over(
-        &self,
-        inputs: &[Arc<Node>],
-        over: &[Block],
-        (broadcasts, task): (&[Arc<MatrixBlock>], &Task),
-        how: &Combine,
-    ) -> Result<Vec<Block>> {
-        let inputs = inputs.iter().map(|input| self.stripes(input));
-        let inputs = inputs.collect::<Result<Vec<Vec<Block>>>>()?;
-        let count = inputs.iter().map(Vec::len).min().unwrap_or(0);
-        let results = (0..count).into_par_iter().map(|stripe| {
-            let mut run = TaskRun::new(task, broadcasts, &self.plan_cache)?;
-            let own: Vec<Block> = inputs.iter().map(|input| input[stripe].clone()).collect();
-            let mut result: Option<Block> = None;
-            for other in over {
-                self.tasks.fetch_add(1, Ordering::Relaxed);
-                let parts = result.into_iter().chain(run.on(&own, Some(other))?);
-                result = Some(stripes::combined(parts.collect(), how)?);
-            }
-            result.ok_or_else(|| Error::backend("a task goes over a dataset without stripes"))
-        });
-        results.collect()
-    }
-
-    /// A dataset for tasks to run on: stripe by stripe, where nobody keeps it.
-    fn lazily<'a>(&self, node: &'a Node) -> Result<Input<'a>> {
-        match &node.compute {
-            Compute::Map {
-                inputs,
-                broadcasts,
-                task,
-            } if node.persisted.get().is_none() => {
-                let inputs = inputs.iter().map(|input| self.lazily(input));
-                Ok(Input::Mapped(Mapped {
-                    inputs: inputs.collect::<Result<_>>()?,
-                    broadcasts,
-                    task,
-                }))
-            }
-            _ => self.stripes(node).map(Input::Stripes),
-        }
-    }
-
     /// Runs ranges on threads of their own, as many as tasks run at a time.
     fn iterations(
         &self,
@@ -363,8 +167,14 @@ impl LocalBackend {
                 let Some((range, stripe)) = parts.get(number) else {
                     return;
                 };
-                self.tasks.fetch_add(1, Ordering::Relaxed);
-                let ran = run_range(remote, *range, *stripe, broadcasts, &self.plan_cache);
+                self.computing.tasks.fetch_add(1, Ordering::Relaxed);
+                let ran = run_range(
+                    remote,
+                    *range,
+                    *stripe,
+                    broadcasts,
+                    &self.computing.plan_cache,
+                );
                 let mut given = given.lock().unwrap_or_else(PoisonError::into_inner);
                 given.insert(number, ran.map(|(result, _)| result));
             }
@@ -392,7 +202,7 @@ impl LocalBackend {
 
     /// Runs the dataset to learn its sizes.
     fn described(&self, id: DatasetId) -> Result<Reply> {
-        let stripes = self.stripes(&*self.node(id)?)?;
+        let stripes = self.computing.stripes(&*self.node(id)?)?;
         let total = |of: fn(&Block) -> usize| stripes.iter().map(of).sum::<usize>() as u64;
         Ok(Reply {
             dataset: Some(id),
@@ -403,9 +213,6 @@ impl LocalBackend {
         })
     }
 }
-
-/// So many stripes are combined as those of a partition would be.
-const PARTITION_STRIPES: usize = 4;
 
 /// Rows of the stripes of a csv file.
 const DEFAULT_STRIPE_ROWS: usize = 1000;
@@ -530,7 +337,7 @@ impl Backend for LocalBackend {
                 task,
                 combine: how,
             } => {
-                let parts = self.map(
+                let parts = self.computing.map(
                     &self.nodes(inputs)?,
                     &self.broadcast_blocks(broadcasts)?,
                     task,
@@ -544,7 +351,7 @@ impl Backend for LocalBackend {
                 Ok(self.came_back(result))
             }
             Primitive::Collect { input, .. } => {
-                let matrix = joined(&self.stripes(&*self.node(*input)?)?)?;
+                let matrix = joined(&self.computing.stripes(&*self.node(*input)?)?)?;
                 Ok(self.came_back(matrix))
             }
             Primitive::RunIterations {
@@ -561,7 +368,7 @@ impl Backend for LocalBackend {
                             self.iterations(of, parts, &broadcasts)?
                         }
                         Some(input) => {
-                            let stripes = self.stripes(&*self.node(*input)?)?;
+                            let stripes = self.computing.stripes(&*self.node(*input)?)?;
                             let parts = stripes.iter().flat_map(|stripe| {
                                 ranges.iter().map(move |range| (*range, Some(stripe)))
                             });
@@ -604,7 +411,7 @@ impl Backend for LocalBackend {
                 sparse,
                 metadata: _,
             } => {
-                let matrix = joined(&self.stripes(&*self.node(*input)?)?)?;
+                let matrix = joined(&self.computing.stripes(&*self.node(*input)?)?)?;
                 write_file(path, &matrix, *format, separator, *header, *sparse)?;
                 Ok(Reply::default())
             }

@@ -1,5 +1,6 @@
 //! Backends of this crate. (The one for Spark stands in the JVM shim.)
 
+mod compute;
 mod local;
 mod pipeline;
 mod stripes;

@@ -5,7 +5,7 @@ use std::{
     fmt,
     sync::{
         Arc, Mutex, OnceLock, PoisonError, Weak,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
 };
 
@@ -68,6 +68,8 @@ pub(crate) struct Dataset {
     backend: Arc<dyn Backend>,
     /// What it is computed from. Lazy datasets need these to live until they are persisted themselves.
     lineage: Mutex<Vec<Lineage>>,
+    /// Datasets one after the other that are computed to compute it.
+    steps: AtomicUsize,
     /// Held while it is being persisted: who needs it meanwhile waits, and does not compute it as well.
     persisted: Mutex<bool>,
     /// The caller of the request owns it now, or another dataset has taken its place.
@@ -91,23 +93,38 @@ struct CellWise {
 /// Something that a lazy dataset is computed from.
 #[derive(Clone)]
 pub(crate) enum Lineage {
-    Dataset(#[allow(dead_code, reason = "held, not read")] Arc<Dataset>),
+    Dataset(Arc<Dataset>),
     Broadcast(#[allow(dead_code, reason = "held, not read")] Arc<Broadcast>),
 }
 
+/// Lazy datasets that may stand on each other. Backends compute them by recursion, and a script that writes into a matrix a
+/// thousand times and reads it once makes as many.
+const MOST_STEPS: usize = 32;
+
 impl Dataset {
-    /// The dataset that a reply names, computed lazily from `lineage`.
+    /// The dataset that a reply names, computed lazily from `lineage`, of which some is persisted if there are too many steps
+    /// to it.
     pub(crate) fn new(
         reply: &Reply,
         partitioning: Partitioning,
         backend: &Arc<dyn Backend>,
         lineage: Vec<Lineage>,
     ) -> Result<Arc<Self>> {
+        let mut steps = 0;
+        for of in &lineage {
+            if let Lineage::Dataset(dataset) = of {
+                if dataset.steps.load(Ordering::Relaxed) >= MOST_STEPS {
+                    dataset.persist()?;
+                }
+                steps = steps.max(dataset.steps.load(Ordering::Relaxed));
+            }
+        }
         Ok(Arc::new(Dataset {
             id: reply.dataset.ok_or_else(|| incomplete("dataset"))?,
             partitioning,
             backend: Arc::clone(backend),
             lineage: Mutex::new(lineage),
+            steps: AtomicUsize::new(steps + 1),
             persisted: Mutex::new(false),
             handed_over: AtomicBool::new(false),
             collected: Mutex::new(None),
@@ -157,12 +174,19 @@ impl Dataset {
             .backend
             .apply(&Primitive::Persist { input: self.id }, None)?;
         *persisted = true;
+        self.steps.store(0, Ordering::Relaxed);
         drop(persisted);
         let lineage = std::mem::take(&mut *lock(&self.lineage));
         drop(lineage);
         Ok(Some(Characteristics::new(
             reply.rows, reply.cols, reply.nnz,
         )))
+    }
+
+    /// The backend keeps it by itself.
+    fn is_kept(&self) {
+        *lock(&self.persisted) = true;
+        self.steps.store(0, Ordering::Relaxed);
     }
 
     /// All stripes, here, which take so many bytes at most. The second time they are here already.
@@ -301,7 +325,7 @@ impl DistributedMatrix {
             transposed: false,
         };
         match matrix.stripes.dims_known() {
-            true => *lock(&matrix.dataset.persisted) = true,
+            true => matrix.dataset.is_kept(),
             false => matrix.persist()?,
         }
         Ok(matrix)
@@ -322,7 +346,7 @@ impl DistributedMatrix {
         // The backend has forgotten it.
         input.handed_over.store(true, Ordering::Relaxed);
         let dataset = Dataset::new(&reply, Partitioning::fresh(), backend, Vec::new())?;
-        *lock(&dataset.persisted) = true;
+        dataset.is_kept();
         let found = Characteristics::new(reply.rows, reply.cols, reply.nnz);
         Ok(DistributedMatrix::new(dataset, found))
     }
