@@ -267,24 +267,32 @@ fn rewrites_are_listed() {
 
 #[test]
 fn loops_say_which_results_are_put_together_on_workers() {
-    let line = |results: &str| {
+    let line = |header: &str, results: &str| {
         let script = format!(
-            "S = matrix(0, 1, 10)\nR = X * 2\nparfor (i in 1:1000) {{ {results} }}\nR = R + sum(S)"
+            "S = matrix(0, 1, 10)\nR = X * 2\nk = sum(X)\n{header} {{ {results} }}\nR = R + sum(S)"
         );
         let text = shown(&script, "16k", 1000, ExplainLevel::Plan);
-        let line = text.lines().find(|line| line.contains("parfor i"));
+        let kind = header.split(' ').next().unwrap();
+        let line = text.lines().find(|line| line.trim().starts_with(kind));
         line.unwrap_or_else(|| panic!("{text}")).trim().to_owned()
     };
+    let parfor = "parfor (i in 1:1000)";
     insta::assert_snapshot!(
         [
-            line("R[i, ] = matrix(i, 1, 10)"),
-            line("R[i, ] = R[i, ] + 1\nS += X[i, ]"),
+            line(parfor, "R[i, ] = matrix(i, 1, 10)"),
+            line(parfor, "R[i, ] = R[i, ] + 1\nS += X[i, ]"),
+            line("for (i in 1:1000)", "R[i, ] = R[i, ] + 1"),
+            line("for (i in 1:1000)", "R[i, ] = R[i, ] / sum(R)"),
+            line("while (k < 10)", "R[k, ] = R[k, ] + 1\nk = k + 1"),
         ]
         .join("\n"),
         @r"
     parfor i: as the first iteration shows; parts of 'R' are put together
     parfor i: as the first iteration shows; parts of 'R' are put together
+    for i: parts of 'R' are put together
+    for i
+    while: parts of 'R' are put together
     "
     );
-    assert!(!line("S += X[i, ]").contains("put together"));
+    assert!(!line(parfor, "S += X[i, ]").contains("put together"));
 }

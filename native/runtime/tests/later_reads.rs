@@ -85,7 +85,7 @@ fn an_operator_of_several_passes_keeps_what_it_reads() {
 fn what_is_written_many_times_and_read_once_is_computed_in_stretches() {
     for (text, persisted) in [
         (
-            "for (i in 1:400) { X[i, ] = matrix(i, 1, 8) }\nR = sum(X)",
+            "for (i in 1:400) { X[i, ] = matrix(i, 1, 8)\nif (i < 0) X = X * 2 }\nR = sum(X)",
             12,
         ),
         (

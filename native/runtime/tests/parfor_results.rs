@@ -1,5 +1,5 @@
-//! `parfor` whose iterations write into matrices of the workers, or add to them: it leaves what one after the other leaves,
-//! and does not make the matrix anew for each.
+//! Loops whose iterations write into matrices of the workers, or add to them: they leave what is left where all fits here,
+//! and do not make the matrix anew for each iteration.
 
 mod common;
 
@@ -125,16 +125,28 @@ fn left(keyword: &str, threads: usize, iterations: usize, body: &str) -> Left {
     }
 }
 
-/// What parfor leaves on one thread and on several is what `for` leaves.
-fn same_as_for(iterations: usize, body: &str) {
-    let expected = left("for", 3, iterations, body);
-    for threads in [1, 2, 3] {
-        let parallel = left("parfor", threads, iterations, body);
-        assert_eq!(parallel.printed, expected.printed, "{body}");
-        for (name, (found, wanted)) in ["R", "S"]
-            .iter()
-            .zip(parallel.results.iter().zip(&expected.results))
-        {
+/// The same of matrices that are here.
+fn left_here(iterations: usize, body: &str) -> ([Vec<u64>; 2], String) {
+    let script = script(&program("for", iterations, body)).matrix("X", exact(1000, 6, 3));
+    let ran = script
+        .matrix("Y", exact(1000, 6, 5))
+        .output("R")
+        .output("S")
+        .run();
+    (
+        [bits(&ran.matrix("R")), bits(&ran.matrix("S"))],
+        ran.printed.clone(),
+    )
+}
+
+/// What loops leave on the workers, on one thread and on several, is what `for` leaves here.
+fn same_as_here(iterations: usize, body: &str) {
+    let (wanted, printed) = left_here(iterations, body);
+    for (keyword, threads) in [("for", 3), ("parfor", 1), ("parfor", 2), ("parfor", 3)] {
+        let found = left(keyword, threads, iterations, body);
+        assert_eq!(found.printed, printed, "{keyword}: {body}");
+        let pairs = found.results.iter().zip(&wanted);
+        for (name, (found, wanted)) in ["R", "S"].iter().zip(pairs) {
             let differ = found
                 .iter()
                 .zip(wanted)
@@ -142,10 +154,13 @@ fn same_as_for(iterations: usize, body: &str) {
             assert_eq!(
                 (found.len(), differ),
                 (wanted.len(), None),
-                "{name} on {threads} threads: {body}"
+                "{name} of {keyword} on {threads} threads: {body}"
             );
         }
-        let report = &parallel.ran.outcome().report.parfors;
+        if keyword == "for" {
+            continue;
+        }
+        let report = &found.ran.outcome().report.parfors;
         let outer = report.iter().find(|of| of.label.starts_with("parfor i"));
         let outer = outer.expect("the loop was run");
         let is_all = outer.degree == threads || outer.reason.contains("fit into");
@@ -210,7 +225,7 @@ proptest! {
         body in proptest::collection::vec(by_rows(), 1..5),
         sum in sum(),
     ) {
-        same_as_for(8, &format!("{}\n{sum}", body.join("\n")));
+        same_as_here(8, &format!("{}\n{sum}", body.join("\n")));
     }
 
     #[test]
@@ -218,7 +233,7 @@ proptest! {
         body in proptest::collection::vec(by_columns(), 1..4),
         sum in sum(),
     ) {
-        same_as_for(6, &format!("{}\n{sum}", body.join("\n")));
+        same_as_here(6, &format!("{}\n{sum}", body.join("\n")));
     }
 }
 
@@ -260,6 +275,41 @@ fn rows_of_many_iterations_are_put_in_one_pass() {
         report.contains(expected) && report.contains("3 at a time"),
         "{report}"
     );
+}
+
+#[test]
+fn rows_of_a_loop_that_is_not_parallel_are_put_in_one_pass_too() {
+    let text = |header: &str, last: usize| {
+        format!(
+            "R = X * 2 - Y / 3
+             k = 0
+             if (nrow(R) > 10000) {{ print('no') }}
+             {header} {{
+               k = k + 1
+               R[k * 100, ] = R[k * 100 - 1, ] + matrix(k / 3, 1, 6)
+               if (k > {last}) {{ R[k, 1] = 5 }}
+             }}
+             s = sum(R * seq(1, nrow(R)))"
+        )
+    };
+    for header in ["for (i in 1:40)", "while (k < 40)"] {
+        let of = |last: usize| {
+            let (script, counting) = distributed_rows(8000, "320k", &text(header, last), 1);
+            let s = script.output("s").run().number("s");
+            (s, counting)
+        };
+        let (all, counting) = of(100);
+        let (_, more) = of(30);
+        // Before and after the loop.
+        assert_eq!(counting.inner.counters().persisted, 2);
+        // Whether one row or two are written makes no difference.
+        for name in ["concatenate", "persist", "parallelize", "broadcast"] {
+            assert_eq!(counting.count(name), more.count(name), "{header}: {name}");
+        }
+        let here = script(&text(header, 100)).matrix("X", exact(8000, 6, 3));
+        let here = here.matrix("Y", exact(8000, 6, 5)).output("s").run();
+        assert!((all / here.number("s") - 1.0).abs() < 1e-12, "{header}");
+    }
 }
 
 #[test]

@@ -102,10 +102,9 @@ pub(crate) enum Lineage {
 const MOST_STEPS: usize = 32;
 
 impl Dataset {
-    /// The dataset that a reply names, computed lazily from `lineage`, of which some is persisted if there are too many steps
-    /// to it.
-    pub(crate) fn new(
-        reply: &Reply,
+    /// The dataset that a primitive makes, computed lazily from `lineage`, of which what has too many steps is persisted before.
+    pub(crate) fn computed(
+        primitive: &Primitive,
         partitioning: Partitioning,
         backend: &Arc<dyn Backend>,
         lineage: Vec<Lineage>,
@@ -119,12 +118,32 @@ impl Dataset {
                 steps = steps.max(dataset.steps.load(Ordering::Relaxed));
             }
         }
+        let reply = backend.apply(primitive, None)?;
+        Dataset::standing_on(&reply, partitioning, backend, lineage, steps + 1)
+    }
+
+    /// The dataset that a reply names and that needs no other.
+    pub(crate) fn new(
+        reply: &Reply,
+        partitioning: Partitioning,
+        backend: &Arc<dyn Backend>,
+    ) -> Result<Arc<Self>> {
+        Dataset::standing_on(reply, partitioning, backend, Vec::new(), 1)
+    }
+
+    fn standing_on(
+        reply: &Reply,
+        partitioning: Partitioning,
+        backend: &Arc<dyn Backend>,
+        lineage: Vec<Lineage>,
+        steps: usize,
+    ) -> Result<Arc<Self>> {
         Ok(Arc::new(Dataset {
             id: reply.dataset.ok_or_else(|| incomplete("dataset"))?,
             partitioning,
             backend: Arc::clone(backend),
             lineage: Mutex::new(lineage),
-            steps: AtomicUsize::new(steps + 1),
+            steps: AtomicUsize::new(steps),
             persisted: Mutex::new(false),
             handed_over: AtomicBool::new(false),
             collected: Mutex::new(None),
@@ -238,9 +257,8 @@ impl Dataset {
             broadcasts: Vec::new(),
             task: task.clone(),
         };
-        let reply = self.backend.apply(&map, None)?;
         let lineage = vec![Lineage::Dataset(input)];
-        Dataset::new(&reply, left.partitioning, &self.backend, lineage).map(Some)
+        Dataset::computed(&map, left.partitioning, &self.backend, lineage).map(Some)
     }
 
     /// The same rows in the stripes of `left`; shuffled once for each partitioning.
@@ -259,10 +277,9 @@ impl Dataset {
                     left: left.id,
                     right: self.id,
                 };
-                let reply = self.backend.apply(&align, None)?;
                 // Not this dataset itself: it will hold the result, and a circle is never dropped.
                 let lineage = vec![Lineage::Dataset(Arc::clone(left))];
-                Dataset::new(&reply, left.partitioning, &self.backend, lineage)?
+                Dataset::computed(&align, left.partitioning, &self.backend, lineage)?
             }
         };
         dataset.persist()?;
@@ -314,7 +331,7 @@ impl DistributedMatrix {
         promised: Characteristics,
     ) -> Result<Self> {
         let reply = backend.apply(&Primitive::Source { source }, None)?;
-        let dataset = Dataset::new(&reply, Partitioning::fresh(), backend, Vec::new())?;
+        let dataset = Dataset::new(&reply, Partitioning::fresh(), backend)?;
         let mut matrix = DistributedMatrix {
             dataset,
             stripes: Characteristics::new(
@@ -345,7 +362,7 @@ impl DistributedMatrix {
         let reply = backend.apply(&Primitive::Place { input: input.id }, None)?;
         // The backend has forgotten it.
         input.handed_over.store(true, Ordering::Relaxed);
-        let dataset = Dataset::new(&reply, Partitioning::fresh(), backend, Vec::new())?;
+        let dataset = Dataset::new(&reply, Partitioning::fresh(), backend)?;
         dataset.is_kept();
         let found = Characteristics::new(reply.rows, reply.cols, reply.nnz);
         Ok(DistributedMatrix::new(dataset, found))

@@ -273,8 +273,7 @@ impl<'a> TaskBuilder<'a> {
             broadcasts: bound.broadcasts,
             task: bound.task,
         };
-        let reply = backend.apply(&map, None)?;
-        let dataset = Dataset::new(&reply, lead.partitioning, backend, bound.lineage)?;
+        let dataset = Dataset::computed(&map, lead.partitioning, backend, bound.lineage)?;
         if let Some(task) = task {
             dataset.computed_cell_wise(&lead, task);
         }
@@ -302,10 +301,9 @@ impl<'a> TaskBuilder<'a> {
             bytes,
             row_bytes,
         };
-        let reply = backend.apply(&map, None)?;
         let over = Lineage::Dataset(Arc::clone(&over.dataset));
         bound.lineage.push(over);
-        Dataset::new(&reply, partitioning, backend, bound.lineage)
+        Dataset::computed(&map, partitioning, backend, bound.lineage)
     }
 
     /// Runs the task on each stripe and combines the results of each partition.
@@ -323,8 +321,7 @@ impl<'a> TaskBuilder<'a> {
             task: bound.task,
             combine,
         };
-        let reply = backend.apply(&map, None)?;
-        Dataset::new(&reply, Partitioning::fresh(), backend, bound.lineage)
+        Dataset::computed(&map, Partitioning::fresh(), backend, bound.lineage)
     }
 
     /// Runs the task on each stripe and combines its results.
@@ -365,8 +362,7 @@ impl<'a> TaskBuilder<'a> {
             targets,
             assemble,
         };
-        let reply = backend.apply(&shuffle, None)?;
-        Dataset::new(&reply, Partitioning::fresh(), backend, bound.lineage)
+        Dataset::computed(&shuffle, Partitioning::fresh(), backend, bound.lineage)
     }
 
     fn finish(mut self, root: HopId, pieces: Option<Pieces>, label: &str) -> Bound {

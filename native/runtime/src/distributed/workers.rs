@@ -76,7 +76,7 @@ impl<'a> Workers<'a> {
                 stripe_rows: self.config.blocksize,
             };
             let reply = self.backend.apply(&parallelize, Some(block))?;
-            Dataset::new(&reply, Partitioning::fresh(), self.backend, Vec::new())
+            Dataset::new(&reply, Partitioning::fresh(), self.backend)
         })?;
         Ok(DistributedMatrix::new(dataset, matrix.characteristics()))
     }
@@ -121,12 +121,12 @@ impl<'a> Workers<'a> {
                 })
                 .collect(),
         };
-        let reply = self.backend.apply(&concatenate, None)?;
         let lineage = parts
             .iter()
             .map(|part| Lineage::Dataset(Arc::clone(&part.of.dataset)))
             .collect();
-        let dataset = Dataset::new(&reply, Partitioning::fresh(), self.backend, lineage)?;
+        let dataset =
+            Dataset::computed(&concatenate, Partitioning::fresh(), self.backend, lineage)?;
         let rows = parts.iter().map(|part| part.until - part.from).sum();
         let cols = parts.first().and_then(|part| part.of.stripes.cols);
         let stripes = Characteristics::new(Some(rows), cols, None);

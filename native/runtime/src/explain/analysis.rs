@@ -11,7 +11,7 @@ use fulgurite_hop::{
 use super::places::{Place, places};
 use crate::{
     Session,
-    interpreter::{Loops, expected_degree, plan_explained},
+    interpreter::{Loops, expected_degree, expected_writes, plan_explained},
 };
 
 pub(super) struct Analysis {
@@ -45,10 +45,14 @@ pub(super) enum Section {
     },
     While {
         predicate: Vec<Section>,
+        /// What it keeps parts of.
+        writes: Option<String>,
         body: Vec<Section>,
     },
     For {
         variable: String,
+        /// What a loop that is no `parfor` keeps parts of.
+        writes: Option<String>,
         /// Of a `parfor`, how many iterations would run at a time.
         parallel: Option<String>,
         /// `from`, `to` and `by`.
@@ -162,6 +166,7 @@ impl Analysis {
                 self.loops.enter(body, None);
                 let section = Section::While {
                     predicate: self.predicate(predicate, compiled)?,
+                    writes: expected_writes(body, Some(predicate), compiled.session),
                     body: self.sections(body, compiled)?,
                 };
                 self.loops.leave();
@@ -190,11 +195,16 @@ impl Analysis {
                 let degree = parallel.as_ref().map(|parallel| {
                     expected_degree(compiled.program, body, parallel, compiled.session)
                 });
+                let writes = match parallel {
+                    Some(_) => None,
+                    None => expected_writes(body, None, compiled.session),
+                };
                 self.loops.enter(body, Some(variable));
                 let body = self.sections(body, compiled)?;
                 self.loops.leave();
                 Section::For {
                     variable: variable.clone(),
+                    writes,
                     parallel: degree,
                     bounds,
                     body,

@@ -85,13 +85,24 @@ impl Writer<'_> {
                 "then": self.sections(then)?,
                 "else": self.sections(otherwise)?,
             }),
-            Section::While { predicate, body } => json!({
-                "kind": "while",
-                "predicate": self.sections(predicate)?,
-                "body": self.sections(body)?,
-            }),
+            Section::While {
+                predicate,
+                writes,
+                body,
+            } => {
+                let mut document = json!({
+                    "kind": "while",
+                    "predicate": self.sections(predicate)?,
+                    "body": self.sections(body)?,
+                });
+                if let Some(writes) = writes {
+                    document["writes"] = json!(writes);
+                }
+                document
+            }
             Section::For {
                 variable,
+                writes,
                 parallel,
                 bounds,
                 body,
@@ -103,6 +114,9 @@ impl Writer<'_> {
                 });
                 if let Some(degree) = parallel {
                     document["degree"] = json!(degree);
+                }
+                if let Some(writes) = writes {
+                    document["writes"] = json!(writes);
                 }
                 for (name, sections) in bounds {
                     document[*name] = self.sections(sections)?;

@@ -113,20 +113,27 @@ impl Printer<'_> {
                 self.named("then", then, depth + 1)?;
                 self.named("else", otherwise, depth + 1)?;
             }
-            Section::While { predicate, body } => {
-                self.line(depth, "while");
+            Section::While {
+                predicate,
+                writes,
+                body,
+            } => {
+                let header = writes.as_ref().map(|writes| format!("while: {writes}"));
+                self.line(depth, header.as_deref().unwrap_or("while"));
                 self.named("predicate", predicate, depth + 1)?;
                 self.named("body", body, depth + 1)?;
             }
             Section::For {
                 variable,
+                writes,
                 parallel,
                 bounds,
                 body,
             } => {
-                let header = match parallel {
-                    Some(degree) => format!("parfor {variable}: {degree}"),
-                    None => format!("for {variable}"),
+                let header = match (parallel, writes) {
+                    (Some(degree), _) => format!("parfor {variable}: {degree}"),
+                    (None, Some(writes)) => format!("for {variable}: {writes}"),
+                    (None, None) => format!("for {variable}"),
                 };
                 self.line(depth, &header);
                 for (name, sections) in bounds {

@@ -1,15 +1,20 @@
 //! Control flow over statement blocks.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use fulgurite_error::{Error, Position, Result};
 use fulgurite_hop::{Block, Dag, Literal, Predicate, Program, scalar};
 
 use super::{
     Context, SymbolTable, Variable, evaluate,
+    loop_writes::{LoopWrites, used_in_ranges},
     parfor::{History, ParallelLoop},
     planner::Planner,
     range::Range,
+    written,
 };
 use crate::programs::PlannedProgram;
 
@@ -20,6 +25,8 @@ pub(crate) struct Interpreter<'p> {
     pub(super) planner: Planner,
     /// What `parfor` loops took so far, by their bodies' addresses.
     pub(super) parfors: HashMap<usize, History>,
+    /// What loops use in ranges, by their bodies' addresses.
+    in_ranges: HashMap<usize, BTreeSet<String>>,
     pub(super) call_depth: usize,
     /// An address on the stack when the program starts.
     pub(super) stack_start: usize,
@@ -42,6 +49,7 @@ impl<'p> Interpreter<'p> {
             context,
             planner,
             parfors: HashMap::new(),
+            in_ranges: HashMap::new(),
             call_depth: 0,
             stack_start: super::calls::stack_address(),
         }
@@ -74,12 +82,18 @@ impl<'p> Interpreter<'p> {
                 body,
                 position,
             } => {
+                let at = |error: Error| error.at_option(position.as_ref());
+                let label = || label("while", position.as_ref());
+                let writes = self.loop_writes(body, Some(predicate), label, symbols);
                 self.planner.loops.enter(body, None);
                 while self.holds(predicate, position.as_ref(), symbols)? {
                     self.run(body, symbols)?;
+                    writes
+                        .after_iteration(symbols, &mut self.context)
+                        .map_err(at)?;
                 }
                 self.planner.loops.leave();
-                Ok(())
+                writes.end(symbols, &mut self.context).map_err(at)
             }
             Block::For {
                 variable,
@@ -101,10 +115,16 @@ impl<'p> Interpreter<'p> {
                 self.planner.loops.enter(body, Some(variable));
                 match parallel {
                     None => {
+                        let label = || label(&format!("for {variable}"), position.as_ref());
+                        let writes = self.loop_writes(body, None, label, symbols);
                         for value in range {
                             symbols.set(variable, Variable::Scalar(Literal::Int(value)));
                             self.run(body, symbols)?;
+                            writes
+                                .after_iteration(symbols, &mut self.context)
+                                .map_err(at)?;
                         }
+                        writes.end(symbols, &mut self.context).map_err(at)?;
                     }
                     Some(parallel) => {
                         let parallel_loop = ParallelLoop {
@@ -128,6 +148,22 @@ impl<'p> Interpreter<'p> {
                 .call(function, arguments, outputs, symbols)
                 .map_err(|error| error.at_option(position.as_ref())),
         }
+    }
+
+    /// What a loop keeps parts of; nothing where there are no workers.
+    fn loop_writes(
+        &mut self,
+        body: &'p [Block],
+        condition: Option<&Predicate>,
+        label: impl FnOnce() -> String,
+        symbols: &mut SymbolTable,
+    ) -> LoopWrites {
+        if !written::in_reach(&self.context.session) {
+            return LoopWrites::default();
+        }
+        let in_ranges = self.in_ranges.entry(body.as_ptr().addr());
+        let in_ranges = in_ranges.or_insert_with(|| used_in_ranges(body, condition));
+        LoopWrites::begin(in_ranges, label, symbols, &self.context)
     }
 
     fn straight_line(&mut self, dag: &Dag, symbols: &mut SymbolTable) -> Result<Option<Variable>> {
@@ -168,5 +204,13 @@ impl<'p> Interpreter<'p> {
             Literal::Int(value) => Ok(value),
             other => Ok(scalar::double_to_int(scalar::number(&other)?)),
         }
+    }
+}
+
+/// A loop, as the report calls it: `parfor i a.dml:3`.
+pub(super) fn label(of: &str, position: Option<&Position>) -> String {
+    match position {
+        Some(position) => format!("{of} {}:{}", position.source.name, position.line),
+        None => of.to_owned(),
     }
 }

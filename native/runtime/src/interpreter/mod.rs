@@ -5,7 +5,8 @@
 //! - [`evaluate`] runs a planned block; [`placement`] says where each operator goes, [`transfers`] what stays
 //!   with the workers, [`spread`] what is sent there to take less time.
 //! - [`files`] reads and writes; [`data_file`] is where a file is.
-//! - [`variables`]: what blocks read and write; [`written`]: matrices with parts that are not in their places yet.
+//! - [`variables`]: what blocks read and write; [`written`]: matrices with parts that are not in their places yet;
+//!   [`loop_writes`]: those of `for` and `while`.
 
 mod calls;
 mod context;
@@ -15,6 +16,7 @@ mod effects;
 mod evaluate;
 mod files;
 mod fused;
+mod loop_writes;
 mod loops;
 mod parfor;
 mod placement;
@@ -31,6 +33,7 @@ pub(crate) use context::{Context, Threads};
 pub(crate) use control::Interpreter;
 pub(crate) use evaluate::evaluate;
 pub(crate) use files::{declared_type, read_metadata, read_source, write_file};
+pub(crate) use loop_writes::expected_writes;
 pub(crate) use loops::Loops;
 pub(crate) use parfor::expected_degree;
 pub use parfor::run_range;
@@ -40,4 +43,4 @@ pub(crate) use planner::{Plans, plan_explained, plan_of};
 pub(crate) use spread::expected_spread;
 pub(crate) use transfers::{Reason, Site, Transfers};
 pub(crate) use variables::{LocalMatrix, SymbolTable, Variable};
-pub(crate) use written::{Part, PartValue, WrittenMatrix};
+pub(crate) use written::{Part, PartValue, Waiting, WrittenMatrix};

@@ -21,7 +21,7 @@ pub(crate) enum Variable {
     Scalar(Literal),
     Matrix(LocalMatrix),
     Distributed(DistributedMatrix),
-    /// Only in iterations of a `parfor`.
+    /// Only in loops.
     Written(WrittenMatrix),
 }
 
@@ -203,7 +203,7 @@ impl SymbolTable {
                 Some(Variable::Matrix(other)) if matrix.is(other) => None,
                 _ => Some(matrix.block().memory_bytes() as u64),
             },
-            Variable::Written(written) => Some(written.bytes()),
+            Variable::Written(written) => Some(written.waiting().bytes),
             _ => None,
         });
         own.fold(0, u64::saturating_add)

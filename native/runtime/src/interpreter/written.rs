@@ -1,13 +1,13 @@
 //! Matrices with parts that were written into them and are not in their places yet.
 //!
-//! An iteration of a `parfor` that writes into a matrix of the workers would make a new one of it each time. It keeps the
-//! parts instead, which the loop puts into the matrix together ([`super::parfor`]). What the iteration reads meanwhile is
-//! the matrix with its own parts in it.
+//! An iteration that writes into a matrix of the workers would make a new one of it each time. It keeps the parts instead,
+//! which the loop puts into the matrix together ([`super::parfor`], [`super::loop_writes`]). What the iteration reads
+//! meanwhile is the matrix with its own parts in it.
 
-use std::{ops::Range, sync::Arc};
+use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::Characteristics;
+use fulgurite_hop::{Block, Characteristics, HopOp, walk};
 use fulgurite_matrix::{
     MatrixBlock,
     kernels::{self, IndexRange, PlacedPart},
@@ -21,6 +21,9 @@ use crate::{
 
 /// What a part that is here takes beside its cells.
 const BYTES_OF_PART: u64 = 512;
+
+/// So many parts of workers wait at most: each is a dataset, and may be a range of rows of its own.
+const MOST_THERE: usize = 256;
 
 /// Rows and columns, from 0, and the matrix that they get.
 #[derive(Debug, Clone)]
@@ -105,6 +108,37 @@ impl Part {
     }
 }
 
+/// What parts that wait for their places take.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Waiting {
+    /// In this process.
+    pub(crate) bytes: u64,
+    /// Parts of the workers.
+    there: usize,
+}
+
+impl Waiting {
+    pub(crate) fn add(&mut self, part: &Part) {
+        self.bytes = self.bytes.saturating_add(part.bytes());
+        self.there += usize::from(matches!(part.value, PartValue::There(_)));
+    }
+
+    fn remove(&mut self, part: &Part) {
+        self.bytes = self.bytes.saturating_sub(part.bytes());
+        self.there -= usize::from(matches!(part.value, PartValue::There(_)));
+    }
+
+    /// Whether it is time to put them there.
+    pub(crate) fn is_too_much(&self, session: &Session) -> bool {
+        self.bytes > Waiting::most_bytes(session) || self.there > MOST_THERE
+    }
+
+    /// What they may take in this process.
+    pub(crate) fn most_bytes(session: &Session) -> u64 {
+        session.config.memory_local / 8
+    }
+}
+
 fn from_one(range: &Range<u64>) -> IndexRange {
     IndexRange::new(range.start as i64 + 1, range.end as i64)
 }
@@ -115,6 +149,7 @@ pub(crate) struct WrittenMatrix {
     base: Arc<Variable>,
     /// In the order in which they were written.
     parts: Arc<Vec<Part>>,
+    waiting: Waiting,
     /// So many were there before whoever writes now came.
     others: usize,
 }
@@ -130,6 +165,7 @@ impl WrittenMatrix {
             other => WrittenMatrix {
                 base: Arc::new(other.clone()),
                 parts: Arc::default(),
+                waiting: Waiting::default(),
                 others: 0,
             },
         }
@@ -148,12 +184,12 @@ impl WrittenMatrix {
         &self.base
     }
 
-    /// Bytes of parts in this process.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.parts
-            .iter()
-            .map(Part::bytes)
-            .fold(0, u64::saturating_add)
+    pub(crate) fn waiting(&self) -> Waiting {
+        self.waiting
+    }
+
+    pub(crate) fn has_parts(&self) -> bool {
+        !self.parts.is_empty()
     }
 
     /// The parts that this has beyond those of the matrix that a writer was given; `None` if it is not made from it.
@@ -172,27 +208,29 @@ impl WrittenMatrix {
             let moved = |range: &Range<u64>, by: u64| from_one(&(range.start - by..range.end - by));
             let rows = moved(&part.rows, last.rows.start);
             let cols = moved(&part.cols, last.cols.start);
+            self.waiting.remove(last);
             let into = std::mem::replace(&mut last.value, part.value.clone());
             let PartValue::Here(into) = into else {
                 return Err(Error::internal("a part that was here is not"));
             };
             let written = kernels::left_index(into.into_block(), value.block(), rows, cols)?;
             last.value = PartValue::Here(LocalMatrix::new(written));
+            self.waiting.add(last);
             return Ok(());
         }
         while parts.len() > self.others
-            && parts
-                .last()
-                .is_some_and(|last| part.covers(&last.rows, &last.cols))
+            && let Some(last) = parts.pop_if(|last| part.covers(&last.rows, &last.cols))
         {
-            parts.pop();
+            self.waiting.remove(&last);
         }
+        self.waiting.add(&part);
         parts.push(part);
         Ok(())
     }
 
     /// Writes what another writer has written.
     pub(crate) fn extend(&mut self, parts: Vec<Part>) {
+        parts.iter().for_each(|part| self.waiting.add(part));
         Arc::make_mut(&mut self.parts).extend(parts);
     }
 
@@ -281,6 +319,68 @@ fn fits_here(matrix: &MatrixBlock, parts: &[Part], session: &Session) -> bool {
     let before = matrix.memory_bytes() as u64;
     let after = dense_bytes(matrix).min(before.saturating_add(bytes));
     session.backend.is_none() || before.saturating_add(after) <= session.config.memory_local
+}
+
+/// Whether a loop keeps parts that it writes into a matrix: one of the workers, and one that full might not be written
+/// into here.
+pub(crate) fn is_kept(matrix: &Variable, session: &Session) -> bool {
+    match matrix {
+        Variable::Written(_) => true,
+        Variable::Distributed(_) => in_reach(session),
+        Variable::Matrix(matrix) => {
+            let before = matrix.block().memory_bytes() as u64;
+            let after = dense_bytes(matrix.block());
+            in_reach(session) && before.saturating_add(after) > session.config.memory_local
+        }
+        Variable::Scalar(_) => false,
+    }
+}
+
+/// The same before a run: those of the variables whose sizes in the loop are known.
+fn expected<'a>(
+    body: &'a [Block],
+    written: &BTreeSet<String>,
+    session: &Session,
+) -> BTreeSet<&'a String> {
+    let mut kept = BTreeSet::new();
+    walk(body, &mut |block| {
+        let Block::Basic { dag } = block else {
+            return;
+        };
+        for (_, hop) in dag.iter() {
+            let known = hop.characteristics;
+            let after = Characteristics::new(known.rows, known.cols, None);
+            let sizes = known.memory_bytes().zip(after.memory_bytes());
+            let is_large = sizes.is_some_and(|(before, after)| {
+                before.saturating_add(after) > session.config.memory_local
+            });
+            if let HopOp::TransientRead(name) = &hop.op
+                && written.contains(name)
+                && is_large
+                && in_reach(session)
+            {
+                kept.insert(name);
+            }
+        }
+    });
+    kept
+}
+
+/// What explain says of them: `parts of 'R' are put together`, or nothing.
+pub(crate) fn expectation(
+    body: &[Block],
+    written: &BTreeSet<String>,
+    session: &Session,
+) -> Option<String> {
+    let kept = expected(body, written, session);
+    let kept: Vec<String> = kept.iter().map(|name| format!("'{name}'")).collect();
+    let is_any = !kept.is_empty();
+    is_any.then(|| format!("parts of {} are put together", kept.join(" and ")))
+}
+
+pub(crate) fn in_reach(session: &Session) -> bool {
+    let backend = session.backend.as_ref();
+    backend.is_some_and(|backend| backend.is_in_reach())
 }
 
 /// What the matrix takes when it is full.

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     distributed::OnBehalf,
-    interpreter::{Context, SymbolTable, Variable, WrittenMatrix},
+    interpreter::{Context, SymbolTable, Variable, WrittenMatrix, written},
 };
 
 /// What each iteration starts from.
@@ -134,7 +134,7 @@ impl Gathered {
         for name in &parallel.results {
             if let Some(matrix) = symbols.find(name)
                 && !sums.contains_key(name)
-                && writes::is_kept(matrix, session)
+                && written::is_kept(matrix, session)
             {
                 written.insert(name.clone(), Written::start(matrix));
             }

@@ -45,7 +45,7 @@ use self::{
     needs::Needs,
     remote::Outlook,
 };
-use super::{Interpreter, SymbolTable, Variable, range::Range};
+use super::{Interpreter, SymbolTable, Variable, Waiting, range::Range, written};
 use crate::{ParforReport, Session};
 
 /// A `parfor` of the program.
@@ -59,13 +59,7 @@ pub(super) struct ParallelLoop<'p> {
 impl ParallelLoop<'_> {
     /// As the report calls it: `parfor i a.dml:3`.
     fn label(&self) -> String {
-        match self.position {
-            Some(position) => format!(
-                "parfor {} {}:{}",
-                self.variable, position.source.name, position.line
-            ),
-            None => format!("parfor {}", self.variable),
-        }
+        super::control::label(&format!("parfor {}", self.variable), self.position)
     }
 }
 
@@ -129,13 +123,10 @@ pub(crate) fn expected_degree(
         Plan::Run(degree) => degree.report(String::new(), facts.iterations).degree(),
         Plan::Measure => "as the first iteration shows".to_owned(),
     };
-    let kept = writes::expected(body, parallel, session);
-    let kept: Vec<String> = kept.iter().map(|name| format!("'{name}'")).collect();
-    let merged = match kept.is_empty() {
-        true => String::new(),
-        false => format!("; parts of {} are put together", kept.join(" and ")),
-    };
-    format!("{place}{degree}{merged}")
+    match written::expectation(body, &parallel.results, session) {
+        Some(kept) => format!("{place}{degree}; {kept}"),
+        None => format!("{place}{degree}"),
+    }
 }
 
 impl<'p> Interpreter<'p> {
@@ -357,7 +348,7 @@ impl<'p> Interpreter<'p> {
                 || gathered.keeps_parts()
                 || needs.variables.iter().any(|name| is_distributed(&name));
             if gathered.keeps_parts() {
-                available = available.saturating_sub(writes::most_bytes(&self.context.session));
+                available = available.saturating_sub(Waiting::most_bytes(&self.context.session));
             }
             if history.asks_backend {
                 // What operators on the workers send and bring back is here twice for a while.

@@ -4,19 +4,13 @@
 //! ([`WrittenMatrix`]). They are put into the matrix in the order of iterations, many in one pass: after the loop, or
 //! when they take too much of this process's memory.
 
-use std::collections::BTreeSet;
-
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{Block, Characteristics, HopOp, Parallel, walk};
 
 use super::sums::many;
 use crate::{
     Session,
-    interpreter::{Part, PartValue, Variable, WrittenMatrix, written},
+    interpreter::{Part, Variable, Waiting, WrittenMatrix, written},
 };
-
-/// So many parts of workers wait at most: each is a dataset, and may be a range of rows of its own.
-const MOST_THERE: usize = 256;
 
 /// What an iteration did to a matrix.
 pub(super) enum Change {
@@ -30,67 +24,10 @@ pub(super) struct Written {
     /// What iterations start from.
     start: WrittenMatrix,
     matrix: Variable,
-    waiting: Vec<Part>,
-    bytes: u64,
-    there: usize,
+    parts: Vec<Part>,
+    waiting: Waiting,
     put: u64,
     passes: u64,
-}
-
-/// Whether parts that iterations write into a matrix are kept: for one of the workers, and one that full might not be
-/// written into here.
-pub(super) fn is_kept(matrix: &Variable, session: &Session) -> bool {
-    let in_reach = in_reach(session);
-    match matrix {
-        Variable::Written(_) => true,
-        Variable::Distributed(_) => in_reach,
-        Variable::Matrix(matrix) => {
-            let before = matrix.block().memory_bytes() as u64;
-            let after = written::dense_bytes(matrix.block());
-            in_reach && before.saturating_add(after) > session.config.memory_local
-        }
-        Variable::Scalar(_) => false,
-    }
-}
-
-/// The same before a run, of the loop's results whose sizes are known.
-pub(super) fn expected<'a>(
-    body: &'a [Block],
-    parallel: &Parallel,
-    session: &Session,
-) -> BTreeSet<&'a String> {
-    let mut kept = BTreeSet::new();
-    walk(body, &mut |block| {
-        let Block::Basic { dag } = block else {
-            return;
-        };
-        for (_, hop) in dag.iter() {
-            let known = hop.characteristics;
-            let after = Characteristics::new(known.rows, known.cols, None);
-            let sizes = known.memory_bytes().zip(after.memory_bytes());
-            let is_large = sizes.is_some_and(|(before, after)| {
-                before.saturating_add(after) > session.config.memory_local
-            });
-            if let HopOp::TransientRead(name) = &hop.op
-                && parallel.results.contains(name)
-                && is_large
-                && in_reach(session)
-            {
-                kept.insert(name);
-            }
-        }
-    });
-    kept
-}
-
-fn in_reach(session: &Session) -> bool {
-    let backend = session.backend.as_ref();
-    backend.is_some_and(|backend| backend.is_in_reach())
-}
-
-/// What parts in this process may take.
-pub(super) fn most_bytes(session: &Session) -> u64 {
-    session.config.memory_local / 8
 }
 
 /// What an iteration has made of a matrix that it started from.
@@ -107,9 +44,8 @@ impl Written {
         Written {
             start: WrittenMatrix::new(matrix),
             matrix: matrix.clone(),
-            waiting: Vec::new(),
-            bytes: 0,
-            there: 0,
+            parts: Vec::new(),
+            waiting: Waiting::default(),
             put: 0,
             passes: 0,
         }
@@ -121,7 +57,7 @@ impl Written {
 
     /// Bytes in this process.
     pub fn bytes(&self) -> u64 {
-        self.bytes
+        self.waiting.bytes
     }
 
     /// Takes what the next iteration has changed.
@@ -132,8 +68,8 @@ impl Written {
         let parts = match change {
             Change::Replaced(matrix) => {
                 // Nothing is left of what was written before.
-                self.waiting.clear();
-                (self.bytes, self.there) = (0, 0);
+                self.parts.clear();
+                self.waiting = Waiting::default();
                 self.matrix = match matrix {
                     Variable::Written(written) => written.whole(session)?,
                     other => other,
@@ -153,12 +89,9 @@ impl Written {
             ))
             .with_help("write into parts of it, or write `for`"));
         }
-        let own: u64 = parts.iter().map(Part::bytes).sum();
-        self.bytes = self.bytes.saturating_add(own);
-        let is_there = |part: &&Part| matches!(part.value, PartValue::There(_));
-        self.there += parts.iter().filter(is_there).count();
-        self.waiting.extend(parts);
-        if self.bytes > most_bytes(session) || self.there > MOST_THERE {
+        parts.iter().for_each(|part| self.waiting.add(part));
+        self.parts.extend(parts);
+        if self.waiting.is_too_much(session) {
             self.put(session)?;
         }
         Ok(())
@@ -166,19 +99,19 @@ impl Written {
 
     /// Puts what waits into its place.
     fn put(&mut self, session: &Session) -> Result<()> {
-        let waiting = std::mem::take(&mut self.waiting);
-        if waiting.is_empty() {
+        let parts = std::mem::take(&mut self.parts);
+        if parts.is_empty() {
             return Ok(());
         }
-        (self.bytes, self.there) = (0, 0);
+        self.waiting = Waiting::default();
         if let Variable::Written(around) = &mut self.matrix {
             // Of an iteration of a loop around this one, which puts all of its parts.
-            around.extend(waiting);
+            around.extend(parts);
             return Ok(());
         }
-        self.put += waiting.len() as u64;
+        self.put += parts.len() as u64;
         self.passes += 1;
-        self.matrix = written::put(&self.matrix, waiting, session)?;
+        self.matrix = written::put(&self.matrix, parts, session)?;
         if let Variable::Distributed(matrix) = &mut self.matrix {
             matrix.persist()?;
         }

@@ -38,7 +38,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
     val dataset = synchronized(datasets.remove(id)).getOrElse(throw Errors.internal(s"dataset $id is not known"))
     dataset.persist()
     session.named(s"output $name")(dataset.characteristics)
-    dataset.kept.foreach(cuts.cut)
+    cut(dataset)
     synchronized { taken(id) = dataset }
     dataset
   }
@@ -117,7 +117,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         Reply(dataset = Some(keep(Shuffle.run(tasksWithPieces, Math.toIntExact(step.get("targets").asLong), combine))))
       case "place" =>
         val placed = session.named("place")(Dataset.fromOrdered(dataset(step.get("input")).stripes))
-        placed.kept.foreach(cuts.cut)
+        cut(placed)
         val id = keep(placed)
         // Not released: the result is kept as its stripes.
         synchronized(datasets.remove(step.get("input").asLong))
@@ -131,7 +131,7 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         val input = dataset(step.get("input"))
         input.persist()
         val found = session.named("persist")(input.characteristics)
-        input.kept.foreach(cuts.cut)
+        cut(input)
         Reply.of(found)
       case "release" =>
         synchronized {
@@ -228,6 +228,11 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         lingeringStripes -= broadcast
       }
     }
+
+  private def cut(dataset: Dataset): Unit = {
+    def others = synchronized((datasets.values ++ taken.values).filterNot(_ eq dataset).map(_.stripes).toVector)
+    dataset.kept.foreach(cuts.cut(_, others))
+  }
 
   /** What the matrix may take at most, where that is known. */
   private def largest(step: JsonNode): Option[Long] = Option(step.get("bytes")).filterNot(_.isNull).map(_.asLong)

@@ -43,4 +43,16 @@ final class LineageSuite extends AnyFunSuite with SparkSessions {
     val text = "Z = X\nfor (i in 1:80) { Z = rev(Z) * 0.5 + X }"
     assert(run(text, "2k")(())._1 == run(text, "1g")(())._1)
   }
+
+  /** Steps of this one are not persisted one by one, since each is read by the next alone. */
+  private def written(loop: String) =
+    s"Z = X\n$loop\nif (nrow(Z) < 0) { print(1) }\nY = Z[5:55, ]\nq = median(Z[, 1])\nZ = rbind(Z, Y) * q"
+
+  test("a loop may write into a matrix many times before it is read") {
+    for (body <- Seq("Z[i, ] = v * i", "Z[i, ] = v * i\nif (i < 0) { Z = Z * 2 }", "Z[, i %% 20 + 1] = Z[, 1] * i\nif (i < 0) { Z = Z * 2 }")) {
+      val text = written(s"for (i in 1:50) { $body }")
+      assert(run(text, "2k")(())._1 == run(text, "1g")(())._1, body)
+    }
+    assert(spark.sparkContext.getPersistentRDDs.isEmpty)
+  }
 }

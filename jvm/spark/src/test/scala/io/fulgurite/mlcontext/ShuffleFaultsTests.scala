@@ -22,8 +22,9 @@ trait ShuffleFaultsTests extends FaultyCluster {
       |  x = X[((i - 1) * 7 + 1):min(i * 7, nrow(X)), ]
       |  L[1, i] = sum(abs(x) * i)
       |}
-      |S = colSums(C * 3)""".stripMargin
-  private val outputs = Seq("A", "T", "O", "R", "W", "V", "L", "S")
+      |S = colSums(C * 3)
+      |P = rowMaxs(X %*% matrix(Z, rows=20, cols=2000))""".stripMargin
+  private val outputs = Seq("A", "T", "O", "R", "W", "V", "L", "S", "P")
 
   /** The bits of all results. */
   private def run(): Map[String, Seq[Seq[Long]]] = {
@@ -31,7 +32,7 @@ trait ShuffleFaultsTests extends FaultyCluster {
     val work = ScriptFactory.dml(script).setName("shuffles.dml")
       .in("X", Faults.frame(spark, X, 4)((_, rows) => rows)).in("Z", Faults.frame(spark, Z, 3)((_, rows) => rows))
       .in("C", cells, MatrixMetadata(MatrixFormat.IJV, 400, 10)).out(outputs: _*)
-    configured("fulgurite.memory.local" -> "20k")(_ => ()) {
+    configured("fulgurite.memory.local" -> "20k", "fulgurite.memory.broadcast" -> "100k", "fulgurite.placement.product" -> "rmm")(_ => ()) {
       val results = ml.execute(work)
       val found = outputs.map { name =>
         val matrix = results.getMatrix(name)
@@ -58,7 +59,7 @@ trait ShuffleFaultsTests extends FaultyCluster {
 
   test("the output of the map side of each shuffle is lost") {
     val met = disturbed(ShuffleFault.DiskIsLost, Seq(""))
-    for (operator <- Seq("read C", "b(+)", "p(order)", "r(rshape-bycol)", "t(ctable)", "r(rev)", "parfor i")) {
+    for (operator <- Seq("read C", "b(+)", "p(order)", "r(rshape-bycol)", "t(ctable)", "r(rev)", "parfor i", "place for r(rshape) ")) {
       assert(met.exists(_.contains(operator)), s"$operator is not among ${met.mkString("; ")}")
     }
     assert(spark.sparkContext.getPersistentRDDs.isEmpty)

@@ -23,9 +23,12 @@ private[spark] final class Cuts(session: Session) {
   private val folders = mutable.LongMap.empty[Cleaner.Cleanable]
   @volatile private var nowhere = false
 
-  /** Cuts what the RDD, which is kept and was computed, is computed from, if that is deep. */
-  def cut(rdd: RDD[_]): Unit =
-    if (!nowhere && !rdd.isCheckpointed && Lineage.depth(rdd) >= Cuts.Depth) {
+  /**
+   * Cuts what the RDD, which is kept and was computed, is computed from, if that is deep. Not if one of `others` was made from it before: its
+   * partitions name those that this one was computed from, and would be sent with broadcasts that nobody seems to need any more.
+   */
+  def cut(rdd: RDD[_], others: => Iterable[RDD[_]]): Unit =
+    if (!nowhere && !rdd.isCheckpointed && Lineage.depth(rdd) >= Cuts.Depth && !Lineage.of(others.filterNot(_ eq rdd))(rdd)) {
       if (InProcess.isWhole(session.context)) Checkpoints.forget(rdd)
       else Scratch.make(session.context, session.context.getCheckpointDir.orElse(session.limits.scratch)) match {
         case Some(folder) => store(rdd, folder)
