@@ -127,9 +127,7 @@ fn prepare(script: Script) -> Result<(Request, Session)> {
     if let Some(threads) = script.threads {
         configuration.set("fulgurite.threads", &threads.to_string())?;
     }
-    let session = Session::new(configuration)
-        .with_calibration(Calibration::of_this_machine())
-        .on_own_threads();
+    let session = Session::new(configuration).with_calibration(Calibration::of_this_machine());
     Ok((request, session))
 }
 

@@ -14,7 +14,7 @@ use crate::{
     dataflow::{DatasetId, SourceSpec},
     distributed::{DistributedMatrix, OnBehalf, Workers},
     explain::{self as explainer, FrontEnd},
-    interpreter::{Context, Interpreter, SymbolTable, Threads, Variable, read_metadata},
+    interpreter::{Context, Interpreter, SymbolTable, Variable, read_metadata},
     programs::FollowsFrom,
     request::Binding,
 };
@@ -49,15 +49,6 @@ pub struct Outcome {
 /// # Errors
 /// Every kind: of compiling, of running, of the backend; with position and operator where there is one.
 pub fn execute(execution: Execution, session: &Session) -> Result<Outcome> {
-    if !session.on_own_threads {
-        return execute_here(execution, session);
-    }
-    let config = session.config.with(&execution.request.config)?;
-    let threads = Threads::new(config.effective_threads())?;
-    threads.run(|| execute_here(execution, session))
-}
-
-fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
     let started = Instant::now();
     let Execution { request, matrices } = execution;
     let mut session = session.clone();

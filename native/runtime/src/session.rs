@@ -28,7 +28,6 @@ pub struct Session {
     /// Without one, plans are made with default speeds.
     calibration: Option<Arc<Calibration>>,
     print: PrintSink,
-    pub(crate) on_own_threads: bool,
     /// Whether paths without a scheme name files that the backend knows.
     pub(crate) paths_elsewhere: bool,
     /// For a task, whose operators run where it does, whatever they take.
@@ -54,7 +53,6 @@ impl Session {
                 println!("{line}");
                 Ok(())
             }),
-            on_own_threads: false,
             paths_elsewhere: false,
             in_task: false,
         }
@@ -74,7 +72,6 @@ impl Session {
             programs: Arc::default(),
             calibration: None,
             print: Arc::new(|_| Ok(())),
-            on_own_threads: false,
             paths_elsewhere: false,
             in_task: true,
         }
@@ -120,13 +117,6 @@ impl Session {
 
     pub fn with_print(mut self, print: PrintSink) -> Self {
         self.print = print;
-        self
-    }
-
-    /// Runs scripts as a whole on one of the threads that operators spread over, so that no operator has to wake one
-    /// first, which takes some 10 us. Not for hosts whose backend or prints must be called on the caller's thread.
-    pub fn on_own_threads(mut self) -> Self {
-        self.on_own_threads = true;
         self
     }
 

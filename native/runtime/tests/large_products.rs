@@ -265,6 +265,16 @@ fn sums_are_in_the_order_of_rows() {
     }
 }
 
+/// The structure of a sparse row may take more than its cells.
+#[test]
+fn a_row_is_sent_as_what_takes_less() {
+    let case = Case::of(
+        matrix(1, 7, Cells::Dense, 3),
+        matrix(7, 3, Cells::Scattered, 5),
+    );
+    case.check("pieces");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 

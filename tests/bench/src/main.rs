@@ -45,7 +45,5 @@ fn main() -> Result<()> {
 
 /// As on the command line: plans are made for the measured speeds of this machine.
 fn session(config: Config) -> Session {
-    Session::new(config)
-        .with_calibration(Calibration::of_this_machine())
-        .on_own_threads()
+    Session::new(config).with_calibration(Calibration::of_this_machine())
 }

@@ -42,6 +42,23 @@ pub(crate) fn dots(
     Ok(())
 }
 
+/// Asks for a row that will be read soon.
+pub(crate) fn fetch(row: &[f64]) {
+    // SAFETY: it reads nothing.
+    unsafe { lanes::run_over(row.len(), Fetch(row)) }
+}
+
+struct Fetch<'a>(&'a [f64]);
+
+impl lanes::Kernel for Fetch<'_> {
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        for line in self.0.chunks(lanes::CACHE_LINE) {
+            L::prefetch(line.as_ptr());
+        }
+    }
+}
+
 /// `out += sum over n of values[n] * w[columns[n]]`
 ///
 /// # Errors

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::Characteristics;
+use fulgurite_matrix::MatrixBlock;
 
 use super::{
     Broadcast, Dataset, DistributedMatrix, Partitioning, form::through_driver, handles::Lineage,
@@ -11,7 +12,7 @@ use super::{
 use crate::{
     Config, Session,
     dataflow::{Backend, Primitive, RowRange},
-    interpreter::{LocalMatrix, Variable},
+    interpreter::{LocalMatrix, Variable, dense_bytes},
 };
 
 pub(crate) struct Workers<'a> {
@@ -84,17 +85,23 @@ impl<'a> Workers<'a> {
     /// # Errors
     /// `memory`, when the matrix is larger than what may be broadcast.
     pub(crate) fn broadcast(&self, matrix: &LocalMatrix) -> Result<Arc<Broadcast>> {
-        let bytes = matrix.block().memory_bytes() as u64;
+        let block = matrix.block();
+        let (stored, dense) = (block.memory_bytes() as u64, dense_bytes(block));
+        let bytes = stored.min(dense);
         if bytes > self.config.memory_broadcast {
             return Err(Error::memory(format!(
                 "every task needs a whole {} x {} matrix of {bytes} bytes, and broadcasts may have {}",
-                matrix.block().rows(),
-                matrix.block().cols(),
+                block.rows(),
+                block.cols(),
                 self.config.memory_broadcast
             ))
             .with_help("raise fulgurite.memory.broadcast"));
         }
-        matrix.broadcast(|block| Broadcast::send(self.backend, block))
+        matrix.broadcast(|block| match dense < stored {
+            // Few cells with the structure that finds them.
+            true => Broadcast::send(self.backend, &MatrixBlock::Dense(block.to_dense())),
+            false => Broadcast::send(self.backend, block),
+        })
     }
 
     /// Bytes that may come to the driver to be sent to every worker.

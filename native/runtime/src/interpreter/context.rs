@@ -1,18 +1,15 @@
 //! What evaluation needs besides variables: the session, threads, the report.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
-use fulgurite_codegen::{ExecutionContext, PlanCache};
+use fulgurite_codegen::PlanCache;
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::MatrixBlock;
-use rayon::ThreadPool;
 
+use super::Threads;
 use crate::{
     Config, Session,
     dataflow::{Backend, Primitive, RemoteLoop, Reply},
@@ -161,149 +158,4 @@ impl Meter {
             self.operators = self.operators.max(bytes());
         }
     }
-}
-
-/// The threads that local operators run on.
-pub(crate) struct Threads {
-    pool: Arc<ThreadPool>,
-    /// For fused operators.
-    pub(crate) fused: ExecutionContext,
-    count: usize,
-    /// Gives the pool back to the next loop's threads.
-    #[expect(dead_code, reason = "held, not read")]
-    lease: Option<Lease>,
-}
-
-impl Threads {
-    pub(crate) fn new(count: usize) -> Result<Self> {
-        let pool = shared(count)?;
-        Ok(Threads {
-            fused: match count {
-                1 => ExecutionContext::single_threaded(),
-                _ => ExecutionContext::with_pool(Arc::clone(&pool)),
-            },
-            pool,
-            count,
-            lease: None,
-        })
-    }
-
-    /// Threads beside others, for one of the interpreters that run iterations. Operators cut their work as for `all`
-    /// threads, which decides the bits of sums.
-    pub(crate) fn for_iterations(count: usize, all: &Threads) -> Result<Self> {
-        Self::leased(count, all.fused.threads())
-    }
-
-    /// Threads of their own, which cut work as for `cut_for` threads.
-    fn leased(count: usize, cut_for: usize) -> Result<Self> {
-        let count = count.max(1);
-        let lease = Lease::take(count)?;
-        let pool = Arc::clone(&lease.pool);
-        let fused = match count {
-            1 => ExecutionContext::single_threaded(),
-            _ => ExecutionContext::with_pool(Arc::clone(&pool)),
-        };
-        Ok(Threads {
-            fused: fused.cut_for(cut_for),
-            pool,
-            count,
-            lease: Some(lease),
-        })
-    }
-
-    pub(crate) fn count(&self) -> usize {
-        self.count
-    }
-
-    pub(crate) fn pool(&self) -> Arc<ThreadPool> {
-        Arc::clone(&self.pool)
-    }
-
-    /// The calling thread alone: a task must not spread over the cores of others.
-    fn of_task() -> Result<Self> {
-        thread_local! {
-            static POOL: std::cell::OnceCell<Arc<ThreadPool>> = const { std::cell::OnceCell::new() };
-        }
-        let pool = POOL.with(|pool| match pool.get() {
-            Some(pool) => Ok(Arc::clone(pool)),
-            None => this_thread().map(|made| Arc::clone(pool.get_or_init(|| made))),
-        })?;
-        Ok(Threads {
-            pool,
-            fused: ExecutionContext::single_threaded(),
-            count: 1,
-            lease: None,
-        })
-    }
-
-    /// Runs a basic operator, which spreads over the pool that it runs in. Nothing else runs there: callbacks to
-    /// the session's host stay on the calling thread.
-    pub(crate) fn run<R: Send>(&self, operator: impl FnOnce() -> R + Send) -> R {
-        self.pool.install(operator)
-    }
-}
-
-/// Pools are kept: executions come by the thousand.
-fn shared(count: usize) -> Result<Arc<ThreadPool>> {
-    static POOLS: Mutex<BTreeMap<usize, Arc<ThreadPool>>> = Mutex::new(BTreeMap::new());
-    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(pool) = pools.get(&count) {
-        return Ok(Arc::clone(pool));
-    }
-    let pool = start(count)?;
-    pools.insert(count, Arc::clone(&pool));
-    Ok(pool)
-}
-
-/// A pool for one user at a time, which keeps its threads for the next.
-struct Lease {
-    pool: Arc<ThreadPool>,
-    threads: usize,
-}
-
-static FREE: Mutex<BTreeMap<usize, Vec<Arc<ThreadPool>>>> = Mutex::new(BTreeMap::new());
-
-impl Lease {
-    fn take(threads: usize) -> Result<Self> {
-        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = free.get_mut(&threads).and_then(Vec::pop);
-        drop(free);
-        let pool = match kept {
-            Some(pool) => pool,
-            None => start(threads)?,
-        };
-        Ok(Lease { pool, threads })
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-        let pools = free.entry(self.threads).or_default();
-        pools.push(Arc::clone(&self.pool));
-    }
-}
-
-fn start(count: usize) -> Result<Arc<ThreadPool>> {
-    built(rayon::ThreadPoolBuilder::new(), count)
-}
-
-/// A pool of the calling thread: handing an operator over to another one takes longer than a small one runs. A thread that
-/// is a pool's already gets another one beside it.
-fn this_thread() -> Result<Arc<ThreadPool>> {
-    match rayon::current_thread_index() {
-        None => built(rayon::ThreadPoolBuilder::new().use_current_thread(), 1),
-        Some(_) => start(1),
-    }
-}
-
-fn built(pool: rayon::ThreadPoolBuilder, count: usize) -> Result<Arc<ThreadPool>> {
-    pool.num_threads(count)
-        .thread_name(|number| format!("fulgurite-{number}"))
-        .build()
-        .map(Arc::new)
-        .map_err(|error| {
-            Error::runtime(format!("{count} threads can't be started: {error}"))
-                .with_help("lower fulgurite.threads")
-        })
 }

@@ -5,6 +5,7 @@
 //! - [`evaluate`] runs a planned block; [`placement`] says where each operator goes, [`transfers`] what stays
 //!   with the workers, [`spread`] what is sent there to take less time.
 //! - [`files`] reads and writes; [`data_file`] is where a file is.
+//! - [`context`] is what evaluation needs besides variables, [`threads`] what operators run on.
 //! - [`variables`]: what blocks read and write; [`written`]: matrices with parts that are not in their places yet;
 //!   [`loop_writes`]: those of `for` and `while`.
 
@@ -25,11 +26,12 @@ mod planner;
 mod printf;
 mod range;
 mod spread;
+mod threads;
 mod transfers;
 mod variables;
 mod written;
 
-pub(crate) use context::{Context, Threads};
+pub(crate) use context::Context;
 pub(crate) use control::Interpreter;
 pub(crate) use evaluate::evaluate;
 pub(crate) use files::{declared_type, read_metadata, read_source, write_file};
@@ -41,6 +43,7 @@ pub(crate) use placement::comes_back;
 pub(crate) use plan::{BlockPlan, FusedPlan};
 pub(crate) use planner::{Plans, plan_explained, plan_of};
 pub(crate) use spread::expected_spread;
+pub(crate) use threads::Threads;
 pub(crate) use transfers::{Reason, Site, Transfers};
 pub(crate) use variables::{LocalMatrix, SymbolTable, Variable};
-pub(crate) use written::{Part, PartValue, Waiting, WrittenMatrix};
+pub(crate) use written::{Part, PartValue, Waiting, WrittenMatrix, dense_bytes};

@@ -14,7 +14,7 @@ use crate::program::Program;
 
 /// Cells of the right factor that stay in the second-level cache.
 const BLOCK_CELLS: usize = 80 << 10;
-/// Rows of the right factor that do not stay in a cache are asked for so many cells before they are read.
+/// Rows of factors that do not stay in a cache are asked for so many cells before they are read.
 const FETCH_AHEAD: usize = 8;
 /// Fewer cells of a row than these don't pay for reading the row's left factor once more.
 const MIN_CELLS_PER_BLOCK: f64 = 2.0;
@@ -121,10 +121,20 @@ impl Pair {
                 from..(stored.end + FETCH_AHEAD).min(cells.end)
             }
         };
+        let rows_ahead = (FETCH_AHEAD * rows.len()).div_ceil(cells.len().max(1));
+        let fetch_left = |row: usize| {
+            let row = row + rows_ahead;
+            if row < rows.end && pointers[row] < pointers[row + 1] {
+                stored::fetch(self.left.row(driver.number(row)));
+            }
+        };
         let mut end = 0;
         while end < cols {
             end = (end + width).min(cols);
             for (row, from) in rows.clone().zip(&mut next) {
+                if width == cols {
+                    fetch_left(row);
+                }
                 let stored = *from..(pointers[row + 1] as usize).min(cells.end);
                 let later = &csr.indices()[ahead(&stored)];
                 let columns = &csr.indices()[stored];
