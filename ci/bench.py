@@ -16,7 +16,7 @@ import bench_compile
 import bench_end_to_end
 import bench_report
 import peers
-from machine import machine
+from machine import machine, settle
 
 REPEAT = 5
 ROUNDS = 3
@@ -99,6 +99,7 @@ def measure(options, pattern, shape, on_pace):
     for done in range(options.rounds):
         if done and not on_pace():
             break
+        settle()
         for name, policy in policies.items():
             [seen] = fulgurite(options, *arguments, "--repeat", REPEAT + WARM_UP, "--seconds", SECONDS, "--policy", policy)
             times[name] += seen["milliseconds"][WARM_UP:]
@@ -107,6 +108,7 @@ def measure(options, pattern, shape, on_pace):
             if policy == "cost":
                 run = seen
         for name, peer in list(running.items()):
+            settle()
             try:
                 seen, checksums[name] = peer.run(REPEAT)
             except Exception as failure:  # Whatever a peer raises when memory is short, say.
