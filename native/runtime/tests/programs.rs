@@ -356,3 +356,27 @@ fn a_hop_dag_runs_like_a_script() {
         .sum();
     assert_eq!(ran.number("s"), squares);
 }
+
+#[test]
+fn a_list_of_numbers_makes_a_column() {
+    let ran = script(
+        "a = 3\nx = as.matrix(list(a, 2.5, sum(matrix(1, 3, 3)), a > 1))\nl = list(a, 4)
+         y = as.matrix(l)\nz = as.matrix(list(matrix(2, 2, 2)))",
+    )
+    .output("x")
+    .output("y")
+    .output("z")
+    .run();
+    let cells = |name: &str| ran.matrix(name).to_dense().values().to_vec();
+    assert_eq!(cells("x"), [3.0, 2.5, 9.0, 1.0]);
+    assert_eq!(cells("y"), [3.0, 4.0]);
+    assert_eq!(cells("z"), [2.0; 4]);
+    for elements in ["'a', 3", "matrix(1, 2, 2), 3", ""] {
+        let ran = script(&format!("x = as.matrix(list({elements}))\nprint(sum(x))")).run();
+        let text = ran.text();
+        assert!(
+            text.contains("takes a list of numbers, or of one matrix"),
+            "{text}"
+        );
+    }
+}

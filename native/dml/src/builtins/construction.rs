@@ -125,10 +125,41 @@ fn as_scalar(call: &mut BoundCall<'_>) -> Result<HopId> {
 
 fn as_matrix(call: &mut BoundCall<'_>) -> Result<HopId> {
     let value = call.argument(0)?;
-    if call.block.hop(value).is_matrix() {
+    let hop = call.block.hop(value);
+    if hop.is_matrix() {
         return Ok(value);
     }
+    if let HopOp::Parameterized(ParameterizedOp::List, _) = hop.op {
+        let elements = hop.inputs.clone();
+        return column(call, elements);
+    }
     Ok(call.matrix(HopOp::Cast(CastOp::AsMatrix), vec![value]))
+}
+
+/// The elements of a list that is written out, one below the other; its only one, if that is a matrix.
+fn column(call: &mut BoundCall<'_>, elements: Vec<HopId>) -> Result<HopId> {
+    if let [only] = elements[..]
+        && call.block.hop(only).is_matrix()
+    {
+        return Ok(only);
+    }
+    let is_number = |id: &HopId| {
+        let hop = call.block.hop(*id);
+        hop.is_scalar() && hop.value_type != ValueType::String
+    };
+    if elements.is_empty() || !elements.iter().all(is_number) {
+        return Err(call
+            .wrong_type(0, "a list of numbers, or of one matrix")
+            .with_help("rbind() puts matrices one below the other"));
+    }
+    let cells: Vec<HopId> = elements
+        .into_iter()
+        .map(|element| call.matrix(HopOp::Cast(CastOp::AsMatrix), vec![element]))
+        .collect();
+    Ok(match cells[..] {
+        [only] => only,
+        _ => call.matrix(HopOp::RBind, cells),
+    })
 }
 
 fn as_frame(call: &mut BoundCall<'_>) -> Result<HopId> {

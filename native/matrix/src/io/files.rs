@@ -130,8 +130,10 @@ pub(super) struct PendingFile {
 }
 
 impl PendingFile {
+    /// Makes the folders on its path, too, as Hadoop's file systems do.
+    ///
     /// # Errors
-    /// `io`, naming the path, where its folder cannot be written to.
+    /// `io`, naming the path, where its folder cannot be made or written to.
     pub(super) fn create(path: &Path) -> Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let failed = |error: &io::Error| cannot("write", path, error);
@@ -141,6 +143,9 @@ impl PendingFile {
         let name = path
             .file_name()
             .ok_or_else(|| failed(&io::Error::from(io::ErrorKind::InvalidFilename)))?;
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+        }
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let temporary = path.with_file_name(format!(
             ".{}.{}-{count}.tmp",

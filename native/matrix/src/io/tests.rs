@@ -498,8 +498,8 @@ fn writing_leaves_whole_files_or_none() {
         ["m", "out.csv", "out.csv.mtd", "s", "s.mtd", "z", "z.mtd"]
     );
 
-    let nowhere = folder.path("no/such/folder/x.csv");
-    let error = write(&matrix, &nowhere, &options).unwrap_err();
+    let below_a_file = folder.path("m/folder/x.csv");
+    let error = write(&matrix, &below_a_file, &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io);
     assert!(error.message().contains("x.csv"), "{error}");
     // Its metadata cannot be written: the matrix does not appear either.
@@ -508,6 +508,9 @@ fn writing_leaves_whole_files_or_none() {
     assert_eq!(error.kind(), ErrorKind::Io);
     fs::remove_dir(folder.path("half.csv.mtd")).unwrap();
     assert_eq!(folder.names(), before);
+    // Folders are made.
+    write(&matrix, &folder.path("a/new/x.csv"), &options).unwrap();
+    assert!(Path::new(&folder.path("a/new/x.csv")).is_file());
 }
 
 #[test]
