@@ -97,9 +97,9 @@ impl Threads {
 }
 
 /// The pool of the first thread that runs scripts, which is one of the pool's threads: an operator begins there at once,
-/// and wakes others as it goes. Handed over, it begins when some other thread has woken up, which takes 10 us and more, and
-/// Linux tends to wake the second one where the first one runs, which then takes turns with it for a millisecond. There is but one
-/// at a time, since a thread stays in its pool, and the pool's other threads stay with it.
+/// and wakes others as it goes. Handed over, it begins when another thread has woken up, which takes 10 us and more; and
+/// operators of a millisecond took up to twice as long then, as if both threads had begun on the same core. There is but
+/// one at a time, since a thread stays in its pool, and the pool's other threads stay with it.
 struct OwnPool {
     pool: Arc<ThreadPool>,
     threads: usize,
