@@ -49,6 +49,7 @@ impl Backend for Counting {
             Primitive::Broadcast => "broadcast",
             Primitive::Collect { .. } => "collect",
             Primitive::Align { .. } => "align",
+            Primitive::RunIterations { .. } => "iterations",
             _ => "other",
         };
         self.asked.lock().expect("nobody panics").push(name);
@@ -237,6 +238,68 @@ proptest! {
     }
 }
 
+/// Iterations that only write into R and S, and read nothing of the workers but a row of X.
+fn only_written() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("R[i + 800, ] = K[1, ] * i / 3"),
+        Just("R[i + 810, 2:4] = matrix(i / 7, 1, 3)"),
+        Just("R[i + 820, ] = X[i, ] * i / 3 + nrow(X) + nrow(R)"),
+        Just("R[a:b, ] = matrix(i / 7, 100, 6)\nR[(a + 3):(b - 3), 2:3] = matrix(1 / i, 94, 2)"),
+        Just("R[a, 1] = 1 / i\nR[a:b, ] = matrix(i / 3, 100, 6)\nR[b, 1] = i"),
+        Just("if (i %% 2 == 0) { R[i + 830, 3] = 1 / i } else { S[i + 830, ] = X[i, ] }"),
+        Just("for (j in 1:6) { R[i + 840, j] = j / i }"),
+        Just("S[a:b, 4] = K[2, 4] + matrix(1 / i, 100, 1)"),
+        Just("T += K * i"),
+        Just("L[1, i] = sum(K) / i"),
+        Just("print('iteration ' + i)"),
+    ]
+    .prop_map(str::to_owned)
+}
+
+fn program_of_written(header: &str, body: &str) -> String {
+    format!(
+        "K = matrix(seq(1, 12), 2, 6)
+         T = matrix(0, 2, 6)
+         L = matrix(0, 1, 8)
+         R = X * 2 - Y / 3
+         S = Y + 1 / 3
+         if (nrow(R) > 10000) {{ print('no') }}
+         {header} {{
+           a = (i - 1) * 100 + 1
+           b = i * 100
+           {body}
+         }}
+         R[901:902, ] = T / 3
+         R[903, 1:6] = L[1, 1:6]"
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn what_tasks_write_is_put_where_it_belongs(
+        body in proptest::collection::vec(only_written(), 1..6),
+    ) {
+        let body = body.join("\n");
+        let text = |header: &str| program_of_written(header, &body);
+        let here = script(&text("for (i in 1:8)")).matrix("X", exact(1000, 6, 3));
+        let here = here.matrix("Y", exact(1000, 6, 5)).output("R").output("S").run();
+        let (script, counting) = distributed(&text("parfor (i in 1:8, mode=REMOTE_SPARK)"), 2);
+        let there = script.output("R").output("S").run();
+        prop_assert_eq!(&there.printed, &here.printed);
+        for name in ["R", "S"] {
+            let found = there.matrix_of(name, &counting.inner).to_dense();
+            let wanted = here.matrix(name).to_dense();
+            let mut pairs = found.values().iter().zip(wanted.values()).enumerate();
+            let differ = pairs.find(|(_, (one, other))| one.to_bits() != other.to_bits());
+            prop_assert_eq!(differ, None, "{} of {}", name, body);
+        }
+        let report = &there.outcome().report.parfors[0];
+        prop_assert_eq!(&report.location, "dataflow", "{}", report);
+    }
+}
+
 /// What a script asks of the backend.
 fn asked(text: &str, threads: usize) -> (Ran, Arc<Counting>) {
     let (script, counting) = distributed(text, threads);
@@ -384,6 +447,66 @@ fn a_matrix_that_is_here_goes_to_the_workers_when_it_gets_too_large() {
     let report = &stays.outcome().report.parfors[0];
     assert_eq!(report.merged, None, "{report}");
     assert_eq!(counting.inner.counters().held, 0);
+}
+
+#[test]
+fn tasks_give_parts_in_as_many_jobs_as_fit_here() {
+    // 48 kB of R, of which an eighth of 16k may be here.
+    let text = |iterations: usize| {
+        format!(
+            "R = X * 2
+             if (nrow(R) > 10000) {{ print('no') }}
+             parfor (i in 1:{iterations}, mode=REMOTE_SPARK, check=0) {{
+               print('iteration ' + i)
+               R[i * 10, ] = X[i, ] / i
+               if (i == 55) {{ R[i + 100, ] = matrix(i, 1, 4) }}
+             }}
+             s = sum(R * seq(1, 1000))"
+        )
+    };
+    let (ran, counting) = asked(&text(50), 2);
+    let report = ran.outcome().report.parfors[0].to_string();
+    assert_eq!(counting.count("iterations"), 24, "{report}");
+    assert_eq!(ran.number("s"), here(&text(50)));
+    let lines: String = (1..=50).map(|i| format!("iteration {i}\n")).collect();
+    assert_eq!(ran.printed, lines);
+    assert!(report.contains("'R': 50 parts put in"), "{report}");
+    // Later jobs do not run.
+    let (failed, counting) = asked(&text(80), 2);
+    assert!(
+        failed.text().contains("1 x 4 assigned to a range of 1 x 6"),
+        "{}",
+        failed.text()
+    );
+    assert!(failed.printed.ends_with("iteration 55\n"));
+    assert!(counting.count("iterations") < 24);
+    assert_eq!(counting.inner.counters().held, 0);
+}
+
+#[test]
+fn tasks_do_not_get_matrices_that_are_read_and_written() {
+    for (body, reason) in [
+        ("R[i, ] = R[i, ] + 1", "the distributed matrix 'R'"),
+        (
+            "R[i, ] = X[i, ] + sum(Y[i + 1, ])",
+            "the distributed matrix 'Y'",
+        ),
+        (
+            "R[i, ] = X[i, ]\nprint(sum(R))",
+            "the distributed matrix 'R'",
+        ),
+    ] {
+        let text = format!(
+            "R = X * 2
+             S = Y
+             if (nrow(R) > 10000) {{ print('no') }}
+             parfor (i in 1:20, mode=REMOTE_SPARK, check=0) {{ {body} }}
+             s = sum(R)"
+        );
+        let (ran, _) = asked(&text, 2);
+        let report = ran.outcome().report.parfors[0].to_string();
+        assert!(report.contains(reason), "{body}: {report}");
+    }
 }
 
 #[test]

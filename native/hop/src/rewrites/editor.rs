@@ -104,6 +104,10 @@ impl Editor {
         self.dag.hop(id).value_type == ValueType::Double
     }
 
+    pub fn is_int(&self, id: HopId) -> bool {
+        self.dag.hop(id).value_type == ValueType::Int
+    }
+
     /// Nobody else reads it, so that it is gone when this reader is.
     pub fn read_once(&self, id: HopId) -> bool {
         self.uses[id.index()] <= 1

@@ -4,7 +4,7 @@
 //! `X - X * (U %*% t(V))` only the cells where X is not zero matter.
 
 use super::{Editor, Family, Precision, Rule};
-use crate::{BinaryOp, HopId};
+use crate::{BinaryOp, CastOp, HopId};
 
 pub(super) const FAMILY: Family = Family {
     title: "Scalars and common factors",
@@ -12,7 +12,7 @@ pub(super) const FAMILY: Family = Family {
         Rule::local(
             "gathered-scalars",
             "(X * s) * r -> X * (s * r), (X + s) - r -> X + (s - r), (X / s) / r -> X / (s * r)",
-            "X is a matrix, nobody else reads the inner result, and s and r are not both ints",
+            "X is a matrix, nobody else reads the inner result; ints become doubles, booleans beside ints stay",
             Precision::Rounding,
             gathered_scalars,
         ),
@@ -63,11 +63,11 @@ fn gathered_scalars(editor: &mut Editor, id: HopId) -> Option<HopId> {
     if !editor.read_once(inner) {
         return None;
     }
-    // Ints overflow, booleans are numbers; of literals the doubles are taken.
-    let (s, r) = match (editor.number(s), editor.number(r)) {
-        (Some(s), Some(r)) => (editor.make_double(s), editor.make_double(r)),
-        _ if editor.is_double(s) || editor.is_double(r) => (s, r),
-        _ => return None,
+    // Ints overflow. Literals are ints like others, since a plan may have either in the place of a variable: it must not round
+    // differently for that.
+    let (s, r) = match editor.is_double(s) || editor.is_double(r) {
+        true => (s, r),
+        false => (of_int(editor, s)?, of_int(editor, r)?),
     };
     // (x / s) * r is x * (r / s).
     let (first, second) = match (inner_op, outer_op) {
@@ -76,6 +76,15 @@ fn gathered_scalars(editor: &mut Editor, id: HopId) -> Option<HopId> {
     };
     let scalar = editor.make_binary(between, first, second)?;
     editor.make_binary(outer, x, scalar)
+}
+
+/// An int as double; `None` for booleans.
+fn of_int(editor: &mut Editor, id: HopId) -> Option<HopId> {
+    match editor.number(id) {
+        Some(value) => Some(editor.make_double(value)),
+        None if editor.is_int(id) => editor.make_cast(CastOp::AsDouble, id),
+        None => None,
+    }
 }
 
 /// A summand as common factor and rest; no rest for the factor itself.

@@ -19,49 +19,63 @@ const TWO_54: f64 = 18_014_398_509_481_984.0;
 const PIECE_BITS: i32 = 4;
 /// The bits of 45/64. 1 is in the middle of a piece.
 const START: u64 = 0x3fe6_8000_0000_0000;
-/// 1 / c for a c near the middle of each piece; for that of 1, 1. They have so few digits that m / c - 1 is exact where that
-/// is small.
+/// 1 / c for a c near the middle of each piece; for that of 1, 1. Of the multiples of 2^-27 there, the one whose logarithm is nearest to
+/// a multiple of 2^-42 (Gal's accurate tables).
 const RECIPROCALS: [f64; 16] = [
-    1.40625, 1.34375, 1.28125, 1.21875, 1.1875, 1.15625, 1.09375, 1.0625, 1.03125, 1.0, 0.9375,
-    0.890625, 0.84375, 0.796875, 0.765625, 0.734375,
+    1.389_717_213_809_490_2,
+    1.333_095_349_371_433_3,
+    1.278_308_726_847_171_8,
+    1.231_786_638_498_306_3,
+    1.186_095_848_679_542_5,
+    1.142_920_523_881_912_2,
+    1.102_616_503_834_724_4,
+    1.066_410_191_357_135_8,
+    1.031_435_616_314_411_2,
+    1.0,
+    0.941_730_059_683_322_9,
+    0.889_027_856_290_340_4,
+    0.842_550_709_843_635_6,
+    0.799_358_621_239_662_2,
+    0.761_350_870_132_446_3,
+    0.728_001_855_313_777_9,
 ];
 /// ln c in multiples of 2^-42, so that sums with multiples of [`LN2_HIGH`] are exact.
 const LOGS: [f64; 16] = [
-    -0.340_926_586_970_681_46,
-    -0.295_464_212_893_875_8,
-    -0.247_836_163_904_594_3,
-    -0.197_825_743_329_985_93,
-    -0.171_850_256_926_745_71,
-    -0.145_182_009_844_575_08,
-    -0.089_612_158_689_760_69,
-    -0.060_624_621_816_486_98,
-    -0.030_771_658_666_708_39,
+    -0.329_100_283_142_679_5,
+    -0.287_503_568_549_482_2,
+    -0.245_537_897_084_886_94,
+    -0.208_465_667_076_325_2,
+    -0.170_667_114_071_875_4,
+    -0.133_586_849_483_435_8,
+    -0.097_685_995_168_376_4,
+    -0.064_298_046_623_207_48,
+    -0.030_951_634_047_823_973,
     0.0,
-    0.064_538_521_137_592_4,
-    0.115_831_815_525_098_14,
-    0.169_899_036_795_413_85,
-    0.227_057_450_635_356_87,
-    0.267_062_785_248_981_5,
-    0.308_735_481_649_591_75,
+    0.060_036_606_317_908_08,
+    0.117_626_709_549_313_09,
+    0.171_321_428_841_565_65,
+    0.223_945_596_316_752_93,
+    0.272_660_962_815_052_7,
+    0.317_451_682_280_761_8,
 ];
-/// What these lack.
+/// What these lack: less than 2^-59.
 const LOGS_LOW: [f64; 16] = [
-    8.824_526_332_125_64e-14,
-    3.993_416_384_387_844e-14,
-    1.302_979_717_330_866_3e-14,
-    6.604_544_877_082_384e-14,
-    8.649_239_607_212_071e-14,
-    7.718_001_336_828_099e-14,
-    7.355_770_219_435_029e-14,
-    5.213_620_639_136_504e-14,
-    -4.529_814_257_790_929e-14,
+    -2.932_413_166_806_741_5e-20,
+    -2.283_397_766_125_41e-19,
+    -3.142_946_021_084_202e-19,
+    -5.737_074_564_336_044e-20,
+    -6.154_116_329_222_971_5e-19,
+    -1.854_018_543_734_895_7e-19,
+    1.033_338_058_953_464e-19,
+    1.284_875_265_610_357_5e-19,
+    -1.249_967_437_879_662_5e-19,
     0.0,
-    -2.122_560_804_480_999_7e-14,
-    2.356_882_218_203_875_6e-14,
-    -1.637_627_641_409_750_3e-14,
-    -1.078_736_749_871_691e-14,
-    6.371_947_269_815_667e-14,
-    2.152_212_749_164_288_8e-14,
+    3.896_620_859_170_501_3e-19,
+    1.757_616_624_154_298_4e-19,
+    9.792_827_972_795_356e-20,
+    -5.315_960_808_563_347e-19,
+    1.011_685_618_822_093_9e-18,
+    -2.331_389_750_534_893_4e-19,
 ];
 /// (ln(1 + r) - r) / r^2 for |r| < 0.0333, by powers of r (Chebyshev's approximation), within 2^-55; times r, within 2^-60.
 const SERIES: [f64; 9] = [
@@ -91,6 +105,9 @@ const LONG_SERIES: [f64; 9] = [
 /// What biased exponents have over 2^52 when they stand in its mantissa.
 const BIASED: f64 = TWO_52 + 1023.0;
 
+/// 2^1023. Splitting a number below takes no exponent beyond those of doubles.
+const MODERATE: f64 = 8.988_465_674_311_58e307;
+
 /// x = 2^k m, with m from [`START`] to its double.
 #[derive(Clone, Copy)]
 struct Split<V> {
@@ -101,40 +118,52 @@ struct Split<V> {
 }
 
 impl<V: Lanes> Split<V> {
+    /// Of normal x below [`MODERATE`].
+    #[inline(always)]
+    fn of_moderate(x: V) -> Self {
+        let moved = Self::moved(x);
+        Self::of_moved(moved, moved.exponent())
+    }
+
     /// Of x 2^-n for positive normal x, with `biased` = [`BIASED`] + n.
     #[inline(always)]
     fn of(x: V, biased: V) -> Self {
-        let moved = x.add_bits(V::splat_bits(ONE - START));
+        let moved = Self::moved(x);
         let exponent = moved.shift_right(MANTISSA_BITS);
+        Self::of_moved(moved, exponent.or_bits(V::splat(TWO_52)) - biased)
+    }
+
+    /// Numbers from a power of two times [`START`] on have the exponent of the power, and a mantissa that says how far on.
+    #[inline(always)]
+    fn moved(x: V) -> V {
+        x.add_bits(V::splat_bits(ONE - START))
+    }
+
+    #[inline(always)]
+    fn of_moved(moved: V, k: V) -> Self {
         let mantissa = moved.and_bits(V::splat_bits(MANTISSA));
         Split {
-            k: exponent.or_bits(V::splat(TWO_52)) - biased,
+            k,
             m: mantissa.add_bits(V::splat_bits(START)),
             piece: moved.shift_right(MANTISSA_BITS - PIECE_BITS),
         }
     }
 
-    /// k ln 2 + ln c in two parts: the first is a multiple of 2^-42, and 0 or larger than any r.
+    /// k ln 2 + ln c but for k [`LN2_LOW`] and what [`LOGS`] lack: a multiple of 2^-42, and 0 or larger than any r.
     #[inline(always)]
-    fn of_piece(self) -> (V, V) {
-        let Split { k, piece, .. } = self;
-        (
-            k.mul_add(V::splat(LN2_HIGH), piece.pick(&LOGS)),
-            k.mul_add(V::splat(LN2_LOW), piece.pick(&LOGS_LOW)),
-        )
+    fn of_piece(self) -> V {
+        self.k.mul_add(V::splat(LN2_HIGH), self.piece.pick(&LOGS))
     }
 }
 
-/// ln x - n ln 2 for positive normal x, with `biased` = [`BIASED`] + n.
+/// ln (2^k m) in one double.
 #[inline(always)]
-fn log_of_normal<V: Lanes>(x: V, biased: V) -> V {
-    let split = Split::of(x, biased);
-    let r = split
-        .m
-        .mul_add(split.piece.pick(&RECIPROCALS), V::splat(-1.0));
-    let (log, low) = split.of_piece();
+fn short_log<V: Lanes>(split: Split<V>) -> V {
+    let reciprocal = split.piece.pick(&RECIPROCALS);
+    let r = split.m.mul_add(reciprocal, V::splat(-1.0));
+    let log = split.of_piece();
     let sum = log + r;
-    let low = (log - sum) + r + low;
+    let low = split.k.mul_add(V::splat(LN2_LOW), (log - sum) + r);
     sum + (r * r).mul_add(r.polynomial(&SERIES), low)
 }
 
@@ -142,24 +171,31 @@ fn log_of_normal<V: Lanes>(x: V, biased: V) -> V {
 #[inline(always)]
 pub(super) fn long_log<V: Lanes>(x: V) -> (V, V) {
     let subnormal = x.less(V::splat(f64::MIN_POSITIVE));
-    long_log_shifted(
+    long_log_of_split(Split::of(
         V::select(subnormal, x * V::splat(TWO_54), x),
         V::select(subnormal, V::splat(BIASED + 54.0), V::splat(BIASED)),
+    ))
+}
+
+/// [`long_log`] of normal numbers below 2^1023.
+#[inline(always)]
+pub(super) fn long_log_of_moderate<V: Lanes>(x: V) -> (V, V) {
+    long_log_of_split(Split::of_moderate(x))
+}
+
+/// Normal numbers below 2^1023.
+#[inline(always)]
+pub(super) fn is_moderate<V: Lanes>(x: V) -> V::Mask {
+    V::both(
+        V::splat(f64::MIN_POSITIVE).less_equal(x),
+        x.less(V::splat(MODERATE)),
     )
 }
 
-/// [`long_log`] of normal numbers.
 #[inline(always)]
-pub(super) fn long_log_of_normals<V: Lanes>(x: V) -> (V, V) {
-    long_log_shifted(x, V::splat(BIASED))
-}
-
-/// ln x - n ln 2 likewise, for normal x, with `biased` = [`BIASED`] + n.
-#[inline(always)]
-fn long_log_shifted<V: Lanes>(x: V, biased: V) -> (V, V) {
+fn long_log_of_split<V: Lanes>(split: Split<V>) -> (V, V) {
     let one = V::splat(1.0);
     let half = V::splat(0.5);
-    let split = Split::of(x, biased);
     let reciprocal = split.piece.pick(&RECIPROCALS);
     // r + r_low = m / c - 1. The product is so near to 1 that subtracting it is exact.
     let product = split.m * reciprocal;
@@ -170,7 +206,9 @@ fn long_log_shifted<V: Lanes>(x: V, biased: V) -> (V, V) {
     let square = r * r;
     let square_low = r.mul_add(r, -square);
     let cube = (r * square) * r.polynomial(&LONG_SERIES);
-    let (log, low) = split.of_piece();
+    let log = split.of_piece();
+    let log_low = split.piece.pick(&LOGS_LOW);
+    let low = split.k.mul_add(V::splat(LN2_LOW), log_low);
     let first = log + r;
     let first_low = (log - first) + r;
     let second = square.subtracted_from(half, first);
@@ -186,18 +224,14 @@ fn long_log_shifted<V: Lanes>(x: V, biased: V) -> (V, V) {
 /// ln x
 #[inline(always)]
 fn log<V: Lanes>(x: V) -> V {
-    let normal = V::both(
-        V::splat(f64::MIN_POSITIVE).less_equal(x),
-        x.less(V::splat(f64::INFINITY)),
-    );
-    if V::all(normal) {
-        return log_of_normal(x, V::splat(BIASED));
+    if V::all(is_moderate(x)) {
+        return short_log(Split::of_moderate(x));
     }
     let subnormal = x.less(V::splat(f64::MIN_POSITIVE));
-    let value = log_of_normal(
+    let value = short_log(Split::of(
         V::select(subnormal, x * V::splat(TWO_54), x),
         V::select(subnormal, V::splat(BIASED + 54.0), V::splat(BIASED)),
-    );
+    ));
     let zero = V::splat(0.0);
     // Infinity and NaN stay themselves; zeros give -inf, negatives NaN.
     let value = V::select(x.less(V::splat(f64::INFINITY)), value, x);

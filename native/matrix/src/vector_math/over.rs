@@ -97,6 +97,14 @@ pub(super) trait Unary: Copy {
     fn lanes<V: Lanes>(self, x: V) -> V;
     /// Where there are no vectors.
     fn scalar(self, x: f64) -> f64;
+
+    /// [`Unary::lanes`] of slices of one length, of whole vectors. Must be `#[inline(always)]`.
+    #[inline(always)]
+    fn whole_vectors<V: Lanes>(self, x: &[f64], out: &mut [f64]) {
+        for (out, x) in out.chunks_exact_mut(V::WIDTH).zip(x.chunks_exact(V::WIDTH)) {
+            self.lanes(V::load(x)).store(out);
+        }
+    }
 }
 
 /// A function of two cells.
@@ -174,12 +182,10 @@ struct OverUnary<'a, F> {
 impl<F: Unary> Kernel for OverUnary<'_, F> {
     #[inline(always)]
     fn run<V: Lanes>(self) {
-        let mut outs = self.out.chunks_exact_mut(V::WIDTH);
-        let mut xs = self.x.chunks_exact(V::WIDTH);
-        for (out, x) in outs.by_ref().zip(xs.by_ref()) {
-            self.function.lanes(V::load(x)).store(out);
-        }
-        let (out, x) = (outs.into_remainder(), xs.remainder());
+        let whole = self.x.len() / V::WIDTH * V::WIDTH;
+        let (xs, x) = self.x.split_at(whole);
+        let (outs, out) = self.out.split_at_mut(whole);
+        self.function.whole_vectors::<V>(xs, outs);
         if !out.is_empty() {
             self.function.lanes(V::load_part(x)).store_part(out);
         }

@@ -5,7 +5,7 @@
 use super::{
     exponential::{NORMAL, Parts, exp},
     lanes::Lanes,
-    logarithm::{long_log, long_log_of_normals},
+    logarithm::{is_moderate, long_log, long_log_of_moderate},
     over::{Binary, Unary},
 };
 
@@ -52,16 +52,49 @@ impl Unary for PowTo {
     fn scalar(self, x: f64) -> f64 {
         java_pow(x, self.exponent)
     }
+
+    #[inline(always)]
+    fn whole_vectors<V: Lanes>(self, x: &[f64], out: &mut [f64]) {
+        for (out, x) in out.chunks_mut(STAGE).zip(x.chunks(STAGE)) {
+            if !in_stages::<V>(x, V::splat(self.exponent), out) {
+                for (out, x) in out.chunks_exact_mut(V::WIDTH).zip(x.chunks_exact(V::WIDTH)) {
+                    self.lanes(V::load(x)).store(out);
+                }
+            }
+        }
+    }
+}
+
+/// Cells that pass from stage to stage together. The operations of a power wait for each other for so long that the processor does
+/// not look ahead to the next vector's; each stage by itself is short enough.
+const STAGE: usize = 64;
+
+/// [`of_moderate`] of whole vectors, at most [`STAGE`] cells. False, and nothing is written, where a cell needs more.
+#[inline(always)]
+fn in_stages<V: Lanes>(x: &[f64], y: V, out: &mut [f64]) -> bool {
+    let (mut exponents, mut lows) = ([0.0; STAGE], [0.0; STAGE]);
+    let places = || (0..x.len()).step_by(V::WIDTH);
+    for at in places() {
+        let x = V::load(&x[at..]);
+        let (exponent, low) = times(y, long_log_of_moderate(x));
+        let fits = V::both(is_moderate(x), exponent.abs().less(V::splat(NORMAL)));
+        if !V::all(fits) {
+            return false;
+        }
+        exponent.store(&mut exponents[at..]);
+        low.store(&mut lows[at..]);
+    }
+    for at in places() {
+        let parts = Parts::of(V::load(&exponents[at..]), V::load(&lows[at..]));
+        parts.normal().store(&mut out[at..]);
+    }
+    true
 }
 
 #[inline(always)]
 fn by_logarithm<V: Lanes>(x: V, y: V) -> V {
-    let normal = V::both(
-        V::splat(f64::MIN_POSITIVE).less_equal(x),
-        x.less(V::splat(f64::INFINITY)),
-    );
-    match V::all(normal) {
-        true => of_normal(x, y),
+    match V::all(is_moderate(x)) {
+        true => of_moderate(x, y),
         false => anywhere(x, y),
     }
 }
@@ -73,10 +106,10 @@ fn times<V: Lanes>(y: V, (log, log_low): (V, V)) -> (V, V) {
     (product, y.mul_add(log_low, y.mul_add(log, -product)))
 }
 
-/// x^y for normal positive x.
+/// x^y for normal positive x below 2^1023.
 #[inline(always)]
-fn of_normal<V: Lanes>(x: V, y: V) -> V {
-    let (exponent, low) = times(y, long_log_of_normals(x));
+fn of_moderate<V: Lanes>(x: V, y: V) -> V {
+    let (exponent, low) = times(y, long_log_of_moderate(x));
     // Does not hold where y is NaN or infinite either.
     match V::all(exponent.abs().less(V::splat(NORMAL))) {
         true => Parts::of(exponent, low).normal(),

@@ -19,8 +19,10 @@ pub struct RemoteLoop {
     pub program: Program,
     /// What each iteration has its number in.
     pub variable: String,
-    /// Matrices of which iterations write parts.
+    /// Matrices of which iterations write parts, in copies of what is among the broadcasts.
     pub results: BTreeSet<String>,
+    /// Rows and columns of matrices that iterations only write parts of, and that stay where they are.
+    pub written: BTreeMap<String, (usize, usize)>,
     /// Rows and columns of the matrices that iterations add to.
     pub sums: BTreeMap<String, (usize, usize)>,
     /// Variables bound to the primitive's broadcasts, in order.
@@ -168,6 +170,9 @@ pub struct RangeAccount {
 pub enum Part {
     /// What an iteration has added up.
     Sum { variable: String, iteration: u64 },
+    /// A part that an iteration has written into a matrix that is not there, with its place. Those of an iteration are in the order
+    /// in which it wrote them.
+    Written { variable: String, iteration: u64 },
     /// The part of a result outside of which nothing has changed, with its place.
     Changed { variable: String },
     /// A result that has other sizes now.

@@ -122,9 +122,21 @@ pub(super) fn used_in_ranges(body: &[Block], condition: Option<&Predicate>) -> B
     uses.in_ranges
 }
 
+/// Variables that blocks write ranges of, and read nothing of but their sizes.
+pub(super) fn only_written(body: &[Block]) -> BTreeSet<String> {
+    let mut uses = Uses::default();
+    uses.blocks(body);
+    let is_read = |name: &String| uses.otherwise.contains(name) || uses.read.contains(name);
+    uses.in_ranges.retain(|name| !is_read(name));
+    uses.in_ranges
+}
+
 #[derive(Default)]
 struct Uses {
+    /// Written in ranges.
     in_ranges: BTreeSet<String>,
+    /// Read in ranges.
+    read: BTreeSet<String>,
     otherwise: BTreeSet<String>,
 }
 
@@ -189,7 +201,8 @@ impl Uses {
                 (HopOp::LeftIndex, Some(name)) => {
                     gives.insert(id, name);
                 }
-                (HopOp::RightIndex | HopOp::Size(_), _) => {}
+                (HopOp::RightIndex, given) => self.read.extend(given.cloned()),
+                (HopOp::Size(_), _) => {}
                 (HopOp::TransientWrite(name), Some(given)) if name == given => {
                     self.in_ranges.insert(name.clone());
                 }
@@ -215,8 +228,8 @@ mod tests {
 
     use super::*;
 
-    /// Of a `while` with this body.
-    fn ranges(body: &str) -> Vec<String> {
+    /// Of a `while` with this body: what it uses in ranges, and what of that it only writes.
+    fn ranges(body: &str) -> (Vec<String>, Vec<String>) {
         let text = format!(
             "f = function(matrix[double] A) return (matrix[double] B) {{ B = A * 2 }}
             X = matrix(1, 4, 4)\nY = matrix(1, 4, 4)\nb = 3
@@ -230,9 +243,12 @@ mod tests {
                 predicate, body, ..
             } = block
             {
-                return used_in_ranges(&body, Some(&predicate))
-                    .into_iter()
-                    .collect();
+                let used = used_in_ranges(&body, Some(&predicate));
+                let only_written = only_written(&body);
+                return (
+                    used.into_iter().collect(),
+                    only_written.into_iter().collect(),
+                );
             }
         }
         panic!("the loop is gone")
@@ -240,35 +256,50 @@ mod tests {
 
     #[test]
     fn other_uses_than_ranges_and_sizes_are_found() {
-        for (body, found) in [
+        for (body, found, only_written) in [
             (
                 "X[b, ] = X[b - 1, ] * 2\nY[1, 1] = b + nrow(X)",
                 &["X", "Y"][..],
+                &["Y"][..],
             ),
             (
                 "X[1, ] = matrix(b, 1, 4)\nX[2, ] = X[1, ]\nb = b - 1",
                 &["X"],
+                &[],
             ),
             (
                 "if (b > 2) { for (i in 1:2) { X[i, i] = b } }\nb = b - 1",
                 &["X"],
+                &["X"],
             ),
-            ("X[1, ] = colSums(X)\nb = b - 1", &[]),
-            ("X[1, ] = t(X[, 1])\nY = Y + 1", &["X"]),
-            ("X[1, 1] = b\nX = X + 1\nb = b - 1", &[]),
-            ("X = matrix(b, 4, 4)\nX[1, 1] = 0\nb = b - 1", &[]),
-            ("X[1, 1] = b\nb = sum(X)", &[]),
-            ("X[1, 1] = b\nY = X", &[]),
-            ("X[1:4, 1:4] = Y\nY[1, 1] = b", &["X"]),
-            ("X[1, 1] = b\nY = f(X)", &[]),
-            ("X[1, 1] = b\nX = f(Y)\nY[1, 1] = b", &[]),
-            ("X[1, 1] = b\nif (sum(X) > 3) { Y[1, 1] = b }", &["Y"]),
+            ("X[1, ] = colSums(X)\nb = b - 1", &[], &[]),
+            ("X[1, ] = t(X[, 1])\nY = Y + 1", &["X"], &[]),
+            ("X[1, 1] = b\nX = X + 1\nb = b - 1", &[], &[]),
+            ("X = matrix(b, 4, 4)\nX[1, 1] = 0\nb = b - 1", &[], &[]),
+            ("X[1, 1] = b\nb = sum(X)", &[], &[]),
+            (
+                "X[1, 1] = b\nif (as.scalar(X[2, 2]) > 1) { b = 3 }",
+                &["X"],
+                &[],
+            ),
+            ("X[1, 1] = b\nY = X", &[], &[]),
+            ("X[1:4, 1:4] = Y\nY[1, 1] = b", &["X"], &["X"]),
+            ("X[1, 1] = b\nY = f(X)", &[], &[]),
+            ("X[1, 1] = b\nX = f(Y)\nY[1, 1] = b", &[], &[]),
+            (
+                "X[1, 1] = b\nif (sum(X) > 3) { Y[1, 1] = b }",
+                &["Y"],
+                &["Y"],
+            ),
             (
                 "parfor (i in 1:4) { X[i, ] = Y[i, ] }\nX[1, 1] = b\nb = b - 1",
                 &[],
+                &[],
             ),
         ] {
-            assert_eq!(ranges(body), found, "{body}");
+            let (used, written) = ranges(body);
+            assert_eq!(used, found, "{body}");
+            assert_eq!(written, only_written, "{body}");
         }
     }
 }

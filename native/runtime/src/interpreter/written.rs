@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, ops::Range, sync::Arc};
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Block, Characteristics, HopOp, walk};
 use fulgurite_matrix::{
-    MatrixBlock,
+    MatrixBlock, arrow_block,
     kernels::{self, IndexRange, PlacedPart},
 };
 
@@ -41,6 +41,17 @@ pub(crate) enum PartValue {
 }
 
 impl Part {
+    /// Of a block, where it is.
+    pub(crate) fn of(block: arrow_block::Block) -> Self {
+        let (top, left) = (block.row_offset, block.column_offset);
+        let (rows, cols) = (block.matrix.rows() as u64, block.matrix.cols() as u64);
+        Part {
+            rows: top..top.saturating_add(rows),
+            cols: left..left.saturating_add(cols),
+            value: PartValue::Here(LocalMatrix::new(block.matrix)),
+        }
+    }
+
     pub(crate) fn overlaps(&self, rows: &Range<u64>, cols: &Range<u64>) -> bool {
         let meet =
             |one: &Range<u64>, other: &Range<u64>| one.start < other.end && other.start < one.end;

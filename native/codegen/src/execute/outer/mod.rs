@@ -7,6 +7,8 @@ mod factors;
 mod stored;
 mod tiles;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::{OuterOutput, OuterTemplate};
 use fulgurite_matrix::{DenseMatrix, Layout, MatrixBlock};
@@ -19,6 +21,8 @@ pub(super) use factors::Factors;
 
 /// Non-zeros per cell from which a tile's product costs less than its non-zeros' dot products.
 const DENSE_FROM: f64 = 0.2;
+/// Cells whose non-zeros are counted before looking at what others found.
+const COUNTED_TOGETHER: usize = 1 << 14;
 
 pub(super) fn run(
     compiled: &CompiledPlan,
@@ -28,9 +32,9 @@ pub(super) fn run(
 ) -> Result<Output> {
     let factors = Factors::bind(&compiled.kernel().program, bound)?;
     if template.sparse_safe {
-        let few = |stored: usize| (stored as f64) < DENSE_FROM * cells(bound) as f64;
+        let most = (DENSE_FROM * cells(bound) as f64).ceil() as usize;
         let driver = match bound.main {
-            MatrixBlock::Dense(driver) if few(non_zeros(driver, context)?) => {
+            MatrixBlock::Dense(driver) if has_fewer_non_zeros(driver, most, context)? => {
                 Some(Driver::of_non_zeros(bound.main)?)
             }
             main => Driver::of(main),
@@ -39,7 +43,7 @@ pub(super) fn run(
         let is_visited = template.output == OuterOutput::NoAggregate
             || bound.main.layout() == Layout::Coordinate;
         if let Some(driver) = driver
-            && (is_visited || few(driver.csr.stored()))
+            && (is_visited || driver.csr.stored() < most)
         {
             return stored::run(compiled, bound, &factors, template.output, &driver, context);
         }
@@ -51,13 +55,26 @@ fn cells(bound: &Bound<'_>) -> usize {
     bound.rows().saturating_mul(bound.cols())
 }
 
-fn non_zeros(matrix: &DenseMatrix, context: &ExecutionContext) -> Result<usize> {
+/// Whether a matrix has fewer non-zeros than `most`. Reads no more of it than takes to see that it has not.
+fn has_fewer_non_zeros(
+    matrix: &DenseMatrix,
+    most: usize,
+    context: &ExecutionContext,
+) -> Result<bool> {
     let cells = matrix.values();
     let ranges = tasks::even(cells.len(), 1, cells.len(), context);
-    let counts = tasks::run(context, ranges, |range| {
-        Ok(cells[range].iter().filter(|cell| **cell != 0.0).count())
+    let found = AtomicUsize::new(0);
+    tasks::run(context, ranges, |range| {
+        for cells in cells[range].chunks(COUNTED_TOGETHER) {
+            if found.load(Ordering::Relaxed) >= most {
+                break;
+            }
+            let count = cells.iter().filter(|cell| **cell != 0.0).count();
+            found.fetch_add(count, Ordering::Relaxed);
+        }
+        Ok(())
     })?;
-    Ok(counts.iter().sum())
+    Ok(found.into_inner() < most)
 }
 
 /// The matrix of the second product, as dense rows.

@@ -175,6 +175,11 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn exponent(self) -> Self {
+        Avx512(operation!(_mm512_getexp_pd(self.0)))
+    }
+
+    #[inline(always)]
     fn pick(self, table: &[f64; 16]) -> Self {
         let (low, high) = (Self::load(&table[..8]), Self::load(&table[8..]));
         let places = integers(self);

@@ -141,6 +141,14 @@ pub(super) trait Lanes:
     /// By a constant, less than 64; zeros come in.
     fn shift_right(self, bits: i32) -> Self;
 
+    /// The binary logarithm, rounded down, of positive normal numbers.
+    #[inline(always)]
+    fn exponent(self) -> Self {
+        // In the mantissa of 2^52, integers become doubles.
+        let two_52 = Self::splat(4_503_599_627_370_496.0);
+        self.shift_right(52).or_bits(two_52) - Self::splat(4_503_599_627_370_496.0 + 1023.0)
+    }
+
     /// The cell of a table that the low four bits of each lane name.
     fn pick(self, table: &[f64; 16]) -> Self;
 

@@ -9,6 +9,7 @@ use std::{
 
 use fulgurite_error::Result;
 use fulgurite_hop::Parallel;
+use fulgurite_matrix::{CoordinateMatrix, MatrixBlock};
 
 use super::{
     sums::{Sum, Zeros},
@@ -16,8 +17,11 @@ use super::{
 };
 use crate::{
     distributed::OnBehalf,
-    interpreter::{Context, SymbolTable, Variable, WrittenMatrix, written},
+    interpreter::{Context, Part, SymbolTable, Variable, WrittenMatrix, written},
 };
+
+/// Rows and columns of matrices.
+pub(super) type Shapes = BTreeMap<String, (usize, usize)>;
 
 /// What each iteration starts from.
 #[derive(Debug, Clone, Default)]
@@ -27,22 +31,29 @@ pub(super) struct Start {
 }
 
 /// What one iteration has left.
+#[derive(Default)]
 pub(super) struct Own {
     sums: BTreeMap<String, Variable>,
     changes: BTreeMap<String, Change>,
 }
 
 impl Start {
-    /// Of iterations that sum up matrices of these shapes, in a task.
-    pub fn of_sums(shapes: &BTreeMap<String, (usize, usize)>) -> Result<Self> {
+    /// Of iterations that sum up matrices of these shapes, and only write into others, in a task.
+    pub fn of_task(sums: &Shapes, written: &Shapes) -> Result<Self> {
+        // Nobody reads what they are written over.
+        let unread = |(name, (rows, cols)): (&String, &(usize, usize))| {
+            let cells = CoordinateMatrix::new(*rows, *cols, Vec::new(), Vec::new(), Vec::new())?;
+            let matrix = Variable::matrix(MatrixBlock::Coordinate(cells));
+            Ok((name.clone(), WrittenMatrix::new(&matrix)))
+        };
         Ok(Start {
-            zeros: Zeros::of(shapes)?,
-            written: BTreeMap::new(),
+            zeros: Zeros::of(sums)?,
+            written: written.iter().map(unread).collect::<Result<_>>()?,
         })
     }
 
     /// Rows and columns of the matrices that are summed up.
-    pub fn shapes_of_sums(&self) -> BTreeMap<String, (usize, usize)> {
+    pub fn shapes_of_sums(&self) -> Shapes {
         self.zeros.shapes()
     }
 
@@ -51,11 +62,10 @@ impl Start {
         self.written.contains_key(name)
     }
 
-    fn without_parts(&self) -> Self {
-        Start {
-            zeros: self.zeros.clone(),
-            written: BTreeMap::new(),
-        }
+    fn without_parts_of(&self, names: &[String]) -> Self {
+        let mut start = self.clone();
+        start.written.retain(|name, _| !names.contains(name));
+        start
     }
 
     pub fn begin_iteration(&self, symbols: &mut SymbolTable) {
@@ -84,15 +94,26 @@ impl Start {
 }
 
 impl Own {
-    pub fn of_sums(sums: BTreeMap<String, Variable>) -> Self {
-        Own {
-            sums,
-            changes: BTreeMap::new(),
+    pub fn add_sum(&mut self, name: String, sum: MatrixBlock) {
+        self.sums.insert(name, Variable::matrix(sum));
+    }
+
+    /// Behind those that are there.
+    pub fn add_part(&mut self, name: String, part: Part) {
+        match self
+            .changes
+            .entry(name)
+            .or_insert(Change::Parts(Vec::new()))
+        {
+            Change::Parts(parts) => parts.push(part),
+            // It has all cells, later ones too.
+            Change::Replaced(_) => {}
         }
     }
 
-    pub fn into_sums(self) -> BTreeMap<String, Variable> {
-        self.sums
+    /// Matrices that were summed up, and what was written into others.
+    pub fn into_sums_and_changes(self) -> (BTreeMap<String, Variable>, BTreeMap<String, Change>) {
+        (self.sums, self.changes)
     }
 }
 
@@ -194,13 +215,22 @@ impl Gathered {
         Ok(())
     }
 
-    /// Puts what was written so far into its place, here: from now on, the matrices are results like any other.
+    /// Puts what was written so far into its place, here, but for some matrices: from now on, the others are results like any other.
     ///
     /// # Errors
     /// Of the backend.
-    pub fn settle_written(&mut self, symbols: &mut SymbolTable, context: &Context) -> Result<()> {
+    pub fn settle_written(
+        &mut self,
+        but_for: &Shapes,
+        symbols: &mut SymbolTable,
+        context: &Context,
+    ) -> Result<()> {
         let _on_behalf = OnBehalf::of(Arc::clone(&self.label));
-        for (name, written) in std::mem::take(&mut self.written) {
+        let is_settled = |name: &String, _: &mut Written| !but_for.contains_key(name);
+        let settled: Vec<_> = self.written.extract_if(.., is_settled).collect();
+        let names: Vec<String> = settled.iter().map(|(name, _)| name.clone()).collect();
+        self.start = Arc::new(self.start.without_parts_of(&names));
+        for (name, written) in settled {
             let (value, _) = written.finish(&context.session)?;
             let value = match value {
                 Variable::Distributed(matrix) => Variable::Matrix(matrix.collect()?),
@@ -208,7 +238,6 @@ impl Gathered {
             };
             symbols.set(name, value);
         }
-        self.start = Arc::new(self.start.without_parts());
         Ok(())
     }
 

@@ -185,7 +185,8 @@ impl<'p> Interpreter<'p> {
             }
             Place::OnWorkers { candidate, why } => {
                 symbols.keep_parfor_results(before, results);
-                let settled = gathered.settle_written(symbols, &self.context);
+                let written = &candidate.written;
+                let settled = gathered.settle_written(written, symbols, &self.context);
                 settled.map_err(at)?;
                 let report = self
                     .on_workers(parallel_loop, &candidate, &range, &mut gathered, symbols)

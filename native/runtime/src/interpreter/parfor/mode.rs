@@ -25,8 +25,10 @@ pub(super) struct Facts {
     pub threads: usize,
     /// What each iteration reads of a distributed matrix, if it is nothing else.
     pub slices: Option<SlicesRead>,
-    /// What it takes to send the matrices that iterations read.
+    /// What it takes to send the matrices that iterations read, and to bring back the parts that they write.
     pub sending_seconds: f64,
+    /// One after the other, where a job can't give all of these parts.
+    pub jobs: u64,
 }
 
 /// Rows or columns of a distributed matrix that an iteration has for itself.
@@ -83,6 +85,7 @@ pub(super) fn decide(facts: &Facts) -> Decision {
     };
     let capacity = &facts.capacity;
     let there = capacity.tasks.saturating_mul(capacity.cores as u64);
+    let job_seconds = JOB_SECONDS * facts.jobs as f64;
     let here = facts.threads;
     if asked.is_none() && facts.slices.is_none() {
         if capacity.is_here {
@@ -104,7 +107,7 @@ pub(super) fn decide(facts: &Facts) -> Decision {
         (None, Some(slices), _) => {
             let seconds_here = slices.seconds_each * facts.iterations as f64;
             match slices.shuffle_seconds {
-                Some(shuffle) if seconds_here <= JOB_SECONDS + shuffle => {
+                Some(shuffle) if seconds_here <= job_seconds + shuffle => {
                     Decision::Here(Some(Why::Shuffle(slices.what.clone())))
                 }
                 _ => Decision::OnWorkers(Why::Slices(slices.what.clone())),
@@ -114,7 +117,7 @@ pub(super) fn decide(facts: &Facts) -> Decision {
         (None, None, Some(seconds)) => {
             let seconds_here = seconds * facts.iterations as f64 / facts.workers.max(1) as f64;
             let saved = seconds_here * (1.0 - here as f64 / there as f64);
-            match saved > JOB_SECONDS + facts.sending_seconds {
+            match saved > job_seconds + facts.sending_seconds {
                 true => Decision::OnWorkers(Why::MuchWork { here, there }),
                 false => Decision::Here(Some(Why::LittleWork)),
             }
@@ -184,6 +187,7 @@ mod tests {
         threads: 4,
         slices: None,
         sending_seconds: 0.2,
+        jobs: 1,
     };
 
     fn decided(facts: Facts) -> String {
@@ -223,6 +227,7 @@ mod tests {
                 sending_seconds: 5.0,
                 ..FACTS
             },
+            Facts { jobs: 20, ..FACTS },
             Facts {
                 seconds: None,
                 ..FACTS
@@ -287,6 +292,7 @@ mod tests {
         let texts: Vec<String> = cases.into_iter().map(decided).collect();
         insta::assert_snapshot!(texts.join("\n"), @r"
         on the workers: 16 cores for 4 threads here
+        here: too little work for a job
         here: too little work for a job
         here: too little work for a job
         measure

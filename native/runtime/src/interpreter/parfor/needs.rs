@@ -4,11 +4,15 @@ use std::collections::BTreeSet;
 
 use fulgurite_hop::{Argument, Block, Dag, HopOp, Program, walk};
 
+use crate::interpreter::loop_writes;
+
 /// What a loop's body reads, calls and touches.
 #[derive(Debug, Default)]
 pub(super) struct Needs {
     /// Variables of whoever runs the loop that iterations may read, or write parts of.
     pub variables: BTreeSet<String>,
+    /// Those of which iterations write ranges, and read nothing but their sizes.
+    pub only_written: BTreeSet<String>,
     /// Functions that iterations may call, and that these call.
     pub functions: BTreeSet<String>,
     /// Whether files are read or written.
@@ -19,7 +23,10 @@ pub(super) struct Needs {
 
 impl Needs {
     pub fn of(program: &Program, body: &[Block]) -> Self {
-        let mut needs = Needs::default();
+        let mut needs = Needs {
+            only_written: loop_writes::only_written(body),
+            ..Needs::default()
+        };
         let mut called = needs.add(body, true);
         while let Some(name) = called.pop() {
             if let Some(function) = program.functions.get(&name)

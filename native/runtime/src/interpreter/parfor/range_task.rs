@@ -11,11 +11,11 @@ use fulgurite_matrix::{
     kernels::{self, IndexRange},
 };
 
-use super::{ParallelLoop, gathered::Start, slices};
+use super::{ParallelLoop, gathered::Start, slices, writes};
 use crate::{
     Compilation,
     dataflow::{IterationRange, Part, RangeAccount, RangeResult, RemoteLoop, Slices},
-    interpreter::{Context, Interpreter, LocalMatrix, SymbolTable, Variable},
+    interpreter::{Context, Interpreter, LocalMatrix, PartValue, SymbolTable, Variable},
 };
 
 /// Runs the iterations on the task's threads; with a stripe, those whose slices it has. What goes wrong in one of them is in the account.
@@ -112,7 +112,7 @@ impl Iterations<'_> {
             position: None,
         };
         let originals = symbols.clone();
-        let start = Start::of_sums(&remote.sums)?;
+        let start = Start::of_task(&remote.sums, &remote.written)?;
         let mut interpreter = Interpreter::new(&remote.program, context);
         let loops = &mut interpreter.planner.loops;
         loops.enter(parallel_loop.body, Some(parallel_loop.variable));
@@ -138,15 +138,34 @@ impl Iterations<'_> {
             account.lines.extend(printed);
             match ran {
                 Ok(own) => {
-                    for (variable, sum) in own.into_sums() {
+                    let (sums, changes) = own.into_sums_and_changes();
+                    for (variable, sum) in sums {
                         let Variable::Matrix(sum) = sum else {
-                            return Err(Error::internal("a task has no workers of its own"));
+                            return Err(no_workers());
                         };
                         account.parts.push(Part::Sum {
                             variable,
                             iteration,
                         });
                         blocks.push(Block::whole(sum.into_block()));
+                    }
+                    for (variable, change) in changes {
+                        let writes::Change::Parts(parts) = change else {
+                            return Err(Error::internal(format!(
+                                "'{variable}' is assigned whole where it is only written into"
+                            )));
+                        };
+                        for part in parts {
+                            account.parts.push(Part::Written {
+                                variable: variable.clone(),
+                                iteration,
+                            });
+                            let PartValue::Here(value) = part.value else {
+                                return Err(no_workers());
+                            };
+                            let (rows, cols) = (part.rows.start, part.cols.start);
+                            blocks.push(Block::new(rows, cols, value.into_block()));
+                        }
                     }
                 }
                 Err(error) => {
@@ -170,6 +189,10 @@ impl Iterations<'_> {
         account.work = interpreter.context.recorder.into_work();
         Ok((RangeResult { account, blocks }, compilation))
     }
+}
+
+fn no_workers() -> Error {
+    Error::internal("a task has no workers of its own")
 }
 
 /// What iterations changed of a result.

@@ -13,12 +13,11 @@ use std::{
 use fulgurite_error::{Error, Position, Result, Source};
 use fulgurite_fusion::machine::Constant;
 use fulgurite_hop::{Block, Literal, Parallel, ParforMode, Program, walk};
-use fulgurite_matrix::MatrixBlock;
 
 use super::{
     History, ParallelLoop, Place,
     degree::Degree,
-    gathered::{Gathered, Own},
+    gathered::{Gathered, Own, Shapes},
     mode::{By, Decision, Facts, Why},
     needs::Needs,
     results::{self, Change},
@@ -30,7 +29,7 @@ use crate::{
     dataflow::{Capacity, Part, Primitive, RangeResult, RemoteLoop},
     distributed::{OnBehalf, Workers, incomplete},
     interpreter::{
-        Context, Interpreter, LocalMatrix, SymbolTable, Variable, range::Range, written,
+        Context, Interpreter, LocalMatrix, SymbolTable, Variable, Waiting, range::Range, written,
     },
 };
 
@@ -71,6 +70,12 @@ pub(super) struct Candidate {
     sliced: Option<Sliced>,
     /// What the matrices that iterations use take.
     bytes: u64,
+    /// Matrices of which iterations only write parts, which come back and are put into them wherever they are.
+    pub(super) written: Shapes,
+    /// What all of the parts take at most: no two iterations write the same cell.
+    written_bytes: u64,
+    /// One after the other, so that the parts that each gives fit here.
+    jobs: u64,
 }
 
 /// The values that iterations use.
@@ -112,7 +117,8 @@ impl Candidate {
                 Some(sliced) => Some(sliced.read(session)?),
                 None => None,
             },
-            sending_seconds: self.bytes as f64 / (speed * 1e9),
+            sending_seconds: (self.bytes.saturating_add(self.written_bytes)) as f64 / (speed * 1e9),
+            jobs: self.jobs,
         })
     }
 }
@@ -168,8 +174,22 @@ impl<'p> Interpreter<'p> {
         let mut sliced = None;
         let mut bytes = 0u64;
         let mut result_bytes = 0u64;
+        let mut written = Shapes::new();
+        let mut written_bytes = 0u64;
+        let start = gathered.iterations_start();
         for name in used(&needs, parallel_loop, gathered) {
-            match symbols.find(name) {
+            let variable = symbols.find(name);
+            if needs.only_written.contains(name)
+                && start.keeps_parts_of(name)
+                && let Some((rows, cols)) = variable.and_then(shape)
+                && i32::try_from(cols).is_ok()
+            {
+                let cells = (rows as u64).saturating_mul(cols as u64);
+                written_bytes = written_bytes.saturating_add(cells.saturating_mul(8));
+                written.insert(name.clone(), (rows, cols));
+                continue;
+            }
+            match variable {
                 Some(Variable::Written(_)) => return here(Why::Distributed(name.clone())),
                 Some(Variable::Distributed(matrix)) => {
                     let on = (session, &capacity);
@@ -205,7 +225,7 @@ impl<'p> Interpreter<'p> {
         if let Some(name) = distributed {
             return here(Why::Distributed(name.clone()));
         }
-        let shapes = gathered.iterations_start().shapes_of_sums();
+        let shapes = start.shapes_of_sums();
         let of_sums = shapes.values().map(|(rows, cols)| {
             let cells = (*rows as u64).saturating_mul(*cols as u64);
             cells.saturating_mul(8)
@@ -216,6 +236,10 @@ impl<'p> Interpreter<'p> {
             let bytes = given;
             return here(Why::Results { bytes, available });
         }
+        let most = Waiting::most_bytes(session).max(1);
+        let most = capacity
+            .result_bytes
+            .map_or(most, |available| most.min(available.max(1)));
         Ok(Outlook::Possible(Box::new(Candidate {
             asked,
             backend: backend.name().to_owned(),
@@ -223,10 +247,13 @@ impl<'p> Interpreter<'p> {
             needs,
             sliced,
             bytes,
+            written,
+            written_bytes,
+            jobs: written_bytes.div_ceil(most).clamp(1, iterations),
         })))
     }
 
-    /// Runs what is left of the range as one job, and leaves the results in `symbols`.
+    /// Runs what is left of the range as one job, or as few as parts of results allow, and leaves the results in `symbols`.
     pub(super) fn on_workers(
         &mut self,
         parallel_loop: &ParallelLoop<'p>,
@@ -243,12 +270,13 @@ impl<'p> Interpreter<'p> {
             Some(cap) if cap < at_a_time => cap,
             _ => at_a_time.saturating_mul(RANGES_FOR_EACH_TASK),
         };
-        let ranges = match candidate.sliced {
-            Some(_) => range.split(1),
-            None => range.split(most),
+        let ranges_of_job = match candidate.sliced {
+            Some(_) => 1,
+            None => most,
         };
-        let session = &self.context.session;
-        let workers = Workers::of(session)?;
+        let ranges = range.split(ranges_of_job.saturating_mul(candidate.jobs));
+        let session = self.context.session.clone();
+        let workers = Workers::of(&session)?;
         let (stripes, slices) = match &candidate.sliced {
             Some(sliced) => {
                 let (stripes, slices) = sliced.stripes(&workers)?;
@@ -262,10 +290,13 @@ impl<'p> Interpreter<'p> {
             .map(|(_, matrix)| workers.broadcast(matrix))
             .collect::<Result<Vec<_>>>()?;
         let cost = session.cost_constants(candidate.bytes)?;
+        let results = parallel_loop.parallel.results.iter();
+        let results = results.filter(|name| !candidate.written.contains_key(*name));
         let remote = RemoteLoop {
             program: candidate.program(self.program, parallel_loop.body)?,
             variable: parallel_loop.variable.to_owned(),
-            results: parallel_loop.parallel.results.clone(),
+            results: results.cloned().collect(),
+            written: candidate.written.clone(),
             sums: gathered.iterations_start().shapes_of_sums(),
             matrices: matrices.into_iter().map(|(name, _)| name).collect(),
             scalars,
@@ -276,17 +307,21 @@ impl<'p> Interpreter<'p> {
             cut_for: self.context.threads.fused.threads(),
             label: label.to_string(),
         };
-        let run = Primitive::RunIterations {
-            input: stripes.as_ref().map(|stripes| stripes.dataset.id),
-            broadcasts: broadcasts.iter().map(|broadcast| broadcast.id).collect(),
-            of: Box::new(remote),
-            ranges: ranges.clone(),
-        };
-        let given = workers.backend.apply(&run, None)?.ranges;
-        if candidate.sliced.is_none() && given.len() != ranges.len() {
-            return Err(incomplete("runIterations"));
+        let mut tasks = 0;
+        for ranges in ranges.chunks(usize::try_from(ranges_of_job).unwrap_or(usize::MAX)) {
+            let run = Primitive::RunIterations {
+                input: stripes.as_ref().map(|stripes| stripes.dataset.id),
+                broadcasts: broadcasts.iter().map(|broadcast| broadcast.id).collect(),
+                of: Box::new(remote.clone()),
+                ranges: ranges.to_vec(),
+            };
+            let given = workers.backend.apply(&run, None)?.ranges;
+            if candidate.sliced.is_none() && given.len() != ranges.len() {
+                return Err(incomplete("runIterations"));
+            }
+            tasks += given.len() as u64;
+            self.take(given, gathered, symbols)?;
         }
-        let tasks = given.len() as u64;
         let degree = at_a_time.min(tasks);
         let report = ParforReport {
             label: label.to_string(),
@@ -307,7 +342,6 @@ impl<'p> Interpreter<'p> {
             location_reason: None,
             merged: None,
         };
-        self.take(given, gathered, symbols)?;
         let recorder = &mut self.context.recorder;
         recorder.operator(&label, true, started.elapsed(), None);
         Ok(report)
@@ -326,7 +360,7 @@ impl<'p> Interpreter<'p> {
             self.context.recorder.absorb_work(work);
             taken.add(range)?;
         }
-        let failed = taken.sum_up(gathered, &self.context);
+        let failed = taken.gather(gathered, &self.context);
         let last = failed
             .as_ref()
             .map_or(u64::MAX, |(iteration, _)| *iteration);
@@ -353,7 +387,8 @@ struct Taken {
     lines: BTreeMap<u64, Vec<String>>,
     /// The first iteration that failed.
     failed: Option<(u64, Error)>,
-    sums: BTreeMap<u64, BTreeMap<String, MatrixBlock>>,
+    /// What iterations leave in their order.
+    own: BTreeMap<u64, Own>,
     changes: BTreeMap<String, Vec<Change>>,
 }
 
@@ -380,8 +415,15 @@ impl Taken {
                     variable,
                     iteration,
                 } => {
-                    let sums = self.sums.entry(iteration).or_default();
-                    sums.insert(variable, block.matrix);
+                    let own = self.own.entry(iteration).or_default();
+                    own.add_sum(variable, block.matrix);
+                }
+                Part::Written {
+                    variable,
+                    iteration,
+                } => {
+                    let own = self.own.entry(iteration).or_default();
+                    own.add_part(variable, written::Part::of(block));
                 }
                 Part::Changed { variable } => {
                     let changes = self.changes.entry(variable).or_default();
@@ -396,19 +438,17 @@ impl Taken {
         Ok(())
     }
 
-    /// Adds the sums of iterations in their order. Gives the iteration at which the loop ends with an error.
-    fn sum_up(&mut self, gathered: &mut Gathered, context: &Context) -> Option<(u64, Error)> {
+    /// Gathers what iterations leave in their order. Gives the iteration at which the loop ends with an error.
+    fn gather(&mut self, gathered: &mut Gathered, context: &Context) -> Option<(u64, Error)> {
         let failed = self.failed.take();
         let last = failed
             .as_ref()
             .map_or(u64::MAX, |(iteration, _)| *iteration);
-        for (iteration, own) in std::mem::take(&mut self.sums) {
+        for (iteration, own) in std::mem::take(&mut self.own) {
             if iteration >= last {
                 break;
             }
-            let own = own.into_iter();
-            let own = own.map(|(name, sum)| (name, Variable::matrix(sum)));
-            if let Err(error) = gathered.add(Own::of_sums(own.collect()), context) {
+            if let Err(error) = gathered.add(own, context) {
                 return Some((iteration, error));
             }
         }
@@ -430,6 +470,13 @@ fn used<'a>(
     names.filter(|name| !shapes.contains_key(*name)).collect()
 }
 
+/// Rows and columns, where they are known.
+fn shape(variable: &Variable) -> Option<(usize, usize)> {
+    let known = variable.characteristics();
+    let size = |size: Option<u64>| size.and_then(|size| usize::try_from(size).ok());
+    size(known.rows).zip(size(known.cols))
+}
+
 fn values(
     candidate: &Candidate,
     parallel_loop: &ParallelLoop,
@@ -439,7 +486,7 @@ fn values(
     let mut values = Used::default();
     for name in used(&candidate.needs, parallel_loop, gathered) {
         let is_cut = |sliced: &Sliced| sliced.name == *name;
-        if candidate.sliced.as_ref().is_some_and(is_cut) {
+        if candidate.sliced.as_ref().is_some_and(is_cut) || candidate.written.contains_key(name) {
             continue;
         }
         let matrix = match symbols.find(name) {
