@@ -104,6 +104,35 @@ abstract class RemoteParforSuite(override val master: String, executors: Set[Str
     nothingIsLeft()
   }
 
+  test("iterations run where the rows are that they read, and write rows of a matrix of the workers") {
+    val cells = Faults.cells(1000, 8)
+    val rows = "R = matrix(0, nrow(X), 9)\nparfor (i in 1:nrow(X)) {\n" +
+      "x = X[i, ]\nR[i, 1:8] = sqrt(abs(x)) / i\nif (i %% 3 == 0) { R[i, 9] = sum(x) }\nif (i %% 400 == 0) { print(i) }\n}\nS = R[10:20, ]"
+    def of(X: ScriptInput, budget: String) = {
+      val lines = ArrayBuffer.empty[String]
+      ml.setConfigProperty("fulgurite.memory.local", budget).setPrintSink(line => lines += line)
+      try {
+        val results = ml.execute(X(ScriptFactory.dml(rows)).out("R", "S"))
+        val left = Seq("R", "S").map(name => Faults.bits(results.getMatrixAs2DDoubleArray(name)))
+        // R stays on the workers.
+        results.getMatrix("R").close()
+        (left, lines.toSeq, results.report)
+      } finally {
+        ml.resetConfig()
+        ml.setPrintSink(line => Console.out.println(line))
+      }
+    }
+    val (here, lines, _) = of(_.in("X", cells), "1g")
+    val frame = Faults.frame(spark, cells, 5)((_, rows) => rows)
+    val (there, linesThere, report) = of(_.in("X", frame), "60k")
+    assert(there == here && linesThere == lines && lines == Seq("400", "800"))
+    val loop = report.loops.head
+    assert((loop.location, loop.locationReason, loop.iterations) == (("spark", Some("each iteration reads its row of 'X'"), 1000L)), report.toString)
+    // 72 kB of R come in ten jobs of an eighth of 60k each; those over all five stripes have five tasks each.
+    assert(loop.tasks == 50 && loop.toString.contains("'R': "), report.toString)
+    nothingIsLeft()
+  }
+
   test("columns and blocks of rows are brought together once, and iterations run where they are") {
     // Sums are exact: plans, and with them the order of additions, depend on what fits here.
     val cells = Data.matrix(300, 40)
