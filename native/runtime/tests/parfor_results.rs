@@ -450,6 +450,35 @@ fn a_matrix_that_is_here_goes_to_the_workers_when_it_gets_too_large() {
 }
 
 #[test]
+fn tasks_read_their_slice_of_a_matrix_and_write_into_it() {
+    for body in [
+        "R[i, ] = R[i, ] / 3 + K[1, ]",
+        "x = R[i, ]\nif (i %% 2 == 0) { R[i, 2:3] = x[1, 1:2] * i }\nT += K * i",
+        "x = R[i, ]\nfor (j in 1:6) { R[i, j] = as.scalar(x[1, 7 - j]) / j }",
+        "R[(2 * i - 1):(2 * i), ] = R[(2 * i - 1):(2 * i), ] * i / 3\nS[i, 1] = nrow(R)",
+        "if (sum(R[i, ]) > 0) { R[i, 1] = i } else { R[i, ] = R[i, ] * 0 }",
+        "R[, i - 2] = R[, i - 2] / i",
+    ] {
+        let text = |header: &str| program_of_written(header, body);
+        let here = script(&text("for (i in 3:8)")).matrix("X", exact(1000, 6, 3));
+        let here = here
+            .matrix("Y", exact(1000, 6, 5))
+            .output("R")
+            .output("S")
+            .run();
+        let header = "parfor (i in 3:8, mode=REMOTE_SPARK)";
+        let (script, counting) = distributed_rows(1000, "40k", &text(header), 2);
+        let there = script.output("R").output("S").run();
+        for name in ["R", "S"] {
+            let found = bits(&there.matrix_of(name, &counting.inner));
+            assert!(found == bits(&here.matrix(name)), "{name} of {body}");
+        }
+        let report = &there.outcome().report.parfors[0];
+        assert_eq!(report.location, "dataflow", "{report}");
+    }
+}
+
+#[test]
 fn tasks_give_parts_in_as_many_jobs_as_fit_here() {
     // 48 kB of R, of which an eighth of 16k may be here.
     let text = |iterations: usize| {
@@ -486,7 +515,10 @@ fn tasks_give_parts_in_as_many_jobs_as_fit_here() {
 #[test]
 fn tasks_do_not_get_matrices_that_are_read_and_written() {
     for (body, reason) in [
-        ("R[i, ] = R[i, ] + 1", "the distributed matrix 'R'"),
+        (
+            "R[i, ] = R[i, ] + 1\nR[i, 1] = sum(R[i, ])",
+            "the distributed matrix 'R'",
+        ),
         (
             "R[i, ] = X[i, ] + sum(Y[i + 1, ])",
             "the distributed matrix 'Y'",

@@ -175,18 +175,14 @@ impl<'p> Interpreter<'p> {
         let mut bytes = 0u64;
         let mut result_bytes = 0u64;
         let mut written = Shapes::new();
-        let mut written_bytes = 0u64;
         let start = gathered.iterations_start();
         for name in used(&needs, parallel_loop, gathered) {
             let variable = symbols.find(name);
             if needs.only_written.contains(name)
                 && start.keeps_parts_of(name)
-                && let Some((rows, cols)) = variable.and_then(shape)
-                && i32::try_from(cols).is_ok()
+                && let Some(shape) = variable.and_then(shape_of_written)
             {
-                let cells = (rows as u64).saturating_mul(cols as u64);
-                written_bytes = written_bytes.saturating_add(cells.saturating_mul(8));
-                written.insert(name.clone(), (rows, cols));
+                written.insert(name.clone(), shape);
                 continue;
             }
             match variable {
@@ -195,10 +191,17 @@ impl<'p> Interpreter<'p> {
                     let on = (session, &capacity);
                     let found =
                         Sliced::of(parallel_loop, range, (name.as_str(), matrix), symbols, on);
-                    match found.filter(|_| sliced.is_none()) {
-                        Some(found) => sliced = Some(found),
-                        None => return here(Why::Distributed(name.clone())),
+                    let Some(found) = found.filter(|_| sliced.is_none()) else {
+                        return here(Why::Distributed(name.clone()));
+                    };
+                    if found.is_written {
+                        let shape = variable.and_then(shape_of_written);
+                        let Some(shape) = shape.filter(|_| start.keeps_parts_of(name)) else {
+                            return here(Why::Distributed(name.clone()));
+                        };
+                        written.insert(name.clone(), shape);
                     }
+                    sliced = Some(found);
                 }
                 Some(Variable::Matrix(matrix)) => {
                     let own = matrix.block().memory_bytes() as u64;
@@ -236,6 +239,12 @@ impl<'p> Interpreter<'p> {
             let bytes = given;
             return here(Why::Results { bytes, available });
         }
+        let cells = written
+            .values()
+            .map(|(rows, cols)| *rows as u64 * *cols as u64);
+        let written_bytes = cells.fold(0u64, |sum, cells| {
+            sum.saturating_add(cells.saturating_mul(8))
+        });
         let most = Waiting::most_bytes(session).max(1);
         let most = capacity
             .result_bytes
@@ -470,11 +479,12 @@ fn used<'a>(
     names.filter(|name| !shapes.contains_key(*name)).collect()
 }
 
-/// Rows and columns, where they are known.
-fn shape(variable: &Variable) -> Option<(usize, usize)> {
+/// Rows and columns, where they are known and tasks can write into such a matrix.
+fn shape_of_written(variable: &Variable) -> Option<(usize, usize)> {
     let known = variable.characteristics();
     let size = |size: Option<u64>| size.and_then(|size| usize::try_from(size).ok());
-    size(known.rows).zip(size(known.cols))
+    let shape = size(known.rows).zip(size(known.cols));
+    shape.filter(|(rows, cols)| i32::try_from(*cols).is_ok() && rows.checked_mul(*cols).is_some())
 }
 
 fn values(

@@ -1,12 +1,17 @@
 //! A distributed matrix of which each iteration reads rows or columns of its own alone: iterations then run where these
 //! are.
 
+use std::collections::BTreeSet;
+
 use fulgurite_error::Result;
 use fulgurite_hop::{
-    Argument, BinaryOp, Block, Dag, Hop, HopId, HopOp, Literal, Program, SizeOp, ValueType, walk,
+    Argument, BinaryOp, Block, Characteristics, Dag, Hop, HopId, HopOp, Literal, Program, SizeOp,
+    ValueType, walk,
 };
 
-/// Hold the rows, or columns, that an iteration reads of the stripe. No variable of a script can be called so.
+/// The stripe, where iterations read it; what they write into the matrix has its name. No variable of a script can be called so.
+pub(super) const STRIPE: &str = "the stripe";
+/// Hold the rows, or columns, that an iteration reads of the stripe.
 pub(super) const FIRST: &str = "first row in the stripe";
 pub(super) const LAST: &str = "last row in the stripe";
 
@@ -68,8 +73,11 @@ impl Slice {
 }
 
 impl Reader<'_> {
-    /// Rows, or columns, if iterations read nothing of the matrix but these and its sizes.
+    /// Rows, or columns, if iterations read nothing of the matrix but these and its sizes, as they were before the loop.
     pub fn slice(&self, body: &[Block]) -> Option<Slice> {
+        if !self.reads_come_first(body, &mut false) {
+            return None;
+        }
         let mut ranges = Vec::new();
         let mut alone = true;
         walk(body, &mut |block| {
@@ -110,26 +118,96 @@ impl Reader<'_> {
         along(0).or_else(|| along(1))
     }
 
-    /// Adds the ranges that are read there, each as rows and as columns; false if anything else is.
+    /// Whether iterations write parts of the matrix.
+    pub fn writes(&self, body: &[Block]) -> bool {
+        let mut found = false;
+        walk(body, &mut |block| {
+            if let Block::Basic { dag } = block {
+                found |= assigns(dag, self.matrix);
+            }
+        });
+        found
+    }
+
+    /// Whether no block reads a range of the matrix when one may have been written already.
+    fn reads_come_first(&self, blocks: &[Block], written: &mut bool) -> bool {
+        let reads = |dag: &Dag| {
+            let of_matrix = |hop: &Hop| {
+                hop.inputs
+                    .first()
+                    .is_some_and(|of| is(dag, *of, self.matrix))
+            };
+            let is_range = |hop: &Hop| hop.op == HopOp::RightIndex && of_matrix(hop);
+            dag.iter().any(|(_, hop)| is_range(hop))
+        };
+        blocks.iter().all(|block| {
+            let before = *written;
+            let is_loop = matches!(block, Block::For { .. } | Block::While { .. });
+            let mut any_reads = false;
+            for predicate in block.predicates() {
+                any_reads |= reads(&predicate.dag);
+                if !self.reads_come_first(&predicate.before, written) {
+                    return false;
+                }
+            }
+            if let Block::Basic { dag } = block {
+                any_reads |= reads(dag);
+                *written |= assigns(dag, self.matrix);
+            }
+            let mut after = *written;
+            for body in block.bodies() {
+                let mut own = *written;
+                if !self.reads_come_first(body, &mut own) {
+                    return false;
+                }
+                walk(body, &mut |block| match block {
+                    Block::Basic { dag } => any_reads |= reads(dag),
+                    _ => {
+                        let predicates = block.predicates();
+                        any_reads |= predicates.iter().any(|predicate| reads(&predicate.dag));
+                    }
+                });
+                after |= own;
+            }
+            *written = after;
+            // What a loop writes, its next iteration would read.
+            let seen = before || (is_loop && after);
+            !(any_reads && seen)
+        })
+    }
+
+    /// Adds the ranges that are read there, each as rows and as columns; false if the matrix is used in another way, but for ranges
+    /// that are written.
     fn ranges(&self, dag: &Dag, ranges: &mut Vec<[Option<Slice>; 2]>) -> bool {
         let is_read = |id: &HopId| is(dag, *id, self.matrix);
-        let assigns = |hop: &Hop| matches!(&hop.op, HopOp::TransientWrite(name) if name == self.matrix || name == self.variable);
-        let mut hops = dag.iter();
-        !dag.roots.iter().any(is_read)
-            && hops.all(|(_, hop)| match (&hop.op, &hop.inputs[..]) {
-                _ if assigns(hop) => false,
-                (_, inputs) if !inputs.iter().any(is_read) => true,
+        let mut written: BTreeSet<HopId> = BTreeSet::new();
+        for (id, hop) in dag.iter() {
+            let is_matrix = |id: &HopId| is_read(id) || written.contains(id);
+            if hop.inputs.iter().skip(1).any(is_matrix) {
+                return false;
+            }
+            let first = hop.inputs.first();
+            let is_fine = match (&hop.op, &hop.inputs[..]) {
+                (HopOp::TransientWrite(name), _) if name == self.variable => false,
+                (HopOp::TransientWrite(name), [of]) if name == self.matrix => written.contains(of),
+                (HopOp::LeftIndex, [into, ..]) if is_matrix(into) => written.insert(id),
+                _ if first.is_some_and(|first| written.contains(first)) => false,
+                _ if !first.is_some_and(is_read) => true,
                 (HopOp::Size(_), _) => true,
-                (HopOp::RightIndex, [_, top, bottom, left, right])
-                    if !hop.inputs[1..].iter().any(is_read) =>
-                {
+                (HopOp::RightIndex, [_, top, bottom, left, right]) => {
                     let rows = self.slice_of(dag, Axis::Rows, *top, *bottom);
                     let columns = self.slice_of(dag, Axis::Columns, *left, *right);
                     ranges.push([rows, columns]);
                     rows.is_some() || columns.is_some()
                 }
                 _ => false,
-            })
+            };
+            if !is_fine {
+                return false;
+            }
+        }
+        let is_matrix = |id: &HopId| is_read(id) || written.contains(id);
+        !dag.roots.iter().any(is_matrix)
     }
 
     fn slice_of(&self, dag: &Dag, of: Axis, first: HopId, last: HopId) -> Option<Slice> {
@@ -233,6 +311,12 @@ fn is(dag: &Dag, id: HopId, variable: &str) -> bool {
     matches!(&dag.hop(id).op, HopOp::TransientRead(name) if name == variable)
 }
 
+/// Whether the block leaves the variable another value.
+fn assigns(dag: &Dag, variable: &str) -> bool {
+    let assigns = |hop: &Hop| matches!(&hop.op, HopOp::TransientWrite(name) if name == variable);
+    dag.iter().any(|(_, hop)| assigns(hop))
+}
+
 fn sizes(asked: SizeOp, size: Size) -> Option<i64> {
     let known = match asked {
         SizeOp::NRow => Some(size.rows),
@@ -242,8 +326,8 @@ fn sizes(asked: SizeOp, size: Size) -> Option<i64> {
     i64::try_from(known?).ok()
 }
 
-/// The program, whose body reads the rows [`FIRST`] to [`LAST`] of a stripe in place of its slice of the matrix, which has
-/// this size. Where slices are columns, they are columns of the stripe's transpose.
+/// The program, whose body reads the rows [`FIRST`] to [`LAST`] of [`STRIPE`] in place of its slice of the matrix, which has
+/// this size; what it writes into the matrix it writes there. Where slices are columns, they are columns of the stripe's transpose.
 pub(super) fn of_stripe(
     program: Program,
     matrix: &str,
@@ -273,8 +357,26 @@ fn dag_of_stripe(dag: &Dag, matrix: &str, size: Size, slice: &Slice) -> Dag {
         1 => first,
         _ => read(LAST),
     };
+    let is_written = dag.iter().any(|(_, hop)| {
+        let into = hop.inputs.first();
+        hop.op == HopOp::LeftIndex && into.is_some_and(|id| is(dag, *id, matrix))
+    });
+    let mut stripe = None;
     let mut moved: Vec<HopId> = Vec::with_capacity(dag.len());
-    for (_, hop) in dag.iter() {
+    for (id, hop) in dag.iter() {
+        if is(dag, id, matrix) {
+            let read = stripe.get_or_insert_with(|| {
+                let op = HopOp::TransientRead(STRIPE.to_owned());
+                let mut hop = Hop { op, ..hop.clone() };
+                hop.characteristics = Characteristics::UNKNOWN;
+                changed.push(hop)
+            });
+            moved.push(match is_written {
+                true => changed.push(hop.clone()),
+                false => *read,
+            });
+            continue;
+        }
         let of = hop.inputs.first().filter(|id| is(dag, **id, matrix));
         let inputs: Vec<HopId> = hop.inputs.iter().map(|id| moved[id.index()]).collect();
         let same = |op: HopOp, inputs: Vec<HopId>| Hop {
@@ -283,7 +385,8 @@ fn dag_of_stripe(dag: &Dag, matrix: &str, size: Size, slice: &Slice) -> Dag {
             ..hop.clone()
         };
         let id = match (&hop.op, of, &inputs[..]) {
-            (HopOp::RightIndex, Some(_), [stripe, top, bottom, left, right]) => {
+            (HopOp::RightIndex, Some(_), [own, top, bottom, left, right]) => {
+                let stripe = stripe.as_ref().unwrap_or(own);
                 let range = match slice.of {
                     Axis::Rows => vec![*stripe, first, last, *left, *right],
                     Axis::Columns => vec![*stripe, *top, *bottom, first, last],
@@ -310,7 +413,7 @@ mod tests {
 
     fn body(text: &str) -> Vec<Block> {
         let text = format!(
-            "R = matrix(0, 9, 9)\nb = 3\nparfor (i in 1:9, check=0) {{ {text} }}\nprint(sum(R) + b)"
+            "R = matrix(0, 9, 9)\nb = 3\nparfor (i in 1:9, check=0) {{ {text} }}\nprint(sum(R) + b + sum(X))"
         );
         let options = fulgurite_dml::CompileOptions {
             inputs: [(
@@ -368,6 +471,15 @@ mod tests {
             ("R[i, 1] = sum(X[i + 1, ])", (rows, 1, 1, 1, false)),
             ("R[i, 1] = sum(X[28 - i, ])", (rows, -1, 28, 1, false)),
             ("R[i, 1] = sum(X[, i])", (columns, 1, 0, 1, false)),
+            ("X[i, ] = X[i, ] * 2", (rows, 1, 0, 1, false)),
+            (
+                "if (sum(X[i, ]) > 3) { X[i, 2] = 5 } else { X[i, ] = X[i, ] / 2 }",
+                (rows, 1, 0, 1, false),
+            ),
+            (
+                "x = X[, i]\nfor (j in 1:3) { X[j, i] = x[4 - j, 1] }",
+                (columns, 1, 0, 1, false),
+            ),
             (
                 "R[i, 1] = sum(X[2:5, 2 * i] + X[1:4, i * 2])",
                 (columns, 2, 0, 1, false),
@@ -391,6 +503,12 @@ mod tests {
             "R[i, ] = X[i + 1, ] * 2 + X[i, ]",
             "R[i, 1] = sum(X[i, ]) + sum(X)",
             "R[i, 1] = sum(X[1:i, ])",
+            "X[i, 1] = 3\nR[i, 1] = sum(X[i, ])",
+            "if (i > 3) { X[i, 1] = 3 }\nR[i, 1] = sum(X[i, ])",
+            "if (i > 3) { X[i, 1] = 3\nif (b < 9) { R[i, 1] = sum(X[i, ]) } }",
+            "for (j in 1:3) { X[i, j] = X[i, j + 1] }",
+            "x = X[i, ]\nX[i, ] = x\nX = X + 1",
+            "x = X[i, ]\nX[i, ] = x\nR[i, 1] = sum(X)",
             "R[i, 1] = sum(X[i * i, ])",
             "R[i, 1] = sum(X[i, ]) + sum(X[, i])",
             "R[i, 1] = sum(X[c, ])\nc = i",

@@ -10,7 +10,7 @@ use fulgurite_hop::Characteristics;
 use super::{
     ParallelLoop,
     mode::SlicesRead,
-    slices::{Axis, Reader, Size, Slice, whole},
+    slices::{self, Axis, Reader, Size, Slice, whole},
 };
 use crate::{
     Session,
@@ -30,6 +30,8 @@ pub(super) struct Sliced {
     pub name: String,
     pub slice: Slice,
     pub size: Size,
+    /// Iterations write parts of it, too.
+    pub is_written: bool,
     matrix: DistributedMatrix,
     /// How it is cut, unless its stripes have all slices as they are.
     cut: Option<Cut>,
@@ -66,6 +68,7 @@ impl Sliced {
             constant: &constant,
         };
         let slice = reader.slice(parallel_loop.body)?;
+        let is_written = reader.writes(parallel_loop.body);
         let (least, most) = range.bounds()?;
         let (one, other) = (slice.first(least), slice.first(most));
         let (count, across) = match slice.of {
@@ -86,6 +89,7 @@ impl Sliced {
                 name: name.to_owned(),
                 slice,
                 size,
+                is_written,
                 matrix: matrix.clone(),
                 cut,
             })
@@ -142,7 +146,7 @@ impl Sliced {
         };
         let from = i64::try_from(from).unwrap_or(i64::MAX);
         let slices = Slices {
-            variable: self.name.clone(),
+            variable: slices::STRIPE.to_owned(),
             scale: self.slice.scale,
             offset: self.slice.offset - 1 - from,
             rows: self.slice.length,
