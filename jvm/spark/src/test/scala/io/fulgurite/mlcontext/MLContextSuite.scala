@@ -4,6 +4,7 @@ import scala.collection.mutable
 
 import io.fulgurite.{Failures, Fulgurite, SparkSessions}
 import io.fulgurite.spark.SparkVersion
+import io.fulgurite.spark.version.ThisJar
 import org.scalatest.funsuite.AnyFunSuite
 
 /** The interface: what goes in, what comes out, and what is an error. */
@@ -158,6 +159,11 @@ final class MLContextSuite extends AnyFunSuite with SparkSessions {
 
   test("a Spark version that the jar is not for is refused") {
     for (other <- Seq("3.4.1", "4.30.0")) assert(Failures.of("unsupported")(SparkVersion.check(other)).getMessage.contains(s"this is Spark $other"))
+    for (last <- ThisJar.LastJava) {
+      SparkVersion.check(spark.version, last)
+      val refused = Failures.of("unsupported")(SparkVersion.check(spark.version, last + 1)).getMessage
+      assert(refused.contains(s"does not run on Java ${last + 1}"))
+    }
   }
 
   test("scripts come from files and resources, or say why not") {
