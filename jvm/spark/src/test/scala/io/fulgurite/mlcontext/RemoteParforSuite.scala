@@ -44,6 +44,24 @@ abstract class RemoteParforSuite(override val master: String, executors: Set[Str
 
   private type ScriptInput = Script => Script
 
+  /** R and S, what was printed, and the report, where so much fits here. */
+  private def leaves(text: String, X: ScriptInput, budget: String): (Seq[Seq[Seq[Long]]], Seq[String], Report) = {
+    val lines = ArrayBuffer.empty[String]
+    ml.setConfigProperty("fulgurite.memory.local", budget).setPrintSink(line => lines += line)
+    try {
+      val results = ml.execute(X(ScriptFactory.dml(text)).out("R", "S"))
+      val left = Seq("R", "S").map { name =>
+        val matrix = results.getMatrix(name)
+        try Faults.bits(matrix.to2DDoubleArray)
+        finally matrix.close()
+      }
+      (left, lines.toSeq, results.report)
+    } finally {
+      ml.resetConfig()
+      ml.setPrintSink(line => Console.out.println(line))
+    }
+  }
+
   protected def nothingIsLeft(): Unit = {
     assert(spark.sparkContext.getPersistentRDDs.isEmpty)
     val owned = spark.sparkContext.parallelize(0 until 8, 8).map(_ => NativeMemory.owned).collect()
@@ -83,20 +101,9 @@ abstract class RemoteParforSuite(override val master: String, executors: Set[Str
     val cells = Faults.cells(1000, 8)
     val rows = "R = matrix(0, nrow(X), 1)\nS = matrix(0, 1, ncol(X))\nparfor (i in 1:nrow(X)) {\n" +
       "x = X[i, ]\nR[i, 1] = sum(sqrt(abs(x))) / nrow(X)\nS += x / i\nif (i %% 400 == 0) { print(i) }\n}"
-    def of(X: ScriptInput, budget: String) = {
-      val lines = ArrayBuffer.empty[String]
-      ml.setConfigProperty("fulgurite.memory.local", budget).setPrintSink(line => lines += line)
-      try {
-        val results = ml.execute(X(ScriptFactory.dml(rows)).out("R", "S"))
-        (Seq("R", "S").map(name => Faults.bits(results.getMatrixAs2DDoubleArray(name))), lines.toSeq, results.report)
-      } finally {
-        ml.resetConfig()
-        ml.setPrintSink(line => Console.out.println(line))
-      }
-    }
-    val (here, lines, _) = of(_.in("X", cells), "1g")
+    val (here, lines, _) = leaves(rows, _.in("X", cells), "1g")
     val frame = Faults.frame(spark, cells, 5)((_, rows) => rows)
-    val (there, linesThere, report) = of(_.in("X", frame), "40k")
+    val (there, linesThere, report) = leaves(rows, _.in("X", frame), "40k")
     assert(there == here && linesThere == lines && lines == Seq("400", "800"))
     assert(report.loops.map(loop => (loop.location, loop.locationReason, loop.iterations)) ==
       Seq(("spark", Some("each iteration reads its row of 'X'"), 1000L)), report.toString)
@@ -105,32 +112,21 @@ abstract class RemoteParforSuite(override val master: String, executors: Set[Str
   }
 
   test("iterations run where the rows are that they read, and write rows of a matrix of the workers") {
-    val cells = Faults.cells(1000, 8)
-    val rows = "R = matrix(0, nrow(X), 9)\nparfor (i in 1:nrow(X)) {\n" +
-      "x = X[i, ]\nR[i, 1:8] = sqrt(abs(x)) / i\nif (i %% 3 == 0) { R[i, 9] = sum(x) }\nif (i %% 400 == 0) { print(i) }\n}\nS = R[10:20, ]"
-    def of(X: ScriptInput, budget: String) = {
-      val lines = ArrayBuffer.empty[String]
-      ml.setConfigProperty("fulgurite.memory.local", budget).setPrintSink(line => lines += line)
-      try {
-        val results = ml.execute(X(ScriptFactory.dml(rows)).out("R", "S"))
-        val left = Seq("R", "S").map(name => Faults.bits(results.getMatrixAs2DDoubleArray(name)))
-        // R stays on the workers.
-        results.getMatrix("R").close()
-        (left, lines.toSeq, results.report)
-      } finally {
-        ml.resetConfig()
-        ml.setPrintSink(line => Console.out.println(line))
-      }
-    }
-    val (here, lines, _) = of(_.in("X", cells), "1g")
+    val cells = Faults.cells(1000, 9)
     val frame = Faults.frame(spark, cells, 5)((_, rows) => rows)
-    val (there, linesThere, report) = of(_.in("X", frame), "60k")
-    assert(there == here && linesThere == lines && lines == Seq("400", "800"))
-    val loop = report.loops.head
-    assert((loop.location, loop.locationReason, loop.iterations) == (("spark", Some("each iteration reads its row of 'X'"), 1000L)), report.toString)
-    // 72 kB of R come in ten jobs of an eighth of 60k each; those over all five stripes have five tasks each.
-    assert(loop.tasks == 50 && loop.toString.contains("'R': "), report.toString)
-    nothingIsLeft()
+    for ((start, write, read) <- Seq(
+        ("matrix(0, nrow(X), 9)", "x = X[i, ]\nR[i, 1:8] = sqrt(abs(x[1, 2:9])) / i\nif (i %% 3 == 0) { R[i, 9] = sum(x) }", "X"),
+        ("X * 2", "x = R[i, ]\nR[i, 2:9] = sqrt(abs(x[1, 1:8])) / i", "R"))) {
+      val rows = s"R = $start\nif (nrow(R) > 10000) { print('no') }\nparfor (i in 1:nrow(X)) {\n$write\nif (i %% 400 == 0) { print(i) }\n}\nS = R[10:20, ]"
+      val (here, lines, _) = leaves(rows, _.in("X", cells), "1g")
+      val (there, linesThere, report) = leaves(rows, _.in("X", frame), "60k")
+      assert(there == here && linesThere == lines && lines == Seq("400", "800"), write)
+      val loop = report.loops.head
+      assert((loop.location, loop.locationReason, loop.iterations) == (("spark", Some(s"each iteration reads its row of '$read'"), 1000L)), report.toString)
+      // 72 kB of R come in ten jobs of an eighth of 60k each, whose tasks are of five stripes.
+      assert(loop.tasks == 50 && loop.toString.contains("'R': "), report.toString)
+      nothingIsLeft()
+    }
   }
 
   test("columns and blocks of rows are brought together once, and iterations run where they are") {
@@ -142,19 +138,8 @@ abstract class RemoteParforSuite(override val master: String, executors: Set[Str
         (43, "X[((i - 1) * 7 + 1):min(i * 7, nrow(X)), ]", "its 7 rows of 'X'"))) {
       val slices = s"R = matrix(0, $iterations, 1)\nS = matrix(0, 1, 1)\nfor (k in 1:2) {\nparfor (i in 1:$iterations) {\n" +
         s"x = $read\nR[i, 1] = sum(abs(x) * k)\nS += as.matrix(sum(x * i))\nif (i %% 10 == 0) { print(i + ' ' + nrow(x)) }\n}\n}"
-      def of(X: ScriptInput, budget: String) = {
-        val lines = ArrayBuffer.empty[String]
-        ml.setConfigProperty("fulgurite.memory.local", budget).setPrintSink(line => lines += line)
-        try {
-          val results = ml.execute(X(ScriptFactory.dml(slices)).out("R", "S"))
-          (Seq("R", "S").map(name => Faults.bits(results.getMatrixAs2DDoubleArray(name))), lines.toSeq, results.report)
-        } finally {
-          ml.resetConfig()
-          ml.setPrintSink(line => Console.out.println(line))
-        }
-      }
-      val (here, lines, _) = of(_.in("X", cells), "1g")
-      val (there, linesThere, report) = of(_.in("X", Faults.frame(spark, cells, 4)((_, rows) => rows)), "64k")
+      val (here, lines, _) = leaves(slices, _.in("X", cells), "1g")
+      val (there, linesThere, report) = leaves(slices, _.in("X", Faults.frame(spark, cells, 4)((_, rows) => rows)), "64k")
       assert(there == here && linesThere == lines && lines.nonEmpty, read)
       val loop = report.loops.head
       assert((loop.location, loop.locationReason, loop.runs) == (("spark", Some(s"each iteration reads $what"), 2L)), report.toString)
