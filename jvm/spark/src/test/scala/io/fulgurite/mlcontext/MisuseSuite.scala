@@ -58,7 +58,12 @@ final class MisuseSuite extends AnyFunSuite with Misuse {
       Blocks.built(builder, partition.toLong)
     }
     val dataset = Dataset.placed(stripes, Vector.empty)
-    val failure = Failures.of("io")(FileSink.write(new Session(spark), dataset, target.toString, WrittenFormat.Csv(",", header = false), Some("{}")))
+    // As an execution has it, which waits for tasks that go on when their job has failed.
+    val session = new Session(spark, new Settings(spark.sparkContext.getConf), observed = true)
+    val failure = Failures.of("io") {
+      session.named("write out")(FileSink.write(session, dataset, target.toString, WrittenFormat.Csv(",", header = false), Some("{}")))
+    }
+    session.close()
     assert(failure.getMessage.contains("injected"), failure.getMessage)
     assert(folder.toFile.list.toSeq == Seq("out") && target.toFile.list.toSeq == Seq("part-00000"))
     assert(Files.readString(target.resolve("part-00000")) == "1,2\n")
