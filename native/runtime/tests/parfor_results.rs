@@ -164,7 +164,9 @@ fn same_as_here(iterations: usize, body: &str) {
         let report = &found.ran.outcome().report.parfors;
         let outer = report.iter().find(|of| of.label.starts_with("parfor i"));
         let outer = outer.expect("the loop was run");
-        let is_all = outer.degree == threads || outer.reason.contains("fit into");
+        // A loop over rows of X alone is a job.
+        let is_here = outer.location == "local";
+        let is_all = outer.degree == threads || outer.reason.contains("fit into") || !is_here;
         assert!(is_all, "{outer}");
     }
 }
