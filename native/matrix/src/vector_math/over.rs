@@ -101,9 +101,15 @@ pub(super) trait Unary: Copy {
     /// [`Unary::lanes`] of slices of one length, of whole vectors. Must be `#[inline(always)]`.
     #[inline(always)]
     fn whole_vectors<V: Lanes>(self, x: &[f64], out: &mut [f64]) {
-        for (out, x) in out.chunks_exact_mut(V::WIDTH).zip(x.chunks_exact(V::WIDTH)) {
-            self.lanes(V::load(x)).store(out);
-        }
+        each_vector::<V>(self, x, out);
+    }
+}
+
+/// The function of one vector after the other.
+#[inline(always)]
+pub(super) fn each_vector<V: Lanes>(function: impl Unary, x: &[f64], out: &mut [f64]) {
+    for (out, x) in out.chunks_exact_mut(V::WIDTH).zip(x.chunks_exact(V::WIDTH)) {
+        function.lanes(V::load(x)).store(out);
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     exponential::{NORMAL, Parts, exp},
     lanes::Lanes,
     logarithm::{is_moderate, long_log, long_log_of_moderate},
-    over::{Binary, Unary},
+    over::{Binary, Unary, each_vector},
 };
 
 /// As Java's Math.pow: what is not certain is NaN, where C has 1^NaN = 1^Inf = (-1)^Inf = 1.
@@ -57,9 +57,7 @@ impl Unary for PowTo {
     fn whole_vectors<V: Lanes>(self, x: &[f64], out: &mut [f64]) {
         for (out, x) in out.chunks_mut(STAGE).zip(x.chunks(STAGE)) {
             if !in_stages::<V>(x, V::splat(self.exponent), out) {
-                for (out, x) in out.chunks_exact_mut(V::WIDTH).zip(x.chunks_exact(V::WIDTH)) {
-                    self.lanes(V::load(x)).store(out);
-                }
+                each_vector::<V>(self, x, out);
             }
         }
     }

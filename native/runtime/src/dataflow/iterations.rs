@@ -45,8 +45,6 @@ pub struct RemoteLoop {
 /// The rows of a distributed matrix's stripes that iterations read, each in one stripe.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slices {
-    /// Bound to the stripe.
-    pub variable: String,
     /// The first row of an iteration is `scale` times the loop's variable and `offset`, counted from 0.
     pub scale: i64,
     pub offset: i64,
@@ -209,7 +207,6 @@ mod tests {
         };
         for (scale, offset, rows) in [(1, -1, 1), (3, -3, 3), (-2, 30, 1), (-3, 36, 2), (2, 5, 2)] {
             let slices = Slices {
-                variable: "X".into(),
                 scale,
                 offset,
                 rows,

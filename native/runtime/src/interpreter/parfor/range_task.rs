@@ -57,11 +57,12 @@ pub fn run_range(
             let rows = stripe.matrix.rows() as u64;
             tasks.range = slices.of_stripe(range, stripe.row_offset, rows);
             tasks.stripe = Some((slices, stripe.row_offset, rows));
-            let matrix = match slices.are_columns {
+            // A job of several may have no iterations for this stripe.
+            let matrix = match slices.are_columns && tasks.range.count > 0 {
                 true => kernels::transpose(&stripe.matrix)?,
                 false => stripe.matrix.clone(),
             };
-            symbols.set(&slices.variable, Variable::matrix(matrix));
+            symbols.set(slices::STRIPE, Variable::matrix(matrix));
         }
         _ => {
             return Err(Error::plan(format!(

@@ -288,7 +288,11 @@ impl<'p> Interpreter<'p> {
         let workers = Workers::of(&session)?;
         let (stripes, slices) = match &candidate.sliced {
             Some(sliced) => {
-                let (stripes, slices) = sliced.stripes(&workers)?;
+                let (mut stripes, slices) = sliced.stripes(&workers)?;
+                if candidate.jobs > 1 {
+                    // Each job reads them.
+                    stripes.persist()?;
+                }
                 (Some(stripes), Some(slices))
             }
             None => (None, None),

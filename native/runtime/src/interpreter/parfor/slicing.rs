@@ -10,7 +10,7 @@ use fulgurite_hop::Characteristics;
 use super::{
     ParallelLoop,
     mode::SlicesRead,
-    slices::{self, Axis, Reader, Size, Slice, whole},
+    slices::{Axis, Reader, Size, Slice, whole},
 };
 use crate::{
     Session,
@@ -146,7 +146,6 @@ impl Sliced {
         };
         let from = i64::try_from(from).unwrap_or(i64::MAX);
         let slices = Slices {
-            variable: slices::STRIPE.to_owned(),
             scale: self.slice.scale,
             offset: self.slice.offset - 1 - from,
             rows: self.slice.length,
