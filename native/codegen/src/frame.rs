@@ -22,7 +22,8 @@ pub(crate) struct WholeMatrix {
     pub row_major: AlignedCells,
     pub row_stride: usize,
     /// Empty where no dense operand meets the matrix.
-    pub transposed: Vec<f64>,
+    pub transposed: AlignedCells,
+    pub transposed_stride: usize,
 }
 
 /// Where a block's values go.
@@ -155,7 +156,7 @@ impl<'a> Frame<'a> {
             null_or(&whole.row_major),
             whole.row_stride as u64,
             null_or(&whole.transposed),
-            whole.rows as u64,
+            whole.transposed_stride as u64,
             whole.rows as u64,
             whole.cols as u64,
         ]);

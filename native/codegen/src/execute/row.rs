@@ -20,6 +20,9 @@ const BLOCK_BYTES: usize = 32 << 10;
 /// Kernels work on four rows at a time.
 const MIN_BLOCK_ROWS: usize = 4;
 const MAX_BLOCK_ROWS: usize = 256;
+/// Bytes of a block of rows that meet narrow matrices, of which panels stay in the first-level cache while all rows pass by: what
+/// stays in the second-level one beside the rows that are fetched meanwhile.
+const NARROW_BLOCK_BYTES: usize = 128 << 10;
 /// Rows of a block that meets wide matrices, as far as they stay in the second-level cache: products of fewer spend their
 /// time on laying out the matrix.
 const WIDE_BLOCK_ROWS: usize = 128;
@@ -130,16 +133,12 @@ fn few_if_large(
     }
 }
 
-/// Rows per block: what fits into [`BLOCK_BYTES`].
+/// Rows per block: what fits into [`BLOCK_BYTES`], or more where rows meet matrices.
 fn block_rows(program: &Program, bound: &Bound<'_>, meets_wide: bool) -> Result<usize> {
-    let mut cells: usize = program
-        .buffers
-        .iter()
-        .map(|shape| bound.width(*shape))
-        .sum();
-    if let Some(shape) = program.output {
-        cells += bound.width(shape);
-    }
+    let meets_narrow = wholes::meets_narrow(program, bound)?;
+    let written = program.buffers.iter().chain(&program.output);
+    let scratch: usize = written.map(|shape| bound.width(*shape)).sum();
+    let mut cells = scratch;
     for (input, binding) in program.inputs.iter().enumerate() {
         if !matches!(binding, InputBinding::Main | InputBinding::Matrix) {
             continue;
@@ -152,7 +151,11 @@ fn block_rows(program: &Program, bound: &Bound<'_>, meets_wide: bool) -> Result<
             Rows::Dense(dense) => dense.cols(),
         };
     }
-    let rows = BLOCK_BYTES / (8 * cells.max(1));
+    let mut rows = BLOCK_BYTES / (8 * cells.max(1));
+    if meets_narrow {
+        let beside = BLOCK_BYTES / 2 / (8 * scratch.max(1));
+        rows = rows.max(beside.min(NARROW_BLOCK_BYTES / (8 * cells.max(1))));
+    }
     let least = match meets_wide {
         true => (WIDE_BLOCK_BYTES / (8 * cells.max(1))).clamp(MIN_BLOCK_ROWS, WIDE_BLOCK_ROWS),
         false => MIN_BLOCK_ROWS,

@@ -5,7 +5,7 @@ use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId};
 use fulgurite_matrix::kernels::dense_product::WIDE_COLS;
 use fulgurite_matrix::{MatrixBlock, kernels};
 
-use crate::aligned::AlignedCells;
+use crate::aligned::{AlignedCells, LINE};
 use crate::bind::{Bound, Rows};
 use crate::frame::WholeMatrix;
 use crate::program::Program;
@@ -65,6 +65,28 @@ pub(super) fn wide_multiplications(program: &Program, bound: &Bound<'_>) -> Resu
     Ok(multiplications)
 }
 
+/// Whether dense rows of an input meet a matrix that is not wide.
+pub(super) fn meets_narrow(program: &Program, bound: &Bound<'_>) -> Result<bool> {
+    let is_dense_input = |left: NodeId| -> Result<bool> {
+        let node = &program.nodes[left.index()];
+        Ok(matches!(node, CNode::Input(_)) && !is_csr_input(program, bound, node)?)
+    };
+    for node in &program.nodes {
+        if let CNode::VectorMatrix { vector, input, .. } = node
+            && bound.matrix(*input)?.cols() < WIDE_COLS
+            && is_dense_input(*vector)?
+        {
+            return Ok(true);
+        }
+    }
+    match program.outer_product {
+        Some((left, right)) if bound.width(program.shapes.of(right)) < WIDE_COLS => {
+            is_dense_input(left)
+        }
+        _ => Ok(false),
+    }
+}
+
 /// Whether a left operand is an input that comes as CSR rows.
 pub(super) fn is_csr_input(program: &Program, bound: &Bound<'_>, node: &CNode) -> Result<bool> {
     match node {
@@ -102,10 +124,18 @@ fn arrange(matrix: &MatrixBlock, row_stride: usize, transposed: bool) -> WholeMa
         });
     }
     if transposed {
-        whole.transposed = vec![0.0; rows * cols];
-        matrix.for_each_stored(|row, col, cell| whole.transposed[col * rows + row] = cell);
+        whole.transposed_stride = stride_of_transposed(rows);
+        whole.transposed = AlignedCells::zeros(cols * whole.transposed_stride);
+        matrix.for_each_stored(|row, col, cell| {
+            whole.transposed[col * whole.transposed_stride + row] = cell;
+        });
     }
     whole
+}
+
+/// Cells from row to row of a transposed matrix: each begins with a cache line.
+fn stride_of_transposed(rows: usize) -> usize {
+    rows.next_multiple_of(LINE)
 }
 
 /// An accumulator of outer products, all zero.
@@ -116,12 +146,18 @@ pub(super) fn accumulator(rows: usize, cols: usize, csr_left: bool) -> WholeMatr
         cols
     };
     let row_major = csr_left || cols >= WIDE_COLS;
+    let transposed_stride = stride_of_transposed(rows);
     WholeMatrix {
         rows,
         cols,
         row_stride,
         row_major: AlignedCells::zeros(if row_major { rows * row_stride } else { 0 }),
-        transposed: vec![0.0; if row_major { 0 } else { rows * cols }],
+        transposed: AlignedCells::zeros(if row_major {
+            0
+        } else {
+            cols * transposed_stride
+        }),
+        transposed_stride,
     }
 }
 
@@ -142,18 +178,25 @@ pub(super) fn finish(
     }
     let is_transposed = !sum.transposed.is_empty();
     let there = if is_transposed {
-        MatrixBlock::dense(cols, rows, sum.transposed)?
+        let cells = without_gaps(sum.transposed, sum.transposed_stride, rows);
+        MatrixBlock::dense(cols, rows, cells)?
     } else if sum.row_major.is_empty() {
         MatrixBlock::dense(rows, cols, vec![0.0; rows * cols])?
-    } else if sum.row_stride > cols {
-        let rows_there = sum.row_major.chunks(sum.row_stride);
-        let cells = rows_there.flat_map(|row| &row[..cols]).copied().collect();
-        MatrixBlock::dense(rows, cols, cells)?
     } else {
-        MatrixBlock::dense(rows, cols, sum.row_major.into_vec())?
+        let cells = without_gaps(sum.row_major, sum.row_stride, cols);
+        MatrixBlock::dense(rows, cols, cells)?
     };
     match is_transposed == turned {
         true => Ok(there),
         false => kernels::transpose(&there),
     }
+}
+
+/// The cells of rows of `width` cells that are `stride` cells apart.
+fn without_gaps(cells: AlignedCells, stride: usize, width: usize) -> Vec<f64> {
+    if stride == width {
+        return cells.into_vec();
+    }
+    let rows = cells.chunks(stride);
+    rows.flat_map(|row| &row[..width]).copied().collect()
 }

@@ -6,8 +6,9 @@ use super::lanes::{CACHE_LINE, Lanes, TOGETHER, load, store};
 
 /// Rows that are worked on together.
 const ROWS: usize = 4;
-/// Columns of the rows that are worked on together where several groups of vectors pass over them: four such
-/// stretches fill half of the first-level cache.
+/// Cells of the vectors that rows meet in a panel: a quarter of the first-level cache, where they stay while rows pass by.
+const PANEL_CELLS: usize = 1024;
+/// Columns of a panel: four such stretches of rows fill half of that cache, for groups of vectors that pass over them.
 const PANEL: usize = 512;
 
 /// A row-major matrix.
@@ -75,20 +76,21 @@ trait Kernel {
     );
 }
 
-/// Runs a kernel over `rows` rows of `width` cells and `cols` vectors, block by block.
+/// Runs a kernel over `rows` rows of `width` cells and `cols` vectors, panel by panel and in these block by block.
 ///
 /// # Safety
 /// The kernel's operands have as many rows, vectors and cells.
 #[inline(always)]
 unsafe fn in_blocks<L: Lanes>(kernel: &impl Kernel, rows: usize, width: usize, cols: usize) {
-    let panel = if cols > L::GROUP { PANEL } else { width.max(1) };
-    let mut row = 0;
-    while row < rows {
-        let is_full = rows - row >= ROWS;
-        let mut from = 0;
-        // Once even without cells: dot products of nothing are 0.
-        loop {
-            let cells = (from, (from + panel).min(width));
+    // Whatever the number of rows: the bits of a row's dot product do not depend on what others it comes with.
+    let panel = (PANEL_CELLS / cols.max(1)).clamp(CACHE_LINE, PANEL) / CACHE_LINE * CACHE_LINE;
+    let mut from = 0;
+    // Once even without cells: dot products of nothing are 0.
+    loop {
+        let cells = (from, (from + panel).min(width));
+        let mut row = 0;
+        while row < rows {
+            let is_full = rows - row >= ROWS;
             let mut col = 0;
             while col < cols {
                 // SAFETY: as many rows and vectors are left, and `cells` ends by `width`.
@@ -100,12 +102,12 @@ unsafe fn in_blocks<L: Lanes>(kernel: &impl Kernel, rows: usize, width: usize, c
                     }
                 };
             }
-            from += panel;
-            if from >= width {
-                break;
-            }
+            row += if is_full { ROWS } else { 1 };
         }
-        row += if is_full { ROWS } else { 1 };
+        from += panel;
+        if from >= width {
+            break;
+        }
     }
 }
 
@@ -149,7 +151,7 @@ pub(super) unsafe fn dot_rows<L: Lanes>(
         x,
         v,
         out,
-        ahead: rows * x.stride,
+        ahead: NextRows { rows, width },
         lanes: PhantomData,
     };
     // SAFETY: the caller's promise.
@@ -160,9 +162,8 @@ struct Dots<L> {
     x: Matrix<*const f64>,
     v: Matrix<*const f64>,
     out: Matrix<*mut f64>,
-    /// From a cell of `x` to that of the next rows. All that are worked on here are on their way already, if a scaled sum or a dot
-    /// product came before.
-    ahead: usize,
+    /// All that are worked on here are on their way already, if a scaled sum or a dot product came before.
+    ahead: NextRows,
     lanes: PhantomData<L>,
 }
 
@@ -182,8 +183,8 @@ impl<L: Lanes> Kernel for Dots<L> {
                 sums: [[L::splat(0.0); K]; R],
             };
             // Only the first vectors fetch.
-            let ahead = (R == ROWS && col == 0).then_some(self.ahead);
-            work::<L, R>(&mut products, self.x.at(row, from), to - from, ahead);
+            let ahead = (R == ROWS && col == 0).then(|| self.ahead.of(self.x, row, (from, to)));
+            work::<L, R>(&mut products, self.x.stride, to - from, ahead);
             let values = products.values();
             let out = self.out.cells.add(row * self.out.stride + col);
             for (r, row) in values.iter().enumerate() {
@@ -259,7 +260,7 @@ pub(super) unsafe fn add_scaled_rows<L: Lanes>(
         x,
         q,
         c,
-        ahead: rows * x.stride,
+        ahead: NextRows { rows, width },
         lanes: PhantomData,
     };
     // SAFETY: the caller's promise.
@@ -270,9 +271,9 @@ struct ScaledSums<L> {
     x: Matrix<*const f64>,
     q: Matrix<*const f64>,
     c: Matrix<*mut f64>,
-    /// From a cell of `x` to that of the next rows, which are fetched while these, in the cache by now, are worked on:
-    /// memory would be idle else. Where dot products came before, they have fetched them, and it costs little.
-    ahead: usize,
+    /// They are fetched while these, in the cache by now, are worked on: memory would be idle else. Where dot products came before,
+    /// they have fetched them, and it costs little.
+    ahead: NextRows,
     lanes: PhantomData<L>,
 }
 
@@ -296,8 +297,8 @@ impl<L: Lanes> Kernel for ScaledSums<L> {
                 c: self.c.at(col, from),
             };
             // Only the first vectors fetch.
-            let ahead = (R == ROWS && col == 0).then_some(self.ahead);
-            work::<L, R>(&mut sums, self.x.at(row, from), to - from, ahead);
+            let ahead = (R == ROWS && col == 0).then(|| self.ahead.of(self.x, row, (from, to)));
+            work::<L, R>(&mut sums, self.x.stride, to - from, ahead);
         }
     }
 }
@@ -340,28 +341,56 @@ trait Stretch {
     unsafe fn cells(&mut self, at: usize, count: usize);
 }
 
-/// Works on `width` cells of `R` rows and meanwhile fetches as many that lie `ahead` cells further on. They are fetched
-/// row by row: memory and the outer caches give lines up to twice as fast in their order as those of four rows in turns. Whole
-/// rows are one stretch of memory.
+/// The rows that come after as many of `width` cells.
+#[derive(Clone, Copy)]
+struct NextRows {
+    rows: usize,
+    width: usize,
+}
+
+impl NextRows {
+    /// Where those cells begin that are fetched while the cells `from..to` of rows from `row` on are worked on, and whether they are one
+    /// stretch of memory. Whole rows are: memory and the outer caches give lines up to twice as fast in their order as
+    /// those of four rows in turns.
+    #[inline(always)]
+    fn of(
+        self,
+        x: Matrix<*const f64>,
+        row: usize,
+        (from, to): (usize, usize),
+    ) -> (*const f64, bool) {
+        let next = x.cells.wrapping_add(self.rows * x.stride);
+        match x.stride == self.width {
+            true => (
+                next.wrapping_add(from * self.rows + row * (to - from)),
+                true,
+            ),
+            false => (next.wrapping_add(row * x.stride + from), false),
+        }
+    }
+}
+
+/// Works on `width` cells of `R` rows, `stride` cells apart, and meanwhile fetches as many from where it is said, row by row if
+/// they aren't one stretch.
 ///
 /// # Safety
-/// The rows have `width` cells.
+/// The rows have the cells.
 #[inline(always)]
 unsafe fn work<L: Lanes, const R: usize>(
     stretch: &mut impl Stretch,
-    x: Matrix<*const f64>,
+    stride: usize,
     width: usize,
-    ahead: Option<usize>,
+    ahead: Option<(*const f64, bool)>,
 ) {
     let whole = width / L::WIDTH * L::WIDTH;
     let mut at = 0;
-    if let Some(ahead) = ahead {
+    if let Some((next, is_one_stretch)) = ahead {
         // An R-th of the columns while one row is fetched.
-        let share = match x.stride == width {
+        let share = match is_one_stretch {
             true => usize::MAX,
             false => width.div_ceil(R).next_multiple_of(CACHE_LINE),
         };
-        let mut row = x.cells.wrapping_add(ahead);
+        let mut row = next;
         let mut fetched = row;
         let mut next_row = share;
         while at < whole {
@@ -373,7 +402,7 @@ unsafe fn work<L: Lanes, const R: usize>(
             }
             at += L::WIDTH;
             if at >= next_row {
-                row = row.wrapping_add(x.stride);
+                row = row.wrapping_add(stride);
                 fetched = row;
                 next_row += share;
             }

@@ -28,7 +28,8 @@ pub(crate) struct CsrRows {
 
 /// A matrix used whole: a right operand, or the accumulator of outer products. Transposed for
 /// dense left operands, unless it is [wide]; row-major for CSR ones and where it is wide. Null where it isn't needed. All
-/// rows have `row_stride` cells, of which those beyond the columns are nobody's; a single column has none.
+/// rows have `row_stride` cells, of which those beyond the columns are nobody's; a single column has none. So have those of the
+/// transposed matrix.
 #[repr(C)]
 pub(crate) struct Whole {
     pub row_major: *mut f64,
