@@ -1,7 +1,8 @@
 package io.fulgurite
 
 import io.fulgurite.core.FulguriteException
-import io.fulgurite.mlcontext.MLContext
+import io.fulgurite.mlcontext.{FaultsSuite, MLContext}
+import io.fulgurite.spark.memory.NativeMemory
 import org.apache.spark.sql.SparkSession
 import org.scalatest.{Assertions, BeforeAndAfterAll, Suite}
 
@@ -19,6 +20,14 @@ trait SparkSessions extends BeforeAndAfterAll { this: Suite =>
   override def beforeAll(): Unit = {
     super.beforeAll()
     spark.sparkContext.setLogLevel("ERROR")
+  }
+
+  /** No task owns memory. Tasks of jobs that failed, and speculative copies that came second, end a while after their jobs. */
+  protected def tasksOwnNothing(): Unit = {
+    def owned = spark.sparkContext.parallelize(0 until 8, 8).map(_ => NativeMemory.owned).collect().toSeq
+    FaultsSuite.await(owned.forall(_ == 0))
+    val left = owned
+    assert(left.forall(_ == 0), left.mkString(", "))
   }
 
   override def afterAll(): Unit = {

@@ -8,7 +8,7 @@ import scala.collection.mutable
 import io.fulgurite.Once
 import org.apache.spark.{FetchFailed, SparkContext, TaskContext}
 import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext, SparkPlugin}
-import org.apache.spark.fulgurite.Disk
+import org.apache.spark.fulgurite.{Disk, Jobs}
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart, SparkListenerTaskEnd}
 
 /** What becomes of the output of a shuffle's map side that an executor has, when it starts the first task that is to read it. */
@@ -21,8 +21,8 @@ object ShuffleFault {
 }
 
 /**
- * Faults between the two sides of shuffles, once for each stage name that has one of `names` in it. Driver and executors talk through files,
- * since a task may start before a listener has heard of its stage.
+ * Faults between the two sides of shuffles, once for each stage name that has one of `names` in it and the shuffles that such a stage
+ * reads. Driver and executors talk through files, since a task may start before a listener has heard of its stage.
  */
 final class ShuffleFaults(context: SparkContext, folder: Path, fault: ShuffleFault, names: Seq[String]) extends AutoCloseable {
   private val stages = mutable.Map.empty[Int, String]
@@ -30,9 +30,10 @@ final class ShuffleFaults(context: SparkContext, folder: Path, fault: ShuffleFau
   private val armed = folder.resolve(ShuffleFaults.Armed)
   private val listener = new SparkListener {
     override def onJobStart(job: SparkListenerJobStart): Unit = for (stage <- job.stageInfos) {
-      val name = if (stage.parentIds.nonEmpty && names.exists(stage.name.contains)) stage.name else ""
       synchronized(stages(stage.stageId) = stage.name)
-      ShuffleFaults.put(folder.resolve(stage.stageId.toString), name)
+      val read = if (names.exists(stage.name.contains)) Disk.shufflesReadBy(stage, job.stageInfos) else Set.empty[Int]
+      val told = if (read.isEmpty) "" else read.mkString("", ",", s" ${stage.name}")
+      ShuffleFaults.put(folder.resolve(stage.stageId.toString), told)
     }
     override def onTaskEnd(task: SparkListenerTaskEnd): Unit = task.reason match {
       case _: FetchFailed => synchronized(failed += stages(task.stageId))
@@ -43,7 +44,10 @@ final class ShuffleFaults(context: SparkContext, folder: Path, fault: ShuffleFau
   ShuffleFaults.put(armed, s"${fault.name} ${Files.createTempDirectory("fulgurite-shuffles")}")
 
   /** The stages of which tasks have not found what they were to read. */
-  def met: Set[String] = synchronized(failed.toSet)
+  def met: Set[String] = {
+    Jobs.awaitEvents(context)
+    synchronized(failed.toSet)
+  }
 
   override def close(): Unit = {
     Files.delete(armed)
@@ -61,9 +65,11 @@ object ShuffleFaults {
     (ShuffleFault.all.find(_.name == said.head), new Once(said.last))
   }
 
-  /** The stage's name, if it is to meet a fault. */
-  private[faults] def stage(folder: Path, id: Int): Option[String] =
-    Iterator.continually { Thread.sleep(5); text(folder.resolve(id.toString)) }.take(2000).collectFirst { case Some(name) => name }.filter(_.nonEmpty)
+  /** The numbers of the shuffles that the stage reads, and a name for these and the stage, if it is to meet a fault. */
+  private[faults] def stage(folder: Path, id: Int): Option[(Set[Int], String)] =
+    Iterator.continually { Thread.sleep(5); text(folder.resolve(id.toString)) }.take(2000).collectFirst { case Some(told) => told }.filter(_.nonEmpty).map { told =>
+      (told.takeWhile(_ != ' ').split(',').map(_.toInt).toSet, told)
+    }
 
   private def text(file: Path): Option[String] =
     try Some(Files.readString(file))
@@ -92,8 +98,8 @@ final class ShuffleFaultPlugin extends SparkPlugin {
         folder <- folder
         (said, once) <- ShuffleFaults.armed(folder)
         fault <- said
-        stage <- ShuffleFaults.stage(folder, task.stageId()) if task.stageAttemptNumber() == 0
-        files = Disk.latestShuffle if files.nonEmpty && once.first(stage.replaceAll("\\W", "_"))
+        (shuffles, stage) <- ShuffleFaults.stage(folder, task.stageId()) if task.stageAttemptNumber() == 0
+        files = Disk.ofShuffles(shuffles) if files.nonEmpty && once.first(stage.replaceAll("\\W", "_"))
       } fault match {
         case ShuffleFault.DiskIsLost => files.foreach(_.delete())
         case ShuffleFault.ExecutorHalts => Runtime.getRuntime.halt(1)

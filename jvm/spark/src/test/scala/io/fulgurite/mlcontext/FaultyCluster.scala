@@ -3,8 +3,6 @@ package io.fulgurite.mlcontext
 import java.io.File
 import java.nio.file.{Files, Path}
 
-import scala.reflect.ClassTag
-
 import io.fulgurite.{Once, SparkSessions}
 import io.fulgurite.faults.{FaultyFileSystem, ShuffleFaultPlugin, ShuffleFaults}
 import io.fulgurite.spark.memory.NativeMemory
@@ -22,6 +20,8 @@ trait FaultyCluster extends AnyFunSuiteLike with SparkSessions {
   override def master: String = cluster.masterUrl
   override def configuration: Map[String, String] = Map(
     "spark.executor.memory" -> "1g",
+    // As if there were so many cores: 40 partitions that are small stay.
+    "spark.default.parallelism" -> "10",
     // Of which Spark reserves 300 MB: there is room for some 700 kB of blocks in each executor.
     "spark.memory.fraction" -> "0.001",
     "spark.speculation" -> "true",
@@ -66,14 +66,12 @@ trait FaultyCluster extends AnyFunSuiteLike with SparkSessions {
    */
   protected def nothingIsLeft(): Unit = {
     assert(spark.sparkContext.getPersistentRDDs.isEmpty)
-    def ofExecutors[A: ClassTag](what: => A): Seq[A] = spark.sparkContext.parallelize(0 until 8, 8).map(_ => what).collect().toSeq
-    val owned = ofExecutors(NativeMemory.owned)
-    assert(owned.forall(_ == 0), owned.mkString(", "))
-    def held = ofExecutors {
+    tasksOwnNothing()
+    def held = spark.sparkContext.parallelize(0 until 8, 8).map { _ =>
       System.gc()
       Thread.sleep(50)
       NativeMemory.held
-    }
+    }.collect().toSeq
     FaultsSuite.await(held.forall(_ == 0))
     val left = held
     assert(left.forall(_ == 0), left.mkString(", "))

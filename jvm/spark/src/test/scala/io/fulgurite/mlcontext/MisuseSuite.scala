@@ -31,8 +31,8 @@ trait Misuse extends SparkSessions { this: Suite =>
     val script = ScriptFactory.dml(text).in("X", X).in("$out", folder.resolve("out").toString)
     val found = Failures.of(kind)(distributed(ml.execute(script)))
     assert(folder.toFile.list.isEmpty, folder.toFile.list.mkString(", "))
-    FaultsSuite.await(NativeMemory.owned == 0)
-    assert(NativeMemory.owned == 0 && spark.sparkContext.getPersistentRDDs.isEmpty)
+    tasksOwnNothing()
+    assert(spark.sparkContext.getPersistentRDDs.isEmpty)
     found
   }
 }
@@ -221,6 +221,7 @@ final class StoppedContextSuite extends AnyFunSuite with Misuse {
       for (when <- Seq("in the middle", "before")) {
         val found = Failures.of("backend")(distributed(ml.execute(script)))
         assert(found.getMessage.contains("stopped SparkContext"), s"$when: ${found.getMessage}")
+        FaultsSuite.await(NativeMemory.owned == 0)
         assert(folder.toFile.list.isEmpty && NativeMemory.owned == 0)
       }
     } finally ml.setPrintSink(line => Console.out.println(line))

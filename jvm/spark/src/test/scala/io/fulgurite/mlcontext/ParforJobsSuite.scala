@@ -7,7 +7,6 @@ import scala.collection.mutable
 
 import io.fulgurite.{Failures, Faults, SparkSessions}
 import io.fulgurite.mlcontext.EventLogSuite.csv
-import io.fulgurite.spark.memory.NativeMemory
 import io.fulgurite.spark.primitives.Session
 import org.apache.spark.fulgurite.{EventLog, LoggedEvents}
 import org.apache.spark.rdd.RDD
@@ -37,7 +36,7 @@ final class ParforJobsSuite extends AnyFunSuite with SparkSessions {
 
   private def nothingIsLeft(): Unit = {
     assert(spark.sparkContext.getPersistentRDDs.isEmpty)
-    assert(spark.sparkContext.parallelize(0 until 2, 2).map(_ => NativeMemory.owned).collect().forall(_ == 0))
+    tasksOwnNothing()
   }
 
   /** What happened to jobs of an execution, and the pools that they were in. */

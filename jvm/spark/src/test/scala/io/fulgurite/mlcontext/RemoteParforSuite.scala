@@ -5,7 +5,6 @@ import java.util.concurrent.atomic.AtomicInteger
 import scala.collection.mutable.ArrayBuffer
 
 import io.fulgurite.{Data, Failures, Faults, SparkSessions}
-import io.fulgurite.spark.memory.NativeMemory
 import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd, SparkListenerTaskStart}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -64,8 +63,7 @@ abstract class RemoteParforSuite(override val master: String, executors: Set[Str
 
   protected def nothingIsLeft(): Unit = {
     assert(spark.sparkContext.getPersistentRDDs.isEmpty)
-    val owned = spark.sparkContext.parallelize(0 until 8, 8).map(_ => NativeMemory.owned).collect()
-    assert(owned.forall(_ == 0), owned.mkString(", "))
+    tasksOwnNothing()
   }
 
   protected lazy val here: Leaves = run("local")._1

@@ -59,7 +59,7 @@ trait ShuffleFaultsTests extends FaultyCluster {
 
   test("the output of the map side of each shuffle is lost") {
     val met = disturbed(ShuffleFault.DiskIsLost, Seq(""))
-    for (operator <- Seq("read C", "b(+)", "p(order)", "r(rshape-bycol)", "t(ctable)", "r(rev)", "parfor i", "place for r(rshape) ")) {
+    for (operator <- Seq("read C", "b(+)", "p(order)", "r(rshape-bycol)", "t(ctable)", "r(rev)", "parfor i", "place for r(rshape) ", "ua(C+)")) {
       assert(met.exists(_.contains(operator)), s"$operator is not among ${met.mkString("; ")}")
     }
     assert(spark.sparkContext.getPersistentRDDs.isEmpty)

@@ -13,7 +13,6 @@ import io.fulgurite.mlcontext.ScriptFactory
 import io.fulgurite.spark.arrow.DenseBuilder
 import io.fulgurite.spark.cells.CellLines
 import io.fulgurite.spark.dataset.Dataset
-import io.fulgurite.spark.memory.NativeMemory
 import io.fulgurite.spark.primitives._
 import io.fulgurite.spark.text.{CsvFormat, CsvSource, LibsvmSource}
 import org.scalatest.funsuite.AnyFunSuite
@@ -69,7 +68,8 @@ final class TextFilesSuite extends AnyFunSuite with SparkSessions {
       case (Left((kind, message)), Left((expected, _))) => assert(kind == expected && message.contains(path.toString), message)
       case _ => assert(workers == driver, s"\n${texts.mkString("\n---\n")}")
     }
-    assert(spark.sparkContext.getPersistentRDDs.isEmpty && NativeMemory.owned == 0)
+    assert(spark.sparkContext.getPersistentRDDs.isEmpty)
+    tasksOwnNothing()
     // What is compressed cannot be split.
     val zipped = file(texts, ".gz", new GZIPOutputStream(_))
     val ofZipped = byWorkers(read(zipped.toString))

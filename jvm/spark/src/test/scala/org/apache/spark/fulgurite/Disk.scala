@@ -4,6 +4,7 @@ import java.io.File
 import java.nio.file.{Files, Path}
 
 import org.apache.spark.SparkEnv
+import org.apache.spark.scheduler.StageInfo
 import org.apache.spark.util.Utils
 
 /** The folder in which Spark keeps shuffles and spilled blocks. */
@@ -16,12 +17,15 @@ object Disk {
     Files.createFile(folder)
   }
 
-  /** What this executor has of the shuffle that was written last. */
-  def latestShuffle: Seq[File] = {
+  /** The numbers of the shuffles that a stage reads, of a job with these stages. */
+  def shufflesReadBy(stage: StageInfo, job: Iterable[StageInfo]): Set[Int] =
+    job.filter(parent => stage.parentIds.contains(parent.stageId)).flatMap(_.shuffleDepId).toSet
+
+  /** What this executor has of these shuffles. */
+  def ofShuffles(numbers: Set[Int]): Seq[File] = {
     val Of = """shuffle_(\d+)_.*""".r
     val files = SparkEnv.get.blockManager.diskBlockManager.getAllFiles()
-    val numbered = files.map(file => file.getName -> file).collect { case (Of(number), file) => number.toInt -> file }
-    numbered.groupBy(_._1).toSeq.sortBy(-_._1).headOption.fold(Seq.empty[File])(_._2.map(_._2))
+    files.map(file => file.getName -> file).collect { case (Of(number), file) if numbers(number.toInt) => file }
   }
 
   private def folders: Seq[Path] = SparkEnv.get.blockManager.diskBlockManager.localDirs.map(_.toPath).toSeq

@@ -15,7 +15,7 @@ final class Jobs(context: SparkContext) extends AutoCloseable {
 
   /** Those since the last call. */
   def started(): Seq[Int] = {
-    context.listenerBus.waitUntilEmpty()
+    Jobs.awaitEvents(context)
     synchronized {
       val found = tasks.toVector
       tasks.clear()
@@ -24,4 +24,9 @@ final class Jobs(context: SparkContext) extends AutoCloseable {
   }
 
   override def close(): Unit = context.removeSparkListener(listener)
+}
+
+object Jobs {
+  /** Returns when listeners have heard of all that has happened. */
+  def awaitEvents(context: SparkContext): Unit = context.listenerBus.waitUntilEmpty()
 }
