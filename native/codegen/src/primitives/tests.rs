@@ -22,10 +22,13 @@ fn transposed(cells: &[f64], rows: usize, cols: usize) -> Vec<f64> {
 /// Rows of `cols` cells so far apart; what is between them may be anything.
 fn apart(cells: &[f64], cols: usize, stride: usize) -> Vec<f64> {
     let between = std::iter::repeat_n(f64::NAN, stride - cols);
-    let rows = cells.chunks(cols);
+    let rows = cells.chunks(cols.max(1));
     rows.flat_map(|row| row.iter().copied().chain(between.clone()))
         .collect()
 }
+
+/// How far apart rows of a transposed matrix are, beside their cells: a number of cells that none of them has.
+const GAP: usize = 3;
 
 /// Rows of `width` cells, of which CSR rows store every third or so.
 struct Rows {
@@ -93,7 +96,7 @@ fn whole(
         row_major: row_major.as_mut_ptr(),
         row_stride,
         transposed: transposed.as_mut_ptr(),
-        transposed_stride: rows,
+        transposed_stride: rows + GAP,
         rows,
         cols,
     }
@@ -132,7 +135,7 @@ fn check_vector_matrix(
 ) {
     let width = left.width;
     let right = numbers(width * cols, 2);
-    let mut right_transposed = transposed(&right, width, cols);
+    let mut right_transposed = apart(&transposed(&right, width, cols), width, width + GAP);
     let mut right_apart = apart(&right, cols, stride);
     let whole = whole(&mut right_apart, stride, &mut right_transposed, width, cols);
     for rows in [1, ROWS] {
@@ -167,7 +170,7 @@ fn check_outer_product(
     let right = numbers(ROWS * cols, 3);
     for rows in [1, ROWS] {
         let mut sums = vec![1.0; width * stride + 1];
-        let mut sums_transposed = vec![1.0; width * cols];
+        let mut sums_transposed = vec![1.0; (width + GAP) * cols];
         let accumulator = whole(&mut sums, stride, &mut sums_transposed, width, cols);
         let product = OuterProduct {
             left: left.left(csr, rows),
@@ -181,7 +184,11 @@ fn check_outer_product(
         // SAFETY: as above.
         unsafe { lanes::run_with(instructions, product) };
         let sums = match csr.pointers.is_null() {
-            true => transposed(&sums_transposed, cols, width),
+            true => {
+                let rows = sums_transposed.chunks(width + GAP);
+                let cells: Vec<f64> = rows.flat_map(|row| &row[..width]).copied().collect();
+                transposed(&cells, cols, width)
+            }
             false => {
                 assert_eq!(sums[width * stride], 1.0, "{case}");
                 let rows = sums[..width * stride].chunks(stride);
@@ -283,6 +290,68 @@ fn the_bits_of_a_sparse_row_do_not_depend_on_the_rows_beside_it() {
                 }
             }
             assert_eq!(sums, expected, "{case}");
+        }
+    }
+}
+
+#[test]
+fn the_bits_of_a_dense_row_do_not_depend_on_the_rows_beside_it() {
+    for width in [7, 40, 700, 1031] {
+        // Sums of these depend on their order.
+        let cells = (0..ROWS * width).map(|at| 1.0 / (at % 89 + 3) as f64 - 0.01);
+        let rows = Rows {
+            dense: cells.collect(),
+            ..Rows::new(width, false)
+        };
+        let csr = rows.csr(false);
+        for (cols, instructions) in [1, 2, 3, 5, 8, 15]
+            .into_iter()
+            .flat_map(|cols| Instructions::present().map(move |present| (cols, present)))
+        {
+            let case = format!("{width} x {cols}, {instructions:?}");
+            let right: Vec<f64> = (0..width * cols).map(|at| 1.0 / (at + 3) as f64).collect();
+            let mut right = apart(&right, width, width + GAP);
+            let right = whole(&mut [], cols, &mut right, width, cols);
+            let left = |first: usize, count: usize| Left {
+                values: &raw const rows.dense[first * width],
+                ..rows.left(&csr, count)
+            };
+            let products = |first: usize, count: usize| {
+                let mut out = vec![0.0; count * cols];
+                let product = VectorMatrix {
+                    left: left(first, count),
+                    whole: &right,
+                    out: out.as_mut_ptr(),
+                    out_stride: cols,
+                };
+                // SAFETY: all describe slices that are there, and the processor has the instructions.
+                unsafe { lanes::run_with(instructions, product) };
+                out
+            };
+            let together = products(0, ROWS);
+            let alone: Vec<f64> = (0..ROWS).flat_map(|row| products(row, 1)).collect();
+            assert_eq!(together, alone, "{case}");
+
+            let added = |blocks: &[(usize, usize)]| {
+                let mut sums = vec![0.5; (width + GAP) * cols];
+                for (first, count) in blocks {
+                    let accumulator = whole(&mut [], cols, &mut sums, width, cols);
+                    let product = OuterProduct {
+                        left: left(*first, *count),
+                        right: Matrix {
+                            cells: &raw const together[first * cols],
+                            stride: cols,
+                        },
+                        right_width: cols,
+                        accumulator: &accumulator,
+                    };
+                    // SAFETY: as above.
+                    unsafe { lanes::run_with(instructions, product) };
+                }
+                sums
+            };
+            let one_by_one: Vec<_> = (0..ROWS).map(|row| (row, 1)).collect();
+            assert_eq!(added(&[(0, ROWS)]), added(&one_by_one), "{case}");
         }
     }
 }
