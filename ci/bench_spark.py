@@ -104,7 +104,11 @@ HANDOVER = [
     {"name": "sum(abs(X - c)), unfused", "policy": "none", "script": "s = 0\nfor (i in 1:$times) { s = s + sum(abs(X - i / 1000)) }"},
 ]
 HANDOVER_TIMES = 10
-HANDOVER_ROUNDS = 5
+HANDOVER_ROUNDS = 9
+# Of what fits: in two tasks, the fewest stripes are the 128 MB that Spark reads of a file at a time.
+HANDOVER_PARTS = [8, 4, 2, 1]
+# Spark tells the times of reading and of running a task in milliseconds, rounded down.
+ROUNDING = 1e-3
 STRIPE_BYTES = 8_000_000
 
 
@@ -308,33 +312,31 @@ class Bench:
         return row
 
     def measure_handover(self):
-        """For each operator a straight line through two numbers of stripes: what a further block takes, and how much of it in native code."""
+        """For each operator and number of stripes, what a task takes beside the operator; and what an empty job of Spark takes."""
         most = max(16, round(bytes_of(self.options.size) / STRIPE_BYTES))
-        stripes = [max(4, most // 4), most]
+        stripes = [most // parts for parts in HANDOVER_PARTS]
         answer, _ = self.job(sys.executable, {
             "kind": "handover", "heap": self.heap, "stripes": stripes, "operators": HANDOVER, "times": HANDOVER_TIMES, "rounds": max(HANDOVER_ROUNDS, self.options.rounds),
         })
         rows = []
         for operator in HANDOVER:
-            points = []
             for count in stripes:
-                seen = [found for found in answer["seen"] if found["operator"] == operator["name"] and found["stripes"] == count and found["counts"]]
+                seen = [found for found in answer["seen"] if found["operator"] == operator["name"] and found["stripes"] == count]
                 # One native task for each stripe: no more, or it was not the operator that was meant.
-                [blocks] = {found["blocks"] for found in seen}
+                [(blocks, tasks, jobs)] = {(found["blocks"], found["tasks"], found["jobs"]) for found in seen}
                 if not blocks or blocks % (count * HANDOVER_TIMES):
                     raise SystemExit(f"{operator['name']}: {blocks} native tasks for {count} stripes, {HANDOVER_TIMES} times")
-                # The best run is the machine's; what others took longer was another's doing.
-                best = min(seen, key=lambda found: found["waited"])
-                points.append((blocks, best["waited"], best["native"]))
-            (few, _, _), (many, waited, native) = points
-            slopes = [(points[1][place] - points[0][place]) / (many - few) for place in (1, 2)]
-            rows.append({
-                "operator": operator["name"], "blocks": many, "stripes": stripes[1],
-                "native_us": slopes[1] * 1e6, "overhead_us": (2 * slopes[0] - slopes[1]) * 1e6, "share": 1 - slopes[1] / (2 * slopes[0]),
-                "share_of_jobs": 1 - native / (2 * waited),
-            })
-            bench_spark_report.print_handover(rows[-1])
-        return rows
+                shares = [(found["taskSeconds"] + ROUNDING * tasks) / found["operatorSeconds"] - 1 for found in seen]
+                rows.append({
+                    "operator": operator["name"], "blocks": blocks / tasks,
+                    "operator_us": statistics.median(found["operatorSeconds"] for found in seen) / blocks * 1e6,
+                    "task_us": statistics.median(found["taskSeconds"] + ROUNDING * tasks - found["operatorSeconds"] for found in seen) / tasks * 1e6,
+                    "share": statistics.median(shares), "shares": [min(shares), max(shares)],
+                    # Both cores work on a job's two tasks at the same time.
+                    "job_ms": statistics.median(found["waited"] - found["taskSeconds"] / 2 for found in seen) / jobs * 1e3,
+                })
+                bench_spark_report.print_handover(rows[-1])
+        return {"rows": rows, "empty_ms": statistics.median(answer["empty"]) * 1e3}
 
 
 def read_once(paths):
@@ -416,7 +418,7 @@ def main():
     unfinished = options.scratch / "rows.json"
     former = json.loads(unfinished.read_text()) if options.resume and unfinished.exists() else {}
     settings = {"size": options.size, "heap": bench.heap}
-    results = former if former.get("settings") == settings else {"settings": settings, "rows": [], "handover": [], "seconds": 0}
+    results = former if former.get("settings") == settings else {"settings": settings, "rows": [], "handover": None, "seconds": 0}
     # Ends the run that goes on, too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     started, before, failures = time.perf_counter(), results["seconds"], []

@@ -16,6 +16,8 @@ JAVA_OPTIONS = "--add-modules=jdk.incubator.vector"
 MASTER = "local[2]"
 # SystemDS plans with this share of the memory that it believes to have.
 SYSTEMDS_SHARE = 0.7
+# Rounds of an operator that do not count: before its first size the JVM is cold, later ones need other machine code at most.
+HANDOVER_WARM_UP = (20, 2)
 
 
 def session(specification, configure=lambda builder: builder):
@@ -98,29 +100,37 @@ def mllib(specification):
 
 
 def handover(specification):
-    """What operators on dense stripes of 1000 x 1000 take, and how much of that native code: for each operator and number of stripes."""
+    """What tasks of operators on dense stripes of 1000 x 1000 take, and how much of that the operators: for each operator and number of
+    stripes. And what a job of Spark takes that does nothing."""
     import fulgurite
     from fulgurite import MLContext, dml
 
     spark = session(specification, fulgurite.configure)
     ml = MLContext(spark).setConfigProperty("fulgurite.memory.local", "4m")
     seen = []
-    for stripes in specification["stripes"]:
+    for number, stripes in enumerate(specification["stripes"]):
         X = ml.execute(dml("X = rand(rows=$rows, cols=1000, min=-1, max=1, seed=7)").input("$rows", 1000 * stripes).output("X")).get("X")
         for operator in specification["operators"]:
             ml.setConfigProperty("fulgurite.fusion.policy", operator["policy"])
-            # The first one compiles, and warms the JVM up.
-            for round in range(specification["rounds"] + 1):
+            for round in range(-HANDOVER_WARM_UP[min(number, 1)], specification["rounds"]):
                 script = dml(operator["script"]).input({"X": X, "$times": specification["times"]}).output("s")
                 results = ml.execute(script)
                 results.get("s")
                 on_spark = [found for found in results.operators() if found["location"] == "spark"]
-                seen.append({
-                    "operator": operator["name"], "stripes": stripes, "counts": round > 0, "blocks": sum(found["tasks"] for found in on_spark),
-                    "waited": sum(found["seconds"] for found in on_spark), "native": sum(found["nativeSeconds"] for found in on_spark),
-                })
+                if round >= 0:
+                    seen.append({
+                        "operator": operator["name"], "stripes": stripes, **{name: results.statistics()["spark"][name] for name in ("jobs", "tasks", "taskSeconds")},
+                        "blocks": sum(found["tasks"] for found in on_spark), "waited": sum(found["seconds"] for found in on_spark),
+                        "operatorSeconds": sum(found["operatorSeconds"] for found in on_spark),
+                    })
         X.close()
-    return {"seen": seen, "peak": peak(spark.sparkContext._jvm)}
+    nothing = spark.sparkContext._jsc.sc().range(0, 2, 1, 2)
+    empty = []
+    for _ in range(specification["times"] * specification["rounds"]):
+        started = time.perf_counter()
+        nothing.count()
+        empty.append(time.perf_counter() - started)
+    return {"seen": seen, "empty": empty, "peak": peak(spark.sparkContext._jvm)}
 
 
 def main(specification, answer):

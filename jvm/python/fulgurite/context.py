@@ -196,7 +196,7 @@ class MLResults:
 
     def operators(self):
         """What ran, what took longest first: dictionaries with label, location, count, seconds and, for fused operators, plan; for
-        those on Spark tasks, nativeSeconds, compileSeconds, rows, nnz, bytesIn and bytesOut of the executors, too."""
+        those on Spark tasks, nativeSeconds, operatorSeconds, compileSeconds, rows, nnz, bytesIn and bytesOut of the executors, too."""
         return self.statistics()["operators"]
 
     def _one(self, name):

@@ -1,8 +1,10 @@
 //! What a handle names, as JSON.
 
+use std::time::Duration;
+
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Layout, MatrixBlock};
-use fulgurite_runtime::dataflow::RangeAccount;
+use fulgurite_runtime::{TaskWork, dataflow::RangeAccount};
 use serde::Serialize;
 
 use crate::registry::Entry;
@@ -43,7 +45,7 @@ struct BlockDescription {
 pub(crate) fn describe(entry: &Entry) -> Result<Vec<u8>> {
     let Entry {
         blocks,
-        compilation,
+        work: TaskWork { compilation, .. },
         account,
     } = entry;
     let described: Vec<BlockDescription> = blocks
@@ -93,15 +95,20 @@ pub(crate) fn describe(entry: &Entry) -> Result<Vec<u8>> {
     serde_json::to_vec(&description).map_err(|error| Error::internal(error.to_string()))
 }
 
-/// What [`describe`] says but the account, and where buffers lie, as `Native.look` has it: two numbers, and ten for each block.
+/// What [`describe`] says but the account and non-zeros, which take a pass over the values to count, and where buffers lie, as
+/// `Native.look` has it: three numbers, and nine for each block.
 pub(crate) fn look(entry: &Entry) -> Vec<i64> {
     let Entry {
         blocks,
-        compilation,
+        work,
         account: _,
     } = entry;
-    let nanoseconds = i64::try_from(compilation.time.as_nanos()).unwrap_or(i64::MAX);
-    let mut found = vec![compilation.plans as i64, nanoseconds];
+    let nanoseconds = |time: Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
+    let mut found = vec![
+        work.compilation.plans as i64,
+        nanoseconds(work.compilation.time),
+        nanoseconds(work.operator_time),
+    ];
     for block in blocks.iter() {
         let matrix = &block.matrix;
         let (layout, values, pointers, indices) = match matrix {
@@ -115,7 +122,6 @@ pub(crate) fn look(entry: &Entry) -> Vec<i64> {
             block.row_offset as i64,
             matrix.rows() as i64,
             matrix.cols() as i64,
-            matrix.nnz() as i64,
             matrix.memory_bytes() as i64,
         ];
         found.extend(sizes);
@@ -139,24 +145,33 @@ mod tests {
 
     use super::*;
 
-    fn entry(blocks: &[Block], compilation: Compilation) -> Entry {
+    fn work() -> TaskWork {
+        TaskWork {
+            compilation: Compilation {
+                plans: 2,
+                time: Duration::from_micros(7),
+            },
+            operator_time: Duration::from_micros(9),
+        }
+    }
+
+    fn entry(blocks: &[Block], work: TaskWork) -> Entry {
         Entry {
             blocks: blocks.to_vec().into(),
-            compilation,
+            work,
             account: None,
         }
     }
 
     fn text(blocks: &[Block]) -> String {
-        let described = describe(&entry(blocks, Compilation::default())).unwrap();
+        let described = describe(&entry(blocks, TaskWork::default())).unwrap();
         let value: serde_json::Value = serde_json::from_slice(&described).unwrap();
         serde_json::to_string_pretty(&value).unwrap()
     }
 
     #[test]
     fn what_a_task_compiled_is_said_with_its_results() {
-        let time = std::time::Duration::from_micros(7);
-        let described = describe(&entry(&[], Compilation { plans: 2, time })).unwrap();
+        let described = describe(&entry(&[], work())).unwrap();
         let value: serde_json::Value = serde_json::from_slice(&described).unwrap();
         let expected = serde_json::json!({"plans": 2, "nanoseconds": 7000});
         assert_eq!(value["compiled"], expected);
@@ -173,26 +188,25 @@ mod tests {
     fn a_look_finds_sizes_and_places() {
         let dense = MatrixBlock::dense(1, 2, vec![0.0, 3.0]).unwrap();
         let sparse = MatrixBlock::Csr(MatrixBlock::filled(1, 2, 5.0).to_csr().unwrap());
-        let time = std::time::Duration::from_micros(7);
         let blocks = [Block::new(10, 0, dense), Block::new(11, 0, sparse)];
-        let found = look(&entry(&blocks, Compilation { plans: 2, time }));
+        let found = look(&entry(&blocks, work()));
         let (MatrixBlock::Dense(dense), MatrixBlock::Csr(sparse)) =
             (&blocks[0].matrix, &blocks[1].matrix)
         else {
             panic!("a dense block and one in CSR were made");
         };
-        assert_eq!(found.len(), 22);
-        assert_eq!(found[..8], [2, 7000, 10, 1, 2, 1, 16, 0]);
+        assert_eq!(found.len(), 21);
+        assert_eq!(found[..8], [2, 7000, 9000, 10, 1, 2, 16, 0]);
         assert_eq!(found[8..10], [dense.values().as_ptr() as i64, 2]);
-        assert_eq!(found[12..16], [11, 1, 2, 2]);
+        assert_eq!(found[12..15], [11, 1, 2]);
         let buffers = [
             sparse.values().as_ptr() as i64,
             2,
             sparse.pointers().as_ptr() as i64,
             sparse.indices().as_ptr() as i64,
         ];
-        assert_eq!(found[17], 1);
-        assert_eq!(found[18..], buffers);
+        assert_eq!(found[16], 1);
+        assert_eq!(found[17..], buffers);
     }
 
     #[test]

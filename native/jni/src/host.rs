@@ -283,7 +283,7 @@ fn parse_reply(text: &[u8], registry: &Registry) -> Result<Reply> {
 #[cfg(test)]
 mod tests {
     use fulgurite_matrix::Block;
-    use fulgurite_runtime::{Compilation, dataflow::Part};
+    use fulgurite_runtime::{TaskWork, dataflow::Part};
     use serde_json::json;
 
     use super::*;
@@ -323,7 +323,7 @@ mod tests {
         };
         let blocks = vec![Block::new(3, 4, MatrixBlock::filled(2, 2, 1.0))];
         let given = RangeResult { account, blocks };
-        let handle = registry.insert_range(given.clone(), Compilation::default());
+        let handle = registry.insert_range(given.clone(), TaskWork::default());
         // As Java passes it on.
         let described = describe(&registry.entry(handle).unwrap()).unwrap();
         let described: serde_json::Value = serde_json::from_slice(&described).unwrap();

@@ -21,6 +21,7 @@ mod host;
 mod load;
 mod natives;
 mod panics;
+mod ready;
 mod registry;
 mod request;
 mod shim;

@@ -155,6 +155,16 @@ impl ShimNativeInterface for ShimAPI {
         Ok(array)
     }
 
+    fn non_zeros<'local>(
+        _env: &mut Env<'local>,
+        _class: JClass<'local>,
+        handle: jlong,
+    ) -> Result<jlong, Failure> {
+        let blocks = registry().get(handle)?;
+        let counts = blocks.iter().map(|block| block.matrix.nnz() as i64);
+        Ok(counts.sum())
+    }
+
     fn checksum<'local>(
         _env: &mut Env<'local>,
         _class: JClass<'local>,

@@ -12,7 +12,7 @@ use std::{
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Block, MatrixBlock};
 use fulgurite_runtime::{
-    Compilation,
+    TaskWork,
     dataflow::{RangeAccount, RangeResult},
 };
 
@@ -31,8 +31,8 @@ struct State {
 #[derive(Clone)]
 pub(crate) struct Entry {
     pub blocks: Blocks,
-    /// Of the task whose results these are.
-    pub compilation: Compilation,
+    /// Of the task whose results these are; those of a call together have that of the first.
+    pub work: TaskWork,
     /// Of a range of iterations, what the blocks are and what else happened.
     pub account: Option<Arc<RangeAccount>>,
 }
@@ -63,23 +63,23 @@ impl Registry {
 
     /// Gives the blocks a handle.
     pub fn insert(&self, blocks: impl Into<Blocks>) -> i64 {
-        self.insert_compiled(blocks, Compilation::default())
+        self.insert_result(blocks, TaskWork::default())
     }
 
-    /// [`Registry::insert`] for results of a task, with what it compiled for them.
-    pub fn insert_compiled(&self, blocks: impl Into<Blocks>, compilation: Compilation) -> i64 {
+    /// [`Registry::insert`] for results of a task, with what it did for them.
+    pub fn insert_result(&self, blocks: impl Into<Blocks>, work: TaskWork) -> i64 {
         self.insert_entry(Entry {
             blocks: blocks.into(),
-            compilation,
+            work,
             account: None,
         })
     }
 
     /// What a range of iterations gave.
-    pub fn insert_range(&self, result: RangeResult, compilation: Compilation) -> i64 {
+    pub fn insert_range(&self, result: RangeResult, work: TaskWork) -> i64 {
         self.insert_entry(Entry {
             blocks: result.blocks.into(),
-            compilation,
+            work,
             account: Some(Arc::new(result.account)),
         })
     }

@@ -26,6 +26,7 @@ bind_java_type! {
         static fn combine(combine: jbyte[], left: jlong, right: jlong) -> jlong,
         static fn describe(handle: jlong) -> jbyte[],
         static fn look(handle: jlong) -> jlong[],
+        static fn non_zeros(handle: jlong) -> jlong,
         static fn checksum(handle: jlong) -> jlong,
         static fn place(handle: jlong, row_offset: jlong) -> jlong,
         static fn join(handles: jlong[]) -> jlong,
@@ -156,7 +157,7 @@ mod tests {
                 other => (other, signature),
             })
         });
-        assert_eq!(natives.len(), 21);
+        assert_eq!(natives.len(), 22);
         assert_eq!(bound("native_methods"), natives);
     }
 

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Block, MatrixBlock, kernels};
 use fulgurite_runtime::{
-    Compilation, Config, TaskRun,
-    dataflow::{Combine, RangeTask, Task},
+    Config, TaskWork,
+    dataflow::{Combine, RangeTask},
 };
 
 use serde::de::DeserializeOwned;
 
 use crate::{
+    ready::with_task,
     registry::{Blocks, registry},
     request::plan_cache,
 };
@@ -25,17 +26,16 @@ pub(crate) fn run(task: &[u8], stripes: &[i64], broadcasts: &[i64]) -> Result<Ve
     if task.starts_with(RANGE) {
         return Ok(vec![run_range(&parse(task)?, stripes, broadcasts)?]);
     }
-    let task: Task = parse(task)?;
     let mut results: Vec<Blocks> = Vec::new();
-    let compilation = each(&task, stripes, broadcasts, |blocks| {
+    let work = each(task, stripes, broadcasts, |blocks| {
         results.push(blocks.into());
         Ok(())
     })?;
-    // What was compiled is told once.
-    let mut compilation = Some(compilation);
+    // What was done is told once.
+    let mut work = Some(work);
     let inserted = results
         .into_iter()
-        .map(|blocks| registry().insert_compiled(blocks, compilation.take().unwrap_or_default()));
+        .map(|blocks| registry().insert_result(blocks, work.take().unwrap_or_default()));
     Ok(inserted.collect())
 }
 
@@ -48,12 +48,12 @@ pub(crate) fn run_combined(
     stripes: &[i64],
     broadcasts: &[i64],
 ) -> Result<i64> {
-    let (task, how): (Task, Combine) = (parse(task)?, parse_combine(how)?);
+    let how = parse_combine(how)?;
     let mut combined = match before {
         0 => None,
         handle => Some(registry().get_matrix(handle)?),
     };
-    let compilation = each(&task, stripes, broadcasts, |blocks| {
+    let work = each(task, stripes, broadcasts, |blocks| {
         for block in blocks {
             let both = match combined.take() {
                 Some(left) => fulgurite_runtime::combine(&how, &left, &block.matrix)?,
@@ -63,46 +63,45 @@ pub(crate) fn run_combined(
         }
         Ok(())
     })?;
-    let combined = combined
-        .ok_or_else(|| Error::plan(format!("the task '{}' runs on no stripe", task.label)))?;
-    Ok(registry().insert_compiled([Block::whole(combined)], compilation))
+    let combined = combined.ok_or_else(|| Error::plan("a task runs on no stripe"))?;
+    Ok(registry().insert_result([Block::whole(combined)], work))
 }
 
 /// Runs the task on the stripes of each run in turn, which stand one run after the other. If it goes over another dataset, a
 /// stripe of that is the last of the broadcasts.
 fn each(
-    task: &Task,
+    task: &[u8],
     stripes: &[i64],
     broadcasts: &[i64],
     mut take: impl FnMut(Vec<Block>) -> Result<()>,
-) -> Result<Compilation> {
-    let (over, broadcasts) = match (&task.over, broadcasts) {
-        (None, all) => (None, all),
-        (Some(_), [others @ .., over]) => (Some(registry().get_block(*over)?), others),
-        (Some(_), []) => {
-            return Err(Error::plan(format!(
-                "the task '{}' runs without the stripe that it goes over",
-                task.label
+) -> Result<TaskWork> {
+    with_task(task, |run| {
+        let (over, broadcasts) = match (&run.task().over, broadcasts) {
+            (None, all) => (None, all),
+            (Some(_), [others @ .., over]) => (Some(registry().get_block(*over)?), others),
+            (Some(_), []) => {
+                return Err(Error::plan(format!(
+                    "the task '{}' runs without the stripe that it goes over",
+                    run.task().label
+                )));
+            }
+        };
+        let broadcasts = matrices(broadcasts)?;
+        let inputs = run.task().stripes.len();
+        if !stripes.len().is_multiple_of(inputs) {
+            return Err(Error::dimension(format!(
+                "{} stripes are not those of {inputs} inputs of the task '{}'",
+                stripes.len(),
+                run.task().label
             )));
         }
-    };
-    let broadcasts = matrices(broadcasts)?;
-    let cache = plan_cache(|| Config::default().plan_cache_size);
-    let mut run = TaskRun::new(task, &broadcasts, cache)?;
-    let inputs = task.stripes.len();
-    if !stripes.len().is_multiple_of(inputs) {
-        return Err(Error::dimension(format!(
-            "{} stripes are not those of {inputs} inputs of the task '{}'",
-            stripes.len(),
-            task.label
-        )));
-    }
-    for handles in stripes.chunks_exact(inputs) {
-        let stripes = handles.iter().map(|handle| registry().get_block(*handle));
-        let stripes = stripes.collect::<Result<Vec<_>>>()?;
-        take(run.on(&stripes, over.as_ref())?)?;
-    }
-    Ok(run.compilation())
+        for handles in stripes.chunks_exact(inputs) {
+            let stripes = handles.iter().map(|handle| registry().get_block(*handle));
+            let stripes = stripes.collect::<Result<Vec<_>>>()?;
+            take(run.on(&stripes, &broadcasts, over.as_ref())?)?;
+        }
+        Ok(run.take_work())
+    })
 }
 
 fn run_range(task: &RangeTask, stripes: &[i64], broadcasts: &[i64]) -> Result<i64> {
@@ -122,12 +121,12 @@ fn run_range(task: &RangeTask, stripes: &[i64], broadcasts: &[i64]) -> Result<i6
     };
     let broadcasts = matrices(broadcasts)?;
     let cache = plan_cache(|| Config::default().plan_cache_size);
-    let (result, compilation) =
+    let (result, work) =
         fulgurite_runtime::run_range(&task.of, task.range, stripe, &broadcasts, cache)?;
-    Ok(registry().insert_range(result, compilation))
+    Ok(registry().insert_range(result, work))
 }
 
-fn parse<T: DeserializeOwned>(task: &[u8]) -> Result<T> {
+pub(crate) fn parse<T: DeserializeOwned>(task: &[u8]) -> Result<T> {
     serde_json::from_slice(task)
         .map_err(|error| Error::plan(format!("the task is not understood: {error}")))
 }

@@ -249,6 +249,35 @@ fn a_factor_with_rows_that_may_not_be_sent_is_not_fused() {
     assert_eq!(cells(&ran), expected);
 }
 
+/// The products read all of V, which is not to be sent whole: they run where X and V are, and what is fused around them does not need it.
+#[test]
+fn a_row_operator_beside_a_matrix_that_may_not_be_sent_is_not_fused() {
+    for text in [
+        "R = t(X) %*% (X %*% V)",
+        "R = rowSums(abs(X %*% V) * 2)",
+        "R = t(X) %*% (U * (X %*% V))",
+    ] {
+        let case = Case {
+            text,
+            x: ratings(),
+            policy: "fuse-all",
+            broadcast: "4k",
+            budget: BUDGET,
+        };
+        let expected = cells(&case.run(false).0);
+        let ran = case.run(true).0;
+        let report = &ran.outcome().report;
+        let products = report.operators.iter().filter(|operator| {
+            operator.location == "dataflow" && operator.label.contains("ba(+*)")
+        });
+        let products: Vec<&str> = products.map(|operator| &*operator.label).collect();
+        assert!(!products.is_empty(), "{text}\n{report}");
+        let fused = products.iter().any(|label| label.contains("fused"));
+        assert!(!fused, "{text}\n{report}");
+        assert_eq!(cells(&ran), expected, "{text}");
+    }
+}
+
 /// The cells of R, wherever it is.
 fn all_cells(ran: &Ran, backend: &LocalBackend) -> Vec<f64> {
     ran.matrix_of("R", backend).to_dense().into_vec()

@@ -1,6 +1,7 @@
 //! How the backend in this process computes a dataset from others.
 
 use std::{
+    borrow::Cow,
     collections::{HashMap, hash_map::Entry},
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
@@ -211,12 +212,14 @@ impl Computing {
         let inputs = inputs.collect::<Result<Vec<Vec<Block>>>>()?;
         let count = inputs.iter().map(Vec::len).min().unwrap_or(0);
         let results = (0..count).into_par_iter().map(|stripe| {
-            let mut run = TaskRun::new(task, broadcasts, &self.plan_cache)?;
+            let mut run = TaskRun::new(Cow::Borrowed(task), &self.plan_cache)?;
             let own: Vec<Block> = inputs.iter().map(|input| input[stripe].clone()).collect();
             let mut result: Option<Block> = None;
             for other in over {
                 self.tasks.fetch_add(1, Ordering::Relaxed);
-                let parts = result.into_iter().chain(run.on(&own, Some(other))?);
+                let parts = result
+                    .into_iter()
+                    .chain(run.on(&own, broadcasts, Some(other))?);
                 result = Some(stripes::combined(parts.collect(), how)?);
             }
             result.ok_or_else(|| Error::backend("a task goes over a dataset without stripes"))

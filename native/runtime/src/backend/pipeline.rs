@@ -1,8 +1,11 @@
 //! Tasks on the results of tasks, stripe by stripe: what a dataset is computed from lazily is never there as a whole.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    borrow::Cow,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use fulgurite_codegen::PlanCache;
@@ -60,7 +63,8 @@ impl Mapped<'_> {
         });
         Ok(Run {
             inputs: inputs.collect::<Result<_>>()?,
-            task: TaskRun::new(self.task, self.broadcasts, cache)?,
+            task: TaskRun::new(Cow::Borrowed(self.task), cache)?,
+            broadcasts: self.broadcasts,
             counted,
         })
     }
@@ -70,6 +74,7 @@ impl Mapped<'_> {
 pub(super) struct Run<'a> {
     inputs: Vec<Source<'a>>,
     task: TaskRun<'a>,
+    broadcasts: &'a [Arc<MatrixBlock>],
     /// The tasks of the backend that ran.
     counted: &'a AtomicU64,
 }
@@ -91,6 +96,6 @@ impl Run<'_> {
         });
         let inputs = inputs.collect::<Result<Vec<Block>>>()?;
         self.counted.fetch_add(1, Ordering::Relaxed);
-        self.task.on(&inputs, None)
+        self.task.on(&inputs, self.broadcasts, None)
     }
 }

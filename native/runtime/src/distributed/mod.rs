@@ -34,5 +34,5 @@ pub(crate) use launch::Operator;
 pub(crate) use on_behalf::OnBehalf;
 pub use on_behalf::asking_operator;
 pub(crate) use row_wise::{InputFacts, Output, Place, RowWise, Slot, row_wise};
-pub use task::{Compilation, TaskRun, combine};
+pub use task::{Compilation, TaskRun, TaskWork, combine};
 pub(crate) use workers::Workers;

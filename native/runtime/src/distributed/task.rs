@@ -1,6 +1,10 @@
 //! What a worker runs: a task on stripes, and the combination of two partial results.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    borrow::Cow,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use fulgurite_codegen::{Kept, PlanCache};
 use fulgurite_error::{Error, Result};
@@ -32,33 +36,31 @@ impl std::ops::AddAssign for Compilation {
     }
 }
 
+/// What a task did for its results.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TaskWork {
+    pub compilation: Compilation,
+    /// What its operators took, compiling included; all else is the price of handing blocks over.
+    pub operator_time: Duration,
+}
+
 /// A task on one thread, the calling one, for the stripes of a partition one after the other: what does not depend on the
 /// stripe is made once.
 pub struct TaskRun<'a> {
-    task: &'a Task,
-    broadcasts: &'a [Arc<MatrixBlock>],
+    task: Cow<'a, Task>,
     plan: BlockPlan,
     context: Context,
+    /// Told already.
+    compiled: Compilation,
+    operator_time: Duration,
 }
 
 impl<'a> TaskRun<'a> {
     /// # Errors
-    /// `plan`, for a task that is not understood, or is for another number of broadcasts.
-    pub fn new(
-        task: &'a Task,
-        broadcasts: &'a [Arc<MatrixBlock>],
-        cache: &Arc<PlanCache>,
-    ) -> Result<Self> {
+    /// `plan`, for a task that is not understood.
+    pub fn new(task: Cow<'a, Task>, cache: &Arc<PlanCache>) -> Result<Self> {
         if task.stripes.is_empty() {
             return Err(Error::plan("a task needs a stripe"));
-        }
-        if task.broadcasts.len() != broadcasts.len() {
-            return Err(Error::plan(format!(
-                "the task '{}' is for {} broadcasts, not {}",
-                task.label,
-                task.broadcasts.len(),
-                broadcasts.len()
-            )));
         }
         let plans = task.plans.iter().map(|plan| FusedPlan {
             compiled: Kept::default(),
@@ -66,29 +68,54 @@ impl<'a> TaskRun<'a> {
             text: task.label.as_str().into(),
         });
         Ok(TaskRun {
-            task,
-            broadcasts,
             plan: BlockPlan::new(from_json(&task.dag.to_string())?, plans.collect()),
             context: Context::for_task(Session::for_tasks(cache, task.rand_stream))?,
+            task,
+            compiled: Compilation::default(),
+            operator_time: Duration::ZERO,
         })
     }
 
-    /// Runs the task on the stripes of its inputs, which have the same rows. Gives one block with the row offset of the
+    pub fn task(&self) -> &Task {
+        &self.task
+    }
+
+    /// Runs the task on the stripes of its inputs, which have the same rows, and on what was sent to every worker. Gives one block with the row offset of the
     /// stripes, or the pieces that the task cuts it into. `over` is the stripe of another dataset, if the task goes over one.
     ///
     /// # Errors
     /// Of the task's operators, with their code and position; `plan` and `dimension` for a task that does not fit its
     /// inputs.
-    pub fn on(&mut self, stripes: &[Block], over: Option<&Block>) -> Result<Vec<Block>> {
-        let result = self.whole(stripes, over)?;
-        match &self.task.pieces {
-            Some(pieces) => super::pieces::cut(pieces, &result),
-            None => Ok(vec![result]),
+    pub fn on(
+        &mut self,
+        stripes: &[Block],
+        broadcasts: &[Arc<MatrixBlock>],
+        over: Option<&Block>,
+    ) -> Result<Vec<Block>> {
+        let started = Instant::now();
+        let result = self.whole(stripes, broadcasts, over)?;
+        let blocks = match &self.task.pieces {
+            Some(pieces) => super::pieces::cut(pieces, &result)?,
+            None => vec![result],
+        };
+        self.operator_time += started.elapsed();
+        Ok(blocks)
+    }
+
+    /// What was done since somebody asked last.
+    pub fn take_work(&mut self) -> TaskWork {
+        let compiled = self.compilation();
+        let told = std::mem::replace(&mut self.compiled, compiled);
+        TaskWork {
+            compilation: Compilation {
+                plans: compiled.plans - told.plans,
+                time: compiled.time.saturating_sub(told.time),
+            },
+            operator_time: std::mem::take(&mut self.operator_time),
         }
     }
 
-    /// What was compiled so far.
-    pub fn compilation(&self) -> Compilation {
+    fn compilation(&self) -> Compilation {
         let fused = self.plan.fused.iter();
         let mut compilation = Compilation::default();
         for time in fused.filter_map(|fused| fused.compiled.compile_time()) {
@@ -97,8 +124,13 @@ impl<'a> TaskRun<'a> {
         compilation
     }
 
-    fn whole(&mut self, stripes: &[Block], over: Option<&Block>) -> Result<Block> {
-        let task = self.task;
+    fn whole(
+        &mut self,
+        stripes: &[Block],
+        broadcasts: &[Arc<MatrixBlock>],
+        over: Option<&Block>,
+    ) -> Result<Block> {
+        let task = &*self.task;
         let (Some(first), true) = (stripes.first(), stripes.len() == task.stripes.len()) else {
             return Err(Error::plan(format!(
                 "the task '{}' is for {} stripes, not {}",
@@ -107,6 +139,14 @@ impl<'a> TaskRun<'a> {
                 stripes.len()
             )));
         };
+        if task.broadcasts.len() != broadcasts.len() {
+            return Err(Error::plan(format!(
+                "the task '{}' is for {} broadcasts, not {}",
+                task.label,
+                task.broadcasts.len(),
+                broadcasts.len()
+            )));
+        }
         let mut symbols = SymbolTable::default();
         for (name, stripe) in task.stripes.iter().zip(stripes) {
             if stripe.matrix.rows() != first.matrix.rows() || stripe.row_offset != first.row_offset
@@ -118,7 +158,7 @@ impl<'a> TaskRun<'a> {
             }
             symbols.set(name, Variable::matrix(stripe.matrix.clone()));
         }
-        for (binding, broadcast) in task.broadcasts.iter().zip(self.broadcasts) {
+        for (binding, broadcast) in task.broadcasts.iter().zip(broadcasts) {
             let block = match binding.rows_of_stripe {
                 true => rows_of_stripe(broadcast, first)?,
                 false => MatrixBlock::clone(broadcast),
@@ -161,29 +201,30 @@ impl<'a> TaskRun<'a> {
         };
         let result = Block::new(first.row_offset, 0, result);
         match &task.parts {
-            Some(parts) => parts::put(&self.packed(parts)?, result),
+            Some(parts) => parts::put(&packed(task, parts, broadcasts)?, result),
             None => Ok(result),
         }
     }
+}
 
-    fn packed(&self, parts: &Parts) -> Result<Packed> {
-        let bound = |variable: &String| {
-            let mut bindings = self.task.broadcasts.iter().zip(self.broadcasts);
-            let found = bindings.find(|(binding, _)| binding.variable == *variable);
-            let (_, broadcast) = found.ok_or_else(|| {
-                Error::plan(format!(
-                    "the task '{}' has no '{variable}' to put into its result",
-                    self.task.label
-                ))
-            })?;
-            Ok(MatrixBlock::clone(broadcast))
-        };
-        Ok(Packed {
-            places: bound(&parts.places)?,
-            cells: parts.cells.as_ref().map(bound).transpose()?,
-            rows: parts.rows.as_ref().map(bound).transpose()?,
-        })
-    }
+/// What the task puts into its result.
+fn packed(task: &Task, parts: &Parts, broadcasts: &[Arc<MatrixBlock>]) -> Result<Packed> {
+    let bound = |variable: &String| {
+        let mut bindings = task.broadcasts.iter().zip(broadcasts);
+        let found = bindings.find(|(binding, _)| binding.variable == *variable);
+        let (_, broadcast) = found.ok_or_else(|| {
+            Error::plan(format!(
+                "the task '{}' has no '{variable}' to put into its result",
+                task.label
+            ))
+        })?;
+        Ok(MatrixBlock::clone(broadcast))
+    };
+    Ok(Packed {
+        places: bound(&parts.places)?,
+        cells: parts.cells.as_ref().map(bound).transpose()?,
+        rows: parts.rows.as_ref().map(bound).transpose()?,
+    })
 }
 
 /// How many rows stand above a stripe.

@@ -1,6 +1,9 @@
 //! Iterations on a worker: a range of them, one after the other.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
 
 use fulgurite_codegen::PlanCache;
 use fulgurite_error::{Error, Result};
@@ -13,7 +16,7 @@ use fulgurite_matrix::{
 
 use super::{ParallelLoop, gathered::Start, slices, writes};
 use crate::{
-    Compilation,
+    TaskWork,
     dataflow::{IterationRange, Part, RangeAccount, RangeResult, RemoteLoop, Slices},
     interpreter::{Context, Interpreter, LocalMatrix, PartValue, SymbolTable, Variable},
 };
@@ -28,7 +31,7 @@ pub fn run_range(
     stripe: Option<&Block>,
     broadcasts: &[Arc<MatrixBlock>],
     cache: &Arc<PlanCache>,
-) -> Result<(RangeResult, Compilation)> {
+) -> Result<(RangeResult, TaskWork)> {
     if remote.matrices.len() != broadcasts.len() {
         return Err(Error::plan(format!(
             "the loop '{}' reads {} matrices, not {}",
@@ -100,7 +103,7 @@ impl Iterations<'_> {
         context: Context,
         mut symbols: SymbolTable,
         lines: &Mutex<Vec<String>>,
-    ) -> Result<(RangeResult, Compilation)> {
+    ) -> Result<(RangeResult, TaskWork)> {
         let Iterations {
             remote,
             range,
@@ -112,6 +115,7 @@ impl Iterations<'_> {
             parallel: &Parallel::default(),
             position: None,
         };
+        let started = Instant::now();
         let originals = symbols.clone();
         let start = Start::of_task(&remote.sums, &remote.written)?;
         let mut interpreter = Interpreter::new(&remote.program, context);
@@ -186,9 +190,12 @@ impl Iterations<'_> {
                 }
             }
         }
-        let compilation = interpreter.planner.compilation();
+        let work = TaskWork {
+            compilation: interpreter.planner.compilation(),
+            operator_time: started.elapsed(),
+        };
         account.work = interpreter.context.recorder.into_work();
-        Ok((RangeResult { account, blocks }, compilation))
+        Ok((RangeResult { account, blocks }, work))
     }
 }
 

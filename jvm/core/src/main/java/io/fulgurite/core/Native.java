@@ -111,13 +111,20 @@ public final class Native {
     /**
      * Says what a handle names, in numbers, and where it lies. It costs no text, as {@link #describe} does.
      *
-     * @return how many fused operators were compiled for the call of {@link #runTask} whose first result this is and how many
-     *     nanoseconds that took, for any other result 0; then for each block: row offset, rows, columns, non-zeros, bytes, layout (0 dense, 1 CSR, 2 coordinates),
+     * @return of the call of {@link #runTask} whose first result this is, how many fused operators were compiled for it, how many
+     *     nanoseconds that took, and how many its operators took, compiling included, for any other result 0; then for each block: row offset, rows, columns, bytes, layout (0 dense, 1 CSR, 2 coordinates),
      *     address of the values, how many are stored, address of the row pointers (of coordinates, the row numbers), address
      *     of the column indices. Addresses hold until
      *     the handle is released
      */
     public static native long[] look(long handle);
+
+    /**
+     * Counts the cells of all blocks of a handle that are not 0 (NaN counts). It takes as long as reading what they store.
+     *
+     * @param handle stays the caller's
+     */
+    public static native long nonZeros(long handle);
 
     /**
      * A number that depends on each bit of what the one block of a handle stores, but not on its place: the same block, made again,

@@ -81,6 +81,7 @@ class CheckedJniTest {
                 Native.formatText(handle, cells, written);
                 assertThrows(IllegalStateException.class, () -> Native.formatText(handle, cells, full));
                 Native.parseText(Library.bytes("{\"kind\": \"header\"}"), Library.bytes("%%MatrixMarket matrix array real general\n1 1\n"), 44);
+                Native.nonZeros(handle);
                 return Native.look(handle);
             });
             assertThrows(IllegalStateException.class, () -> Native.read(broken));

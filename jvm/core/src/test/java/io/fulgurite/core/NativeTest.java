@@ -236,11 +236,12 @@ class NativeTest {
             matrix.close();
             assertTrue(matrix.isClosed());
             failure("argument", () -> matrix.with(h -> h));
-            assertEquals(6, Native.look(inner)[5]);
+            assertEquals(6, Native.nonZeros(inner));
             return outer;
         }));
         assertEquals(1, freed.get());
         failure("argument", () -> Native.look(handle));
+        failure("argument", () -> Native.nonZeros(handle));
         matrix.close();
         assertEquals(1, freed.get());
     }
@@ -262,7 +263,7 @@ class NativeTest {
                 }
             };
             try (NativeHandle back = new NativeHandle(Native.read(slow))) {
-                assertEquals(300_000, (long) back.with(handle -> Native.look(handle)[5]));
+                assertEquals(300_000, (long) back.with(handle -> Native.nonZeros(handle)));
             }
             assertEquals(1, slow.available());
             for (int length : new int[] {0, 7, 100, bytes.length - 8, bytes.length - 1}) {

@@ -20,6 +20,8 @@ final case class OperatorReport(
   def tasks: Long = work.tasks
   /** In native code on the executors, all tasks together. */
   def nativeSeconds: Double = work.seconds
+  /** Of these, what the operator took, compiling included; the rest is what it takes to call it. */
+  def operatorSeconds: Double = work.operatorSeconds
   /** Of these, compiling. */
   def compileSeconds: Double = work.compileSeconds
   def rows: Long = work.rows
@@ -134,7 +136,8 @@ final class Report(native: JsonNode, figures: Figures) {
       details.get((operator.label, operator.location)).foreach(detail => node.setAll[JsonNode](detail.asInstanceOf[ObjectNode]))
       node.put("label", operator.label).put("location", operator.location).put("count", operator.count).put("seconds", operator.seconds)
       if (operator.location == Report.Spark) {
-        node.put("tasks", operator.tasks).put("nativeSeconds", operator.nativeSeconds).put("compileSeconds", operator.compileSeconds)
+        node.put("tasks", operator.tasks).put("nativeSeconds", operator.nativeSeconds)
+          .put("operatorSeconds", operator.operatorSeconds).put("compileSeconds", operator.compileSeconds)
           .put("rows", operator.rows).put("nnz", operator.nnz).put("bytesIn", operator.bytesIn).put("bytesOut", operator.bytesOut)
       }
     }
@@ -143,7 +146,7 @@ final class Report(native: JsonNode, figures: Figures) {
       inputList.addObject().put("name", input.name).put("partitions", input.partitions).put("partitionsRead", input.partitionsRead)
         .put("partitionsScanned", input.partitionsScanned).put("scans", input.scans)
     }
-    all.putObject("spark").put("jobs", traffic.jobs).put("tasks", traffic.tasks)
+    all.putObject("spark").put("jobs", traffic.jobs).put("tasks", traffic.tasks).put("taskSeconds", traffic.taskSeconds)
       .put("bytesShuffledWritten", traffic.shuffleWritten).put("bytesShuffledRead", traffic.shuffleRead).put("bytesSpilled", traffic.spilled)
       .put("bytesBroadcast", traffic.broadcast).put("bytesSpread", traffic.spread).put("bytesCollected", traffic.collected)
       .put("isComplete", traffic.isComplete).put("compiled", compiledByTasks).put("compileSeconds", compileSecondsOfTasks)

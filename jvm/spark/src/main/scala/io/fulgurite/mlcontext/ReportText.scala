@@ -54,7 +54,7 @@ private[mlcontext] object ReportText {
     val late = if (moved.isComplete) Seq.empty else Seq("Spark had not delivered all its events by the end of the script: there were more jobs, tasks and bytes")
     if (moved.jobs == 0) Seq("no Spark job") ++ late
     else Seq(
-      s"Spark: ${moved.jobs} jobs of ${moved.tasks} tasks; shuffles: ${bytes(moved.shuffleWritten)} written, ${bytes(moved.shuffleRead)} read, " +
+      s"Spark: ${moved.jobs} jobs of ${moved.tasks} tasks, ${format("%.1f s", moved.taskSeconds)} on executors; shuffles: ${bytes(moved.shuffleWritten)} written, ${bytes(moved.shuffleRead)} read, " +
         s"${bytes(moved.spilled)} spilled; matrices: ${bytes(moved.broadcast)} broadcast, ${bytes(moved.spread)} spread, ${bytes(moved.collected)} collected") ++ late
   }
 

@@ -43,16 +43,30 @@ final class Blocks private (private var handle: NativeHandle, private var held: 
   /** Calls `use` with the blocks in place; views are not valid after it has returned. */
   def read[A](use: Seq[BlockView] => A): A = withHandle(address => use(BlockView.all(Native.look(address))))
 
-  def description: Description = known
+  /** With non-zeros, which are counted the first time: a pass over the values. */
+  def description: Description = {
+    val sizes = known
+    if (sizes.isCounted) sizes
+    else {
+      val nonZeros = withHandle(Native.nonZeros)
+      synchronized {
+        known = known.copy(nnz = nonZeros)
+        known
+      }
+    }
+  }
+
+  /** Without non-zeros, unless somebody has counted them. */
+  def sizes: Description = known
 
   /** Of the results of a range of iterations: what each block is, and what else happened. */
   def account: Option[JsonNode] = withHandle(address => Option(Json.parse(Native.describe(address)).get("account")))
 
-  def rowOffset: Long = description.rowOffset
-  def rows: Long = description.rows
-  def cols: Long = description.cols
+  def rowOffset: Long = sizes.rowOffset
+  def rows: Long = sizes.rows
+  def cols: Long = sizes.cols
   def nnz: Long = description.nnz
-  def bytes: Long = description.bytes
+  def bytes: Long = sizes.bytes
   override def estimatedSize: Long = bytes + 64
 
   /** Moves a stripe that nobody else has yet; its values stay where they are. */
@@ -69,7 +83,7 @@ final class Blocks private (private var handle: NativeHandle, private var held: 
 
   /** The former handle, if there is a new one. */
   private def place(rowOffset: Long): Option[NativeHandle] = synchronized {
-    if (description.rowOffset == rowOffset) None
+    if (known.rowOffset == rowOffset) None
     else {
       val former = handle
       handle = at(rowOffset).current
@@ -81,7 +95,9 @@ final class Blocks private (private var handle: NativeHandle, private var held: 
   /** The same stripe at another place; shares its values, and may outlive it. */
   def at(rowOffset: Long): Blocks = withHandle { address =>
     val shared = held.shared()
-    new Blocks(new NativeHandle(Native.place(address, rowOffset), shared), shared)
+    val placed = new Blocks(new NativeHandle(Native.place(address, rowOffset), shared), shared)
+    placed.known = placed.known.copy(nnz = known.nnz)
+    placed
   }
 
   /**
@@ -198,31 +214,36 @@ object Blocks {
 /**
  * Sizes of blocks; `rows` and `cols` span all of them.
  *
+ * @param nnz [[Description.Uncounted]] if nobody has counted them
  * @param stored cells in memory: all of dense blocks
  * @param layout of the blocks; where they differ, the one that suits them all
  * @param compiled fused operators that were compiled for them, where they are a task's results
+ * @param operatorNanoseconds what operators took for them and for what else the task gave, compiling included, where they are a task's first results
  */
 final case class Description(
-    rows: Long, cols: Long, nnz: Long, bytes: Long, rowOffset: Long, stored: Long, layout: Byte, compiled: Long = 0, compileNanoseconds: Long = 0)
+    rows: Long, cols: Long, nnz: Long, bytes: Long, rowOffset: Long, stored: Long, layout: Byte, compiled: Long = 0, compileNanoseconds: Long = 0,
+    operatorNanoseconds: Long = 0) {
+  def isCounted: Boolean = nnz != Description.Uncounted
+}
 
 object Description {
+  val Uncounted: Long = -1
 
   /** Of what [[Native.look]] found. */
   def of(found: Array[Long]): Description = {
-    var (first, last, cols, nnz, bytes, stored, layout) = (Long.MaxValue, 0L, 0L, 0L, 0L, 0L, BlockSchema.Sparsest)
+    var (first, last, cols, bytes, stored, layout) = (Long.MaxValue, 0L, 0L, 0L, 0L, BlockSchema.Sparsest)
     var at = BlockView.Header
     while (at < found.length) {
       val view = new BlockView(found, at)
       first = math.min(first, view.rowOffset)
       last = math.max(last, view.rowOffset + view.rows)
       cols = math.max(cols, view.cols.toLong)
-      nnz += view.nnz
       bytes += view.bytes
       stored += view.stored
       layout = BlockSchema.widest(layout, view.layout)
       at += BlockView.Length
     }
     val rowOffset = if (first == Long.MaxValue) 0 else first
-    Description(last - rowOffset, cols, nnz, bytes, rowOffset, stored, layout, found(0), found(1))
+    Description(last - rowOffset, cols, Uncounted, bytes, rowOffset, stored, layout, found(0), found(1), found(2))
   }
 }

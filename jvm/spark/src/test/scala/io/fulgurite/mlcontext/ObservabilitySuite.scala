@@ -78,7 +78,8 @@ final class ObservabilitySuite extends AnyFunSuite with SparkSessions {
       assert(operator.bytesOut == 4 * 8)
       // Tasks of this process are timed by the same clock as the whole.
       assert(operator.nativeSeconds > 0 && operator.nativeSeconds < 2 * results.report.totalSeconds)
-      assert(operator.compileSeconds <= operator.nativeSeconds)
+      assert(operator.compileSeconds <= operator.operatorSeconds && operator.operatorSeconds > 0)
+      assert(operator.operatorSeconds <= operator.nativeSeconds)
       assert(results.report.executors == Set("driver"))
       assert(results.report.getOperators.get(0) == results.report.operators.head)
       val shownValue = shown.accumulators.getOrElse(operator.label, shown.accumulators.mkString(", "))
@@ -154,11 +155,11 @@ final class ObservabilitySuite extends AnyFunSuite with SparkSessions {
         | "planCacheHits": 5, "planCacheMisses": 2, "blockPlans": 3, "planningMilliseconds": 1.25, "compileMilliseconds": 12.5,
         | "totalSeconds": 1.5}""".stripMargin)
     val work = Map(
-      "fused(0) Row ba(+*) a.dml:4" -> NativeWork(Map("0" -> 8L, "1" -> 4L), 812300000L, 21000000L, 2, 6000, 120000, 960000, 480),
-      "b(*) a.dml:3" -> NativeWork(Map("1" -> 4L), 1250000000L, 0, 0, 2000, 40000, 320000, 320000))
+      "fused(0) Row ba(+*) a.dml:4" -> NativeWork(Map("0" -> 8L, "1" -> 4L), 812300000L, 790000000L, 21000000L, 2, 6000, 120000, 960000, 480),
+      "b(*) a.dml:3" -> NativeWork(Map("1" -> 4L), 1250000000L, 1240000000L, 0, 0, 2000, 40000, 320000, 320000))
     val events = Map(Event(Event.SourcePartition, "X", "0") -> 3L, Event(Event.SourcePartition, "X", "1") -> 1L,
       Event(Event.InputPartition, "X", "0") -> 8L, Event(Event.InputPartition, "X", "1") -> 8L, Event(Event.SourcePartition, "y", "1") -> 2L)
-    new Report(native, Figures(work, events, Map("X" -> 4), Traffic(480, 0, 960, TaskTotals(5, 20, 1234567, 1234567, 0))))
+    new Report(native, Figures(work, events, Map("X" -> 4), Traffic(480, 0, 960, TaskTotals(5, 20, 1234567, 1234567, 0, 2540))))
   }
 
   test("the layout of a report") {
@@ -169,7 +170,7 @@ final class ObservabilitySuite extends AnyFunSuite with SparkSessions {
         |                                                                                                       operand 2 sent
         |    0.0020                    12  local                                                              b(+) a.dml:2
         |total 1.500 s; planned 3 blocks in 1.3 ms; compiled 2 fused operators in 12.5 ms, 5 from the cache; tasks compiled 2 in 21.0 ms
-        |Spark: 5 jobs of 20 tasks; shuffles: 1.2 MB written, 1.2 MB read, 0 B spilled; matrices: 480 B broadcast, 0 B spread, 960 B collected
+        |Spark: 5 jobs of 20 tasks, 2.5 s on executors; shuffles: 1.2 MB written, 1.2 MB read, 0 B spilled; matrices: 480 B broadcast, 0 B spread, 960 B collected
         |input X: 4 partitions read from the source, 4 partitions scanned 4 times
         |input y: 2 partitions read from the source, brought to the driver
         |native tasks of b(*) a.dml:3: 4 on 1
@@ -180,10 +181,12 @@ final class ObservabilitySuite extends AnyFunSuite with SparkSessions {
   test("a report as JSON has the figures of the executors beside those of the control program") {
     val json = Json.parse(fixed.json)
     val first = json.path("operators").path(0)
-    assert(first.path("label").asText == "b(*) a.dml:3" && first.path("nativeSeconds").asDouble == 1.25 && first.path("rows").asLong == 2000)
+    assert(first.path("nativeSeconds").asDouble == 1.25 && first.path("operatorSeconds").asDouble == 1.24)
+    assert(first.path("label").asText == "b(*) a.dml:3" && first.path("rows").asLong == 2000)
     val second = json.path("operators").path(1)
     assert(second.path("plan").asText == "Row" && second.path("form").asText == "operand 2 sent")
     assert(json.path("inputs").path(0).path("scans").asDouble == 4.0)
+    assert(json.path("spark").path("taskSeconds").asDouble == 2.54)
     assert(json.path("spark").path("bytesShuffledWritten").asLong == 1234567 && json.path("blockPlans").asLong == 3)
   }
 }

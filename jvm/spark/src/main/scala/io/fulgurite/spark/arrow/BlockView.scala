@@ -10,20 +10,19 @@ final class BlockView(found: Array[Long], at: Int) {
   def rowOffset: Long = found(at)
   val rows: Int = Math.toIntExact(found(at + 1))
   val cols: Int = Math.toIntExact(found(at + 2))
-  def nnz: Long = found(at + 3)
-  def bytes: Long = found(at + 4)
-  def layout: Byte = found(at + 5).toByte
+  def bytes: Long = found(at + 3)
+  def layout: Byte = found(at + 4).toByte
   val isDense: Boolean = layout == BlockSchema.Dense
-  def stored: Long = found(at + 7)
+  def stored: Long = found(at + 6)
   def isCsr: Boolean = layout == BlockSchema.Csr
   val isCoordinate: Boolean = layout == BlockSchema.Coordinate
 
   /** Where `values` begin. */
-  val valueAddress: Long = found(at + 6)
+  val valueAddress: Long = found(at + 5)
 
   /** Unless it is dense: where row pointers (of coordinates, row numbers) and column numbers begin. */
-  val pointerAddress: Long = found(at + 8)
-  val indexAddress: Long = found(at + 9)
+  val pointerAddress: Long = found(at + 7)
+  val indexAddress: Long = found(at + 8)
 
   /** Of a dense block, the cell; of another, the stored value at this position. */
   def value(at: Long): Double = SystemMemory.double(valueAddress + at * 8)
@@ -74,8 +73,8 @@ final class BlockView(found: Array[Long], at: Int) {
 
 object BlockView {
   /** Numbers before those of the first block, and of each block. */
-  private[spark] val Header = 2
-  private[spark] val Length = 10
+  private[spark] val Header = 3
+  private[spark] val Length = 9
 
   /** All blocks that [[io.fulgurite.core.Native.look]] has found. */
   def all(found: Array[Long]): Seq[BlockView] = (Header until found.length by Length).map(new BlockView(found, _))

@@ -46,15 +46,20 @@ final class NativeTask(val json: Array[Byte], val label: String, val broadcasts:
     val started = System.nanoTime
     val results = Blocks.withHandles(stripes)(addresses => Blocks.withHandles(sides.map(_.blocks) ++ over)(native(addresses, _)))
     val nanoseconds = System.nanoTime - started
-    val compiled = results.headOption.map(_.description)
+    val spent = results.headOption.map(_.sizes)
     // Stripes that wait for the next one of what is gone over were counted with the first one.
     val first = if (again) Seq.empty else runs
     work.add(NativeWork(
-      Map(SparkEnv.get.executorId -> first.size.toLong), nanoseconds,
-      compiled.fold(0L)(_.compileNanoseconds), compiled.fold(0L)(_.compiled), first.flatMap(_.headOption).map(_.rows).sum,
-      first.flatten.map(_.nnz).sum, (first.flatten ++ over).map(_.bytes).sum, if (again) 0 else results.map(_.bytes).sum))
+      Map(SparkEnv.get.executorId -> first.size.toLong), nanoseconds, spent.fold(0L)(_.operatorNanoseconds),
+      spent.fold(0L)(_.compileNanoseconds), spent.fold(0L)(_.compiled), first.flatMap(_.headOption).map(_.rows).sum,
+      first.flatten.map(NativeTask.nonZeros).sum, (first.flatten ++ over).map(_.bytes).sum, if (again) 0 else results.map(_.bytes).sum))
     results
   }
+}
+
+private object NativeTask {
+  /** Of a stripe; to count those of one that only the next task reads would take as long as some of the operators do. */
+  def nonZeros(stripe: Blocks): Long = if (stripe.isEphemeral && !stripe.sizes.isCounted) stripe.sizes.stored else stripe.nnz
 }
 
 /**

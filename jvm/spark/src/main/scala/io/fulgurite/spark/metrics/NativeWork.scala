@@ -9,24 +9,26 @@ import org.apache.spark.util.AccumulatorV2
  *
  * @param tasksByExecutor how many ran where
  * @param nanoseconds in native code, compiling included
+ * @param operatorNanoseconds the operators' part of it: the rest is what calls take
  * @param compileNanoseconds compiling fused operators that an executor had not met before
  * @param compiled how many of these
  * @param rows of the stripes that tasks ran on
- * @param nnz non-zeros of all stripes that tasks read
+ * @param nnz non-zeros of all stripes that tasks read; stored cells of those that only the next task reads, which nobody counts
  * @param bytesIn all stripes that tasks read, those of a dataset that they go over each time; broadcasts are not among them
  * @param bytesOut results
  */
 final case class NativeWork(
-    tasksByExecutor: Map[String, Long] = Map.empty, nanoseconds: Long = 0, compileNanoseconds: Long = 0, compiled: Long = 0,
+    tasksByExecutor: Map[String, Long] = Map.empty, nanoseconds: Long = 0, operatorNanoseconds: Long = 0, compileNanoseconds: Long = 0, compiled: Long = 0,
     rows: Long = 0, nnz: Long = 0, bytesIn: Long = 0, bytesOut: Long = 0) {
 
   def tasks: Long = tasksByExecutor.values.sum
   def seconds: Double = nanoseconds / 1e9
+  def operatorSeconds: Double = operatorNanoseconds / 1e9
   def compileSeconds: Double = compileNanoseconds / 1e9
 
   def +(other: NativeWork): NativeWork = NativeWork(
     other.tasksByExecutor.foldLeft(tasksByExecutor) { case (sums, (executor, count)) => sums.updated(executor, sums.getOrElse(executor, 0L) + count) },
-    nanoseconds + other.nanoseconds, compileNanoseconds + other.compileNanoseconds, compiled + other.compiled,
+    nanoseconds + other.nanoseconds, operatorNanoseconds + other.operatorNanoseconds, compileNanoseconds + other.compileNanoseconds, compiled + other.compiled,
     rows + other.rows, nnz + other.nnz, bytesIn + other.bytesIn, bytesOut + other.bytesOut)
 
   /** As the Spark UI shows it. */

@@ -14,6 +14,8 @@ import org.apache.spark.fulgurite.TaskTotals
 final case class Traffic(broadcast: Long = 0, spread: Long = 0, collected: Long = 0, ofTasks: TaskTotals = TaskTotals()) {
   def jobs: Long = ofTasks.jobs
   def tasks: Long = ofTasks.tasks
+  /** That executors spent on all tasks together. */
+  def taskSeconds: Double = ofTasks.milliseconds / 1e3
   def shuffleWritten: Long = ofTasks.shuffleWritten
   def shuffleRead: Long = ofTasks.shuffleRead
   /** Written to disk because it did not fit into memory. */

@@ -21,7 +21,7 @@ object Assembly {
   def joined(stripes: Iterator[Blocks], most: Long): Iterator[Blocks] = {
     val left = stripes.buffered
     def follows(last: Blocks, next: Blocks) =
-      next.rowOffset == last.rowOffset + last.rows && next.cols == last.cols && next.description.layout == last.description.layout
+      next.rowOffset == last.rowOffset + last.rows && next.cols == last.cols && next.sizes.layout == last.sizes.layout
     new Iterator[Blocks] {
       override def hasNext: Boolean = left.hasNext
 

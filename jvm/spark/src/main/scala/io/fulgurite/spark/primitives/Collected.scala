@@ -170,7 +170,7 @@ private[spark] object Collected {
       val found = Assembly.joined(part, math.min(share, Assembly.JoinedBytes)).map { blocks =>
         try {
           if (task.isInterrupted()) throw new TaskKilledException("the task was killed while it gave the driver its stripes")
-          val found = blocks.description
+          val found = blocks.sizes
           CollectedStripe(found.rowOffset, Math.toIntExact(found.rows), Math.toIntExact(found.cols), found.stored, found.layout, place(blocks))
         } finally blocks.closeIfEphemeral()
       }.toArray

@@ -8,9 +8,14 @@ import scala.collection.mutable
 import org.apache.spark.{SparkContext, Success}
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent, SparkListenerJobStart, SparkListenerTaskEnd, SparkListenerTaskStart}
 
-/** Sums over successful tasks. */
+/**
+ * Sums over successful tasks.
+ *
+ * @param milliseconds that executors spent on them, from reading the task to writing its result; Spark rounds each of three parts down
+ */
 final case class TaskTotals(
-    jobs: Long = 0, tasks: Long = 0, shuffleWritten: Long = 0, shuffleRead: Long = 0, spilled: Long = 0, isComplete: Boolean = true)
+    jobs: Long = 0, tasks: Long = 0, shuffleWritten: Long = 0, shuffleRead: Long = 0, spilled: Long = 0, milliseconds: Long = 0,
+    isComplete: Boolean = true)
 
 /**
  * Listens to the tasks of one execution: of jobs that bear its number as a local property. In a package of Spark's, which keeps
@@ -43,7 +48,8 @@ final class TaskEvents(context: SparkContext, execution: String) extends SparkLi
         tasks = sums.tasks + 1,
         shuffleWritten = sums.shuffleWritten + metrics.shuffleWriteMetrics.bytesWritten,
         shuffleRead = sums.shuffleRead + metrics.shuffleReadMetrics.totalBytesRead,
-        spilled = sums.spilled + metrics.diskBytesSpilled)
+        spilled = sums.spilled + metrics.diskBytesSpilled,
+        milliseconds = sums.milliseconds + metrics.executorDeserializeTime + metrics.executorRunTime + metrics.resultSerializationTime)
     }
   }
 
