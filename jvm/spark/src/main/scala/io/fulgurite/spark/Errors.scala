@@ -1,6 +1,7 @@
 package io.fulgurite.spark
 
 import io.fulgurite.core.FulguriteException
+import io.fulgurite.spark.dataset.Cuts
 
 /** Makes errors of this side, and finds ours in what Spark throws. */
 private[fulgurite] object Errors {
@@ -19,9 +20,15 @@ private[fulgurite] object Errors {
   def ofSpark[A](work: => A): A =
     try work
     catch {
-      case failure: Exception => throw find(failure).getOrElse(
+      case failure: Exception => throw find(failure).orElse(lostCheckpoint(failure)).getOrElse(
           new FulguriteException("backend", s"backend error: Spark failed: ${reason(failure)}\n   = help: the cause is in Spark's log", failure))
     }
+
+  /** Of a matrix whose lineage was cut where there was no folder: see [[io.fulgurite.spark.dataset.Cuts]]. */
+  private def lostCheckpoint(failure: Throwable): Option[FulguriteException] =
+    if (causes(failure).exists(cause => String.valueOf(cause.getMessage).contains("Checkpoint block rdd_"))) {
+      Some(error("backend", "an executor was lost, and with it a part of a matrix that a loop carries", Cuts.Advice))
+    } else None
 
   def stopped(): FulguriteException =
     error("backend", "the stopped SparkContext runs nothing any more", "make a new SparkSession and, with it, a new MLContext")

@@ -5,6 +5,7 @@ import java.util.concurrent.{CountDownLatch, TimeUnit}
 
 import io.fulgurite.{Failures, Faults, Once}
 import io.fulgurite.faults.FaultyFileSystem
+import io.fulgurite.spark.dataset.Cuts
 import org.apache.spark.TaskContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerExecutorRemoved}
 import org.apache.spark.sql.Row
@@ -45,22 +46,24 @@ final class FaultsSuite extends AnyFunSuite with FaultyCluster with ShuffleFault
     nothingIsLeft()
   }
 
-  test("an executor is killed after the lineage of a matrix that a loop carries was cut") {
-    def carried(folder: Option[Path])(between: Int => Unit): Seq[Seq[Long]] = {
-      val script = ScriptFactory.dml("Z = X\nfor (i in 1:40) { Z = Z * 0.5 + X * v\nv = v * 0.9\nprint(i) }")
-        .in("X", Faults.frame(spark, cells, partitions)((_, rows) => rows)).in("v", Faults.cells(1, 20)).out("Z")
-      val settings = Seq("fulgurite.memory.local" -> "50k") ++ folder.map("fulgurite.scratch" -> _.toString)
-      configured(settings: _*)(line => between(line.toInt)) {
-        val Z = ml.execute(script).getMatrix("Z")
-        try Faults.bits(Z.to2DDoubleArray)
-        finally Z.close()
-      }
+  /** The bits of a matrix that a loop carries. */
+  private def carried(iterations: Int, folder: Option[Path], local: String = "50k")(between: Int => Unit): Seq[Seq[Long]] = {
+    val script = ScriptFactory.dml(s"Z = X\nfor (i in 1:$iterations) { Z = Z * 0.5 + X * v\nv = v * 0.9\nprint(i) }")
+      .in("X", Faults.frame(spark, cells, partitions)((_, rows) => rows)).in("v", Faults.cells(1, 20)).out("Z")
+    val settings = Seq("fulgurite.memory.local" -> local) ++ folder.map("fulgurite.scratch" -> _.toString)
+    configured(settings: _*)(line => between(line.toInt)) {
+      val Z = ml.execute(script).getMatrix("Z")
+      try Faults.bits(Z.to2DDoubleArray)
+      finally Z.close()
     }
+  }
+
+  test("an executor is killed after the lineage of a matrix that a loop carries was cut") {
     val folder = Files.createTempDirectory("fulgurite-cut")
     def written = folder.toFile.list.toSeq
-    val uncut = carried(None)(_ => ())
+    val uncut = carried(40, None)(_ => ())
     val (once, cut) = (new Once, new Once)
-    val found = carried(Some(folder)) { iteration =>
+    val found = carried(40, Some(folder)) { iteration =>
       if (iteration < 30) assert(written.isEmpty)
       if (iteration == 36 && written.size == 1) cut.first("cut")
       if (iteration == 36) halt(once)
@@ -73,6 +76,15 @@ final class FaultsSuite extends AnyFunSuite with FaultyCluster with ShuffleFault
       written.isEmpty
     }
     assert(written.isEmpty)
+    nothingIsLeft()
+  }
+
+  test("a loop that carries a matrix goes on where there is no folder for it, and ends with an executor") {
+    val iterations = 2 * Cuts.Deepest + 20
+    assert(carried(iterations, None)(_ => ()) == carried(iterations, None, local = "1g")(_ => ()))
+    val failure = Failures.of("backend")(carried(iterations, None)(iteration => if (iteration == Cuts.Deepest + 20) haltAll()))
+    assert(failure.getMessage.contains("an executor was lost, and with it a part of a matrix that a loop carries"), failure.getMessage)
+    assert(failure.getMessage.contains("spark.fulgurite.scratch"), failure.getMessage)
     nothingIsLeft()
   }
 

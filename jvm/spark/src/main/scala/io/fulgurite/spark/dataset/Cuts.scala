@@ -16,7 +16,8 @@ import org.slf4j.LoggerFactory
  * and broadcasts of former iterations are needed as long as it names them.
  *
  * In local mode, what is kept is never lost, and so the lineage may go. In a cluster an executor may be lost with what it keeps: the stripes are
- * written to a folder that all executors see, from which they are read then.
+ * written to a folder that all executors see, from which they are read then. Where there is none, lineages get longer, which Spark's recursion
+ * bears for a while; then the lineage goes, and the run ends if an executor is lost: it would end in any case.
  */
 private[spark] final class Cuts(session: Session) {
   /** What deletes the folder of an RDD. */
@@ -28,15 +29,15 @@ private[spark] final class Cuts(session: Session) {
    * partitions name those that this one was computed from, and would be sent with broadcasts that nobody seems to need any more.
    */
   def cut(rdd: RDD[_], others: => Iterable[RDD[_]]): Unit =
-    if (!nowhere && !rdd.isCheckpointed && Lineage.depth(rdd) >= Cuts.Depth && !Lineage.of(others.filterNot(_ eq rdd))(rdd)) {
-      if (InProcess.isWhole(session.context)) Checkpoints.forget(rdd)
+    if (!rdd.isCheckpointed && Lineage.depth(rdd) >= (if (nowhere) Cuts.Deepest else Cuts.Depth) && !Lineage.of(others.filterNot(_ eq rdd))(rdd)) {
+      if (nowhere || InProcess.isWhole(session.context)) Checkpoints.forget(rdd)
       else Scratch.make(session.context, session.context.getCheckpointDir.orElse(session.limits.scratch)) match {
         case Some(folder) => store(rdd, folder)
         case None =>
           nowhere = true
           LoggerFactory.getLogger(getClass).warn(
-            s"A matrix is computed from itself for ${Cuts.Depth} iterations, and there is no folder to which it could be written: what it is computed from gets " +
-              s"longer with each iteration, until Spark cannot run it. ${Cuts.Advice}")
+            s"A matrix is computed from itself for ${Cuts.Depth} iterations, and there is no folder to which it could be written: from iteration ${Cuts.Deepest} on " +
+              s"the run ends if an executor is lost. ${Cuts.Advice}")
       }
     }
 
@@ -67,11 +68,13 @@ private[spark] final class Cuts(session: Session) {
   }
 }
 
-private[spark] object Cuts {
+private[fulgurite] object Cuts {
   /** Spark's recursion takes a few KB of the stack for an RDD, of which it has 512 and more; a cut costs as much as writing the matrix. */
   val Depth = 32
+  /** Where there is nowhere to write it to. The recursion ends a stack of 512 KB after some hundred. */
+  val Deepest = 128
 
   private val cleaner = Cleaner.create()
 
-  private val Advice = "Call SparkContext.setCheckpointDir, or let spark.fulgurite.scratch name a folder to which the driver and all executors can write"
+  val Advice: String = "Call SparkContext.setCheckpointDir, or let spark.fulgurite.scratch name a folder to which the driver and all executors can write"
 }
