@@ -85,9 +85,8 @@ mod tests {
 
     #[test]
     fn a_thread_keeps_its_latest_tasks() {
-        for label in [0, 1, 0, 2] {
-            place(&task(label));
-        }
+        let [first, _, again, _] = [0, 1, 0, 2].map(|label| place(&task(label)));
+        assert_eq!(again, first);
         assert_eq!(kept(), ["2", "0", "1"]);
         for label in 3..20 {
             place(&task(label));
