@@ -23,6 +23,7 @@ import org.apache.arrow.vector.VectorSchemaRoot
 final class Blocks private (private var handle: NativeHandle, private var held: Held)
     extends Externalizable with KryoSerializable with KnownSize {
   @transient private var ephemeral = false
+  @transient private var fromStream = false
   @transient private var owner: Option[TaskMemory] = None
   @volatile @transient private var known: Description = _
   if (handle != null) count()
@@ -121,6 +122,9 @@ final class Blocks private (private var handle: NativeHandle, private var held: 
   }
   def isEphemeral: Boolean = ephemeral
 
+  /** Whether somebody else may be expected to hold the blocks, so that they take no memory here: Spark's storage, or a file that they stay in. */
+  def isStored: Boolean = !ephemeral && !fromStream
+
   /** The blocks as Spark's storage may have them: those that belong to a task are closed, and live on under another handle. */
   def shared: Blocks =
     if (!ephemeral) this
@@ -156,6 +160,7 @@ final class Blocks private (private var handle: NativeHandle, private var held: 
 
   private def readStream(in: InputStream): Unit = {
     Library.ensureLoaded()
+    fromStream = true
     held = new Held
     handle = new NativeHandle(Native.read(in), held)
     count()

@@ -37,8 +37,9 @@ final class PrimitivesSuite extends AnyFunSuite with SparkSessions {
     }
   }
 
-  test("stripes run in groups of 8 MB with their results, and alone until a result is known") {
-    def stripes(count: Int, rows: Int) = Iterator.fill(count)(local(rows, 100))
+  test("stripes run in groups of 8 MB with their results, of 64 MB where others hold them, and alone until a result is known") {
+    def stored(count: Int, rows: Int) = Iterator.fill(count)(local(rows, 100))
+    def stripes(count: Int, rows: Int) = stored(count, rows).map(_.markEphemeral())
     def sizes(groups: StripeGroups, result: Option[Int]) = {
       val found = Vector.newBuilder[Int]
       for (group <- groups) {
@@ -55,6 +56,18 @@ final class PrimitivesSuite extends AnyFunSuite with SparkSessions {
     assert(sizes(new StripeGroups(Seq(stripes(4, 10)), "expand"), Some(10500)) == Vector(1, 1, 1, 1))
     assert(sizes(new StripeGroups(Seq(stripes(2, 11000)), "sum").combining(), None) == Vector(1, 1))
     assert(sizes(new StripeGroups(Seq(stripes(300, 1)), "sum").combining(), None) == Vector(StripeGroups.Runs, 44))
+    // What storage holds takes nothing, up to 64 MB; what was read from a stream is held by nobody else.
+    assert(sizes(new StripeGroups(Seq(stored(200, 1000)), "sum").combining(), None) == Vector(83, 83, 34))
+    assert(sizes(new StripeGroups(Seq(stored(25, 1000), stripes(25, 1000)), "sum").combining(), None) == Vector(10, 10, 5))
+    assert(sizes(new StripeGroups(Seq(stored(25, 1000)), "map"), Some(1000)) == Vector(1, 10, 10, 4))
+    def read = {
+      val out = new java.io.ByteArrayOutputStream
+      val blocks = local(1000, 100)
+      blocks.writeTo(out)
+      blocks.close()
+      Blocks.readFrom(new java.io.ByteArrayInputStream(out.toByteArray))
+    }
+    assert(sizes(new StripeGroups(Seq(Iterator.fill(25)(read)), "sum").combining(), None) == Vector(10, 10, 5))
     intercept[FulguriteException](sizes(new StripeGroups(Seq(stripes(2, 1), stripes(1, 1)), "plus").combining(), None))
   }
 
