@@ -90,36 +90,15 @@ impl<'a> Estimate<'a> {
     }
 }
 
-/// Values are held from their operator to their last reader, operators in their order.
+/// The variables that the DAG writes are held; what its operators hold comes on top.
 fn of_dag(dag: &Dag) -> Option<Frame> {
-    let mut frame = Frame::default();
-    let mut readers = vec![0u32; dag.len()];
+    let mut frame = Frame {
+        operators: memory::peak_bytes(dag)?,
+        ..Frame::default()
+    };
     for (_, hop) in dag.iter() {
-        for input in &hop.inputs {
-            readers[input.index()] += 1;
-        }
-    }
-    let mut sizes = vec![0u64; dag.len()];
-    let mut live = 0u64;
-    for (id, hop) in dag.iter() {
-        if hop.data_type != DataType::Matrix {
-            if hop.data_type != DataType::Scalar {
-                return None;
-            }
-        } else if let HopOp::TransientWrite(variable) = &hop.op {
+        if let (HopOp::TransientWrite(variable), DataType::Matrix) = (&hop.op, hop.data_type) {
             frame.hold(variable, memory::output_bytes(hop)?);
-        } else if !matches!(hop.op, HopOp::TransientRead(_)) {
-            sizes[id.index()] = memory::output_bytes(hop)?;
-        }
-        live = live.saturating_add(sizes[id.index()]);
-        let beside = memory::intermediate_bytes(dag, id)?;
-        frame.operators = frame.operators.max(live.saturating_add(beside));
-        for input in &hop.inputs {
-            let left = &mut readers[input.index()];
-            *left = left.saturating_sub(1);
-            if *left == 0 {
-                live = live.saturating_sub(sizes[input.index()]);
-            }
         }
     }
     Some(frame)

@@ -132,6 +132,40 @@ pub fn operation_bytes(dag: &Dag, id: HopId) -> Option<u64> {
     )
 }
 
+/// What a DAG's operators hold at a time, at most, beside the variables that it reads: each runs in the order of the DAG, and its value
+/// is held to its last reader, or to the end where it is a root. What is written to a variable is not counted again.
+pub fn peak_bytes(dag: &Dag) -> Option<u64> {
+    let mut readers = vec![0u32; dag.len()];
+    for (_, hop) in dag.iter() {
+        for input in &hop.inputs {
+            readers[input.index()] += 1;
+        }
+    }
+    for root in &dag.roots {
+        readers[root.index()] += 1;
+    }
+    let mut sizes = vec![0u64; dag.len()];
+    let (mut live, mut peak) = (0u64, 0u64);
+    for (id, hop) in dag.iter() {
+        sizes[id.index()] = match (hop.data_type, &hop.op) {
+            (DataType::Matrix, HopOp::TransientRead(_) | HopOp::TransientWrite(_)) => 0,
+            (DataType::Matrix, _) => output_bytes(hop)?,
+            (DataType::Scalar, _) => 0,
+            (DataType::Frame | DataType::List, _) => return None,
+        };
+        live = live.saturating_add(sizes[id.index()]);
+        peak = peak.max(live.saturating_add(intermediate_bytes(dag, id)?));
+        for input in &hop.inputs {
+            let left = &mut readers[input.index()];
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                live = live.saturating_sub(sizes[input.index()]);
+            }
+        }
+    }
+    Some(peak)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,6 +185,25 @@ mod tests {
         );
         assert_eq!(input_bytes(&dag, square), Some(8000));
         assert_eq!(operation_bytes(&dag, square), Some(16000));
+    }
+
+    #[test]
+    fn values_are_held_to_their_last_reader() {
+        let mut dag = Dag::new();
+        let size = Characteristics::dims(100, 10);
+        let x = read(&mut dag, "X", size);
+        let mut push = |op, inputs| dag.push(Hop::matrix(HopOp::Binary(op), inputs).with(size));
+        let square = push(BinaryOp::Mult, vec![x, x]);
+        let double = push(BinaryOp::Plus, vec![square, square]);
+        let last = push(BinaryOp::Plus, vec![double, x]);
+        dag.roots = vec![last];
+        assert_eq!(peak_bytes(&dag), Some(16000));
+        // The first value is there to the end.
+        dag.roots = vec![square, last];
+        assert_eq!(peak_bytes(&dag), Some(24000));
+        let unknown = read(&mut dag, "Y", Characteristics::UNKNOWN);
+        dag.push(Hop::matrix(HopOp::Transpose, vec![unknown]));
+        assert_eq!(peak_bytes(&dag), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use fulgurite_matrix::{
 use jni::{
     Env,
     objects::{JByteArray, JClass, JLongArray},
-    sys::{jint, jlong},
+    sys::{jboolean, jint, jlong},
 };
 
 use crate::{
@@ -88,6 +88,22 @@ impl ShimNativeInterface for ShimAPI {
         // SAFETY: the caller of `Native.exportBlocks` answers for the memory of the two structs, as its documentation asks.
         unsafe { ffi::export(&batch, array, schema) }?;
         Ok(())
+    }
+
+    fn task_memory<'local>(
+        env: &mut Env<'local>,
+        _class: JClass<'local>,
+        task: JByteArray<'local>,
+        combining: jboolean,
+        stripes: JLongArray<'local>,
+        broadcasts: JLongArray<'local>,
+    ) -> Result<jlong, Failure> {
+        Ok(task::memory(
+            &bytes(env, &task, "task")?,
+            combining,
+            &longs(env, &stripes, "stripes")?,
+            &longs(env, &broadcasts, "broadcasts")?,
+        )?)
     }
 
     fn run_task<'local>(

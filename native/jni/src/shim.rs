@@ -21,6 +21,7 @@ bind_java_type! {
         static fn serve(callers: jlong, number: jint),
         static fn import_blocks(array: jlong, schema: jlong) -> jlong,
         static fn export_blocks(handle: jlong, array: jlong, schema: jlong),
+        static fn task_memory(task: jbyte[], combining: jboolean, stripes: jlong[], broadcasts: jlong[]) -> jlong,
         static fn run_task(task: jbyte[], stripes: jlong[], broadcasts: jlong[]) -> jlong[],
         static fn run_combined(task: jbyte[], combine: jbyte[], before: jlong, stripes: jlong[], broadcasts: jlong[]) -> jlong,
         static fn combine(combine: jbyte[], left: jlong, right: jlong) -> jlong,
@@ -157,7 +158,7 @@ mod tests {
                 other => (other, signature),
             })
         });
-        assert_eq!(natives.len(), 22);
+        assert_eq!(natives.len(), 23);
         assert_eq!(bound("native_methods"), natives);
     }
 

@@ -6,7 +6,7 @@ use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Block, MatrixBlock, kernels};
 use fulgurite_runtime::{
     Config, TaskWork,
-    dataflow::{Combine, RangeTask},
+    dataflow::{Combine, RangeTask, Task},
 };
 
 use serde::de::DeserializeOwned;
@@ -67,6 +67,36 @@ pub(crate) fn run_combined(
     Ok(registry().insert_result([Block::whole(combined)], work))
 }
 
+/// What the task takes at most on the stripes of these runs, one after the other, beside them; 0 where nobody knows. Results stay, or
+/// are combined.
+pub(crate) fn memory(
+    task: &[u8],
+    combining: bool,
+    stripes: &[i64],
+    broadcasts: &[i64],
+) -> Result<i64> {
+    if task.starts_with(RANGE) {
+        return Ok(0);
+    }
+    with_task(task, |run| {
+        let inputs = Inputs::of(run.task(), stripes, broadcasts)?;
+        let (mut results, mut beside) = (0u64, 0u64);
+        for stripes in &inputs.runs {
+            let over = inputs.over.as_ref();
+            let Some(taken) = run.memory(stripes, &inputs.broadcasts, over) else {
+                return Ok(0);
+            };
+            results = match combining {
+                // The next one, and what they are combined to, beside what the first ones were.
+                true => results.max(taken.result.saturating_mul(3)),
+                false => results.saturating_add(taken.result),
+            };
+            beside = beside.max(taken.peak - taken.result.min(taken.peak));
+        }
+        Ok(i64::try_from(results.saturating_add(beside)).unwrap_or(i64::MAX))
+    })
+}
+
 /// Runs the task on the stripes of each run in turn, which stand one run after the other. If it goes over another dataset, a
 /// stripe of that is the last of the broadcasts.
 fn each(
@@ -76,32 +106,51 @@ fn each(
     mut take: impl FnMut(Vec<Block>) -> Result<()>,
 ) -> Result<TaskWork> {
     with_task(task, |run| {
-        let (over, broadcasts) = match (&run.task().over, broadcasts) {
+        let inputs = Inputs::of(run.task(), stripes, broadcasts)?;
+        for stripes in &inputs.runs {
+            take(run.on(stripes, &inputs.broadcasts, inputs.over.as_ref())?)?;
+        }
+        Ok(run.take_work())
+    })
+}
+
+/// What handles stand for.
+struct Inputs {
+    runs: Vec<Vec<Block>>,
+    broadcasts: Vec<Arc<MatrixBlock>>,
+    over: Option<Block>,
+}
+
+impl Inputs {
+    fn of(task: &Task, stripes: &[i64], broadcasts: &[i64]) -> Result<Self> {
+        let (over, broadcasts) = match (&task.over, broadcasts) {
             (None, all) => (None, all),
             (Some(_), [others @ .., over]) => (Some(registry().get_block(*over)?), others),
             (Some(_), []) => {
                 return Err(Error::plan(format!(
                     "the task '{}' runs without the stripe that it goes over",
-                    run.task().label
+                    task.label
                 )));
             }
         };
-        let broadcasts = matrices(broadcasts)?;
-        let inputs = run.task().stripes.len();
+        let inputs = task.stripes.len();
         if !stripes.len().is_multiple_of(inputs) {
             return Err(Error::dimension(format!(
                 "{} stripes are not those of {inputs} inputs of the task '{}'",
                 stripes.len(),
-                run.task().label
+                task.label
             )));
         }
-        for handles in stripes.chunks_exact(inputs) {
-            let stripes = handles.iter().map(|handle| registry().get_block(*handle));
-            let stripes = stripes.collect::<Result<Vec<_>>>()?;
-            take(run.on(&stripes, &broadcasts, over.as_ref())?)?;
-        }
-        Ok(run.take_work())
-    })
+        let block = |handle: &i64| registry().get_block(*handle);
+        let runs = stripes.chunks_exact(inputs);
+        Ok(Inputs {
+            runs: runs
+                .map(|handles| handles.iter().map(block).collect())
+                .collect::<Result<_>>()?,
+            broadcasts: matrices(broadcasts)?,
+            over,
+        })
+    }
 }
 
 fn run_range(task: &RangeTask, stripes: &[i64], broadcasts: &[i64]) -> Result<i64> {

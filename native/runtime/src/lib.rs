@@ -29,7 +29,7 @@ mod session;
 mod value;
 
 pub use config::Config;
-pub use distributed::{Compilation, TaskRun, TaskWork, asking_operator, combine};
+pub use distributed::{Compilation, TaskMemory, TaskRun, TaskWork, asking_operator, combine};
 pub use execution::{Execution, Outcome, OutputValue, check, execute, explain};
 pub use explain::{ExplainFormat, ExplainLevel};
 pub use interpreter::run_range;

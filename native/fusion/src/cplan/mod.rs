@@ -8,6 +8,7 @@
 pub mod interpret;
 
 mod canonical;
+mod output_size;
 mod text;
 mod verify;
 

@@ -8,7 +8,7 @@
 //! - [`workers`]: bringing matrices to the workers, and the primitives that move rows; [`task_builder`]: what a task
 //!   reads and computes.
 //! - [`moments`]: variances, which need more than one sum.
-//! - [`task`]: what a worker runs; [`pieces`]: how its result is cut for a shuffle; [`parts`]: what is put into its result.
+//! - [`task`]: what a worker runs; [`task_memory`]: what that takes; [`pieces`]: how its result is cut for a shuffle; [`parts`]: what is put into its result.
 //! - [`handles`]: owners of datasets and broadcasts.
 //! - [`on_behalf`]: which operator of the script asks for a primitive.
 
@@ -24,6 +24,7 @@ mod pieces;
 mod row_wise;
 mod task;
 mod task_builder;
+mod task_memory;
 mod workers;
 
 pub(crate) use compositions::{Composition, Cut, IndexedPart, composition, indexed};
@@ -35,4 +36,5 @@ pub(crate) use on_behalf::OnBehalf;
 pub use on_behalf::asking_operator;
 pub(crate) use row_wise::{InputFacts, Output, Place, RowWise, Slot, row_wise};
 pub use task::{Compilation, TaskRun, TaskWork, combine};
+pub use task_memory::TaskMemory;
 pub(crate) use workers::Workers;

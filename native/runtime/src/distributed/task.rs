@@ -15,7 +15,10 @@ use fulgurite_matrix::{
     kernels::{self, Operand},
 };
 
-use super::parts::{self, Packed};
+use super::{
+    parts::{self, Packed},
+    task_memory::{self, RunSizes, TaskMemory},
+};
 use crate::{
     Session,
     dataflow::{Combine, Parts, Task},
@@ -53,6 +56,8 @@ pub struct TaskRun<'a> {
     /// Told already.
     compiled: Compilation,
     operator_time: Duration,
+    /// Of the latest run that was asked for: most stripes are like the one before.
+    memory: Option<(RunSizes, Option<TaskMemory>)>,
 }
 
 impl<'a> TaskRun<'a> {
@@ -73,6 +78,7 @@ impl<'a> TaskRun<'a> {
             task,
             compiled: Compilation::default(),
             operator_time: Duration::ZERO,
+            memory: None,
         })
     }
 
@@ -100,6 +106,25 @@ impl<'a> TaskRun<'a> {
         };
         self.operator_time += started.elapsed();
         Ok(blocks)
+    }
+
+    /// What [`TaskRun::on`] takes for these, beside them: at most, but for products of sparse matrices, whose non-zeros are estimates.
+    /// `None` where sizes depend on values.
+    pub fn memory(
+        &mut self,
+        stripes: &[Block],
+        broadcasts: &[Arc<MatrixBlock>],
+        over: Option<&Block>,
+    ) -> Option<TaskMemory> {
+        let sizes = RunSizes::of(stripes, broadcasts, over);
+        match &self.memory {
+            Some((known, memory)) if *known == sizes => *memory,
+            _ => {
+                let memory = task_memory::of(&self.task, &self.plan.dag, &sizes);
+                self.memory = Some((sizes, memory));
+                memory
+            }
+        }
     }
 
     /// What was done since somebody asked last.

@@ -65,6 +65,13 @@ public final class Native {
     public static native void exportBlocks(long handle, long array, long schema);
 
     /**
+     * What {@link #runTask}, or {@link #runCombined} if {@code combining}, takes at most with these arguments.
+     *
+     * @return bytes beside those of stripes and broadcasts; 0 where they depend on values
+     */
+    public static native long taskMemory(byte[] task, boolean combining, long[] stripes, long[] broadcasts);
+
+    /**
      * Runs a task on an executor, on this thread, once for each run: a run has one stripe of each input, and what a call costs is
      * spent once for all runs.
      *

@@ -185,6 +185,8 @@ class NativeTest {
         failure("argument", () -> Native.handshake(null));
         failure("argument", () -> Native.call(null, null));
         failure("argument", () -> Native.runTask(null, null, null));
+        failure("argument", () -> Native.taskMemory(null, false, null, null));
+        failure("plan", () -> Native.taskMemory(Library.bytes("{}"), true, new long[0], new long[0]));
         failure("argument", () -> Native.join(null));
         failure("dimension", () -> Native.join(new long[0]));
         failure("argument", () -> Native.runCombined(null, null, 0, null, null));

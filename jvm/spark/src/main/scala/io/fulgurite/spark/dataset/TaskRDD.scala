@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import io.fulgurite.core.Native
 import io.fulgurite.spark.{Blocks, Errors}
 import io.fulgurite.spark.arrow.Library
+import io.fulgurite.spark.memory.NativeMemory
 import io.fulgurite.spark.metrics.{NativeWork, WorkCounter}
 import org.apache.spark.{OneToOneDependency, Partition, SparkEnv, TaskContext}
 import org.apache.spark.rdd.RDD
@@ -19,7 +20,7 @@ final class NativeTask(val json: Array[Byte], val label: String, val broadcasts:
 
   /** On the stripes of each run, which are not empty: a result for each. */
   def run(runs: Seq[Seq[Blocks]]): Seq[Blocks] =
-    counted(runs)((stripes, sides) => Native.runTask(json, stripes, sides).toSeq.map(Blocks.owning))
+    counted(runs, Native.taskMemory(json, false, _, _))((stripes, sides) => Native.runTask(json, stripes, sides).toSeq.map(Blocks.owning))
 
   /**
    * On the stripes of each run, of which there are some: one result, which begins with that of the runs before.
@@ -27,25 +28,31 @@ final class NativeTask(val json: Array[Byte], val label: String, val broadcasts:
    * @param over the stripe of the dataset that the task goes over, if it goes over one
    */
   def runCombined(runs: Seq[Seq[Blocks]], combine: Array[Byte], before: Option[Blocks], over: Option[Blocks] = None): Blocks =
-    counted(runs, over, again = over.nonEmpty && before.nonEmpty) { (stripes, sides) =>
+    counted(runs, Native.taskMemory(json, true, _, _), over, again = over.nonEmpty && before.nonEmpty) { (stripes, sides) =>
       def from(before: Long) = Seq(Blocks.owning(Native.runCombined(json, combine, before, stripes, sides)))
       before.fold(from(0))(_.withHandle(from))
     }.head
 
-  /** On a range of iterations of the loop that this task is; those of a stripe, if there is one. */
+  /** On a range of iterations of the loop that this task is; those of a stripe, if there is one. The range is as long as there is memory for. */
   def runRange(range: Array[Byte], stripe: Option[Blocks]): Blocks = {
     val task = new ByteArrayOutputStream(json.length + range.length + 20)
     for (part <- Seq("{\"range\":".getBytes(UTF_8), range, ",\"loop\":".getBytes(UTF_8), json, "}".getBytes(UTF_8))) task.write(part)
-    counted(Seq(stripe.toSeq))((stripes, sides) => Native.runTask(task.toByteArray, stripes, sides).toSeq.map(Blocks.owning)).head
+    counted(Seq(stripe.toSeq), (_, _) => 0)((stripes, sides) => Native.runTask(task.toByteArray, stripes, sides).toSeq.map(Blocks.owning)).head
   }
 
-  private def counted(runs: Seq[Seq[Blocks]], over: Option[Blocks] = None, again: Boolean = false)(
+  /** @param taken what `native` takes at most with the same arguments */
+  private def counted(runs: Seq[Seq[Blocks]], taken: (Array[Long], Array[Long]) => Long, over: Option[Blocks] = None, again: Boolean = false)(
       native: (Array[Long], Array[Long]) => Seq[Blocks]): Seq[Blocks] = {
     Library.ensureLoaded()
     val stripes = runs.flatten
-    val started = System.nanoTime
-    val results = Blocks.withHandles(stripes)(addresses => Blocks.withHandles(sides.map(_.blocks) ++ over)(native(addresses, _)))
-    val nanoseconds = System.nanoTime - started
+    val (results, nanoseconds) = Blocks.withHandles(stripes) { addresses =>
+      Blocks.withHandles(sides.map(_.blocks) ++ over) { sides =>
+        NativeMemory.gate.within(taken(addresses, sides)) {
+          val started = System.nanoTime
+          (native(addresses, sides), System.nanoTime - started)
+        }
+      }
+    }
     val spent = results.headOption.map(_.sizes)
     // Stripes that wait for the next one of what is gone over were counted with the first one.
     val first = if (again) Seq.empty else runs

@@ -46,21 +46,28 @@ private[fulgurite] object NativeMemory {
     }
   }
 
+  /** What native calls of tasks go through. */
+  private[spark] def gate: Gate = bound.gate
+
   /** Where the bound comes from, and what is left of it. */
   private final class Bound(val environment: SparkEnv) {
     val ofSpark: Boolean = environment.conf.getBoolean("spark.memory.offHeap.enabled", defaultValue = false)
     val bytes: Long = limit(environment.conf, environment.executorId == DriverId)
     val pool = new OverheadPool(bytes)
+    val gate = new Gate(besideHeap(environment.conf, environment.executorId == DriverId))
     val garbage: Long = math.min(bytes, Runtime.getRuntime.maxMemory)
   }
 
   /** What tasks may own together in an executor, or in local mode in this process. */
   private[spark] def limit(conf: SparkConf, local: Boolean): Long =
     if (conf.getBoolean("spark.memory.offHeap.enabled", defaultValue = false)) conf.getSizeAsBytes("spark.memory.offHeap.size", "0")
-    else {
-      val key = s"spark.${Settings.TaskMemory}"
-      conf.getOption(key).filter(_ != "auto").map(Settings.bytes(key, _)).getOrElse((if (local) physical else overhead(conf)) / 2)
-    }
+    else besideHeap(conf, local)
+
+  /** What running operators may take beside what tasks own: as much again, or with off-heap memory what they could own without. */
+  private def besideHeap(conf: SparkConf, local: Boolean): Long = {
+    val key = s"spark.${Settings.TaskMemory}"
+    conf.getOption(key).filter(_ != "auto").map(Settings.bytes(key, _)).getOrElse((if (local) physical else overhead(conf)) / 2)
+  }
 
   /** Memory of an executor's container beyond its heap, as Spark's resource managers reckon it. */
   private def overhead(conf: SparkConf): Long = {

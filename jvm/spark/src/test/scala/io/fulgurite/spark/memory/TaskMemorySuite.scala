@@ -76,6 +76,25 @@ abstract class TaskMemorySuite(setting: String) extends AnyFunSuite with SparkSe
     endsWith(before)
   }
 
+  test("an operator waits until there is memory for it") {
+    import scala.concurrent.{Await, Future, TimeoutException}
+    import scala.concurrent.ExecutionContext.Implicits.global
+    import scala.concurrent.duration._
+    // 1.6 MB for each of two stripes, of which only sums are left.
+    val script = ScriptFactory.dml("X = rand(rows=200, cols=10, seed=1)\nW = rand(rows=10, cols=2000, seed=2)\ns = sum(X %*% W != 0)").out("s")
+    ml.setConfigProperty("fulgurite.memory.local", "100k").setConfigProperty("fulgurite.fusion.policy", "none")
+    try {
+      def sum() = ml.execute(script).getDouble("s")
+      assert(sum() == 400000)
+      val waiting = NativeMemory.gate.within(Long.MaxValue) {
+        val waiting = Future(sum())
+        intercept[TimeoutException](Await.result(waiting, 3.seconds))
+        waiting
+      }
+      assert(Await.result(waiting, 60.seconds) == 400000)
+    } finally ml.resetConfig()
+  }
+
   test("a script whose shuffle needs more than there is says so, and the next one runs") {
     ml.setConfigProperty("fulgurite.memory.local", "1500k")
     try {
