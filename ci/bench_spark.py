@@ -417,8 +417,8 @@ def main():
     bench = Bench(options)
     unfinished = options.scratch / "rows.json"
     former = json.loads(unfinished.read_text()) if options.resume and unfinished.exists() else {}
-    settings = {"size": options.size, "heap": bench.heap}
-    results = former if former.get("settings") == settings else {"settings": settings, "rows": [], "handover": None, "seconds": 0}
+    settings, today = {"size": options.size, "heap": bench.heap}, datetime.date.today().isoformat()
+    results = former if former.get("settings") == settings else {"settings": settings, "date": today, "rows": [], "handover": None, "seconds": 0}
     # Ends the run that goes on, too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     started, before, failures = time.perf_counter(), results["seconds"], []
@@ -427,7 +427,7 @@ def main():
             continue
         try:
             if name == "handover":
-                results["handover"] = bench.measure_handover()
+                results["handover"] = bench.measure_handover() | {"date": today}
             else:
                 row = bench.measure(name)
                 results["rows"].append(row)
@@ -437,7 +437,7 @@ def main():
             failures.append(name)
         results["seconds"] = before + time.perf_counter() - started
         unfinished.write_text(json.dumps(results))
-    results |= {"date": datetime.date.today().isoformat(), "machine": machine(), "budgets": BUDGETS}
+    results |= {"machine": machine(), "budgets": BUDGETS}
     text = bench_spark_report.report(results)
     (options.scratch / "results.json").write_text(json.dumps(results, indent=1) + "\n")
     (options.scratch / "SPARK.md").write_text(text)

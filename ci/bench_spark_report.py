@@ -129,7 +129,7 @@ def report(results):
     if results["handover"]:
         lines += [
             "", "## What handing a block over takes", "",
-            "Operators on a cached dense matrix in stripes of 1000 x 1000, in two tasks, each run ten times in a loop, and that several times after some that do not count: medians, with the range of the shares. "
+            f"Measured on {results['handover']['date']}. Operators on a cached dense matrix in stripes of 1000 x 1000, in two tasks, each run ten times in a loop, and that several times after some that do not count: medians, with the range of the shares. "
             "The handover is what tasks take on their executor, from reading the task to writing its result, beside the operators themselves: JNI, Arrow, the task's JSON, Spark's storage and accumulators, and "
             "what Spark does in a task. Both are timed in the same runs, on the same clock, so that it does not matter how fast memory is at the time. Spark rounds two times down to milliseconds; one more is counted for each task. "
             f"The fewest blocks are the 128 MB that Spark reads of a file at a time. An empty job of two tasks takes {results['handover']['empty_ms']:.1f} ms in the same process.",
