@@ -544,6 +544,7 @@ fn tables_that_are_larger_than_the_driver_stay_with_the_workers() {
     let (x, y) = (categories(7), categories(11));
     for text in [
         "R = table(seq(1, nrow(X)), X)",
+        "R = table(t(seq(1, nrow(X))), X)",
         "R = table(seq(1, nrow(X)), Y, X)",
         "R = t(table(seq(1, nrow(X)), X)) %*% Y",
     ] {

@@ -13,7 +13,7 @@ pub(super) fn table(call: &Call) -> Result<VariableInfo> {
         (call.size(3)?, call.size(4)?)
     } else {
         let rows = counts_rows(call)
-            .then(|| call.size_of(0).rows.or(call.size_of(1).rows))
+            .then(|| call.size_of(0).rows.or(rows_of_column(call)))
             .flatten();
         let cols = match call.is_scalar(1) {
             true => call.size(1)?,
@@ -39,6 +39,13 @@ fn counts_rows(call: &Call) -> bool {
         && number(2).is_some_and(ascending)
 }
 
+/// Of the second input, which may be a row that pairs up with the sequence.
+fn rows_of_column(call: &Call) -> Option<u64> {
+    let categories = call.size_of(1);
+    categories.rows.filter(|_| categories.cols == Some(1))
+}
+
+/// Vectors pair up in their order, rows with columns too.
 fn same_shapes(call: &Call) -> Result<()> {
     let first = call.size_of(0);
     for place in [1, 2] {
@@ -49,7 +56,12 @@ fn same_shapes(call: &Call) -> Result<()> {
         let differ = |left: Option<u64>, right: Option<u64>| {
             left.zip(right).is_some_and(|(left, right)| left != right)
         };
-        if differ(first.rows, other.rows) || differ(first.cols, other.cols) {
+        let is_vector = |size: Characteristics| size.rows == Some(1) || size.cols == Some(1);
+        let differ = match is_vector(first) && is_vector(other) {
+            true => differ(first.cells(), other.cells()),
+            false => differ(first.rows, other.rows) || differ(first.cols, other.cols),
+        };
+        if differ {
             return Err(call
                 .mismatch(format!(
                     "shapes do not fit: {} and {}",

@@ -11,8 +11,8 @@ use crate::{CoordinateMatrix, MatrixBlock, memory::zeros};
 /// Added before a double becomes an index, so that values just below 1 and 2 go up.
 const INDEX_EPSILON: f64 = 1.1102230246251565e-16;
 
-/// `table(a, b, weights)`: F with `F[a_i, b_i] += weights_i`, cell by cell of matrices of equal shape. Pairs
-/// with a NaN are skipped. Without `dims` the result is as large as the largest indices; with them, pairs
+/// `table(a, b, weights)`: F with `F[a_i, b_i] += weights_i`, cell by cell of matrices of equal shape, or of
+/// vectors of equal length, rows or columns. Pairs with a NaN are skipped. Without `dims` the result is as large as the largest indices; with them, pairs
 /// outside are dropped. One row per row of a one-hot encoding makes a sparse result.
 ///
 /// # Errors
@@ -126,8 +126,9 @@ fn same_shape(operands: [Operand; 3]) -> Result<[Column; 3]> {
     for operand in operands {
         if let Operand::Matrix(matrix) = operand {
             let this = (matrix.rows(), matrix.cols());
-            if *shape.get_or_insert(this) != this {
-                let (rows, cols) = shape.unwrap_or_default();
+            let (rows, cols) = *shape.get_or_insert(this);
+            let are_vectors = (rows == 1 || cols == 1) && (this.0 == 1 || this.1 == 1);
+            if (rows, cols) != this && !(are_vectors && rows * cols == this.0 * this.1) {
                 return Err(Error::dimension(format!(
                     "table needs matrices of one shape, not {rows} x {cols} and {} x {}",
                     this.0, this.1

@@ -272,6 +272,15 @@ fn generators_casts_and_named_builtins() {
         table(&[labels.clone(), int(1), int(3), int(3), int(1)]),
         "3x1 [3; 6; 0]"
     );
+    // A row pairs up with a column.
+    let row = matrix(1, 4, &[1.0, 2.0, 3.0, 4.0]);
+    assert_eq!(
+        table(&[row, labels.clone(), int(1)]),
+        "4x2 [0 1; 1 0; 0 0; 0 1]"
+    );
+    let shorter = [matrix(1, 3, &[1.0; 3]), labels.clone(), int(1)];
+    let error = try_run(HopOp::Table, &shorter).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Dimension);
     assert_eq!(table(&[rows, labels, int(1), int(2), int(1)]), "2x1 [0; 1]");
     let cast = |op, value| run(HopOp::Cast(op), &[value]);
     assert_eq!(cast(CastOp::AsScalar, matrix(1, 1, &[2.0])), "2.0");

@@ -2,6 +2,7 @@
 
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Characteristics, DataGenOp, Hop, HopId, HopOp, SizeOp, ValueType, scalar};
+use fulgurite_matrix::kernels;
 
 use super::{input, size};
 use crate::{
@@ -27,6 +28,7 @@ pub(super) fn table(
         .max_by_key(|column| (column.is_distributed(), column.characteristics().cells()))
         .ok_or_else(|| Error::internal("a table of scalars was to be distributed"))?;
     let lead = workers.distributed(lead)?;
+    let columns = &lying_as(&lead, columns)?[..];
     for column in columns.iter().filter(|column| !column.is_scalar()) {
         let (this, first) = (column.characteristics(), lead.stripes);
         if (this.rows, this.cols) != (first.rows, first.cols) {
@@ -65,6 +67,26 @@ pub(super) fn table(
     let sums = Assemble::Combined(Combine::Sum);
     let stripes = builder.shuffle(root, pieces, rows.div_ceil(every), sums, operator.label)?;
     Ok(Variable::Distributed(workers.placed(&stripes)?))
+}
+
+/// Vectors pair up in their order: all lie as the distributed one that gives tasks their stripes.
+fn lying_as(lead: &DistributedMatrix, columns: &[Variable]) -> Result<Vec<Variable>> {
+    let turned = |column: &Variable| {
+        let (this, lead) = (column.characteristics(), lead.stripes);
+        let lies_across =
+            (this.rows, this.cols) == (lead.cols, lead.rows) && lead.rows != lead.cols;
+        let are_vectors = lead.rows == Some(1) || lead.cols == Some(1);
+        match column {
+            Variable::Matrix(matrix) if lies_across && are_vectors => {
+                Ok(Variable::matrix(kernels::transpose(matrix.block())?))
+            }
+            Variable::Distributed(matrix) if lies_across && are_vectors => {
+                Ok(Variable::Distributed(matrix.clone().transpose()))
+            }
+            _ => Ok(column.clone()),
+        }
+    };
+    columns.iter().map(turned).collect()
 }
 
 fn bound(builder: &mut TaskBuilder, columns: &[Variable]) -> Result<Vec<HopId>> {
