@@ -122,6 +122,9 @@ final class Blocks private (private var handle: NativeHandle, private var held: 
   }
   def isEphemeral: Boolean = ephemeral
 
+  /** Whether they were serialised: what Spark read from its disk, or from elsewhere. */
+  def isFromStream: Boolean = fromStream
+
   /** Whether somebody else may be expected to hold the blocks, so that they take no memory here: Spark's storage, or a file that they stay in. */
   def isStored: Boolean = !ephemeral && !fromStream
 

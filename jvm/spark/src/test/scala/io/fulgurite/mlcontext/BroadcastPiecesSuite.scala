@@ -6,6 +6,7 @@ import io.fulgurite.spark.dataset.{SentMatrix, Shared}
 import io.fulgurite.spark.memory.NativeMemory
 import io.fulgurite.spark.primitives.Wire
 import org.apache.spark.SparkEnv
+import org.apache.spark.fulgurite.Used
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Matrices that are sent to all executors in pieces. */
@@ -52,6 +53,29 @@ abstract class BroadcastPiecesSuite(serializer: String) extends AnyFunSuite with
       }
       assert(held() == before && matrix.isClosed)
     }
+  }
+
+  test("a matrix in pieces can be written while it is put together, by who makes room for it") {
+    val sent = SentMatrix(spark.sparkContext, GuardedTransferSuite.dense(3000, 20), 100000)
+    val broadcast = sent.broadcast
+    val (waited, written, rows) = spark.sparkContext.parallelize(0 until 1, 1).map { _ =>
+      val shared = broadcast.value
+      val assembler = new Thread(() => { shared.blocks; () })
+      val writer = new Thread(() => { SparkEnv.get.serializer.newInstance().serialize(shared); () })
+      val (waited, written) = Used.withMemoryLocked {
+        assembler.start()
+        val end = System.nanoTime + 10000000000L
+        while (assembler.getState != Thread.State.BLOCKED && System.nanoTime < end) Thread.sleep(1)
+        val waited = assembler.getState == Thread.State.BLOCKED
+        writer.start()
+        writer.join(10000)
+        (waited, !writer.isAlive)
+      }
+      Seq(assembler, writer).foreach(_.join())
+      (waited, written, shared.blocks.rows)
+    }.collect().head
+    assert(waited && written && rows == 3000)
+    sent.destroy()
   }
 
   test("a small matrix is sent whole") {

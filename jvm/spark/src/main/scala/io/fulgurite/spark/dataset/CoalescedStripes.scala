@@ -28,7 +28,7 @@ private[spark] final class CoalescedStripes(parts: RDD[Blocks], starts: Vector[I
   }
 
   override def compute(split: Partition, context: TaskContext): Iterator[Blocks] = {
-    val stripes = split.asInstanceOf[CoalescedPartition].parents.iterator.flatMap(firstParent[Blocks].iterator(_, context))
+    val stripes = split.asInstanceOf[CoalescedPartition].parents.iterator.flatMap(Kept.iterator(firstParent[Blocks], _, context)(identity))
     val joined = Assembly.joined(stripes, Assembly.JoinedBytes)
     if (getStorageLevel == StorageLevel.NONE) joined else joined.map(_.shared)
   }

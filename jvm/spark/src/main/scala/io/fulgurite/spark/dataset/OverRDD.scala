@@ -38,7 +38,7 @@ private[spark] final class OverRDD(
     Internals.preferredLocations(own.head, split.index)
 
   override def compute(split: Partition, context: TaskContext): Iterator[Blocks] = {
-    val parts = own.zip(split.asInstanceOf[TaskPartition].parents).map { case (rdd, part) => rdd.iterator(part, context) }
+    val parts = own.zip(split.asInstanceOf[TaskPartition].parents).map { case (rdd, part) => Kept.iterator(rdd, part, context)(identity) }
     val kept = getStorageLevel != StorageLevel.NONE
     new Passes(parts).flatMap { runs =>
       val results = pass(runs, context)
@@ -50,7 +50,7 @@ private[spark] final class OverRDD(
   /** The results of runs whose stripes are held meanwhile. */
   private def pass(runs: Vector[Seq[Blocks]], context: TaskContext): Vector[Blocks] = {
     val results = mutable.ArrayBuffer.fill(runs.size)(Option.empty[Blocks])
-    val stripes = allOver.iterator.flatMap(goneOver.iterator(_, context))
+    val stripes = allOver.iterator.flatMap(Kept.iterator(goneOver, _, context)(identity))
     for (stripe <- Assembly.joined(stripes, StripeGroups.Bytes)) {
       for ((run, index) <- runs.zipWithIndex) {
         val before = results(index)

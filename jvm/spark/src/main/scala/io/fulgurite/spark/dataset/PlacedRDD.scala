@@ -22,10 +22,10 @@ private[spark] final class PlacedRDD[A: ClassTag](kept: RDD[A], @transient priva
 
   override def compute(split: Partition, context: TaskContext): Iterator[Blocks] = {
     val places = split.asInstanceOf[PlacedPartition]
-    Repeated.check(firstParent[A].iterator(places.kept, context), places.rows, cols, split.index)(blocksOf)
+    Repeated.check(Kept.iterator(firstParent[A], places.kept, context)(blocksOf), places.rows, cols, split.index)(blocksOf)
       .zip(places.offsets.iterator)
       .map { case (stripe, rowOffset) => (blocksOf(stripe), rowOffset) }
-      .collect { case (blocks, rowOffset) if blocks.rows > 0 => blocks.placeStoredAt(rowOffset) }
+      .collect { case (blocks, rowOffset) if blocks.rows > 0 => if (blocks.isEphemeral) blocks.placeAt(rowOffset) else blocks.placeStoredAt(rowOffset) }
   }
 }
 

@@ -10,6 +10,6 @@ private[spark] final class ScannedRDD(stripes: RDD[Blocks], input: String, count
 
   override def compute(split: Partition, context: TaskContext): Iterator[Blocks] = {
     counts.add(Event(Event.InputPartition, input, SparkEnv.get.executorId))
-    firstParent[Blocks].iterator(split, context)
+    Kept.iterator(firstParent[Blocks], split, context)(identity)
   }
 }

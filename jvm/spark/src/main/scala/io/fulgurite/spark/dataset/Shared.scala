@@ -15,16 +15,23 @@ import org.apache.spark.fulgurite.KnownSize
  * What is broadcast: a wrapper, since Spark closes stored values that can be closed when it evicts them. A large matrix is sent in pieces of
  * its own, from which each process makes the matrix once. Where there is but one process, tasks find it by its number.
  */
-final class Shared private[dataset] (private var matrix: Blocks, private var sent: Option[SentBytes], private var inProcess: Option[Long])
+final class Shared private[dataset] (@volatile private var matrix: Blocks, private var sent: Option[SentBytes], private var inProcess: Option[Long])
     extends Externalizable with KryoSerializable with KnownSize {
   private var size = if (matrix == null) 0L else matrix.bytes
   private var isWithdrawn = false
+  /**
+   * Who puts the pieces together asks Spark's storage for memory, and whoever makes room there, which holds all others off, may be writing this
+   * very object to disk: which takes the lock of this object, but never this one.
+   */
+  private val assembling = new Object
 
   /** For deserialisation only. */
   def this() = this(null, None, None)
 
-  def blocks: Blocks = synchronized {
-    for (bytes <- sent if matrix == null) matrix = Blocks.readFrom(bytes.open())
+  def blocks: Blocks = {
+    if (matrix == null) assembling.synchronized {
+      for (bytes <- sent if matrix == null) matrix = Blocks.readFrom(bytes.open())
+    }
     matrix
   }
 
@@ -43,7 +50,7 @@ final class Shared private[dataset] (private var matrix: Blocks, private var sen
     out.writeLong(size)
     out.writeLong(number)
     out.writeBoolean(sent.nonEmpty)
-    if (number == 0) sent.fold(blocks.writeExternal(out)) { bytes =>
+    if (number == 0) sent.fold(matrix.writeExternal(out)) { bytes =>
       val written = Shared.java.serialize(bytes).array
       out.writeInt(written.length)
       out.write(written)
@@ -69,7 +76,7 @@ final class Shared private[dataset] (private var matrix: Blocks, private var sen
     output.writeLong(size)
     output.writeLong(number)
     output.writeBoolean(sent.nonEmpty)
-    if (number == 0) sent.fold(blocks.write(kryo, output)) { bytes =>
+    if (number == 0) sent.fold(matrix.write(kryo, output)) { bytes =>
       val written = Shared.java.serialize(bytes).array
       output.writeInt(written.length)
       output.writeBytes(written)

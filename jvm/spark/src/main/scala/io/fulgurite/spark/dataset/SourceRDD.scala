@@ -27,12 +27,15 @@ private[spark] final class SourceRDD[A: ClassTag](read: RDD[A], input: String, b
 
   /** Runs it for the first time: what `of` says of each element, partition by partition. */
   def look[B](of: A => B): Vector[Vector[B]] = {
-    val blocks = blocksOf
-    val parts = mapPartitions { part =>
+    val (blocksOf, rdd) = (this.blocksOf, id)
+    val parts = mapPartitionsWithIndex { (index, part) =>
       var content = Content.empty
-      val found = part.map { element =>
-        content = content.and(blocks(element))
-        of(element)
+      val found = Kept.own(rdd, index, part)(blocksOf).map { element =>
+        val blocks = blocksOf(element)
+        content = content.and(blocks)
+        val said = of(element)
+        blocks.closeIfEphemeral()
+        said
       }.toVector
       Iterator.single((found, content))
     }.collect()

@@ -114,7 +114,7 @@ final class TaskRDD(inputs: Seq[RDD[Blocks]], private var native: NativeTask)
 
   private def stripes(split: Partition, context: TaskContext): StripeGroups =
     new StripeGroups(
-      firstParents.zip(split.asInstanceOf[TaskPartition].parents).map { case (rdd, part) => rdd.iterator(part, context) }, task.label)
+      firstParents.zip(split.asInstanceOf[TaskPartition].parents).map { case (rdd, part) => Kept.iterator(rdd, part, context)(identity) }, task.label)
 
   private def closeUnneeded(runs: Seq[Seq[Blocks]]): Unit = runs.foreach(_.foreach(_.closeIfEphemeral()))
 

@@ -2,11 +2,12 @@ package io.fulgurite.spark.memory
 
 import io.fulgurite.{Failures, Faults, SparkSessions}
 import io.fulgurite.mlcontext.{FaultsSuite, ScriptFactory}
-import io.fulgurite.spark.Blocks
+import io.fulgurite.spark.{Blocks, Counts}
 import io.fulgurite.spark.arrow.DenseBuilder
-import io.fulgurite.spark.dataset.Dataset
+import io.fulgurite.spark.dataset.{Dataset, ScannedRDD}
 import io.fulgurite.spark.primitives.{Align, Concatenate, Session, Transfer}
 import org.apache.spark.TaskContext
+import org.apache.spark.storage.StorageLevel
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Native memory of tasks: exact while they run, gone when they end, and bounded. */
@@ -74,6 +75,23 @@ abstract class TaskMemorySuite(setting: String) extends AnyFunSuite with SparkSe
     })
     assert(failure.getMessage.contains("needs 1000000 more") && failure.getMessage.contains(setting), failure.getMessage)
     endsWith(before)
+  }
+
+  test("stripes that storage has no room for belong to the task that reads them") {
+    for ((level, isOwn) <- Seq(StorageLevel.MEMORY_AND_DISK -> false, StorageLevel.DISK_ONLY -> true)) {
+      val kept = spark.sparkContext.parallelize(1 to 2, 2).flatMap(_ => Iterator.fill(3)(dense(100, 10))).persist(level)
+      kept.count()
+      val counts = new Counts
+      spark.sparkContext.register(counts)
+      val before = NativeMemory.held
+      for (pass <- 1 to 3) {
+        val seen = new ScannedRDD(kept, "X", counts).mapPartitions(_.map(blocks => (blocks.isEphemeral, NativeMemory.owned > 0))).collect()
+        assert(seen.toSeq == Seq.fill(6)((isOwn, isOwn)), s"pass $pass, $level")
+      }
+      assert(counts.value.values.sum == 6)
+      endsWith(before)
+      kept.unpersist(blocking = true)
+    }
   }
 
   test("an operator waits until there is memory for it") {
