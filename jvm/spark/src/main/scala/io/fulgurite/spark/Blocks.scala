@@ -120,6 +120,17 @@ final class Blocks private (private var handle: NativeHandle, private var held: 
     }
     this
   }
+
+  /** As [[markEphemeral]], for blocks that the task has to read: where it may not have so much, it is not charged. */
+  def markRead(): this.type = {
+    if (!ephemeral) {
+      ephemeral = true
+      owner = TaskMemory.current
+      owner.foreach(_.ownRead(this))
+    }
+    this
+  }
+
   def isEphemeral: Boolean = ephemeral
 
   /** Whether they were serialised: what Spark read from its disk, or from elsewhere. */

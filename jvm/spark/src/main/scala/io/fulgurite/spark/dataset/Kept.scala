@@ -24,7 +24,7 @@ private[dataset] object Kept {
     if (Internals.isInMemory(rdd, partition)) elements
     else elements.map { element =>
       val blocks = blocksOf(element)
-      if (blocks.isFromStream) blocks.markEphemeral()
+      if (blocks.isFromStream) blocks.markRead()
       element
     }
 }

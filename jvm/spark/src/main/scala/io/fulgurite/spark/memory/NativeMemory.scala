@@ -63,7 +63,7 @@ private[fulgurite] object NativeMemory {
     if (conf.getBoolean("spark.memory.offHeap.enabled", defaultValue = false)) conf.getSizeAsBytes("spark.memory.offHeap.size", "0")
     else besideHeap(conf, local)
 
-  /** What running operators may take beside what tasks own: as much again, or with off-heap memory what they could own without. */
+  /** A share of what there is beside the heap: for what tasks own, unless that is off-heap memory, and as much again for operators that run. */
   private def besideHeap(conf: SparkConf, local: Boolean): Long = {
     val key = s"spark.${Settings.TaskMemory}"
     conf.getOption(key).filter(_ != "auto").map(Settings.bytes(key, _)).getOrElse((if (local) physical else overhead(conf)) / 2)

@@ -3,6 +3,7 @@ package io.fulgurite.spark.memory
 import java.util.IdentityHashMap
 import java.util.concurrent.ConcurrentHashMap
 
+import io.fulgurite.core.FulguriteException
 import io.fulgurite.spark.{Blocks, Errors}
 import org.apache.spark.TaskContext
 
@@ -16,6 +17,15 @@ private[spark] final class TaskMemory private (account: Account) {
     account.acquire(blocks.bytes)
     open.put(blocks, blocks.bytes)
   }
+
+  /** Blocks that are there already: the task has them even if it may not have so much, and is not charged then. */
+  def ownRead(blocks: Blocks): Unit =
+    try own(blocks)
+    catch {
+      case failure: FulguriteException if failure.kind == "memory" =>
+        synchronized(open.put(blocks, 0L))
+        ()
+    }
 
   def disown(blocks: Blocks): Unit = synchronized {
     if (open.containsKey(blocks)) account.release(open.remove(blocks))

@@ -1,5 +1,7 @@
 package io.fulgurite.spark.memory
 
+import java.util.concurrent.{CountDownLatch, TimeUnit}
+
 import io.fulgurite.{Failures, Faults, SparkSessions}
 import io.fulgurite.mlcontext.{FaultsSuite, ScriptFactory}
 import io.fulgurite.spark.{Blocks, Counts}
@@ -94,6 +96,26 @@ abstract class TaskMemorySuite(setting: String) extends AnyFunSuite with SparkSe
     }
   }
 
+  test("a stripe that was read and is larger than the task's share is closed all the same") {
+    // Two of 12 MB do not fit 20.
+    bothHaveRead = new CountDownLatch(2)
+    val kept = spark.sparkContext.parallelize(1 to 2, 2).map(_ => dense(1500, 1000)).persist(StorageLevel.DISK_ONLY)
+    kept.count()
+    val counts = new Counts
+    spark.sparkContext.register(counts)
+    val before = NativeMemory.held
+    val seen = new ScannedRDD(kept, "X", counts).mapPartitions { part =>
+      val read = part.toVector
+      bothHaveRead.countDown()
+      bothHaveRead.await(60, TimeUnit.SECONDS)
+      read.iterator.map(blocks => (blocks.isEphemeral, blocks.rows, NativeMemory.owned))
+    }.collect()
+    assert(seen.map(found => (found._1, found._2)).toSeq == Seq((true, 1500), (true, 1500)))
+    assert(seen.forall(_._3 <= (20L << 20)))
+    endsWith(before)
+    kept.unpersist(blocking = true)
+  }
+
   test("an operator waits until there is memory for it") {
     import scala.concurrent.{Await, Future, TimeoutException}
     import scala.concurrent.ExecutionContext.Implicits.global
@@ -130,6 +152,9 @@ abstract class TaskMemorySuite(setting: String) extends AnyFunSuite with SparkSe
 }
 
 private object TaskMemorySuite {
+  /** For tasks in this process. */
+  @volatile var bothHaveRead = new CountDownLatch(2)
+
   def dense(rows: Int, cols: Int): Blocks = {
     val builder = new DenseBuilder(cols, rows.toLong)
     for (row <- 0 until rows) {
