@@ -76,9 +76,13 @@ final class Blocks private (private var handle: NativeHandle, private var held: 
     this
   }
 
-  /** Moves a stripe of a persisted dataset, once, for good. A task may be reading through the former handle: it stays open until it is garbage. */
+  /**
+   * Moves a stripe of a persisted dataset, once, for good. A task may be reading through the former handle, unless the stripe is this task's own:
+   * it stays open until it is garbage.
+   */
   def placeStoredAt(rowOffset: Long): this.type = {
-    place(rowOffset)
+    val former = place(rowOffset)
+    if (ephemeral) former.foreach(_.close())
     this
   }
 

@@ -25,7 +25,7 @@ private[spark] final class PlacedRDD[A: ClassTag](kept: RDD[A], @transient priva
     Repeated.check(Kept.iterator(firstParent[A], places.kept, context)(blocksOf), places.rows, cols, split.index)(blocksOf)
       .zip(places.offsets.iterator)
       .map { case (stripe, rowOffset) => (blocksOf(stripe), rowOffset) }
-      .collect { case (blocks, rowOffset) if blocks.rows > 0 => if (blocks.isEphemeral) blocks.placeAt(rowOffset) else blocks.placeStoredAt(rowOffset) }
+      .collect { case (blocks, rowOffset) if blocks.rows > 0 => blocks.placeStoredAt(rowOffset) }
   }
 }
 
