@@ -5,6 +5,8 @@ import java.util.concurrent.atomic.AtomicInteger
 import scala.collection.mutable.ArrayBuffer
 
 import io.fulgurite.{Data, Failures, Faults, SparkSessions}
+import io.fulgurite.faults.{TaskFault, TaskFaultPlugin}
+import org.apache.spark.fulgurite.Jobs
 import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd, SparkListenerTaskStart}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -13,6 +15,9 @@ final case class Leaves(R: Seq[Seq[Long]], S: Seq[Seq[Long]], s: Double, lines: 
 
 /** Iterations of a `parfor` as one job: what they leave is what threads of the driver leave, to the bit. */
 abstract class RemoteParforSuite(override val master: String, executors: Set[String]) extends AnyFunSuite with SparkSessions {
+  override def configuration: Map[String, String] =
+    Map("spark.plugins" -> s"io.fulgurite.spark.FulguriteSparkPlugin,${classOf[TaskFaultPlugin].getName}")
+
   protected val X: Array[Array[Double]] = Faults.cells(300, 8)
 
   protected val text: String =
@@ -173,15 +178,15 @@ abstract class RemoteParforSuite(override val master: String, executors: Set[Str
     val (started, ended) = (new AtomicInteger, new AtomicInteger)
     val killer = new SparkListener {
       override def onTaskStart(event: SparkListenerTaskStart): Unit =
-        if (started.incrementAndGet() == 1) spark.sparkContext.killTaskAttempt(event.taskInfo.taskId, interruptThread = false, "injected")
+        if (started.incrementAndGet() > 0 && event.taskInfo.index == 0 && event.taskInfo.attemptNumber == 0)
+          spark.sparkContext.killTaskAttempt(event.taskInfo.taskId, interruptThread = false, "injected")
       override def onTaskEnd(event: SparkListenerTaskEnd): Unit = if (event.taskInfo.killed) ended.incrementAndGet()
     }
     spark.sparkContext.addSparkListener(killer)
     try {
-      // Tasks that take long enough to be killed.
-      val slow = text.replace("  if (i %%", "  n = 0\n  while (n < 3000) { n = n + 1 }\n  if (i %%")
-      val (there, report) = run("remote", slow)
+      val (there, report) = TaskFault.during(spark.sparkContext, TaskFault.AwaitsKill)(run("remote"))
       assert(there == here && report.loops.head.location == "spark")
+      Jobs.awaitEvents(spark.sparkContext)
       assert(ended.get == 1 && started.get == report.loops.head.tasks + 1, s"${ended.get} of ${started.get}")
     } finally spark.sparkContext.removeSparkListener(killer)
     nothingIsLeft()
@@ -199,17 +204,16 @@ final class LocalRemoteParforSuite extends RemoteParforSuite("local[2]", Set("dr
 final class ClusterRemoteParforSuite extends RemoteParforSuite("local-cluster[2,1,1024]", Set("0", "1")) {
   test("an executor is lost, and its iterations run elsewhere") {
     val started = new AtomicInteger
-    val killer = new SparkListener {
-      override def onTaskStart(event: SparkListenerTaskStart): Unit =
-        if (started.incrementAndGet() == 2) spark.sparkContext.killExecutor(event.taskInfo.executorId)
+    val counter = new SparkListener {
+      override def onTaskStart(event: SparkListenerTaskStart): Unit = { started.incrementAndGet(); () }
     }
-    spark.sparkContext.addSparkListener(killer)
+    spark.sparkContext.addSparkListener(counter)
     try {
-      val slow = text.replace("  if (i %%", "  n = 0\n  while (n < 3000) { n = n + 1 }\n  if (i %%")
-      val (there, report) = run("remote", slow)
+      val (there, report) = TaskFault.during(spark.sparkContext, TaskFault.ExecutorHalts)(run("remote"))
       assert(there == here && report.loops.head.location == "spark")
+      Jobs.awaitEvents(spark.sparkContext)
       assert(started.get > report.loops.head.tasks)
-    } finally spark.sparkContext.removeSparkListener(killer)
+    } finally spark.sparkContext.removeSparkListener(counter)
     nothingIsLeft()
   }
 }
