@@ -73,13 +73,20 @@ pub fn execute(execution: Execution, session: &Session) -> Result<Outcome> {
         .context
         .recorder
         .into_report(session.backend_name());
-    let outputs = outputs
+    let mut ready = Vec::with_capacity(outputs.len());
+    for name in outputs {
+        let label: Arc<str> = format!("output {name}").into();
+        let _on_behalf = OnBehalf::of(Arc::clone(&label));
+        let variable = symbols.get(&name)?;
+        let output =
+            ReadyOutput::of(variable, &session).map_err(|error| error.in_operator(&*label))?;
+        ready.push((name, output));
+    }
+    // Only when all are there does the caller own any: after an error nobody would release them.
+    let outputs = ready
         .into_iter()
-        .map(|name| {
-            let _on_behalf = OnBehalf::of(format!("output {name}").into());
-            Ok((name.clone(), output(symbols.get(&name)?, &session)?))
-        })
-        .collect::<Result<_>>()?;
+        .map(|(name, output)| (name, output.hand_over()))
+        .collect();
     report.compiled_since(cached_before, &session.plan_cache);
     report.total_seconds = started.elapsed().as_secs_f64();
     Ok(Outcome { outputs, report })
@@ -224,24 +231,43 @@ fn output_names(request: &Request, program: &Program) -> Vec<String> {
     }
 }
 
-fn output(variable: &Variable, session: &Session) -> Result<OutputValue> {
-    Ok(match variable {
-        Variable::Written(written) => return output(&written.whole(session)?, session),
-        Variable::Scalar(value) => OutputValue::Scalar(value.clone()),
-        Variable::Matrix(matrix) => OutputValue::Matrix(matrix.block().clone()),
-        Variable::Distributed(matrix) => {
-            let bytes = matrix.stripes.memory_bytes();
-            if matrix.transposed && bytes.is_some_and(|bytes| bytes <= session.config.memory_local)
-            {
-                // What is put together here may as well be transposed here.
-                return Ok(OutputValue::Matrix(matrix.collect()?.block().clone()));
+/// A variable as its caller gets it, but that what is on the workers is still released here.
+enum ReadyOutput {
+    Here(OutputValue),
+    OnWorkers(DistributedMatrix),
+}
+
+impl ReadyOutput {
+    fn of(variable: &Variable, session: &Session) -> Result<Self> {
+        Ok(match variable {
+            Variable::Written(written) => return Self::of(&written.whole(session)?, session),
+            Variable::Scalar(value) => ReadyOutput::Here(OutputValue::Scalar(value.clone())),
+            Variable::Matrix(matrix) => {
+                ReadyOutput::Here(OutputValue::Matrix(matrix.block().clone()))
             }
-            let mut matrix = Workers::of(session)?.lying(matrix, false)?;
-            matrix.persist()?;
-            OutputValue::Dataset {
-                id: matrix.dataset.hand_over()?,
+            Variable::Distributed(matrix) => {
+                let bytes = matrix.stripes.memory_bytes();
+                if matrix.transposed
+                    && bytes.is_some_and(|bytes| bytes <= session.config.memory_local)
+                {
+                    // What is put together here may as well be transposed here.
+                    let here = matrix.collect()?.block().clone();
+                    return Ok(ReadyOutput::Here(OutputValue::Matrix(here)));
+                }
+                let mut matrix = Workers::of(session)?.lying(matrix, false)?;
+                matrix.persist()?;
+                ReadyOutput::OnWorkers(matrix)
+            }
+        })
+    }
+
+    fn hand_over(self) -> OutputValue {
+        match self {
+            ReadyOutput::Here(value) => value,
+            ReadyOutput::OnWorkers(matrix) => OutputValue::Dataset {
+                id: matrix.dataset.hand_over(),
                 characteristics: matrix.characteristics(),
-            }
+            },
         }
-    })
+    }
 }

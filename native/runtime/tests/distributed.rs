@@ -269,6 +269,24 @@ fn expression() -> impl Strategy<Value = String> {
     })
 }
 
+#[test]
+fn an_output_that_fails_leaves_none_of_the_others_behind() {
+    let backend = Arc::new(LocalBackend::default());
+    let ran = script("A = X + 1\nB = t(X)")
+        .backend(Arc::clone(&backend))
+        .dataset("X", x(), 37)
+        .config("fulgurite.memory.local", "2k")
+        .output("A")
+        .output("B")
+        .run();
+    let error = ran.result.expect_err("B has rows of 4000 bytes");
+    assert_eq!(
+        (error.kind(), error.operator()),
+        (ErrorKind::Memory, Some("output B"))
+    );
+    assert_eq!(backend.counters().held, 0);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 

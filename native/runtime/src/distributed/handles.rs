@@ -287,11 +287,10 @@ impl Dataset {
         Ok(dataset)
     }
 
-    /// Gives the dataset to the caller of the request: it is not released here any more.
-    pub(crate) fn hand_over(&self) -> Result<DatasetId> {
-        self.persist()?;
+    /// Gives the dataset, which is persisted, to the caller of the request: it is not released here any more.
+    pub(crate) fn hand_over(&self) -> DatasetId {
         self.handed_over.store(true, Ordering::Relaxed);
-        Ok(self.id)
+        self.id
     }
 }
 

@@ -1,0 +1,175 @@
+//! Programs that nobody wrote: what they leave on the workers, under any budget and any policy of fusion, is what
+//! they leave here, one operator at a time.
+
+mod common;
+
+use std::{collections::HashSet, sync::Arc};
+
+use common::{Cells, Script, matrix, random::Program, script};
+use fulgurite_error::ErrorKind;
+use fulgurite_matrix::MatrixBlock;
+use fulgurite_runtime::{Outcome, OutputValue, backend::LocalBackend, dataflow::DatasetId};
+use proptest::prelude::*;
+
+/// How a program runs.
+#[derive(Debug, Clone)]
+struct Setting {
+    policy: &'static str,
+    local: &'static str,
+    broadcast: &'static str,
+    product: &'static str,
+    stripe_rows: usize,
+    block_rows: &'static str,
+}
+
+fn setting() -> impl Strategy<Value = Setting> {
+    (
+        prop::sample::select(vec!["cost", "fuse-all", "fuse-no-redundancy", "none"]),
+        prop::sample::select(vec!["600", "2k", "8k", "32k"]),
+        prop::sample::select(vec!["auto", "300", "2k"]),
+        prop::sample::select(vec!["auto", "pieces", "rmm", "cpmm"]),
+        prop::sample::select(vec![7usize, 40, 64, 1000]),
+        prop::sample::select(vec!["16", "50", "1000"]),
+    )
+        .prop_map(
+            |(policy, local, broadcast, product, stripe_rows, block_rows)| Setting {
+                policy,
+                local,
+                broadcast,
+                product,
+                stripe_rows,
+                block_rows,
+            },
+        )
+}
+
+fn input(program: &Program, at: usize) -> MatrixBlock {
+    let kinds = [
+        Cells::Dense,
+        Cells::Scattered,
+        Cells::Skewed,
+        Cells::Rare,
+        Cells::None,
+    ];
+    let (_, rows, cols) = Program::INPUTS[at];
+    matrix(
+        rows,
+        cols,
+        kinds[program.kinds[at] % kinds.len()],
+        at as u64 + 3,
+    )
+}
+
+fn with_outputs(mut script: Script, program: &Program) -> Script {
+    for output in &program.outputs {
+        script = script.output(&output.name);
+    }
+    script
+}
+
+/// What runs here, one operator at a time or fused.
+fn here(program: &Program, policy: &str) -> Vec<(String, MatrixBlock)> {
+    let mut script = script(&program.text).config("fulgurite.fusion.policy", policy);
+    for (at, (name, ..)) in Program::INPUTS.iter().enumerate() {
+        script = script.matrix(name, input(program, at));
+    }
+    let ran = with_outputs(script, program).run();
+    if let Err(error) = &ran.result {
+        panic!("{policy}: {error}\n{}", program.text);
+    }
+    let backend = LocalBackend::default();
+    program
+        .outputs
+        .iter()
+        .map(|output| (output.name.clone(), ran.matrix_of(&output.name, &backend)))
+        .collect()
+}
+
+/// What runs on the workers; nothing, if it says that some operator can't under these budgets.
+fn there(program: &Program, setting: &Setting) -> Option<Vec<(String, MatrixBlock)>> {
+    let backend = Arc::new(LocalBackend::default());
+    let mut script = script(&program.text)
+        .backend(Arc::clone(&backend))
+        .config("fulgurite.fusion.policy", setting.policy)
+        .config("fulgurite.memory.local", setting.local)
+        .config("fulgurite.memory.broadcast", setting.broadcast)
+        .config("fulgurite.placement.product", setting.product)
+        .config("fulgurite.blocksize", setting.block_rows);
+    for (at, (name, ..)) in Program::INPUTS.iter().enumerate() {
+        script = script.dataset(name, input(program, at), setting.stripe_rows);
+    }
+    let ran = with_outputs(script, program).run();
+    let results = match &ran.result {
+        Ok(_) => Some(
+            program
+                .outputs
+                .iter()
+                .map(|output| (output.name.clone(), ran.matrix_of(&output.name, &*backend)))
+                .collect(),
+        ),
+        Err(error) if error.kind() == ErrorKind::Memory => None,
+        Err(error) => panic!("{setting:?}: {error}\n{}", program.text),
+    };
+    let given: HashSet<DatasetId> = ran.result.iter().flat_map(datasets).collect();
+    assert_eq!(
+        backend.counters().held,
+        given.len() as u64,
+        "{setting:?}: what is held for\n{}",
+        program.text
+    );
+    results
+}
+
+fn datasets(outcome: &Outcome) -> impl Iterator<Item = DatasetId> {
+    outcome.outputs.values().filter_map(|value| match value {
+        OutputValue::Dataset { id, .. } => Some(*id),
+        _ => None,
+    })
+}
+
+fn assert_same(
+    program: &Program,
+    expected: &[(String, MatrixBlock)],
+    found: &[(String, MatrixBlock)],
+    how: &str,
+) {
+    for (output, ((_, expected), (_, found))) in
+        program.outputs.iter().zip(expected.iter().zip(found))
+    {
+        let name = &output.name;
+        assert_eq!(
+            (found.rows(), found.cols()),
+            (expected.rows(), expected.cols()),
+            "{how}: {name} of\n{}",
+            program.text
+        );
+        let (expected, found) = (expected.to_dense(), found.to_dense());
+        for (at, (expected, found)) in expected.values().iter().zip(found.values()).enumerate() {
+            let close = match output.exact {
+                true => expected == found,
+                false => (expected - found).abs() <= 1e-11 * output.bound,
+            };
+            assert!(
+                close,
+                "{how}: cell {at} of {name} is {found} for {expected}\n{}",
+                program.text
+            );
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn programs_leave_the_same_everywhere(
+        choices in prop::collection::vec(prop::collection::vec(any::<u16>(), 30), 1..8),
+        kinds in prop::collection::vec(0usize..5, Program::INPUTS.len()),
+        setting in setting(),
+    ) {
+        let program = Program::of(&choices, &kinds);
+        let expected = here(&program, "none");
+        assert_same(&program, &expected, &here(&program, setting.policy), setting.policy);
+        if let Some(found) = there(&program, &setting) {
+            assert_same(&program, &expected, &found, &format!("{setting:?}"));
+        }
+    }
+}
