@@ -101,6 +101,7 @@ impl Choices<'_> {
 }
 
 struct Generator {
+    functions: String,
     text: String,
     variables: Vec<Variable>,
     made: usize,
@@ -129,6 +130,7 @@ impl Program {
             read: true,
         });
         let mut generator = Generator {
+            functions: String::new(),
             text: String::new(),
             variables: variables.collect(),
             made: 0,
@@ -146,7 +148,7 @@ impl Program {
         Program {
             outputs: outputs.collect(),
             kinds: kinds.to_vec(),
-            text: generator.text,
+            text: generator.functions + &generator.text,
         }
     }
 }
@@ -189,12 +191,15 @@ impl Generator {
 
     fn statement(&mut self, choices: &mut Choices) {
         let shape = Self::shape(choices);
-        match choices.next(10) {
-            0 => self.loops(shape, choices),
+        match choices.next(14) {
+            0 if self.indent < 2 => self.loops(shape, choices),
             1 => self.branches(shape, choices),
             2 => self.writes(shape, choices),
-            3 => self.parallel(shape, choices),
+            3 if self.indent < 2 => self.parallel(shape, choices),
             4 => self.without_empty(shape, choices),
+            5 if self.indent < 2 => self.written_row_by_row(shape, choices),
+            6 => self.function(shape, choices),
+            7 => self.statistics(choices),
             _ => {
                 let value = self.expression(shape, 3, choices);
                 let name = self.name();
@@ -212,14 +217,18 @@ impl Generator {
         let last = self.variables.len() - 1;
         self.variables[last].bound = 64.0;
         self.variables[last].places = 0.0;
-        self.line(&format!("for (i{name} in 1:{}) {{", 2 + choices.next(3)));
+        let times = 2 + choices.next(3);
+        let counted = choices.next(2) == 0;
+        if counted {
+            self.line(&format!("for (i{name} in 1:{times}) {{"));
+        } else {
+            self.line(&format!("i{name} = 1"));
+            self.line(&format!("while (i{name} <= {times}) {{"));
+        }
         self.indent += 1;
         let known = self.variables.len();
         if choices.next(2) == 0 {
-            let inner = Self::shape(choices);
-            let value = self.expression(inner, 2, choices);
-            let inside = self.name();
-            self.assign(inside, inner, value);
+            self.statement(choices);
         }
         let value = self.expression(shape, 2, choices);
         let with = match choices.next(3) {
@@ -234,6 +243,9 @@ impl Generator {
         };
         let value = Self::small(value);
         self.line(&format!("{name} = {}", value.text));
+        if !counted {
+            self.line(&format!("i{name} = i{name} + 1"));
+        }
         self.indent -= 1;
         self.line("}");
         self.variables.truncate(known);
@@ -354,6 +366,140 @@ impl Generator {
                 read: false,
             });
         }
+    }
+
+    /// Rows that go by the rows before them, in a `for`, or by those of other matrices, in a `parfor`.
+    fn written_row_by_row(&mut self, (_, cols): (usize, usize), choices: &mut Choices) {
+        let rows = DIMENSIONS[2 + choices.next(3)];
+        let start = self.exact_expression((rows, cols), 1, choices);
+        let start = Self::small(start);
+        let name = self.name();
+        self.assign(name.clone(), (rows, cols), start);
+        let last = self.variables.len() - 1;
+        let other = self.exact_expression((rows, cols), 1, choices);
+        let other = self.ranged(&other.text, format!("i{name}, "));
+        let (header, value) = match choices.next(3) {
+            0 => ("for", format!("{name}[i{name} - 1, ] + {other}")),
+            1 => ("for", format!("{other} * i{name}")),
+            _ => ("parfor", format!("{other} + i{name}")),
+        };
+        let until = rows.min(8);
+        self.line(&format!("{header} (i{name} in 2:{until}) {{"));
+        self.line(&format!("  {name}[i{name}, ] = round({value}) %% 64"));
+        self.line("}");
+        self.variables[last].read = false;
+    }
+
+    /// A function of two matrices, and a call.
+    fn function(&mut self, shape: (usize, usize), choices: &mut Choices) {
+        let shapes = [Self::shape(choices), Self::shape(choices)];
+        let arguments = shapes.map(|shape| self.expression(shape, 1, choices));
+        let name = self.name();
+        let parameters = ["A", "B"].iter().zip(shapes.iter().zip(&arguments)).map(
+            |(parameter, (shape, argument))| Variable {
+                name: format!("{parameter}{name}"),
+                rows: shape.0,
+                cols: shape.1,
+                bound: argument.bound,
+                places: argument.places,
+                exact: argument.exact,
+                read: true,
+            },
+        );
+        let outside = std::mem::replace(&mut self.variables, parameters.collect());
+        let text = std::mem::take(&mut self.text);
+        let indent = std::mem::replace(&mut self.indent, 1);
+        if choices.next(2) == 0 {
+            self.indent = 2;
+            self.statement(choices);
+            self.indent = 1;
+        }
+        let value = self.expression(shape, 2, choices);
+        self.line(&format!("R = {}", value.text));
+        self.indent = indent;
+        let body = std::mem::replace(&mut self.text, text);
+        self.variables = outside;
+        writeln!(
+            self.functions,
+            "f{name} = function(matrix[double] A{name}, matrix[double] B{name}) return (matrix[double] R) {{\n{body}}}"
+        )
+        .expect("a string");
+        let call = format!("f{name}({}, {})", arguments[0].text, arguments[1].text);
+        self.assign(
+            name,
+            shape,
+            Expression {
+                text: call,
+                ..value
+            },
+        );
+    }
+
+    /// Of a column, or of columns.
+    fn statistics(&mut self, choices: &mut Choices) {
+        let rows = DIMENSIONS[2 + choices.next(3)];
+        let column = self.exact_expression((rows, 1), 2, choices);
+        let bound = column.bound.max(1.0);
+        let groups = self.exact_expression((rows, 1), 1, choices);
+        let groups = format!("1 + (round({}) %% 3)", groups.text);
+        let (v, name) = (self.name(), self.name());
+        self.line(&format!("{v} = {}", column.text));
+        let exact = |text: String, bound: f64| Expression::exact(text, bound, column.places);
+        let inexact = |text: String, bound: f64| Expression {
+            text,
+            bound,
+            places: 0.0,
+            exact: false,
+        };
+        let (shape, value) = match choices.next(10) {
+            0 => (
+                (1, 1),
+                exact(format!("as.matrix(quantile({v}, 0.3))"), bound),
+            ),
+            1 => ((1, 1), inexact(format!("as.matrix(median({v}))"), bound)),
+            2 => (
+                (1, 1),
+                inexact(format!("as.matrix(moment({v}, 2))"), bound * bound),
+            ),
+            3 => (
+                (1, 1),
+                inexact(
+                    format!("as.matrix(cov({v}, rev({v})))"),
+                    2.0 * bound * bound,
+                ),
+            ),
+            4 => (
+                (3, 1),
+                exact(
+                    format!("aggregate(target={v}, groups={groups}, fn=\"sum\", ngroups=3)"),
+                    bound * rows as f64,
+                ),
+            ),
+            5 => (
+                (3, 1),
+                exact(
+                    format!("aggregate(target={v}, groups={groups}, fn=\"count\", ngroups=3)"),
+                    rows as f64,
+                ),
+            ),
+            6 => ((1, 1), inexact(format!("as.matrix(sd({v}))"), bound)),
+            7 => (
+                (rows, 3),
+                exact(format!("outer({v}, t(seq(1, 3)), \"*\")"), bound * 3.0),
+            ),
+            8 => (
+                (3, 3),
+                exact(
+                    format!("table({groups}, 1 + (abs(round({v})) %% 3), {v}, 3, 3)"),
+                    bound * rows as f64,
+                ),
+            ),
+            _ => (
+                (1, 1),
+                inexact(format!("as.matrix(interQuartileMean({v}))"), bound),
+            ),
+        };
+        self.assign(name, shape, value.tamed());
     }
 
     /// Rows or columns that are empty are removed, as many as there are.
