@@ -18,6 +18,8 @@ struct Setting {
     local: &'static str,
     broadcast: &'static str,
     product: &'static str,
+    pull: &'static str,
+    parfor: &'static str,
     stripe_rows: usize,
     block_rows: &'static str,
 }
@@ -28,15 +30,19 @@ fn setting() -> impl Strategy<Value = Setting> {
         prop::sample::select(vec!["600", "2k", "8k", "32k"]),
         prop::sample::select(vec!["auto", "300", "2k"]),
         prop::sample::select(vec!["auto", "pieces", "rmm", "cpmm"]),
+        prop::sample::select(vec!["true", "false"]),
+        prop::sample::select(vec!["auto", "local", "remote"]),
         prop::sample::select(vec![7usize, 40, 64, 1000]),
         prop::sample::select(vec!["16", "50", "1000"]),
     )
         .prop_map(
-            |(policy, local, broadcast, product, stripe_rows, block_rows)| Setting {
+            |(policy, local, broadcast, product, pull, parfor, stripe_rows, block_rows)| Setting {
                 policy,
                 local,
                 broadcast,
                 product,
+                pull,
+                parfor,
                 stripe_rows,
                 block_rows,
             },
@@ -94,6 +100,8 @@ fn there(program: &Program, setting: &Setting) -> Option<Vec<(String, MatrixBloc
         .config("fulgurite.memory.local", setting.local)
         .config("fulgurite.memory.broadcast", setting.broadcast)
         .config("fulgurite.placement.product", setting.product)
+        .config("fulgurite.placement.pull", setting.pull)
+        .config("fulgurite.parfor.mode", setting.parfor)
         .config("fulgurite.blocksize", setting.block_rows);
     for (at, (name, ..)) in Program::INPUTS.iter().enumerate() {
         script = script.dataset(name, input(program, at), setting.stripe_rows);
