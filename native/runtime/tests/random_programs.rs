@@ -6,9 +6,15 @@ mod common;
 use std::{collections::HashSet, sync::Arc};
 
 use common::{Cells, Script, matrix, random::Program, script};
-use fulgurite_error::ErrorKind;
+use fulgurite_error::{ErrorKind, Result};
 use fulgurite_matrix::MatrixBlock;
-use fulgurite_runtime::{Outcome, OutputValue, backend::LocalBackend, dataflow::DatasetId};
+use fulgurite_runtime::{
+    Config, ExplainFormat, ExplainLevel, Outcome, OutputValue, Request, Session,
+    backend::LocalBackend,
+    dataflow::DatasetId,
+    explain,
+    request::{Binding, Input},
+};
 use proptest::prelude::*;
 
 /// How a program runs.
@@ -22,6 +28,20 @@ struct Setting {
     parfor: &'static str,
     stripe_rows: usize,
     block_rows: &'static str,
+}
+
+impl Setting {
+    fn config(&self) -> [(&'static str, &'static str); 7] {
+        [
+            ("fulgurite.fusion.policy", self.policy),
+            ("fulgurite.memory.local", self.local),
+            ("fulgurite.memory.broadcast", self.broadcast),
+            ("fulgurite.placement.product", self.product),
+            ("fulgurite.placement.pull", self.pull),
+            ("fulgurite.parfor.mode", self.parfor),
+            ("fulgurite.blocksize", self.block_rows),
+        ]
+    }
 }
 
 fn setting() -> impl Strategy<Value = Setting> {
@@ -94,15 +114,10 @@ fn here(program: &Program, policy: &str) -> Vec<(String, MatrixBlock)> {
 /// What runs on the workers; nothing, if it says that some operator can't under these budgets.
 fn there(program: &Program, setting: &Setting) -> Option<Vec<(String, MatrixBlock)>> {
     let backend = Arc::new(LocalBackend::default());
-    let mut script = script(&program.text)
-        .backend(Arc::clone(&backend))
-        .config("fulgurite.fusion.policy", setting.policy)
-        .config("fulgurite.memory.local", setting.local)
-        .config("fulgurite.memory.broadcast", setting.broadcast)
-        .config("fulgurite.placement.product", setting.product)
-        .config("fulgurite.placement.pull", setting.pull)
-        .config("fulgurite.parfor.mode", setting.parfor)
-        .config("fulgurite.blocksize", setting.block_rows);
+    let mut script = script(&program.text).backend(Arc::clone(&backend));
+    for (key, value) in setting.config() {
+        script = script.config(key, value);
+    }
     for (at, (name, ..)) in Program::INPUTS.iter().enumerate() {
         script = script.dataset(name, input(program, at), setting.stripe_rows);
     }
@@ -166,6 +181,45 @@ fn assert_same(
     }
 }
 
+fn every_explanation() -> Vec<(ExplainLevel, ExplainFormat)> {
+    let of = |level: ExplainLevel| level.formats().iter().map(move |format| (level, *format));
+    ExplainLevel::ALL
+        .iter()
+        .flat_map(|(level, ..)| of(*level))
+        .collect()
+}
+
+fn explained(
+    program: &Program,
+    setting: &Setting,
+    sizes_are_known: bool,
+    (level, format): (ExplainLevel, ExplainFormat),
+) -> Result<String> {
+    let mut request = Request::script("test.dml", &program.text);
+    let known = |size: usize| if sizes_are_known { size as i64 } else { -1 };
+    request
+        .inputs
+        .extend(Program::INPUTS.map(|(name, rows, cols)| Input {
+            name: name.into(),
+            binding: Binding::Dataset {
+                rows: known(rows),
+                cols: known(cols),
+                nnz: -1,
+            },
+        }));
+    request
+        .outputs
+        .extend(program.outputs.iter().map(|output| output.name.clone()));
+    request.config.extend(
+        setting
+            .config()
+            .map(|(key, value)| (key.into(), value.into())),
+    );
+    (request.level, request.format) = (level, format);
+    let session = Session::new(Config::default()).with_backend(Arc::new(LocalBackend::default()));
+    explain(&request, &session)
+}
+
 proptest! {
     #[test]
     fn programs_leave_the_same_everywhere(
@@ -179,5 +233,17 @@ proptest! {
         if let Some(found) = there(&program, &setting) {
             assert_same(&program, &expected, &found, &format!("{setting:?}"));
         }
+    }
+
+    #[test]
+    fn they_can_be_explained_before_they_run(
+        choices in prop::collection::vec(prop::collection::vec(any::<u16>(), 30), 1..8),
+        setting in setting(),
+        sizes_are_known in any::<bool>(),
+        shown in prop::sample::select(every_explanation()),
+    ) {
+        let program = Program::of(&choices, &[0; Program::INPUTS.len()]);
+        let explained = explained(&program, &setting, sizes_are_known, shown);
+        prop_assert!(explained.is_ok(), "{shown:?}: {}\n{}", explained.unwrap_err(), program.text);
     }
 }
