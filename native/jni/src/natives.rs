@@ -209,6 +209,29 @@ impl ShimNativeInterface for ShimAPI {
         Ok(task::join(&longs(env, &handles, "handles")?)?)
     }
 
+    fn join_blocks<'local>(
+        env: &mut Env<'local>,
+        _class: JClass<'local>,
+        handles: JLongArray<'local>,
+        numbers: JLongArray<'local>,
+    ) -> Result<jlong, Failure> {
+        let handles = longs(env, &handles, "handles")?;
+        Ok(task::join_blocks(
+            &handles,
+            &longs(env, &numbers, "numbers")?,
+        )?)
+    }
+
+    fn part<'local>(
+        _env: &mut Env<'local>,
+        _class: JClass<'local>,
+        handle: jlong,
+        from: jlong,
+        until: jlong,
+    ) -> Result<jlong, Failure> {
+        Ok(task::part(handle, from, until)?)
+    }
+
     fn write<'local>(
         env: &mut Env<'local>,
         _class: JClass<'local>,

@@ -31,6 +31,8 @@ bind_java_type! {
         static fn checksum(handle: jlong) -> jlong,
         static fn place(handle: jlong, row_offset: jlong) -> jlong,
         static fn join(handles: jlong[]) -> jlong,
+        static fn join_blocks(handles: jlong[], numbers: jlong[]) -> jlong,
+        static fn part(handle: jlong, from: jlong, until: jlong) -> jlong,
         static fn write(handle: jlong, output: OutputStream),
         static fn read(input: InputStream) -> jlong,
         static fn map(path: jbyte[], head: jbyte[], offset: jlong, length: jlong) -> jlong,
@@ -158,7 +160,7 @@ mod tests {
                 other => (other, signature),
             })
         });
-        assert_eq!(natives.len(), 23);
+        assert_eq!(natives.len(), 25);
         assert_eq!(bound("native_methods"), natives);
     }
 

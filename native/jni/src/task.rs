@@ -198,11 +198,49 @@ fn matrices(handles: &[i64]) -> Result<Vec<Arc<MatrixBlock>>> {
 /// The handle of one block made of several, below each other.
 pub(crate) fn join(handles: &[i64]) -> Result<i64> {
     let blocks = handles.iter().map(|handle| registry().get_block(*handle));
-    let blocks: Vec<Block> = blocks.collect::<Result<_>>()?;
+    joined(&blocks.collect::<Result<Vec<_>>>()?)
+}
+
+/// The handle of one block made of blocks with these numbers, one of each handle, below each other.
+pub(crate) fn join_blocks(handles: &[i64], numbers: &[i64]) -> Result<i64> {
+    if handles.len() != numbers.len() {
+        return Err(Error::argument(format!(
+            "{} handles have {} numbers of blocks",
+            handles.len(),
+            numbers.len()
+        )));
+    }
+    let blocks = handles.iter().zip(numbers).map(|(handle, number)| {
+        let blocks = registry().get(*handle)?;
+        let block = usize::try_from(*number).ok().and_then(|at| blocks.get(at));
+        block
+            .cloned()
+            .ok_or_else(|| no_such_block(*number, &blocks))
+    });
+    joined(&blocks.collect::<Result<Vec<_>>>()?)
+}
+
+fn joined(blocks: &[Block]) -> Result<i64> {
     let matrices: Vec<&MatrixBlock> = blocks.iter().map(|block| &block.matrix).collect();
     let joined = kernels::rbind(&matrices)?;
     let row_offset = blocks.first().map_or(0, |block| block.row_offset);
     Ok(registry().insert([Block::new(row_offset, 0, joined)]))
+}
+
+/// The handle of the blocks `from until until` of a handle.
+pub(crate) fn part(handle: i64, from: i64, until: i64) -> Result<i64> {
+    let blocks = registry().get(handle)?;
+    let number = |number: i64| usize::try_from(number).map_err(|_| no_such_block(number, &blocks));
+    let part = blocks.get(number(from)?..number(until)?);
+    let part = part.ok_or_else(|| no_such_block(until, &blocks))?;
+    Ok(registry().insert(part.to_vec()))
+}
+
+fn no_such_block(number: i64, blocks: &[Block]) -> Error {
+    Error::argument(format!(
+        "there is no block {number} of {} blocks",
+        blocks.len()
+    ))
 }
 
 /// The handle of one partial result made of two.

@@ -159,6 +159,25 @@ public final class Native {
     public static native long join(long[] handles);
 
     /**
+     * As {@link #join}, of handles that may have several blocks each.
+     *
+     * @param handles stay the caller's; one may stand there several times
+     * @param numbers for each handle, which of its blocks, from 0
+     * @return the handle of the result, which the caller owns; it stands where the first one does
+     */
+    public static native long joinBlocks(long[] handles, long[] numbers);
+
+    /**
+     * Some of the blocks of a handle, without a copy of values.
+     *
+     * @param handle stays the caller's
+     * @param from the first one, from 0
+     * @param until the one after the last one
+     * @return a handle that the caller owns
+     */
+    public static native long part(long handle, long from, long until);
+
+    /**
      * Writes blocks as an Arrow IPC stream, at most 1 MB at a time. What {@code output} throws is thrown.
      *
      * @param handle stays the caller's

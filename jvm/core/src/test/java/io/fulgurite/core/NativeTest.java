@@ -189,6 +189,8 @@ class NativeTest {
         failure("plan", () -> Native.taskMemory(Library.bytes("{}"), true, new long[0], new long[0]));
         failure("argument", () -> Native.join(null));
         failure("dimension", () -> Native.join(new long[0]));
+        failure("argument", () -> Native.joinBlocks(new long[0], null));
+        failure("argument", () -> Native.joinBlocks(new long[0], new long[1]));
         failure("argument", () -> Native.runCombined(null, null, 0, null, null));
         failure("plan", () -> Native.runCombined(Library.bytes("{}"), Library.bytes("\"sum\""), 0, new long[0], new long[0]));
         failure("argument", () -> Native.runTask(Library.bytes("{}"), null, new long[0]));
@@ -318,6 +320,29 @@ class NativeTest {
         for (int attempt = 0; attempt < 100 && Library.liveHandles() > handlesBefore; attempt++) {
             System.gc();
             Thread.sleep(20);
+        }
+    }
+
+    @Test
+    void blocksAreToldByTheirNumbers() {
+        try (NativeHandle matrix = Library.ones(2, 3)) {
+            try (NativeHandle part = new NativeHandle(matrix.with(handle -> Native.part(handle, 0, 1)))) {
+                long nonZeros = NativeHandle.withAll(List.of(matrix, part), handles -> {
+                    try (NativeHandle joined = new NativeHandle(Native.joinBlocks(handles, new long[2]))) {
+                        return joined.with(handle -> Library.number(Library.describe(handle), "nnz"));
+                    }
+                });
+                assertEquals(12, nonZeros);
+            }
+            try (NativeHandle none = new NativeHandle(matrix.with(handle -> Native.part(handle, 1, 1)))) {
+                assertEquals(0L, none.<Long>with(Native::nonZeros));
+            }
+            for (long[] range : new long[][] {{0, 2}, {1, 0}, {-1, 1}, {2, 2}}) {
+                failure("argument", () -> matrix.with(handle -> Native.part(handle, range[0], range[1])));
+            }
+            for (long number : new long[] {-1, 1}) {
+                failure("argument", () -> matrix.with(handle -> Native.joinBlocks(new long[] {handle}, new long[] {number})));
+            }
         }
     }
 

@@ -105,6 +105,9 @@ final class Blocks private (private var handle: NativeHandle, private var held: 
     placed
   }
 
+  /** The blocks `from until until` of these, which share their values, and may outlive them. */
+  def part(from: Int, until: Int): Blocks = withHandle(address => Blocks.owning(Native.part(address, from.toLong, until.toLong)))
+
   /**
    * Marks the blocks as owned by the task that made them: whoever consumes them closes them.
    *

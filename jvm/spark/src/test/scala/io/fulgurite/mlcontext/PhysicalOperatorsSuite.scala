@@ -122,6 +122,12 @@ final class PhysicalOperatorsSuite extends AnyFunSuite with SparkSessions {
     test(s"orders on $shape") { check(shape, Orders, "fulgurite.fusion.policy" -> "none") }
   }
 
+  // More stripes than chunks that the pieces of a partition come in.
+  for (kind <- Seq(Dense, Skewed)) {
+    val tall = Shape(300 * B + 1, 11, kind)
+    test(s"rows that move to many stripes on $tall") { check(tall, MovingRows ++ Orders, "fulgurite.fusion.policy" -> "none") }
+  }
+
   for (rows <- Seq(20 * B - 1, 20 * B, 20 * B + 1)) {
     val column = Shape(rows, 1, Dense)
     test(s"statistics of $column") { check(column, Statistics, "fulgurite.fusion.policy" -> "none") }

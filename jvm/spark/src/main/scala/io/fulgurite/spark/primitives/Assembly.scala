@@ -14,6 +14,10 @@ object Assembly {
     if (stripes.isEmpty) Blocks.built(new DenseBuilder(0, 0), 0)
     else Blocks.withHandles(stripes)(addresses => Blocks.owning(Native.join(addresses)))
 
+  /** One block of blocks, each with its number in the blocks that it is among; it starts where the first one does. */
+  def concatenateNumbered(blocks: Seq[(Blocks, Int)]): Blocks =
+    Blocks.withHandles(blocks.map(_._1))(addresses => Blocks.owning(Native.joinBlocks(addresses, blocks.iterator.map(_._2.toLong).toArray)))
+
   /**
    * Stripes that stand one below the other, in the same layout, as one, up to so many bytes: what is done with a stripe takes as long as
    * with some thousand cells. Closes those that it joins.
