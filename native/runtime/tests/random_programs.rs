@@ -69,21 +69,21 @@ fn setting() -> impl Strategy<Value = Setting> {
         )
 }
 
-fn input(program: &Program, at: usize) -> MatrixBlock {
-    let kinds = [
+/// Matrices of each input's shape, filled in some way each.
+fn inputs() -> impl Strategy<Value = Vec<MatrixBlock>> {
+    let kinds = prop::sample::select(vec![
         Cells::Dense,
         Cells::Scattered,
         Cells::Skewed,
         Cells::Rare,
         Cells::None,
-    ];
-    let (_, rows, cols) = Program::INPUTS[at];
-    matrix(
-        rows,
-        cols,
-        kinds[program.kinds[at] % kinds.len()],
-        at as u64 + 3,
-    )
+    ]);
+    prop::collection::vec(kinds, Program::INPUTS.len()).prop_map(|kinds| {
+        let inputs = Program::INPUTS.iter().zip(kinds).enumerate();
+        inputs
+            .map(|(at, ((_, rows, cols), kind))| matrix(*rows, *cols, kind, at as u64 + 3))
+            .collect()
+    })
 }
 
 fn with_outputs(mut script: Script, program: &Program) -> Script {
@@ -94,10 +94,10 @@ fn with_outputs(mut script: Script, program: &Program) -> Script {
 }
 
 /// What runs here, one operator at a time or fused.
-fn here(program: &Program, policy: &str) -> Vec<(String, MatrixBlock)> {
+fn here(program: &Program, inputs: &[MatrixBlock], policy: &str) -> Vec<(String, MatrixBlock)> {
     let mut script = script(&program.text).config("fulgurite.fusion.policy", policy);
-    for (at, (name, ..)) in Program::INPUTS.iter().enumerate() {
-        script = script.matrix(name, input(program, at));
+    for ((name, ..), matrix) in Program::INPUTS.iter().zip(inputs) {
+        script = script.matrix(name, matrix.clone());
     }
     let ran = with_outputs(script, program).run();
     if let Err(error) = &ran.result {
@@ -112,14 +112,18 @@ fn here(program: &Program, policy: &str) -> Vec<(String, MatrixBlock)> {
 }
 
 /// What runs on the workers; nothing, if it says that some operator can't under these budgets.
-fn there(program: &Program, setting: &Setting) -> Option<Vec<(String, MatrixBlock)>> {
+fn there(
+    program: &Program,
+    inputs: &[MatrixBlock],
+    setting: &Setting,
+) -> Option<Vec<(String, MatrixBlock)>> {
     let backend = Arc::new(LocalBackend::default());
     let mut script = script(&program.text).backend(Arc::clone(&backend));
     for (key, value) in setting.config() {
         script = script.config(key, value);
     }
-    for (at, (name, ..)) in Program::INPUTS.iter().enumerate() {
-        script = script.dataset(name, input(program, at), setting.stripe_rows);
+    for ((name, ..), matrix) in Program::INPUTS.iter().zip(inputs) {
+        script = script.dataset(name, matrix.clone(), setting.stripe_rows);
     }
     let ran = with_outputs(script, program).run();
     let results = match &ran.result {
@@ -224,15 +228,15 @@ proptest! {
     #[test]
     fn programs_leave_the_same_everywhere(
         choices in prop::collection::vec(prop::collection::vec(any::<u16>(), 30), 1..8),
-        kinds in prop::collection::vec(0usize..5, Program::INPUTS.len()),
+        inputs in inputs(),
         setting in setting(),
     ) {
-        let program = Program::of(&choices, &kinds);
-        let expected = here(&program, "none");
-        assert_same(&program, &expected, &here(&program, setting.policy), setting.policy);
-        if let Some(found) = there(&program, &setting) {
-            assert_same(&program, &expected, &found, &format!("{setting:?}"));
-        }
+        let program = Program::of(&choices);
+        let expected = here(&program, &inputs, "none");
+        assert_same(&program, &expected, &here(&program, &inputs, setting.policy), setting.policy);
+        // Too many of those are a failure.
+        let found = there(&program, &inputs, &setting).ok_or_else(|| TestCaseError::reject("a memory error"))?;
+        assert_same(&program, &expected, &found, &format!("{setting:?}"));
     }
 
     #[test]
@@ -242,7 +246,7 @@ proptest! {
         sizes_are_known in any::<bool>(),
         shown in prop::sample::select(every_explanation()),
     ) {
-        let program = Program::of(&choices, &[0; Program::INPUTS.len()]);
+        let program = Program::of(&choices);
         let explained = explained(&program, &setting, sizes_are_known, shown);
         prop_assert!(explained.is_ok(), "{shown:?}: {}\n{}", explained.unwrap_err(), program.text);
     }

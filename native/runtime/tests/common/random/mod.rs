@@ -10,8 +10,6 @@ use std::fmt::Write;
 #[derive(Debug)]
 pub struct Program {
     pub text: String,
-    /// What each input is filled with.
-    pub kinds: Vec<usize>,
     pub outputs: Vec<Output>,
 }
 
@@ -65,20 +63,20 @@ impl Expression {
         if self.bound.max(1.0).log2() + self.places <= BITS {
             return self;
         }
+        self.small()
+    }
+
+    /// Whole numbers from 0 to 63; what is not exact is scaled.
+    fn small(self) -> Self {
         match self.exact {
-            true => Expression {
-                text: format!("(round({}) %% 64)", self.text),
-                bound: 64.0,
-                places: 0.0,
-                ..self
-            },
+            true => Expression::exact(format!("(round({}) %% 64)", self.text), 64.0, 0.0),
             false => {
                 let scale = self.bound.max(1.0).log2().ceil();
                 Expression {
                     text: format!("({} / 2 ^ {scale})", self.text),
                     bound: 1.0,
                     places: 0.0,
-                    ..self
+                    exact: false,
                 }
             }
         }
@@ -122,7 +120,7 @@ impl Program {
     ];
 
     /// Each list of choices makes a statement.
-    pub fn of(choices: &[Vec<u16>], kinds: &[usize]) -> Self {
+    pub fn of(choices: &[Vec<u16>]) -> Self {
         let variables = Self::INPUTS.iter().map(|(name, rows, cols)| Variable {
             name: (*name).into(),
             rows: *rows,
@@ -150,7 +148,6 @@ impl Program {
         });
         Program {
             outputs: outputs.collect(),
-            kinds: kinds.to_vec(),
             text: generator.functions + &generator.text,
         }
     }

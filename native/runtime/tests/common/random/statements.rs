@@ -27,7 +27,7 @@ impl Generator {
     /// A variable that a loop changes, some of its operators going by the iteration.
     fn loops(&mut self, shape: (usize, usize), choices: &mut Choices) {
         let start = self.expression(shape, 1, choices);
-        let start = Self::small(start);
+        let start = start.small();
         let name = self.name();
         self.assign(name.clone(), shape, start);
         let last = self.variables.len() - 1;
@@ -57,7 +57,7 @@ impl Generator {
             bound: value.bound * 4.0 + 256.0,
             ..value
         };
-        let value = Self::small(value);
+        let value = value.small();
         self.line(&format!("{name} = {}", value.text));
         if !counted {
             self.line(&format!("i{name} = i{name} + 1"));
@@ -67,22 +67,6 @@ impl Generator {
         self.variables.truncate(known);
         self.variables[last].exact &= value.exact;
         self.variables[last].read = false;
-    }
-
-    /// Whole numbers from 0 to 63; what is not exact is small.
-    fn small(value: Expression) -> Expression {
-        match value.exact {
-            true => Expression::exact(format!("round({}) %% 64", value.text), 64.0, 0.0),
-            false => {
-                let scale = value.bound.max(1.0).log2().ceil();
-                Expression {
-                    text: format!("({}) / 2 ^ {scale}", value.text),
-                    bound: 1.0,
-                    places: 0.0,
-                    exact: false,
-                }
-            }
-        }
     }
 
     fn branches(&mut self, shape: (usize, usize), choices: &mut Choices) {
@@ -188,7 +172,7 @@ impl Generator {
     fn written_row_by_row(&mut self, (_, cols): (usize, usize), choices: &mut Choices) {
         let rows = DIMENSIONS[2 + choices.next(3)];
         let start = self.exact_expression((rows, cols), 1, choices);
-        let start = Self::small(start);
+        let start = start.small();
         let name = self.name();
         self.assign(name.clone(), (rows, cols), start);
         let last = self.variables.len() - 1;

@@ -177,9 +177,11 @@ abstract class RemoteParforSuite(override val master: String, executors: Set[Str
   test("a task that is killed runs again, and nothing of it is seen twice") {
     val (started, ended) = (new AtomicInteger, new AtomicInteger)
     val killer = new SparkListener {
-      override def onTaskStart(event: SparkListenerTaskStart): Unit =
-        if (started.incrementAndGet() > 0 && event.taskInfo.index == 0 && event.taskInfo.attemptNumber == 0)
-          spark.sparkContext.killTaskAttempt(event.taskInfo.taskId, interruptThread = false, "injected")
+      override def onTaskStart(event: SparkListenerTaskStart): Unit = {
+        started.incrementAndGet()
+        val task = event.taskInfo
+        if (task.index == 0 && task.attemptNumber == 0) spark.sparkContext.killTaskAttempt(task.taskId, interruptThread = false, "injected")
+      }
       override def onTaskEnd(event: SparkListenerTaskEnd): Unit = if (event.taskInfo.killed) ended.incrementAndGet()
     }
     spark.sparkContext.addSparkListener(killer)

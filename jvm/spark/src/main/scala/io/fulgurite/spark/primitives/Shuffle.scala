@@ -14,7 +14,7 @@ import org.apache.spark.Partitioner
  * costs as much as the copy of some thousand cells. What arrives is closed chunk by chunk.
  */
 object Shuffle {
-  /** That a partition's targets come in. */
+  /** In which a partition's targets come. */
   private val Chunks = 16
 
   /** @param combine how pieces of equal shape become one; without it they are put one below the other */
@@ -33,7 +33,11 @@ object Shuffle {
         val inOrder = chunk.map(_._2).sortBy(_._1).map(_._2)
         val pieces = inOrder.flatMap(blocks => targetsOf(blocks).zipWithIndex.map { case (target, number) => (target, (blocks, number)) })
         val stripes = pieces.groupBy(_._1).toVector.sortBy(_._1).iterator.map { case (target, found) => own(assemble(found.map(_._2), combine, target)) }
-        stripes ++ closing(inOrder)
+        // Once these have been taken.
+        stripes ++ {
+          inOrder.foreach(_.close())
+          Iterator.empty
+        }
       }
     }))
   }
@@ -54,16 +58,6 @@ object Shuffle {
     cut.iterator
   }
 
-  /** Nothing; that is found out when what comes before it has been taken. */
-  private def closing(blocks: Seq[Blocks]): Iterator[Blocks] = new Iterator[Blocks] {
-    override def hasNext: Boolean = {
-      blocks.filterNot(_.isClosed).foreach(_.close())
-      false
-    }
-
-    override def next(): Blocks = Iterator.empty.next()
-  }
-
   private def assemble(pieces: Seq[(Blocks, Int)], combine: Option[Array[Byte]], target: Long): Blocks = combine match {
     case None => Assembly.concatenateNumbered(pieces).placeAt(target)
     case Some(how) =>
@@ -79,10 +73,10 @@ object Shuffle {
       placed
   }
 
-  /** Ranges of targets, so that the order of partitions is the order of targets. */
-  private final class ByRange(targets: Int, override val numPartitions: Int) extends Partitioner {
-    override def getPartition(target: Any): Int = {
-      val index = target.asInstanceOf[Long] * numPartitions / math.max(1, targets)
+  /** Ranges of chunks, so that the order of partitions is the order of targets. */
+  private final class ByRange(chunks: Int, override val numPartitions: Int) extends Partitioner {
+    override def getPartition(chunk: Any): Int = {
+      val index = chunk.asInstanceOf[Long] * numPartitions / math.max(1, chunks)
       math.max(0L, math.min(index, numPartitions - 1L)).toInt
     }
   }
