@@ -202,7 +202,7 @@ impl PolicyRuns {
             .map(|value| match value {
                 OutputValue::Scalar(value) => value.as_f64().unwrap_or(f64::NAN),
                 OutputValue::Matrix(matrix) => {
-                    matrix.to_dense().values().iter().map(|x| x.abs()).sum()
+                    matrix.to_dense().expect("there is memory").values().iter().map(|x| x.abs()).sum()
                 }
                 OutputValue::Dataset { .. } => f64::NAN,
             })

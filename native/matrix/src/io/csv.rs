@@ -133,7 +133,7 @@ pub(super) fn parse_stripes(
         }
         before += lines_read;
         if part.rows > 0 {
-            stripes.push(MatrixBlock::dense(part.rows, cols, part.values)?.in_best_layout());
+            stripes.push(MatrixBlock::dense(part.rows, cols, part.values)?.in_best_layout()?);
         }
     }
     Ok(Ok(stripes))
@@ -253,8 +253,8 @@ pub(super) fn format_rows(
     rows: std::ops::Range<usize>,
     separator: &str,
     sparse: bool,
-) -> String {
-    let stripe = matrix.slice_rows(rows.start, rows.end).to_dense();
+) -> Result<String> {
+    let stripe = matrix.slice_rows(rows.start, rows.end).to_dense()?;
     let mut text = String::with_capacity(stripe.values().len() * 8);
     for row in 0..stripe.rows() {
         for (col, cell) in stripe.row(row).iter().enumerate() {
@@ -270,7 +270,7 @@ pub(super) fn format_rows(
         }
         text.push('\n');
     }
-    text
+    Ok(text)
 }
 
 /// `C1,C2,...`

@@ -217,7 +217,7 @@ impl<'a> MatrixMarket<'a> {
             }
         }
         let dense = DenseMatrix::new(self.rows, self.cols, cells)?;
-        Ok(MatrixBlock::Dense(dense).in_best_layout())
+        Ok(MatrixBlock::Dense(dense).in_best_layout()?)
     }
 }
 

@@ -246,7 +246,7 @@ fn read_csv(parts: Vec<Vec<u8>>, metadata: &Metadata) -> Result<MatrixBlock> {
         parts
     };
     let matrix = csv::parse_lines(&join(parts), &options, 0)?;
-    Ok(matrix.in_best_layout())
+    Ok(matrix.in_best_layout()?)
 }
 
 /// Takes the header line off the first part that has lines, and off others that repeat it.

@@ -68,7 +68,7 @@ fn read_matrix(path: &str, call: &Metadata) -> MatrixBlock {
 }
 
 fn rows(matrix: &MatrixBlock) -> Vec<Vec<f64>> {
-    let dense = matrix.to_dense();
+    let dense = matrix.to_dense().unwrap();
     (0..dense.rows())
         .map(|row| dense.row(row).to_vec())
         .collect()
@@ -246,7 +246,7 @@ fn uris_are_local_files_or_those_of_spark() {
     }
     let written = folder.path("b.csv");
     let options = WriteOptions::new(FileFormat::Csv);
-    let matrix = MatrixBlock::filled(1, 1, 1.0);
+    let matrix = MatrixBlock::filled(1, 1, 1.0).unwrap();
     write(&matrix, &format!("file://{written}"), &options).unwrap();
     assert_eq!(rows(&read_matrix(&written, &Metadata::default())), [[1.0]]);
     let elsewhere = read("file://host/x", &of_format(FileFormat::Csv)).unwrap_err();
@@ -438,7 +438,7 @@ fn parquet_files_are_for_spark() {
     assert_eq!(resolved.format, Some(FileFormat::Parquet));
     let error = read(&file, &Metadata::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
-    let matrix = MatrixBlock::filled(1, 1, 1.0);
+    let matrix = MatrixBlock::filled(1, 1, 1.0).unwrap();
     let options = WriteOptions::new(FileFormat::Parquet);
     let error = write(&matrix, &folder.path("y"), &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
@@ -474,7 +474,7 @@ fn writing_leaves_whole_files_or_none() {
         read(&folder.path("s"), &Metadata::default()).unwrap(),
         Contents::Scalar("a\nb".into())
     );
-    let empty = MatrixBlock::filled(2, 2, 0.0);
+    let empty = MatrixBlock::filled(2, 2, 0.0).unwrap();
     write(
         &empty,
         &folder.path("z"),
@@ -518,7 +518,7 @@ fn stripes_that_overlap_or_leave_holes_are_errors() {
     let folder = Folder::new();
     let stripe = |row_offset| Block {
         row_offset,
-        ..Block::whole(MatrixBlock::filled(2, 3, 1.0))
+        ..Block::whole(MatrixBlock::filled(2, 3, 1.0).unwrap())
     };
     let path = folder.path("x");
     for (offsets, reason) in [
@@ -591,7 +591,7 @@ proptest! {
                 let path = folder.path(format.code());
                 write(&matrix, &path, &WriteOptions::new(format)).unwrap();
                 let back = read_matrix(&path, &Metadata::default());
-                prop_assert_eq!(back.to_dense(), matrix.to_dense());
+                prop_assert_eq!(back.to_dense().unwrap(), matrix.to_dense().unwrap());
             }
         }
     }
