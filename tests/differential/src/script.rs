@@ -227,7 +227,10 @@ pub fn relative_difference(found: &MatrixBlock, expected: &MatrixBlock) -> f64 {
     if (found.rows(), found.cols()) != (expected.rows(), expected.cols()) {
         return f64::INFINITY;
     }
-    let (found, expected) = (found.to_dense().expect("there is memory"), expected.to_dense().expect("there is memory"));
+    let (found, expected) = (
+        found.to_dense().expect("there is memory"),
+        expected.to_dense().expect("there is memory"),
+    );
     let largest = expected
         .values()
         .iter()

@@ -158,7 +158,8 @@ mod tests {
         let cells = (0..rows * cols).map(cell).collect();
         MatrixBlock::dense(rows, cols, cells)
             .expect("sized for it")
-            .in_layout(layout).unwrap()
+            .in_layout(layout)
+            .unwrap()
     }
 
     fn bits(matrix: &MatrixBlock) -> Vec<u64> {

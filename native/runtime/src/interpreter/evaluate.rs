@@ -39,7 +39,8 @@ pub(crate) fn evaluate(
     let mut last = None;
     for id in &plan.schedule {
         let hop = plan.dag.hop(*id);
-        let value = evaluation.operator(*id).map_err(|error| match hop.op {
+        // A library may panic on what nobody has foreseen.
+        let value = panics::caught(|| evaluation.operator(*id)).map_err(|error| match hop.op {
             HopOp::Stop | HopOp::Assert => error.at_option(hop.position.as_ref()),
             _ => error
                 .in_operator(hop.op.code())
@@ -340,11 +341,11 @@ impl Evaluation<'_> {
     }
 }
 
-/// Runs an operator on this thread, within its budget; a panic of a library is an error.
+/// Runs an operator on this thread, within its budget.
 fn guarded<R>(budget: Option<Budget>, operator: impl FnOnce() -> Result<R>) -> Result<R> {
     match budget {
-        Some(budget) => memory::within(budget, || panics::caught(operator)),
-        None => panics::caught(operator),
+        Some(budget) => memory::within(budget, operator),
+        None => operator(),
     }
 }
 

@@ -193,7 +193,8 @@ fn built(pool: ThreadPoolBuilder, count: usize) -> Result<Arc<ThreadPool>> {
         .build()
         .map(Arc::new)
         .map_err(|error| {
-            Error::runtime(format!("{count} threads can't be started: {error}"))
-                .with_help("lower fulgurite.threads")
+            // The system refuses a thread where it has no memory for its stack.
+            Error::memory(format!("{count} threads can't be started: {error}"))
+                .with_help("lower fulgurite.threads, or raise the process's limits (ulimit -v, -u)")
         })
 }
