@@ -13,6 +13,10 @@
 //!
 //! Start with [`natives`].
 
+#[global_allocator]
+static ALLOCATOR: fulgurite_matrix::memory::ballast::Allocator =
+    fulgurite_matrix::memory::ballast::Allocator;
+
 mod callers;
 mod describe;
 mod failure;

@@ -7,6 +7,7 @@ use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{
     Block,
     arrow_block::{self, ffi, ipc, mapped},
+    memory,
 };
 use jni::{
     Env,
@@ -346,7 +347,7 @@ fn first_bytes(env: &Env<'_>, array: &JByteArray<'_>, length: jint) -> Result<Ve
         .filter(|length| *length <= held);
     let length = length
         .ok_or_else(|| Error::argument(format!("'length' is not of an array of {held} bytes")))?;
-    let mut copy = vec![0u8; length];
+    let mut copy = memory::filled(length, 0u8)?;
     array.get_region(env, 0, bytemuck::cast_slice_mut(&mut copy))?;
     Ok(copy)
 }
@@ -393,7 +394,7 @@ fn longs(env: &Env<'_>, array: &JLongArray<'_>, parameter: &str) -> Result<Vec<j
     if array.is_null() {
         return Err(null(parameter).into());
     }
-    let mut values = vec![0; array.len(env)?];
+    let mut values = memory::filled(array.len(env)?, 0)?;
     array.get_region(env, 0, &mut values)?;
     Ok(values)
 }

@@ -6,7 +6,7 @@ use fulgurite_hop::{
     AggregateOp, BinaryOp, CumulativeOp, DataGenOp, Direction, HopId, HopOp, Literal,
     ParameterizedOp,
 };
-use fulgurite_matrix::MatrixBlock;
+use fulgurite_matrix::{MatrixBlock, memory};
 
 use super::{input, size};
 use crate::{
@@ -103,7 +103,7 @@ fn of_stripes(
 fn above(aggregates: &MatrixBlock, op: CumulativeOp, neutral: f64) -> Result<MatrixBlock> {
     let (rows, width) = (aggregates.rows(), aggregates.cols());
     let running = operators::cumulative(op, aggregates)?;
-    let mut cells = Vec::with_capacity(rows * width);
+    let mut cells = memory::room(memory::cells(rows, width)?)?;
     for row in 0..rows {
         cells.push(aggregates.get(row, 0));
         cells.extend((1..width).map(|col| match row.checked_sub(1) {

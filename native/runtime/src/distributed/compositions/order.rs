@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{BinaryOp, Characteristics, DataGenOp, HopId, HopOp, Literal, scalar};
-use fulgurite_matrix::{MatrixBlock, kernels};
+use fulgurite_matrix::{MatrixBlock, kernels, memory};
 
 use super::{input, range_sort::Keys, size, unread};
 use crate::{
@@ -154,7 +154,7 @@ fn keys(
 /// For each row its place (from 0) in the order.
 fn inverse(permutation: &MatrixBlock) -> Result<MatrixBlock> {
     let rows = permutation.rows();
-    let mut ranks = vec![0.0; rows];
+    let mut ranks = memory::zeros(rows)?;
     for place in 0..rows {
         let row = permutation.get(place, 0) as usize;
         if let Some(rank) = row.checked_sub(1).and_then(|row| ranks.get_mut(row)) {

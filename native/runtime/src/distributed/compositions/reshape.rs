@@ -12,7 +12,7 @@ use fulgurite_hop::{
     BinaryOp, CastOp, Characteristics, DataGenOp, Hop, HopId, HopOp, Literal, ParameterizedOp,
     ValueType, scalar,
 };
-use fulgurite_matrix::{MatrixBlock, kernels};
+use fulgurite_matrix::{MatrixBlock, kernels, memory};
 
 use super::{input, size};
 use crate::{
@@ -401,7 +401,7 @@ impl Runs {
 
     /// A row for each stripe: its row offset, and the ranges of cells that its task takes.
     fn table(&self) -> Result<MatrixBlock> {
-        let mut cells = Vec::with_capacity(self.of_stripes.len() * COLUMNS);
+        let mut cells = memory::room(self.of_stripes.len() * COLUMNS)?;
         for run in &self.of_stripes {
             // A stripe in which no row begins makes one all the same, to drop it: ranges are not empty.
             let made = run.owned.max(1);

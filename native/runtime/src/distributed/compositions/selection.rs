@@ -6,7 +6,7 @@ use fulgurite_hop::{
     AggregateOp, BinaryOp, Characteristics, DataGenOp, Direction, HopOp, Literal, ParameterizedOp,
     TernaryOp,
 };
-use fulgurite_matrix::{Layout, MatrixBlock};
+use fulgurite_matrix::{Layout, MatrixBlock, memory};
 
 use super::{order::Routed, size, unread};
 use crate::{
@@ -29,11 +29,11 @@ struct Selection {
 
 impl Selection {
     /// What a matrix selects that has a one in each row, or nothing; `None` for other matrices.
-    fn of(matrix: &MatrixBlock) -> Option<Self> {
+    fn of(matrix: &MatrixBlock) -> Result<Option<Self>> {
         if matrix.layout() == Layout::Dense || matrix.nnz() > matrix.rows() {
-            return None;
+            return Ok(None);
         }
-        let mut rows = vec![None; matrix.rows()];
+        let mut rows = memory::filled(matrix.rows(), None)?;
         let mut selects = true;
         matrix.for_each_stored(|row, col, value| {
             if value != 0.0 {
@@ -41,14 +41,14 @@ impl Selection {
                 rows[row] = Some(col);
             }
         });
-        selects.then_some(Selection { rows })
+        Ok(selects.then_some(Selection { rows }))
     }
 
     /// For each row of X, of which there are `height`, the places of the result (from 0) that have it, side by side, and then
     /// places of rows of zeros, wherever there is room for them. NaN is no place. Also how many columns are of the first kind.
     /// `None` where they are too many, or take more than `limit` bytes.
     fn places(&self, height: usize, limit: u64) -> Result<Option<(MatrixBlock, u64)>> {
-        let mut copies = vec![0u64; height];
+        let mut copies = memory::filled(height, 0u64)?;
         let mut zeros = 0u64;
         for row in &self.rows {
             match row.and_then(|row| copies.get_mut(row)) {
@@ -63,8 +63,8 @@ impl Selection {
             return Ok(None);
         }
         let (most_copies, width) = (most as usize, width as usize);
-        let mut places = vec![f64::NAN; height * width];
-        let (mut next, mut next_zero) = (vec![0; height], 0);
+        let mut places = memory::filled(memory::cells(height, width)?, f64::NAN)?;
+        let (mut next, mut next_zero) = (memory::filled(height, 0)?, 0);
         for (place, row) in self.rows.iter().enumerate() {
             let cell = match row.filter(|row| *row < height) {
                 Some(row) => {
@@ -100,7 +100,7 @@ impl Workers<'_> {
             return Ok(None);
         }
         let selection = match left {
-            Variable::Matrix(matrix) => Selection::of(matrix.block()),
+            Variable::Matrix(matrix) => Selection::of(matrix.block())?,
             Variable::Distributed(matrix) => self.selection_there(operator, matrix)?,
             Variable::Scalar(_) => None,
             Variable::Written(_) => return Err(unread()),
@@ -245,7 +245,9 @@ mod tests {
     fn only_ones_of_which_no_row_has_two_select() {
         let cells = |cells: [f64; 8]| {
             let dense = MatrixBlock::dense(2, 4, cells.to_vec()).expect("8 cells");
-            Selection::of(&dense.in_best_layout().unwrap()).map(|selection| selection.rows)
+            Selection::of(&dense.in_best_layout().unwrap())
+                .unwrap()
+                .map(|selection| selection.rows)
         };
         let [mut one, mut two] = [[0.0; 8]; 2];
         one[2] = 1.0;
