@@ -15,6 +15,7 @@ pub mod scalar;
 mod characteristics;
 mod dag;
 mod expression;
+mod finite;
 mod iteration_memory;
 mod literal;
 mod print;

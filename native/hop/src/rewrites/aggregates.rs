@@ -22,7 +22,7 @@ pub(super) const FAMILY: Family = Family {
         Rule::local(
             "aggregate-of-reversed",
             "sum(rev(X)) -> sum(X), colSums(rev(X)) -> colSums(X), sum(matrix(X, a, b)) -> sum(X)",
-            "aggregates that don't depend on an order",
+            "aggregates that don't depend on an order; the sizes of X and of its reshape are known to fit",
             Precision::Rounding,
             aggregate_of_reversed,
         ),
@@ -86,14 +86,14 @@ pub(super) const FAMILY: Family = Family {
             "aggregate-of-vector",
             "rowSums(v) -> v, colMaxs(r) -> r",
             "sum, min, max, mean, prod of one cell each: v is known to be a column, r a row",
-            Precision::Finite,
+            Precision::ZeroSign,
             aggregate_of_vector,
         ),
         Rule::local(
             "aggregate-of-single-cell",
             "sum(X) -> as.scalar(X)",
             "sum, min, max, mean, prod; X is known to be 1 x 1",
-            Precision::Finite,
+            Precision::ZeroSign,
             aggregate_of_single_cell,
         ),
         Rule::local(
@@ -137,7 +137,9 @@ fn aggregate_of_reversed(editor: &mut Editor, id: HopId) -> Option<HopId> {
     let unordered = matches!(op, Sum | SumSq | Min | Max | Mean | Prod | Var | Sd);
     let keeps_cells = match editor.op(inner) {
         HopOp::Rev => direction != Direction::Row,
-        HopOp::Reshape { .. } => direction == Direction::Full,
+        HopOp::Reshape { .. } => {
+            direction == Direction::Full && reorganizations::fits(editor, inner)
+        }
         _ => false,
     };
     let x = editor.input(inner, 0)?;

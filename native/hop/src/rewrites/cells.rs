@@ -23,7 +23,7 @@ pub(super) const FAMILY: Family = Family {
         Rule::local(
             "roots-and-reciprocals",
             "X ^ 0.5 -> sqrt(X), X ^ -1 -> 1 / X",
-            "",
+            "sqrt: X is known to be finite, as (-Inf) ^ 0.5 is Inf",
             Precision::Rounding,
             roots_and_reciprocals,
         ),
@@ -66,7 +66,7 @@ pub(super) const FAMILY: Family = Family {
             "repeated-extreme",
             "max(max(X, Y), Y) -> max(X, Y), max(max(X, c), d) -> max(X, max(c, d))",
             "min too; extremes of 0.0 and -0.0 may be either",
-            Precision::Finite,
+            Precision::ZeroSign,
             repeated_extreme,
         ),
         Rule::local(
@@ -86,22 +86,22 @@ pub(super) const FAMILY: Family = Family {
         Rule::local(
             "negated-order",
             "!(X < Y) -> X >= Y",
-            "nobody else reads the comparison; apart from the rule before, as a comparison with NaN is false",
-            Precision::Finite,
+            "nobody else reads the comparison; X and Y are known to be finite, as a comparison with NaN is false",
+            Precision::Exact,
             negated_order,
         ),
         Rule::local(
             "sign-of-indicators",
             "(X > 0) - (X < 0) -> sign(X)",
-            "nobody else reads the comparisons",
-            Precision::Finite,
+            "nobody else reads the comparisons; X is known to be finite, as sign(NaN) is NaN",
+            Precision::ZeroSign,
             sign_of_indicators,
         ),
         Rule::local(
             "positive-part",
             "(X > 0) * X -> max(X, 0)",
-            "nobody else reads the comparison; where X is negative, the product is -0.0",
-            Precision::Finite,
+            "nobody else reads the comparison; X is known to be finite, as 0 * -Inf is NaN; where X is negative, the product is -0.0",
+            Precision::ZeroSign,
             positive_part,
         ),
     ],
@@ -136,7 +136,7 @@ fn roots_and_reciprocals(editor: &mut Editor, id: HopId) -> Option<HopId> {
         return None;
     };
     match editor.number(exponent)? {
-        0.5 => editor.make_unary(UnaryOp::Sqrt, x),
+        0.5 if editor.is_finite(x) => editor.make_unary(UnaryOp::Sqrt, x),
         -1.0 => {
             let one = editor.make_double(1.0);
             editor.make_binary(BinaryOp::Div, one, x)
@@ -294,7 +294,9 @@ fn negated_order(editor: &mut Editor, id: HopId) -> Option<HopId> {
         BinaryOp::LessEqual => BinaryOp::Greater,
         _ => return None,
     };
-    editor.make_binary(op, x, y)
+    (editor.is_finite(x) && editor.is_finite(y))
+        .then(|| editor.make_binary(op, x, y))
+        .flatten()
 }
 
 /// x, if the HOP is `x op 0`.
@@ -311,6 +313,7 @@ fn sign_of_indicators(editor: &mut Editor, id: HopId) -> Option<HopId> {
     };
     let x = compared_to_zero(editor, above, BinaryOp::Greater)?;
     let applies = compared_to_zero(editor, below, BinaryOp::Less)? == x
+        && editor.is_finite(x)
         && editor.read_once(above)
         && editor.read_once(below);
     applies
@@ -324,6 +327,7 @@ fn positive_part(editor: &mut Editor, id: HopId) -> Option<HopId> {
         compared_to_zero(editor, *above, BinaryOp::Greater) == Some(*x)
             && editor.read_once(*above)
             && editor.is_matrix(*x)
+            && editor.is_finite(*x)
     });
     let (_, x) = fitting.next()?;
     let zero = editor.make_double(0.0);

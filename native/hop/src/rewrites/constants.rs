@@ -16,7 +16,7 @@ pub(super) const FAMILY: Family = Family {
         Rule::local(
             "constant-condition",
             "ifelse(c, X, Y) -> X or Y",
-            "the one chosen is known to have the result's shape, or is a scalar to fill it with",
+            "the one chosen is known to have the result's shape, or is a scalar to fill it with; computing the other one cannot fail",
             Precision::Exact,
             constant_condition,
         ),
@@ -53,10 +53,13 @@ fn constant_condition(editor: &mut Editor, id: HopId) -> Option<HopId> {
         return None;
     }
     let condition = editor.literal(editor.input(id, 0)?)?;
-    let chosen = match scalar::truth(condition).ok()? {
-        true => editor.input(id, 1)?,
-        false => editor.input(id, 2)?,
+    let (chosen, other) = match scalar::truth(condition).ok()? {
+        true => (editor.input(id, 1)?, editor.input(id, 2)?),
+        false => (editor.input(id, 2)?, editor.input(id, 1)?),
     };
+    if !editor.cannot_fail(other) {
+        return None;
+    }
     match (editor.is_matrix(id), editor.is_matrix(chosen)) {
         (true, true) if editor.same_shape(chosen, id) => Some(chosen),
         (true, false) => {

@@ -9,7 +9,7 @@ use fulgurite_error::Position;
 
 use crate::{
     AggregateOp, BinaryOp, CastOp, Dag, DataGenOp, DataType, Direction, Hop, HopId, HopOp, Literal,
-    UnaryOp, ValueType,
+    UnaryOp, ValueType, finite,
     sizes::{self, Call, Fact, VariableInfo},
 };
 
@@ -106,6 +106,16 @@ impl Editor {
 
     pub fn is_int(&self, id: HopId) -> bool {
         self.dag.hop(id).value_type == ValueType::Int
+    }
+
+    /// No cell is NaN or infinite, for certain.
+    pub fn is_finite(&self, id: HopId) -> bool {
+        finite::is_finite(&self.dag, id)
+    }
+
+    /// Leaving it out hides no error.
+    pub fn cannot_fail(&self, id: HopId) -> bool {
+        finite::cannot_fail(&self.dag, id)
     }
 
     /// Nobody else reads it, so that it is gone when this reader is.

@@ -1,7 +1,7 @@
 //! Matrices known to have no non-zeros: nothing need be computed with them.
 //!
-//! Non-zeros are estimates in general, but an estimate of none is certain, up to zeros that meet NaN or an
-//! infinity: those stay zeros, as in the sparse kernels. `X * 0` is left as it is: of X nothing is known.
+//! Non-zeros are estimates in general, but an estimate of none is certain. A zero that meets NaN or an infinity is NaN:
+//! the other operand has to be known to be finite. `X * 0` is left as it is: of X nothing is known.
 
 use super::{Editor, Family, Precision, Rule};
 use crate::{AggregateOp, BinaryOp, Direction, HopId, HopOp};
@@ -12,43 +12,43 @@ pub(super) const FAMILY: Family = Family {
         Rule::local(
             "empty-product",
             "X %*% Y -> matrix(0, nrow(X), ncol(Y))",
-            "X or Y is known to be empty, sizes are known",
-            Precision::Finite,
+            "X or Y is known to be empty, the other one to be finite and not to fail; sizes are known",
+            Precision::ZeroSign,
             empty_product,
         ),
         Rule::local(
             "empty-factor",
             "X * Y -> matrix(0, nrow(X), ncol(X))",
-            "X or Y is known to be empty, sizes are known; & too",
-            Precision::Finite,
+            "X or Y is known to be empty, the other one to be finite and not to fail; sizes are known; & of any cells too",
+            Precision::ZeroSign,
             empty_factor,
         ),
         Rule::local(
             "empty-summand",
             "X + Y, X - Y -> X",
             "Y is known to be empty, X to have the result's shape",
-            Precision::Finite,
+            Precision::ZeroSign,
             empty_summand,
         ),
         Rule::local(
             "empty-operand",
             "abs(X), rev(X), cumsum(X) -> X",
             "X is known to be empty; any function that keeps zeros",
-            Precision::Finite,
+            Precision::ZeroSign,
             empty_operand,
         ),
         Rule::local(
             "empty-reorganization",
             "t(X), X[a:b, c:d], matrix(X, n, m), diag(v) -> matrix(0, n, m)",
             "X is known to be empty, the result's size is known",
-            Precision::Finite,
+            Precision::ZeroSign,
             empty_reorganization,
         ),
         Rule::local(
             "empty-aggregate",
             "sum(X) -> 0, rowMaxs(X) -> matrix(0, nrow(X), 1)",
             "sum, sumsq, min, max, mean, trace; X is known to be empty but to have cells",
-            Precision::Finite,
+            Precision::ZeroSign,
             empty_aggregate,
         ),
     ],
@@ -58,18 +58,31 @@ fn is_empty(editor: &Editor, id: HopId) -> bool {
     editor.is_matrix(id) && editor.hop(id).characteristics.nnz == Some(0)
 }
 
+/// Whether both operands can be left out.
+fn may_go(editor: &Editor, empty: HopId, other: HopId) -> bool {
+    editor.cannot_fail(empty) && editor.cannot_fail(other)
+}
+
 fn empty_product(editor: &mut Editor, id: HopId) -> Option<HopId> {
     let (left, right) = editor.product(id)?;
-    (is_empty(editor, left) || is_empty(editor, right))
+    let applies = |empty: HopId, other: HopId| {
+        is_empty(editor, empty) && editor.is_finite(other) && may_go(editor, empty, other)
+    };
+    (applies(left, right) || applies(right, left))
         .then(|| editor.make_zeros_like(id))
         .flatten()
 }
 
 fn empty_factor(editor: &mut Editor, id: HopId) -> Option<HopId> {
-    let (BinaryOp::Mult | BinaryOp::And, x, y) = editor.binary(id)? else {
+    let (op @ (BinaryOp::Mult | BinaryOp::And), x, y) = editor.binary(id)? else {
         return None;
     };
-    (is_empty(editor, x) || is_empty(editor, y))
+    let applies = |empty: HopId, other: HopId| {
+        is_empty(editor, empty)
+            && (op == BinaryOp::And || editor.is_finite(other))
+            && may_go(editor, empty, other)
+    };
+    (applies(x, y) || applies(y, x))
         .then(|| editor.make_zeros_like(id))
         .flatten()
 }
@@ -77,11 +90,15 @@ fn empty_factor(editor: &mut Editor, id: HopId) -> Option<HopId> {
 fn empty_summand(editor: &mut Editor, id: HopId) -> Option<HopId> {
     let value = match editor.binary(id)? {
         (BinaryOp::Plus | BinaryOp::Minus, x, y)
-            if is_empty(editor, y) && editor.same_shape(x, id) =>
+            if is_empty(editor, y) && editor.same_shape(x, id) && editor.cannot_fail(y) =>
         {
             x
         }
-        (BinaryOp::Plus, x, y) if is_empty(editor, x) && editor.same_shape(y, id) => y,
+        (BinaryOp::Plus, x, y)
+            if is_empty(editor, x) && editor.same_shape(y, id) && editor.cannot_fail(x) =>
+        {
+            y
+        }
         _ => return None,
     };
     editor.standing_for(value, id)
@@ -110,7 +127,7 @@ fn empty_reorganization(editor: &mut Editor, id: HopId) -> Option<HopId> {
         _ => false,
     };
     let x = editor.input(id, 0)?;
-    (moves_cells && is_empty(editor, x))
+    (moves_cells && is_empty(editor, x) && editor.cannot_fail(id))
         .then(|| editor.make_zeros_like(id))
         .flatten()
 }
@@ -120,7 +137,7 @@ fn empty_aggregate(editor: &mut Editor, id: HopId) -> Option<HopId> {
     let (Sum | SumSq | Min | Max | Mean | Trace, direction, x) = editor.aggregate(id)? else {
         return None;
     };
-    if !is_empty(editor, x) || editor.cells(x)? == 0 {
+    if !is_empty(editor, x) || editor.cells(x)? == 0 || !editor.cannot_fail(x) {
         return None;
     }
     match direction {

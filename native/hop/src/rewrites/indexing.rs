@@ -37,14 +37,14 @@ pub(super) const FAMILY: Family = Family {
         Rule::local(
             "part-of-cbind",
             "cbind(X, Y)[, a:b] -> X[, a:b] or Y[, a-ncol(X):b-ncol(X)]",
-            "the bounds are literals within one of the bound matrices; rbind too",
+            "the bounds are literals within one of the bound matrices, and computing the others cannot fail; rbind too",
             Precision::Exact,
             part_of_bind,
         ),
         Rule::local(
             "whole-assignment",
             "X[1:nrow(X), 1:ncol(X)] = Y -> Y",
-            "the sizes are known",
+            "the sizes are known, and that computing X cannot fail",
             Precision::Exact,
             whole_assignment,
         ),
@@ -145,10 +145,15 @@ fn part_of_bind(editor: &mut Editor, id: HopId) -> Option<HopId> {
     };
     let (from, to) = if by_columns { cols } else { rows };
     let mut before = 0;
-    for part in editor.hop(bound).inputs.clone() {
+    let parts = editor.hop(bound).inputs.clone();
+    for part in parts.iter().copied() {
         let shape = editor.shape(part)?;
         let length = if by_columns { shape.1 } else { shape.0 };
         if from > before && to <= before + length {
+            let mut others = parts.iter().filter(|other| **other != part);
+            if !others.all(|other| editor.cannot_fail(*other)) {
+                return None;
+            }
             let along = (from - before, to - before);
             let part_ranges = if by_columns {
                 [rows, along]
@@ -170,6 +175,7 @@ fn whole_assignment(editor: &mut Editor, id: HopId) -> Option<HopId> {
     let (rows, cols) = editor.shape(matrix)?;
     let is_whole = literal_range(editor, id, 2)? == (1, rows)
         && literal_range(editor, id, 4)? == (1, cols)
-        && editor.same_shape(matrix, value);
+        && editor.same_shape(matrix, value)
+        && editor.cannot_fail(matrix);
     is_whole.then(|| editor.standing_for(value, id)).flatten()
 }

@@ -16,10 +16,14 @@ In the formulas X, Y, Z are matrices, v is a column, r a row, s a scalar, c a li
 
 - **exact**: every bit stays, signed zeros, infinities and NaN included (but which NaN it is; and sparse matrices never
   store the sign of a zero);
-- **finite**: results are equal where all cells are finite; the sign of a zero may change, and a zero that meets NaN or
-  an infinity may give zero, as in sparse kernels;
-- **rounding**: operations happen in another order, so that the last bits may change, where all cells are finite and
-  nothing overflows.
+- **zero's sign**: every value stays, infinities and NaN included, but the sign of a zero may change;
+- **rounding**: operations happen in another order, so that the last bits may change. What is not finite stays so, but
+  may come out as NaN where it was an infinity, or as an infinity where it was NaN.
+
+No rule leaves out an operator that can fail, as `matrix(X, rows=3, cols=1)` of an X of unknown size can. Dead code is
+the exception: what nobody reads is not computed. `fulgurite check` reports its errors all the same, as far as sizes are
+known. Cells are known to be finite where they are those of finite literals, `seq`, `sample`, comparisons, `!`, and what
+`abs`, `min`, `max`, rounding, indexing, binding and transposing make of such; ints and booleans always are.
 
 Not done, for it would be wrong: `X * 0` is not 0 (X may hold NaN), `exp(log(X))` is not X (X may be negative), `X / s`
 is not `X * (1 / s)` unless s is a power of two. Not done, for it would not pay: `t(X) %*% y` keeps its form, which the
@@ -38,7 +42,7 @@ pub fn to_markdown() -> String {
         for rule in family.rules {
             let precision = match rule.precision {
                 Precision::Exact => "exact",
-                Precision::Finite => "finite",
+                Precision::ZeroSign => "zero's sign",
                 Precision::Rounding => "rounding",
             };
             // A bar would end the cell.

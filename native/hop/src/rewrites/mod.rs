@@ -89,11 +89,10 @@ pub struct Rule {
 pub enum Precision {
     /// Every bit stays, signed zeros, infinities and NaN included.
     Exact,
-    /// Results are equal where all cells are finite. The sign of a zero may change, and a zero that meets NaN
-    /// or an infinity may give zero, as in sparse kernels.
-    Finite,
-    /// Operations happen in another order, so that the last bits may change where all cells are finite and
-    /// nothing overflows.
+    /// Every value stays, infinities and NaN included, but the sign of a zero may change.
+    ZeroSign,
+    /// Operations happen in another order, so that the last bits may change. What is not finite stays so, but may
+    /// come out as NaN where it was an infinity, or as an infinity where it was NaN.
     Rounding,
 }
 

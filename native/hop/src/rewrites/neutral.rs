@@ -24,13 +24,13 @@ pub(super) const FAMILY: Family = Family {
             "zero-summand",
             "X + 0 -> X",
             "apart from the rule before, as -0.0 + 0 is 0.0",
-            Precision::Finite,
+            Precision::ZeroSign,
             zero_summand,
         ),
         Rule::local(
             "zeroth-power",
             "X ^ 0 -> matrix(1, nrow(X), ncol(X))",
-            "the size of X is known",
+            "the size of X is known, and that computing it cannot fail",
             Precision::Exact,
             zeroth_power,
         ),
@@ -102,7 +102,7 @@ fn zeroth_power(editor: &mut Editor, id: HopId) -> Option<HopId> {
     let (BinaryOp::Pow, x, exponent) = editor.binary(id)? else {
         return None;
     };
-    if editor.number(exponent) != Some(0.0) || !editor.is_matrix(x) {
+    if editor.number(exponent) != Some(0.0) || !editor.is_matrix(x) || !editor.cannot_fail(x) {
         return None;
     }
     let shape = editor.shape(x)?;
@@ -122,7 +122,9 @@ fn neutral_logic(editor: &mut Editor, id: HopId) -> Option<HopId> {
         (Some(literal), _) if *literal == neutral => y,
         _ => return None,
     };
-    editor.standing_for(value, id)
+    // Cells of a matrix, and numbers, become 0 or 1.
+    let is_boolean = editor.is_scalar(value) && editor.hop(value).value_type == ValueType::Boolean;
+    is_boolean.then(|| editor.standing_for(value, id)).flatten()
 }
 
 fn filled_operand(editor: &mut Editor, id: HopId) -> Option<HopId> {

@@ -10,14 +10,14 @@ pub(super) const FAMILY: Family = Family {
             "product-with-single-cell",
             "v %*% x -> v * x",
             "x is known to be 1 x 1, on either side",
-            Precision::Finite,
+            Precision::ZeroSign,
             product_with_single_cell,
         ),
         Rule::local(
             "product-with-diagonal",
             "diag(v) %*% X -> v * X, X %*% diag(v) -> X * t(v)",
-            "v is known to be a column, nobody else reads diag(v)",
-            Precision::Finite,
+            "v is known to be a column, X to be finite, as 0 * Inf is NaN; nobody else reads diag(v)",
+            Precision::ZeroSign,
             product_with_diagonal,
         ),
         Rule::local(
@@ -31,7 +31,7 @@ pub(super) const FAMILY: Family = Family {
             "repeated-vector",
             "X * (v %*% matrix(1, 1, m)) -> X * v, X + matrix(1, n, 1) %*% r -> X + r",
             "any operator that works cell by cell and spreads vectors; X is known to have the result's shape",
-            Precision::Finite,
+            Precision::ZeroSign,
             repeated_vector,
         ),
         Rule::local(
@@ -80,6 +80,7 @@ fn product_with_diagonal(editor: &mut Editor, id: HopId) -> Option<HopId> {
     let (rows, cols) = editor.shape(id)?;
     if let Some(v) = reorganizations::diagonal(editor, left)
         && editor.read_once(left)
+        && editor.is_finite(right)
         && editor.hop(v).rows() == Some(rows)
         && editor.same_shape(right, id)
     {
@@ -87,6 +88,7 @@ fn product_with_diagonal(editor: &mut Editor, id: HopId) -> Option<HopId> {
     }
     let v = reorganizations::diagonal(editor, right)?;
     let applies = editor.read_once(right)
+        && editor.is_finite(left)
         && editor.hop(v).rows() == Some(cols)
         && editor.same_shape(left, id);
     if !applies {

@@ -2,7 +2,7 @@
 
 use super::{Editor, Family, Precision, Rule};
 use crate::{
-    AggregateOp, BinaryOp, CastOp, CumulativeOp, DataType, Direction, HopId, HopOp,
+    AggregateOp, BinaryOp, CastOp, CumulativeOp, DataType, Direction, HopId, HopOp, Literal,
     ParameterizedOp, ValueType,
 };
 
@@ -33,7 +33,7 @@ pub(super) const FAMILY: Family = Family {
         Rule::local(
             "double-reshape",
             "matrix(matrix(X, a, b), c, d) -> matrix(X, c, d)",
-            "both by row, or both by column",
+            "both by row, or both by column; the sizes of X and of the inner one are known to fit",
             Precision::Exact,
             double_reshape,
         ),
@@ -47,7 +47,7 @@ pub(super) const FAMILY: Family = Family {
         Rule::local(
             "empty-bind",
             "cbind(X, Y) -> X",
-            "Y is known to have no columns (for rbind: rows)",
+            "Y is known to have no columns (for rbind: rows), and as many rows as the result",
             Precision::Exact,
             empty_bind,
         ),
@@ -55,21 +55,21 @@ pub(super) const FAMILY: Family = Family {
             "diagonal-of-diagonal",
             "diag(diag(v)) -> v",
             "v is known to be a column",
-            Precision::Finite,
+            Precision::ZeroSign,
             diagonal_of_diagonal,
         ),
         Rule::local(
             "scaled-diagonal",
             "diag(v) * s -> diag(v * s)",
-            "v is known to be a column, nobody else reads diag(v)",
-            Precision::Finite,
+            "v is known to be a column, s to be finite, as 0 * Inf is NaN; nobody else reads diag(v)",
+            Precision::ZeroSign,
             scaled_diagonal,
         ),
         Rule::local(
             "cumulative-of-row",
             "cumsum(X) -> X",
             "all cumulative aggregates; X is known to have one row",
-            Precision::Finite,
+            Precision::ZeroSign,
             cumulative_of_row,
         ),
         Rule::local(
@@ -134,7 +134,17 @@ fn double_reshape(editor: &mut Editor, id: HopId) -> Option<HopId> {
         return None;
     }
     let x = editor.input(inner, 0)?;
+    if !fits(editor, inner) {
+        return None;
+    }
     editor.make(op, &[x, rows, cols])
+}
+
+/// Whether a matrix is known to have as many cells as what it is a reshape of.
+pub(super) fn fits(editor: &Editor, reshape: HopId) -> bool {
+    let cells = |id: Option<HopId>| id.and_then(|id| editor.cells(id));
+    let own = editor.cells(reshape);
+    own.is_some() && own == cells(editor.input(reshape, 0))
 }
 
 fn nested_bind(editor: &mut Editor, id: HopId) -> Option<HopId> {
@@ -156,10 +166,14 @@ fn nested_bind(editor: &mut Editor, id: HopId) -> Option<HopId> {
 
 fn empty_bind(editor: &mut Editor, id: HopId) -> Option<HopId> {
     let op = editor.op(id).clone();
-    let is_empty = |input: &HopId| match op {
-        HopOp::CBind => editor.hop(*input).cols() == Some(0),
-        HopOp::RBind => editor.hop(*input).rows() == Some(0),
-        _ => false,
+    let known = |size: Option<u64>, whole: Option<u64>| size.is_some() && size == whole;
+    let is_empty = |input: &HopId| {
+        let (part, whole) = (editor.hop(*input), editor.hop(id));
+        match op {
+            HopOp::CBind => part.cols() == Some(0) && known(part.rows(), whole.rows()),
+            HopOp::RBind => part.rows() == Some(0) && known(part.cols(), whole.cols()),
+            _ => false,
+        }
     };
     let inputs = &editor.hop(id).inputs;
     let parts: Vec<HopId> = inputs
@@ -194,7 +208,7 @@ fn diagonal_of_diagonal(editor: &mut Editor, id: HopId) -> Option<HopId> {
 fn scaled_diagonal(editor: &mut Editor, id: HopId) -> Option<HopId> {
     let (matrix, s) = editor.matrix_and_scalar(id, BinaryOp::Mult)?;
     let v = diagonal(editor, matrix)?;
-    if !editor.read_once(matrix) {
+    if !editor.read_once(matrix) || !editor.is_finite(s) {
         return None;
     }
     let scaled = editor.make_binary(BinaryOp::Mult, v, s)?;
@@ -235,7 +249,9 @@ fn sum_of_kept(editor: &mut Editor, id: HopId) -> Option<HopId> {
     let HopOp::Parameterized(ParameterizedOp::RemoveEmpty, places) = editor.op(kept) else {
         return None;
     };
-    if places.contains_key("select") {
+    let margin = editor.input(kept, *places.get("margin")?)?;
+    let is_margin = |value: &Literal| matches!(value, Literal::String(text) if text == "rows" || text == "cols");
+    if places.contains_key("select") || !editor.literal(margin).is_some_and(is_margin) {
         return None;
     }
     let target = editor.input(kept, *places.get("target")?)?;

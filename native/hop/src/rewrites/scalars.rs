@@ -26,7 +26,7 @@ pub(super) const FAMILY: Family = Family {
         Rule::local(
             "common-divisor",
             "X / s + Y / s -> (X + Y) / s",
-            "with + and -; nobody else reads the quotients",
+            "with + and -; s is a literal, finite and not 0, as 1 / 0 - 2 / 0 is NaN; nobody else reads the quotients",
             Precision::Rounding,
             common_divisor,
         ),
@@ -74,6 +74,18 @@ fn gathered_scalars(editor: &mut Editor, id: HopId) -> Option<HopId> {
         (BinaryOp::Div, BinaryOp::Mult) | (BinaryOp::Minus, BinaryOp::Plus) => (r, s),
         _ => (s, r),
     };
+    // Two small factors that make 0 together, or large ones that make infinity, are not gathered.
+    if let (Some(first), Some(second)) = (editor.number(first), editor.number(second)) {
+        let is_usual = |value: f64| value == 0.0 || value.is_normal();
+        if is_usual(first) && is_usual(second) {
+            let gathered = between.eval(first, second);
+            let vanishes = gathered == 0.0 && first != 0.0 && second != 0.0;
+            let from_sum = matches!(between, BinaryOp::Plus | BinaryOp::Minus);
+            if !is_usual(gathered) || vanishes && !from_sum {
+                return None;
+            }
+        }
+    }
     let scalar = editor.make_binary(between, first, second)?;
     editor.make_binary(outer, x, scalar)
 }
@@ -161,7 +173,7 @@ fn common_divisor(editor: &mut Editor, id: HopId) -> Option<HopId> {
     };
     let applies = divisor == other
         && left != right
-        && editor.is_scalar(divisor)
+        && (editor.number(divisor)).is_some_and(|divisor| divisor.is_finite() && divisor != 0.0)
         && editor.same_shape(x, y)
         && editor.read_once(left)
         && editor.read_once(right);

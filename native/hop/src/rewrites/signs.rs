@@ -38,7 +38,7 @@ pub(super) const FAMILY: Family = Family {
             "negated-difference",
             "-(X - Y) -> Y - X",
             "nobody else reads the difference; -(X - X) is -0.0",
-            Precision::Finite,
+            Precision::ZeroSign,
             negated_difference,
         ),
     ],

@@ -5,7 +5,7 @@ use std::{cell::RefCell, collections::BTreeSet};
 use fulgurite_error::Error;
 
 use super::VariableInfo;
-use crate::{Characteristics, Dag, DataType, Hop, HopId, HopOp, Literal, scalar};
+use crate::{Characteristics, Dag, DataType, Hop, HopId, HopOp, Literal, finite, scalar};
 
 /// What propagation found out about one HOP.
 #[derive(Debug, Clone)]
@@ -77,6 +77,13 @@ impl<'a> Call<'a> {
 
     pub fn is_scalar(&self, place: usize) -> bool {
         self.input(place).data_type == DataType::Scalar
+    }
+
+    /// Whether no cell of an input is NaN or infinite, for certain.
+    pub fn is_finite(&self, place: usize) -> bool {
+        let constant = self.fixed_number(place);
+        constant.is_some_and(f64::is_finite)
+            || finite::is_finite(self.dag, self.hop().inputs[place])
     }
 
     /// Whether two inputs are the same HOP.

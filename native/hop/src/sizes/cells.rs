@@ -40,8 +40,9 @@ fn binary_nnz(call: &Call, op: BinaryOp, cells: u64) -> Option<u64> {
     let sparsity = match (call.is_scalar(0), call.is_scalar(1)) {
         (true, _) => {
             // Where the matrix is zero, this scalar decides.
-            let kept = op.zero_on_right_zero()
-                || call.fixed_number(0).is_some_and(|x| op.eval(x, 0.0) == 0.0);
+            let kept = call
+                .fixed_number(0)
+                .map_or_else(|| op.zero_on_right_zero(), |x| op.eval(x, 0.0) == 0.0);
             if kept { sparsity(1)? } else { 1.0 }
         }
         (_, true) => {
@@ -64,7 +65,14 @@ fn binary_nnz(call: &Call, op: BinaryOp, cells: u64) -> Option<u64> {
     if uncertain && sparsity == 0.0 {
         return None;
     }
-    Some(share(sparsity, cells))
+    let is_product = op == BinaryOp::Mult;
+    let certain = !is_product || sparsity > 0.0 || product_is_zero(call, 0, 1);
+    Some(share(sparsity, cells).max(if certain { 0 } else { cells.min(1) }))
+}
+
+/// Whether a product with an empty matrix is certainly empty: zero times NaN or infinity is not zero.
+pub(super) fn product_is_zero(call: &Call, left: usize, right: usize) -> bool {
+    call.is_finite(left) && call.is_finite(right)
 }
 
 pub(super) fn ternary(call: &Call, op: TernaryOp) -> Result<VariableInfo> {
@@ -101,7 +109,13 @@ fn ternary_nnz(call: &Call, op: TernaryOp, cells: u64) -> Option<u64> {
             };
             chosen + sparsity(2)?
         }
-        TernaryOp::PlusMult | TernaryOp::MinusMult => sparsity(0)? + sparsity(1)? * sparsity(2)?,
+        TernaryOp::PlusMult | TernaryOp::MinusMult => {
+            let sparsity = sparsity(0)? + sparsity(1)? * sparsity(2)?;
+            if sparsity == 0.0 && !product_is_zero(call, 1, 2) {
+                return Some(cells.min(1));
+            }
+            sparsity
+        }
     };
     Some(share(sparsity.min(1.0), cells))
 }

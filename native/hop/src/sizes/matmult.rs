@@ -2,7 +2,7 @@
 
 use fulgurite_error::Result;
 
-use super::{Call, VariableInfo, known_sparsity, share};
+use super::{Call, VariableInfo, cells::product_is_zero, known_sparsity, share};
 use crate::Characteristics;
 
 pub(super) fn matmult(call: &Call) -> Result<VariableInfo> {
@@ -19,7 +19,13 @@ pub(super) fn matmult(call: &Call) -> Result<VariableInfo> {
             .with_help("the left operand needs as many columns as the right one has rows"));
     }
     let size = Characteristics::new(left.rows, right.cols, None);
+    let is_empty = |size: &Characteristics| size.nnz == Some(0);
+    // None at all is certain: neither an estimate that vanished, nor zeros that may meet NaN or infinity.
+    let certain = (is_empty(&left) || is_empty(&right)) && product_is_zero(call, 0, 1)
+        || left.cols.or(right.rows) == Some(0);
+    let least = if certain { 0 } else { 1 };
     let nnz = nnz(&left, &right, size.cells());
+    let nnz = nnz.map(|nnz| nnz.max(least.min(size.cells().unwrap_or(1))));
     Ok(VariableInfo::matrix(Characteristics { nnz, ..size }))
 }
 
