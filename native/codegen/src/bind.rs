@@ -2,6 +2,7 @@
 
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CNode, InputBinding, OuterOutput, Template};
+use fulgurite_hop::AggregateOp;
 use fulgurite_matrix::{CsrMatrix, DenseMatrix, MatrixBlock};
 
 use crate::compiled::CompiledPlan;
@@ -259,6 +260,13 @@ fn check_nodes(program: &Program, bound: &Bound<'_>) -> Result<()> {
                         whole.cols()
                     )));
                 }
+            }
+            CNode::Reduce(AggregateOp::IndexMax | AggregateOp::IndexMin, vector)
+                if bound.width(program.shapes.of(*vector)) == 0 =>
+            {
+                return Err(Error::dimension(
+                    "rows without columns have no cell that could be the largest or smallest",
+                ));
             }
             CNode::ColumnRange { vector, from, to } => {
                 let width = bound.width(program.shapes.of(*vector));

@@ -8,6 +8,7 @@
 use std::cmp::Ordering;
 
 use fulgurite_error::{Error, Result};
+use fulgurite_matrix::java_double;
 
 use crate::{BinaryOp, CastOp, HopOp, Literal, TernaryOp, UnaryOp, ValueType};
 
@@ -18,6 +19,42 @@ const INDEX_EPSILON: f64 = 1.1102230246251565e-16;
 /// A double as an index, a size or an int: floored, NaN as 0, saturating.
 pub fn double_to_int(value: f64) -> i64 {
     (value + INDEX_EPSILON).floor() as i64
+}
+
+/// A double as an int, as `as.integer` has it: without its fraction, NaN as 0.
+///
+/// # Errors
+/// Runtime, for what does not fit 64 bits.
+fn truncated(value: f64) -> Result<i64> {
+    // Beyond the largest int, which as a double is rounded up to 2^63.
+    const LIMIT: f64 = i64::MAX as f64;
+    let whole = (value + INDEX_EPSILON.copysign(value)).trunc();
+    match whole.is_nan() || (-LIMIT..LIMIT).contains(&whole) {
+        true => Ok(whole as i64),
+        false => Err(
+            Error::runtime(format!("{} does not fit a 64-bit int", java_double(value)))
+                .with_help("compute with doubles, and round with floor() or round()"),
+        ),
+    }
+}
+
+/// The value of a loop's bound or increment; doubles are floored.
+///
+/// # Errors
+/// Argument, for what is NaN or infinite; validation, for strings.
+pub fn loop_bound(value: &Literal) -> Result<i64> {
+    let value = match value {
+        Literal::Int(value) => return Ok(*value),
+        other => number(other)?,
+    };
+    match value.is_finite() {
+        true => Ok(double_to_int(value)),
+        false => Err(Error::argument(format!(
+            "a loop cannot count from or to {}",
+            java_double(value)
+        ))
+        .with_help("bounds and increments of loops are finite numbers")),
+    }
 }
 
 /// Whether a predicate holds: booleans, and numbers that are not 0.
@@ -74,7 +111,7 @@ pub fn unary_value_type(op: UnaryOp, operand: ValueType) -> ValueType {
 /// double NaN, as ints have none.
 ///
 /// # Errors
-/// Runtime, where an int result does not fit 64 bits (`*`, `%/%`); validation, for operators that
+/// Runtime, where an int result does not fit 64 bits (`+ - * %/%`); validation, for operators that
 /// strings do not have.
 pub fn eval_scalar_binary(op: BinaryOp, left: &Literal, right: &Literal) -> Result<Literal> {
     let result = match (left, right) {
@@ -117,8 +154,8 @@ fn ints(op: BinaryOp, left: i64, right: i64) -> Result<Literal> {
         return Ok(Literal::Boolean(holds));
     }
     match op {
-        Plus => Ok(Literal::Int(left.wrapping_add(right))),
-        Minus => Ok(Literal::Int(left.wrapping_sub(right))),
+        Plus => too_large(left.checked_add(right)),
+        Minus => too_large(left.checked_sub(right)),
         Mult => too_large(left.checked_mul(right)),
         IntDiv => too_large(floor_div(left, right)),
         Modulus if right == 0 => Ok(Literal::Double(f64::NAN)),
@@ -171,10 +208,14 @@ fn floor_mod(left: i64, right: i64) -> i64 {
 /// `op(operand)`.
 ///
 /// # Errors
-/// Validation, for strings.
+/// Validation, for strings; runtime, for the absolute value of the smallest int, which no int is.
 pub fn eval_scalar_unary(op: UnaryOp, operand: &Literal) -> Result<Literal> {
     if let (UnaryOp::Abs, Literal::Int(value)) = (op, operand) {
-        return Ok(Literal::Int(value.wrapping_abs()));
+        return value.checked_abs().map(Literal::Int).ok_or_else(|| {
+            Error::runtime(format!("abs({value}) does not fit a 64-bit int"))
+                .with_help("compute with doubles: as.double()")
+                .in_operator("u(abs)")
+        });
     }
     let result = number(operand)
         .map(|operand| op.eval(operand))
@@ -234,7 +275,7 @@ pub fn eval_scalar_cast(op: CastOp, value: &Literal) -> Result<Literal> {
 /// parameter does.
 ///
 /// # Errors
-/// Validation, for a text that is not a number.
+/// Validation, for a text that is not a number; runtime, for a number that does not fit the type.
 pub fn convert(value: &Literal, target: ValueType) -> Result<Literal> {
     Ok(match (target, value) {
         (ValueType::String, value) => Literal::String(value.to_string()),
@@ -243,9 +284,9 @@ pub fn convert(value: &Literal, target: ValueType) -> Result<Literal> {
         (ValueType::Int, Literal::Int(value)) => Literal::Int(*value),
         (ValueType::Int, Literal::String(text)) => match text.trim().parse() {
             Ok(value) => Literal::Int(value),
-            Err(_) => Literal::Int(double_to_int(parse_double(text)?)),
+            Err(_) => Literal::Int(truncated(parse_double(text)?)?),
         },
-        (ValueType::Int, value) => Literal::Int(double_to_int(number(value)?)),
+        (ValueType::Int, value) => Literal::Int(truncated(number(value)?)?),
         // Only this spelling is true.
         (ValueType::Boolean, Literal::String(text)) => Literal::Boolean(text == "TRUE"),
         (ValueType::Boolean, value) => Literal::Boolean(truth(value)?),
@@ -305,9 +346,11 @@ mod tests {
 
     #[test]
     fn ints_stay_ints_where_dml_says_so() {
+        assert_eq!(show(Plus, int(i64::MAX), int(1)), "runtime error");
+        assert_eq!(show(Minus, int(i64::MIN), int(1)), "runtime error");
         assert_eq!(
-            show(Plus, int(i64::MAX), int(1)),
-            format!("Int {}", i64::MIN)
+            show(Plus, int(i64::MAX), int(-1)),
+            format!("Int {}", i64::MAX - 1)
         );
         assert_eq!(show(Mult, int(i64::MAX), int(2)), "runtime error");
         assert_eq!(show(IntDiv, int(-5), int(3)), "Int -2");
@@ -386,12 +429,16 @@ mod tests {
     }
 
     #[test]
-    fn casts_floor_and_read_texts() {
+    fn casts_truncate_and_read_texts() {
         let cast = |op, value: Literal| match eval_scalar_cast(op, &value) {
             Ok(value) => value.to_string(),
             Err(error) => error.kind().to_string(),
         };
-        assert_eq!(cast(CastOp::AsInteger, double(-2.9)), "-3");
+        assert_eq!(cast(CastOp::AsInteger, double(-2.9)), "-2");
+        assert_eq!(cast(CastOp::AsInteger, double(-0.3)), "0");
+        assert_eq!(cast(CastOp::AsInteger, text("-3.9")), "-3");
+        assert_eq!(cast(CastOp::AsInteger, double(1e300)), "runtime");
+        assert_eq!(cast(CastOp::AsInteger, double(-9.3e18)), "runtime");
         assert_eq!(cast(CastOp::AsInteger, double(0.9999999999999999)), "1");
         assert_eq!(cast(CastOp::AsInteger, double(f64::NAN)), "0");
         assert_eq!(cast(CastOp::AsInteger, text(" 12 ")), "12");

@@ -120,8 +120,8 @@ cell_ops! {
     Log { code: "log", dml: Some("log"), flops: 24.0, zero: Zero::No, eval: |x| x.ln() }
     Sqrt { code: "sqrt", dml: Some("sqrt"), flops: 8.0, zero: Zero::Kept, eval: |x| x.sqrt() }
     Abs { code: "abs", dml: Some("abs"), flops: 1.0, zero: Zero::Kept, eval: |x| x.abs() }
-    /// floor(x + 0.5) as Java's Math.round: NaN gives 0, halves go up.
-    Round { code: "round", dml: Some("round"), flops: 4.0, zero: Zero::Kept, eval: java_round }
+    /// floor(x + 0.5) as Java's Math.round: halves go up. NaN and infinities stay, and so do numbers too large for an int.
+    Round { code: "round", dml: Some("round"), flops: 4.0, zero: Zero::Kept, eval: half_up }
     Floor { code: "floor", dml: Some("floor"), flops: 1.0, zero: Zero::Kept, eval: |x| x.floor() }
     Ceil { code: "ceil", dml: Some("ceil"), flops: 1.0, zero: Zero::Kept, eval: |x| x.ceil() }
     /// -1, 0 or 1; NaN stays NaN.
@@ -248,14 +248,11 @@ impl TernaryOp {
     }
 }
 
-fn java_round(x: f64) -> f64 {
-    if x.is_nan() {
-        return 0.0;
-    }
+fn half_up(x: f64) -> f64 {
     // 0.49999999999999994 + 0.5 rounds to 1 in doubles; Java gives 0.
     let floor = x.floor();
     let rounded = if x - floor >= 0.5 { floor + 1.0 } else { floor };
-    rounded.clamp(i64::MIN as f64, i64::MAX as f64) + 0.0
+    rounded + 0.0
 }
 
 fn floored_modulo(x: f64, y: f64) -> f64 {
@@ -307,6 +304,11 @@ mod tests {
             [0.5, 1.5, 2.5, -0.5, -1.5, -2.5].map(round),
             [1.0, 2.0, 3.0, 0.0, -1.0, -2.0]
         );
+        assert_eq!(
+            [1e300, -1e300, f64::INFINITY].map(round),
+            [1e300, -1e300, f64::INFINITY]
+        );
+        assert!(round(f64::NAN).is_nan());
         let modulo = |x, y| BinaryOp::Modulus.eval(x, y);
         assert_eq!(
             [modulo(-5.0, 3.0), modulo(5.0, -3.0), modulo(5.0, 3.0)],

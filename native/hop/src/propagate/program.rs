@@ -298,10 +298,8 @@ impl Walk<'_> {
         symbols: &mut Symbols,
     ) -> Result<(Predicate, Option<i64>)> {
         let (bound, value) = self.header(bound, symbols)?;
-        let value = value.and_then(|value| match value {
-            Literal::Int(value) => Some(value),
-            other => scalar::number(&other).ok().map(scalar::double_to_int),
-        });
+        // What is no bound fails when the loop is reached.
+        let value = value.and_then(|value| scalar::loop_bound(&value).ok());
         Ok((bound, value))
     }
 

@@ -21,6 +21,12 @@ pub(super) fn aggregate(
             call.shape(0)
         )));
     }
+    if index && size.cols == Some(0) {
+        return Err(call.mismatch(format!(
+            "the rows of a matrix that is {} have no cell that could be the largest or smallest",
+            call.shape(0)
+        )));
+    }
     let results = |results: Option<u64>| match size.nnz {
         // A row of zeros has the sum, product, extremes and moments 0, but an index even so.
         Some(nnz) if !index && size.cells() != Some(0) => results.map(|results| results.min(nnz)),

@@ -487,6 +487,12 @@ fn row_index(
     start: f64,
     better: impl Fn(f64, f64) -> bool + Sync,
 ) -> Result<MatrixBlock> {
+    if matrix.cols() == 0 {
+        return Err(Error::dimension(format!(
+            "the rows of a {} matrix have no cell that could be the largest or smallest",
+            shape(matrix)
+        )));
+    }
     // The best cell, and where it stands last.
     let scan = |cells: &[f64]| {
         let best = vectorized(Best {

@@ -200,10 +200,7 @@ impl<'p> Interpreter<'p> {
 
     fn bound(&mut self, predicate: &'p Predicate, symbols: &mut SymbolTable) -> Result<i64> {
         let value = self.predicate(predicate, symbols)?;
-        match value {
-            Literal::Int(value) => Ok(value),
-            other => Ok(scalar::double_to_int(scalar::number(&other)?)),
-        }
+        scalar::loop_bound(&value)
     }
 }
 

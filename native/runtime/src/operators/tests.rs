@@ -285,7 +285,7 @@ fn generators_casts_and_named_builtins() {
     let cast = |op, value| run(HopOp::Cast(op), &[value]);
     assert_eq!(cast(CastOp::AsScalar, matrix(1, 1, &[2.0])), "2.0");
     assert_eq!(cast(CastOp::AsMatrix, truth(true)), "1x1 [1]");
-    assert_eq!(cast(CastOp::AsInteger, double(-2.9)), "-3");
+    assert_eq!(cast(CastOp::AsInteger, double(-2.9)), "-2");
     let target = ("target", matrix(3, 2, &[0.0, 0.0, 1.0, 0.0, f64::NAN, 0.0]));
     let rows = ("margin", text("rows"));
     let cols = ("margin", text("cols"));
