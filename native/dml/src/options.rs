@@ -16,6 +16,8 @@ pub struct CompileOptions<'a> {
     pub outputs: Vec<String>,
     /// Scalars of the script's own body, as if it assigned these values to them.
     pub assumed: BTreeMap<String, Literal>,
+    /// Assignments that nobody reads stay, so that what is wrong with them is found.
+    pub keep_unused: bool,
     /// Arguments that are not given are empty strings instead of errors.
     pub allow_missing_arguments: bool,
     pub resolver: &'a dyn SourceResolver,
@@ -28,6 +30,7 @@ impl Default for CompileOptions<'_> {
             inputs: BTreeMap::new(),
             outputs: Vec::new(),
             assumed: BTreeMap::new(),
+            keep_unused: false,
             allow_missing_arguments: false,
             resolver: &NoFiles,
         }

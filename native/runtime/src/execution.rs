@@ -62,7 +62,7 @@ pub fn execute(execution: Execution, session: &Session) -> Result<Outcome> {
         .collect();
     let programs = Arc::clone(&session.programs);
     let planned = programs.get_or_compile(&request, &known, &session, || {
-        compile(&request, &known, &session)
+        compile(&request, &known, &session, Unused::Dropped)
     })?;
     let outputs = output_names(&request, &planned.program);
 
@@ -102,7 +102,7 @@ pub fn explain(request: &Request, session: &Session) -> Result<String> {
     session.paths_elsewhere = request.paths_elsewhere;
     let inputs = declared_inputs(request);
     let started = Instant::now();
-    let program = request.program(&inputs, &session, &Cell::default())?;
+    let program = request.program(&inputs, &session, &Cell::default(), false)?;
     let parsed = Instant::now();
     let metadata = |path: &str, options: &ReadOptions| read_metadata(path, options, &session);
     let options = optimize_options(request, &session.config);
@@ -123,7 +123,16 @@ pub fn check(request: &Request, session: &Session) -> Result<()> {
     let mut session = session.clone();
     session.config = session.config.with(&request.config)?;
     session.paths_elsewhere = request.paths_elsewhere;
-    compile(request, &declared_inputs(request), &session).map(|_| ())
+    let inputs = declared_inputs(request);
+    compile(request, &inputs, &session, Unused::Kept).map(|_| ())
+}
+
+/// What becomes of assignments that nobody reads before sizes are propagated.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unused {
+    Dropped,
+    /// So that errors in them are found.
+    Kept,
 }
 
 /// The program with branches that are never taken gone, and what it depends on.
@@ -131,9 +140,11 @@ fn compile(
     request: &Request,
     inputs: &Symbols,
     session: &Session,
+    unused: Unused,
 ) -> Result<(Program, FollowsFrom)> {
     let asked_for_files = Cell::new(false);
-    let program = request.program(inputs, session, &asked_for_files)?;
+    let keeps = unused == Unused::Kept;
+    let program = request.program(inputs, session, &asked_for_files, keeps)?;
     let metadata = |path: &str, options: &ReadOptions| {
         asked_for_files.set(true);
         read_metadata(path, options, session)

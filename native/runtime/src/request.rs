@@ -136,6 +136,7 @@ impl Request {
         known: &Symbols,
         session: &Session,
         asked_for_files: &Cell<bool>,
+        keep_unused: bool,
     ) -> Result<Program> {
         match (&self.script, &self.dag) {
             (Some(script), None) => {
@@ -149,7 +150,7 @@ impl Request {
                     session,
                     asked: asked_for_files,
                 };
-                self.compile(&source, known, &files)
+                self.compile(&source, known, &files, keep_unused)
             }
             (None, Some(dag)) => Ok(Program {
                 body: vec![Block::Basic {
@@ -163,7 +164,13 @@ impl Request {
         }
     }
 
-    fn compile(&self, source: &Arc<Source>, known: &Symbols, files: &Files) -> Result<Program> {
+    fn compile(
+        &self,
+        source: &Arc<Source>,
+        known: &Symbols,
+        files: &Files,
+        keep_unused: bool,
+    ) -> Result<Program> {
         let variable = |info: &VariableInfo| InputVariable {
             data_type: info.data_type,
             value_type: info.value_type,
@@ -184,6 +191,7 @@ impl Request {
                 .iter()
                 .map(|(name, text)| (name.clone(), parse_argument(text)))
                 .collect(),
+            keep_unused,
             allow_missing_arguments: self.allow_missing_arguments,
             resolver: files,
         };

@@ -59,7 +59,9 @@ pub fn compile(source: &Arc<Source>, options: &CompileOptions<'_>) -> Result<Pro
     check_outputs(&main.scope, &options.outputs)?;
     check_assumed(&main.scope, options)?;
     let mut body = main.blocks;
-    liveness::prune(&mut body, &options.outputs.iter().cloned().collect());
+    if !options.keep_unused {
+        liveness::prune(&mut body, &options.outputs.iter().cloned().collect());
+    }
     let mut program = Program {
         body,
         ..Program::default()
@@ -136,7 +138,9 @@ fn lower_function(
         check_results(&lowering.scope, name, function)?;
     }
     let live: Live = function.results.iter().map(|r| r.name.clone()).collect();
-    liveness::prune(&mut lowering.blocks, &live);
+    if !options.keep_unused {
+        liveness::prune(&mut lowering.blocks, &live);
+    }
     let lowered = Function {
         name: name.to_owned(),
         parameters: function.parameters.clone(),
