@@ -310,8 +310,12 @@ pub enum Combine {
     Product,
     Min,
     Max,
-    /// Rows, means and sums of squared deviations from the mean, a row each, of each column.
+    /// Of each column a row each: how many rows, their mean, what the mean was rounded by, the sum of squared deviations from it,
+    /// and what that was rounded by.
     Moments,
+    /// The first half of the rows are results, each combined in its own way (sums, where there is none); the second half what
+    /// was rounded away from them, if they are sums.
+    Compensated(Vec<Combine>),
     /// Each row in a way of its own: several aggregates at once.
     ByRow(Vec<Combine>),
 }

@@ -12,6 +12,7 @@
 //! - [`handles`]: owners of datasets and broadcasts.
 //! - [`on_behalf`]: which operator of the script asks for a primitive.
 
+mod compensated;
 mod compositions;
 mod form;
 mod handles;

@@ -295,6 +295,7 @@ pub fn combine(combine: &Combine, left: &MatrixBlock, right: &MatrixBlock) -> Re
         Combine::Min => BinaryOp::Min,
         Combine::Max => BinaryOp::Max,
         Combine::Moments => return super::moments::combine(left, right),
+        Combine::Compensated(rows) => return super::compensated::combine(rows, left, right),
         Combine::ByRow(rows) => return combine_rows(rows, left, right),
     };
     kernels::binary(Operand::Matrix(left), Operand::Matrix(right), |x, y| {

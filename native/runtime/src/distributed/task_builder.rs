@@ -10,7 +10,7 @@ use fulgurite_hop::{
 use fulgurite_matrix::{MatrixBlock, kernels};
 
 use super::{
-    Broadcast, Dataset, DistributedMatrix, Partitioning, Workers,
+    Broadcast, Dataset, DistributedMatrix, Partitioning, Workers, compensated,
     handles::{Lineage, incomplete},
     parts::Packed,
     row_wise::Slot,
@@ -326,11 +326,20 @@ impl<'a> TaskBuilder<'a> {
 
     /// Runs the task on each stripe and combines its results.
     pub(super) fn aggregate(
-        self,
+        mut self,
         root: HopId,
         combine: &Combine,
         label: &str,
     ) -> Result<MatrixBlock> {
+        if let Some(rows) = compensated::ways(&self.dag, root, self.plan.as_ref(), combine) {
+            let root = compensated::of_stripe(&mut self.dag, root);
+            let parts = self.aggregated(root, &Combine::Compensated(rows), label)?;
+            return compensated::finished(&parts);
+        }
+        self.aggregated(root, combine, label)
+    }
+
+    fn aggregated(self, root: HopId, combine: &Combine, label: &str) -> Result<MatrixBlock> {
         let backend = self.workers.backend;
         let bound = self.finish(root, None, label);
         let aggregate = Primitive::MapAggregate {

@@ -155,7 +155,10 @@ fn deviations(
     function: impl Fn(f64, f64) -> f64,
 ) -> Result<Vec<f64>> {
     let groups_count = groups.len() as u64;
-    let means = groups.iter().map(Group::mean).collect::<Vec<_>>();
+    // Each row meets the means of all groups, all but its own with a factor of 0: one that is not finite must not spoil others.
+    let finite = |mean: f64| if mean.is_finite() { mean } else { 0.0 };
+    let means = groups.iter().map(|group| finite(group.mean()));
+    let means: Vec<f64> = means.collect();
     let means = Variable::matrix(MatrixBlock::dense(groups.len(), 1, means)?);
     let sums = columns.combined_with(&Combine::Sum, &means, |task, means| {
         let (target, groups) = (task.column("target")?, task.column("groups")?);
@@ -185,6 +188,7 @@ fn deviations(
     })?;
     let value = |(row, group): (usize, &Group)| match group.members <= 1.0 {
         true => 0.0,
+        false if !group.mean().is_finite() => f64::NAN,
         false => function(sums.get(row, 0), group.weight),
     };
     Ok(groups.iter().enumerate().map(value).collect())
