@@ -199,6 +199,39 @@ impl<'a> Frame<'a> {
         self.slots[slot + 2] = writable(&mut self.accumulator.transposed);
     }
 
+    /// Whether a node's values of the block that has just run are finite, as far as they are the task's own: inputs are taken
+    /// to be.
+    pub fn is_finite(&self, id: NodeId) -> bool {
+        const EXPONENT: u64 = 0x7ff << 52;
+        let all = |cells: &[f64]| {
+            let exponents = cells.iter().map(|cell| cell.to_bits() & EXPONENT);
+            exponents.fold(0, u64::max) < EXPONENT
+        };
+        match self.program.homes[id.index()] {
+            Home::Buffer(buffer) => {
+                let before = self.program.buffers[..buffer].iter();
+                let from: usize = before
+                    .map(|shape| buffer_cells(self.placed_width_of(*shape), self.block_rows))
+                    .sum();
+                let cells = self.rows * self.width_of(self.program.buffers[buffer]);
+                self._scratch.get(from..from + cells).is_some_and(all)
+            }
+            Home::View { of, .. } => self.is_finite(of),
+            Home::Constant => {
+                let slot = self.layout.constant(id);
+                slot.is_none_or(|slot| f64::from_bits(self.slots[slot]).is_finite())
+            }
+            Home::Input(_) | Home::Output(_) | Home::None => true,
+        }
+    }
+
+    fn placed_width_of(&self, shape: Shape) -> usize {
+        match shape {
+            Shape::Vector(class) => self.placed_widths[class],
+            _ => 1,
+        }
+    }
+
     /// The accumulator's sums; the frame is done with.
     pub fn into_accumulator(self) -> WholeMatrix {
         self.accumulator

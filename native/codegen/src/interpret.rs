@@ -93,7 +93,7 @@ impl Interpreter<'_> {
     }
 
     fn cell(&self, template: CellTemplate) -> Result<Output> {
-        let cells = self.cells(template.value, template.sparse_safe)?;
+        let cells = self.cells(template.value, false)?;
         let row_of = |row: usize| cells[row * self.cols..(row + 1) * self.cols].to_vec();
         let col_of = |col: usize| -> Vec<f64> {
             (0..self.rows)
@@ -117,7 +117,7 @@ impl Interpreter<'_> {
     fn multi_aggregate(&self, template: &MultiAggregateTemplate) -> Result<Output> {
         let mut totals = Vec::with_capacity(template.aggregates.len());
         for (op, value) in &template.aggregates {
-            totals.push(reduce(*op, &self.cells(*value, template.sparse_safe)?));
+            totals.push(reduce(*op, &self.cells(*value, false)?));
         }
         matrix(totals.len(), 1, totals)
     }
@@ -146,7 +146,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// A node's value at every cell of the main input, row by row.
+    /// A node's value at every cell of the main input, row by row; 0 at its zeros if these are never visited.
     fn cells(&self, value: NodeId, sparse_safe: bool) -> Result<Vec<f64>> {
         let cells = (0..self.rows).flat_map(|row| (0..self.cols).map(move |col| (row, col)));
         cells

@@ -1,8 +1,10 @@
 //! Sparse-safety as a property of values: the matrices at whose zeros the value of an expression is known, and is zero.
 //!
 //! `X * exp(Y)` is zero wherever X is; `X * Y + X` wherever X is; `abs(X - X * Y)` too. `X + 1` is one there, and so `log(X + 1)` is
-//! zero. A fused operator may skip the zeros of its main input exactly if that is a zero carrier of its value. Like everything about
-//! sparsity, this holds for finite operands: 0 * NaN counts as 0.
+//! zero. A fused operator may skip the zeros of its main input exactly if that is a zero carrier of its value. That is what
+//! plans are made from, and holds for finite operands and divisors without zeros. When the operands are there, the operator looks
+//! whether they are such, and visits all cells if they are not (`execute/exact.rs` in `codegen`): 0 * Inf and 0 / 0 are NaN in every
+//! layout and plan. Only an Outer operator goes by its driver alone, since it never builds the product beside it.
 
 use crate::{BinaryOp, Dag, DataType, HopId, HopOp, TernaryOp};
 
@@ -81,7 +83,8 @@ impl ZeroCarriers {
                 HopOp::Binary(op) => {
                     let is_literal = |slot| matches!(operands.get(slot), Some(Operand::Literal(_)));
                     let decides = |slot: usize, is_zero: fn(BinaryOp) -> bool| {
-                        at(slot) == Some(0.0) && is_zero(op) && !is_literal(1 - slot)
+                        let is_unknown = at(1 - slot).is_none() && !is_literal(1 - slot);
+                        at(slot) == Some(0.0) && is_zero(op) && is_unknown
                     };
                     match decides(0, BinaryOp::zero_on_left_zero)
                         || decides(1, BinaryOp::zero_on_right_zero)

@@ -3,7 +3,7 @@
 use arrow::buffer::ScalarBuffer;
 use fulgurite_error::{Error, Result};
 
-use crate::memory;
+use crate::{extent::KnownExtent, memory};
 
 /// A row-major dense matrix; `values.len() == rows * cols`.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,6 +11,7 @@ pub struct DenseMatrix {
     rows: usize,
     cols: usize,
     values: ScalarBuffer<f64>,
+    pub(crate) extent: KnownExtent,
 }
 
 impl DenseMatrix {
@@ -25,7 +26,12 @@ impl DenseMatrix {
                 values.len()
             )));
         }
-        Ok(DenseMatrix { rows, cols, values })
+        Ok(DenseMatrix {
+            rows,
+            cols,
+            values,
+            extent: KnownExtent::default(),
+        })
     }
 
     /// # Errors
@@ -51,6 +57,7 @@ impl DenseMatrix {
             rows,
             cols,
             values: values.into(),
+            extent: KnownExtent::default(),
         }
     }
 
@@ -94,6 +101,7 @@ impl DenseMatrix {
             rows: to - from,
             cols: self.cols,
             values: self.values.slice(from * self.cols, (to - from) * self.cols),
+            extent: KnownExtent::default(),
         }
     }
 }

@@ -6,6 +6,7 @@ use fulgurite_error::Result;
 use fulgurite_fusion::cplan::{CNode, InputBinding, RowOutput, Template};
 use fulgurite_matrix::{CompactRows, CsrMatrix, Layout, MatrixBlock, kernels};
 
+use super::Skipped;
 use crate::bind::{Bound, Operand};
 use crate::compiled::CompiledPlan;
 
@@ -79,12 +80,30 @@ impl<'a> Driver<'a> {
     }
 }
 
-/// Operands that stand for ultra-sparse ones; `None` where an operand stays, and nothing if all do.
+/// Operands that stand for ultra-sparse ones, and for sparse rows whose zeros count; `None` where an operand stays, and
+/// nothing if all do.
 pub(super) fn replacements(
     plan: &CompiledPlan,
     bound: &Bound<'_>,
+    skipped: Skipped,
 ) -> Result<Vec<Option<MatrixBlock>>> {
     let operands = bound.operands;
+    if let (Template::Row(_), Skipped::Nothing) = (&plan.plan().template, skipped) {
+        let reads_csr = &plan.kernel().program.reads_csr;
+        let replaced = operands.iter().zip(reads_csr);
+        return replaced
+            .map(|(operand, reads_csr)| {
+                Ok(match operand {
+                    Operand::Matrix(MatrixBlock::Dense(_)) | Operand::Scalar(_) => None,
+                    Operand::Matrix(matrix) if *reads_csr => Some(matrix.to_dense()?.into()),
+                    Operand::Matrix(MatrixBlock::Coordinate(coordinates)) => {
+                        Some(coordinates.to_csr()?.into())
+                    }
+                    Operand::Matrix(MatrixBlock::Csr(_)) => None,
+                })
+            })
+            .collect();
+    }
     let is_ultra_sparse = |operand: &Operand<'_>| matches!(operand, Operand::Matrix(matrix) if matrix.layout() == Layout::Coordinate);
     if !operands.iter().any(is_ultra_sparse) {
         return Ok(Vec::new());
@@ -97,15 +116,16 @@ pub(super) fn replacements(
     };
     let filled = match (bound.main, &plan.plan().template) {
         (MatrixBlock::Coordinate(main), Template::Row(row))
-            if skips_empty_rows(plan, row.output) =>
+            if skipped == Skipped::Rows && skips_empty_rows(plan, row.output) =>
         {
             Some(main.compact())
         }
         _ => None,
     };
+    let skips = skipped != Skipped::Nothing;
     let visits_stored = match &plan.plan().template {
-        Template::Cell(cell) => cell.sparse_safe,
-        Template::MultiAggregate(aggregates) => aggregates.sparse_safe,
+        Template::Cell(cell) => skips && cell.sparse_safe,
+        Template::MultiAggregate(aggregates) => skips && aggregates.sparse_safe,
         Template::Outer(outer) => outer.sparse_safe,
         Template::Row(_) => false,
     };
@@ -131,7 +151,7 @@ pub(super) fn replacements(
 }
 
 /// Whether rows without stored cells add nothing: the main input's rows are the left operands of outer products.
-fn skips_empty_rows(plan: &CompiledPlan, output: RowOutput) -> bool {
+pub(super) fn skips_empty_rows(plan: &CompiledPlan, output: RowOutput) -> bool {
     let program = &plan.kernel().program;
     let left = program
         .outer_product

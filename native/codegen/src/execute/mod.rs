@@ -6,6 +6,7 @@
 
 mod cell;
 mod driver;
+mod exact;
 mod outer;
 mod row;
 mod sparse_cell;
@@ -18,7 +19,7 @@ pub(crate) use totals::identity;
 use std::sync::Arc;
 
 use fulgurite_error::{Error, Result};
-use fulgurite_fusion::cplan::{CellTemplate, Template};
+use fulgurite_fusion::cplan::{CellTemplate, NodeId, Template};
 use fulgurite_hop::{AggregateOp, Direction};
 use fulgurite_matrix::MatrixBlock;
 use fulgurite_matrix::memory;
@@ -99,32 +100,88 @@ pub fn execute(
     context: &ExecutionContext,
 ) -> Result<Output> {
     let bound: Bound<'_> = bind(plan, inputs)?;
-    let replacements = driver::replacements(plan, &bound)?;
+    let skipped = Skipped::of(plan, &bound, context)?;
+    if let Some(output) = execute_skipping(plan, inputs, &bound, skipped, context)? {
+        return Ok(output);
+    }
+    let output = execute_skipping(plan, inputs, &bound, Skipped::Nothing, context)?;
+    output.ok_or_else(|| Error::internal("a fused operator that skips nothing met what it skips"))
+}
+
+/// Which zeros are passed over: those that give what visiting them would give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Skipped {
+    Nothing,
+    /// Zeros of sparse rows, but no rows.
+    Cells,
+    /// Rows without stored cells, too.
+    Rows,
+}
+
+impl Skipped {
+    fn of(plan: &CompiledPlan, bound: &Bound<'_>, context: &ExecutionContext) -> Result<Self> {
+        let values: Vec<NodeId> = match &plan.plan().template {
+            Template::Cell(template) if template.sparse_safe => vec![template.value],
+            Template::MultiAggregate(template) if template.sparse_safe => template
+                .aggregates
+                .iter()
+                .map(|(_, value)| *value)
+                .collect(),
+            Template::Cell(_) | Template::MultiAggregate(_) => return Ok(Skipped::Nothing),
+            // What the product would be that is never built, nobody looks at.
+            Template::Outer(_) => return Ok(Skipped::Rows),
+            Template::Row(_) => return row::skipped(plan, bound, context),
+        };
+        let is_dense = matches!(bound.main, MatrixBlock::Dense(_));
+        match is_dense || exact::are_zero_at_zeros(plan, bound, &values, context) {
+            true => Ok(Skipped::Rows),
+            false => Ok(Skipped::Nothing),
+        }
+    }
+}
+
+/// `None` where zeros turned out to meet what is not finite.
+fn execute_skipping(
+    plan: &CompiledPlan,
+    inputs: &[Operand<'_>],
+    bound: &Bound<'_>,
+    skipped: Skipped,
+    context: &ExecutionContext,
+) -> Result<Option<Output>> {
+    let replacements = driver::replacements(plan, bound, skipped)?;
     if replacements.is_empty() {
-        return run(plan, &bound, context);
+        return run(plan, bound, skipped, context);
     }
     let replaced = inputs.iter().zip(&replacements);
     let operands: Vec<Operand<'_>> = replaced
         .map(|(operand, replacement)| replacement.as_ref().map_or(*operand, Operand::Matrix))
         .collect();
-    run(plan, &bind(plan, &operands)?, context)
+    run(plan, &bind(plan, &operands)?, skipped, context)
 }
 
-fn run(plan: &CompiledPlan, bound: &Bound<'_>, context: &ExecutionContext) -> Result<Output> {
+fn run(
+    plan: &CompiledPlan,
+    bound: &Bound<'_>,
+    skipped: Skipped,
+    context: &ExecutionContext,
+) -> Result<Option<Output>> {
+    let skips = skipped != Skipped::Nothing;
     match &plan.plan().template {
         Template::Cell(template) => {
             let output = CellOutput::of(template);
             let is_scalar = matches!(output, CellOutput::Full(_));
-            let result = cells(plan, bound, &output, template.sparse_safe, context)?;
-            Ok(if is_scalar { scalar(result) } else { result })
+            let skips = skips && template.sparse_safe;
+            let result = cells(plan, bound, &output, skips, context)?;
+            Ok(Some(if is_scalar { scalar(result) } else { result }))
         }
         Template::MultiAggregate(template) => {
             let ops = template.aggregates.iter().map(|(op, _)| *op).collect();
             let output = CellOutput::Full(ops);
-            cells(plan, bound, &output, template.sparse_safe, context)
+            let skips = skips && template.sparse_safe;
+            cells(plan, bound, &output, skips, context).map(Some)
         }
         Template::Row(template) => row::run(plan, bound, template.output, context),
-        Template::Outer(template) => outer::run(plan, bound, *template, context),
+        Template::Outer(template) => outer::run(plan, bound, *template, context).map(Some),
     }
 }
 
@@ -156,11 +213,11 @@ fn cells(
     plan: &CompiledPlan,
     bound: &Bound<'_>,
     output: &CellOutput,
-    sparse_safe: bool,
+    skips_zeros: bool,
     context: &ExecutionContext,
 ) -> Result<Output> {
     match Driver::of(bound.main) {
-        Some(driver) if sparse_safe => {
+        Some(driver) if skips_zeros => {
             let factors = outer::Factors::default();
             sparse_cell::Skeleton::new(plan, bound, &factors, &driver)?.run(output, context)
         }

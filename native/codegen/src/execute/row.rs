@@ -1,14 +1,15 @@
 //! The Row skeleton: blocks of rows, so small that a block stays in cache while all steps pass over it.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use fulgurite_error::{Error, Result};
-use fulgurite_fusion::cplan::{InputBinding, RowOutput};
+use fulgurite_fusion::cplan::{CNode, InputBinding, RowOutput, Template};
 use fulgurite_hop::AggregateOp;
 use fulgurite_matrix::{CsrMatrix, MatrixBlock, memory::NewCells};
 
 use super::totals::{ColumnTotals, Total};
-use super::{ExecutionContext, Output, cells_of, tasks, wholes, zeros};
+use super::{ExecutionContext, Output, Skipped, cells_of, driver, exact, tasks, wholes, zeros};
 use crate::bind::{Bound, Rows};
 use crate::compiled::{CompiledPlan, Kernel};
 use crate::frame::{Frame, Target, WholeMatrix};
@@ -49,14 +50,65 @@ struct Skeleton<'a> {
     block_rows: usize,
     /// Whether the outer product's left operand comes as CSR rows.
     sparse_outer: bool,
+    /// Whether such rows met a right operand that is not finite: then their zeros would have counted.
+    zeros_count: AtomicBool,
 }
 
+/// Whether zeros of sparse rows may be passed over in products with whole matrices and in outer products. Those of outer
+/// products are looked at once more when their right operands have been computed.
+pub(super) fn skipped(
+    compiled: &CompiledPlan,
+    bound: &Bound<'_>,
+    context: &ExecutionContext,
+) -> Result<Skipped> {
+    let plan = compiled.plan();
+    let program = &compiled.kernel().program;
+    let is_sparse = |input: &usize| {
+        matches!(bound.matrix(*input), Ok(matrix) if !matches!(matrix, MatrixBlock::Dense(_)))
+            && program.reads_csr[*input]
+    };
+    if !(0..plan.inputs.len()).any(|input| is_sparse(&input)) {
+        return Ok(Skipped::Rows);
+    }
+    for node in &plan.body {
+        if let CNode::VectorMatrix { vector, input, .. } = node
+            && matches!(&plan.body[vector.index()], CNode::Input(vector) if is_sparse(vector))
+            && !exact::is_finite(bound.matrix(*input)?, context)
+        {
+            return Ok(Skipped::Nothing);
+        }
+    }
+    let Template::Row(template) = &plan.template else {
+        return Ok(Skipped::Nothing);
+    };
+    let RowOutput::OuterProduct { left, right } = template.output else {
+        return Ok(Skipped::Rows);
+    };
+    for side in [left, right] {
+        // The other operand is an input, too: it is there to be looked at.
+        if let CNode::Input(input) = plan.body[side.index()]
+            && plan.inputs[input] != InputBinding::Scalar
+            && !exact::is_finite(bound.matrix(input)?, context)
+        {
+            return Ok(Skipped::Nothing);
+        }
+    }
+    let leaves_rows_out = matches!(bound.main, MatrixBlock::Coordinate(_))
+        && driver::skips_empty_rows(compiled, template.output);
+    let values = [left, right];
+    match leaves_rows_out && !exact::are_finite_at_zeros(compiled, bound, &values, context) {
+        true => Ok(Skipped::Cells),
+        false => Ok(Skipped::Rows),
+    }
+}
+
+/// `None` where zeros of sparse rows that were passed over would have counted.
 pub(super) fn run(
     compiled: &CompiledPlan,
     bound: &Bound<'_>,
     output: RowOutput,
     context: &ExecutionContext,
-) -> Result<Output> {
+) -> Result<Option<Output>> {
     let kernel = compiled.kernel();
     let program = &kernel.program;
     let sparse_outer = match program.outer_product {
@@ -71,54 +123,13 @@ pub(super) fn run(
         wholes: wholes::prepare(program, bound)?,
         block_rows: block_rows(program, bound, multiplications > 0)?,
         sparse_outer,
+        zeros_count: AtomicBool::new(false),
     };
-    let rows = bound.rows();
-    let width = program.output.map_or(1, |shape| bound.width(shape));
-    let work_per_row = bound.cols().max(width) * program.work_per_cell()
-        + multiplications / MULTIPLICATIONS_PER_READ;
-    let ranges = tasks::of_rows(bound.main, work_per_row, context);
-    match output {
-        RowOutput::NoAggregate(_) | RowOutput::RowAggregate(_) => {
-            let mut cells = NewCells::new(cells_of(rows, width)?)?;
-            let parts = tasks::with_outputs(ranges, &mut cells, width);
-            tasks::run(context, parts, |(range, part)| {
-                skeleton.task(range, part.cells())
-            })?;
-            MatrixBlock::dense(rows, width, cells.finish()).map(Output::Matrix)
-        }
-        RowOutput::ColumnAggregate(op, _) => {
-            let ranges = few_if_large(ranges, width, context);
-            let mut sum = ColumnTotals::new(op, width)?;
-            for partial in tasks::run(context, ranges, |range| skeleton.task(range, &mut []))? {
-                if let Partial::Columns(columns) = partial {
-                    sum.merge(columns);
-                }
-            }
-            let totals = sum.finish(rows);
-            MatrixBlock::dense(1, width, totals).map(Output::Matrix)
-        }
-        RowOutput::FullAggregate(op, _) => {
-            let mut sum = Total::new(op);
-            for partial in tasks::run(context, ranges, |range| skeleton.task(range, &mut []))? {
-                if let Partial::Full(total) = partial {
-                    sum.merge(&total);
-                }
-            }
-            Ok(Output::Scalar(sum.finish(rows.saturating_mul(width))))
-        }
-        RowOutput::OuterProduct { .. } => {
-            let (left, right) = skeleton.outer_widths()?;
-            let ranges = few_if_large(ranges, cells_of(left, right)?, context);
-            let mut accumulators = Vec::with_capacity(ranges.len());
-            for partial in tasks::run(context, ranges, |range| skeleton.task(range, &mut []))? {
-                if let Partial::OuterProduct(accumulator) = partial {
-                    accumulators.push(accumulator);
-                }
-            }
-            let turned = program.outer_product_turned;
-            wholes::finish(accumulators, left, right, turned).map(Output::Matrix)
-        }
-    }
+    let result = skeleton.run(multiplications, context)?;
+    Ok(match skeleton.zeros_count.into_inner() {
+        true => None,
+        false => Some(result),
+    })
 }
 
 fn few_if_large(
@@ -186,6 +197,57 @@ impl Skeleton<'_> {
         &self.kernel.program
     }
 
+    fn run(&self, multiplications: usize, context: &ExecutionContext) -> Result<Output> {
+        let (program, bound, output) = (self.program(), self.bound, self.output);
+        let rows = bound.rows();
+        let width = program.output.map_or(1, |shape| bound.width(shape));
+        let work_per_row = bound.cols().max(width) * program.work_per_cell()
+            + multiplications / MULTIPLICATIONS_PER_READ;
+        let ranges = tasks::of_rows(bound.main, work_per_row, context);
+        match output {
+            RowOutput::NoAggregate(_) | RowOutput::RowAggregate(_) => {
+                let mut cells = NewCells::new(cells_of(rows, width)?)?;
+                let parts = tasks::with_outputs(ranges, &mut cells, width);
+                tasks::run(context, parts, |(range, part)| {
+                    self.task(range, part.cells())
+                })?;
+                MatrixBlock::dense(rows, width, cells.finish()).map(Output::Matrix)
+            }
+            RowOutput::ColumnAggregate(op, _) => {
+                let ranges = few_if_large(ranges, width, context);
+                let mut sum = ColumnTotals::new(op, width)?;
+                for partial in tasks::run(context, ranges, |range| self.task(range, &mut []))? {
+                    if let Partial::Columns(columns) = partial {
+                        sum.merge(columns);
+                    }
+                }
+                let totals = sum.finish(rows);
+                MatrixBlock::dense(1, width, totals).map(Output::Matrix)
+            }
+            RowOutput::FullAggregate(op, _) => {
+                let mut sum = Total::new(op);
+                for partial in tasks::run(context, ranges, |range| self.task(range, &mut []))? {
+                    if let Partial::Full(total) = partial {
+                        sum.merge(&total);
+                    }
+                }
+                Ok(Output::Scalar(sum.finish(rows.saturating_mul(width))))
+            }
+            RowOutput::OuterProduct { .. } => {
+                let (left, right) = self.outer_widths()?;
+                let ranges = few_if_large(ranges, cells_of(left, right)?, context);
+                let mut accumulators = Vec::with_capacity(ranges.len());
+                for partial in tasks::run(context, ranges, |range| self.task(range, &mut []))? {
+                    if let Partial::OuterProduct(accumulator) = partial {
+                        accumulators.push(accumulator);
+                    }
+                }
+                let turned = program.outer_product_turned;
+                wholes::finish(accumulators, left, right, turned).map(Output::Matrix)
+            }
+        }
+    }
+
     fn outer_widths(&self) -> Result<(usize, usize)> {
         let shapes = &self.program().shapes;
         match self.program().outer_product {
@@ -232,8 +294,14 @@ impl Skeleton<'_> {
             RowOutput::OuterProduct { .. } => {
                 let (left, right) = self.outer_widths()?;
                 frame.set_accumulator(wholes::accumulator(left, right, self.sparse_outer)?);
+                let right = self.program().outer_product.map(|(_, right)| right);
+                let right = right.filter(|_| self.sparse_outer);
                 for block in self.blocks(rows) {
                     self.block(&mut frame, block, &mut [], 0)?;
+                    if right.is_some_and(|right| !frame.is_finite(right)) {
+                        self.zeros_count.store(true, Ordering::Relaxed);
+                        break;
+                    }
                 }
                 Ok(Partial::OuterProduct(frame.into_accumulator()))
             }

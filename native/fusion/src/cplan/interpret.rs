@@ -145,7 +145,7 @@ pub fn interpret(plan: &CPlan, inputs: &[Dense]) -> Result<Dense> {
     match &plan.template {
         Template::Cell(cell) => {
             let nodes = [cell.value];
-            let value = &cells(plan, &vectors, &nodes, cell.sparse_safe, inputs)?[0];
+            let value = &cells(plan, &vectors, &nodes, false, inputs)?[0];
             match cell.aggregate {
                 Some((op, direction)) => value.aggregate(op, direction),
                 None => Ok(value.clone()),
@@ -163,7 +163,7 @@ pub fn interpret(plan: &CPlan, inputs: &[Dense]) -> Result<Dense> {
         }
         Template::MultiAggregate(several) => {
             let nodes: Vec<NodeId> = several.aggregates.iter().map(|(_, node)| *node).collect();
-            let aggregates = cells(plan, &vectors, &nodes, several.sparse_safe, inputs)?;
+            let aggregates = cells(plan, &vectors, &nodes, false, inputs)?;
             let totals = aggregates
                 .iter()
                 .zip(&several.aggregates)

@@ -1,8 +1,10 @@
 //! Matrix products.
 //!
 //! [`matmult`] is `X %*% Y`; [`tsmm`] is `t(X) %*% X` and [`transposed_matmult`] `t(X) %*% Y`, neither of
-//! which builds t(X). Zeros of a sparse operand are skipped, as SystemML does: `0 * NaN` counts there as 0.
+//! which builds t(X). Zeros of a sparse operand are skipped; where they meet NaN or an infinity, whose product
+//! with zero is NaN, that is made good for afterwards ([`ZerosMet`]): results are those of dense operands.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use fulgurite_error::{Error, Result};
@@ -10,11 +12,11 @@ use rayon::prelude::*;
 
 use super::{
     dense_product::{View, Write, multiply, multiply_in_parallel},
-    parallel::{cells, dense_by_rows, reduction_tasks, row_tasks, settle, shape},
+    parallel::{TASK_CELLS, cells, dense_by_rows, reduction_tasks, row_tasks, settle, shape},
     reorganize::{take_rows, transpose},
 };
 use crate::{
-    CompactRows, CoordinateMatrix, CsrMatrix, DenseMatrix, MatrixBlock,
+    CompactRows, CoordinateMatrix, CsrMatrix, DenseMatrix, Extent, Layout, MatrixBlock,
     memory::{self, zeros},
 };
 
@@ -30,14 +32,27 @@ pub fn matmult(left: &MatrixBlock, right: &MatrixBlock) -> Result<MatrixBlock> {
             shape(right)
         )));
     }
+    let product = skipping_matmult(left, right)?;
+    let mut met = ZerosMet::of(product);
+    if is_sparse(left) && !is_finite(right) {
+        met.zeros_of_left(&left.to_csr()?, &infinite_by_row(right))?;
+    }
+    if is_sparse(right) && !is_finite(left) {
+        let by_depth = infinite_by_row(&transpose(left)?);
+        met.zeros_by_depth(&right.to_csr()?, &by_depth, |row, col| (row, col))?;
+    }
+    met.finish()
+}
+
+fn skipping_matmult(left: &MatrixBlock, right: &MatrixBlock) -> Result<MatrixBlock> {
     match (left, right) {
         (MatrixBlock::Coordinate(coordinates), right) => {
             let CompactRows { numbers, csr } = coordinates.compact();
-            let product = matmult(&csr.into(), right)?;
+            let product = skipping_matmult(&csr.into(), right)?;
             spread_rows(&product, &numbers, coordinates.rows())
         }
         (left, MatrixBlock::Coordinate(coordinates)) => {
-            matmult(left, &coordinates.to_csr()?.into())
+            skipping_matmult(left, &coordinates.to_csr()?.into())
         }
         (MatrixBlock::Csr(left), MatrixBlock::Csr(right)) => sparse_sparse(left, right),
         (MatrixBlock::Csr(left), MatrixBlock::Dense(right)) => sparse_dense(left, right),
@@ -58,14 +73,37 @@ pub fn transposed_matmult(left: &MatrixBlock, right: &MatrixBlock) -> Result<Mat
             shape(right)
         )));
     }
+    let product = skipping_transposed(left, right)?;
+    zeros_met_across(product, left, right)
+}
+
+/// A product of which the zeros of both operands, rows by rows, have met what is not finite.
+fn zeros_met_across(
+    product: MatrixBlock,
+    left: &MatrixBlock,
+    right: &MatrixBlock,
+) -> Result<MatrixBlock> {
+    let mut met = ZerosMet::of(product);
+    if is_sparse(left) && !is_finite(right) {
+        let by_depth = infinite_by_row(right);
+        met.zeros_by_depth(&left.to_csr()?, &by_depth, |col, row| (row, col))?;
+    }
+    if is_sparse(right) && !is_finite(left) {
+        let by_depth = infinite_by_row(left);
+        met.zeros_by_depth(&right.to_csr()?, &by_depth, |row, col| (row, col))?;
+    }
+    met.finish()
+}
+
+fn skipping_transposed(left: &MatrixBlock, right: &MatrixBlock) -> Result<MatrixBlock> {
     match (left, right) {
         (MatrixBlock::Coordinate(coordinates), right) => {
             let CompactRows { numbers, csr } = coordinates.compact();
-            transposed_matmult(&csr.into(), &rows_at(right, &numbers)?)
+            skipping_transposed(&csr.into(), &rows_at(right, &numbers)?)
         }
         (left, MatrixBlock::Coordinate(coordinates)) => {
             let CompactRows { numbers, csr } = coordinates.compact();
-            transposed_matmult(&rows_at(left, &numbers)?, &csr.into())
+            skipping_transposed(&rows_at(left, &numbers)?, &csr.into())
         }
         (MatrixBlock::Dense(left), MatrixBlock::Dense(right)) => {
             let (depth, m, n) = (left.rows(), left.cols(), right.cols());
@@ -104,12 +142,17 @@ pub fn transposed_matmult(left: &MatrixBlock, right: &MatrixBlock) -> Result<Mat
                 Ok(())
             })
         }
-        (MatrixBlock::Csr(_), MatrixBlock::Csr(_)) => matmult(&transpose(left)?, right),
+        (MatrixBlock::Csr(_), MatrixBlock::Csr(_)) => skipping_matmult(&transpose(left)?, right),
     }
 }
 
 /// `t(matrix) %*% matrix`: symmetric, so that only half of it is computed.
 pub fn tsmm(matrix: &MatrixBlock) -> Result<MatrixBlock> {
+    let product = skipping_tsmm(matrix)?;
+    zeros_met_across(product, matrix, matrix)
+}
+
+fn skipping_tsmm(matrix: &MatrixBlock) -> Result<MatrixBlock> {
     let n = matrix.cols();
     match matrix {
         MatrixBlock::Dense(dense) if n <= PANEL => {
@@ -140,8 +183,111 @@ pub fn tsmm(matrix: &MatrixBlock) -> Result<MatrixBlock> {
             mirror_upper(&mut values, n);
             MatrixBlock::dense(n, n, values)
         }
-        MatrixBlock::Csr(_) => matmult(&transpose(matrix)?, matrix),
-        MatrixBlock::Coordinate(coordinates) => tsmm(&coordinates.compact().csr.into()),
+        MatrixBlock::Csr(_) => skipping_matmult(&transpose(matrix)?, matrix),
+        MatrixBlock::Coordinate(coordinates) => skipping_tsmm(&coordinates.compact().csr.into()),
+    }
+}
+
+fn is_sparse(matrix: &MatrixBlock) -> bool {
+    matrix.layout() != Layout::Dense
+}
+
+/// Looked for once in a dense matrix.
+fn is_finite(matrix: &MatrixBlock) -> bool {
+    let chunks = |cells: &[f64]| {
+        let parts = cells.par_chunks(TASK_CELLS).map(Extent::of_cells);
+        parts.reduce(|| Extent::EMPTY, Extent::and)
+    };
+    let scan = |cells: &[f64]| match cells.len() <= TASK_CELLS {
+        true => Extent::of_cells(cells),
+        false => chunks(cells),
+    };
+    matrix.extent_by(scan).is_finite()
+}
+
+/// Rows with the columns in which they are NaN or infinite.
+fn infinite_by_row(matrix: &MatrixBlock) -> BTreeMap<usize, Vec<usize>> {
+    let mut rows: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    matrix.for_each_stored(|row, col, cell| {
+        if !cell.is_finite() {
+            rows.entry(row).or_default().push(col);
+        }
+    });
+    rows
+}
+
+/// A product to whose cells zeros that were skipped, times NaN or an infinity, add NaN.
+struct ZerosMet {
+    rows: usize,
+    cols: usize,
+    /// All cells, once there may be one that changes.
+    values: Result<Vec<f64>, MatrixBlock>,
+}
+
+impl ZerosMet {
+    fn of(product: MatrixBlock) -> Self {
+        ZerosMet {
+            rows: product.rows(),
+            cols: product.cols(),
+            values: Err(product),
+        }
+    }
+
+    /// The cells, to change some.
+    fn cells(&mut self) -> Result<&mut [f64]> {
+        if let Err(product) = &self.values {
+            self.values = Ok(product.to_dense()?.into_vec()?);
+        }
+        Ok(self.values.as_deref_mut().unwrap_or_default())
+    }
+
+    /// Of a left operand, whose columns count the rows of the right one, which are `infinite` in some columns.
+    fn zeros_of_left(
+        &mut self,
+        left: &CsrMatrix,
+        infinite: &BTreeMap<usize, Vec<usize>>,
+    ) -> Result<()> {
+        let (rows, width) = (self.rows, self.cols);
+        let cells = self.cells()?;
+        for row in 0..rows {
+            let (indices, _) = left.row(row);
+            for (depth, cols) in infinite {
+                if indices.binary_search(&(*depth as i32)).is_err() {
+                    cols.iter()
+                        .for_each(|col| cells[row * width + col] = f64::NAN);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Of an operand whose rows are those of the other one, which are `infinite` in some columns. `place` says where a column of
+    /// the other one and one of this one meet.
+    fn zeros_by_depth(
+        &mut self,
+        sparse: &CsrMatrix,
+        infinite: &BTreeMap<usize, Vec<usize>>,
+        place: impl Fn(usize, usize) -> (usize, usize),
+    ) -> Result<()> {
+        let width = self.cols;
+        let cells = self.cells()?;
+        for (depth, others) in infinite {
+            let (indices, _) = sparse.row(*depth);
+            let is_zero = |col: &usize| indices.binary_search(&(*col as i32)).is_err();
+            for col in (0..sparse.cols()).filter(is_zero) {
+                for (row, col) in others.iter().map(|other| place(*other, col)) {
+                    cells[row * width + col] = f64::NAN;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<MatrixBlock> {
+        match self.values {
+            Ok(values) => MatrixBlock::dense(self.rows, self.cols, values)?.in_best_layout(),
+            Err(product) => Ok(product),
+        }
     }
 }
 

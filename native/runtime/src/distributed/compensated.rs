@@ -82,7 +82,7 @@ pub(super) fn combine(
             _ => error,
         });
     }
-    let (left, right) = (left.to_dense(), right.to_dense());
+    let (left, right) = (left.to_dense()?, right.to_dense()?);
     let (sums, errors) = left.values().split_at(rows * cols);
     let (others, more) = right.values().split_at(rows * cols);
     let both = sums.iter().zip(others).map(|(x, y)| two_sum(*x, *y));
@@ -121,7 +121,7 @@ fn by_row(ways: &[Combine], left: &MatrixBlock, right: &MatrixBlock) -> Result<M
 /// None; of matrices that do not fit memory.
 pub(super) fn finished(parts: &MatrixBlock) -> Result<MatrixBlock> {
     let (rows, cols) = (parts.rows() / 2, parts.cols());
-    let parts = parts.to_dense();
+    let parts = parts.to_dense()?;
     let (sums, errors) = parts.values().split_at(rows * cols);
     let exact = |(sum, error): (&f64, &f64)| match error.is_finite() {
         true => sum + error,
@@ -147,7 +147,7 @@ mod tests {
             sum = combine(&ways, &sum, &part(&[other, other, 0.0, 0.0])).expect("4 rows");
         }
         assert_eq!(
-            finished(&sum).expect("4 rows").to_dense().values(),
+            finished(&sum).expect("4 rows").to_dense().unwrap().values(),
             [1001.0, 2.0]
         );
         let infinite = combine(&[], &part(&[f64::INFINITY, 0.0]), &part(&[1.0, 0.0]));
