@@ -1,6 +1,6 @@
 //! What the subcommands do.
 
-use std::io::{ErrorKind, Write};
+use std::{io::Read, sync::Arc};
 
 use fulgurite_error::{Error, Result};
 use fulgurite_runtime::{
@@ -10,7 +10,10 @@ use fulgurite_runtime::{
     request::{Binding, Input},
 };
 
-use crate::options::{Cli, Command, MatrixSize, Script};
+use crate::{
+    options::{Cli, Command, MatrixSize, Script},
+    output::{print, tell},
+};
 
 /// Why a command could not do what was asked.
 pub enum Failure {
@@ -39,7 +42,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
                     level,
                     ..request.clone()
                 };
-                eprintln!("{}", explain(&request, &session)?);
+                tell(&explain(&request, &session)?);
             }
             let execution = Execution {
                 request,
@@ -47,7 +50,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
             };
             let outcome = execute(execution, &session)?;
             if stats {
-                eprintln!("{}", outcome.report);
+                tell(&outcome.report.to_string());
             }
             Ok(())
         }
@@ -61,6 +64,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         } => {
             format.check(level).map_err(Failure::Usage)?;
             let (request, session) = prepare(script)?;
+            check_sizes(&sizes, &request).map_err(Failure::Usage)?;
             let request = Request {
                 level,
                 format,
@@ -69,7 +73,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
                 assume: assumed.into_iter().collect(),
                 ..request
             };
-            print(&explain(&request, &session)?)
+            Ok(print(&explain(&request, &session)?)?)
         }
         Command::Check { script } => {
             let (request, session) = prepare(script)?;
@@ -81,11 +85,11 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
             if calibrate {
                 calibration.measured(configuration.effective_threads())?;
             }
-            print(&format!(
+            Ok(print(&format!(
                 "{}\n{}",
                 config::to_text(),
                 calibration.describe(&configuration)
-            ))
+            ))?)
         }
     }
 }
@@ -104,22 +108,48 @@ fn sized(size: MatrixSize) -> Input {
     }
 }
 
-/// To the standard output. Whoever reads it may close it early, as `head` does.
-fn print(text: &str) -> Result<(), Failure> {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::Script(Error::io(
-            format!("cannot write to the standard output: {error}"),
-        ))),
-        _ => Ok(()),
+/// Sizes are of variables that the script has: another name is a slip, which would leave a size unknown.
+///
+/// # Errors
+/// `argument`, for a name that the script does not use.
+fn check_sizes(sizes: &[MatrixSize], request: &Request) -> Result<()> {
+    let script = request.script.as_deref().unwrap_or_default();
+    let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
+    for MatrixSize { name, .. } in sizes {
+        if !script.split(word).any(|found| found == name) {
+            return Err(Error::argument(format!(
+                "--size {name}=...: the script has no variable '{name}'"
+            ))
+            .with_help("NAME is the variable that the script reads the matrix into"));
+        }
+    }
+    Ok(())
+}
+
+/// What stands for the standard input in the place of a file.
+const STANDARD_INPUT: &str = "-";
+
+/// The script's name in messages, and its text.
+fn read(script: &Script) -> Result<(String, String)> {
+    let path = script.file.display().to_string();
+    let (name, text) = if path == STANDARD_INPUT {
+        let mut text = String::new();
+        let read = std::io::stdin().read_to_string(&mut text);
+        ("<stdin>".to_owned(), read.map(|_| text))
+    } else {
+        let text = std::fs::read_to_string(&script.file);
+        (path, text)
+    };
+    match text {
+        Ok(text) => Ok((name, text)),
+        Err(error) => Err(Error::io(format!("cannot read the script {name}: {error}"))),
     }
 }
 
 /// The script as a request, in a session with the configuration given.
 fn prepare(script: Script) -> Result<(Request, Session)> {
-    let path = script.file.display();
-    let text = std::fs::read_to_string(&script.file)
-        .map_err(|error| Error::io(format!("cannot read the script {path}: {error}")))?;
-    let mut request = Request::script(path.to_string(), text);
+    let (name, text) = read(&script)?;
+    let mut request = Request::script(name, text);
     let positional = script.positional.into_iter().enumerate();
     let positional = positional.map(|(index, value)| ((index + 1).to_string(), value));
     request.arguments = script.named.into_iter().chain(positional).collect();
@@ -127,7 +157,9 @@ fn prepare(script: Script) -> Result<(Request, Session)> {
     if let Some(threads) = script.threads {
         configuration.set("fulgurite.threads", &threads.to_string())?;
     }
-    let session = Session::new(configuration).with_calibration(Calibration::of_this_machine());
+    let session = Session::new(configuration)
+        .with_calibration(Calibration::of_this_machine())
+        .with_print(Arc::new(|line| print(&format!("{line}\n"))));
     Ok((request, session))
 }
 

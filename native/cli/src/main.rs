@@ -1,21 +1,22 @@
 //! The `fulgurite` command: runs, explains and checks scripts without a JVM.
 //!
 //! [`options`] declares what can be typed; [`systemml`] turns SystemML's single-dash options into it; [`commands`]
-//! does the work.
+//! does the work; [`output`] writes what comes of it.
 
 #![forbid(unsafe_code)]
 
 mod commands;
 mod options;
+mod output;
 mod systemml;
 
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
 
 use clap::Parser;
 use fulgurite_matrix::memory;
 use fulgurite_runtime::panics;
 
-use crate::{commands::Failure, options::Cli};
+use crate::{commands::Failure, options::Cli, output::tell};
 
 #[global_allocator]
 static ALLOCATOR: memory::ballast::Allocator = memory::ballast::Allocator;
@@ -24,6 +25,8 @@ static ALLOCATOR: memory::ballast::Allocator = memory::ballast::Allocator;
 const FAILED: u8 = 1;
 /// What was typed is not understood.
 const USAGE: u8 = 2;
+/// Nobody reads the standard output any more: what a shell shows for commands that end by SIGPIPE.
+const NO_READER: u8 = 128 + 13;
 
 fn main() -> ExitCode {
     memory::keep_freed_memory();
@@ -33,11 +36,16 @@ fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        // It would tell of a standard error that cannot be written to, there.
+        .log_internal_errors(false)
         .init();
-    let typed = match systemml::translate(std::env::args().collect()) {
+    let typed = std::env::args_os().map(text).collect::<Result<_, _>>();
+    let typed = match typed.and_then(systemml::translate) {
         Ok(typed) => typed,
         Err(message) => {
-            eprintln!("error: {message}\n\nFor more information, try '--help'.");
+            tell(&format!(
+                "error: {message}\n\nFor more information, try '--help'."
+            ));
             return ExitCode::from(USAGE);
         }
     };
@@ -45,13 +53,20 @@ fn main() -> ExitCode {
     let cli = Cli::parse_from(typed);
     match commands::run(cli) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Script(_)) if output::has_no_reader() => ExitCode::from(NO_READER),
         Err(Failure::Script(error)) => {
-            eprintln!("{error}");
+            tell(&error.to_string());
             ExitCode::from(FAILED)
         }
         Err(Failure::Usage(error)) => {
-            eprintln!("{error}");
+            tell(&error.to_string());
             ExitCode::from(USAGE)
         }
     }
+}
+
+fn text(typed: OsString) -> Result<String, String> {
+    typed
+        .into_string()
+        .map_err(|typed| format!("the argument {} is not UTF-8", typed.to_string_lossy()))
 }

@@ -16,7 +16,8 @@ Arguments of scripts:
 Options as SystemML has them:
   fulgurite -f FILE [-nvargs ... | -args ...] [-stats] [-explain [hops|runtime]] [-exec singlenode|hybrid]
 
-Exit codes: 0 done; 1 the script failed, with the reason and its place on the standard error; 2 wrong usage.
+Exit codes: 0 done; 1 the script failed, with the reason and its place on the standard error; 2 wrong usage;
+141 nobody reads the standard output any more (as in fulgurite ... | head): the script ends at its next print.
 Logging: set RUST_LOG, for instance to debug.";
 
 const EXPLAIN: &str = "\
@@ -93,7 +94,7 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 pub struct Script {
-    /// The script
+    /// The script; - for the standard input
     pub file: PathBuf,
     /// A configuration entry; may be repeated
     #[arg(long = "config", value_name = "KEY=VALUE", value_parser = entry)]

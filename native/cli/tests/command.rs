@@ -1,9 +1,12 @@
 //! The command as users type it.
 
 use std::{
+    ffi::OsStr,
     fs,
+    io::Write,
+    os::unix::ffi::OsStrExt,
     path::Path,
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 
 fn fulgurite(folder: &Path, arguments: &[&str]) -> Output {
@@ -249,4 +252,193 @@ fn statistics_show_the_plans_that_ran() {
 fn the_key_table_is_printed() {
     let output = fulgurite(Path::new("."), &["config"]);
     assert!(standard_output(&output).contains("fulgurite.memory.local = auto"));
+}
+
+/// `sh -c`, with the command as `$F`.
+fn shell(folder: &Path, line: &str) -> Output {
+    Command::new("bash")
+        .args(["-c", line])
+        .env("F", env!("CARGO_BIN_EXE_fulgurite"))
+        .current_dir(folder)
+        .output()
+        .expect("there is a shell")
+}
+
+#[test]
+fn closed_and_full_outputs_end_no_process() {
+    let folder = folder("for (i in 1:100000) {\n  print(i)\n}\nprint('through')\n");
+    fs::write(folder.path().join("bad.dml"), "x = \n").expect("writable");
+    for (line, code) in [
+        ("$F run script.dml | head -1; exit ${PIPESTATUS[0]}", 141),
+        (
+            "$F config | true; exit $(( ${PIPESTATUS[0]} == 0 || ${PIPESTATUS[0]} == 141 ? 0 : 1 ))",
+            0,
+        ),
+        ("$F run script.dml > /dev/full", 1),
+        ("$F run script.dml >&-", 0),
+        ("$F run script.dml --stats > /dev/null 2>&-", 0),
+        ("$F run script.dml --stats > /dev/null 2> /dev/full", 0),
+        ("$F run bad.dml 2>&-", 1),
+        ("$F run bad.dml 2> /dev/full", 1),
+        ("$F frobnicate 2> /dev/full", 2),
+        ("RUST_LOG=trace $F run bad.dml 2> /dev/full", 1),
+        ("$F --help > /dev/full", 0),
+    ] {
+        let output = shell(folder.path(), line);
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{line}: {}",
+            standard_error(&output)
+        );
+        assert!(!standard_error(&output).contains("panicked"), "{line}");
+    }
+    let full = shell(folder.path(), "$F run script.dml > /dev/full");
+    let error = standard_error(&full);
+    assert!(
+        error.contains("io error") && error.contains("script.dml:2:"),
+        "{error}"
+    );
+}
+
+#[test]
+fn arguments_that_are_no_text_are_wrong_usage() {
+    let output = Command::new(env!("CARGO_BIN_EXE_fulgurite"))
+        .arg("run")
+        .arg(OsStr::from_bytes(b"\xff.dml"))
+        .output()
+        .expect("the command was built");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(standard_error(&output).contains("UTF-8"), "{output:?}");
+}
+
+#[test]
+fn a_script_may_come_from_the_standard_input() {
+    let run = |text: &[u8]| {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_fulgurite"))
+            .args(["run", "-", "-args", "3"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command was built");
+        let mut input = child.stdin.take().expect("a pipe");
+        input.write_all(text).expect("it is read");
+        drop(input);
+        child.wait_with_output().expect("it ends")
+    };
+    assert_eq!(standard_output(&run(b"print($1 + 1)")), "4\n");
+    let wrong = run(b"x = 1\ny = z\n");
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(standard_error(&wrong).contains("<stdin>:2:5"), "{wrong:?}");
+    assert_eq!(run(b"\xff").status.code(), Some(1));
+}
+
+#[test]
+fn sizes_of_what_the_script_does_not_have_are_wrong_usage() {
+    let folder = folder("X = read($X)\nprint(sum(X))");
+    let arguments = [
+        "explain",
+        "script.dml",
+        "--size",
+        "x=10x10",
+        "-nvargs",
+        "X=X.csv",
+    ];
+    let output = fulgurite(folder.path(), &arguments);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        standard_error(&output).contains("no variable 'x'"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn long_strings_are_errors_that_name_the_line() {
+    let folder = folder("s = 'ab'\nfor (i in 1:40) {\n  s = s + s\n}\nprint(s)");
+    let output = fulgurite(folder.path(), &["run", "script.dml"]);
+    let error = standard_error(&output);
+    assert_eq!(output.status.code(), Some(1));
+    for part in ["memory error", "script.dml:3:", "b(+)", "64 MB"] {
+        assert!(error.contains(part), "{error}");
+    }
+    // Without a loop, constants are not kept either.
+    fs::write(
+        folder.path().join("line.dml"),
+        "s = 'ab'\n".to_owned() + &"s = s + s\n".repeat(40) + "print(s)",
+    )
+    .expect("writable");
+    let output = fulgurite(folder.path(), &["run", "line.dml"]);
+    assert!(
+        standard_error(&output).contains("memory error"),
+        "{}",
+        standard_error(&output)
+    );
+    fs::write(
+        folder.path().join("text.dml"),
+        "X = matrix(1, rows=9000, cols=9000)\nprint(length(toString(X, rows=9000, cols=9000)))",
+    )
+    .expect("writable");
+    let output = fulgurite(folder.path(), &["run", "text.dml"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        standard_error(&output).contains("text.dml:2:"),
+        "{}",
+        standard_error(&output)
+    );
+}
+
+/// On a stack of a megabyte, which threads of the JVM have, too.
+#[test]
+fn deep_scripts_run() {
+    let folder = folder("");
+    let repeated = |text: &str, times: usize| text.repeat(times);
+    let else_ifs: String = (1..=500)
+        .map(|i| format!(" else if (x == {i}) {{ y = {i} }}"))
+        .collect();
+    let scripts = [
+        ("calls", "f = function(int n) return (int r) { if (n > 0) { r = f(n - 1) + 1 } else { r = 0 } }\nprint(f(3000))".into(), "3000\n"),
+        ("else", format!("x = nrow(rand(rows=500, cols=1))\ny = 0\nif (x == 0) {{ y = -1 }}{else_ifs} else {{ y = -2 }}\nprint(y)"), "500\n"),
+        ("sum", format!("x = as.scalar(rand(rows=1, cols=1, min=1, max=1))\ny = x{}\nprint(y)", repeated(" + x", 1000)), "1001.0\n"),
+        ("cells", format!("X = matrix(1, rows=10, cols=10)\nY = X{}\nprint(sum(Y))", repeated(" * 2 - X", 500)), "-99700.0\n"),
+        ("parentheses", format!("x = {}1{}\nprint(x)", repeated("(", 200), repeated(")", 200)), "1\n"),
+        ("minus", format!("x = 2\nprint({}x)", repeated("-", 200)), "2\n"),
+    ];
+    for (name, script, printed) in scripts {
+        let file = format!("{name}.dml");
+        fs::write(folder.path().join(&file), script).expect("writable");
+        for command in ["run", "check", "explain"] {
+            let output = shell(
+                folder.path(),
+                &format!("ulimit -s 1024; $F {command} {file}"),
+            );
+            assert_eq!(
+                output.status.code(),
+                Some(0),
+                "{command} {file}: {}",
+                standard_error(&output)
+            );
+            if command == "run" {
+                assert_eq!(standard_output(&output), printed, "{file}");
+            }
+        }
+    }
+    let error = |script: &str| {
+        fs::write(folder.path().join("limit.dml"), script).expect("writable");
+        let output = fulgurite(folder.path(), &["run", "limit.dml"]);
+        assert_eq!(output.status.code(), Some(1));
+        standard_error(&output)
+    };
+    let endless = error("f = function(int n) return (int r) { r = f(n + 1) }\nprint(f(1))");
+    assert!(endless.contains("more than 5000 calls"), "{endless}");
+    let long = error(&format!("x = 1{}", repeated(" + 1", 1001)));
+    assert!(long.contains("more than 1000 operators"), "{long}");
+    let nested = error(&format!(
+        "x = {}1{}",
+        repeated("(", 251),
+        repeated(")", 251)
+    ));
+    assert!(nested.contains("more than 250 levels"), "{nested}");
+    let branches = "if (1 == 2) { }".to_owned() + &repeated(" else if (1 == 2) { }", 1001);
+    assert!(error(&branches).contains("more than 1000 times 'else if'"));
 }

@@ -1,9 +1,9 @@
 //! What outlives an execution: configuration, programs and compiled plans, the backend, and where prints go.
 
-use std::sync::Arc;
+use std::{io::Write, sync::Arc};
 
 use fulgurite_codegen::PlanCache;
-use fulgurite_error::{ErrorKind, Result};
+use fulgurite_error::{Error, ErrorKind, Result};
 use fulgurite_fusion::{CostConstants, Policy};
 use fulgurite_matrix::kernels::RandStream;
 
@@ -50,8 +50,9 @@ impl Session {
             programs: Arc::default(),
             calibration: None,
             print: Arc::new(|line| {
-                println!("{line}");
-                Ok(())
+                writeln!(std::io::stdout(), "{line}").map_err(|error| {
+                    Error::io(format!("cannot write to the standard output: {error}"))
+                })
             }),
             paths_elsewhere: false,
             in_task: false,
