@@ -201,8 +201,43 @@ fn deep_nesting_and_long_chains_are_errors_not_overflows() {
         let error = script(&text).expect_err("too deep");
         assert!(error.position().is_some(), "{error}");
     }
-    let reasonable = format!("x = 1{}", " + 1".repeat(200));
+    let reasonable = format!("x = 1{}", " + 1".repeat(1000));
     assert!(script(&reasonable).is_ok());
+}
+
+/// What writers of R and Python type gets the DML form as help.
+#[test]
+fn habits_of_other_languages_get_help() {
+    for (text, help) in [
+        ("x = 2 ** 3", "x ^ y"),
+        ("C = A @ B", "A %*% B"),
+        ("if (a and b) { x = 1 }", "write & for and"),
+        ("if (a or b) { x = 1 }", "write | for or"),
+        ("if (not a) { x = 1 }", "!x"),
+        ("x = a and b", "write & for and"),
+        ("for (i in 1:3) { break }", "no break"),
+        ("for (i in 1:3) { next }", "no next"),
+        ("for (i in 1:3) { continue }", "no next"),
+        ("for (i in range(3)) { x = i }", "1:n"),
+        ("def f(x):", "f = function"),
+        ("print x", "parentheses"),
+        ("print 'x'", "parentheses"),
+        ("x -= 1", "x = x - "),
+        ("x *= 2", "x = x * "),
+        ("Y = X.T", "t(X)"),
+        ("n = X.shape", "nrow(X)"),
+        ("s = X.sum()", "sum(X)"),
+        ("if (x = 1) { y = 2 }", "=="),
+        ("if (x): y = 2", "braces"),
+        ("elif (x) { y = 2 }", "else if"),
+        ("y = x // 2", "x %/% y"),
+        ("y = x % 2", "%%"),
+        ("import numpy", "source("),
+    ] {
+        let error = script(text).expect_err(text);
+        let given = error.help().unwrap_or_default();
+        assert!(given.contains(help), "{text}: {error}");
+    }
 }
 
 fn literal() -> impl Strategy<Value = Literal> {

@@ -291,11 +291,36 @@ fn missing_arguments_can_be_allowed() {
     ");
 }
 
+/// What writers of R and Python type gets the DML form as help.
+#[test]
+fn habits_of_other_languages_get_help() {
+    for (text, help) in [
+        ("y = c(1, 2)", "matrix("),
+        ("y = True", "TRUE"),
+        ("y = false", "FALSE"),
+        ("y = None", "NaN"),
+        ("y = sort(X)", "order("),
+        ("y = len(X)", "nrow(X)"),
+        ("y = rep(1, 5)", "matrix(value"),
+        (
+            "y = X[X, ]",
+            "table(seq(1, nrow(idx)), idx, nrow(idx), nrow(X)) %*% X",
+        ),
+        ("y = not(n)", "!x"),
+        ("cat(n)", "print("),
+        ("y = is.na(X)", "X != X"),
+    ] {
+        let error = compiled(&with_variables(text), &options()).expect_err(text);
+        let given = error.help().unwrap_or_default();
+        assert!(given.contains(help), "{text}: {error}");
+    }
+}
+
 #[test]
 fn deep_scripts_compile_or_are_errors_in_time() {
-    let sum = "n".to_owned() + &" + n".repeat(240);
-    let ifs = "if (n > 1) {\n".repeat(90) + &format!("y = {sum}\n") + &"}".repeat(90);
-    let parentheses = format!("y = {}n{}", "(".repeat(90), ")".repeat(90));
+    let sum = "n".to_owned() + &" + n".repeat(1000);
+    let ifs = "if (n > 1) {\n".repeat(240) + &format!("y = {sum}\n") + &"}".repeat(240);
+    let parentheses = format!("y = {}n{}", "(".repeat(240), ")".repeat(240));
     let loops = |depth: usize| {
         let open: Vec<_> = (0..depth)
             .map(|level| {

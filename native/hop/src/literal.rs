@@ -59,10 +59,13 @@ impl Literal {
     }
 }
 
-/// As DML prints it: doubles as Java does (`1.0`, `1.0E7`, `NaN`, `Infinity`), booleans `TRUE`/`FALSE`.
+/// As DML prints it: doubles as Java does (`1.0`, `1.0E7`, `NaN`, `Infinity`), but for small ones down to `0.00001`, booleans
+/// `TRUE`/`FALSE`.
 impl fmt::Display for Literal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            // Java writes 1.0E-5: no script that prints a tolerance means that.
+            Literal::Double(value) if (1e-5..1e-3).contains(&value.abs()) => write!(f, "{value}"),
             Literal::Double(value) => JavaDouble(*value).fmt(f),
             Literal::Int(value) => write!(f, "{value}"),
             Literal::Boolean(value) => f.write_str(if *value { "TRUE" } else { "FALSE" }),
@@ -119,5 +122,22 @@ pub(crate) mod optional_double {
         deserializer: D,
     ) -> Result<Option<f64>, D::Error> {
         Ok(Option::<Double>::deserialize(deserializer)?.map(|Double(value)| value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_doubles_print_as_they_are_written() {
+        let shown = [0.00001, -0.00025, 0.001, 0.0000099, 1e-300, 0.0, 1e7].map(Literal::Double);
+        let shown = shown.map(|value| value.to_string());
+        assert_eq!(
+            shown,
+            [
+                "0.00001", "-0.00025", "0.001", "9.9E-6", "1.0E-300", "0.0", "1.0E7"
+            ]
+        );
     }
 }

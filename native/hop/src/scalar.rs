@@ -5,7 +5,7 @@
 //! string compare texts. Start with [`eval_scalar_binary`]; [`binary_value_type`] says the same of types
 //! alone.
 
-use std::cmp::Ordering;
+use std::{borrow::Cow, cmp::Ordering};
 
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::java_double;
@@ -75,7 +75,8 @@ pub fn truth(value: &Literal) -> Result<bool> {
 pub fn number(value: &Literal) -> Result<f64> {
     value.as_f64().ok_or_else(|| {
         Error::validation(format!(
-            "the string '{value}' stands where a number is needed"
+            "the string '{}' stands where a number is needed",
+            shown(&value.to_string())
         ))
         .with_help("convert it with as.double() or as.integer()")
     })
@@ -122,10 +123,70 @@ pub fn eval_scalar_binary(op: BinaryOp, left: &Literal, right: &Literal) -> Resu
     result.map_err(|error| error.in_operator(format!("b({})", op.code())))
 }
 
+/// Bytes that a string may have.
+pub const MAX_STRING_BYTES: usize = 64 << 20;
+/// Bytes of a string that is computed before a script runs: plans and programs hold it, in each of its statements.
+const MAX_CONSTANT_BYTES: usize = 4 << 10;
+
+/// A string that is filled, within [`MAX_STRING_BYTES`].
+#[derive(Debug, Default)]
+pub struct LimitedString(String);
+
+impl LimitedString {
+    /// # Errors
+    /// Memory, where the string becomes too long or there is no memory for it.
+    pub fn push(&mut self, text: &str) -> Result<()> {
+        let bytes = self.0.len().saturating_add(text.len());
+        if bytes > MAX_STRING_BYTES {
+            return Err(Error::memory(format!(
+                "a string of {bytes} bytes or more; strings have up to {} MB",
+                MAX_STRING_BYTES >> 20
+            ))
+            .with_help("print, or write, its parts one after the other"));
+        }
+        self.0.try_reserve(text.len()).map_err(|_| {
+            Error::memory(format!("there is no memory for a string of {bytes} bytes"))
+        })?;
+        self.0.push_str(text);
+        Ok(())
+    }
+
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+/// Whether a value may stand in a program as a literal that nobody wrote.
+pub fn is_constant_size(value: &Literal) -> bool {
+    match value {
+        Literal::String(text) => text.len() <= MAX_CONSTANT_BYTES,
+        Literal::Double(_) | Literal::Int(_) | Literal::Boolean(_) => true,
+    }
+}
+
+/// A string in a message, which need not be whole.
+fn shown(text: &str) -> Cow<'_, str> {
+    const MOST_CHARS: usize = 80;
+    match text.char_indices().nth(MOST_CHARS) {
+        Some((end, _)) => Cow::Owned(format!("{}...", text.get(..end).unwrap_or_default())),
+        None => Cow::Borrowed(text),
+    }
+}
+
+fn text(value: &Literal) -> Cow<'_, str> {
+    match value {
+        Literal::String(text) => Cow::Borrowed(text),
+        other => Cow::Owned(other.to_string()),
+    }
+}
+
 fn strings(op: BinaryOp, left: &Literal, right: &Literal) -> Result<Literal> {
-    let (left, right) = (left.to_string(), right.to_string());
+    let (left, right) = (text(left), text(right));
     if op == BinaryOp::Plus {
-        return Ok(Literal::String(left + &right));
+        let mut joined = LimitedString::default();
+        joined.push(&left)?;
+        joined.push(&right)?;
+        return Ok(Literal::String(joined.into_string()));
     }
     // As Java compares strings: by UTF-16 units.
     let order = left.encode_utf16().cmp(right.encode_utf16());
@@ -298,7 +359,7 @@ fn parse_double(text: &str) -> Result<f64> {
 }
 
 fn not_a_number(text: &str) -> Error {
-    Error::validation(format!("the string '{text}' is not a number"))
+    Error::validation(format!("the string '{}' is not a number", shown(text)))
         .with_help("numbers look like 12, -1.5, 1e-3, NaN or Infinity")
 }
 
@@ -342,6 +403,17 @@ mod tests {
             Ok(value) => format!("{:?} {value}", value.value_type()),
             Err(error) => format!("{} error", error.kind()),
         }
+    }
+
+    #[test]
+    fn strings_are_limited() {
+        let half = text(&"x".repeat(MAX_STRING_BYTES / 2));
+        let whole = eval_scalar_binary(Plus, &half, &half).expect("as long as may be");
+        assert!(!is_constant_size(&whole));
+        let error = eval_scalar_binary(Plus, &whole, &text("y")).expect_err("too long");
+        assert_eq!(error.kind(), fulgurite_error::ErrorKind::Memory);
+        let error = number(&whole).expect_err("no number");
+        assert!(error.message().len() < 200, "{}", error.message().len());
     }
 
     #[test]

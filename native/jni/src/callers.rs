@@ -8,11 +8,12 @@ use std::{
     any::Any,
     cell::RefCell,
     collections::BTreeMap,
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         mpsc::{Receiver, Sender, channel},
     },
+    thread,
 };
 
 use fulgurite_error::{Error, Result};
@@ -22,14 +23,14 @@ use jni::sys::{jint, jlong};
 use crate::host::{JvmHost, Shared, Thrown};
 
 /// What a thread of the JVM is to do.
-type Ask = Box<dyn FnOnce() + Send>;
+pub(crate) type Ask = Box<dyn FnOnce() + Send>;
 
 /// A thread that runs iterations, with its thread of the JVM.
 pub(crate) struct Caller {
-    host: Arc<Shared>,
-    asks: Sender<Ask>,
+    pub host: Arc<Shared>,
+    pub asks: Sender<Ask>,
     /// The first exception that `Host` threw there.
-    pub thrown: Thrown,
+    pub thrown: Arc<Thrown>,
 }
 
 thread_local! {
@@ -91,7 +92,7 @@ impl JvmCallers {
             Arc::new(Caller {
                 host: Arc::clone(host),
                 asks,
-                thrown: Thrown::default(),
+                thrown: Arc::default(),
             })
         };
         // From here on, what nobody has come for goes when this does.
@@ -143,6 +144,37 @@ impl Drop for Entered {
     fn drop(&mut self) {
         CALLER.set(self.0.take());
     }
+}
+
+/// What the thread of a request has of the stack, as much as passes over programs ask for; it grows where calls are many. The thread
+/// that called us has a megabyte, and may not call Java from any other stack.
+const STACK_BYTES: usize = 32 << 20;
+
+/// Runs a request on a thread of its own, for which the calling thread, which is the JVM's, calls `Host`.
+///
+/// # Errors
+/// `memory`, where there is no room for a thread.
+pub(crate) fn on_own_thread<T: Send>(
+    host: &JvmHost,
+    request: impl FnOnce() -> T + Send,
+) -> Result<T> {
+    let (asks, asked) = channel();
+    let caller = Arc::new(host.caller(asks));
+    thread::scope(|scope| {
+        let thread = thread::Builder::new()
+            .name("fulgurite".into())
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, move || {
+                let _entered = Entered(CALLER.replace(Some(caller)));
+                request()
+            })
+            .map_err(|error| Error::memory(format!("no thread for the request: {error}")))?;
+        // Until the request drops its end.
+        while let Ok(ask) = asked.recv() {
+            ask();
+        }
+        Ok(thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    })
 }
 
 /// What a thread of the JVM does until the loop is over.

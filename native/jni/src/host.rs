@@ -5,7 +5,7 @@
 //! exiting, and have neither the class loader nor the local properties that Spark's jobs need.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, mpsc::Sender},
     thread::{self, ThreadId},
 };
 
@@ -26,7 +26,7 @@ use jni::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    callers::{Caller, JvmCallers},
+    callers::{Ask, Caller, JvmCallers},
     failure::Failure,
     registry::{Registry, registry},
     shim::Host,
@@ -41,8 +41,8 @@ pub(crate) struct JvmHost(Arc<Shared>);
 pub(crate) struct Shared {
     host: Global<Host<'static>>,
     caller: ThreadId,
-    /// The first exception that `Host` threw on the thread of the request.
-    thrown: Thrown,
+    /// The first exception that `Host` threw for the thread of the request.
+    thrown: Arc<Thrown>,
 }
 
 /// An exception that `Host` threw.
@@ -118,7 +118,7 @@ impl JvmHost {
         Ok(JvmHost(Arc::new(Shared {
             host: env.new_global_ref(host)?,
             caller: thread::current().id(),
-            thrown: Thrown::default(),
+            thrown: Arc::default(),
         })))
     }
 
@@ -127,6 +127,15 @@ impl JvmHost {
         match self.0.thrown.take() {
             Some(exception) => Failure::Thrown(exception, error),
             None => Failure::Error(error),
+        }
+    }
+
+    /// For the thread of the request, whose exceptions are the request's.
+    pub fn caller(&self, asks: Sender<Ask>) -> Caller {
+        Caller {
+            host: Arc::clone(&self.0),
+            asks,
+            thrown: Arc::clone(&self.0.thrown),
         }
     }
 

@@ -49,6 +49,17 @@ pub struct Outcome {
 /// # Errors
 /// Every kind: of compiling, of running, of the backend; with position and operator where there is one.
 pub fn execute(execution: Execution, session: &Session) -> Result<Outcome> {
+    on_deep_stack(|| execute_here(execution, session))
+}
+
+/// What the passes over a program that is nested as deeply as may be take of the stack: they go down by recursion.
+const PROGRAM_BYTES: usize = 24 << 20;
+
+fn on_deep_stack<T>(request: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(PROGRAM_BYTES, PROGRAM_BYTES + (8 << 20), request)
+}
+
+fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
     let started = Instant::now();
     let Execution { request, matrices } = execution;
     let mut session = session.clone();
@@ -97,6 +108,10 @@ pub fn execute(execution: Execution, session: &Session) -> Result<Outcome> {
 /// # Errors
 /// As compiling; `argument`, for a format that the level does not have and for operators that are not there.
 pub fn explain(request: &Request, session: &Session) -> Result<String> {
+    on_deep_stack(|| explain_here(request, session))
+}
+
+fn explain_here(request: &Request, session: &Session) -> Result<String> {
     let mut session = session.clone();
     session.config = session.config.with(&request.config)?;
     session.paths_elsewhere = request.paths_elsewhere;
@@ -124,7 +139,7 @@ pub fn check(request: &Request, session: &Session) -> Result<()> {
     session.config = session.config.with(&request.config)?;
     session.paths_elsewhere = request.paths_elsewhere;
     let inputs = declared_inputs(request);
-    compile(request, &inputs, &session, Unused::Kept).map(|_| ())
+    on_deep_stack(|| compile(request, &inputs, &session, Unused::Kept).map(drop))
 }
 
 /// What becomes of assignments that nobody reads before sizes are propagated.

@@ -193,8 +193,12 @@ impl BlockBuilder {
         position: &Position,
     ) -> Result<HopId> {
         match folded {
-            Some(Ok(value)) => Ok(self.literal(value, position)),
-            Some(Err(error)) if error.kind() != ErrorKind::Runtime => Err(error.at(position)),
+            Some(Ok(value)) if scalar::is_constant_size(&value) => {
+                Ok(self.literal(value, position))
+            }
+            Some(Err(error)) if !matches!(error.kind(), ErrorKind::Runtime | ErrorKind::Memory) => {
+                Err(error.at(position))
+            }
             _ => Ok(self.push(hop.at(position))),
         }
     }

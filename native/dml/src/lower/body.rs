@@ -6,7 +6,10 @@ use fulgurite_hop::{BinaryOp, DataType, HopId};
 use super::{Lowering, describe, refuse_constant_name, scope::Variable};
 use crate::{
     builtins, parfor,
-    syntax::ast::{Call, Expression, ExpressionKind, Statement, StatementKind, Subscripts, Target},
+    syntax::{
+        self,
+        ast::{Call, Expression, ExpressionKind, Statement, StatementKind, Subscripts, Target},
+    },
 };
 
 impl Lowering<'_> {
@@ -17,6 +20,10 @@ impl Lowering<'_> {
     }
 
     fn statement(&mut self, statement: &Statement) -> Result<()> {
+        syntax::on_enough_stack(|| self.statement_here(statement))
+    }
+
+    fn statement_here(&mut self, statement: &Statement) -> Result<()> {
         match &statement.kind {
             StatementKind::Assign {
                 target,
@@ -271,6 +278,9 @@ impl Lowering<'_> {
     }
 
     /// A number, for an index or a bound of a loop.
+    /// What [`Self::check_number`] calls an index.
+    pub(super) const AN_INDEX: &'static str = "an index";
+
     pub(super) fn check_number(&self, id: HopId, what: &str, position: &Position) -> Result<()> {
         let hop = self.block.hop(id);
         if hop.is_scalar() && !self.block.is_string(id) {
@@ -279,6 +289,9 @@ impl Lowering<'_> {
         let error = Error::validation(format!("{what} must be a number, not {}", describe(hop)))
             .at(position);
         Err(match hop.data_type {
+            DataType::Matrix if what == Self::AN_INDEX => error.with_help(
+                "table(seq(1, nrow(idx)), idx, nrow(idx), nrow(X)) %*% X selects rows; as.scalar() makes a scalar of a 1 x 1 matrix",
+            ),
             DataType::Matrix => error.with_help("as.scalar() makes a scalar of a 1 x 1 matrix"),
             _ => error,
         })

@@ -7,13 +7,20 @@ use fulgurite_hop::{Argument, Block, DataType, Parameter, ValueType};
 use super::{Lowering, block::describe_type, modules::UserFunction, scope::Variable};
 use crate::{
     suggest,
-    syntax::ast::{self, Call, Expression, ExpressionKind, FunctionBody, Range, Subscripts},
+    syntax::{
+        self,
+        ast::{self, Call, Expression, ExpressionKind, FunctionBody, Range, Subscripts},
+    },
 };
 
 impl Lowering<'_> {
     /// Runs the calls of user functions in an expression; what is left reads their results from
     /// temporaries. Expressions have no other effects, so the order of everything else does not matter.
     pub(super) fn hoist(&mut self, expression: &Expression) -> Result<Expression> {
+        syntax::on_enough_stack(|| self.hoist_here(expression))
+    }
+
+    fn hoist_here(&mut self, expression: &Expression) -> Result<Expression> {
         let kind = match &expression.kind {
             ExpressionKind::Literal(_)
             | ExpressionKind::Variable(_)

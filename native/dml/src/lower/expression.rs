@@ -9,13 +9,21 @@ use super::{Lowering, block::describe_type, describe, named_constant};
 use crate::{
     builtins::{self, Builtin, Evaluated},
     suggest,
-    syntax::ast::{
-        BinaryOperator, Call, Expression, ExpressionKind, Range, Subscripts, Target, UnaryOperator,
+    syntax::{
+        self,
+        ast::{
+            BinaryOperator, Call, Expression, ExpressionKind, Range, Subscripts, Target,
+            UnaryOperator,
+        },
     },
 };
 
 impl Lowering<'_> {
     pub(super) fn expression(&mut self, expression: &Expression) -> Result<HopId> {
+        syntax::on_enough_stack(|| self.expression_here(expression))
+    }
+
+    fn expression_here(&mut self, expression: &Expression) -> Result<HopId> {
         let position = &expression.position;
         match &expression.kind {
             ExpressionKind::Literal(value) => Ok(self.block.literal(value.clone(), position)),
@@ -118,7 +126,9 @@ impl Lowering<'_> {
             return Ok(self.block.literal(value, position));
         }
         let Some(variable) = self.scope.get(name) else {
-            let help = suggest::did_you_mean(name, self.scope.names())
+            let habit = syntax::habit_of_variable(name).map(str::to_owned);
+            let help = habit
+                .or_else(|| suggest::did_you_mean(name, self.scope.names()))
                 .unwrap_or_else(|| "assign it before this line, or pass it as an input".to_owned());
             return Err(
                 Error::validation(format!("variable '{name}' is not defined"))
@@ -347,7 +357,7 @@ impl Lowering<'_> {
 
     fn index(&mut self, expression: &Expression) -> Result<HopId> {
         let id = self.expression(expression)?;
-        self.check_number(id, "an index", &expression.position)?;
+        self.check_number(id, Self::AN_INDEX, &expression.position)?;
         if let Some(value) = self.constant_int(id).filter(|value| *value < 1) {
             return Err(Error::dimension(format!(
                 "index {value} is out of range; indexes count from 1"

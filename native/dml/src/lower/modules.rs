@@ -139,7 +139,9 @@ impl Modules {
                 .unwrap_or_else(|| "load its script with source(\"...\") as a namespace".to_owned())
         } else {
             known.extend::<Vec<&str>>(crate::builtins::names().collect());
-            suggest::did_you_mean(&name, known).unwrap_or_else(|| {
+            let habit = syntax::habit_of_function(&name).map(str::to_owned);
+            let near = || suggest::did_you_mean(&name, known);
+            habit.or_else(near).unwrap_or_else(|| {
                 "define it, as in f = function(matrix[double] X) return (double y) { ... }"
                     .to_owned()
             })

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use fulgurite_error::{Error, Position, Result, Source};
 
-use super::token::{DOTTED_NAMES, KEYWORDS, SYMBOLS, Token, TokenKind};
+use super::{
+    habits,
+    token::{DOTTED_NAMES, KEYWORDS, SYMBOLS, Token, TokenKind},
+};
 use crate::suggest;
 
 /// All tokens of a script; the last one is always [`TokenKind::End`].
@@ -209,8 +212,21 @@ impl<'a> Lexer<'a> {
             return Ok(text.to_owned());
         }
         let position = Position::new(self.source, line, column, self.column - column);
-        let help = suggest::did_you_mean(text, DOTTED_NAMES.iter().copied())
-            .unwrap_or_else(|| "use '_' instead".to_owned());
+        let method = self.peek() == Some('(');
+        let help = match (habits::function(text), text.rsplit_once('.')) {
+            (Some(help), _) => help.to_owned(),
+            (_, Some((matrix, "T"))) => format!("write t({matrix}) for the transpose"),
+            (_, Some((matrix, "shape"))) => {
+                format!("nrow({matrix}) and ncol({matrix}) give the sizes")
+            }
+            (_, Some((of, name))) if method && !matches!(of, "as" | "lower" | "upper") => {
+                format!(
+                    "use '_' instead; values have no methods: write {name}({of}) for {of}.{name}()"
+                )
+            }
+            _ => suggest::did_you_mean(text, DOTTED_NAMES.iter().copied())
+                .unwrap_or_else(|| "use '_' instead".to_owned()),
+        };
         Err(Error::syntax(format!("the name '{text}' contains a dot"))
             .at(&position)
             .with_help(help))
@@ -224,6 +240,10 @@ impl<'a> Lexer<'a> {
             let error = Error::syntax(format!("unexpected character '{}'", first.escape_debug()));
             return Err(match first {
                 '_' => error.with_help("a name starts with a letter"),
+                '@' => error.with_help("write A %*% B for a matrix product"),
+                '~' | '?' => {
+                    error.with_help("there are no formulas; write ! for not, and ifelse(c, a, b)")
+                }
                 '%' => error.with_help("the operators with '%' are %*%, %/% and %%"),
                 _ => error,
             }

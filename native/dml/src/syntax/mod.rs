@@ -3,15 +3,27 @@
 pub mod ast;
 
 mod ast_printer;
+mod habits;
 mod lexer;
 mod parser;
 mod token;
 
 pub(crate) use ast_printer::dml_literal;
+pub(crate) use habits::{function as habit_of_function, variable as habit_of_variable};
 
 use std::sync::Arc;
 
 use fulgurite_error::{Result, Source};
+
+/// What one level of a recursion over the tree takes of the stack, at most.
+const LEVEL_BYTES: usize = 64 << 10;
+/// What the stack grows by when no more than a level is left: the limits of nesting ask for more than threads of the JVM have.
+const STACK_BYTES: usize = 2 << 20;
+
+/// Goes one level deeper into the tree.
+pub(crate) fn on_enough_stack<T>(level: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(LEVEL_BYTES, STACK_BYTES, level)
+}
 
 /// Parses a whole script. Names are not resolved and types not checked.
 pub fn parse(source: &Arc<Source>) -> Result<ast::Script> {

@@ -45,6 +45,9 @@ fn constant_folding(editor: &mut Editor, id: HopId) -> Option<HopId> {
     let inputs = hop.inputs.iter().map(|input| editor.literal(*input));
     let inputs: Vec<&Literal> = inputs.collect::<Option<_>>()?;
     let value = scalar::eval_scalar(&hop.op, &inputs)?.ok()?;
+    if !scalar::is_constant_size(&value) {
+        return None;
+    }
     Some(editor.make_literal(value))
 }
 

@@ -5,15 +5,16 @@ use fulgurite_hop::{Argument, DataType, Function, Literal, Parameter, ValueType,
 
 use super::{Interpreter, SymbolTable, Variable};
 
-/// What calls inside calls may take of the stack: beyond, a script recurses without end. Half of what the JVM's
-/// threads have.
-const DEEPEST_BYTES: usize = 512 << 10;
+/// How deeply calls of functions may nest: beyond, a script recurses without end.
+const MAX_CALLS: usize = 5_000;
+/// What operators may take of the stack, with some levels of control flow.
+const OPERATOR_BYTES: usize = 512 << 10;
+/// What the stack grows by.
+const STACK_BYTES: usize = 4 << 20;
 
-/// An address on the stack, to tell how deep it is.
-#[inline(never)]
-pub(super) fn stack_address() -> usize {
-    let here = 0u8;
-    std::ptr::from_ref(std::hint::black_box(&here)).addr()
+/// Goes one level deeper into a program, on a stack that suffices.
+pub(super) fn on_enough_stack<T>(level: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(OPERATOR_BYTES, STACK_BYTES, level)
 }
 
 impl<'p> Interpreter<'p> {
@@ -29,12 +30,11 @@ impl<'p> Interpreter<'p> {
             .functions
             .get(name)
             .ok_or_else(|| Error::validation(format!("there is no function '{name}'")))?;
-        if stack_address().abs_diff(self.stack_start) > DEEPEST_BYTES {
+        if self.call_depth >= MAX_CALLS {
             return Err(Error::runtime(format!(
-                "{} calls inside one another, the last of '{name}'",
-                self.call_depth
+                "more than {MAX_CALLS} calls inside one another, which is the limit; the last is of '{name}'"
             ))
-            .with_help("does the recursion end?"));
+            .with_help("does the recursion end? A loop has no such limit"));
         }
         let mut inner = bind(function, arguments, symbols)?;
         self.call_depth += 1;

@@ -9,7 +9,9 @@ use fulgurite_error::{Error, Position, Result};
 use fulgurite_hop::{Block, Dag, Literal, Predicate, Program, scalar};
 
 use super::{
-    Context, SymbolTable, Variable, evaluate,
+    Context, SymbolTable, Variable,
+    calls::on_enough_stack,
+    evaluate,
     loop_writes::{LoopWrites, used_in_ranges},
     parfor::{History, ParallelLoop},
     planner::Planner,
@@ -28,8 +30,6 @@ pub(crate) struct Interpreter<'p> {
     /// What loops use in ranges, by their bodies' addresses.
     in_ranges: HashMap<usize, BTreeSet<String>>,
     pub(super) call_depth: usize,
-    /// An address on the stack when the program starts.
-    pub(super) stack_start: usize,
 }
 
 impl<'p> Interpreter<'p> {
@@ -51,17 +51,17 @@ impl<'p> Interpreter<'p> {
             parfors: HashMap::new(),
             in_ranges: HashMap::new(),
             call_depth: 0,
-            stack_start: super::calls::stack_address(),
         }
     }
 
     /// # Errors
     /// The first error of an operator, with its code and position.
     pub(crate) fn run(&mut self, blocks: &'p [Block], symbols: &mut SymbolTable) -> Result<()> {
-        for block in blocks {
-            self.block(block, symbols)?;
-        }
-        Ok(())
+        on_enough_stack(|| {
+            blocks
+                .iter()
+                .try_for_each(|block| self.block(block, symbols))
+        })
     }
 
     fn block(&mut self, block: &'p Block, symbols: &mut SymbolTable) -> Result<()> {

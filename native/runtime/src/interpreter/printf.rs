@@ -2,35 +2,35 @@
 //! precision.
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::Literal;
+use fulgurite_hop::{Literal, scalar::LimitedString};
 
 /// The pattern with its values in place.
 ///
 /// # Errors
 /// Validation: a value is missing, has the wrong type, or the conversion is not known.
 pub(crate) fn format(pattern: &str, values: &[&Literal]) -> Result<String> {
-    let mut text = String::new();
+    let mut text = LimitedString::default();
     let mut values = values.iter();
     let mut rest = pattern;
     while let Some(at) = rest.find('%') {
-        text.push_str(&rest[..at]);
+        text.push(&rest[..at])?;
         let (specifier, after) = Specifier::parse(&rest[at + 1..])?;
         rest = after;
         match specifier.conversion {
-            '%' => text.push_str(&specifier.padded("%".into())),
-            'n' => text.push('\n'),
+            '%' => text.push(&specifier.padded("%".into()))?,
+            'n' => text.push("\n")?,
             _ => {
                 let value = values.next().ok_or_else(|| {
                     Error::validation(format!(
                         "the format '{pattern}' asks for more values than are given"
                     ))
                 })?;
-                text.push_str(&specifier.format(value)?);
+                text.push(&specifier.format(value)?)?;
             }
         }
     }
-    text.push_str(rest);
-    Ok(text)
+    text.push(rest)?;
+    Ok(text.into_string())
 }
 
 struct Specifier {

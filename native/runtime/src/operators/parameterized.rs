@@ -245,9 +245,7 @@ fn to_string(named: &Named) -> Result<Value> {
         separator: named.text("sep")?,
         line_separator: named.text("linesep")?,
     };
-    Ok(Value::Scalar(Literal::String(matrix_to_text(
-        matrix, &layout,
-    ))))
+    matrix_to_text(matrix, &layout).map(|text| Value::Scalar(Literal::String(text)))
 }
 
 /// Inputs by their parameters' names.

@@ -1,5 +1,7 @@
 //! `toString`: a matrix as text.
 
+use fulgurite_error::Result;
+use fulgurite_hop::scalar::LimitedString;
 use fulgurite_matrix::{MatrixBlock, java_double};
 
 /// How a matrix is written.
@@ -19,30 +21,38 @@ pub(super) struct Layout {
 
 const FEWEST_MOST_DIGITS: usize = 3;
 
-pub(super) fn matrix_to_text(matrix: &MatrixBlock, layout: &Layout) -> String {
-    let mut text = String::new();
+/// # Errors
+/// `memory`, for more text than a string may have.
+pub(super) fn matrix_to_text(matrix: &MatrixBlock, layout: &Layout) -> Result<String> {
+    let mut text = LimitedString::default();
     for row in 0..matrix.rows().min(layout.rows) {
         for col in 0..matrix.cols().min(layout.cols) {
             let value = matrix.get(row, col);
             if layout.sparse {
                 if value != 0.0 {
                     let (row, col) = ((row + 1).to_string(), (col + 1).to_string());
-                    let cell = [row, col, number(value, layout.decimal)].join(&layout.separator);
-                    text += &cell;
-                    text += &layout.line_separator;
+                    for (place, part) in
+                        [row, col, number(value, layout.decimal)].iter().enumerate()
+                    {
+                        if place > 0 {
+                            text.push(&layout.separator)?;
+                        }
+                        text.push(part)?;
+                    }
+                    text.push(&layout.line_separator)?;
                 }
             } else {
                 if col > 0 {
-                    text += &layout.separator;
+                    text.push(&layout.separator)?;
                 }
-                text += &number(value, layout.decimal);
+                text.push(&number(value, layout.decimal))?;
             }
         }
         if !layout.sparse {
-            text += &layout.line_separator;
+            text.push(&layout.line_separator)?;
         }
     }
-    text
+    Ok(text.into_string())
 }
 
 /// Halves are rounded to even digits.

@@ -13,7 +13,7 @@ use crate::syntax::{
 };
 
 /// How high a tree of operators may grow: `a + a + a + ...` is as high as it is long.
-const MAX_HEIGHT: u32 = 250;
+const MAX_HEIGHT: u32 = 1_001;
 
 impl Parser {
     pub(super) fn expression(&mut self) -> Result<Expression> {
@@ -269,7 +269,8 @@ impl Parser {
     fn taller(&self, height: u32, position: &Position) -> Result<u32> {
         if height >= MAX_HEIGHT {
             return Err(Error::syntax(format!(
-                "an expression of more than {MAX_HEIGHT} nested operators"
+                "an expression of more than {} operators inside one another, which is the limit",
+                MAX_HEIGHT - 1
             ))
             .at(position)
             .with_help("assign parts of it to variables"));

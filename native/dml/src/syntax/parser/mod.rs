@@ -13,11 +13,12 @@ use fulgurite_error::{Error, Position, Result, Source};
 
 use super::{
     ast::Script,
+    habits, on_enough_stack,
     token::{Token, TokenKind},
 };
 
-/// How deeply blocks and parentheses may nest: keeps every later recursion off the stack's end.
-const MAX_NESTING: u32 = 100;
+/// How deeply blocks, parentheses and calls may nest.
+const MAX_NESTING: u32 = 250;
 
 pub(super) struct Parser {
     tokens: Vec<Token>,
@@ -132,20 +133,57 @@ impl Parser {
 
     fn unexpected(&self, expected: &str) -> Error {
         let token = self.token();
-        Error::syntax(format!("expected {expected}, found {}", token.kind)).at(&token.position)
+        let error =
+            Error::syntax(format!("expected {expected}, found {}", token.kind)).at(&token.position);
+        match self.habit() {
+            Some(help) => error.with_help(help),
+            None => error,
+        }
+    }
+
+    /// What to write for an operator of another language that stands here.
+    fn habit(&self) -> Option<&'static str> {
+        let before = self
+            .next
+            .checked_sub(1)
+            .and_then(|last| self.tokens.get(last));
+        let word = |token: &Token| match &token.kind {
+            TokenKind::Name {
+                namespace: None,
+                name,
+            } => habits::operator(name),
+            _ => None,
+        };
+        let symbol = |token: &Token| match token.kind {
+            TokenKind::Symbol(symbol) => symbol,
+            _ => "",
+        };
+        let pair = (before.map_or("", symbol), symbol(self.token()));
+        match pair {
+            ("*", "*") => Some("write x ^ y for a power"),
+            ("/", "/") => Some("write x %/% y for a whole quotient"),
+            ("=", "=") => Some("compare with =="),
+            (")", "{") => {
+                Some("blocks follow if (...), else if (...), else, while (...) and for (...)")
+            }
+            (")", ":") => Some("a block stands in braces: { ... }"),
+            _ => word(self.token()).or_else(|| before.and_then(word)),
+        }
     }
 
     /// Runs a parser one level deeper.
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.nesting >= MAX_NESTING {
-            return Err(
-                Error::syntax(format!("nested more than {MAX_NESTING} levels deep"))
-                    .at(&self.token().position)
-                    .with_help("assign inner expressions to variables, or move inner blocks into functions"),
-            );
+            return Err(Error::syntax(format!(
+                "nested more than {MAX_NESTING} levels deep, which is the limit"
+            ))
+            .at(&self.token().position)
+            .with_help(
+                "assign inner expressions to variables, or move inner blocks into functions",
+            ));
         }
         self.nesting += 1;
-        let result = parse(self);
+        let result = on_enough_stack(|| parse(self));
         self.nesting -= 1;
         result
     }

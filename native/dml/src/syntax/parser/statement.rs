@@ -6,8 +6,12 @@ use fulgurite_hop::Literal;
 use super::Parser;
 use crate::syntax::{
     ast::{Expression, ExpressionKind, LoopOption, LoopRange, Statement, StatementKind, Target},
+    habits,
     token::TokenKind,
 };
+
+/// How often `else if` may follow one `if`.
+const MAX_ELSE_IFS: usize = 1_000;
 
 impl Parser {
     fn statement(&mut self) -> Result<Statement> {
@@ -50,10 +54,7 @@ impl Parser {
         } else if self.at_symbol("+=") {
             true
         } else {
-            return Err(self.unexpected(&format!(
-                "'=', '<-' or '+=' after '{}' to make a statement of it",
-                target.variable
-            )));
+            return Err(self.no_assignment(&target));
         };
         self.advance();
         if self.at_keyword("function") || self.at_keyword("externalFunction") {
@@ -75,6 +76,25 @@ impl Parser {
                 accumulate,
             },
         })
+    }
+
+    /// The error for a name that begins no statement: often one of another language.
+    fn no_assignment(&self, target: &Target) -> Error {
+        let name = &target.variable;
+        let error = self.unexpected(&format!(
+            "'=', '<-' or '+=' after '{name}' to make a statement of it"
+        ));
+        let named = target.subscripts.is_none();
+        let habit = habits::statement(name).or_else(|| habits::operator(name));
+        match (&self.token().kind, habit.filter(|_| named)) {
+            (_, Some(help)) => error.with_help(help),
+            (TokenKind::Symbol(symbol @ ("-" | "*" | "/")), None) if self.is_symbol(1, "=") => {
+                error.with_help(format!(
+                    "write {name} = {name} {symbol} ...: only += is there"
+                ))
+            }
+            _ => error,
+        }
     }
 
     fn target(&mut self) -> Result<Target> {
@@ -113,23 +133,45 @@ impl Parser {
         })
     }
 
+    /// With all its `else if`, which do not count as nested.
     fn if_statement(&mut self) -> Result<Statement> {
-        let position = self.advance().position;
-        let predicate = self.predicate("if")?;
-        let then = self.block()?;
-        let otherwise = if self.take_keyword("else").is_some() {
-            self.block()?
-        } else {
-            Vec::new()
-        };
-        Ok(Statement {
-            kind: StatementKind::If {
+        let mut branches = Vec::new();
+        let mut otherwise = Vec::new();
+        loop {
+            if branches.len() > MAX_ELSE_IFS {
+                return Err(Error::syntax(format!(
+                    "more than {MAX_ELSE_IFS} times 'else if' after one 'if', which is the limit"
+                ))
+                .at(&self.token().position)
+                .with_help(
+                    "look the value up in a matrix, or split the branches between functions",
+                ));
+            }
+            let position = self.advance().position;
+            let predicate = self.predicate("if")?;
+            branches.push((predicate, self.block()?, position));
+            if self.take_keyword("else").is_none() {
+                break;
+            }
+            if !self.at_keyword("if") {
+                otherwise = self.block()?;
+                break;
+            }
+        }
+        let mut statement = None;
+        for (predicate, then, position) in branches.into_iter().rev() {
+            let otherwise = match statement.take() {
+                Some(inner) => vec![inner],
+                None => std::mem::take(&mut otherwise),
+            };
+            let kind = StatementKind::If {
                 predicate,
                 then,
                 otherwise,
-            },
-            position,
-        })
+            };
+            statement = Some(Statement { kind, position });
+        }
+        statement.ok_or_else(|| Error::internal("an 'if' without a branch"))
     }
 
     fn while_statement(&mut self) -> Result<Statement> {
@@ -193,10 +235,10 @@ impl Parser {
         }
         let position = first.position.clone();
         let ExpressionKind::Call(call) = first.kind else {
-            return Err(self.unexpected("':' and the loop's last value"));
+            return Err(self.no_range());
         };
         if call.namespace.is_some() || call.name != "seq" {
-            return Err(self.unexpected("':' and the loop's last value"));
+            return Err(self.no_range());
         }
         if let Some(named) = call
             .arguments
@@ -217,6 +259,11 @@ impl Parser {
                 .at(&position)
                 .with_help("write seq(from, to) or seq(from, to, increment)")),
         }
+    }
+
+    fn no_range(&self) -> Error {
+        self.unexpected("':' and the loop's last value")
+            .with_help("write for (i in 1:n), or for (i in seq(1, n, 2))")
     }
 
     fn loop_option(&mut self) -> Result<LoopOption> {

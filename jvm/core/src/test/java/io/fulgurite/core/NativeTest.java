@@ -88,6 +88,18 @@ class NativeTest {
         assertTrue(reply.contains("\"report\":{"), reply);
     }
 
+    /** The stack of the calling thread has a megabyte; calls to the host come back to it. */
+    @Test
+    void callsMayNestDeeply() {
+        Printing host = new Printing();
+        Library.execute("f = function(int n) return (int r) { if (n > 0) { r = f(n - 1) + 1 } else { print('deep')\\nr = 0 } }\\n"
+                + "X = f(3000)", host);
+        assertEquals(List.of("deep"), host.lines);
+        FulguriteException endless = failure("runtime", () -> Library.execute(
+                "f = function(int n) return (int r) { r = f(n + 1) }\\nX = f(1)", host));
+        assertTrue(endless.getMessage().contains("more than 5000 calls"), endless.getMessage());
+    }
+
     @Test
     void matricesComeOutAndGoInAsHandles() {
         try (NativeHandle ones = Library.ones(3, 2)) {
