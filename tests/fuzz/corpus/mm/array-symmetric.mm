@@ -1,0 +1,6 @@
+{}
+%%MatrixMarket matrix array real symmetric
+2 2
+1
+2
+3

@@ -1,0 +1,7 @@
+{}
+%%MatrixMarket matrix array real general
+2 2
+1
+2
+3
+4

@@ -1,0 +1,4 @@
+{}
+%%MatrixMarket matrix coordinate complex hermitian
+1 1 1
+1 1 3 0

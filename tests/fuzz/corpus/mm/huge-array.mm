@@ -1,0 +1,4 @@
+{}
+%%MatrixMarket matrix array real general
+4294967296 4294967296
+1

@@ -1,0 +1,5 @@
+{}
+%%MatrixMarket matrix coordinate real general
+  % indented
+1 1 1
+1 1 3

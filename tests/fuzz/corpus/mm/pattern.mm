@@ -1,0 +1,4 @@
+{}
+%%MatrixMarket matrix coordinate pattern general
+2 2 1
+1 2
