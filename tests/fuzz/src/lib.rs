@@ -90,9 +90,10 @@ impl Target {
 }
 
 fn session() -> Session {
-    let mut config = Config::default();
-    config.threads = 1;
-    Session::new(config)
+    Session::new(Config {
+        threads: 1,
+        ..Config::default()
+    })
 }
 
 fn explained(mut request: Request) -> Result<()> {
