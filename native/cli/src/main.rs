@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     };
     // Exits with 2 on wrong usage, with 0 on --help and --version.
     let cli = Cli::parse_from(typed);
-    match commands::run(cli) {
+    match panics::caught_as(Failure::Script, || commands::run(cli)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Script(_)) if output::has_no_reader() => ExitCode::from(NO_READER),
         Err(Failure::Script(error)) => {

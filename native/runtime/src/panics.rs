@@ -59,14 +59,25 @@ fn message(payload: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "a panic without a message".into())
 }
 
-/// Runs `operator`; a panic of it, or of a library that it calls, is an error.
+/// Runs something; a panic of it, or of a library that it calls, is an error.
 ///
 /// # Errors
 /// Its own; `internal` for a panic.
-pub fn caught<R>(operator: impl FnOnce() -> Result<R>) -> Result<R> {
-    // What the operator was changing is dropped with it: values are shared as immutable ones.
-    panic::catch_unwind(panic::AssertUnwindSafe(operator))
-        .unwrap_or_else(|payload| Err(error(payload)))
+pub fn caught<R>(run: impl FnOnce() -> Result<R>) -> Result<R> {
+    caught_as(|error| error, run)
+}
+
+/// As [`caught`], for errors that hold one of ours.
+///
+/// # Errors
+/// Its own; `internal` for a panic.
+pub fn caught_as<R, E>(
+    of: impl FnOnce(Error) -> E,
+    run: impl FnOnce() -> Result<R, E>,
+) -> Result<R, E> {
+    // What was being changed is dropped with it: values are shared as immutable ones.
+    panic::catch_unwind(panic::AssertUnwindSafe(run))
+        .unwrap_or_else(|payload| Err(of(error(payload))))
 }
 
 /// The error that stands for a caught panic.

@@ -536,7 +536,6 @@ fn tables_that_are_larger_than_the_driver_stay_with_the_workers() {
         let cells = cells
             .to_dense()
             .unwrap()
-            .unwrap()
             .values()
             .iter()
             .map(|x| x * 2.0 + 9.0)

@@ -27,7 +27,6 @@ fn cells(ran: &Ran, backend: &LocalBackend) -> Vec<f64> {
     ran.matrix_of("R", backend)
         .to_dense()
         .unwrap()
-        .unwrap()
         .into_vec()
         .unwrap()
 }

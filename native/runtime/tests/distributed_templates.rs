@@ -283,7 +283,6 @@ fn all_cells(ran: &Ran, backend: &LocalBackend) -> Vec<f64> {
     ran.matrix_of("R", backend)
         .to_dense()
         .unwrap()
-        .unwrap()
         .into_vec()
         .unwrap()
 }

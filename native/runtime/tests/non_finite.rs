@@ -139,7 +139,6 @@ impl Case<'_> {
                 .matrix_of("R", &*backend)
                 .to_dense()
                 .unwrap()
-                .unwrap()
                 .values()
                 .to_vec(),
         }

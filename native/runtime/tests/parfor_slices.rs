@@ -55,7 +55,6 @@ fn sparse(rows: usize, cols: usize) -> MatrixBlock {
     let mut cells = exact(rows, cols, 11)
         .to_dense()
         .unwrap()
-        .unwrap()
         .into_vec()
         .unwrap();
     for (number, cell) in cells.iter_mut().enumerate() {

@@ -27,7 +27,6 @@ fn sparse(nnz: usize) -> MatrixBlock {
         .expect("sized for it")
         .in_best_layout()
         .unwrap()
-        .unwrap()
 }
 
 fn sum_in_turns(nnz: [usize; 2]) -> Script {

@@ -354,7 +354,6 @@ fn a_hop_dag_runs_like_a_script() {
     let squares: f64 = exact(3, 3, 5)
         .to_dense()
         .unwrap()
-        .unwrap()
         .values()
         .iter()
         .map(|x| x * x)

@@ -37,7 +37,6 @@ fn the_second_time_nothing_is_planned() {
     let doubled = first
         .to_dense()
         .unwrap()
-        .unwrap()
         .values()
         .iter()
         .map(|x| x * 2.0)
