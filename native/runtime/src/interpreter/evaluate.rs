@@ -6,7 +6,10 @@ use std::time::Instant;
 
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{CastOp, Hop, HopId, HopOp, Literal, SizeOp, scalar};
-use fulgurite_matrix::kernels::{self, RandStream};
+use fulgurite_matrix::{
+    arrow_block::cut_off,
+    kernels::{self, RandStream},
+};
 
 use super::{
     BlockPlan, Context, Site, SymbolTable, Transfers, Variable, effects, files, fused, placement,
@@ -36,7 +39,12 @@ pub(crate) fn evaluate(
     let mut last = None;
     for id in &plan.schedule {
         let hop = plan.dag.hop(*id);
-        let value = evaluation.operator(*id).map_err(|error| match hop.op {
+        let value = evaluation.operator(*id).and_then(|value| {
+            // What lies in a file is only known to be there after it was read.
+            cut_off::check()?;
+            Ok(value)
+        });
+        let value = value.map_err(|error| match hop.op {
             HopOp::Stop | HopOp::Assert => error.at_option(hop.position.as_ref()),
             _ => error
                 .in_operator(hop.op.code())
