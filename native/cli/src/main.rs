@@ -9,7 +9,7 @@ mod commands;
 mod options;
 mod systemml;
 
-use std::process::ExitCode;
+use std::{io::IsTerminal, process::ExitCode};
 
 use clap::Parser;
 
@@ -22,10 +22,15 @@ const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     fulgurite_matrix::memory::keep_freed_memory();
-    let filter = tracing_subscriber::EnvFilter::from_default_env();
+    let filter = tracing_subscriber::EnvFilter::builder()
+        .with_default_directive(tracing_subscriber::filter::LevelFilter::WARN.into())
+        .from_env_lossy();
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(std::env::var_os("RUST_LOG").is_some())
+        .without_time()
         .init();
     let typed = match systemml::translate(std::env::args().collect()) {
         Ok(typed) => typed,
