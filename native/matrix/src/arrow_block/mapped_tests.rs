@@ -150,3 +150,20 @@ fn what_is_no_whole_stream_is_refused() {
 fn an_empty_file_is_left_to_reading() {
     assert!(mapped::map_whole(&file_of(b"")).unwrap().is_none());
 }
+
+/// The library panics at offsets and lengths that are wrong: none of them reaches it.
+#[test]
+fn no_flipped_bit_is_more_than_an_error() {
+    let bytes = ipc::to_ipc(&blocks()[1..]).unwrap();
+    let mut refused = 0;
+    for bit in 0..8 * bytes.len() {
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        if let Err(error) = ipc::from_ipc(&flipped) {
+            let kinds = [ErrorKind::Data, ErrorKind::Unsupported, ErrorKind::Memory];
+            assert!(kinds.contains(&error.kind()), "bit {bit}: {error}");
+            refused += 1;
+        }
+    }
+    assert!(refused > 1000, "{refused} of {} bits", 8 * bytes.len());
+}
