@@ -12,8 +12,13 @@ mod systemml;
 use std::{io::IsTerminal, process::ExitCode};
 
 use clap::Parser;
+use fulgurite_matrix::memory;
+use fulgurite_runtime::panics;
 
 use crate::{commands::Failure, options::Cli};
+
+#[global_allocator]
+static ALLOCATOR: memory::ballast::Allocator = memory::ballast::Allocator;
 
 /// A script, or what it asked for, failed.
 const FAILED: u8 = 1;
@@ -21,7 +26,9 @@ const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    fulgurite_matrix::memory::keep_freed_memory();
+    memory::keep_freed_memory();
+    memory::ballast::hold();
+    panics::install_hook();
     let filter = tracing_subscriber::EnvFilter::builder()
         .with_default_directive(tracing_subscriber::filter::LevelFilter::WARN.into())
         .from_env_lossy();

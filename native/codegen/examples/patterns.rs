@@ -247,7 +247,7 @@ fn filled(rows: usize, cols: usize, seed: usize) -> MatrixBlock {
 }
 
 fn positive(rows: usize, cols: usize, seed: usize) -> MatrixBlock {
-    let block = filled(rows, cols, seed).to_dense();
+    let block = filled(rows, cols, seed).to_dense().expect("it is dense");
     let cells = block.values().iter().map(|cell| cell.abs() + 0.01);
     MatrixBlock::dense(rows, cols, cells.collect()).expect("as many cells")
 }

@@ -14,7 +14,7 @@ use crate::compiled::Kernel;
 use crate::program::{Home, Layout, Program, Shape};
 
 /// A matrix in the forms that products need, see [`crate::primitives::Whole`].
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct WholeMatrix {
     pub rows: usize,
     pub cols: usize,
@@ -88,7 +88,7 @@ impl<'a> Frame<'a> {
         widths: &[usize],
         wholes: &'a [WholeMatrix],
         block_rows: usize,
-    ) -> Self {
+    ) -> Result<Self> {
         let (program, layout) = (&kernel.program, &kernel.layout);
         let inputs = program.inputs.len();
         let mut input_shapes = vec![Shape::PerRow; inputs];
@@ -107,8 +107,8 @@ impl<'a> Frame<'a> {
             block_rows,
             inputs: vec![Behind::default(); inputs],
             input_shapes,
-            gathered: vec![AlignedCells::default(); inputs],
-            _scratch: AlignedCells::zeros(scratch_cells(program, widths, block_rows)),
+            gathered: (0..inputs).map(|_| AlignedCells::default()).collect(),
+            _scratch: AlignedCells::zeros(scratch_cells(program, widths, block_rows))?,
             accumulator: WholeMatrix::default(),
             output_cells: 0,
             output_stride: 0,
@@ -132,7 +132,7 @@ impl<'a> Frame<'a> {
             }
         }
         frame.evaluate_constants();
-        frame
+        Ok(frame)
     }
 
     fn place_buffers(&mut self) {
@@ -247,18 +247,22 @@ impl<'a> Frame<'a> {
         cells: usize,
         stride: usize,
         fill: impl FnOnce(&mut [f64]),
-    ) {
-        fill(self.cells_of(input, cells));
+    ) -> Result<()> {
+        fill(self.cells_of(input, cells)?);
         self.bind_gathered(input, 0, stride);
+        Ok(())
     }
 
     /// This many cells of the task's own for an input, zeros or what was left there.
-    pub fn cells_of(&mut self, input: usize, cells: usize) -> &mut [f64] {
+    ///
+    /// # Errors
+    /// `memory` when there is none.
+    pub fn cells_of(&mut self, input: usize, cells: usize) -> Result<&mut [f64]> {
         let gathered = &mut self.gathered[input];
         if gathered.len() < cells {
-            *gathered = AlignedCells::zeros(cells);
+            *gathered = AlignedCells::zeros(cells)?;
         }
-        &mut gathered[..cells]
+        Ok(&mut gathered[..cells])
     }
 
     /// Binds an input to its gathered cells from one on.

@@ -99,7 +99,7 @@ fn what_cannot_be_compiled_says_why() {
 #[test]
 fn sums_keep_their_digits() {
     let cells = 10_000_000;
-    let block = MatrixBlock::filled(cells / 10, 10, 0.1);
+    let block = MatrixBlock::filled(cells / 10, 10, 0.1).unwrap();
     let plan = cell_plan(
         &[InputBinding::Main],
         vec![CNode::Input(0)],
@@ -251,8 +251,8 @@ fn outer_over_csr_keeps_the_structure_of_the_driver() {
 fn sparse_safe_outer_plans_are_zero_where_the_driver_is() {
     let plan = CompiledPlan::compile(&weighted_log_sum()).unwrap();
     let (u, v) = (
-        MatrixBlock::filled(9, 2, -1.0),
-        MatrixBlock::filled(7, 2, 1.0),
+        MatrixBlock::filled(9, 2, -1.0).unwrap(),
+        MatrixBlock::filled(7, 2, 1.0).unwrap(),
     );
     let context = ExecutionContext::single_threaded();
     for zeros in [60, 5] {
@@ -271,7 +271,7 @@ fn sparse_safe_outer_plans_are_zero_where_the_driver_is() {
                 "logarithms of negative products count at non-zeros"
             );
         }
-        let nothing = MatrixBlock::filled(9, 7, 0.0);
+        let nothing = MatrixBlock::filled(9, 7, 0.0).unwrap();
         let operands = [&nothing, &u, &v].map(Operand::Matrix);
         assert_eq!(
             execute(&plan, &operands, &context).unwrap(),
@@ -354,7 +354,7 @@ fn functions_give_the_same_bits_as_basic_operators() {
 }
 
 fn bits(block: &MatrixBlock) -> Vec<u64> {
-    let dense = block.to_dense();
+    let dense = block.to_dense().unwrap();
     dense.values().iter().map(|cell| cell.to_bits()).collect()
 }
 
@@ -395,7 +395,7 @@ fn empty_rows_of_ultra_sparse_matrices_take_nothing() {
         Output::Matrix(sums)
     );
 
-    let v = MatrixBlock::filled(5, 1, 1.0);
+    let v = MatrixBlock::filled(5, 1, 1.0).unwrap();
     let chain = CompiledPlan::compile(&matrix_vector_chain()).unwrap();
     let operands = [Operand::Matrix(&x), Operand::Matrix(&v)];
     let expected = MatrixBlock::dense(5, 1, vec![10.0, 0.0, 1.0, 0.0, 15.0]).unwrap();
@@ -446,7 +446,7 @@ fn extremes_with_numbers_are_those_of_the_language() {
                     let Output::Matrix(found) = output else {
                         panic!("a matrix");
                     };
-                    for (cell, found) in cells.iter().zip(found.to_dense().values()) {
+                    for (cell, found) in cells.iter().zip(found.to_dense().unwrap().values()) {
                         let (a, b) = if left.0 == 0 {
                             (*cell, number)
                         } else {

@@ -36,7 +36,7 @@ fn resident() -> usize {
 /// One page leaked per operator would be 40 MB.
 #[test]
 fn ten_thousand_operators_leave_memory_flat() {
-    let x = MatrixBlock::filled(2, 2, 1.0);
+    let x = MatrixBlock::filled(2, 2, 1.0).unwrap();
     let context = ExecutionContext::single_threaded();
     let compile = |numbers: std::ops::Range<u32>| {
         for number in numbers.map(f64::from) {

@@ -74,6 +74,7 @@ fn outer_plans_agree_with_the_interpreter_across_tiles() {
     let positive = |block: &MatrixBlock| {
         let cells = block
             .to_dense()
+            .unwrap()
             .values()
             .iter()
             .map(|cell| cell.abs())
@@ -133,7 +134,7 @@ fn functions_agree_with_the_interpreter() {
             let aggregate = Some((AggregateOp::Sum, direction));
             let plan = cell_plan(&inputs, body, aggregate, false);
             for (rows, cols) in [(1, 1), (3, 7), (9, 64), (2, 3000)] {
-                let vector = MatrixBlock::filled(rows, 1, 2.5);
+                let vector = MatrixBlock::filled(rows, 1, 2.5).unwrap();
                 assert_all_agree(&plan, &[matrix(rows, cols, 1), vector]);
             }
         }

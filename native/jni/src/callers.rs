@@ -16,13 +16,10 @@ use std::{
 };
 
 use fulgurite_error::{Error, Result};
-use fulgurite_runtime::dataflow::Callers;
+use fulgurite_runtime::{dataflow::Callers, panics};
 use jni::sys::{jint, jlong};
 
-use crate::{
-    host::{JvmHost, Shared, Thrown},
-    panics,
-};
+use crate::host::{JvmHost, Shared, Thrown};
 
 /// What a thread of the JVM is to do.
 type Ask = Box<dyn FnOnce() + Send>;

@@ -180,14 +180,14 @@ mod tests {
     #[test]
     fn stripes_span_their_rows() {
         let dense = MatrixBlock::dense(2, 2, vec![1.0, 0.0, f64::NAN, 3.0]).unwrap();
-        let sparse = MatrixBlock::Csr(MatrixBlock::filled(1, 2, 0.0).to_csr().unwrap());
+        let sparse = MatrixBlock::Csr(MatrixBlock::filled(1, 2, 0.0).unwrap().to_csr().unwrap());
         insta::assert_snapshot!(text(&[Block::new(10, 0, dense), Block::new(12, 0, sparse)]));
     }
 
     #[test]
     fn a_look_finds_sizes_and_places() {
         let dense = MatrixBlock::dense(1, 2, vec![0.0, 3.0]).unwrap();
-        let sparse = MatrixBlock::Csr(MatrixBlock::filled(1, 2, 5.0).to_csr().unwrap());
+        let sparse = MatrixBlock::Csr(MatrixBlock::filled(1, 2, 5.0).unwrap().to_csr().unwrap());
         let blocks = [Block::new(10, 0, dense), Block::new(11, 0, sparse)];
         let found = look(&entry(&blocks, work()));
         let (MatrixBlock::Dense(dense), MatrixBlock::Csr(sparse)) =

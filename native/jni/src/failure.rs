@@ -12,7 +12,9 @@ use jni::{
     strings::JNIString,
 };
 
-use crate::{panics, shim::FulguriteException};
+use fulgurite_runtime::panics;
+
+use crate::shim::FulguriteException;
 
 /// Why a native method fails.
 #[derive(Debug)]

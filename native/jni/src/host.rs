@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn a_reply_hands_its_payload_over() {
         let registry = Registry::new();
-        let matrix = MatrixBlock::filled(2, 2, 1.0);
+        let matrix = MatrixBlock::filled(2, 2, 1.0).unwrap();
         let handle = registry.insert_matrix(matrix.clone());
         let text = format!(r#"{{"dataset": 3, "rows": 5, "nnz": -1, "payload": {handle}}}"#);
         let reply = parse_reply(text.as_bytes(), &registry).unwrap();
@@ -321,7 +321,7 @@ mod tests {
             failed: Some((2, Error::stopped("no more"))),
             ..RangeAccount::default()
         };
-        let blocks = vec![Block::new(3, 4, MatrixBlock::filled(2, 2, 1.0))];
+        let blocks = vec![Block::new(3, 4, MatrixBlock::filled(2, 2, 1.0).unwrap())];
         let given = RangeResult { account, blocks };
         let handle = registry.insert_range(given.clone(), TaskWork::default());
         // As Java passes it on.

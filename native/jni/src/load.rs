@@ -5,6 +5,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
+use fulgurite_runtime::panics;
 use jni::{
     Env, JavaVM, jni_str,
     refs::LoaderContext,
@@ -12,10 +13,7 @@ use jni::{
     sys::{JNI_VERSION_1_8, jint},
 };
 
-use crate::{
-    panics,
-    shim::{FulguriteExceptionAPI, HostAPI, InputStreamAPI, OutputStreamAPI, ShimAPI},
-};
+use crate::shim::{FulguriteExceptionAPI, HostAPI, InputStreamAPI, OutputStreamAPI, ShimAPI};
 
 /// Binds all Java classes, methods and natives, so that a jar of another build is refused at once.
 ///
@@ -27,6 +25,7 @@ pub extern "system" fn JNI_OnLoad(vm: *mut jni::sys::JavaVM, _reserved: *mut c_v
         panics::install_hook();
         warn_of_files();
         fulgurite_matrix::memory::keep_freed_memory();
+        fulgurite_matrix::memory::ballast::hold();
         // SAFETY: the JVM passes its own, valid pointer.
         let vm = unsafe { JavaVM::from_raw(vm) };
         vm.with_top_local_frame(|env| -> jni::errors::Result<()> {

@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     fn matrix(rows: usize) -> MatrixBlock {
-        MatrixBlock::filled(rows, 2, 1.0)
+        MatrixBlock::filled(rows, 2, 1.0).unwrap()
     }
 
     #[test]

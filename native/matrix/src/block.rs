@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use crate::{
     CoordinateMatrix, CsrMatrix, DenseMatrix,
     kernels::parallel::{TASK_CELLS, csr_by_rows, rows_per_task},
+    memory,
 };
 
 /// Below this share of non-zeros a block goes to CSR (SystemML's turn point).
@@ -71,8 +72,10 @@ impl MatrixBlock {
         DenseMatrix::new(rows, cols, values).map(MatrixBlock::Dense)
     }
 
-    pub fn filled(rows: usize, cols: usize, value: f64) -> Self {
-        MatrixBlock::Dense(DenseMatrix::filled(rows, cols, value))
+    /// # Errors
+    /// As [`DenseMatrix::filled`].
+    pub fn filled(rows: usize, cols: usize, value: f64) -> Result<Self> {
+        DenseMatrix::filled(rows, cols, value).map(MatrixBlock::Dense)
     }
 
     pub fn rows(&self) -> usize {
@@ -109,12 +112,15 @@ impl MatrixBlock {
     }
 
     /// For what passes over all rows.
-    pub fn by_rows(&self) -> ByRows<'_> {
-        match self {
+    ///
+    /// # Errors
+    /// `memory` when there is none for pointers to all rows.
+    pub fn by_rows(&self) -> Result<ByRows<'_>> {
+        Ok(match self {
             MatrixBlock::Dense(dense) => ByRows::Dense(dense),
             MatrixBlock::Csr(csr) => ByRows::Csr(Cow::Borrowed(csr)),
-            MatrixBlock::Coordinate(coordinates) => ByRows::Csr(Cow::Owned(coordinates.to_csr())),
-        }
+            MatrixBlock::Coordinate(coordinates) => ByRows::Csr(Cow::Owned(coordinates.to_csr()?)),
+        })
     }
 
     /// Calls `visit(row, column, value)` for the stored cells, in the order of rows, then columns: for all of a dense block.
@@ -174,12 +180,14 @@ impl MatrixBlock {
         }
     }
 
-    pub fn to_dense(&self) -> DenseMatrix {
+    /// # Errors
+    /// `memory` when there is none for all cells.
+    pub fn to_dense(&self) -> Result<DenseMatrix> {
         match self {
-            MatrixBlock::Dense(dense) => dense.clone(),
+            MatrixBlock::Dense(dense) => Ok(dense.clone()),
             MatrixBlock::Csr(csr) => {
                 let (rows, cols) = (csr.rows(), csr.cols());
-                let mut values = crate::memory::zeros(rows * cols);
+                let mut values = memory::zeros(memory::cells(rows, cols)?)?;
                 let chunk = rows_per_task(cols);
                 let parts = values.par_chunks_mut((chunk * cols).max(1)).enumerate();
                 parts.for_each(|(part, out)| {
@@ -190,23 +198,23 @@ impl MatrixBlock {
                         }
                     }
                 });
-                DenseMatrix::new(rows, cols, values).expect("the vector was sized for it")
+                DenseMatrix::new(rows, cols, values)
             }
             MatrixBlock::Coordinate(coordinates) => {
                 let (rows, cols) = (coordinates.rows(), coordinates.cols());
-                let mut values = crate::memory::zeros(rows * cols);
+                let mut values = memory::zeros(memory::cells(rows, cols)?)?;
                 self.for_each_stored(|row, col, cell| values[row * cols + col] = cell);
-                DenseMatrix::new(rows, cols, values).expect("the vector was sized for it")
+                DenseMatrix::new(rows, cols, values)
             }
         }
     }
 
     /// # Errors
-    /// `unsupported` when the matrix has more columns than a CSR index can hold.
+    /// `unsupported` when the matrix has more columns than a CSR index can hold, `memory` when there is none.
     pub fn to_csr(&self) -> Result<CsrMatrix> {
         match self {
             MatrixBlock::Csr(csr) => Ok(csr.clone()),
-            MatrixBlock::Coordinate(coordinates) => Ok(coordinates.to_csr()),
+            MatrixBlock::Coordinate(coordinates) => coordinates.to_csr(),
             MatrixBlock::Dense(dense) => {
                 let (rows, cols) = (dense.rows(), dense.cols());
                 csr_by_rows(rows, cols, cols, |task, part| {
@@ -219,21 +227,29 @@ impl MatrixBlock {
     }
 
     /// The same matrix in the layout its sparsity asks for.
-    pub fn in_best_layout(self) -> Self {
+    ///
+    /// # Errors
+    /// As [`MatrixBlock::in_layout`].
+    pub fn in_best_layout(self) -> Result<Self> {
         let best = Layout::best(self.rows(), self.cols(), self.nnz());
         self.in_layout(best)
     }
 
     /// The same matrix in this layout; as it is where it has too many columns for a sparse one.
-    pub fn in_layout(self, layout: Layout) -> Self {
-        match (layout, self) {
-            (Layout::Dense, matrix) => MatrixBlock::Dense(matrix.to_dense()),
-            (Layout::Csr, matrix) => matrix.to_csr().map_or(matrix, MatrixBlock::Csr),
-            (Layout::Coordinate, matrix @ MatrixBlock::Coordinate(_)) => matrix,
-            (Layout::Coordinate, matrix) => matrix.to_csr().map_or(matrix, |csr| {
-                MatrixBlock::Coordinate(CoordinateMatrix::from(&csr))
-            }),
+    ///
+    /// # Errors
+    /// `memory` when there is none for the copy.
+    pub fn in_layout(self, layout: Layout) -> Result<Self> {
+        if layout == self.layout()
+            || (layout != Layout::Dense && i32::try_from(self.cols()).is_err())
+        {
+            return Ok(self);
         }
+        Ok(match layout {
+            Layout::Dense => MatrixBlock::Dense(self.to_dense()?),
+            Layout::Csr => MatrixBlock::Csr(self.to_csr()?),
+            Layout::Coordinate => MatrixBlock::Coordinate((&self.to_csr()?).try_into()?),
+        })
     }
 
     /// Rows `from..to` (from 0). Dense blocks share the buffer.

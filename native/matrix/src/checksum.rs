@@ -13,7 +13,7 @@ impl MatrixBlock {
     ///
     /// ```
     /// use fulgurite_matrix::MatrixBlock;
-    /// assert_ne!(MatrixBlock::filled(2, 2, 1.0).checksum(), MatrixBlock::filled(2, 2, 2.0).checksum());
+    /// assert_ne!(MatrixBlock::filled(2, 2, 1.0)?.checksum(), MatrixBlock::filled(2, 2, 2.0)?.checksum());
     /// ```
     pub fn checksum(&self) -> u64 {
         let (values, pointers, indices) = match self {
@@ -95,7 +95,7 @@ mod tests {
             of(6, 4),
             of(1, 24),
             of(24, 1),
-            MatrixBlock::filled(0, 6, 0.0).checksum(),
+            MatrixBlock::filled(0, 6, 0.0).unwrap().checksum(),
         ];
         for (at, one) in found.iter().enumerate() {
             assert!(found[at + 1..].iter().all(|other| one != other));

@@ -6,7 +6,7 @@ use arrow::buffer::ScalarBuffer;
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
-use crate::CsrMatrix;
+use crate::{CsrMatrix, memory};
 
 /// A matrix most of whose rows are empty: its stored cells by row, then by column, each with both. An empty row takes nothing.
 #[derive(Debug, Clone, PartialEq)]
@@ -187,8 +187,11 @@ impl CoordinateMatrix {
     }
 
     /// With pointers to all rows.
-    pub fn to_csr(&self) -> CsrMatrix {
-        let mut pointers = Vec::with_capacity(self.rows + 1);
+    ///
+    /// # Errors
+    /// `memory` when there is none for the pointers.
+    pub fn to_csr(&self) -> Result<CsrMatrix> {
+        let mut pointers = memory::room(self.rows.saturating_add(1))?;
         pointers.push(0);
         for (at, row) in self.row_indices.iter().enumerate() {
             while pointers.len() <= *row as usize {
@@ -196,7 +199,7 @@ impl CoordinateMatrix {
             }
         }
         pointers.resize(self.rows + 1, self.stored() as i64);
-        self.csr(self.rows, pointers)
+        Ok(self.csr(self.rows, pointers))
     }
 
     fn csr(&self, rows: usize, pointers: Vec<i64>) -> CsrMatrix {
@@ -292,21 +295,23 @@ impl CoordinateMatrix {
     }
 }
 
-impl From<&CsrMatrix> for CoordinateMatrix {
-    fn from(csr: &CsrMatrix) -> Self {
-        let mut row_indices = Vec::with_capacity(csr.stored());
+impl TryFrom<&CsrMatrix> for CoordinateMatrix {
+    type Error = Error;
+
+    fn try_from(csr: &CsrMatrix) -> Result<Self> {
+        let mut row_indices = memory::room(csr.stored())?;
         for (row, pointers) in csr.pointers().windows(2).enumerate() {
             let stored = (pointers[1] - pointers[0]) as usize;
             row_indices.resize(row_indices.len() + stored, row as i64);
         }
         let (_, indices, values) = csr.clone().into_buffers();
-        CoordinateMatrix {
+        Ok(CoordinateMatrix {
             rows: csr.rows(),
             cols: csr.cols(),
             row_indices: row_indices.into(),
             indices,
             values,
-        }
+        })
     }
 }
 
@@ -322,15 +327,15 @@ mod tests {
 
     /// Debug prints compare NaN with itself.
     fn cells(matrix: &MatrixBlock) -> String {
-        format!("{:?}", matrix.to_dense())
+        format!("{:?}", matrix.to_dense().unwrap())
     }
 
     #[test]
     fn coordinates_are_the_same_matrix_as_csr() {
         let coordinates = three_cells();
-        let csr = coordinates.to_csr();
+        let csr = coordinates.to_csr().unwrap();
         assert_eq!(csr.pointers(), [0, 0, 2, 2, 2, 2, 2, 3, 3, 3]);
-        let back = CoordinateMatrix::from(&csr);
+        let back = CoordinateMatrix::try_from(&csr).unwrap();
         assert_eq!(back.row_indices(), coordinates.row_indices());
         assert_eq!(cells(&csr.into()), cells(&coordinates.clone().into()));
         let compact = coordinates.compact();
@@ -342,7 +347,7 @@ mod tests {
     #[test]
     fn parts_and_transposes_are_those_of_the_dense_matrix() {
         let coordinates = three_cells();
-        let dense = coordinates.to_csr();
+        let dense = coordinates.to_csr().unwrap();
         for (rows, cols) in [
             (0..9, 0..4),
             (1..2, 0..4),

@@ -3,6 +3,8 @@
 use arrow::buffer::ScalarBuffer;
 use fulgurite_error::{Error, Result};
 
+use crate::memory;
+
 /// A row-major dense matrix; `values.len() == rows * cols`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DenseMatrix {
@@ -26,12 +28,15 @@ impl DenseMatrix {
         Ok(DenseMatrix { rows, cols, values })
     }
 
-    pub fn filled(rows: usize, cols: usize, value: f64) -> Self {
-        DenseMatrix {
-            rows,
-            cols,
-            values: vec![value; rows * cols].into(),
-        }
+    /// # Errors
+    /// `memory` when there is none for so many cells.
+    pub fn filled(rows: usize, cols: usize, value: f64) -> Result<Self> {
+        let cells = memory::cells(rows, cols)?;
+        let values = match value.to_bits() {
+            0 => memory::zeros(cells)?,
+            _ => memory::filled(cells, value)?,
+        };
+        DenseMatrix::new(rows, cols, values)
     }
 
     /// A matrix whose cell (i, j) is `cell(i, j)`, counted from 0.
@@ -70,13 +75,16 @@ impl DenseMatrix {
     }
 
     /// The values as a vector to write into: without a copy when nobody else holds the buffer.
-    pub fn into_vec(self) -> Vec<f64> {
+    ///
+    /// # Errors
+    /// `memory` when there is none for the copy.
+    pub fn into_vec(self) -> Result<Vec<f64>> {
         let length = self.values.len();
         let buffer = self.values.into_inner();
         match buffer.into_vec::<f64>() {
-            Ok(vector) if vector.len() == length => vector,
-            Ok(vector) => vector[..length].to_vec(),
-            Err(shared) => ScalarBuffer::<f64>::new(shared, 0, length).to_vec(),
+            Ok(vector) if vector.len() == length => Ok(vector),
+            Ok(vector) => memory::copied(&vector[..length]),
+            Err(shared) => memory::copied(&ScalarBuffer::<f64>::new(shared, 0, length)),
         }
     }
 

@@ -1,15 +1,32 @@
-//! Memory for the cells of matrices, so that the system gives it at the speed of memory.
+//! The gate for memory whose size follows from data: every matrix, buffer and text of such a size comes from here.
 //!
-//! An operator writes its output into memory that is either recycled, which runs at the speed of the caches, or new: then
-//! the system has to find and clear each page. Pages of 4 KiB take about three quarters of the time of writing a large output; those
-//! of 2 MiB half of it.
+//! An allocation asks three things, and each refusal is a `memory` error that says what was needed, what there is and what raises it:
+//!
+//! 1. its size, computed without overflow, is one that memory can have ([`bytes_of`]);
+//! 2. the budget of the operator that runs on this thread ([`within`]) and what the system has left for the process
+//!    ([`available`]) have room for it;
+//! 3. the system gives it.
+//!
+//! [`ballast`] is for allocations that can't fail: what a library or a small vector takes when the system has nothing left.
+//!
+//! The rest is about speed. An operator writes its output into memory that is either recycled, which runs at the speed of the caches, or
+//! new: then the system has to find and clear each page. Pages of 4 KiB take about three quarters of the time of writing a large output;
+//! those of 2 MiB half of it.
+
+mod available;
+pub mod ballast;
+mod budget;
 
 use std::{
+    alloc::{Layout, alloc_zeroed},
     mem::MaybeUninit,
     sync::atomic::{AtomicUsize, Ordering},
 };
 
+use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
+
+pub use budget::{Budget, admit, within};
 
 /// From this size on allocators of C libraries map memory anew for each allocation, and give it back when it is freed:
 /// the largest threshold that glibc knows.
@@ -18,32 +35,164 @@ pub const MAPPED_BYTES: usize = 32 << 20;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const KEPT_BYTES: usize = 2 * MAPPED_BYTES;
 
-/// Cells of an output, all zero.
+/// Bytes of so many values.
+///
+/// # Errors
+/// `memory` when no machine could hold them.
+pub fn bytes_of<T>(len: usize) -> Result<usize> {
+    let bytes = len.checked_mul(size_of::<T>());
+    bytes
+        .filter(|bytes| isize::try_from(*bytes).is_ok())
+        .ok_or_else(|| {
+            let bytes = len as u128 * size_of::<T>() as u128;
+            Error::memory(format!("{bytes} bytes are more than memory can be"))
+        })
+}
+
+/// The number of cells of a dense matrix.
+///
+/// # Errors
+/// `memory` when no machine could hold them.
+pub fn cells(rows: usize, cols: usize) -> Result<usize> {
+    rows.checked_mul(cols)
+        .filter(|cells| bytes_of::<f64>(*cells).is_ok())
+        .ok_or_else(|| {
+            Error::memory(format!(
+                "a dense {rows} x {cols} matrix is larger than memory can be"
+            ))
+        })
+}
+
+/// An empty vector with room for `len` values.
+///
+/// # Errors
+/// `memory`, when the budget or the system has none.
 ///
 /// ```
-/// assert_eq!(fulgurite_matrix::memory::zeros(3), [0.0; 3]);
+/// let mut values = fulgurite_matrix::memory::room(2)?;
+/// values.push(1.0);
+/// assert!(values.capacity() >= 2);
+/// let refused = fulgurite_matrix::memory::room::<f64>(1 << 60).unwrap_err();
+/// assert_eq!(refused.kind(), fulgurite_error::ErrorKind::Memory);
+/// # Ok::<(), fulgurite_error::Error>(())
 /// ```
-pub fn zeros(cells: usize) -> Vec<f64> {
+pub fn room<T>(len: usize) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    reserve(&mut values, len)?;
+    Ok(values)
+}
+
+/// Makes room for exactly `more` values behind those that are there.
+///
+/// # Errors
+/// As [`room`].
+pub fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
+    if values.capacity() - values.len() >= more {
+        return Ok(());
+    }
+    let len = values.len().saturating_add(more);
+    let bytes = bytes_of::<T>(len)?;
+    admit(bytes)?;
+    values
+        .try_reserve_exact(more)
+        .map_err(|_| available::refused_by_system(bytes))
+}
+
+/// `len` copies of a value.
+///
+/// # Errors
+/// As [`room`].
+pub fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>> {
+    let mut values = room(len)?;
+    values.resize(len, value);
+    Ok(values)
+}
+
+/// A copy of values.
+///
+/// # Errors
+/// As [`room`].
+pub fn copied<T: Clone>(values: &[T]) -> Result<Vec<T>> {
+    let mut copy = room(values.len())?;
+    copy.extend_from_slice(values);
+    Ok(copy)
+}
+
+/// What an iterator gives that knows how much that is.
+///
+/// # Errors
+/// As [`room`].
+pub fn collected<T>(
+    values: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
+) -> Result<Vec<T>> {
+    let values = values.into_iter();
+    let mut collected = room(values.len())?;
+    collected.extend(values);
+    Ok(collected)
+}
+
+/// Cells of an output, all zero.
+///
+/// # Errors
+/// As [`room`].
+///
+/// ```
+/// assert_eq!(fulgurite_matrix::memory::zeros(3)?, [0.0; 3]);
+/// # Ok::<(), fulgurite_error::Error>(())
+/// ```
+pub fn zeros(cells: usize) -> Result<Vec<f64>> {
     zeros_of(cells)
 }
 
-fn zeros_of<T: Copy + Default>(cells: usize) -> Vec<T> {
-    let cells = vec![T::default(); cells];
-    if size_of_val(cells.as_slice()) >= MAPPED_BYTES {
+/// A type whose zero is all zero bits.
+pub trait Zeroed: Copy + Default + PartialEq {}
+impl Zeroed for f64 {}
+impl Zeroed for i32 {}
+impl Zeroed for i64 {}
+impl Zeroed for usize {}
+
+/// As [`zeros`], of another type.
+///
+/// # Errors
+/// As [`room`].
+pub fn zeros_of<T: Zeroed>(len: usize) -> Result<Vec<T>> {
+    let bytes = bytes_of::<T>(len)?;
+    if bytes == 0 {
+        return Ok(Vec::new());
+    }
+    admit(bytes)?;
+    let layout = Layout::array::<T>(len).map_err(|_| available::refused_by_system(bytes))?;
+    // SAFETY: the layout is not empty. What the allocator gives has room for `len` values, and zero bits are values of `T`.
+    let cells = unsafe {
+        let start = alloc_zeroed(layout).cast::<T>();
+        if start.is_null() {
+            return Err(available::refused_by_system(bytes));
+        }
+        Vec::from_raw_parts(start, len, len)
+    };
+    if bytes >= MAPPED_BYTES {
         in_large_pages(&cells);
     }
-    cells
+    Ok(cells)
 }
 
 /// Cells of an output that `fill` writes in chunks, on all threads. It gets a chunk's number, and its cells, which are zero.
 ///
+/// # Errors
+/// As [`room`].
+///
 /// ```
-/// let cells = fulgurite_matrix::memory::by_chunks(5, 2, |chunk, out| out[0] = chunk as f64);
+/// let cells = fulgurite_matrix::memory::by_chunks(5, 2, |chunk, out| out[0] = chunk as f64)?;
 /// assert_eq!(cells, [0.0, 0.0, 1.0, 0.0, 2.0]);
+/// # Ok::<(), fulgurite_error::Error>(())
 /// ```
-pub fn by_chunks(cells: usize, chunk: usize, fill: impl Fn(usize, &mut [f64]) + Sync) -> Vec<f64> {
+pub fn by_chunks(
+    cells: usize,
+    chunk: usize,
+    fill: impl Fn(usize, &mut [f64]) + Sync,
+) -> Result<Vec<f64>> {
     let chunk = chunk.max(1);
-    let mut output = NewCells::new(cells);
+    let mut output = NewCells::new(cells)?;
     let lengths = (0..cells)
         .step_by(chunk)
         .map(|from| chunk.min(cells - from));
@@ -55,7 +204,7 @@ pub fn by_chunks(cells: usize, chunk: usize, fill: impl Fn(usize, &mut [f64]) + 
             parts.for_each(|(number, part)| fill(number, part.cells()));
         }
     }
-    output.finish()
+    Ok(output.finish())
 }
 
 /// Cells of an output before anyone has written them.
@@ -72,23 +221,25 @@ pub struct NewCells<T> {
     taken: AtomicUsize,
 }
 
-impl<T: Copy + Default> NewCells<T> {
-    pub fn new(len: usize) -> Self {
-        let is_zero = len.saturating_mul(size_of::<T>()) >= MAPPED_BYTES;
+impl<T: Zeroed> NewCells<T> {
+    /// # Errors
+    /// As [`room`].
+    pub fn new(len: usize) -> Result<Self> {
+        let is_zero = bytes_of::<T>(len)? >= MAPPED_BYTES;
         let cells = match is_zero {
             true => {
-                let mut cells = zeros_of(len);
+                let mut cells = zeros_of(len)?;
                 cells.clear();
                 cells
             }
-            false => Vec::with_capacity(len),
+            false => room(len)?,
         };
-        NewCells {
+        Ok(NewCells {
             cells,
             len,
             is_zero,
             taken: AtomicUsize::new(0),
-        }
+        })
     }
 
     /// Parts of these lengths, one after the other, as far as there are cells.
@@ -119,7 +270,8 @@ impl<T: Copy + Default> NewCells<T> {
         }
         if self.taken.load(Ordering::Relaxed) != self.len {
             // Somebody has forgotten a part, in the sense of `std::mem::forget`.
-            return zeros_of(self.len);
+            self.cells.resize(self.len, T::default());
+            return self.cells;
         }
         // SAFETY: there is room for them, and each of them was made a number when it was taken.
         unsafe { self.cells.set_len(self.len) };
@@ -128,13 +280,13 @@ impl<T: Copy + Default> NewCells<T> {
 }
 
 /// A part of [`NewCells`].
-pub struct NewPart<'a, T: Copy + Default> {
+pub struct NewPart<'a, T: Zeroed> {
     cells: &'a mut [MaybeUninit<T>],
     is_zero: bool,
     taken: &'a AtomicUsize,
 }
 
-impl<'a, T: Copy + Default> NewPart<'a, T> {
+impl<'a, T: Zeroed> NewPart<'a, T> {
     /// All of them, all zero.
     pub fn cells(mut self) -> &'a mut [T] {
         self.take(usize::MAX)
@@ -154,7 +306,7 @@ impl<'a, T: Copy + Default> NewPart<'a, T> {
     }
 }
 
-impl<T: Copy + Default> Drop for NewPart<'_, T> {
+impl<T: Zeroed> Drop for NewPart<'_, T> {
     fn drop(&mut self) {
         self.take(usize::MAX);
     }
@@ -204,7 +356,7 @@ mod tests {
         keep_freed_memory();
         for cells in [0, 1, 5_000, MAPPED_BYTES / 8 - 1, MAPPED_BYTES / 8 + 1] {
             for value in [1.0, 2.0] {
-                let mut output = zeros(cells);
+                let mut output = zeros(cells).unwrap();
                 assert!(output.iter().all(|cell| *cell == 0.0), "{cells} cells");
                 output.fill(value);
             }
@@ -217,7 +369,7 @@ mod tests {
         for len in [0, 1, 5_000, MAPPED_BYTES / 8 + 1] {
             let dirty = vec![1.0; len];
             drop(dirty);
-            let mut cells = NewCells::<f64>::new(len);
+            let mut cells = NewCells::<f64>::new(len).unwrap();
             let mut parts = cells.parts([len / 2, 3]).into_iter();
             let (mut first, second) = (parts.next().unwrap(), parts.next().unwrap());
             first.take(1).fill(2.0);
@@ -242,8 +394,8 @@ mod tests {
     #[test]
     fn what_nobody_takes_is_zero() {
         drop(vec![1.0; 1000]);
-        assert_eq!(NewCells::<f64>::new(1000).finish(), [0.0; 1000]);
-        let mut cells = NewCells::<i32>::new(3);
+        assert_eq!(NewCells::<f64>::new(1000).unwrap().finish(), [0.0; 1000]);
+        let mut cells = NewCells::<i32>::new(3).unwrap();
         cells.parts([2]).into_iter().for_each(std::mem::forget);
         assert_eq!(cells.finish(), [0; 3]);
     }

@@ -14,6 +14,7 @@ pub mod backend;
 pub mod calibration;
 pub mod config;
 pub mod dataflow;
+pub mod panics;
 pub mod request;
 
 mod distributed;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fulgurite_codegen::PlanCache;
-use fulgurite_error::Result;
+use fulgurite_error::{ErrorKind, Result};
 use fulgurite_fusion::{CostConstants, Policy};
 use fulgurite_matrix::kernels::RandStream;
 
@@ -133,7 +133,11 @@ impl Session {
             Some(calibration) => {
                 let threads = self.config.effective_threads();
                 match bytes >= MEASURE_FROM_BYTES {
-                    true => Some(calibration.measured(threads)?),
+                    true => match calibration.measured(threads) {
+                        // Plans need no measurement where memory for one is short.
+                        Err(error) if error.kind() == ErrorKind::Memory => None,
+                        measured => Some(measured?),
+                    },
                     false => calibration.known(threads),
                 }
             }

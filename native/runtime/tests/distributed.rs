@@ -43,7 +43,7 @@ fn local(text: &str, output: &str) -> Ran {
 
 fn cells(ran: &Ran, name: &str) -> Vec<f64> {
     match &ran.outcome().outputs[name] {
-        OutputValue::Matrix(matrix) => matrix.to_dense().values().to_vec(),
+        OutputValue::Matrix(matrix) => matrix.to_dense().unwrap().values().to_vec(),
         OutputValue::Scalar(value) => vec![value.as_f64().expect("a number")],
         OutputValue::Dataset { .. } => panic!("{name} stayed on the workers"),
     }

@@ -95,7 +95,7 @@ fn assert_same(text: &str, x: &MatrixBlock, y: &MatrixBlock) {
     };
     let shape = |matrix: &MatrixBlock| (matrix.rows(), matrix.cols());
     assert_eq!(shape(&found), shape(&expected), "{case}");
-    let (found, expected) = (found.to_dense(), expected.to_dense());
+    let (found, expected) = (found.to_dense().unwrap(), expected.to_dense().unwrap());
     for (at, (found, expected)) in found.values().iter().zip(expected.values()).enumerate() {
         let near = (found - expected).abs() <= 1e-9 * expected.abs().max(1.0);
         let same = near || found == expected || (found.is_nan() && expected.is_nan());
@@ -304,7 +304,7 @@ fn assert_same_by(text: &str, x: &MatrixBlock, y: &MatrixBlock, means: &Means) -
         (expected.rows(), expected.cols()),
         "{case}"
     );
-    let (found, expected) = (found.to_dense(), expected.to_dense());
+    let (found, expected) = (found.to_dense().unwrap(), expected.to_dense().unwrap());
     for (at, (found, expected)) in found.values().iter().zip(expected.values()).enumerate() {
         let same = found == expected || (found.is_nan() && expected.is_nan());
         assert!(same, "{case}: {found} for {expected} in cell {at}");
@@ -535,6 +535,7 @@ fn tables_that_are_larger_than_the_driver_stay_with_the_workers() {
         let cells = exact(rows, 1, seed);
         let cells = cells
             .to_dense()
+            .unwrap()
             .values()
             .iter()
             .map(|x| x * 2.0 + 9.0)
@@ -595,7 +596,10 @@ fn generated(text: &str, stripe_rows: usize, stream: &str) {
             .config("fulgurite.rand.stream", stream)
             .output("R")
             .run();
-        (ran.matrix_of("R", &*backend).to_dense(), backend.counters())
+        (
+            ran.matrix_of("R", &*backend).to_dense().unwrap(),
+            backend.counters(),
+        )
     };
     let ((here, none), (there, some)) = (run("1g"), run("2k"));
     assert_eq!(here, there, "{text}");

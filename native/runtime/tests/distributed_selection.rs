@@ -16,7 +16,7 @@ const BLOCK: usize = 50;
 const BUDGET: &str = "70k";
 
 fn x() -> MatrixBlock {
-    let mut cells = exact(ROWS, COLS, 7).to_dense().into_vec();
+    let mut cells = exact(ROWS, COLS, 7).to_dense().unwrap().into_vec().unwrap();
     // What a product would spread over its sums.
     cells[3 * COLS + 5] = f64::NAN;
     cells[4 * COLS] = f64::INFINITY;
@@ -24,7 +24,11 @@ fn x() -> MatrixBlock {
 }
 
 fn cells(ran: &Ran, backend: &LocalBackend) -> Vec<f64> {
-    ran.matrix_of("R", backend).to_dense().into_vec()
+    ran.matrix_of("R", backend)
+        .to_dense()
+        .unwrap()
+        .into_vec()
+        .unwrap()
 }
 
 /// Runs the script where X is distributed, and gives how many tasks that took. The result is that of the driver.

@@ -24,7 +24,7 @@ fn ratings() -> MatrixBlock {
         }
     }
     let dense = MatrixBlock::dense(ROWS, COLS, cells).expect("sized for it");
-    dense.in_best_layout()
+    dense.in_best_layout().unwrap()
 }
 
 struct Case<'a> {
@@ -62,7 +62,7 @@ impl Case<'_> {
 
 fn cells(ran: &Ran) -> Vec<f64> {
     match &ran.outcome().outputs["R"] {
-        OutputValue::Matrix(matrix) => matrix.to_dense().values().to_vec(),
+        OutputValue::Matrix(matrix) => matrix.to_dense().unwrap().values().to_vec(),
         OutputValue::Scalar(value) => vec![value.as_f64().expect("a number")],
         OutputValue::Dataset { .. } => panic!("R stayed on the workers"),
     }
@@ -280,7 +280,11 @@ fn a_row_operator_beside_a_matrix_that_may_not_be_sent_is_not_fused() {
 
 /// The cells of R, wherever it is.
 fn all_cells(ran: &Ran, backend: &LocalBackend) -> Vec<f64> {
-    ran.matrix_of("R", backend).to_dense().into_vec()
+    ran.matrix_of("R", backend)
+        .to_dense()
+        .unwrap()
+        .into_vec()
+        .unwrap()
 }
 
 /// A cell in one row of eight: 62 of them, 20 bytes each.
@@ -291,7 +295,7 @@ fn fused_operators_over_stripes_of_coordinates() {
         cells[row * COLS + row % COLS] = 1.0 + (row % 5) as f64;
     }
     let dense = MatrixBlock::dense(ROWS, COLS, cells).expect("sized for it");
-    let x = dense.in_best_layout();
+    let x = dense.in_best_layout().unwrap();
     assert_eq!(x.layout(), Layout::Coordinate);
     for (template, text) in [
         ("Outer", "R = sum(X * (U %*% t(V)))"),

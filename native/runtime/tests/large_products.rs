@@ -68,8 +68,8 @@ impl Case {
         let (ran, backend) = self.run(text, form);
         let name = format!("{} x {} as {form}", self.left.rows(), self.right.cols());
         let came = backend.counters();
-        let found = ran.matrix_of("R", &*backend).to_dense();
-        assert_eq!(found, self.here(text).to_dense(), "{name}");
+        let found = ran.matrix_of("R", &*backend).to_dense().unwrap();
+        assert_eq!(found, self.here(text).to_dense().unwrap(), "{name}");
         let product = form_of_product(&ran);
         // Of a sparse left matrix the driver asks first whether it selects rows.
         let is_dense = matches!(self.left, MatrixBlock::Dense(_));
@@ -171,8 +171,8 @@ fn stripes_of_sparse_matrices_stay_sparse() {
     let (ran, backend) = case.run("R = X %*% Y", "rmm");
     assert!(form_of_product(&ran).is_some_and(|form| form.starts_with("rmm")));
     assert_eq!(backend.counters().largest_dense, 0);
-    let found = ran.matrix_of("R", &*backend).to_dense();
-    assert_eq!(found, case.here("R = X %*% Y").to_dense());
+    let found = ran.matrix_of("R", &*backend).to_dense().unwrap();
+    assert_eq!(found, case.here("R = X %*% Y").to_dense().unwrap());
 }
 
 /// What reads a product of stripes finds it in the stripes of the left matrix, and nothing else is shuffled.
@@ -196,8 +196,8 @@ fn the_product_has_the_stripes_of_the_left_matrix() {
     ];
     assert!(forms.iter().eq(expected), "{forms:?}");
     assert_eq!(
-        ran.matrix_of("R", &*backend).to_dense(),
-        case.here(text).to_dense()
+        ran.matrix_of("R", &*backend).to_dense().unwrap(),
+        case.here(text).to_dense().unwrap()
     );
 }
 
@@ -218,8 +218,12 @@ fn products_of_transposes_and_of_matrices_here() {
     ] {
         for form in ["auto", "pieces", "rmm", "cpmm"] {
             let (ran, backend) = case.run(text, form);
-            let found = ran.matrix_of("R", &*backend).to_dense();
-            assert_eq!(found, case.here(text).to_dense(), "{text} as {form}");
+            let found = ran.matrix_of("R", &*backend).to_dense().unwrap();
+            assert_eq!(
+                found,
+                case.here(text).to_dense().unwrap(),
+                "{text} as {form}"
+            );
         }
     }
     for form in ["pieces", "rmm", "cpmm"] {
@@ -234,8 +238,12 @@ fn products_of_transposes_and_of_matrices_here() {
             .config("fulgurite.placement.product", form)
             .output("R")
             .run();
-        let found = ran.matrix_of("R", &*backend).to_dense();
-        assert_eq!(found, case.here("R = X %*% Y").to_dense(), "{form}");
+        let found = ran.matrix_of("R", &*backend).to_dense().unwrap();
+        assert_eq!(
+            found,
+            case.here("R = X %*% Y").to_dense().unwrap(),
+            "{form}"
+        );
     }
 }
 
@@ -243,7 +251,7 @@ fn products_of_transposes_and_of_matrices_here() {
 #[test]
 fn sums_are_in_the_order_of_rows() {
     let thirds = |rows, cols, seed| {
-        let cells = exact(rows, cols, seed).to_dense();
+        let cells = exact(rows, cols, seed).to_dense().unwrap();
         let cells = cells.values().iter().map(|value| value / 3.0 + 0.1);
         MatrixBlock::dense(rows, cols, cells.collect()).expect("sized for it")
     };
@@ -251,7 +259,7 @@ fn sums_are_in_the_order_of_rows() {
     for form in ["pieces", "rmm", "cpmm"] {
         let bits = || {
             let (ran, backend) = case.run("R = X %*% Y", form);
-            let found = ran.matrix_of("R", &*backend).to_dense();
+            let found = ran.matrix_of("R", &*backend).to_dense().unwrap();
             found
                 .values()
                 .iter()

@@ -32,7 +32,7 @@ fn printed(text: &str) -> String {
 }
 
 fn bits(matrix: &MatrixBlock) -> Vec<u64> {
-    let dense = matrix.to_dense();
+    let dense = matrix.to_dense().unwrap();
     dense.values().iter().map(|cell| cell.to_bits()).collect()
 }
 

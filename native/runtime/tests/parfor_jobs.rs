@@ -22,7 +22,7 @@ use fulgurite_runtime::{
 };
 
 fn bits(matrix: &MatrixBlock) -> Vec<u64> {
-    let dense = matrix.to_dense();
+    let dense = matrix.to_dense().unwrap();
     dense.values().iter().map(|cell| cell.to_bits()).collect()
 }
 

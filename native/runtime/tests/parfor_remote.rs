@@ -16,7 +16,7 @@ fn remote(text: &str) -> Script {
 }
 
 fn bits(matrix: &MatrixBlock) -> Vec<u64> {
-    let dense = matrix.to_dense();
+    let dense = matrix.to_dense().unwrap();
     dense.values().iter().map(|cell| cell.to_bits()).collect()
 }
 

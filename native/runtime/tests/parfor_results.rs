@@ -16,7 +16,7 @@ use fulgurite_runtime::{
 use proptest::prelude::*;
 
 fn bits(matrix: &MatrixBlock) -> Vec<u64> {
-    let dense = matrix.to_dense();
+    let dense = matrix.to_dense().unwrap();
     dense.values().iter().map(|cell| cell.to_bits()).collect()
 }
 
@@ -291,8 +291,8 @@ proptest! {
         let there = script.output("R").output("S").run();
         prop_assert_eq!(&there.printed, &here.printed);
         for name in ["R", "S"] {
-            let found = there.matrix_of(name, &counting.inner).to_dense();
-            let wanted = here.matrix(name).to_dense();
+            let found = there.matrix_of(name, &counting.inner).to_dense().unwrap();
+            let wanted = here.matrix(name).to_dense().unwrap();
             let mut pairs = found.values().iter().zip(wanted.values()).enumerate();
             let differ = pairs.find(|(_, (one, other))| one.to_bits() != other.to_bits());
             prop_assert_eq!(differ, None, "{} of {}", name, body);

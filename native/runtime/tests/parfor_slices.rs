@@ -10,7 +10,7 @@ use fulgurite_matrix::MatrixBlock;
 use fulgurite_runtime::backend::LocalBackend;
 
 fn bits(matrix: &MatrixBlock) -> Vec<u64> {
-    let dense = matrix.to_dense();
+    let dense = matrix.to_dense().unwrap();
     dense.values().iter().map(|cell| cell.to_bits()).collect()
 }
 
@@ -52,7 +52,11 @@ fn distributed(text: &str, x: MatrixBlock, backend: &Arc<LocalBackend>) -> Ran {
 }
 
 fn sparse(rows: usize, cols: usize) -> MatrixBlock {
-    let mut cells = exact(rows, cols, 11).to_dense().into_vec();
+    let mut cells = exact(rows, cols, 11)
+        .to_dense()
+        .unwrap()
+        .into_vec()
+        .unwrap();
     for (number, cell) in cells.iter_mut().enumerate() {
         if number % 5 > 0 {
             *cell = 0.0;

@@ -26,6 +26,7 @@ fn sparse(nnz: usize) -> MatrixBlock {
     MatrixBlock::dense(1000, 20, cells)
         .expect("sized for it")
         .in_best_layout()
+        .unwrap()
 }
 
 fn sum_in_turns(nnz: [usize; 2]) -> Script {

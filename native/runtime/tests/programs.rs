@@ -123,7 +123,10 @@ fn dimensions_that_do_not_fit_name_operator_and_line() {
     let unknown = script(
         "print('before')\nn = as.integer(sum(X))\nA = matrix(1, n, 2)\nB = A %*% A\nprint(sum(B))",
     )
-    .matrix("X", fulgurite_matrix::MatrixBlock::filled(3, 1, 1.0))
+    .matrix(
+        "X",
+        fulgurite_matrix::MatrixBlock::filled(3, 1, 1.0).unwrap(),
+    )
     .run();
     insta::assert_snapshot!(unknown.text(), @r"
     before
@@ -350,6 +353,7 @@ fn a_hop_dag_runs_like_a_script() {
         .run();
     let squares: f64 = exact(3, 3, 5)
         .to_dense()
+        .unwrap()
         .values()
         .iter()
         .map(|x| x * x)
@@ -367,7 +371,7 @@ fn a_list_of_numbers_makes_a_column() {
     .output("y")
     .output("z")
     .run();
-    let cells = |name: &str| ran.matrix(name).to_dense().values().to_vec();
+    let cells = |name: &str| ran.matrix(name).to_dense().unwrap().values().to_vec();
     assert_eq!(cells("x"), [3.0, 2.5, 9.0, 1.0]);
     assert_eq!(cells("y"), [3.0, 4.0]);
     assert_eq!(cells("z"), [2.0; 4]);

@@ -170,7 +170,7 @@ fn assert_same(
             "{how}: {name} of\n{}",
             program.text
         );
-        let (expected, found) = (expected.to_dense(), found.to_dense());
+        let (expected, found) = (expected.to_dense().unwrap(), found.to_dense().unwrap());
         for (at, (expected, found)) in expected.values().iter().zip(found.values()).enumerate() {
             let close = match output.exact {
                 true => expected == found,

@@ -25,7 +25,7 @@ fn summed(programs: &Arc<Programs>, matrix: MatrixBlock, lambda: f64) -> Script 
 }
 
 fn sum_of_squares(matrix: &MatrixBlock, lambda: f64) -> f64 {
-    let dense = matrix.to_dense();
+    let dense = matrix.to_dense().unwrap();
     dense.values().iter().map(|x| x * x + lambda).sum()
 }
 
@@ -34,7 +34,13 @@ fn the_second_time_nothing_is_planned() {
     let programs = Arc::default();
     let (first, second) = (exact(70, 9, 1), exact(71, 9, 1));
     // All that is known of both is the same.
-    let doubled = first.to_dense().values().iter().map(|x| x * 2.0).collect();
+    let doubled = first
+        .to_dense()
+        .unwrap()
+        .values()
+        .iter()
+        .map(|x| x * 2.0)
+        .collect();
     let doubled = MatrixBlock::dense(70, 9, doubled).unwrap();
     let runs = [
         (&first, 0.5, false),
@@ -140,7 +146,7 @@ fn a_dag_is_found_and_the_latest_ones_are_kept() {
         let ran = script("").dag(dag).matrix("X", exact(6, 3, 1));
         ran.output("R").programs(&programs).run()
     };
-    let cells = |ran: &Ran| ran.matrix("R").to_dense().values().to_vec();
+    let cells = |ran: &Ran| ran.matrix("R").to_dense().unwrap().values().to_vec();
     let first = request(1);
     assert!(planned(&first) > 0);
     let again = request(1);

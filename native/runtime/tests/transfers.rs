@@ -44,7 +44,7 @@ fn run(text: &str, settings: &[(&str, &str)]) -> (Vec<f64>, u64) {
 fn cells(ran: &Ran) -> Vec<f64> {
     use fulgurite_runtime::OutputValue;
     match &ran.outcome().outputs["R"] {
-        OutputValue::Matrix(matrix) => matrix.to_dense().values().to_vec(),
+        OutputValue::Matrix(matrix) => matrix.to_dense().unwrap().values().to_vec(),
         OutputValue::Scalar(value) => vec![value.as_f64().expect("a number")],
         OutputValue::Dataset { .. } => panic!("R stayed on the workers"),
     }

@@ -201,9 +201,13 @@ impl PolicyRuns {
         self.checksums = (outcome.outputs.values())
             .map(|value| match value {
                 OutputValue::Scalar(value) => value.as_f64().unwrap_or(f64::NAN),
-                OutputValue::Matrix(matrix) => {
-                    matrix.to_dense().values().iter().map(|x| x.abs()).sum()
-                }
+                OutputValue::Matrix(matrix) => matrix
+                    .to_dense()
+                    .expect("there is memory")
+                    .values()
+                    .iter()
+                    .map(|x| x.abs())
+                    .sum(),
                 OutputValue::Dataset { .. } => f64::NAN,
             })
             .collect();

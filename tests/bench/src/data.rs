@@ -86,7 +86,7 @@ pub fn dump(folder: &Path, name: &str, matrix: &MatrixBlock) -> Result<()> {
     fs::create_dir_all(folder).map_err(failed)?;
     let file = format!("{name}.{}x{}.f64", matrix.rows(), matrix.cols());
     let mut file = std::io::BufWriter::new(fs::File::create(folder.join(file)).map_err(failed)?);
-    for value in matrix.to_dense().values() {
+    for value in matrix.to_dense().expect("there is memory").values() {
         file.write_all(&value.to_le_bytes()).map_err(failed)?;
     }
     file.flush().map_err(failed)

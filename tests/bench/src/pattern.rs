@@ -83,7 +83,14 @@ pub fn measure(options: &Options) -> Result<Value> {
     let outcome = last.ok_or_else(|| Error::argument("--repeat must be at least 1"))?;
     let checksum = match &outcome.outputs["result"] {
         OutputValue::Scalar(value) => value.as_f64(),
-        OutputValue::Matrix(matrix) => Some(matrix.to_dense().values().iter().sum()),
+        OutputValue::Matrix(matrix) => Some(
+            matrix
+                .to_dense()
+                .expect("there is memory")
+                .values()
+                .iter()
+                .sum(),
+        ),
         OutputValue::Dataset { .. } => None,
     };
     let bytes: usize = inputs.values().map(MatrixBlock::memory_bytes).sum();

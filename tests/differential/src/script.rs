@@ -86,7 +86,7 @@ impl Script {
         for (place, (name, matrix)) in self.inputs.iter().enumerate() {
             let matrix = match (place, mode.sparse) {
                 (0, true) => MatrixBlock::Csr(matrix.to_csr()?),
-                (0, false) => MatrixBlock::Dense(matrix.to_dense()),
+                (0, false) => MatrixBlock::Dense(matrix.to_dense().expect("there is memory")),
                 _ => matrix.clone(),
             };
             if place == 0 {
@@ -204,7 +204,7 @@ fn matrix(value: OutputValue, session: &Session) -> Result<MatrixBlock> {
             let number = value
                 .as_f64()
                 .ok_or_else(|| Error::validation("the output is a string"))?;
-            Ok(MatrixBlock::filled(1, 1, number))
+            Ok(MatrixBlock::filled(1, 1, number)?)
         }
         OutputValue::Dataset { id, .. } => {
             let backend = session.backend.as_ref();
@@ -227,7 +227,10 @@ pub fn relative_difference(found: &MatrixBlock, expected: &MatrixBlock) -> f64 {
     if (found.rows(), found.cols()) != (expected.rows(), expected.cols()) {
         return f64::INFINITY;
     }
-    let (found, expected) = (found.to_dense(), expected.to_dense());
+    let (found, expected) = (
+        found.to_dense().expect("there is memory"),
+        expected.to_dense().expect("there is memory"),
+    );
     let largest = expected
         .values()
         .iter()

@@ -68,7 +68,7 @@ fn inputs(cells: Cells) -> (Vec<Input>, BTreeMap<String, MatrixBlock>) {
     let sparse = MatrixBlock::from(sparse).to_csr().expect("small");
     matrices.insert("G".to_owned(), MatrixBlock::Csr(sparse));
     for (name, cols) in [("E", 5), ("e", 1)] {
-        matrices.insert(name.to_owned(), MatrixBlock::filled(10, cols, 0.0));
+        matrices.insert(name.to_owned(), MatrixBlock::filled(10, cols, 0.0).unwrap());
     }
     let mut inputs: Vec<Input> = matrices.keys().map(Input::local).collect();
     let scalars = [
@@ -109,7 +109,7 @@ fn run(
         let matrix = match value {
             OutputValue::Matrix(matrix) => matrix,
             OutputValue::Scalar(value) => {
-                MatrixBlock::filled(1, 1, value.as_f64().expect("a number"))
+                MatrixBlock::filled(1, 1, value.as_f64().expect("a number")).unwrap()
             }
             OutputValue::Dataset { .. } => panic!("{name} is distributed"),
         };

@@ -5,7 +5,10 @@ use std::ops::Range;
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::InputBinding;
 use fulgurite_hop::AggregateOp;
-use fulgurite_matrix::{MatrixBlock, memory::NewCells};
+use fulgurite_matrix::{
+    MatrixBlock,
+    memory::{self, NewCells},
+};
 
 use super::row::densify;
 use super::totals::{ColumnTotals, Total, Totals};
@@ -93,7 +96,7 @@ impl Skeleton<'_> {
             })?;
             return column_vector(together(ops, &totals).finish(cells));
         }
-        let mut output = NewCells::new(cells);
+        let mut output = NewCells::new(cells)?;
         let parts = tasks::with_outputs(ranges, &mut output, 1);
         tasks::run(context, parts, |(range, mut part)| {
             self.flat_tiles(range, |frame, tile| {
@@ -110,7 +113,7 @@ impl Skeleton<'_> {
         cells: Range<usize>,
         mut run: impl FnMut(&mut Frame<'f>, Range<usize>) -> Result<()>,
     ) -> Result<()> {
-        let mut frame = Frame::new(self.kernel, self.bound, &[self.tile], &[], 1);
+        let mut frame = Frame::new(self.kernel, self.bound, &[self.tile], &[], 1)?;
         let mut streams = Vec::new();
         for (input, binding) in self.kernel.program.inputs.iter().enumerate() {
             if *binding != InputBinding::Scalar
@@ -136,7 +139,7 @@ impl Skeleton<'_> {
         let ranges = tasks::even(rows, 1, work, context);
         match self.output {
             CellOutput::Map => {
-                let mut output = NewCells::new(cells_of(rows, cols)?);
+                let mut output = NewCells::new(cells_of(rows, cols)?)?;
                 let parts = tasks::with_outputs(ranges, &mut output, cols);
                 tasks::run(context, parts, |(range, part)| {
                     let (first, part) = (range.start, part.cells());
@@ -165,7 +168,7 @@ impl Skeleton<'_> {
             }
             CellOutput::Columns(op) => {
                 let parts = tasks::run(context, ranges, |range| self.column_totals(*op, range))?;
-                let mut sum = ColumnTotals::new(*op, cols);
+                let mut sum = ColumnTotals::new(*op, cols)?;
                 parts.into_iter().for_each(|part| sum.merge(part));
                 row_vector(sum.finish(rows))
             }
@@ -173,7 +176,7 @@ impl Skeleton<'_> {
     }
 
     fn row_totals(&self, op: AggregateOp, rows: Range<usize>) -> Result<Vec<f64>> {
-        let mut totals = vec![Total::new(op); rows.len()];
+        let mut totals = memory::filled(rows.len(), Total::new(op))?;
         let first = rows.start;
         self.reduced_tiles(rows, |tile, partials| {
             let totals = &mut totals[tile.rows.start - first..];
@@ -182,11 +185,11 @@ impl Skeleton<'_> {
             }
         })?;
         let cols = self.bound.cols();
-        Ok(totals.iter().map(|total| total.finish(cols)).collect())
+        memory::collected(totals.iter().map(|total| total.finish(cols)))
     }
 
     fn column_totals(&self, op: AggregateOp, rows: Range<usize>) -> Result<ColumnTotals> {
-        let mut totals = ColumnTotals::new(op, self.bound.cols());
+        let mut totals = ColumnTotals::new(op, self.bound.cols())?;
         let mut values = vec![0.0; self.tile];
         self.row_tiles(rows, |frame, tile| {
             let width = tile.cols.len();
@@ -224,7 +227,7 @@ impl Skeleton<'_> {
         let cols = self.bound.cols();
         let width = cols.min(self.tile).max(1);
         let height = (self.tile / width).max(1);
-        let mut frame = Frame::new(self.kernel, self.bound, &[width], &[], height);
+        let mut frame = Frame::new(self.kernel, self.bound, &[width], &[], height)?;
         for top in rows.clone().step_by(height) {
             let rows = top..(top + height).min(rows.end);
             // A matrix without columns still has rows to give totals for.
@@ -269,7 +272,7 @@ pub(super) fn bind_tile<'f>(
                 let cells = rows.len() * cols.len();
                 frame.bind_filled(input, cells, stride, |cells| {
                     densify(csr, rows, cols, cells)
-                });
+                })?;
             }
         }
     }

@@ -89,9 +89,11 @@ pub(super) fn replacements(
     if !operands.iter().any(is_ultra_sparse) {
         return Ok(Vec::new());
     }
-    let with_all_rows = |matrix: &MatrixBlock| match matrix {
-        MatrixBlock::Coordinate(coordinates) => Some(coordinates.to_csr().into()),
-        _ => None,
+    let with_all_rows = |matrix: &MatrixBlock| -> Result<Option<MatrixBlock>> {
+        match matrix {
+            MatrixBlock::Coordinate(coordinates) => Ok(Some(coordinates.to_csr()?.into())),
+            _ => Ok(None),
+        }
     };
     let filled = match (bound.main, &plan.plan().template) {
         (MatrixBlock::Coordinate(main), Template::Row(row))
@@ -119,10 +121,10 @@ pub(super) fn replacements(
                 Some(CompactRows { csr, .. }) if input == 0 => Ok(Some(csr.clone().into())),
                 Some(CompactRows { numbers, .. }) if goes_with_main => {
                     let rows = kernels::take_rows(matrix, numbers.len(), |row| numbers[row])?;
-                    Ok(Some(with_all_rows(&rows).unwrap_or(rows)))
+                    Ok(Some(with_all_rows(&rows)?.unwrap_or(rows)))
                 }
                 None if input == 0 && visits_stored => Ok(None),
-                _ => Ok(with_all_rows(matrix)),
+                _ => with_all_rows(matrix),
             }
         })
         .collect()

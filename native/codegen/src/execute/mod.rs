@@ -170,16 +170,10 @@ fn cells(
 
 /// Cells of a result, all zero.
 fn zeros(rows: usize, cols: usize) -> Result<Vec<f64>> {
-    cells_of(rows, cols).map(memory::zeros)
+    cells_of(rows, cols).and_then(memory::zeros)
 }
 
-fn cells_of(rows: usize, cols: usize) -> Result<usize> {
-    rows.checked_mul(cols).ok_or_else(|| {
-        Error::memory(format!(
-            "a fused operator's {rows} x {cols} result does not fit into memory"
-        ))
-    })
-}
+use fulgurite_matrix::memory::cells as cells_of;
 
 fn column_vector(cells: Vec<f64>) -> Result<Output> {
     MatrixBlock::dense(cells.len(), 1, cells).map(Output::Matrix)

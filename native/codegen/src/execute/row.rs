@@ -8,7 +8,7 @@ use fulgurite_hop::AggregateOp;
 use fulgurite_matrix::{CsrMatrix, MatrixBlock, memory::NewCells};
 
 use super::totals::{ColumnTotals, Total};
-use super::{ExecutionContext, Output, cells_of, tasks, wholes};
+use super::{ExecutionContext, Output, cells_of, tasks, wholes, zeros};
 use crate::bind::{Bound, Rows};
 use crate::compiled::{CompiledPlan, Kernel};
 use crate::frame::{Frame, Target, WholeMatrix};
@@ -79,7 +79,7 @@ pub(super) fn run(
     let ranges = tasks::of_rows(bound.main, work_per_row, context);
     match output {
         RowOutput::NoAggregate(_) | RowOutput::RowAggregate(_) => {
-            let mut cells = NewCells::new(cells_of(rows, width)?);
+            let mut cells = NewCells::new(cells_of(rows, width)?)?;
             let parts = tasks::with_outputs(ranges, &mut cells, width);
             tasks::run(context, parts, |(range, part)| {
                 skeleton.task(range, part.cells())
@@ -88,7 +88,7 @@ pub(super) fn run(
         }
         RowOutput::ColumnAggregate(op, _) => {
             let ranges = few_if_large(ranges, width, context);
-            let mut sum = ColumnTotals::new(op, width);
+            let mut sum = ColumnTotals::new(op, width)?;
             for partial in tasks::run(context, ranges, |range| skeleton.task(range, &mut []))? {
                 if let Partial::Columns(columns) = partial {
                     sum.merge(columns);
@@ -205,7 +205,7 @@ impl Skeleton<'_> {
             widths,
             &self.wholes,
             self.block_rows,
-        );
+        )?;
         let shape = self.program().output.unwrap_or(Shape::PerRow);
         let width = self.bound.width(shape);
         match self.output {
@@ -219,8 +219,8 @@ impl Skeleton<'_> {
                 Ok(Partial::Written)
             }
             RowOutput::ColumnAggregate(op, _) => {
-                let mut columns = ColumnTotals::new(op, width);
-                let mut cells = vec![0.0; self.block_rows * width];
+                let mut columns = ColumnTotals::new(op, width)?;
+                let mut cells = zeros(self.block_rows, width)?;
                 for block in self.blocks(rows) {
                     let cells = &mut cells[..block.len() * width];
                     self.block(&mut frame, block, cells, width)?;
@@ -231,7 +231,7 @@ impl Skeleton<'_> {
             RowOutput::FullAggregate(op, _) => self.full(&mut frame, rows, op, width),
             RowOutput::OuterProduct { .. } => {
                 let (left, right) = self.outer_widths()?;
-                frame.set_accumulator(wholes::accumulator(left, right, self.sparse_outer));
+                frame.set_accumulator(wholes::accumulator(left, right, self.sparse_outer)?);
                 for block in self.blocks(rows) {
                     self.block(&mut frame, block, &mut [], 0)?;
                 }
@@ -248,7 +248,7 @@ impl Skeleton<'_> {
         width: usize,
     ) -> Result<Partial> {
         let mut total = Total::new(op);
-        let mut cells = vec![0.0; self.block_rows * width];
+        let mut cells = zeros(self.block_rows, width)?;
         for block in self.blocks(rows) {
             let cells = &mut cells[..block.len() * width];
             self.block(frame, block, cells, width)?;
@@ -302,7 +302,8 @@ impl Skeleton<'_> {
             Rows::Csr(csr) => {
                 let cols = csr.cols();
                 if is_row_vector {
-                    frame.bind_filled(input, cols, 0, |cells| densify(csr, 0..1, 0..cols, cells));
+                    frame
+                        .bind_filled(input, cols, 0, |cells| densify(csr, 0..1, 0..cols, cells))?;
                     return Ok(());
                 }
                 if self.program().reads_csr[input] {
@@ -311,7 +312,7 @@ impl Skeleton<'_> {
                 if self.program().reads_dense[input] {
                     frame.bind_filled(input, rows.len() * cols, cols, |cells| {
                         densify(csr, rows.clone(), 0..cols, cells);
-                    });
+                    })?;
                 }
             }
         }

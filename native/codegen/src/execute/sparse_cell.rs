@@ -7,7 +7,10 @@ use std::ops::Range;
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::InputBinding;
 use fulgurite_hop::AggregateOp;
-use fulgurite_matrix::{CsrMatrix, Layout, MatrixBlock, memory::NewCells};
+use fulgurite_matrix::{
+    CsrMatrix, Layout, MatrixBlock,
+    memory::{self, NewCells},
+};
 
 use super::cell::{tile_cells, together};
 use super::driver::Driver;
@@ -99,9 +102,9 @@ impl<'a> Skeleton<'a> {
             }
             CellOutput::Columns(op) => {
                 let parts = tasks::run(context, ranges, |range| self.column_totals(*op, range))?;
-                let mut sum = ColumnTotals::new(*op, cols);
+                let mut sum = ColumnTotals::new(*op, cols)?;
                 parts.into_iter().for_each(|part| sum.merge(part));
-                let mut stored = vec![0usize; cols];
+                let mut stored: Vec<usize> = memory::zeros_of(cols)?;
                 for col in self.main.indices() {
                     stored[*col as usize] += 1;
                 }
@@ -122,7 +125,7 @@ impl<'a> Skeleton<'a> {
         mut take: impl FnMut(usize, &[i32], &[f64]) -> Result<()>,
     ) -> Result<()> {
         let mut values = vec![0.0; self.tile];
-        self.tiles(&mut self.workspace(), rows, |frame, tile| {
+        self.tiles(&mut self.workspace()?, rows, |frame, tile| {
             let cells = &mut values[..tile.cells.len()];
             let stride = cells.len();
             self.kernel.run(frame, Target { cells, stride })?;
@@ -138,14 +141,14 @@ impl<'a> Skeleton<'a> {
 
     /// The result has the main input's structure.
     fn map(&self, ranges: Vec<Range<usize>>, context: &ExecutionContext) -> Result<Output> {
-        let mut values = NewCells::new(self.main.stored());
+        let mut values = NewCells::new(self.main.stored())?;
         let lengths: Vec<usize> = ranges
             .iter()
             .map(|range| self.cells_of(range).len())
             .collect();
         let parts = ranges.into_iter().zip(values.parts(lengths)).collect();
         tasks::run(context, parts, |(range, mut part)| {
-            self.tiles(&mut self.workspace(), range, |frame, tile| {
+            self.tiles(&mut self.workspace()?, range, |frame, tile| {
                 let cells = part.take(tile.cells.len());
                 let stride = cells.len();
                 self.kernel.run(frame, Target { cells, stride })
@@ -162,7 +165,7 @@ impl<'a> Skeleton<'a> {
     fn full(&self, ops: &[AggregateOp], rows: Range<usize>) -> Result<Totals> {
         let mut totals = Totals::new(ops);
         let mut partials = vec![0.0; ops.len()];
-        self.tiles(&mut self.workspace(), rows, |frame, _| {
+        self.tiles(&mut self.workspace()?, rows, |frame, _| {
             self.reduced(frame, &mut partials)?;
             totals.combine(&partials);
             Ok(())
@@ -172,8 +175,8 @@ impl<'a> Skeleton<'a> {
 
     fn row_totals(&self, op: AggregateOp, rows: Range<usize>) -> Result<Vec<f64>> {
         let cols = self.main.cols();
-        let mut results = Vec::with_capacity(rows.len());
-        let mut workspace = self.workspace();
+        let mut results = memory::room(rows.len())?;
+        let mut workspace = self.workspace()?;
         for row in rows {
             let mut total = Total::new(op);
             self.tiles(&mut workspace, row..row + 1, |frame, _| {
@@ -191,9 +194,9 @@ impl<'a> Skeleton<'a> {
     }
 
     fn column_totals(&self, op: AggregateOp, rows: Range<usize>) -> Result<ColumnTotals> {
-        let mut totals = ColumnTotals::new(op, self.main.cols());
+        let mut totals = ColumnTotals::new(op, self.main.cols())?;
         let mut values = vec![0.0; self.tile];
-        self.tiles(&mut self.workspace(), rows, |frame, tile| {
+        self.tiles(&mut self.workspace()?, rows, |frame, tile| {
             let cells = &mut values[..tile.cells.len()];
             let stride = cells.len();
             self.kernel.run(frame, Target { cells, stride })?;
@@ -213,11 +216,11 @@ impl<'a> Skeleton<'a> {
         self.kernel.run(frame, target)
     }
 
-    fn workspace(&self) -> Workspace<'_> {
-        Workspace {
-            frame: Frame::new(self.kernel, self.bound, &[self.tile], &[], 1),
+    fn workspace(&self) -> Result<Workspace<'_>> {
+        Ok(Workspace {
+            frame: Frame::new(self.kernel, self.bound, &[self.tile], &[], 1)?,
             spread: vec![0.0; self.spread_cells()],
-        }
+        })
     }
 
     /// Columns of a dense row into which a CSR side's rows are spread, so that picking cells from it needs no
@@ -298,7 +301,7 @@ impl<'a> Skeleton<'a> {
             let side = self.bound.rows_of(input)?;
             frame.bind_filled(input, length, length, |cells| {
                 self.gather(side, binding, tile, cells, spread);
-            });
+            })?;
         }
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! Totals of aggregates: compensated where sums are concerned, so that they don't lose digits over many blocks.
 
+use fulgurite_error::Result;
 use fulgurite_hop::{AggregateOp, BinaryOp};
+use fulgurite_matrix::memory;
 
 /// A running total over numbers, or over totals of blocks.
 #[derive(Debug, Clone, Copy)]
@@ -127,13 +129,15 @@ pub(super) struct ColumnTotals {
 const RECENT_ROWS: usize = 256;
 
 impl ColumnTotals {
-    pub fn new(op: AggregateOp, columns: usize) -> Self {
-        ColumnTotals {
+    /// # Errors
+    /// `memory` when there is none for so many columns.
+    pub fn new(op: AggregateOp, columns: usize) -> Result<Self> {
+        Ok(ColumnTotals {
             op,
-            totals: vec![Total::new(op); columns],
-            recent: vec![identity(op); columns],
+            totals: memory::filled(columns, Total::new(op))?,
+            recent: memory::filled(columns, identity(op))?,
             recent_rows: 0,
-        }
+        })
     }
 
     /// Takes in rows of `width` cells that belong to the columns from `first` on.

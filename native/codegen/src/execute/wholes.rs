@@ -3,7 +3,7 @@
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId};
 use fulgurite_matrix::kernels::dense_product::WIDE_COLS;
-use fulgurite_matrix::{MatrixBlock, kernels};
+use fulgurite_matrix::{MatrixBlock, kernels, memory};
 
 use crate::aligned::{AlignedCells, LINE};
 use crate::bind::{Bound, Rows};
@@ -12,7 +12,8 @@ use crate::program::Program;
 
 /// One entry per input, empty for those that are not whole.
 pub(super) fn prepare(program: &Program, bound: &Bound<'_>) -> Result<Vec<WholeMatrix>> {
-    let mut wholes = vec![WholeMatrix::default(); program.inputs.len()];
+    let mut wholes = Vec::new();
+    wholes.resize_with(program.inputs.len(), WholeMatrix::default);
     for (input, binding) in program.inputs.iter().enumerate() {
         if *binding != InputBinding::Whole {
             continue;
@@ -38,7 +39,7 @@ pub(super) fn prepare(program: &Program, bound: &Bound<'_>) -> Result<Vec<WholeM
             (false, true) => matrix.cols(),
             (false, false) => 0,
         };
-        wholes[input] = arrange(matrix, row_stride, transposed);
+        wholes[input] = arrange(matrix, row_stride, transposed)?;
     }
     Ok(wholes)
 }
@@ -109,7 +110,7 @@ fn stride_for_sparse(cols: usize) -> usize {
 }
 
 /// In rows that are `row_stride` apart, unless that is 0, and transposed.
-fn arrange(matrix: &MatrixBlock, row_stride: usize, transposed: bool) -> WholeMatrix {
+fn arrange(matrix: &MatrixBlock, row_stride: usize, transposed: bool) -> Result<WholeMatrix> {
     let (rows, cols) = (matrix.rows(), matrix.cols());
     let mut whole = WholeMatrix {
         rows,
@@ -118,19 +119,19 @@ fn arrange(matrix: &MatrixBlock, row_stride: usize, transposed: bool) -> WholeMa
         ..WholeMatrix::default()
     };
     if row_stride > 0 {
-        whole.row_major = AlignedCells::zeros(rows * row_stride);
+        whole.row_major = AlignedCells::zeros(super::cells_of(rows, row_stride)?)?;
         matrix.for_each_stored(|row, col, cell| {
             whole.row_major[row * row_stride + col] = cell;
         });
     }
     if transposed {
         whole.transposed_stride = stride_of_transposed(rows);
-        whole.transposed = AlignedCells::zeros(cols * whole.transposed_stride);
+        whole.transposed = AlignedCells::zeros(super::cells_of(cols, whole.transposed_stride)?)?;
         matrix.for_each_stored(|row, col, cell| {
             whole.transposed[col * whole.transposed_stride + row] = cell;
         });
     }
-    whole
+    Ok(whole)
 }
 
 /// Cells from row to row of a transposed matrix: each begins with a cache line.
@@ -139,7 +140,7 @@ fn stride_of_transposed(rows: usize) -> usize {
 }
 
 /// An accumulator of outer products, all zero.
-pub(super) fn accumulator(rows: usize, cols: usize, csr_left: bool) -> WholeMatrix {
+pub(super) fn accumulator(rows: usize, cols: usize, csr_left: bool) -> Result<WholeMatrix> {
     let row_stride = if csr_left {
         stride_for_sparse(cols)
     } else {
@@ -147,18 +148,18 @@ pub(super) fn accumulator(rows: usize, cols: usize, csr_left: bool) -> WholeMatr
     };
     let row_major = csr_left || cols >= WIDE_COLS;
     let transposed_stride = stride_of_transposed(rows);
-    WholeMatrix {
+    let (by_rows, by_columns) = match row_major {
+        true => (super::cells_of(rows, row_stride)?, 0),
+        false => (0, super::cells_of(cols, transposed_stride)?),
+    };
+    Ok(WholeMatrix {
         rows,
         cols,
         row_stride,
-        row_major: AlignedCells::zeros(if row_major { rows * row_stride } else { 0 }),
-        transposed: AlignedCells::zeros(if row_major {
-            0
-        } else {
-            cols * transposed_stride
-        }),
+        row_major: AlignedCells::zeros(by_rows)?,
+        transposed: AlignedCells::zeros(by_columns)?,
         transposed_stride,
-    }
+    })
 }
 
 /// Adds up accumulators of one form and gives them, or their transpose, as a row-major matrix.
@@ -178,12 +179,12 @@ pub(super) fn finish(
     }
     let is_transposed = !sum.transposed.is_empty();
     let there = if is_transposed {
-        let cells = without_gaps(sum.transposed, sum.transposed_stride, rows);
+        let cells = without_gaps(sum.transposed, sum.transposed_stride, rows)?;
         MatrixBlock::dense(cols, rows, cells)?
     } else if sum.row_major.is_empty() {
-        MatrixBlock::dense(rows, cols, vec![0.0; rows * cols])?
+        MatrixBlock::dense(rows, cols, super::zeros(rows, cols)?)?
     } else {
-        let cells = without_gaps(sum.row_major, sum.row_stride, cols);
+        let cells = without_gaps(sum.row_major, sum.row_stride, cols)?;
         MatrixBlock::dense(rows, cols, cells)?
     };
     match is_transposed == turned {
@@ -193,10 +194,13 @@ pub(super) fn finish(
 }
 
 /// The cells of rows of `width` cells that are `stride` cells apart.
-fn without_gaps(cells: AlignedCells, stride: usize, width: usize) -> Vec<f64> {
+fn without_gaps(cells: AlignedCells, stride: usize, width: usize) -> Result<Vec<f64>> {
     if stride == width {
-        return cells.into_vec();
+        return Ok(cells.into_vec());
     }
-    let rows = cells.chunks(stride);
-    rows.flat_map(|row| &row[..width]).copied().collect()
+    let mut packed = memory::room(cells.len() / stride * width)?;
+    for row in cells.chunks(stride) {
+        packed.extend_from_slice(&row[..width]);
+    }
+    Ok(packed)
 }

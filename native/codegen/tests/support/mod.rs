@@ -219,7 +219,7 @@ pub fn matrix(rows: usize, cols: usize, seed: u64) -> MatrixBlock {
 }
 
 pub fn whole_numbers(block: &MatrixBlock) -> MatrixBlock {
-    let dense = block.to_dense();
+    let dense = block.to_dense().unwrap();
     // Not -0, which CSR does not keep.
     let cells = dense.values().iter().map(|cell| cell.round() + 0.0);
     MatrixBlock::dense(block.rows(), block.cols(), cells.collect()).unwrap()
@@ -228,7 +228,7 @@ pub fn whole_numbers(block: &MatrixBlock) -> MatrixBlock {
 /// Every seventh cell NaN, infinite or -0.
 pub fn with_specials(block: &MatrixBlock) -> MatrixBlock {
     let specials = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0];
-    let dense = block.to_dense();
+    let dense = block.to_dense().unwrap();
     let cells = dense.values().iter().enumerate().map(|(at, cell)| {
         if at % 7 == 3 {
             specials[at / 7 % 4]
@@ -274,7 +274,7 @@ pub fn assert_all_agree(plan: &CPlan, operands: &[MatrixBlock]) {
 
 /// Without the cells of two rows in three, and of the last one.
 fn mostly_empty(matrix: &MatrixBlock) -> MatrixBlock {
-    let mut values = matrix.to_dense().into_vec();
+    let mut values = matrix.to_dense().unwrap().into_vec().unwrap();
     let (rows, cols) = (matrix.rows(), matrix.cols().max(1));
     for (row, cells) in values.chunks_mut(cols).enumerate() {
         if row % 3 != 1 || row + 1 == rows {
@@ -298,7 +298,7 @@ fn assert_agree(plan: &CPlan, operands: &[MatrixBlock], layouts: &[(Layout, Layo
             .enumerate()
             .map(|(at, block)| {
                 let layout = if at == 0 { main } else { sides };
-                block.clone().in_layout(*layout)
+                block.clone().in_layout(*layout).unwrap()
             })
             .collect();
         let inputs: Vec<Operand<'_>> = blocks.iter().map(Operand::Matrix).collect();

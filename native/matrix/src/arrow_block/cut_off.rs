@@ -53,10 +53,12 @@ mod watch {
         },
     };
 
-    /// Maps that are watched at the same time; further files are read.
-    const MOST: usize = 1024;
+    /// Maps that are watched at the same time: as many as Linux gives a process. What is more is read.
+    const MOST: usize = 1 << 16;
 
     static RANGES: [Range; MOST] = [const { Range::free() }; MOST];
+    /// Where the search for a free range begins.
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
     /// How many maps are damaged.
     static DAMAGED: AtomicUsize = AtomicUsize::new(0);
     /// What handled the signal before.
@@ -99,7 +101,9 @@ mod watch {
                 return None;
             }
             let end = start.checked_add(length)?;
-            let free = RANGES.iter().find(|range| {
+            let first = NEXT.fetch_add(1, Ordering::Relaxed) % MOST;
+            let (before, from) = RANGES.split_at(first);
+            let free = from.iter().chain(before).find(|range| {
                 let taken =
                     range
                         .taken

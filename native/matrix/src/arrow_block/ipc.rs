@@ -14,6 +14,7 @@ use super::{
     messages::{self, HEAD_BYTES, Messages},
     schema,
 };
+use crate::memory;
 
 /// A stream with one batch for each block.
 ///
@@ -99,6 +100,7 @@ pub fn read(mut source: impl Read) -> Result<Vec<Block>> {
 /// Reads a body without room for more than twice what has come: its length is what the stream says.
 fn read_body(source: &mut impl Read, length: usize) -> Result<Buffer> {
     const AT_FIRST: usize = 64 << 20;
+    memory::admit(length.min(AT_FIRST))?;
     let too_large = |_| {
         Error::memory(format!("there is no room for a message of {length} bytes"))
             .with_help("give the process more memory, or see whether the file is damaged")
@@ -114,6 +116,7 @@ fn read_body(source: &mut impl Read, length: usize) -> Result<Buffer> {
         source.read_exact(room).map_err(|error| failed(&error))?;
         filled = until;
         if filled < length {
+            memory::admit(length.min(until.saturating_mul(2)))?;
             body.try_resize(length.min(until.saturating_mul(2)), 0)
                 .map_err(too_large)?;
         }

@@ -17,7 +17,7 @@ fn blocks() -> Vec<Block> {
         vec![1, 4, 0],
         vec![1.5, f64::INFINITY, -0.0],
     );
-    let empty = DenseMatrix::filled(0, 7, 0.0);
+    let empty = DenseMatrix::filled(0, 7, 0.0).unwrap();
     vec![
         Block::new(0, 0, dense.into()),
         Block::new(1000, 0, csr.unwrap().into()),

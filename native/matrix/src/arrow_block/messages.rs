@@ -1,14 +1,15 @@
 //! Messages of Arrow's IPC stream format, checked before the library decodes them.
 //!
 //! The library takes the offsets and lengths of a batch at their word and panics where they are wrong. [`Messages`] checks them
-//! first: each buffer lies within the body, no length is negative or larger than the body, and nothing is compressed.
+//! first: each buffer lies within the body and has whole items, no length is negative or larger than the body, and nothing is
+//! compressed.
 
 use std::collections::HashMap;
 
 use arrow::{
     array::RecordBatch,
     buffer::Buffer,
-    datatypes::SchemaRef,
+    datatypes::{DataType, SchemaRef},
     error::ArrowError,
     ipc::{
         Message, MessageHeader, convert::try_fb_to_schema, reader::read_record_batch,
@@ -17,7 +18,7 @@ use arrow::{
 };
 use fulgurite_error::{Error, Result};
 
-use super::check_schema;
+use super::{check_schema, schema};
 
 /// What a message begins with: this, and the length of its metadata as a 32-bit integer.
 const CONTINUATION: [u8; 4] = [0xff; 4];
@@ -124,13 +125,35 @@ fn check_batch(batch: &arrow::ipc::RecordBatch<'_>, body: usize) -> Result<()> {
         }
     }
     let buffers = batch.buffers().into_iter().flatten();
-    for buffer in buffers {
+    for (buffer, item) in buffers.zip(item_bytes()) {
+        if buffer.length() % item != 0 {
+            return Err(refused("the length of a buffer is wrong"));
+        }
+    }
+    for buffer in batch.buffers().into_iter().flatten() {
         let end = buffer.offset().checked_add(buffer.length());
         if buffer.offset() < 0 || buffer.length() < 0 || !end.is_some_and(is_within) {
             return Err(refused("a buffer lies outside the body"));
         }
     }
     Ok(())
+}
+
+/// Bytes of an item of each buffer, in their order.
+fn item_bytes() -> impl Iterator<Item = i64> {
+    const BITS: i64 = 1;
+    const OFFSET: i64 = 8;
+    let width = |data_type: &DataType| data_type.primitive_width().unwrap_or(1) as i64;
+    let fields = schema();
+    let buffers: Vec<i64> = fields
+        .fields()
+        .iter()
+        .flat_map(|field| match field.data_type() {
+            DataType::LargeList(item) => vec![BITS, OFFSET, BITS, width(item.data_type())],
+            other => vec![BITS, width(other)],
+        })
+        .collect();
+    buffers.into_iter()
 }
 
 pub(super) fn failed(error: ArrowError) -> Error {

@@ -79,7 +79,7 @@ fn several_blocks_and_sliced_batches_decode() {
 
 #[test]
 fn ipc_round_trips_and_refuses_what_was_cut_off() {
-    let empty = Block::whole(MatrixBlock::filled(0, 3, 0.0));
+    let empty = Block::whole(MatrixBlock::filled(0, 3, 0.0).unwrap());
     let blocks = [dense(), csr(), coordinates(), empty];
     let bytes = ipc::to_ipc(&blocks).unwrap();
     assert_same(&ipc::from_ipc(&bytes).unwrap(), &blocks);

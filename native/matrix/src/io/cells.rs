@@ -7,10 +7,10 @@ use rayon::prelude::*;
 
 use super::{
     BadLine,
-    chunks::{chunks, lines, number, room, shown, whole_number, words},
+    chunks::{chunks, lines, number, shown, whole_number, words},
     matrix_market::Symmetry,
 };
-use crate::{CoordinateMatrix, JavaDouble, MatrixBlock};
+use crate::{CoordinateMatrix, JavaDouble, MatrixBlock, memory};
 
 /// A cell from 0.
 pub(super) type Cell = (usize, usize, f64);
@@ -86,7 +86,7 @@ impl CellForm {
 
     /// The cells, the number of lines read, and what is wrong with the last one.
     fn parse_chunk(&self, chunk: &[u8]) -> Result<(Vec<Cell>, usize, Option<String>)> {
-        let mut cells = room(memchr::memchr_iter(b'\n', chunk).count() + 1)?;
+        let mut cells = memory::room(memchr::memchr_iter(b'\n', chunk).count() + 1)?;
         let mut read = 0;
         for line in lines(chunk) {
             read += 1;
@@ -155,7 +155,7 @@ impl CellLines<'_> {
             .map(|chunk| self.form.parse_chunk(chunk))
             .collect::<Result<_>>()?;
         let mut lines = self.lines_before;
-        let mut cells = room(parts.iter().map(|(cells, ..)| cells.len()).sum())?;
+        let mut cells = memory::room(parts.iter().map(|(cells, ..)| cells.len()).sum())?;
         for (part, read, problem) in parts {
             lines += read;
             if let Some(problem) = problem {
@@ -193,7 +193,7 @@ impl CellLines<'_> {
         let indices: Vec<i32> = cells.iter().map(|(_, col, _)| *col as i32).collect();
         let values: Vec<f64> = cells.iter().map(|(.., value)| *value).collect();
         let coordinates = CoordinateMatrix::new(rows, cols, row_indices, indices, values)?;
-        Ok(MatrixBlock::from(coordinates).in_best_layout())
+        Ok(MatrixBlock::from(coordinates).in_best_layout()?)
     }
 
     /// Cells do not know their lines: only an error is worth finding them.

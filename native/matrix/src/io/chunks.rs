@@ -1,6 +1,6 @@
 //! Text cut at line ends, so that threads can parse the pieces; lines, words and numbers in it.
 
-use fulgurite_error::{Error, Result, printable};
+use fulgurite_error::printable;
 use memchr::{memchr, memchr2};
 
 /// Bytes of a piece: enough to outweigh handing it to a thread.
@@ -85,25 +85,6 @@ pub(super) fn shown(bytes: &[u8]) -> String {
         text.push('…');
     }
     text
-}
-
-/// Room for what a file holds.
-///
-/// # Errors
-/// `memory`, where the system has no more.
-pub(super) fn room<T>(items: usize) -> Result<Vec<T>> {
-    let mut room = Vec::new();
-    room.try_reserve_exact(items)
-        .map_err(|_| no_room(items, size_of::<T>()))?;
-    Ok(room)
-}
-
-fn no_room(items: usize, bytes: usize) -> Error {
-    let bytes = items as u128 * bytes as u128;
-    Error::memory(format!(
-        "there is no room for {bytes} bytes of a file's contents"
-    ))
-    .with_help("give the process more memory, or run the script on Spark")
 }
 
 /// Stretches of at most so many lines, as equal as can be, in order.

@@ -8,10 +8,10 @@ use rayon::prelude::*;
 
 use super::{
     BadLine,
-    chunks::{chunks, is_blank, lines, number, room, shown, stretches},
+    chunks::{chunks, is_blank, lines, number, shown, stretches},
     records::{BlankLines, Records},
 };
-use crate::{JavaDouble, MatrixBlock};
+use crate::{JavaDouble, MatrixBlock, memory};
 
 /// How cells are separated and what empty ones mean.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,7 +86,7 @@ pub fn parse_lines(bytes: &[u8], options: &CsvOptions, first_row: usize) -> Resu
     let values = match <[Part; 1]>::try_from(parts) {
         Ok([part]) => part.values,
         Err(parts) => {
-            let mut values = room(parts.iter().map(|part| part.values.len()).sum())?;
+            let mut values = memory::room(parts.iter().map(|part| part.values.len()).sum())?;
             for part in &parts {
                 values.extend_from_slice(&part.values);
             }
@@ -165,7 +165,7 @@ pub(super) fn parse_stripes(
         }
         before += lines_read;
         if part.rows > 0 {
-            stripes.push(MatrixBlock::dense(part.rows, cols, part.values)?.in_best_layout());
+            stripes.push(MatrixBlock::dense(part.rows, cols, part.values)?.in_best_layout()?);
         }
     }
     Ok(Ok((stripes, empty_cells)))
@@ -225,7 +225,7 @@ fn parse_chunk(chunk: &[u8], options: &CsvOptions, cols: usize, blank: BlankLine
     let most_rows = memchr::memchr_iter(b'\n', chunk).count() + 1;
     let mut part = Part {
         // A cell takes a separator at least.
-        values: room(most_rows.saturating_mul(cols).min(chunk.len() + 1))?,
+        values: memory::room(most_rows.saturating_mul(cols).min(chunk.len() + 1))?,
         rows: 0,
         empty_cells: 0,
         read: 0,
@@ -289,8 +289,8 @@ pub(super) fn format_rows(
     rows: std::ops::Range<usize>,
     separator: &str,
     sparse: bool,
-) -> String {
-    let stripe = matrix.slice_rows(rows.start, rows.end).to_dense();
+) -> Result<String> {
+    let stripe = matrix.slice_rows(rows.start, rows.end).to_dense()?;
     let mut text = String::with_capacity(stripe.values().len() * 8);
     for row in 0..stripe.rows() {
         for (col, cell) in stripe.row(row).iter().enumerate() {
@@ -306,7 +306,7 @@ pub(super) fn format_rows(
         }
         text.push('\n');
     }
-    text
+    Ok(text)
 }
 
 /// `C1,C2,...`

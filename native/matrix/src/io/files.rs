@@ -9,6 +9,8 @@ use std::{
 use flate2::read::MultiGzDecoder;
 use fulgurite_error::{Error, Result};
 
+use crate::memory;
+
 /// The scheme of a path that is a URI: letters, digits, `+`, `-` and `.` before `:/`.
 pub fn scheme(path: &str) -> Option<&str> {
     let (scheme, rest) = path.split_once(':')?;
@@ -104,8 +106,36 @@ pub(super) fn is_stream(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
+/// # Errors
+/// `io`; `memory` where there is no room, also for what a device gives without an end.
 pub(super) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|error| cannot("read", path, &error))
+    let failed = |error: &io::Error| cannot("read", path, error);
+    let file = File::open(path).map_err(|error| failed(&error))?;
+    let length = file.metadata().map_or(0, |found| found.len());
+    read_all(file, usize::try_from(length).unwrap_or(usize::MAX), failed)
+}
+
+/// All that a source gives, which is about so many bytes.
+fn read_all(
+    mut source: impl Read,
+    expected: usize,
+    failed: impl Fn(&io::Error) -> Error,
+) -> Result<Vec<u8>> {
+    const LEAST_BYTES: usize = 1 << 16;
+    // One more, so that the end is seen without more room.
+    let mut bytes = memory::room(expected.saturating_add(1))?;
+    loop {
+        let room = bytes.capacity() - bytes.len();
+        let mut some = source.by_ref().take(room as u64);
+        let read = some
+            .read_to_end(&mut bytes)
+            .map_err(|error| failed(&error))?;
+        if read < room {
+            return Ok(bytes);
+        }
+        let more = bytes.len().max(LEAST_BYTES);
+        memory::reserve(&mut bytes, more)?;
+    }
 }
 
 /// The first bytes, `most` at most.
@@ -137,17 +167,11 @@ pub(super) fn unpacked(bytes: Vec<u8>) -> Result<Vec<u8>> {
     if !is_packed(&bytes) {
         return Ok(bytes);
     }
-    let mut text = Vec::new();
-    match MultiGzDecoder::new(bytes.as_slice()).read_to_end(&mut text) {
-        Ok(_) => Ok(text),
-        Err(error) if error.kind() == io::ErrorKind::OutOfMemory => Err(Error::memory(
-            "there is no room for the text of the compressed file",
-        )
-        .with_help("give the process more memory")),
-        Err(error) => Err(Error::data(format!(
-            "the compressed file is damaged: {error}"
-        ))),
-    }
+    read_all(
+        MultiGzDecoder::new(bytes.as_slice()),
+        bytes.len(),
+        |error| Error::data(format!("the compressed file is damaged: {error}")),
+    )
 }
 
 /// As much of the text, `most` bytes at most, as the first bytes of a compressed file give.

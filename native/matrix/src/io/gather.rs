@@ -114,8 +114,8 @@ pub fn gather_cells(
         let matrix = MatrixBlock::from(coordinates);
         let layout = Layout::best(matrix.rows(), cols, matrix.nnz());
         stripes.push(match layout {
-            Layout::Dense if !may_be_dense => matrix.in_layout(Layout::Csr),
-            best => matrix.in_layout(best),
+            Layout::Dense if !may_be_dense => matrix.in_layout(Layout::Csr)?,
+            best => matrix.in_layout(best)?,
         });
     }
     Ok(Gathered::Stripes(stripes))
@@ -185,7 +185,7 @@ mod tests {
             prop_assert!(stripes.iter().all(|stripe| stripe.rows() <= height));
             prop_assert!(may_be_dense || !stripes.iter().any(|stripe| matches!(stripe, MatrixBlock::Dense(_))));
             let all: Vec<&MatrixBlock> = stripes.iter().collect();
-            let found = kernels::rbind(&all).unwrap().to_dense();
+            let found = kernels::rbind(&all).unwrap().to_dense().unwrap();
             let expected: BTreeMap<(u64, u64), f64> = cells.iter().map(|(row, col, value)| ((*row, *col), *value)).collect();
             prop_assert_eq!(found.rows() as u64, ROWS);
             for row in 0..ROWS {
@@ -222,7 +222,14 @@ mod tests {
         let refused = [
             gather_cells(&parts, 1..3, 3, 10, false).unwrap_err(),
             gather_cells(&parts, 0..3, 2, 10, false).unwrap_err(),
-            gather_cells(&[MatrixBlock::filled(2, 2, 1.0)], 0..3, 3, 10, false).unwrap_err(),
+            gather_cells(
+                &[MatrixBlock::filled(2, 2, 1.0).unwrap()],
+                0..3,
+                3,
+                10,
+                false,
+            )
+            .unwrap_err(),
             spread_cells(&cells, &[1], Symmetry::General).unwrap_err(),
         ];
         insta::assert_snapshot!(refused.map(|error| error.message().to_owned()).join("\n"), @r"

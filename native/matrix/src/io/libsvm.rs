@@ -8,9 +8,9 @@ use rayon::prelude::*;
 use super::{
     BadLine,
     cells::for_each_non_zero,
-    chunks::{chunks, lines, number, room, shown, stretches, whole_number, words},
+    chunks::{chunks, lines, number, shown, stretches, whole_number, words},
 };
-use crate::{CsrMatrix, JavaDouble, MatrixBlock};
+use crate::{CsrMatrix, JavaDouble, MatrixBlock, memory};
 
 /// Rows of a chunk up to its end or its first problem.
 #[derive(Default)]
@@ -125,8 +125,8 @@ fn data(line: &[u8]) -> &[u8] {
 fn assemble(parts: Vec<Part>, cols: usize) -> Result<MatrixBlock> {
     let rows: usize = parts.iter().map(|part| part.labels.len()).sum();
     let stored = parts.iter().map(|part| part.values.len()).sum::<usize>() + rows;
-    let mut pointers = room(rows + 1)?;
-    let (mut indices, mut values) = (room(stored)?, room(stored)?);
+    let mut pointers = memory::room(rows + 1)?;
+    let (mut indices, mut values) = (memory::room(stored)?, memory::room(stored)?);
     pointers.push(0i64);
     for part in parts {
         let mut from = 0;
@@ -142,7 +142,7 @@ fn assemble(parts: Vec<Part>, cols: usize) -> Result<MatrixBlock> {
         }
     }
     let csr = CsrMatrix::new(rows, cols, pointers, indices, values)?;
-    Ok(MatrixBlock::Csr(csr).in_best_layout())
+    Ok(MatrixBlock::Csr(csr).in_best_layout()?)
 }
 
 fn parse_chunk(chunk: &[u8], most: i32) -> Part {

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::{
     BadLine,
     cells::{Cell, CellForm, CellLines},
-    chunks::{chunks, lines, number, room, shown, split_first_line, words},
+    chunks::{chunks, lines, number, shown, split_first_line, words},
 };
-use crate::{DenseMatrix, MatrixBlock};
+use crate::{DenseMatrix, MatrixBlock, memory};
 
 /// A MatrixMarket file of which the header has been read.
 #[derive(Debug)]
@@ -200,7 +200,7 @@ impl<'a> MatrixMarket<'a> {
             .map(parse_values)
             .collect();
         let mut lines = self.lines_before;
-        let mut values = room(parts.iter().map(|(values, ..)| values.len()).sum())?;
+        let mut values = memory::room(parts.iter().map(|(values, ..)| values.len()).sum())?;
         for (part, read, problem) in parts {
             lines += read;
             if let Some(text) = problem {
@@ -222,8 +222,7 @@ impl<'a> MatrixMarket<'a> {
         // There are about as many cells as values, which are here; without any, columns need not be gone through.
         let count = self.rows as u128 * self.cols as u128;
         let count = usize::try_from(count).unwrap_or(usize::MAX);
-        let mut cells = room(count)?;
-        cells.resize(count, 0.0);
+        let mut cells = memory::zeros(count)?;
         let mut next = values.into_iter();
         let cols = if count == 0 { 0 } else { self.cols };
         for col in 0..cols {
@@ -235,7 +234,7 @@ impl<'a> MatrixMarket<'a> {
             }
         }
         let dense = DenseMatrix::new(self.rows, self.cols, cells)?;
-        Ok(MatrixBlock::Dense(dense).in_best_layout())
+        Ok(MatrixBlock::Dense(dense).in_best_layout()?)
     }
 }
 

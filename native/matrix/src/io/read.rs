@@ -23,7 +23,7 @@ use super::{
 use crate::{
     Block, MatrixBlock,
     arrow_block::{ipc, mapped},
-    kernels,
+    kernels, memory,
 };
 
 /// What a file holds.
@@ -307,14 +307,12 @@ fn parse(parts: Vec<Vec<u8>>, name: &dyn Display, resolved: &Metadata) -> Result
         Some(FileFormat::Csv) => read_csv(bytes, name, resolved),
         Some(FileFormat::Text) => {
             let (rows, cols) = (size(resolved.rows)?, size(resolved.cols)?);
-            cells::parse_text(&join(bytes), rows, cols)
+            cells::parse_text(&join(bytes)?, rows, cols)
         }
-        Some(FileFormat::MatrixMarket) => {
-            MatrixMarket::parse_header(&join(bytes)).and_then(|file| file.parse())
-        }
+        Some(FileFormat::MatrixMarket) => MatrixMarket::parse_header(&join(bytes)?)?.parse(),
         Some(FileFormat::Libsvm) => {
             let cols = resolved.cols.and_then(|cols| usize::try_from(cols).ok());
-            let (matrix, query_ids) = libsvm::parse(&join(bytes), cols)?;
+            let (matrix, query_ids) = libsvm::parse(&join(bytes)?, cols)?;
             if query_ids > 0 {
                 tracing::warn!("{name}: {query_ids} 'qid:' entries are left out");
             }
@@ -342,18 +340,18 @@ fn size(known: Option<u64>) -> Result<usize> {
 }
 
 /// Parts as one text; each begins on a line of its own.
-fn join(parts: Vec<Vec<u8>>) -> Vec<u8> {
+fn join(parts: Vec<Vec<u8>>) -> Result<Vec<u8>> {
     match <[Vec<u8>; 1]>::try_from(parts) {
-        Ok([only]) => only,
+        Ok([only]) => Ok(only),
         Err(parts) => {
-            let mut joined = Vec::with_capacity(parts.iter().map(|part| part.len() + 1).sum());
+            let mut joined = memory::room(parts.iter().map(|part| part.len() + 1).sum())?;
             for part in parts {
                 if joined.last().is_some_and(|byte| *byte != b'\n') {
                     joined.push(b'\n');
                 }
                 joined.extend(part);
             }
-            joined
+            Ok(joined)
         }
     }
 }
@@ -373,11 +371,11 @@ fn read_csv(parts: Vec<Vec<u8>>, name: &dyn Display, metadata: &Metadata) -> Res
     } else {
         parts
     };
-    let rows = csv::parse_lines(&join(parts), &options, 0)?;
+    let rows = csv::parse_lines(&join(parts)?, &options, 0)?;
     if rows.empty_cells > 0 && !metadata.says_what_empty_cells_are() {
         tracing::warn!("{name}: {}", csv::of_empty_cells(rows.empty_cells));
     }
-    Ok(rows.matrix.in_best_layout())
+    rows.matrix.in_best_layout()
 }
 
 /// Takes the header line off the first part that has lines, and off others that repeat it.

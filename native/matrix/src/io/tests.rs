@@ -68,7 +68,7 @@ fn read_matrix(path: &str, call: &Metadata) -> MatrixBlock {
 }
 
 fn rows(matrix: &MatrixBlock) -> Vec<Vec<f64>> {
-    let dense = matrix.to_dense();
+    let dense = matrix.to_dense().unwrap();
     (0..dense.rows())
         .map(|row| dense.row(row).to_vec())
         .collect()
@@ -262,7 +262,7 @@ fn uris_are_local_files_or_those_of_spark() {
     }
     let written = folder.path("b.csv");
     let options = WriteOptions::new(FileFormat::Csv);
-    let matrix = MatrixBlock::filled(1, 1, 1.0);
+    let matrix = MatrixBlock::filled(1, 1, 1.0).unwrap();
     write(&matrix, &format!("file://{written}"), &options).unwrap();
     assert_eq!(rows(&read_matrix(&written, &Metadata::default())), [[1.0]]);
     let elsewhere = read("file://host/x", &of_format(FileFormat::Csv)).unwrap_err();
@@ -556,7 +556,7 @@ fn links_are_followed_and_modes_stay() {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     let folder = Folder::new();
-    let matrix = MatrixBlock::filled(1, 1, 3.0);
+    let matrix = MatrixBlock::filled(1, 1, 3.0).unwrap();
     let options = WriteOptions::new(FileFormat::Csv);
     fs::create_dir(folder.path("data")).unwrap();
     let target = folder.put("data/x", "1\n");
@@ -634,7 +634,7 @@ fn pipes_and_devices_are_read_once_and_written_to_as_they_are() {
         writer.join().unwrap();
         assert_eq!(rows(&matrix), [[1.0, 2.0], [3.0, 4.0]]);
     }
-    let matrix = MatrixBlock::filled(2, 1, 3.0);
+    let matrix = MatrixBlock::filled(2, 1, 3.0).unwrap();
     let options = WriteOptions::new(FileFormat::Csv);
     let reader = std::thread::spawn({
         let pipe = pipe.clone();
@@ -677,7 +677,7 @@ fn what_killed_writers_left_is_deleted_and_blocks_nobody() {
     assert_eq!(left(200), ".foreign.tmp .x.a-0.tmp .y.Zb3dE6.fulgurite.tmp");
     let long = folder.path(&"n".repeat(250));
     write(
-        &MatrixBlock::filled(1, 1, 3.0),
+        &MatrixBlock::filled(1, 1, 3.0).unwrap(),
         &long,
         &WriteOptions::new(FileFormat::Csv),
     )
@@ -692,7 +692,7 @@ fn two_writers_leave_the_data_and_metadata_of_one() {
         for rows in 1..=4 {
             let path = &path;
             scope.spawn(move || {
-                let matrix = MatrixBlock::filled(rows, 1, rows as f64);
+                let matrix = MatrixBlock::filled(rows, 1, rows as f64).unwrap();
                 for _ in 0..25 {
                     write(&matrix, path, &WriteOptions::new(FileFormat::Csv)).unwrap();
                 }
@@ -807,7 +807,7 @@ fn parquet_files_are_for_spark() {
     assert_eq!(resolved.format, Some(FileFormat::Parquet));
     let error = read(&file, &Metadata::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
-    let matrix = MatrixBlock::filled(1, 1, 1.0);
+    let matrix = MatrixBlock::filled(1, 1, 1.0).unwrap();
     let options = WriteOptions::new(FileFormat::Parquet);
     let error = write(&matrix, &folder.path("y"), &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
@@ -843,7 +843,7 @@ fn writing_leaves_whole_files_or_none() {
         read(&folder.path("s"), &Metadata::default()).unwrap(),
         Contents::Scalar("a\nb".into())
     );
-    let empty = MatrixBlock::filled(2, 2, 0.0);
+    let empty = MatrixBlock::filled(2, 2, 0.0).unwrap();
     write(
         &empty,
         &folder.path("z"),
@@ -887,7 +887,7 @@ fn stripes_that_overlap_or_leave_holes_are_errors() {
     let folder = Folder::new();
     let stripe = |row_offset| Block {
         row_offset,
-        ..Block::whole(MatrixBlock::filled(2, 3, 1.0))
+        ..Block::whole(MatrixBlock::filled(2, 3, 1.0).unwrap())
     };
     let path = folder.path("x");
     for (offsets, reason) in [
@@ -960,7 +960,7 @@ proptest! {
                 let path = folder.path(format.code());
                 write(&matrix, &path, &WriteOptions::new(format)).unwrap();
                 let back = read_matrix(&path, &Metadata::default());
-                prop_assert_eq!(back.to_dense(), matrix.to_dense());
+                prop_assert_eq!(back.to_dense().unwrap(), matrix.to_dense().unwrap());
             }
         }
     }

@@ -244,7 +244,7 @@ pub fn format_text(
                     separator, sparse, ..
                 },
                 None,
-            ) => csv::format_rows(matrix, some, separator, *sparse),
+            ) => csv::format_rows(matrix, some, separator, *sparse)?,
             (WrittenText::Cells, None) => cells::format_rows(matrix, stripe.row_offset, some),
             (WrittenText::Libsvm, None) => libsvm::format_rows(matrix, some),
         };
@@ -288,7 +288,7 @@ mod tests {
 
     /// Sparse layouts know no zero with a sign.
     fn bits(matrix: &MatrixBlock) -> (usize, Vec<u64>) {
-        let dense = matrix.to_dense();
+        let dense = matrix.to_dense().unwrap();
         let cells = dense.values().iter();
         (
             dense.cols(),

@@ -84,7 +84,9 @@ pub fn write(matrix: &MatrixBlock, path: &str, options: &WriteOptions) -> Result
             write_cells(&mut file, matrix, nnz)?;
         }
         FileFormat::Libsvm => {
-            write_rows(&mut file, matrix, |rows| libsvm::format_rows(matrix, rows))?;
+            write_rows(&mut file, matrix, |rows| {
+                Ok(libsvm::format_rows(matrix, rows))
+            })?;
         }
         FileFormat::Binary => ipc::write(&stripes(matrix), &mut file).map_err(|error| {
             let reason = format!("cannot write {}: {}", local.display(), error.message());
@@ -156,16 +158,16 @@ fn write_cells(file: &mut PendingFile, matrix: &MatrixBlock, nnz: usize) -> Resu
     }
     if let MatrixBlock::Coordinate(coordinates) = matrix {
         return write_units(file, coordinates.stored(), 1, |stored| {
-            cells::format_coordinates(coordinates, 0, stored)
+            Ok(cells::format_coordinates(coordinates, 0, stored))
         });
     }
-    write_rows(file, matrix, |rows| cells::format_rows(matrix, 0, rows))
+    write_rows(file, matrix, |rows| Ok(cells::format_rows(matrix, 0, rows)))
 }
 
 fn write_rows(
     file: &mut PendingFile,
     matrix: &MatrixBlock,
-    format: impl Fn(Range<usize>) -> String + Sync,
+    format: impl Fn(Range<usize>) -> Result<String> + Sync,
 ) -> Result<()> {
     write_units(file, matrix.rows(), matrix.cols(), format)
 }
@@ -175,7 +177,7 @@ fn write_units(
     file: &mut PendingFile,
     units: usize,
     cells_of_each: usize,
-    format: impl Fn(Range<usize>) -> String + Sync,
+    format: impl Fn(Range<usize>) -> Result<String> + Sync,
 ) -> Result<()> {
     const CELLS_AT_A_TIME: usize = 1 << 22;
     const CELLS_PER_TASK: usize = 1 << 16;
@@ -190,7 +192,7 @@ fn write_units(
             .into_par_iter()
             .step_by(task)
             .map(|start| format(start..(start + task).min(to)))
-            .collect();
+            .collect::<Result<_>>()?;
         for text in texts {
             file.write(text.as_bytes())?;
         }

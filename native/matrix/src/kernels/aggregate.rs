@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::parallel::{TASK_CELLS, dense_by_rows, reduction_tasks, row_tasks, shape};
 use crate::vector_math::{Work, sum_of, two_sum, vectorized};
-use crate::{ByRows, CsrMatrix, DenseMatrix, MatrixBlock};
+use crate::{ByRows, CsrMatrix, DenseMatrix, MatrixBlock, memory};
 
 /// A reduction's running state.
 pub trait Accumulator: Copy + Send + Sync {
@@ -256,7 +256,7 @@ pub fn rows<A: Accumulator>(
 /// A column vector of what each row is reduced to.
 fn per_row(matrix: &MatrixBlock, reduction: impl RowReduction) -> Result<MatrixBlock> {
     let work = matrix.values().len() / matrix.rows().max(1);
-    let by_rows = matrix.by_rows();
+    let by_rows = matrix.by_rows()?;
     dense_by_rows(matrix.rows(), 1, work, |rows, out| {
         vectorized(RowsOf {
             matrix: &by_rows,
@@ -299,33 +299,33 @@ pub fn cols<A: Accumulator>(
     map: impl Fn(usize, f64) -> f64 + Sync,
 ) -> Result<MatrixBlock> {
     let cols = matrix.cols();
-    let mut totals = match matrix {
+    let totals = match matrix {
         MatrixBlock::Dense(dense) => cols_dense::<A>(dense, &map),
         MatrixBlock::Csr(csr) => cols_csr::<A>(csr, csr.rows(), &map),
         MatrixBlock::Coordinate(coordinates) => {
             cols_csr::<A>(&coordinates.compact().csr, coordinates.rows(), &map)
         }
-    };
-    let values: Vec<f64> = totals.drain(..).map(Accumulator::result).collect();
+    }?;
+    let values = memory::collected(totals.into_iter().map(Accumulator::result))?;
     MatrixBlock::dense(1, cols, values)
 }
 
 fn cols_dense<A: Accumulator>(
     dense: &DenseMatrix,
     map: &(impl Fn(usize, f64) -> f64 + Sync),
-) -> Vec<A> {
-    let parts: Vec<Vec<A>> = reduction_tasks(dense.rows(), dense.cols())
+) -> Result<Vec<A>> {
+    let parts = reduction_tasks(dense.rows(), dense.cols())
         .into_par_iter()
         .map(|task| {
-            let mut part = vec![A::START; dense.cols()];
+            let mut part = memory::filled(dense.cols(), A::START)?;
             vectorized(ColumnsOf {
                 rows: &dense.values()[task.start * dense.cols()..task.end * dense.cols()],
                 part: &mut part,
                 map,
             });
-            part
+            Ok(part)
         })
-        .collect();
+        .collect::<Result<Vec<Vec<A>>>>()?;
     merge_columns(parts, dense.cols())
 }
 
@@ -354,7 +354,7 @@ fn cols_csr<A: Accumulator>(
     csr: &CsrMatrix,
     rows: usize,
     map: &(impl Fn(usize, f64) -> f64 + Sync),
-) -> Vec<A> {
+) -> Result<Vec<A>> {
     let cols = csr.cols();
     // Each task has an accumulator for each column: not worth it where there are few stored cells.
     let per_row = (csr.stored() / csr.rows().max(1)).max(1);
@@ -363,11 +363,11 @@ fn cols_csr<A: Accumulator>(
     } else {
         reduction_tasks(csr.rows(), per_row)
     };
-    let parts: Vec<(Vec<A>, Vec<usize>)> = tasks
+    let parts = tasks
         .into_par_iter()
         .map(|task| {
-            let mut part = vec![A::START; cols];
-            let mut counts = vec![0usize; cols];
+            let mut part = memory::filled(cols, A::START)?;
+            let mut counts: Vec<usize> = memory::zeros_of(cols)?;
             for row in task {
                 let (indices, values) = csr.row(row);
                 for (col, value) in indices.iter().zip(values) {
@@ -376,30 +376,30 @@ fn cols_csr<A: Accumulator>(
                     counts[col] += 1;
                 }
             }
-            (part, counts)
+            Ok((part, counts))
         })
-        .collect();
-    let mut counts = vec![0usize; cols];
+        .collect::<Result<Vec<(Vec<A>, Vec<usize>)>>>()?;
+    let mut counts: Vec<usize> = memory::zeros_of(cols)?;
     for (_, part) in &parts {
         for (count, part) in counts.iter_mut().zip(part) {
             *count += part;
         }
     }
-    let mut totals = merge_columns(parts.into_iter().map(|(part, _)| part).collect(), cols);
+    let mut totals = merge_columns(parts.into_iter().map(|(part, _)| part).collect(), cols)?;
     for (col, (total, count)) in totals.iter_mut().zip(counts).enumerate() {
         total.add_repeated(map(col, 0.0), rows - count);
     }
-    totals
+    Ok(totals)
 }
 
-fn merge_columns<A: Accumulator>(parts: Vec<Vec<A>>, cols: usize) -> Vec<A> {
-    let mut totals = vec![A::START; cols];
+fn merge_columns<A: Accumulator>(parts: Vec<Vec<A>>, cols: usize) -> Result<Vec<A>> {
+    let mut totals = memory::filled(cols, A::START)?;
     for part in parts {
         for (total, part) in totals.iter_mut().zip(part) {
             total.merge(part);
         }
     }
-    totals
+    Ok(totals)
 }
 
 /// Unbiased variance of all cells (n - 1); 0 of one cell, NaN of none. Two passes.
@@ -437,7 +437,7 @@ impl RowReduction for Variance {
 /// Unbiased variance of each column.
 pub fn col_variances(matrix: &MatrixBlock) -> Result<MatrixBlock> {
     let count = matrix.rows() as f64;
-    let sums = cols::<Sum>(matrix, |_, x| x)?.to_dense();
+    let sums = cols::<Sum>(matrix, |_, x| x)?.to_dense()?;
     let means: Vec<f64> = sums.values().iter().map(|sum| sum / count).collect();
     let squares = cols::<Sum>(matrix, |col, x| {
         let deviation = x - means[col];
@@ -496,7 +496,7 @@ fn row_index(
         });
         (best, cells.iter().rposition(|value| *value == best))
     };
-    let by_rows = matrix.by_rows();
+    let by_rows = matrix.by_rows()?;
     let index = |row: usize| match &by_rows {
         ByRows::Dense(dense) => scan(dense.row(row)).1.unwrap_or(0),
         ByRows::Csr(csr) => {

@@ -73,21 +73,23 @@ pub(super) enum Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    pub fn of(operand: Operand<'a>, rows: usize, cols: usize) -> Self {
+    /// # Errors
+    /// `memory` when there is none for the cells of a sparse vector.
+    pub fn of(operand: Operand<'a>, rows: usize, cols: usize) -> Result<Self> {
         let matrix = match operand {
-            Operand::Scalar(value) => return Side::Scalar(value),
+            Operand::Scalar(value) => return Ok(Side::Scalar(value)),
             Operand::Matrix(matrix) => matrix,
         };
-        match (matrix.rows(), matrix.cols()) {
+        Ok(match (matrix.rows(), matrix.cols()) {
             shape if shape == (rows, cols) => match matrix {
                 MatrixBlock::Dense(dense) => Side::Dense(dense),
                 MatrixBlock::Csr(csr) => Side::Csr(csr),
                 MatrixBlock::Coordinate(coordinates) => Side::Coordinate(coordinates),
             },
             (1, 1) => Side::Scalar(matrix.get(0, 0)),
-            (1, _) => Side::RowVector(cells_of(matrix)),
-            _ => Side::ColumnVector(cells_of(matrix)),
-        }
+            (1, _) => Side::RowVector(cells_of(matrix)?),
+            _ => Side::ColumnVector(cells_of(matrix)?),
+        })
     }
 
     /// Whether a test holds for every cell.
@@ -168,9 +170,9 @@ pub(super) fn spread<'s>((indices, values): (&[i32], &[f64]), row: &'s mut [f64]
     row
 }
 
-fn cells_of(vector: &MatrixBlock) -> Cow<'_, [f64]> {
-    match vector {
+fn cells_of(vector: &MatrixBlock) -> Result<Cow<'_, [f64]>> {
+    Ok(match vector {
         MatrixBlock::Dense(dense) => Cow::Borrowed(dense.values()),
-        sparse => Cow::Owned(sparse.to_dense().values().to_vec()),
-    }
+        sparse => Cow::Owned(sparse.to_dense()?.into_vec()?),
+    })
 }

@@ -22,7 +22,7 @@ use crate::{
 /// `memory` when no machine could hold the result.
 pub fn cumulative<A: Accumulator>(matrix: &MatrixBlock) -> Result<MatrixBlock> {
     let (rows, cols) = (matrix.rows(), matrix.cols());
-    let input = matrix.to_dense();
+    let input = matrix.to_dense()?;
     let values = input.values();
     let blocks = reduction_tasks(rows, cols);
     let cells_of = |block: &Range<usize>| &values[block.start * cols..block.end * cols];
@@ -57,7 +57,7 @@ pub fn cumulative<A: Accumulator>(matrix: &MatrixBlock) -> Result<MatrixBlock> {
             running: starts[number].clone(),
             out,
         });
-    });
+    })?;
     DenseMatrix::new(rows, cols, output).map(MatrixBlock::Dense)
 }
 

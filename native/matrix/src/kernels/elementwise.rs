@@ -46,16 +46,16 @@ pub fn unary_over_slices(
     match matrix {
         MatrixBlock::Coordinate(coordinates) => {
             if value_at_zero(&f) != 0.0 {
-                return unary_over_slices(&coordinates.to_csr().into(), f);
+                return unary_over_slices(&coordinates.to_csr()?.into(), f);
             }
             let values = map_flat(coordinates.stored(), |range, out| {
                 f(&coordinates.values()[range], out)
-            });
+            })?;
             coordinates.with_values(values).map(MatrixBlock::Coordinate)
         }
         MatrixBlock::Csr(csr) => {
             let at_zero = value_at_zero(&f);
-            let values = map_flat(csr.stored(), |range, out| f(&csr.values()[range], out));
+            let values = map_flat(csr.stored(), |range, out| f(&csr.values()[range], out))?;
             let result = csr.with_values(values)?;
             if at_zero == 0.0 {
                 return Ok(MatrixBlock::Csr(result));
@@ -74,7 +74,7 @@ pub fn unary_over_slices(
         }
         MatrixBlock::Dense(dense) => {
             let cells = dense.values();
-            let values = map_flat(cells.len(), |range, out| f(&cells[range], out));
+            let values = map_flat(cells.len(), |range, out| f(&cells[range], out))?;
             MatrixBlock::dense(dense.rows(), dense.cols(), values)
         }
     }
@@ -121,10 +121,10 @@ where
     O: Fn(Cells, Cells, &mut [f64]) + Sync,
 {
     let (rows, cols) = result_shape(&[left, right])?;
-    let (left, right) = (Side::of(left, rows, cols), Side::of(right, rows, cols));
+    let (left, right) = (Side::of(left, rows, cols)?, Side::of(right, rows, cols)?);
     match (&left, &right) {
         (Side::Coordinate(left), Side::Coordinate(right)) if f(0.0, 0.0) == 0.0 => {
-            return Ok(settle(left.merge(right, f)));
+            return settle(left.merge(right, f));
         }
         (Side::Coordinate(coordinates), other) if other.all(|y| f(0.0, y) == 0.0) => {
             return over_coordinates(coordinates, other, &over).map(MatrixBlock::Coordinate);
@@ -134,13 +134,13 @@ where
             return over_coordinates(coordinates, other, swapped).map(MatrixBlock::Coordinate);
         }
         (Side::Csr(csr), Side::Coordinate(coordinates)) if f(0.0, 0.0) == 0.0 => {
-            return merge(csr, &coordinates.to_csr(), &over).map(settle);
+            return merge(csr, &coordinates.to_csr()?, &over).and_then(settle);
         }
         (Side::Coordinate(coordinates), Side::Csr(csr)) if f(0.0, 0.0) == 0.0 => {
-            return merge(&coordinates.to_csr(), csr, &over).map(settle);
+            return merge(&coordinates.to_csr()?, csr, &over).and_then(settle);
         }
         (Side::Csr(left), Side::Csr(right)) if f(0.0, 0.0) == 0.0 => {
-            return merge(left, right, &over).map(settle);
+            return merge(left, right, &over).and_then(settle);
         }
         (Side::Csr(csr), other) if other.all(|y| f(0.0, y) == 0.0) => {
             return over_stored(csr, other, &over).map(MatrixBlock::Csr);
@@ -153,12 +153,12 @@ where
     }
     let of_cells = |[x, y]: [f64; 2]| f(x, y);
     if let Some(result) = over_union([&left, &right], (rows, cols), of_cells)? {
-        return Ok(settle(result));
+        return settle(result);
     }
     if let (Some(left), Some(right)) = (left.flat(), right.flat()) {
         let values = map_flat(super::parallel::cells(rows, cols)?, |range, out| {
             over(left.part(range.clone()), right.part(range), out);
-        });
+        })?;
         return MatrixBlock::dense(rows, cols, values);
     }
     let dense = dense_by_rows(rows, cols, cols, |task, out| {
@@ -184,17 +184,19 @@ where
     F: Fn(f64, f64, f64) -> f64 + Sync,
 {
     let (rows, cols) = result_shape(&[first, second, third])?;
-    let sides = [first, second, third].map(|operand| Side::of(operand, rows, cols));
+    let [first, second, third] =
+        [first, second, third].map(|operand| Side::of(operand, rows, cols));
+    let sides = [first?, second?, third?];
     let of_cells = |[x, y, z]: [f64; 3]| f(x, y, z);
     if let Some(result) = over_union(sides.each_ref(), (rows, cols), of_cells)? {
-        return Ok(settle(result));
+        return settle(result);
     }
     if let [Some(first), Some(second), Some(third)] = sides.each_ref().map(Side::flat) {
         let values = map_flat(super::parallel::cells(rows, cols)?, |range, out| {
             let [first, second, third] =
                 [first, second, third].map(|flat| flat.part(range.clone()));
             apply_ternary(first, second, third, out, &f);
-        });
+        })?;
         return MatrixBlock::dense(rows, cols, values);
     }
     let dense = dense_by_rows(rows, cols, cols, |task, out| {
@@ -212,11 +214,10 @@ where
     })?;
     let any_sparse = (sides.iter()).any(|side| matches!(side, Side::Csr(_) | Side::Coordinate(_)));
     let result = MatrixBlock::Dense(dense);
-    Ok(if any_sparse {
-        result.in_best_layout()
-    } else {
-        result
-    })
+    match any_sparse {
+        true => result.in_best_layout(),
+        false => Ok(result),
+    }
 }
 
 /// f of each pair of a cell of the column vector and a cell of the row vector.
@@ -247,7 +248,7 @@ pub fn outer_over_slices(
             shape(row)
         )));
     }
-    let (column, row) = (column.to_dense(), row.to_dense());
+    let (column, row) = (column.to_dense()?, row.to_dense()?);
     let (xs, ys) = (column.values(), row.values());
     dense_by_rows(xs.len(), ys.len(), ys.len(), |task, out| {
         for (x, out) in xs[task].iter().zip(out.chunks_exact_mut(ys.len())) {
@@ -305,7 +306,7 @@ fn apply_ternary(
     }
 }
 
-fn map_flat(cells: usize, fill: impl Fn(Range<usize>, &mut [f64]) + Sync) -> Vec<f64> {
+fn map_flat(cells: usize, fill: impl Fn(Range<usize>, &mut [f64]) + Sync) -> Result<Vec<f64>> {
     by_chunks(cells, TASK_CELLS, |chunk, out| {
         let from = chunk * TASK_CELLS;
         fill(from..from + out.len(), out);
@@ -321,13 +322,13 @@ fn over_stored(
     if let Side::Scalar(y) = other {
         let values = map_flat(csr.stored(), |range, out| {
             over(Cells::Each(&csr.values()[range]), Cells::Same(*y), out);
-        });
+        })?;
         return csr.with_values(values);
     }
     let per_row = csr.stored() / csr.rows().max(1) + 1;
     let tasks = row_tasks(csr.rows(), rows_per_task(per_row));
     let stored = |task: &Range<usize>| csr.pointers()[task.end] - csr.pointers()[task.start];
-    let mut values = NewCells::new(csr.stored());
+    let mut values = NewCells::new(csr.stored())?;
     let parts = values.parts(tasks.iter().map(|task| stored(task) as usize));
     tasks.into_par_iter().zip(parts).for_each(|(task, part)| {
         let out = part.cells();
@@ -363,6 +364,6 @@ fn over_coordinates(
             .map(|(row, col)| other.at(*row as usize, *col as usize))
             .collect();
         over(Cells::Each(&stored[range]), Cells::Each(&others), out);
-    });
+    })?;
     coordinates.with_values(values)
 }

@@ -32,7 +32,7 @@ pub fn solve(matrix: &MatrixBlock, right: &MatrixBlock) -> Result<MatrixBlock> {
     }
     let (matrix, right) = (finite(matrix)?, finite(right)?);
     if matrix.rows() == 0 || right.cols() == 0 {
-        return Ok(DenseMatrix::filled(right.rows(), right.cols(), 0.0).into());
+        return Ok(DenseMatrix::filled(right.rows(), right.cols(), 0.0)?.into());
     }
     let qr = regular(&matrix)?;
     Ok(block(qr.solve(view(&right)).as_ref()))
@@ -116,7 +116,7 @@ pub fn eigen(matrix: &MatrixBlock) -> Result<(MatrixBlock, MatrixBlock)> {
     let matrix = finite(matrix)?;
     let order = matrix.rows();
     if order == 0 {
-        return Ok((DenseMatrix::filled(0, 1, 0.0).into(), matrix.into()));
+        return Ok((DenseMatrix::filled(0, 1, 0.0)?.into(), matrix.into()));
     }
     let (values, vectors) = match asymmetry(&matrix) {
         None => symmetric_eigen(&matrix)?,
@@ -206,8 +206,8 @@ pub fn svd(matrix: &MatrixBlock) -> Result<[MatrixBlock; 3]> {
     let (rows, cols) = (matrix.rows(), matrix.cols());
     let rank = rows.min(cols);
     if rank == 0 {
-        return Ok([(rows, 0), (0, 0), (cols, 0)]
-            .map(|(rows, cols)| DenseMatrix::filled(rows, cols, 0.0).into()));
+        let empty = |rows, cols| DenseMatrix::filled(rows, cols, 0.0).map(MatrixBlock::from);
+        return Ok([empty(rows, 0)?, empty(0, 0)?, empty(cols, 0)?]);
     }
     let factors = Svd::new_thin(view(&matrix)).map_err(|_| no_convergence("singular values"))?;
     let (mut left, mut right) = (factors.U().to_owned(), factors.V().to_owned());
@@ -267,7 +267,7 @@ fn square(matrix: &MatrixBlock) -> Result<()> {
 }
 
 fn finite(matrix: &MatrixBlock) -> Result<DenseMatrix> {
-    let matrix = matrix.to_dense();
+    let matrix = matrix.to_dense()?;
     match matrix.values().iter().position(|cell| !cell.is_finite()) {
         None => Ok(matrix),
         Some(cell) => Err(Error::runtime(format!(
@@ -323,7 +323,7 @@ mod tests {
 
     fn distance(left: &MatrixBlock, right: &MatrixBlock) -> f64 {
         assert_eq!((left.rows(), left.cols()), (right.rows(), right.cols()));
-        let (left, right) = (left.to_dense(), right.to_dense());
+        let (left, right) = (left.to_dense().unwrap(), right.to_dense().unwrap());
         let pairs = left.values().iter().zip(right.values());
         pairs.fold(0.0, |most: f64, (x, y)| most.max((x - y).abs()))
     }
@@ -339,7 +339,7 @@ mod tests {
 
     /// t(A) A + I: symmetric, positive definite, well conditioned.
     fn definite(of: &MatrixBlock) -> MatrixBlock {
-        let square = product(&transposed(of), of).to_dense();
+        let square = product(&transposed(of), of).to_dense().unwrap();
         let order = square.rows();
         DenseMatrix::from_fn(order, order, |row, col| {
             square.row(row)[col] + f64::from(u8::from(row == col))

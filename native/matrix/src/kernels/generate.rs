@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use fulgurite_error::{Error, Result};
 
-use super::parallel::{TASK_CELLS, cells};
+use super::parallel::TASK_CELLS;
 use crate::{CoordinateMatrix, MatrixBlock, memory::by_chunks, parse_double};
 
 /// `matrix(value, rows, cols)`; zeros are stored sparsely.
@@ -17,8 +17,7 @@ pub fn fill(value: f64, rows: usize, cols: usize) -> Result<MatrixBlock> {
         let empty = CoordinateMatrix::new(rows, cols, no_rows, no_cols, no_values)?;
         return Ok(empty.into());
     }
-    cells(rows, cols)?;
-    Ok(MatrixBlock::filled(rows, cols, value))
+    MatrixBlock::filled(rows, cols, value)
 }
 
 /// `matrix("1 2 3 4", rows, cols)`: numbers separated by blanks, by row.
@@ -127,7 +126,7 @@ impl Steps {
             true => TASK_CELLS,
             false => length.max(1),
         };
-        let values = by_chunks(length, chunk, |index, out| fill(first + index * chunk, out));
+        let values = by_chunks(length, chunk, |index, out| fill(first + index * chunk, out))?;
         MatrixBlock::dense(length, 1, values)
     }
 

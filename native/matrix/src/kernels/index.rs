@@ -8,7 +8,10 @@ use rayon::prelude::*;
 use super::parallel::{
     SparseRows, TASK_CELLS, cells, csr_by_rows, csr_of_known_rows, dense_by_rows, settle, shape,
 };
-use crate::{ByRows, CoordinateMatrix, CsrMatrix, MatrixBlock, memory::NewCells};
+use crate::{
+    ByRows, CoordinateMatrix, CsrMatrix, MatrixBlock,
+    memory::{self, NewCells, Zeroed},
+};
 
 /// A range of rows or columns as DML writes it: from 1, both ends inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +73,7 @@ pub fn right_index(
             })
             .map(MatrixBlock::Dense)
         }
-        MatrixBlock::Coordinate(coordinates) => Ok(settle(coordinates.part(rows, cols))),
+        MatrixBlock::Coordinate(coordinates) => settle(coordinates.part(rows, cols)),
         MatrixBlock::Csr(csr) => {
             let per_row = csr.stored() / csr.rows().max(1) + 1;
             csr_by_rows(rows.len(), cols.len(), per_row, |task, out| {
@@ -79,7 +82,7 @@ pub fn right_index(
                     out.end_row();
                 }
             })
-            .map(settle)
+            .and_then(settle)
         }
     }
 }
@@ -117,8 +120,8 @@ pub fn left_index(
     match matrix {
         MatrixBlock::Dense(dense) => {
             let (height, width) = (dense.rows(), dense.cols());
-            let mut cells = dense.into_vec();
-            let value = value.by_rows();
+            let mut cells = dense.into_vec()?;
+            let value = value.by_rows()?;
             for (index, row) in rows.enumerate() {
                 let out = &mut cells[row * width + cols.start..row * width + cols.end];
                 out.fill(0.0);
@@ -141,7 +144,7 @@ pub fn left_index(
                     out.end_row();
                 }
             })
-            .map(settle)
+            .and_then(settle)
         }
     }
 }
@@ -170,9 +173,12 @@ pub fn cbind(matrices: &[&MatrixBlock]) -> Result<MatrixBlock> {
                 to += part.cols() as i32;
             }
         })
-        .map(settle);
+        .and_then(settle);
     }
-    let parts: Vec<ByRows> = matrices.iter().map(|matrix| matrix.by_rows()).collect();
+    let parts: Vec<ByRows> = matrices
+        .iter()
+        .map(|matrix| matrix.by_rows())
+        .collect::<Result<_>>()?;
     dense_by_rows(rows, cols, cols, |task, out| {
         for (row, mut out) in task.zip(out.chunks_exact_mut(cols)) {
             for (matrix, part) in matrices.iter().zip(&parts) {
@@ -199,39 +205,42 @@ pub fn rbind(matrices: &[&MatrixBlock]) -> Result<MatrixBlock> {
         })
         .collect();
     if coordinates.len() == matrices.len() {
-        return Ok(settle(CoordinateMatrix::stacked(&coordinates, cols)));
+        return settle(CoordinateMatrix::stacked(&coordinates, cols));
     }
     if mostly_sparse(matrices, rows, cols) {
         let parts = as_csr(matrices)?;
-        let mut pointers = Vec::with_capacity(rows + 1);
+        let mut pointers = memory::room(rows.saturating_add(1))?;
         pointers.push(0i64);
         let mut base = 0;
         for part in &parts {
             pointers.extend(part.pointers().iter().skip(1).map(|pointer| base + pointer));
             base += part.stored() as i64;
         }
-        let indices = concatenate(parts.iter().map(CsrMatrix::indices).collect());
-        let values = concatenate(parts.iter().map(CsrMatrix::values).collect());
-        return CsrMatrix::new(rows, cols, pointers, indices, values).map(settle);
+        let indices = concatenate(parts.iter().map(CsrMatrix::indices).collect())?;
+        let values = concatenate(parts.iter().map(CsrMatrix::values).collect())?;
+        return CsrMatrix::new(rows, cols, pointers, indices, values).and_then(settle);
     }
     // Whether they fit into memory.
     cells(rows, cols)?;
-    let parts: Vec<_> = matrices.iter().map(|matrix| matrix.to_dense()).collect();
-    let cells = concatenate(parts.iter().map(|part| part.values()).collect());
+    let parts: Vec<_> = matrices
+        .iter()
+        .map(|matrix| matrix.to_dense())
+        .collect::<Result<_>>()?;
+    let cells = concatenate(parts.iter().map(|part| part.values()).collect())?;
     MatrixBlock::dense(rows, cols, cells)
 }
 
 /// One after the other, on all threads: most of the time goes into pages of the output that nobody has touched.
-fn concatenate<T: Copy + Default + Send + Sync>(parts: Vec<&[T]>) -> Vec<T> {
+fn concatenate<T: Zeroed + Send + Sync>(parts: Vec<&[T]>) -> Result<Vec<T>> {
     let chunks: Vec<&[T]> = parts
         .iter()
         .flat_map(|part| part.chunks(TASK_CELLS))
         .collect();
-    let mut cells = NewCells::new(parts.iter().map(|part| part.len()).sum());
+    let mut cells = NewCells::new(parts.iter().map(|part| part.len()).sum())?;
     let places = cells.parts(chunks.iter().map(|chunk| chunk.len()));
     let places = places.into_par_iter().zip(chunks);
     places.for_each(|(place, chunk)| place.cells().copy_from_slice(chunk));
-    cells.finish()
+    Ok(cells.finish())
 }
 
 fn same_extent(

@@ -13,7 +13,10 @@ use super::{
     parallel::{cells, dense_by_rows, reduction_tasks, row_tasks, settle, shape},
     reorganize::{take_rows, transpose},
 };
-use crate::{CompactRows, CoordinateMatrix, CsrMatrix, DenseMatrix, MatrixBlock, memory::zeros};
+use crate::{
+    CompactRows, CoordinateMatrix, CsrMatrix, DenseMatrix, MatrixBlock,
+    memory::{self, zeros},
+};
 
 /// `left %*% right`.
 ///
@@ -33,7 +36,9 @@ pub fn matmult(left: &MatrixBlock, right: &MatrixBlock) -> Result<MatrixBlock> {
             let product = matmult(&csr.into(), right)?;
             spread_rows(&product, &numbers, coordinates.rows())
         }
-        (left, MatrixBlock::Coordinate(coordinates)) => matmult(left, &coordinates.to_csr().into()),
+        (left, MatrixBlock::Coordinate(coordinates)) => {
+            matmult(left, &coordinates.to_csr()?.into())
+        }
         (MatrixBlock::Csr(left), MatrixBlock::Csr(right)) => sparse_sparse(left, right),
         (MatrixBlock::Csr(left), MatrixBlock::Dense(right)) => sparse_dense(left, right),
         (MatrixBlock::Dense(left), MatrixBlock::Csr(right)) => dense_sparse(left, right),
@@ -131,7 +136,7 @@ pub fn tsmm(matrix: &MatrixBlock) -> Result<MatrixBlock> {
                 }
                 Ok(())
             })?;
-            let mut values = upper.to_dense().into_vec();
+            let mut values = upper.to_dense()?.into_vec()?;
             mirror_upper(&mut values, n);
             MatrixBlock::dense(n, n, values)
         }
@@ -157,18 +162,18 @@ fn rows_at(matrix: &MatrixBlock, numbers: &[usize]) -> Result<MatrixBlock> {
 fn spread_rows(filled: &MatrixBlock, numbers: &[usize], rows: usize) -> Result<MatrixBlock> {
     let cols = filled.cols();
     if cols <= 1 || i32::try_from(cols).is_err() {
-        let mut values = zeros(cells(rows, cols)?);
-        let filled = filled.to_dense();
+        let mut values = zeros(cells(rows, cols)?)?;
+        let filled = filled.to_dense()?;
         for (at, row) in numbers.iter().enumerate() {
             values[row * cols..][..cols].copy_from_slice(filled.row(at));
         }
         return MatrixBlock::dense(rows, cols, values);
     }
-    let compact = CoordinateMatrix::from(&filled.to_csr()?);
+    let compact = CoordinateMatrix::try_from(&filled.to_csr()?)?;
     let row_indices = compact.row_indices().iter();
-    let row_indices: Vec<i64> = row_indices.map(|at| numbers[*at as usize] as i64).collect();
+    let row_indices = memory::collected(row_indices.map(|at| numbers[*at as usize] as i64))?;
     let (_, indices, values) = compact.into_buffers();
-    CoordinateMatrix::new(rows, cols, row_indices, indices, values).map(settle)
+    CoordinateMatrix::new(rows, cols, row_indices, indices, values).and_then(settle)
 }
 
 /// Columns of a panel of [`tsmm_by_panels`]: wide enough for products to run at full speed.
@@ -180,7 +185,7 @@ const SPARSE_TSMM_COLS: usize = 4096;
 /// The panels on and above the diagonal, then mirrored.
 fn tsmm_by_panels(dense: &DenseMatrix) -> Result<MatrixBlock> {
     let (rows, n) = (dense.rows(), dense.cols());
-    let mut values = zeros(cells(n, n)?);
+    let mut values = zeros(cells(n, n)?)?;
     for from in (0..n).step_by(PANEL) {
         let height = PANEL.min(n - from);
         let panel = |cols| View::of_rows(dense.values().get(from..).unwrap_or(&[]), rows, cols, n);
@@ -229,13 +234,13 @@ fn reduce_rows(
     let mut partials = tasks
         .into_par_iter()
         .map(|task| {
-            let mut partial = zeros(size);
+            let mut partial = zeros(size)?;
             add(task, &mut partial)?;
             Ok(partial)
         })
         .collect::<Result<Vec<_>>>()?
         .into_iter();
-    let mut total = partials.next().unwrap_or_else(|| zeros(size));
+    let mut total = partials.next().map_or_else(|| zeros(size), Ok)?;
     for partial in partials {
         for (total, partial) in total.iter_mut().zip(&partial) {
             *total += partial;
@@ -256,7 +261,7 @@ fn rows_of<'a>(dense: &'a DenseMatrix, rows: &Range<usize>) -> View<'a> {
 
 /// A dense product whose result has this shape.
 fn product(left: View, right: View, rows: usize, cols: usize) -> Result<MatrixBlock> {
-    let mut values = zeros(cells(rows, cols)?);
+    let mut values = zeros(cells(rows, cols)?)?;
     multiply_in_parallel(left, right, &mut values, cols)?;
     MatrixBlock::dense(rows, cols, values)
 }
@@ -336,7 +341,7 @@ fn sparse_sparse(left: &CsrMatrix, right: &CsrMatrix) -> Result<MatrixBlock> {
         right.as_sprs().view(),
     );
     let (pointers, indices, values) = product.into_raw_storage();
-    CsrMatrix::new(left.rows(), right.cols(), pointers, indices, values).map(settle)
+    CsrMatrix::new(left.rows(), right.cols(), pointers, indices, values).and_then(settle)
 }
 
 fn dot(left: &[f64], right: &[f64]) -> f64 {

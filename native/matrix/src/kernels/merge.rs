@@ -27,17 +27,17 @@ pub fn merge_changes(
             )));
         }
     }
-    match (merged.by_rows(), original.by_rows(), changed.by_rows()) {
+    match (merged.by_rows()?, original.by_rows()?, changed.by_rows()?) {
         (ByRows::Csr(merged), ByRows::Csr(original), ByRows::Csr(changed)) => {
-            sparse(&merged, &original, &changed).map(settle)
+            sparse(&merged, &original, &changed).and_then(settle)
         }
         _ => {
             let differs = differs(original, changed);
-            let (original, changed) = (original.to_dense(), changed.to_dense());
+            let (original, changed) = (original.to_dense()?, changed.to_dense()?);
             let (rows, cols) = (original.rows(), original.cols());
             let mut cells = match merged {
-                MatrixBlock::Dense(merged) => merged.into_vec(),
-                sparse => sparse.to_dense().into_vec(),
+                MatrixBlock::Dense(merged) => merged.into_vec()?,
+                sparse => sparse.to_dense()?.into_vec()?,
             };
             cells
                 .par_chunks_mut(TASK_CELLS)
@@ -72,7 +72,7 @@ pub fn changed_part(
         )));
     }
     let mut part = None;
-    match (original.by_rows(), changed.by_rows()) {
+    match (original.by_rows()?, changed.by_rows()?) {
         (ByRows::Csr(original), ByRows::Csr(changed)) => {
             for row in 0..original.rows() {
                 let mut cells = [original.row(row), changed.row(row)];
@@ -91,7 +91,7 @@ pub fn changed_part(
         }
         _ => {
             let differs = differs(original, changed);
-            let (original, changed) = (original.to_dense(), changed.to_dense());
+            let (original, changed) = (original.to_dense()?, changed.to_dense()?);
             for row in 0..original.rows() {
                 let cells = || original.row(row).iter().zip(changed.row(row));
                 let is_change = |(original, changed): (&f64, &f64)| differs(*original, *changed);
@@ -241,7 +241,7 @@ mod tests {
                 block(pick(1, &one), layouts[0]),
                 &block(original.clone(), layouts[1]),
                 &block(pick(2, &other), layouts[2]),
-            ).expect("same shapes").to_dense();
+            ).expect("same shapes").to_dense().unwrap();
             for (merged, expected) in merged.values().iter().zip(&expected) {
                 // CSR has one zero.
                 let same = merged.to_bits() == expected.to_bits();

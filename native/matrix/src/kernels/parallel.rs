@@ -5,12 +5,12 @@
 
 use std::ops::Range;
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::Result;
 use rayon::prelude::*;
 
 use crate::{
     CsrMatrix, DenseMatrix, Layout, MatrixBlock,
-    memory::{NewCells, by_chunks},
+    memory::{self, NewCells, by_chunks},
 };
 
 /// Cells a task should have: less is not worth another thread.
@@ -38,19 +38,7 @@ pub(crate) fn reduction_tasks(rows: usize, cells_per_row: usize) -> Vec<Range<us
     )
 }
 
-/// The number of cells of a dense matrix.
-///
-/// # Errors
-/// `memory` when no machine could hold it.
-pub(crate) fn cells(rows: usize, cols: usize) -> Result<usize> {
-    rows.checked_mul(cols)
-        .filter(|cells| *cells <= isize::MAX as usize / 8)
-        .ok_or_else(|| {
-            Error::memory(format!(
-                "a dense {rows} x {cols} matrix is larger than memory can be"
-            ))
-        })
-}
+pub(crate) use crate::memory::cells;
 
 /// A dense matrix whose rows `fill` writes, a task of rows at a time, into zeroed cells.
 pub(crate) fn dense_by_rows(
@@ -63,7 +51,7 @@ pub(crate) fn dense_by_rows(
     let values = by_chunks(cells(rows, cols)?, chunk * cols, |index, out| {
         let from = index * chunk;
         fill(from..from + out.len() / cols, out);
-    });
+    })?;
     DenseMatrix::new(rows, cols, values)
 }
 
@@ -127,6 +115,10 @@ impl SparseRows {
         self.end_row();
     }
 
+    fn bytes(&self) -> usize {
+        8 * self.ends.capacity() + 4 * self.indices.capacity() + 8 * self.values.capacity()
+    }
+
     pub(crate) fn end_row(&mut self) {
         self.ends.push(self.values.len());
     }
@@ -139,15 +131,17 @@ pub(crate) fn csr_by_rows(
     cells_per_row: usize,
     fill: impl Fn(Range<usize>, &mut SparseRows) + Sync,
 ) -> Result<CsrMatrix> {
-    let parts: Vec<SparseRows> = row_tasks(rows, rows_per_task(cells_per_row))
+    let parts = row_tasks(rows, rows_per_task(cells_per_row))
         .into_par_iter()
         .map(|task| {
             let mut part = SparseRows::default();
             fill(task, &mut part);
-            part
+            // Tasks are small: what one has taken is asked for when it is there.
+            memory::admit(part.bytes())?;
+            Ok(part)
         })
-        .collect();
-    let mut pointers = Vec::with_capacity(rows + 1);
+        .collect::<Result<Vec<SparseRows>>>()?;
+    let mut pointers = memory::room(rows.saturating_add(1))?;
     pointers.push(0i64);
     let mut stored = 0;
     for part in &parts {
@@ -158,7 +152,7 @@ pub(crate) fn csr_by_rows(
     let (indices, values) = two_by_parts(stored, &lengths, |part, indices, values| {
         indices.copy_from_slice(&parts[part].indices);
         values.copy_from_slice(&parts[part].values);
-    });
+    })?;
     CsrMatrix::new(rows, cols, pointers, indices, values)
 }
 
@@ -169,7 +163,7 @@ pub(crate) fn csr_of_known_rows(
     stored: impl Fn(usize) -> usize + Sync,
     fill: impl Fn(usize, &mut [i32], &mut [f64]) + Sync,
 ) -> Result<CsrMatrix> {
-    let mut pointers = Vec::with_capacity(rows + 1);
+    let mut pointers = memory::room(rows.saturating_add(1))?;
     pointers.push(0i64);
     let mut end = 0;
     pointers.extend((0..rows).map(|row| {
@@ -186,7 +180,7 @@ pub(crate) fn csr_of_known_rows(
             fill(row, row_indices, row_values);
             (indices, values) = (later_indices, later_values);
         }
-    });
+    })?;
     CsrMatrix::new(rows, cols, pointers, indices, values)
 }
 
@@ -195,17 +189,17 @@ pub(crate) fn two_by_parts(
     stored: usize,
     lengths: &[usize],
     fill: impl Fn(usize, &mut [i32], &mut [f64]) + Sync,
-) -> (Vec<i32>, Vec<f64>) {
-    let (mut indices, mut values) = (NewCells::new(stored), NewCells::new(stored));
+) -> Result<(Vec<i32>, Vec<f64>)> {
+    let (mut indices, mut values) = (NewCells::new(stored)?, NewCells::new(stored)?);
     let index_parts = indices.parts(lengths.iter().copied()).into_par_iter();
     let value_parts = values.parts(lengths.iter().copied()).into_par_iter();
     let parts = index_parts.zip(value_parts).enumerate();
     parts.for_each(|(part, (indices, values))| fill(part, indices.cells(), values.cells()));
-    (indices.finish(), values.finish())
+    Ok((indices.finish(), values.finish()))
 }
 
 /// A sparse result in the layout that suits what it stores; reads the stored count only.
-pub(crate) fn settle(result: impl Into<MatrixBlock>) -> MatrixBlock {
+pub(crate) fn settle(result: impl Into<MatrixBlock>) -> Result<MatrixBlock> {
     let result = result.into();
     let best = Layout::best(result.rows(), result.cols(), result.values().len());
     result.in_layout(best)

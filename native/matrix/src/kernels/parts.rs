@@ -131,10 +131,11 @@ mod tests {
                     rows: row..row + height,
                     cols: col..col + width,
                     value: matrix(height, width, number + 1)
-                        .in_layout(if sparse { Layout::Csr } else { Layout::Dense }),
+                        .in_layout(if sparse { Layout::Csr } else { Layout::Dense })
+                        .unwrap(),
                 })
                 .collect();
-            let mut expected = matrix(9, 6, 0).to_dense().into_vec();
+            let mut expected = matrix(9, 6, 0).to_dense().unwrap().into_vec().unwrap();
             for part in &parts {
                 for row in part.rows.clone() {
                     for col in part.cols.clone() {
@@ -144,8 +145,8 @@ mod tests {
                 }
             }
             for layout in [Layout::Dense, Layout::Csr, Layout::Coordinate] {
-                let put = put_parts(matrix(9, 6, 0).in_layout(layout), &parts).expect("they fit");
-                let put = put.to_dense();
+                let put = put_parts(matrix(9, 6, 0).in_layout(layout).unwrap(), &parts).expect("they fit");
+                let put = put.to_dense().unwrap();
                 prop_assert_eq!(put.values(), &expected[..], "{:?}", layout);
             }
         }
@@ -159,7 +160,7 @@ mod tests {
                 cols: 0..1,
                 value: matrix(2, 1, 1),
             };
-            let error = put_parts(matrix(9, 6, 0).in_layout(layout), &[beyond]);
+            let error = put_parts(matrix(9, 6, 0).in_layout(layout).unwrap(), &[beyond]);
             let error = error.expect_err("there is no tenth row").to_string();
             assert!(error.contains("rows 9:10"), "{error}");
         }

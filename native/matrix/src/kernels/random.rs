@@ -17,7 +17,10 @@ use super::{
     generate::fill,
     parallel::{cells, settle},
 };
-use crate::{CsrMatrix, MatrixBlock, SPARSE_THRESHOLD, memory::zeros};
+use crate::{
+    CsrMatrix, MatrixBlock, SPARSE_THRESHOLD,
+    memory::{self, zeros},
+};
 
 /// Rows and columns that share a seed.
 const BLOCK: usize = 1000;
@@ -98,16 +101,22 @@ pub fn rand_rows(
     if height == 0 || cols == 0 || sparsity == 0.0 {
         return fill(0.0, height, cols);
     }
+    if !(cols > 1 && sparsity < SPARSE_THRESHOLD) {
+        // Before seeds are drawn for it.
+        memory::admit(memory::bytes_of::<f64>(cells(height, cols)?)?)?;
+    }
     let blocks_across = cols.div_ceil(BLOCK);
     let blocks_below = part.start / BLOCK..part.end.div_ceil(BLOCK);
     let first_block = blocks_below.start * blocks_across;
     let seeds = block_seeds(
         seed.unwrap_or_else(fresh_seed),
         first_block..blocks_below.end * blocks_across,
-    );
+    )?;
     // The rows of `part` in a row of blocks, which are drawn as a whole.
-    let draw = |below: usize| -> Vec<Vec<Cell>> {
+    let cells_of_row = sparsity * cols as f64 * size_of::<Cell>() as f64;
+    let draw = |below: usize| -> Result<Vec<Vec<Cell>>> {
         let top = below * BLOCK;
+        memory::admit((cells_of_row * BLOCK.min(rows - top) as f64) as usize)?;
         let mut drawn = vec![Vec::new(); BLOCK.min(rows - top)];
         for across in 0..blocks_across {
             let from = across * BLOCK;
@@ -118,35 +127,39 @@ pub fn rand_rows(
         }
         drawn.truncate(part.end - top);
         drawn.drain(..part.start.saturating_sub(top));
-        drawn
+        Ok(drawn)
     };
     if cols > 1 && sparsity < SPARSE_THRESHOLD && i32::try_from(cols).is_ok() {
-        let drawn: Vec<Vec<Vec<Cell>>> = blocks_below.into_par_iter().map(draw).collect();
-        let mut pointers = vec![0i64];
-        let (mut indices, mut values) = (Vec::new(), Vec::new());
+        let drawn =
+            (blocks_below.into_par_iter().map(draw)).collect::<Result<Vec<Vec<Vec<Cell>>>>>()?;
+        let stored = drawn.iter().flatten().map(Vec::len).sum();
+        let mut pointers = memory::room(height + 1)?;
+        pointers.push(0i64);
+        let (mut indices, mut values) = (memory::room(stored)?, memory::room(stored)?);
         for row in drawn.into_iter().flatten() {
             indices.extend(row.iter().map(|(col, _)| *col as i32));
             values.extend(row.iter().map(|(_, value)| *value));
             pointers.push(values.len() as i64);
         }
-        return CsrMatrix::new(height, cols, pointers, indices, values).map(settle);
+        return CsrMatrix::new(height, cols, pointers, indices, values).and_then(settle);
     }
-    let mut values = zeros(cells(height, cols)?);
+    let mut values = zeros(cells(height, cols)?)?;
     let mut rest = &mut values[..];
-    let mut tasks = Vec::with_capacity(blocks_below.len());
+    let mut tasks = memory::room(blocks_below.len())?;
     for below in blocks_below {
         let rows = part.end.min((below + 1) * BLOCK) - part.start.max(below * BLOCK);
         let (out, others) = rest.split_at_mut(rows * cols);
         tasks.push((below, out));
         rest = others;
     }
-    tasks.into_par_iter().for_each(|(below, out)| {
-        for (out, row) in out.chunks_exact_mut(cols).zip(draw(below)) {
+    tasks.into_par_iter().try_for_each(|(below, out)| {
+        for (out, row) in out.chunks_exact_mut(cols).zip(draw(below)?) {
             for (col, value) in row {
                 out[col] = value;
             }
         }
-    });
+        Ok(())
+    })?;
     MatrixBlock::dense(height, cols, values)
 }
 
@@ -306,11 +319,10 @@ pub fn sample(range: i64, size: usize, replace: bool, seed: Option<i64>) -> Resu
     cells(size, 1)?;
     let mut random = JavaRandom::new(seed.unwrap_or_else(fresh_seed));
     let drawn: Vec<i64> = if replace {
-        (0..size)
-            .map(|_| 1 + random.next_long_below(range))
-            .collect()
+        memory::collected((0..size).map(|_| 1 + random.next_long_below(range)))?
     } else {
-        let mut drawn: Vec<i64> = (1..=size as i64).collect();
+        let mut drawn = memory::room(size)?;
+        drawn.extend(1..=size as i64);
         let bound = |bound: i64| {
             i32::try_from(bound).map_err(|_| {
                 Error::unsupported(format!("sample without replacement from 1 to {range}"))
@@ -328,7 +340,7 @@ pub fn sample(range: i64, size: usize, replace: bool, seed: Option<i64>) -> Resu
         }
         drawn
     };
-    let values: Vec<f64> = drawn.into_iter().map(|number| number as f64).collect();
+    let values = memory::collected(drawn.into_iter().map(|number| number as f64))?;
     MatrixBlock::dense(size, 1, values)
 }
 
@@ -556,7 +568,11 @@ mod tests {
                 let rows =
                     rand_rows(2300, cols, unit, sparsity, Some(3), SystemDs, part.clone()).unwrap();
                 let expected = whole.slice_rows(part.start, part.end);
-                assert_eq!(rows.to_dense(), expected.to_dense(), "{part:?}");
+                assert_eq!(
+                    rows.to_dense().unwrap(),
+                    expected.to_dense().unwrap(),
+                    "{part:?}"
+                );
             }
         }
         let unit = Distribution::Uniform { min: 0.0, max: 1.0 };
@@ -635,19 +651,31 @@ mod tests {
         let mut drawn = sample(1000, 300, false, Some(3))
             .unwrap()
             .to_dense()
-            .into_vec();
+            .unwrap()
+            .into_vec()
+            .unwrap();
         drawn.sort_by(f64::total_cmp);
         drawn.dedup();
         assert_eq!(drawn.len(), 300);
         assert!(drawn.iter().all(|number| (1.0..=1000.0).contains(number)));
         assert!(sample(3, 4, false, None).is_err());
-        let repeated = sample(3, 100, true, Some(1)).unwrap().to_dense().into_vec();
+        let repeated = sample(3, 100, true, Some(1))
+            .unwrap()
+            .to_dense()
+            .unwrap()
+            .into_vec()
+            .unwrap();
         assert!(
             repeated
                 .iter()
                 .all(|number| [1.0, 2.0, 3.0].contains(number))
         );
-        let all = sample(5, 5, false, Some(9)).unwrap().to_dense().into_vec();
+        let all = sample(5, 5, false, Some(9))
+            .unwrap()
+            .to_dense()
+            .unwrap()
+            .into_vec()
+            .unwrap();
         assert_eq!(all.iter().sum::<f64>(), 15.0);
     }
 }

@@ -9,7 +9,10 @@ use super::parallel::{
     TASK_CELLS, cells, csr_by_rows, csr_of_known_rows, dense_by_rows, rows_per_task, settle, shape,
     two_by_parts,
 };
-use crate::{ByRows, CsrMatrix, DenseMatrix, MatrixBlock, memory::zeros};
+use crate::{
+    ByRows, CsrMatrix, DenseMatrix, MatrixBlock,
+    memory::{self, zeros},
+};
 
 /// Cells of a tile's side: two tiles of it stay in the first-level cache.
 const TILE: usize = 32;
@@ -26,7 +29,7 @@ pub fn transpose(matrix: &MatrixBlock) -> Result<MatrixBlock> {
         }
         MatrixBlock::Dense(dense) if rows >= cols => transpose_tall(dense),
         MatrixBlock::Dense(dense) => transpose_wide(dense),
-        MatrixBlock::Coordinate(coordinates) => coordinates.transpose().map(settle),
+        MatrixBlock::Coordinate(coordinates) => coordinates.transpose().and_then(settle),
         MatrixBlock::Csr(csr) => {
             if i32::try_from(rows).is_err() {
                 return Err(Error::unsupported(format!(
@@ -34,7 +37,7 @@ pub fn transpose(matrix: &MatrixBlock) -> Result<MatrixBlock> {
                     shape(matrix)
                 )));
             }
-            transpose_sparse(csr).map(settle)
+            transpose_sparse(csr).and_then(settle)
         }
     }
 }
@@ -42,7 +45,7 @@ pub fn transpose(matrix: &MatrixBlock) -> Result<MatrixBlock> {
 /// A task for each stretch of the result's rows. It looks at all rows of the matrix and takes the cells of its columns.
 fn transpose_sparse(csr: &CsrMatrix) -> Result<CsrMatrix> {
     let (rows, cols, stored) = (csr.rows(), csr.cols(), csr.stored());
-    let mut pointers = vec![0i64; cols + 1];
+    let mut pointers: Vec<i64> = memory::zeros_of(cols + 1)?;
     for col in csr.indices() {
         pointers[*col as usize + 1] += 1;
     }
@@ -84,7 +87,7 @@ fn transpose_sparse(csr: &CsrMatrix) -> Result<CsrMatrix> {
                 *place += 1;
             }
         }
-    });
+    })?;
     CsrMatrix::new(cols, rows, pointers, indices, values)
 }
 
@@ -112,7 +115,7 @@ fn transpose_tall(dense: &DenseMatrix) -> Result<MatrixBlock> {
     const LEAST_ROWS: usize = 256;
     let (rows, cols) = (dense.rows(), dense.cols());
     let stretch = rows_per_task(cols).max(LEAST_ROWS);
-    let mut values = zeros(cells(rows, cols)?);
+    let mut values = zeros(cells(rows, cols)?)?;
     let mut tasks: Vec<Vec<&mut [f64]>> = (0..rows.div_ceil(stretch))
         .map(|_| Vec::with_capacity(cols))
         .collect();
@@ -146,7 +149,7 @@ fn transpose_tall(dense: &DenseMatrix) -> Result<MatrixBlock> {
 pub fn diag(matrix: &MatrixBlock) -> Result<MatrixBlock> {
     let n = matrix.rows();
     if matrix.cols() == 1 {
-        let vector = matrix.to_dense();
+        let vector = matrix.to_dense()?;
         if n < 3 || i32::try_from(n).is_err() {
             let dense = dense_by_rows(n, n, n, |task, out| {
                 for (row, out) in task.zip(out.chunks_exact_mut(n)) {
@@ -188,7 +191,7 @@ pub fn take_rows(
     source: impl Fn(usize) -> usize + Sync,
 ) -> Result<MatrixBlock> {
     let cols = matrix.cols();
-    match matrix.by_rows() {
+    match matrix.by_rows()? {
         ByRows::Dense(dense) => dense_by_rows(rows, cols, cols, |task, out| {
             for (row, out) in task.zip(out.chunks_exact_mut(cols)) {
                 out.copy_from_slice(dense.row(source(row)));
@@ -202,7 +205,7 @@ pub fn take_rows(
                 indices.copy_from_slice(from_indices);
                 values.copy_from_slice(from_values);
             })
-            .map(settle)
+            .and_then(settle)
         }
     }
 }
@@ -230,18 +233,18 @@ pub fn reshape(
         let by_row = reshape(&transpose(matrix)?, cols, rows, true)?;
         return transpose(&by_row);
     }
-    match matrix.by_rows() {
+    match matrix.by_rows()? {
         ByRows::Dense(dense) => {
             DenseMatrix::new(rows, cols, dense.buffer().clone()).map(MatrixBlock::Dense)
         }
         ByRows::Csr(_) if cols <= 1 || i32::try_from(cols).is_err() => {
             cells(rows, cols)?;
-            let dense = matrix.to_dense();
+            let dense = matrix.to_dense()?;
             DenseMatrix::new(rows, cols, dense.buffer().clone()).map(MatrixBlock::Dense)
         }
         ByRows::Csr(csr) => {
-            let mut pointers = Vec::with_capacity(rows + 1);
-            let mut indices = Vec::with_capacity(csr.stored());
+            let mut pointers = memory::room(rows.saturating_add(1))?;
+            let mut indices = memory::room(csr.stored())?;
             pointers.push(0i64);
             for row in 0..csr.rows() {
                 for col in csr.row(row).0 {
@@ -254,7 +257,7 @@ pub fn reshape(
             }
             pointers.resize(rows + 1, indices.len() as i64);
             let (_, _, values) = csr.into_owned().into_buffers();
-            CsrMatrix::new(rows, cols, pointers, indices, values).map(settle)
+            CsrMatrix::new(rows, cols, pointers, indices, values).and_then(settle)
         }
     }
 }
@@ -273,7 +276,7 @@ pub fn triangle(
         (if lower { col < row } else { col > row }) || (diagonal && col == row)
     };
     let cols = matrix.cols();
-    match matrix.by_rows() {
+    match matrix.by_rows()? {
         ByRows::Csr(csr) if values => csr_by_rows(csr.rows(), cols, cols, |task, out| {
             for row in task {
                 let (indices, cells) = csr.row(row);
@@ -285,7 +288,7 @@ pub fn triangle(
                 out.end_row();
             }
         })
-        .map(settle),
+        .and_then(settle),
         _ => dense_by_rows(matrix.rows(), cols, cols, |task, out| {
             for (row, out) in task.zip(out.chunks_exact_mut(cols)) {
                 for (col, out) in out.iter_mut().enumerate() {

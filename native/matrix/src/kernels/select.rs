@@ -13,7 +13,7 @@ use super::{
     },
     reorganize::take_rows,
 };
-use crate::{ByRows, CsrMatrix, DenseMatrix, MatrixBlock};
+use crate::{ByRows, CsrMatrix, DenseMatrix, MatrixBlock, memory};
 
 /// Whether rows or columns are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,15 +48,16 @@ pub fn remove_empty(
                 )));
             }
             select
-                .to_dense()
+                .to_dense()?
                 .values()
                 .iter()
                 .map(|cell| *cell != 0.0)
                 .collect()
         }
-        None => not_empty(matrix, margin),
+        None => not_empty(matrix, margin)?,
     };
-    let kept: Vec<usize> = (0..size).filter(|index| keep[*index]).collect();
+    let mut kept = memory::room(keep.iter().filter(|is_kept| **is_kept).count())?;
+    kept.extend((0..size).filter(|index| keep[*index]));
     if kept.is_empty() && empty_return {
         return match margin {
             Margin::Rows => fill(0.0, 1, matrix.cols()),
@@ -72,8 +73,8 @@ pub fn remove_empty(
     }
 }
 
-fn not_empty(matrix: &MatrixBlock, margin: Margin) -> Vec<bool> {
-    let matrix = matrix.by_rows();
+fn not_empty(matrix: &MatrixBlock, margin: Margin) -> Result<Vec<bool>> {
+    let matrix = matrix.by_rows()?;
     let (rows, cols, per_row) = match &matrix {
         ByRows::Dense(dense) => (dense.rows(), dense.cols(), dense.cols()),
         ByRows::Csr(csr) => (csr.rows(), csr.cols(), csr.stored() / csr.rows().max(1) + 1),
@@ -112,7 +113,7 @@ fn not_empty(matrix: &MatrixBlock, margin: Margin) -> Vec<bool> {
         }
     });
     let parts: Vec<Vec<bool>> = parts.collect();
-    match margin {
+    Ok(match margin {
         Margin::Rows => parts.concat(),
         Margin::Cols => parts.iter().fold(vec![false; cols], |mut keep, part| {
             for (keep, is_kept) in keep.iter_mut().zip(part) {
@@ -120,12 +121,12 @@ fn not_empty(matrix: &MatrixBlock, margin: Margin) -> Vec<bool> {
             }
             keep
         }),
-    }
+    })
 }
 
 /// Columns by ascending index.
 fn take_cols(matrix: &MatrixBlock, kept: &[usize]) -> Result<MatrixBlock> {
-    match matrix.by_rows() {
+    match matrix.by_rows()? {
         ByRows::Dense(dense) => {
             dense_by_rows(dense.rows(), kept.len(), dense.cols(), |task, out| {
                 for (row, out) in task.zip(out.chunks_exact_mut(kept.len())) {
@@ -138,7 +139,7 @@ fn take_cols(matrix: &MatrixBlock, kept: &[usize]) -> Result<MatrixBlock> {
             .map(MatrixBlock::Dense)
         }
         ByRows::Csr(csr) => {
-            let mut places = vec![None; csr.cols()];
+            let mut places = memory::filled(csr.cols(), None)?;
             for (place, col) in kept.iter().enumerate() {
                 places[*col] = Some(place);
             }
@@ -154,7 +155,7 @@ fn take_cols(matrix: &MatrixBlock, kept: &[usize]) -> Result<MatrixBlock> {
                     out.end_row();
                 }
             })
-            .map(settle)
+            .and_then(settle)
         }
     }
 }
@@ -202,17 +203,18 @@ fn order_index(matrix: &MatrixBlock, by: &[usize], decreasing: bool) -> Result<V
             matrix.cols()
         )));
     }
-    let ranks = |col: &usize| -> Vec<u64> {
-        let cells = column(matrix, *col).into_iter();
-        cells.map(|cell| rank(cell, decreasing)).collect()
+    let ranks = |col: &usize| -> Result<Vec<u64>> {
+        let cells = column(matrix, *col)?.into_iter();
+        memory::collected(cells.map(|cell| rank(cell, decreasing)))
     };
-    let ranks: Vec<Vec<u64>> = by.iter().map(ranks).collect();
+    let ranks = by.iter().map(ranks).collect::<Result<Vec<Vec<u64>>>>()?;
     let (first, later) = match ranks.split_first() {
         Some(ranks) => ranks,
-        None => return Ok((0..matrix.rows()).collect()),
+        None => return memory::collected(0..matrix.rows()),
     };
     // The first column goes with the row, as looking it up would be a miss of the cache for each comparison.
-    let mut rows: Vec<(u64, usize)> = first.iter().copied().zip(0..).collect();
+    let mut rows: Vec<(u64, usize)> = memory::room(first.len())?;
+    rows.extend(first.iter().copied().zip(0..));
     rows.par_sort_unstable_by(|(left_rank, left), (right_rank, right)| {
         let of_later = || later.iter().map(|ranks| ranks[*left].cmp(&ranks[*right]));
         (left_rank.cmp(right_rank))
@@ -223,7 +225,7 @@ fn order_index(matrix: &MatrixBlock, by: &[usize], decreasing: bool) -> Result<V
             })
             .then_with(|| left.cmp(right))
     });
-    Ok(rows.into_iter().map(|(_, row)| row).collect())
+    memory::collected(rows.into_iter().map(|(_, row)| row))
 }
 
 /// An integer that compares as the number does: zeros are equal, NaN is larger than anything.
@@ -238,15 +240,15 @@ fn rank(value: f64, decreasing: bool) -> u64 {
     if decreasing { !ascending } else { ascending }
 }
 
-fn column(matrix: &MatrixBlock, col: usize) -> Vec<f64> {
+fn column(matrix: &MatrixBlock, col: usize) -> Result<Vec<f64>> {
     let cell = |csr: &CsrMatrix, row: usize| {
         let (indices, values) = csr.row(row);
         indices
             .binary_search(&(col as i32))
             .map_or(0.0, |at| values[at])
     };
-    match matrix.by_rows() {
-        ByRows::Dense(dense) => (0..dense.rows()).map(|row| dense.row(row)[col]).collect(),
-        ByRows::Csr(csr) => (0..csr.rows()).map(|row| cell(&csr, row)).collect(),
+    match matrix.by_rows()? {
+        ByRows::Dense(dense) => memory::collected((0..dense.rows()).map(|row| dense.row(row)[col])),
+        ByRows::Csr(csr) => memory::collected((0..csr.rows()).map(|row| cell(&csr, row))),
     }
 }

@@ -30,10 +30,11 @@ pub(super) fn over_union<const N: usize>(
         return Ok(None);
     }
     // Rows of coordinates would be searched for.
-    let expanded = sides.map(|side| match side {
-        Side::Coordinate(coordinates) => Some(coordinates.to_csr()),
-        _ => None,
-    });
+    let expand = |side: &&Side| match side {
+        Side::Coordinate(coordinates) => coordinates.to_csr().map(Some),
+        _ => Ok(None),
+    };
+    let expanded = sides.iter().map(expand).collect::<Result<Vec<_>>>()?;
     let mut places = expanded.iter();
     let sides = sides.map(|side| match (side, places.next()) {
         (_, Some(Some(csr))) => Operand::Sparse(csr),
@@ -296,7 +297,7 @@ mod tests {
         let x = naive(rows, cols, |i, j| f64::from(u8::from((i + j) % 20 == 3)));
         let zero_once = naive(rows, 1, |i, _| f64::from(u8::from(i != 7)));
         for layout in [Layout::Csr, Layout::Coordinate] {
-            let x = x.clone().in_layout(layout);
+            let x = x.clone().in_layout(layout).unwrap();
             let quotient = binary((&x).into(), (&zero_once).into(), |x, y| x / y).unwrap();
             assert!(!matches!(quotient, MatrixBlock::Dense(_)));
             assert_eq!(quotient.nnz(), x.nnz() + cols - nonzeros_of_row(&x, 7));

@@ -10,7 +10,7 @@ use super::{
     aggregate::{Accumulator, Sum},
     parallel::{cells, shape},
 };
-use crate::MatrixBlock;
+use crate::{MatrixBlock, memory};
 
 /// A value and its weight.
 type Observation = (f64, f64);
@@ -19,7 +19,7 @@ fn observations(values: &MatrixBlock, weights: Option<&MatrixBlock>) -> Result<V
     let values = column(values)?;
     let weights = match weights {
         Some(weights) => column(weights)?,
-        None => vec![1.0; values.len()],
+        None => memory::filled(values.len(), 1.0)?,
     };
     if weights.len() != values.len() {
         return Err(Error::dimension(format!(
@@ -28,7 +28,7 @@ fn observations(values: &MatrixBlock, weights: Option<&MatrixBlock>) -> Result<V
             weights.len()
         )));
     }
-    Ok(values.into_iter().zip(weights).collect())
+    memory::collected(values.into_iter().zip(weights))
 }
 
 fn column(matrix: &MatrixBlock) -> Result<Vec<f64>> {
@@ -38,7 +38,7 @@ fn column(matrix: &MatrixBlock) -> Result<Vec<f64>> {
             shape(matrix)
         )));
     }
-    Ok(matrix.to_dense().into_vec())
+    Ok(matrix.to_dense()?.into_vec()?)
 }
 
 fn total(terms: impl Iterator<Item = f64>) -> f64 {
@@ -319,9 +319,8 @@ pub fn grouped_aggregate(
             ));
         }
         let cols = target.cols();
-        cells(count, cols)?;
-        let mut sums = vec![Sum::START; count * cols];
-        let target = target.to_dense();
+        let mut sums = memory::filled(cells(count, cols)?, Sum::START)?;
+        let target = target.to_dense()?;
         for (row, group) in groups.iter().enumerate() {
             if let Some(group) = in_range(group) {
                 let sums = &mut sums[group * cols..(group + 1) * cols];
@@ -333,16 +332,15 @@ pub fn grouped_aggregate(
         return MatrixBlock::dense(
             count,
             cols,
-            sums.into_iter().map(Sum::result).collect::<Vec<_>>(),
+            memory::collected(sums.into_iter().map(Sum::result))?,
         );
     }
-    cells(count, 1)?;
     let observations = observations(target, weights)?;
     let members = observations.iter().zip(&groups);
     let members = members.filter_map(|(observation, group)| Some((in_range(group)?, *observation)));
     let values = match function {
         GroupFunction::Sum | GroupFunction::Count | GroupFunction::Mean => {
-            let mut sums = vec![None; count];
+            let mut sums = memory::filled(cells(count, 1)?, None)?;
             for (group, (value, weight)) in members {
                 let (sum, weights) = sums[group].get_or_insert((Sum::START, Sum::START));
                 sum.add(value * weight);
@@ -354,15 +352,15 @@ pub fn grouped_aggregate(
                 _ => sum.result() / weights.result(),
             };
             let values = sums.into_iter();
-            values.map(|sums| sums.map_or(0.0, value)).collect()
+            memory::collected(values.map(|sums| sums.map_or(0.0, value)))?
         }
         GroupFunction::Variance => moments_of_groups(members, count, |members, weight| {
             moment_of(members, 2) * weight / (weight - 1.0)
-        }),
+        })?,
         GroupFunction::CentralMoment(order @ 2..=4) => {
             moments_of_groups(members, count, |members, _| {
                 moment_of(members, order as i32)
-            })
+            })?
         }
         GroupFunction::CentralMoment(order) => {
             return Err(Error::argument(format!(
@@ -391,14 +389,14 @@ fn moments_of_groups(
     members: impl Iterator<Item = (usize, Observation)>,
     count: usize,
     moment: impl Fn(&[Observation], f64) -> f64,
-) -> Vec<f64> {
-    let mut groups: Vec<Vec<Observation>> = vec![Vec::new(); count];
+) -> Result<Vec<f64>> {
+    let mut groups: Vec<Vec<Observation>> = memory::filled(count, Vec::new())?;
     members.for_each(|(group, observation)| groups[group].push(observation));
     let moments = groups.iter().map(|members| match members.as_slice() {
         [] | [_] => 0.0,
         members => moment(members, total(members.iter().map(|(_, weight)| *weight))),
     });
-    moments.collect()
+    memory::collected(moments)
 }
 
 #[cfg(test)]
@@ -450,7 +448,9 @@ mod tests {
             grouped_aggregate(&target, &groups, None, function, count)
                 .unwrap()
                 .to_dense()
+                .unwrap()
                 .into_vec()
+                .unwrap()
         };
         assert_eq!(of(GroupFunction::Sum, None), [4.0, 0.0, 6.0]);
         assert_eq!(of(GroupFunction::Count, Some(4)), [2.0, 0.0, 2.0, 0.0]);
@@ -460,7 +460,10 @@ mod tests {
         let two = MatrixBlock::dense(2, 2, vec![1.0, 2.0, 3.0, 4.0]).unwrap();
         let same = vector(&[2.0, 2.0]);
         let sums = grouped_aggregate(&two, &same, None, GroupFunction::Sum, Some(2)).unwrap();
-        assert_eq!(sums.to_dense().into_vec(), [0.0, 0.0, 4.0, 6.0]);
+        assert_eq!(
+            sums.to_dense().unwrap().into_vec().unwrap(),
+            [0.0, 0.0, 4.0, 6.0]
+        );
         let zero = vector(&[0.0, 1.0, 1.0, 1.0]);
         assert!(grouped_aggregate(&target, &zero, None, GroupFunction::Sum, None).is_err());
     }

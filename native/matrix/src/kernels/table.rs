@@ -6,7 +6,10 @@ use super::{
     elementwise::Operand,
     parallel::{cells, settle},
 };
-use crate::{CoordinateMatrix, MatrixBlock, memory::zeros};
+use crate::{
+    CoordinateMatrix, MatrixBlock,
+    memory::{self, zeros},
+};
 
 /// Added before a double becomes an index, so that values just below 1 and 2 go up.
 const INDEX_EPSILON: f64 = 1.1102230246251565e-16;
@@ -28,7 +31,7 @@ pub fn table(
         .iter()
         .find_map(|column| column.length())
         .unwrap_or(1);
-    let mut entries = Vec::with_capacity(length);
+    let mut entries = memory::room(length)?;
     let (mut rows, mut cols) = (0, 0);
     for index in 0..length {
         let (a, b, weight) = (a.at(index), b.at(index), weights.at(index));
@@ -74,11 +77,11 @@ fn accumulate(
     let sparse_fits = cols > 1 && i32::try_from(cols).is_ok();
     // Dense where it is small beside the entries.
     if dense_cells.is_some_and(|cells| cells <= 4 * entries.len()) || !sparse_fits {
-        let mut values = zeros(cells(rows, cols)?);
+        let mut values = zeros(cells(rows, cols)?)?;
         for (row, col, weight) in entries {
             values[row * cols + col] += weight;
         }
-        return Ok(MatrixBlock::dense(rows, cols, values)?.in_best_layout());
+        return Ok(MatrixBlock::dense(rows, cols, values)?.in_best_layout()?);
     }
     if !entries.is_sorted_by_key(|(row, col, _)| (*row, *col)) {
         entries.sort_by_key(|(row, col, _)| (*row, *col));
@@ -96,7 +99,7 @@ fn accumulate(
             }
         }
     }
-    CoordinateMatrix::new(rows, cols, row_indices, indices, values).map(settle)
+    CoordinateMatrix::new(rows, cols, row_indices, indices, values).and_then(settle)
 }
 
 /// An operand's cells in row-major order.
@@ -136,8 +139,11 @@ fn same_shape(operands: [Operand; 3]) -> Result<[Column; 3]> {
             }
         }
     }
-    Ok(operands.map(|operand| match operand {
-        Operand::Matrix(matrix) => Column::Cells(matrix.to_dense().into_vec()),
-        Operand::Scalar(value) => Column::Same(value),
-    }))
+    let [a, b, weights] = operands.map(|operand| {
+        Ok(match operand {
+            Operand::Matrix(matrix) => Column::Cells(matrix.to_dense()?.into_vec()?),
+            Operand::Scalar(value) => Column::Same(value),
+        })
+    });
+    Ok([a?, b?, weights?])
 }

@@ -44,7 +44,8 @@ fn with_specials(matrix: &MatrixBlock) -> MatrixBlock {
 }
 
 pub(super) fn all_layouts(matrix: &MatrixBlock) -> [MatrixBlock; 3] {
-    [Layout::Dense, Layout::Csr, Layout::Coordinate].map(|layout| matrix.clone().in_layout(layout))
+    [Layout::Dense, Layout::Csr, Layout::Coordinate]
+        .map(|layout| matrix.clone().in_layout(layout).unwrap())
 }
 
 /// Equal up to `tolerance`, relative to the larger of 1 and the magnitude; NaN equals NaN.
@@ -424,12 +425,12 @@ fn many_tasks_give_the_same_as_one() {
 #[test]
 fn shapes_that_do_not_fit_are_refused() {
     let (a, b) = (
-        MatrixBlock::filled(2, 3, 1.0),
-        MatrixBlock::filled(3, 3, 1.0),
+        MatrixBlock::filled(2, 3, 1.0).unwrap(),
+        MatrixBlock::filled(3, 3, 1.0).unwrap(),
     );
     let (row, column) = (
-        MatrixBlock::filled(1, 3, 1.0),
-        MatrixBlock::filled(2, 1, 1.0),
+        MatrixBlock::filled(1, 3, 1.0).unwrap(),
+        MatrixBlock::filled(2, 1, 1.0).unwrap(),
     );
     let one = IndexRange::new(1, 1);
     let mut refusals = Vec::new();
@@ -472,6 +473,7 @@ fn sequences_follow_the_language() {
         seq(from, to, increment)
             .unwrap()
             .to_dense()
+            .unwrap()
             .values()
             .to_vec()
     };

@@ -40,7 +40,7 @@ const CACHED_RUNS: usize = 12;
 pub(super) fn measure(threads: &Threads) -> Result<Measured> {
     let started = Instant::now();
     let cells = (vector_bytes() / 8) as usize;
-    let (write, rewrite, read) = threads.run(|| bandwidths(cells));
+    let (write, rewrite, read) = threads.run(|| bandwidths(cells))?;
     let bytes = 8.0 * cells as f64;
     let cached = cached_bandwidths();
     let measured = Measured::from([
@@ -61,10 +61,10 @@ pub(super) fn measure(threads: &Threads) -> Result<Measured> {
 }
 
 /// Seconds to write a new vector, to write it again, and to read it.
-fn bandwidths(cells: usize) -> (f64, f64, f64) {
+fn bandwidths(cells: usize) -> Result<(f64, f64, f64)> {
     let part = cells.div_ceil(4 * rayon::current_num_threads());
     let started = Instant::now();
-    let mut vector = zeros(cells);
+    let mut vector = zeros(cells)?;
     let mut fill = |started: Instant, value: f64| {
         vector
             .par_chunks_mut(part)
@@ -79,7 +79,7 @@ fn bandwidths(cells: usize) -> (f64, f64, f64) {
         started.elapsed()
     });
     let read = read.min().unwrap_or(Duration::MAX);
-    (seconds(write), seconds(rewrite), seconds(read))
+    Ok((seconds(write), seconds(rewrite), seconds(read)))
 }
 
 /// In lanes, so that memory is what it waits for.
@@ -136,7 +136,7 @@ fn compute(plan: &CPlan) -> Result<f64> {
         })
         .sum();
     let compiled = CompiledPlan::compile(plan)?;
-    let main = MatrixBlock::filled(CACHED_CELLS / 64, 64, 0.5);
+    let main = MatrixBlock::filled(CACHED_CELLS / 64, 64, 0.5)?;
     let context = ExecutionContext::single_threaded();
     rate(per_cell * CACHED_CELLS as f64, || {
         let output = execute(&compiled, &[Operand::Matrix(&main)], &context)?;

@@ -140,6 +140,6 @@ mod tests {
         assert_eq!(variance.get(0, 0), 4.0);
         let none = MatrixBlock::dense(3, 1, vec![0.0, f64::NAN, 0.0]).expect("3 cells");
         assert_eq!(combine(&none, &both).expect("3 rows each"), both);
-        assert!(combine(&MatrixBlock::filled(2, 1, 0.0), &both).is_err());
+        assert!(combine(&MatrixBlock::filled(2, 1, 0.0).unwrap(), &both).is_err());
     }
 }

@@ -91,7 +91,7 @@ pub(super) fn put(packed: &Packed, stripe: Block) -> Result<Block> {
     let first = usize::try_from(stripe.row_offset)
         .map_err(|_| Error::dimension("a stripe stands beyond the last row there can be"))?;
     let last = first.saturating_add(stripe.matrix.rows());
-    let places = packed.places.to_dense();
+    let places = packed.places.to_dense()?;
     let mut own = Vec::new();
     for place in (0..places.rows()).map(|row| places.row(row)) {
         let [is_sparse, start, top, bottom, left, right] = whole_numbers(place)?;
@@ -159,10 +159,11 @@ mod tests {
         MatrixBlock::dense(rows, cols, cells)
             .expect("sized for it")
             .in_layout(layout)
+            .unwrap()
     }
 
     fn bits(matrix: &MatrixBlock) -> Vec<u64> {
-        let dense = matrix.to_dense();
+        let dense = matrix.to_dense().unwrap();
         dense.values().iter().map(|cell| cell.to_bits()).collect()
     }
 

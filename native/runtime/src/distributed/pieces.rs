@@ -139,7 +139,12 @@ mod tests {
         let pieces = cut(pieces, result).expect("it can be cut");
         pieces
             .iter()
-            .map(|piece| (piece.row_offset, piece.matrix.to_dense().values().to_vec()))
+            .map(|piece| {
+                (
+                    piece.row_offset,
+                    piece.matrix.to_dense().unwrap().values().to_vec(),
+                )
+            })
             .collect()
     }
 
@@ -185,7 +190,7 @@ mod tests {
         let below = Block::new(2, 0, cells.clone());
         let found = cut(&by(true), &below).expect("it can be cut");
         assert_eq!(found.len(), 1);
-        let piece = found[0].matrix.to_dense();
+        let piece = found[0].matrix.to_dense().unwrap();
         assert_eq!(
             (found[0].row_offset, &piece.values()[..5]),
             (1, &[1.0, 1.0, 4.0, 1.0, 2.0][..])
@@ -198,7 +203,7 @@ mod tests {
         };
         assert_eq!(targets(&below), [0, 1]);
         // The first stripe tells each target its size.
-        let none = Block::new(0, 0, MatrixBlock::filled(1, 2, 0.0));
+        let none = Block::new(0, 0, MatrixBlock::filled(1, 2, 0.0).unwrap());
         assert_eq!(
             shown(&by(true), &none),
             [(0, vec![1.0, 4.0, 0.0]), (1, vec![1.0, 4.0, 0.0])]

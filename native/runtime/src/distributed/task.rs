@@ -215,7 +215,7 @@ impl<'a> TaskRun<'a> {
                 let number = value.as_f64().ok_or_else(|| {
                     Error::plan(format!("the task '{}' gives a text", task.label))
                 })?;
-                MatrixBlock::filled(1, 1, number)
+                MatrixBlock::filled(1, 1, number)?
             }
             Some(Variable::Distributed(_) | Variable::Written(_)) | None => {
                 return Err(Error::plan(format!(
@@ -334,13 +334,17 @@ mod tests {
         let right = MatrixBlock::dense(1, 3, vec![2.0, 3.0, 4.0]).expect("3 cells");
         let cells = |how| {
             let block = combine(&how, &left, &right).expect("equal shapes");
-            format!("{:?}", block.to_dense().values())
+            format!("{:?}", block.to_dense().unwrap().values())
         };
         assert_eq!(cells(Combine::Sum), "[3.0, 8.0, NaN]");
         assert_eq!(cells(Combine::Product), "[2.0, 15.0, NaN]");
         assert_eq!(cells(Combine::Min), "[1.0, 3.0, NaN]");
         assert_eq!(cells(Combine::Max), "[2.0, 5.0, NaN]");
-        let error = combine(&Combine::Sum, &left, &MatrixBlock::filled(1, 1, 0.0));
+        let error = combine(
+            &Combine::Sum,
+            &left,
+            &MatrixBlock::filled(1, 1, 0.0).unwrap(),
+        );
         assert!(error.is_err());
     }
 
@@ -350,7 +354,7 @@ mod tests {
         let (left, right) = (column(vec![1.0, 5.0, 4.0]), column(vec![2.0, 3.0, 6.0]));
         let rows = vec![Combine::Sum, Combine::Min, Combine::Max];
         let both = combine(&Combine::ByRow(rows.clone()), &left, &right).expect("equal shapes");
-        assert_eq!(both.to_dense().values(), [3.0, 3.0, 6.0]);
+        assert_eq!(both.to_dense().unwrap().values(), [3.0, 3.0, 6.0]);
         assert!(combine(&Combine::ByRow(rows[1..].to_vec()), &left, &right).is_err());
     }
 }

@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_task_takes_what_its_values_do() {
-        let dense = |rows, cols| MatrixBlock::filled(rows, cols, 1.0);
+        let dense = |rows, cols| MatrixBlock::filled(rows, cols, 1.0).unwrap();
         let product = |dag: &mut Dag, x, w| dag.push(Hop::matrix(HopOp::MatMult, vec![x, w]));
         let (memory, given) = seen(dense(100, 10), dense(10, 5000), false, None, product);
         assert_eq!((memory, given), (taken(4_000_000, 4_000_000), 4_000_000));
@@ -186,10 +186,10 @@ mod tests {
             ],
         };
         let fused = |dag: &mut Dag, x, w| dag.push(Hop::matrix(HopOp::Fused(0), vec![x, w]));
-        let stripe = MatrixBlock::filled(1000, 30, 2.0);
+        let stripe = MatrixBlock::filled(1000, 30, 2.0).unwrap();
         let (memory, given) = seen(
             stripe,
-            MatrixBlock::filled(30, 4, 2.0),
+            MatrixBlock::filled(30, 4, 2.0).unwrap(),
             false,
             Some(plan),
             fused,
@@ -220,9 +220,9 @@ mod tests {
                 vec![x, one, count, one, one],
             ))
         };
-        let one = MatrixBlock::filled(1, 1, 7.0);
+        let one = MatrixBlock::filled(1, 1, 7.0).unwrap();
         let (memory, given) = seen(
-            MatrixBlock::filled(20, 3, 0.0),
+            MatrixBlock::filled(20, 3, 0.0).unwrap(),
             one,
             false,
             None,

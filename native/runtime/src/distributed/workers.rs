@@ -99,7 +99,7 @@ impl<'a> Workers<'a> {
         }
         matrix.broadcast(|block| match dense < stored {
             // Few cells with the structure that finds them.
-            true => Broadcast::send(self.backend, &MatrixBlock::Dense(block.to_dense())),
+            true => Broadcast::send(self.backend, &MatrixBlock::Dense(block.to_dense()?)),
             false => Broadcast::send(self.backend, block),
         })
     }

@@ -9,6 +9,7 @@ use fulgurite_hop::{CastOp, Hop, HopId, HopOp, Literal, SizeOp, scalar};
 use fulgurite_matrix::{
     arrow_block::cut_off,
     kernels::{self, RandStream},
+    memory::{self, Budget},
 };
 
 use super::{
@@ -18,7 +19,7 @@ use super::{
 use crate::{
     Value,
     distributed::{DistributedMatrix, Form, OnBehalf, Operator, Workers},
-    operators,
+    operators, panics,
     report::FusedRun,
 };
 
@@ -104,7 +105,9 @@ impl Evaluation<'_> {
             }
             HopOp::PersistentRead(options) => {
                 let started = Instant::now();
-                let value = files::read(options, &inputs, &self.context.session)?;
+                let session = &self.context.session;
+                // Libraries that take a file apart may not survive what is in it.
+                let value = panics::caught(|| files::read(options, &inputs, session))?;
                 self.record(id, value.is_distributed(), started);
                 Ok(Some(value))
             }
@@ -297,27 +300,39 @@ impl Evaluation<'_> {
         inputs: Vec<Value>,
     ) -> Result<Value> {
         let threads = &self.context.threads;
+        let budget = self.budget();
+        memory::ballast::check()?;
         if let Some(operator) = self.plan.cplan(id) {
             let cache = &self.context.session.plan_cache;
-            return fused::run(cache, operator, hop, &inputs, threads);
+            return guarded(budget, || {
+                fused::run(cache, operator, hop, &inputs, threads)
+            });
         }
-        match (&hop.op, &inputs[..]) {
+        let same = self.plan.inputs[id.index()]
+            .windows(2)
+            .all(|pair| pair[0] == pair[1]);
+        let stream = self.context.session.config.rand_stream;
+        let basic = || match (&hop.op, &inputs[..]) {
             (HopOp::MatMult, [Value::Matrix(left), Value::Matrix(right)]) if transposed_left => {
-                let same = self.plan.inputs[id.index()]
-                    .windows(2)
-                    .all(|pair| pair[0] == pair[1]);
-                threads
-                    .run(|| match same {
-                        true => kernels::tsmm(left),
-                        false => kernels::transposed_matmult(left, right),
-                    })
-                    .map(Value::Matrix)
+                let product = match same {
+                    true => kernels::tsmm(left),
+                    false => kernels::transposed_matmult(left, right),
+                };
+                product.map(Value::Matrix)
             }
-            _ => {
-                let stream = self.context.session.config.rand_stream;
-                threads.run(|| operators::execute(hop, inputs, stream))
-            }
-        }
+            _ => operators::execute(hop, inputs, stream),
+        };
+        threads.run(|| guarded(budget, basic))
+    }
+
+    /// What an allocation of an operator may take. Where there are workers, the budget decides what runs there; what runs here all
+    /// the same is asked of the system alone.
+    fn budget(&self) -> Option<Budget> {
+        let session = &self.context.session;
+        (!session.in_task && session.backend.is_none()).then_some(Budget {
+            bytes: session.config.memory_local,
+            setting: "fulgurite.memory.local",
+        })
     }
 
     fn record(&mut self, id: HopId, distributed: bool, started: Instant) {
@@ -330,6 +345,14 @@ impl Evaluation<'_> {
             let recorder = &mut self.context.recorder;
             recorder.operator(label, distributed, elapsed, fused);
         }
+    }
+}
+
+/// Runs an operator on this thread, within its budget; a panic of a library is an error.
+fn guarded<R>(budget: Option<Budget>, operator: impl FnOnce() -> Result<R>) -> Result<R> {
+    match budget {
+        Some(budget) => memory::within(budget, || panics::caught(operator)),
+        None => panics::caught(operator),
     }
 }
 

@@ -43,7 +43,9 @@ pub(super) fn run(
             Value::Scalar(Literal::Double(block.get(0, 0)))
         }
         Output::Matrix(block) => Value::Matrix(in_observed_layout(block)?),
-        Output::Scalar(value) if hop.is_matrix() => Value::Matrix(MatrixBlock::filled(1, 1, value)),
+        Output::Scalar(value) if hop.is_matrix() => {
+            Value::Matrix(MatrixBlock::filled(1, 1, value)?)
+        }
         Output::Scalar(value) => Value::Scalar(Literal::Double(value)),
     })
 }
@@ -72,7 +74,7 @@ fn in_observed_layout(block: MatrixBlock) -> Result<MatrixBlock> {
                 2 * csr_bytes <= block.memory_bytes()
             };
             Ok(match is_sparse {
-                true => block.in_best_layout(),
+                true => block.in_best_layout()?,
                 false => block,
             })
         }
@@ -94,7 +96,7 @@ mod tests {
         let mostly_zero = block((0..100_000).map(|cell| f64::from(u8::from(cell % 7 == 0))));
         let sparse = observed(mostly_zero.clone());
         assert!(matches!(&sparse, MatrixBlock::Csr(csr) if csr.stored() == 14_286));
-        assert_eq!(sparse.to_dense(), mostly_zero.to_dense());
+        assert_eq!(sparse.to_dense().unwrap(), mostly_zero.to_dense().unwrap());
         let full = block((0..100_000).map(f64::from));
         assert!(matches!(observed(full), MatrixBlock::Dense(_)));
 
@@ -111,6 +113,9 @@ mod tests {
             .expect("the same structure");
         let dropped = observed(MatrixBlock::Csr(stored.clone()));
         assert!(matches!(&dropped, MatrixBlock::Csr(csr) if csr.stored() == 7_143));
-        assert_eq!(dropped.to_dense(), MatrixBlock::Csr(stored).to_dense());
+        assert_eq!(
+            dropped.to_dense().unwrap(),
+            MatrixBlock::Csr(stored).to_dense().unwrap()
+        );
     }
 }

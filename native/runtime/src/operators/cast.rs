@@ -14,7 +14,7 @@ pub(super) fn cast(op: CastOp, mut inputs: Inputs) -> Result<Value> {
             1,
             1,
             scalar::number(&value)?,
-        ))),
+        )?)),
         (CastOp::AsScalar, Value::Matrix(matrix)) => only_cell(op, &matrix).map(Value::Scalar),
         (CastOp::AsFrame, _) => Err(Error::unsupported("frames are not there yet")),
         (_, Value::Scalar(value)) => scalar::eval_scalar_cast(op, &value).map(Value::Scalar),

@@ -121,7 +121,7 @@ fn order(named: &Named) -> Result<Value> {
         None => vec![1.0],
         Some(place) => match named.inputs.get(*place)? {
             Value::Scalar(value) => vec![scalar::number(value)?],
-            Value::Matrix(columns) => columns.to_dense().into_vec(),
+            Value::Matrix(columns) => columns.to_dense()?.into_vec()?,
         },
     };
     let by: Vec<usize> = by
@@ -155,7 +155,7 @@ fn quantile(named: &Named) -> Result<Value> {
             Ok(double(quantiles.first().copied().unwrap_or(f64::NAN)))
         }
         Value::Matrix(probabilities) => {
-            let probabilities = probabilities.to_dense();
+            let probabilities = probabilities.to_dense()?;
             let quantiles = statistics::quantiles(target, weights, probabilities.values())?;
             MatrixBlock::dense(quantiles.len(), 1, quantiles).map(Value::Matrix)
         }

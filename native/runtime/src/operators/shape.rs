@@ -18,7 +18,7 @@ pub(super) fn left_index(mut inputs: Inputs) -> Result<Value> {
     let (rows, cols) = (range(&inputs, 2)?, range(&inputs, 4)?);
     let value = match inputs.take(1)? {
         Value::Matrix(matrix) => matrix,
-        Value::Scalar(value) => MatrixBlock::filled(1, 1, scalar::number(&value)?),
+        Value::Scalar(value) => MatrixBlock::filled(1, 1, scalar::number(&value)?)?,
     };
     inputs.matrix(0)?;
     match inputs.take(0)? {

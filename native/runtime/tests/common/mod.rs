@@ -171,7 +171,7 @@ impl Ran {
         match &self.outcome().outputs[name] {
             OutputValue::Matrix(matrix) => matrix.clone(),
             OutputValue::Scalar(value) => {
-                MatrixBlock::filled(1, 1, value.as_f64().expect("a number"))
+                MatrixBlock::filled(1, 1, value.as_f64().expect("a number")).unwrap()
             }
             OutputValue::Dataset {
                 id,
@@ -227,7 +227,7 @@ pub enum Cells {
 
 /// Cells of [`exact`], those that are not zero where `kind` says so.
 pub fn matrix(rows: usize, cols: usize, kind: Cells, seed: u64) -> MatrixBlock {
-    let dense = exact(rows, cols, seed).to_dense();
+    let dense = exact(rows, cols, seed).to_dense().unwrap();
     let has_cell = |at: usize| match kind {
         Cells::Dense => true,
         Cells::Skewed => (at / cols).is_multiple_of(5),
@@ -240,6 +240,6 @@ pub fn matrix(rows: usize, cols: usize, kind: Cells, seed: u64) -> MatrixBlock {
     let block = MatrixBlock::dense(rows, cols, cells.collect()).expect("sized for it");
     match kind {
         Cells::Dense => block,
-        _ => block.in_best_layout(),
+        _ => block.in_best_layout().unwrap(),
     }
 }

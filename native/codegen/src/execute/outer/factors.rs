@@ -35,8 +35,8 @@ impl Factors {
         let pair = |product: &crate::program::FactorProduct| {
             Ok(Pair {
                 input: product.input,
-                left: bound.matrix(product.left)?.to_dense(),
-                right: bound.matrix(product.right)?.to_dense(),
+                left: bound.matrix(product.left)?.to_dense()?,
+                right: bound.matrix(product.right)?.to_dense()?,
             })
         };
         let pairs = program.factor_products.iter().map(pair);
@@ -57,7 +57,7 @@ impl Factors {
         cells: Range<usize>,
     ) -> Result<()> {
         for pair in &self.0 {
-            let out = frame.cells_of(pair.input, cells.len());
+            let out = frame.cells_of(pair.input, cells.len())?;
             pair.multiply_stored(driver, rows.clone(), cells.clone(), out)?;
         }
         Ok(())
@@ -78,7 +78,7 @@ impl Factors {
         cols: &Range<usize>,
     ) -> Result<()> {
         for pair in &self.0 {
-            let out = frame.cells_of(pair.input, rows.len() * cols.len());
+            let out = frame.cells_of(pair.input, rows.len() * cols.len())?;
             let left = row_range(&pair.left, rows);
             let right = row_range(&pair.right, cols).transposed();
             multiply(left, right, out, cols.len(), Write::Replace)?;

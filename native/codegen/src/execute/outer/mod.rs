@@ -79,5 +79,5 @@ fn has_fewer_non_zeros(
 
 /// The matrix of the second product, as dense rows.
 fn multiplied(bound: &Bound<'_>, input: usize) -> Result<DenseMatrix> {
-    Ok(bound.matrix(input)?.to_dense())
+    bound.matrix(input)?.to_dense()
 }

@@ -45,7 +45,7 @@ fn right_multiply(
 ) -> Result<Output> {
     let driver = skeleton.driver();
     let width = w.cols();
-    let mut output = NewCells::new(cells_of(driver.csr.rows(), width)?);
+    let mut output = NewCells::new(cells_of(driver.csr.rows(), width)?)?;
     let w = Rows {
         cells: w.values(),
         cols: width,

@@ -56,7 +56,7 @@ struct Skeleton<'a> {
 impl Skeleton<'_> {
     fn map(&self, context: &ExecutionContext) -> Result<Output> {
         let (rows, cols) = (self.bound.rows(), self.bound.cols());
-        let mut output = NewCells::new(cells_of(rows, cols)?);
+        let mut output = NewCells::new(cells_of(rows, cols)?)?;
         let parts = tasks::with_outputs(self.row_ranges(context), &mut output, cols);
         tasks::run(context, parts, |(range, part)| {
             let (first, part) = (range.start, part.cells());
@@ -94,7 +94,7 @@ impl Skeleton<'_> {
 
     fn right_multiply(&self, w: &DenseMatrix, context: &ExecutionContext) -> Result<Output> {
         let (rows, cols, width) = (self.bound.rows(), self.bound.cols(), w.cols());
-        let mut output = NewCells::new(cells_of(rows, width)?);
+        let mut output = NewCells::new(cells_of(rows, width)?)?;
         let parts = tasks::with_outputs(self.row_ranges(context), &mut output, width);
         tasks::run(context, parts, |(range, part)| {
             let (first, part) = (range.start, part.cells());
@@ -110,7 +110,7 @@ impl Skeleton<'_> {
     /// Columns of the driver are rows of the result, so tasks divide columns.
     fn left_multiply(&self, w: &DenseMatrix, context: &ExecutionContext) -> Result<Output> {
         let (rows, cols, width) = (self.bound.rows(), self.bound.cols(), w.cols());
-        let mut output = NewCells::new(cells_of(cols, width)?);
+        let mut output = NewCells::new(cells_of(cols, width)?)?;
         let ranges = tasks::even(cols, COLS, self.work(), context);
         let parts = tasks::with_outputs(ranges, &mut output, width);
         tasks::run(context, parts, |(range, part)| {
@@ -164,7 +164,7 @@ impl Skeleton<'_> {
         mut run: impl FnMut(&mut Frame<'f>, &Tile) -> Result<()>,
     ) -> Result<()> {
         let (height, width) = (self.strip_rows(), self.tile_cols());
-        let mut frame = Frame::new(self.kernel, self.bound, &[width], &[], height);
+        let mut frame = Frame::new(self.kernel, self.bound, &[width], &[], height)?;
         for top in rows.clone().step_by(ROWS) {
             for left in cols.clone().step_by(COLS) {
                 let tile = Tile {

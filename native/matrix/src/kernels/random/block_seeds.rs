@@ -9,7 +9,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use fulgurite_error::Result;
+
 use super::{JavaRandom, Well1024a};
+use crate::memory;
 
 /// Seeds between two states that are kept, of 136 bytes each.
 const DISTANCE: usize = 128;
@@ -21,7 +24,10 @@ const STREAMS: usize = 8;
 static KNOWN: Mutex<Vec<(i64, Stream)>> = Mutex::new(Vec::new());
 
 /// The seeds of these of the blocks of a matrix with this seed.
-pub(super) fn block_seeds(seed: i64, blocks: Range<usize>) -> Vec<i64> {
+///
+/// # Errors
+/// `memory` when there is none for so many seeds.
+pub(super) fn block_seeds(seed: i64, blocks: Range<usize>) -> Result<Vec<i64>> {
     if blocks.start < DISTANCE {
         return Stream::new(seed).seeds(blocks);
     }
@@ -53,11 +59,11 @@ impl Stream {
         }
     }
 
-    fn seeds(&mut self, blocks: Range<usize>) -> Vec<i64> {
+    fn seeds(&mut self, blocks: Range<usize>) -> Result<Vec<i64>> {
         let latest = self.states.len() - 1;
         let from = (blocks.start / DISTANCE).min(latest);
         let mut random = self.states[from].clone();
-        let mut seeds = Vec::with_capacity(blocks.len());
+        let mut seeds = memory::room(blocks.len())?;
         for block in from * DISTANCE..blocks.end {
             if block == self.states.len() * DISTANCE {
                 self.states.push(random.clone());
@@ -68,7 +74,7 @@ impl Stream {
                 seeds.push(seed);
             }
         }
-        seeds
+        Ok(seeds)
     }
 }
 
@@ -79,7 +85,7 @@ mod tests {
     #[test]
     fn parts_have_the_seeds_of_the_whole_and_cost_as_much_however_many_there_are() {
         const BLOCKS: usize = 100_000;
-        let whole = Stream::new(7).seeds(0..BLOCKS);
+        let whole = Stream::new(7).seeds(0..BLOCKS).unwrap();
         for height in [1, 100, 1000] {
             let mut stream = Stream::new(7);
             let mut parts: Vec<Range<usize>> = (0..BLOCKS)
@@ -90,7 +96,7 @@ mod tests {
             let half = parts.len() / 2;
             parts.rotate_left(half);
             for part in parts {
-                assert_eq!(stream.seeds(part.clone()), whole[part]);
+                assert_eq!(stream.seeds(part.clone()).unwrap(), whole[part]);
             }
             let each = stream.drawn / BLOCKS;
             assert!(each <= 1 + DISTANCE / height, "{height}: {each} times");
@@ -99,11 +105,11 @@ mod tests {
 
     #[test]
     fn a_process_remembers_several_streams() {
-        let expected = |seed: i64| Stream::new(seed).seeds(5000..5003);
+        let expected = |seed: i64| Stream::new(seed).seeds(5000..5003).unwrap();
         for seed in 0..2 * STREAMS as i64 {
-            assert_eq!(block_seeds(seed, 5000..5003), expected(seed));
+            assert_eq!(block_seeds(seed, 5000..5003).unwrap(), expected(seed));
         }
-        assert_eq!(block_seeds(3, 5000..5003), expected(3));
+        assert_eq!(block_seeds(3, 5000..5003).unwrap(), expected(3));
         let known = KNOWN.lock().expect("nobody panics");
         assert!(known.len() <= STREAMS);
         let (seed, stream) = known.iter().find(|(seed, _)| *seed == 3).expect("used");

@@ -84,7 +84,7 @@ fn index(workers: &Workers, rows: u64) -> Result<DistributedMatrix> {
     let every = workers.config.blocksize;
     let most = (i32::MAX as u64 / every).max(1) * every;
     let height = usize::try_from(rows.min(most)).unwrap_or(usize::MAX);
-    let index = LocalMatrix::new(MatrixBlock::filled(height, 0, 0.0));
+    let index = LocalMatrix::new(MatrixBlock::filled(height, 0, 0.0)?);
     let index = workers.striped(&index)?;
     if rows <= most {
         return Ok(index);

@@ -98,7 +98,7 @@ fn columns_of(by: Option<&Variable>, cols: u64) -> Result<Vec<u64>> {
     let given = match by {
         None => vec![1.0],
         Some(Variable::Scalar(value)) => vec![scalar::number(value)?],
-        Some(Variable::Matrix(columns)) => columns.block().to_dense().into_vec(),
+        Some(Variable::Matrix(columns)) => columns.block().to_dense()?.into_vec()?,
         Some(Variable::Distributed(_)) => {
             return Err(Error::memory(
                 "the columns to order by do not fit the driver",

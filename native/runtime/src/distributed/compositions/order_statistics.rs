@@ -38,10 +38,10 @@ pub(super) fn quantile(
     let given = named(operator, inputs, "probabilities")?;
     let probabilities = match given {
         Variable::Scalar(probability) => vec![scalar::number(probability)?],
-        Variable::Matrix(matrix) => matrix.block().to_dense().into_vec(),
+        Variable::Matrix(matrix) => matrix.block().to_dense()?.into_vec()?,
         Variable::Distributed(matrix) => {
             let matrix = workers.collected(matrix)?;
-            matrix.block().to_dense().into_vec()
+            matrix.block().to_dense()?.into_vec()?
         }
         Variable::Written(_) => return Err(unread()),
     };
@@ -201,7 +201,7 @@ impl<'a> Column<'a> {
                     }
                 })
             })?;
-        Ok(weights.to_dense().into_vec())
+        Ok(weights.to_dense()?.into_vec()?)
     }
 }
 

@@ -175,7 +175,7 @@ impl Workers<'_> {
                 let range = Rows { of, from, until };
                 let rows = self.concatenate(&[range])?.collect()?;
                 // Rows without zeros of a sparse matrix take less when they are dense, which the limit is for.
-                Ok(LocalMatrix::new(rows.into_block().in_best_layout()))
+                Ok(LocalMatrix::new(rows.into_block().in_best_layout()?))
             }
             Variable::Matrix(matrix) => {
                 let row = |row| {
@@ -184,7 +184,7 @@ impl Workers<'_> {
                         .min(matrix.block().rows())
                 };
                 let rows = matrix.block().slice_rows(row(from), row(until));
-                Ok(LocalMatrix::new(rows.in_best_layout()))
+                Ok(LocalMatrix::new(rows.in_best_layout()?))
             }
             Variable::Scalar(_) => Err(scalar()),
             Variable::Written(_) => Err(unread()),

@@ -88,7 +88,7 @@ impl<'a> Keys<'a> {
             .with_help("raise fulgurite.memory.local"));
         }
         let samples = samples.collect()?;
-        let mut samples = samples.block().to_dense().into_vec();
+        let mut samples = samples.block().to_dense()?.into_vec()?;
         samples.retain(|sample| !sample.is_nan());
         samples.sort_by(f64::total_cmp);
         let bound = |range: u64| {

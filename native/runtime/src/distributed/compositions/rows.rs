@@ -134,7 +134,7 @@ impl IndexedPart {
         let (height, width) = (rows.end - rows.start, cols.end - cols.start);
         let value = match input(inputs, 1)? {
             Variable::Scalar(value) => {
-                Variable::matrix(MatrixBlock::filled(1, 1, scalar::number(value)?))
+                Variable::matrix(MatrixBlock::filled(1, 1, scalar::number(value)?)?)
             }
             matrix => matrix.clone(),
         };

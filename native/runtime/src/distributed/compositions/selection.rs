@@ -156,7 +156,7 @@ impl Workers<'_> {
         let if_else = HopOp::Ternary(TernaryOp::IfElse);
         let root = builder.matrix(if_else, vec![selects, selected, other]);
         let found = builder.map(root, operator.label)?.collect(Some(bytes))?;
-        let found = found.block().to_dense();
+        let found = found.block().to_dense()?;
         if found.values().contains(&NO_SELECTION) {
             return Ok(None);
         }
@@ -245,7 +245,7 @@ mod tests {
     fn only_ones_of_which_no_row_has_two_select() {
         let cells = |cells: [f64; 8]| {
             let dense = MatrixBlock::dense(2, 4, cells.to_vec()).expect("8 cells");
-            Selection::of(&dense.in_best_layout()).map(|selection| selection.rows)
+            Selection::of(&dense.in_best_layout().unwrap()).map(|selection| selection.rows)
         };
         let [mut one, mut two] = [[0.0; 8]; 2];
         one[2] = 1.0;
@@ -265,7 +265,7 @@ mod tests {
             .expect("it fits")
             .expect("few copies");
         assert_eq!((places.cols(), copies), (4, 2));
-        let dense = places.to_dense();
+        let dense = places.to_dense().unwrap();
         let shown: Vec<Option<u64>> = dense
             .values()
             .iter()

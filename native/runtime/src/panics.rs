@@ -11,7 +11,7 @@ use std::{
     sync::{Mutex, Once, PoisonError},
 };
 
-use fulgurite_error::Error;
+use fulgurite_error::{Error, Result};
 
 /// Panics noted and not yet reported: one for each thread that panics at the same time.
 const REMEMBERED: usize = 16;
@@ -25,7 +25,7 @@ struct Note {
 }
 
 /// Sets the hook, once. The hook is this library's own: it carries its own copy of Rust's runtime.
-pub(crate) fn install_hook() {
+pub fn install_hook() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| panic::set_hook(Box::new(note)));
 }
@@ -38,7 +38,7 @@ fn note(info: &PanicHookInfo<'_>) {
             .map_or_else(|| "an unknown place".into(), ToString::to_string),
         backtrace: Backtrace::force_capture(),
     };
-    tracing::error!("panic at {}: {}", note.location, note.message);
+    tracing::debug!("panic at {}: {}", note.location, note.message);
     let mut notes = NOTES.lock().unwrap_or_else(PoisonError::into_inner);
     if notes.len() == REMEMBERED {
         notes.pop_front();
@@ -59,8 +59,18 @@ fn message(payload: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "a panic without a message".into())
 }
 
+/// Runs `operator`; a panic of it, or of a library that it calls, is an error.
+///
+/// # Errors
+/// Its own; `internal` for a panic.
+pub fn caught<R>(operator: impl FnOnce() -> Result<R>) -> Result<R> {
+    // What the operator was changing is dropped with it: values are shared as immutable ones.
+    panic::catch_unwind(panic::AssertUnwindSafe(operator))
+        .unwrap_or_else(|payload| Err(error(payload)))
+}
+
 /// The error that stands for a caught panic.
-pub(crate) fn error(payload: Box<dyn Any + Send>) -> Error {
+pub fn error(payload: Box<dyn Any + Send>) -> Error {
     let message = message(payload.as_ref());
     // Dropping a payload may panic once more.
     std::mem::forget(payload);
@@ -99,7 +109,7 @@ mod tests {
         assert!(
             formatted
                 .message()
-                .starts_with("native code panicked at native/jni/src/panics.rs:"),
+                .starts_with("native code panicked at native/runtime/src/panics.rs:"),
             "{formatted}"
         );
         assert!(
