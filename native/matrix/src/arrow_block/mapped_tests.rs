@@ -154,16 +154,17 @@ fn an_empty_file_is_left_to_reading() {
 /// The library panics at offsets and lengths that are wrong: none of them reaches it.
 #[test]
 fn no_flipped_bit_is_more_than_an_error() {
-    let bytes = ipc::to_ipc(&blocks()[1..]).unwrap();
+    let bytes = ipc::to_ipc(&blocks()[1..2]).unwrap();
     let mut refused = 0;
-    for bit in 0..8 * bytes.len() {
+    // Signs, and of each byte another bit.
+    for (at, bit) in (0..bytes.len()).flat_map(|at| [(at, at % 8), (at, 7)]) {
         let mut flipped = bytes.clone();
-        flipped[bit / 8] ^= 1 << (bit % 8);
+        flipped[at] ^= 1 << bit;
         if let Err(error) = ipc::from_ipc(&flipped) {
             let kinds = [ErrorKind::Data, ErrorKind::Unsupported, ErrorKind::Memory];
-            assert!(kinds.contains(&error.kind()), "bit {bit}: {error}");
+            assert!(kinds.contains(&error.kind()), "bit {bit} of {at}: {error}");
             refused += 1;
         }
     }
-    assert!(refused > 1000, "{refused} of {} bits", 8 * bytes.len());
+    assert!(refused > 500, "{refused} of {}", 2 * bytes.len());
 }

@@ -193,7 +193,7 @@ impl CellLines<'_> {
         let indices: Vec<i32> = cells.iter().map(|(_, col, _)| *col as i32).collect();
         let values: Vec<f64> = cells.iter().map(|(.., value)| *value).collect();
         let coordinates = CoordinateMatrix::new(rows, cols, row_indices, indices, values)?;
-        Ok(MatrixBlock::from(coordinates).in_best_layout()?)
+        MatrixBlock::from(coordinates).in_best_layout()
     }
 
     /// Cells do not know their lines: only an error is worth finding them.

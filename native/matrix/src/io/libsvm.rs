@@ -142,7 +142,7 @@ fn assemble(parts: Vec<Part>, cols: usize) -> Result<MatrixBlock> {
         }
     }
     let csr = CsrMatrix::new(rows, cols, pointers, indices, values)?;
-    Ok(MatrixBlock::Csr(csr).in_best_layout()?)
+    MatrixBlock::Csr(csr).in_best_layout()
 }
 
 fn parse_chunk(chunk: &[u8], most: i32) -> Part {

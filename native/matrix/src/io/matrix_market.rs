@@ -234,7 +234,7 @@ impl<'a> MatrixMarket<'a> {
             }
         }
         let dense = DenseMatrix::new(self.rows, self.cols, cells)?;
-        Ok(MatrixBlock::Dense(dense).in_best_layout()?)
+        MatrixBlock::Dense(dense).in_best_layout()
     }
 }
 
