@@ -10,7 +10,7 @@ mod options;
 mod output;
 mod systemml;
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, io::IsTerminal, process::ExitCode};
 
 use clap::Parser;
 use fulgurite_matrix::memory;
@@ -32,12 +32,17 @@ fn main() -> ExitCode {
     memory::keep_freed_memory();
     memory::ballast::hold();
     panics::install_hook();
-    let filter = tracing_subscriber::EnvFilter::from_default_env();
+    let filter = tracing_subscriber::EnvFilter::builder()
+        .with_default_directive(tracing_subscriber::filter::LevelFilter::WARN.into())
+        .from_env_lossy();
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         // It would tell of a standard error that cannot be written to, there.
         .log_internal_errors(false)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(std::env::var_os("RUST_LOG").is_some())
+        .without_time()
         .init();
     let typed = std::env::args_os().map(text).collect::<Result<_, _>>();
     let typed = match typed.and_then(systemml::translate) {

@@ -101,17 +101,32 @@ impl SourceResolver for FileSystem {
         } else {
             PathBuf::from(path)
         };
-        let text = std::fs::read_to_string(&file).map_err(|error| {
+        let failed = |error: &std::io::Error| {
             Error::io(format!("cannot read the script '{path}': {error}")).with_help(
                 "paths are relative to setwd(), the folder of the script or the current folder",
             )
-        })?;
+        };
+        // A pipe or device may never end, and a script may be read more than once.
+        if !std::fs::metadata(&file)
+            .map_err(|error| failed(&error))?
+            .is_file()
+        {
+            return Err(
+                Error::io(format!("cannot read the script '{path}': it is no file"))
+                    .with_help("source() reads regular files"),
+            );
+        }
+        let text = std::fs::read_to_string(&file).map_err(|error| failed(&error))?;
         Ok(Source::new(path, text))
     }
 
     fn declared_type(&self, path: &str) -> Option<(DataType, ValueType)> {
         // What is wrong with the metadata comes to light when the file is read.
-        let text = std::fs::read_to_string(format!("{path}.mtd")).ok()?;
+        let metadata = PathBuf::from(format!("{path}.mtd"));
+        if !metadata.is_file() {
+            return None;
+        }
+        let text = std::fs::read_to_string(metadata).ok()?;
         let metadata = Metadata::parse(&text).ok()?;
         let data_type = match metadata.data_type.as_deref() {
             Some("scalar") => DataType::Scalar,
@@ -174,6 +189,10 @@ mod tests {
             Ok("x = 1".to_owned())
         );
         assert!(files.load("g.dml").is_err());
+        for no_file in ["/dev/zero", "/dev/null", "."] {
+            let refused = files.load(no_file).expect_err(no_file);
+            assert!(refused.message().contains("no file"), "{refused}");
+        }
         Ok(())
     }
 

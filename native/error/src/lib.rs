@@ -17,11 +17,13 @@
 //! ```
 
 mod position;
+mod text;
 
 use std::{fmt, sync::Arc};
 
 pub use position::{Position, Source};
 use serde::{Deserialize, Serialize};
+pub use text::{printable, without_credentials};
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -84,6 +86,8 @@ impl fmt::Display for ErrorKind {
 }
 
 /// An error with its kind, its place in the script and what to do next.
+///
+/// Its texts come from data and paths, too: control characters in them are escaped, and credentials left out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Error(Box<Inner>);
 
@@ -100,7 +104,7 @@ impl Error {
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Error(Box::new(Inner {
             kind,
-            message: message.into(),
+            message: text::clean(message.into()),
             operator: None,
             position: None,
             help: None,
@@ -131,7 +135,7 @@ impl Error {
 
     /// Says what to do next.
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
-        self.0.help = Some(help.into());
+        self.0.help = Some(text::clean(help.into()));
         self
     }
 

@@ -67,6 +67,7 @@ impl Position {
             .count()
             .saturating_sub(self.column as usize - 1);
         let carets = "^".repeat((self.length as usize).min(left).max(1));
+        let text = crate::printable(text);
         format!("{place}\n {gutter} |\n {number} | {text}\n {gutter} | {indent}{carets}")
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fulgurite_matrix::{SPARSE_THRESHOLD, ULTRA_SPARSE_ROWS};
+use fulgurite_matrix::{SPARSE_THRESHOLD, TALL_ROWS, TALL_SHARE, ULTRA_SPARSE_ROWS};
 
 use serde::{Deserialize, Serialize};
 
@@ -68,15 +68,26 @@ impl Characteristics {
 
     /// Share of non-zeros; 1 where the non-zeros or the dimensions are unknown.
     pub fn sparsity(&self) -> f64 {
-        match (self.nnz, self.cells()) {
-            (Some(nnz), Some(cells)) if cells > 0 => (nnz as f64 / cells as f64).min(1.0),
+        match (self.nnz, self.rows, self.cols) {
+            // There may be more cells than an integer can count.
+            (Some(nnz), Some(rows), Some(cols)) if rows > 0 && cols > 0 => {
+                (nnz as f64 / (rows as f64 * cols as f64)).min(1.0)
+            }
             _ => 1.0,
         }
     }
 
     /// So few of the cells are non-zero that the matrix is kept in CSR.
     pub fn is_stored_sparse(&self) -> bool {
-        self.cols != Some(1) && self.sparsity() < SPARSE_THRESHOLD
+        (self.cols != Some(1) || self.is_tall()) && self.sparsity() < SPARSE_THRESHOLD
+    }
+
+    /// A column that is kept as coordinates, as few others are: see [`TALL_ROWS`].
+    fn is_tall(&self) -> bool {
+        let (Some(rows), Some(nnz)) = (self.rows, self.nnz) else {
+            return false;
+        };
+        rows >= TALL_ROWS as u64 && nnz < rows / TALL_SHARE as u64
     }
 
     /// So few that it is kept as coordinates: less than one in [`ULTRA_SPARSE_ROWS`] rows.

@@ -23,6 +23,7 @@ pub extern "system" fn JNI_OnLoad(vm: *mut jni::sys::JavaVM, _reserved: *mut c_v
     // A panic that left this function would abort the JVM.
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         panics::install_hook();
+        warn_of_files();
         fulgurite_matrix::memory::keep_freed_memory();
         fulgurite_matrix::memory::ballast::hold();
         // SAFETY: the JVM passes its own, valid pointer.
@@ -53,6 +54,18 @@ pub extern "system" fn JNI_OnLoad(vm: *mut jni::sys::JavaVM, _reserved: *mut c_v
             }
         }
     }
+}
+
+/// Warnings about files that are read here go where the JVM's logs go by default. Another library's subscriber stays.
+fn warn_of_files() {
+    let filter = tracing_subscriber::EnvFilter::new("off,fulgurite_matrix::io=warn");
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .with_target(false)
+        .without_time()
+        .try_init();
 }
 
 fn bind(env: &mut Env<'_>) -> jni::errors::Result<()> {

@@ -14,6 +14,7 @@ use crate::registry::registry;
 
 /// What a piece of text gave, as JSON.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Reply {
     lines: usize,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -24,6 +25,14 @@ struct Reply {
     header: Option<MatrixMarketHeader>,
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<BadLine>,
+    #[serde(skip_serializing_if = "is_zero")]
+    empty_cells: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    query_ids: usize,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// By what ranges of rows cells are cut.
@@ -55,15 +64,17 @@ struct GatherReply {
 /// Parses whole lines: the reply, and the handles in it.
 pub(crate) fn parse(format: &[u8], text: &[u8]) -> Result<(Vec<u8>, Vec<i64>)> {
     let format: TextFormat = read(format)?;
-    let (outcome, lines) = parse_text(text, &format)?;
+    let parsed = parse_text(text, &format)?;
     let mut reply = Reply {
-        lines,
+        lines: parsed.lines,
+        empty_cells: parsed.empty_cells,
+        query_ids: parsed.query_ids,
         handles: Vec::new(),
         columns: None,
         header: None,
         problem: None,
     };
-    match outcome {
+    match parsed.outcome {
         Outcome::Matrices(matrices) => {
             let inserted = matrices
                 .into_iter()

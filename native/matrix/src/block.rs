@@ -19,6 +19,13 @@ pub const SPARSE_THRESHOLD: f64 = 0.4;
 /// cells, and operators more time to pass over empty rows.
 pub const ULTRA_SPARSE_ROWS: usize = 4;
 
+/// A column is dense, unless it has so many rows and non-zeros in less than one of [`TALL_SHARE`]: 1 GiB of cells that nobody has
+/// shown to be there.
+pub const TALL_ROWS: usize = 1 << 27;
+
+/// See [`TALL_ROWS`].
+pub const TALL_SHARE: usize = 64;
+
 /// How a block stores its cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Layout {
@@ -30,7 +37,8 @@ pub enum Layout {
 impl Layout {
     /// The layout for a matrix with so many non-zeros.
     pub fn best(rows: usize, cols: usize, nnz: usize) -> Self {
-        let is_sparse = cols > 1
+        let is_tall = cols == 1 && rows >= TALL_ROWS && nnz < rows / TALL_SHARE;
+        let is_sparse = (cols > 1 || is_tall)
             && i32::try_from(cols).is_ok()
             && (nnz as f64) < SPARSE_THRESHOLD * rows as f64 * cols as f64;
         match is_sparse {

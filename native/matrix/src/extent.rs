@@ -161,7 +161,7 @@ mod tests {
         };
         let matrix: MatrixBlock = DenseMatrix::from_fn(9, 11, cells).into();
         for layout in [Layout::Dense, Layout::Csr, Layout::Coordinate] {
-            let extent = matrix.clone().in_layout(layout).extent();
+            let extent = matrix.clone().in_layout(layout).unwrap().extent();
             let limits = (extent.least, extent.greatest, extent.least_magnitude);
             assert_eq!(limits, (-3.0, 2.5, 0.0), "{layout:?}");
             assert!(extent.has_nan && !extent.is_finite() && !extent.is_zero());

@@ -21,7 +21,9 @@ mod number;
 
 pub use arrow::buffer::ScalarBuffer;
 pub use arrow_block::Block;
-pub use block::{ByRows, Layout, MatrixBlock, SPARSE_THRESHOLD, ULTRA_SPARSE_ROWS};
+pub use block::{
+    ByRows, Layout, MatrixBlock, SPARSE_THRESHOLD, TALL_ROWS, TALL_SHARE, ULTRA_SPARSE_ROWS,
+};
 pub use coordinate::{CompactRows, CoordinateMatrix};
 pub use cores::cores;
 pub use csr::CsrMatrix;

@@ -167,6 +167,8 @@ pub enum SourceSpec {
         /// Empty cells are `default` (a number as text: JSON has no NaN); otherwise they are errors.
         fill: bool,
         default: String,
+        /// Nobody has said what empty cells are: a reader is warned of them.
+        warns_of_empty: bool,
         /// Texts that stand for NaN.
         na_strings: Vec<String>,
         columns: Option<u64>,

@@ -152,6 +152,7 @@ impl Backend for Mock {
                         header,
                         fill,
                         default,
+                        warns_of_empty,
                         na_strings,
                         columns,
                     },
@@ -163,6 +164,7 @@ impl Backend for Mock {
                     header: *header,
                     fill: *fill,
                     default: default.clone(),
+                    warns_of_empty: *warns_of_empty,
                     na_strings: na_strings.clone(),
                     columns: *columns,
                 };

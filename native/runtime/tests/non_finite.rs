@@ -164,8 +164,8 @@ fn case<'a>(text: &str, layouts: [Layout; 2], s: &str) -> Case<'a> {
     Case {
         text: format!("s = {s}\nR = {text}"),
         matrices: vec![
-            ("X", x().in_layout(layouts[0])),
-            ("Y", y().in_layout(layouts[1])),
+            ("X", x().in_layout(layouts[0]).unwrap()),
+            ("Y", y().in_layout(layouts[1]).unwrap()),
             ("Z", z()),
             ("w", vector(ROWS, f64::NAN)),
             ("v", vector(COLS, f64::INFINITY)),

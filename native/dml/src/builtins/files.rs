@@ -47,16 +47,12 @@ const WRITE: &[Parameter] = &[
 ];
 
 fn read(call: &mut BoundCall<'_>) -> Result<HopId> {
-    for place in [11, 12] {
-        if call.optional(place).is_some() {
-            let parameter = READ.get(place).map_or("", |parameter| parameter.name);
-            return Err(
-                Error::unsupported(format!("'{parameter}' of read is not supported yet"))
-                    .at(call.position_of(place))
-                    .in_operator("read")
-                    .with_help("leave it out, and put it into the file's .mtd"),
-            );
-        }
+    const SCHEMA: usize = 12;
+    if call.optional(SCHEMA).is_some() {
+        return Err(Error::unsupported("'schema' of read is not supported yet")
+            .at(call.position_of(SCHEMA))
+            .in_operator("read")
+            .with_help("leave it out, and put it into the file's .mtd"));
     }
     let options = ReadOptions {
         rows: size(call, 1)?,
@@ -69,6 +65,7 @@ fn read(call: &mut BoundCall<'_>) -> Result<HopId> {
         header: call.constant_boolean(8)?,
         fill: call.constant_boolean(9)?,
         default: call.constant(10)?.and_then(Literal::as_f64),
+        na_strings: call.constant_string(11)?.map(|texts| na_strings(&texts)),
     };
     let path = call.argument(0)?;
     let declared = match call.block.constant(path) {
@@ -186,6 +183,13 @@ fn word<T: Copy>(call: &BoundCall<'_>, place: usize, words: &[(&str, T)]) -> Res
             )
         }
     }
+}
+
+/// What SystemDS writes between texts for missing values.
+const NA_SEPARATOR: &str = "\u{b7}";
+
+fn na_strings(texts: &str) -> Vec<String> {
+    texts.split(NA_SEPARATOR).map(str::to_owned).collect()
 }
 
 /// A size; -1 says that it is unknown.

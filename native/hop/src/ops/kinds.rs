@@ -249,6 +249,7 @@ pub struct ReadOptions {
     pub fill: Option<bool>,
     #[serde(with = "crate::literal::optional_double")]
     pub default: Option<f64>,
+    pub na_strings: Option<Vec<String>>,
     pub data_type: Option<crate::DataType>,
     pub value_type: Option<crate::ValueType>,
 }

@@ -1,14 +1,20 @@
 //! Blocks in Arrow's IPC stream format: for shuffles, broadcasts and disk.
 
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, ErrorKind, Read, Write};
 
 use arrow::{
+    buffer::{Buffer, MutableBuffer},
     error::ArrowError,
-    ipc::{reader::StreamReader, writer::StreamWriter},
+    ipc::writer::StreamWriter,
 };
 use fulgurite_error::{Error, Result};
 
-use super::{Block, decode, encode, schema};
+use super::{
+    Block, decode, encode,
+    messages::{self, HEAD_BYTES, Messages},
+    schema,
+};
+use crate::memory;
 
 /// A stream with one batch for each block.
 ///
@@ -68,41 +74,59 @@ pub fn read_whole(mut source: impl Read) -> Result<Vec<Block>> {
 /// The blocks of a stream, which is read to its end marker and not further.
 ///
 /// # Errors
-/// `data` when it is no such stream, or as [`decode`]; `io` where the source fails.
-pub fn read(source: impl Read) -> Result<Vec<Block>> {
-    let mut source = Watched {
-        source,
-        ended: false,
-    };
-    let failed = |error: ArrowError| match error {
-        ArrowError::IoError(reason, cause) if cause.kind() != std::io::ErrorKind::UnexpectedEof => {
-            Error::io(reason)
+/// `data` when it is no such stream, or as [`decode`]; `io` where the source fails; `memory` where a message does not fit.
+pub fn read(mut source: impl Read) -> Result<Vec<Block>> {
+    let mut messages = Messages::default();
+    let (mut blocks, mut metadata) = (Vec::new(), Vec::new());
+    loop {
+        let mut head = [0; HEAD_BYTES];
+        source
+            .read_exact(&mut head)
+            .map_err(|error| failed(&error))?;
+        let Some(length) = messages::metadata_bytes(head)? else {
+            return Ok(blocks);
+        };
+        metadata.resize(length, 0);
+        source
+            .read_exact(&mut metadata)
+            .map_err(|error| failed(&error))?;
+        let body = read_body(&mut source, messages::body_bytes_of(&metadata)?)?;
+        if let Some(batch) = messages.decode(&metadata, &body)? {
+            blocks.extend(decode(&batch)?);
         }
-        other => Error::data(format!("not a stream of blocks: {other}")),
+    }
+}
+
+/// Reads a body without room for more than twice what has come: its length is what the stream says.
+fn read_body(source: &mut impl Read, length: usize) -> Result<Buffer> {
+    const AT_FIRST: usize = 64 << 20;
+    memory::admit(length.min(AT_FIRST))?;
+    let too_large = |_| {
+        Error::memory(format!("there is no room for a message of {length} bytes"))
+            .with_help("give the process more memory, or see whether the file is damaged")
     };
-    let mut blocks = Vec::new();
-    for batch in StreamReader::try_new(&mut source, None).map_err(failed)? {
-        blocks.extend(decode(&batch.map_err(failed)?)?);
+    let mut body = MutableBuffer::try_from_len_zeroed(length.min(AT_FIRST)).map_err(too_large)?;
+    let mut filled = 0;
+    while filled < length {
+        let until = body.len();
+        let room = body
+            .as_slice_mut()
+            .get_mut(filled..until)
+            .unwrap_or_default();
+        source.read_exact(room).map_err(|error| failed(&error))?;
+        filled = until;
+        if filled < length {
+            memory::admit(length.min(until.saturating_mul(2)))?;
+            body.try_resize(length.min(until.saturating_mul(2)), 0)
+                .map_err(too_large)?;
+        }
     }
-    // A reader ends quietly at a missing end marker; the marker tells a whole stream from a cut one.
-    if source.ended {
-        return Err(Error::data(
-            "not a stream of blocks: its end marker is missing, it may have been cut off",
-        ));
-    }
-    Ok(blocks)
+    Ok(body.into())
 }
 
-/// Remembers whether its source had nothing more to give.
-struct Watched<R> {
-    source: R,
-    ended: bool,
-}
-
-impl<R: Read> Read for Watched<R> {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        let count = self.source.read(into)?;
-        self.ended |= count == 0 && !into.is_empty();
-        Ok(count)
+fn failed(error: &std::io::Error) -> Error {
+    match error.kind() {
+        ErrorKind::UnexpectedEof => messages::cut_off(),
+        _ => Error::io(error.to_string()),
     }
 }

@@ -2,9 +2,8 @@
 //! that read the same file share it, and reading takes the time of a system call where the file was read before.
 //!
 //! The file must keep its contents for as long as a block lives. Replacing it does no harm, as [`crate::io::write()`] and Hadoop do, which
-//! give a new file the old one's name; writing into it changes values, and the process dies when it reads behind the end of a file that
-//! was cut off meanwhile. So only files on this machine's own disks are mapped, and not those on a network, where a server may take them
-//! away. Positions of cells are not left in the file: kernels trust what was checked once.
+//! give a new file the old one's name; writing into it changes values. A file that is cut off meanwhile is an error ([`super::cut_off`]).
+//! Only files on this machine's own disks are mapped, and not those on a network, where a server may take them away. Positions of cells are not left in the file: kernels trust what was checked once.
 
 use std::{fs::File, ptr::NonNull, sync::Arc};
 
@@ -13,15 +12,16 @@ use arrow::{
     buffer::{Buffer, ScalarBuffer},
     datatypes::{ArrowPrimitiveType, DataType, Int32Type, Int64Type},
     error::ArrowError,
-    ipc::reader::StreamDecoder,
 };
 use fulgurite_error::{Error, Result};
-use memmap2::{Advice, Mmap, MmapOptions};
+use memmap2::{Advice, MmapOptions};
 
-use super::{Block, decode};
-
-/// What a stream ends with.
-pub(super) const END: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
+use super::{
+    Block,
+    cut_off::WatchedMap,
+    decode,
+    messages::{self, END, HEAD_BYTES, Messages},
+};
 
 /// The blocks of a file that is a stream of [`super::ipc`] as a whole; nothing where it cannot be mapped: it is to be read then.
 ///
@@ -33,12 +33,13 @@ pub fn map_whole(file: &File) -> Result<Option<Vec<Block>>> {
         return Ok(None);
     };
     if !stream.ends_with(&END) {
-        return Err(Error::data(
-            "not a stream of blocks: its end marker is missing, it may have been cut off",
-        ));
+        return Err(messages::cut_off());
     }
     let before_end = stream.slice_with_length(0, stream.len() - END.len());
-    whole_blocks(StreamDecoder::new(), before_end).map(Some)
+    if before_end.is_empty() {
+        return Err(messages::refused("its schema is missing"));
+    }
+    blocks(&mut Messages::default(), before_end).map(Some)
 }
 
 /// The blocks that `length` bytes from `offset` on are, after a schema that is `head`: parts of a stream of [`super::ipc`]. Nothing where the file
@@ -51,19 +52,17 @@ pub fn map(file: &File, head: &[u8], offset: u64, length: u64) -> Result<Option<
         .checked_add(length)
         .is_none_or(|end| end > length_of(file).unwrap_or(0))
     {
-        return Err(Error::data(
-            "not a stream of blocks: it may have been cut off",
-        ));
+        return Err(messages::refused("it may have been cut off"));
     }
     let Some(part) = map_bytes(file, offset, length) else {
         return Ok(None);
     };
-    let mut decoder = StreamDecoder::new();
-    let schema = blocks(&mut decoder, Buffer::from(head))?;
+    let mut messages = Messages::default();
+    let schema = blocks(&mut messages, Buffer::from(head))?;
     if !schema.is_empty() {
-        return Err(Error::data("not a stream of blocks: its schema has rows"));
+        return Err(messages::refused("its schema has rows"));
     }
-    whole_blocks(decoder, part).map(Some)
+    blocks(&mut messages, part).map(Some)
 }
 
 fn length_of(file: &File) -> Result<u64> {
@@ -84,8 +83,8 @@ fn map_bytes(file: &File, offset: u64, length: u64) -> Option<Buffer> {
     let map = unsafe { MmapOptions::new().offset(offset).len(length).map(file) }.ok()?;
     // Pages that are not in the system's cache begin to come while the first are used. It is advice: without it they come later.
     let _ = map.advise(Advice::WillNeed);
-    let start = NonNull::new(map.as_ptr().cast_mut())?;
-    let owner: Arc<Mmap> = Arc::new(map);
+    let owner = Arc::new(WatchedMap::of(map)?);
+    let start = NonNull::new(owner.bytes().as_ptr().cast_mut())?;
     // SAFETY: `start` is the first of `length` bytes that the map holds, which is not null, and lives as long as `owner`.
     Some(unsafe { Buffer::from_custom_allocation(start, length, owner) })
 }
@@ -114,26 +113,38 @@ fn lies_on_local_disk(_file: &File) -> bool {
     false
 }
 
-/// The blocks of messages of which the last one is whole, too.
-fn whole_blocks(mut decoder: StreamDecoder, messages: Buffer) -> Result<Vec<Block>> {
-    let blocks = blocks(&mut decoder, messages)?;
-    decoder.finish().map_err(failed)?;
-    Ok(blocks)
-}
-
-fn failed(error: ArrowError) -> Error {
-    Error::data(format!("not a stream of blocks: {error}"))
-}
-
-/// The blocks of messages, which share the buffer but for positions of sparse cells.
-fn blocks(decoder: &mut StreamDecoder, mut messages: Buffer) -> Result<Vec<Block>> {
+/// The blocks of whole messages, which share the buffer but for positions of sparse cells.
+fn blocks(messages: &mut Messages, mut rest: Buffer) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
-    while !messages.is_empty() {
-        if let Some(batch) = decoder.decode(&mut messages).map_err(failed)? {
-            blocks.extend(decode(&with_own_positions(&batch).map_err(failed)?)?);
+    while !rest.is_empty() {
+        let head = taken(&mut rest, HEAD_BYTES)?;
+        let head = head
+            .as_slice()
+            .try_into()
+            .map_err(|_| messages::cut_off())?;
+        let Some(length) = messages::metadata_bytes(head)? else {
+            return Err(messages::refused("more follows its end"));
+        };
+        // A copy: what was checked must not change.
+        let metadata = taken(&mut rest, length)?.to_vec();
+        let body = taken(&mut rest, messages::body_bytes_of(&metadata)?)?;
+        if let Some(batch) = messages.decode(&metadata, &body)? {
+            blocks.extend(decode(
+                &with_own_positions(&batch).map_err(messages::failed)?,
+            )?);
         }
     }
     Ok(blocks)
+}
+
+/// The first bytes, which are no longer among the rest.
+fn taken(rest: &mut Buffer, length: usize) -> Result<Buffer> {
+    if length > rest.len() {
+        return Err(messages::cut_off());
+    }
+    let first = rest.slice_with_length(0, length);
+    rest.advance(length);
+    Ok(first)
 }
 
 /// The batch with copies of pointers and indices.

@@ -4,7 +4,7 @@ use std::{fs::File, io::Write};
 
 use fulgurite_error::ErrorKind;
 
-use super::{Block, ipc, mapped};
+use super::{Block, ipc, mapped, messages};
 use crate::{CoordinateMatrix, CsrMatrix, DenseMatrix, MatrixBlock};
 
 fn blocks() -> Vec<Block> {
@@ -34,8 +34,8 @@ fn file_of(bytes: &[u8]) -> File {
 
 /// Where the schema ends, and the first block after it.
 fn ends_of_first_messages(blocks: &[Block]) -> (usize, usize) {
-    let schema = ipc::to_ipc(&[]).unwrap().len() - mapped::END.len();
-    let with_first = ipc::to_ipc(&blocks[..1]).unwrap().len() - mapped::END.len();
+    let schema = ipc::to_ipc(&[]).unwrap().len() - messages::END.len();
+    let with_first = ipc::to_ipc(&blocks[..1]).unwrap().len() - messages::END.len();
     (schema, with_first)
 }
 
@@ -98,7 +98,7 @@ fn a_part_of_a_file_is_mapped_alone() {
         blocks[..1]
     );
     assert_eq!(
-        part(first, bytes.len() - mapped::END.len())
+        part(first, bytes.len() - messages::END.len())
             .unwrap()
             .expect("it is mapped"),
         blocks[1..]
@@ -117,7 +117,7 @@ fn what_is_no_whole_stream_is_refused() {
         Err(error) => assert_eq!(error.kind(), ErrorKind::Data, "{error}"),
     };
     let without_end = &bytes[..bytes.len() - 8];
-    let within_a_block = [&bytes[..first + 40], &mapped::END].concat();
+    let within_a_block = [&bytes[..first + 40], &messages::END].concat();
     let twice = [bytes.as_slice(), &bytes].concat();
     for broken in [
         without_end,
@@ -149,4 +149,22 @@ fn what_is_no_whole_stream_is_refused() {
 #[test]
 fn an_empty_file_is_left_to_reading() {
     assert!(mapped::map_whole(&file_of(b"")).unwrap().is_none());
+}
+
+/// The library panics at offsets and lengths that are wrong: none of them reaches it.
+#[test]
+fn no_flipped_bit_is_more_than_an_error() {
+    let bytes = ipc::to_ipc(&blocks()[1..2]).unwrap();
+    let mut refused = 0;
+    // Signs, and of each byte another bit.
+    for (at, bit) in (0..bytes.len()).flat_map(|at| [(at, at % 8), (at, 7)]) {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1 << bit;
+        if let Err(error) = ipc::from_ipc(&flipped) {
+            let kinds = [ErrorKind::Data, ErrorKind::Unsupported, ErrorKind::Memory];
+            assert!(kinds.contains(&error.kind()), "bit {bit} of {at}: {error}");
+            refused += 1;
+        }
+    }
+    assert!(refused > 500, "{refused} of {}", 2 * bytes.len());
 }

@@ -17,6 +17,7 @@
 //! blocks' buffers. [`ffi`] carries a batch across the C Data Interface, [`ipc`] through files and
 //! shuffles; [`mapped`] leaves them in their files.
 
+pub mod cut_off;
 pub mod ffi;
 pub mod ipc;
 pub mod mapped;
@@ -25,6 +26,7 @@ mod decode;
 mod encode;
 #[cfg(test)]
 mod mapped_tests;
+mod messages;
 #[cfg(test)]
 mod tests;
 

@@ -10,7 +10,7 @@ use super::{
     chunks::{chunks, lines, number, shown, whole_number, words},
     matrix_market::Symmetry,
 };
-use crate::{CoordinateMatrix, JavaDouble, MatrixBlock};
+use crate::{CoordinateMatrix, JavaDouble, MatrixBlock, memory};
 
 /// A cell from 0.
 pub(super) type Cell = (usize, usize, f64);
@@ -39,7 +39,7 @@ impl CellForm {
 
     /// `None` for blank lines, comments, and the placeholder `0 0 0` of a matrix without non-zeros.
     fn parse_line(&self, line: &[u8]) -> Result<Option<Cell>, String> {
-        if line.starts_with(b"%") {
+        if line.trim_ascii_start().starts_with(b"%") {
             return Ok(None);
         }
         let mut words = words(line);
@@ -85,18 +85,18 @@ impl CellForm {
     }
 
     /// The cells, the number of lines read, and what is wrong with the last one.
-    fn parse_chunk(&self, chunk: &[u8]) -> (Vec<Cell>, usize, Option<String>) {
-        let mut cells = Vec::with_capacity(memchr::memchr_iter(b'\n', chunk).count() + 1);
+    fn parse_chunk(&self, chunk: &[u8]) -> Result<(Vec<Cell>, usize, Option<String>)> {
+        let mut cells = memory::room(memchr::memchr_iter(b'\n', chunk).count() + 1)?;
         let mut read = 0;
         for line in lines(chunk) {
             read += 1;
             match self.parse_line(line) {
                 Ok(Some(cell)) => cells.push(cell),
                 Ok(None) => {}
-                Err(problem) => return (cells, read, Some(problem)),
+                Err(problem) => return Ok((cells, read, Some(problem))),
             }
         }
-        (cells, read, None)
+        Ok((cells, read, None))
     }
 
     /// Parses whole lines on this thread: a row of row, column (from 1) and value for each cell, in the order of lines;
@@ -105,7 +105,7 @@ impl CellForm {
     /// # Errors
     /// What is wrong with a line is the result.
     pub(super) fn parse_cells(&self, text: &[u8]) -> Result<Result<Vec<MatrixBlock>, BadLine>> {
-        let (cells, read, problem) = self.parse_chunk(text);
+        let (cells, read, problem) = self.parse_chunk(text)?;
         if let Some(problem) = problem {
             return Ok(Err(BadLine::of(text, 0, read, problem, HELP)));
         }
@@ -153,9 +153,9 @@ impl CellLines<'_> {
         let parts: Vec<(Vec<Cell>, usize, Option<String>)> = chunks(self.bytes)
             .into_par_iter()
             .map(|chunk| self.form.parse_chunk(chunk))
-            .collect();
+            .collect::<Result<_>>()?;
         let mut lines = self.lines_before;
-        let mut cells = Vec::with_capacity(parts.iter().map(|(cells, ..)| cells.len()).sum());
+        let mut cells = memory::room(parts.iter().map(|(cells, ..)| cells.len()).sum())?;
         for (part, read, problem) in parts {
             lines += read;
             if let Some(problem) = problem {
@@ -170,6 +170,12 @@ impl CellLines<'_> {
     /// `data`, naming both lines, where two are of one cell.
     pub(super) fn assemble(&self, mut cells: Vec<Cell>) -> Result<MatrixBlock> {
         let (rows, cols) = (self.rows, self.cols);
+        if i64::try_from(rows).is_err() {
+            return Err(Error::unsupported(format!(
+                "a matrix has at most {} rows, not {rows}",
+                i64::MAX
+            )));
+        }
         if i32::try_from(cols).is_err() {
             return Err(Error::unsupported(format!(
                 "sparse files have at most {} columns, not {cols}",
@@ -187,7 +193,7 @@ impl CellLines<'_> {
         let indices: Vec<i32> = cells.iter().map(|(_, col, _)| *col as i32).collect();
         let values: Vec<f64> = cells.iter().map(|(.., value)| *value).collect();
         let coordinates = CoordinateMatrix::new(rows, cols, row_indices, indices, values)?;
-        Ok(MatrixBlock::from(coordinates).in_best_layout()?)
+        MatrixBlock::from(coordinates).in_best_layout()
     }
 
     /// Cells do not know their lines: only an error is worth finding them.

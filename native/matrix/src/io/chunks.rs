@@ -1,8 +1,7 @@
 //! Text cut at line ends, so that threads can parse the pieces; lines, words and numbers in it.
 
+use fulgurite_error::printable;
 use memchr::{memchr, memchr2};
-
-use crate::parse_double;
 
 /// Bytes of a piece: enough to outweigh handing it to a thread.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -62,8 +61,11 @@ pub(super) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(|word| !word.is_empty())
 }
 
+/// A number in a file. Infinities and NaN are `Infinity`, `inf` and `NaN` in any case, with or without sign: as Java, NumPy and
+/// C write them.
 pub(super) fn number(word: &[u8]) -> Option<f64> {
-    std::str::from_utf8(word).ok().and_then(parse_double)
+    let value: f64 = std::str::from_utf8(word).ok()?.parse().ok()?;
+    Some(if value.is_nan() { f64::NAN } else { value })
 }
 
 pub(super) fn whole_number<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
@@ -74,9 +76,15 @@ pub(super) fn is_blank(line: &[u8]) -> bool {
     line.trim_ascii().is_empty()
 }
 
-/// Bytes as an error shows them.
+/// Bytes as an error shows them: on one line, without control characters, the first ones of many.
 pub(super) fn shown(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    const MOST_BYTES: usize = 200;
+    let first = String::from_utf8_lossy(&bytes[..bytes.len().min(MOST_BYTES)]);
+    let mut text = printable(&first).replace('\n', "\\n").replace('\t', "\\t");
+    if bytes.len() > MOST_BYTES {
+        text.push('…');
+    }
+    text
 }
 
 /// Stretches of at most so many lines, as equal as can be, in order.

@@ -9,9 +9,9 @@ use rayon::prelude::*;
 use super::{
     BadLine,
     chunks::{chunks, is_blank, lines, number, shown, stretches},
-    records::Records,
+    records::{BlankLines, Records},
 };
-use crate::{JavaDouble, MatrixBlock};
+use crate::{JavaDouble, MatrixBlock, memory};
 
 /// How cells are separated and what empty ones mean.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,25 +42,42 @@ impl Default for CsvOptions {
     }
 }
 
+/// What lines of cells are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CsvRows {
+    /// Dense.
+    pub matrix: MatrixBlock,
+    /// Cells that were empty and became the default.
+    pub empty_cells: usize,
+}
+
 /// Parses whole lines of cells, on all threads; a header line is the caller's to take off. Blank lines are
-/// skipped. The result is dense.
+/// skipped, unless there is one column: then they are rows whose cell is empty.
 ///
 /// `first_row` is the number of rows before these lines: errors count from it.
 ///
 /// # Errors
 /// `data`, naming row and column (from 1) and the text, for a cell that is no number; naming row and both
 /// counts, for a line with another number of cells.
-pub fn parse_lines(bytes: &[u8], options: &CsvOptions, first_row: usize) -> Result<MatrixBlock> {
+pub fn parse_lines(bytes: &[u8], options: &CsvOptions, first_row: usize) -> Result<CsvRows> {
     check(options)?;
     let Some(cols) = options.cols.or_else(|| count_cells(bytes, options)) else {
-        return MatrixBlock::dense(0, 0, Vec::new());
+        return Ok(CsvRows {
+            matrix: MatrixBlock::dense(0, 0, Vec::new())?,
+            empty_cells: 0,
+        });
+    };
+    let blank = match cols {
+        1 => BlankLines::Rows,
+        _ => BlankLines::Skipped,
     };
     let parts: Vec<Part> = chunks(bytes)
         .into_par_iter()
-        .map(|chunk| parse_chunk(chunk, options, cols))
-        .collect();
-    let mut rows = 0;
+        .map(|chunk| parse_chunk(chunk, options, cols, blank))
+        .collect::<Result<_>>()?;
+    let (mut rows, mut empty_cells) = (0, 0);
     for part in &parts {
+        empty_cells += part.empty_cells;
         if let Some(problem) = &part.problem {
             return Err(problem.at_row(first_row + rows + part.rows + 1));
         }
@@ -68,13 +85,23 @@ pub fn parse_lines(bytes: &[u8], options: &CsvOptions, first_row: usize) -> Resu
     }
     let values = match <[Part; 1]>::try_from(parts) {
         Ok([part]) => part.values,
-        Err(parts) => parts
-            .iter()
-            .map(|part| part.values.as_slice())
-            .collect::<Vec<_>>()
-            .concat(),
+        Err(parts) => {
+            let mut values = memory::room(parts.iter().map(|part| part.values.len()).sum())?;
+            for part in &parts {
+                values.extend_from_slice(&part.values);
+            }
+            values
+        }
     };
-    MatrixBlock::dense(rows, cols, values)
+    Ok(CsvRows {
+        matrix: MatrixBlock::dense(rows, cols, values)?,
+        empty_cells,
+    })
+}
+
+/// What a reader is told of so many empty cells, unless the call or the metadata say what such cells are.
+pub fn of_empty_cells(count: usize) -> String {
+    format!("{count} empty cells are read as 0; default=NaN makes them NaN, fill=FALSE an error")
 }
 
 /// # Errors
@@ -91,7 +118,7 @@ fn check(options: &CsvOptions) -> Result<()> {
 
 /// Cells of the first line that is not blank.
 pub(super) fn count_cells(bytes: &[u8], options: &CsvOptions) -> Option<usize> {
-    let mut records = Records::of(bytes, &options.separator);
+    let mut records = Records::of(bytes, &options.separator, BlankLines::Skipped);
     let mut record = ByteRecord::new();
     while records.read(&mut record) {
         if !is_blank_row(&record) {
@@ -107,7 +134,7 @@ fn is_blank_row(record: &ByteRecord) -> bool {
 }
 
 /// Parses whole lines on this thread into matrices of at most `most_rows` rows, each in the layout that suits it;
-/// without rows there are none.
+/// without rows there are none. Also gives how many empty cells became the default.
 ///
 /// # Errors
 /// `argument` for the options; what is wrong with a line is the result.
@@ -116,11 +143,16 @@ pub(super) fn parse_stripes(
     options: &CsvOptions,
     cols: usize,
     most_rows: usize,
-) -> Result<Result<Vec<MatrixBlock>, BadLine>> {
+) -> Result<Result<(Vec<MatrixBlock>, usize), BadLine>> {
     check(options)?;
-    let (mut stripes, mut before) = (Vec::new(), 0);
+    let blank = match cols {
+        1 => BlankLines::RowsButMarks,
+        _ => BlankLines::Skipped,
+    };
+    let (mut stripes, mut before, mut empty_cells) = (Vec::new(), 0, 0);
     for stretch in stretches(text, most_rows) {
-        let part = parse_chunk(stretch, options, cols);
+        let part = parse_chunk(stretch, options, cols, blank)?;
+        empty_cells += part.empty_cells;
         let lines_read = lines(&stretch[..part.read]).count();
         if let Some(problem) = part.problem {
             return Ok(Err(BadLine::of(
@@ -136,16 +168,18 @@ pub(super) fn parse_stripes(
             stripes.push(MatrixBlock::dense(part.rows, cols, part.values)?.in_best_layout()?);
         }
     }
-    Ok(Ok(stripes))
+    Ok(Ok((stripes, empty_cells)))
 }
 
-const HELP: &str = "correct the line, or name the right separator and header; texts for missing values are listed in \
-                    the .mtd file under na.strings";
+const HELP: &str = "correct the line, or name the right separator and header; texts for missing values are named by \
+                    na.strings, in read() or in the .mtd file";
 
 /// Rows of a chunk up to its end or its first problem.
 struct Part {
     values: Vec<f64>,
     rows: usize,
+    /// That became the default.
+    empty_cells: usize,
     /// Bytes, with those of a problem's line.
     read: usize,
     problem: Option<Problem>,
@@ -178,7 +212,7 @@ impl Problem {
             ))
             .with_help(
                 "a header line needs header=TRUE; other separators are set with sep; texts for missing \
-                 values are listed in the .mtd file under na.strings",
+                 values are named by na.strings, in read() or in the .mtd file",
             ),
             Problem::Ragged { found, expected } => {
                 Error::data(format!("row {row} has {found} cells, not {expected}"))
@@ -187,24 +221,25 @@ impl Problem {
     }
 }
 
-fn parse_chunk(chunk: &[u8], options: &CsvOptions, cols: usize) -> Part {
+fn parse_chunk(chunk: &[u8], options: &CsvOptions, cols: usize, blank: BlankLines) -> Result<Part> {
     let most_rows = memchr::memchr_iter(b'\n', chunk).count() + 1;
     let mut part = Part {
         // A cell takes a separator at least.
-        values: Vec::with_capacity(most_rows.saturating_mul(cols).min(chunk.len() + 1)),
+        values: memory::room(most_rows.saturating_mul(cols).min(chunk.len() + 1))?,
         rows: 0,
+        empty_cells: 0,
         read: 0,
         problem: None,
     };
-    let mut records = Records::of(chunk, &options.separator);
+    let mut records = Records::of(chunk, &options.separator, blank);
     let mut record = ByteRecord::new();
     while part.problem.is_none() && records.read(&mut record) {
-        if !is_blank_row(&record) {
+        if blank != BlankLines::Skipped || !is_blank_row(&record) {
             part.problem = part.push_row(&record, options, cols).err();
         }
     }
     part.read = records.bytes_read();
-    part
+    Ok(part)
 }
 
 impl Part {
@@ -230,6 +265,7 @@ impl Part {
                     text: shown(cell),
                 });
             };
+            self.empty_cells += usize::from(cell.is_empty());
             self.values.push(value);
         }
         self.rows += 1;

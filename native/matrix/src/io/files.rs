@@ -1,13 +1,15 @@
-//! Getting bytes in and out: directories of part files, and files that appear when they are complete.
+//! Paths, and getting bytes in: files, directories of part files, pipes and devices.
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, BufWriter, Read, Write},
+    fs::{self, File},
+    io::{self, Read},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
 };
 
+use flate2::read::MultiGzDecoder;
 use fulgurite_error::{Error, Result};
+
+use crate::memory;
 
 /// The scheme of a path that is a URI: letters, digits, `+`, `-` and `.` before `:/`.
 pub fn scheme(path: &str) -> Option<&str> {
@@ -80,7 +82,7 @@ pub(super) fn parts(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(parts)
 }
 
-/// Bytes of the file, or of a directory's part files together.
+/// Bytes of the file, or of a directory's part files together; of what is read once, none.
 ///
 /// # Errors
 /// `io` when it is not there, `unsupported` when it is not of this machine.
@@ -88,12 +90,52 @@ pub fn text_bytes(path: &str) -> Result<u64> {
     let parts = parts(&local_path(path)?)?;
     parts.iter().try_fold(0, |sum, part| {
         let file = fs::metadata(part).map_err(|error| cannot("read", part, &error))?;
-        Ok(sum + file.len())
+        let packed = part
+            .extension()
+            .is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
+        let growth = if packed { PACKED_GROWTH } else { 1 };
+        Ok(file.len().saturating_mul(growth).saturating_add(sum))
     })
 }
 
+/// Text takes about this many times its compressed bytes.
+const PACKED_GROWTH: u64 = 4;
+
+/// Whether a path names something that is read once, front to back: a pipe or a device.
+pub(super) fn is_stream(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
+/// # Errors
+/// `io`; `memory` where there is no room, also for what a device gives without an end.
 pub(super) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|error| cannot("read", path, &error))
+    let failed = |error: &io::Error| cannot("read", path, error);
+    let file = File::open(path).map_err(|error| failed(&error))?;
+    let length = file.metadata().map_or(0, |found| found.len());
+    read_all(file, usize::try_from(length).unwrap_or(usize::MAX), failed)
+}
+
+/// All that a source gives, which is about so many bytes.
+fn read_all(
+    mut source: impl Read,
+    expected: usize,
+    failed: impl Fn(&io::Error) -> Error,
+) -> Result<Vec<u8>> {
+    const LEAST_BYTES: usize = 1 << 16;
+    // One more, so that the end is seen without more room.
+    let mut bytes = memory::room(expected.saturating_add(1))?;
+    loop {
+        let room = bytes.capacity() - bytes.len();
+        let mut some = source.by_ref().take(room as u64);
+        let read = some
+            .read_to_end(&mut bytes)
+            .map_err(|error| failed(&error))?;
+        if read < room {
+            return Ok(bytes);
+        }
+        let more = bytes.len().max(LEAST_BYTES);
+        memory::reserve(&mut bytes, more)?;
+    }
 }
 
 /// The first bytes, `most` at most.
@@ -110,7 +152,41 @@ pub(super) fn read_text(path: &Path) -> Result<String> {
         .map_err(|_| Error::data(format!("{} is not UTF-8 text", path.display())))
 }
 
+/// What gzip files begin with. No format of text does.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+pub(super) fn is_packed(bytes: &[u8]) -> bool {
+    bytes.starts_with(&GZIP)
+}
+
+/// The text of a file that may be compressed by gzip.
+///
+/// # Errors
+/// `data` where it is damaged, `memory` where the text does not fit.
+pub(super) fn unpacked(bytes: Vec<u8>) -> Result<Vec<u8>> {
+    if !is_packed(&bytes) {
+        return Ok(bytes);
+    }
+    read_all(
+        MultiGzDecoder::new(bytes.as_slice()),
+        bytes.len(),
+        |error| Error::data(format!("the compressed file is damaged: {error}")),
+    )
+}
+
+/// As much of the text, `most` bytes at most, as the first bytes of a compressed file give.
+pub(super) fn unpacked_head(bytes: &[u8], most: u64) -> Vec<u8> {
+    let mut text = Vec::new();
+    // What is cut off ends in an error; what came before it counts.
+    let _ = MultiGzDecoder::new(bytes).take(most).read_to_end(&mut text);
+    text
+}
+
 pub(super) fn cannot(what: &str, path: &Path, error: &io::Error) -> Error {
+    if error.kind() == io::ErrorKind::OutOfMemory {
+        let reason = format!("cannot {what} {}: there is no room for it", path.display());
+        return Error::memory(reason).with_help("give the process more memory");
+    }
     Error::io(format!("cannot {what} {}: {error}", path.display()))
 }
 
@@ -119,94 +195,4 @@ pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
-}
-
-/// A file that gets its name when it is finished and vanishes if it is not.
-pub(super) struct PendingFile {
-    path: PathBuf,
-    temporary: PathBuf,
-    finished: bool,
-    writer: Option<BufWriter<File>>,
-}
-
-impl PendingFile {
-    /// Makes the folders on its path, too, as Hadoop's file systems do.
-    ///
-    /// # Errors
-    /// `io`, naming the path, where its folder cannot be made or written to.
-    pub(super) fn create(path: &Path) -> Result<Self> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let failed = |error: &io::Error| cannot("write", path, error);
-        if path.is_dir() {
-            return Err(failed(&io::Error::from(io::ErrorKind::IsADirectory)));
-        }
-        let name = path
-            .file_name()
-            .ok_or_else(|| failed(&io::Error::from(io::ErrorKind::InvalidFilename)))?;
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
-        }
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let temporary = path.with_file_name(format!(
-            ".{}.{}-{count}.tmp",
-            name.to_string_lossy(),
-            std::process::id()
-        ));
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&temporary)
-            .map_err(|error| failed(&error))?;
-        Ok(PendingFile {
-            path: path.to_owned(),
-            temporary,
-            finished: false,
-            writer: Some(BufWriter::with_capacity(1 << 16, file)),
-        })
-    }
-
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        match &mut self.writer {
-            Some(writer) => writer
-                .write_all(bytes)
-                .map_err(|error| cannot("write", &self.path, &error)),
-            None => Err(Error::internal("a finished file is written to")),
-        }
-    }
-
-    /// Gives the file its name, replacing what was there.
-    pub(super) fn finish(mut self) -> Result<()> {
-        let flushed = match self.writer.take() {
-            Some(mut writer) => writer.flush(),
-            None => Ok(()),
-        };
-        flushed
-            .and_then(|()| fs::rename(&self.temporary, &self.path))
-            .map_err(|error| cannot("write", &self.path, &error))?;
-        self.finished = true;
-        Ok(())
-    }
-}
-
-impl Write for PendingFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.writer {
-            Some(writer) => writer.write(bytes),
-            None => Err(io::Error::other("a finished file is written to")),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.writer.as_mut().map_or(Ok(()), BufWriter::flush)
-    }
-}
-
-impl Drop for PendingFile {
-    fn drop(&mut self) {
-        if !self.finished {
-            drop(self.writer.take());
-            // Nobody is left to tell: the error that led here is on its way already.
-            let _ = fs::remove_file(&self.temporary);
-        }
-    }
 }

@@ -10,7 +10,7 @@ use super::{
     cells::for_each_non_zero,
     chunks::{chunks, lines, number, shown, stretches, whole_number, words},
 };
-use crate::{CsrMatrix, JavaDouble, MatrixBlock};
+use crate::{CsrMatrix, JavaDouble, MatrixBlock, memory};
 
 /// Rows of a chunk up to its end or its first problem.
 #[derive(Default)]
@@ -24,15 +24,18 @@ struct Part {
     /// Of the indices, from 1; zeros count.
     largest: i64,
     problem: Option<String>,
+    /// `qid:` entries, which are left out.
+    query_ids: usize,
 }
 
-/// Parses whole lines on all threads. Blank lines, and what follows a `#`, are skipped.
+/// Parses whole lines on all threads. Blank lines, what follows a `#`, and `qid:` entries are skipped; gives how many of the latter
+/// there are, too.
 ///
 /// `cols`, where it is known, counts the label; otherwise the largest index tells.
 ///
 /// # Errors
 /// `data`, naming the line, for what is no row, and for indices that do not ascend or are too large.
-pub(super) fn parse(bytes: &[u8], cols: Option<usize>) -> Result<MatrixBlock> {
+pub(super) fn parse(bytes: &[u8], cols: Option<usize>) -> Result<(MatrixBlock, usize)> {
     let most = most_features(cols)?;
     let parts: Vec<Part> = chunks(bytes)
         .into_par_iter()
@@ -47,11 +50,12 @@ pub(super) fn parse(bytes: &[u8], cols: Option<usize>) -> Result<MatrixBlock> {
     }
     let rows: usize = parts.iter().map(|part| part.labels.len()).sum();
     if rows == 0 && cols.is_none() {
-        return MatrixBlock::dense(0, 0, Vec::new());
+        return Ok((MatrixBlock::dense(0, 0, Vec::new())?, 0));
     }
     let largest = parts.iter().map(|part| part.largest).max().unwrap_or(0);
     let cols = cols.unwrap_or(largest as usize + 1);
-    assemble(parts, cols)
+    let query_ids = parts.iter().map(|part| part.query_ids).sum();
+    Ok((assemble(parts, cols)?, query_ids))
 }
 
 const HELP: &str = "a line is 'label index:value index:value ...', with indices from 1 that ascend";
@@ -67,7 +71,7 @@ fn most_features(cols: Option<usize>) -> Result<i32> {
 }
 
 /// Parses whole lines on this thread into matrices of at most so many rows and about so many bytes, each in the
-/// layout that suits it; without rows there are none.
+/// layout that suits it; without rows there are none. Also gives how many `qid:` entries there are.
 ///
 /// # Errors
 /// `data` where there are no columns; what is wrong with a line is the result.
@@ -76,20 +80,21 @@ pub(super) fn parse_stripes(
     cols: usize,
     most_rows: usize,
     most_bytes: usize,
-) -> Result<Result<Vec<MatrixBlock>, BadLine>> {
+) -> Result<Result<(Vec<MatrixBlock>, usize), BadLine>> {
     let most = most_features(Some(cols))?;
-    let (mut stripes, mut before) = (Vec::new(), 0);
+    let (mut stripes, mut before, mut query_ids) = (Vec::new(), 0, 0);
     for stretch in stretches(text, lines_of_a_stripe(text, most_rows, most_bytes)) {
         let part = parse_chunk(stretch, most);
         if let Some(problem) = part.problem {
             return Ok(Err(BadLine::of(stretch, before, part.lines, problem, HELP)));
         }
         before += part.lines;
+        query_ids += part.query_ids;
         if !part.labels.is_empty() {
             stripes.push(assemble(vec![part], cols)?);
         }
     }
-    Ok(Ok(stripes))
+    Ok(Ok((stripes, query_ids)))
 }
 
 /// As many lines as become about so many bytes: each has a pointer and a label, and a feature has a colon.
@@ -104,9 +109,9 @@ fn lines_of_a_stripe(text: &[u8], most_rows: usize, most_bytes: usize) -> usize 
 /// The largest index; that of a line is its last. What is no row is found when it is parsed.
 pub(super) fn largest_index(text: &[u8]) -> i64 {
     let last = |line| {
-        let word = words(data(line)).last()?;
-        let colon = memchr::memchr(b':', word)?;
-        whole_number::<i64>(&word[..colon])
+        let line = data(line);
+        let colon = memchr::memrchr(b':', line)?;
+        whole_number::<i64>(words(&line[..colon]).last()?)
     };
     lines(text).filter_map(last).max().unwrap_or(0).max(0)
 }
@@ -120,8 +125,8 @@ fn data(line: &[u8]) -> &[u8] {
 fn assemble(parts: Vec<Part>, cols: usize) -> Result<MatrixBlock> {
     let rows: usize = parts.iter().map(|part| part.labels.len()).sum();
     let stored = parts.iter().map(|part| part.values.len()).sum::<usize>() + rows;
-    let mut pointers = Vec::with_capacity(rows + 1);
-    let (mut indices, mut values) = (Vec::with_capacity(stored), Vec::with_capacity(stored));
+    let mut pointers = memory::room(rows + 1)?;
+    let (mut indices, mut values) = (memory::room(stored)?, memory::room(stored)?);
     pointers.push(0i64);
     for part in parts {
         let mut from = 0;
@@ -137,7 +142,7 @@ fn assemble(parts: Vec<Part>, cols: usize) -> Result<MatrixBlock> {
         }
     }
     let csr = CsrMatrix::new(rows, cols, pointers, indices, values)?;
-    Ok(MatrixBlock::Csr(csr).in_best_layout()?)
+    MatrixBlock::Csr(csr).in_best_layout()
 }
 
 fn parse_chunk(chunk: &[u8], most: i32) -> Part {
@@ -152,6 +157,14 @@ fn parse_chunk(chunk: &[u8], most: i32) -> Part {
     part
 }
 
+/// What names the query that a row belongs to, in files for ranking.
+const QUERY: &[u8] = b"qid";
+
+fn split_feature(word: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = memchr::memchr(b':', word)?;
+    Some((&word[..colon], &word[colon + 1..]))
+}
+
 impl Part {
     fn push_row(&mut self, line: &[u8], most: i32) -> Result<(), String> {
         let mut words = words(line);
@@ -161,13 +174,20 @@ impl Part {
         let label =
             number(label).ok_or_else(|| format!("the label '{}' is not a number", shown(label)))?;
         let mut before = 0;
-        for word in words {
-            let feature = memchr::memchr(b':', word).and_then(|colon| {
-                let index: i64 = whole_number(&word[..colon])?;
-                Some((index, number(&word[colon + 1..])?))
-            });
-            let (index, value) =
-                feature.ok_or_else(|| format!("'{}' is not 'index:value'", shown(word)))?;
+        while let Some(word) = words.next() {
+            let wrong = || format!("'{}' is not 'index:value'", shown(word));
+            let (index, value) = split_feature(word).ok_or_else(wrong)?;
+            // A blank may follow the colon.
+            let value = match value {
+                [] => words.next().ok_or_else(wrong)?,
+                value => value,
+            };
+            if index == QUERY {
+                self.query_ids += 1;
+                continue;
+            }
+            let feature = whole_number::<i64>(index).zip(number(value));
+            let (index, value) = feature.ok_or_else(wrong)?;
             if index < 1 {
                 return Err(format!("the index {index} is less than 1"));
             }

@@ -9,7 +9,7 @@ use super::{
     cells::{Cell, CellForm, CellLines},
     chunks::{chunks, lines, number, shown, split_first_line, words},
 };
-use crate::{DenseMatrix, MatrixBlock};
+use crate::{DenseMatrix, MatrixBlock, memory};
 
 /// A MatrixMarket file of which the header has been read.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl<'a> MatrixMarket<'a> {
             rest = after;
             lines_before += 1;
             let line = String::from_utf8_lossy(line);
-            if line.starts_with('%') || line.trim().is_empty() {
+            if line.trim_start().starts_with('%') || line.trim().is_empty() {
                 continue;
             }
             let words = line.split_whitespace();
@@ -100,6 +100,18 @@ impl<'a> MatrixMarket<'a> {
             }
             _ => return Err(unsupported_word(layout)),
         };
+        if i64::try_from(rows).is_err() || i64::try_from(cols).is_err() {
+            return Err(Error::data(format!(
+                "line {lines_before}: no matrix has {rows} rows and {cols} columns"
+            )));
+        }
+        if let Layout::Coordinates { entries, .. } = layout
+            && entries as u128 > rows as u128 * cols as u128
+        {
+            return Err(Error::data(format!(
+                "line {lines_before}: {entries} entries are more than a {rows} x {cols} matrix has cells"
+            )));
+        }
         if symmetry != Symmetry::General && rows != cols {
             return Err(Error::data(format!(
                 "line {lines_before}: a symmetric matrix is square, not {rows} x {cols}"
@@ -174,6 +186,7 @@ impl<'a> MatrixMarket<'a> {
 
     fn values_of_array(&self) -> u128 {
         let (rows, cols) = (self.rows as u128, self.cols as u128);
+        // Sizes are less than 2^63.
         match self.symmetry {
             Symmetry::General => rows * cols,
             Symmetry::Symmetric => rows * (rows + 1) / 2,
@@ -187,7 +200,7 @@ impl<'a> MatrixMarket<'a> {
             .map(parse_values)
             .collect();
         let mut lines = self.lines_before;
-        let mut values = Vec::with_capacity(parts.iter().map(|(values, ..)| values.len()).sum());
+        let mut values = memory::room(parts.iter().map(|(values, ..)| values.len()).sum())?;
         for (part, read, problem) in parts {
             lines += read;
             if let Some(text) = problem {
@@ -206,9 +219,13 @@ impl<'a> MatrixMarket<'a> {
         if values.len() as u128 != announced {
             return Err(wrong_number(announced, values.len()));
         }
-        let mut cells = vec![0.0; self.rows * self.cols];
+        // There are about as many cells as values, which are here; without any, columns need not be gone through.
+        let count = self.rows as u128 * self.cols as u128;
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let mut cells = memory::zeros(count)?;
         let mut next = values.into_iter();
-        for col in 0..self.cols {
+        let cols = if count == 0 { 0 } else { self.cols };
+        for col in 0..cols {
             for (row, value) in (first_row(col)..self.rows).zip(&mut next) {
                 if self.symmetry != Symmetry::General {
                     cells[col * self.cols + row] = self.across(value);
@@ -217,7 +234,7 @@ impl<'a> MatrixMarket<'a> {
             }
         }
         let dense = DenseMatrix::new(self.rows, self.cols, cells)?;
-        Ok(MatrixBlock::Dense(dense).in_best_layout()?)
+        MatrixBlock::Dense(dense).in_best_layout()
     }
 }
 
@@ -227,7 +244,7 @@ fn parse_values(chunk: &[u8]) -> (Vec<f64>, usize, Option<String>) {
     let mut read = 0;
     for line in lines(chunk) {
         read += 1;
-        if line.starts_with(b"%") {
+        if line.trim_ascii_start().starts_with(b"%") {
             continue;
         }
         for word in words(line) {

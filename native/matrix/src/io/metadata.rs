@@ -63,6 +63,7 @@ pub struct Metadata {
     pub separator: Option<String>,
     pub fill: Option<bool>,
     pub default: Option<f64>,
+    /// Texts that stand for NaN; an empty one leaves empty cells what they are.
     pub na_strings: Option<Vec<String>>,
 }
 
@@ -128,6 +129,11 @@ impl Metadata {
         );
         put("author", Some(json!("Fulgurite")));
         format!("{:#}\n", Value::Object(map))
+    }
+
+    /// Whether somebody has said what empty cells of a csv file are; otherwise they are zeros.
+    pub fn says_what_empty_cells_are(&self) -> bool {
+        self.fill.is_some() || self.default.is_some()
     }
 
     /// What the call says, completed by the file's own metadata.

@@ -17,6 +17,7 @@ mod gather;
 mod libsvm;
 mod matrix_market;
 mod metadata;
+mod pending;
 mod read;
 mod records;
 #[cfg(test)]
@@ -29,6 +30,6 @@ pub use files::{is_local, of_another_file_system, scheme, text_bytes};
 pub use gather::{Gathered, gather_cells, spread_cells};
 pub use matrix_market::{MatrixMarketHeader, Symmetry};
 pub use metadata::{FileFormat, Metadata};
-pub use read::{Access, Contents, read, read_copy, resolve, resolve_found};
-pub use text::{BadLine, Outcome, TextFormat, WrittenText, format_text, parse_text};
+pub use read::{Access, Contents, read, read_bytes_as, read_copy, resolve, resolve_found};
+pub use text::{BadLine, Outcome, ParsedLines, TextFormat, WrittenText, format_text, parse_text};
 pub use write::{WriteOptions, write, write_scalar};

@@ -12,14 +12,18 @@ use super::{
     CsvOptions, FileFormat, Metadata, cells,
     chunks::{split_first_line, without_mark},
     csv,
-    files::{cannot, local_path, parts, read_bytes, read_head, read_text, with_suffix},
+    files::{
+        cannot, is_packed, is_stream, local_path, parts, read_bytes, read_head, read_text,
+        unpacked, unpacked_head, with_suffix,
+    },
     libsvm,
     matrix_market::MatrixMarket,
+    pending::followed,
 };
 use crate::{
-    MatrixBlock,
+    Block, MatrixBlock,
     arrow_block::{ipc, mapped},
-    kernels,
+    kernels, memory,
 };
 
 /// What a file holds.
@@ -38,14 +42,56 @@ pub enum Contents {
 /// little, `data` when the metadata cannot be understood.
 pub fn resolve(path: &str, call: &Metadata) -> Result<Metadata> {
     let local = local_path(path)?;
-    let mtd = with_suffix(&local, ".mtd");
-    let metadata = mtd.is_file().then(|| read_text(&mtd)).transpose()?;
     let parts = parts(&local)?;
+    if is_stream(&local) {
+        // Only reading it says more, which can be done once.
+        return described(&local, call);
+    }
+    let metadata = metadata_text(&local)?;
     let head = |most| {
         let first = parts.first();
         first.map_or(Ok(Vec::new()), |first| read_head(first, most))
     };
     resolve_found(&local.display(), metadata.as_deref(), &head, call)
+}
+
+/// What the call and the metadata beside a file say.
+fn described(local: &Path, call: &Metadata) -> Result<Metadata> {
+    let metadata = metadata_text(local)?;
+    completed(&local.display(), metadata.as_deref(), call)
+}
+
+/// The text of the `.mtd` file beside a path, or beside the file that a link there leads to.
+fn metadata_text(local: &Path) -> Result<Option<String>> {
+    let beside = with_suffix(local, ".mtd");
+    if beside.is_file() {
+        return read_metadata(&beside).map(Some);
+    }
+    let target = followed(local).map_err(|error| cannot("read", local, &error))?;
+    let beside = with_suffix(&target, ".mtd");
+    beside.is_file().then(|| read_metadata(&beside)).transpose()
+}
+
+fn read_metadata(path: &Path) -> Result<String> {
+    const MOST_BYTES: u64 = 1 << 20;
+    let bytes = read_head(path, MOST_BYTES + 1)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(Error::data(format!(
+            "{}: metadata have at most {MOST_BYTES} bytes",
+            path.display()
+        )));
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| Error::data(format!("{} is not UTF-8 text", path.display())))
+}
+
+fn completed(path: &dyn Display, metadata: Option<&str>, call: &Metadata) -> Result<Metadata> {
+    let Some(text) = metadata else {
+        return Ok(call.clone());
+    };
+    Metadata::parse(text)
+        .and_then(|of_file| call.clone().or(of_file))
+        .map_err(|error| in_file(&format!("{path}.mtd"), error))
 }
 
 /// As [`resolve`], of a file that somebody else has found: with the text of its `.mtd` file, and the first bytes of the
@@ -59,12 +105,14 @@ pub fn resolve_found(
     head: &dyn Fn(u64) -> Result<Vec<u8>>,
     call: &Metadata,
 ) -> Result<Metadata> {
-    let mut resolved = call.clone();
-    if let Some(text) = metadata {
-        resolved = Metadata::parse(text)
-            .and_then(|of_file| call.clone().or(of_file))
-            .map_err(|error| in_file(&format!("{path}.mtd"), error))?;
-    }
+    let mut resolved = completed(path, metadata, call)?;
+    let head = |most: u64| {
+        let found = head(most)?;
+        if !is_packed(&found) {
+            return Ok(found);
+        }
+        head(most.max(HEADER_BYTES)).map(|packed| unpacked_head(&packed, most))
+    };
     if resolved.data_type.as_deref() == Some("scalar") {
         return Ok(resolved);
     }
@@ -81,6 +129,7 @@ pub fn resolve_found(
         resolved.format = match &head(MAGIC_BYTES)?[..] {
             [b'%', b'%', ..] => Some(FileFormat::MatrixMarket),
             b"PAR1" => Some(FileFormat::Parquet),
+            _ if is_named_csv(&path.to_string()) => Some(FileFormat::Csv),
             _ => {
                 return Err(Error::argument(format!(
                     "{path}: nothing says what format the file has: there is no {path}.mtd"
@@ -93,12 +142,23 @@ pub fn resolve_found(
         let head = head(HEADER_BYTES)?;
         let header = MatrixMarket::parse_header(&head).map_err(|error| in_file(path, error))?;
         let most_non_zeros = header.most_non_zeros().map(|most| most as u64);
-        resolved = resolved.or(Metadata {
+        let of_header = Metadata {
             rows: Some(header.rows as u64),
             cols: Some(header.cols as u64),
             ..Metadata::default()
-        })?;
+        };
+        resolved = resolved
+            .or(of_header)
+            .map_err(|error| in_file(path, error))?;
         resolved.nnz = resolved.nnz.or(most_non_zeros);
+    }
+    if let (Some(rows), Some(cols), Some(nnz)) = (resolved.rows, resolved.cols, resolved.nnz)
+        && u128::from(nnz) > u128::from(rows) * u128::from(cols)
+    {
+        return Err(Error::data(format!(
+            "{path}: {nnz} non-zeros are more than a {rows} x {cols} matrix has cells"
+        ))
+        .with_help("correct nnz in the .mtd file or in read()"));
     }
     if resolved.format == Some(FileFormat::Text)
         && (resolved.rows.is_none() || resolved.cols.is_none())
@@ -109,6 +169,12 @@ pub fn resolve_found(
         );
     }
     Ok(resolved)
+}
+
+/// `.csv` and `.csv.gz`, in any case.
+fn is_named_csv(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    path.ends_with(".csv") || path.ends_with(".csv.gz")
 }
 
 /// Bytes that tell MatrixMarket and Parquet files.
@@ -132,9 +198,38 @@ pub enum Access {
 /// # Errors
 /// As [`resolve`], and `data`, naming the file and the place in it, for what cannot be understood.
 pub fn read(path: &str, call: &Metadata, access: Access) -> Result<Contents> {
-    let resolved = resolve(path, call)?;
     let local = local_path(path)?;
-    read_parts(&parts(&local)?, &local.display(), &resolved, access)
+    let parts = parts(&local)?;
+    if is_stream(&local) {
+        return read_stream(&local, call);
+    }
+    let resolved = resolve(path, call)?;
+    read_parts(&parts, &local.display(), &resolved, access)
+}
+
+/// Reads what can be read once.
+fn read_stream(local: &Path, call: &Metadata) -> Result<Contents> {
+    let name = local.display();
+    let metadata = metadata_text(local)?;
+    read_bytes_as(read_bytes(local)?, &name, metadata.as_deref(), call)
+}
+
+/// What the bytes of a file are, with the text of its `.mtd` file: as [`read`] does of files that it finds. Errors call it `name`.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_bytes_as(
+    bytes: Vec<u8>,
+    name: &dyn Display,
+    metadata: Option<&str>,
+    call: &Metadata,
+) -> Result<Contents> {
+    let head = |most: u64| {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        Ok(bytes[..bytes.len().min(most)].to_vec())
+    };
+    let resolved = resolve_found(name, metadata, &head, call)?;
+    read_contents(vec![bytes], name, &resolved)
 }
 
 /// Reads a file whose parts were copied into a folder of this machine. Errors call it `name`.
@@ -158,6 +253,30 @@ fn read_parts(
             .collect::<Result<_>>()?;
         return Ok(Contents::Scalar(texts.concat()));
     }
+    if resolved.format == Some(FileFormat::Binary) {
+        return read_binary(parts, access)
+            .and_then(|matrix| fit(matrix, resolved))
+            .map(Contents::Matrix)
+            .map_err(|error| in_file(name, error));
+    }
+    let bytes = match resolved.format {
+        // Not even read.
+        Some(FileFormat::Parquet) => Vec::new(),
+        _ => parts
+            .iter()
+            .map(|part| read_bytes(part))
+            .collect::<Result<_>>()?,
+    };
+    read_contents(bytes, name, resolved)
+}
+
+/// What the bytes of parts are.
+fn read_contents(parts: Vec<Vec<u8>>, name: &dyn Display, resolved: &Metadata) -> Result<Contents> {
+    if resolved.data_type.as_deref() == Some("scalar") {
+        return String::from_utf8(parts.concat())
+            .map(Contents::Scalar)
+            .map_err(|_| Error::data(format!("{name} is not UTF-8 text")));
+    }
     if resolved.format == Some(FileFormat::Parquet) {
         return Err(in_file(
             name,
@@ -165,37 +284,44 @@ fn read_parts(
                 .with_help("run the script on Spark, or convert the file to csv"),
         ));
     }
-    if resolved.format == Some(FileFormat::Binary) {
-        return read_binary(parts, access)
-            .and_then(|matrix| fit(matrix, resolved))
-            .map(Contents::Matrix)
-            .map_err(|error| in_file(name, error));
-    }
-    let bytes = parts
-        .iter()
-        .map(|part| read_bytes(part).map(without_mark))
-        .collect::<Result<Vec<_>>>()?;
-    let parsed = match resolved.format {
-        Some(FileFormat::Csv) => read_csv(bytes, resolved),
-        Some(FileFormat::Text) => {
-            let (rows, cols) = (size(resolved.rows)?, size(resolved.cols)?);
-            cells::parse_text(&join(bytes), rows, cols)
-        }
-        Some(FileFormat::MatrixMarket) => {
-            MatrixMarket::parse_header(&join(bytes)).and_then(|file| file.parse())
-        }
-        Some(FileFormat::Libsvm) => {
-            let cols = resolved.cols.and_then(|cols| usize::try_from(cols).ok());
-            libsvm::parse(&join(bytes), cols)
-        }
-        Some(FileFormat::Binary | FileFormat::Parquet) | None => {
-            Err(Error::internal("a file's format was not resolved"))
-        }
-    };
+    let parsed = parse(parts, name, resolved);
     parsed
         .and_then(|matrix| fit(matrix, resolved))
         .map(Contents::Matrix)
         .map_err(|error| in_file(name, error))
+}
+
+fn parse(parts: Vec<Vec<u8>>, name: &dyn Display, resolved: &Metadata) -> Result<MatrixBlock> {
+    if resolved.format == Some(FileFormat::Binary) {
+        let blocks = parts
+            .iter()
+            .map(|part| ipc::from_ipc(part))
+            .collect::<Result<Vec<_>>>()?;
+        return stacked(blocks.concat());
+    }
+    let bytes = parts
+        .into_iter()
+        .map(|part| unpacked(part).map(without_mark))
+        .collect::<Result<Vec<_>>>()?;
+    match resolved.format {
+        Some(FileFormat::Csv) => read_csv(bytes, name, resolved),
+        Some(FileFormat::Text) => {
+            let (rows, cols) = (size(resolved.rows)?, size(resolved.cols)?);
+            cells::parse_text(&join(bytes)?, rows, cols)
+        }
+        Some(FileFormat::MatrixMarket) => MatrixMarket::parse_header(&join(bytes)?)?.parse(),
+        Some(FileFormat::Libsvm) => {
+            let cols = resolved.cols.and_then(|cols| usize::try_from(cols).ok());
+            let (matrix, query_ids) = libsvm::parse(&join(bytes)?, cols)?;
+            if query_ids > 0 {
+                tracing::warn!("{name}: {query_ids} 'qid:' entries are left out");
+            }
+            Ok(matrix)
+        }
+        Some(FileFormat::Binary | FileFormat::Parquet) | None => {
+            Err(Error::internal("a file's format was not resolved"))
+        }
+    }
 }
 
 /// Names the file in an error about its contents.
@@ -214,23 +340,23 @@ fn size(known: Option<u64>) -> Result<usize> {
 }
 
 /// Parts as one text; each begins on a line of its own.
-fn join(parts: Vec<Vec<u8>>) -> Vec<u8> {
+fn join(parts: Vec<Vec<u8>>) -> Result<Vec<u8>> {
     match <[Vec<u8>; 1]>::try_from(parts) {
-        Ok([only]) => only,
+        Ok([only]) => Ok(only),
         Err(parts) => {
-            let mut joined = Vec::with_capacity(parts.iter().map(|part| part.len() + 1).sum());
+            let mut joined = memory::room(parts.iter().map(|part| part.len() + 1).sum())?;
             for part in parts {
                 if joined.last().is_some_and(|byte| *byte != b'\n') {
                     joined.push(b'\n');
                 }
                 joined.extend(part);
             }
-            joined
+            Ok(joined)
         }
     }
 }
 
-fn read_csv(parts: Vec<Vec<u8>>, metadata: &Metadata) -> Result<MatrixBlock> {
+fn read_csv(parts: Vec<Vec<u8>>, name: &dyn Display, metadata: &Metadata) -> Result<MatrixBlock> {
     let defaults = CsvOptions::default();
     let options = CsvOptions {
         separator: metadata.separator.clone().unwrap_or(defaults.separator),
@@ -245,8 +371,11 @@ fn read_csv(parts: Vec<Vec<u8>>, metadata: &Metadata) -> Result<MatrixBlock> {
     } else {
         parts
     };
-    let matrix = csv::parse_lines(&join(parts), &options, 0)?;
-    Ok(matrix.in_best_layout()?)
+    let rows = csv::parse_lines(&join(parts)?, &options, 0)?;
+    if rows.empty_cells > 0 && !metadata.says_what_empty_cells_are() {
+        tracing::warn!("{name}: {}", csv::of_empty_cells(rows.empty_cells));
+    }
+    rows.matrix.in_best_layout()
 }
 
 /// Takes the header line off the first part that has lines, and off others that repeat it.
@@ -275,6 +404,11 @@ fn read_binary(parts: &[PathBuf], access: Access) -> Result<MatrixBlock> {
         };
         blocks.extend(mapped.map_or_else(|| ipc::read_whole(file), Ok)?);
     }
+    stacked(blocks)
+}
+
+/// The matrix of stripes in any order.
+fn stacked(mut blocks: Vec<Block>) -> Result<MatrixBlock> {
     blocks.sort_by_key(|block| block.row_offset);
     let mut expected = 0;
     for block in &blocks {
@@ -285,7 +419,11 @@ fn read_binary(parts: &[PathBuf], access: Access) -> Result<MatrixBlock> {
                 expected + 1
             )));
         }
-        expected += block.matrix.rows() as u64;
+        // More rows than any index has do not fit, wherever they are.
+        expected = (block.matrix.rows() as u64)
+            .checked_add(expected)
+            .filter(|rows| i64::try_from(*rows).is_ok())
+            .ok_or_else(|| Error::data("the stripes have more rows than a matrix can have"))?;
     }
     match blocks.as_slice() {
         [only] => Ok(only.matrix.clone()),
@@ -296,7 +434,7 @@ fn read_binary(parts: &[PathBuf], access: Access) -> Result<MatrixBlock> {
     }
 }
 
-/// Holds a matrix to the promised size; rows that a csv file lacks are zero.
+/// Holds a matrix to the promised size.
 fn fit(matrix: MatrixBlock, metadata: &Metadata) -> Result<MatrixBlock> {
     let rows = metadata.rows.unwrap_or(matrix.rows() as u64);
     let cols = metadata.cols.unwrap_or(matrix.cols() as u64);
@@ -306,21 +444,14 @@ fn fit(matrix: MatrixBlock, metadata: &Metadata) -> Result<MatrixBlock> {
             matrix.cols()
         )));
     }
-    if rows < matrix.rows() as u64 {
+    if rows != matrix.rows() as u64 {
         return Err(Error::data(format!(
             "the file has {} rows, its metadata promise {rows}",
             matrix.rows()
         )));
     }
-    if rows == matrix.rows() as u64 {
-        return Ok(matrix);
+    if matrix.rows() == 0 {
+        return MatrixBlock::dense(0, size(Some(cols))?, Vec::new());
     }
-    if metadata.format != Some(FileFormat::Csv) {
-        return Err(Error::data(format!(
-            "the file has {} rows, its metadata promise {rows}",
-            matrix.rows()
-        )));
-    }
-    let missing = kernels::fill(0.0, size(Some(rows))? - matrix.rows(), size(Some(cols))?)?;
-    kernels::rbind(&[&matrix, &missing])
+    Ok(matrix)
 }

@@ -78,7 +78,7 @@ fn rows(matrix: &MatrixBlock) -> Vec<Vec<f64>> {
 fn parse(text: &str, change: impl Fn(&mut CsvOptions)) -> Result<Vec<Vec<f64>>, Error> {
     let mut options = CsvOptions::default();
     change(&mut options);
-    csv::parse_lines(text.as_bytes(), &options, 0).map(|matrix| rows(&matrix))
+    csv::parse_lines(text.as_bytes(), &options, 0).map(|read| rows(&read.matrix))
 }
 
 #[test]
@@ -92,7 +92,16 @@ fn csv_cells_are_read_as_the_language_says() {
         [[f64::INFINITY, f64::NEG_INFINITY]]
     );
     assert!(plain("NaN\n")[0][0].is_nan());
-    assert_eq!(plain("1\n\n   \n2\n"), [[1.0], [2.0]]);
+    for text in ["inf,-inf\n", "INF,-Inf\n", "+infinity,-INFINITY\n"] {
+        assert_eq!(plain(text), [[f64::INFINITY, f64::NEG_INFINITY]]);
+    }
+    for text in ["nan", "NAN", "-nan", "+NaN"] {
+        assert_eq!(plain(text)[0][0].to_bits(), f64::NAN.to_bits(), "{text}");
+    }
+    // Of one column a blank line is a row.
+    assert_eq!(plain("1\n\n   \n2\n"), [[1.0], [0.0], [0.0], [2.0]]);
+    assert_eq!(plain("1\r\n\r\n3\r\n"), [[1.0], [0.0], [3.0]]);
+    assert_eq!(plain("\n1\n"), [[0.0], [1.0]]);
     assert_eq!(plain("\n\n"), Vec::<Vec<f64>>::new());
     let long = parse("1::2\n3::4", |options| options.separator = "::".into());
     assert_eq!(long.unwrap(), [[1.0, 2.0], [3.0, 4.0]]);
@@ -139,7 +148,8 @@ fn long_files_are_parsed_in_pieces() {
     for row in 0..150_000 {
         text.push_str(&format!("{row},{}.5,0\n", row % 977));
     }
-    let matrix = csv::parse_lines(text.as_bytes(), &CsvOptions::default(), 0).unwrap();
+    let read = csv::parse_lines(text.as_bytes(), &CsvOptions::default(), 0).unwrap();
+    let matrix = read.matrix;
     assert_eq!((matrix.rows(), matrix.cols()), (150_000, 3));
     assert_eq!(
         (matrix.get(149_999, 0), matrix.get(149_999, 1)),
@@ -190,18 +200,24 @@ fn metadata_are_read_leniently_and_completed() {
 #[test]
 fn formats_are_resolved() {
     let folder = Folder::new();
-    let csv = folder.put("a.csv", "1,2\n3,4\n");
+    let nameless = folder.put("a", "1,2\n3,4\n");
     assert_eq!(
-        read(&csv, &Metadata::default()).unwrap_err().kind(),
+        read(&nameless, &Metadata::default()).unwrap_err().kind(),
         ErrorKind::Argument
     );
-    assert_eq!(
-        rows(&read_matrix(&csv, &of_format(FileFormat::Csv))),
-        [[1.0, 2.0], [3.0, 4.0]]
-    );
+    let csv = folder.put("a.csv", "1,2\n3,4\n");
+    for call in [Metadata::default(), of_format(FileFormat::Csv)] {
+        assert_eq!(rows(&read_matrix(&csv, &call)), [[1.0, 2.0], [3.0, 4.0]]);
+    }
     folder.put("a.csv.mtd", r#"{"format": "csv", "rows": 3, "cols": 2}"#);
-    let longer = read_matrix(&csv, &Metadata::default());
-    assert_eq!(rows(&longer), [[1.0, 2.0], [3.0, 4.0], [0.0, 0.0]]);
+    let shorter = read(&csv, &Metadata::default()).unwrap_err();
+    assert_eq!(shorter.kind(), ErrorKind::Data);
+    assert!(
+        shorter
+            .message()
+            .ends_with("the file has 2 rows, its metadata promise 3"),
+        "{shorter}"
+    );
     let resolved = resolve(&format!("file:{csv}"), &Metadata::default()).unwrap();
     assert_eq!(
         (resolved.rows, resolved.format),
@@ -296,7 +312,7 @@ fn matrix_market_files() {
     assert_eq!(
         cells(&of(
             "coordinate real general",
-            "% note\n\n2 3 2\n2 3 1.5\n1 1 -2\n"
+            "% note\n  % indented\n\n2 3 2\n\t% here too\n2 3 1.5\n1 1 -2\n"
         )),
         [[-2.0, 0.0, 0.0], [0.0, 0.0, 1.5]]
     );
@@ -346,6 +362,19 @@ fn matrix_market_files() {
         refusal("array real general", "2 1\n1\n"),
         refusal("array real general", "2 1\n1\nx\n"),
         refusal("vector real general", "1 1\n"),
+        refusal(
+            "coordinate real general",
+            "2 2 18446744073709551615\n1 1 1\n",
+        ),
+        refusal(
+            "coordinate real general",
+            "9223372036854775808 1 1\n1 1 1\n",
+        ),
+        refusal(
+            "array real general",
+            "9223372036854775807 9223372036854775807\n1\n",
+        ),
+        refusal("coordinate real general", "2 2 1\n1 1 \u{1b}[2J\n"),
     ];
     insta::assert_snapshot!(refusals.join("\n"));
 }
@@ -391,6 +420,12 @@ fn labels_of_libsvm_files_are_the_last_column() {
     assert_eq!(cells(text, None), expected);
     assert_eq!(cells(text, Some(5)), expected);
     assert_eq!(cells("1 1:2\n", Some(4)), [[2.0, 0.0, 0.0, 1.0]]);
+    // A blank may follow a colon; rankings name the query of a row.
+    let text = "1 qid:3 1: 2 3:4\n2 qid: 4 2:\t1\n";
+    assert_eq!(
+        cells(text, None),
+        [[2.0, 0.0, 4.0, 1.0], [0.0, 1.0, 0.0, 2.0]]
+    );
     let refusal = |text: &str, cols| {
         let error = parse(text, cols).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Data, "{error}");
@@ -398,7 +433,7 @@ fn labels_of_libsvm_files_are_the_last_column() {
     };
     let refusals = [
         refusal("1 1:2\nx 1:2\n", None),
-        refusal("1 1:2\n1 qid:3 1:2\n", None),
+        refusal("1 1:2\n1 quid:3 1:2\n", None),
         refusal("1 1:\n", None),
         refusal("1 1\n", None),
         refusal("1 0:1\n", None),
@@ -427,6 +462,340 @@ fn lines_are_counted_across_chunks() {
             .message()
             .ends_with("line 200001: '1:oops' is not 'index:value'"),
         "{error}"
+    );
+}
+
+#[test]
+fn sizes_are_what_a_file_shows_not_what_is_said_of_it() {
+    let folder = Folder::new();
+    let read_text = |name: &str, text: &str| read(&folder.put(name, text), &Metadata::default());
+    // Coordinates hold what no dense matrix could.
+    for (name, text, mtd) in [
+        (
+            "m",
+            "%%MatrixMarket matrix coordinate real general\n1000000000000 1 1\n7 1 2.5\n",
+            None,
+        ),
+        (
+            "t",
+            "7 1 2.5\n",
+            Some(r#"{"format": "text", "rows": 1000000000000000000, "cols": 1}"#),
+        ),
+        (
+            "u",
+            "7 9 2.5\n",
+            Some(r#"{"format": "text", "rows": 1000000000000000000, "cols": 9}"#),
+        ),
+    ] {
+        if let Some(mtd) = mtd {
+            folder.put(&format!("{name}.mtd"), mtd);
+        }
+        let Contents::Matrix(matrix) = read_text(name, text).unwrap() else {
+            panic!("a scalar")
+        };
+        assert!(matches!(matrix, MatrixBlock::Coordinate(_)), "{name}");
+        assert_eq!(matrix.values(), [2.5]);
+    }
+    let refusal = |format: &str, mtd: &str, text: &str| {
+        folder.put("x.mtd", &format!(r#"{{"format": "{format}", {mtd}}}"#));
+        let error = read_text("x", text).unwrap_err();
+        let message = error.message().rsplit_once("x: ").unwrap().1;
+        format!("{}: {message}", error.kind())
+    };
+    let huge = r#""rows": 1000000000000000000, "cols": 2"#;
+    let refusals = [
+        refusal("csv", huge, "1,2\n"),
+        refusal("libsvm", huge, "1 1:2\n"),
+        refusal("csv", r#""rows": 2, "cols": 2, "nnz": 5"#, "1,2\n3,4\n"),
+        refusal(
+            "text",
+            r#""rows": 2, "cols": 1, "nnz": 9000000000000000000"#,
+            "1 1 1\n",
+        ),
+        refusal("csv", r#""rows": 1, "cols": 1000000000000000000"#, "1,2\n"),
+        refusal(
+            "text",
+            r#""rows": 1, "cols": 1000000000000000000"#,
+            "1 1 1\n",
+        ),
+    ];
+    insta::assert_snapshot!(refusals.join("\n"));
+}
+
+#[test]
+fn compressed_text_is_read_by_its_first_bytes() {
+    use std::io::Write;
+
+    let folder = Folder::new();
+    let packed = |text: &str| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    };
+    let put = |name: &str, bytes: &[u8]| {
+        let path = folder.path(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    };
+    let csv = put("a.csv.gz", &packed("1,2\n3,4\n"));
+    let expected = [[1.0, 2.0], [3.0, 4.0]];
+    assert_eq!(rows(&read_matrix(&csv, &Metadata::default())), expected);
+    let text = "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 5\n";
+    let market = put("m", &packed(text));
+    let expected = [[0.0, 5.0], [0.0, 0.0]];
+    assert_eq!(rows(&read_matrix(&market, &Metadata::default())), expected);
+    let whole = packed("1,2\n3,4\n");
+    let cut = put("b.csv.gz", &whole[..whole.len() - 5]);
+    let error = read(&cut, &Metadata::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Data);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed_and_modes_stay() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    let folder = Folder::new();
+    let matrix = MatrixBlock::filled(1, 1, 3.0).unwrap();
+    let options = WriteOptions::new(FileFormat::Csv);
+    fs::create_dir(folder.path("data")).unwrap();
+    let target = folder.put("data/x", "1\n");
+    fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).unwrap();
+    symlink("data/x", folder.path("link")).unwrap();
+    symlink("data/new", folder.path("dangling")).unwrap();
+    for name in ["link", "dangling"] {
+        write(&matrix, &folder.path(name), &options).unwrap();
+        assert!(
+            fs::symlink_metadata(folder.path(name))
+                .unwrap()
+                .is_symlink()
+        );
+        assert_eq!(
+            rows(&read_matrix(&folder.path(name), &Metadata::default())),
+            [[3.0]]
+        );
+    }
+    assert_eq!(
+        fs::metadata(&target).unwrap().permissions().mode() & 0o777,
+        0o640
+    );
+    assert_eq!(rows(&read_matrix(&target, &Metadata::default())), [[3.0]]);
+    assert_eq!(folder.names(), ["dangling", "data", "link"]);
+    // Metadata beside a link do not stay behind.
+    folder.put("link.mtd", r#"{"format": "text", "rows": 9, "cols": 9}"#);
+    write(&matrix, &folder.path("link"), &options).unwrap();
+    assert_eq!(
+        rows(&read_matrix(&folder.path("link"), &Metadata::default())),
+        [[3.0]]
+    );
+    // Links that lead to each other are an error.
+    symlink("b", folder.path("a")).unwrap();
+    symlink("a", folder.path("b")).unwrap();
+    assert_eq!(
+        write(&matrix, &folder.path("a"), &options)
+            .unwrap_err()
+            .kind(),
+        ErrorKind::Io
+    );
+    // What needs no metadata leaves no former ones.
+    write(&matrix, &folder.path("m"), &options).unwrap();
+    write(
+        &matrix,
+        &folder.path("m"),
+        &WriteOptions::new(FileFormat::MatrixMarket),
+    )
+    .unwrap();
+    assert!(!Path::new(&folder.path("m.mtd")).exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn pipes_and_devices_are_read_once_and_written_to_as_they_are() {
+    let folder = Folder::new();
+    let pipe = folder.path("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    let feed = |text: &'static str| {
+        let pipe = pipe.clone();
+        std::thread::spawn(move || fs::write(pipe, text).unwrap())
+    };
+    for (text, call) in [
+        ("1,2\n3,4\n", of_format(FileFormat::Csv)),
+        (
+            "%%MatrixMarket matrix array real general\n2 2\n1\n3\n2\n4\n",
+            Metadata::default(),
+        ),
+    ] {
+        assert!(resolve(&pipe, &call).unwrap().rows.is_none());
+        let writer = feed(text);
+        let Contents::Matrix(matrix) = super::read(&pipe, &call, Access::Mapped).unwrap() else {
+            panic!("a scalar")
+        };
+        writer.join().unwrap();
+        assert_eq!(rows(&matrix), [[1.0, 2.0], [3.0, 4.0]]);
+    }
+    let matrix = MatrixBlock::filled(2, 1, 3.0).unwrap();
+    let options = WriteOptions::new(FileFormat::Csv);
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::read_to_string(pipe).unwrap()
+    });
+    write(&matrix, &pipe, &options).unwrap();
+    assert_eq!(reader.join().unwrap(), "3.0\n3.0\n");
+    write(&matrix, "/dev/null", &options).unwrap();
+    write_scalar("x", "string", "/dev/null").unwrap();
+    assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    assert_eq!(
+        write(&matrix, "/dev/full", &options).unwrap_err().kind(),
+        ErrorKind::Io
+    );
+    assert_eq!(folder.names(), ["pipe"]);
+}
+
+#[test]
+fn what_killed_writers_left_is_deleted_and_blocks_nobody() {
+    let folder = Folder::new();
+    for name in [
+        ".x.17-0.tmp",
+        ".x.Ab3dE6.fulgurite.tmp",
+        ".foreign.tmp",
+        ".x.a-0.tmp",
+    ] {
+        folder.put(name, "half");
+    }
+    let busy = folder.put(".y.Zb3dE6.fulgurite.tmp", "somebody writes");
+    let busy = fs::File::open(busy).unwrap();
+    busy.try_lock().unwrap();
+    let now = std::time::SystemTime::now();
+    let left = |seconds| {
+        let later = now + std::time::Duration::from_secs(seconds);
+        super::pending::sweep_now(folder.0.path(), later);
+        folder.names().join(" ")
+    };
+    let all = ".foreign.tmp .x.17-0.tmp .x.Ab3dE6.fulgurite.tmp .x.a-0.tmp .y.Zb3dE6.fulgurite.tmp";
+    assert_eq!(left(10), all);
+    assert_eq!(left(200), ".foreign.tmp .x.a-0.tmp .y.Zb3dE6.fulgurite.tmp");
+    let long = folder.path(&"n".repeat(250));
+    write(
+        &MatrixBlock::filled(1, 1, 3.0).unwrap(),
+        &long,
+        &WriteOptions::new(FileFormat::Csv),
+    )
+    .unwrap();
+}
+
+#[test]
+fn two_writers_leave_the_data_and_metadata_of_one() {
+    let folder = Folder::new();
+    let path = folder.path("x");
+    std::thread::scope(|scope| {
+        for rows in 1..=4 {
+            let path = &path;
+            scope.spawn(move || {
+                let matrix = MatrixBlock::filled(rows, 1, rows as f64).unwrap();
+                for _ in 0..25 {
+                    write(&matrix, path, &WriteOptions::new(FileFormat::Csv)).unwrap();
+                }
+            });
+        }
+    });
+    // Reading holds the file to its metadata.
+    let matrix = read_matrix(&path, &Metadata::default());
+    assert_eq!(matrix.get(0, 0), matrix.rows() as f64);
+    assert_eq!(folder.names(), ["x", "x.mtd"]);
+}
+
+/// Changes of small files that are valid: bits, cuts, digits and pieces that stand elsewhere. Whatever they are, reading gives a matrix
+/// or an error that says whose fault it is.
+#[test]
+fn damaged_files_are_errors() {
+    let folder = Folder::new();
+    let sparse = DenseMatrix::from_fn(9, 4, |i, j| {
+        if (i + j) % 3 == 0 {
+            i as f64 - 2.5
+        } else {
+            0.0
+        }
+    });
+    let matrix = MatrixBlock::from(sparse);
+    let mut files = Vec::new();
+    for format in [
+        FileFormat::Csv,
+        FileFormat::Text,
+        FileFormat::MatrixMarket,
+        FileFormat::Libsvm,
+        FileFormat::Binary,
+    ] {
+        let path = folder.path(format.code());
+        for matrix in [matrix.clone(), matrix.to_csr().unwrap().into()] {
+            write(&matrix, &path, &WriteOptions::new(format)).unwrap();
+            let mtd = fs::read(format!("{path}.mtd")).unwrap_or_default();
+            files.push((format, fs::read(&path).unwrap(), mtd));
+        }
+    }
+    let mut state = 42u64;
+    let mut random = move |below: usize| {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (state >> 33) as usize % below.max(1)
+    };
+    let mut damage = |bytes: &[u8]| {
+        let mut bytes = bytes.to_vec();
+        for _ in 0..=random(3) {
+            let at = random(bytes.len());
+            match random(5) {
+                0 => bytes.truncate(at),
+                1 if at < bytes.len() => bytes[at] = b"0123456789-.e\n ,:%"[random(18)],
+                2 => {
+                    let until = at + random(12).min(bytes.len() - at);
+                    let piece = bytes[at..until].to_vec();
+                    let to = random(bytes.len());
+                    bytes.splice(to..to, piece);
+                }
+                3 if at < bytes.len() => bytes[at] = [0, 0xff, 0x7f, 0x80][random(4)],
+                _ if at < bytes.len() => bytes[at] ^= 1 << random(8),
+                _ => {}
+            }
+        }
+        bytes
+    };
+    let (mut read, mut refused) = (0, 0);
+    for round in 0..400 {
+        for (format, bytes, mtd) in &files {
+            let (mut bytes, mut mtd) = (bytes.clone(), mtd.clone());
+            match round % 4 {
+                0 => mtd = damage(&mtd),
+                _ => bytes = damage(&bytes),
+            }
+            if *format == FileFormat::Binary {
+                let mut file = tempfile::tempfile().unwrap();
+                std::io::Write::write_all(&mut file, &bytes).unwrap();
+                let mapped = crate::arrow_block::mapped::map_whole(&file);
+                let copied = ipc::from_ipc(&bytes);
+                match (mapped, copied) {
+                    (Ok(Some(mapped)), Ok(copied)) => {
+                        assert_eq!(format!("{mapped:?}"), format!("{copied:?}"))
+                    }
+                    (Ok(None), _) => {}
+                    (Err(_), Err(_)) => {}
+                    other => panic!("{other:?}"),
+                }
+            }
+            let mtd = String::from_utf8_lossy(&mtd);
+            let metadata = (!mtd.is_empty()).then_some(&*mtd);
+            match super::read_bytes_as(bytes, &"x", metadata, &Metadata::default()) {
+                Ok(_) => read += 1,
+                Err(error) => {
+                    assert_ne!(error.kind(), ErrorKind::Internal, "{error}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(
+        read > 100 && refused > 1000,
+        "{read} read, {refused} refused"
     );
 }
 

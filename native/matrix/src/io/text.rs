@@ -89,11 +89,29 @@ impl BadLine {
     }
 }
 
-/// Parses whole lines on this thread; the outcome, and how many lines there are.
+/// What lines gave, and what a reader may want to know of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParsedLines {
+    pub outcome: Outcome,
+    pub lines: usize,
+    /// csv: cells that were empty and became the default.
+    pub empty_cells: usize,
+    /// libsvm: `qid:` entries, which are left out.
+    pub query_ids: usize,
+}
+
+/// Parses whole lines on this thread.
 ///
 /// # Errors
 /// `argument` for the format, `data` and `unsupported` for a header. A bad line is an outcome.
-pub fn parse_text(text: &[u8], format: &TextFormat) -> Result<(Outcome, usize)> {
+pub fn parse_text(text: &[u8], format: &TextFormat) -> Result<ParsedLines> {
+    let parsed = |outcome| ParsedLines {
+        outcome,
+        lines: lines(text).count(),
+        empty_cells: 0,
+        query_ids: 0,
+    };
+    let (mut empty_cells, mut query_ids) = (0, 0);
     let matrices = match format {
         TextFormat::Csv {
             separator,
@@ -114,9 +132,12 @@ pub fn parse_text(text: &[u8], format: &TextFormat) -> Result<(Outcome, usize)> 
             };
             let Some(columns) = *columns else {
                 let columns = csv::count_cells(text, &options);
-                return Ok((Outcome::Columns(columns), lines(text).count()));
+                return Ok(parsed(Outcome::Columns(columns)));
             };
-            csv::parse_stripes(text, &options, columns, *most_rows)?
+            csv::parse_stripes(text, &options, columns, *most_rows)?.map(|(stripes, empty)| {
+                empty_cells = empty;
+                stripes
+            })
         }
         TextFormat::Libsvm {
             columns,
@@ -124,10 +145,13 @@ pub fn parse_text(text: &[u8], format: &TextFormat) -> Result<(Outcome, usize)> 
             most_bytes,
         } => {
             let Some(columns) = *columns else {
-                let columns = usize::try_from(libsvm::largest_index(text)).unwrap_or(0) + 1;
-                return Ok((Outcome::Columns(Some(columns)), lines(text).count()));
+                let largest = usize::try_from(libsvm::largest_index(text)).unwrap_or(0);
+                return Ok(parsed(Outcome::Columns(Some(largest.saturating_add(1)))));
             };
-            libsvm::parse_stripes(text, columns, *most_rows, *most_bytes)?
+            libsvm::parse_stripes(text, columns, *most_rows, *most_bytes)?.map(|(stripes, ids)| {
+                query_ids = ids;
+                stripes
+            })
         }
         TextFormat::Cells {
             rows,
@@ -146,11 +170,14 @@ pub fn parse_text(text: &[u8], format: &TextFormat) -> Result<(Outcome, usize)> 
         TextFormat::Values => matrix_market::parse_column(text)?,
         TextFormat::Header => {
             let header = matrix_market::header_of(text)?;
-            return Ok((Outcome::Header(header), lines(text).count()));
+            return Ok(parsed(Outcome::Header(header)));
         }
     };
-    let outcome = matrices.map_or_else(Outcome::Bad, Outcome::Matrices);
-    Ok((outcome, lines(text).count()))
+    Ok(ParsedLines {
+        empty_cells,
+        query_ids,
+        ..parsed(matrices.map_or_else(Outcome::Bad, Outcome::Matrices))
+    })
 }
 
 /// What the rows of a stripe are written as.
@@ -251,11 +278,10 @@ mod tests {
     }
 
     fn matrices(text: &str, format: &TextFormat) -> Vec<MatrixBlock> {
-        match parse_text(text.as_bytes(), format).unwrap() {
-            (Outcome::Matrices(matrices), lines) => {
-                assert_eq!(lines, text.lines().count());
-                matrices
-            }
+        let parsed = parse_text(text.as_bytes(), format).unwrap();
+        assert_eq!(parsed.lines, text.lines().count());
+        match parsed.outcome {
+            Outcome::Matrices(matrices) => matrices,
             other => panic!("{other:?}"),
         }
     }
@@ -363,8 +389,9 @@ mod tests {
     fn bad_lines_are_counted_across_stripes() {
         let bad = |text: &str, format: &TextFormat| match parse_text(text.as_bytes(), format)
             .unwrap()
+            .outcome
         {
-            (Outcome::Bad(line), _) => format!("{}: {} | {}", line.line, line.reason, line.text),
+            Outcome::Bad(line) => format!("{}: {} | {}", line.line, line.reason, line.text),
             other => panic!("{other:?}"),
         };
         let libsvm = TextFormat::Libsvm {
@@ -395,6 +422,19 @@ mod tests {
     }
 
     #[test]
+    fn blank_lines_of_one_column_are_rows_but_for_those_that_workers_put() {
+        let rows = |text: &str, most_rows| below(&matrices(text, &csv(Some(1), most_rows))).1.len();
+        for most_rows in [1, 2, 100] {
+            assert_eq!(rows("1\n\n3\n", most_rows), 3);
+            assert_eq!(rows("\r\n1\n\n3\n\n", most_rows), 4);
+        }
+        let parsed = parse_text(b"1\n\n3\n", &csv(Some(1), 1)).unwrap();
+        assert_eq!(parsed.empty_cells, 1);
+        let parsed = parse_text(b"1,\n\n,\n", &csv(Some(2), 9)).unwrap();
+        assert_eq!(parsed.empty_cells, 3);
+    }
+
+    #[test]
     fn libsvm_stripes_are_bounded_and_know_their_columns() {
         let text = "1 1:1 5:2 # note\n\n-1 2:0\n".repeat(1000);
         let format = |columns, most_rows, most_bytes| TextFormat::Libsvm {
@@ -402,8 +442,9 @@ mod tests {
             most_rows,
             most_bytes,
         };
+        let parsed = parse_text(text.as_bytes(), &format(None, 1, 1)).unwrap();
         assert_eq!(
-            parse_text(text.as_bytes(), &format(None, 1, 1)).unwrap(),
+            (parsed.outcome, parsed.lines),
             (Outcome::Columns(Some(6)), 3000)
         );
         for (rows, bytes, most) in [(600, 1 << 20, 600), (10_000, 10_000, 500)] {
@@ -416,10 +457,9 @@ mod tests {
     #[test]
     fn the_header_of_a_matrix_market_file_says_where_it_ends() {
         let head = "%%MatrixMarket matrix coordinate pattern symmetric\r\n% note\r\n3 3 2\n";
-        let (outcome, _) =
-            parse_text(format!("{head}1 1\n").as_bytes(), &TextFormat::Header).unwrap();
+        let parsed = parse_text(format!("{head}1 1\n").as_bytes(), &TextFormat::Header).unwrap();
         assert_eq!(
-            outcome,
+            parsed.outcome,
             Outcome::Header(MatrixMarketHeader {
                 rows: 3,
                 cols: 3,

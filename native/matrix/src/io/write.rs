@@ -1,16 +1,20 @@
 //! Writing files with their metadata.
 
-use std::{ops::Range, path::Path};
+use std::ops::Range;
 
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
 use super::{
     FileFormat, Metadata, cells, csv,
-    files::{PendingFile, local_path, with_suffix},
+    files::local_path,
     libsvm, matrix_market,
+    pending::{PendingFile, described, finish_alone, finish_together},
 };
-use crate::{Block, MatrixBlock, arrow_block::ipc};
+use crate::{
+    Block, MatrixBlock,
+    arrow_block::{cut_off, ipc},
+};
 
 /// How a matrix is written.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,12 +50,15 @@ impl WriteOptions {
             format: Some(self.format),
             header: is_csv.then_some(self.header),
             separator: is_csv.then(|| self.separator.clone()),
+            // Empty cells are meant: nobody has to be warned of them.
+            fill: (is_csv && self.sparse).then_some(true),
             ..Metadata::default()
         }
     }
 }
 
-/// Writes a matrix and, but for MatrixMarket files, `<path>.mtd`. What was there is replaced.
+/// Writes a matrix and, but for MatrixMarket files, `<path>.mtd`. What was there is replaced; its mode and owner stay. A link is
+/// followed. What is no file, a pipe or a device, is written to as it is, without metadata.
 ///
 /// # Errors
 /// `io`, naming the path, in which case neither file is left half-written.
@@ -91,10 +98,11 @@ pub fn write(matrix: &MatrixBlock, path: &str, options: &WriteOptions) -> Result
         }
     }
     if options.format == FileFormat::MatrixMarket {
-        return file.finish();
+        cut_off::check()?;
+        return finish_alone(file);
     }
     let metadata = options.metadata(matrix.rows() as u64, matrix.cols() as u64, Some(nnz as u64));
-    finish_with_metadata(file, &local, &metadata)
+    finish_with_metadata(file, &metadata)
 }
 
 /// Writes a scalar's text as it is, and `<path>.mtd`.
@@ -111,15 +119,18 @@ pub fn write_scalar(text: &str, value_type: &str, path: &str) -> Result<()> {
         format: Some(FileFormat::Text),
         ..Metadata::default()
     };
-    finish_with_metadata(file, &local, &metadata)
+    finish_with_metadata(file, &metadata)
 }
 
-/// Both files exist in full before either gets its name.
-fn finish_with_metadata(file: PendingFile, path: &Path, metadata: &Metadata) -> Result<()> {
-    let mut mtd = PendingFile::create(&with_suffix(path, ".mtd"))?;
-    mtd.write(metadata.to_json().as_bytes())?;
-    file.finish()?;
-    mtd.finish()
+/// Both files exist in full before either gets its name. Pipes and devices have no metadata.
+fn finish_with_metadata(file: PendingFile, metadata: &Metadata) -> Result<()> {
+    // What was written may have come from a file that is gone.
+    cut_off::check()?;
+    if file.is_stream() {
+        return file.finish();
+    }
+    let described = described(&file, &metadata.to_json())?;
+    finish_together(file, described)
 }
 
 /// A matrix in parts that several tasks can read at the same time; they share its buffers.

@@ -253,7 +253,7 @@ const KEYS: &[Key] = &[
         default: "true",
         doc: Cow::Borrowed(
             "Whether matrices are left in binary files on local disks instead of being copied from them. A file must not \
-              be written into or cut off then while a script uses it; that another file takes its name does no harm.",
+              be written into then while a script uses it, and cutting it off is an error; that another file takes its name does no harm.",
         ),
         set: Set::By(|config, text| {
             config.reading = match parse_boolean(text)? {

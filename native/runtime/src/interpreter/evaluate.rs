@@ -7,6 +7,7 @@ use std::time::Instant;
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{CastOp, Hop, HopId, HopOp, Literal, SizeOp, scalar};
 use fulgurite_matrix::{
+    arrow_block::cut_off,
     kernels::{self, RandStream},
     memory::{self, Budget},
 };
@@ -40,7 +41,12 @@ pub(crate) fn evaluate(
     for id in &plan.schedule {
         let hop = plan.dag.hop(*id);
         // A library may panic on what nobody has foreseen.
-        let value = panics::caught(|| evaluation.operator(*id)).map_err(|error| match hop.op {
+        let value = panics::caught(|| evaluation.operator(*id)).and_then(|value| {
+            // What lies in a file is only known to be there after it was read.
+            cut_off::check()?;
+            Ok(value)
+        });
+        let value = value.map_err(|error| match hop.op {
             HopOp::Stop | HopOp::Assert => error.at_option(hop.position.as_ref()),
             _ => error
                 .in_operator(hop.op.code())
@@ -100,7 +106,9 @@ impl Evaluation<'_> {
             }
             HopOp::PersistentRead(options) => {
                 let started = Instant::now();
-                let value = files::read(options, &inputs, &self.context.session)?;
+                let session = &self.context.session;
+                // Libraries that take a file apart may not survive what is in it.
+                let value = panics::caught(|| files::read(options, &inputs, session))?;
                 self.record(id, value.is_distributed(), started);
                 Ok(Some(value))
             }

@@ -78,6 +78,7 @@ fn source_of(path: &str, metadata: &Metadata, reading: Access) -> Option<SourceS
             separator: metadata.separator.clone().unwrap_or_else(|| ",".into()),
             header: metadata.header.unwrap_or(false),
             fill: metadata.fill.unwrap_or(true),
+            warns_of_empty: !metadata.says_what_empty_cells_are(),
             default: java_double(metadata.default.unwrap_or(0.0)),
             na_strings: metadata.na_strings.clone().unwrap_or_default(),
             columns: metadata.cols,
@@ -302,7 +303,7 @@ fn metadata_of(options: &ReadOptions) -> Metadata {
         separator: options.separator.clone(),
         fill: options.fill,
         default: options.default,
-        na_strings: None,
+        na_strings: options.na_strings.clone(),
     }
 }
 
@@ -350,14 +351,15 @@ pub(crate) fn read_source(source: &SourceSpec) -> Result<MatrixBlock> {
             header,
             fill,
             default,
+            warns_of_empty,
             na_strings,
             columns,
         } => {
             let call = Metadata {
                 separator: Some(separator.clone()),
                 header: Some(*header),
-                fill: Some(*fill),
-                default: parse_double(default),
+                fill: (!warns_of_empty).then_some(*fill),
+                default: parse_double(default).filter(|_| !warns_of_empty),
                 na_strings: Some(na_strings.clone()),
                 cols: *columns,
                 ..of_format(io::FileFormat::Csv)

@@ -2,7 +2,7 @@ package io.fulgurite.core;
 
 /**
  * The one exception of Fulgurite. Its message is complete: kind, what went wrong, where in the script (with the line
- * itself), and what to do next. The parts are there for programs.
+ * itself), and what to do next. The parts are there for programs. Neither the message nor a cause shows credentials.
  */
 public class FulguriteException extends RuntimeException {
     private static final long serialVersionUID = 1L;
@@ -15,7 +15,7 @@ public class FulguriteException extends RuntimeException {
 
     /** An error that comes from no script. */
     public FulguriteException(String kind, String message, Throwable cause) {
-        super(message, cause);
+        super(Shown.text(message), Shown.cause(cause));
         this.kind = kind;
         this.operator = null;
         this.file = null;
@@ -25,7 +25,7 @@ public class FulguriteException extends RuntimeException {
 
     /** Called by the native library; {@code line} and {@code column} are 0 when {@code file} is null. */
     FulguriteException(String kind, String message, String operator, String file, int line, int column) {
-        super(message);
+        super(Shown.text(message));
         this.kind = kind;
         this.operator = operator;
         this.file = file;

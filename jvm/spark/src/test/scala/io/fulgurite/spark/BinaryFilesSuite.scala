@@ -111,6 +111,21 @@ final class BinaryFilesSuite extends AnyFunSuite with SparkSessions {
     assert(spark.sparkContext.getPersistentRDDs.isEmpty)
   }
 
+  test("whatever bytes are damaged, the file is read or is a data error") {
+    val path = written(sparse = false)
+    val file = path.toFile.listFiles.filter(_.getName.endsWith(".arrow")).minBy(_.getName).toPath
+    val whole = Files.readAllBytes(file)
+    val random = new scala.util.Random(5)
+    for (_ <- 1 to 30) {
+      val damaged = whole.clone
+      val at = random.nextInt(math.min(2000, whole.length))
+      damaged(at) = (damaged(at) ^ (1 << random.nextInt(8))).toByte
+      Files.write(file, damaged)
+      try session.named("read")(BinarySource.read(session, path.toString, mapped = true)).release()
+      catch { case failure: io.fulgurite.core.FulguriteException => assert(Set("data", "unsupported")(failure.kind), failure) }
+    }
+  }
+
   /** A dataset of the file, whose bytes change after it was read: what its stripes hold then. */
   private def sumAfterChange(path: Path, mapped: Boolean): Double = {
     val dataset = session.named("read")(BinarySource.read(session, path.toString, mapped))

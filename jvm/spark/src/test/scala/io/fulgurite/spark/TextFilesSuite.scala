@@ -104,7 +104,10 @@ final class TextFilesSuite extends AnyFunSuite with SparkSessions {
       ("tabs, of which some lines have nothing else", Seq("1\t2\n\t\n3\t\n"), "", plain.copy(separator = "\t")),
       ("several characters between cells", Seq("1::2\n3::4\n"), "", plain.copy(separator = "::")),
       ("quotes", Seq("1,2\n\"3\",4\n"), "", plain), ("a quoted separator", Seq("1,2\n\"3,4\",5\n"), "", plain),
-      ("a hexadecimal number", Seq("1,2\n0x1p3,4\n"), "", plain), ("a suffix", Seq("1,2\n3d,4\n"), "", plain), ("a word", Seq("1,2\nnan,4\n"), "", plain),
+      ("a hexadecimal number", Seq("1,2\n0x1p3,4\n"), "", plain), ("a suffix", Seq("1,2\n3d,4\n"), "", plain), ("a word", Seq("1,2\nnone,4\n"), "", plain),
+      ("numbers as NumPy writes them", Seq("nan,inf\n-inf,NAN\n"), "", plain),
+      ("blank lines in one column", Seq("1\n\n3\n", "\n  \n\n4\n\n"), "", plain.copy(columns = Some(1))),
+      ("a header and blank lines in one column", Seq("a\n\n3\n", "a\n4\n\n"), "", plain.copy(header = true)),
       ("a short line", Seq("1,2\n3\n"), "", plain), ("a long line", Seq("1,2\n3,4,5\n"), "", plain), ("bytes that are no text", Seq("1,2\n3,\u0000\u00e4\n"), "", plain),
       ("more columns than are promised", Seq("1,2\n3,4\n"), "\"cols\": 1,", plain.copy(columns = Some(1))))) {
     test(s"a csv file with $what is the same to workers and to the driver") {

@@ -20,13 +20,17 @@ private[binary] object BatchIndex {
 
   def of(path: Path, files: FileSystem): Vector[BlockPlace] = {
     val in = files.open(path)
-    try blocks(path, in)
-    catch { case _: EOFException | _: IndexOutOfBoundsException | _: IllegalArgumentException => throw noStream(path) }
-    finally in.close()
+    try blocks(path, in, files.getFileStatus(path).getLen)
+    catch {
+      case ours: FulguriteException => throw ours
+      // Metadata are not verified before they are read: whatever reading them throws, they are damaged.
+      case _: EOFException | _: RuntimeException => throw noStream(path)
+    } finally in.close()
   }
 
-  private def blocks(path: Path, in: FSDataInputStream): Vector[BlockPlace] = {
-    val schema = message(path, in).filter(_.metadata.headerType == MessageHeader.Schema).getOrElse(throw noStream(path))
+  private def blocks(path: Path, in: FSDataInputStream, bytes: Long): Vector[BlockPlace] = {
+    val schema = message(path, in).filter(found => found.metadata.headerType == MessageHeader.Schema && found.length <= MostMetadata)
+      .getOrElse(throw noStream(path))
     val head = new Array[Byte](schema.length.toInt)
     in.readFully(0, head)
     in.seek(head.length.toLong)
@@ -34,6 +38,7 @@ private[binary] object BatchIndex {
     var (offset, next) = (head.length.toLong, message(path, in))
     while (next.nonEmpty) {
       for (batch <- next) {
+        if (batch.length > bytes - offset) throw noStream(path)
         // The first field is row_offset: its validity, then its data.
         val fields = batch.metadata.header(new RecordBatch()).asInstanceOf[RecordBatch]
         if (fields == null || fields.buffersLength < 2) throw noStream(path)
@@ -65,7 +70,10 @@ private[binary] object BatchIndex {
       case length =>
         val metadata = new Array[Byte](length)
         in.readFully(metadata)
-        Some(Framed(Message.getRootAsMessage(little(metadata)), prefix.length + length))
+        val message = Message.getRootAsMessage(little(metadata))
+        // Less would lead back into what was read.
+        if (message.bodyLength < 0 || message.bodyLength > Long.MaxValue - MostMetadata * 2) throw noStream(path)
+        Some(Framed(message, prefix.length + length))
     }
   }
 

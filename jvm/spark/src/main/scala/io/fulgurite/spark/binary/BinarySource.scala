@@ -4,7 +4,7 @@ import java.io.{ByteArrayInputStream, InputStream, SequenceInputStream}
 import java.util.Collections.enumeration
 import java.util.Arrays.asList
 
-import io.fulgurite.core.FulguriteException
+import io.fulgurite.core.{FulguriteException, Shown}
 import io.fulgurite.spark.{Blocks, Counts, Errors, Event}
 import io.fulgurite.spark.dataset.Dataset
 import io.fulgurite.spark.primitives.{Session, TextFiles}
@@ -86,7 +86,7 @@ private final class BlockFilesRDD(context: SparkContext, @transient private val 
   }
 
   override def compute(split: Partition, context: TaskContext): Iterator[Blocks] = {
-    counts.add(Event(Event.SourcePartition, input, SparkEnv.get.executorId))
+    counts.add(Event(Event.SourcePartition, Shown.text(input), SparkEnv.get.executorId))
     sent.value.read(split.index, context)
   }
 }

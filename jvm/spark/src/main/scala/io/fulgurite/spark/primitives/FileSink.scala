@@ -2,6 +2,7 @@ package io.fulgurite.spark.primitives
 
 import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.{Files, Paths}
 import java.util.UUID
 
 import scala.util.control.NonFatal
@@ -73,8 +74,9 @@ object FileSink {
    */
   def replace(session: Session, path: String, metadata: Option[String])(make: (FileSystem, Path) => Unit): Unit =
     FileProblem.named("write", path) {
-      val target = new Path(path)
-      val files = target.getFileSystem(session.context.hadoopConfiguration)
+      val named = new Path(path)
+      val files = named.getFileSystem(session.context.hadoopConfiguration)
+      val target = place(files, named)
       if (isTree(files, target)) throw new FileProblem(s"'$path' is a folder with folders in it", "name another path, or delete the folder first")
       val (temporary, described) = (aside(target), this.described(target))
       val description = aside(described)
@@ -137,6 +139,17 @@ object FileSink {
 
   /** The `.mtd` file of a file or folder. */
   def described(path: Path): Path = new Path(path.getParent, s"${path.getName}.mtd")
+
+  /** Where a file or folder of this machine is: links are followed. What is neither is not replaced. */
+  private def place(files: FileSystem, path: Path): Path =
+    if (files.getUri.getScheme != "file") path
+    else {
+      val local = Paths.get(files.makeQualified(path).toUri.getPath)
+      if (Files.exists(local) && !Files.isRegularFile(local) && !Files.isDirectory(local)) {
+        throw new FileProblem(s"'$path' is a pipe or a device, and the matrix is with the workers", "name a file or folder, or raise fulgurite.memory.local")
+      }
+      if (Files.isSymbolicLink(local) && Files.exists(local)) new Path(local.toRealPath().toUri) else path
+    }
 
   /** What no run has written: more than a file or a folder of part files. */
   private def isTree(files: FileSystem, path: Path): Boolean =

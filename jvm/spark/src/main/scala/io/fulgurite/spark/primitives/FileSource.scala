@@ -1,6 +1,7 @@
 package io.fulgurite.spark.primitives
 
 import com.fasterxml.jackson.databind.JsonNode
+import io.fulgurite.core.Shown
 import io.fulgurite.spark.{Errors, Json}
 import io.fulgurite.spark.binary.BinarySource
 import io.fulgurite.spark.cells.CellLines
@@ -16,7 +17,8 @@ private[spark] object FileSource {
       case "csv" =>
         val missing = Json.elements(spec.get("na_strings")).map(_.asText)
         val empty = if (spec.get("fill").asBoolean) Some(spec.get("default").asText) else None
-        val format = CsvFormat(spec.get("separator").asText, spec.get("header").asBoolean, columns(spec).map(Math.toIntExact), empty, missing)
+        val format = CsvFormat(spec.get("separator").asText, spec.get("header").asBoolean, columns(spec).map(Math.toIntExact), empty, missing,
+          warnsOfEmpty = spec.path("warns_of_empty").asBoolean)
         CsvSource.read(session, _, format)
       case "text" => CellLines.text(session, _, spec.get("rows").asLong, spec.get("cols").asLong)
       case "matrixMarket" => CellLines.matrixMarket(session, _)
@@ -26,7 +28,7 @@ private[spark] object FileSource {
       case other => throw Errors.unsupported(s"this jar knows no source '$other'", "use jar and library of the same build")
     }
     val path = spec.get("path").asText
-    FileProblem.reading(path)(session.named(s"read $path")(read(path)))
+    FileProblem.reading(path)(session.named(s"read ${Shown.text(path)}")(read(path)))
   }
 
   def format(step: JsonNode): WrittenFormat = step.get("format").asText match {

@@ -8,6 +8,7 @@ import java.util.UUID
 import scala.util.Try
 import scala.util.control.NonFatal
 
+import io.fulgurite.core.Shown
 import io.fulgurite.mlcontext.Settings
 import io.fulgurite.spark.Errors
 import org.apache.hadoop.fs.{FSDataInputStream, FSDataOutputStream, FSError, FileSystem, Path}
@@ -45,7 +46,7 @@ private[spark] final class Scratch private (folder: String, configuration: Seria
   /** What cannot be deleted is deleted when the process exits. */
   private def attempt(work: => Any): Unit =
     try { work; () }
-    catch { case NonFatal(failure) => LoggerFactory.getLogger(getClass).warn(s"files in '$folder' are not deleted yet", failure) }
+    catch { case NonFatal(failure) => LoggerFactory.getLogger(getClass).warn(Shown.text(s"files in '$folder' are not deleted yet: $failure")) }
 }
 
 private[spark] object Scratch {

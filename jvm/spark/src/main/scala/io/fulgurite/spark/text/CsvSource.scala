@@ -10,9 +10,11 @@ import org.apache.spark.rdd.RDD
  *
  * @param empty what an empty cell is, as text; an error where it is nothing
  * @param missing texts that stand for NaN
+ * @param warnsOfEmpty whether a warning says how many cells are empty
  */
 final case class CsvFormat(
-    separator: String, header: Boolean, columns: Option[Int], empty: Option[String] = Some("0"), missing: Seq[String] = Seq.empty)
+    separator: String, header: Boolean, columns: Option[Int], empty: Option[String] = Some("0"), missing: Seq[String] = Seq.empty,
+    warnsOfEmpty: Boolean = false)
 
 /** Csv files, or any lines of csv, as datasets: native code parses them where they are. */
 object CsvSource {
@@ -26,7 +28,9 @@ object CsvSource {
 
   private def fromLines(session: Session, lines: TextLines, format: CsvFormat): Dataset = {
     val cols = format.columns.orElse(Errors.ofSpark(lines.first(native(format, None))(_.columns)).map(Math.toIntExact))
-    val stripes = cols.map(native(format, _)).map(each => lines.located(each)(Dataset.fromSource(lines.blocks(session, each), lines.name)))
+    val notes = new LineNotes(session.context)
+    val stripes = cols.map(native(format, _)).map(each => lines.located(each)(Dataset.fromSource(lines.blocks(session, each, Some(notes)), lines.name)))
+    if (format.warnsOfEmpty) notes.warnOfEmptyCells(lines.name)
     TextSource.withRows(stripes, lines.name)
   }
 

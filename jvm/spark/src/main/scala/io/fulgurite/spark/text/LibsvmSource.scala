@@ -28,7 +28,10 @@ object LibsvmSource {
 
   private def stripes(session: Session, lines: TextLines, cols: Long): Dataset = {
     val format = native(Some(Math.toIntExact(cols)))
-    TextSource.withRows(Some(lines.located(format)(Dataset.fromSource(lines.blocks(session, format), lines.name))), lines.name)
+    val notes = new LineNotes(session.context)
+    val stripes = lines.located(format)(Dataset.fromSource(lines.blocks(session, format, Some(notes)), lines.name))
+    notes.warnOfQueryIds(lines.name)
+    TextSource.withRows(Some(stripes), lines.name)
   }
 
   private def native(cols: Option[Int]): Array[Byte] = {

@@ -9,6 +9,12 @@ import io.fulgurite.spark.arrow.Library
 private[spark] final class ParsedText(reply: JsonNode) {
   def lines: Long = reply.get("lines").asLong
 
+  /** Of csv: cells that were empty and became the default. */
+  def emptyCells: Long = reply.path("emptyCells").asLong
+
+  /** Of libsvm: entries that are left out. */
+  def queryIds: Long = reply.path("queryIds").asLong
+
   /** One for each handle, in the order of lines; they belong to the task. */
   val blocks: Seq[Blocks] = Blocks.ofTask(Option(reply.get("handles")).toSeq.flatMap(Json.elements).map(_.asLong))
   def columns: Option[Long] = Option(reply.get("columns")).map(_.asLong)

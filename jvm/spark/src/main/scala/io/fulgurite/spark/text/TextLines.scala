@@ -1,6 +1,6 @@
 package io.fulgurite.spark.text
 
-import io.fulgurite.core.FulguriteException
+import io.fulgurite.core.{FulguriteException, Shown}
 import io.fulgurite.spark.{Blocks, Errors, Event}
 import io.fulgurite.spark.primitives.Session
 import org.apache.hadoop.fs.Path
@@ -10,7 +10,7 @@ import org.apache.spark.SparkEnv
 import org.apache.spark.rdd.{HadoopRDD, RDD}
 
 /**
- * Lines of text in the order of their source, in chunks that native code parses. Lines that are no data are blank, so that all are counted.
+ * Lines of text in the order of their source, in chunks that native code parses. Lines that are no data are marked, so that all are counted.
  *
  * @param name what errors call the source
  * @param inChunks of so many bytes
@@ -31,11 +31,11 @@ private[spark] final class TextLines private (val name: String, inChunks: Int =>
   }
 
   /** What the lines become. */
-  def blocks(session: Session, format: Array[Byte]): RDD[Blocks] = {
+  def blocks(session: Session, format: Array[Byte], notes: Option[LineNotes] = None): RDD[Blocks] = {
     val (counts, name) = (session.counts, this.name)
     chunks.mapPartitions { part =>
-      counts.add(Event(Event.SourcePartition, name, SparkEnv.get.executorId))
-      new BlocksOfLines(part, name, format)
+      counts.add(Event(Event.SourcePartition, Shown.text(name), SparkEnv.get.executorId))
+      new BlocksOfLines(part, name, format, notes)
     }
   }
 
@@ -99,7 +99,7 @@ private[spark] object TextLines {
       def isHeading(offset: Long, line: Text) =
         offset == 0 && heading.exists(bytes => java.util.Arrays.equals(bytes, 0, bytes.length, line.getBytes, 0, line.getLength))
       new LineChunks(
-        part.map { case (offset, line) => if ((inFirst && offset.get < from) || isHeading(offset.get, line)) Blank else line },
+        part.map { case (offset, line) => if ((inFirst && offset.get < from) || isHeading(offset.get, line)) NoData else line },
         most)
     })
   }
@@ -120,7 +120,8 @@ private[spark] object TextLines {
     line
   }
 
-  private def Blank: Text = new Text
+  /** Native code skips it, also where a blank line is a row. No line of a file or an element has a carriage return. */
+  private def NoData: Text = new Text("\r")
 
   /** Each line as a chunk. */
   private def split(chunk: Chunk): Seq[Chunk] = {
@@ -135,13 +136,14 @@ private[spark] object TextLines {
 }
 
 /** What chunks become, chunk by chunk. What waits to be taken belongs to the task. */
-private final class BlocksOfLines(chunks: Iterator[Chunk], name: String, format: Array[Byte]) extends Iterator[Blocks] {
+private final class BlocksOfLines(chunks: Iterator[Chunk], name: String, format: Array[Byte], notes: Option[LineNotes]) extends Iterator[Blocks] {
   private var parsed = Seq.empty[Blocks]
 
   override def hasNext: Boolean = {
     while (parsed.isEmpty && chunks.hasNext) {
       val text = ParsedText(chunks.next(), format)
       for (problem <- text.problem) throw problem.in(name)
+      notes.foreach(_.add(text))
       parsed = text.blocks
     }
     parsed.nonEmpty
