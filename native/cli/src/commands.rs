@@ -1,16 +1,20 @@
 //! What the subcommands do.
 
-use std::io::{ErrorKind, Write};
+use std::io::{self, Write};
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Error, ErrorKind, Result};
+use fulgurite_matrix::Interrupt;
 use fulgurite_runtime::{
-    Config, Execution, Request, Session,
+    Config, Execution, Outcome, Request, Session, Watch,
     calibration::Calibration,
     check, config, execute, explain,
     request::{Binding, Input},
 };
 
-use crate::options::{Cli, Command, MatrixSize, Script};
+use crate::{
+    ctrl_c::{self, Ending},
+    options::{Cli, Command, MatrixSize, Script},
+};
 
 /// Why a command could not do what was asked.
 pub enum Failure {
@@ -45,7 +49,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
                 request,
                 ..Execution::default()
             };
-            let outcome = execute(execution, &session)?;
+            let outcome = interruptible(execution, session, stats)?;
             if stats {
                 eprintln!("{}", outcome.report);
             }
@@ -90,6 +94,34 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
     }
 }
 
+/// Runs a script until Ctrl-C; of what has run until then there are statistics, too.
+fn interruptible(execution: Execution, session: Session, stats: bool) -> Result<Outcome> {
+    let (interrupt, watch, ending) = (Interrupt::new(), Watch::default(), Ending::default());
+    let session = session
+        .with_interrupt(interrupt.clone())
+        .with_watch(watch.clone());
+    let report = move || {
+        if let Some(report) = watch.report().filter(|_| stats) {
+            eprintln!("{report}");
+        }
+    };
+    let (tell, asked) = (report.clone(), interrupt.clone());
+    ctrl_c::stops(&interrupt, &ending, move || {
+        tell();
+        if let Err(interrupted) = asked.check() {
+            eprintln!("{interrupted}");
+        }
+    })?;
+    let outcome = execute(execution, &session);
+    ending.reached();
+    if let Err(error) = &outcome
+        && error.kind() == ErrorKind::Interrupted
+    {
+        report();
+    }
+    outcome
+}
+
 /// A matrix that is there as far as planning is concerned.
 fn sized(size: MatrixSize) -> Input {
     let MatrixSize {
@@ -106,8 +138,8 @@ fn sized(size: MatrixSize) -> Input {
 
 /// To the standard output. Whoever reads it may close it early, as `head` does.
 fn print(text: &str) -> Result<(), Failure> {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::Script(Error::io(
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Script(Error::io(
             format!("cannot write to the standard output: {error}"),
         ))),
         _ => Ok(()),

@@ -1,17 +1,19 @@
 //! The `fulgurite` command: runs, explains and checks scripts without a JVM.
 //!
 //! [`options`] declares what can be typed; [`systemml`] turns SystemML's single-dash options into it; [`commands`]
-//! does the work.
+//! does the work; [`ctrl_c`] ends it.
 
 #![forbid(unsafe_code)]
 
 mod commands;
+mod ctrl_c;
 mod options;
 mod systemml;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use fulgurite_error::ErrorKind;
 
 use crate::{commands::Failure, options::Cli};
 
@@ -40,7 +42,10 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Script(error)) => {
             eprintln!("{error}");
-            ExitCode::from(FAILED)
+            ExitCode::from(match error.kind() {
+                ErrorKind::Interrupted => ctrl_c::INTERRUPTED,
+                _ => FAILED,
+            })
         }
         Err(Failure::Usage(error)) => {
             eprintln!("{error}");

@@ -16,7 +16,8 @@ Arguments of scripts:
 Options as SystemML has them:
   fulgurite -f FILE [-nvargs ... | -args ...] [-stats] [-explain [hops|runtime]] [-exec singlenode|hybrid]
 
-Exit codes: 0 done; 1 the script failed, with the reason and its place on the standard error; 2 wrong usage.
+Exit codes: 0 done; 1 the script failed, with the reason and its place on the standard error; 2 wrong usage;
+130 stopped by Ctrl-C; --stats then reports what has run.
 Logging: set RUST_LOG, for instance to debug.";
 
 const EXPLAIN: &str = "\

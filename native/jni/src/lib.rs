@@ -24,6 +24,7 @@ mod panics;
 mod ready;
 mod registry;
 mod request;
+mod runs;
 mod shim;
 mod streams;
 mod task;

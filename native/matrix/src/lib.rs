@@ -16,6 +16,7 @@ mod coordinate;
 mod cores;
 mod csr;
 mod dense;
+mod interrupt;
 mod number;
 
 pub use arrow::buffer::ScalarBuffer;
@@ -25,4 +26,5 @@ pub use coordinate::{CompactRows, CoordinateMatrix};
 pub use cores::cores;
 pub use csr::CsrMatrix;
 pub use dense::DenseMatrix;
+pub use interrupt::Interrupt;
 pub use number::{JavaDouble, java_double, parse_double};

@@ -27,6 +27,7 @@ mod programs;
 mod report;
 mod session;
 mod value;
+mod watch;
 
 pub use config::Config;
 pub use distributed::{Compilation, TaskMemory, TaskRun, TaskWork, asking_operator, combine};
@@ -40,3 +41,4 @@ pub use report::{OperatorReport, RemoteWork, Report};
 pub use request::Request;
 pub use session::{PrintSink, Session};
 pub use value::Value;
+pub use watch::Watch;

@@ -20,8 +20,7 @@ use std::sync::Arc;
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CellTemplate, Template};
 use fulgurite_hop::{AggregateOp, Direction};
-use fulgurite_matrix::MatrixBlock;
-use fulgurite_matrix::memory;
+use fulgurite_matrix::{Interrupt, MatrixBlock, memory};
 
 use crate::bind::{Bound, Operand, bind};
 use crate::compiled::CompiledPlan;
@@ -33,6 +32,7 @@ pub struct ExecutionContext {
     pool: Option<Arc<rayon::ThreadPool>>,
     /// How many threads work is cut for, where these are not the pool's.
     cut_for: Option<usize>,
+    interrupt: Interrupt,
 }
 
 impl ExecutionContext {
@@ -61,7 +61,7 @@ impl ExecutionContext {
     pub fn with_pool(pool: Arc<rayon::ThreadPool>) -> Self {
         ExecutionContext {
             pool: Some(pool),
-            cut_for: None,
+            ..Self::default()
         }
     }
 
@@ -72,6 +72,11 @@ impl ExecutionContext {
             cut_for: Some(threads.max(1)),
             ..self
         }
+    }
+
+    /// Operators end with an error of kind `interrupted` once this is set.
+    pub fn interrupted_by(self, interrupt: Interrupt) -> Self {
+        ExecutionContext { interrupt, ..self }
     }
 
     /// The number of threads that work is cut for.
@@ -92,13 +97,14 @@ pub enum Output {
 /// Runs a compiled plan over operands, which stand in the order of the plan's inputs.
 ///
 /// # Errors
-/// `dimension` when shapes don't fit; nothing has run then.
+/// `dimension` when shapes don't fit; nothing has run then. `interrupted`, if the context's [`Interrupt`] is set.
 pub fn execute(
     plan: &CompiledPlan,
     inputs: &[Operand<'_>],
     context: &ExecutionContext,
 ) -> Result<Output> {
-    let bound: Bound<'_> = bind(plan, inputs)?;
+    let interrupt = &context.interrupt.or_current();
+    let bound: Bound<'_> = bind(plan, inputs, interrupt)?;
     let replacements = driver::replacements(plan, &bound)?;
     if replacements.is_empty() {
         return run(plan, &bound, context);
@@ -107,7 +113,7 @@ pub fn execute(
     let operands: Vec<Operand<'_>> = replaced
         .map(|(operand, replacement)| replacement.as_ref().map_or(*operand, Operand::Matrix))
         .collect();
-    run(plan, &bind(plan, &operands)?, context)
+    run(plan, &bind(plan, &operands, interrupt)?, context)
 }
 
 fn run(plan: &CompiledPlan, bound: &Bound<'_>, context: &ExecutionContext) -> Result<Output> {

@@ -13,7 +13,9 @@ use super::{
     parallel::{cells, dense_by_rows, reduction_tasks, row_tasks, settle, shape},
     reorganize::{take_rows, transpose},
 };
-use crate::{CompactRows, CoordinateMatrix, CsrMatrix, DenseMatrix, MatrixBlock, memory::zeros};
+use crate::{
+    CompactRows, CoordinateMatrix, CsrMatrix, DenseMatrix, Interrupt, MatrixBlock, memory::zeros,
+};
 
 /// `left %*% right`.
 ///
@@ -226,11 +228,13 @@ fn reduce_rows(
     if tasks.len() > 1 && size > input_rows.saturating_mul(work_per_row) {
         tasks = row_tasks(input_rows, input_rows);
     }
+    let interrupt = Interrupt::current();
     let mut partials = tasks
         .into_par_iter()
         .map(|task| {
+            interrupt.check()?;
             let mut partial = zeros(size);
-            add(task, &mut partial)?;
+            interrupt.within(|| add(task, &mut partial))?;
             Ok(partial)
         })
         .collect::<Result<Vec<_>>>()?

@@ -1,7 +1,7 @@
 //! Results built by row chunks on rayon's threads.
 //!
 //! How work is cut depends on shapes only, never on the number of threads, so that results are the same
-//! bits on any machine.
+//! bits on any machine. Each task asks first whether the run goes on ([`Interrupt`]).
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
 use crate::{
-    CsrMatrix, DenseMatrix, Layout, MatrixBlock,
+    CsrMatrix, DenseMatrix, Interrupt, Layout, MatrixBlock,
     memory::{NewCells, by_chunks},
 };
 
@@ -139,14 +139,16 @@ pub(crate) fn csr_by_rows(
     cells_per_row: usize,
     fill: impl Fn(Range<usize>, &mut SparseRows) + Sync,
 ) -> Result<CsrMatrix> {
+    let interrupt = Interrupt::current();
     let parts: Vec<SparseRows> = row_tasks(rows, rows_per_task(cells_per_row))
         .into_par_iter()
         .map(|task| {
+            interrupt.check()?;
             let mut part = SparseRows::default();
-            fill(task, &mut part);
-            part
+            interrupt.within(|| fill(task, &mut part));
+            Ok(part)
         })
-        .collect();
+        .collect::<Result<_>>()?;
     let mut pointers = Vec::with_capacity(rows + 1);
     pointers.push(0i64);
     let mut stored = 0;
@@ -200,7 +202,10 @@ pub(crate) fn two_by_parts(
     let index_parts = indices.parts(lengths.iter().copied()).into_par_iter();
     let value_parts = values.parts(lengths.iter().copied()).into_par_iter();
     let parts = index_parts.zip(value_parts).enumerate();
-    parts.for_each(|(part, (indices, values))| fill(part, indices.cells(), values.cells()));
+    let interrupt = Interrupt::current();
+    parts.for_each(|(part, (indices, values))| {
+        interrupt.chunk(|| fill(part, indices.cells(), values.cells()));
+    });
     (indices.finish(), values.finish())
 }
 

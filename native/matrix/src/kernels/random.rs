@@ -17,7 +17,7 @@ use super::{
     generate::fill,
     parallel::{cells, settle},
 };
-use crate::{CsrMatrix, MatrixBlock, SPARSE_THRESHOLD, memory::zeros};
+use crate::{CsrMatrix, Interrupt, MatrixBlock, SPARSE_THRESHOLD, memory::zeros};
 
 /// Rows and columns that share a seed.
 const BLOCK: usize = 1000;
@@ -105,11 +105,15 @@ pub fn rand_rows(
         seed.unwrap_or_else(fresh_seed),
         first_block..blocks_below.end * blocks_across,
     );
+    let interrupt = Interrupt::current();
     // The rows of `part` in a row of blocks, which are drawn as a whole.
     let draw = |below: usize| -> Vec<Vec<Cell>> {
         let top = below * BLOCK;
         let mut drawn = vec![Vec::new(); BLOCK.min(rows - top)];
         for across in 0..blocks_across {
+            if interrupt.is_set() {
+                break;
+            }
             let from = across * BLOCK;
             let width = BLOCK.min(cols - from);
             let seed = seeds[below * blocks_across + across - first_block];
@@ -121,7 +125,10 @@ pub fn rand_rows(
         drawn
     };
     if cols > 1 && sparsity < SPARSE_THRESHOLD && i32::try_from(cols).is_ok() {
-        let drawn: Vec<Vec<Vec<Cell>>> = blocks_below.into_par_iter().map(draw).collect();
+        let drawn: Vec<Vec<Vec<Cell>>> = blocks_below
+            .into_par_iter()
+            .map(|below| interrupt.check().map(|()| draw(below)))
+            .collect::<Result<_>>()?;
         let mut pointers = vec![0i64];
         let (mut indices, mut values) = (Vec::new(), Vec::new());
         for row in drawn.into_iter().flatten() {
@@ -140,13 +147,15 @@ pub fn rand_rows(
         tasks.push((below, out));
         rest = others;
     }
-    tasks.into_par_iter().for_each(|(below, out)| {
+    tasks.into_par_iter().try_for_each(|(below, out)| {
+        interrupt.check()?;
         for (out, row) in out.chunks_exact_mut(cols).zip(draw(below)) {
             for (col, value) in row {
                 out[col] = value;
             }
         }
-    });
+        Ok::<_, Error>(())
+    })?;
     MatrixBlock::dense(height, cols, values)
 }
 

@@ -40,7 +40,7 @@ const CACHED_RUNS: usize = 12;
 pub(super) fn measure(threads: &Threads) -> Result<Measured> {
     let started = Instant::now();
     let cells = (vector_bytes() / 8) as usize;
-    let (write, rewrite, read) = threads.run(|| bandwidths(cells));
+    let (write, rewrite, read) = threads.run(|| Ok(bandwidths(cells)))?;
     let bytes = 8.0 * cells as f64;
     let cached = cached_bandwidths();
     let measured = Measured::from([
