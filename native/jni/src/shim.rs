@@ -3,6 +3,11 @@
 //! Declarations stand as the Java sources have them, names of parameters included; the test below renders
 //! the sources in this form and compares.
 
+#![expect(
+    clippy::too_many_arguments,
+    reason = "as the Java sources declare them"
+)]
+
 use jni::bind_java_type;
 
 bind_java_type! {
