@@ -18,15 +18,19 @@ from fulgurite import FulguriteError, MLContext, configuration, dml, html
 LOOP = "print('ready')\ni = 0\nwhile (i >= 0) { i = i + 1 }\nprint('never')"
 
 
+def wait_until_ready(capfd, printed):
+    while "ready" not in "".join(printed):
+        time.sleep(0.05)
+        printed.append(capfd.readouterr().out)
+    time.sleep(0.3)
+
+
 def pressed(capfd, ml, script):
     """Executes a script, and presses Ctrl-C after it has printed `ready`; the seconds that it went on."""
     at, printed = [], []
 
     def press():
-        while "ready" not in "".join(printed):
-            time.sleep(0.05)
-            printed.append(capfd.readouterr().out)
-        time.sleep(0.5)
+        wait_until_ready(capfd, printed)
         at.append(time.monotonic())
         os.kill(os.getpid(), signal.SIGINT)
 
@@ -60,7 +64,7 @@ def test_ctrl_c_ends_jobs(ml, spark, capfd):
 
 
 @pytest.mark.parametrize("end", ["cancel", "close"])
-def test_another_thread_ends_a_run(spark, end):
+def test_another_thread_ends_a_run(spark, end, capfd):
     own = MLContext(spark)
     failures = []
 
@@ -72,7 +76,7 @@ def test_another_thread_ends_a_run(spark, end):
 
     thread = threading.Thread(target=run)
     thread.start()
-    time.sleep(1.0)
+    wait_until_ready(capfd, [])
     started = time.monotonic()
     getattr(own, end)()
     thread.join(10)
@@ -87,18 +91,27 @@ def test_another_thread_ends_a_run(spark, end):
 
 
 STOPPED = """
-import threading, time, fulgurite
+import sys, threading, fulgurite
 from pyspark.sql import SparkSession
+ready = threading.Event()
+class Output:
+    def write(self, text):
+        if "ready" in text:
+            ready.set()
+        return sys.__stdout__.write(text)
+    def flush(self):
+        sys.__stdout__.flush()
+sys.stdout = Output()
 spark = fulgurite.configure(SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")).getOrCreate()
 ml = fulgurite.MLContext(spark)
 def run():
     try:
-        ml.execute("i = 0\\nwhile (i >= 0) { i = i + 1 }")
+        ml.execute("print('ready')\\ni = 0\\nwhile (i >= 0) { i = i + 1 }")
     except fulgurite.FulguriteError as error:
         print("ended", error.kind, flush=True)
 thread = threading.Thread(target=run)
 thread.start()
-time.sleep(2)
+assert ready.wait(60)
 spark.stop()
 thread.join(20)
 print("alive", thread.is_alive())
