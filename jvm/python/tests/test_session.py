@@ -120,7 +120,7 @@ print("alive", thread.is_alive())
 
 def python(program, *command, **environment):
     ran = subprocess.run([*(command or (sys.executable,)), *(("-c",) if not command else ()), program], capture_output=True, text=True,
-                         env={**os.environ, "PYSPARK_PYTHON": sys.executable, **environment}, timeout=120)
+                         env={**os.environ, "PYSPARK_PYTHON": sys.executable, **environment}, timeout=300)
     assert ran.returncode == 0, ran.stderr[-4000:]
     return ran.stdout
 
