@@ -9,7 +9,7 @@
     G = ml.execute(dml("G = t(X) %*% X").input(X=df).output("G")).get("G").toNumPy()
 """
 
-from .configuration import configure
+from .configuration import attach, configure
 from .context import MLContext, MLResults
 from .errors import FulguriteError
 from .installation import jar
@@ -17,4 +17,4 @@ from .matrix import Matrix
 from .script import Script, dml, dmlFromFile
 
 __version__ = "0.1.0"
-__all__ = ["FulguriteError", "MLContext", "MLResults", "Matrix", "Script", "configure", "dml", "dmlFromFile", "jar"]
+__all__ = ["FulguriteError", "MLContext", "MLResults", "Matrix", "Script", "attach", "configure", "dml", "dmlFromFile", "jar"]

@@ -4,11 +4,12 @@ import json
 import sys
 import threading
 
-from py4j.protocol import Py4JError
+from contextlib import contextmanager
 
-from . import installation
-from .errors import FulguriteError, java_errors
+from . import configuration, html, installation
+from .errors import FulguriteError, error, java_errors
 from .matrix import Matrix
+from .script import flat, script_of
 from .transfer import to_java
 
 _LIVE_OUTPUT_SECONDS = 0.2
@@ -18,29 +19,33 @@ class MLContext:
     """Runs scripts. One that fails raises FulguriteError and leaves the context usable. Setters can be chained."""
 
     def __init__(self, spark):
+        installation.pyspark()
+        from py4j.protocol import Py4JError
         from pyspark.sql import SparkSession
 
+        configuration.refuse_connect(spark)
         self._spark = spark if hasattr(spark, "sparkContext") else SparkSession(spark)
         jvm = self._spark.sparkContext._jvm
-        bridge = getattr(jvm.io.fulgurite.mlcontext, "PythonBridge")
-        if not callable(bridge):
-            raise FulguriteError("argument", "this Spark session was made without Fulgurite's jar: make it with "
-                                             "fulgurite.configure(SparkSession.builder).getOrCreate(), after stopping an existing one")
+        if not configuration.has_jar(jvm):
+            configuration.attach(self._spark)
         try:
-            self._bridge = bridge(self._spark._jsparkSession)
-        except Py4JError as error:
+            self._bridge = jvm.io.fulgurite.mlcontext.PythonBridge(self._spark._jsparkSession)
+        except (Py4JError, TypeError) as failure:
             running = f"Spark {self._spark.version} with Scala {jvm.scala.util.Properties.versionNumberString()}"
             raise FulguriteError("unsupported", f"unsupported error: the jar of Fulgurite in this session does not run on {running}\n"
-                                                f"   = help: {installation.advice()}") from error
+                                                f"   = help: {installation.advice()}") from failure
         self._java = self._bridge.context()
 
     def execute(self, script):
+        """Runs what ``dml`` or ``dmlFromFile`` made, or a script's text. Ctrl-C, or ``cancel`` from another thread, ends it."""
+        script = script_of(script)
         # Copies of arrays, for this execution only.
         copies = []
         try:
-            java = self._java_script(script, copies)
-            with java_errors(self._bridge), _live_output(self._bridge):
-                results = self._java.execute(java)
+            with self._until_interrupted():
+                java = self._java_script(script, copies)
+                with java_errors(self._bridge), _live_output(self._bridge):
+                    results = self._java.execute(java)
         finally:
             for copy in copies:
                 copy.close()
@@ -58,6 +63,7 @@ class MLContext:
         return self._ask("why", script, str(where), format)
 
     def _ask(self, method, script, what, format):
+        script = script_of(script)
         copies = []
         try:
             java = self._java_script(script, copies)
@@ -69,7 +75,7 @@ class MLContext:
         return json.loads(text) if format == "json" else Explanation(text, format)
 
     def matrix(self, frame, format=None, rows=None, cols=None):
-        """A Spark DataFrame as a Matrix, converted once for any number of scripts.
+        """A Spark DataFrame, or whatever else is an input, as a Matrix, converted once for any number of scripts.
 
         With ``format="ijv"`` its columns are row, column (from 1) and value of cells, in any order; what is not there is 0.
         Where ``rows`` or ``cols`` is not given, the largest index is the size.
@@ -78,7 +84,15 @@ class MLContext:
             raise FulguriteError("argument", f"argument error: there is no format '{format}' of DataFrames\n   = help: leave it out, or say 'ijv'")
         if format is None and (rows is not None or cols is not None):
             raise FulguriteError("argument", "argument error: a DataFrame of rows says itself how large it is\n   = help: rows and cols go with format='ijv'")
-        with java_errors(self._bridge):
+        if isinstance(frame, Matrix):
+            return frame
+        if not hasattr(frame, "_jdf") and format is not None:
+            raise error("argument", f"a {type(frame).__name__} has no format '{format}'", "only Spark's DataFrames have; leave it out")
+        with self._until_interrupted(), java_errors(self._bridge):
+            if hasattr(frame, "_jrdd"):
+                return Matrix(self._bridge, self._spark, self._java.matrix(_elements(frame).rdd()))
+            if not hasattr(frame, "_jdf"):
+                return Matrix(self._bridge, self._spark, to_java(self._bridge, "matrix(...)", frame))
             if format is None:
                 return Matrix(self._bridge, self._spark, self._java.matrix(frame._jdf))
             sizes = (-1 if size is None else size for size in (rows, cols))
@@ -105,14 +119,47 @@ class MLContext:
         return self._set("resetConfig")
 
     def info(self):
-        return self._java.info()
+        with java_errors(self._bridge):
+            return self._java.info()
 
     def version(self):
-        return self._java.version()
+        with java_errors(self._bridge):
+            return self._java.version()
+
+    def cancel(self):
+        """Ends what runs on this context, from another thread: it raises FulguriteError of kind interrupted. Returns when it has ended,
+        or after some seconds: factorizations and sorts on the driver don't stop halfway."""
+        with java_errors(self._bridge):
+            self._java.cancel()
 
     def close(self):
-        """Leaves Spark running."""
-        self._java.close()
+        """As ``cancel``; nothing can be executed any more. Leaves Spark running."""
+        with java_errors(self._bridge):
+            self._java.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        self.close()
+
+    def __repr__(self):
+        return f"MLContext: {self._java.info()}"
+
+    def _repr_html_(self):
+        spark = self._spark
+        return html.table("Fulgurite", [("version", self.version()), ("Spark", spark.version), ("master", spark.sparkContext.master)])
+
+    @contextmanager
+    def _until_interrupted(self):
+        """Ctrl-C interrupts Python, which waits for the JVM; the JVM goes on until it is told."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self._java.cancel()
+            # The next script is not to show it.
+            self._bridge.takeOutput()
+            raise
 
     def _set(self, method, *values):
         with java_errors(self._bridge):
@@ -161,15 +208,18 @@ def _elements(rdd):
 
 
 class Explanation(str):
-    """An explanation's text; pictures show themselves in a notebook."""
+    """An explanation's text. A notebook shows pictures as such, and text as it is."""
 
     def __new__(cls, text, format):
         explanation = super().__new__(cls, text)
         explanation.format = format
         return explanation
 
+    def __repr__(self):
+        return str(self)
+
     def _repr_html_(self):
-        return str(self) if self.format in ("html", "svg") else None
+        return html.page(self) if self.format in ("html", "svg") else html.text(self)
 
 
 class MLResults:
@@ -182,17 +232,19 @@ class MLResults:
 
     def get(self, *names):
         """The output of one name, a list for several: a Matrix, or a Python number, bool or string."""
-        values = [self._one(name) for name in names]
-        return values[0] if len(values) == 1 else values
+        values = [self._one(name) for name in flat(names)]
+        return values[0] if len(names) == 1 and isinstance(names[0], str) else values
 
     def report(self):
         """What ran where, how often and how long, as text."""
-        return self._java.report().toString()
+        with java_errors(self._context._bridge):
+            return self._java.report().toString()
 
     def statistics(self):
         """The report as a dictionary: ``operators``, ``inputs`` and how often each was scanned, ``spark`` with the jobs and the
         bytes that they moved, and what the compiler did."""
-        return json.loads(self._java.report().json())
+        with java_errors(self._context._bridge):
+            return json.loads(self._java.report().json())
 
     def operators(self):
         """What ran, what took longest first: dictionaries with label, location, count, seconds and, for fused operators, plan; for
@@ -206,7 +258,14 @@ class MLResults:
         return value if is_scalar else Matrix(self._context._bridge, self._context._spark, value)
 
     def __repr__(self):
-        return f"MLResults({', '.join(self._names)})"
+        return "MLResults: " + (", ".join(f"{name} = {value!r}" for name, value in self._shown()) or "no outputs")
+
+    def _repr_html_(self):
+        rows = [(name, type(value).__name__, value) for name, value in self._shown()]
+        return html.table("Results", rows or [("no outputs", "register them with output(...)")])
+
+    def _shown(self):
+        return [(name, self._one(name)) for name in self._names]
 
 
 class _live_output:

@@ -4,7 +4,7 @@ import os
 import re
 from pathlib import Path
 
-from .errors import FulguriteError
+from .errors import FulguriteError, error
 
 _FOLDER = Path(__file__).parent / "jars"
 
@@ -50,9 +50,20 @@ def _installed(home):
 
 def spark_home():
     """Where pyspark starts Spark from."""
+    pyspark()
     from pyspark.find_spark_home import _find_spark_home
 
     return _find_spark_home()
+
+
+def pyspark():
+    """The package, which is needed from the first session on."""
+    try:
+        import pyspark
+    except ImportError:
+        raise error("unsupported", "pyspark is not installed", "pip install pyspark, in a version that docs and README name; a notebook on a "
+                                                               "cluster has it on its path") from None
+    return pyspark
 
 
 def _listed(versions):

@@ -1,5 +1,6 @@
 """Matrices that scripts gave back."""
 
+from . import html
 from .errors import FulguriteError, java_errors
 from .transfer import csr_from_java, dense_from_java
 
@@ -48,11 +49,22 @@ class Matrix:
 
     def close(self):
         """Frees the memory now; otherwise it is freed when nobody refers to the matrix any more."""
-        self._java.close()
+        with java_errors(self._bridge):
+            self._java.close()
 
     def __array__(self, dtype=None, copy=None):
         cells = self.toNumPy()
         return cells if dtype is None else cells.astype(dtype)
 
     def __repr__(self):
-        return "Matrix: {} x {}".format(*self.shape)
+        try:
+            return "Matrix: {} x {}".format(*self.shape)
+        except FulguriteError:
+            return "Matrix: closed"
+
+    def _repr_html_(self):
+        try:
+            (rows, cols), place = self.shape, "on the executors" if self._java.isDistributed() else "on the driver"
+        except FulguriteError:
+            return html.table("Matrix", [("closed", "its memory is freed")])
+        return html.table("Matrix", [("rows", f"{rows:,}"), ("columns", f"{cols:,}"), ("where", place)])

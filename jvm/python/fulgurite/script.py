@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from .errors import FulguriteError
+from .errors import FulguriteError, error
 
 
 class Script:
@@ -32,11 +32,36 @@ class Script:
         return self
 
     def output(self, *names):
-        self.outputs += [name for name in names if name not in self.outputs]
+        """``output("a", "b")`` or ``output(["a", "b"])``."""
+        for name in flat(names):
+            if name not in self.outputs:
+                self.outputs.append(name)
         return self
 
     def __repr__(self):
         return f"Script({self.name}, inputs: {', '.join(self.inputs) or 'none'}, outputs: {', '.join(self.outputs) or 'none'})"
+
+
+def flat(names):
+    """Names, some of which come in lists or tuples."""
+    for name in names:
+        if isinstance(name, (list, tuple)):
+            yield from flat(name)
+        elif isinstance(name, str):
+            yield name
+        else:
+            raise error("argument", f"{name!r} is no name of an output", "names are strings; several are given one by one, or as a list or tuple")
+
+
+def script_of(script):
+    """A script, of what an execution is given."""
+    if isinstance(script, Script):
+        return script
+    if isinstance(script, str):
+        return dml(script)
+    if isinstance(script, Path):
+        return dmlFromFile(script)
+    raise error("argument", f"a {type(script).__name__} is no script", "give what dml or dmlFromFile made, the script's text, or the path of a file")
 
 
 def dml(text):

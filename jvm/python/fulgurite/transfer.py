@@ -26,9 +26,37 @@ def _file():
 
 def to_java(bridge, name, value):
     """A matrix in the JVM of an array, a list, a pandas or a SciPy object."""
+    value = _known(name, value)
     if _is_frame(value) and _is_sparse(value):
         value = value.sparse.to_coo()
     return _csr_to_java(bridge, name, value) if hasattr(value, "tocsr") else _dense_to_java(bridge, _as_array(name, value))
+
+
+def _known(name, value):
+    """Polars' and Arrow's frames as arrays; what is no matrix is refused by its name."""
+    module, kind = type(value).__module__.partition(".")[0], type(value).__name__
+    if module == "polars":
+        if kind == "LazyFrame":
+            raise _bad_data(f"input '{name}' is a LazyFrame of Polars", "call collect() on it")
+        if kind in ("DataFrame", "Series"):
+            return _of_polars(name, value.to_frame() if kind == "Series" else value)
+    if module == "pyarrow" and hasattr(value, "to_pandas"):
+        return value.to_pandas()
+    if isinstance(value, dict) or callable(value) or isinstance(value, (set, frozenset)) or value is None:
+        raise FulguriteError("argument", f"argument error: input '{name}' is a {module + '.' if module != 'builtins' else ''}{kind}, which is no matrix\n"
+                                         "   = help: inputs are numbers, strings, arrays of NumPy, SciPy, pandas, Polars and Spark, RDDs, and results of scripts")
+    return value
+
+
+def _of_polars(name, frame):
+    for column in frame.columns:
+        series = frame[column]
+        if not (series.dtype.is_numeric() or str(series.dtype) == "Boolean"):
+            raise _bad_data(f"column '{column}' of input '{name}' is of type {series.dtype}, which are no numbers", "cast it to Float64, or leave it out")
+        if series.null_count() > 0:
+            row = series.is_null().arg_max()
+            raise _bad_data(f"row {row + 1}: column '{column}' of input '{name}' is null", "fill it with fill_null(value), or drop such rows with drop_nulls()")
+    return np.column_stack([frame[column].to_numpy().astype(np.float64) for column in frame.columns]) if frame.columns else np.zeros((frame.height, 0))
 
 
 def _as_array(name, value):

@@ -9,7 +9,7 @@ import pyspark
 import pytest
 
 import fulgurite
-from fulgurite import FulguriteError, installation
+from fulgurite import FulguriteError, configuration, installation
 
 
 @pytest.fixture
@@ -81,6 +81,9 @@ def test_iterations_share_the_executors_unless_the_user_says_otherwise(monkeypat
     for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    # Other tests of this process may have made a session.
+    monkeypatch.setattr(configuration, "_session_that_is_there", lambda: None)
+    monkeypatch.setattr(configuration, "_jvm_is_up", lambda: False)
 
     def mode(**options):
         return fulgurite.configure(Builder(**options))._options.get("spark.scheduler.mode")

@@ -2,15 +2,17 @@
 
 use std::{io::Read, sync::Arc};
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Error, ErrorKind, Result};
+use fulgurite_matrix::Interrupt;
 use fulgurite_runtime::{
-    Config, Execution, Request, Session,
+    Config, Execution, Outcome, Request, Session, Watch,
     calibration::Calibration,
     check, config, execute, explain,
     request::{Binding, Input},
 };
 
 use crate::{
+    ctrl_c::{self, Ending},
     options::{Cli, Command, MatrixSize, Script},
     output::{print, tell},
 };
@@ -48,7 +50,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
                 request,
                 ..Execution::default()
             };
-            let outcome = execute(execution, &session)?;
+            let outcome = interruptible(execution, session, stats)?;
             if stats {
                 tell(&outcome.report.to_string());
             }
@@ -92,6 +94,34 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
             ))?)
         }
     }
+}
+
+/// Runs a script until Ctrl-C; of what has run until then there are statistics, too.
+fn interruptible(execution: Execution, session: Session, stats: bool) -> Result<Outcome> {
+    let (interrupt, watch, ending) = (Interrupt::new(), Watch::default(), Ending::default());
+    let session = session
+        .with_interrupt(interrupt.clone())
+        .with_watch(watch.clone());
+    let report = move || {
+        if let Some(report) = watch.report().filter(|_| stats) {
+            tell(&report.to_string());
+        }
+    };
+    let (told, asked) = (report.clone(), interrupt.clone());
+    ctrl_c::stops(&interrupt, &ending, move || {
+        told();
+        if let Err(interrupted) = asked.check() {
+            tell(&interrupted.to_string());
+        }
+    })?;
+    let outcome = execute(execution, &session);
+    ending.reached();
+    if let Err(error) = &outcome
+        && error.kind() == ErrorKind::Interrupted
+    {
+        report();
+    }
+    outcome
 }
 
 /// A matrix that is there as far as planning is concerned.

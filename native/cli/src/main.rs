@@ -1,11 +1,12 @@
 //! The `fulgurite` command: runs, explains and checks scripts without a JVM.
 //!
 //! [`options`] declares what can be typed; [`systemml`] turns SystemML's single-dash options into it; [`commands`]
-//! does the work; [`output`] writes what comes of it.
+//! does the work; [`output`] writes what comes of it; [`ctrl_c`] ends it.
 
 #![forbid(unsafe_code)]
 
 mod commands;
+mod ctrl_c;
 mod options;
 mod output;
 mod systemml;
@@ -13,6 +14,7 @@ mod systemml;
 use std::{ffi::OsString, io::IsTerminal, process::ExitCode};
 
 use clap::Parser;
+use fulgurite_error::ErrorKind;
 use fulgurite_matrix::memory;
 use fulgurite_runtime::panics;
 
@@ -61,7 +63,10 @@ fn main() -> ExitCode {
         Err(Failure::Script(_)) if output::has_no_reader() => ExitCode::from(NO_READER),
         Err(Failure::Script(error)) => {
             tell(&error.to_string());
-            ExitCode::from(FAILED)
+            ExitCode::from(match error.kind() {
+                ErrorKind::Interrupted => ctrl_c::INTERRUPTED,
+                _ => FAILED,
+            })
         }
         Err(Failure::Usage(error)) => {
             tell(&error.to_string());

@@ -17,7 +17,8 @@ Options as SystemML has them:
   fulgurite -f FILE [-nvargs ... | -args ...] [-stats] [-explain [hops|runtime]] [-exec singlenode|hybrid]
 
 Exit codes: 0 done; 1 the script failed, with the reason and its place on the standard error; 2 wrong usage;
-141 nobody reads the standard output any more (as in fulgurite ... | head): the script ends at its next print.
+130 stopped by Ctrl-C, and --stats reports what has run; 141 nobody reads the standard output any more (as in
+fulgurite ... | head): the script ends at its next print.
 Logging: set RUST_LOG, for instance to debug.";
 
 const EXPLAIN: &str = "\

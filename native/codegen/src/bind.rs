@@ -3,7 +3,7 @@
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CNode, InputBinding, OuterOutput, Template};
 use fulgurite_hop::AggregateOp;
-use fulgurite_matrix::{CsrMatrix, DenseMatrix, MatrixBlock};
+use fulgurite_matrix::{CsrMatrix, DenseMatrix, Interrupt, MatrixBlock};
 
 use crate::compiled::CompiledPlan;
 use crate::program::{Program, Shape, WidthSource};
@@ -45,6 +45,8 @@ pub(crate) struct Bound<'a> {
     pub operands: &'a [Operand<'a>],
     /// Width of each class of the kernel's program.
     pub widths: Vec<usize>,
+    /// Asked before each block of rows or cells.
+    pub interrupt: &'a Interrupt,
 }
 
 impl<'a> Bound<'a> {
@@ -93,7 +95,11 @@ impl<'a> Bound<'a> {
 
 /// # Errors
 /// `dimension` when a shape does not fit, naming the input.
-pub(crate) fn bind<'a>(compiled: &CompiledPlan, operands: &'a [Operand<'a>]) -> Result<Bound<'a>> {
+pub(crate) fn bind<'a>(
+    compiled: &CompiledPlan,
+    operands: &'a [Operand<'a>],
+    interrupt: &'a Interrupt,
+) -> Result<Bound<'a>> {
     let plan = compiled.plan();
     if operands.len() != plan.inputs.len() {
         return Err(Error::internal(format!(
@@ -117,6 +123,7 @@ pub(crate) fn bind<'a>(compiled: &CompiledPlan, operands: &'a [Operand<'a>]) -> 
         main,
         operands,
         widths,
+        interrupt,
     };
     check_nodes(program, &bound)?;
     check_factors(program, &bound)?;

@@ -81,7 +81,8 @@ impl Kernel {
     /// Runs the program over the block that the frame describes; values of the block go to the target.
     ///
     /// # Errors
-    /// `internal` when the frame's slices are shorter than the program would read: nothing has run then.
+    /// `internal` when the frame's slices are shorter than the program would read, `interrupted` if the run is: nothing has
+    /// run then.
     pub fn run(&self, frame: &mut Frame<'_>, mut target: Target<'_>) -> Result<()> {
         let slots = frame.checked_slots(&mut target)?;
         // SAFETY: both read and write what the slots point to, within rows x width of each slice, and the frame has

@@ -6,7 +6,7 @@
 
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId};
-use fulgurite_matrix::CsrMatrix;
+use fulgurite_matrix::{CsrMatrix, Interrupt};
 
 use crate::aligned::{AlignedCells, LINE};
 use crate::bind::Bound;
@@ -59,6 +59,7 @@ pub(crate) struct Frame<'a> {
     accumulator: WholeMatrix,
     output_cells: usize,
     output_stride: usize,
+    interrupt: &'a Interrupt,
 }
 
 fn address<T>(slice: &[T]) -> u64 {
@@ -112,6 +113,7 @@ impl<'a> Frame<'a> {
             accumulator: WholeMatrix::default(),
             output_cells: 0,
             output_stride: 0,
+            interrupt: bound.interrupt,
         };
         for (class, width) in widths.iter().enumerate() {
             frame.slots[layout.width(class)] = *width as u64;
@@ -308,8 +310,9 @@ impl<'a> Frame<'a> {
     /// Sets the output, checks that all memory that the code will touch is there, and gives the slots.
     ///
     /// # Errors
-    /// `internal`, naming what is too short.
+    /// `internal`, naming what is too short; `interrupted`, if the run is.
     pub fn checked_slots(&mut self, target: &mut Target<'_>) -> Result<&[u64]> {
+        self.interrupt.check()?;
         let slot = self.layout.output();
         self.slots[slot] = target.cells.as_mut_ptr() as usize as u64;
         self.slots[slot + 1] = target.stride as u64;

@@ -9,7 +9,7 @@ use fulgurite_fusion::cplan::{
     OuterTemplate, RowOutput, Template,
 };
 use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, Direction};
-use fulgurite_matrix::MatrixBlock;
+use fulgurite_matrix::{Interrupt, MatrixBlock};
 
 use crate::bind::{Operand, bind};
 use crate::compiled::CompiledPlan;
@@ -21,7 +21,8 @@ use crate::execute::Output;
 /// `unsupported` and `dimension` as for compiling and executing the plan.
 pub fn interpret(plan: &CPlan, inputs: &[Operand<'_>]) -> Result<Output> {
     let compiled = CompiledPlan::compile(plan)?;
-    let bound = bind(&compiled, inputs)?;
+    let never = Interrupt::default();
+    let bound = bind(&compiled, inputs, &never)?;
     let program = &compiled.kernel().program;
     let width = |id| bound.width(program.shapes.of(id));
     let interpreter = Interpreter {

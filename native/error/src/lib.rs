@@ -53,6 +53,8 @@ pub enum ErrorKind {
     Runtime,
     /// The script called `stop()`.
     Stopped,
+    /// Somebody has asked the run to stop.
+    Interrupted,
     /// The backend (Spark) failed.
     Backend,
     /// A bug in Fulgurite.
@@ -73,6 +75,7 @@ impl ErrorKind {
             ErrorKind::Memory => "memory",
             ErrorKind::Runtime => "runtime",
             ErrorKind::Stopped => "stopped",
+            ErrorKind::Interrupted => "interrupted",
             ErrorKind::Backend => "backend",
             ErrorKind::Internal => "internal",
         }
@@ -175,7 +178,11 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} error: {}", self.0.kind, self.0.message)?;
+        match self.0.kind {
+            // Nothing went wrong.
+            ErrorKind::Interrupted => write!(f, "{}: {}", self.0.kind, self.0.message)?,
+            kind => write!(f, "{kind} error: {}", self.0.message)?,
+        }
         if let Some(operator) = &self.0.operator {
             write!(f, " (in {operator})")?;
         }
@@ -201,5 +208,5 @@ macro_rules! constructors {
 constructors! {
     syntax => Syntax, validation => Validation, dimension => Dimension, argument => Argument,
     io => Io, data => Data, plan => Plan, unsupported => Unsupported, memory => Memory,
-    runtime => Runtime, stopped => Stopped, backend => Backend, internal => Internal,
+    runtime => Runtime, stopped => Stopped, interrupted => Interrupted, backend => Backend, internal => Internal,
 }

@@ -9,7 +9,7 @@ use std::{
     thread::{self, ThreadId},
 };
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Error, ErrorKind, Result};
 use fulgurite_matrix::MatrixBlock;
 use fulgurite_runtime::{
     asking_operator,
@@ -122,11 +122,14 @@ impl JvmHost {
         })))
     }
 
-    /// The failure of a request that ended with `error`: the exception that `Host` threw, if it did.
+    /// The failure of a request that ended with `error`: the exception that `Host` threw, if it did. What becomes of jobs of an
+    /// interrupted run tells nobody anything.
     pub fn failure(&self, error: Error) -> Failure {
         match self.0.thrown.take() {
-            Some(exception) => Failure::Thrown(exception, error),
-            None => Failure::Error(error),
+            Some(exception) if error.kind() != ErrorKind::Interrupted => {
+                Failure::Thrown(exception, error)
+            }
+            _ => Failure::Error(error),
         }
     }
 

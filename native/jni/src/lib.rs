@@ -27,6 +27,7 @@ mod natives;
 mod ready;
 mod registry;
 mod request;
+mod runs;
 mod shim;
 mod streams;
 mod task;

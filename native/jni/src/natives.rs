@@ -22,7 +22,7 @@ use crate::{
     handshake::handshake,
     host::JvmHost,
     registry::registry,
-    request,
+    request, runs,
     shim::{Host, InputStream, OutputStream, ShimAPI, ShimNativeInterface},
     streams::{Input, Output},
     task, text,
@@ -53,6 +53,14 @@ impl ShimNativeInterface for ShimAPI {
             Ok(reply) => Ok(env.byte_array_from_slice(&reply)?),
             Err(error) => Err(host.failure(error)),
         }
+    }
+
+    fn interrupt<'local>(
+        _env: &mut Env<'local>,
+        _class: JClass<'local>,
+        run: jlong,
+    ) -> Result<jboolean, Failure> {
+        Ok(runs::interrupt(run))
     }
 
     fn serve<'local>(
@@ -111,6 +119,7 @@ impl ShimNativeInterface for ShimAPI {
     fn run_task<'local>(
         env: &mut Env<'local>,
         _class: JClass<'local>,
+        run: jlong,
         task: JByteArray<'local>,
         stripes: JLongArray<'local>,
         broadcasts: JLongArray<'local>,
@@ -118,25 +127,27 @@ impl ShimNativeInterface for ShimAPI {
         let task = bytes(env, &task, "task")?;
         let stripes = longs(env, &stripes, "stripes")?;
         let broadcasts = longs(env, &broadcasts, "broadcasts")?;
-        handed_over(env, &task::run(&task, &stripes, &broadcasts)?)
+        let results = runs::within(run, || task::run(&task, &stripes, &broadcasts))?;
+        handed_over(env, &results)
     }
 
     fn run_combined<'local>(
         env: &mut Env<'local>,
         _class: JClass<'local>,
+        run: jlong,
         task: JByteArray<'local>,
         combine: JByteArray<'local>,
         before: jlong,
         stripes: JLongArray<'local>,
         broadcasts: JLongArray<'local>,
     ) -> Result<jlong, Failure> {
-        Ok(task::run_combined(
-            &bytes(env, &task, "task")?,
-            &bytes(env, &combine, "combine")?,
-            before,
-            &longs(env, &stripes, "stripes")?,
-            &longs(env, &broadcasts, "broadcasts")?,
-        )?)
+        let task = bytes(env, &task, "task")?;
+        let combine = bytes(env, &combine, "combine")?;
+        let stripes = longs(env, &stripes, "stripes")?;
+        let broadcasts = longs(env, &broadcasts, "broadcasts")?;
+        Ok(runs::within(run, || {
+            task::run_combined(&task, &combine, before, &stripes, &broadcasts)
+        })?)
     }
 
     fn combine<'local>(

@@ -18,7 +18,7 @@ use fulgurite_runtime::{
 };
 use serde::Serialize;
 
-use crate::{host::JvmHost, registry::registry};
+use crate::{host::JvmHost, registry::registry, runs::Run};
 
 /// The reply to a request that ran a program.
 #[derive(Serialize)]
@@ -61,7 +61,11 @@ pub(crate) fn call(request: &[u8], host: &Arc<JvmHost>) -> Result<Vec<u8>> {
     #[cfg(debug_assertions)]
     deliberate_panic(request);
     let request = Request::from_json(request)?;
-    let session = session(&request, host)?;
+    let mut session = session(&request, host)?;
+    let started = Run::start(request.run)?;
+    if let Some(run) = &started {
+        session = session.with_interrupt(run.interrupt.clone());
+    }
     match request.command {
         Command::Execute => reply(&run(request, &session)?),
         Command::Explain => reply(&Explained {

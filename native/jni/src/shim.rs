@@ -3,6 +3,11 @@
 //! Declarations stand as the Java sources have them, names of parameters included; the test below renders
 //! the sources in this form and compares.
 
+#![expect(
+    clippy::too_many_arguments,
+    reason = "as the Java sources declare them"
+)]
+
 use jni::bind_java_type;
 
 bind_java_type! {
@@ -18,12 +23,13 @@ bind_java_type! {
     native_methods {
         static fn handshake(shim: jbyte[]) -> jbyte[],
         static fn call(request: jbyte[], host: Host) -> jbyte[],
+        static fn interrupt(run: jlong) -> jboolean,
         static fn serve(callers: jlong, number: jint),
         static fn import_blocks(array: jlong, schema: jlong) -> jlong,
         static fn export_blocks(handle: jlong, array: jlong, schema: jlong),
         static fn task_memory(task: jbyte[], combining: jboolean, stripes: jlong[], broadcasts: jlong[]) -> jlong,
-        static fn run_task(task: jbyte[], stripes: jlong[], broadcasts: jlong[]) -> jlong[],
-        static fn run_combined(task: jbyte[], combine: jbyte[], before: jlong, stripes: jlong[], broadcasts: jlong[]) -> jlong,
+        static fn run_task(run: jlong, task: jbyte[], stripes: jlong[], broadcasts: jlong[]) -> jlong[],
+        static fn run_combined(run: jlong, task: jbyte[], combine: jbyte[], before: jlong, stripes: jlong[], broadcasts: jlong[]) -> jlong,
         static fn combine(combine: jbyte[], left: jlong, right: jlong) -> jlong,
         static fn describe(handle: jlong) -> jbyte[],
         static fn look(handle: jlong) -> jlong[],
@@ -160,7 +166,7 @@ mod tests {
                 other => (other, signature),
             })
         });
-        assert_eq!(natives.len(), 25);
+        assert_eq!(natives.len(), 26);
         assert_eq!(bound("native_methods"), natives);
     }
 

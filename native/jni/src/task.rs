@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fulgurite_error::{Error, Result};
-use fulgurite_matrix::{Block, MatrixBlock, kernels};
+use fulgurite_matrix::{Block, Interrupt, MatrixBlock, kernels};
 use fulgurite_runtime::{
     Config, TaskWork,
     dataflow::{Combine, RangeTask, Task},
@@ -107,7 +107,9 @@ fn each(
 ) -> Result<TaskWork> {
     with_task(task, |run| {
         let inputs = Inputs::of(run.task(), stripes, broadcasts)?;
+        let interrupt = Interrupt::current();
         for stripes in &inputs.runs {
+            interrupt.check()?;
             take(run.on(stripes, &inputs.broadcasts, inputs.over.as_ref())?)?;
         }
         Ok(run.take_work())

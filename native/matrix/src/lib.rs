@@ -17,6 +17,7 @@ mod cores;
 mod csr;
 mod dense;
 mod extent;
+mod interrupt;
 mod number;
 
 pub use arrow::buffer::ScalarBuffer;
@@ -29,4 +30,5 @@ pub use cores::cores;
 pub use csr::CsrMatrix;
 pub use dense::DenseMatrix;
 pub use extent::Extent;
+pub use interrupt::Interrupt;
 pub use number::{JavaDouble, java_double, parse_double};

@@ -28,6 +28,8 @@ use rayon::prelude::*;
 
 pub use budget::{Budget, admit, within};
 
+use crate::Interrupt;
+
 /// From this size on allocators of C libraries map memory anew for each allocation, and give it back when it is freed:
 /// the largest threshold that glibc knows.
 pub const MAPPED_BYTES: usize = 32 << 20;
@@ -177,6 +179,7 @@ pub fn zeros_of<T: Zeroed>(len: usize) -> Result<Vec<T>> {
 }
 
 /// Cells of an output that `fill` writes in chunks, on all threads. It gets a chunk's number, and its cells, which are zero.
+/// Once the run is interrupted, the remaining chunks stay zero.
 ///
 /// # Errors
 /// As [`room`].
@@ -191,17 +194,21 @@ pub fn by_chunks(
     chunk: usize,
     fill: impl Fn(usize, &mut [f64]) + Sync,
 ) -> Result<Vec<f64>> {
-    let chunk = chunk.max(1);
+    let (chunk, interrupt) = (chunk.max(1), Interrupt::current());
     let mut output = NewCells::new(cells)?;
     let lengths = (0..cells)
         .step_by(chunk)
         .map(|from| chunk.min(cells - from));
     let parts = output.parts(lengths);
     match <[NewPart<f64>; 1]>::try_from(parts) {
-        Ok([only]) => fill(0, only.cells()),
+        Ok([only]) => {
+            interrupt.chunk(|| fill(0, only.cells()));
+        }
         Err(parts) => {
             let parts = parts.into_par_iter().enumerate();
-            parts.for_each(|(number, part)| fill(number, part.cells()));
+            parts.for_each(|(number, part)| {
+                interrupt.chunk(|| fill(number, part.cells()));
+            });
         }
     }
     Ok(output.finish())

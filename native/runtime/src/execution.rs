@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, collections::BTreeMap, sync::Arc, time::Instant};
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Error, ErrorKind, Result};
 use fulgurite_hop::{
     Block, Characteristics, HopOp, Literal, OptimizeOptions, Outputs, Program, ReadOptions,
     Symbols, VariableInfo, optimize_program, optimize_program_traced,
@@ -17,6 +17,7 @@ use crate::{
     interpreter::{Context, Interpreter, SymbolTable, Variable, read_metadata},
     programs::FollowsFrom,
     request::Binding,
+    watch::Account,
 };
 
 /// A request with the values of its local matrices, by input name.
@@ -47,9 +48,21 @@ pub struct Outcome {
 /// Compiles and runs the request's program.
 ///
 /// # Errors
-/// Every kind: of compiling, of running, of the backend; with position and operator where there is one.
+/// Every kind: of compiling, of running, of the backend; with position and operator where there is one. Once the session's
+/// [`Interrupt`](fulgurite_matrix::Interrupt) is set, whatever ends the run is of kind `interrupted`.
 pub fn execute(execution: Execution, session: &Session) -> Result<Outcome> {
-    on_deep_stack(|| execute_here(execution, session))
+    let outcome = on_deep_stack(|| execute_here(execution, session));
+    outcome.map_err(|error| match session.interrupt.check() {
+        // Jobs that were cancelled, say.
+        Err(interrupted) if error.kind() != ErrorKind::Interrupted => {
+            let interrupted = interrupted.at_option(error.position());
+            match error.operator() {
+                Some(operator) => interrupted.in_operator(operator),
+                None => interrupted,
+            }
+        }
+        _ => error,
+    })
 }
 
 /// What the passes over a program that is nested as deeply as may be take of the stack: they go down by recursion.
@@ -77,13 +90,13 @@ fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
     })?;
     let outputs = output_names(&request, &planned.program);
 
-    let cached_before = session.plan_cache.statistics();
-    let mut interpreter = Interpreter::of_planned(&planned, Context::new(session.clone())?);
+    let context = Context::new(session.clone())?;
+    let account = Account::new(started, &session, &context.recorder);
+    if let Some(watch) = &session.watch {
+        watch.watch(account.clone());
+    }
+    let mut interpreter = Interpreter::of_planned(&planned, context);
     interpreter.run(&planned.program.body, &mut symbols)?;
-    let mut report = interpreter
-        .context
-        .recorder
-        .into_report(session.backend_name());
     let mut ready = Vec::with_capacity(outputs.len());
     for name in outputs {
         let label: Arc<str> = format!("output {name}").into();
@@ -98,9 +111,10 @@ fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
         .into_iter()
         .map(|(name, output)| (name, output.hand_over()))
         .collect();
-    report.compiled_since(cached_before, &session.plan_cache);
-    report.total_seconds = started.elapsed().as_secs_f64();
-    Ok(Outcome { outputs, report })
+    Ok(Outcome {
+        outputs,
+        report: account.report(),
+    })
 }
 
 /// What would be executed, from what is known without running anything: at the request's level, in its format.

@@ -28,6 +28,7 @@ mod programs;
 mod report;
 mod session;
 mod value;
+mod watch;
 
 pub use config::Config;
 pub use distributed::{Compilation, TaskMemory, TaskRun, TaskWork, asking_operator, combine};
@@ -41,3 +42,4 @@ pub use report::{OperatorReport, RemoteWork, Report};
 pub use request::Request;
 pub use session::{PrintSink, Session};
 pub use value::Value;
+pub use watch::Watch;

@@ -5,7 +5,7 @@ mod remote;
 use std::{
     collections::{BTreeMap, HashMap},
     fmt,
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -72,7 +72,7 @@ pub(crate) struct FusedRun<'a> {
 }
 
 /// Collects a [`Report`] while operators run.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Recorder {
     operators: HashMap<(Arc<str>, bool), Entry>,
     planning: Duration,
@@ -81,13 +81,28 @@ pub(crate) struct Recorder {
     parfors: BTreeMap<String, ParforReport>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Entry {
     count: u64,
     time: Duration,
     form: Option<String>,
     plan: Option<Arc<str>>,
     sizes: Option<String>,
+}
+
+/// A [`Recorder`] that others look at while operators run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SharedRecorder(Arc<Mutex<Recorder>>);
+
+impl SharedRecorder {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Recorder> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All of it; nothing is left.
+    pub(crate) fn take(&self) -> Recorder {
+        std::mem::take(&mut *self.lock())
+    }
 }
 
 impl Recorder {

@@ -18,6 +18,8 @@ use crate::{ExplainFormat, ExplainLevel, Session, interpreter::declared_type};
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Request {
     pub command: Command,
+    /// What the caller calls this run, to interrupt it; 0 if it won't.
+    pub run: i64,
     /// The script's text.
     pub script: Option<String>,
     /// What the script is called in messages.

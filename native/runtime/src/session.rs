@@ -5,7 +5,7 @@ use std::{io::Write, sync::Arc};
 use fulgurite_codegen::PlanCache;
 use fulgurite_error::{Error, ErrorKind, Result};
 use fulgurite_fusion::{CostConstants, Policy};
-use fulgurite_matrix::kernels::RandStream;
+use fulgurite_matrix::{Interrupt, kernels::RandStream};
 
 use crate::{
     backend::LocalBackend,
@@ -13,6 +13,7 @@ use crate::{
     config::{BackendChoice, Config},
     dataflow::Backend,
     programs::Programs,
+    watch::Watch,
 };
 
 /// Takes the lines that scripts print.
@@ -28,6 +29,9 @@ pub struct Session {
     /// Without one, plans are made with default speeds.
     calibration: Option<Arc<Calibration>>,
     print: PrintSink,
+    /// Ends executions.
+    pub(crate) interrupt: Interrupt,
+    pub(crate) watch: Option<Watch>,
     /// Whether paths without a scheme name files that the backend knows.
     pub(crate) paths_elsewhere: bool,
     /// For a task, whose operators run where it does, whatever they take.
@@ -54,6 +58,8 @@ impl Session {
                     Error::io(format!("cannot write to the standard output: {error}"))
                 })
             }),
+            interrupt: Interrupt::default(),
+            watch: None,
             paths_elsewhere: false,
             in_task: false,
         }
@@ -73,6 +79,8 @@ impl Session {
             programs: Arc::default(),
             calibration: None,
             print: Arc::new(|_| Ok(())),
+            interrupt: Interrupt::default(),
+            watch: None,
             paths_elsewhere: false,
             in_task: true,
         }
@@ -121,7 +129,22 @@ impl Session {
         self
     }
 
+    /// Executions end with an error of kind `interrupted` once this is set.
+    pub fn with_interrupt(mut self, interrupt: Interrupt) -> Self {
+        self.interrupt = interrupt;
+        self
+    }
+
+    /// Tells of the latest execution, also while it runs.
+    pub fn with_watch(mut self, watch: Watch) -> Self {
+        self.watch = Some(watch);
+        self
+    }
+
+    /// # Errors
+    /// That of who takes lines; `interrupted`: nothing is printed any more.
     pub(crate) fn print(&self, line: &str) -> Result<()> {
+        self.interrupt.check()?;
         (self.print)(line)
     }
 

@@ -21,8 +21,7 @@ use std::sync::Arc;
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CellTemplate, NodeId, Template};
 use fulgurite_hop::{AggregateOp, Direction};
-use fulgurite_matrix::MatrixBlock;
-use fulgurite_matrix::memory;
+use fulgurite_matrix::{Interrupt, MatrixBlock, memory};
 
 use crate::bind::{Bound, Operand, bind};
 use crate::compiled::CompiledPlan;
@@ -34,6 +33,7 @@ pub struct ExecutionContext {
     pool: Option<Arc<rayon::ThreadPool>>,
     /// How many threads work is cut for, where these are not the pool's.
     cut_for: Option<usize>,
+    interrupt: Interrupt,
 }
 
 impl ExecutionContext {
@@ -62,7 +62,7 @@ impl ExecutionContext {
     pub fn with_pool(pool: Arc<rayon::ThreadPool>) -> Self {
         ExecutionContext {
             pool: Some(pool),
-            cut_for: None,
+            ..Self::default()
         }
     }
 
@@ -73,6 +73,11 @@ impl ExecutionContext {
             cut_for: Some(threads.max(1)),
             ..self
         }
+    }
+
+    /// Operators end with an error of kind `interrupted` once this is set.
+    pub fn interrupted_by(self, interrupt: Interrupt) -> Self {
+        ExecutionContext { interrupt, ..self }
     }
 
     /// The number of threads that work is cut for.
@@ -93,13 +98,14 @@ pub enum Output {
 /// Runs a compiled plan over operands, which stand in the order of the plan's inputs.
 ///
 /// # Errors
-/// `dimension` when shapes don't fit; nothing has run then.
+/// `dimension` when shapes don't fit; nothing has run then. `interrupted`, if the context's [`Interrupt`] is set.
 pub fn execute(
     plan: &CompiledPlan,
     inputs: &[Operand<'_>],
     context: &ExecutionContext,
 ) -> Result<Output> {
-    let bound: Bound<'_> = bind(plan, inputs)?;
+    let interrupt = &context.interrupt.or_current();
+    let bound: Bound<'_> = bind(plan, inputs, interrupt)?;
     let skipped = Skipped::of(plan, &bound, context)?;
     if let Some(output) = execute_skipping(plan, inputs, &bound, skipped, context)? {
         return Ok(output);
@@ -148,6 +154,7 @@ fn execute_skipping(
     skipped: Skipped,
     context: &ExecutionContext,
 ) -> Result<Option<Output>> {
+    let interrupt = &context.interrupt.or_current();
     let replacements = driver::replacements(plan, bound, skipped)?;
     if replacements.is_empty() {
         return run(plan, bound, skipped, context);
@@ -156,7 +163,7 @@ fn execute_skipping(
     let operands: Vec<Operand<'_>> = replaced
         .map(|(operand, replacement)| replacement.as_ref().map_or(*operand, Operand::Matrix))
         .collect();
-    run(plan, &bind(plan, &operands)?, skipped, context)
+    run(plan, &bind(plan, &operands, interrupt)?, skipped, context)
 }
 
 fn run(

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::parallel::{TASK_CELLS, dense_by_rows, reduction_tasks, row_tasks, shape};
 use crate::vector_math::{Work, sum_of, two_sum, vectorized};
-use crate::{ByRows, CsrMatrix, DenseMatrix, MatrixBlock, memory};
+use crate::{ByRows, CsrMatrix, DenseMatrix, Interrupt, MatrixBlock, memory};
 
 /// A reduction's running state.
 pub trait Accumulator: Copy + Send + Sync {
@@ -191,7 +191,11 @@ pub fn full<A: Accumulator>(matrix: &MatrixBlock, map: impl Fn(f64) -> f64 + Syn
     let mut accumulator = if values.len() <= TASK_CELLS {
         fold(values)
     } else {
-        let parts: Vec<A> = values.par_chunks(TASK_CELLS).map(fold).collect();
+        let interrupt = Interrupt::current();
+        let parts: Vec<A> = values
+            .par_chunks(TASK_CELLS)
+            .map(|part| interrupt.chunk(|| fold(part)).unwrap_or(A::START))
+            .collect();
         merged(parts)
     };
     accumulator.add_repeated(map(0.0), zeros);
@@ -314,14 +318,17 @@ fn cols_dense<A: Accumulator>(
     dense: &DenseMatrix,
     map: &(impl Fn(usize, f64) -> f64 + Sync),
 ) -> Result<Vec<A>> {
+    let interrupt = Interrupt::current();
     let parts = reduction_tasks(dense.rows(), dense.cols())
         .into_par_iter()
         .map(|task| {
             let mut part = memory::filled(dense.cols(), A::START)?;
-            vectorized(ColumnsOf {
-                rows: &dense.values()[task.start * dense.cols()..task.end * dense.cols()],
-                part: &mut part,
-                map,
+            interrupt.chunk(|| {
+                vectorized(ColumnsOf {
+                    rows: &dense.values()[task.start * dense.cols()..task.end * dense.cols()],
+                    part: &mut part,
+                    map,
+                });
             });
             Ok(part)
         })

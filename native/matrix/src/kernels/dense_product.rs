@@ -4,6 +4,8 @@ use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
+use crate::Interrupt;
+
 /// Columns of the right operand from which on these products are faster than dot products of rows with columns: below,
 /// laying operands out anew takes too much of the time.
 pub const WIDE_COLS: usize = 16;
@@ -159,7 +161,9 @@ pub(crate) fn multiply_in_parallel(
     }
     let end = out.len().min(rows.saturating_mul(stride));
     let parts = out[..end].par_chunks_mut(task_rows.saturating_mul(stride).max(1));
+    let interrupt = Interrupt::current();
     parts.enumerate().try_for_each(|(task, out)| {
+        interrupt.check()?;
         let from = task * task_rows;
         let left = left.row_range(from, (from + task_rows).min(rows));
         multiply(left, right, out, stride, Write::Replace)

@@ -16,7 +16,7 @@ use super::{
     reorganize::{take_rows, transpose},
 };
 use crate::{
-    CompactRows, CoordinateMatrix, CsrMatrix, DenseMatrix, Extent, Layout, MatrixBlock,
+    CompactRows, CoordinateMatrix, CsrMatrix, DenseMatrix, Extent, Interrupt, Layout, MatrixBlock,
     memory::{self, zeros},
 };
 
@@ -377,11 +377,13 @@ fn reduce_rows(
     if tasks.len() > 1 && size > input_rows.saturating_mul(work_per_row) {
         tasks = row_tasks(input_rows, input_rows);
     }
+    let interrupt = Interrupt::current();
     let mut partials = tasks
         .into_par_iter()
         .map(|task| {
+            interrupt.check()?;
             let mut partial = zeros(size)?;
-            add(task, &mut partial)?;
+            interrupt.within(|| add(task, &mut partial))?;
             Ok(partial)
         })
         .collect::<Result<Vec<_>>>()?

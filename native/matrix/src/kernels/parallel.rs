@@ -1,7 +1,7 @@
 //! Results built by row chunks on rayon's threads.
 //!
 //! How work is cut depends on shapes only, never on the number of threads, so that results are the same
-//! bits on any machine.
+//! bits on any machine. Each task asks first whether the run goes on ([`Interrupt`]).
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use fulgurite_error::Result;
 use rayon::prelude::*;
 
 use crate::{
-    CsrMatrix, DenseMatrix, Layout, MatrixBlock,
+    CsrMatrix, DenseMatrix, Interrupt, Layout, MatrixBlock,
     memory::{self, NewCells, by_chunks},
 };
 
@@ -131,11 +131,13 @@ pub(crate) fn csr_by_rows(
     cells_per_row: usize,
     fill: impl Fn(Range<usize>, &mut SparseRows) + Sync,
 ) -> Result<CsrMatrix> {
+    let interrupt = Interrupt::current();
     let parts = row_tasks(rows, rows_per_task(cells_per_row))
         .into_par_iter()
         .map(|task| {
+            interrupt.check()?;
             let mut part = SparseRows::default();
-            fill(task, &mut part);
+            interrupt.within(|| fill(task, &mut part));
             // Tasks are small: what one has taken is asked for when it is there.
             memory::admit(part.bytes())?;
             Ok(part)
@@ -194,7 +196,10 @@ pub(crate) fn two_by_parts(
     let index_parts = indices.parts(lengths.iter().copied()).into_par_iter();
     let value_parts = values.parts(lengths.iter().copied()).into_par_iter();
     let parts = index_parts.zip(value_parts).enumerate();
-    parts.for_each(|(part, (indices, values))| fill(part, indices.cells(), values.cells()));
+    let interrupt = Interrupt::current();
+    parts.for_each(|(part, (indices, values))| {
+        interrupt.chunk(|| fill(part, indices.cells(), values.cells()));
+    });
     Ok((indices.finish(), values.finish()))
 }
 

@@ -18,7 +18,7 @@ use super::{
     parallel::{cells, settle},
 };
 use crate::{
-    CsrMatrix, MatrixBlock, SPARSE_THRESHOLD,
+    CsrMatrix, Interrupt, MatrixBlock, SPARSE_THRESHOLD,
     memory::{self, zeros},
 };
 
@@ -112,6 +112,7 @@ pub fn rand_rows(
         seed.unwrap_or_else(fresh_seed),
         first_block..blocks_below.end * blocks_across,
     )?;
+    let interrupt = Interrupt::current();
     // The rows of `part` in a row of blocks, which are drawn as a whole.
     let cells_of_row = sparsity * cols as f64 * size_of::<Cell>() as f64;
     let draw = |below: usize| -> Result<Vec<Vec<Cell>>> {
@@ -119,6 +120,9 @@ pub fn rand_rows(
         memory::admit((cells_of_row * BLOCK.min(rows - top) as f64) as usize)?;
         let mut drawn = vec![Vec::new(); BLOCK.min(rows - top)];
         for across in 0..blocks_across {
+            if interrupt.is_set() {
+                break;
+            }
             let from = across * BLOCK;
             let width = BLOCK.min(cols - from);
             let seed = seeds[below * blocks_across + across - first_block];
@@ -130,8 +134,10 @@ pub fn rand_rows(
         Ok(drawn)
     };
     if cols > 1 && sparsity < SPARSE_THRESHOLD && i32::try_from(cols).is_ok() {
-        let drawn =
-            (blocks_below.into_par_iter().map(draw)).collect::<Result<Vec<Vec<Vec<Cell>>>>>()?;
+        let drawn = blocks_below
+            .into_par_iter()
+            .map(|below| interrupt.check().and_then(|()| draw(below)))
+            .collect::<Result<Vec<Vec<Vec<Cell>>>>>()?;
         let stored = drawn.iter().flatten().map(Vec::len).sum();
         let mut pointers = memory::room(height + 1)?;
         pointers.push(0i64);
@@ -153,12 +159,13 @@ pub fn rand_rows(
         rest = others;
     }
     tasks.into_par_iter().try_for_each(|(below, out)| {
+        interrupt.check()?;
         for (out, row) in out.chunks_exact_mut(cols).zip(draw(below)?) {
             for (col, value) in row {
                 out[col] = value;
             }
         }
-        Ok(())
+        Ok::<_, Error>(())
     })?;
     MatrixBlock::dense(height, cols, values)
 }

@@ -7,20 +7,20 @@ use std::sync::{
 
 use fulgurite_codegen::PlanCache;
 use fulgurite_error::{Error, Result};
-use fulgurite_matrix::MatrixBlock;
+use fulgurite_matrix::{Interrupt, MatrixBlock};
 
 use super::Threads;
 use crate::{
     Config, Session,
     dataflow::{Backend, Primitive, RemoteLoop, Reply},
-    report::Recorder,
+    report::SharedRecorder,
 };
 
 /// Shared by all blocks of one execution.
 pub(crate) struct Context {
     pub(crate) session: Session,
     pub(crate) threads: Threads,
-    pub(crate) recorder: Recorder,
+    pub(crate) recorder: SharedRecorder,
     pub(crate) meter: Meter,
     /// Set when nobody wants the results any more: an iteration before this one has failed.
     abandoned: Vec<Arc<AtomicBool>>,
@@ -29,9 +29,10 @@ pub(crate) struct Context {
 impl Context {
     pub(crate) fn new(session: Session) -> Result<Self> {
         Ok(Context {
-            threads: Threads::new(session.config.effective_threads())?,
+            threads: Threads::new(session.config.effective_threads())?
+                .interrupted_by(&session.interrupt),
             session,
-            recorder: Recorder::default(),
+            recorder: SharedRecorder::default(),
             meter: Meter::default(),
             abandoned: Vec::new(),
         })
@@ -53,15 +54,16 @@ impl Context {
         Context {
             threads,
             session,
-            recorder: Recorder::default(),
+            recorder: SharedRecorder::default(),
             meter: Meter::default(),
             abandoned: before.chain([abandoned]).cloned().collect(),
         }
     }
 
     /// # Errors
-    /// `runtime`, where iterations need not go on; another error is the loop's.
+    /// `interrupted`, if the run is; `runtime`, where iterations need not go on; another error is the loop's.
     pub(crate) fn still_wanted(&self) -> Result<()> {
+        self.session.interrupt.check()?;
         let is_set = |abandoned: &Arc<AtomicBool>| abandoned.load(Ordering::Relaxed);
         match self.abandoned.iter().any(is_set) {
             true => Err(Error::runtime("an iteration before this one has failed")),
@@ -76,10 +78,11 @@ impl Context {
     ) -> Result<Self> {
         let config = Config::default().with(&remote.config)?;
         let backend = Arc::new(OutOfReach(remote.backend.clone()));
+        let interrupt = Interrupt::current();
         Ok(Context {
-            threads: Threads::leased(remote.threads, remote.cut_for)?,
-            session: Session::for_iterations(config, backend, plan_cache),
-            recorder: Recorder::default(),
+            threads: Threads::leased(remote.threads, remote.cut_for)?.interrupted_by(&interrupt),
+            session: Session::for_iterations(config, backend, plan_cache).with_interrupt(interrupt),
+            recorder: SharedRecorder::default(),
             meter: Meter::default(),
             abandoned: Vec::new(),
         })
@@ -90,7 +93,7 @@ impl Context {
         Ok(Context {
             threads: Threads::of_task()?,
             session,
-            recorder: Recorder::default(),
+            recorder: SharedRecorder::default(),
             meter: Meter::default(),
             abandoned: Vec::new(),
         })

@@ -84,6 +84,7 @@ impl Evaluation<'_> {
             HopOp::TransientRead(name) => return self.read(name).map(Some),
             _ => {}
         }
+        self.context.session.interrupt.check()?;
         let _on_behalf = self.on_behalf(id);
         let mut inputs: Vec<Variable> = self.plan.inputs[id.index()]
             .iter()
@@ -260,7 +261,7 @@ impl Evaluation<'_> {
         }
         self.record(id, true, started);
         if let Some(label) = &self.plan.labels[id.index()] {
-            self.context.recorder.form(label, form);
+            self.context.recorder.lock().form(label, form);
         }
         Ok(value)
     }
@@ -343,7 +344,7 @@ impl Evaluation<'_> {
                 plan: &fused.text,
                 sizes: self.plan.sizes(id),
             });
-            let recorder = &mut self.context.recorder;
+            let mut recorder = self.context.recorder.lock();
             recorder.operator(label, distributed, elapsed, fused);
         }
     }

@@ -96,6 +96,7 @@ impl LoopWrites {
             matrix.persist()?;
             context
                 .recorder
+                .lock()
                 .operator(&self.label, true, started.elapsed(), None);
         }
         Ok(whole)

@@ -11,6 +11,7 @@ use std::{
 
 use fulgurite_codegen::ExecutionContext;
 use fulgurite_error::{Error, Result};
+use fulgurite_matrix::Interrupt;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// The threads that local operators run on.
@@ -19,6 +20,8 @@ pub(crate) struct Threads {
     /// For fused operators.
     pub(crate) fused: ExecutionContext,
     count: usize,
+    /// Of the run that operators belong to.
+    interrupt: Interrupt,
     /// Gives the pool back to the next loop's threads.
     #[expect(dead_code, reason = "held, not read")]
     lease: Option<Lease>,
@@ -37,6 +40,7 @@ impl Threads {
             },
             pool,
             count,
+            interrupt: Interrupt::default(),
             lease: None,
         })
     }
@@ -44,7 +48,8 @@ impl Threads {
     /// Threads beside others, for one of the interpreters that run iterations. Operators cut their work as for `all`
     /// threads, which decides the bits of sums.
     pub(crate) fn for_iterations(count: usize, all: &Threads) -> Result<Self> {
-        Self::leased(count, all.fused.threads())
+        let threads = Self::leased(count, all.fused.threads())?;
+        Ok(threads.interrupted_by(&all.interrupt))
     }
 
     /// Threads of their own, which cut work as for `cut_for` threads.
@@ -60,8 +65,18 @@ impl Threads {
             fused: fused.cut_for(cut_for),
             pool,
             count,
+            interrupt: Interrupt::default(),
             lease: Some(lease),
         })
+    }
+
+    /// Operators end once this is set.
+    pub(crate) fn interrupted_by(self, interrupt: &Interrupt) -> Self {
+        Threads {
+            fused: self.fused.interrupted_by(interrupt.clone()),
+            interrupt: interrupt.clone(),
+            ..self
+        }
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -85,14 +100,21 @@ impl Threads {
             pool,
             fused: ExecutionContext::single_threaded(),
             count: 1,
+            interrupt: Interrupt::default(),
             lease: None,
         })
     }
 
     /// Runs a basic operator, which spreads over the pool that it runs in. Nothing else runs there: callbacks to
     /// the session's host stay on the calling thread.
-    pub(crate) fn run<R: Send>(&self, operator: impl FnOnce() -> R + Send) -> R {
-        self.pool.install(operator)
+    ///
+    /// # Errors
+    /// The operator's; `interrupted`, in place of whatever came of it: it may have left out cells.
+    pub(crate) fn run<R: Send>(&self, operator: impl FnOnce() -> Result<R> + Send) -> Result<R> {
+        let interrupt = self.interrupt.or_current();
+        let result = self.pool.install(|| interrupt.within(operator));
+        interrupt.check()?;
+        result
     }
 }
 

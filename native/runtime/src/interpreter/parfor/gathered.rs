@@ -263,7 +263,10 @@ impl Gathered {
             return Ok(None);
         }
         let elapsed = self.seconds + started.elapsed();
-        context.recorder.operator(&self.label, true, elapsed, None);
+        context
+            .recorder
+            .lock()
+            .operator(&self.label, true, elapsed, None);
         Ok(Some(texts.join(", ")))
     }
 }

@@ -204,7 +204,7 @@ impl<'p> Interpreter<'p> {
         let seconds = started.elapsed().as_secs_f64() * report.degree as f64;
         history.seconds = Some(seconds / iterations.max(1) as f64);
         self.parfors.insert(address, history);
-        self.context.recorder.parfor(report);
+        self.context.recorder.lock().parfor(report);
         Ok(())
     }
 

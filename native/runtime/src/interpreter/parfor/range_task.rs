@@ -194,7 +194,7 @@ impl Iterations<'_> {
             compilation: interpreter.planner.compilation(),
             operator_time: started.elapsed(),
         };
-        account.work = interpreter.context.recorder.into_work();
+        account.work = interpreter.context.recorder.take().into_work();
         Ok((RangeResult { account, blocks }, work))
     }
 }

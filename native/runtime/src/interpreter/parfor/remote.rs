@@ -355,7 +355,7 @@ impl<'p> Interpreter<'p> {
             location_reason: None,
             merged: None,
         };
-        let recorder = &mut self.context.recorder;
+        let mut recorder = self.context.recorder.lock();
         recorder.operator(&label, true, started.elapsed(), None);
         Ok(report)
     }
@@ -370,7 +370,7 @@ impl<'p> Interpreter<'p> {
         let mut taken = Taken::default();
         for range in given {
             let work = range.account.work.clone();
-            self.context.recorder.absorb_work(work);
+            self.context.recorder.lock().absorb_work(work);
             taken.add(range)?;
         }
         let failed = taken.gather(gathered, &self.context);

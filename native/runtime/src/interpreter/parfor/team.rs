@@ -153,7 +153,7 @@ impl<'p> Interpreter<'p> {
         let mut copies: BTreeMap<String, Vec<LocalMatrix>> = BTreeMap::new();
         let mut ran = ran;
         for (thread, one) in done.into_iter().enumerate() {
-            self.context.recorder.absorb(one.recorder);
+            self.context.recorder.lock().absorb(one.recorder);
             match one.results {
                 Ok(results) => {
                     for (name, copy) in results {
@@ -363,7 +363,7 @@ impl<'p> Worker<'p> {
         }
         Done {
             results,
-            recorder: interpreter.context.recorder,
+            recorder: interpreter.context.recorder.take(),
         }
     }
 }

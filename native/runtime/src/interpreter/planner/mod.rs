@@ -160,7 +160,7 @@ impl Planner {
         let mut block = lock(&block);
         let started = Instant::now();
         if let Some(plan) = block.known(symbols) {
-            context.recorder.served(started.elapsed());
+            context.recorder.lock().served(started.elapsed());
             return Ok(plan);
         }
         let (plan, outcome) = block.plan(
@@ -172,8 +172,8 @@ impl Planner {
         )?;
         drop(block);
         match outcome {
-            Outcome::Served => context.recorder.served(started.elapsed()),
-            Outcome::Resized => context.recorder.resized(started.elapsed()),
+            Outcome::Served => context.recorder.lock().served(started.elapsed()),
+            Outcome::Resized => context.recorder.lock().resized(started.elapsed()),
             Outcome::Made { why, fusion } => {
                 let elapsed = started.elapsed();
                 let first = dag.iter().find_map(|(_, hop)| hop.position.as_ref());
@@ -184,13 +184,17 @@ impl Planner {
                     ?fusion,
                     "planned a block"
                 );
-                context.recorder.planned(elapsed, why, &fusion);
+                context.recorder.lock().planned(elapsed, why, &fusion);
                 // With workers, some of the operators are theirs to compile.
                 if context.session.backend.is_none() {
                     let operators = plan.fused.iter();
                     let operators = operators.map(|fused| (&fused.plan, &fused.compiled));
                     let cache = &context.session.plan_cache;
-                    context.threads.run(|| cache.compile_ahead(operators));
+                    let compile = || {
+                        cache.compile_ahead(operators);
+                        Ok(())
+                    };
+                    context.threads.run(compile)?;
                 }
             }
         }

@@ -15,7 +15,7 @@ public class FulguriteException extends RuntimeException {
 
     /** An error that comes from no script. */
     public FulguriteException(String kind, String message, Throwable cause) {
-        super(Shown.text(message), Shown.cause(cause));
+        super(Shown.text(message), Shown.cause(cause), true, hasStack(kind));
         this.kind = kind;
         this.operator = null;
         this.file = null;
@@ -23,9 +23,14 @@ public class FulguriteException extends RuntimeException {
         this.column = null;
     }
 
+    /** Wrong data are not the program's fault: where it found them tells nobody anything, and Spark logs it before everything else. */
+    private static boolean hasStack(String kind) {
+        return !"data".equals(kind);
+    }
+
     /** Called by the native library; {@code line} and {@code column} are 0 when {@code file} is null. */
     FulguriteException(String kind, String message, String operator, String file, int line, int column) {
-        super(Shown.text(message));
+        super(Shown.text(message), null, true, hasStack(kind));
         this.kind = kind;
         this.operator = operator;
         this.file = file;
@@ -35,7 +40,8 @@ public class FulguriteException extends RuntimeException {
 
     /**
      * Whose fault it is: {@code syntax}, {@code validation}, {@code dimension}, {@code argument}, {@code io}, {@code data},
-     * {@code plan}, {@code unsupported}, {@code memory}, {@code runtime}, {@code stopped}, {@code backend} or {@code internal}.
+     * {@code plan}, {@code unsupported}, {@code memory}, {@code runtime}, {@code stopped}, {@code interrupted},
+     * {@code backend} or {@code internal}.
      */
     public String kind() {
         return kind;

@@ -37,6 +37,15 @@ public final class Native {
     public static native byte[] call(byte[] request, Host host);
 
     /**
+     * Asks a request or a task that runs on another thread to stop. Its {@link #call}, or {@link #runTask}, then ends with an exception of kind {@code interrupted}:
+     * at once in loops and most operators, when they are done in factorizations and sorts.
+     *
+     * @param run the number that the request has in its field {@code run}, or the task was run with
+     * @return whether there is such a run; one that has not begun yet does not
+     */
+    public static native boolean interrupt(long run);
+
+    /**
      * Calls {@link Host#apply} on this thread for iterations of a loop, until the loop is over.
      *
      * @param callers what {@link Host#serve} was called with
@@ -75,6 +84,7 @@ public final class Native {
      * Runs a task on an executor, on this thread, once for each run: a run has one stripe of each input, and what a call costs is
      * spent once for all runs.
      *
+     * @param run what {@link #interrupt} calls this run, in this process; 0 if it cannot be interrupted
      * @param task a dataflow task: a DAG with its plans, and what its variables are bound to. Or a range of iterations
      *     of a loop, {@code {"range": {"number", "first", "increment", "count"}, "loop": …}} from the first character on, with
      *     the stripe that they run on, or none
@@ -83,7 +93,7 @@ public final class Native {
      * @param broadcasts a handle for each broadcast variable, in the task's order; they stay the caller's
      * @return the handle of the result of each run, which the caller owns
      */
-    public static native long[] runTask(byte[] task, long[] stripes, long[] broadcasts);
+    public static native long[] runTask(long run, byte[] task, long[] stripes, long[] broadcasts);
 
     /**
      * Runs a task as {@link #runTask} does, and makes one of the results, as {@link #combine} does, from the first to the last. If
@@ -93,7 +103,7 @@ public final class Native {
      * @param before what the first result is combined with, which stays the caller's; 0 for nothing
      * @return the handle of the result, which the caller owns
      */
-    public static native long runCombined(byte[] task, byte[] combine, long before, long[] stripes, long[] broadcasts);
+    public static native long runCombined(long run, byte[] task, byte[] combine, long before, long[] stripes, long[] broadcasts);
 
     /**
      * Makes one partial result of two, cell by cell.

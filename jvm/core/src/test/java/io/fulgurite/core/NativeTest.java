@@ -186,7 +186,7 @@ class NativeTest {
         failure("argument", () -> Library.call("{\"command\": \"dance\"}", null));
         failure("argument", () -> Native.call(new byte[] {(byte) 0xff, 0}, null));
         failure("argument", () -> Native.handshake(Library.bytes("[]")));
-        failure("plan", () -> Native.runTask(Library.bytes("{}"), new long[0], new long[0]));
+        failure("plan", () -> Native.runTask(0, Library.bytes("{}"), new long[0], new long[0]));
         try (NativeHandle matrix = Library.ones(1, 1)) {
             failure("plan", () -> matrix.with(m -> Native.combine(Library.bytes("\"shuffle\""), m, m)));
         }
@@ -196,16 +196,16 @@ class NativeTest {
     void nullIsRefused() {
         failure("argument", () -> Native.handshake(null));
         failure("argument", () -> Native.call(null, null));
-        failure("argument", () -> Native.runTask(null, null, null));
+        failure("argument", () -> Native.runTask(0, null, null, null));
         failure("argument", () -> Native.taskMemory(null, false, null, null));
         failure("plan", () -> Native.taskMemory(Library.bytes("{}"), true, new long[0], new long[0]));
         failure("argument", () -> Native.join(null));
         failure("dimension", () -> Native.join(new long[0]));
         failure("argument", () -> Native.joinBlocks(new long[0], null));
         failure("argument", () -> Native.joinBlocks(new long[0], new long[1]));
-        failure("argument", () -> Native.runCombined(null, null, 0, null, null));
-        failure("plan", () -> Native.runCombined(Library.bytes("{}"), Library.bytes("\"sum\""), 0, new long[0], new long[0]));
-        failure("argument", () -> Native.runTask(Library.bytes("{}"), null, new long[0]));
+        failure("argument", () -> Native.runCombined(0, null, null, 0, null, null));
+        failure("plan", () -> Native.runCombined(0, Library.bytes("{}"), Library.bytes("\"sum\""), 0, new long[0], new long[0]));
+        failure("argument", () -> Native.runTask(0, Library.bytes("{}"), null, new long[0]));
         failure("argument", () -> Native.importBlocks(0, 0));
         failure("argument", () -> Native.importBlocks(3, 5));
         try (NativeHandle matrix = Library.ones(1, 1)) {

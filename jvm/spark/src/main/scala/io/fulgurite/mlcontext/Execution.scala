@@ -2,11 +2,12 @@ package io.fulgurite.mlcontext
 
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
-import io.fulgurite.core.Native
-import io.fulgurite.spark.{Blocks, Errors, Json, SparkHost}
+import io.fulgurite.core.{Native, NativeLibrary}
+import io.fulgurite.spark.{Blocks, Errors, Json, NativeRuns, SparkHost}
 import io.fulgurite.spark.arrow.Library
 import io.fulgurite.spark.primitives.Session
 import org.apache.hadoop.fs.FileSystem
+import org.apache.spark.SparkContext
 import org.apache.spark.sql.SparkSession
 
 /** What is to be run: a script or a HOP DAG. */
@@ -18,8 +19,11 @@ private[fulgurite] final case class DagWork(dag: JsonNode) extends Work
 private[fulgurite] final case class Question(level: String, format: String = "text", why: Option[String] = None)
 
 /** One request to native code, from converting inputs to wrapping outputs. */
-private[fulgurite] final class Execution(spark: SparkSession, settings: Settings, show: String => Unit) {
+private[fulgurite] final class Execution(spark: SparkSession, settings: Settings, show: String => Unit) extends Interruptible {
+  override val sparkContext: SparkContext = spark.sparkContext
   private val session = new Session(spark, settings, observed = true)
+  /** What native code calls it. */
+  private val number = NativeRuns.next()
   private var printed = Vector.empty[String]
 
   def run(
@@ -27,6 +31,7 @@ private[fulgurite] final class Execution(spark: SparkSession, settings: Settings
       script: Option[Script], explainLevel: Option[String]): MLResults =
     prepared(work, bindings, outputs) { (request, host) =>
       for (level <- explainLevel) show(explain(request.deepCopy(), Question(level), host))
+      request.put("run", number)
       val reply = Json.parse(Native.call(Json.bytes(request), host))
       val values = outputs.map(name => name -> output(name, reply.path("outputs").path(name), host)).toMap
       new MLResults(values, script, () => new Report(reply.path("report"), session.figures), printed)
@@ -36,9 +41,14 @@ private[fulgurite] final class Execution(spark: SparkSession, settings: Settings
   def explain(work: Work, bindings: Seq[(String, Any, Option[MatrixMetadata])], outputs: Seq[String], question: Question): String =
     prepared(work, bindings, outputs)((request, host) => explain(request, question, host))
 
+  override protected def stop(): Unit = {
+    if (NativeLibrary.isLoaded) Native.interrupt(number)
+    session.interrupt()
+  }
+
   /** Runs `body` with a request whose inputs are there. */
   private def prepared[A](
-      work: Work, bindings: Seq[(String, Any, Option[MatrixMetadata])], outputs: Seq[String])(body: (ObjectNode, SparkHost) => A): A = {
+      work: Work, bindings: Seq[(String, Any, Option[MatrixMetadata])], outputs: Seq[String])(body: (ObjectNode, SparkHost) => A): A = session.interruptible {
     Library.ensureLoaded()
     val (arguments, variables) = bindings.partition(_._1.startsWith("$"))
     val converter = new Inputs(session, settings)
@@ -46,7 +56,7 @@ private[fulgurite] final class Execution(spark: SparkSession, settings: Settings
     try {
       for ((name, value, metadata) <- variables) inputs :+= (name -> converter.convert(name, value, metadata))
       val datasets = inputs.collect { case (name, MatrixInput(Distributed(dataset), _)) => name -> dataset }.toMap
-      val host = new SparkHost(session, datasets, { line => printed :+= line; show(line) })
+      val host = new SparkHost(session, datasets, { line => if (wantsLines) { printed :+= line; show(line) } })
       try {
         val texts = arguments.map { case (name, value, _) => name.stripPrefix("$") -> Literals.argument(name, value) }
         val request = this.request(work, texts, outputs)

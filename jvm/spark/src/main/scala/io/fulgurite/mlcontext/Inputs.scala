@@ -26,7 +26,7 @@ private[mlcontext] final class Inputs(session: Session, settings: Settings) {
   private var here = 0L
 
   def convert(name: String, value: Any, metadata: Option[MatrixMetadata]): Input = {
-    val input = value match {
+    val input = Errors.naming(name)(value match {
       case matrix: Matrix => MatrixInput(matrix.storage, owned = false)
       case frame: Frame[_] if isCells(metadata) => large(cells(name, frame.toDF(), metadata))
       case frame: Frame[_] =>
@@ -42,7 +42,7 @@ private[mlcontext] final class Inputs(session: Session, settings: Settings) {
             s"input '$name' is a ${other.getClass.getName}",
             "inputs are DataFrames, RDDs of lines or vectors, arrays of doubles, matrices of former results, and scalars")
         }
-    }
+    })
     try metadata.foreach(check(name, input, _))
     catch {
       case failure: Throwable =>

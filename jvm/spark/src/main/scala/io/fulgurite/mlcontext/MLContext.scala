@@ -24,6 +24,7 @@ final class MLContext(spark: SparkSession) extends AutoCloseable {
 
   SparkVersion.check(spark.version)
   private val settings = new Settings(spark.sparkContext.getConf)
+  private val running = new Running
   private var explainLevel = "plan"
   private var explains = false
   private var showsStatistics = false
@@ -32,8 +33,8 @@ final class MLContext(spark: SparkSession) extends AutoCloseable {
   MLContext.activate(this)
 
   def execute(script: Script): MLResults = {
-    val results = new Execution(spark, settings, show)
-      .run(ScriptWork(script.name, script.text), script.bindings, script.outputs, Some(script), if (explains) Some(explainLevel) else None)
+    val results = running(execution)(
+      _.run(ScriptWork(script.name, script.text), script.bindings, script.outputs, Some(script), if (explains) Some(explainLevel) else None))
     script.executed(results)
     if (showsStatistics) show(results.report.text(heavyHitters))
     results
@@ -49,7 +50,9 @@ final class MLContext(spark: SparkSession) extends AutoCloseable {
   def why(script: Script, where: String, format: String = "text"): String = ask(script, Question("plan", format, Some(where)))
 
   private def ask(script: Script, question: Question): String =
-    new Execution(spark, settings, show).explain(ScriptWork(script.name, script.text), script.bindings, script.outputs, question)
+    running(execution)(_.explain(ScriptWork(script.name, script.text), script.bindings, script.outputs, question))
+
+  private def execution = new Execution(spark, settings, show)
 
   /** A DataFrame as a matrix, converted once for any number of scripts. */
   def matrix(frame: DataFrame): Matrix = converted("DataFrame", frame, None)
@@ -61,7 +64,12 @@ final class MLContext(spark: SparkSession) extends AutoCloseable {
 
   private def converted(name: String, value: Any, metadata: Option[MatrixMetadata]): Matrix = {
     Library.ensureLoaded()
-    new Inputs(new Session(spark, settings), settings).convert(name, value, metadata) match {
+    val session = new Session(spark, settings)
+    val conversion = new Interruptible {
+      override val sparkContext: SparkContext = spark.sparkContext
+      override protected def stop(): Unit = session.interrupt()
+    }
+    running(conversion)(_ => session.interruptible(new Inputs(session, settings).convert(name, value, metadata))) match {
       case MatrixInput(storage, _) => new Matrix(storage, spark)
       case ScalarInput(_) => throw Errors.internal(s"a $name became a scalar")
     }
@@ -96,7 +104,7 @@ final class MLContext(spark: SparkSession) extends AutoCloseable {
     this
   }
 
-  /** A key of docs/configuration.md, with or without `spark.` before it. */
+  /** A key of docs/configuration.md, with or without `spark.` before it. One that does not exist, or a value that it cannot have, is an error. */
   def setConfigProperty(name: String, value: String): MLContext = { settings.set(name, value); this }
   def resetConfig(): MLContext = { settings.reset(); this }
 
@@ -108,11 +116,20 @@ final class MLContext(spark: SparkSession) extends AutoCloseable {
   def version: String = MLContext.version
   def info: String = s"Fulgurite $version on Spark ${spark.version}, ${spark.sparkContext.master}"
 
-  /** Leaves Spark running. */
-  override def close(): Unit = MLContext.deactivate(this)
+  /**
+   * Ends what runs on this context at the moment, from another thread: it fails with kind `interrupted`. Returns when it has ended and none of
+   * its jobs is left, or after some seconds: factorizations and sorts on the driver go to their end before they notice.
+   */
+  def cancel(): Unit = running.interrupt()
+
+  /** As [[cancel]]; nothing can be executed any more. Leaves Spark running. */
+  override def close(): Unit = {
+    running.close()
+    MLContext.deactivate(this)
+  }
 
   private[fulgurite] def executeDag(dag: JsonNode, bindings: Seq[(String, Any, Option[MatrixMetadata])], outputs: Seq[String]): MLResults =
-    new Execution(spark, settings, show).run(DagWork(dag), bindings, outputs, None, None)
+    running(execution)(_.run(DagWork(dag), bindings, outputs, None, None))
 }
 
 object MLContext {

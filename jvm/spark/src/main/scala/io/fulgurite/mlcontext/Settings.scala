@@ -2,9 +2,11 @@ package io.fulgurite.mlcontext
 
 import scala.util.Try
 
-import io.fulgurite.core.NativeLibrary
-import io.fulgurite.spark.Errors
+import io.fulgurite.core.{FulguriteException, Native, NativeLibrary}
+import io.fulgurite.spark.{Errors, Json}
+import io.fulgurite.spark.arrow.Library
 import io.fulgurite.spark.primitives.TransferLimits
+import org.apache.commons.text.similarity.LevenshteinDistance
 import org.apache.spark.SparkConf
 
 /** Configuration: `spark.fulgurite.…` of the session, and over it what was set on the context. */
@@ -12,7 +14,31 @@ final class Settings(conf: SparkConf) {
   private val ofSession = conf.getAllWithPrefix("spark.fulgurite.").map { case (key, value) => s"fulgurite.$key" -> value }.toMap
   private var own = Map.empty[String, String]
 
-  def set(key: String, value: String): Unit = own = own.updated(key.stripPrefix("spark."), value)
+  /** Unless it is wrong. */
+  def set(key: String, value: String): Unit = {
+    val name = key.stripPrefix("spark.")
+    val before = own
+    own = own.updated(name, value)
+    try check(name, value)
+    catch { case wrong: FulguriteException => own = before; throw wrong }
+  }
+
+  private def check(key: String, value: String): Unit =
+    if (Settings.OfThisSide(key)) {
+      transfers
+      fill
+      set(key).filter(_ => key == Settings.TaskMemory).foreach(Settings.bytes(key, _))
+    } else {
+      Settings.OfThisSide.find(LevenshteinDistance.getDefaultInstance.apply(_, key) <= Settings.NearlyTheSame).foreach { near =>
+        throw Errors.argument(s"there is no configuration key '$key'", s"did you mean '$near'?")
+      }
+      Library.ensureLoaded()
+      val request = Json.newObject().put("command", "check").put("script", "")
+      request.putObject("config").put(key, value)
+      Native.call(Json.bytes(request), null)
+      ()
+    }
+
   def reset(): Unit = own = Map.empty
   def get(key: String): Option[String] = all.get(key)
 
@@ -84,6 +110,8 @@ object Settings {
 
   private val OfThisSide =
     Set(Fill, TaskMemory, TransferMemory, Scratch, BroadcastPiece, NativeLibrary.PATH, NativeLibrary.TMPDIR)
+  /** Letters that a misspelt key of this side has wrong. */
+  private val NearlyTheSame = 2
   /** An array has less than 2 GB, and grows by doubling. */
   private val MostInArray = 1L << 30
   private val PieceBytes = 32L << 20

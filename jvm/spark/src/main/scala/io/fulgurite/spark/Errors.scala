@@ -33,6 +33,18 @@ private[fulgurite] object Errors {
   def stopped(): FulguriteException =
     error("backend", "the stopped SparkContext runs nothing any more", "make a new SparkSession and, with it, a new MLContext")
 
+  def interrupted(): FulguriteException = new FulguriteException(Interrupted, s"$Interrupted: the run was interrupted", null)
+
+  val Interrupted = "interrupted"
+
+  /** Errors in the data of an input name it. */
+  def naming[A](input: String)(work: => A): A =
+    try work
+    catch {
+      case bad: FulguriteException if bad.kind == "data" && !bad.getMessage.contains(s"'$input'") =>
+        throw new FulguriteException("data", s"data error: input '$input': ${bad.getMessage.stripPrefix("data error: ")}", null)
+    }
+
   /** The FulguriteException among the causes. */
   def find(failure: Throwable): Option[FulguriteException] = causes(failure).collectFirst { case ours: FulguriteException => ours }
 

@@ -171,7 +171,11 @@ final class SparkHost(val session: Session, registered: Map[String, Dataset], sh
         input(name, registered.getOrElse(name, throw Errors.internal(s"no distributed input is called '$name'")), owned = false)
       case _ => input(spec.path("path").asText, FileSource.read(session, spec), owned = true)
     }
-    Reply.of(dataset.characteristics).copy(dataset = Some(keep(dataset)))
+    val found = spec.path("name").asText match {
+      case "" => dataset.characteristics
+      case name => Errors.naming(name)(dataset.characteristics)
+    }
+    Reply.of(found).copy(dataset = Some(keep(dataset)))
   }
 
   private def tasks(step: JsonNode, inputs: Seq[Dataset]): TaskRDD = {

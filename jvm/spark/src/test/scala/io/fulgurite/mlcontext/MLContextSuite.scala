@@ -127,9 +127,15 @@ final class MLContextSuite extends AnyFunSuite with SparkSessions {
   }
 
   test("configuration keys are checked") {
-    ml.setConfigProperty("fulgurite.memory.locale", "1g")
-    try assert(Failures.of("argument")(run("x = 1")()).getMessage.contains("did you mean 'fulgurite.memory.local'"))
-    finally ml.resetConfig()
+    for ((wrong, right) <- Seq("memory.locale" -> "memory.local", "input.fil" -> "input.fill", "memory.transfr" -> "memory.transfer")) {
+      val failure = Failures.of("argument")(ml.setConfigProperty(s"spark.fulgurite.$wrong", "1"))
+      assert(failure.getMessage.contains(s"did you mean 'fulgurite.$right'"), failure.getMessage)
+    }
+    for ((key, value) <- Seq("memory.local" -> "much", "memory.transfer" -> "much", "input.fill" -> "zero", "memory.tasks" -> "-1")) {
+      assert(Failures.of("argument")(ml.setConfigProperty(s"fulgurite.$key", value)).getMessage.contains(value))
+    }
+    // What was refused is not there.
+    assert(run("x = 1", "x")().getLong("x") == 1)
     Failures.of("argument")(ml.setExplainLevel("everything"))
   }
 

@@ -4,7 +4,7 @@ import java.io.ByteArrayOutputStream
 import java.nio.charset.StandardCharsets.UTF_8
 
 import io.fulgurite.core.Native
-import io.fulgurite.spark.{Blocks, Errors}
+import io.fulgurite.spark.{Blocks, Errors, NativeRuns}
 import io.fulgurite.spark.arrow.Library
 import io.fulgurite.spark.memory.NativeMemory
 import io.fulgurite.spark.metrics.{NativeWork, WorkCounter}
@@ -20,7 +20,7 @@ final class NativeTask(val json: Array[Byte], val label: String, val broadcasts:
 
   /** On the stripes of each run, which are not empty: a result for each. */
   def run(runs: Seq[Seq[Blocks]]): Seq[Blocks] =
-    counted(runs, Native.taskMemory(json, false, _, _))((stripes, sides) => Native.runTask(json, stripes, sides).toSeq.map(Blocks.owning))
+    counted(runs, Native.taskMemory(json, false, _, _))((run, stripes, sides) => Native.runTask(run, json, stripes, sides).toSeq.map(Blocks.owning))
 
   /**
    * On the stripes of each run, of which there are some: one result, which begins with that of the runs before.
@@ -28,8 +28,8 @@ final class NativeTask(val json: Array[Byte], val label: String, val broadcasts:
    * @param over the stripe of the dataset that the task goes over, if it goes over one
    */
   def runCombined(runs: Seq[Seq[Blocks]], combine: Array[Byte], before: Option[Blocks], over: Option[Blocks] = None): Blocks =
-    counted(runs, Native.taskMemory(json, true, _, _), over, again = over.nonEmpty && before.nonEmpty) { (stripes, sides) =>
-      def from(before: Long) = Seq(Blocks.owning(Native.runCombined(json, combine, before, stripes, sides)))
+    counted(runs, Native.taskMemory(json, true, _, _), over, again = over.nonEmpty && before.nonEmpty) { (run, stripes, sides) =>
+      def from(before: Long) = Seq(Blocks.owning(Native.runCombined(run, json, combine, before, stripes, sides)))
       before.fold(from(0))(_.withHandle(from))
     }.head
 
@@ -37,19 +37,19 @@ final class NativeTask(val json: Array[Byte], val label: String, val broadcasts:
   def runRange(range: Array[Byte], stripe: Option[Blocks]): Blocks = {
     val task = new ByteArrayOutputStream(json.length + range.length + 20)
     for (part <- Seq("{\"range\":".getBytes(UTF_8), range, ",\"loop\":".getBytes(UTF_8), json, "}".getBytes(UTF_8))) task.write(part)
-    counted(Seq(stripe.toSeq), (_, _) => 0)((stripes, sides) => Native.runTask(task.toByteArray, stripes, sides).toSeq.map(Blocks.owning)).head
+    counted(Seq(stripe.toSeq), (_, _) => 0)((run, stripes, sides) => Native.runTask(run, task.toByteArray, stripes, sides).toSeq.map(Blocks.owning)).head
   }
 
   /** @param taken what `native` takes at most with the same arguments */
   private def counted(runs: Seq[Seq[Blocks]], taken: (Array[Long], Array[Long]) => Long, over: Option[Blocks] = None, again: Boolean = false)(
-      native: (Array[Long], Array[Long]) => Seq[Blocks]): Seq[Blocks] = {
+      native: (Long, Array[Long], Array[Long]) => Seq[Blocks]): Seq[Blocks] = {
     Library.ensureLoaded()
     val stripes = runs.flatten
     val (results, nanoseconds) = Blocks.withHandles(stripes) { addresses =>
       Blocks.withHandles(sides.map(_.blocks) ++ over) { sides =>
         NativeMemory.gate.within(taken(addresses, sides)) {
           val started = System.nanoTime
-          (native(addresses, sides), System.nanoTime - started)
+          (NativeRuns.ofTask(native(_, addresses, sides)), System.nanoTime - started)
         }
       }
     }

@@ -38,6 +38,7 @@ final class Session(val spark: SparkSession, settings: Settings, observed: Boole
   private val inputs = mutable.LinkedHashMap.empty[String, Int]
   private var events = Option.empty[TaskEvents]
   private var moved = Traffic()
+  @volatile private var interrupted = false
   /** The operator of the script for which primitives run on this thread, or nothing. */
   private val operator = ThreadLocal.withInitial[String](() => "")
 
@@ -78,6 +79,7 @@ final class Session(val spark: SparkSession, settings: Settings, observed: Boole
    * thrown.
    */
   def named[A](what: String)(work: => A): A = {
+    if (interrupted) throw Errors.interrupted()
     if (context.isStopped) throw Errors.stopped()
     synchronized { if (observed && events.isEmpty) events = Some(new TaskEvents(context, number)) }
     val asking = operator.get
@@ -101,6 +103,21 @@ final class Session(val spark: SparkSession, settings: Settings, observed: Boole
     try withProperties(Session.Pool -> pool)(work)
     finally context.removeJobTag(tag(callers, thread))
   }
+
+  /** Runs work whose jobs [[interrupt]] ends, on this thread and on those that it starts. */
+  def interruptible[A](work: => A): A = {
+    context.addJobTag(wholeTag)
+    try work
+    finally context.removeJobTag(wholeTag)
+  }
+
+  /** Ends all jobs of [[interruptible]] work; no more begin. From any thread. */
+  def interrupt(): Unit = {
+    interrupted = true
+    if (!context.isStopped) context.cancelJobsWithTag(wholeTag)
+  }
+
+  private def wholeTag = s"fulgurite-$number"
 
   /** Ends the jobs that a thread of iterations waits for. */
   def cancel(callers: Long, thread: Int): Unit = if (!context.isStopped) context.cancelJobsWithTag(tag(callers, thread))

@@ -1,0 +1,57 @@
+//! Ctrl-C: a run ends soon, wherever it is, and says what it has done so far.
+//!
+//! The handler asks the run to stop. Loops, fused operators and most kernels do so at once. Some don't (factorizations,
+//! sorts, files being read), so the handler's thread ends the process if the run is still there after [`GRACE`].
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use fulgurite_error::{Error, Result};
+use fulgurite_matrix::Interrupt;
+
+/// What a shell reports for a process that SIGINT ended: 128 and the signal's number.
+pub const INTERRUPTED: u8 = 130;
+/// How long a run may take to stop by itself.
+const GRACE: Duration = Duration::from_millis(40);
+
+/// Who tells of the end of the run: its own thread or the handler's, but not both.
+#[derive(Clone, Default)]
+pub struct Ending(Arc<Mutex<bool>>);
+
+impl Ending {
+    /// The run has ended. Does not return if the handler is ending the process.
+    pub fn reached(&self) {
+        if !self.is_first() {
+            loop {
+                thread::park();
+            }
+        }
+    }
+
+    fn is_first(&self) -> bool {
+        let mut reached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        !std::mem::replace(&mut *reached, true)
+    }
+}
+
+/// Has Ctrl-C stop the run. If it does not stop by itself, `tell` is called before the process ends.
+pub fn stops(
+    interrupt: &Interrupt,
+    ending: &Ending,
+    tell: impl Fn() + Send + 'static,
+) -> Result<()> {
+    let (interrupt, ending) = (interrupt.clone(), ending.clone());
+    let handler = move || {
+        interrupt.set();
+        thread::sleep(GRACE);
+        if ending.is_first() {
+            tell();
+            std::process::exit(i32::from(INTERRUPTED));
+        }
+    };
+    ctrlc::set_handler(handler)
+        .map_err(|error| Error::runtime(format!("Ctrl-C can't be handled: {error}")))
+}
