@@ -16,8 +16,12 @@ const BLOCK: usize = 50;
 const BUDGET: &str = "70k";
 
 fn x() -> MatrixBlock {
-    let mut cells = exact(ROWS, COLS, 7).to_dense().unwrap().into_vec().unwrap();
-    // What a product would spread over its sums.
+    exact(ROWS, COLS, 7)
+}
+
+/// What is not finite spreads over the sums of a product.
+fn x_with_nan() -> MatrixBlock {
+    let mut cells = x().to_dense().unwrap().into_vec().unwrap();
     cells[3 * COLS + 5] = f64::NAN;
     cells[4 * COLS] = f64::INFINITY;
     MatrixBlock::dense(ROWS, COLS, cells).expect("sized for it")
@@ -58,9 +62,27 @@ fn tasks_of(text: &str, budget: &str, broadcast: &str) -> u64 {
     counters.tasks
 }
 
-/// A task for each stripe of X, which sends its rows, and one for each stripe of the result, which puts them in order.
+/// Two tasks for each stripe of X, which looks whether it is finite and sends its rows, and one for each stripe of the result,
+/// which puts them in order.
 fn tasks_of_sending(rows: usize) -> u64 {
-    (ROWS.div_ceil(STRIPE) + rows.div_ceil(BLOCK)) as u64
+    (2 * ROWS.div_ceil(STRIPE) + rows.div_ceil(BLOCK)) as u64
+}
+
+#[test]
+fn rows_that_are_not_selected_count_if_they_are_not_finite() {
+    let text = "n = nrow(X)\nR = table(seq(1, n), n - seq(1, n) + 1, n, n) %*% X";
+    let backend = Arc::new(LocalBackend::default());
+    let there = script(text)
+        .backend(Arc::clone(&backend))
+        .dataset("X", x_with_nan(), STRIPE)
+        .config("fulgurite.memory.local", BUDGET)
+        .output("R")
+        .run();
+    let here = script(text).matrix("X", x_with_nan()).output("R").run();
+    let (there, here) = (cells(&there, &backend), cells(&here, &backend));
+    let same = |(x, y): (&f64, &f64)| x == y || x.is_nan() && y.is_nan();
+    assert!(there.iter().zip(&here).all(same));
+    assert!(there[5].is_nan() && there[1] == here[1]);
 }
 
 #[test]

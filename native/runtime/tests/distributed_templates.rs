@@ -93,7 +93,8 @@ fn assert_on_workers(template: &str, case: &Case) {
     let counters = backend.counters();
     assert_eq!(counters.source_scans, 1, "{text}");
     assert!(
-        counters.largest_collected <= found.len().max(3) as u64,
+        // Sums come with their errors.
+        counters.largest_collected <= 2 * found.len().max(3) as u64,
         "{text}: {counters:?}"
     );
 }

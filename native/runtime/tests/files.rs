@@ -83,7 +83,8 @@ fn a_csv_file_beyond_the_budget_is_read_by_the_workers() {
     assert_eq!(ran.text(), "15993.0 4000\n");
     let counters = backend.counters();
     assert_eq!(counters.source_scans, 1);
-    assert!(counters.largest_collected <= 1, "{counters:?}");
+    // A sum comes with its error.
+    assert!(counters.largest_collected <= 2, "{counters:?}");
     let written = fs::read_to_string(file("Y.csv")).expect("written");
     assert_eq!(written.lines().count(), 4000);
 }

@@ -33,6 +33,8 @@ pub(super) struct TaskBuilder<'a> {
     pub(super) is_cell_wise: bool,
     /// The plan of the fused operator in the DAG, if there is one.
     pub(super) plan: Option<CPlan>,
+    /// Whether sums carry what is rounded away: not those of whole numbers.
+    pub(super) carries_errors: bool,
     pub(super) dag: Dag,
     row_offset: Option<HopId>,
     over: Option<Over>,
@@ -53,6 +55,7 @@ impl<'a> TaskBuilder<'a> {
             left_transposed: false,
             is_cell_wise: false,
             plan: None,
+            carries_errors: true,
             dag: Dag::new(),
             row_offset: None,
             over: None,
@@ -331,7 +334,9 @@ impl<'a> TaskBuilder<'a> {
         combine: &Combine,
         label: &str,
     ) -> Result<MatrixBlock> {
-        if let Some(rows) = compensated::ways(&self.dag, root, self.plan.as_ref(), combine) {
+        if self.carries_errors
+            && let Some(rows) = compensated::ways(&self.dag, root, self.plan.as_ref(), combine)
+        {
             let root = compensated::of_stripe(&mut self.dag, root);
             let parts = self.aggregated(root, &Combine::Compensated(rows), label)?;
             return compensated::finished(&parts);

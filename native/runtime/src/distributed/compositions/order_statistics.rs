@@ -188,6 +188,7 @@ impl<'a> Column<'a> {
         let weights = self
             .columns
             .combined_with(&Combine::Sum, &bounds, |task, bounds| {
+                task.builder.carries_errors = false;
                 let values = task.column("target")?;
                 let less_equal = BinaryOp::LessEqual.code().to_owned();
                 let op = task.builder.literal(Literal::String(less_equal));

@@ -10,6 +10,7 @@ use fulgurite_matrix::{Layout, MatrixBlock, memory};
 
 use super::{order::Routed, size, unread};
 use crate::{
+    dataflow::Combine,
     distributed::{
         DistributedMatrix, Operator, Workers, row_wise::Slot, task_builder::TaskBuilder,
     },
@@ -114,9 +115,30 @@ impl Workers<'_> {
         let Some((places, copies)) = selection.places(height, limit)? else {
             return Ok(None);
         };
+        // Rows that are not selected count if they are not finite.
+        if !self.is_finite(&right, operator)? {
+            return Ok(None);
+        }
         let rows = selection.rows.len() as u64;
         self.sent_to_places(operator, &right, places, copies, rows)
             .map(Some)
+    }
+
+    /// Whether no cell is NaN or infinite.
+    fn is_finite(&self, matrix: &DistributedMatrix, operator: &Operator) -> Result<bool> {
+        let mut builder = TaskBuilder::new(self, matrix);
+        builder.carries_errors = false;
+        let stripe = builder.lead();
+        let zero = builder.literal(Literal::Double(0.0));
+        // Of these cells alone the difference from themselves is NaN, which equals nothing.
+        let difference = HopOp::Binary(BinaryOp::Minus);
+        let difference = builder.matrix(difference, vec![stripe, stripe]);
+        let differs = HopOp::Binary(BinaryOp::NotEqual);
+        let differs = builder.matrix(differs, vec![difference, zero]);
+        let columns = HopOp::Aggregate(AggregateOp::Sum, Direction::Col);
+        let found = builder.matrix(columns, vec![differs]);
+        let found = builder.aggregate(found, &Combine::Sum, operator.label)?;
+        Ok(found.to_dense()?.values().iter().all(|count| *count == 0.0))
     }
 
     /// What a distributed matrix selects, if it may: its number of non-zeros says so.
