@@ -72,7 +72,7 @@ fn operators_run_where_their_input_is_if_that_moves_less() {
             3 * ROWS,
         ),
         // A reader that does not fit would have it sent back.
-        ("P = rowSums(X)\nR = colSums(X * P)", 8, ROWS),
+        ("P = rowSums(X)\nR = colSums(X * P)", 16, ROWS),
     ];
     for (text, with, without) in cases {
         let (expected, collected) = run(text, &[OFF]);
