@@ -150,31 +150,67 @@ impl Drop for Entered {
 /// that called us has a megabyte, and may not call Java from any other stack.
 const STACK_BYTES: usize = 32 << 20;
 
-/// Runs a request on a thread of its own, for which the calling thread, which is the JVM's, calls `Host`.
+/// What a thread of requests does. It calls the function when it is about to be done, so that the next request finds it.
+type Job = Box<dyn FnOnce(&dyn Fn()) + Send>;
+
+/// Threads of requests that wait for the next one: they keep their pools of threads for operators.
+static IDLE: Mutex<Vec<Sender<Job>>> = Mutex::new(Vec::new());
+
+fn idle() -> MutexGuard<'static, Vec<Sender<Job>>> {
+    IDLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs a request on a native thread, for which the calling thread, which is the JVM's, calls `Host`.
 ///
 /// # Errors
 /// `memory`, where there is no room for a thread.
-pub(crate) fn on_own_thread<T: Send>(
+pub(crate) fn on_native_thread<T: Send + 'static>(
     host: &JvmHost,
-    request: impl FnOnce() -> T + Send,
+    request: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {
     let (asks, asked) = channel();
+    let (answer, answered) = channel();
     let caller = Arc::new(host.caller(asks));
-    thread::scope(|scope| {
-        let thread = thread::Builder::new()
-            .name("fulgurite".into())
-            .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, move || {
-                let _entered = Entered(CALLER.replace(Some(caller)));
-                request()
-            })
-            .map_err(|error| Error::memory(format!("no thread for the request: {error}")))?;
-        // Until the request drops its end.
-        while let Ok(ask) = asked.recv() {
-            ask();
-        }
-        Ok(thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
-    })
+    let job: Job = Box::new(move |ready| {
+        let entered = Entered(CALLER.replace(Some(caller)));
+        let done = catch_unwind(AssertUnwindSafe(request));
+        ready();
+        // The calling thread waits for asks until this is gone.
+        drop(entered);
+        let _ = answer.send(done);
+    });
+    match idle().pop() {
+        Some(thread) => thread
+            .send(job)
+            .map_err(|_| Error::internal("a thread of requests has ended"))?,
+        None => start_thread(job)?,
+    }
+    while let Ok(ask) = asked.recv() {
+        ask();
+    }
+    match answered.recv() {
+        Ok(done) => Ok(done.unwrap_or_else(|panic| resume_unwind(panic))),
+        Err(_) => Err(Error::internal("a thread of requests has ended")),
+    }
+}
+
+fn start_thread(first: Job) -> Result<()> {
+    let (sender, jobs) = channel::<Job>();
+    let started = thread::Builder::new()
+        .name("fulgurite".into())
+        .stack_size(STACK_BYTES)
+        .spawn(move || {
+            let ready = || idle().push(sender.clone());
+            first(&ready);
+            for job in jobs {
+                job(&ready);
+            }
+        });
+    match started {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Error::memory(format!("no thread for the request: {error}"))
+            .with_help("raise the process's limits (ulimit -v, -u)")),
+    }
 }
 
 /// What a thread of the JVM does until the loop is over.

@@ -48,7 +48,8 @@ impl ShimNativeInterface for ShimAPI {
     ) -> Result<JByteArray<'local>, Failure> {
         let request = bytes(env, &request, "request")?;
         let host = Arc::new(JvmHost::new(env, &host)?);
-        let called = callers::on_own_thread(&host, || request::call(&request, &host));
+        let own = Arc::clone(&host);
+        let called = callers::on_native_thread(&host, move || request::call(&request, &own));
         match called.and_then(|reply| reply) {
             Ok(reply) => Ok(env.byte_array_from_slice(&reply)?),
             Err(error) => Err(host.failure(error)),

@@ -38,7 +38,7 @@ fn column(matrix: &MatrixBlock) -> Result<Vec<f64>> {
             shape(matrix)
         )));
     }
-    Ok(matrix.to_dense()?.into_vec()?)
+    matrix.to_dense()?.into_vec()
 }
 
 fn total(terms: impl Iterator<Item = f64>) -> f64 {

@@ -81,7 +81,7 @@ fn accumulate(
         for (row, col, weight) in entries {
             values[row * cols + col] += weight;
         }
-        return Ok(MatrixBlock::dense(rows, cols, values)?.in_best_layout()?);
+        return MatrixBlock::dense(rows, cols, values)?.in_best_layout();
     }
     if !entries.is_sorted_by_key(|(row, col, _)| (*row, *col)) {
         entries.sort_by_key(|(row, col, _)| (*row, *col));

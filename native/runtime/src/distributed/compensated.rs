@@ -69,7 +69,7 @@ pub(super) fn combine(
     right: &MatrixBlock,
 ) -> Result<MatrixBlock> {
     let (rows, cols) = (left.rows() / 2, left.cols());
-    if left.rows() % 2 != 0 || !ways.is_empty() && ways.len() != rows {
+    if !left.rows().is_multiple_of(2) || !ways.is_empty() && ways.len() != rows {
         return Err(Error::dimension(format!(
             "partial results of {} rows can't be combined in {} ways with their errors",
             left.rows(),

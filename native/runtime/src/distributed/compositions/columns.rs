@@ -122,7 +122,7 @@ impl<'a> Columns<'a> {
             };
             Ok(task.of_columns(AggregateOp::Sum, side_by_side))
         })?;
-        Ok(sums.to_dense()?.into_vec()?)
+        sums.to_dense()?.into_vec()
     }
 
     fn task(&self) -> Result<ColumnTask<'_>> {

@@ -202,7 +202,7 @@ impl<'a> Column<'a> {
                     }
                 })
             })?;
-        Ok(weights.to_dense()?.into_vec()?)
+        weights.to_dense()?.into_vec()
     }
 }
 
