@@ -14,6 +14,7 @@ impl MatrixBlock {
     /// ```
     /// use fulgurite_matrix::MatrixBlock;
     /// assert_ne!(MatrixBlock::filled(2, 2, 1.0)?.checksum(), MatrixBlock::filled(2, 2, 2.0)?.checksum());
+    /// # Ok::<(), fulgurite_error::Error>(())
     /// ```
     pub fn checksum(&self) -> u64 {
         let (values, pointers, indices) = match self {

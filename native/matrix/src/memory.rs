@@ -26,7 +26,7 @@ use std::{
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
-pub use budget::{Budget, admit, within};
+pub use budget::{Budget, admit, has_left, within};
 
 use crate::Interrupt;
 
@@ -36,6 +36,10 @@ pub const MAPPED_BYTES: usize = 32 << 20;
 /// Freed memory that is kept for the next output: as much as glibc keeps once it has seen the largest freed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const KEPT_BYTES: usize = 2 * MAPPED_BYTES;
+
+/// What helps where no setting does.
+const SMALLER: &str =
+    "look for a wrong number in the data or the script: no setting makes room for this";
 
 /// Bytes of so many values.
 ///
@@ -47,7 +51,7 @@ pub fn bytes_of<T>(len: usize) -> Result<usize> {
         .filter(|bytes| isize::try_from(*bytes).is_ok())
         .ok_or_else(|| {
             let bytes = len as u128 * size_of::<T>() as u128;
-            Error::memory(format!("{bytes} bytes are more than memory can be"))
+            Error::memory(format!("{bytes} bytes are more than memory can be")).with_help(SMALLER)
         })
 }
 
@@ -62,6 +66,7 @@ pub fn cells(rows: usize, cols: usize) -> Result<usize> {
             Error::memory(format!(
                 "a dense {rows} x {cols} matrix is larger than memory can be"
             ))
+            .with_help(SMALLER)
         })
 }
 

@@ -7,7 +7,7 @@ use fulgurite_hop::{
     Block, Characteristics, HopOp, Literal, OptimizeOptions, Outputs, Program, ReadOptions,
     Symbols, VariableInfo, optimize_program, optimize_program_traced,
 };
-use fulgurite_matrix::MatrixBlock;
+use fulgurite_matrix::{MatrixBlock, memory};
 
 use crate::{
     Config, Report, Request, Session,
@@ -68,8 +68,12 @@ pub fn execute(execution: Execution, session: &Session) -> Result<Outcome> {
 /// What the passes over a program that is nested as deeply as may be take of the stack: they go down by recursion.
 const PROGRAM_BYTES: usize = 24 << 20;
 
-fn on_deep_stack<T>(request: impl FnOnce() -> T) -> T {
-    stacker::maybe_grow(PROGRAM_BYTES, PROGRAM_BYTES + (8 << 20), request)
+fn on_deep_stack<T>(request: impl FnOnce() -> Result<T>) -> Result<T> {
+    const STACK_BYTES: usize = PROGRAM_BYTES + (8 << 20);
+    if stacker::remaining_stack().is_none_or(|bytes| bytes < PROGRAM_BYTES) {
+        memory::has_left(STACK_BYTES)?;
+    }
+    stacker::maybe_grow(PROGRAM_BYTES, STACK_BYTES, request)
 }
 
 fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {

@@ -21,7 +21,8 @@ fn number(text: &str) -> f64 {
         .output("R")
         .run();
     assert!(backend.counters().tasks >= 500);
-    assert_eq!(backend.counters().largest_collected, 1);
+    // A sum and what was rounded away from it.
+    assert_eq!(backend.counters().largest_collected, 2);
     ran.number("R")
 }
 

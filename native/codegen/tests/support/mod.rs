@@ -291,7 +291,7 @@ fn assert_agree(plan: &CPlan, operands: &[MatrixBlock], layouts: &[(Layout, Layo
         ("interpreted", CompiledPlan::interpreted(plan).unwrap()),
     ];
     let dense: Vec<Operand<'_>> = operands.iter().map(Operand::Matrix).collect();
-    let expected = interpret(plan, &dense).unwrap();
+    let expected = interpret(plan, &dense);
     for (main, sides) in layouts {
         let blocks: Vec<MatrixBlock> = operands
             .iter()
@@ -306,11 +306,16 @@ fn assert_agree(plan: &CPlan, operands: &[MatrixBlock], layouts: &[(Layout, Layo
             .iter()
             .flat_map(|engine| contexts().iter().map(move |context| (engine, context)));
         for ((engine, plan_of_engine), context) in runs {
-            let got = execute(plan_of_engine, &inputs, context).unwrap();
+            let got = execute(plan_of_engine, &inputs, context);
+            // Rows without columns have no largest cell, whoever looks for it.
+            let (got, expected) = match (got, &expected) {
+                (Err(got), Err(expected)) if got.kind() == expected.kind() => continue,
+                (got, expected) => (got.unwrap(), expected.as_ref().unwrap()),
+            };
             let shapes: Vec<_> = operands.iter().map(|o| (o.rows(), o.cols())).collect();
             assert_close(
                 &got,
-                &expected,
+                expected,
                 &format!(
                     "{engine} {plan:?}\noperands {shapes:?}, {main:?} and {sides:?}, {} threads",
                     context.threads()

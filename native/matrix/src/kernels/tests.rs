@@ -188,6 +188,11 @@ proptest! {
                 let expected = naive(1, cols, |_, j| reference(&col(j)));
                 assert_close(&cols_of(&layout), &expected, 1e-11, name);
             }
+            if cols == 0 {
+                prop_assert!(rows == 0 || aggregate::row_index_max(&layout).is_err());
+                prop_assert!(rows == 0 || aggregate::row_index_min(&layout).is_err());
+                continue;
+            }
             let expected = naive(rows, 1, |i, _| index_of(&row(i), |x, y| x >= y));
             assert_close(&aggregate::row_index_max(&layout).unwrap(), &expected, 0.0, "imax");
             let expected = naive(rows, 1, |i, _| index_of(&row(i), |x, y| x <= y));

@@ -2,6 +2,7 @@
 
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Argument, DataType, Function, Literal, Parameter, ValueType, scalar};
+use fulgurite_matrix::memory;
 
 use super::{Interpreter, SymbolTable, Variable};
 
@@ -13,7 +14,13 @@ const OPERATOR_BYTES: usize = 512 << 10;
 const STACK_BYTES: usize = 4 << 20;
 
 /// Goes one level deeper into a program, on a stack that suffices.
-pub(super) fn on_enough_stack<T>(level: impl FnOnce() -> T) -> T {
+///
+/// # Errors
+/// Its own; `memory`, where there is none for more stack.
+pub(super) fn on_enough_stack<T>(level: impl FnOnce() -> Result<T>) -> Result<T> {
+    if stacker::remaining_stack().is_none_or(|bytes| bytes < OPERATOR_BYTES) {
+        memory::has_left(STACK_BYTES)?;
+    }
     stacker::maybe_grow(OPERATOR_BYTES, STACK_BYTES, level)
 }
 

@@ -20,6 +20,20 @@ use super::{
 };
 use crate::programs::PlannedProgram;
 
+/// Where a block begins.
+fn place(block: &Block) -> Option<&Position> {
+    match block {
+        Block::Basic { dag } => {
+            let mut places = dag.roots.iter().map(|root| dag.hop(*root));
+            places.find_map(|hop| hop.position.as_ref())
+        }
+        Block::If { position, .. }
+        | Block::While { position, .. }
+        | Block::For { position, .. }
+        | Block::Call { position, .. } => position.as_ref(),
+    }
+}
+
 /// Runs one program.
 pub(crate) struct Interpreter<'p> {
     pub(super) program: &'p Program,
@@ -65,7 +79,9 @@ impl<'p> Interpreter<'p> {
     }
 
     fn block(&mut self, block: &'p Block, symbols: &mut SymbolTable) -> Result<()> {
-        self.context.still_wanted()?;
+        self.context
+            .still_wanted()
+            .map_err(|error| error.at_option(place(block)))?;
         match block {
             Block::Basic { dag } => self.straight_line(dag, symbols).map(|_| ()),
             Block::If {

@@ -107,9 +107,7 @@ impl Evaluation<'_> {
             }
             HopOp::PersistentRead(options) => {
                 let started = Instant::now();
-                let session = &self.context.session;
-                // Libraries that take a file apart may not survive what is in it.
-                let value = panics::caught(|| files::read(options, &inputs, session))?;
+                let value = files::read(options, &inputs, &self.context.session)?;
                 self.record(id, value.is_distributed(), started);
                 Ok(Some(value))
             }
