@@ -101,9 +101,14 @@ pub fn rand_rows(
     if height == 0 || cols == 0 || sparsity == 0.0 {
         return fill(0.0, height, cols);
     }
-    if !(cols > 1 && sparsity < SPARSE_THRESHOLD) {
-        // Before seeds are drawn for it.
-        memory::admit(memory::bytes_of::<f64>(cells(height, cols)?)?)?;
+    // Before seeds are drawn for all of it, which alone may take longer than anybody waits.
+    let is_sparse = cols > 1 && sparsity < SPARSE_THRESHOLD && i32::try_from(cols).is_ok();
+    match is_sparse {
+        true => {
+            let stored = height as f64 * cols as f64 * sparsity;
+            memory::admit((12.0 * stored + 8.0 * height as f64) as usize)?;
+        }
+        false => memory::admit(memory::bytes_of::<f64>(cells(height, cols)?)?)?,
     }
     let blocks_across = cols.div_ceil(BLOCK);
     let blocks_below = part.start / BLOCK..part.end.div_ceil(BLOCK);
@@ -133,7 +138,7 @@ pub fn rand_rows(
         drawn.drain(..part.start.saturating_sub(top));
         Ok(drawn)
     };
-    if cols > 1 && sparsity < SPARSE_THRESHOLD && i32::try_from(cols).is_ok() {
+    if is_sparse {
         let drawn = blocks_below
             .into_par_iter()
             .map(|below| interrupt.check().and_then(|()| draw(below)))
