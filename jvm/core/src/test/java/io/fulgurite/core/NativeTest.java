@@ -447,7 +447,7 @@ class NativeTest {
         assertTrue(failure.getMessage().contains("Host.apply returned null"), failure.getMessage());
     }
 
-    /** Answers for a dataset of a million rows: sums of it are 1, and come in pairs. */
+    /** Answers for a dataset of a million rows: sums of it are 1, of which nothing was rounded away, and come in pairs. */
     private static class Pairs extends Printing {
         final CyclicBarrier pair = new CyclicBarrier(2);
         final Set<String> asking = ConcurrentHashMap.newKeySet();
@@ -478,7 +478,7 @@ class NativeTest {
                 }
             }
             // The library takes the handle over.
-            long one = Library.number(Library.execute("X = matrix(1, rows=1, cols=1)", null), "handle");
+            long one = Library.number(Library.execute("X = matrix('1 0', rows=2, cols=1)", null), "handle");
             return Library.bytes("{\"payload\": " + one + "}");
         }
 
