@@ -52,8 +52,12 @@ final class CancelSuite extends AnyFunSuite with SparkSessions {
     val own = new MLContext(spark).setConfigProperty("fulgurite.memory.local", "10k")
     try {
       val X = context.parallelize(0 until 4000, 4).map(row => Seq.fill(10)(row + 1.0).mkString(","))
-      val script = ScriptFactory.dml("print('ready')\ni = 0\nwhile (i >= 0) { i = i + sum(X * (i + 1)) }\nprint('never')").in("X", X)
-      def wait(): Unit = while (started.get < 5) Thread.sleep(10)
+      val script = ScriptFactory.dml("print('ready')\ni = 0\nwhile (i >= 0) { i = i + sum(abs(X - i) > 0) }\nprint('never')").in("X", X)
+      def wait(): Unit = {
+        val until = System.nanoTime + TimeUnit.SECONDS.toNanos(60)
+        while (started.get < 5 && System.nanoTime < until) Thread.sleep(10)
+        assert(started.get >= 5, "the loop has no jobs")
+      }
       val (lines, failure, _) = ended(own, script, () => wait())(own.cancel())
       interrupted(failure)
       assert(lines == Seq("ready"))
