@@ -34,7 +34,7 @@ final class FilesSuite extends AnyFunSuite with SparkSessions {
   }
 
   for ((line, columns, reason) <- Seq[(String, Option[Long], String)](
-      ("x 1:2", None, "the label 'x' is not a number"), ("1 qid:3", None, "'qid:3' is not 'index:value'"), ("1 1:", None, "'1:' is not 'index:value'"),
+      ("x 1:2", None, "the label 'x' is not a number"), ("1 1:", None, "'1:' is not 'index:value'"),
       ("1 0:1", None, "the index 0 is less than 1"), ("1 2:1 2:1", None, "the index 2 comes after 2"), ("1 4:0", Some(4L), "the index 4 is beyond the 3 features"))) {
     test(s"'$line' in a libsvm file is an error that names the line") {
       val failure = Failures.of("data")(libsvm(file(s"1 1:1\n\n$line\n"), columns))
