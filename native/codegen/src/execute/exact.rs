@@ -22,11 +22,7 @@ pub(super) fn are_zero_at_zeros(
     values: &[NodeId],
     context: &ExecutionContext,
 ) -> bool {
-    let extents = at_zeros(plan, bound, context);
-    let extent = |id: &NodeId| extents.get(id.index());
-    values
-        .iter()
-        .all(|id| extent(id).is_some_and(Extent::is_zero))
+    all_at_zeros(plan, bound, values, context, Extent::is_zero)
 }
 
 /// Whether all these values are finite where the main input is zero.
@@ -36,11 +32,19 @@ pub(super) fn are_finite_at_zeros(
     values: &[NodeId],
     context: &ExecutionContext,
 ) -> bool {
+    all_at_zeros(plan, bound, values, context, Extent::is_finite)
+}
+
+fn all_at_zeros(
+    plan: &CompiledPlan,
+    bound: &Bound<'_>,
+    values: &[NodeId],
+    context: &ExecutionContext,
+    holds: fn(&Extent) -> bool,
+) -> bool {
     let extents = at_zeros(plan, bound, context);
     let extent = |id: &NodeId| extents.get(id.index());
-    values
-        .iter()
-        .all(|id| extent(id).is_some_and(Extent::is_finite))
+    values.iter().all(|id| extent(id).is_some_and(holds))
 }
 
 /// Whether a matrix has neither NaN nor infinities.
