@@ -10,7 +10,7 @@ use std::{
 };
 
 use fulgurite_error::{Error, Result};
-use fulgurite_matrix::Interrupt;
+use fulgurite_matrix::{Interrupt, memory};
 
 /// What a shell reports for a process that SIGINT ended: 128 and the signal's number.
 pub const INTERRUPTED: u8 = 130;
@@ -52,6 +52,8 @@ pub fn stops(
             std::process::exit(i32::from(INTERRUPTED));
         }
     };
-    ctrlc::set_handler(handler)
-        .map_err(|error| Error::runtime(format!("Ctrl-C can't be handled: {error}")))
+    ctrlc::set_handler(handler).map_err(|error| match error {
+        ctrlc::Error::System(error) => memory::no_thread(&error),
+        error => Error::runtime(format!("Ctrl-C can't be handled: {error}")),
+    })
 }

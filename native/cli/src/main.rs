@@ -4,6 +4,7 @@
 //! does the work; [`output`] writes what comes of it; [`ctrl_c`] ends it.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod commands;
 mod ctrl_c;

@@ -42,6 +42,18 @@ fn run(folder: &tempfile::TempDir, arguments: &[&str], input: &str) -> (String, 
     (text(&output.stdout), text(&output.stderr))
 }
 
+/// The high-level operators of a script.
+fn explained(folder: &tempfile::TempDir, format: &str) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_fulgurite"))
+        .args(["explain", "--level", "hops", "--format", format])
+        .arg("script.dml")
+        .current_dir(folder.path())
+        .output()
+        .expect("the command was built");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_pipe_is_read_once_and_whole() {
@@ -143,6 +155,18 @@ fn errors_show_neither_credentials_nor_control_characters() {
         !error.contains("SECRET") && !error.contains("abc"),
         "{error}"
     );
+    let uri = "s3a://KEY:SECRET@bucket/X.csv?token=abc";
+    let script = format!("X = rand(rows=9, cols=9)\nwrite(X, '{uri}')\nprint(sum(X))");
+    let writes = folder(&script);
+    for format in ["text", "json", "dot", "svg", "html"] {
+        let explained = explained(&writes, format);
+        let shows_paths = !matches!(format, "dot" | "svg");
+        assert!(
+            !shows_paths || explained.contains("bucket/X.csv"),
+            "{format}: {explained}"
+        );
+        assert!(!explained.contains("SECRET"), "{format}: {explained}");
+    }
     put(&reads, "X.csv", "1,\u{1b}]0;title\u{7}\n");
     let (_, error) = run(&reads, &["-args", "X.csv"], "");
     assert!(

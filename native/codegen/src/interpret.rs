@@ -9,7 +9,7 @@ use fulgurite_fusion::cplan::{
     OuterTemplate, RowOutput, Template,
 };
 use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, Direction};
-use fulgurite_matrix::{Interrupt, MatrixBlock};
+use fulgurite_matrix::{Interrupt, MatrixBlock, memory};
 
 use crate::bind::{Operand, bind};
 use crate::compiled::CompiledPlan;
@@ -116,7 +116,7 @@ impl Interpreter<'_> {
     }
 
     fn multi_aggregate(&self, template: &MultiAggregateTemplate) -> Result<Output> {
-        let mut totals = Vec::with_capacity(template.aggregates.len());
+        let mut totals = Vec::new();
         for (op, value) in &template.aggregates {
             totals.push(reduce(*op, &self.cells(*value, false)?));
         }
@@ -161,7 +161,7 @@ impl Interpreter<'_> {
     }
 
     fn cell_value(&self, result: NodeId, row: usize, col: usize) -> Result<f64> {
-        let mut values: Vec<f64> = Vec::with_capacity(self.plan.body.len());
+        let mut values: Vec<f64> = Vec::new();
         for node in &self.plan.body {
             let value = |id: &NodeId| values[id.index()];
             values.push(match node {
@@ -206,7 +206,7 @@ impl Interpreter<'_> {
             }
             RowOutput::OuterProduct { left, right } => {
                 let (height, width) = self.outer_widths;
-                let mut cells = vec![0.0; height * width];
+                let mut cells = memory::zeros(memory::cells(height, width)?)?;
                 for (l, r) in of(left).zip(of(right)) {
                     for (at, cell) in cells.iter_mut().enumerate() {
                         *cell += l.at(at / width) * r.at(at % width);
@@ -219,7 +219,7 @@ impl Interpreter<'_> {
 
     fn row_values(&self, row: usize) -> Result<Vec<Value>> {
         let vectors = self.plan.vectors();
-        let mut values: Vec<Value> = Vec::with_capacity(self.plan.body.len());
+        let mut values: Vec<Value> = Vec::new();
         for (node, is_vector) in self.plan.body.iter().zip(vectors) {
             let value = self.row_value(node, is_vector, row, &values)?;
             values.push(value);
@@ -320,7 +320,7 @@ fn product(
     w: &MatrixBlock,
     cell: impl Fn(usize, usize) -> f64,
 ) -> Result<Output> {
-    let mut cells = Vec::with_capacity(rows * w.cols());
+    let mut cells = memory::room(memory::cells(rows, w.cols())?)?;
     for row in 0..rows {
         for col in 0..w.cols() {
             cells.push((0..depth).map(|at| cell(row, at) * w.get(at, col)).sum());

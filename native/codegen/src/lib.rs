@@ -13,6 +13,8 @@
 //! * shapes are checked before machine code runs, and the code has no instruction that can trap;
 //! * results depend on the operands and the number of threads alone, never on timing.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod aligned;
 mod bind;
 mod cache;

@@ -42,9 +42,7 @@ pub fn intermediate_bytes(dag: &Dag, id: HopId) -> Option<u64> {
 fn pointer_bytes(dag: &Dag, id: HopId) -> u64 {
     let hop = dag.hop(id);
     let works_on_coordinates = match &hop.op {
-        HopOp::Aggregate(op, direction) => {
-            *direction != Direction::Row && !matches!(op, AggregateOp::Var | AggregateOp::Sd)
-        }
+        HopOp::Aggregate(_, direction) => *direction != Direction::Row,
         HopOp::TransientRead(_)
         | HopOp::TransientWrite(_)
         | HopOp::PersistentWrite(_)
@@ -54,20 +52,27 @@ fn pointer_bytes(dag: &Dag, id: HopId) -> u64 {
         | HopOp::Transpose
         | HopOp::RightIndex
         | HopOp::RBind
-        | HopOp::Size(_) => true,
+        | HopOp::Size(_)
+        | HopOp::Parameterized(ParameterizedOp::RemoveEmpty | ParameterizedOp::Replace, _) => true,
         _ => false,
     };
     let mut inputs = hop.inputs.clone();
     inputs.sort_unstable();
     inputs.dedup();
-    let pointers = inputs.into_iter().map(|input| {
-        let matrix = &dag.hop(input).characteristics;
-        match matrix.is_stored_ultra_sparse() && !works_on_coordinates {
-            true => matrix.rows.unwrap_or(0).saturating_add(1).saturating_mul(8),
-            false => 0,
-        }
-    });
+    let pointers = inputs
+        .into_iter()
+        .filter(|_| !works_on_coordinates)
+        .map(|input| row_pointer_bytes(dag.hop(input)));
     pointers.fold(0, u64::saturating_add)
+}
+
+/// What pointers to all rows of a matrix take that is kept as coordinates.
+pub fn row_pointer_bytes(matrix: &Hop) -> u64 {
+    let sizes = &matrix.characteristics;
+    match sizes.is_stored_ultra_sparse() {
+        true => sizes.rows.unwrap_or(0).saturating_add(1).saturating_mul(8),
+        false => 0,
+    }
 }
 
 fn own_bytes(dag: &Dag, id: HopId) -> Option<u64> {
@@ -89,6 +94,9 @@ fn own_bytes(dag: &Dag, id: HopId) -> Option<u64> {
         (HopOp::Parameterized(op, _), Some(input)) => match op {
             // A permutation of the rows.
             ParameterizedOp::Order => Some(input.rows()?.saturating_mul(8)),
+            ParameterizedOp::RemoveEmpty if input.characteristics.is_stored_ultra_sparse() => {
+                Some(0)
+            }
             // Which rows (or columns) stay.
             ParameterizedOp::RemoveEmpty => Some(input.rows()?.max(input.cols()?)),
             // A sorted copy.

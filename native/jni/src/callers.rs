@@ -17,6 +17,7 @@ use std::{
 };
 
 use fulgurite_error::{Error, Result};
+use fulgurite_matrix::memory;
 use fulgurite_runtime::{dataflow::Callers, panics};
 use jni::sys::{jint, jlong};
 
@@ -206,11 +207,7 @@ fn start_thread(first: Job) -> Result<()> {
                 job(&ready);
             }
         });
-    match started {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Error::memory(format!("no thread for the request: {error}"))
-            .with_help("raise the process's limits (ulimit -v, -u)")),
-    }
+    started.map(drop).map_err(|error| memory::no_thread(&error))
 }
 
 /// What a thread of the JVM does until the loop is over.

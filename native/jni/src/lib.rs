@@ -13,6 +13,8 @@
 //!
 //! Start with [`natives`].
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 #[global_allocator]
 static ALLOCATOR: fulgurite_matrix::memory::ballast::Allocator =
     fulgurite_matrix::memory::ballast::Allocator;

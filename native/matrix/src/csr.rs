@@ -5,7 +5,10 @@ use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 use sprs::{CompressedStorage, CsMatBase};
 
-use crate::vector_math::{Work, vectorized};
+use crate::{
+    memory,
+    vector_math::{Work, vectorized},
+};
 
 /// A CSR matrix: 4-byte column indices (ascending within a row), 8-byte row pointers that start at 0.
 ///
@@ -114,12 +117,11 @@ impl CsrMatrix {
     /// The same matrix without stored zeros.
     ///
     /// # Errors
-    /// None: what is left of a CSR matrix is one.
+    /// `memory` when there is none for what is left.
     pub fn without_zeros(&self) -> Result<Self> {
         let non_zeros = self.non_zeros();
-        let mut pointers = Vec::with_capacity(self.rows() + 1);
-        let (mut indices, mut values) =
-            (Vec::with_capacity(non_zeros), Vec::with_capacity(non_zeros));
+        let mut pointers = memory::room(self.rows() + 1)?;
+        let (mut indices, mut values) = (memory::room(non_zeros)?, memory::room(non_zeros)?);
         pointers.push(0i64);
         for row in 0..self.rows() {
             let (columns, cells) = self.row(row);

@@ -46,19 +46,21 @@ impl DenseMatrix {
     }
 
     /// A matrix whose cell (i, j) is `cell(i, j)`, counted from 0.
-    pub fn from_fn(rows: usize, cols: usize, mut cell: impl FnMut(usize, usize) -> f64) -> Self {
-        let mut values = Vec::with_capacity(rows * cols);
+    ///
+    /// # Errors
+    /// `memory` when there is none for so many cells.
+    pub fn from_fn(
+        rows: usize,
+        cols: usize,
+        mut cell: impl FnMut(usize, usize) -> f64,
+    ) -> Result<Self> {
+        let mut values = memory::room(memory::cells(rows, cols)?)?;
         for i in 0..rows {
             for j in 0..cols {
                 values.push(cell(i, j));
             }
         }
-        DenseMatrix {
-            rows,
-            cols,
-            values: values.into(),
-            extent: KnownExtent::default(),
-        }
+        DenseMatrix::new(rows, cols, values)
     }
 
     pub fn rows(&self) -> usize {

@@ -159,7 +159,7 @@ mod tests {
             9 => 2.5,
             _ => 0.0,
         };
-        let matrix: MatrixBlock = DenseMatrix::from_fn(9, 11, cells).into();
+        let matrix: MatrixBlock = DenseMatrix::from_fn(9, 11, cells).unwrap().into();
         for layout in [Layout::Dense, Layout::Csr, Layout::Coordinate] {
             let extent = matrix.clone().in_layout(layout).unwrap().extent();
             let limits = (extent.least, extent.greatest, extent.least_magnitude);

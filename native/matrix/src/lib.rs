@@ -4,6 +4,8 @@
 //! buffers, so that it crosses JNI, shuffles and threads without a copy of its values. Cloning is
 //! cheap; blocks are immutable once shared.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 pub mod arrow_block;
 pub mod io;
 pub mod kernels;

@@ -16,9 +16,11 @@
 mod available;
 pub mod ballast;
 mod budget;
+mod stack;
 
 use std::{
     alloc::{Layout, alloc_zeroed},
+    fmt::Display,
     mem::MaybeUninit,
     sync::atomic::{AtomicUsize, Ordering},
 };
@@ -27,6 +29,7 @@ use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
 pub use budget::{Budget, admit, has_left, within};
+pub use stack::on_stack_with;
 
 use crate::Interrupt;
 
@@ -68,6 +71,12 @@ pub fn cells(rows: usize, cols: usize) -> Result<usize> {
             ))
             .with_help(SMALLER)
         })
+}
+
+/// The error of a thread that the system did not start: it has no memory for its stack.
+pub fn no_thread(error: &dyn Display) -> Error {
+    Error::memory(format!("a thread can't be started: {error}"))
+        .with_help("raise the process's limits (ulimit -v, -u)")
 }
 
 /// An empty vector with room for `len` values.

@@ -12,7 +12,7 @@ use fulgurite_matrix::{
 
 #[test]
 fn a_file_that_is_cut_off_while_a_matrix_is_in_it_is_an_error() {
-    let dense = DenseMatrix::from_fn(1000, 100, |i, j| (i + j) as f64 + 1.0);
+    let dense = DenseMatrix::from_fn(1000, 100, |i, j| (i + j) as f64 + 1.0).unwrap();
     let mut file = tempfile::tempfile().expect("a file");
     let bytes = ipc::to_ipc(&[Block::whole(dense.into())]).expect("a stream");
     file.write_all(&bytes).expect("written");

@@ -70,10 +70,7 @@ const PROGRAM_BYTES: usize = 24 << 20;
 
 fn on_deep_stack<T>(request: impl FnOnce() -> Result<T>) -> Result<T> {
     const STACK_BYTES: usize = PROGRAM_BYTES + (8 << 20);
-    if stacker::remaining_stack().is_none_or(|bytes| bytes < PROGRAM_BYTES) {
-        memory::has_left(STACK_BYTES)?;
-    }
-    stacker::maybe_grow(PROGRAM_BYTES, STACK_BYTES, request)
+    memory::on_stack_with(PROGRAM_BYTES, STACK_BYTES, request)
 }
 
 fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
@@ -101,7 +98,7 @@ fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
     }
     let mut interpreter = Interpreter::of_planned(&planned, context);
     interpreter.run(&planned.program.body, &mut symbols)?;
-    let mut ready = Vec::with_capacity(outputs.len());
+    let mut ready = Vec::new();
     for name in outputs {
         let label: Arc<str> = format!("output {name}").into();
         let _on_behalf = OnBehalf::of(Arc::clone(&label));

@@ -9,6 +9,7 @@
 //! - [`config`]: the table of configuration keys; [`calibration`]: the speeds of this machine, measured once.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod backend;
 pub mod calibration;

@@ -26,7 +26,7 @@ fn x() -> MatrixBlock {
         13 => 0.25,
         _ => 0.0,
     };
-    DenseMatrix::from_fn(ROWS, COLS, cell).into()
+    DenseMatrix::from_fn(ROWS, COLS, cell).unwrap().into()
 }
 
 /// Mostly numbers, with zeros of both signs and what is not finite beside zeros of [`x`].
@@ -39,16 +39,20 @@ fn y() -> MatrixBlock {
         4 if i.is_multiple_of(5) => f64::NEG_INFINITY,
         other => other as f64 / 8.0 - 2.0,
     };
-    DenseMatrix::from_fn(ROWS, COLS, cell).into()
+    DenseMatrix::from_fn(ROWS, COLS, cell).unwrap().into()
 }
 
 /// Finite and without zeros, so that zeros beside it are skipped.
 fn z() -> MatrixBlock {
-    DenseMatrix::from_fn(ROWS, COLS, |i, j| ((i * 7 + j) % 5) as f64 + 0.5).into()
+    DenseMatrix::from_fn(ROWS, COLS, |i, j| ((i * 7 + j) % 5) as f64 + 0.5)
+        .unwrap()
+        .into()
 }
 
 fn vector(rows: usize, odd: f64) -> MatrixBlock {
-    DenseMatrix::from_fn(rows, 1, |i, _| if i == 3 { odd } else { i as f64 - 2.5 }).into()
+    DenseMatrix::from_fn(rows, 1, |i, _| if i == 3 { odd } else { i as f64 - 2.5 })
+        .unwrap()
+        .into()
 }
 
 const CELLS: &[&str] = &[
@@ -261,9 +265,9 @@ fn sums_over_stripes_are_those_of_one_process() {
         1001 => -1e16,
         _ => 1.0,
     };
-    let values: MatrixBlock = DenseMatrix::from_fn(1002, 1, cell).into();
+    let values: MatrixBlock = DenseMatrix::from_fn(1002, 1, cell).unwrap().into();
     let far = |i: usize, _: usize| 1e9 + (i % 7) as f64 / 3.0;
-    let far: MatrixBlock = DenseMatrix::from_fn(1002, 1, far).into();
+    let far: MatrixBlock = DenseMatrix::from_fn(1002, 1, far).unwrap().into();
     let text = |of: &str| format!("R = {of}");
     for of in [
         "sum(X)",

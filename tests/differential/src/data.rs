@@ -27,6 +27,7 @@ pub fn features(rows: usize, cols: usize, density: f64, seed: u64) -> MatrixBloc
         let (present, value) = (numbers.next_number() < density, numbers.next_number());
         if present { 2.0 * value - 1.0 } else { 0.0 }
     })
+    .unwrap()
     .into()
 }
 
@@ -42,6 +43,7 @@ pub fn labels(features: &MatrixBlock, seed: u64, label: impl Fn(f64) -> f64) -> 
             .sum();
         label(score + 0.2 * (numbers.next_number() - 0.5))
     })
+    .unwrap()
     .into()
 }
 
@@ -56,6 +58,7 @@ pub fn counts(rows: usize, cols: usize, most: usize, density: f64, seed: u64) ->
             0.0
         }
     })
+    .unwrap()
     .into()
 }
 
@@ -81,5 +84,6 @@ pub fn classes(features: &MatrixBlock, classes: usize, seed: u64) -> MatrixBlock
             .max_by(|(_, left), (_, right)| left.total_cmp(right));
         best.map_or(1.0, |(class, _)| class as f64 + 1.0)
     })
+    .unwrap()
     .into()
 }

@@ -103,6 +103,8 @@ impl From<&MatrixBlock> for Naive {
 
 impl From<&Naive> for MatrixBlock {
     fn from(naive: &Naive) -> Self {
-        DenseMatrix::from_fn(naive.rows, naive.cols, |i, j| naive.at(i, j)).into()
+        DenseMatrix::from_fn(naive.rows, naive.cols, |i, j| naive.at(i, j))
+            .unwrap()
+            .into()
     }
 }

@@ -35,7 +35,8 @@ fn matrix(rows: usize, cols: usize, cells: Cells, seed: u64) -> MatrixBlock {
             kind if kind < 0.35 && cells == Cells::Any => SPECIAL[(kind * 1e6) as usize % 6],
             _ => value,
         }
-    });
+    })
+    .unwrap();
     dense.into()
 }
 
@@ -64,7 +65,8 @@ fn inputs(cells: Cells) -> (Vec<Input>, BTreeMap<String, MatrixBlock>) {
     let sparse = DenseMatrix::from_fn(10, 5, |row, col| match (row * 5 + col) % 8 {
         0 => row as f64 - 4.5,
         _ => 0.0,
-    });
+    })
+    .unwrap();
     let sparse = MatrixBlock::from(sparse).to_csr().expect("small");
     matrices.insert("G".to_owned(), MatrixBlock::Csr(sparse));
     for (name, cols) in [("E", 5), ("e", 1)] {

@@ -65,7 +65,7 @@ fn extent(matrix: &MatrixBlock, context: &ExecutionContext) -> Extent {
 /// The extent of each node's values at the zeros of the main input.
 fn at_zeros(plan: &CompiledPlan, bound: &Bound<'_>, context: &ExecutionContext) -> Vec<Extent> {
     let body = &plan.plan().body;
-    let mut extents: Vec<Extent> = Vec::with_capacity(body.len());
+    let mut extents: Vec<Extent> = Vec::new();
     let mut inputs: Vec<Option<Extent>> = vec![None; bound.operands.len()];
     for node in body {
         let of = |id: &NodeId| extents.get(id.index()).copied().unwrap_or(Extent::UNKNOWN);

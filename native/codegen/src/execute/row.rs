@@ -236,7 +236,7 @@ impl Skeleton<'_> {
             RowOutput::OuterProduct { .. } => {
                 let (left, right) = self.outer_widths()?;
                 let ranges = few_if_large(ranges, cells_of(left, right)?, context);
-                let mut accumulators = Vec::with_capacity(ranges.len());
+                let mut accumulators = Vec::new();
                 for partial in tasks::run(context, ranges, |range| self.task(range, &mut []))? {
                     if let Partial::OuterProduct(accumulator) = partial {
                         accumulators.push(accumulator);

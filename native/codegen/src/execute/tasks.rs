@@ -72,7 +72,7 @@ pub(super) fn of_stored(
             .partition_point(|pointer| *pointer < target)
             .min(rows)
     };
-    let mut ranges = Vec::with_capacity(tasks);
+    let mut ranges = Vec::new();
     let mut start = 0;
     for task in 1..=tasks {
         let end = limit(task).max(start);

@@ -268,7 +268,7 @@ impl Pass<'_> {
                 }
             }
         }
-        let mut results = Vec::with_capacity(accumulators.len());
+        let mut results = Vec::new();
         for (at, (op, id)) in self.reductions.iter().enumerate() {
             for (copy, known) in values.iter_mut().enumerate() {
                 let accumulator = accumulators[at * phase.unroll + copy];

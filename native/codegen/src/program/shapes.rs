@@ -45,7 +45,7 @@ pub(super) fn cell_shapes(
     nodes: &[CNode],
     column_vectors: ColumnVectors,
 ) -> Shapes {
-    let mut shapes: Vec<Shape> = Vec::with_capacity(nodes.len());
+    let mut shapes: Vec<Shape> = Vec::new();
     for node in nodes {
         let shape = match node {
             CNode::Input(input) => match inputs[*input] {
@@ -69,7 +69,7 @@ pub(super) fn cell_shapes(
 /// What is wrong with the plan.
 pub(super) fn row_shapes(inputs: &[InputBinding], nodes: &[CNode]) -> Result<Shapes, String> {
     let mut builder = Builder {
-        shapes: Vec::with_capacity(nodes.len()),
+        shapes: Vec::new(),
         parents: Vec::new(),
         sources: Vec::new(),
     };

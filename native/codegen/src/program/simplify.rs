@@ -5,8 +5,8 @@ use fulgurite_hop::{BinaryOp, UnaryOp};
 
 /// The body with each node rewritten, and the place of each old node in it.
 pub(super) fn simplify(body: &[CNode]) -> (Vec<CNode>, Vec<NodeId>) {
-    let mut nodes: Vec<CNode> = Vec::with_capacity(body.len());
-    let mut places: Vec<NodeId> = Vec::with_capacity(body.len());
+    let mut nodes: Vec<CNode> = Vec::new();
+    let mut places: Vec<NodeId> = Vec::new();
     for node in body {
         let node = renumber(node, |id| places[id.index()]);
         let simpler = match node {

@@ -14,6 +14,7 @@ pub(crate) use habits::{function as habit_of_function, variable as habit_of_vari
 use std::sync::Arc;
 
 use fulgurite_error::{Result, Source};
+use fulgurite_matrix::memory;
 
 /// What one level of a recursion over the tree takes of the stack, at most.
 const LEVEL_BYTES: usize = 64 << 10;
@@ -21,8 +22,11 @@ const LEVEL_BYTES: usize = 64 << 10;
 const STACK_BYTES: usize = 2 << 20;
 
 /// Goes one level deeper into the tree.
-pub(crate) fn on_enough_stack<T>(level: impl FnOnce() -> T) -> T {
-    stacker::maybe_grow(LEVEL_BYTES, STACK_BYTES, level)
+///
+/// # Errors
+/// Its own; `memory`, where there is none for more stack.
+pub(crate) fn on_enough_stack<T>(level: impl FnOnce() -> Result<T>) -> Result<T> {
+    memory::on_stack_with(LEVEL_BYTES, STACK_BYTES, level)
 }
 
 /// Parses a whole script. Names are not resolved and types not checked.

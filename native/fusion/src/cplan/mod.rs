@@ -239,6 +239,20 @@ impl CNode {
 }
 
 impl CPlan {
+    /// Whether empty rows of the main input take neither memory nor time: only its stored cells, or rows that store any, are visited.
+    pub fn passes_over_empty_rows(&self) -> bool {
+        let is_main = |id: NodeId| self.body.get(id.index()) == Some(&CNode::Input(0));
+        match &self.template {
+            Template::Cell(cell) => cell.sparse_safe,
+            Template::MultiAggregate(aggregates) => aggregates.sparse_safe,
+            Template::Outer(outer) => outer.sparse_safe,
+            Template::Row(row) => match row.output {
+                RowOutput::OuterProduct { left, right } => is_main(left) || is_main(right),
+                _ => false,
+            },
+        }
+    }
+
     /// For each node, whether it is a row vector (Row plans) rather than a scalar.
     pub fn vectors(&self) -> Vec<bool> {
         let is_row = matches!(self.template, Template::Row(_));

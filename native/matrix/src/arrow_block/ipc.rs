@@ -19,10 +19,10 @@ use crate::memory;
 /// A stream with one batch for each block.
 ///
 /// # Errors
-/// As [`encode`].
+/// As [`encode`]; `memory` when there is none for the stream.
 pub fn to_ipc(blocks: &[Block]) -> Result<Vec<u8>> {
     let payload: usize = blocks.iter().map(|block| block.matrix.memory_bytes()).sum();
-    let mut stream = Vec::with_capacity(payload + 4096);
+    let mut stream = memory::room(payload.saturating_add(4096))?;
     write(blocks, &mut stream)?;
     Ok(stream)
 }

@@ -8,7 +8,7 @@ use super::{Block, ipc, mapped, messages};
 use crate::{CoordinateMatrix, CsrMatrix, DenseMatrix, MatrixBlock};
 
 fn blocks() -> Vec<Block> {
-    let dense = DenseMatrix::from_fn(1000, 7, |i, j| (i * 10 + j) as f64);
+    let dense = DenseMatrix::from_fn(1000, 7, |i, j| (i * 10 + j) as f64).unwrap();
     let csr = CsrMatrix::new(3, 7, vec![0, 2, 2, 3], vec![1, 4, 0], vec![1.5, 0.5, -2.0]);
     let coordinates = CoordinateMatrix::new(
         90,

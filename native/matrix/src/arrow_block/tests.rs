@@ -20,7 +20,7 @@ use super::{Block, decode, encode, ffi, ipc, schema};
 use crate::{CoordinateMatrix, CsrMatrix, DenseMatrix, MatrixBlock};
 
 fn dense() -> Block {
-    let matrix = DenseMatrix::from_fn(3, 4, |i, j| (i * 10 + j) as f64);
+    let matrix = DenseMatrix::from_fn(3, 4, |i, j| (i * 10 + j) as f64).unwrap();
     Block::new(7, 0, matrix.into())
 }
 
@@ -327,7 +327,7 @@ proptest! {
         let matrix = MatrixBlock::from(DenseMatrix::from_fn(rows, cols, |_, _| {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             if state >> 63 == 0 { 0.0 } else { (state >> 33) as f64 }
-        }));
+        }).unwrap());
         let sparse = MatrixBlock::from(matrix.to_csr().unwrap());
         let blocks = [Block::new(offset, 0, matrix), Block::new(offset, 3, sparse)];
         let batch = encode(&blocks).unwrap();

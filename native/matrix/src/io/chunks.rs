@@ -8,7 +8,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 
 /// Pieces of whole lines, in order.
 pub(super) fn chunks(mut bytes: &[u8]) -> Vec<&[u8]> {
-    let mut chunks = Vec::with_capacity(bytes.len() / CHUNK_BYTES + 1);
+    let mut chunks = Vec::new();
     while bytes.len() > CHUNK_BYTES {
         let Some(line_end) = memchr(b'\n', &bytes[CHUNK_BYTES..]) else {
             break;

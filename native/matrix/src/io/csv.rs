@@ -291,7 +291,7 @@ pub(super) fn format_rows(
     sparse: bool,
 ) -> Result<String> {
     let stripe = matrix.slice_rows(rows.start, rows.end).to_dense()?;
-    let mut text = String::with_capacity(stripe.values().len() * 8);
+    let mut text = String::new();
     for row in 0..stripe.rows() {
         for (col, cell) in stripe.row(row).iter().enumerate() {
             if col > 0 {

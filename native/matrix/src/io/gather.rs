@@ -7,7 +7,7 @@ use std::ops::Range;
 use fulgurite_error::{Error, Result};
 
 use super::Symmetry;
-use crate::{CoordinateMatrix, Layout, MatrixBlock};
+use crate::{CoordinateMatrix, Layout, MatrixBlock, memory};
 
 /// The cells for each range of rows, in their order; `None` where there are none.
 ///
@@ -15,7 +15,7 @@ use crate::{CoordinateMatrix, Layout, MatrixBlock};
 /// diagonal stands for the one across it, too.
 ///
 /// # Errors
-/// `argument` for what are no cells, or rows before the first range.
+/// `argument` for what are no cells, or rows before the first range; `memory` when there is none for the ranges.
 pub fn spread_cells(
     cells: &MatrixBlock,
     starts: &[u64],
@@ -28,8 +28,8 @@ pub fn spread_cells(
         Symmetry::Skew => Some(-1.0),
     };
     let expected = cells.len() / starts.len().max(1);
-    let mut ranges: Vec<Vec<f64>> = Vec::with_capacity(starts.len());
-    ranges.resize_with(starts.len(), || Vec::with_capacity(3 * expected));
+    let rooms = starts.iter().map(|_| memory::room(3 * expected));
+    let mut ranges: Vec<Vec<f64>> = rooms.collect::<Result<_>>()?;
     let mut put = |row: f64, col: f64, value: f64| -> Result<()> {
         let at = starts.partition_point(|start| (*start as f64) < row);
         let range = at.checked_sub(1).and_then(|at| ranges.get_mut(at));
@@ -67,7 +67,7 @@ pub enum Gathered {
 /// none is dense.
 ///
 /// # Errors
-/// `argument` for what are no cells, and for cells of other rows or columns.
+/// `argument` for what are no cells, and for cells of other rows or columns; `memory` when there is none for them.
 pub fn gather_cells(
     parts: &[MatrixBlock],
     rows: Range<u64>,
@@ -76,7 +76,7 @@ pub fn gather_cells(
     may_be_dense: bool,
 ) -> Result<Gathered> {
     let parts = parts.iter().map(cells_of).collect::<Result<Vec<_>>>()?;
-    let mut cells = Vec::with_capacity(parts.iter().map(|part| part.len()).sum());
+    let mut cells = memory::room(parts.iter().map(|part| part.len()).sum())?;
     for [row, col, value] in parts.into_iter().flatten() {
         let (row, col) = (*row as u64, *col as usize);
         if !rows.contains(&row.wrapping_sub(1)) || !(1..=cols).contains(&col) {

@@ -716,7 +716,8 @@ fn damaged_files_are_errors() {
         } else {
             0.0
         }
-    });
+    })
+    .unwrap();
     let matrix = MatrixBlock::from(sparse);
     let mut files = Vec::new();
     for format in [
@@ -917,14 +918,16 @@ fn a_large_matrix_is_written_in_stripes() {
         3000,
         1000,
         |i, j| if j % 3 == 0 { 0.0 } else { (i * j) as f64 },
-    );
+    )
+    .unwrap();
     let sparse = DenseMatrix::from_fn(3000, 3000, |i, j| {
         if (i + j) % 7 == 0 {
             1.0 + i as f64
         } else {
             0.0
         }
-    });
+    })
+    .unwrap();
     for (matrix, stripes) in [
         (MatrixBlock::from(cells), 3),
         (
@@ -954,7 +957,7 @@ proptest! {
                 let value = f64::from_bits(state);
                 if value.is_finite() { value } else { f64::INFINITY }
             }
-        }).into();
+        }).unwrap().into();
         for format in [FileFormat::Csv, FileFormat::Text, FileFormat::MatrixMarket, FileFormat::Libsvm, FileFormat::Binary] {
             for matrix in [matrix.clone(), matrix.to_csr().unwrap().into()] {
                 let path = folder.path(format.code());

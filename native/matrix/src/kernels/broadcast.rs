@@ -6,7 +6,7 @@ use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
 use super::parallel::TASK_CELLS;
-use crate::{CoordinateMatrix, CsrMatrix, DenseMatrix, MatrixBlock, vector_math::Cells};
+use crate::{CoordinateMatrix, CsrMatrix, DenseMatrix, MatrixBlock, memory, vector_math::Cells};
 
 /// A matrix or one number for all cells.
 #[derive(Debug, Clone, Copy)]
@@ -131,6 +131,16 @@ impl<'a> Side<'a> {
             Side::Scalar(value) => Some(Cells::Same(*value)),
             _ => None,
         }
+    }
+
+    /// Asks for the room that [`Side::scratch`] will take of these.
+    ///
+    /// # Errors
+    /// `memory` when there is none.
+    pub fn admit_scratch<const N: usize>(sides: [&Side; N], cols: usize) -> Result<()> {
+        let is_sparse = |side: &&&Side| matches!(side, Side::Csr(_) | Side::Coordinate(_));
+        let sparse = sides.iter().filter(is_sparse).count();
+        memory::admit(memory::bytes_of::<f64>(sparse.saturating_mul(cols))?)
     }
 
     /// Room for [`Side::row`] to spread a sparse row out.

@@ -12,14 +12,14 @@ use super::{
 };
 use crate::{
     DenseMatrix, MatrixBlock,
-    memory::by_chunks,
+    memory::{self, by_chunks},
     vector_math::{Work, vectorized},
 };
 
 /// `cumsum`, `cumprod`, `cummin` and `cummax`: each cell with those above it. A sum carries its rounding errors along.
 ///
 /// # Errors
-/// `memory` when no machine could hold the result.
+/// `memory` when there is none for the result.
 pub fn cumulative<A: Accumulator>(matrix: &MatrixBlock) -> Result<MatrixBlock> {
     let (rows, cols) = (matrix.rows(), matrix.cols());
     let input = matrix.to_dense()?;
@@ -28,10 +28,10 @@ pub fn cumulative<A: Accumulator>(matrix: &MatrixBlock) -> Result<MatrixBlock> {
     let cells_of = |block: &Range<usize>| &values[block.start * cols..block.end * cols];
     // Nothing stands below the last one.
     let above = blocks.len().saturating_sub(1);
-    let totals: Vec<Vec<A>> = blocks[..above]
+    let totals = blocks[..above]
         .par_iter()
         .map(|block| {
-            let mut totals = vec![A::START; cols];
+            let mut totals = memory::filled(cols, A::START)?;
             match totals.as_mut_slice() {
                 [total] => total.add_all(cells_of(block), |value| value),
                 totals => vectorized(Totals {
@@ -39,12 +39,12 @@ pub fn cumulative<A: Accumulator>(matrix: &MatrixBlock) -> Result<MatrixBlock> {
                     totals,
                 }),
             }
-            totals
+            Ok(totals)
         })
-        .collect();
-    let mut starts = vec![vec![A::START; cols]];
+        .collect::<Result<Vec<Vec<A>>>>()?;
+    let mut starts = vec![memory::filled(cols, A::START)?];
     for totals in totals {
-        let mut start = starts[starts.len() - 1].clone();
+        let mut start = memory::copied(&starts[starts.len() - 1])?;
         for (start, total) in start.iter_mut().zip(totals) {
             start.merge(total);
         }

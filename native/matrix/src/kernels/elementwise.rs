@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     CoordinateMatrix, CsrMatrix, MatrixBlock,
-    memory::{NewCells, by_chunks},
+    memory::{self, NewCells, by_chunks},
     vector_math::Cells,
 };
 
@@ -161,6 +161,7 @@ where
         })?;
         return MatrixBlock::dense(rows, cols, values);
     }
+    Side::admit_scratch([&left, &right], cols)?;
     let dense = dense_by_rows(rows, cols, cols, |task, out| {
         let mut scratch = [left.scratch(cols), right.scratch(cols)];
         let [left_scratch, right_scratch] = &mut scratch;
@@ -199,6 +200,7 @@ where
         })?;
         return MatrixBlock::dense(rows, cols, values);
     }
+    Side::admit_scratch(sides.each_ref(), cols)?;
     let dense = dense_by_rows(rows, cols, cols, |task, out| {
         let mut scratch = sides.each_ref().map(|side| side.scratch(cols));
         for (row, out) in task.zip(out.chunks_exact_mut(cols)) {
@@ -330,11 +332,12 @@ fn over_stored(
     let stored = |task: &Range<usize>| csr.pointers()[task.end] - csr.pointers()[task.start];
     let mut values = NewCells::new(csr.stored())?;
     let parts = values.parts(tasks.iter().map(|task| stored(task) as usize));
-    tasks.into_par_iter().zip(parts).for_each(|(task, part)| {
+    let tasks = tasks.into_par_iter().zip(parts);
+    tasks.try_for_each(|(task, part)| {
         let out = part.cells();
         let first = csr.pointers()[task.start] as usize;
         let stored = &csr.values()[first..first + out.len()];
-        let mut others = Vec::with_capacity(out.len());
+        let mut others = memory::room(out.len())?;
         for row in task {
             let (indices, _) = csr.row(row);
             match other {
@@ -345,7 +348,8 @@ fn over_stored(
             }
         }
         over(Cells::Each(stored), Cells::Each(&others), out);
-    });
+        Ok::<(), Error>(())
+    })?;
     csr.with_values(values.finish())
 }
 

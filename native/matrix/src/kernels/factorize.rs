@@ -35,7 +35,7 @@ pub fn solve(matrix: &MatrixBlock, right: &MatrixBlock) -> Result<MatrixBlock> {
         return Ok(DenseMatrix::filled(right.rows(), right.cols(), 0.0)?.into());
     }
     let qr = regular(&matrix)?;
-    Ok(block(qr.solve(view(&right)).as_ref()))
+    block(qr.solve(view(&right)).as_ref())
 }
 
 /// `inv(A)`.
@@ -50,7 +50,7 @@ pub fn inverse(matrix: &MatrixBlock) -> Result<MatrixBlock> {
         return Ok(matrix.into());
     }
     let qr = regular(&matrix)?;
-    Ok(block(qr.solve(Mat::<f64>::identity(order, order)).as_ref()))
+    block(qr.solve(Mat::<f64>::identity(order, order)).as_ref())
 }
 
 /// The QR factorisation of a square matrix whose columns are independent.
@@ -101,7 +101,7 @@ pub fn cholesky(matrix: &MatrixBlock) -> Result<MatrixBlock> {
     Ok(
         DenseMatrix::from_fn(matrix.rows(), matrix.rows(), |row, col| {
             if col <= row { lower[(row, col)] } else { 0.0 }
-        })
+        })?
         .into(),
     )
 }
@@ -123,7 +123,7 @@ pub fn eigen(matrix: &MatrixBlock) -> Result<(MatrixBlock, MatrixBlock)> {
         Some(_) => general_eigen(&matrix)?,
     };
     let values = DenseMatrix::new(order, 1, values)?;
-    Ok((values.into(), block(vectors.as_ref())))
+    Ok((values.into(), block(vectors.as_ref())?))
 }
 
 fn symmetric_eigen(matrix: &DenseMatrix) -> Result<(Vec<f64>, Mat<f64>)> {
@@ -183,16 +183,16 @@ pub fn lu(matrix: &MatrixBlock) -> Result<[MatrixBlock; 3]> {
     let (from, _) = factors.P().arrays();
     let permutation = DenseMatrix::from_fn(order, order, |row, col| {
         f64::from(u8::from(from[row] == col))
-    });
+    })?;
     let (lower, upper) = (factors.L(), factors.U());
     let lower = DenseMatrix::from_fn(order, order, |row, col| match row.cmp(&col) {
         std::cmp::Ordering::Less => 0.0,
         std::cmp::Ordering::Equal => 1.0,
         std::cmp::Ordering::Greater => lower[(row, col)],
-    });
+    })?;
     let upper = DenseMatrix::from_fn(order, order, |row, col| {
         if row <= col { upper[(row, col)] } else { 0.0 }
-    });
+    })?;
     Ok([permutation, lower, upper].map(MatrixBlock::from))
 }
 
@@ -221,8 +221,12 @@ pub fn svd(matrix: &MatrixBlock) -> Result<[MatrixBlock; 3]> {
         rank,
         rank,
         |row, col| if row == col { values[row] } else { 0.0 },
-    );
-    Ok([block(left.as_ref()), diagonal.into(), block(right.as_ref())])
+    )?;
+    Ok([
+        block(left.as_ref())?,
+        diagonal.into(),
+        block(right.as_ref())?,
+    ])
 }
 
 /// Makes the largest cell of a column positive; says whether that changed the column.
@@ -249,11 +253,9 @@ fn view(matrix: &DenseMatrix) -> MatRef<'_, f64> {
     MatRef::from_row_major_slice(matrix.values(), matrix.rows(), matrix.cols())
 }
 
-fn block(matrix: MatRef<'_, f64>) -> MatrixBlock {
-    DenseMatrix::from_fn(matrix.nrows(), matrix.ncols(), |row, col| {
-        matrix[(row, col)]
-    })
-    .into()
+fn block(matrix: MatRef<'_, f64>) -> Result<MatrixBlock> {
+    let cell = |row, col| matrix[(row, col)];
+    DenseMatrix::from_fn(matrix.nrows(), matrix.ncols(), cell).map(MatrixBlock::from)
 }
 
 fn square(matrix: &MatrixBlock) -> Result<()> {
@@ -344,11 +346,14 @@ mod tests {
         DenseMatrix::from_fn(order, order, |row, col| {
             square.row(row)[col] + f64::from(u8::from(row == col))
         })
+        .unwrap()
         .into()
     }
 
     fn identity(order: usize) -> MatrixBlock {
-        DenseMatrix::from_fn(order, order, |row, col| f64::from(u8::from(row == col))).into()
+        DenseMatrix::from_fn(order, order, |row, col| f64::from(u8::from(row == col)))
+            .unwrap()
+            .into()
     }
 
     proptest! {
@@ -369,7 +374,7 @@ mod tests {
             let (values, vectors) = eigen(&a).expect("symmetric");
             let scaled: MatrixBlock = DenseMatrix::from_fn(a.rows(), a.rows(), |row, col| {
                 vectors.get(row, col) * values.get(col, 0)
-            }).into();
+            }).unwrap().into();
             prop_assert!(distance(&product(&a, &vectors), &scaled) < 1e-12);
             prop_assert!(distance(&product(&transposed(&vectors), &vectors), &identity(a.rows())) < 1e-12);
             prop_assert!((1..a.rows()).all(|place| values.get(place - 1, 0) <= values.get(place, 0)));

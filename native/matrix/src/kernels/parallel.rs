@@ -64,12 +64,6 @@ pub(crate) struct SparseRows {
 }
 
 impl SparseRows {
-    /// Makes room for so many cells more.
-    pub(crate) fn reserve(&mut self, cells: usize) {
-        self.indices.reserve(cells);
-        self.values.reserve(cells);
-    }
-
     /// Appends a cell to the current row; columns ascend. Zeros are left out.
     pub(crate) fn push(&mut self, col: usize, value: f64) {
         if value != 0.0 {
@@ -131,12 +125,28 @@ pub(crate) fn csr_by_rows(
     cells_per_row: usize,
     fill: impl Fn(Range<usize>, &mut SparseRows) + Sync,
 ) -> Result<CsrMatrix> {
+    csr_by_rows_within(rows, cols, cells_per_row, |_| 0, fill)
+}
+
+/// As [`csr_by_rows`]; `most` says how many cells a task has at most.
+pub(crate) fn csr_by_rows_within(
+    rows: usize,
+    cols: usize,
+    cells_per_row: usize,
+    most: impl Fn(Range<usize>) -> usize + Sync,
+    fill: impl Fn(Range<usize>, &mut SparseRows) + Sync,
+) -> Result<CsrMatrix> {
     let interrupt = Interrupt::current();
     let parts = row_tasks(rows, rows_per_task(cells_per_row))
         .into_par_iter()
         .map(|task| {
             interrupt.check()?;
-            let mut part = SparseRows::default();
+            let most = most(task.clone());
+            let mut part = SparseRows {
+                ends: memory::room(task.len())?,
+                indices: memory::room(most)?,
+                values: memory::room(most)?,
+            };
             interrupt.within(|| fill(task, &mut part));
             // Tasks are small: what one has taken is asked for when it is there.
             memory::admit(part.bytes())?;

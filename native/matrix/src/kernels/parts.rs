@@ -42,7 +42,7 @@ pub fn put_parts(matrix: MatrixBlock, parts: &[PlacedPart]) -> Result<MatrixBloc
             shape(&matrix)
         )));
     }
-    let mut pieces = Vec::with_capacity(2 * parts.len() + 1);
+    let mut pieces = Vec::new();
     let mut above = 0;
     for group in sharing_rows(parts) {
         if above < group.rows.start {

@@ -117,8 +117,8 @@ fn transpose_tall(dense: &DenseMatrix) -> Result<MatrixBlock> {
     let stretch = rows_per_task(cols).max(LEAST_ROWS);
     let mut values = zeros(cells(rows, cols)?)?;
     let mut tasks: Vec<Vec<&mut [f64]>> = (0..rows.div_ceil(stretch))
-        .map(|_| Vec::with_capacity(cols))
-        .collect();
+        .map(|_| memory::room(cols))
+        .collect::<Result<_>>()?;
     for out_row in values.chunks_exact_mut(rows) {
         for (pieces, piece) in tasks.iter_mut().zip(out_row.chunks_mut(stretch)) {
             pieces.push(piece);

@@ -34,6 +34,10 @@ pub fn remove_empty(
     select: Option<&MatrixBlock>,
     empty_return: bool,
 ) -> Result<MatrixBlock> {
+    if let (MatrixBlock::Coordinate(coordinates), Margin::Rows, None) = (matrix, margin, select) {
+        let filled = MatrixBlock::Csr(coordinates.compact().csr);
+        return remove_empty(&filled, margin, None, empty_return)?.in_best_layout();
+    }
     let size = match margin {
         Margin::Rows => matrix.rows(),
         Margin::Cols => matrix.cols(),
@@ -47,12 +51,8 @@ pub fn remove_empty(
                     shape(select)
                 )));
             }
-            select
-                .to_dense()?
-                .values()
-                .iter()
-                .map(|cell| *cell != 0.0)
-                .collect()
+            let select = select.to_dense()?;
+            memory::collected(select.values().iter().map(|cell| *cell != 0.0))?
         }
         None => not_empty(matrix, margin)?,
     };
@@ -79,29 +79,33 @@ fn not_empty(matrix: &MatrixBlock, margin: Margin) -> Result<Vec<bool>> {
         ByRows::Dense(dense) => (dense.rows(), dense.cols(), dense.cols()),
         ByRows::Csr(csr) => (csr.rows(), csr.cols(), csr.stored() / csr.rows().max(1) + 1),
     };
+    let size = match margin {
+        Margin::Rows => rows,
+        Margin::Cols => cols,
+    };
     let is_not_zero = |cell: &f64| *cell != 0.0;
     let tasks = match margin {
         Margin::Rows => row_tasks(rows, rows_per_task(per_row)),
         Margin::Cols => reduction_tasks(rows, per_row),
     };
     let parts = tasks.into_par_iter().map(|task| match (margin, &matrix) {
-        (Margin::Rows, ByRows::Dense(dense)) => task
-            .map(|row| dense.row(row).iter().any(is_not_zero))
-            .collect(),
-        (Margin::Rows, ByRows::Csr(csr)) => task
-            .map(|row| csr.row(row).1.iter().any(is_not_zero))
-            .collect(),
+        (Margin::Rows, ByRows::Dense(dense)) => {
+            memory::collected(task.map(|row| dense.row(row).iter().any(is_not_zero)))
+        }
+        (Margin::Rows, ByRows::Csr(csr)) => {
+            memory::collected(task.map(|row| csr.row(row).1.iter().any(is_not_zero)))
+        }
         (Margin::Cols, ByRows::Dense(dense)) => {
-            let mut keep = vec![false; cols];
+            let mut keep = memory::filled(cols, false)?;
             for row in task {
                 for (keep, cell) in keep.iter_mut().zip(dense.row(row)) {
                     *keep |= is_not_zero(cell);
                 }
             }
-            keep
+            Ok(keep)
         }
         (Margin::Cols, ByRows::Csr(csr)) => {
-            let mut keep = vec![false; cols];
+            let mut keep = memory::filled(cols, false)?;
             let stored = csr.pointers()[task.start] as usize..csr.pointers()[task.end] as usize;
             for (col, cell) in csr.indices()[stored.clone()]
                 .iter()
@@ -109,19 +113,21 @@ fn not_empty(matrix: &MatrixBlock, margin: Margin) -> Result<Vec<bool>> {
             {
                 keep[*col as usize] |= is_not_zero(cell);
             }
-            keep
+            Ok(keep)
         }
     });
-    let parts: Vec<Vec<bool>> = parts.collect();
-    Ok(match margin {
-        Margin::Rows => parts.concat(),
-        Margin::Cols => parts.iter().fold(vec![false; cols], |mut keep, part| {
-            for (keep, is_kept) in keep.iter_mut().zip(part) {
-                *keep |= is_kept;
-            }
-            keep
-        }),
-    })
+    let parts = parts.collect::<Result<Vec<Vec<bool>>>>()?;
+    let mut all = memory::filled(size, false)?;
+    let mut above = 0;
+    for part in &parts {
+        for (keep, is_kept) in all[above..].iter_mut().zip(part) {
+            *keep |= is_kept;
+        }
+        if margin == Margin::Rows {
+            above += part.len();
+        }
+    }
+    Ok(all)
 }
 
 /// Columns by ascending index.

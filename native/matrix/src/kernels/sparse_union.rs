@@ -8,8 +8,8 @@ use fulgurite_error::Result;
 use rayon::prelude::*;
 
 use super::broadcast::{Side, spread};
-use super::parallel::{SparseRows, csr_by_rows, row_tasks, rows_per_task};
-use crate::{CsrMatrix, SPARSE_THRESHOLD, vector_math::Cells};
+use super::parallel::{SparseRows, csr_by_rows, csr_by_rows_within, rows_per_task};
+use crate::{CsrMatrix, SPARSE_THRESHOLD, memory, vector_math::Cells};
 
 /// f of the operands' cells; `None` where no operand is sparse, or too many cells would be stored.
 pub(super) fn over_union<const N: usize>(
@@ -24,7 +24,7 @@ pub(super) fn over_union<const N: usize>(
     if !few || !sides.iter().any(is_sparse) {
         return Ok(None);
     }
-    let full = full_rows(sides, (rows, cols), &f);
+    let full = full_rows(sides, (rows, cols), &f)?;
     let full_rows = full.iter().filter(|is_full| **is_full).count();
     if stored as f64 + full_rows as f64 * cols as f64 >= most {
         return Ok(None);
@@ -41,8 +41,10 @@ pub(super) fn over_union<const N: usize>(
         (Side::Csr(csr), _) => Operand::Sparse(csr),
         (other, _) => Operand::Other(other),
     });
+    let spread_cols = if full_rows > 0 { cols } else { 0 };
+    memory::admit(memory::bytes_of::<[f64; N]>(spread_cols)?)?;
     csr_by_rows(rows, cols, stored / rows.max(1) + 1, |task, out| {
-        let mut scratch = sides.each_ref().map(|_| vec![0.0; cols]);
+        let mut scratch = sides.each_ref().map(|_| vec![0.0; spread_cols]);
         for row in task {
             match full[row] {
                 true => all_cells(&sides, row, cols, &mut scratch, &f, out),
@@ -67,12 +69,12 @@ pub(super) fn merge(
         let of = |csr: &CsrMatrix| (csr.pointers()[rows.end] - csr.pointers()[rows.start]) as usize;
         of(left) + of(right)
     };
-    csr_by_rows(
+    csr_by_rows_within(
         rows,
         cols,
         stored(0..rows) / rows.max(1) + 1,
+        stored,
         |task, out| {
-            out.reserve(stored(task.clone()));
             let mut union = Union::default();
             for row in task {
                 let more = stored(row..row + 1);
@@ -161,7 +163,7 @@ fn full_rows<const N: usize>(
     sides: [&Side; N],
     (rows, cols): (usize, usize),
     f: &(impl Fn([f64; N]) -> f64 + Sync),
-) -> Vec<bool> {
+) -> Result<Vec<bool>> {
     let differs_by_row = |side: &&Side| matches!(side, Side::Dense(_) | Side::ColumnVector(_));
     let differs_by_col = |side: &&Side| matches!(side, Side::Dense(_) | Side::RowVector(_));
     let compared = match sides.iter().any(differs_by_col) {
@@ -177,13 +179,17 @@ fn full_rows<const N: usize>(
         (0..compared).any(|col| f(cells.map(|cells| cells.at(col))) != 0.0)
     };
     if rows == 0 || !sides.iter().any(differs_by_row) {
-        return vec![rows > 0 && is_full(0); rows];
+        return memory::filled(rows, rows > 0 && is_full(0));
     }
-    let parts: Vec<Vec<bool>> = row_tasks(rows, rows_per_task(compared))
-        .into_par_iter()
-        .map(|task: Range<usize>| task.map(is_full).collect())
-        .collect();
-    parts.concat()
+    let mut full = memory::filled(rows, false)?;
+    let chunk = rows_per_task(compared);
+    let chunks = full.par_chunks_mut(chunk).enumerate();
+    chunks.for_each(|(number, chunk_rows)| {
+        for (at, is_row_full) in chunk_rows.iter_mut().enumerate() {
+            *is_row_full = is_full(number * chunk + at);
+        }
+    });
+    Ok(full)
 }
 
 /// All cells of a row that are not zero.
@@ -249,11 +255,13 @@ mod tests {
 
     /// What is zero except in one of `every` rows.
     fn in_some_rows(rows: usize, every: usize) -> MatrixBlock {
-        DenseMatrix::from_fn(rows, 1, |i, _| f64::from(u8::from(i % every == 0))).into()
+        DenseMatrix::from_fn(rows, 1, |i, _| f64::from(u8::from(i % every == 0)))
+            .unwrap()
+            .into()
     }
 
     fn naive(rows: usize, cols: usize, cell: impl FnMut(usize, usize) -> f64) -> MatrixBlock {
-        DenseMatrix::from_fn(rows, cols, cell).into()
+        DenseMatrix::from_fn(rows, cols, cell).unwrap().into()
     }
 
     proptest! {

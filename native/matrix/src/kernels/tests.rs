@@ -28,6 +28,7 @@ pub(super) fn cells(rows: usize, cols: usize, seed: u64, zeros: u64) -> MatrixBl
             ((state >> 40) % 2001) as f64 / 250.0 - 4.0
         }
     })
+    .unwrap()
     .into()
 }
 
@@ -40,6 +41,7 @@ fn with_specials(matrix: &MatrixBlock) -> MatrixBlock {
         (i, 3) if i + 1 == rows => f64::NEG_INFINITY,
         _ => matrix.get(i, j),
     })
+    .unwrap()
     .into()
 }
 
@@ -80,7 +82,7 @@ fn close(actual: f64, expected: f64, tolerance: f64, what: &str) {
 }
 
 fn naive(rows: usize, cols: usize, cell: impl FnMut(usize, usize) -> f64) -> MatrixBlock {
-    DenseMatrix::from_fn(rows, cols, cell).into()
+    DenseMatrix::from_fn(rows, cols, cell).unwrap().into()
 }
 
 type Binary = (&'static str, fn(f64, f64) -> f64);

@@ -14,7 +14,7 @@ use std::{
 
 use fulgurite_codegen::PlanCache;
 use fulgurite_error::{Error, Result};
-use fulgurite_matrix::{MatrixBlock, arrow_block::Block, io};
+use fulgurite_matrix::{MatrixBlock, arrow_block::Block, io, memory};
 
 use super::{
     compute::{Compute, Computing, Node},
@@ -181,10 +181,17 @@ impl LocalBackend {
         };
         let threads = rayon::current_num_threads().min(parts.len());
         thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(work);
+            for number in 0..threads {
+                let started = thread::Builder::new().spawn_scoped(scope, work);
+                // The first can do the work of all.
+                if let Err(error) = started
+                    && number == 0
+                {
+                    return Err(memory::no_thread(&error));
+                }
             }
-        });
+            Ok(())
+        })?;
         let given = given.into_inner().unwrap_or_else(PoisonError::into_inner);
         given.into_values().collect()
     }

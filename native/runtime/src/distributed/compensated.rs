@@ -96,7 +96,7 @@ pub(super) fn combine(
 /// As [`combine`], each row in its own way.
 fn by_row(ways: &[Combine], left: &MatrixBlock, right: &MatrixBlock) -> Result<MatrixBlock> {
     let rows = ways.len();
-    let (mut results, mut errors) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    let (mut results, mut errors) = (Vec::new(), Vec::new());
     for (row, way) in ways.iter().enumerate() {
         let of = |block: &MatrixBlock, row: usize| block.slice_rows(row, row + 1);
         if *way != Combine::Sum {

@@ -93,7 +93,7 @@ impl Workers<'_> {
         }
         let mut builder = TaskBuilder::new(self, lead);
         builder.left_transposed = operator.left_transposed;
-        let mut operands = Vec::with_capacity(inputs.len());
+        let mut operands = Vec::new();
         for (slot, input) in cut.inputs.iter().zip(inputs) {
             operands.push(builder.bind(*slot, input)?);
         }

@@ -9,6 +9,7 @@ use fulgurite_matrix::{
     MatrixBlock,
     arrow_block::Block,
     kernels::{self, IndexRange, PlacedPart},
+    memory,
 };
 
 /// Columns of the places.
@@ -27,7 +28,7 @@ pub(super) struct Packed {
 /// # Errors
 /// `memory`, where dense parts together have more cells than a matrix can have.
 pub(super) fn pack(parts: &[PlacedPart], cols: usize) -> Result<Packed> {
-    let mut places = Vec::with_capacity(parts.len() * WIDTH);
+    let mut places = memory::room(parts.len() * WIDTH)?;
     let mut cells = Vec::new();
     let mut rows = Vec::new();
     let mut sparse_rows = 0;

@@ -14,7 +14,7 @@ mod statistics;
 mod text;
 mod why;
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Error, Result, without_credentials};
 use fulgurite_hop::Program;
 
 pub(crate) use analysis::FrontEnd;
@@ -23,7 +23,7 @@ pub use level::{ExplainFormat, ExplainLevel};
 use crate::{Request, Session};
 use analysis::Analysis;
 
-/// What the request asks for. Blocks are planned with propagated sizes; at run time they are planned with the
+/// What the request asks for, without credentials. Blocks are planned with propagated sizes; at run time they are planned with the
 /// actual ones.
 pub(crate) fn explain(
     program: &Program,
@@ -38,13 +38,15 @@ pub(crate) fn explain(
     if let Some(question) = &request.why {
         return why(&analysis, question, format);
     }
-    match format {
+    let explanation = match format {
         ExplainFormat::Text => text::print(&analysis, level, session),
         ExplainFormat::Json => json::print(&analysis, level, session),
         ExplainFormat::Dot => Ok(draw::dot::print(&draw::pictures(&analysis, level))),
         ExplainFormat::Svg => draw::svg::print(&draw::pictures(&analysis, level)),
         ExplainFormat::Html => draw::html::print(&analysis, &draw::pictures(&analysis, level)),
-    }
+    };
+    // Paths are literals of a script, or come from its arguments.
+    Ok(without_credentials(&explanation?))
 }
 
 fn why(analysis: &Analysis, question: &str, format: ExplainFormat) -> Result<String> {

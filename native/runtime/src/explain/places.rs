@@ -2,13 +2,13 @@
 
 use fulgurite_error::Result;
 use fulgurite_fusion::FusedDag;
-use fulgurite_hop::{Dag, HopId, HopOp, memory};
+use fulgurite_hop::{HopId, HopOp, memory};
 use serde::Serialize;
 
 use crate::{
     Session,
     distributed::Form,
-    interpreter::{Reason, Site, Transfers, comes_back, expected_spread, plan_of},
+    interpreter::{BlockPlan, Reason, Site, Transfers, comes_back, expected_spread, plan_of},
 };
 
 /// Where an operator will run, as far as sizes say.
@@ -50,7 +50,7 @@ pub(super) fn places(fused: &FusedDag, session: &Session) -> Result<Vec<Placed>>
         .dag
         .iter()
         .map(|(id, _)| Placed {
-            place: by_size(&plan.dag, id, session),
+            place: by_size(&plan, id, session),
             reason: None,
             form: None,
         })
@@ -116,8 +116,8 @@ fn pulled(transfers: &Transfers, id: HopId) -> Option<Reason> {
     transfers.pulls(&there).map(Reason::InputStays)
 }
 
-fn by_size(dag: &Dag, id: HopId, session: &Session) -> Place {
-    let hop = dag.hop(id);
+fn by_size(plan: &BlockPlan, id: HopId, session: &Session) -> Place {
+    let hop = plan.dag.hop(id);
     let is_variable = matches!(
         hop.op,
         HopOp::TransientRead(_) | HopOp::TransientWrite(_) | HopOp::Literal(_)
@@ -125,7 +125,7 @@ fn by_size(dag: &Dag, id: HopId, session: &Session) -> Place {
     if is_variable {
         return Place::Variable;
     }
-    match memory::operation_bytes(dag, id) {
+    match plan.operation_bytes(id) {
         None => Place::BySize,
         Some(bytes) if bytes <= session.config.memory_local => Place::Local,
         Some(_) if session.backend.is_some() => Place::Distributed,

@@ -18,10 +18,7 @@ const STACK_BYTES: usize = 4 << 20;
 /// # Errors
 /// Its own; `memory`, where there is none for more stack.
 pub(super) fn on_enough_stack<T>(level: impl FnOnce() -> Result<T>) -> Result<T> {
-    if stacker::remaining_stack().is_none_or(|bytes| bytes < OPERATOR_BYTES) {
-        memory::has_left(STACK_BYTES)?;
-    }
-    stacker::maybe_grow(OPERATOR_BYTES, STACK_BYTES, level)
+    memory::on_stack_with(OPERATOR_BYTES, STACK_BYTES, level)
 }
 
 impl<'p> Interpreter<'p> {

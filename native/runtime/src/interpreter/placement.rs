@@ -136,7 +136,7 @@ fn spread(
         return Ok(None);
     };
     let mut sent = 0u64;
-    let mut counted: Vec<&LocalMatrix> = Vec::with_capacity(inputs.len());
+    let mut counted: Vec<&LocalMatrix> = Vec::new();
     for (slot, input) in cut.inputs.iter().zip(inputs) {
         let Variable::Matrix(matrix) = input else {
             continue;
@@ -175,14 +175,14 @@ pub(crate) fn site(value: &Variable) -> Site {
 /// Bytes of inputs, output and intermediates; `None` where a size is unknown.
 fn estimate(plan: &BlockPlan, id: HopId, inputs: &[Variable]) -> Option<u64> {
     let output = memory::output_bytes(plan.dag.hop(id))?;
-    let intermediate = memory::intermediate_bytes(&plan.dag, id).unwrap_or(0);
+    let intermediate = plan.intermediate_bytes(id).unwrap_or(0);
     let inputs = input_bytes(plan, id, inputs)?;
     Some(inputs.saturating_add(output).saturating_add(intermediate))
 }
 
 /// Bytes of the inputs; one that is read twice counts once.
 fn input_bytes(plan: &BlockPlan, id: HopId, inputs: &[Variable]) -> Option<u64> {
-    let mut counted = Vec::with_capacity(inputs.len());
+    let mut counted = Vec::new();
     let mut total = 0u64;
     for (input, hop) in inputs.iter().zip(&plan.inputs[id.index()]) {
         if counted.contains(hop) {

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use fulgurite_codegen::Kept;
 use fulgurite_fusion::cplan::CPlan;
-use fulgurite_hop::{Dag, HopId, HopOp};
+use fulgurite_hop::{Dag, HopId, HopOp, memory};
 
 /// A fused operator of a block.
 #[derive(Debug, Clone)]
@@ -138,6 +138,29 @@ impl BlockPlan {
         format!("{} from {}", of(id), inputs.join(", "))
     }
 
+    /// Bytes that an operator needs besides inputs and output.
+    pub(crate) fn intermediate_bytes(&self, id: HopId) -> Option<u64> {
+        let bytes = memory::intermediate_bytes(&self.dag, id)?;
+        let main = self.dag.hop(id).inputs.first();
+        let passes_over = |fused: &FusedPlan| fused.plan.passes_over_empty_rows();
+        match (main, self.cplan(id).is_some_and(passes_over)) {
+            (Some(main), true) => {
+                Some(bytes.saturating_sub(memory::row_pointer_bytes(self.dag.hop(*main))))
+            }
+            _ => Some(bytes),
+        }
+    }
+
+    /// Bytes of inputs, output and intermediates, as far as sizes are known.
+    pub(crate) fn operation_bytes(&self, id: HopId) -> Option<u64> {
+        let others = memory::intermediate_bytes(&self.dag, id)?;
+        let all = memory::operation_bytes(&self.dag, id)?;
+        Some(
+            all.saturating_sub(others)
+                .saturating_add(self.intermediate_bytes(id)?),
+        )
+    }
+
     pub(crate) fn cplan(&self, id: HopId) -> Option<&FusedPlan> {
         match self.dag.hop(id).op {
             HopOp::Fused(index) => self.fused.get(index),
@@ -149,7 +172,7 @@ impl BlockPlan {
 /// Everything the roots need, each after what it reads; roots in their order, so that effects are.
 fn schedule(dag: &Dag, inputs: &[Vec<HopId>]) -> Vec<HopId> {
     let mut scheduled = vec![false; dag.len()];
-    let mut order = Vec::with_capacity(dag.len());
+    let mut order = Vec::new();
     // (HOP, how many of its inputs were looked at)
     let mut stack: Vec<(HopId, usize)> = Vec::new();
     for root in &dag.roots {

@@ -71,7 +71,7 @@ pub(super) fn triangle(
     let matrix = workers.distributed(named(operator, inputs, "target")?)?;
     let mut builder = TaskBuilder::new(workers, &matrix);
     let mut places = places(operator).clone();
-    let mut operands = Vec::with_capacity(inputs.len() + 1);
+    let mut operands = Vec::new();
     for (place, value) in inputs.iter().enumerate() {
         operands.push(match places.get("target") == Some(&place) {
             true => builder.lead(),

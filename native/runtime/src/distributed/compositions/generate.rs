@@ -27,7 +27,7 @@ pub(super) fn generate(
     }
     let index = index(workers, rows)?;
     let mut builder = TaskBuilder::new(workers, &index);
-    let mut operands = Vec::with_capacity(inputs.len() + 2);
+    let mut operands = Vec::new();
     for (place, value) in inputs.iter().enumerate() {
         let fresh = op == DataGenOp::Rand && place == RAND_SEED && is_fresh_seed(value);
         operands.push(match fresh {

@@ -243,7 +243,7 @@ impl<'a> OuterRanges<'a> {
     fn left_multiply(&self, lead: &DistributedMatrix) -> Result<Variable> {
         let label = self.operator.label;
         if !self.workers.is_too_large_for_driver(self.operator.hop) {
-            let mut below = Vec::with_capacity(self.ranges.len());
+            let mut below = Vec::new();
             for range in &self.ranges {
                 let (builder, root) = self.task(lead, range)?;
                 below.push(builder.aggregate(root, &Combine::Sum, label)?);
@@ -252,7 +252,7 @@ impl<'a> OuterRanges<'a> {
             return Ok(Variable::matrix(kernels::rbind(&below)?));
         }
         let every = self.workers.config.blocksize;
-        let mut below = Vec::with_capacity(self.ranges.len());
+        let mut below = Vec::new();
         for range in &self.ranges {
             let (builder, root) = self.task(lead, range)?;
             let pieces = Pieces::Rows {
@@ -278,7 +278,7 @@ impl<'a> OuterRanges<'a> {
 
     /// The cells of f for all ranges.
     fn side_by_side(&self, lead: &DistributedMatrix) -> Result<Variable> {
-        let mut found = Vec::with_capacity(self.ranges.len());
+        let mut found = Vec::new();
         for range in &self.ranges {
             let (builder, root) = self.task(lead, range)?;
             let dataset = builder.map(root, self.operator.label)?;
@@ -319,7 +319,7 @@ impl<'a> OuterRanges<'a> {
     ) -> Result<(TaskBuilder<'b>, HopId)> {
         let mut builder = TaskBuilder::new(self.workers, lead);
         let mut sent: Vec<Option<Variable>> = vec![None; self.inputs.len()];
-        let mut operands = Vec::with_capacity(self.inputs.len());
+        let mut operands = Vec::new();
         for (number, (input, part)) in self.inputs.iter().zip(&self.parts).enumerate() {
             operands.push(match part {
                 Part::Rows => builder.bind(Slot::Rows, input)?,

@@ -112,7 +112,7 @@ fn vertices(
         width: size.width,
     };
     let mut vertices: Vec<Vertex> = boxes.iter().enumerate().map(box_vertex).collect();
-    let mut ways = Vec::with_capacity(edges.len());
+    let mut ways = Vec::new();
     for (from, to) in edges {
         let mut way = vec![*from];
         for row in rows[*from] + 1..rows[*to] {

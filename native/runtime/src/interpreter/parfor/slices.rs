@@ -362,7 +362,7 @@ fn dag_of_stripe(dag: &Dag, matrix: &str, size: Size, slice: &Slice) -> Dag {
         hop.op == HopOp::LeftIndex && into.is_some_and(|id| is(dag, *id, matrix))
     });
     let mut stripe = None;
-    let mut moved: Vec<HopId> = Vec::with_capacity(dag.len());
+    let mut moved: Vec<HopId> = Vec::new();
     for (id, hop) in dag.iter() {
         if is(dag, id, matrix) {
             let read = stripe.get_or_insert_with(|| {

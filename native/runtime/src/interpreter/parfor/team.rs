@@ -15,6 +15,7 @@ use std::{
 };
 
 use fulgurite_error::{Error, Result};
+use fulgurite_matrix::memory;
 
 use super::{
     ParallelLoop,
@@ -93,7 +94,7 @@ impl<'p> Interpreter<'p> {
             Some(backend) => Some(backend.callers(degree.workers)?),
             None => None,
         };
-        let mut seats = Vec::with_capacity(degree.workers);
+        let mut seats = Vec::new();
         for _ in 0..degree.workers {
             seats.push(Threads::for_iterations(
                 degree.threads_each,
@@ -118,28 +119,35 @@ impl<'p> Interpreter<'p> {
         let (sender, receiver) = channel();
         let start = &*symbols;
         let (ran, done) = thread::scope(|scope| {
-            let threads: Vec<_> = seats
-                .into_iter()
-                .enumerate()
-                .map(|(number, seat)| {
-                    let in_reach = team.callers.is_some();
-                    let abandoned = &team.abandoned[number];
-                    let worker = Worker {
-                        number,
-                        program: self.program,
-                        planner: self.planner.of_iterations(),
-                        context: self.context.for_iterations(seat, in_reach, abandoned),
-                        symbols: start.clone(),
-                        start: Arc::clone(&from),
-                        messages: sender.clone(),
-                    };
-                    let team = &team;
-                    scope.spawn(move || worker.run(parallel_loop, team))
-                })
-                .collect();
+            let mut threads = Vec::new();
+            let mut started = Ok(());
+            for (number, seat) in seats.into_iter().enumerate() {
+                let in_reach = team.callers.is_some();
+                let abandoned = &team.abandoned[number];
+                let worker = Worker {
+                    number,
+                    program: self.program,
+                    planner: self.planner.of_iterations(),
+                    context: self.context.for_iterations(seat, in_reach, abandoned),
+                    symbols: start.clone(),
+                    start: Arc::clone(&from),
+                    messages: sender.clone(),
+                };
+                let team = &team;
+                let run = move || worker.run(parallel_loop, team);
+                match thread::Builder::new().spawn_scoped(scope, run) {
+                    Ok(thread) => threads.push(thread),
+                    Err(error) => {
+                        team.stop_after(None);
+                        started = Err(memory::no_thread(&error));
+                        break;
+                    }
+                }
+            }
             // Once the threads have dropped theirs, there are no more messages.
             drop(sender);
-            let ran = self.listen(receiver, &team);
+            let listened = self.listen(receiver, &team);
+            let ran = started.and(listened);
             let done: Vec<Done> = threads
                 .into_iter()
                 .map(|thread| {

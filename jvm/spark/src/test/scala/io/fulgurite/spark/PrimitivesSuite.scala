@@ -149,6 +149,20 @@ final class PrimitivesSuite extends AnyFunSuite with SparkSessions {
     assert(folder.getParent.toFile.list.toSeq == Seq("out"))
   }
 
+  test("of two writers of one name one has the file and its metadata") {
+    val folder = Files.createTempDirectory("fulgurite-writers")
+    val writers = for (rows <- 1 to 2) yield new Thread(() =>
+      for (_ <- 1 to 10) {
+        val dataset = Transfer.parallelize(session, local(rows, 1), 6)
+        FileSink.write(session, dataset, folder.resolve("out").toString, WrittenFormat.Csv(",", header = false), Some(s"$rows"))
+      })
+    writers.foreach(_.start())
+    writers.foreach(_.join())
+    assert(folder.toFile.list.toSet == Set("out", "out.mtd"))
+    val lines = folder.resolve("out").toFile.listFiles.filter(_.getName.startsWith("part-")).flatMap(part => Files.readAllLines(part.toPath).toArray)
+    assert(Files.readString(folder.resolve("out.mtd")) == lines.length.toString)
+  }
+
   test("a folder that cannot be written to stays as it was") {
     val file = Files.createTempFile("fulgurite", "file")
     val inside = file.resolve("inside").toString

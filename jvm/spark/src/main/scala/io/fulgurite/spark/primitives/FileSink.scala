@@ -96,8 +96,8 @@ object FileSink {
       }
     }
 
-  /** All of them, or none. */
-  private def exchange(replacements: Seq[Replacement]): Unit = {
+  /** All of them, or none; one writer at a time, so that a folder and its `.mtd` are the same writer's. */
+  private def exchange(replacements: Seq[Replacement]): Unit = synchronized {
     try replacements.foreach(_.replace())
     catch {
       case NonFatal(failure) =>
