@@ -13,7 +13,7 @@ use fulgurite_fusion::cplan::{CPlan, OuterOutput};
 use fulgurite_matrix::{CsrMatrix, MatrixBlock};
 use rayon::prelude::*;
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/all/support/mod.rs"]
 mod support;
 
 const COLS: usize = 1000;

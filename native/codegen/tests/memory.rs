@@ -1,6 +1,7 @@
 //! Machine code is freed with the plan that it belongs to.
 #![cfg(target_os = "linux")] // says how much memory the process has
 
+#[path = "all/support/mod.rs"]
 mod support;
 
 use fulgurite_codegen::{

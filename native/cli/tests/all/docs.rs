@@ -1,0 +1,186 @@
+//! The pages of `docs/` show what the command prints. With UPDATE_DOCS=1 this test writes it anew; review what it wrote.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+const OPENING: &str = "```console\n$ fulgurite ";
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// What the command prints, the first lines where the page says `| head -N`.
+fn printed(command: &str) -> String {
+    let (command, most) = match command.split_once(" | head -") {
+        Some((command, most)) => (command, most.parse().expect("a number of lines")),
+        None => (command, usize::MAX),
+    };
+    // The page's costs are those of speeds that nobody measured, so that they are the same everywhere.
+    let output = Command::new(env!("CARGO_BIN_EXE_fulgurite"))
+        .args(command.split_whitespace())
+        .args(["--config", "fulgurite.cost.calibrate=false"])
+        .args(["--config", "fulgurite.cost.compute=8"])
+        .current_dir(repository())
+        .output()
+        .expect("the command was built");
+    let text = String::from_utf8([output.stdout, output.stderr].concat()).expect("text");
+    text.lines()
+        .take(most)
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+/// Times differ from run to run.
+fn without_times(text: &str, command: &str) -> String {
+    let is_time = |word: &&str| {
+        command.contains("stats") && word.contains('.') && word.parse::<f64>().is_ok()
+    };
+    let line = |line: &str| {
+        let words = line.split_whitespace();
+        let words: Vec<&str> = words
+            .map(|word| if is_time(&word) { "#" } else { word })
+            .collect();
+        words.join(" ") + "\n"
+    };
+    match command.contains("stats") {
+        true => text.lines().map(line).collect(),
+        false => text.to_owned(),
+    }
+}
+
+/// Compares a committed text with what it should be, or writes it.
+fn is_current(path: &str, committed: &str, now: &str) {
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(repository().join(path), now).expect("the folder is writable");
+    } else {
+        assert!(
+            committed == now,
+            "{path} shows other things: UPDATE_DOCS=1 writes it anew\n{now}"
+        );
+    }
+}
+
+fn page_shows_what_is_printed(path: &str, least_commands: usize) {
+    let page = fs::read_to_string(repository().join(path)).expect("the page");
+    let mut parts = page.split(OPENING);
+    let mut now = parts.next().unwrap_or_default().to_owned();
+    let mut commands = 0;
+    for part in parts {
+        let (command, rest) = part.split_once('\n').expect("a command");
+        let (shown, after) = rest.split_once("```").expect("an end");
+        let printed = printed(command);
+        let is_same = without_times(shown, command) == without_times(&printed, command);
+        now += &format!(
+            "{OPENING}{command}\n{}```{after}",
+            if is_same { shown } else { &printed }
+        );
+        commands += 1;
+    }
+    assert!(commands >= least_commands, "{path} shows too little");
+    is_current(path, &page, &now);
+}
+
+#[test]
+fn explain_shows_what_is_printed() {
+    page_shows_what_is_printed("docs/explain.md", 6);
+}
+
+#[test]
+fn getting_started_shows_what_is_printed() {
+    page_shows_what_is_printed("docs/getting-started.md", 3);
+}
+
+#[test]
+fn troubleshooting_shows_what_is_printed() {
+    page_shows_what_is_printed("docs/troubleshooting.md", 3);
+}
+
+#[test]
+fn the_picture_is_that_of_the_example() {
+    let path = "docs/images/plan.svg";
+    let committed = fs::read_to_string(repository().join(path)).expect("the picture");
+    let drawn = printed("explain examples/step.dml --format svg");
+    is_current(path, &committed, &drawn);
+}
+
+/// The pages for people: all Markdown but what lies in folders that builds make.
+fn pages() -> Vec<PathBuf> {
+    let mut pages = Vec::new();
+    let mut folders = vec![repository()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder").flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let is_made = matches!(name.as_str(), "target" | "dist" | "data" | "build");
+            if entry.path().is_dir() && !is_made && (!name.starts_with('.') || name == ".github") {
+                folders.push(entry.path());
+            } else if name.ends_with(".md") {
+                pages.push(entry.path());
+            }
+        }
+    }
+    pages
+}
+
+/// A page's text without its blocks of code.
+fn prose(page: &Path) -> String {
+    let text = fs::read_to_string(page).expect("a page");
+    let mut is_code = false;
+    text.lines()
+        .filter(|line| {
+            let is_fence = line.trim_start().starts_with("```");
+            is_code ^= is_fence;
+            !is_code && !is_fence
+        })
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+/// The names that the headings of a page have in links.
+fn anchors(page: &Path) -> Vec<String> {
+    let text = prose(page);
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    headings
+        .map(|line| {
+            let title = line.trim_start_matches('#').trim().to_lowercase();
+            title
+                .chars()
+                .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))
+                .map(|c| if c == ' ' { '-' } else { c })
+                .collect()
+        })
+        .collect()
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let (mut links, mut broken) = (0, Vec::new());
+    for page in pages() {
+        let text = prose(&page);
+        for (at, _) in text.match_indices("](") {
+            let link = text[at + 2..].split(')').next().unwrap_or_default();
+            if link.contains("://") || link.starts_with("mailto:") {
+                continue;
+            }
+            links += 1;
+            let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = match path {
+                "" => page.clone(),
+                path => page.parent().expect("a folder").join(path),
+            };
+            let is_there = target.exists()
+                && (anchor.is_empty() || anchors(&target).iter().any(|known| known == anchor));
+            if !is_there {
+                broken.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    assert!(links > 50, "{links} links were seen");
+    assert!(
+        broken.is_empty(),
+        "links to nowhere:\n{}",
+        broken.join("\n")
+    );
+}

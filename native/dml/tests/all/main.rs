@@ -1,0 +1,9 @@
+//! The language: what it accepts, refuses and becomes.
+
+mod support;
+
+mod parfor;
+mod parsing;
+mod programs;
+mod systemml_scripts;
+mod validation;

@@ -1,0 +1,10 @@
+//! DAGs and programs: sizes, rewrites, JSON.
+
+mod common;
+
+mod any_size;
+mod json;
+mod program;
+mod program_rewrites;
+mod propagation;
+mod rewrites;

@@ -1,0 +1,5 @@
+//! Scripts against a naive evaluation.
+
+mod algorithms;
+mod examples;
+mod rewrites;
