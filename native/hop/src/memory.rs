@@ -51,6 +51,7 @@ fn pointer_bytes(dag: &Dag, id: HopId) -> u64 {
         | HopOp::MatMult
         | HopOp::Transpose
         | HopOp::RightIndex
+        | HopOp::CBind
         | HopOp::RBind
         | HopOp::Size(_)
         | HopOp::Parameterized(ParameterizedOp::RemoveEmpty | ParameterizedOp::Replace, _) => true,

@@ -26,6 +26,16 @@ pub struct CompactRows {
     pub csr: CsrMatrix,
 }
 
+/// Whether an index can hold the columns.
+fn check_cols(cols: usize) -> Result<()> {
+    i32::try_from(cols).map(drop).map_err(|_| {
+        Error::unsupported(format!(
+            "sparse blocks have at most {} columns, not {cols}",
+            i32::MAX
+        ))
+    })
+}
+
 impl CoordinateMatrix {
     /// # Errors
     /// `data` when the buffers do not describe a `rows x cols` matrix: they differ in length, a cell is out of range, out of
@@ -38,12 +48,7 @@ impl CoordinateMatrix {
         values: impl Into<ScalarBuffer<f64>>,
     ) -> Result<Self> {
         let (row_indices, indices, values) = (row_indices.into(), indices.into(), values.into());
-        if i32::try_from(cols).is_err() {
-            return Err(Error::unsupported(format!(
-                "sparse blocks have at most {} columns, not {cols}",
-                i32::MAX
-            )));
-        }
+        check_cols(cols)?;
         let refused = |reason: String| {
             Err(Error::data(format!(
                 "not a {rows} x {cols} block of coordinates: {reason}"
@@ -268,6 +273,29 @@ impl CoordinateMatrix {
             indices: indices.into(),
             values: values.into(),
         }
+    }
+
+    /// Matrices of equal height beside each other.
+    ///
+    /// # Errors
+    /// `unsupported` when there are more columns than an index can hold, `memory` when there is none for the cells.
+    pub(crate) fn beside(parts: &[&Self], rows: usize, cols: usize) -> Result<Self> {
+        check_cols(cols)?;
+        let mut cells: Vec<(i64, i32, f64)> =
+            memory::room(parts.iter().map(|part| part.stored()).sum())?;
+        let mut to = 0;
+        for part in parts {
+            let places = part.row_indices.iter().zip(part.indices.iter());
+            let part_cells = places.zip(part.values.iter());
+            cells.extend(part_cells.map(|((row, col), value)| (*row, col + to, *value)));
+            to += part.cols as i32;
+        }
+        // No two are at one place, so that an unstable sort has one result.
+        cells.par_sort_unstable_by_key(|(row, col, _)| (*row, *col));
+        let row_indices = memory::collected(cells.iter().map(|(row, ..)| *row))?;
+        let indices = memory::collected(cells.iter().map(|(_, col, _)| *col))?;
+        let values = memory::collected(cells.iter().map(|(.., value)| *value))?;
+        CoordinateMatrix::new(rows, cols, row_indices, indices, values)
     }
 
     /// Matrices of equal width below each other.

@@ -28,6 +28,7 @@ use std::{
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
+pub use available::container_bytes;
 pub use budget::{Budget, admit, has_left, within};
 pub use stack::on_stack_with;
 

@@ -156,6 +156,9 @@ pub fn left_index(
 pub fn cbind(matrices: &[&MatrixBlock]) -> Result<MatrixBlock> {
     let rows = same_extent(matrices, "cbind", "rows", MatrixBlock::rows)?;
     let cols: usize = matrices.iter().map(|matrix| matrix.cols()).sum();
+    if let Some(coordinates) = all_coordinates(matrices) {
+        return settle(CoordinateMatrix::beside(&coordinates, rows, cols)?);
+    }
     if mostly_sparse(matrices, rows, cols) {
         let parts = as_csr(matrices)?;
         let stored = |row: usize| parts.iter().map(|part| part.row(row).1.len()).sum();
@@ -198,13 +201,7 @@ pub fn cbind(matrices: &[&MatrixBlock]) -> Result<MatrixBlock> {
 pub fn rbind(matrices: &[&MatrixBlock]) -> Result<MatrixBlock> {
     let cols = same_extent(matrices, "rbind", "columns", MatrixBlock::cols)?;
     let rows: usize = matrices.iter().map(|matrix| matrix.rows()).sum();
-    let coordinates: Vec<&CoordinateMatrix> = (matrices.iter())
-        .filter_map(|matrix| match matrix {
-            MatrixBlock::Coordinate(coordinates) => Some(coordinates),
-            _ => None,
-        })
-        .collect();
-    if coordinates.len() == matrices.len() {
+    if let Some(coordinates) = all_coordinates(matrices) {
         return settle(CoordinateMatrix::stacked(&coordinates, cols));
     }
     if mostly_sparse(matrices, rows, cols) {
@@ -228,6 +225,15 @@ pub fn rbind(matrices: &[&MatrixBlock]) -> Result<MatrixBlock> {
         .collect::<Result<_>>()?;
     let cells = concatenate(parts.iter().map(|part| part.values()).collect())?;
     MatrixBlock::dense(rows, cols, cells)
+}
+
+/// The matrices, where all of them are kept as coordinates.
+fn all_coordinates<'a>(matrices: &[&'a MatrixBlock]) -> Option<Vec<&'a CoordinateMatrix>> {
+    let coordinates = matrices.iter().map(|matrix| match matrix {
+        MatrixBlock::Coordinate(coordinates) => Some(coordinates),
+        _ => None,
+    });
+    coordinates.collect()
 }
 
 /// One after the other, on all threads: most of the time goes into pages of the output that nobody has touched.

@@ -18,11 +18,11 @@ impl Limit {
         match self {
             Limit::AddressSpace => (
                 "the process's limit of address space",
-                "raise the limit (ulimit -v), or lower fulgurite.memory.local so that operators run on the workers",
+                "raise the limit (ulimit -v), or run the script on Spark with a lower fulgurite.memory.local",
             ),
             Limit::Container => (
                 "the container's limit of memory",
-                "give the container more memory, or lower fulgurite.memory.local so that operators run on the workers",
+                "give the container more memory, or run the script on Spark with a lower fulgurite.memory.local",
             ),
             Limit::Machine => (
                 "the machine's memory",
@@ -51,6 +51,11 @@ pub(super) fn admit(bytes: usize) -> Result<u64> {
             )
         }
     }
+}
+
+/// The least limit of the control groups around this process.
+pub fn container_bytes() -> Option<u64> {
+    system::container_bytes()
 }
 
 /// The system did not give so many bytes.
@@ -213,6 +218,10 @@ mod system {
         groups
     }
 
+    pub(super) fn container_bytes() -> Option<u64> {
+        groups().iter().map(|group| group.limit).min()
+    }
+
     fn read(file: &File) -> Option<String> {
         let mut bytes = [0; 8192];
         let length = file.read_at(&mut bytes, 0).ok()?;
@@ -232,6 +241,10 @@ mod system {
 #[cfg(not(target_os = "linux"))]
 mod system {
     pub(super) fn left() -> Option<(u64, super::Limit)> {
+        None
+    }
+
+    pub(super) fn container_bytes() -> Option<u64> {
         None
     }
 }
