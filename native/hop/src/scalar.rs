@@ -218,6 +218,11 @@ fn ints(op: BinaryOp, left: i64, right: i64) -> Result<Literal> {
         Plus => too_large(left.checked_add(right)),
         Minus => too_large(left.checked_sub(right)),
         Mult => too_large(left.checked_mul(right)),
+        IntDiv if right == 0 => Err(Error::runtime(format!(
+            "{left} {} 0 divides an int by zero",
+            op.code()
+        ))
+        .with_help("divide doubles, which gives Inf or NaN: as.double()")),
         IntDiv => too_large(floor_div(left, right)),
         Modulus if right == 0 => Ok(Literal::Double(f64::NAN)),
         Modulus => Ok(Literal::Int(floor_mod(left, right))),

@@ -32,9 +32,8 @@ macro_rules! cell_ops {
                 match self { $($enum::$variant => $dml,)* }
             }
 
-            /// Floating-point operations a cell, as the cost model counts them
-            /// (spec/fusion-semantics.md 6.1 of the design documents; divisions, roots and functions with a vector form by their
-            /// time relative to that of `exp`).
+            /// Floating-point operations a cell, as the cost model counts them: divisions, roots and functions with a vector form
+            /// by their time relative to that of `exp`.
             pub fn flops(self) -> f64 {
                 match self { $($enum::$variant => $flops,)* }
             }

@@ -121,7 +121,7 @@ coded! {
 }
 
 impl AggregateOp {
-    /// FLOPs for each cell read (spec/fusion-semantics.md 6.1 of the design documents).
+    /// FLOPs for each cell read.
     pub fn flops(self) -> f64 {
         match self {
             AggregateOp::Sum | AggregateOp::Mean => 4.0,

@@ -30,7 +30,7 @@ pub(super) const FAMILY: Family = Family {
         Rule::local(
             "division-by-power-of-two",
             "X / 8 -> X * 0.125",
-            "the divisor is a literal power of two, whose reciprocal is exact; a division costs 20 multiplications",
+            "the divisor is a literal power of two, whose reciprocal is exact; a division takes longer than a product",
             Precision::Exact,
             division_by_power_of_two,
         ),

@@ -2,6 +2,8 @@
 
 use std::{fs, sync::OnceLock};
 
+use fulgurite_matrix::memory;
+
 /// Taken where the system does not say.
 const UNKNOWN_PHYSICAL_BYTES: u64 = 8 << 30;
 
@@ -14,7 +16,7 @@ pub(super) fn automatic() -> u64 {
 pub(crate) fn physical() -> u64 {
     static BYTES: OnceLock<u64> = OnceLock::new();
     *BYTES.get_or_init(|| {
-        let limits = [system_bytes(), container_bytes()];
+        let limits = [system_bytes(), memory::container_bytes()];
         let limit = limits.into_iter().flatten().min();
         limit.unwrap_or(UNKNOWN_PHYSICAL_BYTES)
     })
@@ -27,15 +29,6 @@ fn system_bytes() -> Option<u64> {
         .find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kibibytes.checked_mul(1024)
-}
-
-fn container_bytes() -> Option<u64> {
-    [
-        "/sys/fs/cgroup/memory.max",
-        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-    ]
-    .iter()
-    .find_map(|path| fs::read_to_string(path).ok()?.trim().parse().ok())
 }
 
 #[cfg(test)]

@@ -428,7 +428,10 @@ fn nearest(name: &str) -> Option<&'static str> {
     let (distance, near) = keys()
         .map(|key| (values::edit_distance(name, key.name), key.name))
         .min()?;
-    (distance <= 1 + name.len() / 3).then_some(near)
+    let with_prefix = format!("fulgurite.{name}");
+    let own = keys().find(|key| key.name == with_prefix);
+    own.map(|key| key.name)
+        .or((distance <= 1 + name.len() / 6).then_some(near))
 }
 
 fn choose<T: Copy>(names: &[(&str, T)], text: &str) -> Result<T> {
