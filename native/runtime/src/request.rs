@@ -1,5 +1,5 @@
 //! What callers ask for, as JSON: a script or a HOP DAG, its arguments, what its inputs are, which variables
-//! come back. `docs/architecture.md` documents the fields.
+//! come back. `docs/decisions/requests-as-json.md` documents the fields.
 
 use std::{cell::Cell, collections::BTreeMap, path::Path, sync::Arc};
 

@@ -1,5 +1,7 @@
 package io.fulgurite
 
+import java.util.Locale
+
 import scala.annotation.tailrec
 import scala.util.Try
 
@@ -67,7 +69,7 @@ object DMLScript {
     case other :: _ => throw Errors.argument(s"option '$other' is not known, or lacks its value", s"see the options\n$Usage")
   }
 
-  private def execution(mode: String): Map[String, String] = mode.toLowerCase match {
+  private def execution(mode: String): Map[String, String] = mode.toLowerCase(Locale.ROOT) match {
     case "hybrid" | "hybrid_spark" => Map.empty
     case "singlenode" => Map("fulgurite.memory.local" -> "1024t")
     case "spark" => Map("fulgurite.memory.local" -> "0")

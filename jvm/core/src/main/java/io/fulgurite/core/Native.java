@@ -29,7 +29,7 @@ public final class Native {
     /**
      * Runs a request on the driver: {@code execute}, {@code explain} or {@code check}. Returns when it is done.
      *
-     * @param request see docs/architecture.md; handles of local inputs stay the caller's
+     * @param request see docs/decisions/requests-as-json.md; handles of local inputs stay the caller's
      * @param host what distributed work and {@code print} need; called on this thread, and on threads that it starts
      *     itself ({@link Host#serve}), before this method returns. May be null for requests that need neither
      * @return the reply; the caller owns the handles and datasets of its outputs

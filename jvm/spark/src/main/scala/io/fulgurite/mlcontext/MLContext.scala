@@ -1,5 +1,6 @@
 package io.fulgurite.mlcontext
 
+import java.util.Locale
 import java.util.Properties
 import java.util.concurrent.atomic.AtomicReference
 
@@ -82,7 +83,7 @@ final class MLContext(spark: SparkSession) extends AutoCloseable {
   /** A level of [[explain]]; or `none`, which turns explanations off. */
   def setExplainLevel(level: String): MLContext = {
     val known = MLContext.ExplainLevels
-    level.toLowerCase match {
+    level.toLowerCase(Locale.ROOT) match {
       case "none" => explains = false
       // The names that SystemML's users know.
       case "runtime" | "recompile_runtime" => explainLevel = "plan"

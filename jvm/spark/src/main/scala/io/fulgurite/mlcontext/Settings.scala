@@ -1,5 +1,7 @@
 package io.fulgurite.mlcontext
 
+import java.util.Locale
+
 import scala.util.Try
 
 import io.fulgurite.core.{FulguriteException, Native, NativeLibrary}
@@ -28,6 +30,9 @@ final class Settings(conf: SparkConf) {
       transfers
       fill
       set(key).filter(_ => key == Settings.TaskMemory).foreach(Settings.bytes(key, _))
+      if (Settings.OfApplication(key)) {
+        throw Errors.argument(s"'$key' is read by executors, which do not see a context's settings", s"start Spark with --conf spark.$key=$value")
+      }
     } else {
       Settings.OfThisSide.find(LevenshteinDistance.getDefaultInstance.apply(_, key) <= Settings.NearlyTheSame).foreach { near =>
         throw Errors.argument(s"there is no configuration key '$key'", s"did you mean '$near'?")
@@ -110,6 +115,9 @@ object Settings {
 
   private val OfThisSide =
     Set(Fill, TaskMemory, TransferMemory, Scratch, BroadcastPiece, NativeLibrary.PATH, NativeLibrary.TMPDIR)
+  /** What executors read where no context is. */
+  private val OfApplication = Set(TaskMemory, NativeLibrary.PATH, NativeLibrary.TMPDIR)
+
   /** Letters that a misspelt key of this side has wrong. */
   private val NearlyTheSame = 2
   /** An array has less than 2 GB, and grows by doubling. */
@@ -126,7 +134,7 @@ object Settings {
   private[fulgurite] def bytes(key: String, text: String): Long = {
     val size = """(\d+)\s*([kKmMgGtT]?)[bB]?""".r
     text.trim match {
-      case size(number, unit) => number.toLong << (if (unit.isEmpty) 0 else 10 + 10 * "kmgt".indexOf(unit.toLowerCase))
+      case size(number, unit) => number.toLong << (if (unit.isEmpty) 0 else 10 + 10 * "kmgt".indexOf(unit.toLowerCase(Locale.ROOT)))
       case _ => throw Errors.argument(s"$key: '$text' is not a size", "write bytes, or a unit: 64k, 512m, 4g")
     }
   }

@@ -134,6 +134,8 @@ final class MLContextSuite extends AnyFunSuite with SparkSessions {
     for ((key, value) <- Seq("memory.local" -> "much", "memory.transfer" -> "much", "input.fill" -> "zero", "memory.tasks" -> "-1")) {
       assert(Failures.of("argument")(ml.setConfigProperty(s"fulgurite.$key", value)).getMessage.contains(value))
     }
+    val ofApplication = Failures.of("argument")(ml.setConfigProperty("fulgurite.memory.tasks", "700m"))
+    assert(ofApplication.getMessage.contains("--conf spark.fulgurite.memory.tasks=700m"), ofApplication.getMessage)
     // What was refused is not there.
     assert(run("x = 1", "x")().getLong("x") == 1)
     Failures.of("argument")(ml.setExplainLevel("everything"))

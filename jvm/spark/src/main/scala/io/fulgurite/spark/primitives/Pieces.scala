@@ -1,5 +1,7 @@
 package io.fulgurite.spark.primitives
 
+import java.util.Locale
+
 import io.fulgurite.spark.Blocks
 import org.apache.spark.{SparkConf, SparkEnv}
 
@@ -36,6 +38,6 @@ private[spark] object Pieces {
     }
 
   private def writesAtOnce(conf: SparkConf, targets: Int): Boolean =
-    Set("sort", "tungsten-sort")(conf.get("spark.shuffle.manager", "sort").toLowerCase) &&
+    Set("sort", "tungsten-sort")(conf.get("spark.shuffle.manager", "sort").toLowerCase(Locale.ROOT)) &&
       targets <= conf.getInt("spark.shuffle.sort.bypassMergeThreshold", 200)
 }
