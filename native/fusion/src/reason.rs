@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use fulgurite_hop::Seconds;
 use serde::Serialize;
 
 use crate::memo::TemplateType;
@@ -105,7 +106,9 @@ impl fmt::Display for Reason {
             Reason::LostOnCost { chosen, fuse_all } => {
                 write!(
                     f,
-                    "cost: {chosen:.3e} s without it, {fuse_all:.3e} s fusing all"
+                    "cost: {} without it, {} fusing all",
+                    Seconds(*chosen),
+                    Seconds(*fuse_all)
                 )
             }
             Reason::Conflict => f.write_str("its neighbours are fused without it"),

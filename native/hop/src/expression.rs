@@ -14,15 +14,22 @@ impl Dag {
         Expressions {
             dag: self,
             depth: DEPTH,
+            name: None,
         }
         .text(id, 0)
     }
 
     /// The HOP as a DML expression, however deep it goes.
     pub fn whole_expression(&self, id: HopId) -> String {
+        self.expression_down_to(id, &|_| None)
+    }
+
+    /// The HOP as a DML expression down to those that have a name, the HOP itself aside.
+    pub fn expression_down_to(&self, id: HopId, name: &dyn Fn(HopId) -> Option<String>) -> String {
         Expressions {
             dag: self,
             depth: usize::MAX,
+            name: Some(name),
         }
         .text(id, 0)
     }
@@ -31,11 +38,18 @@ impl Dag {
 struct Expressions<'a> {
     dag: &'a Dag,
     depth: usize,
+    /// What stands for an operand.
+    name: Option<&'a dyn Fn(HopId) -> Option<String>>,
 }
 
 impl Expressions<'_> {
     fn text(&self, id: HopId, depth: usize) -> String {
         let hop = self.dag.hop(id);
+        if depth > 0
+            && let Some(name) = self.name.and_then(|name| name(id))
+        {
+            return name;
+        }
         if depth >= self.depth && !hop.inputs.is_empty() {
             return "...".into();
         }
@@ -101,6 +115,8 @@ impl Expressions<'_> {
     fn operand(&self, id: HopId, place: usize, depth: usize) -> String {
         let text = self.input(id, place, depth);
         let input = self.dag.hop(id).inputs.get(place);
+        let is_named = |input: &&HopId| self.name.and_then(|name| name(**input)).is_some();
+        let input = input.filter(|input| !is_named(input));
         let is_infix = input.is_some_and(|input| match &self.dag.hop(*input).op {
             HopOp::Binary(op) => op.dml_name().is_none() && *op != BinaryOp::LogBase,
             HopOp::MatMult | HopOp::Unary(UnaryOp::Not) | HopOp::LeftIndex => true,

@@ -33,7 +33,7 @@ pub use ops::{
     AggregateOp, BinaryOp, CastOp, CumulativeOp, DataGenOp, Direction, FileFormat, HopOp,
     ParameterizedOp, ReadOptions, SizeOp, TernaryOp, UnaryOp, WriteOptions,
 };
-pub use print::Bytes;
+pub use print::{Bytes, Seconds};
 pub use program::{
     Argument, Block, Function, Parallel, Parameter, ParforMode, Predicate, Program, walk,
 };

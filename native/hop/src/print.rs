@@ -271,6 +271,34 @@ fn on_one_line(text: &str) -> String {
     }
 }
 
+/// A time as people read it, with three digits: `20.4 ms`.
+///
+/// ```
+/// use fulgurite_hop::Seconds;
+/// let times = [0.0, 2.5e-9, 4.65e-6, 0.0204, 123.4].map(|time| Seconds(time).to_string());
+/// assert_eq!(times, ["0 s", "2.50 ns", "4.65 µs", "20.4 ms", "123 s"]);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Seconds(pub f64);
+
+impl Display for Seconds {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        const UNITS: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
+        if self.0 == 0.0 {
+            return f.write_str("0 s");
+        }
+        let unit = UNITS.iter().find(|(size, _)| self.0 >= *size);
+        let (size, unit) = unit.unwrap_or(&UNITS[3]);
+        let value = self.0 / size;
+        let decimals = match value {
+            value if value < 10.0 => 2,
+            value if value < 100.0 => 1,
+            _ => 0,
+        };
+        write!(f, "{value:.decimals$} {unit}")
+    }
+}
+
 /// A number of bytes as people read it; `?B` where it is unknown.
 pub struct Bytes(pub Option<u64>);
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fulgurite_hop::HopId;
+use fulgurite_hop::{HopId, Seconds};
 use serde::Serialize;
 
 use crate::{
@@ -147,14 +147,16 @@ impl PlanCosts {
 
 impl fmt::Display for PlanCosts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "chosen {:.3e} s; ", self.chosen)?;
+        write!(f, "chosen {}; ", Seconds(self.chosen))?;
         if let Some(best) = self.best_fused {
-            write!(f, "best fused {best:.3e} s, ")?;
+            write!(f, "best fused {}, ", Seconds(best))?;
         }
         write!(
             f,
-            "fuse-all {:.3e} s, fuse-no-redundancy {:.3e} s, none {:.3e} s",
-            self.fuse_all, self.fuse_no_redundancy, self.unfused
+            "fuse-all {}, fuse-no-redundancy {}, none {}",
+            Seconds(self.fuse_all),
+            Seconds(self.fuse_no_redundancy),
+            Seconds(self.unfused)
         )
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fulgurite_hop::HopId;
+use fulgurite_hop::{HopId, Seconds};
 
 use super::{Entry, Explanation, PartitionExplanation, Refusal};
 use crate::{enumerate::Search, memo::CloseStatus, partition::PointKind};
@@ -121,17 +121,17 @@ impl fmt::Display for PartitionExplanation {
             let (consumer, target) = (decision.point.consumer, decision.point.target);
             write!(f, "  point {consumer} -> {target}{kind}{set}")?;
             match decision.otherwise {
-                Some(seconds) => writeln!(f, "; {seconds:.3e} s otherwise")?,
+                Some(seconds) => writeln!(f, "; {} otherwise", Seconds(seconds))?,
                 None => writeln!(f)?,
             }
         }
         if let Some(search) = &self.search {
             writeln!(
                 f,
-                "  cost {:.3e} s, fuse-all {:.3e} s, unfused {:.3e} s; {} of {} plans costed{}",
-                search.cost,
-                search.cost_fuse_all,
-                search.cost_unfused,
+                "  cost {}, fuse-all {}, unfused {}; {} of {} plans costed{}",
+                Seconds(search.cost),
+                Seconds(search.cost_fuse_all),
+                Seconds(search.cost_unfused),
                 search.plans_costed,
                 plans(self.decisions.len()),
                 found(search)

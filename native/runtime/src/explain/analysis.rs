@@ -1,6 +1,6 @@
 //! What the compiler did with each statement block: the one source of all levels and formats.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use fulgurite_error::{Position, Result};
 use fulgurite_fusion::{FusedDag, FusionStatistics, Policy, explain::PlanCosts};
@@ -256,15 +256,63 @@ impl BlockAnalysis {
         self.dag.iter().any(|(_, hop)| hop.is_matrix())
     }
 
-    /// `block 3 mlogreg.dml:40`
-    pub fn title(&self) -> String {
+    /// `block 3 mlogreg.dml:40`, the path seen from the folder of the script.
+    pub fn title(&self, script: &str) -> String {
         match &self.position {
-            Some(position) => format!(
-                "block {} {}:{}",
-                self.number, position.source.name, position.line
-            ),
+            Some(position) => {
+                let name = Path::new(&position.source.name);
+                let folder = Path::new(script).parent().unwrap_or(Path::new(""));
+                let seen = name.strip_prefix(folder).unwrap_or(name).display();
+                format!("block {} {seen}:{}", self.number, position.line)
+            }
             None => format!("block {}", self.number),
         }
+    }
+
+    /// What an operator of the plan computes, as an expression of the script over what it reads: variables, and HOPs by number.
+    pub fn expression(&self, hop: HopId, covered: &[HopId]) -> String {
+        const MOST_LETTERS: usize = 160;
+        let name = |input: HopId| {
+            let own = self.dag.hop(input);
+            match &own.op {
+                _ if covered.contains(&input) => None,
+                HopOp::Literal(_) | HopOp::TransientRead(_) => None,
+                _ if own.is_scalar() && !self.is_on_matrices(input) => None,
+                _ => Some(self.variable(input).unwrap_or_else(|| format!("#{input}"))),
+            }
+        };
+        let text = self.dag.expression_down_to(hop, &name);
+        match text.char_indices().nth(MOST_LETTERS) {
+            Some((end, _)) => format!("{} …", &text[..end]),
+            None => text,
+        }
+    }
+
+    /// The variable that holds a value after the block.
+    fn variable(&self, hop: HopId) -> Option<String> {
+        let mut hops = self.dag.iter().map(|(_, hop)| hop);
+        hops.find_map(|writer| match &writer.op {
+            HopOp::TransientWrite(name) if writer.inputs.first() == Some(&hop) => {
+                Some(name.clone())
+            }
+            _ => None,
+        })
+    }
+
+    /// `line 7` of the script, where that is known.
+    pub fn line(&self, hop: HopId) -> Option<String> {
+        let position = self.dag.hop(hop).position.as_ref()?;
+        let is_own = |own: &Position| own.source.name == position.source.name;
+        Some(match self.position.as_ref().is_some_and(is_own) {
+            true => format!("line {}", position.line),
+            false => format!("{}:{}", position.source.name, position.line),
+        })
+    }
+
+    /// What share of the block's operators the model says one takes.
+    pub fn share(&self, cost: f64) -> f64 {
+        let all: f64 = self.plan.iter().filter_map(|node| node.cost).sum();
+        if all > 0.0 { cost / all } else { 0.0 }
     }
 
     /// A variable or an operator worth showing: it is a matrix, or reads one.

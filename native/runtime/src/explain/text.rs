@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use fulgurite_error::Result;
 use fulgurite_fusion::explain::text::{MemoText, PartitionsText, RefusalsText};
-use fulgurite_hop::{HopId, HopOp, rewrites::Application};
+use fulgurite_hop::{HopId, HopOp, Seconds, rewrites::Application};
 
 use super::{
     analysis::{Analysis, BlockAnalysis, PlanNode, Section},
@@ -154,7 +154,7 @@ impl Printer<'_> {
     }
 
     fn block(&mut self, block: &BlockAnalysis, depth: usize) -> Result<()> {
-        self.line(depth, &block.title());
+        self.line(depth, &block.title(&self.analysis.source));
         let depth = depth + 1;
         let explanation = &block.fused.explanation;
         match self.level {
@@ -191,10 +191,10 @@ impl Printer<'_> {
                 .map(|hop| format!("{hop} {}", block.dag.hop(*hop).op.code()))
                 .collect();
             let line = format!(
-                "fused({number}) {}: {:.3e} s, unfused {:.3e} s; covers {}",
+                "fused({number}) {}: {}, unfused {}; covers {}",
                 operator.label,
-                operator.costs.cost,
-                operator.costs.unfused,
+                Seconds(operator.costs.cost),
+                Seconds(operator.costs.unfused),
                 covered.join(", ")
             );
             self.line(depth, &line);
@@ -207,6 +207,9 @@ impl Printer<'_> {
             }
             let line = plan_line(block, id, node);
             self.line(depth, &line);
+            if let Some(meaning) = meaning(block, node) {
+                self.line(depth + 2, &meaning);
+            }
         }
         if let Some(costs) = block.plan_costs() {
             self.line(depth, &format!("costs: {costs}"));
@@ -214,7 +217,26 @@ impl Printer<'_> {
     }
 }
 
-/// `(13) fused(0) (5,0,6) [64 x 9, nnz ?] local, 8.559e-4 s`
+/// `line 7: t(X) %*% (w * (X %*% v))`; of variables nothing.
+fn meaning(block: &BlockAnalysis, node: &PlanNode) -> Option<String> {
+    let origin = node.origin?;
+    if matches!(
+        block.dag.hop(origin).op,
+        HopOp::TransientRead(_) | HopOp::TransientWrite(_)
+    ) {
+        return None;
+    }
+    let operators = &block.fused.explanation.operators;
+    let fused = node.fused.and_then(|number| operators.get(number));
+    let covered = fused.map_or(&[][..], |operator| &operator.covered);
+    let expression = block.expression(origin, covered);
+    Some(match block.line(origin) {
+        Some(line) => format!("{line}: {expression}"),
+        None => expression,
+    })
+}
+
+/// `(13) fused(0) (5,0,6) [64 x 9, nnz ?] local, 856 µs (31 %)`
 fn plan_line(block: &BlockAnalysis, id: HopId, node: &PlanNode) -> String {
     let hop = block.fused.dag.hop(id);
     let inputs: Vec<&str> = hop.inputs.iter().map(|input| block.name(*input)).collect();
@@ -234,7 +256,12 @@ fn plan_line(block: &BlockAnalysis, id: HopId, node: &PlanNode) -> String {
             let _ = write!(line, " ({form})");
         }
         if let Some(cost) = node.cost {
-            let _ = write!(line, ", {cost:.3e} s");
+            let _ = write!(
+                line,
+                ", {} ({:.0} %)",
+                Seconds(cost),
+                100.0 * block.share(cost)
+            );
         }
         if let Some(reason) = &node.reason {
             let _ = write!(line, "; {reason}");

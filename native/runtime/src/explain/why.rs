@@ -8,7 +8,7 @@ use fulgurite_fusion::{
     explain::{BasicCost, Decision, PlanCosts},
     reason::TemplateReason,
 };
-use fulgurite_hop::HopId;
+use fulgurite_hop::{HopId, Seconds};
 use serde::Serialize;
 
 use super::analysis::{Analysis, BlockAnalysis};
@@ -409,7 +409,7 @@ impl fmt::Display for Answer {
         }
         match self.basic_cost {
             Some(cost) if self.outcome == Outcome::Alone => {
-                writeln!(f, "  {}; {cost:.3e} s alone", self.summary())?;
+                writeln!(f, "  {}; {} alone", self.summary(), Seconds(cost))?;
             }
             _ => writeln!(f, "  {}", self.summary())?,
         }
@@ -424,8 +424,10 @@ impl fmt::Display for Answer {
             let covered: Vec<String> = covered.iter().map(HopId::to_string).collect();
             writeln!(
                 f,
-                "  fused({number}) computes HOPs {} in {cost:.3e} s, unfused {unfused:.3e} s",
-                covered.join(" ")
+                "  fused({number}) computes HOPs {} in {}, unfused {}",
+                covered.join(" "),
+                Seconds(*cost),
+                Seconds(*unfused)
             )?;
         }
         let told = |neighbour: &&Neighbour| !matches!(neighbour.link, Link::NeverFuses);
@@ -463,7 +465,9 @@ impl fmt::Display for Link {
                 if let (Some(otherwise), Some(chosen)) = (decision.otherwise, chosen) {
                     write!(
                         f,
-                        ": fused, the plan would take {otherwise:.3e} s instead of {chosen:.3e} s"
+                        ": fused, the plan would take {} instead of {}",
+                        Seconds(otherwise),
+                        Seconds(*chosen)
                     )?;
                 }
                 Ok(())

@@ -9,7 +9,7 @@ use fulgurite_fusion::{
     cplan::{InputBinding, RowOutput, Template},
     machine::Constant,
 };
-use fulgurite_hop::{Characteristics, HopId, HopOp, memory};
+use fulgurite_hop::{Characteristics, HopId, HopOp, Seconds, memory};
 
 use super::{
     BlockPlan, Site, Transfers,
@@ -34,8 +34,11 @@ impl fmt::Display for Spread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "spread: {:.3e} s on {} cores here, {:.3e} s on {} there",
-            self.seconds_here, self.cores_here, self.seconds_there, self.cores_there
+            "spread: {} on {} cores here, {} on {} there",
+            Seconds(self.seconds_here),
+            self.cores_here,
+            Seconds(self.seconds_there),
+            self.cores_there
         )
     }
 }

@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
-use super::{COLOURS, NodeKind, Picture};
+use super::{
+    COLOURS, NodeKind, Picture,
+    frames::{self, Scene},
+};
 
 /// One graph with a cluster for each block.
 pub(in crate::explain) fn print(pictures: &[Picture<'_>]) -> String {
@@ -11,11 +14,29 @@ pub(in crate::explain) fn print(pictures: &[Picture<'_>]) -> String {
          node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"sans-serif\", fontsize=10];\n  \
          edge [color=\"#777777\"];\n",
     );
-    for picture in pictures {
-        block(&mut text, picture);
+    for scene in frames::scenes(pictures, 0) {
+        draw(&mut text, &scene);
     }
     text.push_str("}\n");
     text
+}
+
+fn draw(text: &mut String, scene: &Scene<'_, '_>) {
+    match scene {
+        Scene::Picture(picture) => block(text, picture),
+        Scene::Frame(frame, inside) => {
+            let _ = writeln!(
+                text,
+                "  subgraph cluster_f{} {{\n    label={};\n    style=dashed;",
+                frame.number,
+                quoted(&frame.title)
+            );
+            for scene in inside {
+                draw(text, scene);
+            }
+            text.push_str("  }\n");
+        }
+    }
 }
 
 fn block(text: &mut String, picture: &Picture<'_>) {
@@ -31,7 +52,12 @@ fn block(text: &mut String, picture: &Picture<'_>) {
     );
     for (place, region) in picture.regions.iter().enumerate() {
         let (fill, _, stroke) = COLOURS[region.colour];
-        let label = quoted(&format!("{}\n{}", region.label, region.detail));
+        let caption = region.caption();
+        let lines = [&region.label, &caption].map(String::as_str);
+        let lines = lines
+            .into_iter()
+            .chain(region.expressions.iter().map(String::as_str));
+        let label = quoted(&lines.collect::<Vec<_>>().join("\n"));
         let _ = writeln!(
             text,
             "    subgraph cluster_{number}_{place} {{\n      label={label};\n      style=\"rounded,filled\";\n      \

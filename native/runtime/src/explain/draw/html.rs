@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use fulgurite_error::Result;
+use fulgurite_hop::Seconds;
 
 use super::{
     super::{
@@ -54,13 +55,18 @@ pub(in crate::explain) fn print(analysis: &Analysis, pictures: &[Picture<'_>]) -
 
 fn block(page: &mut String, picture: &Picture<'_>) -> Result<()> {
     let number = picture.block.number;
-    let title = escaped(&picture.title);
+    let frames = picture.frames.iter().map(|frame| frame.title.as_str());
+    let around: Vec<&str> = frames.collect();
+    let title = match around.is_empty() {
+        true => escaped(&picture.title),
+        false => escaped(&format!("{}, in {}", picture.title, around.join(", "))),
+    };
     let _ = writeln!(
         page,
         "<section aria-labelledby=\"block{number}\">\n<h2 id=\"block{number}\">{title}</h2>\n<figure>\n{}</figure>\n\
          <table>\n<caption>Operators of block {number}</caption>\n<thead><tr><th scope=\"col\">HOP</th>\
          <th scope=\"col\">operator</th><th scope=\"col\">place</th><th scope=\"col\">result</th>\
-         <th scope=\"col\">reads</th><th scope=\"col\">seconds alone</th><th scope=\"col\">fused or why not</th>\
+         <th scope=\"col\">reads</th><th scope=\"col\">time alone</th><th scope=\"col\">fused or why not</th>\
          </tr></thead>\n<tbody>",
         svg::block(picture)?
     );
@@ -94,7 +100,7 @@ fn row(page: &mut String, picture: &Picture<'_>, node: &Node) {
         .collect();
     let cost = answer
         .basic_cost
-        .map_or(String::new(), |cost| format!("{cost:.3e}"));
+        .map_or(String::new(), |cost| Seconds(cost).to_string());
     let _ = writeln!(
         page,
         "<tr id=\"b{number}h{hop}\"><th scope=\"row\"><a href=\"#n{number}h{hop}\">{hop}</a></th>\

@@ -1,15 +1,19 @@
 //! Pictures of DAGs: HOPs as boxes, fused operators (or partitions) as coloured regions around them.
 //!
-//! [`pictures`] says what is drawn; [`dot`], [`svg`] and [`html`] say how; `layout` says where.
+//! [`pictures`] says what is drawn; [`dot`], [`svg`] and [`html`] say how; `layout` says where boxes stand, [`frames`] what
+//! control flow is around blocks.
 
 pub(super) mod dot;
 pub(super) mod html;
 pub(super) mod svg;
 
+mod frames;
 mod layout;
 
 use fulgurite_fusion::explain::{Decision, OperatorExplanation, PartitionExplanation};
-use fulgurite_hop::{Bytes, HopId, HopOp, memory};
+use fulgurite_hop::{Bytes, HopId, HopOp, Seconds, memory};
+
+use frames::Frame;
 
 use super::{
     analysis::{Analysis, BlockAnalysis},
@@ -21,6 +25,8 @@ use super::{
 pub(in crate::explain) struct Picture<'a> {
     pub block: &'a BlockAnalysis,
     pub title: String,
+    /// Control flow around it, from the outside.
+    pub frames: Vec<Frame>,
     /// Costs of the block's plans, where the level is about plans.
     pub subtitle: Option<String>,
     pub nodes: Vec<Node>,
@@ -33,8 +39,10 @@ pub(in crate::explain) struct Node {
     pub hop: HopId,
     /// `13 ba(+*)`
     pub label: String,
-    /// Sizes, then costs.
+    /// The size, then the expression of the script, then costs.
     pub lines: Vec<String>,
+    /// Of the block's time by the cost model, if the operator is not fused.
+    pub share: Option<f64>,
     pub kind: NodeKind,
     pub is_materialized: bool,
     /// The regions that it is in: several, where something is computed more than once.
@@ -62,8 +70,22 @@ pub(in crate::explain) struct Region {
     /// `fused(0) Row ba(+*)`
     pub label: String,
     pub detail: String,
+    /// What a fused operator gives, as in the script, with lines.
+    pub expressions: Vec<String>,
+    /// Of the block's time by the cost model.
+    pub share: Option<f64>,
     /// Of [`COLOURS`].
     pub colour: usize,
+}
+
+impl Region {
+    /// Costs, and the share of the block's time.
+    pub fn caption(&self) -> String {
+        match self.share {
+            Some(share) => format!("{}, {:.0} % of the block", self.detail, 100.0 * share),
+            None => self.detail.clone(),
+        }
+    }
 }
 
 /// A fill for light pages, one for dark ones and a stroke for both, in turn for the operators of a block, in an order
@@ -79,18 +101,26 @@ pub(in crate::explain) const COLOURS: [(&str, &str, &str); 6] = [
 
 /// Blocks with something to see, in the order of the script.
 pub(in crate::explain) fn pictures(analysis: &Analysis, level: ExplainLevel) -> Vec<Picture<'_>> {
-    let blocks = analysis.blocks.iter().filter(|block| block.has_matrices());
-    blocks.map(|block| Picture::new(block, level)).collect()
+    let blocks = analysis.blocks.iter().zip(frames::of_blocks(analysis));
+    blocks
+        .filter(|(block, _)| block.has_matrices())
+        .map(|(block, frames)| Picture::new(block, frames, &analysis.source, level))
+        .collect()
 }
 
 impl<'a> Picture<'a> {
-    fn new(block: &'a BlockAnalysis, level: ExplainLevel) -> Self {
+    fn new(
+        block: &'a BlockAnalysis,
+        frames: Vec<Frame>,
+        script: &str,
+        level: ExplainLevel,
+    ) -> Self {
         let explanation = &block.fused.explanation;
         let (regions, members): (Vec<Region>, Vec<&[HopId]>) = match level {
             ExplainLevel::Plan => {
                 let operators = explanation.operators.iter().enumerate();
                 operators
-                    .map(|(number, each)| (operator_region(number, each), &each.covered[..]))
+                    .map(|(number, each)| (operator_region(block, number, each), &each.covered[..]))
                     .unzip()
             }
             ExplainLevel::Partitions => {
@@ -111,7 +141,8 @@ impl<'a> Picture<'a> {
         });
         let mut picture = Picture {
             block,
-            title: block.title(),
+            title: block.title(script),
+            frames,
             subtitle: match level {
                 ExplainLevel::Hops => None,
                 _ => block.plan_costs().map(|costs| costs.to_string()),
@@ -192,12 +223,21 @@ fn node(block: &BlockAnalysis, id: HopId, regions: Vec<usize>, level: ExplainLev
     if level == ExplainLevel::Hops {
         lines.push(Bytes(memory::operation_bytes(&block.dag, id)).to_string());
     } else if let Some(cost) = answer.basic_cost.filter(|_| !is_data) {
-        lines.push(format!("{cost:.2e} s alone"));
+        lines.push(format!("{} alone", Seconds(cost)));
     }
+    if !is_data {
+        let line = block.line(id).map_or(String::new(), |line| line + ": ");
+        lines.insert(1, shortened(line + &block.expression(id, &[])));
+    }
+    let own = block.node(id).filter(|node| node.fused.is_none());
+    let cost = own
+        .and_then(|node| node.cost)
+        .filter(|_| level == ExplainLevel::Plan);
     Node {
         hop: id,
         label: format!("{id} {}", hop.op.code()),
         lines,
+        share: cost.map(|cost| block.share(cost)),
         kind: match is_data {
             true => NodeKind::Data,
             false => NodeKind::Operator,
@@ -208,11 +248,33 @@ fn node(block: &BlockAnalysis, id: HopId, regions: Vec<usize>, level: ExplainLev
     }
 }
 
-fn operator_region(number: usize, operator: &OperatorExplanation) -> Region {
+/// As much as a box has room for.
+fn shortened(text: String) -> String {
+    const MOST_LETTERS: usize = 44;
+    match text.char_indices().nth(MOST_LETTERS) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text,
+    }
+}
+
+fn operator_region(block: &BlockAnalysis, number: usize, operator: &OperatorExplanation) -> Region {
     let costs = &operator.costs;
+    let roots = operator.roots.iter().map(|root| {
+        let expression = block.expression(*root, &operator.covered);
+        match block.line(*root) {
+            Some(line) => format!("{line}: {expression}"),
+            None => expression,
+        }
+    });
     Region {
         label: format!("fused({number}) {}", operator.label),
-        detail: format!("{:.3e} s, unfused {:.3e} s", costs.cost, costs.unfused),
+        expressions: roots.collect(),
+        share: Some(block.share(costs.cost)),
+        detail: format!(
+            "{}, unfused {}",
+            Seconds(costs.cost),
+            Seconds(costs.unfused)
+        ),
         colour: number % COLOURS.len(),
     }
 }
@@ -221,6 +283,8 @@ fn partition_region(number: usize, partition: &PartitionExplanation) -> Region {
     let costs = partition.costs.map(|costs| costs.to_string());
     Region {
         label: format!("partition {number}"),
+        expressions: Vec::new(),
+        share: None,
         detail: costs.unwrap_or_default(),
         colour: number % COLOURS.len(),
     }

@@ -6,6 +6,7 @@ use fulgurite_error::Result;
 
 use super::{
     COLOURS, Edge, Node, NodeKind, Picture,
+    frames::{self, Scene},
     layout::{Layout, Point, Sized, layout},
 };
 
@@ -14,30 +15,118 @@ const LETTER: f64 = 7.2;
 const MARGIN: f64 = 24.0;
 /// How far a region reaches around its boxes.
 const REACH: f64 = 9.0;
+/// The bar of an operator that takes all of a block's time.
+const BAR: f64 = 240.0;
 
 /// All blocks, one below the other.
 ///
 /// # Errors
 /// `unsupported`, for blocks that are too large to draw.
 pub(in crate::explain) fn print(pictures: &[Picture<'_>]) -> Result<String> {
-    let drawn = pictures.iter().map(draw).collect::<Result<Vec<_>>>()?;
-    let width = drawn
-        .iter()
-        .map(|drawing| drawing.width)
-        .fold(320.0, f64::max);
-    let height: f64 = drawn.iter().map(|drawing| drawing.height).sum();
-    let mut text = opening(width, height, "Operators of the script");
-    let mut top = 0.0;
-    for drawing in &drawn {
+    let scenes = frames::scenes(pictures, 0);
+    let drawn = scenes.iter().map(scene).collect::<Result<Vec<_>>>()?;
+    let legend = legend();
+    let drawing = stacked(&drawn);
+    let width = drawing.width.max(legend.width).max(320.0);
+    let mut text = opening(
+        width,
+        drawing.height + legend.height,
+        "Operators of the script",
+    );
+    text.push_str(&drawing.body);
+    let _ = writeln!(
+        text,
+        "<g transform=\"translate(0 {:.0})\">\n{}</g>",
+        drawing.height, legend.body
+    );
+    text.push_str("</svg>\n");
+    Ok(text)
+}
+
+/// A block, or a frame around what is in it.
+fn scene(scene: &Scene<'_, '_>) -> Result<Drawing> {
+    let (frame, inside) = match scene {
+        Scene::Picture(picture) => return draw(picture),
+        Scene::Frame(frame, inside) => (frame, inside),
+    };
+    let drawn = inside.iter().map(self::scene).collect::<Result<Vec<_>>>()?;
+    let inside = stacked(&drawn);
+    let letters = frame.title.chars().count() as f64 * LETTER;
+    let width = inside.width.max(letters + 2.0 * MARGIN);
+    let height = inside.height + MARGIN;
+    Ok(Drawing {
+        width: width + MARGIN,
+        height: height + MARGIN,
+        body: format!(
+            "<rect class=\"frame\" x=\"{0:.1}\" y=\"{0:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"8\"/>\n\
+             <text class=\"title\" x=\"{MARGIN}\" y=\"{1:.1}\">{2}</text>\n\
+             <g transform=\"translate({0:.1} {MARGIN:.1})\">\n{3}</g>\n",
+            MARGIN / 2.0,
+            MARGIN / 2.0 + LINE,
+            escaped(&frame.title),
+            inside.body
+        ),
+    })
+}
+
+/// Drawings below each other; in columns beside each other, where that would be tall and narrow.
+fn stacked(drawings: &[Drawing]) -> Drawing {
+    /// How much higher than wide a picture may be.
+    const TALL: f64 = 2.0;
+    let sum: f64 = drawings.iter().map(|drawing| drawing.height).sum();
+    let widest = drawings.iter().map(|drawing| drawing.width);
+    let widest = widest.fold(0.0, f64::max);
+    let highest = drawings.iter().map(|drawing| drawing.height);
+    let highest = highest.fold(0.0, f64::max);
+    let most = match sum > TALL * widest {
+        true => highest.max((sum * widest).sqrt()),
+        false => f64::INFINITY,
+    };
+    let (mut body, mut left, mut top) = (String::new(), 0.0, 0.0);
+    let (mut column, mut height) = (0.0, 0.0f64);
+    for drawing in drawings {
+        if top > 0.0 && top + drawing.height > most {
+            left += column;
+            (top, column) = (0.0, 0.0);
+        }
         let _ = writeln!(
-            text,
-            "<g transform=\"translate(0 {top:.0})\">\n{}</g>",
+            body,
+            "<g transform=\"translate({left:.0} {top:.0})\">\n{}</g>",
             drawing.body
         );
         top += drawing.height;
+        column = f64::max(column, drawing.width);
+        height = height.max(top);
     }
-    text.push_str("</svg>\n");
-    Ok(text)
+    Drawing {
+        width: left + column,
+        height,
+        body,
+    }
+}
+
+/// What shapes and lines mean.
+fn legend() -> Drawing {
+    const LINES: [&str; 3] = [
+        "band: a fused operator; bar: its share of the block's estimated time",
+        "round: a variable or a file; double border: kept for several readers; dashed line: kept by decision",
+        "#7: the value of HOP 7; codes of operators: docs/explain.md, Codes",
+    ];
+    let mut body = String::new();
+    for (number, line) in LINES.iter().enumerate() {
+        let _ = writeln!(
+            body,
+            "<text class=\"small\" x=\"{MARGIN}\" y=\"{:.0}\">{}</text>",
+            LINE * (number + 1) as f64,
+            escaped(line)
+        );
+    }
+    let letters = LINES.iter().map(|line| line.chars().count()).max();
+    Drawing {
+        width: letters.unwrap_or(0) as f64 * LETTER + 2.0 * MARGIN,
+        height: LINE * LINES.len() as f64 + MARGIN,
+        body,
+    }
 }
 
 /// One block alone, as it stands in a page.
@@ -83,7 +172,7 @@ fn style() -> String {
          .small{{font-size:11px;fill:#555}}.label{{font-weight:bold}}.box{{fill:#fff;stroke:#555}}\
          .data{{fill:#eee}}.twice{{fill:none;stroke:#555}}.edge{{fill:none;stroke:#888}}\
          .kept{{stroke:#c0392b;stroke-dasharray:5 3}}.region{{stroke-linejoin:round}}\
-         .band{{fill:none;stroke-linecap:round}}a:focus .box,a:hover .box{{stroke-width:2.5;stroke:#111}}{light}\
+         .band{{fill:none;stroke-linecap:round}}.frame{{fill:none;stroke:#999;stroke-dasharray:2 3}}.share{{fill:#777}}a:focus .box,a:hover .box{{stroke-width:2.5;stroke:#111}}{light}\
          @media(prefers-color-scheme:dark){{text{{fill:#eee}}.small{{fill:#bbb}}.box{{fill:#222;stroke:#aaa}}\
          .data{{fill:#383838}}.twice{{stroke:#aaa}}.edge{{stroke:#999}}.kept{{stroke:#ff8a75}}\
          a:focus .box,a:hover .box{{stroke:#fff}}{dark}}}</style>\n"
@@ -118,12 +207,28 @@ fn draw(picture: &Picture<'_>) -> Result<Drawing> {
     }
     for region in &picture.regions {
         let y = MARGIN + LINE * header.len() as f64;
+        let share = region.share.map_or(String::new(), |share| {
+            format!(
+                "<rect class=\"l{}\" x=\"{MARGIN}\" y=\"{:.1}\" width=\"{:.1}\" height=\"2\"/>",
+                region.colour,
+                y + 3.0,
+                BAR * share
+            )
+        });
         header.push(format!(
-            "<text class=\"label l{}\" x=\"{MARGIN}\" y=\"{y}\">{} <tspan class=\"small\">{}</tspan></text>",
+            "<text class=\"label l{}\" x=\"{MARGIN}\" y=\"{y}\">{} <tspan class=\"small\">{}</tspan></text>{share}",
             region.colour,
             escaped(&region.label),
-            escaped(&region.detail)
+            escaped(&region.caption())
         ));
+        for expression in &region.expressions {
+            let y = MARGIN + LINE * header.len() as f64;
+            header.push(format!(
+                "<text class=\"small\" x=\"{:.0}\" y=\"{y}\">{}</text>",
+                2.0 * MARGIN,
+                escaped(expression)
+            ));
+        }
     }
     let top = MARGIN + LINE * header.len() as f64 + REACH;
     let mut body = header.join("\n");
@@ -143,8 +248,12 @@ fn draw(picture: &Picture<'_>) -> Result<Drawing> {
         .into_iter()
         .map(|text| text.chars().count() as f64 * LETTER);
     let regions = picture.regions.iter();
-    let regions =
-        regions.map(|region| (region.label.len() + region.detail.len() + 1) as f64 * LETTER);
+    let regions = regions.flat_map(|region| {
+        let header = region.label.chars().count() + region.caption().chars().count() + 1;
+        let expressions = region.expressions.iter();
+        let expressions = expressions.map(|text| text.chars().count() as f64 * LETTER + MARGIN);
+        expressions.chain([header as f64 * LETTER])
+    });
     Ok(Drawing {
         width: widest.chain(regions).fold(layout.width, f64::max) + 2.0 * MARGIN,
         height: top + layout.height + 2.0 * MARGIN,
@@ -248,6 +357,15 @@ fn draw_node(body: &mut String, block: usize, node: &Node, size: &Sized, middle:
             top - 3.0,
             size.width + 6.0,
             size.height + 6.0
+        );
+    }
+    if let Some(share) = node.share {
+        let _ = writeln!(
+            body,
+            "<rect class=\"share\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"3\"/>",
+            left + 4.0,
+            top + size.height - 5.0,
+            share * (size.width - 8.0)
         );
     }
     let lines = [&node.label].into_iter().chain(&node.lines).enumerate();
