@@ -269,9 +269,33 @@ impl BlockAnalysis {
         }
     }
 
-    /// What an operator of the plan computes, as an expression of the script over what it reads: variables, and HOPs by number.
+    /// What a fused operator computes in the user's words, `line 7: HV = t(X) %*% (Q - P)`: the lines that its HOPs come from, or
+    /// expressions of what it gives where there is no script.
+    pub fn in_the_script(&self, roots: &[HopId], covered: &[HopId]) -> Vec<String> {
+        let places = roots.iter().chain(covered);
+        let mut places: Vec<&Position> = places
+            .filter_map(|hop| self.dag.hop(*hop).position.as_ref())
+            .collect();
+        places.sort_by_key(|place| (&place.source.name, place.line));
+        places.dedup_by_key(|place| (place.source.name.as_str(), place.line));
+        let lines: Vec<String> = places
+            .iter()
+            .filter_map(|place| {
+                let text = place.source.line(place.line)?;
+                Some(format!("{}: {}", self.place(place), shortened(text.trim())))
+            })
+            .collect();
+        match lines.is_empty() {
+            true => roots
+                .iter()
+                .map(|root| self.expression(*root, covered))
+                .collect(),
+            false => lines,
+        }
+    }
+
+    /// An expression over what a HOP reads beyond those that are covered: variables, and HOPs by number.
     pub fn expression(&self, hop: HopId, covered: &[HopId]) -> String {
-        const MOST_LETTERS: usize = 160;
         let name = |input: HopId| {
             let own = self.dag.hop(input);
             match &own.op {
@@ -281,11 +305,7 @@ impl BlockAnalysis {
                 _ => Some(self.variable(input).unwrap_or_else(|| format!("#{input}"))),
             }
         };
-        let text = self.dag.expression_down_to(hop, &name);
-        match text.char_indices().nth(MOST_LETTERS) {
-            Some((end, _)) => format!("{} …", &text[..end]),
-            None => text,
-        }
+        shortened(&self.dag.expression_down_to(hop, &name))
     }
 
     /// The variable that holds a value after the block.
@@ -302,11 +322,15 @@ impl BlockAnalysis {
     /// `line 7` of the script, where that is known.
     pub fn line(&self, hop: HopId) -> Option<String> {
         let position = self.dag.hop(hop).position.as_ref()?;
+        Some(self.place(position))
+    }
+
+    fn place(&self, position: &Position) -> String {
         let is_own = |own: &Position| own.source.name == position.source.name;
-        Some(match self.position.as_ref().is_some_and(is_own) {
+        match self.position.as_ref().is_some_and(is_own) {
             true => format!("line {}", position.line),
             false => format!("{}:{}", position.source.name, position.line),
-        })
+        }
     }
 
     /// What share of the block's operators the model says one takes.
@@ -357,6 +381,15 @@ impl BlockAnalysis {
         let mut partitions = self.fused.explanation.partitions.iter();
         self.node(hop).is_some()
             && partitions.any(|part| part.partition.materialization_points.contains(&hop))
+    }
+}
+
+/// As much of a line or an expression as a reader takes in.
+fn shortened(text: &str) -> String {
+    const MOST_LETTERS: usize = 160;
+    match text.char_indices().nth(MOST_LETTERS) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text.to_owned(),
     }
 }
 

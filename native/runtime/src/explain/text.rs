@@ -207,7 +207,7 @@ impl Printer<'_> {
             }
             let line = plan_line(block, id, node);
             self.line(depth, &line);
-            if let Some(meaning) = meaning(block, node) {
+            for meaning in meaning(block, node) {
                 self.line(depth + 2, &meaning);
             }
         }
@@ -217,23 +217,22 @@ impl Printer<'_> {
     }
 }
 
-/// `line 7: t(X) %*% (w * (X %*% v))`; of variables nothing.
-fn meaning(block: &BlockAnalysis, node: &PlanNode) -> Option<String> {
-    let origin = node.origin?;
+/// The lines of the script that an operator comes from; of variables none.
+fn meaning(block: &BlockAnalysis, node: &PlanNode) -> Vec<String> {
+    let Some(origin) = node.origin else {
+        return Vec::new();
+    };
     if matches!(
         block.dag.hop(origin).op,
         HopOp::TransientRead(_) | HopOp::TransientWrite(_)
     ) {
-        return None;
+        return Vec::new();
     }
     let operators = &block.fused.explanation.operators;
-    let fused = node.fused.and_then(|number| operators.get(number));
-    let covered = fused.map_or(&[][..], |operator| &operator.covered);
-    let expression = block.expression(origin, covered);
-    Some(match block.line(origin) {
-        Some(line) => format!("{line}: {expression}"),
-        None => expression,
-    })
+    match node.fused.and_then(|number| operators.get(number)) {
+        Some(operator) => block.in_the_script(&operator.roots, &operator.covered),
+        None => block.in_the_script(&[origin], &[]),
+    }
 }
 
 /// `(13) fused(0) (5,0,6) [64 x 9, nnz ?] local, 856 µs (31 %)`

@@ -70,7 +70,7 @@ pub(in crate::explain) struct Region {
     /// `fused(0) Row ba(+*)`
     pub label: String,
     pub detail: String,
-    /// What a fused operator gives, as in the script, with lines.
+    /// The lines of the script that a fused operator comes from.
     pub expressions: Vec<String>,
     /// Of the block's time by the cost model.
     pub share: Option<f64>,
@@ -259,16 +259,9 @@ fn shortened(text: String) -> String {
 
 fn operator_region(block: &BlockAnalysis, number: usize, operator: &OperatorExplanation) -> Region {
     let costs = &operator.costs;
-    let roots = operator.roots.iter().map(|root| {
-        let expression = block.expression(*root, &operator.covered);
-        match block.line(*root) {
-            Some(line) => format!("{line}: {expression}"),
-            None => expression,
-        }
-    });
     Region {
         label: format!("fused({number}) {}", operator.label),
-        expressions: roots.collect(),
+        expressions: block.in_the_script(&operator.roots, &operator.covered),
         share: Some(block.share(costs.cost)),
         detail: format!(
             "{}, unfused {}",

@@ -31,12 +31,16 @@ private[fulgurite] trait Interruptible {
   final def isOnThisThread: Boolean = thread eq Thread.currentThread
 
   /** Whatever ends an interrupted run, it was the interruption. */
-  final def watched[A](work: => A): A =
+  final def watched[A](work: => A): A = {
+    val wasStopped = sparkContext.isStopped
+    // Jobs may fail before the listener of a context hears that it was stopped.
+    def isStoppedSince = !wasStopped && sparkContext.isStopped
     try work
     catch {
       case ours: FulguriteException if ours.kind == Errors.Interrupted => throw ours
-      case NonFatal(_) if isInterrupted => throw Errors.interrupted()
+      case NonFatal(_) if isInterrupted || isStoppedSince => throw Errors.interrupted()
     }
+  }
 }
 
 /** What an [[MLContext]] runs at the moment. */

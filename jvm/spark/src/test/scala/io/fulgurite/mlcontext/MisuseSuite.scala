@@ -212,15 +212,15 @@ object StuckFileSystem {
 }
 
 final class StoppedContextSuite extends AnyFunSuite with Misuse {
-  test("a SparkContext that is stopped, in the middle of a script or before it, is an error that says so") {
+  test("a SparkContext that is stopped in the middle of a script ends it, and one that was stopped before is an error that says so") {
     val X = Faults.frame(spark, cells, 4)((_, rows) => rows)
     val folder = Files.createTempDirectory("fulgurite-stopped")
     val script = ScriptFactory.dml(Misuse.Iterates).in("X", X).in("$out", folder.resolve("out").toString)
     ml.setPrintSink(_ => spark.stop())
     try {
-      for (when <- Seq("in the middle", "before")) {
-        val found = Failures.of("backend")(distributed(ml.execute(script)))
-        assert(found.getMessage.contains("stopped SparkContext"), s"$when: ${found.getMessage}")
+      for ((kind, reason) <- Seq("interrupted" -> "interrupted", "backend" -> "stopped SparkContext")) {
+        val found = Failures.of(kind)(distributed(ml.execute(script)))
+        assert(found.getMessage.contains(reason), found.getMessage)
         FaultsSuite.await(NativeMemory.owned == 0)
         assert(folder.toFile.list.isEmpty && NativeMemory.owned == 0)
       }
