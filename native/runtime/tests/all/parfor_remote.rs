@@ -284,7 +284,7 @@ fn explain_says_where_iterations_would_run() {
     let session = fulgurite_runtime::Session::new(fulgurite_runtime::Config::default())
         .with_backend(Arc::new(LocalBackend::default()));
     let explained = fulgurite_runtime::explain(&request, &session).expect("the script is right");
-    let line = explained.lines().find(|line| line.contains("parfor"));
+    let line = explained.lines().find(|line| line.starts_with("parfor"));
     insta::assert_snapshot!(line.unwrap_or_default().trim(), @"parfor i: on dataflow where tasks can run them (as mode= says), else 2 at a time with 1 thread each (as many as threads; an iteration takes 64B)");
 }
 
