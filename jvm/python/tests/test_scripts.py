@@ -23,7 +23,10 @@ def test_scripts_are_explained_without_being_run(ml):
     assert "[10 x 10" in ml.explain(script)
     partitions = ml.explain(script, level="partitions", format="json")
     assert (partitions["format"], partitions["level"]) == ("fulgurite-explain", "partitions")
-    assert ml.explain(script, format="html")._repr_html_().startswith("<!DOCTYPE html>")
+    page = ml.explain(script, format="html")
+    assert page.startswith("<!DOCTYPE html>")
+    # In a notebook's cell its styles reach nothing else.
+    assert page._repr_html_().startswith('<div id="fulgurite-')
     assert "fused(0)" in ml.why(script, 1)
     with pytest.raises(FulguriteError) as error:
         ml.explain(script, level="memo", format="dot")
