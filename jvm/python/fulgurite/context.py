@@ -1,6 +1,7 @@
 """Runs scripts on a Spark session."""
 
 import json
+import signal
 import sys
 import threading
 
@@ -13,6 +14,24 @@ from .script import flat, script_of
 from .transfer import to_java
 
 _LIVE_OUTPUT_SECONDS = 0.2
+
+
+@contextmanager
+def _plain_interrupts():
+    """Has Ctrl-C raise KeyboardInterrupt and do nothing else.
+
+    PySpark's own handler asks the JVM to cancel jobs. Before Spark 4 that fails, since the thread is in a call to the JVM already.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    is_pysparks = str(getattr(before, "__module__", "")).startswith("pyspark")
+    if not is_pysparks or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class MLContext:
@@ -154,7 +173,8 @@ class MLContext:
     def _until_interrupted(self):
         """Ctrl-C interrupts Python, which waits for the JVM; the JVM goes on until it is told."""
         try:
-            yield
+            with _plain_interrupts():
+                yield
         except KeyboardInterrupt:
             self._java.cancel()
             # The next script is not to show it.
