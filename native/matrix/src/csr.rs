@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use sprs::{CompressedStorage, CsMatBase};
 
 use crate::{
+    extent::KnownExtent,
     memory,
     vector_math::{Work, vectorized},
 };
@@ -18,6 +19,7 @@ pub struct CsrMatrix {
     inner: Inner,
     /// The same buffer as `inner`'s, which `sprs` only lends for a moment.
     pointers: ScalarBuffer<i64>,
+    pub(crate) extent: KnownExtent,
 }
 
 type Inner = CsMatBase<f64, i32, ScalarBuffer<i64>, ScalarBuffer<i32>, ScalarBuffer<f64>, i64>;
@@ -62,7 +64,11 @@ impl CsrMatrix {
                 },
             )?,
         };
-        Ok(CsrMatrix { inner, pointers })
+        Ok(CsrMatrix {
+            inner,
+            pointers,
+            extent: KnownExtent::default(),
+        })
     }
 
     /// The same cells with other values, which may be zero.
@@ -93,6 +99,7 @@ impl CsrMatrix {
         Ok(CsrMatrix {
             inner,
             pointers: self.pointers.clone(),
+            extent: KnownExtent::default(),
         })
     }
 

@@ -122,13 +122,16 @@ impl PartialEq for KnownExtent {
 
 impl MatrixBlock {
     /// The extent of all cells, zeros that are not stored included. `scan` finds that of stored ones, on as many threads as the
-    /// caller has; of a dense matrix it is looked for once.
+    /// caller has; of a dense or CSR matrix it is looked for once.
     pub fn extent_by(&self, scan: impl FnOnce(&[f64]) -> Extent) -> Extent {
         let (stored, count) = match self {
             MatrixBlock::Dense(dense) => {
                 return dense.extent.get_or_find(|| scan(dense.values()));
             }
-            MatrixBlock::Csr(csr) => (scan(csr.values()), csr.stored()),
+            MatrixBlock::Csr(csr) => {
+                let stored = csr.extent.get_or_find(|| scan(csr.values()));
+                (stored, csr.stored())
+            }
             MatrixBlock::Coordinate(coordinates) => {
                 (scan(coordinates.values()), coordinates.stored())
             }

@@ -29,7 +29,7 @@ use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
 pub use available::container_bytes;
-pub use budget::{Budget, admit, has_left, within};
+pub use budget::{Budget, admit, within};
 pub use stack::on_stack_with;
 
 use crate::Interrupt;

@@ -57,14 +57,6 @@ pub fn within<R>(budget: Budget, operator: impl FnOnce() -> R) -> R {
     operator()
 }
 
-/// Asks the system, whatever was taken since it was asked last: for what ends the process where there is nothing left.
-///
-/// # Errors
-/// `memory`, when the process has no room for them.
-pub fn has_left(bytes: usize) -> Result<()> {
-    available::admit(bytes).map(drop)
-}
-
 /// Asks whether so many bytes may be taken.
 ///
 /// # Errors
