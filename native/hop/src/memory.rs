@@ -128,17 +128,18 @@ fn main_input(hop: &Hop) -> Option<HopId> {
 
 /// Inputs, output and intermediates together: what must fit for the operator to run locally.
 pub fn operation_bytes(dag: &Dag, id: HopId) -> Option<u64> {
+    Some(held_bytes(dag, id)?.saturating_add(intermediate_bytes(dag, id)?))
+}
+
+/// Inputs and output together.
+pub fn held_bytes(dag: &Dag, id: HopId) -> Option<u64> {
     let hop = dag.hop(id);
     let output = match hop.op {
         // A write gives nothing of its own.
         HopOp::TransientWrite(_) | HopOp::PersistentWrite(_) => 0,
         _ => output_bytes(hop)?,
     };
-    Some(
-        input_bytes(dag, id)?
-            .saturating_add(output)
-            .saturating_add(intermediate_bytes(dag, id)?),
-    )
+    Some(input_bytes(dag, id)?.saturating_add(output))
 }
 
 /// What a DAG's operators hold at a time, at most, beside the variables that it reads: each runs in the order of the DAG, and its value

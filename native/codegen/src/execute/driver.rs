@@ -122,13 +122,7 @@ pub(super) fn replacements(
         }
         _ => None,
     };
-    let skips = skipped != Skipped::Nothing;
-    let visits_stored = match &plan.plan().template {
-        Template::Cell(cell) => skips && cell.sparse_safe,
-        Template::MultiAggregate(aggregates) => skips && aggregates.sparse_safe,
-        Template::Outer(outer) => outer.sparse_safe,
-        Template::Row(_) => false,
-    };
+    let visits_stored = skipped != Skipped::Nothing && plan.plan().template.is_sparse_safe();
     let replaced = operands.iter().zip(&plan.plan().inputs).enumerate();
     replaced
         .map(|(input, (operand, binding))| {

@@ -72,6 +72,18 @@ pub enum Template {
     MultiAggregate(MultiAggregateTemplate),
 }
 
+impl Template {
+    /// Whether only the stored cells of a sparse main input need a visit.
+    pub fn is_sparse_safe(&self) -> bool {
+        match self {
+            Template::Cell(cell) => cell.sparse_safe,
+            Template::MultiAggregate(aggregates) => aggregates.sparse_safe,
+            Template::Outer(outer) => outer.sparse_safe,
+            Template::Row(_) => false,
+        }
+    }
+}
+
 /// For each cell of the main input, the scalar body gives one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CellTemplate {
@@ -243,13 +255,11 @@ impl CPlan {
     pub fn passes_over_empty_rows(&self) -> bool {
         let is_main = |id: NodeId| self.body.get(id.index()) == Some(&CNode::Input(0));
         match &self.template {
-            Template::Cell(cell) => cell.sparse_safe,
-            Template::MultiAggregate(aggregates) => aggregates.sparse_safe,
-            Template::Outer(outer) => outer.sparse_safe,
             Template::Row(row) => match row.output {
                 RowOutput::OuterProduct { left, right } => is_main(left) || is_main(right),
                 _ => false,
             },
+            template => template.is_sparse_safe(),
         }
     }
 

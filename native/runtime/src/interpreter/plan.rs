@@ -138,7 +138,8 @@ impl BlockPlan {
         format!("{} from {}", of(id), inputs.join(", "))
     }
 
-    /// Bytes that an operator needs besides inputs and output.
+    /// Bytes that an operator needs besides inputs and output. As HOPs' estimates, but fused operators know whether they need
+    /// pointers to all rows.
     pub(crate) fn intermediate_bytes(&self, id: HopId) -> Option<u64> {
         let bytes = memory::intermediate_bytes(&self.dag, id)?;
         let main = self.dag.hop(id).inputs.first();
@@ -153,12 +154,8 @@ impl BlockPlan {
 
     /// Bytes of inputs, output and intermediates, as far as sizes are known.
     pub(crate) fn operation_bytes(&self, id: HopId) -> Option<u64> {
-        let others = memory::intermediate_bytes(&self.dag, id)?;
-        let all = memory::operation_bytes(&self.dag, id)?;
-        Some(
-            all.saturating_sub(others)
-                .saturating_add(self.intermediate_bytes(id)?),
-        )
+        let held = memory::held_bytes(&self.dag, id)?;
+        Some(held.saturating_add(self.intermediate_bytes(id)?))
     }
 
     pub(crate) fn cplan(&self, id: HopId) -> Option<&FusedPlan> {

@@ -236,8 +236,8 @@ impl Transfers<'_> {
     }
 
     fn fits(&self, id: HopId) -> bool {
-        memory::operation_bytes(self.dag(), id)
-            .is_some_and(|bytes| bytes <= self.config.memory_local)
+        let bytes = self.plan.operation_bytes(id);
+        bytes.is_some_and(|bytes| bytes <= self.config.memory_local)
     }
 
     /// What is moved if a value stays with the workers; `None` where it has a reader that needs it here. Readers that were
@@ -339,7 +339,7 @@ impl Transfers<'_> {
         if hop.is_scalar() || further == 0 {
             return Site::Here;
         }
-        let too_large = is_large(memory::operation_bytes(self.dag(), id));
+        let too_large = is_large(self.plan.operation_bytes(id));
         let reads_workers = || {
             let mut inputs = self.plan.inputs[id.index()].iter();
             inputs.any(|input| self.site_within(*input, further - 1) != Site::Here)
