@@ -1,6 +1,6 @@
 //! What the compiler did with each statement block: the one source of all levels and formats.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use fulgurite_error::{Position, Result};
 use fulgurite_fusion::{FusedDag, FusionStatistics, Policy, explain::PlanCosts};
@@ -16,6 +16,7 @@ use crate::{
 
 pub(super) struct Analysis {
     pub source: String,
+    folder: Arc<Path>,
     pub policy: Policy,
     pub functions: Vec<(String, Vec<Section>)>,
     pub body: Vec<Section>,
@@ -68,6 +69,8 @@ pub(super) enum Section {
 
 /// A DAG, and what became of it. HOPs go by their numbers before fusion everywhere.
 pub(super) struct BlockAnalysis {
+    /// Where the script is: paths are seen from there.
+    folder: Arc<Path>,
     pub number: usize,
     pub position: Option<Position>,
     pub dag: Dag,
@@ -113,6 +116,7 @@ impl Analysis {
         let compiled = Compiled { program, session };
         let mut analysis = Analysis {
             source: source.to_owned(),
+            folder: Path::new(source).parent().unwrap_or(Path::new("")).into(),
             policy: session.config.fusion_policy,
             functions: Vec::new(),
             body: Vec::new(),
@@ -240,6 +244,7 @@ impl Analysis {
             .filter_map(|(_, hop)| hop.position.as_ref());
         let first = positions.min_by_key(|position| (position.line, position.column));
         self.blocks.push(BlockAnalysis {
+            folder: Arc::clone(&self.folder),
             number: self.blocks.len() + 1,
             position: first.cloned(),
             plan: plan(&planned.fused, session)?,
@@ -256,15 +261,10 @@ impl BlockAnalysis {
         self.dag.iter().any(|(_, hop)| hop.is_matrix())
     }
 
-    /// `block 3 mlogreg.dml:40`, the path seen from the folder of the script.
-    pub fn title(&self, script: &str) -> String {
+    /// `block 3 mlogreg.dml:40`
+    pub fn title(&self) -> String {
         match &self.position {
-            Some(position) => {
-                let name = Path::new(&position.source.name);
-                let folder = Path::new(script).parent().unwrap_or(Path::new(""));
-                let seen = name.strip_prefix(folder).unwrap_or(name).display();
-                format!("block {} {seen}:{}", self.number, position.line)
-            }
+            Some(position) => format!("block {} {}", self.number, self.seen(position)),
             None => format!("block {}", self.number),
         }
     }
@@ -282,7 +282,11 @@ impl BlockAnalysis {
             .iter()
             .filter_map(|place| {
                 let text = place.source.line(place.line)?;
-                Some(format!("{}: {}", self.place(place), shortened(text.trim())))
+                Some(format!(
+                    "{}: {}",
+                    self.place(place),
+                    shortened(text.trim(), MOST_LETTERS)
+                ))
             })
             .collect();
         match lines.is_empty() {
@@ -305,7 +309,7 @@ impl BlockAnalysis {
                 _ => Some(self.variable(input).unwrap_or_else(|| format!("#{input}"))),
             }
         };
-        shortened(&self.dag.expression_down_to(hop, &name))
+        shortened(&self.dag.expression_down_to(hop, &name), MOST_LETTERS)
     }
 
     /// The variable that holds a value after the block.
@@ -329,8 +333,15 @@ impl BlockAnalysis {
         let is_own = |own: &Position| own.source.name == position.source.name;
         match self.position.as_ref().is_some_and(is_own) {
             true => format!("line {}", position.line),
-            false => format!("{}:{}", position.source.name, position.line),
+            false => self.seen(position),
         }
+    }
+
+    /// `mlogreg.dml:40`, from the folder of the script.
+    fn seen(&self, position: &Position) -> String {
+        let name = Path::new(&position.source.name);
+        let seen = name.strip_prefix(&self.folder).unwrap_or(name);
+        format!("{}:{}", seen.display(), position.line)
     }
 
     /// What share of the block's operators the model says one takes.
@@ -385,9 +396,11 @@ impl BlockAnalysis {
 }
 
 /// As much of a line or an expression as a reader takes in.
-fn shortened(text: &str) -> String {
-    const MOST_LETTERS: usize = 160;
-    match text.char_indices().nth(MOST_LETTERS) {
+const MOST_LETTERS: usize = 160;
+
+/// The first letters of a text.
+pub(super) fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
         Some((end, _)) => format!("{} …", &text[..end]),
         None => text.to_owned(),
     }

@@ -35,15 +35,15 @@ pub(crate) fn explain(
     format.check(level)?;
     let source = request.name.as_deref().unwrap_or("script.dml");
     let analysis = Analysis::new(program, source, session, front)?;
-    if let Some(question) = &request.why {
-        return why(&analysis, question, format);
-    }
-    let explanation = match format {
-        ExplainFormat::Text => text::print(&analysis, level, session),
-        ExplainFormat::Json => json::print(&analysis, level, session),
-        ExplainFormat::Dot => Ok(draw::dot::print(&draw::pictures(&analysis, level))),
-        ExplainFormat::Svg => draw::svg::print(&draw::pictures(&analysis, level)),
-        ExplainFormat::Html => draw::html::print(&analysis, &draw::pictures(&analysis, level)),
+    let explanation = match (&request.why, format) {
+        (Some(question), _) => why(&analysis, question, format),
+        (None, ExplainFormat::Text) => text::print(&analysis, level, session),
+        (None, ExplainFormat::Json) => json::print(&analysis, level, session),
+        (None, ExplainFormat::Dot) => Ok(draw::dot::print(&draw::pictures(&analysis, level))),
+        (None, ExplainFormat::Svg) => draw::svg::print(&draw::pictures(&analysis, level)),
+        (None, ExplainFormat::Html) => {
+            draw::html::print(&analysis, &draw::pictures(&analysis, level))
+        }
     };
     // Paths are literals of a script, or come from its arguments.
     Ok(without_credentials(&explanation?))

@@ -154,7 +154,7 @@ impl Printer<'_> {
     }
 
     fn block(&mut self, block: &BlockAnalysis, depth: usize) -> Result<()> {
-        self.line(depth, &block.title(&self.analysis.source));
+        self.line(depth, &block.title());
         let depth = depth + 1;
         let explanation = &block.fused.explanation;
         match self.level {

@@ -56,7 +56,7 @@ fn block(text: &mut String, picture: &Picture<'_>) {
         let lines = [&region.label, &caption].map(String::as_str);
         let lines = lines
             .into_iter()
-            .chain(region.expressions.iter().map(String::as_str));
+            .chain(region.lines.iter().map(String::as_str));
         let label = quoted(&lines.collect::<Vec<_>>().join("\n"));
         let _ = writeln!(
             text,

@@ -16,7 +16,7 @@ use fulgurite_hop::{Bytes, HopId, HopOp, Seconds, memory};
 use frames::Frame;
 
 use super::{
-    analysis::{Analysis, BlockAnalysis},
+    analysis::{Analysis, BlockAnalysis, shortened},
     level::ExplainLevel,
     why::{self, Answer},
 };
@@ -71,7 +71,7 @@ pub(in crate::explain) struct Region {
     pub label: String,
     pub detail: String,
     /// The lines of the script that a fused operator comes from.
-    pub expressions: Vec<String>,
+    pub lines: Vec<String>,
     /// Of the block's time by the cost model.
     pub share: Option<f64>,
     /// Of [`COLOURS`].
@@ -87,6 +87,9 @@ impl Region {
         }
     }
 }
+
+/// What a box has room for.
+const MOST_LETTERS: usize = 44;
 
 /// A fill for light pages, one for dark ones and a stroke for both, in turn for the operators of a block, in an order
 /// that also tells neighbours apart for the colour-blind.
@@ -104,17 +107,12 @@ pub(in crate::explain) fn pictures(analysis: &Analysis, level: ExplainLevel) -> 
     let blocks = analysis.blocks.iter().zip(frames::of_blocks(analysis));
     blocks
         .filter(|(block, _)| block.has_matrices())
-        .map(|(block, frames)| Picture::new(block, frames, &analysis.source, level))
+        .map(|(block, frames)| Picture::new(block, frames, level))
         .collect()
 }
 
 impl<'a> Picture<'a> {
-    fn new(
-        block: &'a BlockAnalysis,
-        frames: Vec<Frame>,
-        script: &str,
-        level: ExplainLevel,
-    ) -> Self {
+    fn new(block: &'a BlockAnalysis, frames: Vec<Frame>, level: ExplainLevel) -> Self {
         let explanation = &block.fused.explanation;
         let (regions, members): (Vec<Region>, Vec<&[HopId]>) = match level {
             ExplainLevel::Plan => {
@@ -141,7 +139,7 @@ impl<'a> Picture<'a> {
         });
         let mut picture = Picture {
             block,
-            title: block.title(script),
+            title: block.title(),
             frames,
             subtitle: match level {
                 ExplainLevel::Hops => None,
@@ -227,7 +225,8 @@ fn node(block: &BlockAnalysis, id: HopId, regions: Vec<usize>, level: ExplainLev
     }
     if !is_data {
         let line = block.line(id).map_or(String::new(), |line| line + ": ");
-        lines.insert(1, shortened(line + &block.expression(id, &[])));
+        let expression = line + &block.expression(id, &[]);
+        lines.insert(1, shortened(&expression, MOST_LETTERS));
     }
     let own = block.node(id).filter(|node| node.fused.is_none());
     let cost = own
@@ -248,20 +247,11 @@ fn node(block: &BlockAnalysis, id: HopId, regions: Vec<usize>, level: ExplainLev
     }
 }
 
-/// As much as a box has room for.
-fn shortened(text: String) -> String {
-    const MOST_LETTERS: usize = 44;
-    match text.char_indices().nth(MOST_LETTERS) {
-        Some((end, _)) => format!("{} …", &text[..end]),
-        None => text,
-    }
-}
-
 fn operator_region(block: &BlockAnalysis, number: usize, operator: &OperatorExplanation) -> Region {
     let costs = &operator.costs;
     Region {
         label: format!("fused({number}) {}", operator.label),
-        expressions: block.in_the_script(&operator.roots, &operator.covered),
+        lines: block.in_the_script(&operator.roots, &operator.covered),
         share: Some(block.share(costs.cost)),
         detail: format!(
             "{}, unfused {}",
@@ -276,7 +266,7 @@ fn partition_region(number: usize, partition: &PartitionExplanation) -> Region {
     let costs = partition.costs.map(|costs| costs.to_string());
     Region {
         label: format!("partition {number}"),
-        expressions: Vec::new(),
+        lines: Vec::new(),
         share: None,
         detail: costs.unwrap_or_default(),
         colour: number % COLOURS.len(),

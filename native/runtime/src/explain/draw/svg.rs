@@ -221,12 +221,12 @@ fn draw(picture: &Picture<'_>) -> Result<Drawing> {
             escaped(&region.label),
             escaped(&region.caption())
         ));
-        for expression in &region.expressions {
+        for line in &region.lines {
             let y = MARGIN + LINE * header.len() as f64;
             header.push(format!(
                 "<text class=\"small\" x=\"{:.0}\" y=\"{y}\">{}</text>",
                 2.0 * MARGIN,
-                escaped(expression)
+                escaped(line)
             ));
         }
     }
@@ -250,9 +250,9 @@ fn draw(picture: &Picture<'_>) -> Result<Drawing> {
     let regions = picture.regions.iter();
     let regions = regions.flat_map(|region| {
         let header = region.label.chars().count() + region.caption().chars().count() + 1;
-        let expressions = region.expressions.iter();
-        let expressions = expressions.map(|text| text.chars().count() as f64 * LETTER + MARGIN);
-        expressions.chain([header as f64 * LETTER])
+        let lines = region.lines.iter();
+        let lines = lines.map(|text| text.chars().count() as f64 * LETTER + MARGIN);
+        lines.chain([header as f64 * LETTER])
     });
     Ok(Drawing {
         width: widest.chain(regions).fold(layout.width, f64::max) + 2.0 * MARGIN,
