@@ -2,41 +2,87 @@
 
 use std::{
     fs,
+    os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
     process::Command,
 };
 
-const OPENING: &str = "```console\n$ fulgurite ";
+const OPENING: &str = "```console\n";
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What the command prints, the first lines where the page says `| head -N`.
-fn printed(command: &str) -> String {
-    let (command, most) = match command.split_once(" | head -") {
-        Some((command, most)) => (command, most.parse().expect("a number of lines")),
-        None => (command, usize::MAX),
-    };
-    // The page's costs are those of speeds that nobody measured, so that they are the same everywhere.
-    let output = Command::new(env!("CARGO_BIN_EXE_fulgurite"))
-        .args(command.split_whitespace())
-        .args(["--config", "fulgurite.cost.calibrate=false"])
-        .args(["--config", "fulgurite.cost.compute=8"])
-        .current_dir(repository())
+/// What stands in a block of a page.
+#[derive(Default)]
+struct Session<'p> {
+    /// Commands as they are shown, with the lines that they bring along.
+    typed: Vec<&'p str>,
+    /// As a shell gets them.
+    commands: Vec<&'p str>,
+    printed: Vec<&'p str>,
+}
+
+impl<'p> Session<'p> {
+    fn of(block: &'p str) -> Self {
+        let mut session = Session::default();
+        let mut lines = block.lines();
+        while let Some(line) = lines.next() {
+            let Some(command) = line.strip_prefix("$ ") else {
+                session.printed.push(line);
+                continue;
+            };
+            session.typed.push(line);
+            session.commands.push(command);
+            let brings = command.split_once("<<'");
+            let end = brings.and_then(|(_, after)| after.split('\'').next());
+            while let Some(end) = end
+                && session.commands.last() != Some(&end)
+                && let Some(line) = lines.next()
+            {
+                session.typed.push(line);
+                session.commands.push(line);
+            }
+        }
+        session
+    }
+}
+
+fn joined(lines: &[&str]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// What a shell prints in a folder that has nothing but the examples.
+fn printed(commands: &str) -> String {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (programs, work) = (folder.path().join("bin"), folder.path().join("work"));
+    fs::create_dir_all(&programs).expect("writable");
+    fs::create_dir_all(&work).expect("writable");
+    symlink(repository().join("examples"), work.join("examples")).expect("writable");
+    // The pages' costs are those of speeds that nobody measured, so that they are the same everywhere. Arguments of scripts come last.
+    let fixed = "--config fulgurite.cost.calibrate=false --config fulgurite.cost.compute=8";
+    let program = format!(
+        "#!/bin/sh\ncase \" $* \" in\n*\" explain \"*) exec '{0}' \"$@\" {fixed};;\n*) exec '{0}' \"$@\";;\nesac\n",
+        env!("CARGO_BIN_EXE_fulgurite")
+    );
+    let path = programs.join("fulgurite");
+    fs::write(&path, program).expect("writable");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let others = std::env::var("PATH").unwrap_or_default();
+    let output = Command::new("bash")
+        .args(["-c", &format!("exec 2>&1\n{commands}")])
+        .env("PATH", format!("{}:{others}", programs.display()))
+        .env("XDG_CACHE_HOME", folder.path())
+        .current_dir(&work)
         .output()
-        .expect("the command was built");
-    let text = String::from_utf8([output.stdout, output.stderr].concat()).expect("text");
-    text.lines()
-        .take(most)
-        .map(|line| format!("{line}\n"))
-        .collect()
+        .expect("there is a shell");
+    String::from_utf8(output.stdout).expect("text")
 }
 
 /// Times differ from run to run.
-fn without_times(text: &str, command: &str) -> String {
+fn without_times(text: &str, commands: &str) -> String {
     let is_time = |word: &&str| {
-        command.contains("stats") && word.contains('.') && word.parse::<f64>().is_ok()
+        commands.contains("stats") && word.contains('.') && word.parse::<f64>().is_ok()
     };
     let line = |line: &str| {
         let words = line.split_whitespace();
@@ -45,7 +91,7 @@ fn without_times(text: &str, command: &str) -> String {
             .collect();
         words.join(" ") + "\n"
     };
-    match command.contains("stats") {
+    match commands.contains("stats") {
         true => text.lines().map(line).collect(),
         false => text.to_owned(),
     }
@@ -63,29 +109,31 @@ fn is_current(path: &str, committed: &str, now: &str) {
     }
 }
 
-fn page_shows_what_is_printed(path: &str, least_commands: usize) {
+fn page_shows_what_is_printed(path: &str, least_blocks: usize) {
     let page = fs::read_to_string(repository().join(path)).expect("the page");
     let mut parts = page.split(OPENING);
     let mut now = parts.next().unwrap_or_default().to_owned();
-    let mut commands = 0;
+    let mut blocks = 0;
     for part in parts {
-        let (command, rest) = part.split_once('\n').expect("a command");
-        let (shown, after) = rest.split_once("```").expect("an end");
-        let printed = printed(command);
-        let is_same = without_times(shown, command) == without_times(&printed, command);
-        now += &format!(
-            "{OPENING}{command}\n{}```{after}",
-            if is_same { shown } else { &printed }
-        );
-        commands += 1;
+        let (block, after) = part.split_once("```").expect("an end");
+        let session = Session::of(block);
+        let (commands, shown) = (joined(&session.commands), joined(&session.printed));
+        let printed = printed(&commands);
+        let is_same = without_times(&shown, &commands) == without_times(&printed, &commands);
+        let block = match is_same {
+            true => block.to_owned(),
+            false => joined(&session.typed) + &printed,
+        };
+        now += &format!("{OPENING}{block}```{after}");
+        blocks += 1;
     }
-    assert!(commands >= least_commands, "{path} shows too little");
+    assert!(blocks >= least_blocks, "{path} shows too little");
     is_current(path, &page, &now);
 }
 
 #[test]
 fn explain_shows_what_is_printed() {
-    page_shows_what_is_printed("docs/explain.md", 6);
+    page_shows_what_is_printed("docs/explain.md", 11);
 }
 
 #[test]
@@ -95,14 +143,14 @@ fn getting_started_shows_what_is_printed() {
 
 #[test]
 fn troubleshooting_shows_what_is_printed() {
-    page_shows_what_is_printed("docs/troubleshooting.md", 3);
+    page_shows_what_is_printed("docs/troubleshooting.md", 16);
 }
 
 #[test]
 fn the_picture_is_that_of_the_example() {
     let path = "docs/images/plan.svg";
     let committed = fs::read_to_string(repository().join(path)).expect("the picture");
-    let drawn = printed("explain examples/step.dml --format svg");
+    let drawn = printed("fulgurite explain examples/step.dml --format svg");
     is_current(path, &committed, &drawn);
 }
 

@@ -1,6 +1,7 @@
 //! The command, as a process.
 
 mod command;
+#[cfg(unix)]
 mod docs;
 mod files;
 mod memory;
