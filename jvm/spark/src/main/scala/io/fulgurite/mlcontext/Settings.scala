@@ -115,6 +115,7 @@ object Settings {
 
   private val OfThisSide =
     Set(Fill, TaskMemory, TransferMemory, Scratch, BroadcastPiece, NativeLibrary.PATH, NativeLibrary.TMPDIR)
+
   /** What executors read where no context is. */
   private val OfApplication = Set(TaskMemory, NativeLibrary.PATH, NativeLibrary.TMPDIR)
 

@@ -1,6 +1,7 @@
 package io.fulgurite.spark
 
 import java.nio.file.Files
+import java.util.concurrent.Executors
 
 import io.fulgurite.{Failures, SparkSessions}
 import io.fulgurite.spark.arrow.DenseBuilder
@@ -151,13 +152,15 @@ final class PrimitivesSuite extends AnyFunSuite with SparkSessions {
 
   test("of two writers of one name one has the file and its metadata") {
     val folder = Files.createTempDirectory("fulgurite-writers")
-    val writers = for (rows <- 1 to 2) yield new Thread(() =>
+    val threads = Executors.newFixedThreadPool(2)
+    val writers = for (rows <- 1 to 2) yield threads.submit[Unit](() =>
       for (_ <- 1 to 10) {
         val dataset = Transfer.parallelize(session, local(rows, 1), 6)
         FileSink.write(session, dataset, folder.resolve("out").toString, WrittenFormat.Csv(",", header = false), Some(s"$rows"))
       })
-    writers.foreach(_.start())
-    writers.foreach(_.join())
+    // What failed there fails here.
+    try writers.foreach(_.get)
+    finally threads.shutdown()
     assert(folder.toFile.list.toSet == Set("out", "out.mtd"))
     val lines = folder.resolve("out").toFile.listFiles.filter(_.getName.startsWith("part-")).flatMap(part => Files.readAllLines(part.toPath).toArray)
     assert(Files.readString(folder.resolve("out.mtd")) == lines.length.toString)
