@@ -12,6 +12,7 @@ mod pattern;
 
 use clap::Parser;
 use fulgurite_error::Result;
+use fulgurite_matrix::memory;
 use fulgurite_runtime::{Config, Session, calibration::Calibration};
 
 #[derive(Parser)]
@@ -26,8 +27,21 @@ enum Benchmark {
     Effort(effort::Options),
 }
 
+/// What a thread of requests has of the stack in a JVM, so that none has to be made for each.
+const STACK_BYTES: usize = 32 << 20;
+
 fn main() -> Result<()> {
-    fulgurite_matrix::memory::keep_freed_memory();
+    let measuring = std::thread::Builder::new()
+        .stack_size(STACK_BYTES)
+        .spawn(measure)
+        .map_err(|error| memory::no_thread(&error))?;
+    measuring
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn measure() -> Result<()> {
+    memory::keep_freed_memory();
     let results = match Benchmark::parse() {
         Benchmark::Pattern(options) => vec![pattern::measure(&options)?],
         Benchmark::Algorithm(options) => algorithm::measure(&options)?,
