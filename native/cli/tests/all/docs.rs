@@ -102,9 +102,15 @@ fn is_current(path: &str, committed: &str, now: &str) {
     if std::env::var_os("UPDATE_DOCS").is_some() {
         fs::write(repository().join(path), now).expect("the folder is writable");
     } else {
+        let mut lines = committed.lines().zip(now.lines());
+        let differing = lines.position(|(shown, printed)| shown != printed);
+        let at = differing.unwrap_or(committed.lines().count().min(now.lines().count()));
         assert!(
             committed == now,
-            "{path} shows other things: UPDATE_DOCS=1 writes it anew\n{now}"
+            "{path}:{} shows {:?}, and {:?} is printed: UPDATE_DOCS=1 writes it anew",
+            at + 1,
+            committed.lines().nth(at),
+            now.lines().nth(at)
         );
     }
 }
