@@ -6,6 +6,12 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=$root/.cache
 venv=$cache/venv
 target=${CARGO_TARGET_DIR:-$root/target}
+# With which of Cargo.toml's profiles everything is built. ci/test takes the one that its Rust tests are built with.
+cargo_profile=${FULGURITE_CARGO_PROFILE:-release}
+native=$target/$cargo_profile
+# Where packages go: those for tests are not what people install.
+dist=$native/dist
+if [ "$cargo_profile" = release ]; then dist=$root/dist; fi
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/Cargo.toml" | head -1)
 # The Spark and Scala versions that there is a jar for; each is a profile of jvm/spark/pom.xml. The first is the default.
 spark_profiles=(spark-4.3 spark-3.5 spark-3.5-scala-2.13)
