@@ -5,14 +5,18 @@
 //! whoever called [`Interrupt::within`] must ask [`Interrupt::check`] before using it.
 //!
 //! Kernels take no flag as an argument. They find that of the run in a thread-local variable, and hand it on to the tasks
-//! that they start: a thread of a shared pool may take a task of another run while it waits.
+//! that they start: a thread of a shared pool may take a task of another run while it waits. Libraries look for no flag:
+//! a sort is unwound from its comparisons, a factorization is left to itself.
 
 use std::{
     cell::RefCell,
+    panic::{self, AssertUnwindSafe},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
+        mpsc,
     },
+    time::Duration,
 };
 
 use fulgurite_error::{Error, Result};
@@ -56,8 +60,60 @@ impl Interrupt {
     /// `interrupted`, once the flag is set.
     pub fn check(&self) -> Result<()> {
         match self.is_set() {
-            true => Err(Error::interrupted("the run was interrupted")),
+            true => Err(stopped()),
             false => Ok(()),
+        }
+    }
+
+    /// Ends [`Interrupt::unwinding`] once the flag is set.
+    #[inline]
+    pub(crate) fn unwind_if_set(&self) {
+        if self.is_set() {
+            panic::resume_unwind(Box::new(Unwound));
+        }
+    }
+
+    /// Runs a computation of a library which calls us back, such as a sort: the callback asks
+    /// [`Interrupt::unwind_if_set`].
+    ///
+    /// # Errors
+    /// `interrupted`, where the flag ended it.
+    pub(crate) fn unwinding<R>(work: impl FnOnce(&Self) -> R) -> Result<R> {
+        let interrupt = Self::current();
+        // What was being sorted is dropped by whoever gets the error.
+        let result = panic::catch_unwind(AssertUnwindSafe(|| work(&interrupt)));
+        result.or_else(|payload| match payload.is::<Unwound>() {
+            true => Err(stopped()),
+            false => panic::resume_unwind(payload),
+        })
+    }
+
+    /// Runs a computation of a library which never looks for the flag, on threads of its own. The run that is to stop leaves
+    /// it to itself: it ends later, and nobody gets its result.
+    ///
+    /// # Errors
+    /// `interrupted`, while it still ran.
+    pub(crate) fn leaving<R: Send + 'static>(
+        work: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<R> {
+        let interrupt = Self::current();
+        // As many threads as it had got here, so that it gives the same bits.
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(rayon::current_num_threads());
+        let (Some(_), Ok(threads)) = (&interrupt.0, threads.build()) else {
+            return Ok(work());
+        };
+        let (sender, receiver) = mpsc::sync_channel(1);
+        threads.spawn(move || {
+            let result = panic::catch_unwind(AssertUnwindSafe(work));
+            // Nobody may be left to take it.
+            let _ = sender.send(result);
+        });
+        loop {
+            match receiver.recv_timeout(LOOK) {
+                Ok(Ok(result)) => return Ok(result),
+                Ok(Err(payload)) => panic::resume_unwind(payload),
+                Err(_) => interrupt.check()?,
+            }
         }
     }
 
@@ -90,6 +146,16 @@ impl Interrupt {
     }
 }
 
+fn stopped() -> Error {
+    Error::interrupted("the run was interrupted")
+}
+
+/// What [`Interrupt::unwind_if_set`] throws.
+struct Unwound;
+
+/// How often [`Interrupt::leaving`] looks for the flag.
+const LOOK: Duration = Duration::from_millis(10);
+
 /// Puts the flag back that was there before.
 struct Before(Interrupt);
 
@@ -101,6 +167,9 @@ impl Drop for Before {
 
 #[cfg(test)]
 mod tests {
+    use fulgurite_error::ErrorKind;
+    use rayon::slice::ParallelSliceMut;
+
     use super::*;
     use crate::memory::by_chunks;
 
@@ -113,6 +182,51 @@ mod tests {
         });
         outer.set();
         assert!(!Interrupt::current().is_set());
+    }
+
+    #[test]
+    fn sorts_are_unwound_and_other_panics_pass() {
+        let interrupt = Interrupt::new();
+        let sorted = |interrupt: &Interrupt| {
+            let mut cells: Vec<u64> = (0..50_000).rev().collect();
+            interrupt.within(|| {
+                Interrupt::unwinding(|interrupt| {
+                    cells.par_sort_unstable_by(|left, right| {
+                        interrupt.unwind_if_set();
+                        left.cmp(right)
+                    });
+                })
+            })
+        };
+        assert!(sorted(&interrupt).is_ok());
+        interrupt.set();
+        let error = sorted(&interrupt).expect_err("it is to stop");
+        assert_eq!(error.kind(), ErrorKind::Interrupted);
+        let other =
+            panic::catch_unwind(|| Interrupt::unwinding(|_| panic::resume_unwind(Box::new(7))));
+        assert_eq!(
+            other.err().and_then(|payload| payload.downcast().ok()),
+            Some(Box::new(7))
+        );
+    }
+
+    #[test]
+    fn what_never_looks_is_left() {
+        let (interrupt, (end, ended)) = (Interrupt::new(), mpsc::channel::<()>());
+        let result = interrupt.within(|| Interrupt::leaving(|| 7));
+        assert_eq!(result.ok(), Some(7));
+        interrupt.set();
+        let left = interrupt.within(|| Interrupt::leaving(move || ended.recv().is_ok()));
+        assert_eq!(
+            left.map_err(|error| error.kind()),
+            Err(ErrorKind::Interrupted)
+        );
+        drop(end);
+        let other = Interrupt::new().within(|| {
+            panic::catch_unwind(|| Interrupt::leaving(|| panic::resume_unwind(Box::new(7))))
+        });
+        let payload = other.map(|_: Result<()>| ()).expect_err("it panics");
+        assert_eq!(payload.downcast().ok(), Some(Box::new(7)));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::{
     chunks::{chunks, lines, number, shown, whole_number, words},
     matrix_market::Symmetry,
 };
-use crate::{CoordinateMatrix, JavaDouble, MatrixBlock, memory};
+use crate::{CoordinateMatrix, Interrupt, JavaDouble, MatrixBlock, memory};
 
 /// A cell from 0.
 pub(super) type Cell = (usize, usize, f64);
@@ -182,7 +182,12 @@ impl CellLines<'_> {
                 i32::MAX
             )));
         }
-        cells.par_sort_unstable_by_key(|(row, col, _)| (*row, *col));
+        Interrupt::unwinding(|interrupt| {
+            cells.par_sort_unstable_by_key(|(row, col, _)| {
+                interrupt.unwind_if_set();
+                (*row, *col)
+            });
+        })?;
         let repeated = cells
             .windows(2)
             .find(|pair| (pair[0].0, pair[0].1) == (pair[1].0, pair[1].1));

@@ -7,7 +7,7 @@ use std::ops::Range;
 use fulgurite_error::{Error, Result};
 
 use super::Symmetry;
-use crate::{CoordinateMatrix, Layout, MatrixBlock, memory};
+use crate::{CoordinateMatrix, Interrupt, Layout, MatrixBlock, memory};
 
 /// The cells for each range of rows, in their order; `None` where there are none.
 ///
@@ -89,7 +89,12 @@ pub fn gather_cells(
         cells.push((row - 1, (col - 1) as i32, *value));
     }
     // Sources are often in order, in pieces at least: this sort takes what is.
-    cells.sort_by_key(|(row, col, _)| (*row, *col));
+    Interrupt::unwinding(|interrupt| {
+        cells.sort_by_key(|(row, col, _)| {
+            interrupt.unwind_if_set();
+            (*row, *col)
+        });
+    })?;
     let twice = cells
         .windows(2)
         .find(|pair| (pair[0].0, pair[0].1) == (pair[1].0, pair[1].1));

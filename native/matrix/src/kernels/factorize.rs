@@ -10,7 +10,7 @@ use faer::{
 use fulgurite_error::{Error, Result};
 
 use super::parallel::shape;
-use crate::{DenseMatrix, MatrixBlock};
+use crate::{DenseMatrix, Interrupt, MatrixBlock};
 
 /// The largest difference between a cell and its mirror image in a matrix that counts as symmetric, relative to the
 /// matrix's largest cell.
@@ -35,7 +35,8 @@ pub fn solve(matrix: &MatrixBlock, right: &MatrixBlock) -> Result<MatrixBlock> {
         return Ok(DenseMatrix::filled(right.rows(), right.cols(), 0.0)?.into());
     }
     let qr = regular(&matrix)?;
-    block(qr.solve(view(&right)).as_ref())
+    let solution = stoppable(matrix.rows(), move || qr.solve(view(&right)))?;
+    block(solution.as_ref())
 }
 
 /// `inv(A)`.
@@ -50,13 +51,14 @@ pub fn inverse(matrix: &MatrixBlock) -> Result<MatrixBlock> {
         return Ok(matrix.into());
     }
     let qr = regular(&matrix)?;
-    block(qr.solve(Mat::<f64>::identity(order, order)).as_ref())
+    let inverse = stoppable(order, move || qr.solve(Mat::<f64>::identity(order, order)))?;
+    block(inverse.as_ref())
 }
 
 /// The QR factorisation of a square matrix whose columns are independent.
 fn regular(matrix: &DenseMatrix) -> Result<Qr<f64>> {
     let columns = view(matrix);
-    let qr = Qr::new(columns);
+    let qr = factors(matrix, Qr::new)?;
     let precision = matrix.rows() as f64 * f64::EPSILON;
     for (place, column) in columns.col_iter().enumerate() {
         // What of a column the ones before it do not span.
@@ -89,7 +91,7 @@ pub fn cholesky(matrix: &MatrixBlock) -> Result<MatrixBlock> {
     if matrix.rows() == 0 {
         return Ok(matrix.into());
     }
-    let factor = Llt::new(view(&matrix), Side::Lower).map_err(|error| {
+    let factor = factors(&matrix, |matrix| Llt::new(matrix, Side::Lower))?.map_err(|error| {
         let faer::linalg::cholesky::llt::factor::LltError::NonPositivePivot { index } = error;
         Error::runtime(format!(
             "the matrix is not positive definite: its upper left {0} x {0} part is not",
@@ -127,7 +129,7 @@ pub fn eigen(matrix: &MatrixBlock) -> Result<(MatrixBlock, MatrixBlock)> {
 }
 
 fn symmetric_eigen(matrix: &DenseMatrix) -> Result<(Vec<f64>, Mat<f64>)> {
-    let factors = SelfAdjointEigen::new(view(matrix), Side::Lower)
+    let factors = factors(matrix, |matrix| SelfAdjointEigen::new(matrix, Side::Lower))?
         .map_err(|_| no_convergence("eigenvalues"))?;
     let values = factors.S().column_vector().iter().copied().collect();
     let mut vectors = factors.U().to_owned();
@@ -138,7 +140,8 @@ fn symmetric_eigen(matrix: &DenseMatrix) -> Result<(Vec<f64>, Mat<f64>)> {
 }
 
 fn general_eigen(matrix: &DenseMatrix) -> Result<(Vec<f64>, Mat<f64>)> {
-    let factors = Eigen::new_from_real(view(matrix)).map_err(|_| no_convergence("eigenvalues"))?;
+    let factors = factors(matrix, |matrix| Eigen::new_from_real(matrix))?
+        .map_err(|_| no_convergence("eigenvalues"))?;
     let all: Vec<_> = factors.S().column_vector().iter().copied().collect();
     let largest = all.iter().map(|value| value.re.abs()).fold(0.0, f64::max);
     if let Some(complex) = all.iter().find(|value| value.im.abs() > SYMMETRY * largest) {
@@ -179,7 +182,7 @@ pub fn lu(matrix: &MatrixBlock) -> Result<[MatrixBlock; 3]> {
     if order == 0 {
         return Ok([(); 3].map(|()| matrix.clone().into()));
     }
-    let factors = PartialPivLu::new(view(&matrix));
+    let factors = factors(&matrix, PartialPivLu::new)?;
     let (from, _) = factors.P().arrays();
     let permutation = DenseMatrix::from_fn(order, order, |row, col| {
         f64::from(u8::from(from[row] == col))
@@ -209,7 +212,8 @@ pub fn svd(matrix: &MatrixBlock) -> Result<[MatrixBlock; 3]> {
         let empty = |rows, cols| DenseMatrix::filled(rows, cols, 0.0).map(MatrixBlock::from);
         return Ok([empty(rows, 0)?, empty(0, 0)?, empty(cols, 0)?]);
     }
-    let factors = Svd::new_thin(view(&matrix)).map_err(|_| no_convergence("singular values"))?;
+    let factors = factors(&matrix, |matrix| Svd::new_thin(matrix))?
+        .map_err(|_| no_convergence("singular values"))?;
     let (mut left, mut right) = (factors.U().to_owned(), factors.V().to_owned());
     for col in 0..rank {
         if orient(&mut right, col) {
@@ -247,6 +251,28 @@ fn negate(vectors: &mut Mat<f64>, col: usize) {
         .col_mut(col)
         .iter_mut()
         .for_each(|cell| *cell = -*cell);
+}
+
+/// From so many rows or columns on, a factorization takes longer than threads take to start.
+const LONG: usize = 256;
+
+/// What the library makes of a matrix, unless the run stops before.
+fn factors<R: Send + 'static>(
+    matrix: &DenseMatrix,
+    of: impl FnOnce(MatRef<'_, f64>) -> R + Send + 'static,
+) -> Result<R> {
+    let shared = matrix.clone();
+    stoppable(matrix.rows().max(matrix.cols()), move || of(view(&shared)))
+}
+
+fn stoppable<R: Send + 'static>(
+    order: usize,
+    work: impl FnOnce() -> R + Send + 'static,
+) -> Result<R> {
+    match order < LONG {
+        true => Ok(work()),
+        false => Interrupt::leaving(work),
+    }
 }
 
 fn view(matrix: &DenseMatrix) -> MatRef<'_, f64> {

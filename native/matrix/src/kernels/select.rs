@@ -13,7 +13,7 @@ use super::{
     },
     reorganize::take_rows,
 };
-use crate::{ByRows, CsrMatrix, DenseMatrix, MatrixBlock, memory};
+use crate::{ByRows, CsrMatrix, DenseMatrix, Interrupt, MatrixBlock, memory};
 
 /// Whether rows or columns are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -221,16 +221,19 @@ fn order_index(matrix: &MatrixBlock, by: &[usize], decreasing: bool) -> Result<V
     // The first column goes with the row, as looking it up would be a miss of the cache for each comparison.
     let mut rows: Vec<(u64, usize)> = memory::room(first.len())?;
     rows.extend(first.iter().copied().zip(0..));
-    rows.par_sort_unstable_by(|(left_rank, left), (right_rank, right)| {
-        let of_later = || later.iter().map(|ranks| ranks[*left].cmp(&ranks[*right]));
-        (left_rank.cmp(right_rank))
-            .then_with(|| {
-                of_later()
-                    .find(|order| order.is_ne())
-                    .unwrap_or(Ordering::Equal)
-            })
-            .then_with(|| left.cmp(right))
-    });
+    Interrupt::unwinding(|interrupt| {
+        rows.par_sort_unstable_by(|(left_rank, left), (right_rank, right)| {
+            interrupt.unwind_if_set();
+            let of_later = || later.iter().map(|ranks| ranks[*left].cmp(&ranks[*right]));
+            (left_rank.cmp(right_rank))
+                .then_with(|| {
+                    of_later()
+                        .find(|order| order.is_ne())
+                        .unwrap_or(Ordering::Equal)
+                })
+                .then_with(|| left.cmp(right))
+        });
+    })?;
     memory::collected(rows.into_iter().map(|(_, row)| row))
 }
 

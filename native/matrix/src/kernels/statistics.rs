@@ -10,7 +10,7 @@ use super::{
     aggregate::{Accumulator, Sum},
     parallel::{cells, shape},
 };
-use crate::{MatrixBlock, memory};
+use crate::{Interrupt, MatrixBlock, memory};
 
 /// A value and its weight.
 type Observation = (f64, f64);
@@ -128,7 +128,12 @@ impl Sorted {
         if observations.is_empty() {
             return Err(Error::dimension(NO_VALUE));
         }
-        observations.par_sort_by(|(left, _), (right, _)| by_value(left, right));
+        Interrupt::unwinding(|interrupt| {
+            observations.par_sort_by(|(left, _), (right, _)| {
+                interrupt.unwind_if_set();
+                by_value(left, right)
+            });
+        })?;
         let weight = total(observations.iter().map(|(_, weight)| *weight));
         Ok(Sorted {
             observations,
@@ -179,21 +184,33 @@ impl Ranked {
     }
 
     /// As [`Sorted::at`].
-    fn at(&mut self, rank: f64) -> f64 {
+    fn at(&mut self, rank: f64) -> Result<f64> {
         match self {
-            Ranked::Weighted(sorted) => sorted.at(rank),
+            Ranked::Weighted(sorted) => Ok(sorted.at(rank)),
             Ranked::Equal(values) => {
                 let place = (rank.ceil() as usize).clamp(1, values.len()) - 1;
-                *values.select_nth_unstable_by(place, by_value).1
+                Interrupt::unwinding(|interrupt| {
+                    let order = |left: &f64, right: &f64| {
+                        interrupt.unwind_if_set();
+                        by_value(left, right)
+                    };
+                    *values.select_nth_unstable_by(place, order).1
+                })
             }
         }
     }
 
     /// Makes many ranks cheap.
-    fn sort(&mut self) {
-        if let Ranked::Equal(values) = self {
-            values.par_sort_unstable_by(by_value);
-        }
+    fn sort(&mut self) -> Result<()> {
+        let Ranked::Equal(values) = self else {
+            return Ok(());
+        };
+        Interrupt::unwinding(|interrupt| {
+            values.par_sort_unstable_by(|left, right| {
+                interrupt.unwind_if_set();
+                by_value(left, right)
+            });
+        })
     }
 }
 
@@ -211,7 +228,7 @@ pub fn quantiles(
 ) -> Result<Vec<f64>> {
     let mut ranked = Ranked::new(values, weights)?;
     if probabilities.len() >= MANY_RANKS {
-        ranked.sort();
+        ranked.sort()?;
     }
     probabilities
         .iter()
@@ -221,7 +238,7 @@ pub fn quantiles(
                     "a quantile's probability is from 0 to 1, not {probability}"
                 )));
             }
-            Ok(ranked.at((probability * ranked.weight()).ceil().max(1.0)))
+            ranked.at((probability * ranked.weight()).ceil().max(1.0))
         })
         .collect()
 }
@@ -233,9 +250,9 @@ pub fn quantiles(
 pub fn median(values: &MatrixBlock, weights: Option<&MatrixBlock>) -> Result<f64> {
     let mut ranked = Ranked::new(values, weights)?;
     let half = ranked.weight() / 2.0;
-    let lower = ranked.at(half.ceil());
+    let lower = ranked.at(half.ceil())?;
     Ok(if half.floor() == half {
-        (lower + ranked.at(half + 1.0)) / 2.0
+        (lower + ranked.at(half + 1.0)?) / 2.0
     } else {
         lower
     })

@@ -7,7 +7,7 @@ use super::{
     parallel::{cells, settle},
 };
 use crate::{
-    CoordinateMatrix, MatrixBlock,
+    CoordinateMatrix, Interrupt, MatrixBlock,
     memory::{self, zeros},
 };
 
@@ -84,7 +84,12 @@ fn accumulate(
         return MatrixBlock::dense(rows, cols, values)?.in_best_layout();
     }
     if !entries.is_sorted_by_key(|(row, col, _)| (*row, *col)) {
-        entries.sort_by_key(|(row, col, _)| (*row, *col));
+        Interrupt::unwinding(|interrupt| {
+            entries.sort_by_key(|(row, col, _)| {
+                interrupt.unwind_if_set();
+                (*row, *col)
+            });
+        })?;
     }
     let mut row_indices = Vec::<i64>::new();
     let (mut indices, mut values) = (Vec::<i32>::new(), Vec::<f64>::new());
