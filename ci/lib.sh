@@ -58,7 +58,16 @@ install_debian() {
 }
 
 need_rust() {
-  command -v cargo >/dev/null || die "cargo is missing: install Rust 1.95 or newer (rustup installs it) and run this again."
+  if ! command -v cargo >/dev/null; then
+    PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
+    command -v cargo >/dev/null || (install_debian rustup rustup) 2>/dev/null ||
+      die "cargo is missing: install rustup, which gets the Rust of rust-toolchain.toml, and run this again."
+  fi
+  # rustup's cargo is of the version in rust-toolchain.toml, which rustup may have to get.
+  if ! (cd "$root" && cargo --version >/dev/null 2>&1); then
+    say "Installing the Rust that rust-toolchain.toml names"
+    (cd "$root" && rustup toolchain install --no-self-update) || die "That Rust cannot be had: install it and run this again."
+  fi
   command -v cc >/dev/null || install_debian cc gcc libc6-dev
 }
 
