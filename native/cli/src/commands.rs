@@ -5,9 +5,9 @@ use std::{io::Read, sync::Arc};
 use fulgurite_error::{Error, ErrorKind, Result};
 use fulgurite_matrix::Interrupt;
 use fulgurite_runtime::{
-    Config, Execution, Outcome, Request, Session, Watch,
-    calibration::Calibration,
-    check, config, execute, explain,
+    Config, Execution, Outcome, Request, Session, Watch, check, config,
+    config::Calibration,
+    execute, explain,
     request::{Binding, Input},
 };
 
@@ -85,7 +85,11 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
             let configuration = configuration(&entries)?;
             let calibration = Calibration::of_this_machine();
             if calibrate {
-                calibration.measured(configuration.effective_threads())?;
+                let threads = configuration.effective_threads();
+                calibration.measured(threads, || {
+                    fulgurite_runtime::operators::Threads::new(threads)
+                        .map(|threads| threads.pool())
+                })?;
             }
             Ok(print(&format!(
                 "{}\n{}",
@@ -187,7 +191,7 @@ fn prepare(script: Script) -> Result<(Request, Session)> {
     if let Some(threads) = script.threads {
         configuration.set("fulgurite.threads", &threads.to_string())?;
     }
-    let session = Session::new(configuration)
+    let session = fulgurite_runtime::backend_local::session(configuration)
         .with_calibration(Calibration::of_this_machine())
         .with_print(Arc::new(|line| print(&format!("{line}\n"))));
     Ok((request, session))

@@ -295,7 +295,7 @@ fn parse_reply(text: &[u8], registry: &Registry) -> Result<Reply> {
 #[cfg(test)]
 mod tests {
     use fulgurite_matrix::Block;
-    use fulgurite_runtime::{TaskWork, dataflow::Part};
+    use fulgurite_runtime::{TaskWork, dataflow::RangePart};
     use serde_json::json;
 
     use super::*;
@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn ranges_of_iterations_hand_their_blocks_over() {
         let registry = Registry::new();
-        let sum = Part::Sum {
+        let sum = RangePart::Sum {
             variable: "S".into(),
             iteration: 1,
         };

@@ -13,7 +13,7 @@ mod pattern;
 use clap::Parser;
 use fulgurite_error::Result;
 use fulgurite_matrix::memory;
-use fulgurite_runtime::{Config, Session, calibration::Calibration};
+use fulgurite_runtime::{Config, Session, config::Calibration};
 
 #[derive(Parser)]
 enum Benchmark {
@@ -59,5 +59,6 @@ fn measure() -> Result<()> {
 
 /// As on the command line: plans are made for the measured speeds of this machine.
 fn session(config: Config) -> Session {
-    Session::new(config).with_calibration(Calibration::of_this_machine())
+    fulgurite_runtime::backend_local::session(config)
+        .with_calibration(Calibration::of_this_machine())
 }

@@ -97,10 +97,12 @@ impl Script {
         request.inputs = matrices.keys().map(Input::local).collect();
         let printed = Arc::new(Mutex::new(Vec::new()));
         let lines = Arc::clone(&printed);
-        let session = Session::new(mode.config(memory)).with_print(Arc::new(move |line| {
-            lines.lock().expect("no print panics").push(line.to_owned());
-            Ok(())
-        }));
+        let session = fulgurite_runtime::backend_local::session(mode.config(memory)).with_print(
+            Arc::new(move |line| {
+                lines.lock().expect("no print panics").push(line.to_owned());
+                Ok(())
+            }),
+        );
         let outcome = execute(Execution { request, matrices }, &session)?;
         let outputs = outcome.outputs.into_iter();
         let outputs = outputs

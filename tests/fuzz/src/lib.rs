@@ -90,7 +90,7 @@ impl Target {
 }
 
 fn session() -> Session {
-    Session::new(Config {
+    fulgurite_runtime::backend_local::session(Config {
         threads: 1,
         ..Config::default()
     })

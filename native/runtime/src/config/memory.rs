@@ -13,7 +13,7 @@ pub(super) fn automatic() -> u64 {
 }
 
 /// Bytes of this machine, or of the container where its limit is lower.
-pub(crate) fn physical() -> u64 {
+pub(super) fn physical() -> u64 {
     static BYTES: OnceLock<u64> = OnceLock::new();
     *BYTES.get_or_init(|| {
         let limits = [system_bytes(), memory::container_bytes()];

@@ -1,54 +1,20 @@
-//! How workers multiply two matrices of which neither may be sent whole ([`LargeProduct::of`]): by what is moved between
+//! How workers multiply two matrices of which neither may be sent whole ([`large_product`]): by what is moved between
 //! them, weighted by how many of them move it at a time, and by what a task has memory for.
-
-use std::fmt;
 
 use fulgurite_error::Result;
 use fulgurite_fusion::{CostConstants, machine::Constant};
 use fulgurite_hop::{Characteristics, HopOp};
 
 use super::{
-    Operand, OperandPlace, RowWise, Slot,
-    compositions::{rows_per_piece, rows_per_turn},
-    handles::incomplete,
+    operand::{Operand, OperandPlace},
+    row_wise::{RowWise, Slot},
+    sizes::{comes_back, rows_per_piece, rows_per_turn},
+    workers::Workers,
 };
 use crate::{
-    Config, Session,
-    config::ProductForm,
-    dataflow::{Capacity, Primitive},
-    interpreter::comes_back,
+    config::{Config, ProductForm},
+    dataflow::{Capacity, LargeProduct, Primitive, incomplete},
 };
-
-/// How a product of two large matrices runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LargeProduct {
-    /// So many pieces of the right one's rows go through the driver, with a job for each.
-    Pieces(u64),
-    /// Replication-based (rmm): each task gets the stripes of the right one after the other, and sums up what its stripes of
-    /// the left one give with them. It holds stripes and results of about `bytes`, of which a row of the result takes `row_bytes`.
-    Rmm { bytes: u64, row_bytes: u64 },
-    /// Cross-product-based (cpmm): columns of the left one are shuffled to the rows of the right one; each task sums up a part of
-    /// the whole result, and these are summed up at the driver or by a shuffle.
-    Cpmm { result_comes_here: bool },
-}
-
-impl fmt::Display for LargeProduct {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LargeProduct::Pieces(count) => write!(f, "operand 2 sent in {count} pieces"),
-            LargeProduct::Rmm { .. } => {
-                f.write_str("rmm: stripes of operand 2 go to those of operand 1")
-            }
-            LargeProduct::Cpmm { result_comes_here } => {
-                f.write_str("cpmm: columns of operand 1 go to rows of operand 2, parts combined")?;
-                match result_comes_here {
-                    true => Ok(()),
-                    false => f.write_str(" by a shuffle"),
-                }
-            }
-        }
-    }
-}
 
 /// A matrix of a product.
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +50,7 @@ struct Product {
 
 /// What runs products.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Workforce {
+pub struct Workforce {
     /// Tasks at a time.
     tasks: u64,
     /// What each may hold.
@@ -97,21 +63,17 @@ pub(crate) struct Workforce {
 impl Workforce {
     /// # Errors
     /// Of the backend, which is asked for its capacity.
-    pub(crate) fn of(session: &Session) -> Result<Self> {
-        let backend = session.backend.as_ref();
-        let capacity = match backend.filter(|backend| backend.is_in_reach()) {
-            Some(backend) => {
-                let reply = backend.apply(&Primitive::Capacity, None)?;
+    pub fn of(workers: &Workers) -> Result<Self> {
+        let capacity = match workers.backend.is_in_reach() {
+            true => {
+                let reply = workers.backend.apply(&Primitive::Capacity, None)?;
                 Some(reply.capacity.ok_or_else(|| incomplete("capacity"))?)
             }
-            None => None,
+            false => None,
         };
-        let threads = session.config.effective_threads();
-        Ok(Workforce::with(
-            capacity.as_ref(),
-            threads,
-            session.cost_constants(0)?,
-        ))
+        let threads = workers.config.effective_threads();
+        let cost = workers.speeds.known(workers.config);
+        Ok(Workforce::with(capacity.as_ref(), threads, cost))
     }
 
     /// `threads` is how many the speeds are those of.
@@ -158,37 +120,35 @@ const PARTIAL_RESULTS: f64 = 3.0;
 /// Jobs of a cross-product: it turns the left matrix, aligns, and combines.
 const JOBS_OF_CPMM: f64 = 4.0;
 
-impl LargeProduct {
-    /// How a product runs of which the right matrix may not be sent whole; `None` for other operators.
-    ///
-    /// # Errors
-    /// Of `workforce`, which is asked for only where there is such a product.
-    pub(crate) fn of(
-        op: &HopOp,
-        cut: &RowWise,
-        operands: &[Operand],
-        result: Characteristics,
-        config: &Config,
-        workforce: impl FnOnce() -> Result<Workforce>,
-    ) -> Result<Option<Self>> {
-        let ([Slot::Rows, Slot::Whole], [left, right], HopOp::MatMult) =
-            (&cut.inputs[..], operands, op)
-        else {
-            return Ok(None);
-        };
-        if !right.is_too_large_to_send(config) {
-            return Ok(None);
-        }
-        let Characteristics { rows, cols, .. } = right.characteristics;
-        let product = Product {
-            rows: result.rows.unwrap_or(u64::MAX),
-            common: rows.unwrap_or(u64::MAX),
-            cols: cols.unwrap_or(u64::MAX),
-            left: Factor::of(left),
-            right: Factor::of(right),
-        };
-        Ok(Some(product.form(config, &workforce()?)))
+/// How a product runs of which the right matrix may not be sent whole; `None` for other operators.
+///
+/// # Errors
+/// Of `workforce`, which is asked for only where there is such a product.
+pub fn large_product(
+    op: &HopOp,
+    cut: &RowWise,
+    operands: &[Operand],
+    result: Characteristics,
+    config: &Config,
+    workforce: impl FnOnce() -> Result<Workforce>,
+) -> Result<Option<LargeProduct>> {
+    let ([Slot::Rows, Slot::Whole], [left, right], HopOp::MatMult) =
+        (&cut.inputs[..], operands, op)
+    else {
+        return Ok(None);
+    };
+    if !right.is_too_large_to_send(config) {
+        return Ok(None);
     }
+    let Characteristics { rows, cols, .. } = right.characteristics;
+    let product = Product {
+        rows: result.rows.unwrap_or(u64::MAX),
+        common: rows.unwrap_or(u64::MAX),
+        cols: cols.unwrap_or(u64::MAX),
+        left: Factor::of(left),
+        right: Factor::of(right),
+    };
+    Ok(Some(product.form(config, &workforce()?)))
 }
 
 impl Product {

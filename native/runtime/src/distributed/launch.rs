@@ -3,36 +3,32 @@
 
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CPlan, CellTemplate, Template};
-use fulgurite_hop::{Characteristics, Hop, HopOp, Literal};
+use fulgurite_hop::{Characteristics, Hop, HopOp};
 use fulgurite_matrix::{MatrixBlock, kernels};
 
 use super::{
-    DistributedMatrix, Form, LargeProduct, Operand, RowWise, Workers, Workforce,
     compositions::OuterRanges,
-    row_wise::{Finish, Output, Partial, Slot},
+    form::form,
+    large_product::{Workforce, large_product},
+    operand::Operand,
+    operator::{Operator, aggregate_value},
+    row_wise::{Finish, Output, Partial, RowWise, Slot},
     task_builder::TaskBuilder,
-    workers::unread,
+    workers::{Workers, unread},
 };
 use crate::{
-    dataflow::{Assemble, Combine, Pieces},
-    interpreter::{LocalMatrix, Variable},
+    dataflow::{
+        Assemble, Combine, DistributedMatrix, Form, LargeProduct, LocalMatrix, Pieces, Variable,
+    },
+    worker::moments,
 };
-
-/// An operator to run on the workers.
-pub(crate) struct Operator<'a> {
-    pub(crate) hop: &'a Hop,
-    pub(crate) plan: Option<&'a CPlan>,
-    pub(crate) label: &'a str,
-    /// A product's left operand is given as its transpose.
-    pub(crate) left_transposed: bool,
-}
 
 impl Workers<'_> {
     /// Runs the operator, cut as `cut` says, and tells in what form. Results by rows stay on the workers, aggregates come back.
     ///
     /// # Errors
     /// `memory`, when an input that every task needs whole is too large to send; of the backend.
-    pub(crate) fn run(
+    pub fn run(
         &self,
         operator: &Operator,
         cut: &RowWise,
@@ -56,7 +52,7 @@ impl Workers<'_> {
         let result_bytes = result_bytes.filter(|_| operator.hop.is_matrix());
         let product = self.large_product_form(of, cut, &operands)?;
         let known = (&operands[..], product);
-        let form = Form::of(operator.plan, cut, known, result_bytes, self.config);
+        let form = form(operator.plan, cut, known, result_bytes, self.config);
         let value = match (product, inputs) {
             (Some(product), [left, right]) => self.large_product(product, operator, left, right)?,
             _ => self.run_in_form(operator, cut, inputs, &lead, &operands)?,
@@ -76,8 +72,8 @@ impl Workers<'_> {
             size(1).and_then(|right| right.cols),
         );
         let result = Characteristics::new(rows, cols, None);
-        let workforce = || Workforce::of(self.session);
-        LargeProduct::of(op, cut, operands, result, self.config, workforce)
+        let workforce = || Workforce::of(self);
+        large_product(op, cut, operands, result, self.config, workforce)
     }
 
     fn run_in_form(
@@ -124,7 +120,7 @@ impl Workers<'_> {
         }
         builder.is_cell_wise = is_cell_wise(&hop.op, plan.as_ref());
         let root = match (moments, operands.first()) {
-            (true, Some(stripe)) => super::moments::of_stripe(&mut builder.dag, *stripe),
+            (true, Some(stripe)) => moments::of_stripe(&mut builder.dag, *stripe),
             _ => {
                 hop.inputs = operands;
                 builder.dag.push(hop)
@@ -167,12 +163,6 @@ impl Workers<'_> {
         }
     }
 
-    /// Sums of matrices of this size stay with the workers.
-    pub(super) fn is_too_large_for_driver(&self, result: &Hop) -> bool {
-        let bytes = result.characteristics.memory_bytes();
-        result.is_matrix() && bytes.is_some_and(|bytes| bytes > self.config.memory_local)
-    }
-
     /// The distributed input that gives tasks their stripes: the largest one, of several that to whose stripes most inputs
     /// are cut already. Else the largest local one that is cut, after cutting it.
     fn lead(
@@ -212,18 +202,6 @@ impl Workers<'_> {
     }
 }
 
-/// The value of an aggregate: a matrix or the number in its only cell.
-pub(super) fn aggregate_value(hop: &Hop, result: MatrixBlock) -> Result<Variable> {
-    if !hop.is_scalar() {
-        return Ok(Variable::matrix(result));
-    }
-    if (result.rows(), result.cols()) != (1, 1) {
-        let error = Error::internal("a full aggregate gave more than one cell");
-        return Err(error.at_option(hop.position.as_ref()));
-    }
-    Ok(Variable::Scalar(Literal::Double(result.get(0, 0))))
-}
-
 /// Whether each cell of the result is computed from one of each input.
 fn is_cell_wise(op: &HopOp, plan: Option<&CPlan>) -> bool {
     match plan {
@@ -242,7 +220,7 @@ fn finished(parts: MatrixBlock, finish: Finish, stripes: Characteristics) -> Res
     let count = match finish {
         Finish::Nothing => return Ok(parts),
         Finish::Variance { direction, root } => {
-            return super::moments::variances(&parts, direction, root);
+            return moments::variances(&parts, direction, root);
         }
         Finish::DivideByRows => stripes.rows,
         Finish::DivideByCells => stripes.cells(),

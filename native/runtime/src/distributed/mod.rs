@@ -1,41 +1,35 @@
-//! Operators on the workers, as compositions of dataflow primitives.
+//! Physical operators: how workers run an operator, as compositions of dataflow primitives.
 //!
-//! - [`row_wise`]: which operators can be cut by rows, and how; [`launch`] runs them, a task over stripes, broadcasts
-//!   and scalars.
-//! - [`compositions`]: operators that move rows or need several passes.
-//! - [`large_product`]: how matrices are multiplied that may not be sent whole.
-//! - [`form`]: what becomes of operands and results, as explanations and reports say it.
-//! - [`workers`]: bringing matrices to the workers, and the primitives that move rows; [`task_builder`]: what a task
-//!   reads and computes.
-//! - [`moments`]: variances, which need more than one sum.
-//! - [`task`]: what a worker runs; [`task_memory`]: what that takes; [`pieces`]: how its result is cut for a shuffle; [`parts`]: what is put into its result.
-//! - [`handles`]: owners of datasets and broadcasts.
-//! - [`on_behalf`]: which operator of the script asks for a primitive.
+//! - `row_wise`: which operators can be cut by rows, and how.
+//! - `sizes`: what may be sent, and what comes back.
+//! - `operand`: what is known of an operand.
+//! - `large_product`: how matrices are multiplied that may not be sent whole.
+//! - `operator`: an operator to run.
+//! - `workers`: bringing matrices to the workers, and the primitives that move rows.
+//! - `task_builder`: what a task reads and computes.
+//! - `compositions`: operators that move rows or need several passes.
+//! - `form`: what becomes of operands and results, as explanations and reports say it.
+//! - `launch`: runs an operator that is cut by rows, a task over stripes, broadcasts and scalars.
+//! - `written`: puts parts of matrices in their places.
 
-mod compensated;
 mod compositions;
 mod form;
-mod handles;
 mod large_product;
 mod launch;
-mod moments;
-mod on_behalf;
-mod parts;
-mod pieces;
+mod operand;
+mod operator;
 mod row_wise;
-mod task;
+mod sizes;
 mod task_builder;
-mod task_memory;
 mod workers;
+mod written;
 
-pub(crate) use compositions::{Composition, Cut, IndexedPart, composition, indexed};
-pub(crate) use form::{Form, Operand, OperandPlace};
-pub(crate) use handles::{Broadcast, Dataset, DistributedMatrix, Partitioning, incomplete};
-pub(crate) use large_product::{LargeProduct, Workforce};
-pub(crate) use launch::Operator;
-pub(crate) use on_behalf::OnBehalf;
-pub use on_behalf::asking_operator;
-pub(crate) use row_wise::{InputFacts, Output, Place, RowWise, Slot, row_wise};
-pub use task::{Compilation, TaskRun, TaskWork, combine};
-pub use task_memory::TaskMemory;
-pub(crate) use workers::Workers;
+pub use compositions::{Composition, IndexedPart, composition, indexed};
+pub use form::form;
+pub use large_product::{Workforce, large_product};
+pub use operand::{Operand, OperandPlace};
+pub use operator::Operator;
+pub use row_wise::{InputFacts, Output, Place, RowWise, Slot, row_wise};
+pub use sizes::{comes_back, dense_bytes};
+pub use workers::{Workers, no_backend};
+pub use written::{PartsInRange, parts_in, put, put_here, whole};

@@ -15,21 +15,21 @@ use crate::dataflow::Combine;
 
 /// How an operator is cut.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct RowWise {
+pub struct RowWise {
     /// For each input, what a task sees of it.
-    pub(crate) inputs: Vec<Slot>,
-    pub(crate) output: Output,
+    pub inputs: Vec<Slot>,
+    pub output: Output,
 }
 
 impl RowWise {
-    pub(crate) fn cuts_left_operand_by_columns(&self) -> bool {
+    pub fn cuts_left_operand_by_columns(&self) -> bool {
         self.inputs.first() == Some(&Slot::Columns)
     }
 }
 
 /// What a task sees of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Slot {
+pub enum Slot {
     /// The rows of its stripe.
     Rows,
     /// The columns that go with the rows of its stripe: the left operand of a product. It is cut by the rows
@@ -44,7 +44,7 @@ pub(crate) enum Slot {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Output {
+pub enum Output {
     /// The same rows of the result.
     Rows,
     Aggregate {
@@ -57,7 +57,7 @@ pub(crate) enum Output {
 
 /// The operator that a task runs to get a part of an aggregate.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Partial {
+pub enum Partial {
     Same,
     Operator(HopOp),
     Plan(CPlan),
@@ -67,7 +67,7 @@ pub(crate) enum Partial {
 
 /// What becomes of the combined parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Finish {
+pub enum Finish {
     Nothing,
     /// A mean: the sum over rows, divided by their number.
     DivideByRows,
@@ -82,16 +82,16 @@ pub(crate) enum Finish {
 
 /// What is known of an input.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct InputFacts<'a> {
-    pub(crate) characteristics: Characteristics,
+pub struct InputFacts<'a> {
+    pub characteristics: Characteristics,
     /// The scalar that it is.
-    pub(crate) scalar: Option<&'a Literal>,
-    pub(crate) place: Place,
+    pub scalar: Option<&'a Literal>,
+    pub place: Place,
 }
 
 /// Where an input is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub enum Place {
     Local,
     Stripes,
     /// In stripes of its transpose.
@@ -104,7 +104,7 @@ impl InputFacts<'_> {
     }
 
     /// The same input, with a transpose in stripes of its own.
-    pub(crate) fn in_stripes(&self) -> Self {
+    pub fn in_stripes(&self) -> Self {
         let place = match self.place {
             Place::TransposedStripes => Place::Stripes,
             place => place,
@@ -114,7 +114,7 @@ impl InputFacts<'_> {
 }
 
 /// How the operator can be cut by rows; `None` where it can't, or not along the stripes that its inputs have.
-pub(crate) fn row_wise(op: &HopOp, plan: Option<&CPlan>, inputs: &[InputFacts]) -> Option<RowWise> {
+pub fn row_wise(op: &HopOp, plan: Option<&CPlan>, inputs: &[InputFacts]) -> Option<RowWise> {
     let cut = cut(op, plan, inputs)?;
     let along_stripes = cut
         .inputs

@@ -10,18 +10,16 @@ use fulgurite_hop::{
 use fulgurite_matrix::{MatrixBlock, kernels};
 
 use super::{
-    Broadcast, Dataset, DistributedMatrix, Partitioning, Workers, compensated,
-    handles::{Lineage, incomplete},
-    parts::Packed,
     row_wise::Slot,
-    workers::unread,
+    workers::{Workers, unread},
 };
 use crate::{
     dataflow::{
-        Assemble, BroadcastBinding, BroadcastId, Combine, DatasetId, OverBinding, Parts, Pieces,
-        Primitive, Task,
+        Assemble, Broadcast, BroadcastBinding, BroadcastId, Combine, Dataset, DatasetId,
+        DistributedMatrix, Lineage, LocalMatrix, OverBinding, Partitioning, Parts, Pieces,
+        Primitive, Task, Variable, incomplete,
     },
-    interpreter::{LocalMatrix, Variable},
+    worker::{Packed, compensated},
 };
 
 /// Gathers what a task reads, and launches it.

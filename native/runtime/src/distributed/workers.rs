@@ -3,22 +3,23 @@
 use std::sync::Arc;
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::Characteristics;
+use fulgurite_hop::{Characteristics, Hop};
 use fulgurite_matrix::MatrixBlock;
 
-use super::{
-    Broadcast, Dataset, DistributedMatrix, Partitioning, form::through_driver, handles::Lineage,
-};
+use super::sizes::{dense_bytes, through_driver};
 use crate::{
-    Config, Session,
-    dataflow::{Backend, Primitive, RowRange},
-    interpreter::{LocalMatrix, Variable, dense_bytes},
+    config::{Config, Speeds},
+    dataflow::{
+        Backend, Broadcast, Dataset, DistributedMatrix, Lineage, LocalMatrix, Partitioning,
+        Primitive, RowRange, Variable,
+    },
 };
 
-pub(crate) struct Workers<'a> {
-    pub(crate) backend: &'a Arc<dyn Backend>,
-    pub(crate) config: &'a Config,
-    pub(super) session: &'a Session,
+/// What runs physical operators, and the limits and speeds by which these are chosen.
+pub struct Workers<'a> {
+    pub backend: &'a Arc<dyn Backend>,
+    pub config: &'a Config,
+    pub speeds: &'a Speeds,
 }
 
 /// The rows `from..until` of a matrix on the workers, from 0.
@@ -29,22 +30,11 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Workers<'a> {
-    /// # Errors
-    /// `internal`, where there are none.
-    pub(crate) fn of(session: &'a Session) -> Result<Self> {
-        let backend = session.backend.as_ref();
-        Ok(Workers {
-            backend: backend.ok_or_else(|| Error::internal("there is no backend"))?,
-            config: &session.config,
-            session,
-        })
-    }
-
     /// The matrix on the workers, in stripes of its rows.
     ///
     /// # Errors
     /// `memory`, where a transpose would have rows that are too wide; of the backend.
-    pub(crate) fn distributed(&self, value: &Variable) -> Result<DistributedMatrix> {
+    pub fn distributed(&self, value: &Variable) -> Result<DistributedMatrix> {
         match value {
             Variable::Distributed(matrix) => self.lying(matrix, false),
             Variable::Matrix(matrix) => self.striped(matrix),
@@ -84,7 +74,7 @@ impl<'a> Workers<'a> {
 
     /// # Errors
     /// `memory`, when the matrix is larger than what may be broadcast.
-    pub(crate) fn broadcast(&self, matrix: &LocalMatrix) -> Result<Arc<Broadcast>> {
+    pub fn broadcast(&self, matrix: &LocalMatrix) -> Result<Arc<Broadcast>> {
         let block = matrix.block();
         let (stored, dense) = (block.memory_bytes() as u64, dense_bytes(block));
         let bytes = stored.min(dense);
@@ -107,6 +97,12 @@ impl<'a> Workers<'a> {
     /// Bytes that may come to the driver to be sent to every worker.
     pub(super) fn through_driver(&self) -> u64 {
         through_driver(self.config)
+    }
+
+    /// Sums of matrices of this size stay with the workers.
+    pub(super) fn is_too_large_for_driver(&self, result: &Hop) -> bool {
+        let bytes = result.characteristics.memory_bytes();
+        result.is_matrix() && bytes.is_some_and(|bytes| bytes > self.config.memory_local)
     }
 
     /// Ranges of rows, one below the other. A single whole matrix stays as it is.
@@ -144,6 +140,11 @@ impl<'a> Workers<'a> {
     pub(super) fn placed(&self, dataset: &Arc<Dataset>) -> Result<DistributedMatrix> {
         DistributedMatrix::placed(self.backend, dataset)
     }
+}
+
+/// The error of an operator for workers where there are none.
+pub fn no_backend() -> Error {
+    Error::internal("there is no backend")
 }
 
 /// Operators see whole matrices.

@@ -9,9 +9,8 @@ use fulgurite_hop::{
 };
 
 use super::places::{Place, places};
-use crate::{
-    Session,
-    interpreter::{Loops, expected_degree, expected_writes, plan_explained},
+use crate::program::{
+    Loops, Session, TracedProgram, expected_degree, expected_writes, plan_explained,
 };
 
 pub(super) struct Analysis {
@@ -28,7 +27,7 @@ pub(super) struct Analysis {
 }
 
 /// What happened to the whole script before its blocks were planned; rewriting again before fusion adds to it.
-pub(crate) struct FrontEnd {
+pub(super) struct FrontEnd {
     pub parse: Duration,
     pub rewrite: Duration,
     /// In the order in which they were applied.
@@ -107,13 +106,18 @@ struct Compiled<'a> {
 
 impl Analysis {
     /// Plans all blocks with propagated sizes; at run time they are planned with the actual ones.
-    pub fn new(
-        program: &Program,
-        source: &str,
-        session: &Session,
-        front: FrontEnd,
-    ) -> Result<Analysis> {
-        let compiled = Compiled { program, session };
+    pub fn new(traced: TracedProgram, source: &str) -> Result<Analysis> {
+        let TracedProgram {
+            program,
+            session,
+            parse,
+            rewrite,
+            rewrites,
+        } = traced;
+        let compiled = Compiled {
+            program: &program,
+            session: &session,
+        };
         let mut analysis = Analysis {
             source: source.to_owned(),
             folder: Path::new(source).parent().unwrap_or(Path::new("")).into(),
@@ -121,7 +125,11 @@ impl Analysis {
             functions: Vec::new(),
             body: Vec::new(),
             blocks: Vec::new(),
-            front,
+            front: FrontEnd {
+                parse,
+                rewrite,
+                rewrites,
+            },
             loops: Loops::default(),
         };
         for function in program.functions.values() {
@@ -235,7 +243,7 @@ impl Analysis {
 
     fn block(&mut self, dag: &Dag, compiled: Compiled<'_>) -> Result<Section> {
         let session = compiled.session;
-        let planned = plan_explained(dag, session, &self.loops)?;
+        let planned = plan_explained(dag, &session.conditions(), &self.loops)?;
         self.front.rewrite += planned.rewriting;
         self.front.rewrites.extend(planned.rewrites);
         let positions = planned

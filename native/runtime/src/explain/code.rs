@@ -4,7 +4,8 @@ use fulgurite_codegen::CompiledPlan;
 use fulgurite_error::Result;
 use serde::Serialize;
 
-use super::{analysis::BlockAnalysis, level::ExplainLevel};
+use super::analysis::BlockAnalysis;
+use crate::program::ExplainLevel;
 
 /// A fused operator's text at one of the levels of code.
 #[derive(Debug, Serialize)]

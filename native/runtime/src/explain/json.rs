@@ -7,10 +7,9 @@ use serde_json::{Value, json};
 use super::{
     analysis::{Analysis, BlockAnalysis, Section},
     code,
-    level::ExplainLevel,
     statistics::Statistics,
 };
-use crate::Session;
+use crate::program::{ExplainLevel, Session};
 
 /// Counts up when a field changes its meaning or goes.
 const VERSION: u64 = 1;

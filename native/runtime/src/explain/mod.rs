@@ -1,44 +1,46 @@
-//! Shows what would be executed, from what is known without running anything.
+//! Explains what would be executed, from what is known without running anything.
 //!
-//! `analysis` plans every block of a script once; everything else reads it: `text` and `json` print a level,
-//! `draw` makes pictures, `why` answers questions about single operators. `level` declares what can be asked,
-//! `places` says where operators will run.
+//! - `places`: where operators will run.
+//! - `analysis`: plans every block of a script once; everything else reads it.
+//! - `code`: the code of fused operators; `statistics`: what planning took.
+//! - `json`, `text`: print a level.
+//! - `draw`: pictures.
+//! - `why`: answers questions about single operators.
 
 mod analysis;
 mod code;
 mod draw;
 mod json;
-mod level;
 mod places;
 mod statistics;
 mod text;
 mod why;
 
 use fulgurite_error::{Error, Result, without_credentials};
-use fulgurite_hop::Program;
 
-pub(crate) use analysis::FrontEnd;
-pub use level::{ExplainFormat, ExplainLevel};
-
-use crate::{Request, Session};
+use crate::program::{ExplainFormat, Request, Session, compile_traced, on_deep_stack};
 use analysis::Analysis;
 
-/// What the request asks for, without credentials. Blocks are planned with propagated sizes; at run time they are planned with the
-/// actual ones.
-pub(crate) fn explain(
-    program: &Program,
-    request: &Request,
-    session: &Session,
-    front: FrontEnd,
-) -> Result<String> {
+/// What would be executed, from what is known without running anything: at the request's level, in its format, without
+/// credentials. Blocks are planned with propagated sizes; at run time they are planned with the actual ones.
+///
+/// # Errors
+/// As compiling; `argument`, for a format that the level does not have and for operators that are not there.
+pub fn explain(request: &Request, session: &Session) -> Result<String> {
+    on_deep_stack(|| explained(request, session))
+}
+
+fn explained(request: &Request, session: &Session) -> Result<String> {
+    let traced = compile_traced(request, session)?;
     let (level, format) = (request.level, request.format);
     format.check(level)?;
     let source = request.name.as_deref().unwrap_or("script.dml");
-    let analysis = Analysis::new(program, source, session, front)?;
+    let session = traced.session.clone();
+    let analysis = Analysis::new(traced, source)?;
     let explanation = match (&request.why, format) {
         (Some(question), _) => why(&analysis, question, format),
-        (None, ExplainFormat::Text) => text::print(&analysis, level, session),
-        (None, ExplainFormat::Json) => json::print(&analysis, level, session),
+        (None, ExplainFormat::Text) => text::print(&analysis, level, &session),
+        (None, ExplainFormat::Json) => json::print(&analysis, level, &session),
         (None, ExplainFormat::Dot) => Ok(draw::dot::print(&draw::pictures(&analysis, level))),
         (None, ExplainFormat::Svg) => draw::svg::print(&draw::pictures(&analysis, level)),
         (None, ExplainFormat::Html) => {

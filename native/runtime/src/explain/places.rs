@@ -6,9 +6,10 @@ use fulgurite_hop::{HopId, HopOp, memory};
 use serde::Serialize;
 
 use crate::{
-    Session,
-    distributed::Form,
-    interpreter::{BlockPlan, Reason, Site, Transfers, comes_back, expected_spread, plan_of},
+    dataflow::Form,
+    distributed::comes_back,
+    operators::BlockPlan,
+    program::{Reason, Session, Site, Transfers, expected_spread, plan_of},
 };
 
 /// Where an operator will run, as far as sizes say.

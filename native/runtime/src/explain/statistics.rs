@@ -10,7 +10,7 @@ use fulgurite_fusion::FusionStatistics;
 use serde::Serialize;
 
 use super::analysis::Analysis;
-use crate::Session;
+use crate::program::Session;
 
 /// Of one explanation: every block planned once, every fused operator compiled unless the session has it.
 #[derive(Debug, Serialize)]

@@ -9,11 +9,10 @@ use fulgurite_hop::{HopId, HopOp, Seconds, rewrites::Application};
 use super::{
     analysis::{Analysis, BlockAnalysis, PlanNode, Section},
     code::{self, Listing},
-    level::ExplainLevel,
     places::Place,
     statistics::Statistics,
 };
-use crate::Session;
+use crate::program::{ExplainLevel, Session};
 
 /// The script at a level.
 pub(super) fn print(analysis: &Analysis, level: ExplainLevel, session: &Session) -> Result<String> {

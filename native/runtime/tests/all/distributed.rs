@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::common::{Ran, exact, script};
 use fulgurite_error::ErrorKind;
 use fulgurite_matrix::MatrixBlock;
-use fulgurite_runtime::{OutputValue, backend::LocalBackend};
+use fulgurite_runtime::{OutputValue, backend_local::LocalBackend};
 use proptest::prelude::*;
 
 const ROWS: usize = 500;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::common::{Cells, Ran, exact, matrix, script};
 use fulgurite_matrix::MatrixBlock;
-use fulgurite_runtime::{OutputValue, backend::LocalBackend};
+use fulgurite_runtime::{OutputValue, backend_local::LocalBackend};
 use proptest::prelude::*;
 
 /// Rows of the stripes that workers make: shapes stand around it.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::common::{Ran, exact, script};
 use fulgurite_matrix::MatrixBlock;
-use fulgurite_runtime::backend::LocalBackend;
+use fulgurite_runtime::backend_local::LocalBackend;
 
 const ROWS: usize = 500;
 const COLS: usize = 40;

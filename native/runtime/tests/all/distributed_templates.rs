@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::common::{Ran, exact, script};
 use fulgurite_matrix::{Layout, MatrixBlock};
-use fulgurite_runtime::{OutputValue, backend::LocalBackend};
+use fulgurite_runtime::{OutputValue, backend_local::LocalBackend};
 
 const ROWS: usize = 500;
 const COLS: usize = 300;

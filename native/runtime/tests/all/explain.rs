@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fulgurite_runtime::{
     Config, ExplainFormat, ExplainLevel, Request, Session,
-    backend::LocalBackend,
+    backend_local::LocalBackend,
     explain,
     request::{Binding, Input},
 };

@@ -10,7 +10,7 @@ use fulgurite_error::{Error, ErrorKind, Result};
 use fulgurite_matrix::MatrixBlock;
 use fulgurite_runtime::{
     Config, Execution, Outcome, Request, Session,
-    backend::LocalBackend,
+    backend_local::LocalBackend,
     dataflow::{Backend, FoundFile, Primitive, Reply, SourceSpec},
     execute,
 };

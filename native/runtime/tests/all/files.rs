@@ -4,7 +4,7 @@ use std::{fs, sync::Arc};
 
 use crate::common::script;
 use fulgurite_error::ErrorKind;
-use fulgurite_runtime::backend::LocalBackend;
+use fulgurite_runtime::backend_local::LocalBackend;
 
 #[test]
 fn a_missing_file_is_an_error_only_when_it_is_read() {

@@ -6,7 +6,7 @@ use crate::common::{exact, script};
 use fulgurite_matrix::MatrixBlock;
 use fulgurite_runtime::{
     Config, ExplainFormat, ExplainLevel, Request, Session,
-    backend::LocalBackend,
+    backend_local::LocalBackend,
     explain,
     request::{Binding, Input},
 };

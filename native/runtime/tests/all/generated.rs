@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::common::script;
-use fulgurite_runtime::backend::LocalBackend;
+use fulgurite_runtime::backend_local::LocalBackend;
 
 /// More than 2^31.
 const ROWS: f64 = 2_200_000_000.0;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::common::{exact, script};
-use fulgurite_runtime::backend::{Counters, LocalBackend};
+use fulgurite_runtime::backend_local::{Counters, LocalBackend};
 
 const ROWS: usize = 500;
 

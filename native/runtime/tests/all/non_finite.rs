@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::common::{Ran, script};
 use fulgurite_hop::rewrites::{Precision, rules};
 use fulgurite_matrix::{DenseMatrix, Layout, MatrixBlock};
-use fulgurite_runtime::{OutputValue, backend::LocalBackend};
+use fulgurite_runtime::{OutputValue, backend_local::LocalBackend};
 
 const ROWS: usize = 60;
 const COLS: usize = 8;

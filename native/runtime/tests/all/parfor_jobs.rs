@@ -13,7 +13,7 @@ use fulgurite_error::{Error, Result};
 use fulgurite_matrix::MatrixBlock;
 use fulgurite_runtime::{
     Config, Execution, Outcome, OutputValue, Request, Session,
-    backend::LocalBackend,
+    backend_local::LocalBackend,
     dataflow::{Backend, Callers, Combine, Primitive, Reply},
     execute,
     request::{Binding, Input},

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::common::{Script, exact, script};
 use fulgurite_matrix::MatrixBlock;
-use fulgurite_runtime::{ParforReport, backend::LocalBackend};
+use fulgurite_runtime::{ParforReport, backend_local::LocalBackend};
 
 fn remote(text: &str) -> Script {
     script(text)

@@ -8,7 +8,7 @@ use fulgurite_error::Result;
 use fulgurite_matrix::MatrixBlock;
 use fulgurite_runtime::{
     OutputValue,
-    backend::LocalBackend,
+    backend_local::LocalBackend,
     dataflow::{Backend, Primitive, Reply},
 };
 use proptest::prelude::*;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::common::{Ran, Script, exact, script};
 use fulgurite_matrix::MatrixBlock;
-use fulgurite_runtime::backend::LocalBackend;
+use fulgurite_runtime::backend_local::LocalBackend;
 
 fn bits(matrix: &MatrixBlock) -> Vec<u64> {
     let dense = matrix.to_dense().unwrap();

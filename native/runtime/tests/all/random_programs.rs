@@ -8,7 +8,7 @@ use fulgurite_error::{ErrorKind, Result};
 use fulgurite_matrix::MatrixBlock;
 use fulgurite_runtime::{
     Config, ExplainFormat, ExplainLevel, Outcome, OutputValue, Request, Session,
-    backend::LocalBackend,
+    backend_local::LocalBackend,
     dataflow::DatasetId,
     explain,
     request::{Binding, Input},

@@ -8,7 +8,7 @@ use fulgurite_error::Result;
 use fulgurite_matrix::MatrixBlock;
 use fulgurite_runtime::{
     Config, ExplainLevel, Request, Session,
-    backend::LocalBackend,
+    backend_local::LocalBackend,
     dataflow::{Backend, Capacity, Primitive, Reply},
     explain,
     request::{Binding, Input},

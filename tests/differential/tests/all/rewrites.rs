@@ -10,7 +10,7 @@ use fulgurite_hop::{
 };
 use fulgurite_matrix::{DenseMatrix, MatrixBlock};
 use fulgurite_runtime::{
-    Config, Execution, OutputValue, Request, Session, execute,
+    Config, Execution, OutputValue, Request, execute,
     request::{Binding, Input},
 };
 
@@ -105,8 +105,11 @@ fn run(
     ] {
         config.set(key, value).expect("a known key");
     }
-    let outcome = execute(Execution { request, matrices }, &Session::new(config))
-        .unwrap_or_else(|error| panic!("{statements}\n{error}"));
+    let outcome = execute(
+        Execution { request, matrices },
+        &fulgurite_runtime::backend_local::session(config),
+    )
+    .unwrap_or_else(|error| panic!("{statements}\n{error}"));
     let value = |(name, value)| {
         let matrix = match value {
             OutputValue::Matrix(matrix) => matrix,

@@ -9,11 +9,11 @@ use fulgurite_hop::{
 use fulgurite_matrix::MatrixBlock;
 
 use crate::{
-    dataflow::Combine,
-    distributed::{
-        DistributedMatrix, Operator, Workers, row_wise::Slot, task_builder::TaskBuilder,
-    },
-    interpreter::Variable,
+    dataflow::{Combine, DistributedMatrix, Variable},
+    distributed::operator::Operator,
+    distributed::row_wise::Slot,
+    distributed::task_builder::TaskBuilder,
+    distributed::workers::Workers,
 };
 
 /// The named inputs of an operator that are column vectors.

@@ -10,10 +10,11 @@ use fulgurite_matrix::{MatrixBlock, memory};
 
 use super::{input, size};
 use crate::{
-    distributed::{
-        DistributedMatrix, Operator, Workers, row_wise::Slot, task_builder::TaskBuilder,
-    },
-    interpreter::{LocalMatrix, Variable},
+    dataflow::{DistributedMatrix, LocalMatrix, Variable},
+    distributed::operator::Operator,
+    distributed::row_wise::Slot,
+    distributed::task_builder::TaskBuilder,
+    distributed::workers::Workers,
     operators,
 };
 

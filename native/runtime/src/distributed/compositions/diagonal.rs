@@ -7,11 +7,11 @@ use fulgurite_hop::{
 
 use super::{input, named, places, size};
 use crate::{
-    dataflow::Combine,
-    distributed::{
-        DistributedMatrix, Operator, Workers, row_wise::Slot, task_builder::TaskBuilder,
-    },
-    interpreter::Variable,
+    dataflow::{Combine, DistributedMatrix, Variable},
+    distributed::operator::Operator,
+    distributed::row_wise::Slot,
+    distributed::task_builder::TaskBuilder,
+    distributed::workers::Workers,
 };
 
 pub(super) fn diag(

@@ -4,12 +4,13 @@ use fulgurite_error::Result;
 use fulgurite_hop::{Characteristics, DataGenOp, HopOp, Literal, scalar};
 use fulgurite_matrix::{MatrixBlock, kernels};
 
-use super::{super::workers::Rows, input, size};
+use super::{input, size};
 use crate::{
-    distributed::{
-        DistributedMatrix, Operator, Workers, row_wise::Slot, task_builder::TaskBuilder,
-    },
-    interpreter::{LocalMatrix, Variable},
+    dataflow::{DistributedMatrix, LocalMatrix, Variable},
+    distributed::operator::Operator,
+    distributed::row_wise::Slot,
+    distributed::task_builder::TaskBuilder,
+    distributed::workers::{Rows, Workers},
 };
 
 /// `rand`, `seq` and `matrix(value, rows, cols)`.

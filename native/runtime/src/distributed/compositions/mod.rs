@@ -15,6 +15,7 @@ mod product;
 mod range_sort;
 mod remove_empty;
 mod reshape;
+mod routes;
 mod rows;
 mod selection;
 mod slices;
@@ -27,21 +28,14 @@ use std::collections::BTreeMap;
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{AggregateOp, CumulativeOp, DataGenOp, HopOp, Literal, ParameterizedOp};
 
-pub(super) use self::{
-    outer_ranges::{OuterRanges, column_ranges},
-    product::rows_per_piece,
-    transposed::rows_per_turn,
-};
-pub(crate) use self::{
-    rows::{IndexedPart, indexed},
-    slices::Cut,
-};
-use super::{Operator, Workers, row_wise::InputFacts, workers::unread};
-use crate::interpreter::Variable;
+use super::{operator::Operator, row_wise::InputFacts, workers::Workers};
+use crate::dataflow::Variable;
+pub(super) use outer_ranges::{OuterRanges, column_ranges};
+pub use rows::{IndexedPart, indexed};
 
 /// An operator that runs on the workers as a composition of primitives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Composition {
+pub enum Composition {
     RowRange,
     LeftIndex,
     RBind,
@@ -60,7 +54,7 @@ pub(crate) enum Composition {
 
 impl Composition {
     /// What it does, in a few words.
-    pub(crate) fn form(self) -> &'static str {
+    pub fn form(self) -> &'static str {
         match self {
             Composition::RowRange | Composition::LeftIndex | Composition::RBind => {
                 "stripes put together anew"
@@ -77,7 +71,7 @@ impl Composition {
     }
 
     /// Whether it goes over its inputs in several jobs, for which they have to be kept.
-    pub(crate) fn reads_more_than_once(self) -> bool {
+    pub fn reads_more_than_once(self) -> bool {
         match self {
             Composition::Cumulative(_)
             | Composition::RemoveEmpty
@@ -99,7 +93,7 @@ impl Composition {
 
 /// A statistic of columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Statistic {
+pub enum Statistic {
     CentralMoment,
     Covariance,
     Median,
@@ -109,7 +103,7 @@ pub(crate) enum Statistic {
 }
 
 /// The composition of an operator that can't be cut by rows; `None` where there is none.
-pub(crate) fn composition(op: &HopOp, inputs: &[InputFacts]) -> Option<Composition> {
+pub fn composition(op: &HopOp, inputs: &[InputFacts]) -> Option<Composition> {
     let matrix = |place: usize| inputs.get(place).is_some_and(|input| !input.is_scalar());
     match op {
         HopOp::RightIndex if matrix(0) => Some(Composition::RowRange),
@@ -158,7 +152,7 @@ impl Workers<'_> {
     /// # Errors
     /// Of the operator, as it has them locally; `memory`, where something that has to come to the driver or to be
     /// sent to all workers is too large; of the backend.
-    pub(crate) fn compose(
+    pub fn compose(
         &self,
         composition: Composition,
         operator: &Operator,

@@ -9,13 +9,14 @@ use fulgurite_error::{Error, Result};
 use fulgurite_hop::{BinaryOp, Characteristics, DataGenOp, HopId, HopOp, Literal, scalar};
 use fulgurite_matrix::{MatrixBlock, kernels, memory};
 
-use super::{input, range_sort::Keys, size, unread};
+use super::{input, range_sort::Keys, size};
 use crate::{
-    dataflow::{Assemble, Pieces},
-    distributed::{
-        DistributedMatrix, Operator, Workers, row_wise::Slot, task_builder::TaskBuilder,
-    },
-    interpreter::{LocalMatrix, Variable},
+    dataflow::{DistributedMatrix, LocalMatrix, Variable},
+    distributed::compositions::routes::Routed,
+    distributed::operator::Operator,
+    distributed::row_wise::Slot,
+    distributed::task_builder::TaskBuilder,
+    distributed::workers::{Workers, unread},
 };
 
 /// `rev(X)`: a stripe of the result is a run of X's rows, put together in their order and then reversed.
@@ -162,59 +163,4 @@ fn inverse(permutation: &MatrixBlock) -> Result<MatrixBlock> {
         }
     }
     MatrixBlock::dense(rows, 1, ranks)
-}
-
-/// Rows with the stripes of the result that they belong in.
-pub(super) struct Routed {
-    rows: HopId,
-    targets: u64,
-}
-
-impl Routed {
-    /// `matrices` side by side; `places`, from 0, say where their rows stand among the `rows` of the result.
-    pub(super) fn new(
-        workers: &Workers,
-        builder: &mut TaskBuilder,
-        matrices: &[HopId],
-        places: HopId,
-        rows: u64,
-    ) -> Self {
-        let every = workers.config.blocksize;
-        let per_stripe = builder.int(every);
-        let target = HopOp::Binary(BinaryOp::IntDiv);
-        let target = builder.matrix(target, vec![places, per_stripe]);
-        let mut side_by_side = matrices.to_vec();
-        side_by_side.push(target);
-        Routed {
-            rows: builder.matrix(HopOp::CBind, side_by_side),
-            targets: rows.div_ceil(every),
-        }
-    }
-
-    /// The rows of several, for the same result.
-    pub(super) fn together(routes: Vec<Routed>, builder: &mut TaskBuilder) -> Result<Self> {
-        let targets = routes.first().map(|route| route.targets);
-        let targets = targets.ok_or_else(|| Error::internal("no rows were to be routed"))?;
-        let rows: Vec<HopId> = routes.iter().map(|route| route.rows).collect();
-        let rows = match rows[..] {
-            [only] => only,
-            _ => builder.matrix(HopOp::RBind, rows),
-        };
-        Ok(Routed { rows, targets })
-    }
-
-    pub(super) fn shuffle(
-        self,
-        builder: TaskBuilder,
-        label: &str,
-    ) -> Result<std::sync::Arc<crate::distributed::Dataset>> {
-        let Routed { rows, targets } = self;
-        builder.shuffle(
-            rows,
-            Pieces::Named { targets },
-            targets,
-            Assemble::Below,
-            label,
-        )
-    }
 }

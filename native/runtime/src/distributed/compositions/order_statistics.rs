@@ -5,11 +5,11 @@ use fulgurite_error::{Error, Result};
 use fulgurite_hop::{AggregateOp, BinaryOp, HopOp, Literal, ParameterizedOp, TernaryOp, scalar};
 use fulgurite_matrix::MatrixBlock;
 
-use super::{columns::Columns, named, unread};
+use super::{columns::Columns, named};
 use crate::{
-    dataflow::Combine,
-    distributed::{Operator, Workers},
-    interpreter::Variable,
+    dataflow::{Combine, Variable},
+    distributed::operator::Operator,
+    distributed::workers::{Workers, unread},
 };
 
 /// Pivots of a pass, for each rank that is looked for.

@@ -11,24 +11,22 @@ use fulgurite_matrix::{
     kernels::{self, IndexRange},
 };
 
-use super::{super::workers::Rows, rows, size, unread};
+use super::{rows, size};
 use crate::{
-    Config,
-    dataflow::{Assemble, Combine, Pieces},
-    distributed::{
-        DistributedMatrix, Operand, OperandPlace, Operator, Workers,
-        form::through_driver,
-        launch::aggregate_value,
-        row_wise::{Output, RowWise, Slot},
-        task::combine,
-        task_builder::TaskBuilder,
-    },
-    interpreter::{LocalMatrix, Variable},
+    config::Config,
+    dataflow::{Assemble, Combine, DistributedMatrix, LocalMatrix, Pieces, Variable},
+    distributed::operand::{Operand, OperandPlace},
+    distributed::operator::{Operator, aggregate_value},
+    distributed::row_wise::{Output, RowWise, Slot},
+    distributed::sizes::through_driver,
+    distributed::task_builder::TaskBuilder,
+    distributed::workers::{Rows, Workers, unread},
+    worker::combine,
 };
 
 /// What a task sees of an input while it goes over a range of the driver's columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::distributed) enum Part {
+pub(crate) enum Part {
     /// The range's columns of its stripe.
     Columns,
     /// The rows of its stripe.
@@ -55,14 +53,14 @@ impl Part {
         }
     }
 
-    pub(in crate::distributed) fn is_sent(self) -> bool {
+    pub(crate) fn is_sent(self) -> bool {
         matches!(self, Part::SentRows | Part::SentColumns)
     }
 }
 
 /// An Outer operator cut into ranges of the driver's columns.
 #[derive(Debug)]
-pub(in crate::distributed) struct ColumnRanges {
+pub(crate) struct ColumnRanges {
     /// What tasks see of each input.
     pub parts: Vec<Part>,
     /// The columns, from 0, that tasks go over one after the other.
@@ -74,7 +72,7 @@ pub(in crate::distributed) struct ColumnRanges {
 ///
 /// # Errors
 /// `memory`, where not even what goes with one column may be sent.
-pub(in crate::distributed) fn column_ranges(
+pub(crate) fn column_ranges(
     plan: &CPlan,
     operands: &[Operand],
     config: &Config,
@@ -135,7 +133,7 @@ pub(in crate::distributed) fn column_ranges(
 }
 
 /// How an Outer operator runs by ranges of columns.
-pub(in crate::distributed) struct OuterRanges<'a> {
+pub(crate) struct OuterRanges<'a> {
     workers: &'a Workers<'a>,
     operator: &'a Operator<'a>,
     plan: &'a CPlan,
@@ -152,7 +150,7 @@ impl<'a> OuterRanges<'a> {
     ///
     /// # Errors
     /// As [`column_ranges`].
-    pub(in crate::distributed) fn of(
+    pub(crate) fn of(
         workers: &'a Workers<'a>,
         operator: &'a Operator<'a>,
         inputs: &'a [Variable],
@@ -181,11 +179,7 @@ impl<'a> OuterRanges<'a> {
     ///
     /// # Errors
     /// Of the operator and the backend.
-    pub(in crate::distributed) fn run(
-        &self,
-        cut: &RowWise,
-        lead: &DistributedMatrix,
-    ) -> Result<Variable> {
+    pub(crate) fn run(&self, cut: &RowWise, lead: &DistributedMatrix) -> Result<Variable> {
         // Each range reads them: what is not kept would be computed once for each.
         lead.dataset.persist()?;
         for (input, part) in self.inputs.iter().zip(&self.parts) {

@@ -8,11 +8,11 @@ use fulgurite_matrix::kernels::PlacedPart;
 
 use super::{rows, size};
 use crate::{
-    distributed::{
-        Dataset, DistributedMatrix, Workers, asking_operator, parts, row_wise::Slot,
-        task_builder::TaskBuilder, workers::Rows,
-    },
-    interpreter::{Part, PartValue, Variable},
+    dataflow::{Dataset, DistributedMatrix, Part, PartValue, Variable, asking_operator},
+    distributed::row_wise::Slot,
+    distributed::task_builder::TaskBuilder,
+    distributed::workers::{Rows, Workers},
+    worker::pack,
 };
 
 /// A part as a pass takes it.
@@ -44,7 +44,7 @@ impl Workers<'_> {
     ///
     /// # Errors
     /// Of the backend.
-    pub(crate) fn range_of(
+    pub fn range_of(
         &self,
         matrix: &DistributedMatrix,
         rows: Range<u64>,
@@ -58,11 +58,7 @@ impl Workers<'_> {
     ///
     /// # Errors
     /// Of the backend.
-    pub(crate) fn put(
-        &self,
-        matrix: &DistributedMatrix,
-        parts: Vec<Part>,
-    ) -> Result<DistributedMatrix> {
+    pub fn put(&self, matrix: &DistributedMatrix, parts: Vec<Part>) -> Result<DistributedMatrix> {
         let pieces = parts.into_iter().map(|part| self.piece(part));
         let pieces = pieces.collect::<Result<Vec<_>>>()?;
         let passes = passes(in_best_order(pieces), self.config.memory_broadcast);
@@ -112,7 +108,7 @@ impl Workers<'_> {
         let cols = usize::try_from(size(matrix.stripes.cols)?).unwrap_or(usize::MAX);
         let mut builder = TaskBuilder::new(self, matrix);
         let stripe = builder.lead();
-        builder.put(parts::pack(parts, cols)?)?;
+        builder.put(pack(parts, cols)?)?;
         let dataset = builder.map(stripe, &label())?;
         Ok(DistributedMatrix::new(dataset, dims(matrix)))
     }
@@ -197,7 +193,7 @@ impl Workers<'_> {
     ///
     /// # Errors
     /// `dimension`, where shapes differ; of the backend.
-    pub(crate) fn add_in_order(
+    pub fn add_in_order(
         &self,
         matrix: &DistributedMatrix,
         addends: &[Variable],

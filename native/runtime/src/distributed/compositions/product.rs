@@ -4,28 +4,22 @@ use fulgurite_error::{Error, Result};
 use fulgurite_hop::{BinaryOp, Characteristics, HopOp};
 use fulgurite_matrix::kernels;
 
-use super::{super::workers::Rows, size, unread};
+use super::size;
 use crate::{
-    Config,
-    dataflow::{Assemble, Combine, Pieces},
-    distributed::{
-        DistributedMatrix, LargeProduct, Operator, Workers, form::through_driver, row_wise::Slot,
-        task_builder::TaskBuilder,
-    },
-    interpreter::{LocalMatrix, Variable},
+    dataflow::{Assemble, Combine, DistributedMatrix, LargeProduct, LocalMatrix, Pieces, Variable},
+    distributed::operator::Operator,
+    distributed::row_wise::Slot,
+    distributed::sizes::rows_per_piece,
+    distributed::task_builder::TaskBuilder,
+    distributed::workers::{Rows, Workers, unread},
 };
-
-/// Rows of so many cells that may be sent at a time.
-pub(in crate::distributed) fn rows_per_piece(cols: u64, config: &Config) -> u64 {
-    through_driver(config) / cols.saturating_mul(8).max(1)
-}
 
 impl Workers<'_> {
     /// `X %*% Y` of matrices that are both too large to be sent whole.
     ///
     /// # Errors
     /// Of the operator and the backend.
-    pub(in crate::distributed) fn large_product(
+    pub(crate) fn large_product(
         &self,
         form: LargeProduct,
         operator: &Operator,

@@ -7,11 +7,12 @@ use fulgurite_hop::{
 };
 use fulgurite_matrix::MatrixBlock;
 
-use super::{order::Routed, size};
+use super::{routes::Routed, size};
 use crate::{
-    dataflow::{Assemble, Pieces},
-    distributed::{DistributedMatrix, Workers, row_wise::Slot, task_builder::TaskBuilder},
-    interpreter::Variable,
+    dataflow::{Assemble, Dataset, DistributedMatrix, Pieces, Variable},
+    distributed::row_wise::Slot,
+    distributed::task_builder::TaskBuilder,
+    distributed::workers::Workers,
 };
 
 /// Quantiles that are taken of each stripe.
@@ -152,11 +153,7 @@ impl<'a> Keys<'a> {
         Ok(builder.parameterized(ParameterizedOp::Order, &named))
     }
 
-    fn narrow(
-        &self,
-        dataset: std::sync::Arc<crate::distributed::Dataset>,
-        width: u64,
-    ) -> DistributedMatrix {
+    fn narrow(&self, dataset: std::sync::Arc<Dataset>, width: u64) -> DistributedMatrix {
         let known =
             fulgurite_hop::Characteristics::new(self.matrix.stripes.rows, Some(width), None);
         DistributedMatrix::new(dataset, known)

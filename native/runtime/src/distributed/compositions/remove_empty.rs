@@ -8,13 +8,13 @@ use fulgurite_hop::ParameterizedOp::RemoveEmpty;
 use fulgurite_hop::{AggregateOp, BinaryOp, Characteristics, Direction, HopOp, Literal, scalar};
 use fulgurite_matrix::{MatrixBlock, kernels};
 
-use super::{generate, size, unread};
+use super::{generate, size};
 use crate::{
-    dataflow::Combine,
-    distributed::{
-        DistributedMatrix, Operator, Workers, row_wise::Slot, task_builder::TaskBuilder,
-    },
-    interpreter::{LocalMatrix, Variable},
+    dataflow::{Combine, DistributedMatrix, LocalMatrix, Variable},
+    distributed::operator::Operator,
+    distributed::row_wise::Slot,
+    distributed::task_builder::TaskBuilder,
+    distributed::workers::{Workers, unread},
 };
 
 pub(super) fn remove_empty(

@@ -16,11 +16,11 @@ use fulgurite_matrix::{MatrixBlock, kernels, memory};
 
 use super::{input, size};
 use crate::{
-    dataflow::{Assemble, Pieces},
-    distributed::{
-        DistributedMatrix, Operator, Workers, row_wise::Slot, task_builder::TaskBuilder,
-    },
-    interpreter::{LocalMatrix, Variable},
+    dataflow::{Assemble, DistributedMatrix, LocalMatrix, Pieces, Variable},
+    distributed::operator::Operator,
+    distributed::row_wise::Slot,
+    distributed::task_builder::TaskBuilder,
+    distributed::workers::Workers,
 };
 
 /// A stripe of the result may take this share of `fulgurite.memory.local`.

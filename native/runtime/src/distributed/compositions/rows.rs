@@ -7,12 +7,13 @@ use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Characteristics, HopOp, scalar};
 use fulgurite_matrix::{MatrixBlock, kernels::IndexRange};
 
-use super::{super::workers::Rows, input, size};
+use super::{input, size};
 use crate::{
-    distributed::{
-        DistributedMatrix, Operator, Workers, row_wise::Slot, task_builder::TaskBuilder,
-    },
-    interpreter::Variable,
+    dataflow::{DistributedMatrix, Variable},
+    distributed::operator::Operator,
+    distributed::row_wise::Slot,
+    distributed::task_builder::TaskBuilder,
+    distributed::workers::{Rows, Workers},
 };
 
 /// `X[rows, cols]`.
@@ -118,17 +119,17 @@ pub(super) fn left_index(
 }
 
 /// What `X[rows, cols] = Y` writes, from the operator's inputs. Counted from 0.
-pub(crate) struct IndexedPart {
-    pub(crate) rows: Range<u64>,
-    pub(crate) cols: Range<u64>,
+pub struct IndexedPart {
+    pub rows: Range<u64>,
+    pub cols: Range<u64>,
     /// A matrix.
-    pub(crate) value: Variable,
+    pub value: Variable,
 }
 
 impl IndexedPart {
     /// # Errors
     /// `dimension` for a range that is not in the matrix, of which this is known, or a value of another shape.
-    pub(crate) fn written(inputs: &[Variable], known: Characteristics) -> Result<Self> {
+    pub fn written(inputs: &[Variable], known: Characteristics) -> Result<Self> {
         let rows = indexed(inputs, 2, known.rows, "row")?;
         let cols = indexed(inputs, 4, known.cols, "column")?;
         let (height, width) = (rows.end - rows.start, cols.end - cols.start);
@@ -185,7 +186,7 @@ pub(super) fn rbind(
 }
 
 /// The range, from 0, of rows or columns whose bounds are the inputs from `first` on.
-pub(crate) fn indexed(
+pub fn indexed(
     inputs: &[Variable],
     first: usize,
     of: Option<u64>,

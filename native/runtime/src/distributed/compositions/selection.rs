@@ -8,13 +8,13 @@ use fulgurite_hop::{
 };
 use fulgurite_matrix::{Layout, MatrixBlock, memory};
 
-use super::{order::Routed, size, unread};
+use super::{routes::Routed, size};
 use crate::{
-    dataflow::Combine,
-    distributed::{
-        DistributedMatrix, Operator, Workers, row_wise::Slot, task_builder::TaskBuilder,
-    },
-    interpreter::Variable,
+    dataflow::{Combine, DistributedMatrix, Variable},
+    distributed::operator::Operator,
+    distributed::row_wise::Slot,
+    distributed::task_builder::TaskBuilder,
+    distributed::workers::{Workers, unread},
 };
 
 /// A task makes so many copies of its stripe at most: for rows that the result has several times, and for rows of zeros.
@@ -88,7 +88,7 @@ impl Workers<'_> {
     ///
     /// # Errors
     /// Of the backend.
-    pub(in crate::distributed) fn selected_rows(
+    pub(crate) fn selected_rows(
         &self,
         operator: &Operator,
         left: &Variable,

@@ -5,27 +5,17 @@ use fulgurite_hop::{BinaryOp, HopOp, Literal};
 
 use super::{range_sort::row_numbers, size};
 use crate::{
-    dataflow::{Assemble, Pieces},
-    distributed::{DistributedMatrix, Workers, task_builder::TaskBuilder},
+    dataflow::{Assemble, Cut, DistributedMatrix, Pieces},
+    distributed::task_builder::TaskBuilder,
+    distributed::workers::Workers,
 };
-
-/// Which part of a dataset's stripes goes into stripes of its own, and how that is cut. Counted from 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Cut {
-    /// Columns of the stripes, which become rows, or their rows.
-    pub(crate) columns: bool,
-    pub(crate) from: u64,
-    pub(crate) until: u64,
-    /// So many are in one stripe.
-    pub(crate) every: u64,
-}
 
 impl Workers<'_> {
     /// The part, in stripes of so many rows. It is kept on the workers as long as the matrix is, whatever loop asks for it.
     ///
     /// # Errors
     /// Of the backend.
-    pub(crate) fn slices(&self, matrix: &DistributedMatrix, cut: Cut) -> Result<DistributedMatrix> {
+    pub fn slices(&self, matrix: &DistributedMatrix, cut: Cut) -> Result<DistributedMatrix> {
         matrix.dataset.sliced(cut, || match cut.columns {
             true => self.columns_in_stripes(matrix, cut),
             false => self.rows_in_stripes(matrix, cut),

@@ -7,9 +7,9 @@ use fulgurite_matrix::{MatrixBlock, kernels::statistics::GroupFunction};
 
 use super::{columns::Columns, named};
 use crate::{
-    dataflow::Combine,
-    distributed::{Operator, Workers},
-    interpreter::Variable,
+    dataflow::{Combine, Variable},
+    distributed::operator::Operator,
+    distributed::workers::Workers,
     operators,
 };
 

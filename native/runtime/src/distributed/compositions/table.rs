@@ -6,11 +6,11 @@ use fulgurite_matrix::kernels;
 
 use super::{input, size};
 use crate::{
-    dataflow::{Assemble, Combine, Pieces},
-    distributed::{
-        DistributedMatrix, Operator, Workers, row_wise::Slot, task_builder::TaskBuilder,
-    },
-    interpreter::Variable,
+    dataflow::{Assemble, Combine, DistributedMatrix, Pieces, Variable},
+    distributed::operator::Operator,
+    distributed::row_wise::Slot,
+    distributed::task_builder::TaskBuilder,
+    distributed::workers::Workers,
 };
 
 /// `table(A, B, weights)`, perhaps with the size of the result.

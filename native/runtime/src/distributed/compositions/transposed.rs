@@ -3,33 +3,19 @@
 
 use fulgurite_error::{Error, Result};
 
-use super::{Cut, size};
+use super::size;
 use crate::{
-    Config,
-    distributed::{DistributedMatrix, Workers},
+    dataflow::{Cut, DistributedMatrix},
+    distributed::sizes::rows_per_turn,
+    distributed::workers::Workers,
 };
-
-/// A stripe of a transpose may take this share of `fulgurite.memory.local`.
-const SHARE_OF_LOCAL: u64 = 4;
-
-/// Columns of a matrix of so many rows that are in one stripe of its transpose; `None` where not even one fits.
-pub(in crate::distributed) fn rows_per_turn(rows: u64, config: &Config) -> Option<u64> {
-    let row_bytes = rows.saturating_mul(8).max(1);
-    let limit = config.memory_local;
-    (row_bytes <= limit)
-        .then(|| (limit / SHARE_OF_LOCAL / row_bytes).clamp(1, config.blocksize.max(1)))
-}
 
 impl Workers<'_> {
     /// The matrix with its stripes being its rows, or, transposed, its columns.
     ///
     /// # Errors
     /// `memory`, where its rows are too wide to be in stripes; of the backend.
-    pub(crate) fn lying(
-        &self,
-        matrix: &DistributedMatrix,
-        transposed: bool,
-    ) -> Result<DistributedMatrix> {
+    pub fn lying(&self, matrix: &DistributedMatrix, transposed: bool) -> Result<DistributedMatrix> {
         if matrix.transposed == transposed {
             return Ok(matrix.clone());
         }

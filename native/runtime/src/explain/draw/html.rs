@@ -7,10 +7,8 @@ use fulgurite_error::Result;
 use fulgurite_hop::Seconds;
 
 use super::{
-    super::{
-        analysis::Analysis,
-        why::{Answer, Role},
-    },
+    super::analysis::Analysis,
+    super::why::{Answer, Role},
     Node, Picture,
     svg::{self, escaped},
 };

@@ -17,9 +17,9 @@ use frames::Frame;
 
 use super::{
     analysis::{Analysis, BlockAnalysis, shortened},
-    level::ExplainLevel,
     why::{self, Answer},
 };
+use crate::program::ExplainLevel;
 
 /// One block.
 pub(in crate::explain) struct Picture<'a> {

@@ -14,7 +14,7 @@ use fulgurite_hop::Literal;
 use fulgurite_matrix::MatrixBlock;
 use fulgurite_runtime::{
     Config, Execution, Outcome, OutputValue, Programs, Request, Session,
-    backend::LocalBackend,
+    backend_local::LocalBackend,
     dataflow::{Backend, Primitive},
     execute,
     request::{Binding, Input},
