@@ -3,14 +3,15 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
+use fulgurite_config::Config;
 use fulgurite_differential_tests::data::Numbers;
 use fulgurite_hop::{
     Literal,
     rewrites::{Precision, rules},
 };
 use fulgurite_matrix::{DenseMatrix, MatrixBlock};
-use fulgurite_runtime::{
-    Config, Execution, OutputValue, Request, execute,
+use fulgurite_program::{
+    Execution, OutputValue, Request, execute,
     request::{Binding, Input},
 };
 
@@ -107,7 +108,7 @@ fn run(
     }
     let outcome = execute(
         Execution { request, matrices },
-        &fulgurite_runtime::backend_local::session(config),
+        &fulgurite_backend_local::session(config),
     )
     .unwrap_or_else(|error| panic!("{statements}\n{error}"));
     let value = |(name, value)| {
