@@ -3,9 +3,9 @@
 //! - `row_wise`: which operators can be cut by rows, and how.
 //! - `sizes`: what may be sent, and what comes back.
 //! - `operand`: what is known of an operand.
-//! - `large_product`: how matrices are multiplied that may not be sent whole.
 //! - `operator`: an operator to run.
 //! - `workers`: bringing matrices to the workers, and the primitives that move rows.
+//! - `large_product`: how matrices are multiplied that may not be sent whole.
 //! - `task_builder`: what a task reads and computes.
 //! - `compositions`: operators that move rows or need several passes.
 //! - `form`: what becomes of operands and results, as explanations and reports say it.

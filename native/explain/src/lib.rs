@@ -4,8 +4,8 @@
 //! - `analysis`: plans every block of a script once; everything else reads it.
 //! - `code`: the code of fused operators; `statistics`: what planning took.
 //! - `json`, `text`: print a level.
-//! - `draw`: pictures.
 //! - `why`: answers questions about single operators.
+//! - `draw`: pictures.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]

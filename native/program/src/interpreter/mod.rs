@@ -6,8 +6,8 @@
 //! - `data_file`: where a file is; `files`: reads and writes it.
 //! - `spread`: products that take less time on the workers; `transfers`: what stays with them; `placement`: where each
 //!   operator goes.
-//! - `evaluate`: runs a planned block.
 //! - `written`, `loop_writes`: matrices that loops keep parts of.
+//! - `evaluate`: runs a planned block.
 //! - `planner`: plans a block for the sizes that its inputs have now.
 //! - `control`: goes through blocks, functions and iterations.
 
