@@ -72,6 +72,7 @@ impl Default for LocalBackend {
 }
 
 impl LocalBackend {
+    /// Without datasets. Tasks share these compiled operators.
     pub fn new(plan_cache: Arc<PlanCache>) -> Self {
         LocalBackend {
             state: Mutex::default(),
@@ -91,6 +92,7 @@ impl LocalBackend {
             .insert(name.into(), (matrix, stripe_rows.max(1)));
     }
 
+    /// What it did so far.
     pub fn counters(&self) -> Counters {
         let state = self.state();
         Counters {

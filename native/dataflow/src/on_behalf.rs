@@ -15,6 +15,7 @@ pub struct OnBehalf {
 }
 
 impl OnBehalf {
+    /// The operator with this label asks from now on.
     pub fn of(label: Arc<str>) -> Self {
         OnBehalf {
             before: OPERATOR.replace(Some(label)),

@@ -16,6 +16,7 @@ pub struct Operand {
     pub first: usize,
 }
 
+/// Where an operand is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OperandPlace {
     /// No matrix.

@@ -21,6 +21,7 @@ pub struct RowWise {
 }
 
 impl RowWise {
+    /// Whether tasks see columns of the first operand.
     pub fn cuts_left_operand_by_columns(&self) -> bool {
         self.inputs.first() == Some(&Slot::Columns)
     }
@@ -42,6 +43,7 @@ pub enum Slot {
     LastRow,
 }
 
+/// What the results of tasks are.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
     /// The same rows of the result.

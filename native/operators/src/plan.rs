@@ -40,6 +40,7 @@ pub struct BlockPlan {
 }
 
 impl BlockPlan {
+    /// Of a DAG, whose fused operators are these.
     pub fn new(dag: Dag, fused: Vec<FusedPlan>) -> Self {
         let transposed_left: Vec<bool> = dag
             .iter()
@@ -121,6 +122,7 @@ impl BlockPlan {
         &self.readers[id.index()]
     }
 
+    /// Whether the block assigns the variable.
     pub fn assigns(&self, name: &str) -> bool {
         self.assigned.iter().any(|assigned| assigned == name)
     }
@@ -158,6 +160,7 @@ impl BlockPlan {
         Some(held.saturating_add(self.intermediate_bytes(id)?))
     }
 
+    /// The plan of a fused operator.
     pub fn cplan(&self, id: HopId) -> Option<&FusedPlan> {
         match self.dag.hop(id).op {
             HopOp::Fused(index) => self.fused.get(index),

@@ -28,6 +28,10 @@ pub struct Threads {
 }
 
 impl Threads {
+    /// The pool of so many threads that executions share.
+    ///
+    /// # Errors
+    /// `memory`, where the system refuses a thread.
     pub fn new(count: usize) -> Result<Self> {
         let pool = match OwnPool::of_this_thread(count)? {
             Some(own) => own,
@@ -89,6 +93,7 @@ impl Threads {
         self.count
     }
 
+    /// The pool itself, for work that is no operator.
     pub fn pool(&self) -> Arc<ThreadPool> {
         Arc::clone(&self.pool)
     }

@@ -27,6 +27,10 @@ use super::{
 /// What the passes over a program that is nested as deeply as may be take of the stack: they go down by recursion.
 const PROGRAM_BYTES: usize = 24 << 20;
 
+/// Runs a request on a stack that suffices for programs that are nested as deeply as may be.
+///
+/// # Errors
+/// Its own; `memory`, where there is none for more stack.
 pub fn on_deep_stack<T>(request: impl FnOnce() -> Result<T>) -> Result<T> {
     const STACK_BYTES: usize = PROGRAM_BYTES + (8 << 20);
     memory::on_stack_with(PROGRAM_BYTES, STACK_BYTES, request)

@@ -38,6 +38,7 @@ pub enum OutputValue {
     },
 }
 
+/// What an execution gives.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     pub outputs: BTreeMap<String, OutputValue>,

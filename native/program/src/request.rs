@@ -41,6 +41,7 @@ pub struct Request {
     pub assume: BTreeMap<String, String>,
 }
 
+/// What is to be done with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Command {

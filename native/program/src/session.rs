@@ -75,6 +75,7 @@ impl Session {
         }
     }
 
+    /// With workers, which this backend runs.
     pub fn with_backend(mut self, backend: Arc<dyn Backend>) -> Self {
         self.backend = Some(backend);
         self
@@ -99,6 +100,7 @@ impl Session {
         self
     }
 
+    /// Hands lines that scripts print to this sink.
     pub fn with_print(mut self, print: PrintSink) -> Self {
         self.print = print;
         self

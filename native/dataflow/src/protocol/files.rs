@@ -15,6 +15,7 @@ pub struct FoundFile {
 }
 
 impl FoundFile {
+    /// The first bytes.
     pub fn head_bytes(&self) -> Vec<u8> {
         let byte = |c: char| u8::try_from(u32::from(c)).unwrap_or(b'?');
         self.head.chars().map(byte).collect()

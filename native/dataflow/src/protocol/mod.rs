@@ -153,6 +153,7 @@ pub enum Primitive {
 /// What a file that is to be stored is called in its folder.
 pub const STAGED: &str = "staged";
 
+/// What a dataset is read from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum SourceSpec {
@@ -238,6 +239,7 @@ pub struct Task {
     pub label: String,
 }
 
+/// A variable for a matrix that was sent to every worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BroadcastBinding {
     pub variable: String,

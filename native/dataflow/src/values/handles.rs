@@ -25,6 +25,10 @@ pub struct Broadcast {
 }
 
 impl Broadcast {
+    /// Sends the matrix.
+    ///
+    /// # Errors
+    /// Of the backend.
     pub fn send(backend: &Arc<dyn Backend>, block: &MatrixBlock) -> Result<Arc<Self>> {
         let reply = backend.apply(&Primitive::Broadcast, Some(block))?;
         Ok(Arc::new(Broadcast {
@@ -54,6 +58,7 @@ impl Drop for Broadcast {
 pub struct Partitioning(u64);
 
 impl Partitioning {
+    /// One that no other dataset has so far.
     pub fn fresh() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Partitioning(NEXT.fetch_add(1, Ordering::Relaxed))
@@ -377,6 +382,7 @@ impl DistributedMatrix {
         Ok(DistributedMatrix::new(dataset, found))
     }
 
+    /// Sizes, as the matrix is seen.
     pub fn characteristics(&self) -> Characteristics {
         let Characteristics { rows, cols, nnz } = self.stripes;
         if self.transposed {
@@ -395,6 +401,7 @@ impl DistributedMatrix {
         }
     }
 
+    /// The same data, seen transposed.
     pub fn transpose(mut self) -> Self {
         self.transposed = !self.transposed;
         self

@@ -28,14 +28,17 @@ pub enum Variable {
 }
 
 impl Variable {
+    /// A matrix of this process.
     pub fn matrix(block: MatrixBlock) -> Self {
         Variable::Matrix(LocalMatrix::new(block))
     }
 
+    /// Whether it is no matrix.
     pub fn is_scalar(&self) -> bool {
         matches!(self, Variable::Scalar(_))
     }
 
+    /// Whether workers have it.
     pub fn is_distributed(&self) -> bool {
         match self {
             Variable::Distributed(_) => true,
@@ -44,6 +47,7 @@ impl Variable {
         }
     }
 
+    /// Sizes, as far as they are known.
     pub fn characteristics(&self) -> Characteristics {
         match self {
             Variable::Scalar(_) => Characteristics::SCALAR,
@@ -95,6 +99,7 @@ impl LocalMatrix {
         }))
     }
 
+    /// Its cells.
     pub fn block(&self) -> &MatrixBlock {
         &self.0.block
     }
@@ -134,6 +139,7 @@ impl LocalMatrix {
         get_or_make(&self.0.striped, || cut(&self.0.block))
     }
 
+    /// Whether it was cut into stripes.
     pub fn is_striped(&self) -> bool {
         let striped = self.0.striped.lock();
         striped.unwrap_or_else(PoisonError::into_inner).is_some()

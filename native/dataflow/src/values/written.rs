@@ -25,6 +25,7 @@ pub struct Part {
     pub value: PartValue,
 }
 
+/// Where the cells of a part are.
 #[derive(Debug, Clone)]
 pub enum PartValue {
     Here(LocalMatrix),
@@ -150,6 +151,7 @@ impl WrittenMatrix {
         &self.parts
     }
 
+    /// Whether anything was written.
     pub fn has_parts(&self) -> bool {
         !self.parts.is_empty()
     }

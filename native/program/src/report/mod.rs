@@ -40,6 +40,7 @@ pub struct Report {
     pub total_seconds: f64,
 }
 
+/// All runs of one operator in one place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OperatorReport {
     /// The operator's code and where in the script it stands: `ba(+*) mlogreg.dml:42`.

@@ -7,7 +7,6 @@ mod distributed;
 mod distributed_rows;
 mod distributed_selection;
 mod distributed_templates;
-mod explain;
 mod file_systems;
 mod files;
 mod forms;

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{report::FusedRun, symbols::SymbolTable};
 
-/// Evaluates the block. Gives the last root's value: of a predicate or a task, its only root.
+/// Evaluates the block. Gives the last root's value: of a predicate, its only root.
 pub(crate) fn evaluate(
     plan: &BlockPlan,
     symbols: &mut SymbolTable,
