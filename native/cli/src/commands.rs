@@ -2,12 +2,12 @@
 
 use std::{io::Read, sync::Arc};
 
+use fulgurite_config::{Calibration, Config};
 use fulgurite_error::{Error, ErrorKind, Result};
+use fulgurite_explain::explain;
 use fulgurite_matrix::Interrupt;
-use fulgurite_runtime::{
-    Config, Execution, Outcome, Request, Session, Watch,
-    calibration::Calibration,
-    check, config, execute, explain,
+use fulgurite_program::{
+    Execution, Outcome, Request, Session, Watch, check, execute,
     request::{Binding, Input},
 };
 
@@ -85,11 +85,14 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
             let configuration = configuration(&entries)?;
             let calibration = Calibration::of_this_machine();
             if calibrate {
-                calibration.measured(configuration.effective_threads())?;
+                let threads = configuration.effective_threads();
+                calibration.measured(threads, || {
+                    fulgurite_operators::Threads::new(threads).map(|threads| threads.pool())
+                })?;
             }
             Ok(print(&format!(
                 "{}\n{}",
-                config::to_text(),
+                fulgurite_config::to_text(),
                 calibration.describe(&configuration)
             ))?)
         }
@@ -187,7 +190,7 @@ fn prepare(script: Script) -> Result<(Request, Session)> {
     if let Some(threads) = script.threads {
         configuration.set("fulgurite.threads", &threads.to_string())?;
     }
-    let session = Session::new(configuration)
+    let session = fulgurite_backend_local::session(configuration)
         .with_calibration(Calibration::of_this_machine())
         .with_print(Arc::new(|line| print(&format!("{line}\n"))));
     Ok((request, session))

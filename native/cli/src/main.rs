@@ -17,7 +17,7 @@ use std::{ffi::OsString, io::IsTerminal, process::ExitCode};
 use clap::Parser;
 use fulgurite_error::ErrorKind;
 use fulgurite_matrix::memory;
-use fulgurite_runtime::panics;
+use fulgurite_operators::panics;
 
 use crate::{commands::Failure, options::Cli, output::tell};
 

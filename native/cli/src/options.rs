@@ -6,7 +6,7 @@ use clap::{
     Args, Parser, Subcommand,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use fulgurite_runtime::{ExplainFormat, ExplainLevel};
+use fulgurite_program::{ExplainFormat, ExplainLevel};
 
 const ARGUMENTS: &str = "\
 Arguments of scripts:

@@ -16,9 +16,10 @@ use std::{
     thread,
 };
 
+use fulgurite_dataflow::Callers;
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::memory;
-use fulgurite_runtime::{dataflow::Callers, panics};
+use fulgurite_operators::panics;
 use jni::sys::{jint, jlong};
 
 use crate::host::{JvmHost, Shared, Thrown};

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use fulgurite_dataflow::RangeAccount;
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Layout, MatrixBlock};
-use fulgurite_runtime::{TaskWork, dataflow::RangeAccount};
+use fulgurite_worker::TaskWork;
 use serde::Serialize;
 
 use crate::registry::Entry;
@@ -141,7 +142,7 @@ pub(crate) fn look(entry: &Entry) -> Vec<i64> {
 #[cfg(test)]
 mod tests {
     use fulgurite_matrix::{Block, MatrixBlock};
-    use fulgurite_runtime::Compilation;
+    use fulgurite_worker::Compilation;
 
     use super::*;
 

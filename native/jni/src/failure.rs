@@ -3,6 +3,7 @@
 use std::any::Any;
 
 use fulgurite_error::{Error, Position};
+use fulgurite_operators::panics;
 use jni::{
     Env,
     errors::ErrorPolicy,
@@ -11,8 +12,6 @@ use jni::{
     refs::Global,
     strings::JNIString,
 };
-
-use fulgurite_runtime::panics;
 
 use crate::shim::FulguriteException;
 

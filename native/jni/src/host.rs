@@ -9,15 +9,12 @@ use std::{
     thread::{self, ThreadId},
 };
 
+use fulgurite_dataflow::{
+    Backend, BroadcastId, Callers, Capacity, DatasetId, FoundFile, Primitive, RangeAccount,
+    RangeResult, Reply, asking_operator,
+};
 use fulgurite_error::{Error, ErrorKind, Result};
 use fulgurite_matrix::MatrixBlock;
-use fulgurite_runtime::{
-    asking_operator,
-    dataflow::{
-        Backend, BroadcastId, Callers, Capacity, DatasetId, FoundFile, Primitive, RangeAccount,
-        RangeResult, Reply,
-    },
-};
 use jni::{
     Env, JavaVM,
     objects::{JByteArray, JThrowable},
@@ -294,8 +291,9 @@ fn parse_reply(text: &[u8], registry: &Registry) -> Result<Reply> {
 
 #[cfg(test)]
 mod tests {
+    use fulgurite_dataflow::RangePart;
     use fulgurite_matrix::Block;
-    use fulgurite_runtime::{TaskWork, dataflow::Part};
+    use fulgurite_worker::TaskWork;
     use serde_json::json;
 
     use super::*;
@@ -323,7 +321,7 @@ mod tests {
     #[test]
     fn ranges_of_iterations_hand_their_blocks_over() {
         let registry = Registry::new();
-        let sum = Part::Sum {
+        let sum = RangePart::Sum {
             variable: "S".into(),
             iteration: 1,
         };

@@ -6,7 +6,7 @@
 //! a sentence, and not in the middle of a job.
 //!
 //! Invariants:
-//! - No panic leaves this library ([`fulgurite_runtime::panics`]), and every error becomes one Java exception class ([`failure`]).
+//! - No panic leaves this library ([`fulgurite_operators::panics`]), and every error becomes one Java exception class ([`failure`]).
 //! - Native data is reached through [`registry`] alone: a wrong handle is an error.
 //! - Java is called on a thread that called us, never on a worker thread: those do not attach ([`host`], [`streams`]); iterations
 //!   that make jobs have threads that called us for them ([`callers`]).

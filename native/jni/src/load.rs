@@ -5,7 +5,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use fulgurite_runtime::panics;
+use fulgurite_operators::panics;
 use jni::{
     Env, JavaVM, jni_str,
     refs::LoaderContext,

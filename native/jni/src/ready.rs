@@ -3,8 +3,9 @@
 
 use std::{borrow::Cow, cell::RefCell};
 
+use fulgurite_config::Config;
 use fulgurite_error::Result;
-use fulgurite_runtime::{Config, TaskRun};
+use fulgurite_worker::TaskRun;
 
 use crate::{request::plan_cache, task::parse};
 

@@ -9,12 +9,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use fulgurite_dataflow::{RangeAccount, RangeResult};
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Block, MatrixBlock};
-use fulgurite_runtime::{
-    TaskWork,
-    dataflow::{RangeAccount, RangeResult},
-};
+use fulgurite_worker::TaskWork;
 
 /// The blocks that a handle names: the stripes of a partition, or a whole matrix.
 pub(crate) type Blocks = Arc<[Block]>;

@@ -6,14 +6,13 @@ use std::{
 };
 
 use fulgurite_codegen::PlanCache;
+use fulgurite_config::{Calibration, Config};
+use fulgurite_dataflow::Backend;
 use fulgurite_error::{Error, Result};
+use fulgurite_explain::explain;
 use fulgurite_hop::Literal;
-use fulgurite_runtime::{
-    Config, Execution, OutputValue, Programs, Report, Request, Session,
-    calibration::Calibration,
-    check,
-    dataflow::Backend,
-    execute, explain,
+use fulgurite_program::{
+    Execution, OutputValue, Programs, Report, Request, Session, check, execute,
     request::{Binding, Command},
 };
 use serde::Serialize;
@@ -98,7 +97,7 @@ fn session(request: &Request, host: &Arc<JvmHost>) -> Result<Session> {
     let config = Config::default().with(&request.config)?;
     let cache = Arc::clone(plan_cache(|| config.plan_cache_size));
     let prints = Arc::clone(host);
-    let mut session = Session::new(config)
+    let mut session = fulgurite_backend_local::session(config)
         .with_plan_cache(cache)
         .with_programs(Arc::clone(programs()))
         .with_calibration(Arc::clone(calibration()))

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
+use fulgurite_config::Config;
+use fulgurite_dataflow::{Combine, RangeTask, Task};
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Block, Interrupt, MatrixBlock, kernels};
-use fulgurite_runtime::{
-    Config, TaskWork,
-    dataflow::{Combine, RangeTask, Task},
-};
+use fulgurite_worker::{RunRange, TaskWork};
 
 use serde::de::DeserializeOwned;
 
@@ -16,6 +15,9 @@ use crate::{
     registry::{Blocks, registry},
     request::plan_cache,
 };
+
+/// Iterations need a control program, which this library has.
+const RUN_RANGE: RunRange = fulgurite_program::run_range;
 
 /// How the JSON of a range of iterations begins.
 const RANGE: &[u8] = br#"{"range":"#;
@@ -56,7 +58,7 @@ pub(crate) fn run_combined(
     let work = each(task, stripes, broadcasts, |blocks| {
         for block in blocks {
             let both = match combined.take() {
-                Some(left) => fulgurite_runtime::combine(&how, &left, &block.matrix)?,
+                Some(left) => fulgurite_worker::combine(&how, &left, &block.matrix)?,
                 None => block.matrix,
             };
             combined = Some(both);
@@ -172,8 +174,7 @@ fn run_range(task: &RangeTask, stripes: &[i64], broadcasts: &[i64]) -> Result<i6
     };
     let broadcasts = matrices(broadcasts)?;
     let cache = plan_cache(|| Config::default().plan_cache_size);
-    let (result, work) =
-        fulgurite_runtime::run_range(&task.of, task.range, stripe, &broadcasts, cache)?;
+    let (result, work) = RUN_RANGE(&task.of, task.range, stripe, &broadcasts, cache)?;
     Ok(registry().insert_range(result, work))
 }
 
@@ -249,6 +250,6 @@ fn no_such_block(number: i64, blocks: &[Block]) -> Error {
 pub(crate) fn combine(combine: &[u8], left: i64, right: i64) -> Result<i64> {
     let combine = parse_combine(combine)?;
     let (left, right) = (registry().get_matrix(left)?, registry().get_matrix(right)?);
-    fulgurite_runtime::combine(&combine, &left, &right)
+    fulgurite_worker::combine(&combine, &left, &right)
         .map(|matrix| registry().insert_matrix(matrix))
 }

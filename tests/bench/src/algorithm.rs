@@ -9,10 +9,11 @@ use std::{
 };
 
 use clap::Args;
+use fulgurite_config::Config;
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::MatrixBlock;
-use fulgurite_runtime::{
-    Config, Execution, OutputValue, Report, Request, Session, execute, request::Input,
+use fulgurite_program::{
+    Execution, OutputValue, Report, Request, Session, execute, request::Input,
 };
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, io::Write, path::Path};
 
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::MatrixBlock;
-use fulgurite_runtime::{Execution, OutputValue, Request, Session, execute};
+use fulgurite_program::{Execution, OutputValue, Request, Session, execute};
 
 /// A script that makes inputs. Its first lines are comments that say what a benchmark needs to know:
 /// `# key: words`.

@@ -4,8 +4,9 @@
 use std::{fmt::Write, path::PathBuf};
 
 use clap::Args;
+use fulgurite_config::Config;
 use fulgurite_error::Result;
-use fulgurite_runtime::{Config, Execution, execute};
+use fulgurite_program::{Execution, execute};
 
 use crate::{algorithm::prepare, data::DataScript};
 

@@ -11,9 +11,10 @@ mod limits;
 mod pattern;
 
 use clap::Parser;
+use fulgurite_config::{Calibration, Config};
 use fulgurite_error::Result;
 use fulgurite_matrix::memory;
-use fulgurite_runtime::{Config, Session, calibration::Calibration};
+use fulgurite_program::Session;
 
 #[derive(Parser)]
 enum Benchmark {
@@ -59,5 +60,5 @@ fn measure() -> Result<()> {
 
 /// As on the command line: plans are made for the measured speeds of this machine.
 fn session(config: Config) -> Session {
-    Session::new(config).with_calibration(Calibration::of_this_machine())
+    fulgurite_backend_local::session(config).with_calibration(Calibration::of_this_machine())
 }

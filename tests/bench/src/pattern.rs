@@ -4,9 +4,10 @@
 use std::{path::PathBuf, time::Instant};
 
 use clap::Args;
+use fulgurite_config::Config;
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::MatrixBlock;
-use fulgurite_runtime::{Config, Execution, OutputValue, Request, execute, request::Input};
+use fulgurite_program::{Execution, OutputValue, Request, execute, request::Input};
 use serde_json::{Value, json};
 
 use crate::{

@@ -1,6 +1,6 @@
 //! The ways of running a script.
 
-use fulgurite_runtime::Config;
+use fulgurite_config::Config;
 
 /// One way of running.
 #[derive(Clone, Copy, Debug)]

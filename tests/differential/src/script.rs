@@ -5,10 +5,11 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use fulgurite_dataflow::Primitive;
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::MatrixBlock;
-use fulgurite_runtime::{
-    Execution, OutputValue, Report, Request, Session, dataflow::Primitive, execute, request::Input,
+use fulgurite_program::{
+    Execution, OutputValue, Report, Request, Session, execute, request::Input,
 };
 
 use crate::mode::{Mode, REFERENCE};
@@ -97,10 +98,12 @@ impl Script {
         request.inputs = matrices.keys().map(Input::local).collect();
         let printed = Arc::new(Mutex::new(Vec::new()));
         let lines = Arc::clone(&printed);
-        let session = Session::new(mode.config(memory)).with_print(Arc::new(move |line| {
-            lines.lock().expect("no print panics").push(line.to_owned());
-            Ok(())
-        }));
+        let session = fulgurite_backend_local::session(mode.config(memory)).with_print(Arc::new(
+            move |line| {
+                lines.lock().expect("no print panics").push(line.to_owned());
+                Ok(())
+            },
+        ));
         let outcome = execute(Execution { request, matrices }, &session)?;
         let outputs = outcome.outputs.into_iter();
         let outputs = outputs

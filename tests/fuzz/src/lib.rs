@@ -6,14 +6,16 @@
 
 use std::{fs, path::Path};
 
+use fulgurite_config::Config;
 use fulgurite_error::{Error, ErrorKind, Result};
+use fulgurite_explain::explain;
 use fulgurite_hop::json;
 use fulgurite_matrix::{
     Block,
     arrow_block::{decode, encode, ipc},
     io::{self, Access, FileFormat, Metadata, Symmetry, TextFormat},
 };
-use fulgurite_runtime::{Config, ExplainLevel, Request, Session, check, explain};
+use fulgurite_program::{ExplainLevel, Request, Session, check};
 
 /// A boundary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +92,7 @@ impl Target {
 }
 
 fn session() -> Session {
-    Session::new(Config {
+    fulgurite_backend_local::session(Config {
         threads: 1,
         ..Config::default()
     })

@@ -179,7 +179,7 @@ fn unwritable_outputs_leave_nothing_behind() {
 #[test]
 fn explain_shows_every_level() {
     let folder = folder("X = rand(rows=100, cols=10, seed=1)\ny = sum(X * X + 1)\nprint(y)");
-    for (level, _, _) in fulgurite_runtime::ExplainLevel::ALL {
+    for (level, _, _) in fulgurite_program::ExplainLevel::ALL {
         for format in level.formats() {
             let (level, format) = (level.name(), format.name());
             let arguments = [

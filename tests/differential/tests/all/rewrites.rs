@@ -3,14 +3,15 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
+use fulgurite_config::Config;
 use fulgurite_differential_tests::data::Numbers;
 use fulgurite_hop::{
     Literal,
     rewrites::{Precision, rules},
 };
 use fulgurite_matrix::{DenseMatrix, MatrixBlock};
-use fulgurite_runtime::{
-    Config, Execution, OutputValue, Request, Session, execute,
+use fulgurite_program::{
+    Execution, OutputValue, Request, execute,
     request::{Binding, Input},
 };
 
@@ -105,8 +106,11 @@ fn run(
     ] {
         config.set(key, value).expect("a known key");
     }
-    let outcome = execute(Execution { request, matrices }, &Session::new(config))
-        .unwrap_or_else(|error| panic!("{statements}\n{error}"));
+    let outcome = execute(
+        Execution { request, matrices },
+        &fulgurite_backend_local::session(config),
+    )
+    .unwrap_or_else(|error| panic!("{statements}\n{error}"));
     let value = |(name, value)| {
         let matrix = match value {
             OutputValue::Matrix(matrix) => matrix,

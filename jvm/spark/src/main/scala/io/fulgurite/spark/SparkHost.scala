@@ -14,7 +14,7 @@ import io.fulgurite.spark.primitives.{
 import org.apache.spark.broadcast.Broadcast
 
 /**
- * Runs the primitives of native/runtime/src/dataflow.rs on Spark, for one execution. Several threads may ask at the same time: what they share is
+ * Runs the primitives of native/dataflow/src/protocol/mod.rs on Spark, for one execution. Several threads may ask at the same time: what they share is
  * changed under a lock, which nobody holds while jobs run.
  *
  * @param registered the distributed inputs, by name; they stay the caller's

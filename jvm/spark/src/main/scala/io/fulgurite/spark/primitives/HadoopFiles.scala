@@ -94,7 +94,7 @@ private[spark] object HadoopFiles {
         throw failure
     }
 
-  /** As native/runtime/src/dataflow.rs calls it. */
+  /** As native/dataflow/src/protocol/mod.rs calls it. */
   private val Staged = "staged"
   private val MostMetadata = 1 << 20
   private val BufferBytes = 1 << 20

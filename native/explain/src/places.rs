@@ -1,0 +1,132 @@
+//! Where operators will run, as far as sizes say, and why not where they would fit.
+
+use fulgurite_dataflow::Form;
+use fulgurite_distributed::comes_back;
+use fulgurite_error::Result;
+use fulgurite_fusion::FusedDag;
+use fulgurite_hop::{HopId, HopOp, memory};
+use fulgurite_operators::BlockPlan;
+use fulgurite_program::{Reason, Session, Site, Transfers, expected_spread, plan_of};
+use serde::Serialize;
+
+/// Where an operator will run, as far as sizes say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Place {
+    /// Variables are nowhere in particular.
+    Variable,
+    Local,
+    Distributed,
+    DoesNotFit,
+    BySize,
+}
+
+impl Place {
+    pub fn text(self) -> &'static str {
+        match self {
+            Place::Variable => "",
+            Place::Local => "local",
+            Place::Distributed => "distributed",
+            Place::DoesNotFit => "does not fit fulgurite.memory.local",
+            Place::BySize => "where it fits, by the actual size",
+        }
+    }
+}
+
+/// A place, why an operator that fits the driver is not there, and how it runs there.
+pub(super) struct Placed {
+    pub place: Place,
+    pub reason: Option<Reason>,
+    /// How the workers run it.
+    pub form: Option<Form>,
+}
+
+/// For each operator of the plan.
+pub(super) fn places(fused: &FusedDag, session: &Session) -> Result<Vec<Placed>> {
+    let plan = plan_of(fused.clone());
+    let mut placed: Vec<Placed> = plan
+        .dag
+        .iter()
+        .map(|(id, _)| Placed {
+            place: by_size(&plan, id, session),
+            reason: None,
+            form: None,
+        })
+        .collect();
+    if session.backend.is_none() {
+        return Ok(placed);
+    }
+    let cost = session.cost_constants(0)?;
+    let mut sites: Vec<Option<Site>> = vec![None; plan.dag.len()];
+    for id in &plan.schedule {
+        let known = |hop: HopId| sites[hop.index()];
+        let transfers = Transfers {
+            plan: &plan,
+            config: &session.config,
+            cost,
+            known: &known,
+        };
+        let own = &mut placed[id.index()];
+        if own.place == Place::Local {
+            own.reason = match pulled(&transfers, *id) {
+                Some(reason) => Some(reason),
+                None => expected_spread(&transfers, *id, session)?.map(Reason::Spread),
+            };
+            if own.reason.is_some() {
+                own.place = Place::Distributed;
+            }
+        }
+        if own.place == Place::Distributed {
+            own.form = transfers.form(*id, session)?;
+        }
+        let site = match own.place {
+            Place::Variable => transfers.site(*id),
+            Place::Distributed if own.form.as_ref().is_some_and(Form::brings_result) => Site::Here,
+            Place::Distributed => result_of(&transfers, *id, session),
+            Place::Local | Place::DoesNotFit | Place::BySize => Site::Here,
+        };
+        sites[id.index()] = Some(site);
+    }
+    Ok(placed)
+}
+
+/// Where an operator on the workers leaves its result.
+fn result_of(transfers: &Transfers, id: HopId, session: &Session) -> Site {
+    let hop = transfers.plan.dag.hop(id);
+    let site = match hop.is_scalar() || transfers.is_aggregate(id) {
+        true => Site::Here,
+        false => Site::Workers { transposed: false },
+    };
+    let comes_back = comes_back(memory::output_bytes(hop), &session.config);
+    match comes_back && transfers.stays(id).is_none() {
+        true => Site::Here,
+        false => site,
+    }
+}
+
+fn pulled(transfers: &Transfers, id: HopId) -> Option<Reason> {
+    let there: Vec<HopId> = transfers.plan.inputs[id.index()]
+        .iter()
+        .copied()
+        .filter(|input| transfers.plan.dag.hop(*input).is_matrix())
+        .filter(|input| transfers.site(*input) != Site::Here)
+        .collect();
+    transfers.pulls(&there).map(Reason::InputStays)
+}
+
+fn by_size(plan: &BlockPlan, id: HopId, session: &Session) -> Place {
+    let hop = plan.dag.hop(id);
+    let is_variable = matches!(
+        hop.op,
+        HopOp::TransientRead(_) | HopOp::TransientWrite(_) | HopOp::Literal(_)
+    );
+    if is_variable {
+        return Place::Variable;
+    }
+    match plan.operation_bytes(id) {
+        None => Place::BySize,
+        Some(bytes) if bytes <= session.config.memory_local => Place::Local,
+        Some(_) if session.backend.is_some() => Place::Distributed,
+        Some(_) => Place::DoesNotFit,
+    }
+}

@@ -1,0 +1,3 @@
+//! What is explained of requests.
+
+mod explain;

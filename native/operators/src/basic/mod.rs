@@ -1,0 +1,182 @@
+//! The basic operators on values: one HOP, its inputs' values in, its value out.
+//!
+//! [`execute`] is the whole interface. It chooses a kernel of `fulgurite_matrix::kernels` for matrices and
+//! leaves scalars to `fulgurite_hop::scalar`; what neither has is an `unsupported` error. Fused operators,
+//! variables and effects belong to the control program.
+
+mod aggregate;
+mod cast;
+mod cells;
+mod distributions;
+mod inputs;
+mod parameterized;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use aggregate::cumulative;
+pub use parameterized::group_function;
+
+use std::ops::Range;
+
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::{DataGenOp, Hop, HopOp, Literal, SizeOp};
+use fulgurite_matrix::{
+    MatrixBlock,
+    kernels::{self, RandStream},
+};
+
+use self::inputs::Inputs;
+use super::value::Value;
+
+/// The value of `hop`, on the threads of the current rayon pool.
+///
+/// Inputs are handed over: a matrix that nobody else holds may be changed in place. `stream` says whose numbers
+/// `rand` gives.
+///
+/// # Errors
+/// Of every kind, with the operator's code and the place in the script; `unsupported` for operators that
+/// are not there yet, `internal` for those that are not basic.
+pub fn execute(hop: &Hop, inputs: Vec<Value>, stream: RandStream) -> Result<Value> {
+    dispatch(hop, Inputs::new(inputs), stream).map_err(|error| {
+        error
+            .in_operator(hop.op.code())
+            .at_option(hop.position.as_ref())
+    })
+}
+
+fn dispatch(hop: &Hop, inputs: Inputs, stream: RandStream) -> Result<Value> {
+    match &hop.op {
+        HopOp::Literal(value) => Ok(Value::Scalar(value.clone())),
+        HopOp::Unary(op) => cells::unary(*op, &inputs),
+        HopOp::Binary(op) => cells::binary(*op, &inputs),
+        HopOp::Ternary(op) => cells::ternary(*op, &inputs),
+        HopOp::Aggregate(op, direction) => aggregate::aggregate(*op, *direction, inputs.matrix(0)?),
+        HopOp::MatMult => kernels::matmult(inputs.matrix(0)?, inputs.matrix(1)?).map(Value::Matrix),
+        HopOp::Transpose => kernels::transpose(inputs.matrix(0)?).map(Value::Matrix),
+        HopOp::Diag => kernels::diag(inputs.matrix(0)?).map(Value::Matrix),
+        HopOp::Rev => kernels::rev(inputs.matrix(0)?).map(Value::Matrix),
+        HopOp::Reshape { by_row } => {
+            let (rows, cols) = (inputs.size(1)?, inputs.size(2)?);
+            kernels::reshape(inputs.matrix(0)?, rows, cols, *by_row).map(Value::Matrix)
+        }
+        HopOp::RightIndex => shape::right_index(&inputs),
+        HopOp::LeftIndex => shape::left_index(inputs),
+        HopOp::CBind => shape::bind(&inputs, kernels::cbind),
+        HopOp::RBind => shape::bind(&inputs, kernels::rbind),
+        HopOp::DataGen(op) => generate(*op, &inputs, stream),
+        HopOp::Table => table(&inputs),
+        HopOp::Cumulative(op) => cumulative(*op, inputs.matrix(0)?).map(Value::Matrix),
+        HopOp::Cast(op) => cast::cast(*op, inputs),
+        HopOp::Size(op) => size(*op, inputs.matrix(0)?),
+        HopOp::Parameterized(op, places) => parameterized::execute(*op, places, &inputs),
+        HopOp::TransientRead(_)
+        | HopOp::TransientWrite(_)
+        | HopOp::PersistentRead(_)
+        | HopOp::PersistentWrite(_)
+        | HopOp::Print
+        | HopOp::Stop
+        | HopOp::Assert
+        | HopOp::Fused(_) => Err(Error::internal(
+            "an operator of the control program was handed to the basic operators",
+        )),
+    }
+}
+
+fn size(op: SizeOp, matrix: &MatrixBlock) -> Result<Value> {
+    let size = match op {
+        SizeOp::NRow => matrix.rows(),
+        SizeOp::NCol => matrix.cols(),
+        SizeOp::Length => matrix.rows() * matrix.cols(),
+    };
+    Ok(Value::Scalar(Literal::Int(size as i64)))
+}
+
+fn generate(op: DataGenOp, inputs: &Inputs, stream: RandStream) -> Result<Value> {
+    let matrix = match op {
+        DataGenOp::Fill => {
+            let (rows, cols) = (inputs.size(1)?, inputs.size(2)?);
+            match inputs.scalar(0)? {
+                Literal::String(text) => kernels::parse_cells(text, rows, cols),
+                _ => kernels::fill(inputs.number(0)?, rows, cols),
+            }
+        }
+        DataGenOp::Seq => {
+            let increment = Some(inputs.number(2)?).filter(|increment| !increment.is_nan());
+            let (from, to) = (inputs.number(0)?, inputs.number(1)?);
+            match inputs.len() {
+                0..=3 => kernels::seq(from, to, increment),
+                _ => kernels::seq_rows(from, to, increment, part(inputs, 3)?),
+            }
+        }
+        DataGenOp::Rand => {
+            let distribution = match inputs.text(6)?.as_str() {
+                "uniform" => kernels::Distribution::Uniform {
+                    min: inputs.number(2)?,
+                    max: inputs.number(3)?,
+                },
+                "normal" => kernels::Distribution::Normal,
+                "poisson" => kernels::Distribution::Poisson {
+                    lambda: inputs.number(7)?,
+                },
+                other => {
+                    return Err(Error::argument(format!("rand knows no pdf '{other}'"))
+                        .with_help("pdf is \"uniform\", \"normal\" or \"poisson\""));
+                }
+            };
+            let (rows, cols) = (inputs.size(0)?, inputs.size(1)?);
+            let part = match inputs.len() {
+                0..=8 => 0..rows,
+                _ => part(inputs, 8)?,
+            };
+            kernels::rand_rows(
+                rows,
+                cols,
+                distribution,
+                inputs.number(4)?,
+                seed(inputs, 5)?,
+                stream,
+                part,
+            )
+        }
+        DataGenOp::Sample => kernels::sample(
+            inputs.int(0)?,
+            inputs.size(1)?,
+            inputs.truth(2)?,
+            seed(inputs, 3)?,
+        ),
+    };
+    matrix.map(Value::Matrix)
+}
+
+/// The rows from the input at this place to the next one, both from 1 and inside.
+fn part(inputs: &Inputs, place: usize) -> Result<Range<usize>> {
+    let first = inputs.size(place)?.checked_sub(1);
+    let first = first.ok_or_else(|| Error::dimension("rows count from 1"))?;
+    Ok(first..inputs.size(place + 1)?)
+}
+
+/// -1 asks for a fresh seed.
+fn seed(inputs: &Inputs, place: usize) -> Result<Option<i64>> {
+    Ok(Some(inputs.int(place)?).filter(|seed| *seed != -1))
+}
+
+fn table(inputs: &Inputs) -> Result<Value> {
+    let dims = match inputs.len() {
+        0..=3 => None,
+        4 => {
+            return Err(Error::validation(
+                "table needs both output dimensions or none",
+            ));
+        }
+        _ => Some((inputs.size(3)?, inputs.size(4)?)),
+    };
+    kernels::table(
+        inputs.operand(0)?,
+        inputs.operand(1)?,
+        inputs.operand(2)?,
+        dims,
+    )
+    .map(Value::Matrix)
+}

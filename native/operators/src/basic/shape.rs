@@ -1,0 +1,53 @@
+//! Indexing and binding.
+
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::{Literal, scalar};
+use fulgurite_matrix::{
+    MatrixBlock,
+    kernels::{self, IndexRange},
+};
+
+use super::super::value::Value;
+use super::inputs::Inputs;
+
+pub(super) fn right_index(inputs: &Inputs) -> Result<Value> {
+    kernels::right_index(inputs.matrix(0)?, range(inputs, 1)?, range(inputs, 3)?).map(Value::Matrix)
+}
+
+pub(super) fn left_index(mut inputs: Inputs) -> Result<Value> {
+    let (rows, cols) = (range(&inputs, 2)?, range(&inputs, 4)?);
+    let value = match inputs.take(1)? {
+        Value::Matrix(matrix) => matrix,
+        Value::Scalar(value) => MatrixBlock::filled(1, 1, scalar::number(&value)?)?,
+    };
+    inputs.matrix(0)?;
+    match inputs.take(0)? {
+        Value::Matrix(matrix) => kernels::left_index(matrix, &value, rows, cols).map(Value::Matrix),
+        Value::Scalar(_) => Err(Error::internal("a matrix became a scalar")),
+    }
+}
+
+fn range(inputs: &Inputs, place: usize) -> Result<IndexRange> {
+    Ok(IndexRange::new(inputs.int(place)?, inputs.int(place + 1)?))
+}
+
+/// `cbind` and `rbind`; two strings are joined by a line end, as scripts build their statistics.
+pub(super) fn bind(
+    inputs: &Inputs,
+    kernel: fn(&[&MatrixBlock]) -> Result<MatrixBlock>,
+) -> Result<Value> {
+    let texts: Option<Vec<String>> = inputs
+        .iter()
+        .map(|value| match value {
+            Value::Scalar(value @ Literal::String(_)) => Some(value.to_string()),
+            _ => None,
+        })
+        .collect();
+    if let Some(texts) = texts {
+        return Ok(Value::Scalar(Literal::String(texts.join("\n"))));
+    }
+    let matrices: Vec<&MatrixBlock> = (0..inputs.len())
+        .map(|place| inputs.matrix(place))
+        .collect::<Result<_>>()?;
+    kernel(&matrices).map(Value::Matrix)
+}

@@ -1,0 +1,191 @@
+//! Evaluates operators in this process: one of a planned block, or all of a block that needs nothing else, as a task's.
+
+use std::collections::HashMap;
+
+use fulgurite_codegen::PlanCache;
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::{CastOp, Hop, HopId, HopOp, Literal, scalar};
+use fulgurite_matrix::{
+    arrow_block::cut_off,
+    kernels::{self, RandStream},
+    memory::{self, Budget},
+};
+
+use super::{basic, fused, panics, plan::BlockPlan, threads::Threads, value::Value};
+
+/// What operators run with.
+pub struct Locally<'a> {
+    /// Compiled fused operators.
+    pub cache: &'a PlanCache,
+    pub threads: &'a Threads,
+    /// Whose numbers `rand` gives.
+    pub stream: RandStream,
+    /// What an allocation of an operator may take; without one, the system alone is asked.
+    pub budget: Option<Budget>,
+}
+
+impl Locally<'_> {
+    /// The value of a basic or fused operator that reads or gives a matrix.
+    ///
+    /// # Errors
+    /// Of the operator; `memory`, where it does not fit the budget.
+    pub fn run(&self, plan: &BlockPlan, id: HopId, inputs: Vec<Value>) -> Result<Value> {
+        memory::ballast::check()?;
+        let hop = plan.dag.hop(id);
+        if let Some(operator) = plan.cplan(id) {
+            return self.guarded(|| fused::run(self.cache, operator, hop, &inputs, self.threads));
+        }
+        let same = plan.inputs[id.index()]
+            .windows(2)
+            .all(|pair| pair[0] == pair[1]);
+        let basic = || match (&hop.op, &inputs[..]) {
+            (HopOp::MatMult, [Value::Matrix(left), Value::Matrix(right)])
+                if plan.transposed_left[id.index()] =>
+            {
+                let product = match same {
+                    true => kernels::tsmm(left),
+                    false => kernels::transposed_matmult(left, right),
+                };
+                product.map(Value::Matrix)
+            }
+            _ => basic::execute(hop, inputs, self.stream),
+        };
+        self.threads.run(|| self.guarded(basic))
+    }
+
+    /// Runs an operator on this thread, within its budget.
+    fn guarded<R>(&self, operator: impl FnOnce() -> Result<R>) -> Result<R> {
+        match self.budget {
+            Some(budget) => memory::within(budget, operator),
+            None => operator(),
+        }
+    }
+
+    /// Evaluates a block of such operators, whose variables are values in this process. Gives its last root's value.
+    ///
+    /// # Errors
+    /// Of its operators, with their code and position; `runtime`, for a variable without a value.
+    pub fn evaluate(
+        &self,
+        plan: &BlockPlan,
+        variables: &HashMap<&str, Value>,
+    ) -> Result<Option<Value>> {
+        let mut evaluation = Evaluation {
+            plan,
+            variables,
+            values: vec![None; plan.dag.len()],
+            reads_left: plan.reads.clone(),
+        };
+        let mut last = None;
+        for id in &plan.schedule {
+            let hop = plan.dag.hop(*id);
+            let value = guarded_operator(hop, || evaluation.operator(*id, self))?;
+            if plan.reads[id.index()] > 0 {
+                evaluation.values[id.index()] = Some(value);
+            } else {
+                last = Some(value);
+            }
+        }
+        Ok(last)
+    }
+}
+
+struct Evaluation<'a> {
+    plan: &'a BlockPlan,
+    variables: &'a HashMap<&'a str, Value>,
+    values: Vec<Option<Value>>,
+    /// Readers of each value that are still to come.
+    reads_left: Vec<u32>,
+}
+
+impl Evaluation<'_> {
+    fn operator(&mut self, id: HopId, locally: &Locally) -> Result<Value> {
+        let hop = self.plan.dag.hop(id);
+        match &hop.op {
+            HopOp::Literal(value) => return Ok(Value::Scalar(value.clone())),
+            HopOp::TransientRead(name) => {
+                let value = self.variables.get(name.as_str());
+                return value.cloned().ok_or_else(|| undefined(name));
+            }
+            _ => {}
+        }
+        let inputs: Vec<Value> = self.plan.inputs[id.index()]
+            .iter()
+            .map(|input| self.take(*input))
+            .collect::<Result<_>>()?;
+        if let HopOp::Size(_) = hop.op {
+            return basic::execute(hop, inputs, locally.stream);
+        }
+        let scalars: Option<Vec<&Literal>> = inputs
+            .iter()
+            .map(|input| match input {
+                Value::Scalar(value) => Some(value),
+                Value::Matrix(_) => None,
+            })
+            .collect();
+        match scalars {
+            Some(scalars) if hop.is_scalar() => scalar_operator(hop, &scalars, locally.stream),
+            _ => locally.run(self.plan, id, inputs),
+        }
+    }
+
+    /// An operator's value for one of its readers: the value itself for the last one.
+    fn take(&mut self, id: HopId) -> Result<Value> {
+        let left = &mut self.reads_left[id.index()];
+        *left = left.saturating_sub(1);
+        let slot = &mut self.values[id.index()];
+        let value = match *left {
+            0 => slot.take(),
+            _ => slot.clone(),
+        };
+        value.ok_or_else(|| not_evaluated(id))
+    }
+}
+
+/// Runs an operator of a block. A panic of it is an error, and errors tell its code and position.
+///
+/// # Errors
+/// Its own; `internal`, for a panic; `io`, where a file that it read was cut off meanwhile.
+pub fn guarded_operator<R>(hop: &Hop, run: impl FnOnce() -> Result<R>) -> Result<R> {
+    // A library may panic on what nobody has foreseen.
+    let value = panics::caught(run).and_then(|value| {
+        // What lies in a file is only known to be there after it was read.
+        cut_off::check()?;
+        Ok(value)
+    });
+    value.map_err(|error| match hop.op {
+        HopOp::Stop | HopOp::Assert => error.at_option(hop.position.as_ref()),
+        _ => error
+            .in_operator(hop.op.code())
+            .at_option(hop.position.as_ref()),
+    })
+}
+
+/// The value of an operator on scalars alone, without the cost of finding a place for it.
+///
+/// # Errors
+/// Of the operator.
+pub fn scalar_operator(hop: &Hop, inputs: &[&Literal], stream: RandStream) -> Result<Value> {
+    let value = match (&hop.op, inputs) {
+        (HopOp::Unary(op), [x]) => scalar::eval_scalar_unary(*op, x)?,
+        (HopOp::Binary(op), [x, y]) => scalar::eval_scalar_binary(*op, x, y)?,
+        (HopOp::Ternary(op), [x, y, z]) => scalar::eval_scalar_ternary(*op, x, y, z)?,
+        (HopOp::Cast(op), [x]) if *op != CastOp::AsScalar => scalar::eval_scalar_cast(*op, x)?,
+        _ => {
+            let values = inputs.iter().map(|value| Value::Scalar((*value).clone()));
+            return basic::execute(hop, values.collect(), stream);
+        }
+    };
+    Ok(Value::Scalar(value))
+}
+
+/// The error of reading a value that no operator gave.
+pub fn not_evaluated(id: HopId) -> Error {
+    Error::internal(format!("operator {id} was not evaluated"))
+}
+
+/// The error of reading a variable that nobody assigned.
+pub fn undefined(name: &str) -> Error {
+    Error::runtime(format!("variable '{name}' has no value"))
+        .with_help("it is assigned only in a branch that was not taken; assign it before")
+}

@@ -1,0 +1,45 @@
+//! Statements that are run for their effect: `print`, `stop`, `assert`.
+
+use fulgurite_dataflow::Variable;
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::{Literal, scalar};
+
+use super::printf::format;
+
+/// What `print` prints: a scalar, or a format and its values.
+pub(crate) fn line(inputs: &[Variable]) -> Result<String> {
+    let literals = inputs
+        .iter()
+        .map(printable)
+        .collect::<Result<Vec<&Literal>>>()?;
+    match &literals[..] {
+        [] => Ok(String::new()),
+        [value] => Ok(value.to_string()),
+        [pattern, values @ ..] => format(&pattern.to_string(), values),
+    }
+}
+
+fn printable(input: &Variable) -> Result<&Literal> {
+    input.as_scalar().map_err(|_| {
+        Error::validation("print takes scalars, this is a matrix")
+            .with_help("wrap it in toString()")
+    })
+}
+
+pub(crate) fn stop(inputs: &[Variable]) -> Error {
+    match line(inputs) {
+        Ok(message) => Error::stopped(message),
+        Err(error) => error,
+    }
+}
+
+pub(crate) fn assert(inputs: &[Variable]) -> Result<()> {
+    let holds = match inputs {
+        [condition, ..] => scalar::truth(condition.as_scalar()?)?,
+        [] => return Err(Error::internal("assert without a condition")),
+    };
+    match holds {
+        true => Ok(()),
+        false => Err(Error::stopped("assertion failed")),
+    }
+}

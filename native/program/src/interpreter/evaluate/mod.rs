@@ -1,0 +1,343 @@
+//! Evaluates a planned block: operators in order, each where it fits, values freed after their last reader.
+
+mod written;
+
+use std::time::Instant;
+
+use fulgurite_dataflow::{DistributedMatrix, Form, OnBehalf, Variable};
+use fulgurite_distributed::{Operator, Workers, comes_back};
+use fulgurite_error::{Error, Result};
+use fulgurite_hop::{Hop, HopId, HopOp, Literal, SizeOp};
+use fulgurite_matrix::memory::Budget;
+use fulgurite_operators::{
+    BlockPlan, Locally, Value, guarded_operator, not_evaluated, scalar_operator,
+};
+
+use super::{
+    context::Context,
+    effects, files,
+    placement::{self, Decision},
+    transfers::{Site, Transfers},
+};
+use crate::{report::FusedRun, symbols::SymbolTable};
+
+/// Evaluates the block. Gives the last root's value: of a predicate, its only root.
+pub(crate) fn evaluate(
+    plan: &BlockPlan,
+    symbols: &mut SymbolTable,
+    context: &mut Context,
+) -> Result<Option<Variable>> {
+    let mut evaluation = Evaluation {
+        plan,
+        symbols,
+        context,
+        values: vec![None; plan.dag.len()],
+        reads_left: plan.reads.clone(),
+        assigned: Vec::new(),
+    };
+    let mut last = None;
+    for id in &plan.schedule {
+        let hop = plan.dag.hop(*id);
+        let value = guarded_operator(hop, || evaluation.operator(*id))?;
+        if plan.reads[id.index()] > 0 {
+            evaluation.values[id.index()] = value;
+        } else {
+            last = value;
+        }
+    }
+    let assigned = std::mem::take(&mut evaluation.assigned);
+    for (name, value) in assigned {
+        symbols.set(name, value);
+    }
+    Ok(last)
+}
+
+struct Evaluation<'a> {
+    plan: &'a BlockPlan,
+    symbols: &'a mut SymbolTable,
+    context: &'a mut Context,
+    values: Vec<Option<Variable>>,
+    /// Readers of each value that are still to come.
+    reads_left: Vec<u32>,
+    /// Variables take their new values when the block is through: all its reads see the old ones.
+    assigned: Vec<(String, Variable)>,
+}
+
+impl Evaluation<'_> {
+    fn operator(&mut self, id: HopId) -> Result<Option<Variable>> {
+        let hop = self.plan.dag.hop(id);
+        match &hop.op {
+            HopOp::Literal(value) => return Ok(Some(Variable::Scalar(value.clone()))),
+            HopOp::TransientRead(name) => return self.read(name).map(Some),
+            _ => {}
+        }
+        self.context.session.interrupt.check()?;
+        let _on_behalf = self.on_behalf(id);
+        let mut inputs: Vec<Variable> = self.plan.inputs[id.index()]
+            .iter()
+            .map(|input| self.take(*input))
+            .collect::<Result<_>>()?;
+        if let Some(value) = self.on_written(id, hop, &mut inputs)? {
+            return Ok(Some(value));
+        }
+        match &hop.op {
+            HopOp::TransientWrite(name) => {
+                let mut value = first(inputs)?;
+                if let Variable::Distributed(matrix) = &mut value
+                    && !self.plan.is_read_once(name)
+                {
+                    // Else the one who reads it computes it, stripe by stripe.
+                    matrix.persist()?;
+                }
+                self.assigned.push((name.clone(), value));
+                Ok(None)
+            }
+            HopOp::PersistentRead(options) => {
+                let started = Instant::now();
+                let value = files::read(options, &inputs, &self.context.session)?;
+                self.record(id, value.is_distributed(), started);
+                Ok(Some(value))
+            }
+            HopOp::PersistentWrite(options) => {
+                let started = Instant::now();
+                let distributed = inputs.first().is_some_and(Variable::is_distributed);
+                files::write(options, inputs, &self.context.session)?;
+                self.record(id, distributed, started);
+                Ok(None)
+            }
+            HopOp::Print => {
+                let line = effects::line(&inputs)?;
+                self.context.session.print(&line).map(|()| None)
+            }
+            HopOp::Stop => Err(effects::stop(&inputs)),
+            HopOp::Assert => effects::assert(&inputs).map(|()| None),
+            HopOp::Size(size) => self.size(*size, &inputs).map(Some),
+            _ if inputs.iter().all(Variable::is_scalar) && hop.is_scalar() => {
+                let stream = self.context.session.config.rand_stream;
+                let literals = inputs
+                    .iter()
+                    .map(Variable::as_scalar)
+                    .collect::<Result<Vec<_>>>()?;
+                let value = scalar_operator(hop, &literals, stream)?;
+                Ok(Some(value.into()))
+            }
+            _ => self.on_matrices(id, hop, inputs).map(Some),
+        }
+    }
+
+    /// A variable's value. Its last reader in a block that assigns the variable anew owns it.
+    fn read(&mut self, name: &str) -> Result<Variable> {
+        if self.plan.assigns(name) {
+            return self.symbols.take(name);
+        }
+        self.symbols.get(name).cloned()
+    }
+
+    /// An operator's value for one of its readers: the value itself for the last one.
+    fn take(&mut self, id: HopId) -> Result<Variable> {
+        let missing = || not_evaluated(id);
+        let left = &mut self.reads_left[id.index()];
+        *left = left.saturating_sub(1);
+        let slot = &mut self.values[id.index()];
+        match *left {
+            0 => slot.take().ok_or_else(missing),
+            _ => {
+                if let Some(Variable::Distributed(matrix)) = slot {
+                    // Read more than once: it is computed once only if it is kept.
+                    matrix.persist()?;
+                }
+                slot.clone().ok_or_else(missing)
+            }
+        }
+    }
+
+    fn size(&self, size: SizeOp, inputs: &[Variable]) -> Result<Variable> {
+        let input = inputs
+            .first()
+            .filter(|input| !input.is_scalar())
+            .ok_or_else(|| Error::validation("a scalar has no rows and columns"))?;
+        let known = input.characteristics();
+        let size = match size {
+            SizeOp::NRow => known.rows,
+            SizeOp::NCol => known.cols,
+            SizeOp::Length => known.cells(),
+        };
+        let size = size.and_then(|size| i64::try_from(size).ok());
+        let size = size.ok_or_else(|| Error::internal("a matrix without a size"))?;
+        Ok(Variable::Scalar(Literal::Int(size)))
+    }
+
+    /// Runs an operator that reads or gives a matrix where it fits.
+    fn on_matrices(&mut self, id: HopId, hop: &Hop, mut inputs: Vec<Variable>) -> Result<Variable> {
+        let started = Instant::now();
+        let transposed_left = self.plan.transposed_left[id.index()];
+        if let (HopOp::Transpose, [Variable::Distributed(matrix)]) = (&hop.op, &inputs[..]) {
+            return Ok(Variable::Distributed(matrix.clone().transpose()));
+        }
+        let known = |hop: HopId| self.site(hop);
+        let decision = placement::decide(self.plan, id, &inputs, &self.context.session, &known)?;
+        match decision {
+            Decision::Local => {
+                let inputs = inputs
+                    .into_iter()
+                    .map(local)
+                    .collect::<Result<Vec<Value>>>()?;
+                let held: u64 = inputs.iter().map(bytes).sum();
+                let value = self.locally(id, inputs)?;
+                let meter = &mut self.context.meter;
+                meter.note(|| held.saturating_add(bytes(&value)));
+                self.record(id, false, started);
+                Ok(value.into())
+            }
+            Decision::Distributed(cut) => {
+                let left_transposed =
+                    placement::bring_left_operand_to_stripes(transposed_left, &cut, &mut inputs)?;
+                let operator = self.operator_for_workers(id, left_transposed);
+                let (value, form) = self.workers()?.run(&operator, &cut, &inputs)?;
+                self.settled(id, value, &form, started)
+            }
+            Decision::Composed(composition) => {
+                if composition.reads_more_than_once() {
+                    for input in &mut inputs {
+                        if let Variable::Distributed(matrix) = input {
+                            matrix.persist()?;
+                        }
+                    }
+                }
+                let operator = self.operator_for_workers(id, false);
+                let value = self.workers()?.compose(composition, &operator, &inputs)?;
+                let form = Form::of_composition(composition.form());
+                self.settled(id, value, &form, started)
+            }
+        }
+    }
+
+    /// What the operator asks of workers is asked in its name; without workers nobody asks.
+    fn on_behalf(&self, id: HopId) -> Option<OnBehalf> {
+        self.context.session.backend.as_ref()?;
+        self.plan.labels[id.index()].clone().map(OnBehalf::of)
+    }
+
+    fn workers(&self) -> Result<Workers<'_>> {
+        self.context.session.workers()
+    }
+
+    fn operator_for_workers(&self, id: HopId, left_transposed: bool) -> Operator<'_> {
+        Operator {
+            hop: self.plan.dag.hop(id),
+            plan: self.plan.cplan(id).map(|fused| &fused.plan),
+            label: self.plan.labels[id.index()].as_deref().unwrap_or_default(),
+            left_transposed,
+        }
+    }
+
+    /// What workers gave: it stays with them unless it is small.
+    fn settled(
+        &mut self,
+        id: HopId,
+        mut value: Variable,
+        form: &Form,
+        started: Instant,
+    ) -> Result<Variable> {
+        if let Variable::Distributed(matrix) = &mut value {
+            if !matrix.stripes.dims_known() {
+                matrix.persist()?;
+            }
+            let bytes = matrix.stripes.memory_bytes();
+            let small = comes_back(bytes, &self.context.session.config);
+            if small && !self.stays(id, matrix)? {
+                value = Variable::Matrix(matrix.collect()?);
+            }
+        }
+        self.record(id, true, started);
+        if let Some(label) = &self.plan.labels[id.index()] {
+            self.context.recorder.lock().form(label, form);
+        }
+        Ok(value)
+    }
+
+    /// Whether a small result stays with the workers, for its readers to be there too.
+    fn stays(&self, id: HopId, result: &DistributedMatrix) -> Result<bool> {
+        let session = &self.context.session;
+        let known = |hop: HopId| match hop == id {
+            true => Some(Site::Workers {
+                transposed: result.transposed,
+            }),
+            false => self.site(hop),
+        };
+        let transfers = Transfers {
+            plan: self.plan,
+            config: &session.config,
+            cost: session.cost_constants(0)?,
+            known: &known,
+        };
+        Ok(transfers.stays(id).is_some())
+    }
+
+    /// Where a value is that is there already.
+    fn site(&self, id: HopId) -> Option<Site> {
+        let value = match (&self.values[id.index()], &self.plan.dag.hop(id).op) {
+            (Some(value), _) => Some(value),
+            (None, HopOp::TransientRead(name)) => self.symbols.find(name),
+            (None, _) => None,
+        };
+        value.map(placement::site)
+    }
+
+    fn locally(&self, id: HopId, inputs: Vec<Value>) -> Result<Value> {
+        let session = &self.context.session;
+        let locally = Locally {
+            cache: &session.plan_cache,
+            threads: &self.context.threads,
+            stream: session.config.rand_stream,
+            budget: self.budget(),
+        };
+        locally.run(self.plan, id, inputs)
+    }
+
+    /// What an allocation of an operator may take. Where there are workers, the budget decides what runs there; what runs here all
+    /// the same is asked of the system alone.
+    fn budget(&self) -> Option<Budget> {
+        let session = &self.context.session;
+        (!session.in_task && session.backend.is_none()).then_some(Budget {
+            bytes: session.config.memory_local,
+            setting: "fulgurite.memory.local",
+        })
+    }
+
+    fn record(&mut self, id: HopId, distributed: bool, started: Instant) {
+        if let Some(label) = &self.plan.labels[id.index()] {
+            let elapsed = started.elapsed();
+            let fused = self.plan.cplan(id).map(|fused| FusedRun {
+                plan: &fused.text,
+                sizes: self.plan.sizes(id),
+            });
+            let mut recorder = self.context.recorder.lock();
+            recorder.operator(label, distributed, elapsed, fused);
+        }
+    }
+}
+
+/// The value here. The decision to run locally has checked that it fits.
+fn local(variable: Variable) -> Result<Value> {
+    Ok(match variable {
+        Variable::Scalar(literal) => Value::Scalar(literal),
+        Variable::Matrix(matrix) => Value::Matrix(matrix.into_block()),
+        Variable::Distributed(matrix) => Value::Matrix(matrix.collect()?.into_block()),
+        Variable::Written(_) => return Err(Error::internal("parts are not in their places")),
+    })
+}
+
+fn bytes(value: &Value) -> u64 {
+    match value {
+        Value::Matrix(block) => block.memory_bytes() as u64,
+        Value::Scalar(_) => 0,
+    }
+}
+
+fn first(inputs: Vec<Variable>) -> Result<Variable> {
+    inputs
+        .into_iter()
+        .next()
+        .ok_or_else(|| Error::internal("a write without a value"))
+}

@@ -1,0 +1,36 @@
+//! Runs a compiled program's blocks, in this process and on the workers.
+//!
+//! - `context`: what evaluation needs besides variables.
+//! - `range`: the values of a loop's variable.
+//! - `printf`, `effects`: what statements print, and how they stop.
+//! - `data_file`: where a file is; `files`: reads and writes it.
+//! - `spread`: products that take less time on the workers; `transfers`: what stays with them; `placement`: where each
+//!   operator goes.
+//! - `written`, `loop_writes`: matrices that loops keep parts of.
+//! - `evaluate`: runs a planned block.
+//! - `planner`: plans a block for the sizes that its inputs have now.
+//! - `control`: goes through blocks, functions and iterations.
+
+mod context;
+mod control;
+mod data_file;
+mod effects;
+mod evaluate;
+mod files;
+mod loop_writes;
+mod placement;
+mod planner;
+mod printf;
+mod range;
+mod spread;
+mod transfers;
+mod written;
+
+pub use control::{expected_degree, run_range};
+pub use files::{read_source, write_file};
+pub use loop_writes::expected_writes;
+pub use transfers::{Reason, Site, Transfers, expected_spread};
+
+pub(super) use context::Context;
+pub(super) use control::Interpreter;
+pub(super) use files::{declared_type, read_metadata};

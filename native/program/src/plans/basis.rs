@@ -1,0 +1,126 @@
+//! What a plan rests on: of each variable that a block reads, what plans depend on.
+
+use fulgurite_dataflow::Variable;
+use fulgurite_fusion::is_about_the_same;
+use fulgurite_hop::ValueType;
+
+use crate::symbols::SymbolTable;
+
+/// Of each variable in turn.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Basis(Vec<Fact>);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Fact {
+    Undefined,
+    Scalar(ValueType),
+    /// A scalar that decides sizes, as text (which is exact).
+    Constant(ValueType, String),
+    Matrix {
+        rows: Option<u64>,
+        cols: Option<u64>,
+        /// 1 where it is not known.
+        sparsity: f64,
+        empty: bool,
+        distributed: bool,
+        transposed: bool,
+    },
+}
+
+impl Basis {
+    pub(super) fn new(
+        reads: &[String],
+        symbols: &SymbolTable,
+        decides: impl Fn(&str) -> bool,
+    ) -> Self {
+        let fact = |name: &String| match symbols.find(name) {
+            None => Fact::Undefined,
+            Some(Variable::Scalar(value)) if decides(name) => {
+                Fact::Constant(value.value_type(), value.to_string())
+            }
+            Some(Variable::Scalar(value)) => Fact::Scalar(value.value_type()),
+            Some(matrix) => {
+                let known = matrix.characteristics();
+                Fact::Matrix {
+                    rows: known.rows,
+                    cols: known.cols,
+                    sparsity: known.sparsity(),
+                    empty: known.nnz == Some(0),
+                    distributed: matrix.is_distributed(),
+                    transposed: matches!(matrix, Variable::Distributed(matrix) if matrix.transposed),
+                }
+            }
+        };
+        Basis(reads.iter().map(fact).collect())
+    }
+
+    /// Whether a plan that rests on this serves as it is.
+    pub(super) fn serves(&self, now: &Basis) -> bool {
+        self.0.len() == now.0.len() && self.0.iter().zip(&now.0).all(|(was, is)| was.serves(is))
+    }
+
+    /// The variables whose values decide sizes and differ.
+    pub(super) fn changed_values<'a>(
+        &'a self,
+        now: &'a Basis,
+        reads: &'a [String],
+    ) -> impl Iterator<Item = &'a String> {
+        let facts = self.0.iter().zip(&now.0);
+        let changed = facts.zip(reads).filter(|((was, is), _)| {
+            matches!((was, is), (Fact::Constant(..), Fact::Constant(..))) && was != is
+        });
+        changed.map(|(_, name)| name)
+    }
+
+    /// These sizes, but the sparsities that a plan was made for: it may not drift away from them step by step.
+    pub(super) fn with_sparsity_of(mut self, planned: &Basis) -> Self {
+        for (fact, planned) in self.0.iter_mut().zip(&planned.0) {
+            if let (
+                Fact::Matrix { sparsity, .. },
+                Fact::Matrix {
+                    sparsity: planned, ..
+                },
+            ) = (fact, planned)
+            {
+                *sparsity = *planned;
+            }
+        }
+        self
+    }
+}
+
+impl Fact {
+    fn serves(&self, now: &Fact) -> bool {
+        match (self, now) {
+            (
+                Fact::Matrix {
+                    rows,
+                    cols,
+                    sparsity,
+                    empty,
+                    distributed,
+                    transposed,
+                },
+                Fact::Matrix {
+                    rows: now_rows,
+                    cols: now_cols,
+                    sparsity: now_sparsity,
+                    empty: now_empty,
+                    distributed: now_distributed,
+                    transposed: now_transposed,
+                },
+            ) => {
+                (rows, cols, empty, distributed, transposed)
+                    == (
+                        now_rows,
+                        now_cols,
+                        now_empty,
+                        now_distributed,
+                        now_transposed,
+                    )
+                    && is_about_the_same(*sparsity, *now_sparsity)
+            }
+            _ => self == now,
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Programs of requests that came before. Whoever sends the same request again and again, as a loop over a lazy matrix
+//! API does for each batch, waits for the compiler and the planner once.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use fulgurite_config::Config;
+use fulgurite_error::Result;
+use fulgurite_fusion::CostConstants;
+use fulgurite_hop::{Program, Symbols, later_reads::ReadOnce};
+
+use super::{
+    plans::{Conditions, Plans},
+    request::Request,
+};
+
+/// Programs that are kept. Each holds no data, but the code of its fused operators.
+const CAPACITY: usize = 32;
+
+/// A program and the plans that its blocks got so far. They go together: plans are found by the addresses of blocks.
+pub(crate) struct PlannedProgram {
+    pub(crate) program: Program,
+    pub(crate) plans: Arc<Plans>,
+}
+
+impl PlannedProgram {
+    /// Without plans so far.
+    fn new(program: Program, request: &Request) -> Self {
+        // Of a DAG all that it assigns is read.
+        let read_once = match request.dag {
+            Some(_) => ReadOnce::default(),
+            None => ReadOnce::of(&program, &request.outputs.iter().cloned().collect()),
+        };
+        PlannedProgram {
+            program,
+            plans: Arc::new(Plans::new(read_once)),
+        }
+    }
+}
+
+/// All that a program and its plans follow from, unless the compiler looked at files.
+#[derive(PartialEq)]
+pub(crate) struct Origin {
+    script: Option<String>,
+    name: Option<String>,
+    dag: Option<serde_json::Value>,
+    arguments: BTreeMap<String, String>,
+    allow_missing_arguments: bool,
+    outputs: Vec<String>,
+    assume: BTreeMap<String, String>,
+    paths_elsewhere: bool,
+    inputs: Symbols,
+    config: Config,
+    backend: Option<String>,
+    /// What blocks are planned with that are too small to be worth a measurement.
+    speeds: CostConstants,
+}
+
+/// The programs of the latest requests, most recently used first.
+#[derive(Default)]
+pub struct Programs(Mutex<Vec<(Origin, Arc<PlannedProgram>)>>);
+
+impl Programs {
+    /// The program of this request: one that is known to be of this origin, or what `compile` makes. That is kept where it says
+    /// that nothing but the request went into it.
+    pub(crate) fn get_or_compile(
+        &self,
+        origin: Origin,
+        request: &Request,
+        compile: impl FnOnce() -> Result<(Program, FollowsFrom)>,
+    ) -> Result<Arc<PlannedProgram>> {
+        if let Some(known) = self.find(&origin) {
+            return Ok(known);
+        }
+        // Compiled outside the lock: of two that are the same, the later one is kept.
+        let (program, follows_from) = compile()?;
+        let planned = Arc::new(PlannedProgram::new(program, request));
+        if follows_from == FollowsFrom::Request {
+            let mut programs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            programs.truncate(CAPACITY - 1);
+            programs.insert(0, (origin, Arc::clone(&planned)));
+        }
+        Ok(planned)
+    }
+
+    fn find(&self, origin: &Origin) -> Option<Arc<PlannedProgram>> {
+        let mut programs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = programs.iter().position(|(known, _)| known == origin)?;
+        programs[..=place].rotate_right(1);
+        Some(Arc::clone(&programs[0].1))
+    }
+}
+
+/// What a program depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FollowsFrom {
+    Request,
+    /// Files, too, which may change: scripts that it sources, the metadata of data.
+    Files,
+}
+
+impl Origin {
+    /// Of the request and what is known of its inputs, where blocks are planned under these `conditions`.
+    pub(crate) fn new(
+        request: &Request,
+        inputs: &Symbols,
+        backend: Option<&str>,
+        conditions: &Conditions,
+    ) -> Result<Self> {
+        Ok(Origin {
+            script: request.script.clone(),
+            name: request.name.clone(),
+            dag: request.dag.clone(),
+            arguments: request.arguments.clone(),
+            allow_missing_arguments: request.allow_missing_arguments,
+            outputs: request.outputs.clone(),
+            assume: request.assume.clone(),
+            paths_elsewhere: request.paths_elsewhere,
+            inputs: inputs.clone(),
+            config: conditions.config.clone(),
+            backend: backend.map(str::to_owned),
+            speeds: conditions.cost_constants(0)?,
+        })
+    }
+}

@@ -1,0 +1,309 @@
+//! What an execution did: which operators ran where, how often and how long, and what planning cost.
+
+mod remote;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use fulgurite_codegen::{CacheStatistics, PlanCache};
+use fulgurite_dataflow::{Form, FusionReport, ParforReport, PlanningReport, Replan};
+use fulgurite_fusion::FusionStatistics;
+use serde::{Deserialize, Serialize};
+
+/// The account of one execution. Prints as a table, the slowest operators first.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    pub operators: Vec<OperatorReport>,
+    /// Fused operators that were compiled before, in this process.
+    pub plan_cache_hits: u64,
+    pub plan_cache_misses: u64,
+    /// Why fused operators were interpreted, where this process can't have machine code.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub interpreted: Option<String>,
+    /// Plans of statement blocks that were made, for sizes that had not been seen before.
+    pub block_plans: u64,
+    /// Why they were made, and how often they served again.
+    #[serde(default)]
+    pub planning: PlanningReport,
+    #[serde(default)]
+    pub fusion: FusionReport,
+    /// How many iterations of each `parfor` ran at a time.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub parfors: Vec<ParforReport>,
+    pub planning_milliseconds: f64,
+    pub compile_milliseconds: f64,
+    pub total_seconds: f64,
+}
+
+/// All runs of one operator in one place.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OperatorReport {
+    /// The operator's code and where in the script it stands: `ba(+*) mlogreg.dml:42`.
+    pub label: String,
+    /// `local`, or the backend's name.
+    pub location: String,
+    pub count: u64,
+    pub seconds: f64,
+    /// In what form the last run was on the workers: `operand 2 sent, parts combined`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub form: Option<String>,
+    /// For fused operators, the plan as text.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub plan: Option<String>,
+    /// For fused operators, the sizes that the last run was planned with: of the result, then of what it reads.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub sizes: Option<String>,
+}
+
+/// A fused operator that ran.
+pub(crate) struct FusedRun<'a> {
+    /// Label and plan.
+    pub(crate) plan: &'a Arc<str>,
+    pub(crate) sizes: String,
+}
+
+/// Collects a [`Report`] while operators run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Recorder {
+    operators: HashMap<(Arc<str>, bool), Entry>,
+    planning: Duration,
+    plans: PlanningReport,
+    fusion: FusionReport,
+    parfors: BTreeMap<String, ParforReport>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Entry {
+    count: u64,
+    time: Duration,
+    form: Option<String>,
+    plan: Option<Arc<str>>,
+    sizes: Option<String>,
+}
+
+/// A [`Recorder`] that others look at while operators run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SharedRecorder(Arc<Mutex<Recorder>>);
+
+impl SharedRecorder {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Recorder> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All of it; nothing is left.
+    pub(crate) fn take(&self) -> Recorder {
+        std::mem::take(&mut *self.lock())
+    }
+}
+
+impl Recorder {
+    pub(crate) fn operator(
+        &mut self,
+        label: &Arc<str>,
+        distributed: bool,
+        time: Duration,
+        fused: Option<FusedRun>,
+    ) {
+        let entry = self
+            .operators
+            .entry((Arc::clone(label), distributed))
+            .or_default();
+        entry.count += 1;
+        entry.time += time;
+        if let Some(FusedRun { plan, sizes }) = fused {
+            entry.plan = Some(Arc::clone(plan));
+            entry.sizes = Some(sizes);
+        }
+    }
+
+    /// In what form an operator ran on the workers.
+    pub(crate) fn form(&mut self, label: &Arc<str>, form: &Form) {
+        if let Some(entry) = self.operators.get_mut(&(Arc::clone(label), true)) {
+            entry.form = Some(form.to_string());
+        }
+    }
+
+    /// A block was planned.
+    pub(crate) fn planned(&mut self, time: Duration, why: Replan, fusion: &FusionStatistics) {
+        self.planning += time;
+        self.fusion.add(fusion);
+        self.plans.add(why);
+    }
+
+    /// A block's plan got new sizes.
+    pub(crate) fn resized(&mut self, time: Duration) {
+        self.planning += time;
+        self.plans.resized += 1;
+    }
+
+    /// A block's plan served as it was; this long it took to find out.
+    pub(crate) fn served(&mut self, time: Duration) {
+        self.planning += time;
+        self.plans.served += 1;
+    }
+
+    /// A `parfor` ran.
+    pub(crate) fn parfor(&mut self, run: ParforReport) {
+        match self.parfors.get_mut(&run.label) {
+            Some(known) => known.add(run),
+            None => {
+                self.parfors.insert(run.label.clone(), run);
+            }
+        }
+    }
+
+    /// Adds what one of several interpreters did.
+    pub(crate) fn absorb(&mut self, other: Recorder) {
+        for (operator, one) in other.operators {
+            let entry = self.operators.entry(operator).or_default();
+            entry.count += one.count;
+            entry.time += one.time;
+            entry.form = one.form.or(entry.form.take());
+            if one.plan.is_some() {
+                (entry.plan, entry.sizes) = (one.plan, one.sizes);
+            }
+        }
+        self.planning += other.planning;
+        self.plans.absorb(&other.plans);
+        self.fusion.absorb(&other.fusion);
+        for run in other.parfors.into_values() {
+            self.parfor(run);
+        }
+    }
+
+    pub(crate) fn into_report(self, backend: &str) -> Report {
+        let mut operators: Vec<_> = self
+            .operators
+            .into_iter()
+            .map(|((label, distributed), entry)| OperatorReport {
+                label: label.to_string(),
+                location: if distributed { backend } else { "local" }.to_owned(),
+                count: entry.count,
+                seconds: entry.time.as_secs_f64(),
+                form: entry.form,
+                plan: entry.plan.map(|plan| plan.to_string()),
+                sizes: entry.sizes,
+            })
+            .collect();
+        operators.sort_by(|a, b| {
+            b.seconds
+                .total_cmp(&a.seconds)
+                .then_with(|| a.label.cmp(&b.label))
+        });
+        Report {
+            operators,
+            block_plans: self.plans.made.values().sum(),
+            planning: self.plans,
+            fusion: self.fusion,
+            parfors: self.parfors.into_values().collect(),
+            planning_milliseconds: self.planning.as_secs_f64() * 1e3,
+            ..Report::default()
+        }
+    }
+}
+
+impl Report {
+    /// Adds what the plan cache did since it was in this state.
+    pub(crate) fn compiled_since(&mut self, before: CacheStatistics, cache: &PlanCache) {
+        let after = cache.statistics();
+        self.interpreted = cache.why_interpreted();
+        let compile_time = after.compile_time.saturating_sub(before.compile_time);
+        self.plan_cache_hits = after.hits.saturating_sub(before.hits);
+        self.plan_cache_misses = after.misses.saturating_sub(before.misses);
+        self.compile_milliseconds = compile_time.as_secs_f64() * 1e3;
+    }
+}
+
+/// How far the details of fused operators stand from the left.
+const DETAILS: usize = 36;
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{:>10}  {:>8}  {:<8}  operator",
+            "seconds", "count", "where"
+        )?;
+        for operator in &self.operators {
+            writeln!(
+                f,
+                "{:>10.4}  {:>8}  {:<8}  {}",
+                operator.seconds, operator.count, operator.location, operator.label
+            )?;
+            if let Some(form) = &operator.form {
+                writeln!(f, "{:DETAILS$}{form}", "")?;
+            }
+            if let Some(sizes) = &operator.sizes {
+                writeln!(f, "{:DETAILS$}{sizes}", "")?;
+            }
+            // The label stands first, and there already.
+            let plan = operator.plan.as_deref().unwrap_or_default();
+            for line in plan.lines().skip(1) {
+                writeln!(f, "{:DETAILS$}{line}", "")?;
+            }
+        }
+        writeln!(f, "{}", self.planning)?;
+        writeln!(f, "{}", self.fusion)?;
+        for parfor in &self.parfors {
+            writeln!(f, "{parfor}")?;
+        }
+        write!(
+            f,
+            "total {:.3} s; planned {} blocks in {:.1} ms; compiled {} fused operators in {:.1} ms, {} from the cache",
+            self.total_seconds,
+            self.block_plans,
+            self.planning_milliseconds,
+            self.plan_cache_misses,
+            self.compile_milliseconds,
+            self.plan_cache_hits
+        )?;
+        match &self.interpreted {
+            Some(reason) => write!(
+                f,
+                "\nno machine code, so that fused operators were interpreted: {reason}"
+            ),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slowest_operator_stands_first() {
+        let mut recorder = Recorder::default();
+        let (slow, fast): (Arc<str>, Arc<str>) = ("ba(+*) a.dml:1".into(), "b(+) a.dml:2".into());
+        recorder.operator(&fast, false, Duration::from_millis(1), None);
+        recorder.operator(&slow, true, Duration::from_millis(20), None);
+        recorder.operator(&slow, true, Duration::from_millis(30), None);
+        recorder.form(&slow, &Form::of_selection());
+        let fused: Arc<str> = "fused(0) Cell ua(+) a.dml:3".into();
+        let run = FusedRun {
+            plan: &"Cell ua(+)\nCell(main)\n  %0 = in0\n  %1 = u(^2) %0\n  ua(+) %1".into(),
+            sizes: "scalar from [10 x 10, nnz 7]".into(),
+        };
+        recorder.operator(&fused, false, Duration::from_millis(7), Some(run));
+        insta::assert_snapshot!(recorder.into_report("spark"), @r"
+           seconds     count  where     operator
+            0.0500         2  spark     ba(+*) a.dml:1
+                                            rows sent to their places
+            0.0070         1  local     fused(0) Cell ua(+) a.dml:3
+                                            scalar from [10 x 10, nnz 7]
+                                            Cell(main)
+                                              %0 = in0
+                                              %1 = u(^2) %0
+                                              ua(+) %1
+            0.0010         1  local     b(+) a.dml:2
+        plans of blocks: 0 made, 0 resized, 0 served again
+        fusion: explored in 0.0 ms, selected in 0.0 ms with 0 plans costed, constructed in 0.0 ms
+        total 0.000 s; planned 0 blocks in 0.0 ms; compiled 0 fused operators in 0.0 ms, 0 from the cache
+        ");
+    }
+}

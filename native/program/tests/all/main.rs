@@ -1,0 +1,27 @@
+//! Scripts and requests, run in this process and over stripes.
+
+mod common;
+
+mod dag;
+mod distributed;
+mod distributed_rows;
+mod distributed_selection;
+mod distributed_templates;
+mod file_systems;
+mod files;
+mod forms;
+mod generated;
+mod large_products;
+mod later_reads;
+mod non_finite;
+mod parfor;
+mod parfor_jobs;
+mod parfor_remote;
+mod parfor_results;
+mod parfor_slices;
+mod planning;
+mod programs;
+mod random_programs;
+mod repeated;
+mod stack;
+mod transfers;
