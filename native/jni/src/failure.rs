@@ -14,7 +14,7 @@ use jni::{
 
 use fulgurite_runtime::panics;
 
-use crate::shim::FulguriteException;
+use crate::java::FulguriteException;
 
 /// Why a native method fails.
 #[derive(Debug)]

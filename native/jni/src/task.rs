@@ -9,10 +9,8 @@ use fulgurite_runtime::{
     dataflow::{Combine, RangeTask, Task},
 };
 
-use serde::de::DeserializeOwned;
-
 use crate::{
-    ready::with_task,
+    ready::{parse, with_task},
     registry::{Blocks, registry},
     request::plan_cache,
 };
@@ -175,11 +173,6 @@ fn run_range(task: &RangeTask, stripes: &[i64], broadcasts: &[i64]) -> Result<i6
     let (result, work) =
         fulgurite_runtime::run_range(&task.of, task.range, stripe, &broadcasts, cache)?;
     Ok(registry().insert_range(result, work))
-}
-
-pub(crate) fn parse<T: DeserializeOwned>(task: &[u8]) -> Result<T> {
-    serde_json::from_slice(task)
-        .map_err(|error| Error::plan(format!("the task is not understood: {error}")))
 }
 
 fn parse_combine(combine: &[u8]) -> Result<Combine> {
