@@ -53,8 +53,8 @@ pub fn named(text: &str, families: &[Family]) -> BTreeSet<String> {
             let mentions = item.mentions.iter().map(|mention| &mention.path);
             let imports = item.imports.iter().map(|import| &import.path);
             for path in mentions.chain(imports) {
-                let qualified = path.windows(2).filter(|words| words[0] == family.name);
-                let variant = match qualified.last() {
+                let mut qualified = path.windows(2).filter(|words| words[0] == family.name);
+                let variant = match qualified.next_back() {
                     Some(words) => &words[1],
                     None if bare && path.len() == 1 => &path[0],
                     None => continue,
