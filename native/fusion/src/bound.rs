@@ -9,10 +9,10 @@ use fulgurite_hop::HopId;
 
 use crate::{
     cost::least_share,
-    cut_set::Problem,
     memo::MemoTable,
     partition::InterestingPoint,
     plan_cost::{NONE, PartitionCosts},
+    problem::Problem,
 };
 
 /// What each HOP of a partition adds to the costs of any plan. Places are those of the partition's HOPs, then

@@ -35,8 +35,12 @@ pub mod machine;
 mod multi_aggregate;
 mod operator;
 mod plan_cost;
+mod problem;
+mod recall;
 mod replace;
+mod search;
 mod select;
+mod selection;
 mod template;
 mod view;
 
@@ -44,10 +48,11 @@ mod view;
 mod tests;
 
 pub use config::{FusionConfig, Policy};
-pub use enumerate::Search;
 pub use explain::{Explanation, FusionStatistics};
-pub use likeness::{SAME_WITHIN, Searches, is_about_as_sparse, is_about_the_same};
+pub use likeness::{SAME_WITHIN, is_about_as_sparse, is_about_the_same};
 pub use machine::CostConstants;
+pub use recall::Searches;
+pub use search::Search;
 pub use select::{Known, fuse, fuse_known};
 
 use fulgurite_error::Position;

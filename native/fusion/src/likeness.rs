@@ -1,17 +1,11 @@
 //! Partitions like one that was searched before: dynamic recompilation plans the same operators again and again, of
 //! about the same sizes, and what was found for them still holds.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 use fulgurite_hop::{Characteristics, HopId, HopOp, Literal};
 
-use crate::{
-    enumerate::Search,
-    explain::Explanation,
-    memo::MemoEntry,
-    partition::{InterestingPoint, PointKind},
-    plan_cost::PartitionCosts,
-};
+use crate::{memo::MemoEntry, partition::PointKind, plan_cost::PartitionCosts};
 
 /// Costs are proportional to sizes, so that below this factor a plan that was clearly the best still is.
 pub const SAME_WITHIN: f64 = 2.0;
@@ -112,7 +106,7 @@ impl Likeness {
     }
 
     /// The same decisions on operators of about the same sizes.
-    fn is_like(&self, other: &Likeness) -> bool {
+    pub fn is_like(&self, other: &Likeness) -> bool {
         let same = (&self.points, &self.outputs) == (&other.points, &other.outputs)
             && self.operators == other.operators
             && self.sizes.len() == other.sizes.len();
@@ -137,63 +131,6 @@ impl Size {
             && same(one.rows, two.rows)
             && same(one.cols, two.cols)
             && is_about_as_sparse(&one, &two)
-    }
-}
-
-/// What was found in partitions, the latest first.
-#[derive(Debug, Clone, Default)]
-pub struct Searches(VecDeque<Search>);
-
-/// More than the blocks of a script have; looking through them takes microseconds.
-const MAX_SEARCHES: usize = 256;
-
-impl Searches {
-    pub const fn none() -> Self {
-        Searches(VecDeque::new())
-    }
-
-    /// Keeps what was searched for a DAG.
-    pub fn add(&mut self, explanation: &Explanation) {
-        let searches = explanation.partitions.iter();
-        let searches = searches.filter_map(|partition| partition.search.as_ref());
-        for search in searches.filter(|search| !search.points.is_empty() && !search.is_recalled) {
-            self.0.push_front(search.clone());
-        }
-        self.0.truncate(MAX_SEARCHES);
-    }
-
-    /// What was found in a partition like this.
-    pub(crate) fn of(&self, likeness: &Likeness) -> Option<&Search> {
-        self.0
-            .iter()
-            .find(|search| search.likeness.is_like(likeness))
-    }
-}
-
-impl Search {
-    /// The same assignment in a partition like the one that was searched, with the costs that it has there.
-    pub(crate) fn recalled(&self, likeness: Likeness, costs: &mut PartitionCosts) -> Search {
-        let points = self.order.iter().map(|point| *costs.point(*point));
-        let points: Vec<InterestingPoint> = points.collect();
-        let none = vec![false; points.len()];
-        let cost_fuse_all = costs.plan(&points, &none, f64::INFINITY);
-        let cost = costs.plan(&points, &self.assignment, f64::INFINITY);
-        let unfused = costs.unfused();
-        Search {
-            points,
-            order: self.order.clone(),
-            assignment: self.assignment.clone(),
-            likeness,
-            is_recalled: true,
-            cost: cost.min(unfused),
-            cost_fuse_all,
-            cost_unfused: unfused,
-            unfused: unfused < cost,
-            plans_costed: 2,
-            sub_problems: 0,
-            passed_over: self.passed_over,
-            budget_exhausted: self.budget_exhausted,
-        }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     cplan::InputBinding,
     memo::{Slots, TemplateType},
     operator::{Chooser, Operator},
-    select::{Fate, Selection},
+    selection::{Fate, Selection},
     view::{DagView, Shape},
 };
 

@@ -7,10 +7,10 @@ use fulgurite_hop::HopId;
 
 use crate::{
     cost::CostModel,
-    cut_set::Problem,
     memo::{MAX_REFERENCED_INPUTS, Slots},
     operator::Chooser,
     partition::{InterestingPoint, Partition},
+    problem::Problem,
     view::DagView,
 };
 

@@ -12,7 +12,7 @@ use crate::{
     construct::{Constructed, PlanInput, construct},
     memo::TemplateType,
     operator::Operator,
-    select::{Fate, Selection},
+    selection::{Fate, Selection},
     view::DagView,
 };
 

@@ -15,13 +15,15 @@ use crate::{
         PlanCosts, Refusal,
     },
     explore::{Exploration, edge_refusals, explore, is_fusible_kind, prune_dominated},
-    likeness::{Likeness, Searches},
+    likeness::Likeness,
     multi_aggregate::combine_aggregates,
     operator::{Chooser, Operator},
     partition::{Partition, partitions, referenced_slots},
     plan_cost::{CostTable, PartitionCosts},
     reason::{Reason, TemplateReason},
+    recall::Searches,
     replace::replace,
+    selection::{Fate, Selection},
     view::DagView,
 };
 
@@ -178,46 +180,6 @@ fn search<'a>(
         });
     }
     explained
-}
-
-/// The operators of the whole DAG.
-pub(crate) struct Selection {
-    /// In topological order of their roots.
-    pub operators: Vec<Operator>,
-    fate: Vec<Fate>,
-    /// Operators that a constraint forbade.
-    forbidden: Vec<(HopId, TemplateReason)>,
-}
-
-impl Selection {
-    pub fn fate(&self, hop: HopId) -> Fate {
-        self.fate[hop.index()]
-    }
-
-    /// An operator of several roots replaces those that gave them.
-    pub fn put_in_place_of_its_roots(&mut self, operator: Operator) {
-        self.operators
-            .retain(|other| !operator.roots().any(|root| root == other.root));
-        for root in operator.roots() {
-            self.fate[root.index()] = Fate::Root;
-        }
-        let place = self
-            .operators
-            .partition_point(|other| other.root < operator.root);
-        self.operators.insert(place, operator);
-    }
-}
-
-/// What becomes of a HOP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// Nothing reads it any more.
-    Gone,
-    Basic,
-    /// Computed inside fused operators only.
-    Covered,
-    /// The output of a fused operator.
-    Root,
 }
 
 /// From the roots of the DAG down: what must be there materialised, and by which operator.

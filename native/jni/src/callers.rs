@@ -6,7 +6,6 @@
 
 use std::{
     any::Any,
-    cell::RefCell,
     collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
@@ -19,25 +18,9 @@ use std::{
 use fulgurite_dataflow::Callers;
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::memory;
-use fulgurite_operators::panics;
 use jni::sys::{jint, jlong};
 
-use crate::host::{JvmHost, Shared, Thrown};
-
-/// What a thread of the JVM is to do.
-pub(crate) type Ask = Box<dyn FnOnce() + Send>;
-
-/// A thread that runs iterations, with its thread of the JVM.
-pub(crate) struct Caller {
-    pub host: Arc<Shared>,
-    pub asks: Sender<Ask>,
-    /// The first exception that `Host` threw there.
-    pub thrown: Arc<Thrown>,
-}
-
-thread_local! {
-    static CALLER: RefCell<Option<Arc<Caller>>> = const { RefCell::new(None) };
-}
+use crate::host::{Ask, Caller, JvmHost, Shared};
 
 /// What threads of the JVM wait for that have not come yet, by the number that they come with.
 static EXPECTED: Mutex<Expected> = Mutex::new(Expected {
@@ -48,33 +31,6 @@ static EXPECTED: Mutex<Expected> = Mutex::new(Expected {
 struct Expected {
     last: jlong,
     asks: BTreeMap<(jlong, usize), Receiver<Ask>>,
-}
-
-impl Caller {
-    /// The one that the calling thread has, where it runs iterations of a request with this host.
-    pub fn of_this_thread(host: &Arc<Shared>) -> Option<Arc<Self>> {
-        let caller = CALLER.with_borrow(Clone::clone)?;
-        Arc::ptr_eq(&caller.host, host).then_some(caller)
-    }
-
-    /// Does it on the thread of the JVM, and waits for what comes of it.
-    pub fn ask<T: Send + 'static>(
-        self: &Arc<Self>,
-        what: impl FnOnce(&Shared, &Thrown) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let (answer, answered) = channel();
-        let caller = Arc::clone(self);
-        let ask = move || {
-            let done = catch_unwind(AssertUnwindSafe(|| what(&caller.host, &caller.thrown)));
-            // Before the answer: once there is one, nothing here may keep the thread.
-            drop(caller);
-            // Nobody waits any more only if the thread that asked has panicked.
-            let _ = answer.send(done.unwrap_or_else(|panic| Err(panics::error(panic))));
-        };
-        let gone = || Error::backend("the thread that calls Host for these iterations has ended");
-        self.asks.send(Box::new(ask)).map_err(|_| gone())?;
-        answered.recv().map_err(|_| gone())?
-    }
 }
 
 /// The callers of a loop.
@@ -110,8 +66,7 @@ impl JvmCallers {
 
 impl Callers for JvmCallers {
     fn enter(&self, number: usize) -> Box<dyn Any> {
-        let before = CALLER.replace(Some(Arc::clone(&self.callers[number])));
-        Box::new(Entered(before))
+        Box::new(Arc::clone(&self.callers[number]).enter())
     }
 
     fn cancel(&self, number: usize) {
@@ -136,15 +91,6 @@ impl Drop for JvmCallers {
         for number in 0..self.callers.len() {
             drop(come_for(self.handle, number));
         }
-    }
-}
-
-/// The calling thread is a caller as long as this lives; then it is what it was before.
-struct Entered(Option<Arc<Caller>>);
-
-impl Drop for Entered {
-    fn drop(&mut self) {
-        CALLER.set(self.0.take());
     }
 }
 
@@ -174,7 +120,7 @@ pub(crate) fn on_native_thread<T: Send + 'static>(
     let (answer, answered) = channel();
     let caller = Arc::new(host.caller(asks));
     let job: Job = Box::new(move |ready| {
-        let entered = Entered(CALLER.replace(Some(caller)));
+        let entered = caller.enter();
         let done = catch_unwind(AssertUnwindSafe(request));
         ready();
         // The calling thread waits for asks until this is gone.

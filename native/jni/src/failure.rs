@@ -13,7 +13,7 @@ use jni::{
     strings::JNIString,
 };
 
-use crate::shim::FulguriteException;
+use crate::java::FulguriteException;
 
 /// Why a native method fails.
 #[derive(Debug)]

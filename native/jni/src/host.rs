@@ -1,33 +1,24 @@
-//! `Host`, as the backend that runs dataflow primitives and as the place that prints go to.
+//! Calls of `Host`, each on a thread that may call Java.
 //!
 //! Java is called on the thread that called us and, for iterations of a `parfor` that make jobs, on threads of the JVM that
 //! `Host` starts for them ([`crate::callers`]). Worker threads are not attached to the JVM: attached ones would keep it from
 //! exiting, and have neither the class loader nor the local properties that Spark's jobs need.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError, mpsc::Sender},
+    cell::RefCell,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{Sender, channel},
+    },
     thread::{self, ThreadId},
 };
 
-use fulgurite_dataflow::{
-    Backend, BroadcastId, Callers, Capacity, DatasetId, FoundFile, Primitive, RangeAccount,
-    RangeResult, Reply, asking_operator,
-};
 use fulgurite_error::{Error, ErrorKind, Result};
-use fulgurite_matrix::MatrixBlock;
-use jni::{
-    Env, JavaVM,
-    objects::{JByteArray, JThrowable},
-    refs::Global,
-};
-use serde::{Deserialize, Serialize};
+use jni::{Env, JavaVM, objects::JThrowable, refs::Global};
+use fulgurite_operators::panics;
 
-use crate::{
-    callers::{Ask, Caller, JvmCallers},
-    failure::Failure,
-    registry::{Registry, registry},
-    shim::Host,
-};
+use crate::{failure::Failure, java::Host};
 
 /// Local references that one callback makes.
 const LOCAL_REFERENCES: usize = 8;
@@ -64,51 +55,6 @@ impl From<&Arc<Shared>> for JvmHost {
     }
 }
 
-/// The request of `Host.apply`.
-#[derive(Serialize)]
-struct HostRequest<'a> {
-    #[serde(flatten)]
-    primitive: &'a Primitive,
-    /// For which operator of the script: `ba(+*) mlogreg.dml:42`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    operator: Option<&'a str>,
-}
-
-/// The reply of `Host.apply`; sizes of -1 are unknown.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct HostReply {
-    dataset: Option<u64>,
-    broadcast: Option<u64>,
-    rows: Option<i64>,
-    cols: Option<i64>,
-    nnz: Option<i64>,
-    payload: Option<i64>,
-    capacity: Option<Capacity>,
-    #[serde(default)]
-    ranges: Vec<HostRange>,
-    file: Option<FoundFile>,
-    folder: Option<String>,
-    /// In place of all else: why a file cannot be read or written.
-    problem: Option<Problem>,
-}
-
-/// What is wrong with a file, and what to do about it: an error of the script's statement, and no exception.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Problem {
-    message: String,
-    help: String,
-}
-
-/// What a range of iterations gave; the blocks are now ours.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct HostRange {
-    blocks: i64,
-    account: RangeAccount,
-}
-
 impl JvmHost {
     /// `host` may be null: then primitives and prints are errors.
     pub fn new(env: &Env<'_>, host: &Host<'_>) -> jni::errors::Result<Self> {
@@ -137,6 +83,10 @@ impl JvmHost {
             asks,
             thrown: Arc::clone(&self.0.thrown),
         }
+    }
+
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.0
     }
 
     /// Whether there is a `Host` at all.
@@ -220,164 +170,58 @@ impl Shared {
     }
 }
 
-impl Backend for JvmHost {
-    fn name(&self) -> &str {
-        "spark"
+/// What a thread of the JVM is to do.
+pub(crate) type Ask = Box<dyn FnOnce() + Send>;
+
+/// A thread that runs iterations, with its thread of the JVM.
+pub(crate) struct Caller {
+    pub host: Arc<Shared>,
+    pub asks: Sender<Ask>,
+    /// The first exception that `Host` threw there.
+    pub thrown: Arc<Thrown>,
+}
+
+thread_local! {
+    static CALLER: RefCell<Option<Arc<Caller>>> = const { RefCell::new(None) };
+}
+
+impl Caller {
+    /// The one that the calling thread has, where it runs iterations of a request with this host.
+    pub fn of_this_thread(host: &Arc<Shared>) -> Option<Arc<Self>> {
+        let caller = CALLER.with_borrow(Clone::clone)?;
+        Arc::ptr_eq(&caller.host, host).then_some(caller)
     }
 
-    fn apply(&self, primitive: &Primitive, payload: Option<&MatrixBlock>) -> Result<Reply> {
-        let request = request(primitive, asking_operator().as_deref())?;
-        let payload = payload.cloned();
-        let reply = self.call("apply", move |env, host| {
-            let request = env.byte_array_from_slice(&request)?;
-            // Made last: from the call on, the callee owns it.
-            let payload = payload.map_or(0, |matrix| registry().insert_matrix(matrix));
-            let reply: JByteArray<'_> = host.apply(env, &request, payload)?;
-            if reply.is_null() {
-                return Ok(None);
-            }
-            env.convert_byte_array(&reply).map(Some)
-        })?;
-        let reply = reply.ok_or_else(|| Error::backend("Host.apply returned null"))?;
-        parse_reply(&reply, registry())
+    /// Makes the calling thread this caller, as long as what is given lives.
+    pub fn enter(self: Arc<Self>) -> Entered {
+        Entered(CALLER.replace(Some(self)))
     }
 
-    fn callers(&self, threads: usize) -> Result<Box<dyn Callers>> {
-        Ok(Box::new(JvmCallers::open(&self.0, threads)?))
+    /// Does it on the thread of the JVM, and waits for what comes of it.
+    pub fn ask<T: Send + 'static>(
+        self: &Arc<Self>,
+        what: impl FnOnce(&Shared, &Thrown) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (answer, answered) = channel();
+        let caller = Arc::clone(self);
+        let ask = move || {
+            let done = catch_unwind(AssertUnwindSafe(|| what(&caller.host, &caller.thrown)));
+            // Before the answer: once there is one, nothing here may keep the thread.
+            drop(caller);
+            // Nobody waits any more only if the thread that asked has panicked.
+            let _ = answer.send(done.unwrap_or_else(|panic| Err(panics::error(panic))));
+        };
+        let gone = || Error::backend("the thread that calls Host for these iterations has ended");
+        self.asks.send(Box::new(ask)).map_err(|_| gone())?;
+        answered.recv().map_err(|_| gone())?
     }
 }
 
-fn request(primitive: &Primitive, operator: Option<&str>) -> Result<Vec<u8>> {
-    let request = HostRequest {
-        primitive,
-        operator,
-    };
-    serde_json::to_vec(&request)
-        .map_err(|error| Error::internal(format!("a primitive could not be written: {error}")))
-}
+/// The calling thread is a caller as long as this lives; then it is what it was before.
+pub(crate) struct Entered(Option<Arc<Caller>>);
 
-fn parse_reply(text: &[u8], registry: &Registry) -> Result<Reply> {
-    let reply: HostReply = serde_json::from_slice(text).map_err(|error| {
-        Error::backend(format!(
-            "the reply of Host.apply is not understood: {error}"
-        ))
-    })?;
-    if let Some(Problem { message, help }) = reply.problem {
-        return Err(Error::io(message).with_help(help));
-    }
-    let known = |size: Option<i64>| size.and_then(|size| u64::try_from(size).ok());
-    let payload = match reply.payload {
-        None | Some(0) => None,
-        Some(handle) => Some(registry.take_matrix(handle)?),
-    };
-    let ranges = reply.ranges.into_iter().map(|range| {
-        let blocks = registry.take(range.blocks)?.to_vec();
-        let account = range.account;
-        Ok(RangeResult { account, blocks })
-    });
-    Ok(Reply {
-        dataset: reply.dataset.map(DatasetId),
-        broadcast: reply.broadcast.map(BroadcastId),
-        rows: known(reply.rows),
-        cols: known(reply.cols),
-        nnz: known(reply.nnz),
-        payload,
-        capacity: reply.capacity,
-        ranges: ranges.collect::<Result<_>>()?,
-        file: reply.file,
-        folder: reply.folder,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use fulgurite_dataflow::RangePart;
-    use fulgurite_matrix::Block;
-    use fulgurite_worker::TaskWork;
-    use serde_json::json;
-
-    use super::*;
-    use crate::describe::describe;
-
-    #[test]
-    fn a_reply_hands_its_payload_over() {
-        let registry = Registry::new();
-        let matrix = MatrixBlock::filled(2, 2, 1.0).unwrap();
-        let handle = registry.insert_matrix(matrix.clone());
-        let text = format!(r#"{{"dataset": 3, "rows": 5, "nnz": -1, "payload": {handle}}}"#);
-        let reply = parse_reply(text.as_bytes(), &registry).unwrap();
-        let expected = Reply {
-            dataset: Some(DatasetId(3)),
-            rows: Some(5),
-            payload: Some(matrix),
-            ..Reply::default()
-        };
-        assert_eq!(reply, expected);
-        assert_eq!(registry.live().handles, 0);
-        assert_eq!(parse_reply(b"{}", &registry).unwrap(), Reply::default());
-        assert!(parse_reply(text.as_bytes(), &registry).is_err());
-    }
-
-    #[test]
-    fn ranges_of_iterations_hand_their_blocks_over() {
-        let registry = Registry::new();
-        let sum = RangePart::Sum {
-            variable: "S".into(),
-            iteration: 1,
-        };
-        let account = RangeAccount {
-            parts: vec![sum],
-            lines: vec![(1, "a \"line\"".into())],
-            failed: Some((2, Error::stopped("no more"))),
-            ..RangeAccount::default()
-        };
-        let blocks = vec![Block::new(3, 4, MatrixBlock::filled(2, 2, 1.0).unwrap())];
-        let given = RangeResult { account, blocks };
-        let handle = registry.insert_range(given.clone(), TaskWork::default());
-        // As Java passes it on.
-        let described = describe(&registry.entry(handle).unwrap()).unwrap();
-        let described: serde_json::Value = serde_json::from_slice(&described).unwrap();
-        let reply = json!({"ranges": [{"blocks": handle, "account": described["account"]}]});
-        let reply = parse_reply(reply.to_string().as_bytes(), &registry).unwrap();
-        assert_eq!(reply.ranges, [given]);
-        assert_eq!(registry.live().handles, 0);
-    }
-
-    #[test]
-    fn a_reply_tells_of_files() {
-        let registry = Registry::new();
-        let file = json!({"bytes": 7, "head": "PAR\u{e9}", "metadata": "{}"});
-        let reply = json!({"file": file, "folder": "/tmp/x"}).to_string();
-        let reply = parse_reply(reply.as_bytes(), &registry).unwrap();
-        let found = reply.file.unwrap();
-        assert_eq!((found.bytes, found.head_bytes()), (7, b"PAR\xe9".to_vec()));
-        assert_eq!(reply.folder.as_deref(), Some("/tmp/x"));
-        let problem = json!({"problem": {"message": "'hdfs:/x' is not there", "help": "look"}});
-        let error = parse_reply(problem.to_string().as_bytes(), &registry).unwrap_err();
-        assert_eq!(error.kind(), fulgurite_error::ErrorKind::Io);
-        assert_eq!(error.help(), Some("look"));
-    }
-
-    #[test]
-    fn a_request_names_the_operator_that_asks() {
-        let persist = Primitive::Persist {
-            input: DatasetId(3),
-        };
-        let text = |operator| String::from_utf8(request(&persist, operator).unwrap()).unwrap();
-        insta::assert_snapshot!(text(None), @r#"{"primitive":"persist","input":3}"#);
-        insta::assert_snapshot!(text(Some("b(+) a.dml:7")), @r#"{"primitive":"persist","input":3,"operator":"b(+) a.dml:7"}"#);
-    }
-
-    #[test]
-    fn a_reply_that_is_not_understood_is_the_backends_fault() {
-        let registry = Registry::new();
-        for text in ["", "[]", r#"{"datasets": 1}"#, r#"{"dataset": -1}"#] {
-            let error = parse_reply(text.as_bytes(), &registry).unwrap_err();
-            assert_eq!(
-                error.kind(),
-                fulgurite_error::ErrorKind::Backend,
-                "{text}: {error}"
-            );
-        }
+impl Drop for Entered {
+    fn drop(&mut self) {
+        CALLER.set(self.0.take());
     }
 }

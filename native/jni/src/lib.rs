@@ -1,8 +1,8 @@
 //! The JNI surface, and nothing else: what `io.fulgurite.core.Native` declares, converted to calls of the other
 //! crates.
 //!
-//! The Java class is the single source of the signatures; [`shim`] is its mirror, and a test compares the two.
-//! Everything is bound when the library loads ([`load`]), so that a jar of another build is refused then, with
+//! The Java class is the single source of the signatures; [`shim`] is its mirror, [`java`] that of the types that it uses,
+//! and a test compares. Everything is bound when the library loads ([`load`]), so that a jar of another build is refused then, with
 //! a sentence, and not in the middle of a job.
 //!
 //! Invariants:
@@ -19,11 +19,13 @@
 static ALLOCATOR: fulgurite_matrix::memory::ballast::Allocator =
     fulgurite_matrix::memory::ballast::Allocator;
 
+mod backend;
 mod callers;
 mod describe;
 mod failure;
 mod handshake;
 mod host;
+mod java;
 mod load;
 mod natives;
 mod ready;

@@ -13,7 +13,10 @@ use jni::{
     sys::{JNI_VERSION_1_8, jint},
 };
 
-use crate::shim::{FulguriteExceptionAPI, HostAPI, InputStreamAPI, OutputStreamAPI, ShimAPI};
+use crate::{
+    java::{FulguriteExceptionAPI, HostAPI, InputStreamAPI, OutputStreamAPI},
+    shim::ShimAPI,
+};
 
 /// Binds all Java classes, methods and natives, so that a jar of another build is refused at once.
 ///

@@ -21,9 +21,10 @@ use crate::{
     failure::Failure,
     handshake::handshake,
     host::JvmHost,
+    java::{Host, InputStream, OutputStream},
     registry::registry,
     request, runs,
-    shim::{Host, InputStream, OutputStream, ShimAPI, ShimNativeInterface},
+    shim::{ShimAPI, ShimNativeInterface},
     streams::{Input, Output},
     task, text,
 };

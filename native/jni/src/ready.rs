@@ -4,10 +4,11 @@
 use std::{borrow::Cow, cell::RefCell};
 
 use fulgurite_config::Config;
-use fulgurite_error::Result;
+use fulgurite_error::{Error, Result};
 use fulgurite_worker::TaskRun;
+use serde::de::DeserializeOwned;
 
-use crate::{request::plan_cache, task::parse};
+use crate::request::plan_cache;
 
 /// That a thread keeps: no pipeline has many more.
 const MOST: usize = 8;
@@ -52,10 +53,17 @@ pub(crate) fn with_task<R>(
     Ok(result)
 }
 
+/// A task as executors get it.
+///
+/// # Errors
+/// `plan`, for one that is not understood.
+pub(crate) fn parse<T: DeserializeOwned>(task: &[u8]) -> Result<T> {
+    serde_json::from_slice(task)
+        .map_err(|error| Error::plan(format!("the task is not understood: {error}")))
+}
+
 #[cfg(test)]
 mod tests {
-    use fulgurite_error::Error;
-
     use super::*;
 
     fn task(label: usize) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! The Java types this library binds to: the mirror of `jvm/core/src/main/java/io/fulgurite/core`.
+//! The native methods of `jvm/core/src/main/java/io/fulgurite/core/Native.java`, mirrored.
 //!
 //! Declarations stand as the Java sources have them, names of parameters included; the test below renders
 //! the sources in this form and compares.
@@ -9,6 +9,8 @@
 )]
 
 use jni::bind_java_type;
+
+use crate::java::{Host, InputStream, OutputStream};
 
 bind_java_type! {
     pub(crate) Shim => io.fulgurite.core.Native,
@@ -50,44 +52,14 @@ bind_java_type! {
     },
 }
 
-bind_java_type! {
-    pub(crate) Host => io.fulgurite.core.Host,
-    methods {
-        fn apply(primitive: jbyte[], payload: jlong) -> jbyte[],
-        fn print(line: jbyte[]),
-        fn serve(callers: jlong, threads: jint),
-        fn cancel(callers: jlong, number: jint),
-    },
-}
-
-bind_java_type! {
-    pub(crate) OutputStream => java.io.OutputStream,
-    methods {
-        fn write(bytes: jbyte[], offset: jint, length: jint),
-    },
-}
-
-bind_java_type! {
-    pub(crate) InputStream => java.io.InputStream,
-    methods {
-        fn read(bytes: jbyte[], offset: jint, length: jint) -> jint,
-    },
-}
-
-bind_java_type! {
-    pub(crate) FulguriteException => io.fulgurite.core.FulguriteException,
-    is_instance_of = { JThrowable },
-    constructors {
-        fn new(kind: JString, message: JString, operator: JString, file: JString, line: jint, column: jint),
-    },
-}
-
 #[cfg(test)]
 mod tests {
-    /// The lines of a `{ … }` block of this file that declare functions.
-    fn bound(block: &str) -> Vec<String> {
-        include_str!("shim.rs")
-            .split(&format!("\n    {block} {{\n"))
+    const SHIM: &str = include_str!("shim.rs");
+    const JAVA: &str = include_str!("java.rs");
+
+    /// The lines of a `{ … }` block of a file that declare functions.
+    fn bound(file: &str, block: &str) -> Vec<String> {
+        file.split(&format!("\n    {block} {{\n"))
             .nth(1)
             .and_then(|rest| rest.split("\n    },\n").next())
             .unwrap_or_default()
@@ -96,7 +68,7 @@ mod tests {
             .collect()
     }
 
-    /// The declarations in a Java source that `select` takes, rendered as this file has them. `select` gives what stands
+    /// The declarations in a Java source that `select` takes, rendered as the two files have them. `select` gives what stands
     /// before the function and the part of the line from the return type on.
     fn declared(source: &str, select: fn(&str) -> Option<(&str, &str)>) -> Vec<String> {
         source
@@ -167,7 +139,7 @@ mod tests {
             })
         });
         assert_eq!(natives.len(), 26);
-        assert_eq!(bound("native_methods"), natives);
+        assert_eq!(bound(SHIM, "native_methods"), natives);
     }
 
     #[test]
@@ -176,7 +148,7 @@ mod tests {
             (line.ends_with(");") && !line.contains('*')).then_some(("", line))
         });
         assert_eq!(callbacks.len(), 4);
-        assert_eq!(bound("methods"), callbacks);
+        assert_eq!(bound(JAVA, "methods"), callbacks);
     }
 
     #[test]
@@ -185,6 +157,6 @@ mod tests {
             line.starts_with("FulguriteException(")
                 .then_some(("", line))
         });
-        assert_eq!(bound("constructors"), constructors);
+        assert_eq!(bound(JAVA, "constructors"), constructors);
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use jni::{Env, objects::JByteArray, sys::jint};
 
-use crate::shim::{InputStream, OutputStream};
+use crate::java::{InputStream, OutputStream};
 
 /// Bytes that go to or come from Java at once.
 const MOST_BYTES: usize = 1 << 20;

@@ -8,10 +8,8 @@ use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Block, Interrupt, MatrixBlock, kernels};
 use fulgurite_worker::{RunRange, TaskWork};
 
-use serde::de::DeserializeOwned;
-
 use crate::{
-    ready::with_task,
+    ready::{parse, with_task},
     registry::{Blocks, registry},
     request::plan_cache,
 };
@@ -176,11 +174,6 @@ fn run_range(task: &RangeTask, stripes: &[i64], broadcasts: &[i64]) -> Result<i6
     let cache = plan_cache(|| Config::default().plan_cache_size);
     let (result, work) = RUN_RANGE(&task.of, task.range, stripe, &broadcasts, cache)?;
     Ok(registry().insert_range(result, work))
-}
-
-pub(crate) fn parse<T: DeserializeOwned>(task: &[u8]) -> Result<T> {
-    serde_json::from_slice(task)
-        .map_err(|error| Error::plan(format!("the task is not understood: {error}")))
 }
 
 fn parse_combine(combine: &[u8]) -> Result<Combine> {

@@ -7,9 +7,8 @@ use fulgurite_error::Result;
 use rayon::prelude::*;
 
 use crate::{
-    CoordinateMatrix, CsrMatrix, DenseMatrix,
-    kernels::parallel::{TASK_CELLS, csr_by_rows, rows_per_task},
-    memory,
+    CoordinateMatrix, CsrMatrix, DenseMatrix, Extent, memory,
+    parallel::{TASK_CELLS, csr_by_rows, rows_per_task},
 };
 
 /// Below this share of non-zeros a block goes to CSR (SystemML's turn point).
@@ -158,6 +157,33 @@ impl MatrixBlock {
             .sum()
     }
 
+    /// The extent of all cells, zeros that are not stored included. `scan` finds that of stored ones, on as many threads as the
+    /// caller has; of a dense or CSR matrix it is looked for once.
+    pub fn extent_by(&self, scan: impl FnOnce(&[f64]) -> Extent) -> Extent {
+        let (stored, count) = match self {
+            MatrixBlock::Dense(dense) => {
+                return dense.extent.get_or_find(|| scan(dense.values()));
+            }
+            MatrixBlock::Csr(csr) => {
+                let stored = csr.extent.get_or_find(|| scan(csr.values()));
+                (stored, csr.stored())
+            }
+            MatrixBlock::Coordinate(coordinates) => {
+                (scan(coordinates.values()), coordinates.stored())
+            }
+        };
+        let cells = self.rows().saturating_mul(self.cols());
+        match count < cells {
+            true => stored.and(Extent::of(0.0)),
+            false => stored,
+        }
+    }
+
+    /// The extent of all cells.
+    pub fn extent(&self) -> Extent {
+        self.extent_by(Extent::of_cells)
+    }
+
     /// Cell (row, col), counted from 0.
     pub fn get(&self, row: usize, col: usize) -> f64 {
         let (indices, values) = match self {
@@ -295,5 +321,30 @@ impl From<CsrMatrix> for MatrixBlock {
 impl From<CoordinateMatrix> for MatrixBlock {
     fn from(coordinates: CoordinateMatrix) -> Self {
         MatrixBlock::Coordinate(coordinates)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_those_of_all_cells_in_every_layout() {
+        let cells = |i: usize, j: usize| match (i * 7 + j) % 20 {
+            0 => -3.0,
+            7 => f64::NAN,
+            9 => 2.5,
+            _ => 0.0,
+        };
+        let matrix: MatrixBlock = DenseMatrix::from_fn(9, 11, cells).unwrap().into();
+        for layout in [Layout::Dense, Layout::Csr, Layout::Coordinate] {
+            let extent = matrix.clone().in_layout(layout).unwrap().extent();
+            let limits = (extent.least, extent.greatest, extent.least_magnitude);
+            assert_eq!(limits, (-3.0, 2.5, 0.0), "{layout:?}");
+            assert!(extent.has_nan && !extent.is_finite() && !extent.is_zero());
+        }
+        let ones: MatrixBlock = DenseMatrix::filled(3, 4, -1.5).unwrap().into();
+        assert_eq!(ones.extent(), Extent::of(-1.5));
+        assert!(!Extent::of(f64::INFINITY).is_finite() && Extent::of(-0.0).is_zero());
     }
 }

@@ -21,6 +21,7 @@ mod dense;
 mod extent;
 mod interrupt;
 mod number;
+mod parallel;
 
 pub use arrow::buffer::ScalarBuffer;
 pub use arrow_block::Block;

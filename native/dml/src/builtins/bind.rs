@@ -1,25 +1,17 @@
 //! Binds the arguments of a call to the parameters of a built-in function.
 
 use fulgurite_error::{Error, Position, Result};
-use fulgurite_hop::{DataType, Hop, HopId, Literal, ValueType};
+use fulgurite_hop::{DataType, Hop, Literal, ValueType};
 
-use super::{BoundCall, Builtin, Kind, Parameter, Presence};
+use super::{
+    Builtin, Kind, Parameter, Presence,
+    build::{BoundCall, Evaluated},
+};
 use crate::{
     lower::{BlockBuilder, describe},
     options::SourceResolver,
     suggest,
 };
-
-/// An argument, evaluated.
-#[derive(Debug, Clone)]
-pub(crate) struct Evaluated {
-    pub name: Option<String>,
-    pub id: HopId,
-    /// The value's place.
-    pub position: Position,
-    /// The place of the name, or of the value if there is none.
-    pub start: Position,
-}
 
 pub(crate) fn bind<'a>(
     builtin: &'static Builtin,

@@ -5,11 +5,22 @@ use std::collections::BTreeMap;
 use fulgurite_error::{Error, Position, Result};
 use fulgurite_hop::{Hop, HopId, HopOp, Literal, ParameterizedOp, ValueType};
 
-use super::{Builtin, Evaluated, Rule};
+use super::{Builtin, Rule};
 use crate::{
     lower::{BlockBuilder, describe},
     options::SourceResolver,
 };
+
+/// An argument, evaluated.
+#[derive(Debug, Clone)]
+pub(crate) struct Evaluated {
+    pub name: Option<String>,
+    pub id: HopId,
+    /// The value's place.
+    pub position: Position,
+    /// The place of the name, or of the value if there is none.
+    pub start: Position,
+}
 
 /// A call whose arguments stand at their parameters' places and have the right types.
 pub(crate) struct BoundCall<'a> {

@@ -21,8 +21,8 @@ use fulgurite_hop::{
     SizeOp, UnaryOp,
 };
 
-pub(crate) use bind::{Evaluated, bind};
-pub(crate) use build::{BoundCall, unsupported as unsupported_function};
+pub(crate) use bind::bind;
+pub(crate) use build::{BoundCall, Evaluated, unsupported as unsupported_function};
 
 /// A built-in function.
 pub(crate) struct Builtin {

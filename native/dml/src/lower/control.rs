@@ -13,7 +13,10 @@ use super::{
 };
 use crate::{
     parfor::{self, Known, LoopOptions, ParallelLoop, ReadLater},
-    syntax::ast::{Call, Expression, LoopOption, LoopRange, Statement, StatementKind},
+    syntax::{
+        assigned,
+        ast::{Call, Expression, LoopOption, LoopRange, Statement},
+    },
 };
 
 /// How deeply loops may nest in one body. Each level may have to be looked at twice to know the types in
@@ -208,8 +211,7 @@ impl Lowering<'_> {
             .with_help("move the inner loops into a function"));
         }
         self.loop_nesting += 1;
-        let mut assigned = BTreeSet::new();
-        collect_assigned(body, &mut assigned);
+        let assigned = assigned(body);
         let mut head = self.scope.clone();
         head.forget_values(&assigned);
         loop {
@@ -357,31 +359,5 @@ fn whole(value: &Literal) -> Option<i64> {
             Some(*value as i64)
         }
         _ => None,
-    }
-}
-
-/// The variables that statements may assign, at any depth.
-pub(crate) fn collect_assigned(statements: &[Statement], names: &mut BTreeSet<String>) {
-    for statement in statements {
-        match &statement.kind {
-            StatementKind::Assign { target, .. } => {
-                names.insert(target.variable.clone());
-            }
-            StatementKind::MultiAssign { targets, .. } => {
-                names.extend(targets.iter().map(|target| target.variable.clone()));
-            }
-            StatementKind::Call(_) => {}
-            StatementKind::If {
-                then, otherwise, ..
-            } => {
-                collect_assigned(then, names);
-                collect_assigned(otherwise, names);
-            }
-            StatementKind::While { body, .. } => collect_assigned(body, names),
-            StatementKind::For { variable, body, .. } => {
-                names.insert(variable.clone());
-                collect_assigned(body, names);
-            }
-        }
     }
 }

@@ -22,7 +22,6 @@ use fulgurite_hop::{
 };
 
 pub(crate) use block::{BlockBuilder, describe};
-pub(crate) use control::collect_assigned;
 use modules::{Modules, UserFunction};
 use scope::{Scope, Variable};
 

@@ -13,11 +13,9 @@ use super::{
     affine::{Affine, Environment, Term},
     reads::{self, Read, ReadPart},
 };
-use crate::{
-    lower::collect_assigned,
-    syntax::ast::{
-        Call, Expression, LoopRange, Range, Statement, StatementKind, Subscripts, Target,
-    },
+use crate::syntax::{
+    assigned,
+    ast::{Call, Expression, LoopRange, Range, Statement, StatementKind, Subscripts, Target},
 };
 
 /// What may meet something of another iteration.
@@ -82,14 +80,12 @@ pub(super) struct Accesses {
 
 impl Accesses {
     pub fn of(parallel: &ParallelLoop<'_>) -> Self {
-        let mut assigned = BTreeSet::new();
-        collect_assigned(parallel.body, &mut assigned);
         let mut walk = Walk {
             known: parallel.known,
             environment: Environment {
                 known: parallel.known,
                 values: BTreeMap::new(),
-                assigned,
+                assigned: assigned(parallel.body),
             },
             own: BTreeSet::new(),
             found: Accesses {
@@ -333,8 +329,7 @@ impl Walk<'_> {
 
     /// What statements that may run again or not at all assign is not known around them.
     fn forget_assigned(&mut self, statements: &[Statement]) {
-        let mut assigned = BTreeSet::new();
-        collect_assigned(statements, &mut assigned);
+        let assigned = assigned(statements);
         self.environment
             .values
             .retain(|name, _| !assigned.contains(name));

@@ -2,12 +2,14 @@
 
 pub mod ast;
 
+mod assigned;
 mod ast_printer;
 mod habits;
 mod lexer;
 mod parser;
 mod token;
 
+pub(crate) use assigned::assigned;
 pub(crate) use ast_printer::dml_literal;
 pub(crate) use habits::{function as habit_of_function, variable as habit_of_variable};
 

@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use crate::{
     Policy,
-    enumerate::Search,
     partition::{InterestingPoint, Partition, PointKind},
     plan_cost::PartitionCosts,
+    search::Search,
 };
 
 /// Seconds of one partition's plans.

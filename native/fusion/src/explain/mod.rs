@@ -17,11 +17,11 @@ pub use costs::{BasicCost, Decision, OperatorCosts, PlanCosts};
 
 use crate::{
     FusedOperator, Policy,
-    enumerate::Search,
     memo::{CloseStatus, MemoTable, TemplateType},
     operator::Operator,
     partition::Partition,
     reason::TemplateReason,
+    search::Search,
     view::DagView,
 };
 

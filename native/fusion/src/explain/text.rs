@@ -5,7 +5,7 @@ use std::fmt;
 use fulgurite_hop::{HopId, Seconds};
 
 use super::{Entry, Explanation, PartitionExplanation, Refusal};
-use crate::{enumerate::Search, memo::CloseStatus, partition::PointKind};
+use crate::{memo::CloseStatus, partition::PointKind, search::Search};
 
 /// The memo table alone.
 pub struct MemoText<'a>(pub &'a Explanation);

@@ -12,7 +12,6 @@ use super::random::{Step, dag, steps};
 use crate::{
     CostConstants, FusionConfig,
     cost::CostModel,
-    cut_set::Problem,
     enumerate::mp_skip_enum,
     explore::explore,
     likeness::Likeness,
@@ -20,6 +19,7 @@ use crate::{
     operator::Chooser,
     partition::{Partition, partitions, referenced_slots},
     plan_cost::{CostTable, PartitionCosts},
+    problem::Problem,
     view::DagView,
 };
 

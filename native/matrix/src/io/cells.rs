@@ -4,16 +4,26 @@ use std::fmt::Write;
 
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::{
     BadLine,
     chunks::{chunks, lines, number, shown, whole_number, words},
-    matrix_market::Symmetry,
 };
 use crate::{CoordinateMatrix, Interrupt, JavaDouble, MatrixBlock, memory};
 
 /// A cell from 0.
 pub(super) type Cell = (usize, usize, f64);
+
+/// Of the others than `General` a file has the lower triangle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Symmetry {
+    General,
+    Symmetric,
+    /// The upper triangle is the lower one with the signs changed, the diagonal is 0.
+    Skew,
+}
 
 /// What a line of a cell has to be.
 #[derive(Debug, Clone, Copy)]

@@ -2,10 +2,10 @@
 
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{
-    BadLine,
+    BadLine, Symmetry,
     cells::{Cell, CellForm, CellLines},
     chunks::{chunks, lines, number, shown, split_first_line, words},
 };
@@ -28,16 +28,6 @@ enum Layout {
     Coordinates { entries: usize, pattern: bool },
     /// Values, column by column.
     Array,
-}
-
-/// Of the others than `General` a file has the lower triangle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Symmetry {
-    General,
-    Symmetric,
-    /// The upper triangle is the lower one with the signs changed, the diagonal is 0.
-    Skew,
 }
 
 impl<'a> MatrixMarket<'a> {

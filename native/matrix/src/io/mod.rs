@@ -10,6 +10,7 @@
 
 pub mod csv;
 
+mod bad_line;
 mod cells;
 mod chunks;
 mod files;
@@ -25,11 +26,13 @@ mod tests;
 mod text;
 mod write;
 
+pub use bad_line::BadLine;
+pub use cells::Symmetry;
 pub use csv::CsvOptions;
 pub use files::{is_local, of_another_file_system, scheme, text_bytes};
 pub use gather::{Gathered, gather_cells, spread_cells};
-pub use matrix_market::{MatrixMarketHeader, Symmetry};
+pub use matrix_market::MatrixMarketHeader;
 pub use metadata::{FileFormat, Metadata};
 pub use read::{Access, Contents, read, read_bytes_as, read_copy, resolve, resolve_found};
-pub use text::{BadLine, Outcome, ParsedLines, TextFormat, WrittenText, format_text, parse_text};
+pub use text::{Outcome, ParsedLines, TextFormat, WrittenText, format_text, parse_text};
 pub use write::{WriteOptions, write, write_scalar};

@@ -6,9 +6,9 @@ use fulgurite_error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CsvOptions, MatrixMarketHeader, Symmetry,
+    BadLine, CsvOptions, MatrixMarketHeader, Symmetry,
     cells::{self, CellForm},
-    chunks::{lines, shown},
+    chunks::lines,
     csv, libsvm, matrix_market,
 };
 use crate::{Block, MatrixBlock, parse_double};
@@ -58,35 +58,6 @@ pub enum Outcome {
     Columns(Option<usize>),
     Header(MatrixMarketHeader),
     Bad(BadLine),
-}
-
-/// A line that is not what it has to be.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct BadLine {
-    /// From 1, among the lines parsed.
-    pub line: usize,
-    pub reason: String,
-    pub text: String,
-    pub help: &'static str,
-}
-
-impl BadLine {
-    /// The line that is number `line` of `stretch`, which comes after so many others.
-    pub(super) fn of(
-        stretch: &[u8],
-        before: usize,
-        line: usize,
-        reason: String,
-        help: &'static str,
-    ) -> Self {
-        let text = lines(stretch).nth(line.saturating_sub(1));
-        BadLine {
-            line: before + line,
-            reason,
-            text: shown(text.unwrap_or_default()),
-            help,
-        }
-    }
 }
 
 /// What lines gave, and what a reader may want to know of them.

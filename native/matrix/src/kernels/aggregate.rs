@@ -9,9 +9,12 @@ use std::ops::Range;
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
-use super::parallel::{TASK_CELLS, dense_by_rows, reduction_tasks, row_tasks, shape};
-use crate::vector_math::{Work, sum_of, two_sum, vectorized};
+use super::results::shape;
 use crate::{ByRows, CsrMatrix, DenseMatrix, Interrupt, MatrixBlock, memory};
+use crate::{
+    parallel::{TASK_CELLS, dense_by_rows, reduction_tasks, row_tasks},
+    vector_math::{Work, sum_of, two_sum, vectorized},
+};
 
 /// A reduction's running state.
 pub trait Accumulator: Copy + Send + Sync {

@@ -5,8 +5,10 @@ use std::borrow::Cow;
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
-use super::parallel::TASK_CELLS;
-use crate::{CoordinateMatrix, CsrMatrix, DenseMatrix, MatrixBlock, memory, vector_math::Cells};
+use crate::{
+    CoordinateMatrix, CsrMatrix, DenseMatrix, MatrixBlock, memory, parallel::TASK_CELLS,
+    vector_math::Cells,
+};
 
 /// A matrix or one number for all cells.
 #[derive(Debug, Clone, Copy)]

@@ -6,13 +6,11 @@ use std::ops::Range;
 use fulgurite_error::Result;
 use rayon::prelude::*;
 
-use super::{
-    Accumulator,
-    parallel::{cells, reduction_tasks},
-};
+use super::Accumulator;
 use crate::{
     DenseMatrix, MatrixBlock,
     memory::{self, by_chunks},
+    parallel::{cells, reduction_tasks},
     vector_math::{Work, vectorized},
 };
 

@@ -12,12 +12,13 @@ use rayon::prelude::*;
 
 use super::{
     broadcast::{Side, result_shape},
-    parallel::{TASK_CELLS, dense_by_rows, row_tasks, rows_per_task, settle, shape},
+    results::{settle, shape},
     sparse_union::{merge, over_union},
 };
 use crate::{
     CoordinateMatrix, CsrMatrix, MatrixBlock,
     memory::{self, NewCells, by_chunks},
+    parallel::{TASK_CELLS, dense_by_rows, row_tasks, rows_per_task},
     vector_math::Cells,
 };
 
@@ -156,7 +157,7 @@ where
         return settle(result);
     }
     if let (Some(left), Some(right)) = (left.flat(), right.flat()) {
-        let values = map_flat(super::parallel::cells(rows, cols)?, |range, out| {
+        let values = map_flat(crate::parallel::cells(rows, cols)?, |range, out| {
             over(left.part(range.clone()), right.part(range), out);
         })?;
         return MatrixBlock::dense(rows, cols, values);
@@ -193,7 +194,7 @@ where
         return settle(result);
     }
     if let [Some(first), Some(second), Some(third)] = sides.each_ref().map(Side::flat) {
-        let values = map_flat(super::parallel::cells(rows, cols)?, |range, out| {
+        let values = map_flat(crate::parallel::cells(rows, cols)?, |range, out| {
             let [first, second, third] =
                 [first, second, third].map(|flat| flat.part(range.clone()));
             apply_ternary(first, second, third, out, &f);

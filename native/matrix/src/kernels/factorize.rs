@@ -9,7 +9,7 @@ use faer::{
 };
 use fulgurite_error::{Error, Result};
 
-use super::parallel::shape;
+use super::results::shape;
 use crate::{DenseMatrix, Interrupt, MatrixBlock};
 
 /// The largest difference between a cell and its mirror image in a matrix that counts as symmetric, relative to the

@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use fulgurite_error::{Error, Result};
 
-use super::parallel::TASK_CELLS;
-use crate::{CoordinateMatrix, MatrixBlock, memory::by_chunks, parse_double};
+use crate::{CoordinateMatrix, MatrixBlock, memory::by_chunks, parallel::TASK_CELLS, parse_double};
 
 /// `matrix(value, rows, cols)`; zeros are stored sparsely.
 ///

@@ -5,12 +5,11 @@ use std::ops::Range;
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
-use super::parallel::{
-    SparseRows, TASK_CELLS, cells, csr_by_rows, csr_of_known_rows, dense_by_rows, settle, shape,
-};
+use super::results::{settle, shape};
 use crate::{
     ByRows, CoordinateMatrix, CsrMatrix, MatrixBlock,
     memory::{self, NewCells, Zeroed},
+    parallel::{SparseRows, TASK_CELLS, cells, csr_by_rows, csr_of_known_rows, dense_by_rows},
 };
 
 /// A range of rows or columns as DML writes it: from 1, both ends inside.

@@ -12,12 +12,13 @@ use rayon::prelude::*;
 
 use super::{
     dense_product::{View, Write, multiply, multiply_in_parallel},
-    parallel::{TASK_CELLS, cells, dense_by_rows, reduction_tasks, row_tasks, settle, shape},
     reorganize::{take_rows, transpose},
+    results::{settle, shape},
 };
 use crate::{
     CompactRows, CoordinateMatrix, CsrMatrix, DenseMatrix, Extent, Interrupt, Layout, MatrixBlock,
     memory::{self, zeros},
+    parallel::{TASK_CELLS, cells, dense_by_rows, reduction_tasks, row_tasks},
 };
 
 /// `left %*% right`.

@@ -5,8 +5,11 @@ use std::ops::Range;
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
-use super::parallel::{TASK_CELLS, csr_by_rows, settle, shape};
-use crate::{ByRows, CsrMatrix, MatrixBlock};
+use super::results::{settle, shape};
+use crate::{
+    ByRows, CsrMatrix, MatrixBlock,
+    parallel::{TASK_CELLS, csr_by_rows},
+};
 
 /// `merged`, with the cells in which `changed` differs from `original` as they are in `changed`. A cell differs if its
 /// bits do: a zero may be written, and a NaN left alone. Sparse layouts have one zero: it is the negative one too.

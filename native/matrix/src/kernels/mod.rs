@@ -19,6 +19,7 @@ pub mod merge;
 pub mod parts;
 pub mod random;
 pub mod reorganize;
+mod results;
 pub mod select;
 mod sparse_union;
 pub mod statistics;
@@ -26,10 +27,10 @@ pub mod table;
 
 mod broadcast;
 mod cumulative;
-pub(crate) mod parallel;
 #[cfg(test)]
 mod tests;
 
+pub use crate::parallel::TASK_CELLS;
 pub use aggregate::Accumulator;
 pub use cumulative::cumulative;
 pub use elementwise::{
@@ -40,7 +41,6 @@ pub use generate::{fill, parse_cells, seq, seq_rows};
 pub use index::{IndexRange, cbind, left_index, rbind, right_index};
 pub use matmult::{matmult, transposed_matmult, tsmm};
 pub use merge::{changed_part, merge_changes};
-pub use parallel::TASK_CELLS;
 pub use parts::{PlacedPart, put_parts};
 pub use random::{Distribution, RandStream, fresh_seed, rand, rand_rows, sample};
 pub use reorganize::{diag, reshape, rev, take_rows, transpose, triangle};

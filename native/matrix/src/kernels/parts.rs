@@ -6,7 +6,7 @@ use fulgurite_error::{Error, Result};
 
 use super::{
     index::{IndexRange, left_index, rbind},
-    parallel::shape,
+    results::shape,
 };
 use crate::MatrixBlock;
 

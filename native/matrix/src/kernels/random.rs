@@ -13,13 +13,11 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use self::block_seeds::block_seeds;
-use super::{
-    generate::fill,
-    parallel::{cells, settle},
-};
+use super::{generate::fill, results::settle};
 use crate::{
     CsrMatrix, Interrupt, MatrixBlock, SPARSE_THRESHOLD,
     memory::{self, zeros},
+    parallel::cells,
 };
 
 /// Rows and columns that share a seed.

@@ -5,13 +5,14 @@ use std::ops::Range;
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
-use super::parallel::{
-    TASK_CELLS, cells, csr_by_rows, csr_of_known_rows, dense_by_rows, rows_per_task, settle, shape,
-    two_by_parts,
-};
+use super::results::{settle, shape};
 use crate::{
     ByRows, CsrMatrix, DenseMatrix, MatrixBlock,
     memory::{self, zeros},
+    parallel::{
+        TASK_CELLS, cells, csr_by_rows, csr_of_known_rows, dense_by_rows, rows_per_task,
+        two_by_parts,
+    },
 };
 
 /// Cells of a tile's side: two tiles of it stay in the first-level cache.

@@ -8,12 +8,13 @@ use rayon::prelude::*;
 use super::{
     elementwise::unary,
     generate::fill,
-    parallel::{
-        csr_by_rows, dense_by_rows, reduction_tasks, row_tasks, rows_per_task, settle, shape,
-    },
     reorganize::take_rows,
+    results::{settle, shape},
 };
-use crate::{ByRows, CsrMatrix, DenseMatrix, Interrupt, MatrixBlock, memory};
+use crate::{
+    ByRows, CsrMatrix, DenseMatrix, Interrupt, MatrixBlock, memory,
+    parallel::{csr_by_rows, dense_by_rows, reduction_tasks, row_tasks, rows_per_task},
+};
 
 /// Whether rows or columns are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

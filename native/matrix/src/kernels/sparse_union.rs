@@ -8,8 +8,11 @@ use fulgurite_error::Result;
 use rayon::prelude::*;
 
 use super::broadcast::{Side, spread};
-use super::parallel::{SparseRows, csr_by_rows, csr_by_rows_within, rows_per_task};
-use crate::{CsrMatrix, SPARSE_THRESHOLD, memory, vector_math::Cells};
+use crate::{
+    CsrMatrix, SPARSE_THRESHOLD, memory,
+    parallel::{SparseRows, csr_by_rows, csr_by_rows_within, rows_per_task},
+    vector_math::Cells,
+};
 
 /// f of the operands' cells; `None` where no operand is sparse, or too many cells would be stored.
 pub(super) fn over_union<const N: usize>(

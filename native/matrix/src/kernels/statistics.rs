@@ -8,9 +8,9 @@ use rayon::slice::ParallelSliceMut;
 
 use super::{
     aggregate::{Accumulator, Sum},
-    parallel::{cells, shape},
+    results::shape,
 };
-use crate::{Interrupt, MatrixBlock, memory};
+use crate::{Interrupt, MatrixBlock, memory, parallel::cells};
 
 /// A value and its weight.
 type Observation = (f64, f64);

@@ -2,13 +2,11 @@
 
 use fulgurite_error::{Error, Result};
 
-use super::{
-    elementwise::Operand,
-    parallel::{cells, settle},
-};
+use super::{elementwise::Operand, results::settle};
 use crate::{
     CoordinateMatrix, Interrupt, MatrixBlock,
     memory::{self, zeros},
+    parallel::cells,
 };
 
 /// Added before a double becomes an index, so that values just below 1 and 2 go up.

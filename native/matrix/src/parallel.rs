@@ -9,7 +9,7 @@ use fulgurite_error::Result;
 use rayon::prelude::*;
 
 use crate::{
-    CsrMatrix, DenseMatrix, Interrupt, Layout, MatrixBlock,
+    CsrMatrix, DenseMatrix, Interrupt,
     memory::{self, NewCells, by_chunks},
 };
 
@@ -211,16 +211,4 @@ pub(crate) fn two_by_parts(
         interrupt.chunk(|| fill(part, indices.cells(), values.cells()));
     });
     Ok((indices.finish(), values.finish()))
-}
-
-/// A sparse result in the layout that suits what it stores; reads the stored count only.
-pub(crate) fn settle(result: impl Into<MatrixBlock>) -> Result<MatrixBlock> {
-    let result = result.into();
-    let best = Layout::best(result.rows(), result.cols(), result.values().len());
-    result.in_layout(best)
-}
-
-/// `RxC` as messages print shapes.
-pub(crate) fn shape(block: &MatrixBlock) -> String {
-    format!("{} x {}", block.rows(), block.cols())
 }
