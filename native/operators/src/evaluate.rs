@@ -189,3 +189,68 @@ pub fn undefined(name: &str) -> Error {
     Error::runtime(format!("variable '{name}' has no value"))
         .with_help("it is assigned only in a branch that was not taken; assign it before")
 }
+
+#[cfg(test)]
+mod tests {
+    use fulgurite_error::{ErrorKind, Position, Source};
+    use fulgurite_hop::{AggregateOp, BinaryOp, Dag, Direction, ValueType};
+    use fulgurite_matrix::MatrixBlock;
+
+    use super::*;
+
+    /// The value of the DAG's last operator, for a matrix `X` and a scalar `s`.
+    fn evaluated(build: impl FnOnce(&mut Dag, HopId, HopId) -> HopId) -> Result<Option<Value>> {
+        let mut dag = Dag::new();
+        let x = dag.push(Hop::matrix(HopOp::TransientRead("X".into()), Vec::new()));
+        let s = HopOp::TransientRead("s".into());
+        let s = dag.push(Hop::scalar(s, Vec::new(), ValueType::Double));
+        let root = build(&mut dag, x, s);
+        dag.roots = vec![root];
+        let cells = vec![1.0, 2.0, 3.0, 4.0];
+        let matrix = MatrixBlock::dense(2, 2, cells).expect("4 cells");
+        let variables = HashMap::from([
+            ("X", Value::Matrix(matrix)),
+            ("s", Value::Scalar(Literal::Double(0.5))),
+        ]);
+        let threads = Threads::of_task().expect("the calling thread is there");
+        let locally = Locally {
+            cache: &PlanCache::default(),
+            threads: &threads,
+            stream: RandStream::default(),
+            budget: None,
+        };
+        locally.evaluate(&BlockPlan::new(dag, Vec::new()), &variables)
+    }
+
+    #[test]
+    fn a_value_is_read_by_several_and_a_transpose_on_the_left_by_none() {
+        let value = evaluated(|dag, x, s| {
+            let scaled = dag.push(Hop::matrix(HopOp::Binary(BinaryOp::Mult), vec![x, s]));
+            let turned = dag.push(Hop::matrix(HopOp::Transpose, vec![scaled]));
+            let product = dag.push(Hop::matrix(HopOp::MatMult, vec![turned, scaled]));
+            let sum = HopOp::Aggregate(AggregateOp::Sum, Direction::Full);
+            let sum = dag.push(Hop::scalar(sum, vec![product], ValueType::Double));
+            let twice = HopOp::Binary(BinaryOp::Plus);
+            dag.push(Hop::scalar(twice, vec![sum, sum], ValueType::Double))
+        });
+        // t(X) X has 10, 14, 14 and 20.
+        let twice = 2.0 * 58.0 / 4.0;
+        assert_eq!(value, Ok(Some(Value::Scalar(Literal::Double(twice)))));
+    }
+
+    #[test]
+    fn errors_tell_the_operator_and_its_place() {
+        let source = Source::new("t.dml", "Z = Y\n");
+        let missing = evaluated(|dag, _, _| {
+            let read = Hop::matrix(HopOp::TransientRead("Y".into()), Vec::new());
+            dag.push(read.at(&Position::new(&source, 1, 5, 1)))
+        });
+        let error = missing.expect_err("nobody assigned it");
+        assert_eq!(error.kind(), ErrorKind::Runtime);
+        assert_eq!(error.position().map(|position| position.line), Some(1));
+        let printed = evaluated(|dag, x, _| dag.push(Hop::matrix(HopOp::Print, vec![x])));
+        let error = printed.expect_err("it belongs to the control program");
+        assert_eq!(error.kind(), ErrorKind::Internal);
+        assert_eq!(error.operator(), Some(HopOp::Print.code().as_str()));
+    }
+}

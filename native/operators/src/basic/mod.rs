@@ -1,8 +1,8 @@
 //! The basic operators on values: one HOP, its inputs' values in, its value out.
 //!
 //! [`execute`] is the whole interface. It chooses a kernel of `fulgurite_matrix::kernels` for matrices and
-//! leaves scalars to `fulgurite_hop::scalar`; what neither has is an `unsupported` error. Fused operators,
-//! variables and effects belong to the control program.
+//! leaves scalars to `fulgurite_hop::scalar`; what neither has is an `unsupported` error. Fused operators
+//! and variables come with a planned block, and effects belong to the control program.
 
 mod aggregate;
 mod cast;

@@ -2,7 +2,7 @@
 //!
 //! Each assignment to a range would make a new matrix of all stripes, which stands on the one before. The loop keeps the
 //! parts instead ([`WrittenMatrix`]) and puts them into the matrix together: after the last iteration, or when too many
-//! wait. (Iterations of a [`parfor`](super::parfor) keep theirs apart from each other's.)
+//! wait. (Iterations of a `parfor` keep theirs apart from each other's.)
 
 use std::{
     collections::{BTreeMap, BTreeSet},
