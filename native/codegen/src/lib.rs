@@ -8,6 +8,19 @@
 //!
 //! Start reading at [`execute()`] (what happens to operands) or at [`CompiledPlan`] (what happens to plans).
 //!
+//! Modules know only those before them:
+//!
+//! | module | holds |
+//! |---|---|
+//! | `aligned`, `primitives` | memory of frames, the vector primitives |
+//! | `program` | a plan as steps over a block of rows, and the layout of the frame that they read |
+//! | `bind` | operands whose shapes fit a program |
+//! | `frame` | what a program is told about a block, checked |
+//! | `jit`, `step_interpreter` | the two engines that run a program over a frame |
+//! | `compiled` | a plan with its program and engine |
+//! | `execute` | skeletons: compiled plans over whole operands |
+//! | `cache` | the compiled plans of a process |
+//!
 //! Invariants:
 //! * a compiled plan is free of sizes: widths, strides and pointers reach the code through a frame of slots;
 //! * shapes are checked before machine code runs, and the code has no instruction that can trap;

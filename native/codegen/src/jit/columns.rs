@@ -10,6 +10,7 @@ use fulgurite_hop::AggregateOp;
 
 use super::lanes::{Cells, Lanes};
 use super::operands::{readonly, writable};
+use crate::program::identity;
 
 /// Vector registers of a processor.
 const REGISTERS: usize = 16;
@@ -156,12 +157,7 @@ impl Pass<'_> {
         let mut cells = Cells { builder, lanes };
         let mut identities = Vec::new();
         for (op, _) in &self.reductions {
-            let identity = cells.literal(match op {
-                AggregateOp::Min => f64::INFINITY,
-                AggregateOp::Max => f64::NEG_INFINITY,
-                AggregateOp::Prod => 1.0,
-                _ => 0.0,
-            });
+            let identity = cells.literal(identity(*op));
             identities.extend(std::iter::repeat_n(identity, copies));
         }
         identities

@@ -12,7 +12,7 @@ use super::encode::{
 use super::registers::{
     Allocation, OFFSET, Pointer, REST, SCRATCH, Spills, Surroundings, most_needed,
 };
-use crate::program::{Layout, Location, Loop, Program, Read, Shape, Stride};
+use crate::program::{Layout, Location, Loop, Program, Read, Shape, Stride, identity};
 
 /// Vector registers of a processor.
 const REGISTERS: usize = 16;
@@ -208,15 +208,6 @@ impl<'a> Body<'a> {
             }
         }
         (cells.operations, cells.values)
-    }
-}
-
-fn identity(op: AggregateOp) -> f64 {
-    match op {
-        AggregateOp::Min => f64::INFINITY,
-        AggregateOp::Max => f64::NEG_INFINITY,
-        AggregateOp::Prod => 1.0,
-        _ => 0.0,
     }
 }
 
