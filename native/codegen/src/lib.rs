@@ -13,6 +13,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `aligned`, `primitives` | memory of frames, the vector primitives |
+//! | `cellwise` | cell-wise operators as instructions of any code generator |
 //! | `program` | a plan as steps over a block of rows, and the layout of the frame that they read |
 //! | `bind` | operands whose shapes fit a program |
 //! | `frame` | what a program is told about a block, checked |
@@ -31,6 +32,7 @@
 mod aligned;
 mod bind;
 mod cache;
+mod cellwise;
 mod compiled;
 mod execute;
 mod frame;

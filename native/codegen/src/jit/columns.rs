@@ -10,6 +10,7 @@ use fulgurite_hop::AggregateOp;
 
 use super::lanes::{Cells, Lanes};
 use super::operands::{readonly, writable};
+use crate::cellwise::{self, CellInstructions};
 use crate::program::identity;
 
 /// Vector registers of a processor.
@@ -248,7 +249,7 @@ impl Pass<'_> {
                     builder,
                     lanes: phase.lanes,
                 };
-                if let Some(value) = cells.node(self.body, node, &operands) {
+                if let Some(value) = cellwise::node(&mut cells, self.body, node, &operands) {
                     known.insert(*id, value);
                 }
             }
@@ -274,7 +275,7 @@ impl Pass<'_> {
                     lanes: phase.lanes,
                 };
                 results.push(match value {
-                    Some(value) => cells.accumulate(*op, accumulator, value),
+                    Some(value) => cellwise::accumulate(&mut cells, *op, accumulator, value),
                     None => accumulator,
                 });
             }
@@ -300,7 +301,7 @@ impl Pass<'_> {
                 level = level
                     .chunks(2)
                     .map(|pair| match pair {
-                        [left, right] => cells.combine(*op, *left, *right),
+                        [left, right] => cellwise::combine(&mut cells, *op, *left, *right),
                         _ => pair[0],
                     })
                     .collect();
@@ -319,7 +320,7 @@ impl Pass<'_> {
                 builder,
                 lanes: Lanes::One,
             };
-            merged.push(cells.combine(*op, left, right));
+            merged.push(cellwise::combine(&mut cells, *op, left, right));
         }
         merged
     }

@@ -12,6 +12,7 @@ use super::encode::{
 use super::registers::{
     Allocation, OFFSET, Pointer, REST, SCRATCH, Spills, Surroundings, most_needed,
 };
+use crate::cellwise::{self, CellInstructions};
 use crate::program::{Layout, Location, Loop, Program, Read, Shape, Stride, identity};
 
 /// Vector registers of a processor.
@@ -185,7 +186,7 @@ impl<'a> Body<'a> {
                 let operands: Vec<Operand> = operands
                     .filter_map(|operand| read(&mut cells, known, copy, operand))
                     .collect();
-                known[id.index()] = cells.node(self.nodes, node, &operands);
+                known[id.index()] = cellwise::node(&mut cells, self.nodes, node, &operands);
             }
         }
         for (id, stream) in &self.stores {
