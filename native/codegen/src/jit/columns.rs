@@ -8,8 +8,8 @@ use cranelift_frontend::FunctionBuilder;
 use fulgurite_fusion::cplan::{CNode, NodeId};
 use fulgurite_hop::AggregateOp;
 
-use super::lanes::{Cells, Lanes};
 use super::operands::{readonly, writable};
+use super::pairs::{Cells, Width};
 use crate::cellwise::{self, CellInstructions};
 use crate::program::identity;
 
@@ -47,16 +47,16 @@ pub(super) enum Spread {
 }
 
 impl Spread {
-    fn read(self, builder: &mut FunctionBuilder<'_>, lanes: Lanes) -> Value {
+    fn read(self, builder: &mut FunctionBuilder<'_>, lanes: Width) -> Value {
         match (self, lanes) {
-            (Spread::Registers(number, _), Lanes::One) => number,
-            (Spread::Registers(_, pair), Lanes::Two) => pair,
+            (Spread::Registers(number, _), Width::One) => number,
+            (Spread::Registers(_, pair), Width::Two) => pair,
             (Spread::Literal(literal), lanes) => Cells { builder, lanes }.literal(literal),
             (Spread::Memory(address, offset), lanes) => {
                 let number = builder.ins().load(types::F64, readonly(), address, offset);
                 match lanes {
-                    Lanes::One => number,
-                    Lanes::Two => builder.ins().splat(types::F64X2, number),
+                    Width::One => number,
+                    Width::Two => builder.ins().splat(types::F64X2, number),
                 }
             }
         }
@@ -65,7 +65,7 @@ impl Spread {
 
 /// The accumulators of a pass, where it stands, and where the phase ends.
 struct Phase {
-    lanes: Lanes,
+    lanes: Width,
     unroll: usize,
     start: Value,
     end: Value,
@@ -79,11 +79,11 @@ impl Pass<'_> {
         let pairs_end = builder.ins().band_imm_s(bytes, -16);
         let unroll = self.unroll();
         let mut start = zero;
-        let mut accumulators = self.identities(builder, Lanes::Two, unroll);
+        let mut accumulators = self.identities(builder, Width::Two, unroll);
         if unroll > 1 {
             let end = builder.ins().band_imm_s(bytes, -16 * unroll as i64);
             let phase = Phase {
-                lanes: Lanes::Two,
+                lanes: Width::Two,
                 unroll,
                 start,
                 end,
@@ -93,7 +93,7 @@ impl Pass<'_> {
             start = end;
         }
         let pairs = Phase {
-            lanes: Lanes::Two,
+            lanes: Width::Two,
             unroll: 1,
             start,
             end: pairs_end,
@@ -101,7 +101,7 @@ impl Pass<'_> {
         let accumulators = self.phase(builder, &pairs, accumulators);
         let accumulators = self.merge_lanes(builder, &accumulators);
         let odd = Phase {
-            lanes: Lanes::One,
+            lanes: Width::One,
             unroll: 1,
             start: pairs_end,
             end: bytes,
@@ -152,7 +152,7 @@ impl Pass<'_> {
     fn identities(
         &self,
         builder: &mut FunctionBuilder<'_>,
-        lanes: Lanes,
+        lanes: Width,
         copies: usize,
     ) -> Vec<Value> {
         let mut cells = Cells { builder, lanes };
@@ -292,7 +292,7 @@ impl Pass<'_> {
     ) -> Vec<Value> {
         let mut cells = Cells {
             builder,
-            lanes: Lanes::Two,
+            lanes: Width::Two,
         };
         let mut merged = Vec::new();
         for ((op, _), copies) in self.reductions.iter().zip(accumulators.chunks(copies)) {
@@ -318,7 +318,7 @@ impl Pass<'_> {
             let right = builder.ins().extractlane(*pair, 1u8);
             let mut cells = Cells {
                 builder,
-                lanes: Lanes::One,
+                lanes: Width::One,
             };
             merged.push(cellwise::combine(&mut cells, *op, left, right));
         }

@@ -1,4 +1,4 @@
-//! Cranelift's instructions on cells, on two lanes or on one.
+//! Cranelift's instructions on cells, on a pair or on one.
 
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Type, Value, types};
@@ -8,23 +8,23 @@ use crate::cellwise::{CellInstructions, Comparison, maximum_of_bits, minimum_of_
 
 /// How many cells an instruction works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lanes {
+pub(super) enum Width {
     One,
     Two,
 }
 
-impl Lanes {
+impl Width {
     pub fn ty(self) -> Type {
         match self {
-            Lanes::One => types::F64,
-            Lanes::Two => types::F64X2,
+            Width::One => types::F64,
+            Width::Two => types::F64X2,
         }
     }
 
     pub fn cells(self) -> i64 {
         match self {
-            Lanes::One => 1,
-            Lanes::Two => 2,
+            Width::One => 1,
+            Width::Two => 2,
         }
     }
 }
@@ -32,7 +32,7 @@ impl Lanes {
 /// Emits instructions for one width of lanes.
 pub(super) struct Cells<'a, 'b> {
     pub builder: &'a mut FunctionBuilder<'b>,
-    pub lanes: Lanes,
+    pub lanes: Width,
 }
 
 impl Cells<'_, '_> {
@@ -51,8 +51,8 @@ impl CellInstructions for Cells<'_, '_> {
     /// A pair is read from memory, which most instructions can do on the way.
     fn literal(&mut self, number: f64) -> Value {
         match self.lanes {
-            Lanes::One => self.builder.ins().f64const(number),
-            Lanes::Two => {
+            Width::One => self.builder.ins().f64const(number),
+            Width::Two => {
                 let bytes: Vec<u8> = [number.to_le_bytes(); 2].concat();
                 let constant = self.builder.func.dfg.constants.insert(bytes.into());
                 self.builder.ins().vconst(types::F64X2, constant)
@@ -124,8 +124,8 @@ impl CellInstructions for Cells<'_, '_> {
 
     fn choose(&mut self, test: Value, x: Value, y: Value) -> Value {
         match self.lanes {
-            Lanes::One => self.builder.ins().select(test, x, y),
-            Lanes::Two => {
+            Width::One => self.builder.ins().select(test, x, y),
+            Width::Two => {
                 let mask = self.as_cells(test);
                 self.builder.ins().bitselect(mask, x, y)
             }
@@ -158,15 +158,15 @@ impl CellInstructions for Cells<'_, '_> {
     /// On pairs, Cranelift's own form, for quiet NaNs without payload, takes eight instructions.
     fn minimum(&mut self, x: Value, y: Value) -> Value {
         match self.lanes {
-            Lanes::One => self.builder.ins().fmin(x, y),
-            Lanes::Two => minimum_of_bits(self, x, y),
+            Width::One => self.builder.ins().fmin(x, y),
+            Width::Two => minimum_of_bits(self, x, y),
         }
     }
 
     fn maximum(&mut self, x: Value, y: Value) -> Value {
         match self.lanes {
-            Lanes::One => self.builder.ins().fmax(x, y),
-            Lanes::Two => maximum_of_bits(self, x, y),
+            Width::One => self.builder.ins().fmax(x, y),
+            Width::Two => maximum_of_bits(self, x, y),
         }
     }
 }
