@@ -1,11 +1,10 @@
 //! Operands against the plan: every shape is checked here, before machine code runs.
 
 use fulgurite_error::{Error, Result};
-use fulgurite_fusion::cplan::{CNode, InputBinding, OuterOutput, Template};
+use fulgurite_fusion::cplan::{CNode, CPlan, InputBinding, OuterOutput, Template};
 use fulgurite_hop::AggregateOp;
 use fulgurite_matrix::{CsrMatrix, DenseMatrix, Interrupt, MatrixBlock};
 
-use crate::compiled::CompiledPlan;
 use crate::program::{Program, Shape, WidthSource};
 
 /// An operand of a fused operator.
@@ -96,11 +95,11 @@ impl<'a> Bound<'a> {
 /// # Errors
 /// `dimension` when a shape does not fit, naming the input.
 pub(crate) fn bind<'a>(
-    compiled: &CompiledPlan,
+    plan: &CPlan,
+    program: &Program,
     operands: &'a [Operand<'a>],
     interrupt: &'a Interrupt,
 ) -> Result<Bound<'a>> {
-    let plan = compiled.plan();
     if operands.len() != plan.inputs.len() {
         return Err(Error::internal(format!(
             "a fused operator of {} inputs was given {}",
@@ -117,7 +116,6 @@ pub(crate) fn bind<'a>(
     for (input, (binding, operand)) in plan.inputs.iter().zip(operands).enumerate() {
         check_binding(input, *binding, operand, main, is_cell)?;
     }
-    let program = &compiled.kernel().program;
     let widths = resolve_widths(program, operands)?;
     let bound = Bound {
         main,

@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CPlan, InputBinding, Template};
+use fulgurite_matrix::Interrupt;
 
-use crate::frame::{Frame, Target};
+use crate::bind::{Bound, Operand, bind};
+use crate::frame::{Frame, Target, WholeMatrix};
 use crate::jit::{self, Code, Failure, Listing, Loops};
 use crate::program::{ColumnVectors, Layout, Program, Unsupported, lower};
 use crate::step_interpreter;
@@ -76,6 +78,27 @@ impl Kernel {
             engine,
             loops: choice.loops(),
         })
+    }
+
+    /// A frame for blocks of at most `block_rows` rows, with scalars and whole matrices bound.
+    ///
+    /// # Errors
+    /// `memory` when there is none for scratch buffers.
+    pub fn frame<'a>(
+        &'a self,
+        bound: &Bound<'a>,
+        widths: &[usize],
+        wholes: &'a [WholeMatrix],
+        block_rows: usize,
+    ) -> Result<Frame<'a>> {
+        Frame::new(
+            &self.program,
+            &self.layout,
+            bound,
+            widths,
+            wholes,
+            block_rows,
+        )
     }
 
     /// Runs the program over the block that the frame describes; values of the block go to the target.
@@ -186,6 +209,18 @@ impl CompiledPlan {
     /// How long it took to compile.
     pub fn compile_time(&self) -> Duration {
         self.compile_time
+    }
+
+    /// Checks that operands, in the order of the plan's inputs, have the shapes that it asks for.
+    ///
+    /// # Errors
+    /// `dimension` when a shape does not fit, naming the input.
+    pub(crate) fn bind<'a>(
+        &self,
+        operands: &'a [Operand<'a>],
+        interrupt: &'a Interrupt,
+    ) -> Result<Bound<'a>> {
+        bind(&self.plan, &self.kernel.program, operands, interrupt)
     }
 
     pub(crate) fn kernel(&self) -> &Kernel {

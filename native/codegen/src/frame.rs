@@ -10,7 +10,6 @@ use fulgurite_matrix::{CsrMatrix, Interrupt};
 
 use crate::aligned::{AlignedCells, LINE};
 use crate::bind::Bound;
-use crate::compiled::Kernel;
 use crate::program::{Home, Layout, Program, Shape};
 
 /// A matrix in the forms that products need, see [`crate::primitives::Whole`].
@@ -84,13 +83,13 @@ pub(crate) fn scratch_cells(program: &Program, widths: &[usize], block_rows: usi
 impl<'a> Frame<'a> {
     /// A frame for blocks of at most `block_rows` rows, with scalars and whole matrices bound.
     pub fn new(
-        kernel: &'a Kernel,
+        program: &'a Program,
+        layout: &'a Layout,
         bound: &Bound<'a>,
         widths: &[usize],
         wholes: &'a [WholeMatrix],
         block_rows: usize,
     ) -> Result<Self> {
-        let (program, layout) = (&kernel.program, &kernel.layout);
         let inputs = program.inputs.len();
         let mut input_shapes = vec![Shape::PerRow; inputs];
         for (node, shape) in program.nodes.iter().zip(&program.shapes.nodes) {

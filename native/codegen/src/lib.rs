@@ -8,6 +8,20 @@
 //!
 //! Start reading at [`execute()`] (what happens to operands) or at [`CompiledPlan`] (what happens to plans).
 //!
+//! Modules know only those before them:
+//!
+//! | module | holds |
+//! |---|---|
+//! | `aligned`, `primitives` | memory of frames, the vector primitives |
+//! | `cellwise` | cell-wise operators as instructions of any code generator |
+//! | `program` | a plan as steps over a block of rows, and the layout of the frame that they read |
+//! | `bind` | operands whose shapes fit a program |
+//! | `frame` | what a program is told about a block, checked |
+//! | `jit`, `step_interpreter` | the two engines that run a program over a frame |
+//! | `compiled` | a plan with its program and engine |
+//! | `execute` | skeletons: compiled plans over whole operands |
+//! | `cache` | the compiled plans of a process |
+//!
 //! Invariants:
 //! * a compiled plan is free of sizes: widths, strides and pointers reach the code through a frame of slots;
 //! * shapes are checked before machine code runs, and the code has no instruction that can trap;
@@ -18,10 +32,10 @@
 mod aligned;
 mod bind;
 mod cache;
+mod cellwise;
 mod compiled;
 mod execute;
 mod frame;
-mod interpret;
 mod jit;
 mod primitives;
 mod program;
@@ -31,5 +45,4 @@ pub use bind::Operand;
 pub use cache::{CacheStatistics, Kept, PlanCache};
 pub use compiled::{CompiledPlan, supports};
 pub use execute::{ExecutionContext, Output, execute};
-pub use interpret::interpret;
 pub use program::Unsupported;

@@ -9,6 +9,7 @@
 pub mod arrow_block;
 pub mod io;
 pub mod kernels;
+pub mod lanes;
 pub mod memory;
 pub mod vector_math;
 

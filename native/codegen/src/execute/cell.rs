@@ -113,7 +113,7 @@ impl Skeleton<'_> {
         cells: Range<usize>,
         mut run: impl FnMut(&mut Frame<'f>, Range<usize>) -> Result<()>,
     ) -> Result<()> {
-        let mut frame = Frame::new(self.kernel, self.bound, &[self.tile], &[], 1)?;
+        let mut frame = self.kernel.frame(self.bound, &[self.tile], &[], 1)?;
         let mut streams = Vec::new();
         for (input, binding) in self.kernel.program.inputs.iter().enumerate() {
             if *binding != InputBinding::Scalar
@@ -227,7 +227,7 @@ impl Skeleton<'_> {
         let cols = self.bound.cols();
         let width = cols.min(self.tile).max(1);
         let height = (self.tile / width).max(1);
-        let mut frame = Frame::new(self.kernel, self.bound, &[width], &[], height)?;
+        let mut frame = self.kernel.frame(self.bound, &[width], &[], height)?;
         for top in rows.clone().step_by(height) {
             let rows = top..(top + height).min(rows.end);
             // A matrix without columns still has rows to give totals for.

@@ -7,14 +7,13 @@
 mod cell;
 mod driver;
 mod exact;
+mod factors;
 mod outer;
 mod row;
 mod sparse_cell;
 mod tasks;
 mod totals;
 mod wholes;
-
-pub(crate) use totals::identity;
 
 use std::sync::Arc;
 
@@ -23,9 +22,10 @@ use fulgurite_fusion::cplan::{CellTemplate, NodeId, Template};
 use fulgurite_hop::{AggregateOp, Direction};
 use fulgurite_matrix::{Interrupt, MatrixBlock, memory};
 
-use crate::bind::{Bound, Operand, bind};
+use crate::bind::{Bound, Operand};
 use crate::compiled::CompiledPlan;
 use driver::Driver;
+use factors::Factors;
 
 /// Which threads an operator runs on.
 #[derive(Debug, Clone, Default)]
@@ -105,7 +105,7 @@ pub fn execute(
     context: &ExecutionContext,
 ) -> Result<Output> {
     let interrupt = &context.interrupt.or_current();
-    let bound: Bound<'_> = bind(plan, inputs, interrupt)?;
+    let bound: Bound<'_> = plan.bind(inputs, interrupt)?;
     let skipped = Skipped::of(plan, &bound, context)?;
     if let Some(output) = execute_skipping(plan, inputs, &bound, skipped, context)? {
         return Ok(output);
@@ -163,7 +163,7 @@ fn execute_skipping(
     let operands: Vec<Operand<'_>> = replaced
         .map(|(operand, replacement)| replacement.as_ref().map_or(*operand, Operand::Matrix))
         .collect();
-    run(plan, &bind(plan, &operands, interrupt)?, skipped, context)
+    run(plan, &plan.bind(&operands, interrupt)?, skipped, context)
 }
 
 fn run(
@@ -225,7 +225,7 @@ fn cells(
 ) -> Result<Output> {
     match Driver::of(bound.main) {
         Some(driver) if skips_zeros => {
-            let factors = outer::Factors::default();
+            let factors = Factors::default();
             sparse_cell::Skeleton::new(plan, bound, &factors, &driver)?.run(output, context)
         }
         _ => cell::run(plan, bound, output, context),

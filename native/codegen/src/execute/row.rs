@@ -261,13 +261,9 @@ impl Skeleton<'_> {
 
     fn task(&self, rows: Range<usize>, output: &mut [f64]) -> Result<Partial> {
         let widths = &self.bound.widths;
-        let mut frame = Frame::new(
-            self.kernel,
-            self.bound,
-            widths,
-            &self.wholes,
-            self.block_rows,
-        )?;
+        let mut frame = self
+            .kernel
+            .frame(self.bound, widths, &self.wholes, self.block_rows)?;
         let shape = self.program().output.unwrap_or(Shape::PerRow);
         let width = self.bound.width(shape);
         match self.output {

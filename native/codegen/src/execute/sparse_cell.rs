@@ -14,7 +14,7 @@ use fulgurite_matrix::{
 
 use super::cell::{tile_cells, together};
 use super::driver::Driver;
-use super::outer::Factors;
+use super::factors::Factors;
 use super::totals::{ColumnTotals, Total, Totals};
 use super::{CellOutput, ExecutionContext, Output, column_vector, row_vector, tasks};
 use crate::bind::{Bound, Operand, Rows};
@@ -218,7 +218,7 @@ impl<'a> Skeleton<'a> {
 
     fn workspace(&self) -> Result<Workspace<'_>> {
         Ok(Workspace {
-            frame: Frame::new(self.kernel, self.bound, &[self.tile], &[], 1)?,
+            frame: self.kernel.frame(self.bound, &[self.tile], &[], 1)?,
             spread: vec![0.0; self.spread_cells()],
         })
     }

@@ -4,6 +4,8 @@ use fulgurite_error::Result;
 use fulgurite_hop::{AggregateOp, BinaryOp};
 use fulgurite_matrix::memory;
 
+use crate::program::identity;
+
 /// A running total over numbers, or over totals of blocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Total {
@@ -102,16 +104,6 @@ impl Totals {
     /// The results; `count` is the number of cells, for means.
     pub fn finish(&self, count: usize) -> Vec<f64> {
         self.0.iter().map(|total| total.finish(count)).collect()
-    }
-}
-
-/// The total of nothing.
-pub(crate) fn identity(op: AggregateOp) -> f64 {
-    match op {
-        AggregateOp::Min => f64::INFINITY,
-        AggregateOp::Max => f64::NEG_INFINITY,
-        AggregateOp::Prod => 1.0,
-        _ => 0.0,
     }
 }
 

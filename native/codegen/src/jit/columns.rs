@@ -8,8 +8,10 @@ use cranelift_frontend::FunctionBuilder;
 use fulgurite_fusion::cplan::{CNode, NodeId};
 use fulgurite_hop::AggregateOp;
 
-use super::lanes::{Cells, Lanes};
 use super::operands::{readonly, writable};
+use super::pairs::{Cells, Width};
+use crate::cellwise::{self, CellInstructions};
+use crate::program::identity;
 
 /// Vector registers of a processor.
 const REGISTERS: usize = 16;
@@ -45,16 +47,16 @@ pub(super) enum Spread {
 }
 
 impl Spread {
-    fn read(self, builder: &mut FunctionBuilder<'_>, lanes: Lanes) -> Value {
+    fn read(self, builder: &mut FunctionBuilder<'_>, lanes: Width) -> Value {
         match (self, lanes) {
-            (Spread::Registers(number, _), Lanes::One) => number,
-            (Spread::Registers(_, pair), Lanes::Two) => pair,
+            (Spread::Registers(number, _), Width::One) => number,
+            (Spread::Registers(_, pair), Width::Two) => pair,
             (Spread::Literal(literal), lanes) => Cells { builder, lanes }.literal(literal),
             (Spread::Memory(address, offset), lanes) => {
                 let number = builder.ins().load(types::F64, readonly(), address, offset);
                 match lanes {
-                    Lanes::One => number,
-                    Lanes::Two => builder.ins().splat(types::F64X2, number),
+                    Width::One => number,
+                    Width::Two => builder.ins().splat(types::F64X2, number),
                 }
             }
         }
@@ -63,7 +65,7 @@ impl Spread {
 
 /// The accumulators of a pass, where it stands, and where the phase ends.
 struct Phase {
-    lanes: Lanes,
+    lanes: Width,
     unroll: usize,
     start: Value,
     end: Value,
@@ -77,11 +79,11 @@ impl Pass<'_> {
         let pairs_end = builder.ins().band_imm_s(bytes, -16);
         let unroll = self.unroll();
         let mut start = zero;
-        let mut accumulators = self.identities(builder, Lanes::Two, unroll);
+        let mut accumulators = self.identities(builder, Width::Two, unroll);
         if unroll > 1 {
             let end = builder.ins().band_imm_s(bytes, -16 * unroll as i64);
             let phase = Phase {
-                lanes: Lanes::Two,
+                lanes: Width::Two,
                 unroll,
                 start,
                 end,
@@ -91,7 +93,7 @@ impl Pass<'_> {
             start = end;
         }
         let pairs = Phase {
-            lanes: Lanes::Two,
+            lanes: Width::Two,
             unroll: 1,
             start,
             end: pairs_end,
@@ -99,7 +101,7 @@ impl Pass<'_> {
         let accumulators = self.phase(builder, &pairs, accumulators);
         let accumulators = self.merge_lanes(builder, &accumulators);
         let odd = Phase {
-            lanes: Lanes::One,
+            lanes: Width::One,
             unroll: 1,
             start: pairs_end,
             end: bytes,
@@ -150,18 +152,13 @@ impl Pass<'_> {
     fn identities(
         &self,
         builder: &mut FunctionBuilder<'_>,
-        lanes: Lanes,
+        lanes: Width,
         copies: usize,
     ) -> Vec<Value> {
         let mut cells = Cells { builder, lanes };
         let mut identities = Vec::new();
         for (op, _) in &self.reductions {
-            let identity = cells.literal(match op {
-                AggregateOp::Min => f64::INFINITY,
-                AggregateOp::Max => f64::NEG_INFINITY,
-                AggregateOp::Prod => 1.0,
-                _ => 0.0,
-            });
+            let identity = cells.literal(identity(*op));
             identities.extend(std::iter::repeat_n(identity, copies));
         }
         identities
@@ -252,7 +249,7 @@ impl Pass<'_> {
                     builder,
                     lanes: phase.lanes,
                 };
-                if let Some(value) = cells.node(self.body, node, &operands) {
+                if let Some(value) = cellwise::node(&mut cells, self.body, node, &operands) {
                     known.insert(*id, value);
                 }
             }
@@ -278,7 +275,7 @@ impl Pass<'_> {
                     lanes: phase.lanes,
                 };
                 results.push(match value {
-                    Some(value) => cells.accumulate(*op, accumulator, value),
+                    Some(value) => cellwise::accumulate(&mut cells, *op, accumulator, value),
                     None => accumulator,
                 });
             }
@@ -295,7 +292,7 @@ impl Pass<'_> {
     ) -> Vec<Value> {
         let mut cells = Cells {
             builder,
-            lanes: Lanes::Two,
+            lanes: Width::Two,
         };
         let mut merged = Vec::new();
         for ((op, _), copies) in self.reductions.iter().zip(accumulators.chunks(copies)) {
@@ -304,7 +301,7 @@ impl Pass<'_> {
                 level = level
                     .chunks(2)
                     .map(|pair| match pair {
-                        [left, right] => cells.combine(*op, *left, *right),
+                        [left, right] => cellwise::combine(&mut cells, *op, *left, *right),
                         _ => pair[0],
                     })
                     .collect();
@@ -321,9 +318,9 @@ impl Pass<'_> {
             let right = builder.ins().extractlane(*pair, 1u8);
             let mut cells = Cells {
                 builder,
-                lanes: Lanes::One,
+                lanes: Width::One,
             };
-            merged.push(cells.combine(*op, left, right));
+            merged.push(cellwise::combine(&mut cells, *op, left, right));
         }
         merged
     }

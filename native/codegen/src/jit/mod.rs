@@ -8,8 +8,8 @@ mod avx;
 mod code;
 mod columns;
 mod emit;
-mod lanes;
 mod operands;
+mod pairs;
 
 pub(crate) use code::Code;
 

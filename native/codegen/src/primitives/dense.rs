@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::lanes::{CACHE_LINE, Lanes, TOGETHER, load, store};
+use fulgurite_matrix::lanes::{CACHE_LINE, Lanes, TOGETHER, load, store};
 
 /// Rows that are worked on together.
 const ROWS: usize = 4;

@@ -7,7 +7,6 @@
 
 pub(crate) mod cells;
 mod dense;
-mod lanes;
 mod narrow;
 pub(crate) mod rows;
 mod sparse;

@@ -3,7 +3,7 @@
 //! the same in all lanes. Only of a product with a single column lanes have to be summed up.
 
 use super::dense::Matrix;
-use super::lanes::{CACHE_LINE, Lanes, TOGETHER, WIDEST, load, store};
+use fulgurite_matrix::lanes::{CACHE_LINE, Lanes, TOGETHER, WIDEST, load, store};
 
 /// Cells of the longest rows that are narrow.
 const MOST: usize = 32;

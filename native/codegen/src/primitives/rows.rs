@@ -1,9 +1,9 @@
 //! Matrix products of a block of rows, dense or CSR.
 
 use super::dense::Matrix;
-use super::lanes::{self, Kernel, Lanes};
 use super::sparse::SparseRows;
 use super::{CsrRows, Whole, dense, narrow, sparse, sparse_vector, wide};
+use fulgurite_matrix::lanes::{self, Kernel, Lanes};
 
 /// The left operand: `rows` rows of `width` cells.
 #[derive(Clone, Copy)]

@@ -1,7 +1,7 @@
 //! Kernels over the stored cells of CSR rows, and row-major dense matrices that their columns index. Those for a single column are
 //! in [`super::sparse_vector`].
 
-use super::lanes::{CACHE_LINE, Lanes, TOGETHER, load, store};
+use fulgurite_matrix::lanes::{CACHE_LINE, Lanes, TOGETHER, load, store};
 
 /// The stored cells of one row.
 #[derive(Clone, Copy)]

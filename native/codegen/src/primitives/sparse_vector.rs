@@ -4,8 +4,8 @@
 //! cells of several such rows are multiplied, or added up, as if they were one row's, through a buffer of products. The bits of
 //! a result do not depend on which rows stand beside each other.
 
-use super::lanes::{Lanes, TOGETHER, WIDEST};
 use super::sparse::{SparseRow, SparseRows};
+use fulgurite_matrix::lanes::{Lanes, TOGETHER, WIDEST};
 
 /// Rows that are worked on together.
 const GROUP: usize = 32;

@@ -2,8 +2,8 @@
 
 use fulgurite_error::{Error, Result};
 
-use super::lanes::{self, Lanes};
 use super::sparse::{self, SparseRow};
+use fulgurite_matrix::lanes::{self, Lanes};
 
 /// A row-major matrix.
 #[derive(Debug, Clone, Copy)]

@@ -1,9 +1,9 @@
 //! Products of rows by each set of vector instructions that this processor has, against plain loops.
 
 use super::dense::Matrix;
-use super::lanes::{self, Instructions};
 use super::rows::{Left, OuterProduct, VectorMatrix, outer_product, vector_matrix};
 use super::{CsrRows, Whole};
+use fulgurite_matrix::lanes::{self, Instructions};
 
 const ROWS: usize = 11;
 

@@ -3,33 +3,19 @@
 use fulgurite_fusion::cplan::{
     CNode, CPlan, InputBinding, NodeId, OuterOutput, RowOutput, Template,
 };
-use fulgurite_hop::{AggregateOp, BinaryOp, Direction, TernaryOp, UnaryOp};
+use fulgurite_hop::{AggregateOp, Direction, TernaryOp};
 
 use super::shapes::{cell_shapes, row_shapes};
 use super::simplify::simplify;
 use super::unsupported::{Unsupported, check, is_incremental};
 use super::{ColumnVectors, FactorProduct, Home, Loop, Program, Shape, Shapes, Step};
+use crate::cellwise::has_instructions;
 
 /// Whether the generated loops compute the node themselves, rather than calling a primitive.
 fn is_inline(node: &CNode) -> bool {
     match node {
-        CNode::Unary(op, _) => matches!(
-            op,
-            UnaryOp::Sqrt
-                | UnaryOp::Abs
-                | UnaryOp::Floor
-                | UnaryOp::Ceil
-                | UnaryOp::Sign
-                | UnaryOp::Not
-                | UnaryOp::Sprop
-                | UnaryOp::Pow2
-        ),
-        CNode::Binary(op, ..) => {
-            !matches!(op, BinaryOp::Modulus | BinaryOp::Pow | BinaryOp::LogBase)
-        }
-        CNode::Ternary(..) => true,
         CNode::Reduce(op, _) => is_incremental(*op),
-        _ => false,
+        node => has_instructions(node),
     }
 }
 

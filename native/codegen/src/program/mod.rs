@@ -22,6 +22,7 @@ pub(crate) use shapes::{Shape, Shapes, WidthSource};
 pub use unsupported::Unsupported;
 
 use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId};
+use fulgurite_hop::AggregateOp;
 
 /// How a Cell program sees inputs bound as column vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,4 +153,14 @@ pub(crate) struct Loop {
     pub stores: Vec<(NodeId, Home)>,
     /// `Reduce` nodes that it computes from its values.
     pub reductions: Vec<NodeId>,
+}
+
+/// The total of nothing: what reductions begin with.
+pub(crate) fn identity(op: AggregateOp) -> f64 {
+    match op {
+        AggregateOp::Min => f64::INFINITY,
+        AggregateOp::Max => f64::NEG_INFINITY,
+        AggregateOp::Prod => 1.0,
+        _ => 0.0,
+    }
 }

@@ -10,9 +10,8 @@ use fulgurite_fusion::cplan::{CNode, NodeId};
 use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, UnaryOp};
 use fulgurite_matrix::vector_math::Cells;
 
-use crate::execute::identity;
 use crate::primitives::{cells, code_of, rows};
-use crate::program::{Layout, Loop, Program, Shape, Step};
+use crate::program::{Layout, Loop, Program, Shape, Step, identity};
 use places::{Frame, Place};
 
 /// Cells that one operator works on at a time.

@@ -1,9 +1,11 @@
-//! What a CPlan means: an interpreter over dense matrices, node by node, one thread, no care for speed.
+//! What a CPlan means: its definition, node by node and cell by cell, over dense matrices, one thread, no care for speed.
 //!
-//! Generated code and skeletons are tested against it, and it against unfused operators.
+//! It knows the plan and the scalar functions of operators, nothing else. Generated code, interpreted steps and skeletons
+//! are tested against it, and it against unfused operators. Start reading at [`interpret`].
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{AggregateOp, CumulativeOp, Direction};
+use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, Direction};
+use fulgurite_matrix::MatrixBlock;
 
 use super::{CNode, CPlan, InputBinding, NodeId, OuterOutput, RowOutput, Template};
 
@@ -35,6 +37,11 @@ impl Dense {
 
     pub fn row(&self, row: usize) -> &[f64] {
         &self.values[row * self.cols..(row + 1) * self.cols]
+    }
+
+    /// The same cells, in whatever layout the matrix has them.
+    pub fn of(matrix: &MatrixBlock) -> Self {
+        Dense::from_fn(matrix.rows(), matrix.cols(), |i, j| matrix.get(i, j))
     }
 
     fn transposed(&self) -> Dense {
@@ -94,13 +101,9 @@ fn aggregate(op: AggregateOp, cells: impl Iterator<Item = f64> + Clone) -> Resul
         AggregateOp::Sd => variance().sqrt(),
         AggregateOp::IndexMax => place_of(|cell, best| cell >= best),
         AggregateOp::IndexMin => place_of(|cell, best| cell <= best),
-        AggregateOp::Min => cells.fold(f64::INFINITY, |a, b| {
-            fulgurite_hop::BinaryOp::Min.eval(a, b)
-        }),
-        AggregateOp::Max => cells.fold(f64::NEG_INFINITY, |a, b| {
-            fulgurite_hop::BinaryOp::Max.eval(a, b)
-        }),
-        _ => {
+        AggregateOp::Min => cells.fold(f64::INFINITY, |a, b| BinaryOp::Min.eval(a, b)),
+        AggregateOp::Max => cells.fold(f64::NEG_INFINITY, |a, b| BinaryOp::Max.eval(a, b)),
+        AggregateOp::Trace => {
             return Err(Error::unsupported(format!(
                 "aggregate '{}' in a fused operator",
                 op.code()
@@ -127,10 +130,35 @@ fn sum(cells: impl Iterator<Item = f64>) -> f64 {
     }
 }
 
-/// Runs the plan over its inputs, in the order of `plan.inputs`; scalars are 1 x 1.
+/// Runs the plan over its inputs, in the order of `plan.inputs`; scalars are 1 x 1, and so is the result of a full aggregate.
+///
+/// ```
+/// use fulgurite_fusion::cplan::interpret::{Dense, interpret};
+/// use fulgurite_fusion::cplan::{CNode, CPlan, CellTemplate, InputBinding, NodeId, Template};
+/// use fulgurite_hop::{AggregateOp, BinaryOp, Direction};
+///
+/// // sum(X * v), where the column vector v is spread over the columns of X
+/// let plan = CPlan {
+///     template: Template::Cell(CellTemplate {
+///         value: NodeId(2),
+///         aggregate: Some((AggregateOp::Sum, Direction::Full)),
+///         sparse_safe: true,
+///     }),
+///     inputs: vec![InputBinding::Main, InputBinding::ColumnVector],
+///     body: vec![
+///         CNode::Input(0),
+///         CNode::Input(1),
+///         CNode::Binary(BinaryOp::Mult, NodeId(0), NodeId(1)),
+///     ],
+/// };
+/// let x = Dense::new(2, 2, vec![1.0, 2.0, 3.0, 4.0]);
+/// let v = Dense::new(2, 1, vec![1.0, 10.0]);
+/// assert_eq!(interpret(&plan, &[x, v]), Ok(Dense::scalar(73.0)));
+/// ```
 ///
 /// # Errors
-/// `plan` when the plan is inconsistent, `dimension` when inputs don't have the shapes their bindings ask for.
+/// `plan` when the plan is inconsistent, `dimension` when inputs don't have the shapes that the plan asks for,
+/// `unsupported` when it asks for an aggregate that fused operators don't have.
 pub fn interpret(plan: &CPlan, inputs: &[Dense]) -> Result<Dense> {
     plan.verify()?;
     let Some(main) = inputs.first().filter(|_| inputs.len() == plan.inputs.len()) else {
@@ -141,93 +169,45 @@ pub fn interpret(plan: &CPlan, inputs: &[Dense]) -> Result<Dense> {
         )));
     };
     check_shapes(plan, main, inputs)?;
-    let vectors = plan.vectors();
+    let interpreter = Interpreter {
+        plan,
+        inputs,
+        main,
+        widths: widths(plan, inputs)?,
+    };
     match &plan.template {
         Template::Cell(cell) => {
-            let nodes = [cell.value];
-            let value = &cells(plan, &vectors, &nodes, false, inputs)?[0];
+            let value = interpreter.cells(cell.value, false)?;
             match cell.aggregate {
                 Some((op, direction)) => value.aggregate(op, direction),
-                None => Ok(value.clone()),
+                None => Ok(value),
             }
         }
         Template::Outer(outer) => {
-            let nodes = [outer.value];
-            let value = &cells(plan, &vectors, &nodes, outer.sparse_safe, inputs)?[0];
+            let value = interpreter.cells(outer.value, outer.sparse_safe)?;
             match outer.output {
-                OuterOutput::NoAggregate => Ok(value.clone()),
+                OuterOutput::NoAggregate => Ok(value),
                 OuterOutput::FullAggregate(op) => value.aggregate(op, Direction::Full),
                 OuterOutput::RightMultiply { input } => value.multiply(&inputs[input]),
                 OuterOutput::LeftMultiply { input } => value.transposed().multiply(&inputs[input]),
             }
         }
         Template::MultiAggregate(several) => {
-            let nodes: Vec<NodeId> = several.aggregates.iter().map(|(_, node)| *node).collect();
-            let aggregates = cells(plan, &vectors, &nodes, false, inputs)?;
-            let totals = aggregates
+            let total = |(op, value): &(AggregateOp, NodeId)| {
+                aggregate(
+                    *op,
+                    interpreter.cells(*value, false)?.values.iter().copied(),
+                )
+            };
+            let totals: Vec<f64> = several
+                .aggregates
                 .iter()
-                .zip(&several.aggregates)
-                .map(|(value, (op, _))| aggregate(*op, value.values.iter().copied()))
-                .collect::<Result<Vec<_>>>()?;
+                .map(total)
+                .collect::<Result<_>>()?;
             Ok(Dense::new(totals.len(), 1, totals))
         }
-        Template::Row(row_template) => {
-            let mut rows = Vec::with_capacity(main.rows);
-            for row in 0..main.rows {
-                rows.push(evaluate(
-                    plan,
-                    &vectors,
-                    |binding, input| {
-                        let input = &inputs[input];
-                        match binding {
-                            InputBinding::RowVector => input.row(0).to_vec(),
-                            InputBinding::Scalar => vec![input.values[0]],
-                            _ => input.row(row).to_vec(),
-                        }
-                    },
-                    inputs,
-                    (row, 0),
-                )?);
-            }
-            row_output(row_template.output, &rows)
-        }
+        Template::Row(row) => interpreter.rows(row.output),
     }
-}
-
-/// The values of some nodes at all cells of the main input; those of sparse-safe plans at its non-zeros only.
-fn cells(
-    plan: &CPlan,
-    vectors: &[bool],
-    nodes: &[NodeId],
-    sparse_safe: bool,
-    inputs: &[Dense],
-) -> Result<Vec<Dense>> {
-    let (rows, cols) = (inputs[0].rows, inputs[0].cols);
-    let mut results = vec![Dense::new(rows, cols, Vec::new()); nodes.len()];
-    for row in 0..rows {
-        for col in 0..cols {
-            if sparse_safe && inputs[0].at(row, col) == 0.0 {
-                for result in &mut results {
-                    result.values.push(0.0);
-                }
-                continue;
-            }
-            let read = |binding, input: usize| {
-                let input = &inputs[input];
-                vec![match binding {
-                    InputBinding::ColumnVector => input.at(row, 0),
-                    InputBinding::RowVector => input.at(0, col),
-                    InputBinding::Scalar => input.values[0],
-                    _ => input.at(row, col),
-                }]
-            };
-            let body = evaluate(plan, vectors, read, inputs, (row, col))?;
-            for (result, node) in results.iter_mut().zip(nodes) {
-                result.values.push(body[node.index()][0]);
-            }
-        }
-    }
-    Ok(results)
 }
 
 fn check_shapes(plan: &CPlan, main: &Dense, inputs: &[Dense]) -> Result<()> {
@@ -255,102 +235,323 @@ fn check_shapes(plan: &CPlan, main: &Dense, inputs: &[Dense]) -> Result<()> {
     Ok(())
 }
 
-/// The values of all nodes at one cell, or at the row of one; scalars are vectors of one cell.
-fn evaluate(
-    plan: &CPlan,
-    vectors: &[bool],
-    read: impl Fn(InputBinding, usize) -> Vec<f64>,
-    inputs: &[Dense],
-    (row, col): (usize, usize),
-) -> Result<Vec<Vec<f64>>> {
-    let mut values: Vec<Vec<f64>> = Vec::with_capacity(plan.body.len());
-    for node in &plan.body {
-        let value = |id: &NodeId| values[id.index()].as_slice();
-        let width = || {
-            let operands = node.operands();
-            let widths = operands.iter().filter(|id| vectors[id.index()]);
-            widths.map(|id| value(id).len()).max().unwrap_or(1)
-        };
-        // A scalar is spread over the vectors beside it.
-        let cell = |id: &NodeId, j: usize| match vectors[id.index()] {
-            true => value(id).get(j).copied(),
-            false => value(id).first().copied(),
-        };
-        let short = || Error::dimension("vectors of different width meet in a fused operator");
-        let result = match node {
-            CNode::Input(input) => read(plan.inputs[*input], *input),
-            CNode::Literal(literal) => vec![*literal],
-            CNode::Unary(op, a) => value(a).iter().map(|x| op.eval(*x)).collect(),
-            CNode::Binary(op, a, b) => (0..width())
-                .map(|j| Some(op.eval(cell(a, j)?, cell(b, j)?)))
-                .collect::<Option<_>>()
-                .ok_or_else(short)?,
-            CNode::Ternary(op, a, b, c) => (0..width())
-                .map(|j| Some(op.eval(cell(a, j)?, cell(b, j)?, cell(c, j)?)))
-                .collect::<Option<_>>()
-                .ok_or_else(short)?,
-            CNode::Reduce(op, a) => vec![aggregate(*op, value(a).iter().copied())?],
-            CNode::VectorMatrix { vector, input, .. } => {
-                let (vector, matrix) = (value(vector), &inputs[*input]);
-                if vector.len() != matrix.rows {
-                    return Err(short());
+/// The cells of each node that is a row vector, `None` for scalars. Whatever nodes ask of each other's widths and of whole
+/// inputs is checked here.
+fn widths(plan: &CPlan, inputs: &[Dense]) -> Result<Vec<Option<usize>>> {
+    let mut widths: Vec<Option<usize>> = Vec::with_capacity(plan.body.len());
+    for (node, is_vector) in plan.body.iter().zip(plan.vectors()) {
+        let cells = |id: &NodeId| widths[id.index()].unwrap_or(1);
+        let width = match node {
+            CNode::Literal(_) => 1,
+            CNode::Input(input) => inputs[*input].cols,
+            CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => {
+                // A scalar is spread over the vectors beside it.
+                let operands = node.operands();
+                let mut met = operands.iter().filter_map(|id| widths[id.index()]);
+                let width = met.next().unwrap_or(1);
+                if let Some(other) = met.find(|other| *other != width) {
+                    return Err(Error::dimension(format!(
+                        "rows of {width} and of {other} columns meet in a fused operator"
+                    )));
                 }
-                let product = |j| sum((0..matrix.rows).map(|i| vector[i] * matrix.at(i, j)));
-                (0..matrix.cols).map(product).collect()
+                width
             }
-            CNode::FactorProduct { left, right } => {
-                let (left, right) = (&inputs[*left], &inputs[*right]);
-                if left.cols != right.cols {
-                    return Err(short());
+            CNode::Reduce(op, vector) => {
+                let is_place = matches!(op, AggregateOp::IndexMax | AggregateOp::IndexMin);
+                if is_place && cells(vector) == 0 {
+                    return Err(Error::dimension(
+                        "rows without columns have no cell that could be the largest or smallest",
+                    ));
                 }
-                let (left, right) = (left.row(row), right.row(col));
-                vec![sum(left.iter().zip(right).map(|(u, v)| u * v))]
+                1
+            }
+            CNode::VectorMatrix {
+                vector,
+                input,
+                scalar,
+            } => {
+                let (width, whole) = (cells(vector), &inputs[*input]);
+                if whole.rows != width || (*scalar && whole.cols != 1) {
+                    return Err(Error::dimension(format!(
+                        "rows of {width} columns times input {input} of {} x {} in a fused operator",
+                        whole.rows, whole.cols
+                    )));
+                }
+                whole.cols
             }
             CNode::ColumnRange { vector, from, to } => {
-                let range = (*from as usize).wrapping_sub(1)..*to as usize;
-                value(vector).get(range).ok_or_else(short)?.to_vec()
+                let width = cells(vector);
+                if *from == 0 || *from > *to + 1 || *to > width as u64 {
+                    return Err(Error::dimension(format!(
+                        "columns {from}:{to} of {width} columns in a fused operator"
+                    )));
+                }
+                (*to + 1 - *from) as usize
             }
-            CNode::Concatenate(parts) => parts.iter().flat_map(value).copied().collect(),
-            CNode::Cumulative(op, a) => {
-                let mut state = None;
-                let next = |x: &f64| {
-                    let next = match (state, op) {
-                        (None, _) => *x,
-                        (Some(y), CumulativeOp::Sum) => y + x,
-                        (Some(y), CumulativeOp::Prod) => y * x,
-                        (Some(y), CumulativeOp::Min) => fulgurite_hop::BinaryOp::Min.eval(y, *x),
-                        (Some(y), CumulativeOp::Max) => fulgurite_hop::BinaryOp::Max.eval(y, *x),
-                    };
-                    state = Some(next);
-                    next
-                };
-                value(a).iter().map(next).collect()
+            CNode::Concatenate(parts) => parts.iter().map(cells).sum(),
+            CNode::Cumulative(_, vector) => cells(vector),
+            CNode::FactorProduct { left, right } => {
+                let (left, right) = (inputs[*left].cols, inputs[*right].cols);
+                if left != right {
+                    return Err(Error::dimension(format!(
+                        "factors of {left} and of {right} columns meet in a fused operator"
+                    )));
+                }
+                1
             }
         };
-        values.push(result);
+        widths.push(is_vector.then_some(width));
     }
-    Ok(values)
+    Ok(widths)
 }
 
-fn row_output(output: RowOutput, rows: &[Vec<Vec<f64>>]) -> Result<Dense> {
-    let all = |node: NodeId| {
-        let values: Vec<&[f64]> = rows
-            .iter()
-            .map(|row| row[node.index()].as_slice())
-            .collect();
-        let cols = values.first().map_or(0, |row| row.len());
-        Dense::new(rows.len(), cols, values.concat())
-    };
-    match output {
-        RowOutput::NoAggregate(value) | RowOutput::RowAggregate(value) => Ok(all(value)),
-        RowOutput::ColumnAggregate(op, value) => all(value).aggregate(op, Direction::Col),
-        RowOutput::FullAggregate(op, value) => all(value).aggregate(op, Direction::Full),
-        RowOutput::OuterProduct { left, right } => {
-            let (left, right) = (all(left), all(right));
-            let product = |i: usize, j: usize| {
-                sum((0..left.rows).map(|row| left.at(row, i) * right.at(row, j)))
-            };
-            Ok(Dense::from_fn(left.cols, right.cols, product))
+/// The value of a node at a cell or at a row.
+#[derive(Debug, Clone)]
+enum Value {
+    Number(f64),
+    Vector(Vec<f64>),
+}
+
+impl Value {
+    /// The cell of a column; a scalar's is the same in all columns.
+    fn at(&self, col: usize) -> f64 {
+        match self {
+            Value::Number(number) => *number,
+            Value::Vector(cells) => cells[col],
         }
+    }
+
+    fn cells(&self) -> &[f64] {
+        match self {
+            Value::Number(number) => std::slice::from_ref(number),
+            Value::Vector(cells) => cells,
+        }
+    }
+}
+
+/// A plan over inputs that fit it.
+struct Interpreter<'a> {
+    plan: &'a CPlan,
+    inputs: &'a [Dense],
+    main: &'a Dense,
+    widths: Vec<Option<usize>>,
+}
+
+impl Interpreter<'_> {
+    /// A node's value at all cells of the main input; 0 at its zeros if these are never visited.
+    fn cells(&self, node: NodeId, sparse_safe: bool) -> Result<Dense> {
+        let (rows, cols) = (self.main.rows, self.main.cols);
+        let mut cells = Vec::with_capacity(rows * cols);
+        for row in 0..rows {
+            for col in 0..cols {
+                cells.push(match sparse_safe && self.main.at(row, col) == 0.0 {
+                    true => 0.0,
+                    false => self.values(row, col)?[node.index()].at(0),
+                });
+            }
+        }
+        Ok(Dense::new(rows, cols, cells))
+    }
+
+    fn rows(&self, output: RowOutput) -> Result<Dense> {
+        let rows: Vec<Vec<Value>> = (0..self.main.rows)
+            .map(|row| self.values(row, 0))
+            .collect::<Result<_>>()?;
+        // A node's values, one below the other.
+        let all = |node: NodeId| {
+            let values = rows.iter().map(|values| values[node.index()].cells());
+            let width = self.widths[node.index()].unwrap_or(1);
+            Dense::new(rows.len(), width, values.flatten().copied().collect())
+        };
+        match output {
+            RowOutput::NoAggregate(value) | RowOutput::RowAggregate(value) => Ok(all(value)),
+            RowOutput::ColumnAggregate(op, value) => all(value).aggregate(op, Direction::Col),
+            RowOutput::FullAggregate(op, value) => all(value).aggregate(op, Direction::Full),
+            RowOutput::OuterProduct { left, right } => all(left).transposed().multiply(&all(right)),
+        }
+    }
+
+    /// The values of all nodes at a cell of the main input, in Row plans at its row.
+    fn values(&self, row: usize, col: usize) -> Result<Vec<Value>> {
+        let mut values: Vec<Value> = Vec::with_capacity(self.plan.body.len());
+        for (node, width) in self.plan.body.iter().zip(&self.widths) {
+            let value = self.value(node, *width, (row, col), &values)?;
+            values.push(value);
+        }
+        Ok(values)
+    }
+
+    /// The value of a node that has `width` cells, or is a scalar, from those of the nodes before it.
+    fn value(
+        &self,
+        node: &CNode,
+        width: Option<usize>,
+        (row, col): (usize, usize),
+        known: &[Value],
+    ) -> Result<Value> {
+        let of = |id: &NodeId| &known[id.index()];
+        let each = |cell: &dyn Fn(usize) -> f64| match width {
+            Some(width) => Value::Vector((0..width).map(cell).collect()),
+            None => Value::Number(cell(0)),
+        };
+        Ok(match node {
+            CNode::Literal(literal) => Value::Number(*literal),
+            CNode::Input(input) => match width {
+                Some(width) => {
+                    Value::Vector((0..width).map(|col| self.read(*input, row, col)).collect())
+                }
+                None => Value::Number(self.read(*input, row, col)),
+            },
+            CNode::Unary(op, a) => each(&|j| op.eval(of(a).at(j))),
+            CNode::Binary(op, a, b) => each(&|j| op.eval(of(a).at(j), of(b).at(j))),
+            CNode::Ternary(op, a, b, c) => {
+                each(&|j| op.eval(of(a).at(j), of(b).at(j), of(c).at(j)))
+            }
+            CNode::Reduce(op, a) => Value::Number(aggregate(*op, of(a).cells().iter().copied())?),
+            CNode::VectorMatrix { vector, input, .. } => {
+                let (vector, whole) = (of(vector).cells(), &self.inputs[*input]);
+                each(&|j| sum(vector.iter().zip(0..).map(|(x, i)| x * whole.at(i, j))))
+            }
+            CNode::ColumnRange { vector, from, to } => {
+                let range = *from as usize - 1..*to as usize;
+                Value::Vector(of(vector).cells()[range].to_vec())
+            }
+            CNode::Concatenate(parts) => {
+                let cells = parts.iter().flat_map(|part| of(part).cells());
+                Value::Vector(cells.copied().collect())
+            }
+            CNode::Cumulative(op, a) => {
+                let mut cells = of(a).cells().to_vec();
+                for at in 1..cells.len() {
+                    let (before, cell) = (cells[at - 1], cells[at]);
+                    cells[at] = match op {
+                        CumulativeOp::Sum => before + cell,
+                        CumulativeOp::Prod => before * cell,
+                        CumulativeOp::Min => BinaryOp::Min.eval(before, cell),
+                        CumulativeOp::Max => BinaryOp::Max.eval(before, cell),
+                    };
+                }
+                Value::Vector(cells)
+            }
+            CNode::FactorProduct { left, right } => {
+                let (left, right) = (self.inputs[*left].row(row), self.inputs[*right].row(col));
+                Value::Number(sum(left.iter().zip(right).map(|(u, v)| u * v)))
+            }
+        })
+    }
+
+    /// The cell of an input that belongs to a cell of the main input.
+    fn read(&self, input: usize, row: usize, col: usize) -> f64 {
+        let matrix = &self.inputs[input];
+        match self.plan.inputs[input] {
+            InputBinding::Main | InputBinding::Matrix => matrix.at(row, col),
+            InputBinding::ColumnVector => matrix.at(row, 0),
+            InputBinding::RowVector => matrix.at(0, col),
+            InputBinding::Scalar => matrix.at(0, 0),
+            // Nodes that read these have their own way, see `value`; `verify` refuses others.
+            InputBinding::Whole | InputBinding::LeftFactor | InputBinding::RightFactor => f64::NAN,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fulgurite_error::ErrorKind;
+
+    use super::*;
+    use crate::cplan::RowTemplate;
+
+    fn row_plan(inputs: &[InputBinding], body: Vec<CNode>, output: RowOutput) -> CPlan {
+        CPlan {
+            template: Template::Row(RowTemplate { output }),
+            inputs: inputs.to_vec(),
+            body,
+        }
+    }
+
+    fn product(scalar: bool) -> CNode {
+        CNode::VectorMatrix {
+            vector: NodeId(0),
+            input: 1,
+            scalar,
+        }
+    }
+
+    #[test]
+    fn shapes_do_not_depend_on_rows_that_are_there() {
+        let inputs = [InputBinding::Main, InputBinding::Whole];
+        let body = || vec![CNode::Input(0), product(false)];
+        let (x, b) = (
+            Dense::new(0, 3, Vec::new()),
+            Dense::from_fn(3, 2, |_, _| 1.0),
+        );
+        let shape = |output| {
+            let plan = row_plan(&inputs, body(), output);
+            let result = interpret(&plan, &[x.clone(), b.clone()]).unwrap();
+            (result.rows, result.cols)
+        };
+        assert_eq!(shape(RowOutput::NoAggregate(NodeId(1))), (0, 2));
+        let sums = RowOutput::ColumnAggregate(AggregateOp::Sum, NodeId(1));
+        assert_eq!(shape(sums), (1, 2));
+        let outer = RowOutput::OuterProduct {
+            left: NodeId(0),
+            right: NodeId(1),
+        };
+        assert_eq!(shape(outer), (3, 2));
+    }
+
+    #[test]
+    fn inputs_that_do_not_fit_are_refused() {
+        let refusal = |plan: &CPlan, inputs: &[Dense]| {
+            let error = interpret(plan, inputs).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Dimension);
+            error.message().to_string()
+        };
+        let x = Dense::new(0, 3, Vec::new());
+        let matrix = |rows, cols| Dense::from_fn(rows, cols, |_, _| 1.0);
+        let inputs = [InputBinding::Main, InputBinding::Whole];
+        let times = |scalar| {
+            let output = match scalar {
+                true => RowOutput::RowAggregate(NodeId(1)),
+                false => RowOutput::NoAggregate(NodeId(1)),
+            };
+            row_plan(&inputs, vec![CNode::Input(0), product(scalar)], output)
+        };
+        assert_eq!(
+            refusal(&times(false), &[x.clone(), matrix(2, 2)]),
+            "rows of 3 columns times input 1 of 2 x 2 in a fused operator"
+        );
+        assert_eq!(
+            refusal(&times(true), &[x.clone(), matrix(3, 2)]),
+            "rows of 3 columns times input 1 of 3 x 2 in a fused operator"
+        );
+        let sum = vec![
+            CNode::Input(0),
+            product(false),
+            CNode::Binary(BinaryOp::Plus, NodeId(0), NodeId(1)),
+        ];
+        let plan = row_plan(&inputs, sum, RowOutput::NoAggregate(NodeId(2)));
+        assert_eq!(
+            refusal(&plan, &[x.clone(), matrix(3, 2)]),
+            "rows of 3 and of 2 columns meet in a fused operator"
+        );
+        let range = CNode::ColumnRange {
+            vector: NodeId(0),
+            from: 2,
+            to: 4,
+        };
+        let output = RowOutput::NoAggregate(NodeId(1));
+        let plan = row_plan(&inputs[..1], vec![CNode::Input(0), range], output);
+        assert_eq!(
+            refusal(&plan, std::slice::from_ref(&x)),
+            "columns 2:4 of 3 columns in a fused operator"
+        );
+        let place = CNode::Reduce(AggregateOp::IndexMax, NodeId(0));
+        let output = RowOutput::RowAggregate(NodeId(1));
+        let plan = row_plan(&inputs[..1], vec![CNode::Input(0), place], output);
+        assert_eq!(
+            refusal(&plan, &[Dense::new(2, 0, Vec::new())]),
+            "rows without columns have no cell that could be the largest or smallest"
+        );
     }
 }

@@ -5,7 +5,8 @@
 
 use std::f64::consts::LOG2_E;
 
-use super::{lanes::Lanes, over::Unary};
+use super::over::Unary;
+use crate::lanes::math::MathLanes;
 
 /// ln 2 in two parts. The high one ends in zeros, so that its products with exponents are exact (as in fdlibm).
 pub(super) const LN2_HIGH: f64 = 0.693_147_180_369_123_8;
@@ -44,7 +45,7 @@ pub(super) struct Parts<V> {
     pub fraction: V,
 }
 
-impl<V: Lanes> Parts<V> {
+impl<V: MathLanes> Parts<V> {
     /// Of `high + low`, where `low` is below the last place of `high`, or zero. Of use while |high| < 2^20.
     #[inline(always)]
     pub fn of(high: V, low: V) -> Self {
@@ -97,7 +98,7 @@ impl<V: Lanes> Parts<V> {
 
 /// e^(high + low), `low` as in [`Parts::of`].
 #[inline(always)]
-pub(super) fn exp<V: Lanes>(high: V, low: V) -> V {
+pub(super) fn exp<V: MathLanes>(high: V, low: V) -> V {
     if V::all(high.abs().less(V::splat(NORMAL))) {
         return Parts::of(high, low).normal();
     }
@@ -114,7 +115,7 @@ pub(super) struct Exp;
 
 impl Unary for Exp {
     #[inline(always)]
-    fn lanes<V: Lanes>(self, x: V) -> V {
+    fn lanes<V: MathLanes>(self, x: V) -> V {
         exp(x, V::splat(0.0))
     }
 
@@ -128,7 +129,7 @@ pub(super) struct Sigmoid;
 
 impl Unary for Sigmoid {
     #[inline(always)]
-    fn lanes<V: Lanes>(self, x: V) -> V {
+    fn lanes<V: MathLanes>(self, x: V) -> V {
         let one = V::splat(1.0);
         one / (one + exp(-x, V::splat(0.0)))
     }

@@ -1,7 +1,8 @@
 //! sinh, cosh and tanh, from e^|x| = 2^n (1 + fraction) and e^|x| - 1 = 2^n fraction + (2^n - 1), which loses nothing where
 //! x is small.
 
-use super::{exponential::Parts, lanes::Lanes, over::Unary};
+use super::{exponential::Parts, over::Unary};
+use crate::lanes::math::MathLanes;
 
 /// Up to here, e^x is a normal number. Beyond, halves of it are, and e^-x no longer matters.
 const NORMAL: f64 = 709.0;
@@ -13,7 +14,7 @@ pub(super) struct Sinh;
 
 impl Unary for Sinh {
     #[inline(always)]
-    fn lanes<V: Lanes>(self, x: V) -> V {
+    fn lanes<V: MathLanes>(self, x: V) -> V {
         let (half, one) = (V::splat(0.5), V::splat(1.0));
         let size = x.abs().at_most(V::splat(INFINITE));
         let parts = Parts::of(size, V::splat(0.0));
@@ -39,7 +40,7 @@ pub(super) struct Cosh;
 
 impl Unary for Cosh {
     #[inline(always)]
-    fn lanes<V: Lanes>(self, x: V) -> V {
+    fn lanes<V: MathLanes>(self, x: V) -> V {
         let size = x.abs().at_most(V::splat(INFINITE));
         let parts = Parts::of(size, V::splat(0.0));
         let power = parts.power_of_two(0);
@@ -59,7 +60,7 @@ impl Unary for Cosh {
 
 /// e^x / 2 for large x, up to infinity.
 #[inline(always)]
-fn half_of_exp<V: Lanes>(parts: Parts<V>) -> V {
+fn half_of_exp<V: MathLanes>(parts: Parts<V>) -> V {
     let quarter = parts.power_of_two(-2);
     V::splat(2.0) * quarter.mul_add(parts.fraction, quarter)
 }
@@ -70,7 +71,7 @@ pub(super) struct Tanh;
 
 impl Unary for Tanh {
     #[inline(always)]
-    fn lanes<V: Lanes>(self, x: V) -> V {
+    fn lanes<V: MathLanes>(self, x: V) -> V {
         // tanh 20 rounds to 1.
         let size = x.abs().at_most(V::splat(20.0));
         let parts = Parts::of(V::splat(-2.0) * size, V::splat(0.0));

@@ -2,7 +2,8 @@
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 
-use super::{lanes::Lanes, over::Unary};
+use super::over::Unary;
+use crate::lanes::math::MathLanes;
 
 /// What pi/2 has beyond its double.
 const FRAC_PI_2_LOW: f64 = 6.123_233_995_736_766e-17;
@@ -44,7 +45,7 @@ const ARC_TANGENT: [f64; 12] = [
 /// asin |x| for |x| <= 1/2; beyond, where the mask holds, asin sqrt((1 - |x|) / 2), with which
 /// asin |x| = pi/2 - 2 asin sqrt((1 - |x|) / 2).
 #[inline(always)]
-fn near_zero<V: Lanes>(x: V) -> (V::Mask, V) {
+fn near_zero<V: MathLanes>(x: V) -> (V::Mask, V) {
     let half = V::splat(0.5);
     let size = x.abs();
     let beyond = half.less(size);
@@ -55,7 +56,7 @@ fn near_zero<V: Lanes>(x: V) -> (V::Mask, V) {
 
 /// pi/2 - x
 #[inline(always)]
-fn complement<V: Lanes>(x: V) -> V {
+fn complement<V: MathLanes>(x: V) -> V {
     V::splat(FRAC_PI_2) - (x - V::splat(FRAC_PI_2_LOW))
 }
 
@@ -64,7 +65,7 @@ pub(super) struct Asin;
 
 impl Unary for Asin {
     #[inline(always)]
-    fn lanes<V: Lanes>(self, x: V) -> V {
+    fn lanes<V: MathLanes>(self, x: V) -> V {
         let (beyond, angle) = near_zero(x);
         V::select(beyond, complement(angle + angle), angle).with_sign_of(x)
     }
@@ -79,7 +80,7 @@ pub(super) struct Acos;
 
 impl Unary for Acos {
     #[inline(always)]
-    fn lanes<V: Lanes>(self, x: V) -> V {
+    fn lanes<V: MathLanes>(self, x: V) -> V {
         let (beyond, angle) = near_zero(x);
         let signed = V::select(beyond, angle, angle.with_sign_of(x));
         let from_right = complement(signed);
@@ -98,7 +99,7 @@ pub(super) struct Atan;
 
 impl Unary for Atan {
     #[inline(always)]
-    fn lanes<V: Lanes>(self, x: V) -> V {
+    fn lanes<V: MathLanes>(self, x: V) -> V {
         let (zero, one) = (V::splat(0.0), V::splat(1.0));
         let size = x.abs();
         // atan x = pi/4 + atan((x - 1) / (x + 1)) = pi/2 + atan(-1 / x)

@@ -4,9 +4,9 @@
 
 use super::{
     exponential::{LN2_HIGH, LN2_LOW, MANTISSA_BITS},
-    lanes::Lanes,
     over::{Binary, Unary, unary},
 };
+use crate::lanes::math::MathLanes;
 
 const ONE: u64 = 1023 << MANTISSA_BITS;
 const MANTISSA: u64 = (1 << MANTISSA_BITS) - 1;
@@ -117,7 +117,7 @@ struct Split<V> {
     piece: V,
 }
 
-impl<V: Lanes> Split<V> {
+impl<V: MathLanes> Split<V> {
     /// Of normal x below [`MODERATE`].
     #[inline(always)]
     fn of_moderate(x: V) -> Self {
@@ -158,7 +158,7 @@ impl<V: Lanes> Split<V> {
 
 /// ln (2^k m) in one double.
 #[inline(always)]
-fn short_log<V: Lanes>(split: Split<V>) -> V {
+fn short_log<V: MathLanes>(split: Split<V>) -> V {
     let reciprocal = split.piece.pick(&RECIPROCALS);
     let r = split.m.mul_add(reciprocal, V::splat(-1.0));
     let log = split.of_piece();
@@ -169,7 +169,7 @@ fn short_log<V: Lanes>(split: Split<V>) -> V {
 
 /// ln x of positive numbers as the sum of two doubles, the second below the last place of the first, within 2^-63 of it.
 #[inline(always)]
-pub(super) fn long_log<V: Lanes>(x: V) -> (V, V) {
+pub(super) fn long_log<V: MathLanes>(x: V) -> (V, V) {
     let subnormal = x.less(V::splat(f64::MIN_POSITIVE));
     long_log_of_split(Split::of(
         V::select(subnormal, x * V::splat(TWO_54), x),
@@ -179,13 +179,13 @@ pub(super) fn long_log<V: Lanes>(x: V) -> (V, V) {
 
 /// [`long_log`] of normal numbers below 2^1023.
 #[inline(always)]
-pub(super) fn long_log_of_moderate<V: Lanes>(x: V) -> (V, V) {
+pub(super) fn long_log_of_moderate<V: MathLanes>(x: V) -> (V, V) {
     long_log_of_split(Split::of_moderate(x))
 }
 
 /// Normal numbers below 2^1023.
 #[inline(always)]
-pub(super) fn is_moderate<V: Lanes>(x: V) -> V::Mask {
+pub(super) fn is_moderate<V: MathLanes>(x: V) -> V::Mask {
     V::both(
         V::splat(f64::MIN_POSITIVE).less_equal(x),
         x.less(V::splat(MODERATE)),
@@ -193,7 +193,7 @@ pub(super) fn is_moderate<V: Lanes>(x: V) -> V::Mask {
 }
 
 #[inline(always)]
-fn long_log_of_split<V: Lanes>(split: Split<V>) -> (V, V) {
+fn long_log_of_split<V: MathLanes>(split: Split<V>) -> (V, V) {
     let one = V::splat(1.0);
     let half = V::splat(0.5);
     let reciprocal = split.piece.pick(&RECIPROCALS);
@@ -223,7 +223,7 @@ fn long_log_of_split<V: Lanes>(split: Split<V>) -> (V, V) {
 
 /// ln x
 #[inline(always)]
-fn log<V: Lanes>(x: V) -> V {
+fn log<V: MathLanes>(x: V) -> V {
     if V::all(is_moderate(x)) {
         return short_log(Split::of_moderate(x));
     }
@@ -244,7 +244,7 @@ pub(super) struct Log;
 
 impl Unary for Log {
     #[inline(always)]
-    fn lanes<V: Lanes>(self, x: V) -> V {
+    fn lanes<V: MathLanes>(self, x: V) -> V {
         log(x)
     }
 
@@ -258,7 +258,7 @@ pub(super) struct LogBase;
 
 impl Binary for LogBase {
     #[inline(always)]
-    fn lanes<V: Lanes>(self, x: V, base: V) -> V {
+    fn lanes<V: MathLanes>(self, x: V, base: V) -> V {
         log(x) / log(base)
     }
 
@@ -284,7 +284,7 @@ impl LogTo {
 
 impl Unary for LogTo {
     #[inline(always)]
-    fn lanes<V: Lanes>(self, x: V) -> V {
+    fn lanes<V: MathLanes>(self, x: V) -> V {
         log(x) / V::splat(self.log_of_base)
     }
 

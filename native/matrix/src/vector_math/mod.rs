@@ -1,6 +1,6 @@
 //! Elementary functions over slices: exponentials, logarithms, powers, trigonometric and hyperbolic functions.
 //!
-//! Each algorithm is written once over a vector of doubles ([`lanes`]), and compiled for AVX-512, AVX2 with FMA and NEON; the best
+//! Each algorithm is written once over a vector of doubles ([`crate::lanes::math`]), and compiled for AVX-512, AVX2 with FMA and NEON; the best
 //! that the processor has is chosen when a function is called. Where it has none, the scalar functions of the
 //! standard library are used.
 //!
@@ -16,7 +16,6 @@
 mod exponential;
 mod hyperbolic;
 mod inverse_trigonometric;
-mod lanes;
 mod logarithm;
 mod over;
 mod power;

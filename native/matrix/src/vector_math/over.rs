@@ -1,6 +1,7 @@
 //! Functions of lanes over slices.
 
-use super::lanes::{Instructions, Kernel, Lanes, run};
+use crate::lanes::math::{MathKernel, MathLanes};
+use crate::lanes::{Instructions, run_math};
 
 /// A stretch of cells: one each, or the same for all.
 #[derive(Debug, Clone, Copy)]
@@ -37,17 +38,17 @@ impl<'a> Cells<'a> {
     }
 
     #[inline(always)]
-    fn load<V: Lanes>(self, from: usize) -> V {
+    fn load<V: MathLanes>(self, from: usize) -> V {
         match self {
-            Cells::Each(cells) => V::load(&cells[from..]),
+            Cells::Each(cells) => V::read(&cells[from..]),
             Cells::Same(value) => V::splat(value),
         }
     }
 
     #[inline(always)]
-    fn load_part<V: Lanes>(self, from: usize, to: usize) -> V {
+    fn load_part<V: MathLanes>(self, from: usize, to: usize) -> V {
         match self {
-            Cells::Each(cells) => V::load_part(&cells[from..to]),
+            Cells::Each(cells) => V::read_part(&cells[from..to]),
             Cells::Same(value) => V::splat(value),
         }
     }
@@ -71,9 +72,9 @@ pub(crate) fn vectorized<W: Work>(work: W) -> W::Output {
 
     struct Step<'a, W: Work>(&'a mut Option<Progress<W>>);
 
-    impl<W: Work> Kernel for Step<'_, W> {
+    impl<W: Work> MathKernel for Step<'_, W> {
         #[inline(always)]
-        fn run<V: Lanes>(self) {
+        fn run<V: MathLanes>(self) {
             if let Some(Progress::Begins(work)) = self.0.take() {
                 *self.0 = Some(Progress::Ended(work.run()));
             }
@@ -81,8 +82,8 @@ pub(crate) fn vectorized<W: Work>(work: W) -> W::Output {
     }
 
     let mut progress = Some(Progress::Begins(work));
-    if let Some(best) = Instructions::best() {
-        run(best, Step(&mut progress));
+    if let Some(best) = Instructions::best_for_math() {
+        run_math(best, Step(&mut progress));
     }
     match progress {
         Some(Progress::Ended(output)) => output,
@@ -94,36 +95,36 @@ pub(crate) fn vectorized<W: Work>(work: W) -> W::Output {
 /// A function of one cell.
 pub(super) trait Unary: Copy {
     /// Must be `#[inline(always)]`.
-    fn lanes<V: Lanes>(self, x: V) -> V;
+    fn lanes<V: MathLanes>(self, x: V) -> V;
     /// Where there are no vectors.
     fn scalar(self, x: f64) -> f64;
 
     /// [`Unary::lanes`] of slices of one length, of whole vectors. Must be `#[inline(always)]`.
     #[inline(always)]
-    fn whole_vectors<V: Lanes>(self, x: &[f64], out: &mut [f64]) {
+    fn whole_vectors<V: MathLanes>(self, x: &[f64], out: &mut [f64]) {
         each_vector::<V>(self, x, out);
     }
 }
 
 /// The function of one vector after the other.
 #[inline(always)]
-pub(super) fn each_vector<V: Lanes>(function: impl Unary, x: &[f64], out: &mut [f64]) {
+pub(super) fn each_vector<V: MathLanes>(function: impl Unary, x: &[f64], out: &mut [f64]) {
     for (out, x) in out.chunks_exact_mut(V::WIDTH).zip(x.chunks_exact(V::WIDTH)) {
-        function.lanes(V::load(x)).store(out);
+        function.lanes(V::read(x)).write(out);
     }
 }
 
 /// A function of two cells.
 pub(super) trait Binary: Copy {
     /// Must be `#[inline(always)]`.
-    fn lanes<V: Lanes>(self, x: V, y: V) -> V;
+    fn lanes<V: MathLanes>(self, x: V, y: V) -> V;
     /// Where there are no vectors.
     fn scalar(self, x: f64, y: f64) -> f64;
 }
 
 /// The function of each cell, as far as there are cells on both sides.
 pub(super) fn unary(function: impl Unary, x: &[f64], out: &mut [f64]) {
-    unary_with(Instructions::best(), function, x, out);
+    unary_with(Instructions::best_for_math(), function, x, out);
 }
 
 /// `None` for the scalar function.
@@ -136,7 +137,7 @@ pub(super) fn unary_with<F: Unary>(
     let count = x.len().min(out.len());
     let (x, out) = (&x[..count], &mut out[..count]);
     if let Some(instructions) = instructions {
-        let done = run(instructions, OverUnary { function, x, out });
+        let done = run_math(instructions, OverUnary { function, x, out });
         debug_assert!(done, "instructions are only named where there are any");
         return;
     }
@@ -147,7 +148,7 @@ pub(super) fn unary_with<F: Unary>(
 
 /// The function of each pair of cells, as far as there are cells on all sides.
 pub(super) fn binary(function: impl Binary, x: Cells, y: Cells, out: &mut [f64]) {
-    binary_with(Instructions::best(), function, x, y, out);
+    binary_with(Instructions::best_for_math(), function, x, y, out);
 }
 
 /// `None` for the scalar function.
@@ -161,7 +162,7 @@ pub(super) fn binary_with<F: Binary>(
     let count = out.len().min(x.len()).min(y.len());
     let out = &mut out[..count];
     if let Some(instructions) = instructions {
-        let done = run(
+        let done = run_math(
             instructions,
             OverBinary {
                 function,
@@ -185,15 +186,15 @@ struct OverUnary<'a, F> {
     out: &'a mut [f64],
 }
 
-impl<F: Unary> Kernel for OverUnary<'_, F> {
+impl<F: Unary> MathKernel for OverUnary<'_, F> {
     #[inline(always)]
-    fn run<V: Lanes>(self) {
+    fn run<V: MathLanes>(self) {
         let whole = self.x.len() / V::WIDTH * V::WIDTH;
         let (xs, x) = self.x.split_at(whole);
         let (outs, out) = self.out.split_at_mut(whole);
         self.function.whole_vectors::<V>(xs, outs);
         if !out.is_empty() {
-            self.function.lanes(V::load_part(x)).store_part(out);
+            self.function.lanes(V::read_part(x)).write_part(out);
         }
     }
 }
@@ -206,9 +207,9 @@ struct OverBinary<'a, F> {
     out: &'a mut [f64],
 }
 
-impl<F: Binary> Kernel for OverBinary<'_, F> {
+impl<F: Binary> MathKernel for OverBinary<'_, F> {
     #[inline(always)]
-    fn run<V: Lanes>(self) {
+    fn run<V: MathLanes>(self) {
         let OverBinary {
             function,
             x,
@@ -219,14 +220,14 @@ impl<F: Binary> Kernel for OverBinary<'_, F> {
         let mut outs = out.chunks_exact_mut(V::WIDTH);
         let mut from = 0;
         for out in outs.by_ref() {
-            function.lanes::<V>(x.load(from), y.load(from)).store(out);
+            function.lanes::<V>(x.load(from), y.load(from)).write(out);
             from += V::WIDTH;
         }
         let out = outs.into_remainder();
         if !out.is_empty() {
             function
                 .lanes::<V>(x.load_part(from, count), y.load_part(from, count))
-                .store_part(out);
+                .write_part(out);
         }
     }
 }

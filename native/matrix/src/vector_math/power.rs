@@ -4,10 +4,10 @@
 
 use super::{
     exponential::{NORMAL, Parts, exp},
-    lanes::Lanes,
     logarithm::{is_moderate, long_log, long_log_of_moderate},
     over::{Binary, Unary, each_vector},
 };
+use crate::lanes::math::MathLanes;
 
 /// As Java's Math.pow: what is not certain is NaN, where C has 1^NaN = 1^Inf = (-1)^Inf = 1.
 pub fn java_pow(x: f64, y: f64) -> f64 {
@@ -25,7 +25,7 @@ pub(super) struct Pow;
 
 impl Binary for Pow {
     #[inline(always)]
-    fn lanes<V: Lanes>(self, x: V, y: V) -> V {
+    fn lanes<V: MathLanes>(self, x: V, y: V) -> V {
         by_short_cuts(x, y, by_logarithm(x, y))
     }
 
@@ -45,7 +45,7 @@ pub(super) struct PowTo {
 
 impl Unary for PowTo {
     #[inline(always)]
-    fn lanes<V: Lanes>(self, x: V) -> V {
+    fn lanes<V: MathLanes>(self, x: V) -> V {
         by_logarithm(x, V::splat(self.exponent))
     }
 
@@ -54,7 +54,7 @@ impl Unary for PowTo {
     }
 
     #[inline(always)]
-    fn whole_vectors<V: Lanes>(self, x: &[f64], out: &mut [f64]) {
+    fn whole_vectors<V: MathLanes>(self, x: &[f64], out: &mut [f64]) {
         for (out, x) in out.chunks_mut(STAGE).zip(x.chunks(STAGE)) {
             if !in_stages::<V>(x, V::splat(self.exponent), out) {
                 each_vector::<V>(self, x, out);
@@ -69,28 +69,28 @@ const STAGE: usize = 64;
 
 /// [`of_moderate`] of whole vectors, at most [`STAGE`] cells. False, and nothing is written, where a cell needs more.
 #[inline(always)]
-fn in_stages<V: Lanes>(x: &[f64], y: V, out: &mut [f64]) -> bool {
+fn in_stages<V: MathLanes>(x: &[f64], y: V, out: &mut [f64]) -> bool {
     let (mut exponents, mut lows) = ([0.0; STAGE], [0.0; STAGE]);
     let places = || (0..x.len()).step_by(V::WIDTH);
     for at in places() {
-        let x = V::load(&x[at..]);
+        let x = V::read(&x[at..]);
         let (exponent, low) = times(y, long_log_of_moderate(x));
         let fits = V::both(is_moderate(x), exponent.abs().less(V::splat(NORMAL)));
         if !V::all(fits) {
             return false;
         }
-        exponent.store(&mut exponents[at..]);
-        low.store(&mut lows[at..]);
+        exponent.write(&mut exponents[at..]);
+        low.write(&mut lows[at..]);
     }
     for at in places() {
-        let parts = Parts::of(V::load(&exponents[at..]), V::load(&lows[at..]));
-        parts.normal().store(&mut out[at..]);
+        let parts = Parts::of(V::read(&exponents[at..]), V::read(&lows[at..]));
+        parts.normal().write(&mut out[at..]);
     }
     true
 }
 
 #[inline(always)]
-fn by_logarithm<V: Lanes>(x: V, y: V) -> V {
+fn by_logarithm<V: MathLanes>(x: V, y: V) -> V {
     match V::all(is_moderate(x)) {
         true => of_moderate(x, y),
         false => anywhere(x, y),
@@ -99,14 +99,14 @@ fn by_logarithm<V: Lanes>(x: V, y: V) -> V {
 
 /// y times a logarithm in two parts, likewise.
 #[inline(always)]
-fn times<V: Lanes>(y: V, (log, log_low): (V, V)) -> (V, V) {
+fn times<V: MathLanes>(y: V, (log, log_low): (V, V)) -> (V, V) {
     let product = y * log;
     (product, y.mul_add(log_low, y.mul_add(log, -product)))
 }
 
 /// x^y for normal positive x below 2^1023.
 #[inline(always)]
-fn of_moderate<V: Lanes>(x: V, y: V) -> V {
+fn of_moderate<V: MathLanes>(x: V, y: V) -> V {
     let (exponent, low) = times(y, long_log_of_moderate(x));
     // Does not hold where y is NaN or infinite either.
     match V::all(exponent.abs().less(V::splat(NORMAL))) {
@@ -117,7 +117,7 @@ fn of_moderate<V: Lanes>(x: V, y: V) -> V {
 
 /// x^y for all x and y.
 #[inline(always)]
-fn anywhere<V: Lanes>(x: V, y: V) -> V {
+fn anywhere<V: MathLanes>(x: V, y: V) -> V {
     let (zero, one) = (V::splat(0.0), V::splat(1.0));
     let infinity = V::splat(f64::INFINITY);
     let (x_size, y_size) = (x.abs(), y.abs());
@@ -193,7 +193,7 @@ impl ShortCut {
 
 /// The values, but those of short cuts where the exponent has one.
 #[inline(always)]
-fn by_short_cuts<V: Lanes>(x: V, y: V, values: V) -> V {
+fn by_short_cuts<V: MathLanes>(x: V, y: V, values: V) -> V {
     let mut any = y.equal(V::splat(SHORT_CUTS[0].0));
     for (exponent, _) in &SHORT_CUTS[1..] {
         any = V::either(any, y.equal(V::splat(*exponent)));
@@ -211,7 +211,7 @@ fn by_short_cuts<V: Lanes>(x: V, y: V, values: V) -> V {
 
 impl Unary for ShortCut {
     #[inline(always)]
-    fn lanes<V: Lanes>(self, x: V) -> V {
+    fn lanes<V: MathLanes>(self, x: V) -> V {
         match self {
             ShortCut::Reciprocal => V::splat(1.0) / x,
             ShortCut::SquareRoot => {
@@ -238,7 +238,7 @@ impl Unary for ShortCut {
 
 /// x^3, with what the products lose where there is something to add it to.
 #[inline(always)]
-fn cube<V: Lanes>(x: V) -> V {
+fn cube<V: MathLanes>(x: V) -> V {
     let square = x * x;
     let square_low = x.mul_add(x, -square);
     let product = square * x;

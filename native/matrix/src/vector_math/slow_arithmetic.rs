@@ -1,15 +1,15 @@
 //! Quotients and square roots: one instruction each, but one that takes a processor as long for two cells as for four, so
 //! that compiled code, which has vectors of two, leaves them to the widest ones.
 
-use super::lanes::Lanes;
 use super::over::{Binary, Unary};
+use crate::lanes::math::MathLanes;
 
 #[derive(Clone, Copy)]
 pub(super) struct Quotient;
 
 impl Binary for Quotient {
     #[inline(always)]
-    fn lanes<V: Lanes>(self, x: V, y: V) -> V {
+    fn lanes<V: MathLanes>(self, x: V, y: V) -> V {
         x / y
     }
 
@@ -23,7 +23,7 @@ pub(super) struct SquareRoot;
 
 impl Unary for SquareRoot {
     #[inline(always)]
-    fn lanes<V: Lanes>(self, x: V) -> V {
+    fn lanes<V: MathLanes>(self, x: V) -> V {
         x.sqrt()
     }
 

@@ -1,6 +1,7 @@
 //! Sums over slices that carry their rounding errors along.
 
-use super::lanes::{Instructions, Kernel, Lanes, run};
+use crate::lanes::math::{MathKernel, MathLanes};
+use crate::lanes::{Instructions, run_math};
 
 /// Sums that are independent, because a chain of dependent additions would wait on each: four vectors of AVX2, two of AVX-512. How
 /// many does not depend on the processor, and so the bits do not.
@@ -22,9 +23,9 @@ pub(crate) fn two_sum(left: f64, right: f64) -> (f64, f64) {
 #[inline]
 pub(crate) fn sum_of(values: &[f64], map: impl Fn(f64) -> f64) -> (f64, f64) {
     let mut total = (0.0, 0.0);
-    let summed = Instructions::best().is_some_and(|best| {
+    let summed = Instructions::best_for_math().is_some_and(|best| {
         let (map, total) = (&map, &mut total);
-        run(best, Cells { values, map, total })
+        run_math(best, Cells { values, map, total })
     });
     if summed {
         return total;
@@ -77,15 +78,15 @@ struct Cells<'a, F> {
 
 /// As [`two_sum`].
 #[inline(always)]
-fn two_sum_of_lanes<V: Lanes>(left: V, right: V) -> (V, V) {
+fn two_sum_of_lanes<V: MathLanes>(left: V, right: V) -> (V, V) {
     let total = left + right;
     let rest = total - left;
     (total, (left - (total - rest)) + (right - rest))
 }
 
-impl<F: Fn(f64) -> f64> Kernel for Cells<'_, F> {
+impl<F: Fn(f64) -> f64> MathKernel for Cells<'_, F> {
     #[inline(always)]
-    fn run<V: Lanes>(self) {
+    fn run<V: MathLanes>(self) {
         let vectors = CHAINS / V::WIDTH;
         let zero = V::splat(0.0);
         let (mut sums, mut errors) = ([zero; MOST_VECTORS], [zero; MOST_VECTORS]);
@@ -98,7 +99,7 @@ impl<F: Fn(f64) -> f64> Kernel for Cells<'_, F> {
             mapped[values.len()..length].fill(0.0);
             for cells in mapped[..length].chunks_exact(CHAINS) {
                 for vector in 0..vectors {
-                    let value = V::load(&cells[vector * V::WIDTH..]);
+                    let value = V::read(&cells[vector * V::WIDTH..]);
                     let (sum, error) = two_sum_of_lanes(sums[vector], value);
                     sums[vector] = sum;
                     errors[vector] = errors[vector] + error;
@@ -116,8 +117,8 @@ impl<F: Fn(f64) -> f64> Kernel for Cells<'_, F> {
             }
         }
         let mut chains = Chains::START;
-        sums[0].store(&mut chains.sums);
-        errors[0].store(&mut chains.errors);
+        sums[0].write(&mut chains.sums);
+        errors[0].write(&mut chains.errors);
         *self.total = chains.total(V::WIDTH);
     }
 }

@@ -5,7 +5,8 @@
 
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
-use super::{exponential::SHIFTER, lanes::Lanes, over::Unary};
+use super::{exponential::SHIFTER, over::Unary};
+use crate::lanes::math::MathLanes;
 
 /// pi/2, 160 bits.
 pub(super) const HALF_PI: [f64; 3] = [
@@ -44,7 +45,7 @@ struct Reduced<V> {
     quadrant: V,
 }
 
-impl<V: Lanes> Reduced<V> {
+impl<V: MathLanes> Reduced<V> {
     #[inline(always)]
     fn of(size: V) -> Self {
         let shifter = V::splat(SHIFTER);
@@ -77,13 +78,13 @@ impl<V: Lanes> Reduced<V> {
 
 /// The sign bit where the second lowest bit is set.
 #[inline(always)]
-fn sign_of_half_turn<V: Lanes>(quadrant: V) -> V {
+fn sign_of_half_turn<V: MathLanes>(quadrant: V) -> V {
     quadrant.shift_left(62).sign()
 }
 
 /// `value`, but the scalar function where x is large, infinite or NaN.
 #[inline(always)]
-fn or_scalar<V: Lanes>(value: V, x: V, function: fn(f64) -> f64) -> V {
+fn or_scalar<V: MathLanes>(value: V, x: V, function: fn(f64) -> f64) -> V {
     let large = V::not(x.abs().less(V::splat(LARGE)));
     match V::any(large) {
         true => value.with_scalar(large, x, function),
@@ -96,7 +97,7 @@ pub(super) struct Sin;
 
 impl Unary for Sin {
     #[inline(always)]
-    fn lanes<V: Lanes>(self, x: V) -> V {
+    fn lanes<V: MathLanes>(self, x: V) -> V {
         let reduced = Reduced::of(x.abs());
         let size = V::select(reduced.odd(), reduced.cosine, reduced.sine);
         let sign = sign_of_half_turn(reduced.quadrant).xor_bits(x.sign());
@@ -113,7 +114,7 @@ pub(super) struct Cos;
 
 impl Unary for Cos {
     #[inline(always)]
-    fn lanes<V: Lanes>(self, x: V) -> V {
+    fn lanes<V: MathLanes>(self, x: V) -> V {
         let reduced = Reduced::of(x.abs());
         let size = V::select(reduced.odd(), reduced.sine, reduced.cosine);
         let next = reduced.quadrant.add_bits(V::splat_bits(1));
@@ -130,7 +131,7 @@ pub(super) struct Tan;
 
 impl Unary for Tan {
     #[inline(always)]
-    fn lanes<V: Lanes>(self, x: V) -> V {
+    fn lanes<V: MathLanes>(self, x: V) -> V {
         let reduced = Reduced::of(x.abs());
         let odd = reduced.odd();
         let above = V::select(odd, reduced.cosine, reduced.sine);

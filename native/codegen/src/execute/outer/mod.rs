@@ -3,7 +3,6 @@
 //! [`stored`] visits the stored cells of a sparse driver and computes a dot product for each; [`tiles`] visits all
 //! cells, tile by tile, and computes the products of a tile at once. Neither ever holds `U %*% t(V)`.
 
-mod factors;
 mod stored;
 mod tiles;
 
@@ -14,10 +13,10 @@ use fulgurite_fusion::cplan::{OuterOutput, OuterTemplate};
 use fulgurite_matrix::{DenseMatrix, Layout, MatrixBlock};
 
 use super::driver::Driver;
+use super::factors::Factors;
 use super::{ExecutionContext, Output, tasks};
 use crate::bind::Bound;
 use crate::compiled::CompiledPlan;
-pub(super) use factors::Factors;
 
 /// Non-zeros per cell from which a tile's product costs less than its non-zeros' dot products.
 const DENSE_FROM: f64 = 0.2;

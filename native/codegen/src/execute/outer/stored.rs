@@ -7,9 +7,10 @@ use fulgurite_fusion::cplan::OuterOutput;
 use fulgurite_matrix::{DenseMatrix, MatrixBlock, memory::NewCells};
 
 use super::super::driver::Driver;
+use super::super::factors::Factors;
 use super::super::sparse_cell::Skeleton;
 use super::super::{CellOutput, ExecutionContext, Output, cells_of, scalar, tasks, zeros};
-use super::{Factors, multiplied};
+use super::multiplied;
 use crate::bind::Bound;
 use crate::compiled::CompiledPlan;
 use crate::primitives::stored::{Rows, add_outer, add_product};

@@ -9,10 +9,10 @@ use fulgurite_matrix::kernels::dense_product::{View, Write, multiply};
 use fulgurite_matrix::{DenseMatrix, MatrixBlock, memory::NewCells};
 
 use super::super::cell::{Tile, bind_tile, tile_cells, together};
+use super::super::factors::{Factors, row_range};
 use super::super::totals::Totals;
 use super::super::{ExecutionContext, Output, cells_of, column_vector, scalar, tasks};
-use super::factors::row_range;
-use super::{Factors, cells, multiplied};
+use super::{cells, multiplied};
 use crate::bind::Bound;
 use crate::compiled::{CompiledPlan, Kernel};
 use crate::frame::{Frame, Target};
@@ -164,7 +164,7 @@ impl Skeleton<'_> {
         mut run: impl FnMut(&mut Frame<'f>, &Tile) -> Result<()>,
     ) -> Result<()> {
         let (height, width) = (self.strip_rows(), self.tile_cols());
-        let mut frame = Frame::new(self.kernel, self.bound, &[width], &[], height)?;
+        let mut frame = self.kernel.frame(self.bound, &[width], &[], height)?;
         for top in rows.clone().step_by(ROWS) {
             for left in cols.clone().step_by(COLS) {
                 let tile = Tile {

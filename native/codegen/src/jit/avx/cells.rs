@@ -1,11 +1,9 @@
-//! Cellwise operators as vector instructions whose registers are not chosen yet. They mean what those of [`super::super::lanes`]
-//! mean, to the bit.
+//! Vector instructions on cells, whose registers are not chosen yet.
 
-use fulgurite_fusion::cplan::CNode;
-use fulgurite_hop::{AggregateOp, BinaryOp, TernaryOp, UnaryOp};
+use fulgurite_hop::AggregateOp;
 
-use super::super::lanes::{Side, bound_of};
 use super::encode::{Opcode, Vector};
+use crate::cellwise::{self, CellInstructions, Comparison};
 
 /// The value of an operation, by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,15 +82,6 @@ impl Uniforms {
     }
 }
 
-// Predicates of comparisons: of numbers that are in order, but for the last two.
-const LESS: u8 = 0x11;
-const LESS_EQUAL: u8 = 0x12;
-const GREATER: u8 = 0x1e;
-const GREATER_EQUAL: u8 = 0x1d;
-const EQUAL: u8 = 0x00;
-const NOT_EQUAL: u8 = 0x04;
-const UNORDERED: u8 = 0x03;
-
 // Modes of rounding that raise no exceptions.
 const DOWN: u8 = 9;
 const UP: u8 = 10;
@@ -111,10 +100,6 @@ impl<'u> Cells<'u> {
             values: 0,
             uniforms,
         }
-    }
-
-    pub fn literal(&mut self, value: f64) -> Operand {
-        self.uniforms.add(Uniform::Literal(value.to_bits()))
     }
 
     pub fn uniform(&mut self, uniform: Uniform) -> Operand {
@@ -174,142 +159,84 @@ impl<'u> Cells<'u> {
         }
     }
 
-    /// The value of an inline node of a body, from those of its operands.
-    pub fn node(&mut self, body: &[CNode], node: &CNode, operands: &[Operand]) -> Option<Operand> {
-        match (node, operands) {
-            (CNode::Binary(op, ..), [x, y]) => match bound_of(body, node) {
-                Some((Side::Right, number)) => Some(self.bounded(*op, *x, *y, number)),
-                Some((Side::Left, number)) => Some(self.bounded(*op, *y, *x, number)),
-                None => self.binary(*op, *x, *y),
-            },
-            (CNode::Unary(op, _), [x]) => self.unary(*op, *x),
-            (CNode::Ternary(op, ..), [x, y, z]) => Some(self.ternary(*op, *x, *y, *z)),
-            _ => None,
-        }
+    /// A total, which is in a register, with a value taken in.
+    pub fn accumulate(&mut self, op: AggregateOp, total: Vector, value: Operand) {
+        let taken = cellwise::accumulate(self, op, Operand::Register(total), value);
+        self.keep(total, taken);
     }
 
-    fn unary(&mut self, op: UnaryOp, x: Operand) -> Option<Operand> {
-        let round = |mode| (Opcode::Round, Last::Number(mode));
-        let (opcode, last) = match op {
-            UnaryOp::Sqrt => (Opcode::SquareRoot, Last::None),
-            UnaryOp::Floor => round(DOWN),
-            UnaryOp::Ceil => round(UP),
-            UnaryOp::Abs => {
-                let all_but_the_sign = self.literal(f64::from_bits(u64::MAX >> 1));
-                return Some(self.two(Opcode::And, x, all_but_the_sign));
-            }
-            UnaryOp::Sign => {
-                let (zero, one) = (self.literal(0.0), self.literal(1.0));
-                let minus_one = self.literal(-1.0);
-                let positive = self.compare(GREATER, x, zero);
-                let negative = self.compare(LESS, x, zero);
-                let value = self.choose(positive, one, x);
-                return Some(self.choose(negative, minus_one, value));
-            }
-            UnaryOp::Not => {
-                let zero = self.literal(0.0);
-                let test = self.compare(EQUAL, x, zero);
-                return Some(self.truth(test));
-            }
-            UnaryOp::Sprop => {
-                let one = self.literal(1.0);
-                let rest = self.two(Opcode::Subtract, one, x);
-                return Some(self.two(Opcode::Multiply, x, rest));
-            }
-            UnaryOp::Pow2 => return Some(self.two(Opcode::Multiply, x, x)),
-            _ => return None,
+    /// Two totals as one, in the register of the first.
+    pub fn combine(&mut self, op: AggregateOp, total: Vector, other: Operand) {
+        let combined = cellwise::combine(self, op, Operand::Register(total), other);
+        self.keep(total, combined);
+    }
+}
+
+impl CellInstructions for Cells<'_> {
+    type Value = Operand;
+    /// All bits of a lane, or none.
+    type Truth = Operand;
+
+    fn literal(&mut self, number: f64) -> Operand {
+        self.uniforms.add(Uniform::Literal(number.to_bits()))
+    }
+
+    fn add(&mut self, x: Operand, y: Operand) -> Operand {
+        self.two(Opcode::Add, x, y)
+    }
+
+    fn subtract(&mut self, x: Operand, y: Operand) -> Operand {
+        self.two(Opcode::Subtract, x, y)
+    }
+
+    fn multiply(&mut self, x: Operand, y: Operand) -> Operand {
+        self.two(Opcode::Multiply, x, y)
+    }
+
+    fn divide(&mut self, x: Operand, y: Operand) -> Operand {
+        self.two(Opcode::Divide, x, y)
+    }
+
+    fn square_root(&mut self, x: Operand) -> Operand {
+        self.operation(Opcode::SquareRoot, None, x, Last::None)
+    }
+
+    fn magnitude(&mut self, x: Operand) -> Operand {
+        let all_but_the_sign = self.literal(f64::from_bits(u64::MAX >> 1));
+        self.two(Opcode::And, x, all_but_the_sign)
+    }
+
+    fn floor(&mut self, x: Operand) -> Operand {
+        self.operation(Opcode::Round, None, x, Last::Number(DOWN))
+    }
+
+    fn ceiling(&mut self, x: Operand) -> Operand {
+        self.operation(Opcode::Round, None, x, Last::Number(UP))
+    }
+
+    fn compare(&mut self, comparison: Comparison, x: Operand, y: Operand) -> Operand {
+        let predicate = match comparison {
+            Comparison::Less => 0x11,
+            Comparison::LessEqual => 0x12,
+            Comparison::Greater => 0x1e,
+            Comparison::GreaterEqual => 0x1d,
+            Comparison::Equal => 0x00,
+            Comparison::NotEqual => 0x04,
+            Comparison::Unordered => 0x03,
         };
-        Some(self.operation(opcode, None, x, last))
-    }
-
-    fn binary(&mut self, op: BinaryOp, x: Operand, y: Operand) -> Option<Operand> {
-        let predicate = match op {
-            BinaryOp::Plus => return Some(self.two(Opcode::Add, x, y)),
-            BinaryOp::Minus => return Some(self.two(Opcode::Subtract, x, y)),
-            BinaryOp::Mult => return Some(self.two(Opcode::Multiply, x, y)),
-            BinaryOp::Div => return Some(self.two(Opcode::Divide, x, y)),
-            BinaryOp::IntDiv => {
-                let quotient = self.two(Opcode::Divide, x, y);
-                return Some(self.operation(Opcode::Round, None, quotient, Last::Number(DOWN)));
-            }
-            BinaryOp::Min => return Some(self.minimum(x, y)),
-            BinaryOp::Max => return Some(self.maximum(x, y)),
-            BinaryOp::Less => LESS,
-            BinaryOp::LessEqual => LESS_EQUAL,
-            BinaryOp::Greater => GREATER,
-            BinaryOp::GreaterEqual => GREATER_EQUAL,
-            BinaryOp::Equal => EQUAL,
-            BinaryOp::NotEqual => NOT_EQUAL,
-            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => {
-                let (left, right) = (self.is_true(x), self.is_true(y));
-                let test = match op {
-                    BinaryOp::And => self.two(Opcode::And, left, right),
-                    BinaryOp::Or => self.two(Opcode::Or, left, right),
-                    _ => self.two(Opcode::Xor, left, right),
-                };
-                return Some(self.truth(test));
-            }
-            BinaryOp::Modulus | BinaryOp::Pow | BinaryOp::LogBase => return None,
-        };
-        let test = self.compare(predicate, x, y);
-        Some(self.truth(test))
-    }
-
-    /// A processor's instruction gives its second operand where one is NaN or both are zeros.
-    fn minimum(&mut self, x: Operand, y: Operand) -> Operand {
-        let one = self.two(Opcode::Minimum, x, y);
-        let other = self.two(Opcode::Minimum, y, x);
-        self.two(Opcode::Or, one, other)
-    }
-
-    fn maximum(&mut self, x: Operand, y: Operand) -> Operand {
-        let one = self.two(Opcode::Maximum, x, y);
-        let other = self.two(Opcode::Maximum, y, x);
-        let both = self.two(Opcode::And, one, other);
-        let unordered = self.compare(UNORDERED, x, y);
-        self.two(Opcode::Or, both, unordered)
-    }
-
-    /// The minimum or maximum of a value and a number, for which one instruction is enough: where the value is NaN, or both are
-    /// zeros, it gives the value.
-    fn bounded(&mut self, op: BinaryOp, value: Operand, literal: Operand, number: f64) -> Operand {
-        if op != BinaryOp::Max {
-            return self.two(Opcode::Minimum, literal, value);
-        }
-        let chosen = self.two(Opcode::Maximum, literal, value);
-        match number == 0.0 && number.is_sign_positive() {
-            // The larger one of -0 and 0 is 0, which is what their sum is.
-            true => self.two(Opcode::Add, chosen, literal),
-            false => chosen,
-        }
-    }
-
-    fn ternary(&mut self, op: TernaryOp, x: Operand, y: Operand, z: Operand) -> Operand {
-        match op {
-            TernaryOp::IfElse => {
-                let test = self.is_true(x);
-                self.choose(test, y, z)
-            }
-            TernaryOp::PlusMult => {
-                let product = self.two(Opcode::Multiply, y, z);
-                self.two(Opcode::Add, x, product)
-            }
-            TernaryOp::MinusMult => {
-                let product = self.two(Opcode::Multiply, y, z);
-                self.two(Opcode::Subtract, x, product)
-            }
-        }
-    }
-
-    /// Lanes of all bits or none.
-    fn compare(&mut self, predicate: u8, x: Operand, y: Operand) -> Operand {
         self.operation(Opcode::Compare, Some(x), y, Last::Number(predicate))
     }
 
-    /// Not zero; NaN is true.
-    fn is_true(&mut self, x: Operand) -> Operand {
-        let zero = self.literal(0.0);
-        self.compare(NOT_EQUAL, x, zero)
+    fn both(&mut self, left: Operand, right: Operand) -> Operand {
+        self.two(Opcode::And, left, right)
+    }
+
+    fn either(&mut self, left: Operand, right: Operand) -> Operand {
+        self.two(Opcode::Or, left, right)
+    }
+
+    fn one_of(&mut self, left: Operand, right: Operand) -> Operand {
+        self.two(Opcode::Xor, left, right)
     }
 
     fn truth(&mut self, test: Operand) -> Operand {
@@ -317,29 +244,28 @@ impl<'u> Cells<'u> {
         self.two(Opcode::And, test, one)
     }
 
-    pub fn choose(&mut self, test: Operand, x: Operand, y: Operand) -> Operand {
+    fn choose(&mut self, test: Operand, x: Operand, y: Operand) -> Operand {
         self.operation(Opcode::Blend, Some(y), x, Last::Mask(test))
     }
 
-    /// An accumulator with a value taken in.
-    pub fn accumulate(&mut self, op: AggregateOp, accumulator: Vector, value: Operand) {
-        let value = match op {
-            AggregateOp::SumSq => self.two(Opcode::Multiply, value, value),
-            _ => value,
-        };
-        self.combine(op, accumulator, value);
+    fn lesser(&mut self, x: Operand, y: Operand) -> Operand {
+        self.two(Opcode::Minimum, x, y)
     }
 
-    /// Two accumulators as one.
-    pub fn combine(&mut self, op: AggregateOp, accumulator: Vector, other: Operand) {
-        let known = Operand::Register(accumulator);
-        let combined = match op {
-            AggregateOp::Min => self.minimum(known, other),
-            AggregateOp::Max => self.maximum(known, other),
-            AggregateOp::Prod => self.two(Opcode::Multiply, known, other),
-            _ => self.two(Opcode::Add, known, other),
-        };
-        self.keep(accumulator, combined);
+    fn greater(&mut self, x: Operand, y: Operand) -> Operand {
+        self.two(Opcode::Maximum, x, y)
+    }
+
+    fn common_bits(&mut self, x: Operand, y: Operand) -> Operand {
+        self.two(Opcode::And, x, y)
+    }
+
+    fn all_bits(&mut self, x: Operand, y: Operand) -> Operand {
+        self.two(Opcode::Or, x, y)
+    }
+
+    fn fill_where(&mut self, x: Operand, test: Operand) -> Operand {
+        self.two(Opcode::Or, x, test)
     }
 }
 

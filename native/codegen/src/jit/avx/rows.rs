@@ -12,7 +12,8 @@ use super::encode::{
 use super::registers::{
     Allocation, OFFSET, Pointer, REST, SCRATCH, Spills, Surroundings, most_needed,
 };
-use crate::program::{Layout, Location, Loop, Program, Read, Shape, Stride};
+use crate::cellwise::{self, CellInstructions};
+use crate::program::{Layout, Location, Loop, Program, Read, Shape, Stride, identity};
 
 /// Vector registers of a processor.
 const REGISTERS: usize = 16;
@@ -185,7 +186,7 @@ impl<'a> Body<'a> {
                 let operands: Vec<Operand> = operands
                     .filter_map(|operand| read(&mut cells, known, copy, operand))
                     .collect();
-                known[id.index()] = cells.node(self.nodes, node, &operands);
+                known[id.index()] = cellwise::node(&mut cells, self.nodes, node, &operands);
             }
         }
         for (id, stream) in &self.stores {
@@ -208,15 +209,6 @@ impl<'a> Body<'a> {
             }
         }
         (cells.operations, cells.values)
-    }
-}
-
-fn identity(op: AggregateOp) -> f64 {
-    match op {
-        AggregateOp::Min => f64::INFINITY,
-        AggregateOp::Max => f64::NEG_INFINITY,
-        AggregateOp::Prod => 1.0,
-        _ => 0.0,
     }
 }
 

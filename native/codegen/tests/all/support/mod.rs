@@ -3,7 +3,9 @@
 
 use std::sync::OnceLock;
 
-use fulgurite_codegen::{CompiledPlan, ExecutionContext, Operand, Output, execute, interpret};
+use fulgurite_codegen::{CompiledPlan, ExecutionContext, Operand, Output, execute};
+use fulgurite_error::Result;
+use fulgurite_fusion::cplan::interpret::{Dense, interpret};
 use fulgurite_fusion::cplan::{
     CNode, CPlan, CellTemplate, InputBinding, MultiAggregateTemplate, NodeId, OuterOutput,
     OuterTemplate, RowOutput, RowTemplate, Template,
@@ -290,8 +292,7 @@ fn assert_agree(plan: &CPlan, operands: &[MatrixBlock], layouts: &[(Layout, Layo
         ("in pairs", CompiledPlan::in_pairs(plan).unwrap()),
         ("interpreted", CompiledPlan::interpreted(plan).unwrap()),
     ];
-    let dense: Vec<Operand<'_>> = operands.iter().map(Operand::Matrix).collect();
-    let expected = interpret(plan, &dense);
+    let expected = meaning(plan, operands);
     for (main, sides) in layouts {
         let blocks: Vec<MatrixBlock> = operands
             .iter()
@@ -322,6 +323,22 @@ fn assert_agree(plan: &CPlan, operands: &[MatrixBlock], layouts: &[(Layout, Layo
                 ),
             );
         }
+    }
+}
+
+/// What the plan's definition gives, as compiled code would: full aggregates are scalars.
+fn meaning(plan: &CPlan, operands: &[MatrixBlock]) -> Result<Output> {
+    let inputs: Vec<Dense> = operands.iter().map(Dense::of).collect();
+    let Dense { rows, cols, values } = interpret(plan, &inputs)?;
+    let is_scalar = match &plan.template {
+        Template::Cell(cell) => matches!(cell.aggregate, Some((_, Direction::Full))),
+        Template::Row(row) => matches!(row.output, RowOutput::FullAggregate(..)),
+        Template::Outer(outer) => matches!(outer.output, OuterOutput::FullAggregate(_)),
+        Template::MultiAggregate(_) => false,
+    };
+    match is_scalar {
+        true => Ok(Output::Scalar(values[0])),
+        false => MatrixBlock::dense(rows, cols, values).map(Output::Matrix),
     }
 }
 

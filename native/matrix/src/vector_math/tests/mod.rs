@@ -4,17 +4,15 @@ mod accuracy;
 mod reference;
 mod special;
 
-use super::{
-    lanes::Instructions,
-    over::{Unary, unary_with},
-};
+use super::over::{Unary, unary_with};
+use crate::lanes::Instructions;
 
 /// The instructions that can be tested here.
 fn present() -> impl Iterator<Item = Instructions> {
-    Instructions::ALL
+    Instructions::MATH
         .iter()
         .copied()
-        .filter(|set| set.present())
+        .filter(|set| set.has_math())
 }
 
 /// Results with each set of instructions.

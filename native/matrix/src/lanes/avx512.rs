@@ -2,10 +2,12 @@
 
 use std::arch::x86_64::*;
 
+use super::math::{MathKernel, MathLanes, arithmetic};
 use super::{Kernel, Lanes, TOGETHER};
 
 pub(super) const WIDTH: usize = 8;
 
+#[inline]
 pub(super) fn is_present() -> bool {
     // Detecting AVX-512 implies AVX2 and FMA.
     std::arch::is_x86_feature_detected!("avx512f")
@@ -22,9 +24,19 @@ pub(super) unsafe fn run(kernel: impl Kernel) {
     unsafe { kernel.run::<Avx512>() }
 }
 
+/// Elementary functions need bitwise operations on doubles, too (DQ).
+pub(super) fn has_math() -> bool {
+    is_present() && std::arch::is_x86_feature_detected!("avx512dq")
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn run_math(kernel: impl MathKernel) {
+    kernel.run::<Avx512>();
+}
+
 /// Only made inside functions that enable AVX-512.
 #[derive(Clone, Copy)]
-pub(in super::super) struct Avx512(__m512d);
+pub(super) struct Avx512(__m512d);
 
 impl Lanes for Avx512 {
     const WIDTH: usize = WIDTH;
@@ -129,4 +141,153 @@ impl Lanes for Avx512 {
 #[inline(always)]
 fn first(count: usize) -> __mmask8 {
     (u16::from(u8::MAX) >> (WIDTH - count.min(WIDTH))) as u8
+}
+
+arithmetic!(
+    Avx512,
+    _mm512_add_pd,
+    _mm512_sub_pd,
+    _mm512_mul_pd,
+    _mm512_div_pd
+);
+
+/// An operation, as an expression of intrinsics.
+macro_rules! operation {
+    ($expression:expr) => {
+        // SAFETY: values of this type only exist where the instructions are enabled.
+        unsafe { $expression }
+    };
+}
+
+#[inline(always)]
+fn integers(lanes: Avx512) -> __m512i {
+    operation!(_mm512_castpd_si512(lanes.0))
+}
+
+#[inline(always)]
+fn doubles(lanes: __m512i) -> Avx512 {
+    Avx512(operation!(_mm512_castsi512_pd(lanes)))
+}
+
+impl MathLanes for Avx512 {
+    type Mask = __mmask8;
+
+    #[inline(always)]
+    fn read_part(cells: &[f64]) -> Self {
+        let ones = Self::splat(1.0).0;
+        // SAFETY: lanes that the mask leaves out are not touched; the others are cells of the slice.
+        Avx512(unsafe { _mm512_mask_loadu_pd(ones, first(cells.len()), cells.as_ptr()) })
+    }
+
+    #[inline(always)]
+    fn subtracted_from(self, factor: Self, minuend: Self) -> Self {
+        Avx512(operation!(_mm512_fnmadd_pd(self.0, factor.0, minuend.0)))
+    }
+
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        Avx512(operation!(_mm512_sqrt_pd(self.0)))
+    }
+
+    #[inline(always)]
+    fn at_most(self, bound: Self) -> Self {
+        // The instruction gives its second operand where one is NaN.
+        Avx512(operation!(_mm512_min_pd(bound.0, self.0)))
+    }
+
+    #[inline(always)]
+    fn less(self, other: Self) -> Self::Mask {
+        operation!(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(self.0, other.0))
+    }
+
+    #[inline(always)]
+    fn less_equal(self, other: Self) -> Self::Mask {
+        operation!(_mm512_cmp_pd_mask::<_CMP_LE_OQ>(self.0, other.0))
+    }
+
+    #[inline(always)]
+    fn equal(self, other: Self) -> Self::Mask {
+        operation!(_mm512_cmp_pd_mask::<_CMP_EQ_OQ>(self.0, other.0))
+    }
+
+    #[inline(always)]
+    fn top_bit(self) -> Self::Mask {
+        operation!(_mm512_movepi64_mask(integers(self)))
+    }
+
+    #[inline(always)]
+    fn both(left: Self::Mask, right: Self::Mask) -> Self::Mask {
+        left & right
+    }
+
+    #[inline(always)]
+    fn either(left: Self::Mask, right: Self::Mask) -> Self::Mask {
+        left | right
+    }
+
+    #[inline(always)]
+    fn not(mask: Self::Mask) -> Self::Mask {
+        !mask
+    }
+
+    #[inline(always)]
+    fn select(mask: Self::Mask, then: Self, otherwise: Self) -> Self {
+        Avx512(operation!(_mm512_mask_blend_pd(mask, otherwise.0, then.0)))
+    }
+
+    #[inline(always)]
+    fn truths(mask: Self::Mask) -> u32 {
+        u32::from(mask)
+    }
+
+    #[inline(always)]
+    fn and_bits(self, other: Self) -> Self {
+        Avx512(operation!(_mm512_and_pd(self.0, other.0)))
+    }
+
+    #[inline(always)]
+    fn or_bits(self, other: Self) -> Self {
+        Avx512(operation!(_mm512_or_pd(self.0, other.0)))
+    }
+
+    #[inline(always)]
+    fn xor_bits(self, other: Self) -> Self {
+        Avx512(operation!(_mm512_xor_pd(self.0, other.0)))
+    }
+
+    #[inline(always)]
+    fn add_bits(self, other: Self) -> Self {
+        doubles(operation!(_mm512_add_epi64(
+            integers(self),
+            integers(other)
+        )))
+    }
+
+    #[inline(always)]
+    fn exponent(self) -> Self {
+        Avx512(operation!(_mm512_getexp_pd(self.0)))
+    }
+
+    #[inline(always)]
+    fn pick(self, table: &[f64; 16]) -> Self {
+        let (low, high) = (Self::read(&table[..8]), Self::read(&table[8..]));
+        let places = integers(self);
+        Avx512(operation!(_mm512_permutex2var_pd(low.0, places, high.0)))
+    }
+
+    #[inline(always)]
+    fn shift_left(self, bits: i32) -> Self {
+        doubles(operation!(_mm512_sll_epi64(
+            integers(self),
+            _mm_cvtsi32_si128(bits)
+        )))
+    }
+
+    #[inline(always)]
+    fn shift_right(self, bits: i32) -> Self {
+        doubles(operation!(_mm512_srl_epi64(
+            integers(self),
+            _mm_cvtsi32_si128(bits)
+        )))
+    }
 }

@@ -12,7 +12,7 @@ pub(super) unsafe fn run(kernel: impl Kernel) {
 }
 
 #[derive(Clone, Copy)]
-pub(in super::super) struct Portable([f64; WIDTH]);
+pub(super) struct Portable([f64; WIDTH]);
 
 impl Lanes for Portable {
     const WIDTH: usize = WIDTH;

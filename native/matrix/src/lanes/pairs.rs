@@ -17,7 +17,7 @@ pub(super) unsafe fn run(kernel: impl Kernel) {
 
 /// Only made inside functions that enable AVX2 and FMA.
 #[derive(Clone, Copy)]
-pub(in super::super) struct Pairs(__m128d);
+pub(super) struct Pairs(__m128d);
 
 impl Lanes for Pairs {
     const WIDTH: usize = WIDTH;

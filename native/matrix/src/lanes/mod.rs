@@ -1,12 +1,16 @@
 //! A vector of doubles as the processor has it, and how a kernel gets to run on one.
 //!
 //! Kernels are written once over [`Lanes`], always inlined, and enter through [`run_over`], which compiles them into a
-//! function that has the instructions enabled: AVX-512, AVX2 with FMA, NEON, or none of these.
+//! function that has the instructions enabled: AVX-512, AVX2 with FMA, NEON, or none of these. Elementary functions need more
+//! of a vector: see [`math`].
+//!
+//! Values of these types only exist inside kernels: their operations need instructions that [`Instructions`] found present.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+pub(crate) mod math;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 #[cfg(target_arch = "x86_64")]
@@ -14,16 +18,16 @@ mod pairs;
 mod portable;
 
 /// Cells of a cache line.
-pub(super) const CACHE_LINE: usize = 8;
+pub const CACHE_LINE: usize = 8;
 
 /// Cells of the widest vector.
-pub(super) const WIDEST: usize = 8;
+pub const WIDEST: usize = 8;
 
 /// How many dot products [`Lanes::sums`] finishes together.
-pub(super) const TOGETHER: usize = 4;
+pub const TOGETHER: usize = 4;
 
-/// Operations that need instructions which [`run`] has found: values of such types only exist in kernels.
-pub(super) trait Lanes: Copy {
+/// A vector of doubles, with cells in memory and products of them.
+pub trait Lanes: Copy {
     /// Cells of a vector.
     const WIDTH: usize;
     /// Vectors of a right operand that four rows can meet at once without running out of registers: 4 or 2.
@@ -65,7 +69,7 @@ pub(super) trait Lanes: Copy {
         // SAFETY: no vector is wider.
         unsafe { Self::load(cells.as_ptr()) }
     }
-    /// `self * factor + addend`
+    /// `self * factor + addend`, rounded once where the processor has an instruction for it.
     fn mul_add(self, factor: Self, addend: Self) -> Self;
     fn sum(self) -> f64;
     /// The sum of each vector, to the bit what [`Lanes::sum`] gives.
@@ -79,7 +83,7 @@ pub(super) trait Lanes: Copy {
 }
 
 /// A computation over vectors of any width.
-pub(super) trait Kernel {
+pub trait Kernel {
     /// # Safety
     /// As the kernel says, and the instructions of `L` are there.
     unsafe fn run<L: Lanes>(self);
@@ -87,7 +91,7 @@ pub(super) trait Kernel {
 
 /// A set of vector instructions that there are [`Lanes`] for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Instructions {
+pub enum Instructions {
     #[cfg(target_arch = "x86_64")]
     Avx512,
     #[cfg(target_arch = "x86_64")]
@@ -115,6 +119,7 @@ impl Instructions {
     ];
 
     /// Those of this processor.
+    #[inline]
     pub fn present() -> impl Iterator<Item = Instructions> {
         Self::ALL
             .iter()
@@ -130,7 +135,36 @@ impl Instructions {
             })
     }
 
+    /// Those that there are [`math::MathLanes`] for, whether this processor has them or not. Best first.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) const MATH: &'static [Instructions] = &[Instructions::Avx512, Instructions::Avx2];
+    #[cfg(target_arch = "aarch64")]
+    pub(crate) const MATH: &'static [Instructions] = &[Instructions::Neon];
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    pub(crate) const MATH: &'static [Instructions] = &[];
+
+    /// Whether this processor has them, and all that [`math::MathLanes`] need.
+    pub(crate) fn has_math(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => avx512::has_math(),
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => avx2::is_present(),
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Pairs => false,
+            #[cfg(target_arch = "aarch64")]
+            Instructions::Neon => neon::is_present(),
+            Instructions::Portable => false,
+        }
+    }
+
+    /// The best that this processor has for elementary functions.
+    pub(crate) fn best_for_math() -> Option<Instructions> {
+        Self::MATH.iter().copied().find(|set| set.has_math())
+    }
+
     /// Whether so many cells side by side are worth vectors of this width.
+    #[inline]
     fn suit(self, cells: usize) -> bool {
         match self {
             // Wide vectors straddle cache lines where rows are not made of whole ones; that is made up for where rows are long.
@@ -149,7 +183,7 @@ impl Instructions {
 ///
 /// # Safety
 /// As the kernel says.
-pub(super) unsafe fn run_over(cells: usize, kernel: impl Kernel) {
+pub unsafe fn run_over(cells: usize, kernel: impl Kernel) {
     let best = Instructions::present().find(|instructions| instructions.suit(cells));
     // SAFETY: the instructions were found; the rest is the caller's promise.
     unsafe { run_with(best.unwrap_or(Instructions::Portable), kernel) }
@@ -157,7 +191,7 @@ pub(super) unsafe fn run_over(cells: usize, kernel: impl Kernel) {
 
 /// # Safety
 /// As the kernel says, and the instructions are [present](Instructions::present).
-pub(super) unsafe fn run_with(instructions: Instructions, kernel: impl Kernel) {
+pub unsafe fn run_with(instructions: Instructions, kernel: impl Kernel) {
     // SAFETY: the caller's promise.
     unsafe {
         match instructions {
@@ -174,10 +208,37 @@ pub(super) unsafe fn run_with(instructions: Instructions, kernel: impl Kernel) {
     }
 }
 
+/// Runs a kernel of elementary functions with the given instructions; the best there are where these are absent, which gives the same bits.
+/// False, and nothing was done, where there are none.
+pub(crate) fn run_math(instructions: Instructions, kernel: impl math::MathKernel) -> bool {
+    let set = match instructions.has_math() {
+        true => instructions,
+        false => match Instructions::best_for_math() {
+            Some(best) => best,
+            None => return false,
+        },
+    };
+    match set {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the instructions are present.
+        Instructions::Avx512 => unsafe { avx512::run_math(kernel) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the instructions are present.
+        Instructions::Avx2 => unsafe { avx2::run_math(kernel) },
+        #[cfg(target_arch = "x86_64")]
+        Instructions::Pairs => return false,
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: the instructions are present.
+        Instructions::Neon => unsafe { neon::run_math(kernel) },
+        Instructions::Portable => return false,
+    }
+    true
+}
+
 /// # Safety
 /// `count <= WIDTH` cells can be read.
 #[inline(always)]
-pub(super) unsafe fn load<L: Lanes>(pointer: *const f64, count: usize) -> L {
+pub unsafe fn load<L: Lanes>(pointer: *const f64, count: usize) -> L {
     // SAFETY: the caller's promise.
     unsafe {
         if count == L::WIDTH {
@@ -191,7 +252,7 @@ pub(super) unsafe fn load<L: Lanes>(pointer: *const f64, count: usize) -> L {
 /// # Safety
 /// `count <= WIDTH` cells can be written.
 #[inline(always)]
-pub(super) unsafe fn store<L: Lanes>(lanes: L, pointer: *mut f64, count: usize) {
+pub unsafe fn store<L: Lanes>(lanes: L, pointer: *mut f64, count: usize) {
     // SAFETY: the caller's promise.
     unsafe {
         if count == L::WIDTH {

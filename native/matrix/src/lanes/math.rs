@@ -1,118 +1,61 @@
-//! A vector of doubles as the processor has it, and how an algorithm gets to run on one.
+//! What elementary functions need of a vector.
 //!
-//! Algorithms are written once over [`Lanes`], as inlined functions, and enter through [`run`], which compiles them into
-//! a function with the instructions enabled. All vectors round as IEEE 754 says and multiply-add without rounding in between,
-//! so that a result does not depend on the processor, nor on the lane that a cell came to.
-//!
-//! All unsafe code of [`super`] is in here: the operations need instructions that [`Instructions::present`] found.
-
-#[cfg(target_arch = "x86_64")]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
-mod avx512;
-#[cfg(target_arch = "aarch64")]
-mod neon;
+//! Algorithms are written once over [`MathLanes`], as inlined functions, and enter through [`super::run_math`]. There are no
+//! such vectors where multiply-add would round in between.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// Lanes of the widest vector.
-const MOST_LANES: usize = 8;
+use super::{Lanes, WIDEST};
 
 const SIGN: u64 = 1 << 63;
 
-/// A set of vector instructions that there is code for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Instructions {
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    #[cfg(target_arch = "aarch64")]
-    Neon,
-}
-
-impl Instructions {
-    /// Best first.
-    #[cfg(target_arch = "x86_64")]
-    pub const ALL: &'static [Instructions] = &[Instructions::Avx512, Instructions::Avx2];
-    #[cfg(target_arch = "aarch64")]
-    pub const ALL: &'static [Instructions] = &[Instructions::Neon];
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    pub const ALL: &'static [Instructions] = &[];
-
-    pub fn present(self) -> bool {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => avx512::present(),
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => avx2::present(),
-            #[cfg(target_arch = "aarch64")]
-            Instructions::Neon => neon::present(),
-        }
-    }
-
-    /// The best that this processor has.
-    pub fn best() -> Option<Instructions> {
-        Self::ALL.iter().copied().find(|set| set.present())
-    }
-}
-
 /// Work that is written for any vector.
-pub(super) trait Kernel {
+pub(crate) trait MathKernel {
     /// Must be `#[inline(always)]`, and so must all that it calls with vectors.
-    fn run<V: Lanes>(self);
-}
-
-/// Runs the kernel with the given instructions; the best there are where these are absent, which gives the same bits.
-/// False, and nothing was done, where there are none.
-pub(super) fn run(instructions: Instructions, kernel: impl Kernel) -> bool {
-    let set = match instructions.present() {
-        true => instructions,
-        false => match Instructions::best() {
-            Some(best) => best,
-            None => return false,
-        },
-    };
-    match set {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the instructions are present.
-        Instructions::Avx512 => unsafe { avx512::run(kernel) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the instructions are present.
-        Instructions::Avx2 => unsafe { avx2::run(kernel) },
-        #[cfg(target_arch = "aarch64")]
-        // SAFETY: the instructions are present.
-        Instructions::Neon => unsafe { neon::run(kernel) },
-    }
-    true
+    fn run<V: MathLanes>(self);
 }
 
 /// A vector of doubles, or of 64-bit integers where a name speaks of bits.
 ///
-/// Values only exist inside [`Kernel::run`], where the instructions are enabled. Masks are one truth per lane.
-pub(super) trait Lanes:
-    Copy
+/// All vectors round as IEEE 754 says and multiply-add without rounding in between, so that a result does not depend on the
+/// processor, nor on the lane that a cell came to. Masks are one truth per lane.
+pub(crate) trait MathLanes:
+    Lanes
     + Add<Output = Self>
     + Sub<Output = Self>
     + Mul<Output = Self>
     + Div<Output = Self>
     + Neg<Output = Self>
 {
-    const WIDTH: usize;
     type Mask: Copy;
 
-    fn splat(value: f64) -> Self;
     /// The first cells of a slice, which has at least [`Lanes::WIDTH`].
-    fn load(cells: &[f64]) -> Self;
-    /// Writes the first cells of a slice, which has at least [`Lanes::WIDTH`].
-    fn store(self, cells: &mut [f64]);
-    /// The cells of a slice that may be shorter; ones in the other lanes.
-    fn load_part(cells: &[f64]) -> Self;
-    /// Writes the cells of a slice that may be shorter.
-    fn store_part(self, cells: &mut [f64]);
+    #[inline(always)]
+    fn read(cells: &[f64]) -> Self {
+        assert!(cells.len() >= Self::WIDTH);
+        // SAFETY: the cells are there.
+        unsafe { Self::load(cells.as_ptr()) }
+    }
 
-    /// `self * factor + addend`, rounded once.
-    fn mul_add(self, factor: Self, addend: Self) -> Self;
+    /// Writes the first cells of a slice, which has at least [`Lanes::WIDTH`].
+    #[inline(always)]
+    fn write(self, cells: &mut [f64]) {
+        assert!(cells.len() >= Self::WIDTH);
+        // SAFETY: the cells are there.
+        unsafe { self.store(cells.as_mut_ptr()) }
+    }
+
+    /// The cells of a slice that may be shorter; ones in the other lanes.
+    fn read_part(cells: &[f64]) -> Self;
+
+    /// Writes the cells of a slice that may be shorter.
+    #[inline(always)]
+    fn write_part(self, cells: &mut [f64]) {
+        let count = cells.len().min(Self::WIDTH);
+        // SAFETY: so many cells are there.
+        unsafe { self.store_first(cells.as_mut_ptr(), count) }
+    }
+
     /// `minuend - self * factor`, rounded once.
     fn subtracted_from(self, factor: Self, minuend: Self) -> Self;
     fn sqrt(self) -> Self;
@@ -200,17 +143,17 @@ pub(super) trait Lanes:
     /// `self`, but the scalar function of `x` where the mask says so: for arguments that are rare.
     #[inline(always)]
     fn with_scalar(self, mask: Self::Mask, x: Self, function: fn(f64) -> f64) -> Self {
-        let mut values = [0.0; MOST_LANES];
-        let mut arguments = [0.0; MOST_LANES];
-        self.store(&mut values);
-        x.store(&mut arguments);
+        let mut values = [0.0; WIDEST];
+        let mut arguments = [0.0; WIDEST];
+        self.write(&mut values);
+        x.write(&mut arguments);
         let truths = Self::truths(mask);
         for (lane, (value, x)) in values.iter_mut().zip(arguments).enumerate() {
             if truths >> lane & 1 == 1 {
                 *value = function(x);
             }
         }
-        Self::load(&values)
+        Self::read(&values)
     }
 }
 
@@ -243,4 +186,4 @@ macro_rules! arithmetic {
         }
     };
 }
-use arithmetic;
+pub(super) use arithmetic;

@@ -6,7 +6,7 @@ use fulgurite_error::Result;
 use fulgurite_matrix::DenseMatrix;
 use fulgurite_matrix::kernels::dense_product::{View, Write, multiply};
 
-use super::super::driver::Driver;
+use super::driver::Driver;
 use crate::bind::Bound;
 use crate::frame::Frame;
 use crate::primitives::stored::{self, Rows};
@@ -21,7 +21,7 @@ const MIN_CELLS_PER_BLOCK: f64 = 2.0;
 
 /// Factors as dense rows, by the input of the program that stands for their product. None in Cell and MAgg plans.
 #[derive(Debug, Default)]
-pub(in super::super) struct Factors(Vec<Pair>);
+pub(super) struct Factors(Vec<Pair>);
 
 #[derive(Debug)]
 struct Pair {
