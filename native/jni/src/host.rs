@@ -15,8 +15,8 @@ use std::{
 };
 
 use fulgurite_error::{Error, ErrorKind, Result};
-use jni::{Env, JavaVM, objects::JThrowable, refs::Global};
 use fulgurite_operators::panics;
+use jni::{Env, JavaVM, objects::JThrowable, refs::Global};
 
 use crate::{failure::Failure, java::Host};
 
