@@ -9,7 +9,7 @@ use fulgurite_structure_tests::{
 };
 
 /// Crates whose files have no order yet.
-const EXCEPTIONS: &[&str] = &["codegen", "runtime"];
+const EXCEPTIONS: &[&str] = &[];
 
 #[test]
 fn files_know_only_those_before_them() {
