@@ -100,7 +100,7 @@ fn aggregate(op: AggregateOp, cells: impl Iterator<Item = f64> + Clone) -> Resul
         AggregateOp::Max => cells.fold(f64::NEG_INFINITY, |a, b| {
             fulgurite_hop::BinaryOp::Max.eval(a, b)
         }),
-        _ => {
+        AggregateOp::Trace => {
             return Err(Error::unsupported(format!(
                 "aggregate '{}' in a fused operator",
                 op.code()
