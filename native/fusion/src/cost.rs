@@ -430,7 +430,28 @@ fn size(view: &DagView, constants: &CostConstants, id: HopId) -> Size {
                 basic_compute: constants.computing(plain, output * input_sparsity),
             };
         }
-        _ => (output, plain, stored_share(view, id)),
+        HopOp::Literal(_)
+        | HopOp::TransientRead(_)
+        | HopOp::TransientWrite(_)
+        | HopOp::PersistentRead(_)
+        | HopOp::PersistentWrite(_)
+        | HopOp::Diag
+        | HopOp::Rev
+        | HopOp::Reshape { .. }
+        | HopOp::RightIndex
+        | HopOp::LeftIndex
+        | HopOp::CBind
+        | HopOp::RBind
+        | HopOp::DataGen(_)
+        | HopOp::Table
+        | HopOp::Cumulative(_)
+        | HopOp::Cast(_)
+        | HopOp::Size(_)
+        | HopOp::Parameterized(..)
+        | HopOp::Print
+        | HopOp::Stop
+        | HopOp::Assert
+        | HopOp::Fused(_) => (output, plain, stored_share(view, id)),
     };
     let fused_compute = constants.computing(speed, flops);
     Size {

@@ -47,7 +47,25 @@ pub(crate) fn is_fusible_kind(view: &DagView, hop: HopId) -> bool {
         | HopOp::Transpose
         | HopOp::CBind
         | HopOp::Cumulative(_) => hop.inputs.iter().all(|input| view.hop(*input).is_matrix()),
-        _ => false,
+        HopOp::Literal(_)
+        | HopOp::TransientRead(_)
+        | HopOp::TransientWrite(_)
+        | HopOp::PersistentRead(_)
+        | HopOp::PersistentWrite(_)
+        | HopOp::Diag
+        | HopOp::Rev
+        | HopOp::Reshape { .. }
+        | HopOp::LeftIndex
+        | HopOp::RBind
+        | HopOp::DataGen(_)
+        | HopOp::Table
+        | HopOp::Cast(_)
+        | HopOp::Size(_)
+        | HopOp::Parameterized(..)
+        | HopOp::Print
+        | HopOp::Stop
+        | HopOp::Assert
+        | HopOp::Fused(_) => false,
     }
 }
 

@@ -349,13 +349,24 @@ fn keeps_zeros_of(view: &DagView, operator: &Operator, main: HopId) -> bool {
     let keeps = |values: HopId| view.zero_carriers(values).binary_search(&main).is_ok();
     let references = operator.covered.last().map_or(Slots::NONE, |last| last.1);
     operator.roots().all(|root| match view.hop(root).op {
-        HopOp::Aggregate(AggregateOp::Prod, _) => false,
-        HopOp::Aggregate(AggregateOp::Min | AggregateOp::Max, _)
-            if operator.template == TemplateType::MultiAggregate =>
-        {
-            false
-        }
-        HopOp::Aggregate(..) => keeps(view.hop(root).inputs[0]),
+        HopOp::Aggregate(op, _) => match op {
+            AggregateOp::Prod => false,
+            AggregateOp::Min | AggregateOp::Max
+                if operator.template == TemplateType::MultiAggregate =>
+            {
+                false
+            }
+            AggregateOp::Sum
+            | AggregateOp::SumSq
+            | AggregateOp::Min
+            | AggregateOp::Max
+            | AggregateOp::Mean
+            | AggregateOp::Var
+            | AggregateOp::Sd
+            | AggregateOp::Trace
+            | AggregateOp::IndexMax
+            | AggregateOp::IndexMin => keeps(view.hop(root).inputs[0]),
+        },
         HopOp::MatMult if operator.template == TemplateType::Outer => {
             outer::multiplication(view, root, references)
                 .is_some_and(|product| keeps(product.values))

@@ -4,8 +4,8 @@
 //! answers are `false` where nothing is known, as of a variable's cells.
 
 use crate::{
-    AggregateOp, BinaryOp, CastOp, CumulativeOp, Dag, DataGenOp, Hop, HopId, HopOp, Literal,
-    TernaryOp, UnaryOp, ValueType, scalar,
+    CastOp, CumulativeOp, Dag, DataGenOp, Hop, HopId, HopOp, Literal, TernaryOp, ValueType,
+    ops::Finite, scalar,
 };
 
 /// Operators that are looked through. What lies deeper counts as unknown.
@@ -33,40 +33,50 @@ fn finite(dag: &Dag, id: HopId, depth: usize) -> bool {
         let input = hop.inputs.get(place);
         input.is_some_and(|input| finite(dag, *input, depth))
     };
+    let cells = |finite: Finite| match finite {
+        Finite::Always => true,
+        Finite::Kept => (0..hop.inputs.len()).all(input),
+        Finite::Unknown => false,
+    };
     match &hop.op {
         HopOp::Literal(value) => value.as_f64().is_some_and(f64::is_finite),
-        HopOp::Unary(op) => match op {
-            UnaryOp::Not => true,
-            UnaryOp::Abs
-            | UnaryOp::Round
-            | UnaryOp::Floor
-            | UnaryOp::Ceil
-            | UnaryOp::Sign
-            | UnaryOp::Sin
-            | UnaryOp::Cos
-            | UnaryOp::Atan
-            | UnaryOp::Tanh
-            | UnaryOp::Sigmoid => input(0),
-            _ => false,
+        HopOp::Unary(op) => cells(op.finite()),
+        HopOp::Binary(op) => cells(op.finite()),
+        HopOp::Ternary(op) => match op {
+            TernaryOp::IfElse => input(1) && input(2),
+            TernaryOp::PlusMult | TernaryOp::MinusMult => false,
         },
-        HopOp::Binary(op) => match op {
-            op if op.is_logical() => true,
-            BinaryOp::Min | BinaryOp::Max => input(0) && input(1),
-            _ => false,
-        },
-        HopOp::Ternary(TernaryOp::IfElse) => input(1) && input(2),
         HopOp::Transpose | HopOp::Diag | HopOp::Rev | HopOp::Reshape { .. } => input(0),
         HopOp::RightIndex => input(0),
         HopOp::LeftIndex => input(0) && input(1),
         HopOp::CBind | HopOp::RBind => (0..hop.inputs.len()).all(input),
-        HopOp::Cumulative(CumulativeOp::Min | CumulativeOp::Max) => input(0),
+        HopOp::Cumulative(op) => match op {
+            CumulativeOp::Min | CumulativeOp::Max => input(0),
+            CumulativeOp::Sum | CumulativeOp::Prod => false,
+        },
         HopOp::DataGen(DataGenOp::Seq | DataGenOp::Sample) => true,
+        HopOp::DataGen(DataGenOp::Rand) => false,
         HopOp::DataGen(DataGenOp::Fill) => {
             let value = hop.inputs.first().map(|value| dag.hop(*value));
             value.is_some_and(|value| value.value_type != ValueType::String) && input(0)
         }
-        HopOp::Cast(CastOp::AsScalar | CastOp::AsMatrix | CastOp::AsDouble) => input(0),
-        _ => false,
+        HopOp::Cast(op) => match op {
+            CastOp::AsScalar | CastOp::AsMatrix | CastOp::AsDouble => input(0),
+            CastOp::AsInteger | CastOp::AsLogical | CastOp::AsFrame => false,
+        },
+        HopOp::TransientRead(_)
+        | HopOp::TransientWrite(_)
+        | HopOp::PersistentRead(_)
+        | HopOp::PersistentWrite(_)
+        | HopOp::Aggregate(..)
+        | HopOp::MatMult
+        | HopOp::Table
+        | HopOp::Size(_)
+        | HopOp::Parameterized(..)
+        | HopOp::Print
+        | HopOp::Stop
+        | HopOp::Assert
+        | HopOp::Fused(_) => false,
     }
 }
 
@@ -96,12 +106,11 @@ fn succeeds(dag: &Dag, id: HopId, depth: usize) -> bool {
                 hop.is_matrix() && inputs().all(|input| input.value_type != ValueType::String)
                     || is_double(hop) && inputs().any(is_double)
             }
-            HopOp::Aggregate(AggregateOp::IndexMax | AggregateOp::IndexMin, _) => {
-                inputs().all(|input| input.cols().is_some_and(|cols| cols > 0))
+            HopOp::Aggregate(op, _) => {
+                !op.gives_place() || inputs().all(|input| input.cols().is_some_and(|cols| cols > 0))
             }
             HopOp::RightIndex => has_literal_ranges(dag, hop),
-            HopOp::Aggregate(..)
-            | HopOp::Cumulative(_)
+            HopOp::Cumulative(_)
             | HopOp::MatMult
             | HopOp::Transpose
             | HopOp::Diag
@@ -117,7 +126,22 @@ fn succeeds(dag: &Dag, id: HopId, depth: usize) -> bool {
             HopOp::DataGen(DataGenOp::Fill | DataGenOp::Seq) => inputs().all(|input| {
                 matches!(&input.op, HopOp::Literal(value) if !matches!(value, Literal::String(_)))
             }),
-            _ => false,
+            HopOp::DataGen(DataGenOp::Rand | DataGenOp::Sample) => false,
+            HopOp::Cast(
+                CastOp::AsDouble | CastOp::AsInteger | CastOp::AsLogical | CastOp::AsFrame,
+            ) => false,
+            HopOp::Literal(_)
+            | HopOp::TransientRead(_)
+            | HopOp::TransientWrite(_)
+            | HopOp::PersistentRead(_)
+            | HopOp::PersistentWrite(_)
+            | HopOp::LeftIndex
+            | HopOp::Table
+            | HopOp::Parameterized(..)
+            | HopOp::Print
+            | HopOp::Stop
+            | HopOp::Assert
+            | HopOp::Fused(_) => false,
         };
     is_checked && hop.inputs.iter().all(|input| succeeds(dag, *input, depth))
 }

@@ -6,7 +6,7 @@
 //!
 //! [`Characteristics::memory_bytes`]: crate::Characteristics::memory_bytes
 
-use crate::{AggregateOp, Dag, DataType, Direction, Hop, HopId, HopOp, Literal, ParameterizedOp};
+use crate::{Dag, DataType, Direction, Hop, HopId, HopOp, Literal, ParameterizedOp};
 
 /// What a number or a boolean takes, with its tag.
 const SCALAR_BYTES: u64 = 16;
@@ -53,9 +53,25 @@ fn pointer_bytes(dag: &Dag, id: HopId) -> u64 {
         | HopOp::RightIndex
         | HopOp::CBind
         | HopOp::RBind
-        | HopOp::Size(_)
-        | HopOp::Parameterized(ParameterizedOp::RemoveEmpty | ParameterizedOp::Replace, _) => true,
-        _ => false,
+        | HopOp::Size(_) => true,
+        HopOp::Parameterized(op, _) => {
+            matches!(op, ParameterizedOp::RemoveEmpty | ParameterizedOp::Replace)
+        }
+        HopOp::Literal(_)
+        | HopOp::PersistentRead(_)
+        | HopOp::Ternary(_)
+        | HopOp::Diag
+        | HopOp::Rev
+        | HopOp::Reshape { .. }
+        | HopOp::LeftIndex
+        | HopOp::DataGen(_)
+        | HopOp::Table
+        | HopOp::Cumulative(_)
+        | HopOp::Cast(_)
+        | HopOp::Print
+        | HopOp::Stop
+        | HopOp::Assert
+        | HopOp::Fused(_) => false,
     };
     let mut inputs = hop.inputs.clone();
     inputs.sort_unstable();
@@ -78,43 +94,91 @@ pub fn row_pointer_bytes(matrix: &Hop) -> u64 {
 
 fn own_bytes(dag: &Dag, id: HopId) -> Option<u64> {
     let hop = dag.hop(id);
-    let dense = |hop: &Hop| Some(hop.characteristics.cells()?.saturating_mul(8));
-    let input = main_input(hop).map(|input| dag.hop(input));
-    match (&hop.op, input) {
-        // Compensated sums carry one correction, variances a mean and a correction, beside each result.
-        (HopOp::Aggregate(op, direction), _) if *direction != Direction::Full => match op {
-            AggregateOp::Sum | AggregateOp::SumSq | AggregateOp::Mean => dense(hop),
-            AggregateOp::Var | AggregateOp::Sd => Some(dense(hop)?.saturating_mul(2)),
-            _ => Some(0),
+    match &hop.op {
+        HopOp::Aggregate(_, Direction::Full) => Some(0),
+        HopOp::Aggregate(op, Direction::Row | Direction::Col) => match op.kept_beside() {
+            0 => Some(0),
+            kept => Some(dense(hop)?.saturating_mul(kept)),
         },
         // The non-zeros gather in a hash table (cell index and sum) before the output's layout is chosen.
-        (HopOp::Table, _) => {
+        HopOp::Table => {
             let pairs = hop.characteristics.nnz.or(hop.characteristics.cells())?;
             Some(pairs.saturating_mul(16))
         }
-        (HopOp::Parameterized(op, _), Some(input)) => match op {
-            // A permutation of the rows.
-            ParameterizedOp::Order => Some(input.rows()?.saturating_mul(8)),
-            ParameterizedOp::RemoveEmpty if input.characteristics.is_stored_ultra_sparse() => {
-                Some(0)
-            }
-            // Which rows (or columns) stay.
-            ParameterizedOp::RemoveEmpty => Some(input.rows()?.max(input.cols()?)),
-            // A sorted copy.
-            ParameterizedOp::Quantile
-            | ParameterizedOp::Median
-            | ParameterizedOp::InterQuartileMean => dense(input),
-            // The factorisation, dense.
-            ParameterizedOp::Solve | ParameterizedOp::Inverse | ParameterizedOp::Cholesky => {
-                dense(input)
-            }
-            ParameterizedOp::Eigen | ParameterizedOp::Lu | ParameterizedOp::Svd => {
-                Some(dense(hop)?.saturating_add(dense(input)?))
-            }
-            _ => Some(0),
+        HopOp::Parameterized(op, _) => match main_input(hop) {
+            Some(input) => parameterized_bytes(*op, hop, dag.hop(input)),
+            None => Some(0),
         },
-        _ => Some(0),
+        HopOp::Literal(_)
+        | HopOp::TransientRead(_)
+        | HopOp::TransientWrite(_)
+        | HopOp::PersistentRead(_)
+        | HopOp::PersistentWrite(_)
+        | HopOp::Unary(_)
+        | HopOp::Binary(_)
+        | HopOp::Ternary(_)
+        | HopOp::MatMult
+        | HopOp::Transpose
+        | HopOp::Diag
+        | HopOp::Rev
+        | HopOp::Reshape { .. }
+        | HopOp::RightIndex
+        | HopOp::LeftIndex
+        | HopOp::CBind
+        | HopOp::RBind
+        | HopOp::DataGen(_)
+        | HopOp::Cumulative(_)
+        | HopOp::Cast(_)
+        | HopOp::Size(_)
+        | HopOp::Print
+        | HopOp::Stop
+        | HopOp::Assert
+        | HopOp::Fused(_) => Some(0),
     }
+}
+
+/// As [`own_bytes`], of an operator with named inputs.
+fn parameterized_bytes(op: ParameterizedOp, hop: &Hop, input: &Hop) -> Option<u64> {
+    match op {
+        // A permutation of the rows.
+        ParameterizedOp::Order => Some(input.rows()?.saturating_mul(8)),
+        ParameterizedOp::RemoveEmpty if input.characteristics.is_stored_ultra_sparse() => Some(0),
+        // Which rows (or columns) stay.
+        ParameterizedOp::RemoveEmpty => Some(input.rows()?.max(input.cols()?)),
+        // A sorted copy.
+        ParameterizedOp::Quantile
+        | ParameterizedOp::Median
+        | ParameterizedOp::InterQuartileMean => dense(input),
+        // The factorisation, dense.
+        ParameterizedOp::Solve | ParameterizedOp::Inverse | ParameterizedOp::Cholesky => {
+            dense(input)
+        }
+        ParameterizedOp::Eigen | ParameterizedOp::Lu | ParameterizedOp::Svd => {
+            Some(dense(hop)?.saturating_add(dense(input)?))
+        }
+        ParameterizedOp::Replace
+        | ParameterizedOp::GroupedAggregate
+        | ParameterizedOp::Cdf
+        | ParameterizedOp::InverseCdf
+        | ParameterizedOp::ToString
+        | ParameterizedOp::LowerTri
+        | ParameterizedOp::UpperTri
+        | ParameterizedOp::Moment
+        | ParameterizedOp::Cov
+        | ParameterizedOp::Outer
+        | ParameterizedOp::List
+        | ParameterizedOp::Transform
+        | ParameterizedOp::BitwAnd
+        | ParameterizedOp::BitwOr
+        | ParameterizedOp::BitwXor
+        | ParameterizedOp::BitwShiftL
+        | ParameterizedOp::BitwShiftR => Some(0),
+    }
+}
+
+/// All cells of what the operator gives.
+fn dense(hop: &Hop) -> Option<u64> {
+    Some(hop.characteristics.cells()?.saturating_mul(8))
 }
 
 /// The first input; of operators with named inputs, the one that comes first in the declaration.
@@ -179,7 +243,7 @@ pub fn peak_bytes(dag: &Dag) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BinaryOp, Characteristics};
+    use crate::{AggregateOp, BinaryOp, Characteristics};
 
     fn read(dag: &mut Dag, name: &str, characteristics: Characteristics) -> HopId {
         dag.push(Hop::matrix(HopOp::TransientRead(name.into()), Vec::new()).with(characteristics))

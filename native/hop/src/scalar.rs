@@ -85,15 +85,16 @@ pub fn number(value: &Literal) -> Result<f64> {
 /// The type of `left op right` on scalars.
 pub fn binary_value_type(op: BinaryOp, left: ValueType, right: ValueType) -> ValueType {
     use BinaryOp::*;
-    if op.is_logical() {
-        return ValueType::Boolean;
-    }
-    match (op, left, right) {
-        (Plus, ValueType::String, _) | (Plus, _, ValueType::String) => ValueType::String,
-        (Plus | Minus | Mult | Modulus | IntDiv | Min | Max, ValueType::Int, ValueType::Int) => {
-            ValueType::Int
+    match op {
+        Less | LessEqual | Greater | GreaterEqual | Equal | NotEqual | And | Or | Xor => {
+            ValueType::Boolean
         }
-        _ => ValueType::Double,
+        Plus if left == ValueType::String || right == ValueType::String => ValueType::String,
+        Plus | Minus | Mult | Modulus | IntDiv | Min | Max => match (left, right) {
+            (ValueType::Int, ValueType::Int) => ValueType::Int,
+            _ => ValueType::Double,
+        },
+        Div | Pow | LogBase => ValueType::Double,
     }
 }
 
@@ -102,7 +103,29 @@ pub fn unary_value_type(op: UnaryOp, operand: ValueType) -> ValueType {
     match (op, operand) {
         (UnaryOp::Not, _) => ValueType::Boolean,
         (UnaryOp::Abs, ValueType::Int) => ValueType::Int,
-        _ => ValueType::Double,
+        (
+            UnaryOp::Exp
+            | UnaryOp::Log
+            | UnaryOp::Sqrt
+            | UnaryOp::Abs
+            | UnaryOp::Round
+            | UnaryOp::Floor
+            | UnaryOp::Ceil
+            | UnaryOp::Sign
+            | UnaryOp::Sin
+            | UnaryOp::Cos
+            | UnaryOp::Tan
+            | UnaryOp::Asin
+            | UnaryOp::Acos
+            | UnaryOp::Atan
+            | UnaryOp::Sinh
+            | UnaryOp::Cosh
+            | UnaryOp::Tanh
+            | UnaryOp::Sigmoid
+            | UnaryOp::Sprop
+            | UnaryOp::Pow2,
+            _,
+        ) => ValueType::Double,
     }
 }
 
@@ -228,7 +251,8 @@ fn ints(op: BinaryOp, left: i64, right: i64) -> Result<Literal> {
         Modulus => Ok(Literal::Int(floor_mod(left, right))),
         Min => Ok(Literal::Int(left.min(right))),
         Max => Ok(Literal::Int(left.max(right))),
-        _ => doubles(op, &Literal::Int(left), &Literal::Int(right)),
+        Div | Pow | LogBase | And | Or | Xor | Less | LessEqual | Greater | GreaterEqual
+        | Equal | NotEqual => doubles(op, &Literal::Int(left), &Literal::Int(right)),
     }
 }
 
@@ -251,7 +275,8 @@ fn comparison(op: BinaryOp, order: Option<Ordering>) -> Option<bool> {
         GreaterEqual => Some(order.is_some_and(Ordering::is_ge)),
         Equal => Some(order.is_some_and(Ordering::is_eq)),
         NotEqual => Some(order.is_none_or(Ordering::is_ne)),
-        _ => None,
+        Plus | Minus | Mult | Div | Modulus | IntDiv | Pow | Min | Max | And | Or | Xor
+        | LogBase => None,
     }
 }
 

@@ -175,7 +175,9 @@ impl BlockBuilder {
         let value_type = match op {
             CastOp::AsInteger => ValueType::Int,
             CastOp::AsLogical => ValueType::Boolean,
-            _ => ValueType::Double,
+            CastOp::AsDouble | CastOp::AsScalar | CastOp::AsMatrix | CastOp::AsFrame => {
+                ValueType::Double
+            }
         };
         let folded = self
             .constant(operand)

@@ -44,7 +44,11 @@ impl Template for Cell {
                 | AggregateOp::Max
                 | AggregateOp::Mean
                 | AggregateOp::Prod => known_input(view, hop),
-                _ => Err(Reason::UnsupportedAggregate),
+                AggregateOp::Var
+                | AggregateOp::Sd
+                | AggregateOp::Trace
+                | AggregateOp::IndexMax
+                | AggregateOp::IndexMin => Err(Reason::UnsupportedAggregate),
             },
             HopOp::Transpose => transposed_vector_of_dot_product(view, hop),
             HopOp::MatMult => dot_product(view, hop),

@@ -43,7 +43,13 @@ impl Template for Outer {
                 AggregateOp::Sum | AggregateOp::SumSq | AggregateOp::Min | AggregateOp::Max => {
                     Ok(())
                 }
-                _ => Err(Reason::UnsupportedAggregate),
+                AggregateOp::Mean
+                | AggregateOp::Prod
+                | AggregateOp::Var
+                | AggregateOp::Sd
+                | AggregateOp::Trace
+                | AggregateOp::IndexMax
+                | AggregateOp::IndexMin => Err(Reason::UnsupportedAggregate),
             },
             HopOp::Aggregate(..) => Err(Reason::UnsupportedAggregate),
             HopOp::Transpose => {

@@ -199,7 +199,9 @@ fn aggregate(view: &DagView, hop: HopId) -> Result<(), Reason> {
         (Sum | SumSq | Min | Max | Mean | Prod, _) => Ok(()),
         // Of a row that is there as a vector.
         (Var | Sd | IndexMax | IndexMin, Direction::Row) => wide(Some(input)),
-        _ => Err(Reason::UnsupportedAggregate),
+        (Var | Sd | IndexMax | IndexMin, Direction::Col | Direction::Full) | (Trace, _) => {
+            Err(Reason::UnsupportedAggregate)
+        }
     }
 }
 

@@ -86,6 +86,16 @@ enum Zero {
     Left,
 }
 
+/// Whether an operator gives finite cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Finite {
+    Always,
+    /// Where all its operands are.
+    Kept,
+    /// It may overflow, or give NaN.
+    Unknown,
+}
+
 fn truth(value: bool) -> f64 {
     f64::from(u8::from(value))
 }
@@ -189,9 +199,29 @@ impl UnaryOp {
     pub fn keeps_zero(self) -> bool {
         self.at_zero() == Zero::Kept
     }
+
+    pub(crate) fn finite(self) -> Finite {
+        use UnaryOp::*;
+        match self {
+            Not => Finite::Always,
+            Abs | Round | Floor | Ceil | Sign | Sin | Cos | Atan | Tanh | Sigmoid => Finite::Kept,
+            Exp | Log | Sqrt | Tan | Asin | Acos | Sinh | Cosh | Sprop | Pow2 => Finite::Unknown,
+        }
+    }
 }
 
 impl BinaryOp {
+    pub(crate) fn finite(self) -> Finite {
+        use BinaryOp::*;
+        match self {
+            Less | LessEqual | Greater | GreaterEqual | Equal | NotEqual | And | Or | Xor => {
+                Finite::Always
+            }
+            Min | Max => Finite::Kept,
+            Plus | Minus | Mult | Div | Modulus | IntDiv | Pow | LogBase => Finite::Unknown,
+        }
+    }
+
     /// As [`BinaryOp::flops`], where the right operand may be known: some powers are products and roots
     /// ([`fulgurite_matrix::vector_math::pow`]).
     pub fn flops_with(self, right: Option<f64>) -> f64 {

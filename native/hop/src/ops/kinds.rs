@@ -70,22 +70,73 @@ pub enum HopOp {
 impl HopOp {
     /// Has an effect besides its value: must run, and in order.
     pub fn has_effect(&self) -> bool {
-        matches!(
-            self,
+        match self {
             HopOp::TransientWrite(_)
-                | HopOp::PersistentWrite(_)
-                | HopOp::Print
-                | HopOp::Stop
-                | HopOp::Assert
-        )
+            | HopOp::PersistentWrite(_)
+            | HopOp::Print
+            | HopOp::Stop
+            | HopOp::Assert => true,
+            HopOp::Literal(_)
+            | HopOp::TransientRead(_)
+            | HopOp::PersistentRead(_)
+            | HopOp::Unary(_)
+            | HopOp::Binary(_)
+            | HopOp::Ternary(_)
+            | HopOp::Aggregate(..)
+            | HopOp::MatMult
+            | HopOp::Transpose
+            | HopOp::Diag
+            | HopOp::Rev
+            | HopOp::Reshape { .. }
+            | HopOp::RightIndex
+            | HopOp::LeftIndex
+            | HopOp::CBind
+            | HopOp::RBind
+            | HopOp::DataGen(_)
+            | HopOp::Table
+            | HopOp::Cumulative(_)
+            | HopOp::Cast(_)
+            | HopOp::Size(_)
+            | HopOp::Parameterized(..)
+            | HopOp::Fused(_) => false,
+        }
     }
 
     /// Gives something else each time it runs, or reads what may have changed: two of them are never one.
     pub fn is_deterministic(&self) -> bool {
-        !matches!(
-            self,
-            HopOp::DataGen(DataGenOp::Rand | DataGenOp::Sample) | HopOp::Fused(_)
-        )
+        match self {
+            HopOp::DataGen(op) => match op {
+                DataGenOp::Rand | DataGenOp::Sample => false,
+                DataGenOp::Fill | DataGenOp::Seq => true,
+            },
+            HopOp::Fused(_) => false,
+            HopOp::Literal(_)
+            | HopOp::TransientRead(_)
+            | HopOp::TransientWrite(_)
+            | HopOp::PersistentRead(_)
+            | HopOp::PersistentWrite(_)
+            | HopOp::Unary(_)
+            | HopOp::Binary(_)
+            | HopOp::Ternary(_)
+            | HopOp::Aggregate(..)
+            | HopOp::MatMult
+            | HopOp::Transpose
+            | HopOp::Diag
+            | HopOp::Rev
+            | HopOp::Reshape { .. }
+            | HopOp::RightIndex
+            | HopOp::LeftIndex
+            | HopOp::CBind
+            | HopOp::RBind
+            | HopOp::Table
+            | HopOp::Cumulative(_)
+            | HopOp::Cast(_)
+            | HopOp::Size(_)
+            | HopOp::Parameterized(..)
+            | HopOp::Print
+            | HopOp::Stop
+            | HopOp::Assert => true,
+        }
     }
 }
 
@@ -123,11 +174,41 @@ coded! {
 impl AggregateOp {
     /// FLOPs for each cell read.
     pub fn flops(self) -> f64 {
+        use AggregateOp::*;
         match self {
-            AggregateOp::Sum | AggregateOp::Mean => 4.0,
-            AggregateOp::SumSq => 5.0,
-            AggregateOp::Var | AggregateOp::Sd => 16.0,
-            _ => 1.0,
+            Sum | Mean => 4.0,
+            SumSq => 5.0,
+            Var | Sd => 16.0,
+            Min | Max | Prod | Trace | IndexMax | IndexMin => 1.0,
+        }
+    }
+
+    /// Numbers that are kept beside each result until it is there: compensated sums carry one correction, variances a mean
+    /// and a correction.
+    pub(crate) fn kept_beside(self) -> u64 {
+        use AggregateOp::*;
+        match self {
+            Sum | SumSq | Mean => 1,
+            Var | Sd => 2,
+            Min | Max | Prod | Trace | IndexMax | IndexMin => 0,
+        }
+    }
+
+    /// Gives the number of a column, so that there has to be one.
+    pub(crate) fn gives_place(self) -> bool {
+        use AggregateOp::*;
+        match self {
+            IndexMax | IndexMin => true,
+            Sum | SumSq | Min | Max | Mean | Prod | Var | Sd | Trace => false,
+        }
+    }
+
+    /// Is of square matrices only.
+    pub(crate) fn needs_square(self) -> bool {
+        use AggregateOp::*;
+        match self {
+            Trace => true,
+            Sum | SumSq | Min | Max | Mean | Prod | Var | Sd | IndexMax | IndexMin => false,
         }
     }
 }

@@ -8,6 +8,7 @@ mod kinds;
 mod signature;
 mod vector_forms;
 
+pub(crate) use cells::Finite;
 pub use cells::{BinaryOp, TernaryOp, UnaryOp};
 pub use kinds::{
     AggregateOp, CastOp, CumulativeOp, DataGenOp, Direction, FileFormat, HopOp, ParameterizedOp,

@@ -121,8 +121,25 @@ impl HopOp {
             | HopOp::Cumulative(_) => Some(DataType::Matrix),
             HopOp::Cast(CastOp::AsMatrix) => Some(DataType::Matrix),
             HopOp::Cast(CastOp::AsFrame) => Some(DataType::Frame),
-            HopOp::Cast(_) => Some(DataType::Scalar),
-            _ => None,
+            HopOp::Cast(
+                CastOp::AsScalar | CastOp::AsDouble | CastOp::AsInteger | CastOp::AsLogical,
+            ) => Some(DataType::Scalar),
+            HopOp::TransientRead(_)
+            | HopOp::TransientWrite(_)
+            | HopOp::PersistentRead(_)
+            | HopOp::PersistentWrite(_)
+            | HopOp::Unary(_)
+            | HopOp::Binary(_)
+            | HopOp::Ternary(_)
+            | HopOp::RightIndex
+            | HopOp::LeftIndex
+            | HopOp::CBind
+            | HopOp::RBind
+            | HopOp::Parameterized(..)
+            | HopOp::Print
+            | HopOp::Stop
+            | HopOp::Assert
+            | HopOp::Fused(_) => None,
         }
     }
 }

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{super::dead_code, Application, LOOP_INVARIANTS, Precision};
 use crate::{
-    AggregateOp, Block, CastOp, Characteristics, Dag, DataGenOp, DataType, Hop, HopId, HopOp,
-    Predicate, Program, Symbols, ValueType, propagate::written_in, scalar,
+    Block, CastOp, Characteristics, Dag, DataGenOp, DataType, Hop, HopId, HopOp, Predicate,
+    Program, Symbols, ValueType, propagate::written_in, scalar,
 };
 
 type Names = BTreeSet<String>;
@@ -395,14 +395,30 @@ fn is_total(dag: &Dag, id: HopId) -> bool {
         HopOp::Unary(_) | HopOp::Ternary(_) => !inputs().any(has_text),
         // Products of ints overflow.
         HopOp::Binary(_) => !inputs().any(has_text) && (hop.is_matrix() || is_double(hop)),
-        HopOp::Aggregate(op, _) => match op {
-            AggregateOp::Trace => size(0).rows == size(0).cols,
-            _ => true,
-        },
+        HopOp::Aggregate(op, _) => !op.needs_square() || size(0).rows == size(0).cols,
         HopOp::RightIndex => is_within(dag, hop),
         HopOp::Cast(CastOp::AsScalar) => size(0).rows == Some(1) && size(0).cols == Some(1),
+        HopOp::Cast(
+            CastOp::AsMatrix
+            | CastOp::AsDouble
+            | CastOp::AsInteger
+            | CastOp::AsLogical
+            | CastOp::AsFrame,
+        ) => false,
         HopOp::DataGen(DataGenOp::Fill) => !inputs().any(has_text),
-        _ => false,
+        HopOp::DataGen(DataGenOp::Seq | DataGenOp::Rand | DataGenOp::Sample) => false,
+        HopOp::TransientRead(_)
+        | HopOp::TransientWrite(_)
+        | HopOp::PersistentRead(_)
+        | HopOp::PersistentWrite(_)
+        | HopOp::Reshape { .. }
+        | HopOp::LeftIndex
+        | HopOp::Table
+        | HopOp::Parameterized(..)
+        | HopOp::Print
+        | HopOp::Stop
+        | HopOp::Assert
+        | HopOp::Fused(_) => false,
     }
 }
 
