@@ -9,6 +9,7 @@ pub mod interpret;
 
 mod canonical;
 mod output_size;
+mod parse;
 mod text;
 mod verify;
 
