@@ -1,4 +1,4 @@
-//! `plans`: the plans of the paper's expressions; `correctness`: every plan gives the unfused result;
+//! `plans`: what holds for all plans; `correctness`: every plan gives the unfused result;
 //! `optimality`: the search finds what exhaustive enumeration finds; `effort`: how much it costs to find it;
 //! `explained`: what is kept of plans that were not chosen; `text`: plans as text parse back.
 
