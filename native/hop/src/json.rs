@@ -77,37 +77,37 @@ struct Document {
 }
 
 /// One HOP. What is left out has the operator's default.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Default)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Node {
-    id: u64,
-    op: String,
+pub(crate) struct Node {
+    pub id: u64,
+    pub op: String,
     #[serde(default)]
-    inputs: Vec<u64>,
+    pub inputs: Vec<u64>,
     #[serde(default)]
-    rows: Size,
+    pub rows: Size,
     #[serde(default)]
-    cols: Size,
+    pub cols: Size,
     #[serde(default)]
-    nnz: Size,
+    pub nnz: Size,
     /// Side of the blocks, -1 for the engine's setting; other sizes are not supported.
     #[serde(default)]
-    blocksize: Size,
-    data_type: Option<DataType>,
-    value_type: Option<ValueType>,
+    pub blocksize: Size,
+    pub data_type: Option<DataType>,
+    pub value_type: Option<ValueType>,
     /// A literal's value with its type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    value: Option<Literal>,
+    pub value: Option<Literal>,
     /// Options of reads and writes; places of named inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    parameters: Option<Value>,
+    pub parameters: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    position: Option<Position>,
+    pub position: Option<Position>,
 }
 
 /// A number of rows, columns or non-zeros: -1 where unknown.
 #[derive(Clone, Copy, Default, PartialEq)]
-struct Size(Option<u64>);
+pub(crate) struct Size(pub Option<u64>);
 
 impl Serialize for Size {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -266,12 +266,6 @@ fn on_a_cycle(
 
 impl Node {
     fn new(id: HopId, hop: &Hop) -> serde_json::Result<Self> {
-        let parameters = match &hop.op {
-            HopOp::PersistentRead(options) => Some(serde_json::to_value(options)?),
-            HopOp::PersistentWrite(options) => Some(serde_json::to_value(options)?),
-            HopOp::Parameterized(_, places) => Some(serde_json::to_value(places)?),
-            _ => None,
-        };
         let value = match &hop.op {
             HopOp::Literal(value) => Some(value.clone()),
             _ => None,
@@ -287,9 +281,20 @@ impl Node {
             data_type: Some(hop.data_type),
             value_type: Some(hop.value_type),
             value,
-            parameters: parameters.map(without_nulls),
+            parameters: Node::parameters(&hop.op)?,
             position: hop.position.clone(),
         })
+    }
+
+    /// Options of a read or write, or places of named inputs.
+    pub fn parameters(op: &HopOp) -> serde_json::Result<Option<Value>> {
+        let parameters = match op {
+            HopOp::PersistentRead(options) => Some(serde_json::to_value(options)?),
+            HopOp::PersistentWrite(options) => Some(serde_json::to_value(options)?),
+            HopOp::Parameterized(_, places) => Some(serde_json::to_value(places)?),
+            _ => None,
+        };
+        Ok(parameters.map(without_nulls))
     }
 
     /// For messages: `node 7 (ba(+*))`.
@@ -297,7 +302,8 @@ impl Node {
         format!("node {} ({})", self.id, self.op)
     }
 
-    fn hop(&self, dag: &Dag, inputs: Vec<HopId>) -> Result<Hop> {
+    /// The HOP with these inputs, which are in the DAG.
+    pub fn hop(&self, dag: &Dag, inputs: Vec<HopId>) -> Result<Hop> {
         let op = self
             .operator()
             .map_err(|error| error.at_option(self.position.as_ref()))?;

@@ -11,6 +11,8 @@ pub mod memory;
 pub mod ops;
 pub mod rewrites;
 pub mod scalar;
+pub mod syntax;
+pub mod text;
 
 mod characteristics;
 mod dag;

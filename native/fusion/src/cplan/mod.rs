@@ -9,6 +9,7 @@ pub mod interpret;
 
 mod canonical;
 mod output_size;
+mod parse;
 mod text;
 mod verify;
 
@@ -251,6 +252,16 @@ impl CNode {
 }
 
 impl CPlan {
+    /// Whether the result is a number, not a matrix.
+    pub fn gives_scalar(&self) -> bool {
+        match &self.template {
+            Template::Cell(cell) => matches!(cell.aggregate, Some((_, Direction::Full))),
+            Template::Row(row) => matches!(row.output, RowOutput::FullAggregate(..)),
+            Template::Outer(outer) => matches!(outer.output, OuterOutput::FullAggregate(_)),
+            Template::MultiAggregate(_) => false,
+        }
+    }
+
     /// Whether empty rows of the main input take neither memory nor time: only its stored cells, or rows that store any, are visited.
     pub fn passes_over_empty_rows(&self) -> bool {
         let is_main = |id: NodeId| self.body.get(id.index()) == Some(&CNode::Input(0));

@@ -1,4 +1,6 @@
-//! CPlans as text: one line for the template and its inputs, one per node.
+//! CPlans as text: one line for the template and its inputs, one per node, one for what becomes of the values.
+//!
+//! What is written here parses back ([`parse`](super::parse)), to the bit.
 
 use std::fmt;
 
@@ -6,6 +8,21 @@ use super::{CNode, CPlan, InputBinding, NodeId, OuterOutput, RowOutput, Template
 use fulgurite_hop::{AggregateOp, Direction};
 
 impl InputBinding {
+    const ALL: [InputBinding; 8] = [
+        InputBinding::Main,
+        InputBinding::Matrix,
+        InputBinding::ColumnVector,
+        InputBinding::RowVector,
+        InputBinding::Whole,
+        InputBinding::LeftFactor,
+        InputBinding::RightFactor,
+        InputBinding::Scalar,
+    ];
+
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|binding| binding.name() == name)
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             InputBinding::Main => "main",
@@ -90,6 +107,11 @@ impl fmt::Display for CPlan {
     }
 }
 
+/// Plans with NaNs of different bits are different plans.
+fn is_another_nan(value: f64) -> bool {
+    value.is_nan() && value.to_bits() != f64::NAN.to_bits()
+}
+
 fn sparse_safe(f: &mut fmt::Formatter<'_>, sparse_safe: bool) -> fmt::Result {
     f.write_str(if sparse_safe { ", sparse-safe" } else { "" })
 }
@@ -107,6 +129,9 @@ impl fmt::Display for CNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CNode::Input(input) => write!(f, "in{input}"),
+            CNode::Literal(value) if is_another_nan(*value) => {
+                write!(f, "NaN:{:x}", value.to_bits())
+            }
             CNode::Literal(value) => write!(f, "{value:?}"),
             CNode::Unary(op, a) => write!(f, "u({}) {a}", op.code()),
             CNode::Binary(op, a, b) => write!(f, "b({}) {a} {b}", op.code()),

@@ -149,7 +149,7 @@ proptest! {
     }
 
     #[test]
-    fn plans_are_consistent_and_survive_json(steps in steps(1..40)) {
+    fn plans_are_consistent_and_survive_json_and_text(steps in steps(1..40)) {
         let dag = dag(&steps, 12, 4, Some(5));
         let fused = fuse(&dag, &config(Policy::Cost)).unwrap();
         for operator in &fused.operators {
@@ -161,6 +161,8 @@ proptest! {
             let back: crate::cplan::CPlan = serde_json::from_str(&json).unwrap();
             prop_assert_eq!(&back, &operator.plan);
             prop_assert_eq!(back.fingerprint(), operator.plan.fingerprint());
+            let back: crate::cplan::CPlan = operator.plan.to_string().parse().unwrap();
+            prop_assert_eq!(&back, &operator.plan);
         }
         serde_json::to_string(&fused.explanation).unwrap();
     }

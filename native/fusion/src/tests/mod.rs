@@ -1,6 +1,6 @@
-//! `plans`: the plans of the paper's expressions; `correctness`: every plan gives the unfused result;
+//! `plans`: what holds for all plans; `correctness`: every plan gives the unfused result;
 //! `optimality`: the search finds what exhaustive enumeration finds; `effort`: how much it costs to find it;
-//! `explained`: what is kept of plans that were not chosen.
+//! `explained`: what is kept of plans that were not chosen; `text`: plans as text parse back.
 
 mod correctness;
 mod effort;
@@ -9,3 +9,4 @@ mod optimality;
 mod plans;
 mod random;
 mod support;
+mod text;

@@ -8,7 +8,7 @@
 //! before a program runs.
 //!
 //! To add a rule, write its function in the file of its family, list it there, and add a case to
-//! `native/hop/tests/cases/`: what it does, and what it must leave alone.
+//! `tests/cases/rewrite`: what it does, and what it must leave alone.
 //!
 //! What every rule keeps: data and value types, script positions, effects and their order. What it may do
 //! to numbers is its [`Precision`]. Which NaN a NaN is may always change.

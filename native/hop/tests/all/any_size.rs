@@ -1,12 +1,12 @@
 //! Whatever the sizes and index values are, propagation gives a consistent DAG or a dimension error: it
-//! never panics, and what it gives prints, verifies and travels as JSON.
+//! never panics, and what it gives prints, verifies and travels as JSON and as text.
 
 use crate::common::Builder;
 use fulgurite_error::ErrorKind;
 use fulgurite_hop::{
     AggregateOp, BinaryOp, Characteristics, CumulativeOp, DataGenOp, DataType, Direction, Hop,
     HopId, HopOp, Literal, ParameterizedOp, ReadOptions, SizeOp, Symbols, TernaryOp, UnaryOp,
-    ValueType, json, memory, propagate_dag, rewrite_dag, verify,
+    ValueType, json, memory, propagate_dag, rewrite_dag, text, verify,
 };
 use proptest::prelude::*;
 
@@ -135,7 +135,10 @@ proptest! {
             Ok((dag, _)) => {
                 verify(&dag)?;
                 let text = json::to_json(&dag).to_string();
-                prop_assert_eq!(json::from_json(&text)?.to_string(), dag.to_string());
+                let back = json::from_json(&text)?;
+                prop_assert_eq!(back.to_string(), dag.to_string());
+                let read = text::from_text(&text::to_text(&dag))?;
+                prop_assert_eq!(json::to_json(&read), json::to_json(&back));
                 for (id, _) in dag.iter() {
                     memory::operation_bytes(&dag, id);
                 }

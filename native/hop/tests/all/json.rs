@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 /// One step in building a random DAG; numbers choose among the HOPs that are there.
 #[derive(Debug, Clone)]
-enum Step {
+pub enum Step {
     Read(Characteristics),
     Number(Literal),
     File(ReadOptions),
@@ -37,7 +37,7 @@ fn literal() -> impl Strategy<Value = Literal> {
     ]
 }
 
-fn step() -> impl Strategy<Value = Step> {
+pub fn step() -> impl Strategy<Value = Step> {
     let hop = || any::<usize>();
     prop_oneof![
         (size(), size())
@@ -69,7 +69,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// A DAG of these steps, each HOP that nobody reads written at the end.
-fn build(steps: &[Step]) -> Dag {
+pub fn build(steps: &[Step]) -> Dag {
     let source = Source::new("random.dml", "");
     let mut dag = Dag::new();
     let mut matrices = vec![dag.push(Hop::matrix(HopOp::TransientRead("M".into()), vec![]))];

@@ -8,3 +8,4 @@ mod program;
 mod program_rewrites;
 mod propagation;
 mod rewrites;
+mod text;

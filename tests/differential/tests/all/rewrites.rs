@@ -1,8 +1,9 @@
 //! Rewrites keep what is computed: each rule on its cases, with what its precision promises, and all of them
 //! together on random expressions.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::collections::BTreeMap;
 
+use fulgurite_cases::rewrite::{RuleCase, rule_cases};
 use fulgurite_config::Config;
 use fulgurite_differential_tests::data::Numbers;
 use fulgurite_hop::{
@@ -41,7 +42,7 @@ fn matrix(rows: usize, cols: usize, cells: Cells, seed: u64) -> MatrixBlock {
     dense.into()
 }
 
-/// The variables of the cases; see their README.
+/// The variables of the cases ([`fulgurite_cases::rewrite::variables`]).
 fn inputs(cells: Cells) -> (Vec<Input>, BTreeMap<String, MatrixBlock>) {
     let shapes = [
         ("X Y Z U V", 10, 5),
@@ -151,24 +152,6 @@ fn compare(what: &str, before: &MatrixBlock, after: &MatrixBlock, precision: Pre
     }
 }
 
-fn cases() -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../native/hop/tests/cases");
-    let mut cases = Vec::new();
-    for entry in fs::read_dir(folder).expect("the cases are there") {
-        let path = entry.expect("a file").path();
-        if path.extension().is_none_or(|extension| extension != "dml") {
-            continue;
-        }
-        let text = fs::read_to_string(path).expect("text");
-        for case in text.split("## ").skip(1) {
-            let (rule, statements) = case.split_once('\n').expect("a rule and its cases");
-            cases.push((rule.trim().to_owned(), statements.trim().to_owned()));
-        }
-    }
-    assert!(cases.len() > 50);
-    cases
-}
-
 fn outputs(statements: &str) -> Vec<String> {
     let names = statements.lines().filter_map(|line| line.split_once(" = "));
     let names = names.map(|(name, _)| name.split('[').next().unwrap_or_default());
@@ -180,7 +163,11 @@ fn outputs(statements: &str) -> Vec<String> {
 #[test]
 fn every_rule_keeps_what_it_promises() {
     let all: Vec<&str> = rules().map(|rule| rule.name).collect();
-    for (name, statements) in cases() {
+    for case in rule_cases().expect("the cases can be read") {
+        let RuleCase {
+            rule: name,
+            statements,
+        } = case;
         let rule = rules()
             .find(|rule| rule.name == name)
             .expect("the rule is listed");

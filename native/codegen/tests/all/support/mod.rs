@@ -330,13 +330,7 @@ fn assert_agree(plan: &CPlan, operands: &[MatrixBlock], layouts: &[(Layout, Layo
 fn meaning(plan: &CPlan, operands: &[MatrixBlock]) -> Result<Output> {
     let inputs: Vec<Dense> = operands.iter().map(Dense::of).collect();
     let Dense { rows, cols, values } = interpret(plan, &inputs)?;
-    let is_scalar = match &plan.template {
-        Template::Cell(cell) => matches!(cell.aggregate, Some((_, Direction::Full))),
-        Template::Row(row) => matches!(row.output, RowOutput::FullAggregate(..)),
-        Template::Outer(outer) => matches!(outer.output, OuterOutput::FullAggregate(_)),
-        Template::MultiAggregate(_) => false,
-    };
-    match is_scalar {
+    match plan.gives_scalar() {
         true => Ok(Output::Scalar(values[0])),
         false => MatrixBlock::dense(rows, cols, values).map(Output::Matrix),
     }
