@@ -185,11 +185,9 @@ fn of_one_operator(input: &mut Line<'_>) -> ModalResult<CNode> {
     .parse_next(input)?;
     let operands: Vec<NodeId> = preceded(blanks, separated(1.., id, blanks)).parse_next(input)?;
     let in_family = |family: &str| {
-        Some(
-            code.strip_prefix(family)?
-                .strip_prefix('(')?
-                .strip_suffix(')')?,
-        )
+        code.strip_prefix(family)?
+            .strip_prefix('(')?
+            .strip_suffix(')')
     };
     let node = match (operands.as_slice(), HopOp::from_code(code)) {
         ([a], Some(HopOp::Unary(op))) => Some(CNode::Unary(op, *a)),
