@@ -51,7 +51,9 @@ pub struct Outcome {
 /// Every kind: of compiling, of running, of the backend; with position and operator where there is one. Once the session's
 /// [`Interrupt`](fulgurite_matrix::Interrupt) is set, whatever ends the run is of kind `interrupted`.
 pub fn execute(execution: Execution, session: &Session) -> Result<Outcome> {
-    let outcome = on_deep_stack(|| execute_here(execution, session));
+    // Readers and writers of files look for the flag where they run.
+    let interrupt = session.interrupt.or_current();
+    let outcome = interrupt.within(|| on_deep_stack(|| execute_here(execution, session)));
     outcome.map_err(|error| match session.interrupt.check() {
         // Jobs that were cancelled, say.
         Err(interrupted) if error.kind() != ErrorKind::Interrupted => {

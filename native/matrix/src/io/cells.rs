@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     BadLine,
-    chunks::{chunks, lines, number, shown, whole_number, words},
+    chunks::{lines, number, parsed, shown, whole_number, words},
 };
 use crate::{CoordinateMatrix, Interrupt, JavaDouble, MatrixBlock, memory};
 
@@ -160,10 +160,8 @@ impl CellLines<'_> {
     /// # Errors
     /// `data`, naming the line, for what is no cell of the matrix.
     pub(super) fn parse(&self) -> Result<Vec<Cell>> {
-        let parts: Vec<(Vec<Cell>, usize, Option<String>)> = chunks(self.bytes)
-            .into_par_iter()
-            .map(|chunk| self.form.parse_chunk(chunk))
-            .collect::<Result<_>>()?;
+        let parts: Vec<(Vec<Cell>, usize, Option<String>)> =
+            parsed(self.bytes, |chunk| self.form.parse_chunk(chunk))?;
         let mut lines = self.lines_before;
         let mut cells = memory::room(parts.iter().map(|(cells, ..)| cells.len()).sum())?;
         for (part, read, problem) in parts {

@@ -1,13 +1,29 @@
 //! Text cut at line ends, so that threads can parse the pieces; lines, words and numbers in it.
 
-use fulgurite_error::printable;
+use fulgurite_error::{Result, printable};
 use memchr::{memchr, memchr2};
+use rayon::prelude::*;
+
+use crate::Interrupt;
 
 /// Bytes of a piece: enough to outweigh handing it to a thread.
 const CHUNK_BYTES: usize = 1 << 20;
 
+/// What a parser makes of pieces of whole lines, in order.
+///
+/// # Errors
+/// Those of the parser; `interrupted`, once the run is to stop.
+pub(super) fn parsed<T: Send>(
+    text: &[u8],
+    parse: impl Fn(&[u8]) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let interrupt = Interrupt::current();
+    let piece = |piece| interrupt.check().and_then(|()| parse(piece));
+    chunks(text).into_par_iter().map(piece).collect()
+}
+
 /// Pieces of whole lines, in order.
-pub(super) fn chunks(mut bytes: &[u8]) -> Vec<&[u8]> {
+fn chunks(mut bytes: &[u8]) -> Vec<&[u8]> {
     let mut chunks = Vec::new();
     while bytes.len() > CHUNK_BYTES {
         let Some(line_end) = memchr(b'\n', &bytes[CHUNK_BYTES..]) else {

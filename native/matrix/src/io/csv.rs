@@ -4,11 +4,10 @@ use std::fmt::Write;
 
 use csv::ByteRecord;
 use fulgurite_error::{Error, Result};
-use rayon::prelude::*;
 
 use super::{
     BadLine,
-    chunks::{chunks, is_blank, lines, number, shown, stretches},
+    chunks::{is_blank, lines, number, parsed, shown, stretches},
     records::{BlankLines, Records},
 };
 use crate::{JavaDouble, MatrixBlock, memory};
@@ -71,10 +70,7 @@ pub fn parse_lines(bytes: &[u8], options: &CsvOptions, first_row: usize) -> Resu
         1 => BlankLines::Rows,
         _ => BlankLines::Skipped,
     };
-    let parts: Vec<Part> = chunks(bytes)
-        .into_par_iter()
-        .map(|chunk| parse_chunk(chunk, options, cols, blank))
-        .collect::<Result<_>>()?;
+    let parts: Vec<Part> = parsed(bytes, |chunk| parse_chunk(chunk, options, cols, blank))?;
     let (mut rows, mut empty_cells) = (0, 0);
     for part in &parts {
         empty_cells += part.empty_cells;

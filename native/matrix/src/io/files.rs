@@ -9,7 +9,7 @@ use std::{
 use flate2::read::MultiGzDecoder;
 use fulgurite_error::{Error, Result};
 
-use crate::memory;
+use crate::{Interrupt, memory};
 
 /// The scheme of a path that is a URI: letters, digits, `+`, `-` and `.` before `:/`.
 pub fn scheme(path: &str) -> Option<&str> {
@@ -122,10 +122,13 @@ fn read_all(
     failed: impl Fn(&io::Error) -> Error,
 ) -> Result<Vec<u8>> {
     const LEAST_BYTES: usize = 1 << 16;
+    // What is read between two looks at whether the run is to stop.
+    const PIECE_BYTES: usize = 1 << 24;
     // One more, so that the end is seen without more room.
     let mut bytes = memory::room(expected.saturating_add(1))?;
     loop {
-        let room = bytes.capacity() - bytes.len();
+        Interrupt::current().check()?;
+        let room = (bytes.capacity() - bytes.len()).min(PIECE_BYTES);
         let mut some = source.by_ref().take(room as u64);
         let read = some
             .read_to_end(&mut bytes)
@@ -133,8 +136,10 @@ fn read_all(
         if read < room {
             return Ok(bytes);
         }
-        let more = bytes.len().max(LEAST_BYTES);
-        memory::reserve(&mut bytes, more)?;
+        if bytes.len() == bytes.capacity() {
+            let more = bytes.len().max(LEAST_BYTES);
+            memory::reserve(&mut bytes, more)?;
+        }
     }
 }
 

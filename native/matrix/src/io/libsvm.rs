@@ -3,12 +3,11 @@
 use std::fmt::Write;
 
 use fulgurite_error::{Error, Result};
-use rayon::prelude::*;
 
 use super::{
     BadLine,
     cells::for_each_non_zero,
-    chunks::{chunks, lines, number, shown, stretches, whole_number, words},
+    chunks::{lines, number, parsed, shown, stretches, whole_number, words},
 };
 use crate::{CsrMatrix, JavaDouble, MatrixBlock, memory};
 
@@ -37,10 +36,7 @@ struct Part {
 /// `data`, naming the line, for what is no row, and for indices that do not ascend or are too large.
 pub(super) fn parse(bytes: &[u8], cols: Option<usize>) -> Result<(MatrixBlock, usize)> {
     let most = most_features(cols)?;
-    let parts: Vec<Part> = chunks(bytes)
-        .into_par_iter()
-        .map(|chunk| parse_chunk(chunk, most))
-        .collect();
+    let parts: Vec<Part> = parsed(bytes, |chunk| Ok(parse_chunk(chunk, most)))?;
     let mut lines = 0;
     for part in &parts {
         lines += part.lines;

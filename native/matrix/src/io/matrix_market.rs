@@ -1,13 +1,12 @@
 //! MatrixMarket files: coordinates and arrays, real, integer and pattern, with the symmetries of real matrices.
 
 use fulgurite_error::{Error, Result};
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{
     BadLine, Symmetry,
     cells::{Cell, CellForm, CellLines},
-    chunks::{chunks, lines, number, shown, split_first_line, words},
+    chunks::{lines, number, parsed, shown, split_first_line, words},
 };
 use crate::{DenseMatrix, MatrixBlock, memory};
 
@@ -185,10 +184,8 @@ impl<'a> MatrixMarket<'a> {
     }
 
     fn parse_array(&self) -> Result<MatrixBlock> {
-        let parts: Vec<(Vec<f64>, usize, Option<String>)> = chunks(self.body)
-            .into_par_iter()
-            .map(parse_values)
-            .collect();
+        let parts: Vec<(Vec<f64>, usize, Option<String>)> =
+            parsed(self.body, |chunk| Ok(parse_values(chunk)))?;
         let mut lines = self.lines_before;
         let mut values = memory::room(parts.iter().map(|(values, ..)| values.len()).sum())?;
         for (part, read, problem) in parts {

@@ -12,7 +12,7 @@ use super::{
     pending::{PendingFile, described, finish_alone, finish_together},
 };
 use crate::{
-    Block, MatrixBlock,
+    Block, Interrupt, MatrixBlock,
     arrow_block::{cut_off, ipc},
 };
 
@@ -186,12 +186,16 @@ fn write_units(
         (CELLS_AT_A_TIME / cells).max(1),
         (CELLS_PER_TASK / cells).max(1),
     );
+    let interrupt = Interrupt::current();
     for from in (0..units).step_by(batch) {
         let to = (from + batch).min(units);
         let texts: Vec<String> = (from..to)
             .into_par_iter()
             .step_by(task)
-            .map(|start| format(start..(start + task).min(to)))
+            .map(|start| {
+                interrupt.check()?;
+                format(start..(start + task).min(to))
+            })
             .collect::<Result<_>>()?;
         for text in texts {
             file.write(text.as_bytes())?;

@@ -384,6 +384,20 @@ mod tests {
 
     proptest! {
         #[test]
+    fn runs_that_are_to_stop_leave_large_factorizations() {
+        let order = 2 * LONG;
+        let cell = |row, col| 1.0 / (1 + row + 2 * col) as f64;
+        let matrix = DenseMatrix::from_fn(order, order, cell).unwrap().into();
+        let interrupt = Interrupt::new();
+        interrupt.set();
+        let stopped = interrupt.within(|| svd(&matrix));
+        assert_eq!(stopped.unwrap_err().kind(), ErrorKind::Interrupted);
+        let here = svd(&matrix).unwrap();
+        let elsewhere = Interrupt::new().within(|| svd(&matrix)).unwrap();
+        assert_eq!(here, elsewhere);
+    }
+
+    #[test]
         fn what_solves_a_system_gives_its_right_side(of in any_square()) {
             let a = definite(&of);
             let x = solve(&a, &of).expect("regular");

@@ -514,3 +514,29 @@ fn a_large_matrix_is_written_in_stripes() {
         assert_eq!(read_matrix(&path, &Metadata::default()), matrix);
     }
 }
+
+#[test]
+fn runs_that_are_to_stop_read_and_write_nothing() {
+    let folder = Folder::new();
+    let matrix = MatrixBlock::filled(3, 2, 1.5).unwrap();
+    let interrupt = Interrupt::new();
+    interrupt.set();
+    for format in [
+        FileFormat::Csv,
+        FileFormat::Text,
+        FileFormat::MatrixMarket,
+        FileFormat::Libsvm,
+    ] {
+        let path = folder.path(&format!("{format:?}"));
+        let options = WriteOptions::new(format);
+        let stopped = interrupt.within(|| write(&matrix, &path, &options));
+        assert_eq!(stopped.unwrap_err().kind(), ErrorKind::Interrupted);
+        assert_eq!(folder.names(), Vec::<String>::new(), "{format:?}");
+        write(&matrix, &path, &options).unwrap();
+        let stopped = interrupt.within(|| read(&path, &Metadata::default()));
+        assert_eq!(stopped.unwrap_err().kind(), ErrorKind::Interrupted);
+        for name in folder.names() {
+            fs::remove_file(folder.path(&name)).unwrap();
+        }
+    }
+}

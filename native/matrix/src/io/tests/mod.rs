@@ -13,7 +13,7 @@ use super::{
     Access, Contents, CsvOptions, FileFormat, Metadata, WriteOptions, csv, is_local, resolve,
     write, write_scalar,
 };
-use crate::{Block, DenseMatrix, MatrixBlock, arrow_block::ipc};
+use crate::{Block, DenseMatrix, Interrupt, MatrixBlock, arrow_block::ipc};
 
 struct Folder(TempDir);
 
