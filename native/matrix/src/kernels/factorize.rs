@@ -382,8 +382,7 @@ mod tests {
             .into()
     }
 
-    proptest! {
-        #[test]
+    #[test]
     fn runs_that_are_to_stop_leave_large_factorizations() {
         let order = 2 * LONG;
         let cell = |row, col| 1.0 / (1 + row + 2 * col) as f64;
@@ -397,7 +396,8 @@ mod tests {
         assert_eq!(here, elsewhere);
     }
 
-    #[test]
+    proptest! {
+        #[test]
         fn what_solves_a_system_gives_its_right_side(of in any_square()) {
             let a = definite(&of);
             let x = solve(&a, &of).expect("regular");
