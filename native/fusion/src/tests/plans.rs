@@ -1,7 +1,7 @@
 //! What holds for plans whatever they are: sizes, names and order do not matter, operators keep their meaning.
 //! The plans of the paper's expressions are in `tests/cases/fusion`.
 
-use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, Dag, Direction, UnaryOp};
+use fulgurite_hop::{AggregateOp, BinaryOp, Dag, Direction, UnaryOp};
 
 use super::support::{Build, assert_close, expression_2, run, variables};
 use crate::{
@@ -132,37 +132,6 @@ fn extremes_products_and_logic_are_those_of_basic_operators() {
 }
 
 /// A transpose that some product makes up for is of no use to anything else that reads it.
-#[test]
-fn a_covered_transpose_is_covered_for_its_product_only() {
-    let mut b = Build::default();
-    let x = b.read("X", 50, 50);
-    let [y, z] = ["Y", "Z"].map(|name| b.read(name, 50, 50));
-    let v = b.read("v", 50, 1);
-    let xy = b.mult(x, y);
-    let t = b.t(xy);
-    let product = b.matmult(t, v);
-    let cumulated = b.cumulative(CumulativeOp::Max, t);
-    let lies = b.t(cumulated);
-    let sums = [(t, z), (cumulated, z), (lies, z)].map(|(a, z)| {
-        let product = b.mult(a, z);
-        b.row_sums(product)
-    });
-    for (index, value) in [product].into_iter().chain(sums).enumerate() {
-        b.write(&format!("out{index}"), value);
-    }
-    let variables = variables(&b.dag, 7);
-    let expected = run(&b.dag, &[], &variables);
-    for policy in Policy::ALL {
-        let config = FusionConfig {
-            policy: *policy,
-            ..config()
-        };
-        let fused = fuse(&b.dag, &config).unwrap();
-        let actual = run(&fused.dag, &fused.operators, &variables);
-        assert_close(&actual, &expected, &format!("{}", fused.explanation));
-    }
-}
-
 #[test]
 fn a_dag_is_fused_once() {
     let fused = fuse(&expression_2(1797, 64, 9), &config()).unwrap();
