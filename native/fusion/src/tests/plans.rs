@@ -3,7 +3,7 @@
 
 use fulgurite_hop::{AggregateOp, BinaryOp, Dag, Direction, UnaryOp};
 
-use super::support::{Build, assert_close, expression_2, run, variables};
+use super::support::{Build, assert_close, expression_2, run};
 use crate::{
     CostConstants, FusionConfig, Policy,
     cplan::{CNode, CPlan, InputBinding, NodeId, interpret::Dense},
