@@ -131,7 +131,6 @@ fn extremes_products_and_logic_are_those_of_basic_operators() {
     }
 }
 
-/// A transpose that some product makes up for is of no use to anything else that reads it.
 #[test]
 fn a_dag_is_fused_once() {
     let fused = fuse(&expression_2(1797, 64, 9), &config()).unwrap();
