@@ -147,7 +147,7 @@ fn succeeds(dag: &Dag, id: HopId, depth: usize) -> bool {
 }
 
 /// Whether all bounds of a `rix` are literals within the known size of its matrix.
-fn has_literal_ranges(dag: &Dag, hop: &Hop) -> bool {
+pub(crate) fn has_literal_ranges(dag: &Dag, hop: &Hop) -> bool {
     let bound = |place: usize| match &dag.hop(*hop.inputs.get(place)?).op {
         HopOp::Literal(value) => u64::try_from(scalar::double_to_int(value.as_f64()?)).ok(),
         _ => None,

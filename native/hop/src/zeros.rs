@@ -65,32 +65,7 @@ impl ZeroCarriers {
         let operands = hop.inputs.iter().map(|input| self.operand(dag, id, *input));
         let operands: Vec<Operand> = match hop.op {
             HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => operands.collect(),
-            // The cells are not those of operands at the same place.
-            HopOp::Literal(_)
-            | HopOp::TransientRead(_)
-            | HopOp::TransientWrite(_)
-            | HopOp::PersistentRead(_)
-            | HopOp::PersistentWrite(_)
-            | HopOp::Aggregate(..)
-            | HopOp::MatMult
-            | HopOp::Transpose
-            | HopOp::Diag
-            | HopOp::Rev
-            | HopOp::Reshape { .. }
-            | HopOp::RightIndex
-            | HopOp::LeftIndex
-            | HopOp::CBind
-            | HopOp::RBind
-            | HopOp::DataGen(_)
-            | HopOp::Table
-            | HopOp::Cumulative(_)
-            | HopOp::Cast(_)
-            | HopOp::Size(_)
-            | HopOp::Parameterized(..)
-            | HopOp::Print
-            | HopOp::Stop
-            | HopOp::Assert
-            | HopOp::Fused(_) => return Vec::new(),
+            _ => return Vec::new(),
         };
         let mut carriers: Vec<HopId> = (operands.iter())
             .filter_map(|operand| match operand {

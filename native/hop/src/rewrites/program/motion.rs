@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{super::dead_code, Application, LOOP_INVARIANTS, Precision};
 use crate::{
     Block, CastOp, Characteristics, Dag, DataGenOp, DataType, Hop, HopId, HopOp, Predicate,
-    Program, Symbols, ValueType, propagate::written_in, scalar,
+    Program, Symbols, ValueType, finite::has_literal_ranges, propagate::written_in,
 };
 
 type Names = BTreeSet<String>;
@@ -396,7 +396,7 @@ fn is_total(dag: &Dag, id: HopId) -> bool {
         // Products of ints overflow.
         HopOp::Binary(_) => !inputs().any(has_text) && (hop.is_matrix() || is_double(hop)),
         HopOp::Aggregate(op, _) => !op.needs_square() || size(0).rows == size(0).cols,
-        HopOp::RightIndex => is_within(dag, hop),
+        HopOp::RightIndex => has_literal_ranges(dag, hop),
         HopOp::Cast(CastOp::AsScalar) => size(0).rows == Some(1) && size(0).cols == Some(1),
         HopOp::Cast(
             CastOp::AsMatrix
@@ -424,18 +424,4 @@ fn is_total(dag: &Dag, id: HopId) -> bool {
 
 fn is_double(hop: &Hop) -> bool {
     matches!(hop.value_type, ValueType::Double | ValueType::Boolean)
-}
-
-/// All bounds are literals within the matrix.
-fn is_within(dag: &Dag, hop: &Hop) -> bool {
-    let bound = |place: usize| match &dag.hop(*hop.inputs.get(place)?).op {
-        HopOp::Literal(value) => u64::try_from(scalar::double_to_int(value.as_f64()?)).ok(),
-        _ => None,
-    };
-    let within = |first: usize, size: Option<u64>| match (bound(first), bound(first + 1), size) {
-        (Some(from), Some(to), Some(size)) => 1 <= from && from <= to && to <= size,
-        _ => false,
-    };
-    let matrix = hop.inputs.first().map(|input| dag.hop(*input));
-    matrix.is_some_and(|matrix| within(1, matrix.rows()) && within(3, matrix.cols()))
 }
