@@ -17,18 +17,16 @@ use std::sync::Arc;
 
 pub use local::{Counters, LocalBackend};
 
-use fulgurite_config::{BackendChoice, Config};
+use fulgurite_config::BackendChoice;
 use fulgurite_program::Session;
 
-/// A session with this backend, if the configuration asks for it; else one without workers.
-pub fn session(config: Config) -> Session {
-    let is_chosen = config.backend == BackendChoice::Local;
-    let session = Session::new(config);
-    match is_chosen {
-        true => {
+/// The session with this backend, if its configuration asks for it. Tasks share the session's compiled operators.
+pub fn with_chosen_backend(session: Session) -> Session {
+    match session.config.backend {
+        BackendChoice::Local => {
             let backend = LocalBackend::new(Arc::clone(&session.plan_cache));
             session.with_backend(Arc::new(backend))
         }
-        false => session,
+        BackendChoice::Session => session,
     }
 }

@@ -19,16 +19,13 @@ use fulgurite_dataflow::{
 };
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{MatrixBlock, arrow_block::Block, io, memory};
-use fulgurite_program::{read_source, write_file};
-use fulgurite_worker::{RunRange, combine};
+use fulgurite_program::{read_source, run_range, write_file};
+use fulgurite_worker::combine;
 
 use super::{
     compute::{Compute, Computing, Node},
     stripes::{cut, joined},
 };
-
-/// Iterations need a control program, which this process has.
-const RUN_RANGE: RunRange = fulgurite_program::run_range;
 
 /// What a backend did so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -171,7 +168,7 @@ impl LocalBackend {
                     return;
                 };
                 self.computing.tasks.fetch_add(1, Ordering::Relaxed);
-                let ran = RUN_RANGE(
+                let ran = run_range(
                     remote,
                     *range,
                     *stripe,

@@ -2,6 +2,7 @@
 
 use std::{io::Read, sync::Arc};
 
+use fulgurite_backend_local::with_chosen_backend;
 use fulgurite_config::{Calibration, Config};
 use fulgurite_error::{Error, ErrorKind, Result};
 use fulgurite_explain::explain;
@@ -190,7 +191,7 @@ fn prepare(script: Script) -> Result<(Request, Session)> {
     if let Some(threads) = script.threads {
         configuration.set("fulgurite.threads", &threads.to_string())?;
     }
-    let session = fulgurite_backend_local::session(configuration)
+    let session = with_chosen_backend(Session::new(configuration))
         .with_calibration(Calibration::of_this_machine())
         .with_print(Arc::new(|line| print(&format!("{line}\n"))));
     Ok((request, session))

@@ -71,7 +71,10 @@ fn within(
         value: match &part.value {
             PartValue::Here(matrix) => {
                 let block = matrix.block();
-                let (rows, cols) = (from_one(&of_value.0), from_one(&of_value.1));
+                let (rows, cols) = (
+                    IndexRange::from_zero(&of_value.0),
+                    IndexRange::from_zero(&of_value.1),
+                );
                 let cut = kernels::right_index(block, rows, cols)?;
                 PartValue::Here(LocalMatrix::new(cut))
             }
@@ -95,9 +98,6 @@ fn placed(part: &Part) -> Result<PlacedPart> {
         value: value.into_block(),
     })
 }
-fn from_one(range: &Range<u64>) -> IndexRange {
-    IndexRange::new(range.start as i64 + 1, range.end as i64)
-}
 
 /// The matrix with all parts in their places. What is lazy is not kept.
 ///
@@ -106,6 +106,7 @@ fn from_one(range: &Range<u64>) -> IndexRange {
 pub fn whole(written: &WrittenMatrix, workers: Option<&Workers>) -> Result<Variable> {
     put(written.base(), written.parts().to_vec(), workers)
 }
+
 /// The matrix with the parts in it: here, if it is here and all of it fits, else on the workers.
 ///
 /// # Errors

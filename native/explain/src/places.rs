@@ -56,7 +56,7 @@ pub(super) fn places(fused: &FusedDag, session: &Session) -> Result<Vec<Placed>>
     if session.backend.is_none() {
         return Ok(placed);
     }
-    let cost = session.cost_constants(0)?;
+    let cost = session.known_speeds();
     let mut sites: Vec<Option<Site>> = vec![None; plan.dag.len()];
     for id in &plan.schedule {
         let known = |hop: HopId| sites[hop.index()];

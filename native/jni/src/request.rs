@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use fulgurite_backend_local::with_chosen_backend;
 use fulgurite_codegen::PlanCache;
 use fulgurite_config::{Calibration, Config};
 use fulgurite_dataflow::Backend;
@@ -97,8 +98,8 @@ fn session(request: &Request, host: &Arc<JvmHost>) -> Result<Session> {
     let config = Config::default().with(&request.config)?;
     let cache = Arc::clone(plan_cache(|| config.plan_cache_size));
     let prints = Arc::clone(host);
-    let mut session = fulgurite_backend_local::session(config)
-        .with_plan_cache(cache)
+    let session = Session::new(config).with_plan_cache(cache);
+    let mut session = with_chosen_backend(session)
         .with_programs(Arc::clone(programs()))
         .with_calibration(Arc::clone(calibration()))
         .with_print(Arc::new(move |line| prints.print(line)));

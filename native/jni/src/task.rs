@@ -6,16 +6,13 @@ use fulgurite_config::Config;
 use fulgurite_dataflow::{Combine, RangeTask, Task};
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Block, Interrupt, MatrixBlock, kernels};
-use fulgurite_worker::{RunRange, TaskWork};
+use fulgurite_worker::TaskWork;
 
 use crate::{
     ready::{parse, with_task},
     registry::{Blocks, registry},
     request::plan_cache,
 };
-
-/// Iterations need a control program, which this library has.
-const RUN_RANGE: RunRange = fulgurite_program::run_range;
 
 /// How the JSON of a range of iterations begins.
 const RANGE: &[u8] = br#"{"range":"#;
@@ -172,7 +169,7 @@ fn run_range(task: &RangeTask, stripes: &[i64], broadcasts: &[i64]) -> Result<i6
     };
     let broadcasts = matrices(broadcasts)?;
     let cache = plan_cache(|| Config::default().plan_cache_size);
-    let (result, work) = RUN_RANGE(&task.of, task.range, stripe, &broadcasts, cache)?;
+    let (result, work) = fulgurite_program::run_range(&task.of, task.range, stripe, &broadcasts, cache)?;
     Ok(registry().insert_range(result, work))
 }
 

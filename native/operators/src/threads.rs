@@ -98,6 +98,11 @@ impl Threads {
         Arc::clone(&self.pool)
     }
 
+    /// The flag of the run, which work in the pool has to find: `pool.install(|| interrupt.within(work))`.
+    pub fn interrupt(&self) -> Interrupt {
+        self.interrupt.or_current()
+    }
+
     /// The calling thread alone: a task must not spread over the cores of others.
     pub fn of_task() -> Result<Self> {
         thread_local! {
@@ -122,7 +127,7 @@ impl Threads {
     /// # Errors
     /// The operator's; `interrupted`, in place of whatever came of it: it may have left out cells.
     pub fn run<R: Send>(&self, operator: impl FnOnce() -> Result<R> + Send) -> Result<R> {
-        let interrupt = self.interrupt.or_current();
+        let interrupt = self.interrupt();
         let result = self.pool.install(|| interrupt.within(operator));
         interrupt.check()?;
         result

@@ -3,14 +3,13 @@
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 use fulgurite_dataflow::{DatasetId, DistributedMatrix, OnBehalf, SourceSpec, Variable};
-use fulgurite_distributed::whole;
 use fulgurite_error::{Error, ErrorKind, Result};
 use fulgurite_hop::{Block, Characteristics, HopOp, Literal, Program, VariableInfo};
 use fulgurite_matrix::MatrixBlock;
 
 use super::{
     compile::{Unused, compile, configured, on_deep_stack},
-    interpreter::{Context, Interpreter},
+    interpreter::{Context, Interpreter, whole},
     programs::Origin,
     report::Report,
     request::{Binding, Request},
@@ -78,7 +77,7 @@ fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
         .filter_map(|input| Some((input.name.clone(), info(symbols.find(&input.name)?))))
         .collect();
     let backend = session.backend.as_ref().map(|backend| backend.name());
-    let origin = Origin::new(&request, &known, backend, &session.conditions())?;
+    let origin = Origin::new(&request, &known, backend, &session.conditions());
     let programs = Arc::clone(&session.programs);
     let planned = programs.get_or_compile(origin, &request, || {
         compile(&request, &known, &session, Unused::Dropped)
@@ -189,7 +188,7 @@ impl ReadyOutput {
     fn of(variable: &Variable, session: &Session) -> Result<Self> {
         Ok(match variable {
             Variable::Written(written) => {
-                let whole = whole(written, session.workers_if_any().as_ref())?;
+                let whole = whole(written, session)?;
                 return Self::of(&whole, session);
             }
             Variable::Scalar(value) => ReadyOutput::Here(OutputValue::Scalar(value.clone())),

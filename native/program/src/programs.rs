@@ -108,8 +108,8 @@ impl Origin {
         inputs: &Symbols,
         backend: Option<&str>,
         conditions: &Conditions,
-    ) -> Result<Self> {
-        Ok(Origin {
+    ) -> Self {
+        Origin {
             script: request.script.clone(),
             name: request.name.clone(),
             dag: request.dag.clone(),
@@ -121,7 +121,7 @@ impl Origin {
             inputs: inputs.clone(),
             config: conditions.config.clone(),
             backend: backend.map(str::to_owned),
-            speeds: conditions.cost_constants(0)?,
-        })
+            speeds: conditions.speeds.known(conditions.config),
+        }
     }
 }

@@ -125,9 +125,13 @@ impl Session {
         (self.print)(line)
     }
 
-    /// The speeds to plan a block with, whose matrices take this many bytes. Only large ones are worth a measurement;
-    /// what was measured before serves all.
-    pub fn cost_constants(&self, bytes: u64) -> Result<CostConstants> {
+    /// The speeds of this machine, as far as they are known without measuring.
+    pub fn known_speeds(&self) -> CostConstants {
+        self.speeds.known(&self.config)
+    }
+
+    /// As [`Conditions::cost_constants`].
+    pub(crate) fn cost_constants(&self, bytes: u64) -> Result<CostConstants> {
         self.conditions().cost_constants(bytes)
     }
 

@@ -11,6 +11,7 @@ mod limits;
 mod pattern;
 
 use clap::Parser;
+use fulgurite_backend_local::with_chosen_backend;
 use fulgurite_config::{Calibration, Config};
 use fulgurite_error::Result;
 use fulgurite_matrix::memory;
@@ -60,5 +61,5 @@ fn measure() -> Result<()> {
 
 /// As on the command line: plans are made for the measured speeds of this machine.
 fn session(config: Config) -> Session {
-    fulgurite_backend_local::session(config).with_calibration(Calibration::of_this_machine())
+    with_chosen_backend(Session::new(config)).with_calibration(Calibration::of_this_machine())
 }

@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use fulgurite_backend_local::with_chosen_backend;
 use fulgurite_dataflow::Primitive;
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::MatrixBlock;
@@ -98,7 +99,7 @@ impl Script {
         request.inputs = matrices.keys().map(Input::local).collect();
         let printed = Arc::new(Mutex::new(Vec::new()));
         let lines = Arc::clone(&printed);
-        let session = fulgurite_backend_local::session(mode.config(memory)).with_print(Arc::new(
+        let session = with_chosen_backend(Session::new(mode.config(memory))).with_print(Arc::new(
             move |line| {
                 lines.lock().expect("no print panics").push(line.to_owned());
                 Ok(())

@@ -92,7 +92,7 @@ impl Target {
 }
 
 fn session() -> Session {
-    fulgurite_backend_local::session(Config {
+    Session::new(Config {
         threads: 1,
         ..Config::default()
     })

@@ -94,11 +94,6 @@ impl Waiting {
     }
 }
 
-/// The range as kernels count.
-fn from_one(range: &Range<u64>) -> IndexRange {
-    IndexRange::new(range.start as i64 + 1, range.end as i64)
-}
-
 /// A matrix and the parts that were written into it since.
 #[derive(Debug, Clone)]
 pub struct WrittenMatrix {
@@ -169,7 +164,7 @@ impl WrittenMatrix {
             && last.covers(&part.rows, &part.cols)
             && let (PartValue::Here(_), PartValue::Here(value)) = (&last.value, &part.value)
         {
-            let moved = |range: &Range<u64>, by: u64| from_one(&(range.start - by..range.end - by));
+            let moved = |range: &Range<u64>, by: u64| IndexRange::from_zero(&(range.start - by..range.end - by));
             let rows = moved(&part.rows, last.rows.start);
             let cols = moved(&part.cols, last.cols.start);
             self.waiting.remove(last);

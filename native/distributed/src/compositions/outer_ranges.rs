@@ -360,9 +360,8 @@ impl<'a> OuterRanges<'a> {
                 rows::range_of(self.workers, self.operator.label, matrix, rows, cols)?.collect()
             }
             Variable::Matrix(matrix) => {
-                let bounds =
-                    |range: Range<u64>| IndexRange::new(range.start as i64 + 1, range.end as i64);
-                let part = kernels::right_index(matrix.block(), bounds(rows), bounds(cols))?;
+                let (rows, cols) = (IndexRange::from_zero(&rows), IndexRange::from_zero(&cols));
+                let part = kernels::right_index(matrix.block(), rows, cols)?;
                 Ok(LocalMatrix::new(part))
             }
             Variable::Scalar(_) => Err(Error::internal(

@@ -24,6 +24,11 @@ impl IndexRange {
         IndexRange { first, last }
     }
 
+    /// Of places that are counted from 0, its end outside.
+    pub fn from_zero(range: &Range<u64>) -> Self {
+        IndexRange::new(range.start as i64 + 1, range.end as i64)
+    }
+
     /// The range from 0, its end outside, of the rows or columns (`what`) of a matrix with `size` of them.
     ///
     /// # Errors

@@ -34,3 +34,4 @@ pub use transfers::{Reason, Site, Transfers, expected_spread};
 pub(super) use context::Context;
 pub(super) use control::Interpreter;
 pub(super) use files::{declared_type, read_metadata};
+pub(super) use written::whole;

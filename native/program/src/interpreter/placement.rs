@@ -102,7 +102,7 @@ fn where_inputs_stay(
     let transfers = Transfers {
         plan,
         config: &session.config,
-        cost: session.cost_constants(0)?,
+        cost: session.known_speeds(),
         known: &known,
     };
     let there: Vec<HopId> = own()

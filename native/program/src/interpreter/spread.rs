@@ -119,7 +119,7 @@ impl Product {
             return Ok(None);
         };
         let threads = session.config.effective_threads();
-        spread(self, threads, &session.cost_constants(0)?, || {
+        spread(self, threads, &session.known_speeds(), || {
             let reply = backend.apply(&Primitive::Capacity, None)?;
             reply.capacity.ok_or_else(|| incomplete("capacity"))
         })

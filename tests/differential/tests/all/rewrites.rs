@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use fulgurite_backend_local::with_chosen_backend;
 use fulgurite_cases::rewrite::{RuleCase, rule_cases};
 use fulgurite_config::Config;
 use fulgurite_differential_tests::data::Numbers;
@@ -12,7 +13,7 @@ use fulgurite_hop::{
 };
 use fulgurite_matrix::{DenseMatrix, MatrixBlock};
 use fulgurite_program::{
-    Execution, OutputValue, Request, execute,
+    Execution, OutputValue, Request, Session, execute,
     request::{Binding, Input},
 };
 
@@ -109,7 +110,7 @@ fn run(
     }
     let outcome = execute(
         Execution { request, matrices },
-        &fulgurite_backend_local::session(config),
+        &with_chosen_backend(Session::new(config)),
     )
     .unwrap_or_else(|error| panic!("{statements}\n{error}"));
     let value = |(name, value)| {

@@ -268,7 +268,7 @@ impl Evaluation<'_> {
         let transfers = Transfers {
             plan: self.plan,
             config: &session.config,
-            cost: session.cost_constants(0)?,
+            cost: session.known_speeds(),
             known: &known,
         };
         Ok(transfers.stays(id).is_some())

@@ -25,7 +25,8 @@ use crate::{
     symbols::SymbolTable,
 };
 
-/// Runs the iterations on the task's threads; with a stripe, those whose slices it has. What goes wrong in one of them is in the account.
+/// Runs the iterations of a range on the task's threads, on what was sent to every worker; with a stripe, those whose
+/// slices it has. What goes wrong in one of them is in the account.
 ///
 /// # Errors
 /// `plan`, for broadcasts or a stripe that are not the loop's; `argument`, for a configuration of another build.
@@ -78,8 +79,8 @@ pub fn run_range(
             )));
         }
     }
-    let pool = context.threads.pool();
-    pool.install(|| tasks.run(context, symbols, &lines))
+    let (pool, interrupt) = (context.threads.pool(), context.threads.interrupt());
+    pool.install(|| interrupt.within(|| tasks.run(context, symbols, &lines)))
 }
 
 fn variables(remote: &RemoteLoop, broadcasts: &[Arc<MatrixBlock>]) -> SymbolTable {

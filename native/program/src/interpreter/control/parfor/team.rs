@@ -325,8 +325,9 @@ struct Worker<'p> {
 
 impl<'p> Worker<'p> {
     fn run(self, parallel_loop: &ParallelLoop<'p>, team: &Team) -> Done {
-        let pool = self.context.threads.pool();
-        pool.install(|| self.iterations(parallel_loop, team))
+        let threads = &self.context.threads;
+        let (pool, interrupt) = (threads.pool(), threads.interrupt());
+        pool.install(|| interrupt.within(|| self.iterations(parallel_loop, team)))
     }
 
     fn iterations(self, parallel_loop: &ParallelLoop<'p>, team: &Team) -> Done {
