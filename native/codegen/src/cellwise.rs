@@ -272,9 +272,10 @@ pub(crate) fn accumulate<I: CellInstructions>(
     total: I::Value,
     value: I::Value,
 ) -> I::Value {
+    use AggregateOp::*;
     let value = match op {
-        AggregateOp::SumSq => code.multiply(value, value),
-        _ => value,
+        SumSq => code.multiply(value, value),
+        Sum | Mean | Min | Max | Prod | Var | Sd | Trace | IndexMax | IndexMin => value,
     };
     combine(code, op, total, value)
 }
@@ -286,11 +287,12 @@ pub(crate) fn combine<I: CellInstructions>(
     left: I::Value,
     right: I::Value,
 ) -> I::Value {
+    use AggregateOp::*;
     match op {
-        AggregateOp::Min => code.minimum(left, right),
-        AggregateOp::Max => code.maximum(left, right),
-        AggregateOp::Prod => code.multiply(left, right),
-        _ => code.add(left, right),
+        Min => code.minimum(left, right),
+        Max => code.maximum(left, right),
+        Prod => code.multiply(left, right),
+        Sum | SumSq | Mean | Var | Sd | Trace | IndexMax | IndexMin => code.add(left, right),
     }
 }
 

@@ -107,7 +107,7 @@ fn succeeds(dag: &Dag, id: HopId, depth: usize) -> bool {
                     || is_double(hop) && inputs().any(is_double)
             }
             HopOp::Aggregate(op, _) => {
-                !op.gives_place() || inputs().all(|input| input.cols().is_some_and(|cols| cols > 0))
+                inputs().all(|input| op.is_defined(&input.characteristics) == Some(true))
             }
             HopOp::RightIndex => has_literal_ranges(dag, hop),
             HopOp::Cumulative(_)

@@ -54,9 +54,7 @@ fn pointer_bytes(dag: &Dag, id: HopId) -> u64 {
         | HopOp::CBind
         | HopOp::RBind
         | HopOp::Size(_) => true,
-        HopOp::Parameterized(op, _) => {
-            matches!(op, ParameterizedOp::RemoveEmpty | ParameterizedOp::Replace)
-        }
+        HopOp::Parameterized(op, _) => op.works_on_coordinates(),
         HopOp::Literal(_)
         | HopOp::PersistentRead(_)
         | HopOp::Ternary(_)

@@ -100,32 +100,12 @@ pub fn binary_value_type(op: BinaryOp, left: ValueType, right: ValueType) -> Val
 
 /// The type of `op(operand)` on a scalar.
 pub fn unary_value_type(op: UnaryOp, operand: ValueType) -> ValueType {
-    match (op, operand) {
-        (UnaryOp::Not, _) => ValueType::Boolean,
-        (UnaryOp::Abs, ValueType::Int) => ValueType::Int,
-        (
-            UnaryOp::Exp
-            | UnaryOp::Log
-            | UnaryOp::Sqrt
-            | UnaryOp::Abs
-            | UnaryOp::Round
-            | UnaryOp::Floor
-            | UnaryOp::Ceil
-            | UnaryOp::Sign
-            | UnaryOp::Sin
-            | UnaryOp::Cos
-            | UnaryOp::Tan
-            | UnaryOp::Asin
-            | UnaryOp::Acos
-            | UnaryOp::Atan
-            | UnaryOp::Sinh
-            | UnaryOp::Cosh
-            | UnaryOp::Tanh
-            | UnaryOp::Sigmoid
-            | UnaryOp::Sprop
-            | UnaryOp::Pow2,
-            _,
-        ) => ValueType::Double,
+    use UnaryOp::*;
+    match op {
+        Not => ValueType::Boolean,
+        Abs if operand == ValueType::Int => ValueType::Int,
+        Abs | Exp | Log | Sqrt | Round | Floor | Ceil | Sign | Sin | Cos | Tan | Asin | Acos
+        | Atan | Sinh | Cosh | Tanh | Sigmoid | Sprop | Pow2 => ValueType::Double,
     }
 }
 

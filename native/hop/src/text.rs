@@ -35,7 +35,7 @@ use fulgurite_error::{Position, Result, Source};
 use serde_json::Value;
 use winnow::{
     ModalResult, Parser,
-    combinator::{alt, cut_err, delimited, eof, opt, preceded, separated, separated_pair},
+    combinator::{alt, cut_err, delimited, eof, fail, opt, preceded, separated, separated_pair},
     stream::Stream,
     token::take_while,
 };
@@ -245,6 +245,12 @@ fn hop(input: &mut Line<'_>) -> ModalResult<Statement> {
     let names: BTreeMap<String, usize> = names
         .filter_map(|(place, (name, _))| Some((name.clone()?, place)))
         .collect();
+    let named = inputs.iter().filter(|(name, _)| name.is_some()).count();
+    if names.len() != named || (named > 0 && parameters.is_some()) {
+        return cut_err(fail)
+            .context(expected("each name once, and options or names"))
+            .parse_next(input);
+    }
     let parameters = match names.is_empty() {
         true => parameters,
         false => Some(

@@ -169,7 +169,8 @@ fn run_range(task: &RangeTask, stripes: &[i64], broadcasts: &[i64]) -> Result<i6
     };
     let broadcasts = matrices(broadcasts)?;
     let cache = plan_cache(|| Config::default().plan_cache_size);
-    let (result, work) = fulgurite_program::run_range(&task.of, task.range, stripe, &broadcasts, cache)?;
+    let (result, work) =
+        fulgurite_program::run_range(&task.of, task.range, stripe, &broadcasts, cache)?;
     Ok(registry().insert_range(result, work))
 }
 

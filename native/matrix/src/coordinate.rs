@@ -6,7 +6,7 @@ use arrow::buffer::ScalarBuffer;
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
-use crate::{CsrMatrix, memory};
+use crate::{CsrMatrix, Interrupt, memory};
 
 /// A matrix most of whose rows are empty: its stored cells by row, then by column, each with both. An empty row takes nothing.
 #[derive(Debug, Clone, PartialEq)]
@@ -222,7 +222,10 @@ impl CoordinateMatrix {
             .map(|((col, row), value)| (*col, *row, *value))
             .collect();
         // No two are at one place, so that an unstable sort has one result.
-        cells.par_sort_unstable_by_key(|(col, row, _)| (*col, *row));
+        Interrupt::unwinding(|interrupt| {
+            let key = |(col, row, _): &(i32, i64, f64)| (*col, *row);
+            cells.par_sort_unstable_by_key(interrupt.key(key));
+        })?;
         if i32::try_from(self.rows).is_err() {
             return Err(Error::unsupported(format!(
                 "the transpose of a sparse {} x {} matrix has too many columns",
@@ -291,7 +294,10 @@ impl CoordinateMatrix {
             to += part.cols as i32;
         }
         // No two are at one place, so that an unstable sort has one result.
-        cells.par_sort_unstable_by_key(|(row, col, _)| (*row, *col));
+        Interrupt::unwinding(|interrupt| {
+            let key = |(row, col, _): &(i64, i32, f64)| (*row, *col);
+            cells.par_sort_unstable_by_key(interrupt.key(key));
+        })?;
         let row_indices = memory::collected(cells.iter().map(|(row, ..)| *row))?;
         let indices = memory::collected(cells.iter().map(|(_, col, _)| *col))?;
         let values = memory::collected(cells.iter().map(|(.., value)| *value))?;

@@ -10,11 +10,12 @@
 
 use std::{
     cell::RefCell,
+    cmp::Ordering,
     panic::{self, AssertUnwindSafe},
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
-        mpsc,
+        atomic::{self, AtomicBool},
+        mpsc::{self, RecvTimeoutError},
     },
     time::Duration,
 };
@@ -46,14 +47,14 @@ impl Interrupt {
     /// Asks the run to stop. It can't be taken back.
     pub fn set(&self) {
         if let Some(flag) = &self.0 {
-            flag.store(true, Ordering::Relaxed);
+            flag.store(true, atomic::Ordering::Relaxed);
         }
     }
 
     pub fn is_set(&self) -> bool {
         self.0
             .as_ref()
-            .is_some_and(|flag| flag.load(Ordering::Relaxed))
+            .is_some_and(|flag| flag.load(atomic::Ordering::Relaxed))
     }
 
     /// # Errors
@@ -65,16 +66,33 @@ impl Interrupt {
         }
     }
 
-    /// Ends [`Interrupt::unwinding`] once the flag is set.
+    /// An order for a sort in [`Interrupt::unwinding`], which it ends once the flag is set.
+    pub(crate) fn order<T>(
+        &self,
+        order: impl Fn(&T, &T) -> Ordering,
+    ) -> impl Fn(&T, &T) -> Ordering {
+        move |left, right| {
+            self.unwind_if_set();
+            order(left, right)
+        }
+    }
+
+    /// The same for a sort by keys.
+    pub(crate) fn key<T, K>(&self, key: impl Fn(&T) -> K) -> impl Fn(&T) -> K {
+        move |value| {
+            self.unwind_if_set();
+            key(value)
+        }
+    }
+
     #[inline]
-    pub(crate) fn unwind_if_set(&self) {
+    fn unwind_if_set(&self) {
         if self.is_set() {
             panic::resume_unwind(Box::new(Unwound));
         }
     }
 
-    /// Runs a computation of a library which calls us back, such as a sort: the callback asks
-    /// [`Interrupt::unwind_if_set`].
+    /// Runs a sort of a library, whose [`order`](Self::order) or [`key`](Self::key) looks for the flag.
     ///
     /// # Errors
     /// `interrupted`, where the flag ended it.
@@ -89,19 +107,25 @@ impl Interrupt {
     }
 
     /// Runs a computation of a library which never looks for the flag, on threads of its own. The run that is to stop leaves
-    /// it to itself: it ends later, and nobody gets its result.
+    /// it to itself: it ends later, and nobody gets its result. Until then it keeps its threads and its memory.
     ///
     /// # Errors
-    /// `interrupted`, while it still ran.
+    /// `interrupted`, before it began or while it still ran; `memory`, where the system refuses a thread.
     pub(crate) fn leaving<R: Send + 'static>(
         work: impl FnOnce() -> R + Send + 'static,
     ) -> Result<R> {
         let interrupt = Self::current();
-        // As many threads as it had got here, so that it gives the same bits.
-        let threads = rayon::ThreadPoolBuilder::new().num_threads(rayon::current_num_threads());
-        let (Some(_), Ok(threads)) = (&interrupt.0, threads.build()) else {
+        if interrupt.0.is_none() {
             return Ok(work());
-        };
+        }
+        interrupt.check()?;
+        // As many as it had got here, so that it gives the same bits.
+        let count = rayon::current_num_threads();
+        let threads = rayon::ThreadPoolBuilder::new()
+            .num_threads(count)
+            .thread_name(|number| format!("fulgurite-left-{number}"))
+            .build()
+            .map_err(|error| Error::memory(format!("{count} threads can't be started: {error}")))?;
         let (sender, receiver) = mpsc::sync_channel(1);
         threads.spawn(move || {
             let result = panic::catch_unwind(AssertUnwindSafe(work));
@@ -112,7 +136,10 @@ impl Interrupt {
             match receiver.recv_timeout(LOOK) {
                 Ok(Ok(result)) => return Ok(result),
                 Ok(Err(payload)) => panic::resume_unwind(payload),
-                Err(_) => interrupt.check()?,
+                Err(RecvTimeoutError::Timeout) => interrupt.check()?,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Error::internal("a computation ended without a result"));
+                }
             }
         }
     }
@@ -140,7 +167,7 @@ impl Interrupt {
     pub(crate) fn chunk<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
         match &self.0 {
             None => Some(work()),
-            Some(flag) if flag.load(Ordering::Relaxed) => None,
+            Some(flag) if flag.load(atomic::Ordering::Relaxed) => None,
             Some(_) => Some(self.within(work)),
         }
     }
@@ -167,6 +194,8 @@ impl Drop for Before {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicUsize;
+
     use fulgurite_error::ErrorKind;
     use rayon::slice::ParallelSliceMut;
 
@@ -186,22 +215,28 @@ mod tests {
 
     #[test]
     fn sorts_are_unwound_and_other_panics_pass() {
-        let interrupt = Interrupt::new();
-        let sorted = |interrupt: &Interrupt| {
-            let mut cells: Vec<u64> = (0..50_000).rev().collect();
-            interrupt.within(|| {
+        // How many cells are compared until the flag is set.
+        let sorted = |until: usize| {
+            let mut cells: Vec<u64> = (0..50_000).map(|cell| cell * 7919 % 50_000).collect();
+            let (interrupt, compared) = (Interrupt::new(), AtomicUsize::new(0));
+            let result = interrupt.within(|| {
                 Interrupt::unwinding(|interrupt| {
-                    cells.par_sort_unstable_by(|left, right| {
-                        interrupt.unwind_if_set();
+                    cells.par_sort_unstable_by(interrupt.order(|left: &u64, right: &u64| {
+                        if compared.fetch_add(1, atomic::Ordering::Relaxed) == until {
+                            interrupt.set();
+                        }
                         left.cmp(right)
-                    });
+                    }));
                 })
-            })
+            });
+            (result.map(|()| cells), compared.into_inner())
         };
-        assert!(sorted(&interrupt).is_ok());
-        interrupt.set();
-        let error = sorted(&interrupt).expect_err("it is to stop");
+        let (cells, all) = sorted(usize::MAX);
+        assert!(cells.expect("nothing ends it").is_sorted());
+        let (stopped, some) = sorted(1000);
+        let error = stopped.expect_err("it is to stop");
         assert_eq!(error.kind(), ErrorKind::Interrupted);
+        assert!(some < all / 2, "{some} of {all}");
         let other =
             panic::catch_unwind(|| Interrupt::unwinding(|_| panic::resume_unwind(Box::new(7))));
         assert_eq!(
@@ -215,8 +250,13 @@ mod tests {
         let (interrupt, (end, ended)) = (Interrupt::new(), mpsc::channel::<()>());
         let result = interrupt.within(|| Interrupt::leaving(|| 7));
         assert_eq!(result.ok(), Some(7));
-        interrupt.set();
-        let left = interrupt.within(|| Interrupt::leaving(move || ended.recv().is_ok()));
+        let flag = interrupt.clone();
+        let left = interrupt.within(|| {
+            Interrupt::leaving(move || {
+                flag.set();
+                ended.recv().is_ok()
+            })
+        });
         assert_eq!(
             left.map_err(|error| error.kind()),
             Err(ErrorKind::Interrupted)

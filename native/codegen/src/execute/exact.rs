@@ -2,7 +2,7 @@
 //!
 //! A plan that is sparse-safe is zero wherever its main input is, as long as the other operands play along: zero times
 //! infinity is NaN, and so is zero by zero. That is decided here, when the operands are there: the body is evaluated over
-//! the extents of its operands' cells, with zero for the main input, and has to be zero. A dense operand is scanned once.
+//! the extents of its operands' cells, with zero for the main input, and has to be zero. A dense or CSR operand is scanned once.
 
 use fulgurite_fusion::cplan::{CNode, NodeId};
 use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, TernaryOp, UnaryOp};

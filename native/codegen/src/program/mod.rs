@@ -157,10 +157,11 @@ pub(crate) struct Loop {
 
 /// The total of nothing: what reductions begin with.
 pub(crate) fn identity(op: AggregateOp) -> f64 {
+    use AggregateOp::*;
     match op {
-        AggregateOp::Min => f64::INFINITY,
-        AggregateOp::Max => f64::NEG_INFINITY,
-        AggregateOp::Prod => 1.0,
-        _ => 0.0,
+        Min => f64::INFINITY,
+        Max => f64::NEG_INFINITY,
+        Prod => 1.0,
+        Sum | SumSq | Mean | Var | Sd | Trace | IndexMax | IndexMin => 0.0,
     }
 }

@@ -164,7 +164,9 @@ impl WrittenMatrix {
             && last.covers(&part.rows, &part.cols)
             && let (PartValue::Here(_), PartValue::Here(value)) = (&last.value, &part.value)
         {
-            let moved = |range: &Range<u64>, by: u64| IndexRange::from_zero(&(range.start - by..range.end - by));
+            let moved = |range: &Range<u64>, by: u64| {
+                IndexRange::from_zero(&(range.start - by..range.end - by))
+            };
             let rows = moved(&part.rows, last.rows.start);
             let cols = moved(&part.cols, last.cols.start);
             self.waiting.remove(last);

@@ -281,7 +281,7 @@ fn widths(plan: &CPlan, inputs: &[Dense]) -> Result<Vec<Option<usize>>> {
             }
             CNode::ColumnRange { vector, from, to } => {
                 let width = cells(vector);
-                if *from == 0 || *from > *to + 1 || *to > width as u64 {
+                if *from == 0 || *to < *from || *to > width as u64 {
                     return Err(Error::dimension(format!(
                         "columns {from}:{to} of {width} columns in a fused operator"
                     )));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{BinaryOp, TernaryOp, UnaryOp};
-use crate::Literal;
+use crate::{Characteristics, Literal};
 
 /// What a HOP does. The inputs each kind takes, in order, stand at the variant.
 #[derive(Debug, Clone, PartialEq)]
@@ -194,21 +194,14 @@ impl AggregateOp {
         }
     }
 
-    /// Gives the number of a column, so that there has to be one.
-    pub(crate) fn gives_place(self) -> bool {
+    /// Whether there is a result for matrices of this size, where the size says so.
+    pub(crate) fn is_defined(self, size: &Characteristics) -> Option<bool> {
         use AggregateOp::*;
         match self {
-            IndexMax | IndexMin => true,
-            Sum | SumSq | Min | Max | Mean | Prod | Var | Sd | Trace => false,
-        }
-    }
-
-    /// Is of square matrices only.
-    pub(crate) fn needs_square(self) -> bool {
-        use AggregateOp::*;
-        match self {
-            Trace => true,
-            Sum | SumSq | Min | Max | Mean | Prod | Var | Sd | IndexMax | IndexMin => false,
+            Trace => Some(size.rows? == size.cols?),
+            // The number of a column.
+            IndexMax | IndexMin => Some(size.cols? > 0),
+            Sum | SumSq | Min | Max | Mean | Prod | Var | Sd => Some(true),
         }
     }
 }
@@ -273,6 +266,18 @@ coded! {
 }
 
 impl ParameterizedOp {
+    /// Whether it works on coordinates of ultra-sparse matrices, without pointers to all rows.
+    pub(crate) fn works_on_coordinates(self) -> bool {
+        use ParameterizedOp::*;
+        match self {
+            RemoveEmpty | Replace => true,
+            Order | GroupedAggregate | Cdf | InverseCdf | ToString | LowerTri | UpperTri
+            | Moment | Cov | Quantile | Median | InterQuartileMean | Outer | Solve | Inverse
+            | Cholesky | Eigen | Lu | Svd | List | Transform | BitwAnd | BitwOr | BitwXor
+            | BitwShiftL | BitwShiftR => false,
+        }
+    }
+
     /// Names of the inputs, as in DML where DML names them; `None` where any name goes (`list`). All but
     /// the first may be left out where DML has a default.
     pub fn parameters(self) -> Option<&'static [&'static str]> {

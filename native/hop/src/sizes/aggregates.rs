@@ -12,20 +12,14 @@ pub(super) fn aggregate(
 ) -> Result<VariableInfo> {
     let size = call.size_of(0);
     let index = matches!(op, AggregateOp::IndexMax | AggregateOp::IndexMin);
-    if op == AggregateOp::Trace
-        && let (Some(rows), Some(cols)) = (size.rows, size.cols)
-        && rows != cols
-    {
-        return Err(call.mismatch(format!(
-            "trace of a matrix that is not square: {}",
-            call.shape(0)
-        )));
-    }
-    if index && size.cols == Some(0) {
-        return Err(call.mismatch(format!(
-            "the rows of a matrix that is {} have no cell that could be the largest or smallest",
-            call.shape(0)
-        )));
+    if op.is_defined(&size) == Some(false) {
+        let shape = call.shape(0);
+        return Err(call.mismatch(match index {
+            true => format!(
+                "the rows of a matrix that is {shape} have no cell that could be the largest or smallest"
+            ),
+            false => format!("trace of a matrix that is not square: {shape}"),
+        }));
     }
     let results = |results: Option<u64>| match size.nnz {
         // A row of zeros has the sum, product, extremes and moments 0, but an index even so.

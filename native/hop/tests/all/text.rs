@@ -160,6 +160,8 @@ fn errors_say_where_and_what_was_expected() {
         "(0) TRead X\n(0) TRead Y",
         "(0) TRead X\n(1) u(exp) (0 1)",
         "(0) TRead X\n(1) b(*) (x=0,y=0)",
+        "(0) TRead X\n(1) p(replace) (target=0,target=0)",
+        "(0) lit \"a\"\n(1) PRead {\"format\":\"csv\"} (x=0)",
         "(0) TRead X\nroots 1",
         "(0) TRead X\nroots 0 and 1",
         "(0) TRead X\nroots 0\n(1) TRead X",

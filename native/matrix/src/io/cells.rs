@@ -191,10 +191,7 @@ impl CellLines<'_> {
             )));
         }
         Interrupt::unwinding(|interrupt| {
-            cells.par_sort_unstable_by_key(|(row, col, _)| {
-                interrupt.unwind_if_set();
-                (*row, *col)
-            });
+            cells.par_sort_unstable_by_key(interrupt.key(|(row, col, _): &Cell| (*row, *col)));
         })?;
         let repeated = cells
             .windows(2)

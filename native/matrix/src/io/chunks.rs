@@ -119,3 +119,20 @@ pub(super) fn stretches(text: &[u8], most_lines: usize) -> Vec<&[u8]> {
     }
     stretches
 }
+
+#[cfg(test)]
+mod tests {
+    use fulgurite_error::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn runs_that_are_to_stop_parse_nothing() {
+        let interrupt = Interrupt::new();
+        let lines = || interrupt.within(|| parsed(b"1\n2\n", |piece| Ok(lines(piece).count())));
+        assert_eq!(lines().ok(), Some(vec![2]));
+        interrupt.set();
+        let error = lines().expect_err("it is to stop");
+        assert_eq!(error.kind(), ErrorKind::Interrupted);
+    }
+}

@@ -90,10 +90,7 @@ pub fn gather_cells(
     }
     // Sources are often in order, in pieces at least: this sort takes what is.
     Interrupt::unwinding(|interrupt| {
-        cells.sort_by_key(|(row, col, _)| {
-            interrupt.unwind_if_set();
-            (*row, *col)
-        });
+        cells.sort_by_key(interrupt.key(|(row, col, _): &(u64, i32, f64)| (*row, *col)));
     })?;
     let twice = cells
         .windows(2)

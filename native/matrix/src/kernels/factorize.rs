@@ -35,7 +35,8 @@ pub fn solve(matrix: &MatrixBlock, right: &MatrixBlock) -> Result<MatrixBlock> {
         return Ok(DenseMatrix::filled(right.rows(), right.cols(), 0.0)?.into());
     }
     let qr = regular(&matrix)?;
-    let solution = stoppable(matrix.rows(), move || qr.solve(view(&right)))?;
+    let multiplications = matrix.values().len() as f64 * right.cols() as f64;
+    let solution = stoppable(multiplications, move || qr.solve(view(&right)))?;
     block(solution.as_ref())
 }
 
@@ -51,7 +52,9 @@ pub fn inverse(matrix: &MatrixBlock) -> Result<MatrixBlock> {
         return Ok(matrix.into());
     }
     let qr = regular(&matrix)?;
-    let inverse = stoppable(order, move || qr.solve(Mat::<f64>::identity(order, order)))?;
+    let inverse = stoppable((order as f64).powi(3), move || {
+        qr.solve(Mat::<f64>::identity(order, order))
+    })?;
     block(inverse.as_ref())
 }
 
@@ -253,23 +256,24 @@ fn negate(vectors: &mut Mat<f64>, col: usize) {
         .for_each(|cell| *cell = -*cell);
 }
 
-/// From so many rows or columns on, a factorization takes longer than threads take to start.
-const LONG: usize = 256;
+/// From so many multiplications on a factorization takes much longer than threads take to start.
+const LONG: f64 = 16e6;
 
 /// What the library makes of a matrix, unless the run stops before.
 fn factors<R: Send + 'static>(
     matrix: &DenseMatrix,
     of: impl FnOnce(MatRef<'_, f64>) -> R + Send + 'static,
 ) -> Result<R> {
+    let (rows, cols) = (matrix.rows() as f64, matrix.cols() as f64);
     let shared = matrix.clone();
-    stoppable(matrix.rows().max(matrix.cols()), move || of(view(&shared)))
+    stoppable(rows * cols * rows.min(cols), move || of(view(&shared)))
 }
 
 fn stoppable<R: Send + 'static>(
-    order: usize,
+    multiplications: f64,
     work: impl FnOnce() -> R + Send + 'static,
 ) -> Result<R> {
-    match order < LONG {
+    match multiplications < LONG {
         true => Ok(work()),
         false => Interrupt::leaving(work),
     }
@@ -384,7 +388,7 @@ mod tests {
 
     #[test]
     fn runs_that_are_to_stop_leave_large_factorizations() {
-        let order = 2 * LONG;
+        let order = 512;
         let cell = |row, col| 1.0 / (1 + row + 2 * col) as f64;
         let matrix = DenseMatrix::from_fn(order, order, cell).unwrap().into();
         let interrupt = Interrupt::new();

@@ -193,7 +193,7 @@ fn is_sparse(matrix: &MatrixBlock) -> bool {
     matrix.layout() != Layout::Dense
 }
 
-/// Looked for once in a dense matrix.
+/// Looked for once in a dense or CSR matrix.
 fn is_finite(matrix: &MatrixBlock) -> bool {
     let chunks = |cells: &[f64]| {
         let parts = cells.par_chunks(TASK_CELLS).map(Extent::of_cells);

@@ -223,8 +223,7 @@ fn order_index(matrix: &MatrixBlock, by: &[usize], decreasing: bool) -> Result<V
     let mut rows: Vec<(u64, usize)> = memory::room(first.len())?;
     rows.extend(first.iter().copied().zip(0..));
     Interrupt::unwinding(|interrupt| {
-        rows.par_sort_unstable_by(|(left_rank, left), (right_rank, right)| {
-            interrupt.unwind_if_set();
+        let order = |(left_rank, left): &(u64, usize), (right_rank, right): &(u64, usize)| {
             let of_later = || later.iter().map(|ranks| ranks[*left].cmp(&ranks[*right]));
             (left_rank.cmp(right_rank))
                 .then_with(|| {
@@ -233,7 +232,8 @@ fn order_index(matrix: &MatrixBlock, by: &[usize], decreasing: bool) -> Result<V
                         .unwrap_or(Ordering::Equal)
                 })
                 .then_with(|| left.cmp(right))
-        });
+        };
+        rows.par_sort_unstable_by(interrupt.order(order));
     })?;
     memory::collected(rows.into_iter().map(|(_, row)| row))
 }

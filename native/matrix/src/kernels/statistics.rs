@@ -129,10 +129,8 @@ impl Sorted {
             return Err(Error::dimension(NO_VALUE));
         }
         Interrupt::unwinding(|interrupt| {
-            observations.par_sort_by(|(left, _), (right, _)| {
-                interrupt.unwind_if_set();
-                by_value(left, right)
-            });
+            let order = |(left, _): &Observation, (right, _): &Observation| by_value(left, right);
+            observations.par_sort_by(interrupt.order(order));
         })?;
         let weight = total(observations.iter().map(|(_, weight)| *weight));
         Ok(Sorted {
@@ -190,10 +188,7 @@ impl Ranked {
             Ranked::Equal(values) => {
                 let place = (rank.ceil() as usize).clamp(1, values.len()) - 1;
                 Interrupt::unwinding(|interrupt| {
-                    let order = |left: &f64, right: &f64| {
-                        interrupt.unwind_if_set();
-                        by_value(left, right)
-                    };
+                    let order = interrupt.order(by_value);
                     *values.select_nth_unstable_by(place, order).1
                 })
             }
@@ -206,10 +201,7 @@ impl Ranked {
             return Ok(());
         };
         Interrupt::unwinding(|interrupt| {
-            values.par_sort_unstable_by(|left, right| {
-                interrupt.unwind_if_set();
-                by_value(left, right)
-            });
+            values.par_sort_unstable_by(interrupt.order(by_value));
         })
     }
 }

@@ -83,10 +83,7 @@ fn accumulate(
     }
     if !entries.is_sorted_by_key(|(row, col, _)| (*row, *col)) {
         Interrupt::unwinding(|interrupt| {
-            entries.sort_by_key(|(row, col, _)| {
-                interrupt.unwind_if_set();
-                (*row, *col)
-            });
+            entries.sort_by_key(interrupt.key(|(row, col, _): &(usize, usize, f64)| (*row, *col)));
         })?;
     }
     let mut row_indices = Vec::<i64>::new();

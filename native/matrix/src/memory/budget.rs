@@ -77,6 +77,14 @@ pub fn admit(bytes: usize) -> Result<()> {
         ))
         .with_help(format!("raise {setting}, or run the script on Spark")));
     }
+    admit_to_process(bytes)
+}
+
+/// The same for what is no operator's: a stack, say.
+///
+/// # Errors
+/// `memory`, when the process has no room for so many bytes.
+pub(super) fn admit_to_process(bytes: usize) -> Result<()> {
     let unchecked = UNCHECKED
         .fetch_add(bytes, Ordering::Relaxed)
         .saturating_add(bytes);

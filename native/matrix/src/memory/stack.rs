@@ -7,7 +7,7 @@ use std::{
 
 use fulgurite_error::{Error, Result};
 
-use super::admit;
+use super::budget::admit_to_process;
 
 /// Runs on a stack that has `least` bytes: another one of `grown` bytes, where less is left of this one.
 ///
@@ -23,7 +23,7 @@ pub fn on_stack_with<T>(least: usize, grown: usize, run: impl FnOnce() -> Result
     if stacker::remaining_stack().is_some_and(|left| left >= least) {
         return run();
     }
-    admit(grown)?;
+    admit_to_process(grown)?;
     // `grow` panics where the system refuses, which other threads may bring about after it was asked.
     let has_begun = Cell::new(false);
     let ran = catch_unwind(AssertUnwindSafe(|| {

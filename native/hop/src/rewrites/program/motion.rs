@@ -395,7 +395,7 @@ fn is_total(dag: &Dag, id: HopId) -> bool {
         HopOp::Unary(_) | HopOp::Ternary(_) => !inputs().any(has_text),
         // Products of ints overflow.
         HopOp::Binary(_) => !inputs().any(has_text) && (hop.is_matrix() || is_double(hop)),
-        HopOp::Aggregate(op, _) => !op.needs_square() || size(0).rows == size(0).cols,
+        HopOp::Aggregate(op, _) => op.is_defined(&size(0)) == Some(true),
         HopOp::RightIndex => has_literal_ranges(dag, hop),
         HopOp::Cast(CastOp::AsScalar) => size(0).rows == Some(1) && size(0).cols == Some(1),
         HopOp::Cast(
