@@ -8,7 +8,7 @@ venv=$cache/venv
 target=${CARGO_TARGET_DIR:-$root/target}
 # With which of Cargo.toml's profiles everything is built. ci/test takes the one that its Rust tests are built with.
 cargo_profile=${FULGURITE_CARGO_PROFILE:-release}
-native=$target/$cargo_profile
+native=$target/${cargo_profile/#dev/debug}
 # Where packages go: those for tests are not what people install.
 dist=$native/dist
 if [ "$cargo_profile" = release ]; then dist=$root/dist; fi
@@ -63,11 +63,13 @@ need_rust() {
     command -v cargo >/dev/null || (install_debian rustup rustup) 2>/dev/null ||
       die "cargo is missing: install rustup, which gets the Rust of rust-toolchain.toml, and run this again."
   fi
-  # rustup's cargo is of the version in rust-toolchain.toml, which rustup may have to get.
-  if ! (cd "$root" && cargo --version >/dev/null 2>&1); then
-    say "Installing the Rust that rust-toolchain.toml names"
-    (cd "$root" && rustup toolchain install --no-self-update) || die "That Rust cannot be had: install it and run this again."
-  fi
+  # rustup's cargo is of the version in rust-toolchain.toml, which rustup gets first. Others are as old as they are.
+  local found wanted
+  wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$root/Cargo.toml")
+  found=$(cd "$root" && cargo --version) || die "rustup could not get the Rust of rust-toolchain.toml: run 'rustup toolchain install' in $root."
+  found=$(cut -d' ' -f2 <<<"$found")
+  [ "$(printf '%s\n' "$wanted" "$found" | sort -V | head -1)" = "$wanted" ] ||
+    die "cargo is $found, and $wanted is needed: install rustup and run this again."
   command -v cc >/dev/null || install_debian cc gcc libc6-dev
 }
 

@@ -147,7 +147,7 @@ class MLContext:
 
     def cancel(self):
         """Ends what runs on this context, from another thread: it raises FulguriteError of kind interrupted. Returns when it has ended,
-        or after some seconds: factorizations and sorts on the driver don't stop halfway."""
+        or after five seconds: the script may be reading a pipe that nobody writes into."""
         with java_errors(self._bridge):
             self._java.cancel()
 

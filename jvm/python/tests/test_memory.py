@@ -44,11 +44,15 @@ def test_algorithms_give_their_result_under_any_budget(ml, algorithm, target, ar
         if target is not None:
             script.input({"$Y": "Y", "y" if "linreg" in algorithm or algorithm == "mlogreg" else "labels": target})
         ml.setConfigProperty("fulgurite.memory.local", str(int(budget)))
-        return ml.execute(script).get(output).toNumPy()
+        results = ml.execute(script)
+        places = {operator["location"] for operator in results.operators()}
+        return results.get(output).toNumPy(), places
 
-    expected = run(WHOLE)
+    expected, _ = run(WHOLE)
     for share in SHARES:
-        np.testing.assert_allclose(run(WHOLE * share), expected, rtol=1e-6, atol=1e-9)
+        found, places = run(WHOLE * share)
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+    assert "spark" in places
 
 
 @contextmanager

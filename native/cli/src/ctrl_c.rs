@@ -1,7 +1,7 @@
 //! Ctrl-C: a run ends soon, wherever it is, and says what it has done so far.
 //!
-//! The handler asks the run to stop. Loops, fused operators and most kernels do so at once. Some don't (factorizations,
-//! sorts, files being read), so the handler's thread ends the process if the run is still there after [`GRACE`].
+//! The handler asks the run to stop. Loops, operators and readers do so at once. A pipe that nobody writes into is waited
+//! for, so the handler's thread ends the process if the run is still there after [`GRACE`].
 
 use std::{
     sync::{Arc, Mutex, PoisonError},

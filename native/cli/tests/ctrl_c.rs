@@ -19,10 +19,17 @@ struct Ended {
     error: String,
 }
 
+/// A pipe beside the script.
+const PIPE: &str = "pipe.csv";
+
 /// Runs a script that prints `ready`, and presses Ctrl-C a while later.
 fn interrupted(script: &str, options: &[&str]) -> Ended {
     let folder = tempfile::tempdir().expect("a temporary folder");
     fs::write(folder.path().join("script.dml"), script).expect("it is writable");
+    let pipe = Command::new("mkfifo")
+        .arg(folder.path().join(PIPE))
+        .status();
+    assert!(pipe.expect("there is a mkfifo command").success());
     let mut child = Command::new(env!("CARGO_BIN_EXE_fulgurite"))
         .args(["run", "script.dml"])
         .args(options)
@@ -109,12 +116,19 @@ fn fused_and_basic_operators_end() {
     }
 }
 
-/// A factorization can't be stopped; the process ends all the same.
 #[test]
-fn what_cannot_be_stopped_ends_with_the_process() {
+fn a_factorization_is_left() {
     ends_soon(
         "X = rand(rows=1500, cols=1500, seed=1)\ns = sum(X)\nif (s > 0) print('ready')\nprint('never ' + sum(inv(X)))\n",
     );
+}
+
+/// A pipe that nobody writes into is waited for; the process ends all the same.
+#[test]
+fn what_does_not_stop_ends_with_the_process() {
+    ends_soon(&format!(
+        "s = sum(rand(rows=9, cols=9))\nif (s > 0) print('ready')\nprint('never ' + sum(read('{PIPE}')))\n"
+    ));
 }
 
 #[test]

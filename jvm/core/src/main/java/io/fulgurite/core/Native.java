@@ -38,7 +38,7 @@ public final class Native {
 
     /**
      * Asks a request or a task that runs on another thread to stop. Its {@link #call}, or {@link #runTask}, then ends with an exception of kind {@code interrupted}:
-     * at once in loops and most operators, when they are done in factorizations and sorts.
+     * at once in loops and operators, which leave a large factorization to itself.
      *
      * @param run the number that the request has in its field {@code run}, or the task was run with
      * @return whether there is such a run; one that has not begun yet does not

@@ -119,7 +119,7 @@ final class MLContext(spark: SparkSession) extends AutoCloseable {
 
   /**
    * Ends what runs on this context at the moment, from another thread: it fails with kind `interrupted`. Returns when it has ended and none of
-   * its jobs is left, or after some seconds: factorizations and sorts on the driver go to their end before they notice.
+   * its jobs is left, or after five seconds. A large factorization on the driver goes on in the background, and its result is dropped.
    */
   def cancel(): Unit = running.interrupt()
 
