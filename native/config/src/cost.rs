@@ -19,12 +19,12 @@ pub struct CostSettings {
 
 impl CostSettings {
     /// Whether a measurement would change anything.
-    pub fn wants_measurement(&self) -> bool {
+    pub(crate) fn wants_measurement(&self) -> bool {
         self.calibrate && measured_constants().any(|constant| !self.set.contains_key(&constant))
     }
 
     /// What the configuration sets, else what was measured, else the defaults.
-    pub fn resolve(&self, measured: Option<&Measured>) -> CostConstants {
+    pub(crate) fn resolve(&self, measured: Option<&Measured>) -> CostConstants {
         let mut constants = CostConstants::default();
         if let Some(measured) = measured.filter(|_| self.calibrate) {
             constants =

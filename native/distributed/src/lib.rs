@@ -32,7 +32,7 @@ pub use form::form;
 pub use large_product::{Workforce, large_product};
 pub use operand::{Operand, OperandPlace};
 pub use operator::Operator;
-pub use row_wise::{InputFacts, Output, Place, RowWise, Slot, row_wise};
+pub use row_wise::{InputFacts, InputPlace, Output, RowWise, Slot, row_wise};
 pub use sizes::{comes_back, dense_bytes};
 pub use workers::{Workers, no_backend};
 pub use written::{PartsInRange, parts_in, put, put_here, whole};

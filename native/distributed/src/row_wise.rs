@@ -87,12 +87,12 @@ pub struct InputFacts<'a> {
     pub characteristics: Characteristics,
     /// The scalar that it is.
     pub scalar: Option<&'a Literal>,
-    pub place: Place,
+    pub place: InputPlace,
 }
 
 /// Where an input is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum InputPlace {
     Local,
     Stripes,
     /// In stripes of its transpose.
@@ -107,7 +107,7 @@ impl InputFacts<'_> {
     /// The same input, with a transpose in stripes of its own.
     pub fn in_stripes(&self) -> Self {
         let place = match self.place {
-            Place::TransposedStripes => Place::Stripes,
+            InputPlace::TransposedStripes => InputPlace::Stripes,
             place => place,
         };
         InputFacts { place, ..*self }
@@ -122,9 +122,9 @@ pub fn row_wise(op: &HopOp, plan: Option<&CPlan>, inputs: &[InputFacts]) -> Opti
         .iter()
         .zip(inputs)
         .all(|(slot, input)| match input.place {
-            Place::Local => true,
-            Place::Stripes => *slot != Slot::Columns,
-            Place::TransposedStripes => *slot == Slot::Columns,
+            InputPlace::Local => true,
+            InputPlace::Stripes => *slot != Slot::Columns,
+            InputPlace::TransposedStripes => *slot == Slot::Columns,
         });
     along_stripes.then_some(cut)
 }
@@ -217,10 +217,14 @@ fn matrix_product(inputs: &[InputFacts]) -> Option<RowWise> {
         whole_result < whole_right
     };
     match (inputs[0].place, inputs[1].place) {
-        (Place::Stripes, _) => Some(by_rows),
-        (Place::TransposedStripes, _) | (Place::Local, Place::Stripes) => Some(by_common),
-        (Place::Local, Place::TransposedStripes) => None,
-        (Place::Local, Place::Local) => Some(if sends_less() { by_common } else { by_rows }),
+        (InputPlace::Stripes, _) => Some(by_rows),
+        (InputPlace::TransposedStripes, _) | (InputPlace::Local, InputPlace::Stripes) => {
+            Some(by_common)
+        }
+        (InputPlace::Local, InputPlace::TransposedStripes) => None,
+        (InputPlace::Local, InputPlace::Local) => {
+            Some(if sends_less() { by_common } else { by_rows })
+        }
     }
 }
 
@@ -408,7 +412,7 @@ mod tests {
         InputFacts {
             characteristics: Characteristics::dims(rows, cols),
             scalar: None,
-            place: Place::Local,
+            place: InputPlace::Local,
         }
     }
 
@@ -440,7 +444,7 @@ mod tests {
             Some(vec![Slot::Columns, Slot::Rows])
         );
         let striped = InputFacts {
-            place: Place::Stripes,
+            place: InputPlace::Stripes,
             ..summed.0
         };
         assert_eq!(cut(striped, summed.1), Some(vec![Slot::Rows, Slot::Whole]));

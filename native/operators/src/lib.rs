@@ -19,7 +19,7 @@ mod plan;
 mod threads;
 mod value;
 
-pub use basic::{cumulative, execute, group_function};
+pub use basic::{cumulative, group_function};
 pub use evaluate::{Locally, guarded_operator, not_evaluated, scalar_operator, undefined};
 pub use plan::{BlockPlan, FusedPlan};
 pub use threads::Threads;

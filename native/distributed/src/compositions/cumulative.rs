@@ -13,21 +13,21 @@ use super::{input, size};
 use crate::{operator::Operator, row_wise::Slot, task_builder::TaskBuilder, workers::Workers};
 
 /// What a running aggregate is made of.
-struct Parts {
+struct StripeTotals {
     of_stripe: AggregateOp,
     step: BinaryOp,
     /// What stands above the first stripe.
     neutral: f64,
 }
 
-fn parts(op: CumulativeOp) -> Parts {
+fn parts(op: CumulativeOp) -> StripeTotals {
     let (of_stripe, step, neutral) = match op {
         CumulativeOp::Sum => (AggregateOp::Sum, BinaryOp::Plus, 0.0),
         CumulativeOp::Prod => (AggregateOp::Prod, BinaryOp::Mult, 1.0),
         CumulativeOp::Min => (AggregateOp::Min, BinaryOp::Min, f64::INFINITY),
         CumulativeOp::Max => (AggregateOp::Max, BinaryOp::Max, f64::NEG_INFINITY),
     };
-    Parts {
+    StripeTotals {
         of_stripe,
         step,
         neutral,
@@ -42,7 +42,7 @@ pub(super) fn cumulative(
 ) -> Result<Variable> {
     let matrix = workers.distributed(input(inputs, 0)?)?;
     let cols = size(matrix.stripes.cols)?;
-    let Parts {
+    let StripeTotals {
         of_stripe,
         step,
         neutral,

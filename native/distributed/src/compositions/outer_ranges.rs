@@ -26,7 +26,7 @@ use crate::{
 
 /// What a task sees of an input while it goes over a range of the driver's columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum SeenPart {
     /// The range's columns of its stripe.
     Columns,
     /// The rows of its stripe.
@@ -38,23 +38,23 @@ pub(crate) enum Part {
     Scalar,
 }
 
-impl Part {
+impl SeenPart {
     /// `multiplied` is the input with which f is multiplied from the right.
     fn of(input: usize, binding: InputBinding, multiplied: Option<usize>) -> Self {
         match binding {
-            InputBinding::Main | InputBinding::Matrix => Part::Columns,
-            InputBinding::LeftFactor | InputBinding::ColumnVector => Part::Rows,
-            InputBinding::RightFactor => Part::SentRows,
-            InputBinding::RowVector => Part::SentColumns,
-            InputBinding::Whole if multiplied == Some(input) => Part::SentRows,
+            InputBinding::Main | InputBinding::Matrix => SeenPart::Columns,
+            InputBinding::LeftFactor | InputBinding::ColumnVector => SeenPart::Rows,
+            InputBinding::RightFactor => SeenPart::SentRows,
+            InputBinding::RowVector => SeenPart::SentColumns,
+            InputBinding::Whole if multiplied == Some(input) => SeenPart::SentRows,
             // t(f) is multiplied with rows that go with the driver's.
-            InputBinding::Whole => Part::Rows,
-            InputBinding::Scalar => Part::Scalar,
+            InputBinding::Whole => SeenPart::Rows,
+            InputBinding::Scalar => SeenPart::Scalar,
         }
     }
 
     pub(crate) fn is_sent(self) -> bool {
-        matches!(self, Part::SentRows | Part::SentColumns)
+        matches!(self, SeenPart::SentRows | SeenPart::SentColumns)
     }
 }
 
@@ -62,7 +62,7 @@ impl Part {
 #[derive(Debug)]
 pub(crate) struct ColumnRanges {
     /// What tasks see of each input.
-    pub parts: Vec<Part>,
+    pub parts: Vec<SeenPart>,
     /// The columns, from 0, that tasks go over one after the other.
     pub ranges: Vec<Range<u64>>,
 }
@@ -85,11 +85,11 @@ pub(crate) fn column_ranges(
         _ => None,
     };
     let bindings = plan.inputs.iter().enumerate();
-    let parts: Vec<Part> = bindings
-        .map(|(input, binding)| Part::of(input, *binding, multiplied))
+    let parts: Vec<SeenPart> = bindings
+        .map(|(input, binding)| SeenPart::of(input, *binding, multiplied))
         .collect();
     // V of U %*% t(V) may also be what f is multiplied with: it is sent once.
-    let sent: Vec<(&Operand, Part)> = operands
+    let sent: Vec<(&Operand, SeenPart)> = operands
         .iter()
         .zip(&parts)
         .enumerate()
@@ -102,13 +102,13 @@ pub(crate) fn column_ranges(
     let together = sent.iter().fold(0u64, |bytes, (operand, _)| {
         bytes.saturating_add(operand.bytes.unwrap_or(u64::MAX))
     });
-    let is_large = |(operand, _): &(&Operand, Part)| operand.is_too_large_to_send(config);
+    let is_large = |(operand, _): &(&Operand, SeenPart)| operand.is_too_large_to_send(config);
     if !sent.iter().any(is_large) && together <= config.memory_broadcast {
         return Ok(None);
     }
     let cells_of_column = sent.iter().fold(0u64, |cells, (operand, part)| {
         cells.saturating_add(match part {
-            Part::SentRows => operand.characteristics.cols.unwrap_or(u64::MAX),
+            SeenPart::SentRows => operand.characteristics.cols.unwrap_or(u64::MAX),
             _ => 1,
         })
     });
@@ -121,7 +121,7 @@ pub(crate) fn column_ranges(
         ))
         .with_help("raise fulgurite.memory.broadcast and fulgurite.memory.local"));
     }
-    let factor = parts.iter().position(|part| *part == Part::SentRows);
+    let factor = parts.iter().position(|part| *part == SeenPart::SentRows);
     let cols = factor
         .and_then(|factor| operands.get(factor)?.characteristics.rows)
         .ok_or_else(|| Error::internal("an Outer operator without a right factor"))?;
@@ -139,7 +139,7 @@ pub(crate) struct OuterRanges<'a> {
     plan: &'a CPlan,
     output: OuterOutput,
     inputs: &'a [Variable],
-    parts: Vec<Part>,
+    parts: Vec<SeenPart>,
     /// For each input the first one that is the same matrix.
     first: Vec<usize>,
     ranges: Vec<Range<u64>>,
@@ -316,14 +316,14 @@ impl<'a> OuterRanges<'a> {
         let mut operands = Vec::new();
         for (number, (input, part)) in self.inputs.iter().zip(&self.parts).enumerate() {
             operands.push(match part {
-                Part::Rows => builder.bind(Slot::Rows, input)?,
-                Part::Scalar => builder.bind(Slot::Scalar, input)?,
-                Part::Columns => {
+                SeenPart::Rows => builder.bind(Slot::Rows, input)?,
+                SeenPart::Scalar => builder.bind(Slot::Scalar, input)?,
+                SeenPart::Columns => {
                     let stripe = builder.bind(Slot::Rows, input)?;
                     let (first, last) = (builder.int(range.start + 1), builder.int(range.end));
                     builder.columns(stripe, first, last)
                 }
-                Part::SentRows | Part::SentColumns => {
+                SeenPart::SentRows | SeenPart::SentColumns => {
                     let first = self.first[number];
                     let known = sent[first].clone().filter(|_| self.parts[first] == *part);
                     let piece = match known {
@@ -348,11 +348,16 @@ impl<'a> OuterRanges<'a> {
     }
 
     /// What is sent of an input for a range.
-    fn part_here(&self, input: &Variable, part: Part, range: &Range<u64>) -> Result<LocalMatrix> {
+    fn part_here(
+        &self,
+        input: &Variable,
+        part: SeenPart,
+        range: &Range<u64>,
+    ) -> Result<LocalMatrix> {
         let known = input.characteristics();
         let all = |size_of: Option<u64>| size(size_of).map(|size| 0..size);
         let (rows, cols) = match part {
-            Part::SentColumns => (all(known.rows)?, range.clone()),
+            SeenPart::SentColumns => (all(known.rows)?, range.clone()),
             _ => (range.clone(), all(known.cols)?),
         };
         match input {

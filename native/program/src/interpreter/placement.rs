@@ -3,7 +3,9 @@
 //! ([`super::transfers`]) or time ([`super::spread`]).
 
 use fulgurite_dataflow::{LocalMatrix, Variable};
-use fulgurite_distributed::{Composition, InputFacts, Place, RowWise, Slot, composition, row_wise};
+use fulgurite_distributed::{
+    Composition, InputFacts, InputPlace, RowWise, Slot, composition, row_wise,
+};
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Characteristics, HopId, memory};
 use fulgurite_matrix::kernels;
@@ -214,10 +216,10 @@ fn facts(input: &Variable, transposed: bool) -> InputFacts<'_> {
     let known = input.characteristics();
     let place = match input {
         Variable::Distributed(matrix) if matrix.transposed != transposed => {
-            Place::TransposedStripes
+            InputPlace::TransposedStripes
         }
-        Variable::Distributed(_) => Place::Stripes,
-        _ => Place::Local,
+        Variable::Distributed(_) => InputPlace::Stripes,
+        _ => InputPlace::Local,
     };
     InputFacts {
         characteristics: match transposed {

@@ -10,7 +10,7 @@ use fulgurite_worker::Compilation;
 use super::context::Context;
 use crate::{
     loops::Loops,
-    plans::{Outcome, Plans},
+    plans::{PlanOutcome, Plans},
     symbols::SymbolTable,
 };
 
@@ -52,9 +52,9 @@ impl Planner {
         let conditions = context.session.conditions();
         let (plan, outcome, elapsed) = self.plans.plan(dag, symbols, &conditions, &self.loops)?;
         match outcome {
-            Outcome::Served => context.recorder.lock().served(elapsed),
-            Outcome::Resized => context.recorder.lock().resized(elapsed),
-            Outcome::Made { why, fusion } => {
+            PlanOutcome::Served => context.recorder.lock().served(elapsed),
+            PlanOutcome::Resized => context.recorder.lock().resized(elapsed),
+            PlanOutcome::Made { why, fusion } => {
                 let first = dag.iter().find_map(|(_, hop)| hop.position.as_ref());
                 tracing::debug!(
                     line = first.map(|position| position.line),

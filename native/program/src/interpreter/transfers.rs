@@ -7,8 +7,8 @@ use std::{collections::BTreeSet, fmt};
 use fulgurite_config::Config;
 use fulgurite_dataflow::Form;
 use fulgurite_distributed::{
-    InputFacts, Operand, OperandPlace, Output, Place, RowWise, Slot, Workforce, composition, form,
-    large_product, row_wise,
+    InputFacts, InputPlace, Operand, OperandPlace, Output, RowWise, Slot, Workforce, composition,
+    form, large_product, row_wise,
 };
 use fulgurite_error::Result;
 use fulgurite_fusion::CostConstants;
@@ -386,12 +386,12 @@ impl Transfers<'_> {
                 let operand = self.dag().hop(*input);
                 let transposed = transposed_left && slot == 0;
                 let place = match self.site_given(*input, given, further) {
-                    _ if operand.is_scalar() => Place::Local,
-                    Site::Here => Place::Local,
+                    _ if operand.is_scalar() => InputPlace::Local,
+                    Site::Here => InputPlace::Local,
                     Site::Workers { transposed: lies } if lies != transposed => {
-                        Place::TransposedStripes
+                        InputPlace::TransposedStripes
                     }
-                    Site::Workers { .. } => Place::Stripes,
+                    Site::Workers { .. } => InputPlace::Stripes,
                 };
                 InputFacts {
                     characteristics: turned(operand, transposed),

@@ -94,7 +94,7 @@ struct PlannedBlock {
 }
 
 /// What became of the plans that there were.
-pub(crate) enum Outcome {
+pub(crate) enum PlanOutcome {
     /// One serves as it is.
     Served,
     /// One serves with other sizes.
@@ -144,12 +144,12 @@ impl Plans {
         symbols: &SymbolTable,
         conditions: &Conditions,
         loops: &Loops,
-    ) -> Result<(Arc<BlockPlan>, Outcome, Duration)> {
+    ) -> Result<(Arc<BlockPlan>, PlanOutcome, Duration)> {
         let block = self.block(dag);
         let mut block = lock(&block);
         let started = Instant::now();
         if let Some(plan) = block.known(symbols) {
-            return Ok((plan, Outcome::Served, started.elapsed()));
+            return Ok((plan, PlanOutcome::Served, started.elapsed()));
         }
         let (plan, outcome) = block.plan(dag, symbols, conditions, loops, &self.searches)?;
         Ok((plan, outcome, started.elapsed()))
@@ -218,7 +218,7 @@ impl PlannedBlock {
         conditions: &Conditions,
         loops: &Loops,
         searches: &Mutex<Searches>,
-    ) -> Result<(Arc<BlockPlan>, Outcome)> {
+    ) -> Result<(Arc<BlockPlan>, PlanOutcome)> {
         if self.scalar_only {
             let plan = BlockPlan::new(dag.clone(), Vec::new());
             let plan = self.keep(KnownPlan {
@@ -227,7 +227,7 @@ impl PlannedBlock {
                 decided: Decided::default(),
                 plan: Arc::new(plan),
             });
-            let made = Outcome::Made {
+            let made = PlanOutcome::Made {
                 why: Replan::First,
                 fusion: FusionStatistics::default(),
             };
@@ -239,7 +239,7 @@ impl PlannedBlock {
             let deciding = |name: &String| self.deciding.contains_key(name);
             let sized = self.sized(dag, self.known_symbols(symbols), deciding)?;
             if let Some(plan) = self.of_same_sizes(&sized.dag, &self.basis(symbols)) {
-                return Ok((plan, Outcome::Served));
+                return Ok((plan, PlanOutcome::Served));
             }
         }
         let mut replan = match self.plans.is_empty() {
@@ -260,7 +260,7 @@ impl PlannedBlock {
             self.plans.clear();
         }
         if let Some(plan) = self.of_same_sizes(&sized.dag, &basis) {
-            return Ok((plan, Outcome::Served));
+            return Ok((plan, PlanOutcome::Served));
         }
         let rewritten = rewrite_dag(&sized.dag, &conditions.config.rewrites_off)?;
         let limits = Limits::of(conditions);
@@ -274,7 +274,7 @@ impl PlannedBlock {
                     known.plan = Arc::new(known.plan.with_sizes(dag));
                     known.basis = basis.with_sparsity_of(&known.basis);
                     known.propagated = sized.dag;
-                    return Ok((self.use_plan(place), Outcome::Resized));
+                    return Ok((self.use_plan(place), PlanOutcome::Resized));
                 }
                 Some(difference) if place == 0 && replan != Replan::Values => replan = difference,
                 Some(_) => {}
@@ -292,7 +292,7 @@ impl PlannedBlock {
             decided,
             plan: Arc::new(plan_of(fused).leaving_to_one_reader(&self.read_once)),
         });
-        let made = Outcome::Made {
+        let made = PlanOutcome::Made {
             why: replan,
             fusion,
         };
