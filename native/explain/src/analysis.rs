@@ -1,14 +1,12 @@
 //! What the compiler did with each statement block: the one source of all levels and formats.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc};
 
 use fulgurite_error::{Position, Result};
 use fulgurite_fusion::{FusedDag, FusionStatistics, Policy, explain::PlanCosts};
-use fulgurite_hop::{
-    Argument, Block, Dag, Hop, HopId, HopOp, Predicate, Program, rewrites::Application,
-};
+use fulgurite_hop::{Argument, Block, Dag, Hop, HopId, HopOp, Predicate, Program};
 use fulgurite_program::{
-    Loops, Session, TracedProgram, expected_degree, expected_writes, plan_explained,
+    FrontEnd, Loops, Session, expected_degree, expected_writes, plan_explained,
 };
 
 use super::places::{Place, places};
@@ -24,14 +22,6 @@ pub(super) struct Analysis {
     pub front: FrontEnd,
     /// Around the block that is planned.
     loops: Loops,
-}
-
-/// What happened to the whole script before its blocks were planned; rewriting again before fusion adds to it.
-pub(super) struct FrontEnd {
-    pub parse: Duration,
-    pub rewrite: Duration,
-    /// In the order in which they were applied.
-    pub rewrites: Vec<Application>,
 }
 
 /// Control flow around blocks.
@@ -106,18 +96,13 @@ struct Compiled<'a> {
 
 impl Analysis {
     /// Plans all blocks with propagated sizes; at run time they are planned with the actual ones.
-    pub fn new(traced: TracedProgram, source: &str) -> Result<Analysis> {
-        let TracedProgram {
-            program,
-            session,
-            parse,
-            rewrite,
-            rewrites,
-        } = traced;
-        let compiled = Compiled {
-            program: &program,
-            session: &session,
-        };
+    pub fn new(
+        program: &Program,
+        session: &Session,
+        front: FrontEnd,
+        source: &str,
+    ) -> Result<Analysis> {
+        let compiled = Compiled { program, session };
         let mut analysis = Analysis {
             source: source.to_owned(),
             folder: Path::new(source).parent().unwrap_or(Path::new("")).into(),
@@ -125,11 +110,7 @@ impl Analysis {
             functions: Vec::new(),
             body: Vec::new(),
             blocks: Vec::new(),
-            front: FrontEnd {
-                parse,
-                rewrite,
-                rewrites,
-            },
+            front,
             loops: Loops::default(),
         };
         for function in program.functions.values() {

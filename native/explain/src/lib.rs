@@ -20,7 +20,9 @@ mod text;
 mod why;
 
 use fulgurite_error::{Error, Result, without_credentials};
-use fulgurite_program::{ExplainFormat, Request, Session, compile_traced, on_deep_stack};
+use fulgurite_program::{
+    ExplainFormat, Request, Session, TracedProgram, compile_traced, on_deep_stack,
+};
 
 use analysis::Analysis;
 
@@ -34,12 +36,15 @@ pub fn explain(request: &Request, session: &Session) -> Result<String> {
 }
 
 fn explained(request: &Request, session: &Session) -> Result<String> {
-    let traced = compile_traced(request, session)?;
+    let TracedProgram {
+        program,
+        session,
+        front,
+    } = compile_traced(request, session)?;
     let (level, format) = (request.level, request.format);
     format.check(level)?;
     let source = request.name.as_deref().unwrap_or("script.dml");
-    let session = traced.session.clone();
-    let analysis = Analysis::new(traced, source)?;
+    let analysis = Analysis::new(&program, &session, front, source)?;
     let explanation = match (&request.why, format) {
         (Some(question), _) => why(&analysis, question, format),
         (None, ExplainFormat::Text) => text::print(&analysis, level, &session),

@@ -62,6 +62,11 @@ pub struct TracedProgram {
     pub program: Program,
     /// Configured as the request says.
     pub session: Session,
+    pub front: FrontEnd,
+}
+
+/// What happened to the whole script before its blocks are planned; rewriting again before fusion adds to it.
+pub struct FrontEnd {
     pub parse: Duration,
     pub rewrite: Duration,
     /// In the order in which they were applied.
@@ -81,12 +86,15 @@ pub fn compile_traced(request: &Request, session: &Session) -> Result<TracedProg
     let metadata = |path: &str, options: &ReadOptions| read_metadata(path, options, &session);
     let options = optimize_options(request, &session.config);
     let (program, rewrites) = optimize_program_traced(&program, &inputs, &metadata, &options)?;
-    Ok(TracedProgram {
-        program,
+    let front = FrontEnd {
         parse: read - started,
         rewrite: read.elapsed(),
         rewrites,
+    };
+    Ok(TracedProgram {
+        program,
         session,
+        front,
     })
 }
 

@@ -28,7 +28,7 @@ mod session;
 mod symbols;
 mod watch;
 
-pub use compile::{TracedProgram, check, compile_traced, on_deep_stack};
+pub use compile::{FrontEnd, TracedProgram, check, compile_traced, on_deep_stack};
 pub use execution::{Execution, Outcome, OutputValue, execute};
 pub use interpreter::{
     Reason, Site, Transfers, expected_degree, expected_spread, expected_writes, read_source,
