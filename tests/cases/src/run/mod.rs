@@ -20,8 +20,9 @@ use fulgurite_fusion::{FusionConfig, Policy, cplan::CPlan, fuse};
 use fulgurite_hop::{
     Characteristics, Dag, DataType, HopOp, ValueType, VariableInfo, propagate_dag, text::from_text,
 };
+use fulgurite_test_numbers::is_close;
 
-use crate::{Case, check::is_close_number};
+use crate::{Case, check::TOLERANCE};
 use programs::Way;
 pub(crate) use values::Value;
 
@@ -147,7 +148,7 @@ fn compare(name: &str, expected: &Value, actual: &Value, exact: bool) -> Result<
         let is_same = match exact {
             // A sparse matrix does not keep the sign of its zeros.
             true => *expected == actual || (expected.is_nan() && actual.is_nan()),
-            false => is_close_number(*expected, actual),
+            false => is_close(actual, *expected, TOLERANCE),
         };
         if !is_same {
             return differ(format!("cell {place} is {actual:e}, not {expected:e}"));
