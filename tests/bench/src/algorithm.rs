@@ -83,8 +83,9 @@ fn measure_shape(options: &Options, data: &DataScript, shape: &str) -> Result<Va
         stolen.push(ProcessorTime::now().stolen_since(&before));
     }
     let differs = |run: &&PolicyRuns| {
-        let near =
-            |(left, right): (&f64, &f64)| (left - right).abs() <= 1e-6 * right.abs().max(1e-9);
+        let near = |(left, right): (&f64, &f64)| {
+            right.is_finite() && (left - right).abs() <= 1e-6 * right.abs().max(1e-9)
+        };
         !run.checksums.iter().zip(&runs[0].checksums).all(near)
     };
     if let Some(other) = runs.iter().find(differs) {

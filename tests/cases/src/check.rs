@@ -3,11 +3,12 @@
 use std::env;
 
 use fulgurite_error::{Error, Result};
+use fulgurite_test_numbers::is_close;
 use similar::TextDiff;
 
 use crate::{Case, Kind, fusion, rewrite, run};
 
-/// Largest difference of two numbers that count as equal, relative to the larger one (at least 1).
+/// Largest difference of two numbers that count as equal, as [`is_close`] takes it.
 pub(crate) const TOLERANCE: f64 = 1e-11;
 
 /// Checks a case, or writes what it gives into its file if the environment variable `BLESS` is set.
@@ -63,14 +64,14 @@ fn same(case: &Case, actual: &[String]) -> bool {
     case.expected.len() == actual.len()
         && kinds.zip(case.expected.iter().zip(actual)).all(
             |(kind, (expected, actual))| match kind {
-                Kind::Run if !case.has("exact") => is_close(expected, actual),
+                Kind::Run if !case.has("exact") => is_close_text(expected, actual),
                 _ => expected == actual,
             },
         )
 }
 
 /// Whether two texts say the same, up to rounding of the numbers in them.
-fn is_close(expected: &str, actual: &str) -> bool {
+fn is_close_text(expected: &str, actual: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         text.replace(';', " ;")
             .split_whitespace()
@@ -81,15 +82,8 @@ fn is_close(expected: &str, actual: &str) -> bool {
     expected.len() == actual.len()
         && expected.iter().zip(&actual).all(|(expected, actual)| {
             match (expected.parse(), actual.parse()) {
-                (Ok(expected), Ok(actual)) => is_close_number(expected, actual),
+                (Ok(expected), Ok(actual)) => is_close(actual, expected, TOLERANCE),
                 _ => expected == actual,
             }
         })
-}
-
-pub(crate) fn is_close_number(expected: f64, actual: f64) -> bool {
-    let scale = expected.abs().max(actual.abs()).max(1.0);
-    expected == actual
-        || (expected.is_nan() && actual.is_nan())
-        || (expected - actual).abs() <= TOLERANCE * scale
 }

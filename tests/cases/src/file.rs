@@ -55,6 +55,12 @@ impl Kind {
     }
 }
 
+/// Below these the cases are.
+pub const FOLDERS: [&str; 3] = ["rewrite", "fusion", "run"];
+
+/// Of case files.
+const EXTENSIONS: [&str; 3] = ["dag", "cplan", "dml"];
+
 /// What stands between the case and an expectation.
 const SEPARATOR: &str = "---";
 
@@ -169,7 +175,7 @@ fn folder() -> &'static Path {
 /// All case files below a folder of the cases, in the order of their names.
 ///
 /// # Errors
-/// Io; those of a file that is not understood.
+/// Io; argument, where a file in one of the [`FOLDERS`] is no case; those of a file that is not understood.
 pub fn cases(below: &str) -> Result<Vec<Case>> {
     let mut paths = Vec::new();
     collect(Path::new(below), &mut paths)?;
@@ -184,12 +190,17 @@ fn collect(below: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
         let path = below.join(entry.file_name());
         if entry.file_type().map_err(io)?.is_dir() {
             collect(&path, paths)?;
-        } else if path.extension().is_some_and(|extension| {
-            ["dag", "cplan", "dml"]
-                .iter()
-                .any(|known| extension == *known)
-        }) {
+        } else if path
+            .extension()
+            .is_some_and(|extension| EXTENSIONS.iter().any(|known| extension == *known))
+        {
             paths.push(path);
+        } else if FOLDERS.iter().any(|folder| path.starts_with(folder)) {
+            return Err(Error::argument(format!(
+                "{}: not a case by its extension",
+                path.display()
+            ))
+            .with_help("cases are .dag, .cplan and .dml files"));
         }
     }
     Ok(())

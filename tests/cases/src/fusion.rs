@@ -57,7 +57,32 @@ pub fn plans(case: &Case) -> Result<String> {
 }
 
 fn fused(case: &Case) -> Result<FusedDag> {
-    fuse(&from_text(&case.body)?, &config(case)?)
+    let fused = fuse(&from_text(&case.body)?, &config(case)?)?;
+    is_explained(&fused)?;
+    Ok(fused)
+}
+
+/// The explanation says of each operator what was built.
+fn is_explained(fused: &FusedDag) -> Result<()> {
+    let (built, explained) = (&fused.operators, &fused.explanation.operators);
+    if built.len() != explained.len() {
+        let (built, explained) = (built.len(), explained.len());
+        return Err(Error::internal(format!(
+            "{built} operators are built, {explained} are explained"
+        )));
+    }
+    for (number, (built, explained)) in built.iter().zip(explained).enumerate() {
+        let (built, explained) = (
+            (&built.label, &built.plan.to_string(), &built.inputs),
+            (&explained.label, &explained.plan, &explained.inputs),
+        );
+        if built != explained {
+            return Err(Error::internal(format!(
+                "fused({number}) is {built:?}, but explained as {explained:?}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Settings: `policy`, `computing` (as [`CostConstants::computing_at`]), and in bytes `local-memory`,

@@ -203,6 +203,9 @@ fn show(rule: &str, statements: &str) -> Result<String> {
     let (tested, shared): (Vec<String>, Vec<String>) = outputs(statements)
         .into_iter()
         .partition(|name| name.ends_with(char::is_numeric));
+    if tested.is_empty() {
+        return Err(Error::argument("no output ends in a digit"));
+    }
     for name in tested {
         let mut lines = statements.lines();
         let line = lines.find(|line| line.starts_with(&format!("{name} = ")));

@@ -4,20 +4,26 @@
 
 use std::{collections::BTreeSet, env};
 
-use fulgurite_cases::{cases, check, rewrite::rule_cases};
+use fulgurite_cases::{Case, cases, check, file::FOLDERS, rewrite::rule_cases};
 use fulgurite_hop::rewrites::rules;
 
 fn check_all(folder: &str) {
     let wanted = env::var("CASE").unwrap_or_default();
-    let mut failures = Vec::new();
-    for case in cases(folder).expect("the cases can be read") {
-        if !case.path.to_string_lossy().contains(&wanted) {
-            continue;
-        }
-        if let Err(error) = check(&case) {
-            failures.push(error.to_string());
-        }
+    let of = |folder| {
+        let cases = cases(folder).expect("the cases can be read").into_iter();
+        let is_wanted = |case: &Case| case.path.to_string_lossy().contains(&wanted);
+        cases.filter(is_wanted).collect::<Vec<_>>()
+    };
+    let cases = of(folder);
+    match wanted.as_str() {
+        "" => assert!(!cases.is_empty(), "there is no case in {folder}"),
+        wanted => assert!(
+            FOLDERS.iter().any(|folder| !of(folder).is_empty()),
+            "no case has '{wanted}' in its path"
+        ),
     }
+    let failures = cases.iter().filter_map(|case| check(case).err());
+    let failures: Vec<String> = failures.map(|error| error.to_string()).collect();
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }
 
@@ -39,9 +45,8 @@ fn run() {
 /// Cases in other folders would never run.
 #[test]
 fn every_case_is_in_a_folder_that_is_checked() {
-    let folders = ["rewrite", "fusion", "run"];
     for case in cases("").expect("the cases can be read") {
-        let is_checked = folders.iter().any(|folder| case.path.starts_with(folder));
+        let is_checked = FOLDERS.iter().any(|folder| case.path.starts_with(folder));
         assert!(is_checked, "{}", case.path.display());
     }
 }

@@ -226,7 +226,7 @@ fn matrix(value: OutputValue, session: &Session) -> Result<MatrixBlock> {
     }
 }
 
-/// The largest difference of two cells, relative to the largest cell of `expected`. NaN equals NaN.
+/// The largest difference of two cells, relative to the largest finite cell of `expected`. NaN equals NaN.
 pub fn relative_difference(found: &MatrixBlock, expected: &MatrixBlock) -> f64 {
     if (found.rows(), found.cols()) != (expected.rows(), expected.cols()) {
         return f64::INFINITY;
@@ -238,6 +238,7 @@ pub fn relative_difference(found: &MatrixBlock, expected: &MatrixBlock) -> f64 {
     let largest = expected
         .values()
         .iter()
+        .filter(|cell| cell.is_finite())
         .fold(1.0, |most: f64, cell| most.max(cell.abs()));
     let pairs = found.values().iter().zip(expected.values());
     let distances = pairs.map(|(found, expected)| match (found - expected).abs() {

@@ -8,6 +8,8 @@ use std::{
     process::{Child, Command, Output, Stdio},
 };
 
+use fulgurite_test_numbers::is_close;
+
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -285,9 +287,8 @@ fn holds(whole: &Output, output: &Output, what: &str) {
             let (expected, found) = (numbers(whole), numbers(output));
             assert_eq!(expected.len(), found.len(), "{what}");
             for (expected, found) in expected.iter().zip(&found) {
-                let difference = (expected - found).abs();
                 assert!(
-                    difference <= 1e-6 * expected.abs().max(1.0),
+                    is_close(*found, *expected, 1e-6),
                     "{what}: {found}, not {expected}"
                 );
             }

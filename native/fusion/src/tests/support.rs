@@ -6,6 +6,7 @@ use fulgurite_hop::{
     AggregateOp, BinaryOp, CastOp, Characteristics, CumulativeOp, Dag, Direction, Hop, HopId,
     HopOp, Literal, TernaryOp, UnaryOp, ValueType,
 };
+use fulgurite_test_numbers::is_close;
 
 use crate::{
     FusedOperator,
@@ -297,9 +298,7 @@ pub fn assert_close(
             "{name}: {what}"
         );
         for (a, b) in actual.values.iter().zip(&expected.values) {
-            let scale = 1.0f64.max(b.abs());
-            let same = a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= 1e-9 * scale;
-            assert!(same, "{name}: {a} is not {b}\n{what}");
+            assert!(is_close(*a, *b, 1e-9), "{name}: {a} is not {b}\n{what}");
         }
     }
 }

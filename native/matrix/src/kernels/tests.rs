@@ -1,6 +1,7 @@
 //! Every kernel against a naive reference, for dense and sparse operands of every odd size.
 
 use fulgurite_error::ErrorKind;
+use fulgurite_test_numbers::is_close;
 use proptest::prelude::*;
 
 use super::{
@@ -50,7 +51,7 @@ pub(super) fn all_layouts(matrix: &MatrixBlock) -> [MatrixBlock; 3] {
         .map(|layout| matrix.clone().in_layout(layout).unwrap())
 }
 
-/// Equal up to `tolerance`, relative to the larger of 1 and the magnitude; NaN equals NaN.
+/// Equal up to `tolerance`, as [`is_close`] takes it.
 pub(super) fn assert_close(
     actual: &MatrixBlock,
     expected: &MatrixBlock,
@@ -75,10 +76,10 @@ pub(super) fn assert_close(
 }
 
 fn close(actual: f64, expected: f64, tolerance: f64, what: &str) {
-    let same = actual == expected
-        || (actual.is_nan() && expected.is_nan())
-        || (actual - expected).abs() <= tolerance * expected.abs().max(1.0);
-    assert!(same, "{what}: {actual} is not {expected}");
+    assert!(
+        is_close(actual, expected, tolerance),
+        "{what}: {actual} is not {expected}"
+    );
 }
 
 fn naive(rows: usize, cols: usize, cell: impl FnMut(usize, usize) -> f64) -> MatrixBlock {

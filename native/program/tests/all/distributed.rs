@@ -7,6 +7,7 @@ use fulgurite_backend_local::LocalBackend;
 use fulgurite_error::ErrorKind;
 use fulgurite_matrix::MatrixBlock;
 use fulgurite_program::OutputValue;
+use fulgurite_test_numbers::is_close;
 
 use crate::common::{Ran, exact, script};
 use proptest::prelude::*;
@@ -56,9 +57,8 @@ fn assert_same(text: &str, output: &str) {
         let found = cells(&ran, output);
         assert_eq!(found.len(), expected.len(), "{text}");
         for (found, expected) in found.iter().zip(&expected) {
-            let scale = expected.abs().max(1.0);
             assert!(
-                (found - expected).abs() <= 1e-9 * scale,
+                is_close(*found, *expected, 1e-9),
                 "{policy}: {text}: {found} for {expected}"
             );
         }

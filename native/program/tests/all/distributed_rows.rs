@@ -6,6 +6,7 @@ use std::sync::Arc;
 use fulgurite_backend_local::LocalBackend;
 use fulgurite_matrix::MatrixBlock;
 use fulgurite_program::OutputValue;
+use fulgurite_test_numbers::is_close;
 
 use crate::common::{Cells, Ran, exact, matrix, script};
 use proptest::prelude::*;
@@ -97,9 +98,10 @@ fn assert_same(text: &str, x: &MatrixBlock, y: &MatrixBlock) {
     assert_eq!(shape(&found), shape(&expected), "{case}");
     let (found, expected) = (found.to_dense().unwrap(), expected.to_dense().unwrap());
     for (at, (found, expected)) in found.values().iter().zip(expected.values()).enumerate() {
-        let near = (found - expected).abs() <= 1e-9 * expected.abs().max(1.0);
-        let same = near || found == expected || (found.is_nan() && expected.is_nan());
-        assert!(same, "{case}: {found} for {expected} in cell {at}");
+        assert!(
+            is_close(*found, *expected, 1e-9),
+            "{case}: {found} for {expected} in cell {at}"
+        );
     }
     let dense = x.rows() * x.cols() * 8;
     // Cells are counted, which sparse matrices have not. Of a matrix of one row, aggregates of columns are as large.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use fulgurite_backend_local::LocalBackend;
 use fulgurite_matrix::{Layout, MatrixBlock};
 use fulgurite_program::OutputValue;
+use fulgurite_test_numbers::is_close;
 
 use crate::common::{Ran, exact, script};
 
@@ -84,9 +85,8 @@ fn assert_on_workers(template: &str, case: &Case) {
     let found = cells(&ran);
     assert_eq!(found.len(), expected.len(), "{text}");
     for (found, expected) in found.iter().zip(&expected) {
-        let scale = expected.abs().max(1.0);
         assert!(
-            (found - expected).abs() <= 1e-9 * scale,
+            is_close(*found, *expected, 1e-9),
             "{text}: {found} for {expected}"
         );
     }
@@ -220,9 +220,8 @@ fn a_factor_that_may_not_be_sent_whole_is_sent_in_ranges() {
             let expected = all_cells(&here, &backend);
             assert_eq!(found.len(), expected.len(), "{case}");
             for (found, expected) in found.iter().zip(&expected) {
-                let scale = expected.abs().max(1.0);
                 assert!(
-                    (found - expected).abs() <= 1e-9 * scale,
+                    is_close(*found, *expected, 1e-9),
                     "{case}: {found} for {expected}"
                 );
             }

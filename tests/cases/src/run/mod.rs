@@ -3,11 +3,12 @@
 //! Of a DAG:
 //! - operators one by one on dense matrices, on one thread: the values that are expected,
 //! - under each fusion policy, dense and as CSR, on one thread and on two,
-//! - as stripes of the backend in this process,
+//! - as stripes of the backend in this process: one operator at least must run there. The driver has little memory
+//!   then, which `local-memory=` and bytes in the first line change,
 //! - each fused operator by each [engine](engines), compared with what its CPlan means.
 //!
-//! With `exact` in the first line, all give the same bits; else they are equal up to rounding. A CPlan goes
-//! through the engines alone.
+//! With `exact` in the first line, all give the same numbers, but for the sign of zeros; else they are equal up to
+//! rounding. A CPlan goes through the engines alone.
 
 mod engines;
 mod programs;
@@ -20,9 +21,10 @@ use fulgurite_fusion::{FusionConfig, Policy, cplan::CPlan, fuse};
 use fulgurite_hop::{
     Characteristics, Dag, DataType, HopOp, ValueType, VariableInfo, propagate_dag, text::from_text,
 };
+use fulgurite_test_numbers::is_close;
 
-use crate::{Case, check::is_close_number};
-use programs::Way;
+use crate::{Case, check::TOLERANCE};
+use programs::{DRIVER_MEMORY, Way};
 pub(crate) use values::Value;
 
 /// Values of variables by name.
@@ -30,7 +32,8 @@ type Values = BTreeMap<String, Value>;
 
 /// What a case gives.
 pub(crate) fn values(case: &Case) -> Result<String> {
-    if let Some(word) = case.settings.iter().find(|word| *word != "exact") {
+    let is_known = |word: &str| word == "exact" || word.starts_with("local-memory=");
+    if let Some(word) = case.settings.iter().find(|word| !is_known(word)) {
         return Err(Error::argument(format!(
             "the setting '{word}' is not understood"
         )));
@@ -56,15 +59,29 @@ pub(crate) fn values(case: &Case) -> Result<String> {
     }
     let dag = from_text(&case.body)?;
     let dag = with_sizes(&dag, &inputs)?;
-    let expected = programs::run(&dag, &inputs, Way::REFERENCE)?;
-    for way in Way::all() {
+    let driver_memory = match case.setting("local-memory") {
+        None => DRIVER_MEMORY,
+        Some(bytes) => bytes.parse().map_err(|_| {
+            Error::argument(format!(
+                "the setting 'local-memory={bytes}' is no number of bytes"
+            ))
+        })?,
+    };
+    let expected = programs::run(&dag, &inputs, Way::REFERENCE)?.values;
+    let mut on_workers = false;
+    for way in Way::all(driver_memory) {
         let in_this_way = |error: Error| Error::new(error.kind(), format!("{way:?}: {error}"));
         let actual = programs::run(&dag, &inputs, way).map_err(in_this_way)?;
         for (name, expected) in &expected {
-            let actual = actual.get(name);
+            let actual = actual.values.get(name);
             let actual = actual.ok_or_else(|| Error::internal(format!("{name} is missing")))?;
             compare(name, expected, actual, exact).map_err(in_this_way)?;
         }
+        on_workers |= actual.on_workers;
+    }
+    if !on_workers {
+        return Err(Error::internal("no operator ran on the workers")
+            .with_help("lower local-memory, or give an input more rows than a stripe has"));
     }
     for policy in [Policy::FuseAll, Policy::Cost] {
         fused(&dag, &inputs, policy, exact)?;
@@ -147,7 +164,7 @@ fn compare(name: &str, expected: &Value, actual: &Value, exact: bool) -> Result<
         let is_same = match exact {
             // A sparse matrix does not keep the sign of its zeros.
             true => *expected == actual || (expected.is_nan() && actual.is_nan()),
-            false => is_close_number(*expected, actual),
+            false => is_close(actual, *expected, TOLERANCE),
         };
         if !is_same {
             return differ(format!("cell {place} is {actual:e}, not {expected:e}"));

@@ -22,12 +22,14 @@ pub(super) struct Way {
     /// Whether matrices come as CSR, not dense.
     sparse: bool,
     threads: usize,
-    place: Place,
+    place: MatrixPlace,
+    /// Bytes that the driver may take, if there are workers.
+    driver_memory: Option<u64>,
 }
 
 /// Where the input matrices are.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Place {
+enum MatrixPlace {
     Here,
     /// The first one with more rows than a stripe has is with the workers.
     FirstAsStripes,
@@ -38,23 +40,34 @@ enum Place {
 /// Few, so that small matrices are several stripes.
 const STRIPE_ROWS: usize = 3;
 
+/// [`Way::driver_memory`] of cases that do not say it: little, so that operators on small matrices run on the workers.
+pub(super) const DRIVER_MEMORY: u64 = 500;
+
+/// What a program gave.
+pub(super) struct Ran {
+    pub values: Values,
+    /// Whether an operator ran on the workers.
+    pub on_workers: bool,
+}
+
 impl Way {
     /// Unfused, dense, on one thread.
     pub const REFERENCE: Way = Way {
         policy: "none",
         sparse: false,
         threads: 1,
-        place: Place::Here,
+        place: MatrixPlace::Here,
+        driver_memory: None,
     };
 
     /// Each policy, dense and as CSR, on one thread, on two, and as stripes.
-    pub fn all() -> impl Iterator<Item = Way> {
+    pub fn all(driver_memory: u64) -> impl Iterator<Item = Way> {
         let policies = ["cost", "fuse-all", "fuse-no-redundancy", "none"];
         let places = [
-            (1, Place::Here),
-            (2, Place::Here),
-            (2, Place::FirstAsStripes),
-            (2, Place::AllAsStripes),
+            (1, MatrixPlace::Here),
+            (2, MatrixPlace::Here),
+            (2, MatrixPlace::FirstAsStripes),
+            (2, MatrixPlace::AllAsStripes),
         ];
         policies.into_iter().flat_map(move |policy| {
             [false, true].into_iter().flat_map(move |sparse| {
@@ -63,20 +76,24 @@ impl Way {
                     sparse,
                     threads,
                     place,
+                    driver_memory: (place != MatrixPlace::Here).then_some(driver_memory),
                 })
             })
         })
     }
 }
 
-/// What the DAG writes.
+/// Runs the DAG.
 ///
 /// # Errors
 /// Those of the program.
-pub(super) fn run(dag: &Dag, inputs: &Values, way: Way) -> Result<Values> {
+pub(super) fn run(dag: &Dag, inputs: &Values, way: Way) -> Result<Ran> {
     let mut config = Config::default();
     config.set("fulgurite.fusion.policy", way.policy)?;
     config.set("fulgurite.threads", &way.threads.to_string())?;
+    if let Some(bytes) = way.driver_memory {
+        config.set("fulgurite.memory.local", &bytes.to_string())?;
+    }
     let backend = Arc::new(LocalBackend::default());
     let mut request = Request {
         dag: Some(to_json(dag)),
@@ -96,9 +113,9 @@ pub(super) fn run(dag: &Dag, inputs: &Values, way: Way) -> Result<Values> {
                 };
                 let has_stripes = matrix.rows() > STRIPE_ROWS;
                 let is_distributed = match way.place {
-                    Place::Here => false,
-                    Place::FirstAsStripes => has_stripes && is_first,
-                    Place::AllAsStripes => has_stripes,
+                    MatrixPlace::Here => false,
+                    MatrixPlace::FirstAsStripes => has_stripes && is_first,
+                    MatrixPlace::AllAsStripes => has_stripes,
                 };
                 is_first &= !has_stripes;
                 if is_distributed {
@@ -125,14 +142,18 @@ pub(super) fn run(dag: &Dag, inputs: &Values, way: Way) -> Result<Values> {
         }
     }
     let mut session = Session::new(config);
-    if way.place != Place::Here {
+    if way.place != MatrixPlace::Here {
         session = session.with_backend(Arc::clone(&backend) as Arc<dyn Backend>);
     }
     let outcome = execute(Execution { request, matrices }, &session)?;
+    let mut operators = outcome.report.operators.iter();
+    let on_workers = operators.any(|operator| operator.location == backend.name());
     let outputs = outcome.outputs.into_iter();
-    outputs
-        .map(|(name, value)| Ok((name, value_of(value, backend.as_ref())?)))
-        .collect()
+    let values = outputs.map(|(name, value)| Ok((name, value_of(value, backend.as_ref())?)));
+    Ok(Ran {
+        values: values.collect::<Result<_>>()?,
+        on_workers,
+    })
 }
 
 fn value_of(value: OutputValue, backend: &dyn Backend) -> Result<Value> {
@@ -191,7 +212,7 @@ pub(super) fn run_alone(dag: &Dag, hop: &Hop, operands: &[Value]) -> Result<Valu
         ..hop
     });
     alone.roots = vec![write];
-    let mut values = run(&alone, &inputs, Way::REFERENCE)?;
+    let mut values = run(&alone, &inputs, Way::REFERENCE)?.values;
     let value = values.remove("result");
     value.ok_or_else(|| Error::internal("an operator without a result"))
 }

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use fulgurite_backend_local::with_chosen_backend;
-use fulgurite_cases::rewrite::{RuleCase, rule_cases};
+use fulgurite_cases::rewrite::{RuleCase, rule_cases, variables};
 use fulgurite_config::Config;
 use fulgurite_differential_tests::data::Numbers;
 use fulgurite_hop::{
-    Literal,
+    DataType, Literal,
     rewrites::{Precision, rules},
 };
 use fulgurite_matrix::{DenseMatrix, MatrixBlock};
@@ -43,49 +43,51 @@ fn matrix(rows: usize, cols: usize, cells: Cells, seed: u64) -> MatrixBlock {
     dense.into()
 }
 
-/// The variables of the cases ([`fulgurite_cases::rewrite::variables`]).
-fn inputs(cells: Cells) -> (Vec<Input>, BTreeMap<String, MatrixBlock>) {
-    let shapes = [
-        ("X Y Z U V", 10, 5),
-        ("A B", 5, 10),
-        ("S Q", 8, 8),
-        ("v w", 10, 1),
-        ("h", 5, 1),
-        ("d", 8, 1),
-        ("r", 1, 5),
-        ("m", 1, 10),
-        ("o", 1, 1),
-        ("L", 30, 4),
-        ("M", 4, 30),
-    ];
-    let mut matrices = BTreeMap::new();
-    for (names, rows, cols) in shapes {
-        for name in names.split(' ') {
-            let seed = matrices.len() as u64 + 1;
-            matrices.insert(name.to_owned(), matrix(rows, cols, cells, seed));
-        }
-    }
-    let sparse = DenseMatrix::from_fn(10, 5, |row, col| match (row * 5 + col) % 8 {
-        0 => row as f64 - 4.5,
+/// A matrix with that many non-zeros.
+fn sparse(rows: usize, cols: usize, nnz: usize) -> MatrixBlock {
+    let distance = (rows * cols).checked_div(nnz).unwrap_or(1);
+    let dense = DenseMatrix::from_fn(rows, cols, |row, col| match row * cols + col {
+        cell if cell % distance == 0 && cell / distance < nnz => row as f64 - 4.5,
         _ => 0.0,
     })
     .unwrap();
-    let sparse = MatrixBlock::from(sparse).to_csr().expect("small");
-    matrices.insert("G".to_owned(), MatrixBlock::Csr(sparse));
-    for (name, cols) in [("E", 5), ("e", 1)] {
-        matrices.insert(name.to_owned(), MatrixBlock::filled(10, cols, 0.0).unwrap());
+    MatrixBlock::from(dense)
+}
+
+/// Values of the [`variables`].
+fn inputs(cells: Cells) -> (Vec<Input>, BTreeMap<String, MatrixBlock>) {
+    let (mut inputs, mut matrices) = (Vec::new(), BTreeMap::new());
+    for (name, info) in variables() {
+        if info.data_type == DataType::Scalar {
+            let value = match name.as_str() {
+                "s" => Literal::Double(1.75),
+                "q" => Literal::Double(-0.3),
+                "k" => Literal::Int(3),
+                "b" => Literal::Boolean(true),
+                _ => panic!("{name} has no value"),
+            };
+            inputs.push(Input {
+                name,
+                binding: Binding::Scalar { value },
+            });
+            continue;
+        }
+        let known = info.characteristics;
+        // What the compiler does not know is as large as most.
+        let rows = known.rows.unwrap_or(10) as usize;
+        let cols = known.cols.unwrap_or(5) as usize;
+        let value = match known.nnz {
+            None => matrix(rows, cols, cells, matrices.len() as u64 + 1),
+            Some(0) => MatrixBlock::filled(rows, cols, 0.0).unwrap(),
+            Some(nnz) => {
+                let sparse = sparse(rows, cols, nnz as usize);
+                assert_eq!(sparse.nnz() as u64, nnz, "{name}");
+                MatrixBlock::Csr(sparse.to_csr().expect("small"))
+            }
+        };
+        inputs.push(Input::local(&name));
+        matrices.insert(name, value);
     }
-    let mut inputs: Vec<Input> = matrices.keys().map(Input::local).collect();
-    let scalars = [
-        ("s", Literal::Double(1.75)),
-        ("q", Literal::Double(-0.3)),
-        ("k", Literal::Int(3)),
-        ("b", Literal::Boolean(true)),
-    ];
-    inputs.extend(scalars.map(|(name, value)| Input {
-        name: name.to_owned(),
-        binding: Binding::Scalar { value },
-    }));
     (inputs, matrices)
 }
 

@@ -8,16 +8,10 @@ use fulgurite_structure_tests::{
     repository,
 };
 
-/// Crates whose files have no order yet.
-const EXCEPTIONS: &[&str] = &[];
-
 #[test]
 fn files_know_only_those_before_them() {
     let mut text = String::new();
     for name in repository::crates() {
-        if EXCEPTIONS.contains(&name.as_str()) {
-            continue;
-        }
         for root in repository::roots(&name) {
             for circle in circles(&Modules::load(&root)) {
                 describe(&mut text, &name, &circle);

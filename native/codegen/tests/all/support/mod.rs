@@ -12,6 +12,7 @@ use fulgurite_fusion::cplan::{
 };
 use fulgurite_hop::{AggregateOp, BinaryOp, Direction, UnaryOp};
 use fulgurite_matrix::{Layout, MatrixBlock};
+use fulgurite_test_numbers::is_close;
 
 /// A Cell plan whose value is the last node of the body.
 pub fn cell_plan(
@@ -336,11 +337,14 @@ fn meaning(plan: &CPlan, operands: &[MatrixBlock]) -> Result<Output> {
     }
 }
 
+/// Sums in another order differ by less.
+const TOLERANCE: f64 = 1e-11;
+
 pub fn assert_close(got: &Output, expected: &Output, what: &str) {
     match (got, expected) {
         (Output::Scalar(got), Output::Scalar(expected)) => {
             assert!(
-                is_close(*got, *expected),
+                is_close(*got, *expected, TOLERANCE),
                 "{got:e}, not {expected:e}: {what}"
             );
         }
@@ -354,7 +358,7 @@ pub fn assert_close(got: &Output, expected: &Output, what: &str) {
                 for col in 0..got.cols() {
                     let (got, expected) = (got.get(row, col), expected.get(row, col));
                     assert!(
-                        is_close(got, expected),
+                        is_close(got, expected, TOLERANCE),
                         "{got:e}, not {expected:e}, at {row}, {col}: {what}"
                     );
                 }
@@ -362,11 +366,4 @@ pub fn assert_close(got: &Output, expected: &Output, what: &str) {
         }
         _ => panic!("{got:?}, not {expected:?}: {what}"),
     }
-}
-
-fn is_close(got: f64, expected: f64) -> bool {
-    let scale = got.abs().max(expected.abs()).max(1.0);
-    got == expected
-        || (got.is_nan() && expected.is_nan())
-        || (got - expected).abs() <= 1e-11 * scale
 }
