@@ -182,12 +182,17 @@ impl LocalBackend {
         let threads = rayon::current_num_threads().min(parts.len());
         thread::scope(|scope| {
             for number in 0..threads {
-                let started = thread::Builder::new().spawn_scoped(scope, work);
+                let started = memory::start_thread(None, |begun| {
+                    thread::Builder::new().spawn_scoped(scope, || {
+                        begun.tell();
+                        work();
+                    })
+                });
                 // The first can do the work of all.
                 if let Err(error) = started
                     && number == 0
                 {
-                    return Err(memory::no_thread(&error));
+                    return Err(error);
                 }
             }
             Ok(())

@@ -52,7 +52,12 @@ pub fn stops(
             std::process::exit(i32::from(INTERRUPTED));
         }
     };
-    ctrlc::set_handler(handler).map_err(|error| match error {
+    memory::start_thread(None, |begun| {
+        // The library's thread can't tell. It is the first that this process starts.
+        begun.tell();
+        Ok(ctrlc::set_handler(handler))
+    })?
+    .map_err(|error| match error {
         ctrlc::Error::System(error) => memory::no_thread(&error),
         error => Error::runtime(format!("Ctrl-C can't be handled: {error}")),
     })

@@ -144,17 +144,18 @@ pub(crate) fn on_native_thread<T: Send + 'static>(
 
 fn start_thread(first: Job) -> Result<()> {
     let (sender, jobs) = channel::<Job>();
-    let started = thread::Builder::new()
-        .name("fulgurite".into())
-        .stack_size(STACK_BYTES)
-        .spawn(move || {
+    let started = memory::start_thread(Some(STACK_BYTES), |begun| {
+        let thread = thread::Builder::new().name("fulgurite".into());
+        thread.stack_size(STACK_BYTES).spawn(move || {
+            begun.tell();
             let ready = || idle().push(sender.clone());
             first(&ready);
             for job in jobs {
                 job(&ready);
             }
-        });
-    started.map(drop).map_err(|error| memory::no_thread(&error))
+        })
+    });
+    started.map(drop)
 }
 
 /// What a thread of the JVM does until the loop is over.

@@ -15,9 +15,7 @@ use std::{
     sync::{
         Arc,
         atomic::{self, AtomicBool},
-        mpsc::{self, RecvTimeoutError},
     },
-    time::Duration,
 };
 
 use fulgurite_error::{Error, Result};
@@ -106,42 +104,9 @@ impl Interrupt {
         })
     }
 
-    /// Runs a computation of a library which never looks for the flag, on threads of its own. The run that is to stop leaves
-    /// it to itself: it ends later, and nobody gets its result. Until then it keeps its threads and its memory.
-    ///
-    /// # Errors
-    /// `interrupted`, before it began or while it still ran; `memory`, where the system refuses a thread.
-    pub(crate) fn leaving<R: Send + 'static>(
-        work: impl FnOnce() -> R + Send + 'static,
-    ) -> Result<R> {
-        let interrupt = Self::current();
-        if interrupt.0.is_none() {
-            return Ok(work());
-        }
-        interrupt.check()?;
-        // As many as it had got here, so that it gives the same bits.
-        let count = rayon::current_num_threads();
-        let threads = rayon::ThreadPoolBuilder::new()
-            .num_threads(count)
-            .thread_name(|number| format!("fulgurite-left-{number}"))
-            .build()
-            .map_err(|error| Error::memory(format!("{count} threads can't be started: {error}")))?;
-        let (sender, receiver) = mpsc::sync_channel(1);
-        threads.spawn(move || {
-            let result = panic::catch_unwind(AssertUnwindSafe(work));
-            // Nobody may be left to take it.
-            let _ = sender.send(result);
-        });
-        loop {
-            match receiver.recv_timeout(LOOK) {
-                Ok(Ok(result)) => return Ok(result),
-                Ok(Err(payload)) => panic::resume_unwind(payload),
-                Err(RecvTimeoutError::Timeout) => interrupt.check()?,
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Error::internal("a computation ended without a result"));
-                }
-            }
-        }
+    /// Whether somebody may ask the run to stop.
+    pub(crate) fn can_be_set(&self) -> bool {
+        self.0.is_some()
     }
 
     /// That of the run which the calling thread works for.
@@ -179,9 +144,6 @@ fn stopped() -> Error {
 
 /// What [`Interrupt::unwind_if_set`] throws.
 struct Unwound;
-
-/// How often [`Interrupt::leaving`] looks for the flag.
-const LOOK: Duration = Duration::from_millis(10);
 
 /// Puts the flag back that was there before.
 struct Before(Interrupt);
@@ -243,30 +205,6 @@ mod tests {
             other.err().and_then(|payload| payload.downcast().ok()),
             Some(Box::new(7))
         );
-    }
-
-    #[test]
-    fn what_never_looks_is_left() {
-        let (interrupt, (end, ended)) = (Interrupt::new(), mpsc::channel::<()>());
-        let result = interrupt.within(|| Interrupt::leaving(|| 7));
-        assert_eq!(result.ok(), Some(7));
-        let flag = interrupt.clone();
-        let left = interrupt.within(|| {
-            Interrupt::leaving(move || {
-                flag.set();
-                ended.recv().is_ok()
-            })
-        });
-        assert_eq!(
-            left.map_err(|error| error.kind()),
-            Err(ErrorKind::Interrupted)
-        );
-        drop(end);
-        let other = Interrupt::new().within(|| {
-            panic::catch_unwind(|| Interrupt::leaving(|| panic::resume_unwind(Box::new(7))))
-        });
-        let payload = other.map(|_: Result<()>| ()).expect_err("it panics");
-        assert_eq!(payload.downcast().ok(), Some(Box::new(7)));
     }
 
     #[test]

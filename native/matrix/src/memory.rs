@@ -17,10 +17,10 @@ mod available;
 pub mod ballast;
 mod budget;
 mod stack;
+mod threads;
 
 use std::{
     alloc::{Layout, alloc_zeroed},
-    fmt::Display,
     mem::MaybeUninit,
     sync::atomic::{AtomicUsize, Ordering},
 };
@@ -31,6 +31,7 @@ use rayon::prelude::*;
 pub use available::container_bytes;
 pub use budget::{Budget, admit, within};
 pub use stack::on_stack_with;
+pub use threads::{Begun, no_thread, start_thread, thread_pool};
 
 use crate::Interrupt;
 
@@ -72,12 +73,6 @@ pub fn cells(rows: usize, cols: usize) -> Result<usize> {
             ))
             .with_help(SMALLER)
         })
-}
-
-/// The error of a thread that the system did not start: it has no memory for its stack.
-pub fn no_thread(error: &dyn Display) -> Error {
-    Error::memory(format!("a thread can't be started: {error}"))
-        .with_help("raise the process's limits (ulimit -v, -u)")
 }
 
 /// An empty vector with room for `len` values.

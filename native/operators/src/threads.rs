@@ -10,8 +10,8 @@ use std::{
 };
 
 use fulgurite_codegen::ExecutionContext;
-use fulgurite_error::{Error, Result};
-use fulgurite_matrix::Interrupt;
+use fulgurite_error::Result;
+use fulgurite_matrix::{Interrupt, memory};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// The threads that local operators run on.
@@ -226,13 +226,5 @@ fn this_thread() -> Result<Arc<ThreadPool>> {
 }
 
 fn built(pool: ThreadPoolBuilder, count: usize) -> Result<Arc<ThreadPool>> {
-    pool.num_threads(count)
-        .thread_name(|number| format!("fulgurite-{number}"))
-        .build()
-        .map(Arc::new)
-        .map_err(|error| {
-            // The system refuses a thread where it has no memory for its stack.
-            Error::memory(format!("{count} threads can't be started: {error}"))
-                .with_help("lower fulgurite.threads, or raise the process's limits (ulimit -v, -u)")
-        })
+    memory::thread_pool(pool, count, "fulgurite").map(Arc::new)
 }

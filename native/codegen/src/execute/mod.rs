@@ -45,16 +45,12 @@ impl ExecutionContext {
     /// A pool of this many threads, shared by all clones of the context.
     ///
     /// # Errors
-    /// `runtime` when the threads can't be started.
+    /// `memory` when the threads can't be started.
     pub fn with_threads(threads: usize) -> Result<Self> {
         if threads <= 1 {
             return Ok(Self::single_threaded());
         }
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|number| format!("fulgurite-{number}"))
-            .build()
-            .map_err(|error| Error::runtime(format!("can't start {threads} threads: {error}")))?;
+        let pool = memory::thread_pool(rayon::ThreadPoolBuilder::new(), threads, "fulgurite")?;
         Ok(Self::with_pool(Arc::new(pool)))
     }
 

@@ -9,8 +9,8 @@ use faer::{
 };
 use fulgurite_error::{Error, Result};
 
-use super::results::shape;
-use crate::{DenseMatrix, Interrupt, MatrixBlock};
+use super::{leave::leaving, results::shape};
+use crate::{DenseMatrix, MatrixBlock};
 
 /// The largest difference between a cell and its mirror image in a matrix that counts as symmetric, relative to the
 /// matrix's largest cell.
@@ -275,7 +275,7 @@ fn stoppable<R: Send + 'static>(
 ) -> Result<R> {
     match multiplications < LONG {
         true => Ok(work()),
-        false => Interrupt::leaving(work),
+        false => leaving(work),
     }
 }
 
@@ -339,6 +339,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::Interrupt;
     use crate::kernels::{matmult, transpose};
 
     fn matrix(rows: usize, cols: usize, cells: &[f64]) -> MatrixBlock {

@@ -14,6 +14,7 @@ pub mod elementwise;
 pub mod factorize;
 pub mod generate;
 pub mod index;
+mod leave;
 pub mod matmult;
 pub mod merge;
 pub mod parts;

@@ -133,12 +133,17 @@ impl<'p> Interpreter<'p> {
                     messages: sender.clone(),
                 };
                 let team = &team;
-                let run = move || worker.run(parallel_loop, team);
-                match thread::Builder::new().spawn_scoped(scope, run) {
+                let thread = memory::start_thread(None, |begun| {
+                    thread::Builder::new().spawn_scoped(scope, move || {
+                        begun.tell();
+                        worker.run(parallel_loop, team)
+                    })
+                });
+                match thread {
                     Ok(thread) => threads.push(thread),
                     Err(error) => {
                         team.stop_after(None);
-                        started = Err(memory::no_thread(&error));
+                        started = Err(error);
                         break;
                     }
                 }
