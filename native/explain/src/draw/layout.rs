@@ -7,6 +7,7 @@ use fulgurite_error::{Error, Result};
 use rust_sugiyama::{configure::Config, from_vertices_and_edges};
 
 /// A box to place.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Sized {
     pub width: f64,
     pub height: f64,
@@ -32,28 +33,15 @@ const MOST_BOXES: usize = 1000;
 
 /// Between boxes of a row, and between rows.
 const COLUMN_GAP: f64 = 26.0;
-const ROW_GAP: f64 = 44.0;
+pub(super) const ROW_GAP: f64 = 44.0;
 /// What a line takes between boxes.
-const LINE_WIDTH: f64 = 12.0;
+pub(super) const LINE_WIDTH: f64 = 12.0;
 
-/// Places boxes in rows, edges going down. Each edge goes from an earlier box to a later one.
-///
-/// # Errors
-/// `unsupported`, for too many boxes.
-pub(super) fn layout(boxes: &[Sized], edges: &[(usize, usize)]) -> Result<Layout> {
-    if boxes.len() > MOST_BOXES {
-        return Err(Error::unsupported(format!(
-            "a block of {} operators can't be drawn: at most {MOST_BOXES} can",
-            boxes.len()
-        ))
-        .with_help(
-            "--format dot leaves drawing to Graphviz; --format text and json have no limit",
-        ));
-    }
-    let rows = rows(boxes.len(), edges);
-    let (vertices, ways) = vertices(boxes, edges, &rows);
+/// Places boxes in their rows, edges going down. Each edge goes from a row to a later one.
+pub(super) fn layout(boxes: &[Sized], edges: &[(usize, usize)], rows: &[usize]) -> Layout {
+    let (vertices, ways) = vertices(boxes, edges, rows);
     let columns = columns(&vertices, &ways);
-    let heights = heights(boxes, &rows);
+    let heights = heights(boxes, rows);
     let point = |vertex: usize| Point {
         x: columns[vertex],
         y: heights[vertices[vertex].row].0,
@@ -68,18 +56,30 @@ pub(super) fn layout(boxes: &[Sized], edges: &[(usize, usize)]) -> Result<Layout
         line
     });
     let right = (0..vertices.len()).map(|vertex| columns[vertex] + vertices[vertex].width / 2.0);
-    Ok(Layout {
+    Layout {
         width: right.fold(0.0, f64::max),
         height: heights
             .last()
             .map_or(0.0, |(middle, height)| middle + height / 2.0),
         boxes: (0..boxes.len()).map(point).collect(),
         lines: lines.collect(),
-    })
+    }
 }
 
-/// The longest way from a box that reads nothing; such boxes stand right above their first reader.
-fn rows(boxes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
+/// The row of each box: its longest way from a box that reads nothing. Such boxes stand right above their first
+/// reader. Each edge goes from an earlier box to a later one.
+///
+/// # Errors
+/// `unsupported`, for too many boxes.
+pub(super) fn rows(boxes: usize, edges: &[(usize, usize)]) -> Result<Vec<usize>> {
+    if boxes > MOST_BOXES {
+        return Err(Error::unsupported(format!(
+            "a block of {boxes} operators can't be drawn: at most {MOST_BOXES} can"
+        ))
+        .with_help(
+            "--format dot leaves drawing to Graphviz; --format text and json have no limit",
+        ));
+    }
     let mut rows = vec![0; boxes];
     let mut sorted = edges.to_vec();
     sorted.sort_unstable_by_key(|(_, to)| *to);
@@ -93,7 +93,7 @@ fn rows(boxes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
             rows[place] = first - 1;
         }
     }
-    rows
+    Ok(rows)
 }
 
 struct Vertex {
@@ -158,7 +158,7 @@ fn columns(vertices: &[Vertex], ways: &[Vec<usize>]) -> Vec<f64> {
 }
 
 /// The middle of each row, and its height.
-fn heights(boxes: &[Sized], rows: &[usize]) -> Vec<(f64, f64)> {
+pub(super) fn heights(boxes: &[Sized], rows: &[usize]) -> Vec<(f64, f64)> {
     let count = rows.iter().max().map_or(0, |last| last + 1);
     let mut heights = vec![(0.0, 0.0); count];
     for (size, row) in boxes.iter().zip(rows) {
@@ -184,6 +184,10 @@ mod tests {
         (0..count).map(size).collect()
     }
 
+    fn laid_out(boxes: &[Sized], edges: &[(usize, usize)]) -> Layout {
+        layout(boxes, edges, &rows(boxes.len(), edges).unwrap())
+    }
+
     /// Pairs of boxes that overlap.
     fn overlaps(boxes: &[Sized], layout: &Layout) -> usize {
         let apart = |one: usize, two: usize| {
@@ -204,7 +208,7 @@ mod tests {
                 .flat_map(|to| [(to - 1) / 2, to.saturating_sub(step)].map(|from| (from, to)))
                 .filter(|(from, to)| from < to)
                 .collect();
-            let layout = layout(&boxes, &edges).unwrap();
+            let layout = laid_out(&boxes, &edges);
             assert_eq!(overlaps(&boxes, &layout), 0);
             for line in &layout.lines {
                 assert!(line.windows(2).all(|step| step[0].y < step[1].y));
@@ -217,15 +221,13 @@ mod tests {
     #[test]
     fn what_is_not_connected_stands_beside() {
         let boxes = boxes(5);
-        let layout = layout(&boxes, &[(0, 1), (2, 3)]).unwrap();
+        let layout = laid_out(&boxes, &[(0, 1), (2, 3)]);
         assert_eq!(overlaps(&boxes, &layout), 0);
     }
 
     #[test]
     fn too_large_pictures_are_refused() {
-        let error = layout(&boxes(1001), &[])
-            .map(|layout| layout.width)
-            .unwrap_err();
+        let error = rows(1001, &[]).unwrap_err();
         assert_eq!(error.kind(), fulgurite_error::ErrorKind::Unsupported);
     }
 }

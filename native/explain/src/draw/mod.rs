@@ -1,12 +1,13 @@
 //! Pictures of DAGs: HOPs as boxes, fused operators (or partitions) as coloured regions around them.
 //!
-//! [`pictures`] says what is drawn; [`dot`], [`svg`] and [`html`] say how; `layout` says where boxes stand, [`frames`] what
-//! control flow is around blocks.
+//! [`pictures`] says what is drawn; [`dot`], [`svg`] and [`html`] say how; `layout` says where boxes stand, `fold`
+//! how tall pictures become wide ones, [`frames`] what control flow is around blocks.
 
 pub(super) mod dot;
 pub(super) mod html;
 pub(super) mod svg;
 
+mod fold;
 mod frames;
 mod layout;
 

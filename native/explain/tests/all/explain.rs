@@ -10,7 +10,7 @@ use fulgurite_program::{
     request::{Binding, Input},
 };
 
-fn request(script: &str, inputs: &[(&str, i64, i64)]) -> Request {
+pub(crate) fn request(script: &str, inputs: &[(&str, i64, i64)]) -> Request {
     let mut request = Request::script("test.dml", script);
     for (name, rows, cols) in inputs {
         request.inputs.push(Input {
@@ -34,7 +34,7 @@ fn request(script: &str, inputs: &[(&str, i64, i64)]) -> Request {
     request
 }
 
-fn explained(request: &Request) -> String {
+pub(crate) fn explained(request: &Request) -> String {
     let session = Session::new(Config::default()).with_backend(Arc::new(LocalBackend::default()));
     match explain(request, &session) {
         Ok(text) => text,

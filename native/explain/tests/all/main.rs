@@ -1,3 +1,4 @@
 //! What is explained of requests.
 
 mod explain;
+mod pictures;

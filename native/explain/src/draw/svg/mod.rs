@@ -1,13 +1,20 @@
 //! Pictures as SVG: readable on light and dark pages, and for those who hear them.
 
+mod heading;
+mod lines;
+
 use std::fmt::Write;
 
 use fulgurite_error::Result;
 
+use heading::Heading;
+use lines::{around, path};
+
 use super::{
     COLOURS, Edge, Node, NodeKind, Picture,
+    fold::{EdgeLine, Folded, Graph, Route, TALL, laid_out},
     frames::{self, Scene},
-    layout::{Layout, Point, Sized, layout},
+    layout::{Point, Sized},
 };
 
 const LINE: f64 = 15.0;
@@ -15,8 +22,8 @@ const LETTER: f64 = 7.2;
 const MARGIN: f64 = 24.0;
 /// How far a region reaches around its boxes.
 const REACH: f64 = 9.0;
-/// The bar of an operator that takes all of a block's time.
-const BAR: f64 = 240.0;
+/// Half the tip of a line.
+const TIP: f64 = 4.0;
 
 /// All blocks, one below the other.
 ///
@@ -71,8 +78,6 @@ fn scene(scene: &Scene<'_, '_>) -> Result<Drawing> {
 
 /// Drawings below each other; in columns beside each other, where that would be tall and narrow.
 fn stacked(drawings: &[Drawing]) -> Drawing {
-    /// How much higher than wide a picture may be.
-    const TALL: f64 = 2.0;
     let sum: f64 = drawings.iter().map(|drawing| drawing.height).sum();
     let widest = drawings.iter().map(|drawing| drawing.width);
     let widest = widest.fold(0.0, f64::max);
@@ -186,77 +191,59 @@ struct Drawing {
 }
 
 fn draw(picture: &Picture<'_>) -> Result<Drawing> {
-    let sizes: Vec<Sized> = picture.nodes.iter().map(size).collect();
     let edges: Vec<(usize, usize)> = picture
         .edges
         .iter()
         .map(|edge| (edge.from, edge.to))
         .collect();
-    let layout = layout(&sizes, &edges)?;
-    let mut header = vec![format!(
-        "<text class=\"title\" x=\"{MARGIN}\" y=\"{}\">{}</text>",
-        MARGIN,
-        escaped(&picture.title)
-    )];
-    if let Some(subtitle) = &picture.subtitle {
-        let y = MARGIN + LINE * header.len() as f64;
-        header.push(format!(
-            "<text class=\"small\" x=\"{MARGIN}\" y=\"{y}\">{}</text>",
-            escaped(subtitle)
-        ));
-    }
-    for region in &picture.regions {
-        let y = MARGIN + LINE * header.len() as f64;
-        let share = region.share.map_or(String::new(), |share| {
-            format!(
-                "<rect class=\"l{}\" x=\"{MARGIN}\" y=\"{:.1}\" width=\"{:.1}\" height=\"2\"/>",
-                region.colour,
-                y + 3.0,
-                BAR * share
-            )
-        });
-        header.push(format!(
-            "<text class=\"label l{}\" x=\"{MARGIN}\" y=\"{y}\">{} <tspan class=\"small\">{}</tspan></text>{share}",
-            region.colour,
-            escaped(&region.label),
-            escaped(&region.caption())
-        ));
-        for line in &region.lines {
-            let y = MARGIN + LINE * header.len() as f64;
-            header.push(format!(
-                "<text class=\"small\" x=\"{:.0}\" y=\"{y}\">{}</text>",
-                2.0 * MARGIN,
-                escaped(line)
-            ));
-        }
-    }
-    let top = MARGIN + LINE * header.len() as f64 + REACH;
-    let mut body = header.join("\n");
-    let _ = writeln!(body, "\n<g transform=\"translate({MARGIN} {top:.0})\">");
+    let is_fused: Vec<bool> = picture
+        .edges
+        .iter()
+        .map(|edge| edge.region.is_some())
+        .collect();
+    let graph = Graph {
+        boxes: &picture.nodes.iter().map(size).collect::<Vec<_>>(),
+        marks: &picture.nodes.iter().map(mark_size).collect::<Vec<_>>(),
+        edges: &edges,
+        is_close: &is_fused,
+    };
+    let whole = |heading: &Heading, layout: &Folded| {
+        let width = f64::max(heading.width, layout.width);
+        (
+            width + 2.0 * MARGIN,
+            heading.height + layout.height + 2.0 * MARGIN,
+        )
+    };
+    let layout = laid_out(&graph, |layout| {
+        whole(&Heading::new(picture, layout), layout)
+    })?;
+    let heading = Heading::new(picture, &layout);
+    let (width, height) = whole(&heading, &layout);
+    let mut body = heading.body;
+    let _ = writeln!(
+        body,
+        "\n<g transform=\"translate({MARGIN} {:.0})\">",
+        heading.height
+    );
     for place in 0..picture.regions.len() {
-        region(&mut body, picture, &layout, &sizes, place);
+        region(&mut body, picture, &layout, graph.boxes, place);
+    }
+    for (number, route) in layout.routes.iter().enumerate() {
+        let lines = picture.edges.iter().zip(&layout.lines);
+        let mut edges = lines.filter(|(_, line)| line.route == Some(number));
+        let is_kept = edges.all(|(edge, _)| edge.decision == Some(true));
+        draw_route(&mut body, picture, route, &graph.marks[route.of], is_kept);
     }
     for (edge, line) in picture.edges.iter().zip(&layout.lines) {
         draw_edge(&mut body, edge, line);
     }
-    for ((node, size), middle) in picture.nodes.iter().zip(&sizes).zip(&layout.boxes) {
+    for ((node, size), middle) in picture.nodes.iter().zip(graph.boxes).zip(&layout.boxes) {
         draw_node(&mut body, picture.block.number, node, size, *middle);
     }
     body.push_str("</g>\n");
-    let letters = [picture.subtitle.as_deref().unwrap_or(""), &picture.title];
-    let widest = letters
-        .into_iter()
-        .map(|text| text.chars().count() as f64 * LETTER);
-    let regions = picture.regions.iter();
-    let regions = regions.flat_map(|region| {
-        let header = region.label.chars().count() + region.caption().chars().count() + 1;
-        let lines = region.lines.iter();
-        let lines = lines.map(|text| text.chars().count() as f64 * LETTER + MARGIN);
-        lines.chain([header as f64 * LETTER])
-    });
     Ok(Drawing {
-        width: widest.chain(regions).fold(layout.width, f64::max) + 2.0 * MARGIN,
-        height: top + layout.height + 2.0 * MARGIN,
+        width,
+        height,
         body,
     })
 }
@@ -270,12 +257,24 @@ fn size(node: &Node) -> Sized {
     }
 }
 
+fn mark_size(node: &Node) -> Sized {
+    Sized {
+        width: mark_text(node).chars().count() as f64 * LETTER + 14.0,
+        height: LINE + 4.0,
+    }
+}
+
+/// As expressions name the value.
+fn mark_text(node: &Node) -> String {
+    format!("#{}", node.hop)
+}
+
 /// A band under boxes and lines that stay inside one operator. Bands may overlap, where something is computed
 /// more than once.
 fn region(
     body: &mut String,
     picture: &Picture<'_>,
-    layout: &Layout,
+    layout: &Folded,
     sizes: &[Sized],
     place: usize,
 ) {
@@ -292,12 +291,11 @@ fn region(
     let is_in = |node: usize| picture.nodes[node].regions.contains(&place);
     for (edge, line) in picture.edges.iter().zip(&layout.lines) {
         if is_in(edge.from) && is_in(edge.to) {
-            let width = 4.0 * REACH;
-            let _ = writeln!(
-                body,
-                "<path class=\"band\" stroke-width=\"{width}\" d=\"{}\"/>",
-                path(line)
-            );
+            band(body, &path(&line.points), 4.0 * REACH);
+            if let Some(route) = line.route.and_then(|route| layout.routes.get(route)) {
+                band(body, &path(&route.down), 4.0 * REACH);
+                band(body, &around(&route.around), REACH);
+            }
         }
     }
     for (node, size) in sizes.iter().enumerate().filter(|(node, _)| is_in(*node)) {
@@ -322,15 +320,23 @@ fn region(
     body.push_str("</g>\n");
 }
 
-fn draw_edge(body: &mut String, edge: &Edge, line: &[Point]) {
-    let kept = match edge.decision {
-        Some(true) => " kept",
-        _ => "",
-    };
-    let _ = write!(body, "<path class=\"edge{kept}\" d=\"{}\"", path(line));
-    match edge.decision {
-        Some(true) => body.push_str("><title>materialized by decision</title></path>\n"),
-        _ => body.push_str("/>\n"),
+fn band(body: &mut String, path: &str, width: f64) {
+    let _ = writeln!(
+        body,
+        "<path class=\"band\" stroke-width=\"{width}\" d=\"{path}\"/>"
+    );
+}
+
+fn draw_edge(body: &mut String, edge: &Edge, line: &EdgeLine) {
+    stroke(body, &path(&line.points), edge.decision == Some(true));
+}
+
+fn stroke(body: &mut String, path: &str, is_kept: bool) {
+    let kept = if is_kept { " kept" } else { "" };
+    let _ = write!(body, "<path class=\"edge{kept}\" d=\"{path}\"");
+    match is_kept {
+        true => body.push_str("><title>materialized by decision</title></path>\n"),
+        false => body.push_str("/>\n"),
     }
 }
 
@@ -382,20 +388,46 @@ fn draw_node(body: &mut String, block: usize, node: &Node, size: &Sized, middle:
     body.push_str("</g></a>\n");
 }
 
-/// Curves that leave and reach boxes from above and below.
-fn path(line: &[Point]) -> String {
-    let mut path = String::new();
-    for (place, point) in line.iter().enumerate() {
-        let Some(last) = place.checked_sub(1).and_then(|last| line.get(last)) else {
-            let _ = write!(path, "M{:.1} {:.1}", point.x, point.y);
-            continue;
-        };
-        let bend = (last.y + point.y) / 2.0;
-        let _ = write!(
-            path,
-            " C{:.1} {bend:.1} {:.1} {bend:.1} {:.1} {:.1}",
-            last.x, point.x, point.x, point.y
-        );
+/// The way to a later column, with a tip, and there the mark of the value. What routes of a value share is drawn once.
+fn draw_route(
+    body: &mut String,
+    picture: &Picture<'_>,
+    route: &Route,
+    size: &Sized,
+    is_kept: bool,
+) {
+    let (block, node) = (picture.block.number, &picture.nodes[route.of]);
+    let middle = route.mark;
+    let (left, top) = (middle.x - size.width / 2.0, middle.y - size.height / 2.0);
+    let _ = writeln!(
+        body,
+        "<a href=\"#n{block}h{}\"><g class=\"mark\"><title>{}</title>",
+        node.hop,
+        escaped(&format!(
+            "the value of {}, from an earlier column",
+            node.label
+        ))
+    );
+    if let (Some(branch), [_, _, rest @ ..]) = (route.branch, &route.around[..]) {
+        stroke(body, &around(&[&[branch], rest].concat()), is_kept);
+    } else {
+        stroke(body, &path(&route.down), is_kept);
+        stroke(body, &around(&route.around), is_kept);
     }
-    path
+    let _ = writeln!(
+        body,
+        "<path class=\"edge\" d=\"M{:.1} {:.1} L{:.1} {top:.1} L{:.1} {:.1}\"/>\n\
+         <rect class=\"box data\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"4\"/>\n\
+         <text class=\"small\" text-anchor=\"middle\" x=\"{:.1}\" y=\"{:.1}\">{}</text>\n</g></a>",
+        middle.x - TIP,
+        top - TIP,
+        middle.x,
+        middle.x + TIP,
+        top - TIP,
+        size.width,
+        size.height,
+        middle.x,
+        middle.y + TIP,
+        escaped(&mark_text(node))
+    );
 }
