@@ -4,6 +4,7 @@ import json
 import signal
 import sys
 import threading
+import time
 
 from contextlib import contextmanager
 
@@ -14,6 +15,21 @@ from .script import flat, script_of
 from .transfer import to_java
 
 _LIVE_OUTPUT_SECONDS = 0.2
+# How often a call is made that the JVM refused, and the time between.
+_ATTEMPTS = 10
+_PAUSE_SECONDS = 0.05
+
+
+def _insist(call):
+    """What the JVM answers. A call that Ctrl-C ends closes its connection; the JVM may refuse the next one for a moment."""
+    from py4j.protocol import Py4JNetworkError
+
+    for _ in range(_ATTEMPTS):
+        try:
+            return call()
+        except Py4JNetworkError:
+            time.sleep(_PAUSE_SECONDS)
+    return call()
 
 
 @contextmanager
@@ -176,9 +192,9 @@ class MLContext:
             with _plain_interrupts():
                 yield
         except KeyboardInterrupt:
-            self._java.cancel()
+            _insist(self._java.cancel)
             # The next script is not to show it.
-            self._bridge.takeOutput()
+            _insist(self._bridge.takeOutput)
             raise
 
     def _set(self, method, *values):
@@ -309,7 +325,7 @@ class _live_output:
             self._show()
 
     def _show(self):
-        text = self._bridge.takeOutput()
+        text = _insist(self._bridge.takeOutput)
         if text:
             sys.stdout.write(text)
             sys.stdout.flush()

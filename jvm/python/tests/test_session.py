@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from py4j.protocol import Py4JNetworkError
 
 import fulgurite
-from fulgurite import FulguriteError, MLContext, configuration, dml, html
+from fulgurite import FulguriteError, MLContext, configuration, context, dml, html
 
 LOOP = "print('ready')\ni = 0\nwhile (i >= 0) { i = i + 1 }\nprint('never')"
 
@@ -61,6 +62,18 @@ def test_ctrl_c_ends_jobs(ml, spark, capfd):
     assert pressed(capfd, ml, script) < 2.0
     assert len(list(jobs(spark))) == 0
     assert ml.execute(dml("s = sum(X)").input(X=frame).output("s")).get("s") == 20000 * 20001 / 2
+
+
+def test_a_call_that_the_jvm_refuses_for_a_moment_is_made_again():
+    answers = [Py4JNetworkError("empty"), Py4JNetworkError("empty"), 7]
+
+    def call():
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    assert context._insist(call) == 7 and not answers
 
 
 @pytest.mark.parametrize("end", ["cancel", "close"])
