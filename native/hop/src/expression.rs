@@ -1,9 +1,6 @@
 //! What a HOP computes as a DML expression, for people: shortened where it goes deep.
 
-use crate::{
-    BinaryOp, CastOp, CumulativeOp, Dag, DataGenOp, Direction, HopId, HopOp, Literal, SizeOp,
-    UnaryOp,
-};
+use crate::{Dag, HopId, Literal, ops::Form};
 
 /// Operators deeper than this are shown as dots.
 const DEPTH: usize = 5;
@@ -55,53 +52,25 @@ impl Expressions<'_> {
         }
         let input = |place: usize| self.input(id, place, depth);
         let call = |name: &str| format!("{name}({})", self.list(id, depth));
-        match &hop.op {
-            HopOp::Literal(Literal::String(text)) => format!("{text:?}"),
-            HopOp::Literal(value) => value.to_string(),
-            HopOp::TransientRead(name) => name.clone(),
-            HopOp::TransientWrite(name) => format!("{name} = {}", input(0)),
-            HopOp::PersistentRead(_) => call("read"),
-            HopOp::PersistentWrite(_) => call("write"),
-            HopOp::Unary(UnaryOp::Not) => format!("!{}", self.operand(id, 0, depth)),
-            HopOp::Unary(UnaryOp::Pow2) => call("square"),
-            HopOp::Unary(op) => call(op.code()),
-            HopOp::Binary(op) => match op.dml_name() {
-                Some(name) => call(name),
-                None if *op == BinaryOp::LogBase => call("log"),
-                None => self.infix(id, op.code(), depth),
-            },
-            HopOp::Ternary(op) => call(op.code()),
-            HopOp::Aggregate(op, direction) => call(&aggregate_name(op.code(), *direction)),
-            HopOp::MatMult => self.infix(id, "%*%", depth),
-            HopOp::Transpose => call("t"),
-            HopOp::Diag => call("diag"),
-            HopOp::Rev => call("rev"),
-            HopOp::Reshape { by_row: true } => call("matrix"),
-            HopOp::Reshape { by_row: false } => {
-                format!("matrix({}, byrow=FALSE)", self.list(id, depth))
-            }
-            HopOp::RightIndex => {
+        hop.op.facts(|facts| match facts.form {
+            Form::Constant(Literal::String(text)) => format!("{text:?}"),
+            Form::Constant(value) => value.to_string(),
+            Form::Variable(name) => name.to_owned(),
+            Form::Assignment(name) => format!("{name} = {}", input(0)),
+            Form::Function(name) => call(name),
+            Form::Internal(name) => call(&name),
+            Form::Option(name, option) => format!("{name}({}, {option})", self.list(id, depth)),
+            Form::Prefix(symbol) => format!("{symbol}{}", self.operand(id, 0, depth)),
+            Form::Infix(symbol) => self.infix(id, symbol, depth),
+            Form::Range => {
                 let range = self.range(id, 1, depth);
                 format!("{}{range}", self.operand(id, 0, depth))
             }
-            HopOp::LeftIndex => {
+            Form::RangeAssignment => {
                 let range = self.range(id, 2, depth);
                 format!("{}{range} <- {}", input(0), input(1))
             }
-            HopOp::CBind => call("cbind"),
-            HopOp::RBind => call("rbind"),
-            HopOp::DataGen(DataGenOp::Fill) => call("matrix"),
-            HopOp::DataGen(op) => call(op.code()),
-            HopOp::Table => call("table"),
-            HopOp::Cumulative(op) => call(CumulativeOp::code(*op)),
-            HopOp::Cast(op) => call(CastOp::code(*op)),
-            HopOp::Size(op) => call(SizeOp::code(*op)),
-            HopOp::Parameterized(op, _) => call(op.code()),
-            HopOp::Print => call("print"),
-            HopOp::Stop => call("stop"),
-            HopOp::Assert => call("assert"),
-            HopOp::Fused(_) => call(&hop.op.code()),
-        }
+        })
     }
 
     fn input(&self, id: HopId, place: usize, depth: usize) -> String {
@@ -117,10 +86,9 @@ impl Expressions<'_> {
         let input = self.dag.hop(id).inputs.get(place);
         let is_named = |input: &&HopId| self.name.and_then(|name| name(**input)).is_some();
         let input = input.filter(|input| !is_named(input));
-        let is_infix = input.is_some_and(|input| match &self.dag.hop(*input).op {
-            HopOp::Binary(op) => op.dml_name().is_none() && *op != BinaryOp::LogBase,
-            HopOp::MatMult | HopOp::Unary(UnaryOp::Not) | HopOp::LeftIndex => true,
-            _ => false,
+        let is_infix = input.is_some_and(|input| {
+            let op = &self.dag.hop(*input).op;
+            op.facts(|facts| facts.form.needs_parentheses())
         });
         match is_infix && text != "..." {
             true => format!("({text})"),
@@ -153,29 +121,4 @@ impl Expressions<'_> {
         };
         format!("[{}, {}]", bounds(first), bounds(first + 2))
     }
-}
-
-/// As DML names it: `sum`, `rowMaxs`.
-fn aggregate_name(code: &str, direction: Direction) -> String {
-    let name = match code {
-        "+" => "sum",
-        "sq+" => "sumsq",
-        "*" => "prod",
-        "imax" => "indexMax",
-        "imin" => "indexMin",
-        other => other,
-    };
-    let prefix = match direction {
-        Direction::Full => return name.into(),
-        Direction::Row => "row",
-        Direction::Col => "col",
-    };
-    let plural = if name.starts_with("index") { "" } else { "s" };
-    let mut letters = name.chars();
-    let first: String = letters
-        .next()
-        .into_iter()
-        .flat_map(char::to_uppercase)
-        .collect();
-    format!("{prefix}{first}{}{plural}", letters.as_str())
 }

@@ -11,8 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use serde_json::Value;
 
 use crate::{
-    Characteristics, Dag, DataType, Hop, HopId, HopOp, Literal, ValueType,
-    scalar::{binary_value_type, unary_value_type},
+    Characteristics, Dag, DataType, Hop, HopId, HopOp, Literal, ValueType, ops::Gives,
     verify::verify_named,
 };
 
@@ -376,24 +375,26 @@ impl Node {
 }
 
 fn default_types(op: &HopOp, dag: &Dag, inputs: &[HopId]) -> (DataType, ValueType) {
-    let types = |place: usize| {
-        let hop = inputs.get(place).map(|input| dag.hop(*input))?;
-        Some((hop.data_type, hop.value_type))
-    };
-    let scalars = inputs.iter().all(|input| dag.hop(*input).is_scalar());
     let scalar = |value_type| (DataType::Scalar, value_type);
-    match (op, types(0), types(1)) {
-        (HopOp::Literal(value), ..) => scalar(value.value_type()),
-        (HopOp::Size(_), ..) => scalar(ValueType::Int),
-        (HopOp::Print | HopOp::Stop | HopOp::Assert, ..) => scalar(ValueType::String),
-        (HopOp::TransientWrite(_) | HopOp::PersistentWrite(_), Some(written), _) => written,
-        (HopOp::Unary(op), Some((_, x)), _) if scalars => scalar(unary_value_type(*op, x)),
-        (HopOp::Binary(op), Some((_, x)), Some((_, y))) if scalars => {
-            scalar(binary_value_type(*op, x, y))
+    let matrix = (DataType::Matrix, ValueType::Double);
+    op.facts(|facts| match facts.gives {
+        Gives::Constant(value) => scalar(value.value_type()),
+        Gives::Count => scalar(ValueType::Int),
+        Gives::Always(data_type) => (data_type, ValueType::Double),
+        Gives::Usually(data_type, value_type) => (data_type, value_type),
+        Gives::Input => inputs.first().map_or(matrix, |written| {
+            let written = dag.hop(*written);
+            (written.data_type, written.value_type)
+        }),
+        Gives::Cells(function) => {
+            let inputs = || inputs.iter().map(|input| dag.hop(*input));
+            let types: Vec<ValueType> = inputs().map(|input| input.value_type).collect();
+            match inputs().all(Hop::is_scalar) {
+                true => function.value_type(&types).map_or(matrix, scalar),
+                false => matrix,
+            }
         }
-        (HopOp::Ternary(_), ..) if scalars => scalar(ValueType::Double),
-        (op, ..) => (op.gives().unwrap_or(DataType::Matrix), ValueType::Double),
-    }
+    })
 }
 
 fn without_nulls(value: Value) -> Value {

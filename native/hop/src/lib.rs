@@ -20,10 +20,12 @@ mod expression;
 mod finite;
 mod iteration_memory;
 mod literal;
+mod numbers;
 mod print;
 mod program;
 mod propagate;
 mod sizes;
+mod variable_info;
 mod verify;
 mod zeros;
 
@@ -33,20 +35,19 @@ pub use iteration_memory::iteration_bytes;
 pub use literal::Literal;
 pub use ops::{
     AggregateOp, BinaryOp, CastOp, CumulativeOp, DataGenOp, Direction, FileFormat, HopOp,
-    ParameterizedOp, ReadOptions, SizeOp, TernaryOp, UnaryOp, WriteOptions,
+    ParameterizedOp, ReadOptions, SizeOp, TernaryOp, UnaryOp, WriteOptions, seq_length,
 };
 pub use print::{Bytes, Seconds};
 pub use program::{
     Argument, Block, Function, Parallel, Parameter, ParforMode, Predicate, Program, walk,
 };
 pub use propagate::{
-    Folding, ReadMetadata, Symbols, Used, VariableInfo, propagate_dag, propagate_dag_folding,
-    propagate_program,
+    Folding, ReadMetadata, Symbols, Used, propagate_dag, propagate_dag_folding, propagate_program,
 };
 pub use rewrites::{
     OptimizeOptions, Outputs, optimize_program, optimize_program_traced, rewrite_dag,
     rewrite_dag_traced, rewrite_program,
 };
-pub use sizes::seq_length;
+pub use variable_info::VariableInfo;
 pub use verify::verify;
 pub use zeros::ZeroCarriers;

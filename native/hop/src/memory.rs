@@ -6,7 +6,7 @@
 //!
 //! [`Characteristics::memory_bytes`]: crate::Characteristics::memory_bytes
 
-use crate::{Dag, DataType, Direction, Hop, HopId, HopOp, Literal, ParameterizedOp};
+use crate::{Dag, DataType, Hop, HopId, HopOp, Literal, ops::Beside};
 
 /// What a number or a boolean takes, with its tag.
 const SCALAR_BYTES: u64 = 16;
@@ -41,42 +41,14 @@ pub fn intermediate_bytes(dag: &Dag, id: HopId) -> Option<u64> {
 /// Pointers to all rows of ultra-sparse inputs, for operators that do not work on coordinates.
 fn pointer_bytes(dag: &Dag, id: HopId) -> u64 {
     let hop = dag.hop(id);
-    let works_on_coordinates = match &hop.op {
-        HopOp::Aggregate(_, direction) => *direction != Direction::Row,
-        HopOp::TransientRead(_)
-        | HopOp::TransientWrite(_)
-        | HopOp::PersistentWrite(_)
-        | HopOp::Unary(_)
-        | HopOp::Binary(_)
-        | HopOp::MatMult
-        | HopOp::Transpose
-        | HopOp::RightIndex
-        | HopOp::CBind
-        | HopOp::RBind
-        | HopOp::Size(_) => true,
-        HopOp::Parameterized(op, _) => op.works_on_coordinates(),
-        HopOp::Literal(_)
-        | HopOp::PersistentRead(_)
-        | HopOp::Ternary(_)
-        | HopOp::Diag
-        | HopOp::Rev
-        | HopOp::Reshape { .. }
-        | HopOp::LeftIndex
-        | HopOp::DataGen(_)
-        | HopOp::Table
-        | HopOp::Cumulative(_)
-        | HopOp::Cast(_)
-        | HopOp::Print
-        | HopOp::Stop
-        | HopOp::Assert
-        | HopOp::Fused(_) => false,
-    };
+    if hop.op.facts(|facts| facts.memory.on_coordinates) {
+        return 0;
+    }
     let mut inputs = hop.inputs.clone();
     inputs.sort_unstable();
     inputs.dedup();
     let pointers = inputs
         .into_iter()
-        .filter(|_| !works_on_coordinates)
         .map(|input| row_pointer_bytes(dag.hop(input)));
     pointers.fold(0, u64::saturating_add)
 }
@@ -92,100 +64,20 @@ pub fn row_pointer_bytes(matrix: &Hop) -> u64 {
 
 fn own_bytes(dag: &Dag, id: HopId) -> Option<u64> {
     let hop = dag.hop(id);
-    match &hop.op {
-        HopOp::Aggregate(_, Direction::Full) => Some(0),
-        HopOp::Aggregate(op, Direction::Row | Direction::Col) => match op.kept_beside() {
-            0 => Some(0),
-            kept => Some(dense(hop)?.saturating_mul(kept)),
-        },
-        // The non-zeros gather in a hash table (cell index and sum) before the output's layout is chosen.
-        HopOp::Table => {
-            let pairs = hop.characteristics.nnz.or(hop.characteristics.cells())?;
-            Some(pairs.saturating_mul(16))
+    let (beside, main) = hop
+        .op
+        .facts(|facts| (facts.memory.beside, facts.inputs.main()));
+    match beside {
+        Beside::Nothing => Some(0),
+        Beside::EachResult(kept) => {
+            let bytes = hop.characteristics.cells()?.saturating_mul(8);
+            Some(bytes.saturating_mul(kept))
         }
-        HopOp::Parameterized(op, _) => match main_input(hop) {
-            Some(input) => parameterized_bytes(*op, hop, dag.hop(input)),
+        Beside::Bytes(bytes) => match main.and_then(|main| hop.inputs.get(main)) {
+            Some(main) => bytes(&hop.characteristics, &dag.hop(*main).characteristics),
             None => Some(0),
         },
-        HopOp::Literal(_)
-        | HopOp::TransientRead(_)
-        | HopOp::TransientWrite(_)
-        | HopOp::PersistentRead(_)
-        | HopOp::PersistentWrite(_)
-        | HopOp::Unary(_)
-        | HopOp::Binary(_)
-        | HopOp::Ternary(_)
-        | HopOp::MatMult
-        | HopOp::Transpose
-        | HopOp::Diag
-        | HopOp::Rev
-        | HopOp::Reshape { .. }
-        | HopOp::RightIndex
-        | HopOp::LeftIndex
-        | HopOp::CBind
-        | HopOp::RBind
-        | HopOp::DataGen(_)
-        | HopOp::Cumulative(_)
-        | HopOp::Cast(_)
-        | HopOp::Size(_)
-        | HopOp::Print
-        | HopOp::Stop
-        | HopOp::Assert
-        | HopOp::Fused(_) => Some(0),
     }
-}
-
-/// As [`own_bytes`], of an operator with named inputs.
-fn parameterized_bytes(op: ParameterizedOp, hop: &Hop, input: &Hop) -> Option<u64> {
-    match op {
-        // A permutation of the rows.
-        ParameterizedOp::Order => Some(input.rows()?.saturating_mul(8)),
-        ParameterizedOp::RemoveEmpty if input.characteristics.is_stored_ultra_sparse() => Some(0),
-        // Which rows (or columns) stay.
-        ParameterizedOp::RemoveEmpty => Some(input.rows()?.max(input.cols()?)),
-        // A sorted copy.
-        ParameterizedOp::Quantile
-        | ParameterizedOp::Median
-        | ParameterizedOp::InterQuartileMean => dense(input),
-        // The factorisation, dense.
-        ParameterizedOp::Solve | ParameterizedOp::Inverse | ParameterizedOp::Cholesky => {
-            dense(input)
-        }
-        ParameterizedOp::Eigen | ParameterizedOp::Lu | ParameterizedOp::Svd => {
-            Some(dense(hop)?.saturating_add(dense(input)?))
-        }
-        ParameterizedOp::Replace
-        | ParameterizedOp::GroupedAggregate
-        | ParameterizedOp::Cdf
-        | ParameterizedOp::InverseCdf
-        | ParameterizedOp::ToString
-        | ParameterizedOp::LowerTri
-        | ParameterizedOp::UpperTri
-        | ParameterizedOp::Moment
-        | ParameterizedOp::Cov
-        | ParameterizedOp::Outer
-        | ParameterizedOp::List
-        | ParameterizedOp::Transform
-        | ParameterizedOp::BitwAnd
-        | ParameterizedOp::BitwOr
-        | ParameterizedOp::BitwXor
-        | ParameterizedOp::BitwShiftL
-        | ParameterizedOp::BitwShiftR => Some(0),
-    }
-}
-
-/// All cells of what the operator gives.
-fn dense(hop: &Hop) -> Option<u64> {
-    Some(hop.characteristics.cells()?.saturating_mul(8))
-}
-
-/// The first input; of operators with named inputs, the one that comes first in the declaration.
-fn main_input(hop: &Hop) -> Option<HopId> {
-    let place = match &hop.op {
-        HopOp::Parameterized(op, places) => *places.get(*op.parameters()?.first()?)?,
-        _ => 0,
-    };
-    hop.inputs.get(place).copied()
 }
 
 /// Inputs, output and intermediates together: what must fit for the operator to run locally.
@@ -241,7 +133,7 @@ pub fn peak_bytes(dag: &Dag) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AggregateOp, BinaryOp, Characteristics};
+    use crate::{AggregateOp, BinaryOp, Characteristics, Direction};
 
     fn read(dag: &mut Dag, name: &str, characteristics: Characteristics) -> HopId {
         dag.push(Hop::matrix(HopOp::TransientRead(name.into()), Vec::new()).with(characteristics))

@@ -5,21 +5,17 @@
 //! string compare texts. Start with [`eval_scalar_binary`]; [`binary_value_type`] says the same of types
 //! alone.
 
-use std::{borrow::Cow, cmp::Ordering};
+use std::borrow::Cow;
 
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::java_double;
 
-use crate::{BinaryOp, CastOp, HopOp, Literal, TernaryOp, UnaryOp, ValueType};
-
-/// What is added before a double becomes an index or an int: 2^-53, so that only values just below 1
-/// and 2 go up.
-const INDEX_EPSILON: f64 = 1.1102230246251565e-16;
-
-/// A double as an index, a size or an int: floored, NaN as 0, saturating.
-pub fn double_to_int(value: f64) -> i64 {
-    (value + INDEX_EPSILON).floor() as i64
-}
+pub use crate::numbers::double_to_int;
+use crate::{
+    BinaryOp, CastOp, HopOp, Literal, TernaryOp, UnaryOp, ValueType,
+    numbers::INDEX_EPSILON,
+    ops::{IntResult, OfScalars},
+};
 
 /// A double as an int, as `as.integer` has it: without its fraction, NaN as 0.
 ///
@@ -84,29 +80,12 @@ pub fn number(value: &Literal) -> Result<f64> {
 
 /// The type of `left op right` on scalars.
 pub fn binary_value_type(op: BinaryOp, left: ValueType, right: ValueType) -> ValueType {
-    use BinaryOp::*;
-    match op {
-        Less | LessEqual | Greater | GreaterEqual | Equal | NotEqual | And | Or | Xor => {
-            ValueType::Boolean
-        }
-        Plus if left == ValueType::String || right == ValueType::String => ValueType::String,
-        Plus | Minus | Mult | Modulus | IntDiv | Min | Max => match (left, right) {
-            (ValueType::Int, ValueType::Int) => ValueType::Int,
-            _ => ValueType::Double,
-        },
-        Div | Pow | LogBase => ValueType::Double,
-    }
+    op.value_type_of(left, right)
 }
 
 /// The type of `op(operand)` on a scalar.
 pub fn unary_value_type(op: UnaryOp, operand: ValueType) -> ValueType {
-    use UnaryOp::*;
-    match op {
-        Not => ValueType::Boolean,
-        Abs if operand == ValueType::Int => ValueType::Int,
-        Abs | Exp | Log | Sqrt | Round | Floor | Ceil | Sign | Sin | Cos | Tan | Asin | Acos
-        | Atan | Sinh | Cosh | Tanh | Sigmoid | Sprop | Pow2 => ValueType::Double,
-    }
+    op.value_type_of(operand)
 }
 
 /// `left op right`.
@@ -185,7 +164,7 @@ fn text(value: &Literal) -> Cow<'_, str> {
 
 fn strings(op: BinaryOp, left: &Literal, right: &Literal) -> Result<Literal> {
     let (left, right) = (text(left), text(right));
-    if op == BinaryOp::Plus {
+    if op.joins(ValueType::String, ValueType::String) {
         let mut joined = LimitedString::default();
         joined.push(&left)?;
         joined.push(&right)?;
@@ -193,46 +172,39 @@ fn strings(op: BinaryOp, left: &Literal, right: &Literal) -> Result<Literal> {
     }
     // As Java compares strings: by UTF-16 units.
     let order = left.encode_utf16().cmp(right.encode_utf16());
-    match comparison(op, Some(order)) {
-        Some(holds) => Ok(Literal::Boolean(holds)),
-        None => Err(Error::validation(format!(
-            "strings can be joined and compared, but have no '{}'",
-            op.code()
-        ))
-        .with_help("convert them with as.double() or as.integer()")),
+    match op.of_scalars() {
+        OfScalars::Comparison(holds) => Ok(Literal::Boolean(holds(Some(order)))),
+        OfScalars::Double | OfScalars::Number(_) | OfScalars::Boolean => {
+            Err(Error::validation(format!(
+                "strings can be joined and compared, but have no '{}'",
+                op.code()
+            ))
+            .with_help("convert them with as.double() or as.integer()"))
+        }
     }
 }
 
 fn ints(op: BinaryOp, left: i64, right: i64) -> Result<Literal> {
-    use BinaryOp::*;
-    let too_large = |result: Option<i64>| {
-        result.map(Literal::Int).ok_or_else(|| {
-            Error::runtime(format!(
-                "{left} {} {right} does not fit a 64-bit int",
-                op.code()
-            ))
-            .with_help("compute with doubles: as.double()")
-        })
+    let function = match op.of_scalars() {
+        OfScalars::Number(function) => function,
+        OfScalars::Comparison(holds) => return Ok(Literal::Boolean(holds(Some(left.cmp(&right))))),
+        OfScalars::Double | OfScalars::Boolean => {
+            return doubles(op, &Literal::Int(left), &Literal::Int(right));
+        }
     };
-    if let Some(holds) = comparison(op, Some(left.cmp(&right))) {
-        return Ok(Literal::Boolean(holds));
-    }
-    match op {
-        Plus => too_large(left.checked_add(right)),
-        Minus => too_large(left.checked_sub(right)),
-        Mult => too_large(left.checked_mul(right)),
-        IntDiv if right == 0 => Err(Error::runtime(format!(
+    match function(left, right) {
+        IntResult::Int(value) => Ok(Literal::Int(value)),
+        IntResult::NaN => Ok(Literal::Double(f64::NAN)),
+        IntResult::TooLarge => Err(Error::runtime(format!(
+            "{left} {} {right} does not fit a 64-bit int",
+            op.code()
+        ))
+        .with_help("compute with doubles: as.double()")),
+        IntResult::DividedByZero => Err(Error::runtime(format!(
             "{left} {} 0 divides an int by zero",
             op.code()
         ))
         .with_help("divide doubles, which gives Inf or NaN: as.double()")),
-        IntDiv => too_large(floor_div(left, right)),
-        Modulus if right == 0 => Ok(Literal::Double(f64::NAN)),
-        Modulus => Ok(Literal::Int(floor_mod(left, right))),
-        Min => Ok(Literal::Int(left.min(right))),
-        Max => Ok(Literal::Int(left.max(right))),
-        Div | Pow | LogBase | And | Or | Xor | Less | LessEqual | Greater | GreaterEqual
-        | Equal | NotEqual => doubles(op, &Literal::Int(left), &Literal::Int(right)),
     }
 }
 
@@ -243,37 +215,6 @@ fn doubles(op: BinaryOp, left: &Literal, right: &Literal) -> Result<Literal> {
     } else {
         Literal::Double(result)
     })
-}
-
-/// Whether the comparison `op` holds for operands in this order; `None` where `op` is not a comparison.
-fn comparison(op: BinaryOp, order: Option<Ordering>) -> Option<bool> {
-    use BinaryOp::*;
-    match op {
-        Less => Some(order.is_some_and(Ordering::is_lt)),
-        LessEqual => Some(order.is_some_and(Ordering::is_le)),
-        Greater => Some(order.is_some_and(Ordering::is_gt)),
-        GreaterEqual => Some(order.is_some_and(Ordering::is_ge)),
-        Equal => Some(order.is_some_and(Ordering::is_eq)),
-        NotEqual => Some(order.is_none_or(Ordering::is_ne)),
-        Plus | Minus | Mult | Div | Modulus | IntDiv | Pow | Min | Max | And | Or | Xor
-        | LogBase => None,
-    }
-}
-
-fn floor_div(left: i64, right: i64) -> Option<i64> {
-    let quotient = left.checked_div(right)?;
-    let inexact = left.wrapping_rem(right) != 0;
-    Some(quotient - i64::from(inexact && (left < 0) != (right < 0)))
-}
-
-/// Floored modulo: the sign of the divisor, which is not 0.
-fn floor_mod(left: i64, right: i64) -> i64 {
-    let remainder = left.wrapping_rem(right);
-    if remainder != 0 && (remainder < 0) != (right < 0) {
-        remainder + right
-    } else {
-        remainder
-    }
 }
 
 /// `op(operand)`.
@@ -291,9 +232,9 @@ pub fn eval_scalar_unary(op: UnaryOp, operand: &Literal) -> Result<Literal> {
     let result = number(operand)
         .map(|operand| op.eval(operand))
         .map_err(|error| error.in_operator(format!("u({})", op.code())))?;
-    Ok(match op {
-        UnaryOp::Not => Literal::Boolean(result != 0.0),
-        _ => Literal::Double(result),
+    Ok(match op.value_type_of(operand.value_type()) {
+        ValueType::Boolean => Literal::Boolean(result != 0.0),
+        ValueType::Double | ValueType::Int | ValueType::String => Literal::Double(result),
     })
 }
 

@@ -1,7 +1,7 @@
 //! What holds for every [`Dag`], checked.
 //!
 //! - **Order**: inputs stand before their consumers and exist.
-//! - **Arity**: each operator has as many inputs as [`HopOp::arity`] says; `t(ctable)` has three or five.
+//! - **Arity**: each operator has as many inputs as [`HopOp::takes`] says.
 //! - **Input types**: each input has a type that [`HopOp::accepts`] allows.
 //! - **Result types**: a HOP has the type that [`HopOp::gives`] says; a literal that of its value; a
 //!   cell-wise operator gives a matrix exactly if it reads one.
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 use fulgurite_error::{Error, Result};
 
-use crate::{Dag, DataType, Hop, HopId, HopOp};
+use crate::{Dag, DataType, Hop, HopId, HopOp, ops::Gives};
 
 /// # Errors
 /// Plan, naming the node and the rule it breaks.
@@ -70,9 +70,7 @@ fn verify_hop(dag: &Dag, id: HopId, hop: &Hop, number_of: Numbers) -> Result<()>
 
 fn verify_arity(hop: &Hop) -> Result<()> {
     let (arity, inputs) = (hop.op.arity(), hop.inputs.len());
-    // What may be left out is left out in pairs: output sizes, or the bounds of a part.
-    let in_pairs = matches!(hop.op, HopOp::Table | HopOp::DataGen(_));
-    if arity.contains(&inputs) && !(in_pairs && (inputs - arity.start()) % 2 == 1) {
+    if hop.op.takes(inputs) {
         return Ok(());
     }
     let takes = match (*arity.start(), *arity.end()) {
@@ -97,11 +95,11 @@ fn verify_result_type(dag: &Dag, hop: &Hop) -> Result<()> {
     {
         return wrong(data_type.to_string());
     }
-    match &hop.op {
-        HopOp::Literal(value) if value.value_type() != hop.value_type => {
+    hop.op.facts(|facts| match facts.gives {
+        Gives::Constant(value) if value.value_type() != hop.value_type => {
             wrong(value.value_type().to_string())
         }
-        HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => {
+        Gives::Cells(_) => {
             let reads_matrix = hop.inputs.iter().any(|input| dag.hop(*input).is_matrix());
             let expected = if reads_matrix {
                 DataType::Matrix
@@ -114,8 +112,12 @@ fn verify_result_type(dag: &Dag, hop: &Hop) -> Result<()> {
                 wrong(format!("{expected}, as its inputs say"))
             }
         }
-        _ => Ok(()),
-    }
+        Gives::Constant(_)
+        | Gives::Always(_)
+        | Gives::Count
+        | Gives::Usually(..)
+        | Gives::Input => Ok(()),
+    })
 }
 
 fn verify_named_inputs(hop: &Hop) -> Result<()> {

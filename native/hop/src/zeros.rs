@@ -6,7 +6,10 @@
 //! whether they are such, and visits all cells if they are not (`execute/exact.rs` in `codegen`): 0 * Inf and 0 / 0 are NaN in every
 //! layout and plan. Only an Outer operator goes by its driver alone, since it never builds the product beside it.
 
-use crate::{BinaryOp, Dag, DataType, HopId, HopOp, TernaryOp};
+use crate::{
+    Dag, DataType, HopId, HopOp,
+    ops::{AtZeros, Cellwise, Zeros},
+};
 
 /// More are forgotten, the latest first: a plan then visits cells it could skip.
 const MAX_CARRIERS: usize = 16;
@@ -62,46 +65,11 @@ impl ZeroCarriers {
 
     fn values_of(&self, dag: &Dag, id: HopId) -> Vec<(HopId, f64)> {
         let hop = dag.hop(id);
-        let operands = hop.inputs.iter().map(|input| self.operand(dag, id, *input));
-        let operands: Vec<Operand> = match hop.op {
-            HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => operands.collect(),
-            _ => return Vec::new(),
-        };
-        let mut carriers: Vec<HopId> = (operands.iter())
-            .filter_map(|operand| match operand {
-                Operand::Matrix(values) => Some(values.iter().map(|(carrier, _)| *carrier)),
-                _ => None,
-            })
-            .flatten()
-            .collect();
-        carriers.sort_unstable();
-        carriers.dedup();
-        let value_at_zero_of = |carrier: HopId| {
-            let at = |slot: usize| operands.get(slot).and_then(|operand| operand.at(carrier));
-            match hop.op {
-                HopOp::Unary(op) => at(0).map(|x| op.eval(x)),
-                HopOp::Binary(op) => {
-                    let is_literal = |slot| matches!(operands.get(slot), Some(Operand::Literal(_)));
-                    let decides = |slot: usize, is_zero: fn(BinaryOp) -> bool| {
-                        let is_unknown = at(1 - slot).is_none() && !is_literal(1 - slot);
-                        at(slot) == Some(0.0) && is_zero(op) && is_unknown
-                    };
-                    match decides(0, BinaryOp::zero_on_left_zero)
-                        || decides(1, BinaryOp::zero_on_right_zero)
-                    {
-                        true => Some(0.0),
-                        false => Some(op.eval(at(0)?, at(1)?)),
-                    }
-                }
-                HopOp::Ternary(op) => ternary(op, at(0), at(1), at(2)),
-                _ => None,
-            }
-        };
-        let known = |carrier: HopId| match value_at_zero_of(carrier) {
-            Some(value) if !value.is_nan() => Some((carrier, value)),
-            _ => None,
-        };
-        carriers.into_iter().filter_map(known).collect()
+        let operands = || hop.inputs.iter().map(|input| self.operand(dag, id, *input));
+        hop.op.facts(|facts| match facts.zeros {
+            Zeros::Unknown => Vec::new(),
+            Zeros::Cells(function) => at_carriers(function, &operands().collect::<Vec<_>>()),
+        })
     }
 
     fn operand(&self, dag: &Dag, result: HopId, id: HopId) -> Operand<'_> {
@@ -121,6 +89,27 @@ impl ZeroCarriers {
     }
 }
 
+/// The values of a function at zeros of those matrices where they are known.
+fn at_carriers(function: &dyn Cellwise, operands: &[Operand]) -> Vec<(HopId, f64)> {
+    let mut carriers: Vec<HopId> = (operands.iter())
+        .filter_map(|operand| match operand {
+            Operand::Matrix(values) => Some(values.iter().map(|(carrier, _)| *carrier)),
+            Operand::Literal(_) | Operand::Unknown => None,
+        })
+        .flatten()
+        .collect();
+    carriers.sort_unstable();
+    carriers.dedup();
+    let known = |carrier: HopId| {
+        let operands = operands.iter().map(|operand| operand.at(carrier));
+        match function.at_zeros(&operands.collect::<Vec<_>>()) {
+            Some(value) if !value.is_nan() => Some((carrier, value)),
+            _ => None,
+        }
+    };
+    carriers.into_iter().filter_map(known).collect()
+}
+
 enum Operand<'a> {
     Literal(f64),
     /// Its values at zeros of other matrices.
@@ -130,29 +119,14 @@ enum Operand<'a> {
 
 impl Operand<'_> {
     /// Its value where the carrier is zero.
-    fn at(&self, carrier: HopId) -> Option<f64> {
+    fn at(&self, carrier: HopId) -> AtZeros {
         match self {
-            Operand::Literal(value) => Some(*value),
+            Operand::Literal(value) => AtZeros::Literal(*value),
             Operand::Matrix(values) => {
                 let place = values.binary_search_by_key(&carrier, |(hop, _)| *hop);
-                place.ok().map(|place| values[place].1)
+                place.map_or(AtZeros::Unknown, |place| AtZeros::Known(values[place].1))
             }
-            Operand::Unknown => None,
-        }
-    }
-}
-
-fn ternary(op: TernaryOp, x: Option<f64>, y: Option<f64>, z: Option<f64>) -> Option<f64> {
-    match (op, x) {
-        (TernaryOp::IfElse, Some(0.0)) => z,
-        (TernaryOp::IfElse, Some(_)) => y,
-        (TernaryOp::IfElse, None) => y.filter(|y| Some(*y) == z),
-        (TernaryOp::PlusMult | TernaryOp::MinusMult, _) => {
-            let (y, z) = match (y, z) {
-                (Some(0.0), _) | (_, Some(0.0)) => (0.0, 0.0),
-                (y, z) => (y?, z?),
-            };
-            Some(op.eval(x?, y, z))
+            Operand::Unknown => AtZeros::Unknown,
         }
     }
 }
@@ -160,7 +134,7 @@ fn ternary(op: TernaryOp, x: Option<f64>, y: Option<f64>, z: Option<f64>) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Characteristics, Hop, Literal, UnaryOp, ValueType};
+    use crate::{BinaryOp, Characteristics, Hop, Literal, TernaryOp, UnaryOp, ValueType};
 
     struct Expression {
         dag: Dag,

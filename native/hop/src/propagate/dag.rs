@@ -4,10 +4,12 @@ use std::{cell::RefCell, collections::BTreeSet};
 
 use fulgurite_error::Result;
 
-use super::{Folding, ReadMetadata, Symbols, Used, VariableInfo};
+use super::{Folding, ReadMetadata, Symbols, Used};
 use crate::{
-    Characteristics, Dag, DataType, Hop, HopId, HopOp, Literal, SizeOp, ZeroCarriers, scalar,
-    sizes::{self, Call, Fact},
+    Characteristics, Dag, DataType, Hop, HopId, HopOp, Literal, SizeOp, VariableInfo, ZeroCarriers,
+    ops::Call,
+    scalar,
+    sizes::{Fact, HopCall},
 };
 
 pub(super) struct Outcome {
@@ -30,7 +32,7 @@ pub(super) fn propagate(
     let mut result = Dag::new();
     let mut zeros = ZeroCarriers::default();
     for (id, hop) in dag.iter() {
-        let call = Call::new(dag, id, &facts, &used);
+        let call = HopCall::new(dag, id, &facts, &used);
         let mut fact = match (&hop.op, &call) {
             (HopOp::TransientRead(name), call) => read_variable(call, name, symbols),
             (HopOp::PersistentRead(options), call) => {
@@ -40,11 +42,11 @@ pub(super) fn propagate(
                         info,
                         rests_on: BTreeSet::new(),
                     },
-                    None => without_constant(sizes::infer(call)?),
+                    None => without_constant(call.infer()?),
                 }
             }
             (_, call) => Fact {
-                info: sizes::infer(call)?,
+                info: call.infer()?,
                 rests_on: BTreeSet::new(),
             },
         };
@@ -98,7 +100,7 @@ fn without_constant(info: VariableInfo) -> Fact {
     }
 }
 
-fn read_variable(call: &Call, name: &str, symbols: &Symbols) -> Fact {
+fn read_variable(call: &HopCall, name: &str, symbols: &Symbols) -> Fact {
     let Some(info) = symbols.get(name) else {
         return without_constant(call.declared());
     };
@@ -114,7 +116,7 @@ fn read_variable(call: &Call, name: &str, symbols: &Symbols) -> Fact {
 
 /// The value of a scalar operator all of whose inputs are known, and the variables it rests on. Evaluation
 /// that fails is left to the run time, which may never come to it.
-fn evaluate(call: &Call) -> Option<(Literal, BTreeSet<String>)> {
+fn evaluate(call: &HopCall) -> Option<(Literal, BTreeSet<String>)> {
     let hop = call.hop();
     if let HopOp::Size(op) = hop.op {
         return Some((size_value(call, op)?, BTreeSet::new()));
@@ -138,16 +140,11 @@ fn evaluate(call: &Call) -> Option<(Literal, BTreeSet<String>)> {
     Some((value.ok()?, rests_on.collect()))
 }
 
-fn size_value(call: &Call, op: SizeOp) -> Option<Literal> {
+fn size_value(call: &HopCall, op: SizeOp) -> Option<Literal> {
     if call.input(0).data_type == DataType::List {
         return None;
     }
-    let size = call.size_of(0);
-    let value = match op {
-        SizeOp::NRow => size.rows,
-        SizeOp::NCol => size.cols,
-        SizeOp::Length => size.cells(),
-    };
+    let value = op.of(&call.input(0).characteristics);
     i64::try_from(value?).ok().map(Literal::Int)
 }
 

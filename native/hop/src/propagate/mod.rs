@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fulgurite_error::Result;
 
 pub(crate) use self::program::{Branches, Removal, Removed, written_in};
-pub use crate::sizes::VariableInfo;
+use crate::VariableInfo;
 use crate::{Dag, Program, ReadOptions};
 
 /// What is known of the variables that live where a DAG or program begins.

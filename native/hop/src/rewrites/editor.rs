@@ -9,8 +9,8 @@ use fulgurite_error::Position;
 
 use crate::{
     AggregateOp, BinaryOp, CastOp, Dag, DataGenOp, DataType, Direction, Hop, HopId, HopOp, Literal,
-    UnaryOp, ValueType, finite,
-    sizes::{self, Call, Fact, VariableInfo},
+    UnaryOp, ValueType, VariableInfo, finite,
+    sizes::{Fact, HopCall},
 };
 
 /// The part of a DAG that has been through the rules, the last HOP being the one at hand.
@@ -371,6 +371,6 @@ impl Editor {
         }
         let used = RefCell::new(BTreeSet::new());
         let id = small.push(Hop::matrix(op.clone(), places));
-        sizes::infer(&Call::new(&small, id, &facts, &used)).ok()
+        HopCall::new(&small, id, &facts, &used).infer().ok()
     }
 }

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{super::dead_code, Application, LOOP_INVARIANTS, Precision};
 use crate::{
-    Block, CastOp, Characteristics, Dag, DataGenOp, DataType, Hop, HopId, HopOp, Predicate,
-    Program, Symbols, ValueType, finite::has_literal_ranges, propagate::written_in,
+    Block, Dag, DataType, Hop, HopId, HopOp, Predicate, Program, Symbols, finite,
+    propagate::written_in,
 };
 
 type Names = BTreeSet<String>;
@@ -380,48 +380,8 @@ fn is_pure(hop: &Hop) -> bool {
 fn is_total(dag: &Dag, id: HopId) -> bool {
     let hop = dag.hop(id);
     let inputs = || hop.inputs.iter().map(|input| dag.hop(*input));
-    let has_text = |hop: &Hop| hop.value_type == ValueType::String;
     if !is_known(hop) || !inputs().all(is_known) {
         return false;
     }
-    let size = |place: usize| match hop.inputs.get(place) {
-        Some(input) => dag.hop(*input).characteristics,
-        None => Characteristics::UNKNOWN,
-    };
-    match &hop.op {
-        HopOp::Literal(_) | HopOp::Size(_) | HopOp::Transpose | HopOp::Rev => true,
-        HopOp::Cumulative(_) | HopOp::CBind | HopOp::RBind | HopOp::MatMult => true,
-        HopOp::Diag => size(0).cols == Some(1) || size(0).rows == size(0).cols,
-        HopOp::Unary(_) | HopOp::Ternary(_) => !inputs().any(has_text),
-        // Products of ints overflow.
-        HopOp::Binary(_) => !inputs().any(has_text) && (hop.is_matrix() || is_double(hop)),
-        HopOp::Aggregate(op, _) => op.is_defined(&size(0)) == Some(true),
-        HopOp::RightIndex => has_literal_ranges(dag, hop),
-        HopOp::Cast(CastOp::AsScalar) => size(0).rows == Some(1) && size(0).cols == Some(1),
-        HopOp::Cast(
-            CastOp::AsMatrix
-            | CastOp::AsDouble
-            | CastOp::AsInteger
-            | CastOp::AsLogical
-            | CastOp::AsFrame,
-        ) => false,
-        HopOp::DataGen(DataGenOp::Fill) => !inputs().any(has_text),
-        HopOp::DataGen(DataGenOp::Seq | DataGenOp::Rand | DataGenOp::Sample) => false,
-        HopOp::TransientRead(_)
-        | HopOp::TransientWrite(_)
-        | HopOp::PersistentRead(_)
-        | HopOp::PersistentWrite(_)
-        | HopOp::Reshape { .. }
-        | HopOp::LeftIndex
-        | HopOp::Table
-        | HopOp::Parameterized(..)
-        | HopOp::Print
-        | HopOp::Stop
-        | HopOp::Assert
-        | HopOp::Fused(_) => false,
-    }
-}
-
-fn is_double(hop: &Hop) -> bool {
-    matches!(hop.value_type, ValueType::Double | ValueType::Boolean)
+    finite::holds(hop.op.facts(|facts| facts.total), dag, hop)
 }

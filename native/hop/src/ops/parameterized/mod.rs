@@ -1,0 +1,281 @@
+//! Operators with named inputs, and those that take other types than matrices.
+
+mod arguments;
+mod factorizations;
+mod selections;
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use fulgurite_error::Result;
+
+use self::arguments::Arguments;
+use super::{
+    call::Call,
+    declare::operators,
+    estimates::dense_bytes,
+    operator::{
+        Beside, Certain, Facts, Finite, Form, Gives, Inputs, Memory, More, Operator, Purity, Zeros,
+    },
+};
+use crate::{Characteristics, DataType, ValueType, variable_info::VariableInfo};
+
+struct NamedFacts {
+    /// Also the name of the function.
+    code: &'static str,
+    /// Names of the inputs, the main one first; `None` where any name goes.
+    parameters: Option<&'static [&'static str]>,
+    on_coordinates: bool,
+    beside: Beside,
+    size: fn(&Arguments) -> Result<VariableInfo>,
+}
+
+const DISTRIBUTION: &[&str] = &[
+    "target",
+    "dist",
+    "mean",
+    "sd",
+    "rate",
+    "df",
+    "df1",
+    "df2",
+    "lower.tail",
+];
+/// The last one is for stripes: how many rows of their matrix stand above them.
+const TRIANGLE: &[&str] = &["target", "diag", "values", "rows.above"];
+const PAIR: &[&str] = &["left", "right"];
+
+operators! {
+    /// Builtins with named parameters, and those that take other types than matrices.
+    ParameterizedOp: NamedFacts;
+    /// The matrix without empty rows or columns, or with the selected ones.
+    RemoveEmpty {
+        code: "removeEmpty", parameters: Some(&["target", "margin", "select", "empty.return"]),
+        on_coordinates: true, beside: Beside::Bytes(kept_flags), size: selections::remove_empty,
+    }
+    /// The matrix with one value replaced.
+    Replace {
+        code: "replace", parameters: Some(&["target", "pattern", "replacement"]),
+        on_coordinates: true, beside: Beside::Nothing, size: selections::replace,
+    }
+    /// The rows sorted by columns, or the sorted row numbers.
+    Order {
+        code: "order", parameters: Some(&["target", "by", "decreasing", "index.return"]),
+        on_coordinates: false, beside: Beside::Bytes(permutation), size: selections::order,
+    }
+    /// A row for each group, with an aggregate of its values.
+    GroupedAggregate {
+        code: "aggregate", parameters: Some(&["target", "groups", "fn", "order", "weights", "ngroups"]),
+        on_coordinates: false, beside: Beside::Nothing, size: selections::groups,
+    }
+    /// The probability of a value up to the target.
+    Cdf {
+        code: "cdf", parameters: Some(DISTRIBUTION),
+        on_coordinates: false, beside: Beside::Nothing, size: double,
+    }
+    /// The value of a probability.
+    InverseCdf {
+        code: "icdf", parameters: Some(DISTRIBUTION),
+        on_coordinates: false, beside: Beside::Nothing, size: double,
+    }
+    /// A matrix as text.
+    ToString {
+        code: "toString", parameters: Some(&["target", "rows", "cols", "decimal", "sparse", "sep", "linesep"]),
+        on_coordinates: false, beside: Beside::Nothing, size: |_| Ok(VariableInfo::scalar(ValueType::String)),
+    }
+    /// The lower triangle as ones, or with its values.
+    LowerTri {
+        code: "lower.tri", parameters: Some(TRIANGLE),
+        on_coordinates: false, beside: Beside::Nothing, size: selections::triangle,
+    }
+    /// The upper triangle as ones, or with its values.
+    UpperTri {
+        code: "upper.tri", parameters: Some(TRIANGLE),
+        on_coordinates: false, beside: Beside::Nothing, size: selections::triangle,
+    }
+    /// Central moment.
+    Moment {
+        code: "moment", parameters: Some(&["target", "weights", "order"]),
+        on_coordinates: false, beside: Beside::Nothing, size: double,
+    }
+    /// Covariance of two column vectors.
+    Cov {
+        code: "cov", parameters: Some(&["left", "right", "weights"]),
+        on_coordinates: false, beside: Beside::Nothing, size: double,
+    }
+    /// The sorted values at ranks.
+    Quantile {
+        code: "quantile", parameters: Some(&["target", "weights", "probabilities"]),
+        on_coordinates: false, beside: Beside::Bytes(dense_input), size: selections::quantile,
+    }
+    /// The middle value, or the mean of the two middle ones.
+    Median {
+        code: "median", parameters: Some(&["target", "weights"]),
+        on_coordinates: false, beside: Beside::Bytes(dense_input), size: double,
+    }
+    /// Mean of the central half.
+    InterQuartileMean {
+        code: "interQuartileMean", parameters: Some(&["target", "weights"]),
+        on_coordinates: false, beside: Beside::Bytes(dense_input), size: double,
+    }
+    /// A binary operator on each pair of a column's and a row's cells.
+    Outer {
+        code: "outer", parameters: Some(&["left", "right", "op"]),
+        on_coordinates: false, beside: Beside::Nothing, size: selections::outer,
+    }
+    /// The solution of a system of linear equations.
+    Solve {
+        code: "solve", parameters: Some(PAIR),
+        on_coordinates: false, beside: Beside::Bytes(dense_input), size: factorizations::solve,
+    }
+    /// Inverse of a square matrix.
+    Inverse {
+        code: "inv", parameters: Some(&["target"]),
+        on_coordinates: false, beside: Beside::Bytes(dense_input), size: factorizations::same,
+    }
+    /// The lower triangle whose product with its transpose is the matrix.
+    Cholesky {
+        code: "cholesky", parameters: Some(&["target"]),
+        on_coordinates: false, beside: Beside::Bytes(dense_input), size: factorizations::same,
+    }
+    /// Of a square matrix: a column of eigenvalues, then one eigenvector a column.
+    Eigen {
+        code: "eigen", parameters: Some(&["target"]),
+        on_coordinates: false, beside: Beside::Bytes(dense_both), size: factorizations::eigen,
+    }
+    /// Permutation, lower and upper triangle, side by side.
+    Lu {
+        code: "lu", parameters: Some(&["target"]),
+        on_coordinates: false, beside: Beside::Bytes(dense_both), size: factorizations::lu,
+    }
+    /// Left singular vectors, the diagonal matrix of singular values, right singular vectors, one below the other.
+    Svd {
+        code: "svd", parameters: Some(&["target"]),
+        on_coordinates: false, beside: Beside::Bytes(dense_both), size: factorizations::svd,
+    }
+    /// A list of values; any names go.
+    List {
+        code: "list", parameters: None,
+        on_coordinates: false, beside: Beside::Nothing, size: |call| Ok(call.declared()),
+    }
+    /// A frame as a matrix.
+    Transform {
+        code: "transform", parameters: Some(&["target", "spec", "transformPath", "applyTransformPath", "outputNames"]),
+        on_coordinates: false, beside: Beside::Nothing, size: |call| Ok(call.declared()),
+    }
+    /// Bitwise and of ints.
+    BitwAnd {
+        code: "bitwAnd", parameters: Some(PAIR),
+        on_coordinates: false, beside: Beside::Nothing, size: selections::bitwise,
+    }
+    /// Bitwise or of ints.
+    BitwOr {
+        code: "bitwOr", parameters: Some(PAIR),
+        on_coordinates: false, beside: Beside::Nothing, size: selections::bitwise,
+    }
+    /// Bitwise exclusive or of ints.
+    BitwXor {
+        code: "bitwXor", parameters: Some(PAIR),
+        on_coordinates: false, beside: Beside::Nothing, size: selections::bitwise,
+    }
+    /// Ints with their bits moved up.
+    BitwShiftL {
+        code: "bitwShiftL", parameters: Some(PAIR),
+        on_coordinates: false, beside: Beside::Nothing, size: selections::bitwise,
+    }
+    /// Ints with their bits moved down.
+    BitwShiftR {
+        code: "bitwShiftR", parameters: Some(PAIR),
+        on_coordinates: false, beside: Beside::Nothing, size: selections::bitwise,
+    }
+}
+
+impl ParameterizedOp {
+    /// Names of the inputs, as in DML where DML names them; `None` where any name goes (`list`). All but
+    /// the first may be left out where DML has a default.
+    pub fn parameters(self) -> Option<&'static [&'static str]> {
+        self.declared().parameters
+    }
+}
+
+/// An operator with the places of its inputs.
+pub(super) struct Named<'a> {
+    pub op: ParameterizedOp,
+    pub places: &'a BTreeMap<String, usize>,
+}
+
+impl Named<'_> {
+    /// The place of the input that comes first in the declaration.
+    fn main(&self) -> Option<usize> {
+        let name = self.op.parameters()?.first()?;
+        self.places.get(*name).copied()
+    }
+}
+
+impl Operator for Named<'_> {
+    fn code(&self) -> Cow<'static, str> {
+        format!("p({})", self.op.code()).into()
+    }
+
+    fn facts(&self) -> Facts<'_> {
+        let declared = self.op.declared();
+        Facts {
+            doc: self.op.doc(),
+            inputs: Inputs {
+                first: &[],
+                more: More::Named {
+                    count: self.places.len(),
+                    main: self.main(),
+                },
+            },
+            gives: Gives::Usually(DataType::Matrix, ValueType::Double),
+            purity: Purity::Pure,
+            finite: Finite::Unknown,
+            certain: Certain::No,
+            total: Certain::No,
+            zeros: Zeros::Unknown,
+            memory: Memory {
+                on_coordinates: declared.on_coordinates,
+                beside: declared.beside,
+            },
+            form: Form::Function(declared.code),
+        }
+    }
+
+    fn size(&self, call: &dyn Call) -> Result<VariableInfo> {
+        match self.main().filter(|main| *main < call.arity()) {
+            Some(main) => (self.op.declared().size)(&Arguments {
+                call,
+                places: self.places,
+                main,
+            }),
+            // What a list holds is not tracked.
+            None => Ok(call.declared()),
+        }
+    }
+}
+
+fn double(_: &Arguments) -> Result<VariableInfo> {
+    Ok(VariableInfo::scalar(ValueType::Double))
+}
+
+/// A permutation of the rows.
+fn permutation(_: &Characteristics, input: &Characteristics) -> Option<u64> {
+    Some(input.rows?.saturating_mul(8))
+}
+
+/// Which rows (or columns) stay.
+fn kept_flags(_: &Characteristics, input: &Characteristics) -> Option<u64> {
+    match input.is_stored_ultra_sparse() {
+        true => Some(0),
+        false => Some(input.rows?.max(input.cols?)),
+    }
+}
+
+/// A sorted copy, or the factorisation.
+fn dense_input(_: &Characteristics, input: &Characteristics) -> Option<u64> {
+    dense_bytes(input)
+}
+
+fn dense_both(output: &Characteristics, input: &Characteristics) -> Option<u64> {
+    Some(dense_bytes(output)?.saturating_add(dense_bytes(input)?))
+}

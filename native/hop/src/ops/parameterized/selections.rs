@@ -1,0 +1,120 @@
+//! Size rules of operators that select, replace and sort rows, and that combine vectors.
+
+use fulgurite_error::Result;
+
+use super::arguments::Arguments;
+use crate::{
+    Characteristics, DataType, Literal, ValueType, ops::cellwise::broadcast,
+    variable_info::VariableInfo,
+};
+
+pub(super) fn remove_empty(call: &Arguments) -> Result<VariableInfo> {
+    let size = call.main_size();
+    let margin = call.named("margin").and_then(|place| call.fixed(place));
+    let (rows, cols) = match margin {
+        Some(Literal::String(margin)) if margin == "rows" => (None, size.cols),
+        Some(Literal::String(margin)) if margin == "cols" => (size.rows, None),
+        _ => (None, None),
+    };
+    Ok(VariableInfo::matrix(Characteristics {
+        rows,
+        cols,
+        nnz: size.nnz,
+    }))
+}
+
+pub(super) fn replace(call: &Arguments) -> Result<VariableInfo> {
+    let size = call.main_size();
+    let pattern = call.named("pattern").and_then(|place| call.fixed(place));
+    let nnz = match pattern {
+        Some(pattern) if pattern.as_f64().is_some_and(|value| value != 0.0) => size.nnz,
+        // Zeros may be replaced.
+        _ => size.cells(),
+    };
+    Ok(VariableInfo {
+        characteristics: Characteristics { nnz, ..size },
+        constant: None,
+        ..call.input(call.main).clone()
+    })
+}
+
+pub(super) fn order(call: &Arguments) -> Result<VariableInfo> {
+    let size = call.main_size();
+    let index = match call.named("index.return") {
+        None => Some(false),
+        Some(place) => match call.fixed(place) {
+            Some(Literal::Boolean(index)) => Some(*index),
+            _ => None,
+        },
+    };
+    Ok(VariableInfo::matrix(match index {
+        Some(false) => size,
+        Some(true) => Characteristics::new(size.rows, Some(1), size.rows),
+        None => Characteristics::new(size.rows, None, None),
+    }))
+}
+
+/// A row for each group.
+pub(super) fn groups(call: &Arguments) -> Result<VariableInfo> {
+    let groups = match call.named("ngroups") {
+        Some(place) => call.size(place)?,
+        None => None,
+    };
+    let cols = call.main_size().cols;
+    Ok(VariableInfo::matrix(Characteristics::new(
+        groups, cols, None,
+    )))
+}
+
+/// As large as the target.
+pub(super) fn triangle(call: &Arguments) -> Result<VariableInfo> {
+    Ok(VariableInfo::matrix(Characteristics {
+        nnz: None,
+        ..call.main_size()
+    }))
+}
+
+pub(super) fn quantile(call: &Arguments) -> Result<VariableInfo> {
+    Ok(match call.named("probabilities") {
+        Some(place) if call.is_matrix(place) => VariableInfo::matrix(Characteristics {
+            nnz: None,
+            ..call.size_of(place)
+        }),
+        _ => VariableInfo::scalar(ValueType::Double),
+    })
+}
+
+pub(super) fn outer(call: &Arguments) -> Result<VariableInfo> {
+    let left = call.main;
+    let size = call.main_size();
+    let Some(right) = call.named("right") else {
+        return Ok(VariableInfo::matrix(Characteristics::new(
+            size.rows, None, None,
+        )));
+    };
+    let row = call.size_of(right);
+    if size.cols.is_some_and(|cols| cols != 1) || row.rows.is_some_and(|rows| rows != 1) {
+        return Err(call
+            .mismatch(format!(
+                "outer of {} and {}",
+                call.shape(left),
+                call.shape(right)
+            ))
+            .with_help("outer takes a column vector and a row vector"));
+    }
+    Ok(VariableInfo::matrix(Characteristics::new(
+        size.rows, row.cols, None,
+    )))
+}
+
+pub(super) fn bitwise(call: &Arguments) -> Result<VariableInfo> {
+    let places: Vec<usize> = (0..call.arity()).collect();
+    if places.iter().all(|place| call.is_scalar(*place)) {
+        return Ok(VariableInfo {
+            data_type: DataType::Scalar,
+            ..VariableInfo::scalar(ValueType::Int)
+        });
+    }
+    let (rows, cols) = broadcast(call.call, &places)?;
+    Ok(VariableInfo::matrix(Characteristics::new(rows, cols, None)))
+}
