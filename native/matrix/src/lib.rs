@@ -20,6 +20,7 @@ mod cores;
 mod csr;
 mod dense;
 mod extent;
+mod gemm;
 mod interrupt;
 mod number;
 mod parallel;

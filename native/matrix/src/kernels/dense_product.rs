@@ -1,114 +1,23 @@
-//! Dense products, by faer: AVX-512 or AVX2 assembly on x86-64, the `gemm` crate elsewhere.
+//! Dense products of operands inside slices.
 
-use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 use fulgurite_error::{Error, Result};
-use rayon::prelude::*;
 
-use crate::Interrupt;
+pub use crate::gemm::{View, Write};
+use crate::{
+    gemm::{Coverage, DenseProduct, ViewMut},
+    lanes::Instructions,
+};
 
 /// Columns of the right operand from which on these products are faster than dot products of rows with columns: below,
 /// laying operands out anew takes too much of the time.
 pub const WIDE_COLS: usize = 16;
 
-/// A dense matrix inside a slice, by rows or, transposed, by columns.
-///
-/// ```
-/// # use fulgurite_matrix::kernels::dense_product::{View, Write, multiply};
-/// // Two rows of two cells, which stand three apart, and their transpose.
-/// let cells = [1.0, 2.0, 9.0, 3.0, 4.0];
-/// let view = View::of_rows(&cells, 2, 2, 3);
-/// let mut product = vec![0.0; 4];
-/// multiply(view, view.transposed(), &mut product, 2, Write::Replace)?;
-/// assert_eq!(product, [5.0, 11.0, 11.0, 25.0]);
-/// # Ok::<(), fulgurite_error::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy)]
-pub struct View<'a> {
-    cells: &'a [f64],
-    rows: usize,
-    cols: usize,
-    stride: usize,
-    is_transposed: bool,
-}
-
-impl<'a> View<'a> {
-    /// Rows of `cols` cells, `stride` apart.
-    pub fn of_rows(cells: &'a [f64], rows: usize, cols: usize, stride: usize) -> Self {
-        View {
-            cells,
-            rows,
-            cols,
-            stride,
-            is_transposed: false,
-        }
-    }
-
-    pub fn transposed(self) -> Self {
-        View {
-            is_transposed: !self.is_transposed,
-            ..self
-        }
-    }
-
-    fn shape(&self) -> (usize, usize) {
-        match self.is_transposed {
-            true => (self.cols, self.rows),
-            false => (self.rows, self.cols),
-        }
-    }
-
-    /// Some rows of it.
-    fn row_range(self, from: usize, to: usize) -> Self {
-        let (skipped, rows, cols) = match self.is_transposed {
-            true => (from, self.rows, to - from),
-            false => (from * self.stride, to - from, self.cols),
-        };
-        View {
-            cells: self.cells.get(skipped..).unwrap_or(&[]),
-            rows,
-            cols,
-            ..self
-        }
-    }
-
-    fn as_faer(&self) -> Option<MatRef<'a, f64>> {
-        if !fits(self.cells.len(), self.rows, self.cols, self.stride) {
-            return None;
-        }
-        let by_columns = MatRef::from_column_major_slice_with_stride(
-            self.cells,
-            self.cols,
-            self.rows,
-            self.stride,
-        );
-        Some(match self.is_transposed {
-            true => by_columns,
-            false => by_columns.transpose(),
-        })
-    }
-}
-
-/// Whether rows this far apart lie among so many cells.
-fn fits(cells: usize, rows: usize, cols: usize, stride: usize) -> bool {
-    rows == 0
-        || cols == 0
-        || (rows - 1)
-            .checked_mul(stride)
-            .and_then(|before| before.checked_add(cols))
-            .is_some_and(|end| stride >= cols && end <= cells)
-}
-
-/// What becomes of the cells that a product is written to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Write {
-    Replace,
-    Add,
-}
-
 /// `left %*% right` into the rows of `out`, `stride` apart, on this thread.
 ///
 /// # Errors
-/// `internal` when the shapes don't fit each other or their slices.
+/// - `internal` when the shapes don't fit each other or their slices;
+/// - `interrupted` when the run is to stop;
+/// - `memory` when there is none for a few columns of an operand.
 pub fn multiply(
     left: View<'_>,
     right: View<'_>,
@@ -116,33 +25,11 @@ pub fn multiply(
     stride: usize,
     write: Write,
 ) -> Result<()> {
-    let ((rows, depth), (inner, cols)) = (left.shape(), right.shape());
-    let operands = left.as_faer().zip(right.as_faer());
-    let Some((left, right)) =
-        operands.filter(|_| depth == inner && fits(out.len(), rows, cols, stride))
-    else {
-        return Err(Error::internal(format!(
-            "operands of a {rows} x {depth} by {inner} x {cols} product don't fit"
-        )));
-    };
-    let out =
-        MatMut::from_column_major_slice_with_stride_mut(out, cols, rows, stride).transpose_mut();
-    let accumulate = match write {
-        Write::Replace => Accum::Replace,
-        Write::Add => Accum::Add,
-    };
-    matmul(out, accumulate, left, right, 1.0, Par::Seq);
-    Ok(())
+    let (product, out) = checked(left, right, Coverage::All, out, stride)?;
+    product.run(out, write)
 }
 
-/// Multiplications that a task should have: less is not worth another thread.
-const TASK_MULTIPLICATIONS: usize = 1 << 21;
-/// Rows of a task of a large product. Each task lays out the whole right operand anew, which takes as long as
-/// multiplying some forty rows by it.
-const TASK_ROWS: usize = 256;
-const LEAST_TASK_ROWS: usize = 32;
-
-/// `left %*% right` into the rows of `out`, `stride` apart, on rayon's threads, which divide its rows.
+/// `left %*% right` into the rows of `out`, `stride` apart, on rayon's threads. The bits are those of [`multiply`].
 ///
 /// # Errors
 /// As [`multiply`].
@@ -152,21 +39,44 @@ pub(crate) fn multiply_in_parallel(
     out: &mut [f64],
     stride: usize,
 ) -> Result<()> {
-    let ((rows, depth), (_, cols)) = (left.shape(), right.shape());
-    let enough = TASK_MULTIPLICATIONS.div_ceil(depth.saturating_mul(cols).max(1));
-    let wanted = rows.div_ceil(4).clamp(LEAST_TASK_ROWS, TASK_ROWS);
-    let task_rows = wanted.max(enough).next_multiple_of(8);
-    if task_rows >= rows {
-        return multiply(left, right, out, stride, Write::Replace);
-    }
-    let end = out.len().min(rows.saturating_mul(stride));
-    let parts = out[..end].par_chunks_mut(task_rows.saturating_mul(stride).max(1));
-    let interrupt = Interrupt::current();
-    parts.enumerate().try_for_each(|(task, out)| {
-        interrupt.check()?;
-        let from = task * task_rows;
-        let left = left.row_range(from, (from + task_rows).min(rows));
-        multiply(left, right, out, stride, Write::Replace)
+    let (product, out) = checked(left, right, Coverage::All, out, stride)?;
+    product.run_in_parallel(out, Write::Replace)
+}
+
+/// Adds the upper triangle of `t(matrix) %*% matrix` to the rows of `out`, on this thread. Cells below the diagonal are worthless.
+///
+/// # Errors
+/// As [`multiply`].
+pub(crate) fn add_upper(matrix: View<'_>, out: &mut [f64], stride: usize) -> Result<()> {
+    let (product, out) = checked(matrix.transposed(), matrix, Coverage::Upper, out, stride)?;
+    product.run(out, Write::Add)
+}
+
+/// The upper triangle of `t(matrix) %*% matrix` into the rows of `out`, on rayon's threads. Cells below the diagonal are
+/// worthless.
+///
+/// # Errors
+/// As [`multiply`].
+pub(crate) fn upper_in_parallel(matrix: View<'_>, out: &mut [f64], stride: usize) -> Result<()> {
+    let (product, out) = checked(matrix.transposed(), matrix, Coverage::Upper, out, stride)?;
+    product.run_in_parallel(out, Write::Replace)
+}
+
+fn checked<'v, 'o>(
+    left: View<'v>,
+    right: View<'v>,
+    coverage: Coverage,
+    out: &'o mut [f64],
+    stride: usize,
+) -> Result<(DenseProduct<'v>, ViewMut<'o>)> {
+    let instructions = Instructions::widest();
+    let product = DenseProduct::new(left, right, coverage, instructions);
+    let out = ViewMut::of_rows(out, left.rows(), right.cols(), stride);
+    product.zip(out).ok_or_else(|| {
+        let (rows, depth, inner, cols) = (left.rows(), left.cols(), right.rows(), right.cols());
+        Error::internal(format!(
+            "operands of a {rows} x {depth} by {inner} x {cols} product don't fit"
+        ))
     })
 }
 
@@ -181,12 +91,7 @@ mod tests {
     }
 
     fn at(view: &View, row: usize, col: usize) -> f64 {
-        let (row, col) = if view.is_transposed {
-            (col, row)
-        } else {
-            (row, col)
-        };
-        view.cells[row * view.stride + col]
+        view.cells()[row * view.down() + col * view.across()]
     }
 
     #[test]

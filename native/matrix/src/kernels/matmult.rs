@@ -11,7 +11,7 @@ use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
 use super::{
-    dense_product::{View, Write, multiply, multiply_in_parallel},
+    dense_product::{View, Write, add_upper, multiply, multiply_in_parallel, upper_in_parallel},
     reorganize::{take_rows, transpose},
     results::{settle, shape},
 };
@@ -156,13 +156,17 @@ pub fn tsmm(matrix: &MatrixBlock) -> Result<MatrixBlock> {
 fn skipping_tsmm(matrix: &MatrixBlock) -> Result<MatrixBlock> {
     let n = matrix.cols();
     match matrix {
-        MatrixBlock::Dense(dense) if n <= PANEL => {
-            reduce_rows(dense.rows(), n, n, dense_work(n, n), |task, out| {
-                let part = rows_of(dense, &task);
-                multiply(part.transposed(), part, out, n, Write::Add)
-            })
+        MatrixBlock::Dense(dense) if n <= NARROW => {
+            let upper = reduce_rows(dense.rows(), n, n, dense_work(n, n), |task, out| {
+                add_upper(rows_of(dense, &task), out, n)
+            })?;
+            mirrored(upper.to_dense()?.into_vec()?, n)
         }
-        MatrixBlock::Dense(dense) => tsmm_by_panels(dense),
+        MatrixBlock::Dense(dense) => {
+            let mut upper = zeros(cells(n, n)?)?;
+            upper_in_parallel(view(dense), &mut upper, n)?;
+            mirrored(upper, n)
+        }
         MatrixBlock::Csr(csr) if n <= SPARSE_TSMM_COLS => {
             let per_row = (csr.stored() / csr.rows().max(1)).pow(2) + 1;
             let upper = reduce_rows(csr.rows(), n, n, per_row, |task, out| {
@@ -180,9 +184,7 @@ fn skipping_tsmm(matrix: &MatrixBlock) -> Result<MatrixBlock> {
                 }
                 Ok(())
             })?;
-            let mut values = upper.to_dense()?.into_vec()?;
-            mirror_upper(&mut values, n);
-            MatrixBlock::dense(n, n, values)
+            mirrored(upper.to_dense()?.into_vec()?, n)
         }
         MatrixBlock::Csr(_) => skipping_matmult(&transpose(matrix)?, matrix),
         MatrixBlock::Coordinate(coordinates) => skipping_tsmm(&coordinates.compact().csr.into()),
@@ -323,32 +325,26 @@ fn spread_rows(filled: &MatrixBlock, numbers: &[usize], rows: usize) -> Result<M
     CoordinateMatrix::new(rows, cols, row_indices, indices, values).and_then(settle)
 }
 
-/// Columns of a panel of [`tsmm_by_panels`]: wide enough for products to run at full speed.
-const PANEL: usize = 256;
+/// Widest dense matrix whose t(X) %*% X is gathered in partial results: of wider ones the result has enough rows to divide.
+const NARROW: usize = 256;
 
 /// Widest sparse matrix whose t(X) %*% X is gathered in dense partial results.
 const SPARSE_TSMM_COLS: usize = 4096;
 
-/// The panels on and above the diagonal, then mirrored.
-fn tsmm_by_panels(dense: &DenseMatrix) -> Result<MatrixBlock> {
-    let (rows, n) = (dense.rows(), dense.cols());
-    let mut values = zeros(cells(n, n)?)?;
-    for from in (0..n).step_by(PANEL) {
-        let height = PANEL.min(n - from);
-        let panel = |cols| View::of_rows(dense.values().get(from..).unwrap_or(&[]), rows, cols, n);
-        let (left, right) = (panel(height).transposed(), panel(n - from));
-        multiply_in_parallel(left, right, &mut values[from * n + from..], n)?;
-    }
-    mirror_upper(&mut values, n);
-    MatrixBlock::dense(n, n, values)
-}
-
-fn mirror_upper(values: &mut [f64], n: usize) {
-    for row in 1..n {
-        for col in 0..row {
-            values[row * n + col] = values[col * n + row];
+/// A symmetric matrix, of its cells on and above the diagonal.
+fn mirrored(mut upper: Vec<f64>, n: usize) -> Result<MatrixBlock> {
+    // In squares, so that rows and columns both stay in the cache.
+    const SIDE: usize = 32;
+    for top in (0..n).step_by(SIDE) {
+        for left in (0..=top).step_by(SIDE) {
+            for row in top..(top + SIDE).min(n) {
+                for col in left..(left + SIDE).min(row) {
+                    upper[row * n + col] = upper[col * n + row];
+                }
+            }
         }
     }
+    MatrixBlock::dense(n, n, upper)
 }
 
 /// A product is deep when this many times its larger side goes into one cell: then there is more to divide along the

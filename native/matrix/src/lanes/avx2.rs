@@ -32,6 +32,7 @@ pub(super) struct Avx2(__m256d);
 impl Lanes for Avx2 {
     const WIDTH: usize = WIDTH;
     const GROUP: usize = 2;
+    const TILE: (usize, usize) = (6, 2);
 
     #[inline(always)]
     fn splat(value: f64) -> Self {

@@ -41,6 +41,7 @@ pub(super) struct Avx512(__m512d);
 impl Lanes for Avx512 {
     const WIDTH: usize = WIDTH;
     const GROUP: usize = 4;
+    const TILE: (usize, usize) = (8, 3);
 
     #[inline(always)]
     fn splat(value: f64) -> Self {

@@ -32,6 +32,8 @@ pub trait Lanes: Copy {
     const WIDTH: usize;
     /// Vectors of a right operand that four rows can meet at once without running out of registers: 4 or 2.
     const GROUP: usize;
+    /// Rows and vectors of a tile of a product: its sums fill the registers, but for a row of vectors and one cell that they take.
+    const TILE: (usize, usize);
 
     fn splat(value: f64) -> Self;
     /// # Safety
@@ -106,7 +108,7 @@ pub enum Instructions {
 
 impl Instructions {
     /// The widest first.
-    const ALL: &[Instructions] = &[
+    pub(crate) const ALL: &[Instructions] = &[
         #[cfg(target_arch = "x86_64")]
         Instructions::Avx512,
         #[cfg(target_arch = "x86_64")]
@@ -133,6 +135,11 @@ impl Instructions {
                 Instructions::Neon => neon::is_present(),
                 Instructions::Portable => true,
             })
+    }
+
+    /// The widest of this processor.
+    pub(crate) fn widest() -> Instructions {
+        Self::present().next().unwrap_or(Instructions::Portable)
     }
 
     /// Those that there are [`math::MathLanes`] for, whether this processor has them or not. Best first.

@@ -32,6 +32,7 @@ pub(super) struct Neon(float64x2_t);
 impl Lanes for Neon {
     const WIDTH: usize = WIDTH;
     const GROUP: usize = 4;
+    const TILE: (usize, usize) = (8, 3);
 
     #[inline(always)]
     fn splat(value: f64) -> Self {

@@ -22,6 +22,7 @@ pub(super) struct Pairs(__m128d);
 impl Lanes for Pairs {
     const WIDTH: usize = WIDTH;
     const GROUP: usize = 2;
+    const TILE: (usize, usize) = (6, 2);
 
     #[inline(always)]
     fn splat(value: f64) -> Self {

@@ -17,6 +17,7 @@ pub(super) struct Portable([f64; WIDTH]);
 impl Lanes for Portable {
     const WIDTH: usize = WIDTH;
     const GROUP: usize = 2;
+    const TILE: (usize, usize) = (4, 1);
 
     #[inline(always)]
     fn splat(value: f64) -> Self {

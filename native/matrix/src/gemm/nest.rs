@@ -1,0 +1,320 @@
+//! The loops around tiles.
+//!
+//! A chunk of the right operand is laid out in panels, on all threads. Then tasks take parts of the result. A task goes through the blocks
+//! of the depth, and in each through panels, whose cells stay in the first-level cache while all rows of the task pass.
+
+use std::ops::Range;
+
+use fulgurite_error::Result;
+use rayon::prelude::*;
+
+use super::{
+    pack::{DEPTH, LeftTiles, RightPanels, depth_blocks},
+    tile::{self, Ahead, Strip, TileOperands, TileShape, Write},
+    view::{View, ViewMut},
+};
+use crate::{Interrupt, lanes::Instructions};
+
+/// Which cells of a product are computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Coverage {
+    All,
+    /// Those on and above the diagonal, at least.
+    Upper,
+}
+
+/// Columns whose panels are laid out at a time, and cells of all these panels: 8 MB.
+const CHUNK_COLS: usize = 2016;
+const CHUNK_CELLS: usize = 1 << 20;
+/// Rows of a task: their cells in a block of the depth stay in the second-level cache.
+const TASK_ROWS: usize = 192;
+/// So few rows are multiplied before laying out the right operand would pay.
+const FEW_ROWS: usize = 64;
+/// Laying out rows takes as long as multiplying them by two panels, or more. Columns are copied as whole vectors.
+const FEW_PANELS_BY_ROWS: usize = 24;
+const FEW_PANELS_BY_COLS: usize = 2;
+/// Multiplications that a task should have: less is not worth another thread.
+const TASK_MULTIPLICATIONS: usize = 1 << 21;
+/// Tasks for each thread: they take different times.
+const TASKS_PER_THREAD: usize = 4;
+
+/// A product whose operands fit each other and their slices.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DenseProduct<'a> {
+    left: View<'a>,
+    right: View<'a>,
+    coverage: Coverage,
+    instructions: Instructions,
+}
+
+impl<'a> DenseProduct<'a> {
+    /// None if the operands don't fit each other or their slices. The instructions must be present.
+    pub fn new(
+        left: View<'a>,
+        right: View<'a>,
+        coverage: Coverage,
+        instructions: Instructions,
+    ) -> Option<Self> {
+        let fits = left.cols() == right.rows() && left.fits() && right.fits();
+        fits.then_some(DenseProduct {
+            left,
+            right,
+            coverage,
+            instructions,
+        })
+    }
+
+    /// Computes it on this thread.
+    ///
+    /// # Errors
+    /// `interrupted`, and `memory` when there is no room for a single panel.
+    pub fn run(&self, out: ViewMut<'_>, write: Write) -> Result<()> {
+        self.run_in(1, out, write)
+    }
+
+    /// Computes it on rayon's threads. The bits are the same.
+    ///
+    /// # Errors
+    /// As [`DenseProduct::run`].
+    pub fn run_in_parallel(&self, out: ViewMut<'_>, write: Write) -> Result<()> {
+        self.run_in(rayon::current_num_threads(), out, write)
+    }
+
+    fn run_in(&self, threads: usize, mut out: ViewMut<'_>, write: Write) -> Result<()> {
+        let shape = TileShape::of(self.instructions);
+        let (rows, depth, cols) = (self.left.rows(), self.left.cols(), self.right.cols());
+        if rows == 0 || cols == 0 {
+            return Ok(());
+        }
+        let (task_rows, task_cols) = task_size(shape, (rows, depth, cols), threads);
+        let parallel = threads > 1 && (task_rows < rows || task_cols < cols);
+        let mut chunk = Chunk::of(shape, cols, parallel);
+        let room = |chunk: &Chunk| {
+            let most = (depth.min(chunk.depth), cols.min(chunk.cols));
+            RightPanels::new(shape, self.right, most, rows <= FEW_ROWS)
+        };
+        let mut panels = room(&chunk).or_else(|_| {
+            chunk = Chunk::least(shape);
+            room(&chunk)
+        })?;
+        let interrupt = Interrupt::current();
+        for from_col in (0..cols).step_by(chunk.cols) {
+            let to_col = (from_col + chunk.cols).min(cols);
+            for from in (0..depth.max(1)).step_by(chunk.depth) {
+                let to = (from + chunk.depth).min(depth);
+                interrupt.check()?;
+                panels.fill(self.right.part(from..to, from_col..to_col), parallel);
+                let chunk = DepthChunk {
+                    shape,
+                    product: self,
+                    depth: from..to,
+                    first_col: from_col,
+                    panels: &panels,
+                    write: if from == 0 { write } else { Write::Add },
+                };
+                let part = out.part(0..rows, from_col..to_col);
+                let parts = cut(part, task_rows, task_cols);
+                let run = |part| {
+                    interrupt.check()?;
+                    chunk.run(part);
+                    Ok(())
+                };
+                match parallel {
+                    true => parts.into_par_iter().with_max_len(1).try_for_each(run)?,
+                    false => parts.into_iter().try_for_each(run)?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How much of the right operand is laid out at a time.
+struct Chunk {
+    depth: usize,
+    cols: usize,
+}
+
+impl Chunk {
+    fn of(shape: TileShape, cols: usize, parallel: bool) -> Self {
+        let chunk_cols = CHUNK_COLS / shape.cols() * shape.cols();
+        let blocks = match parallel {
+            // Threads wait for each other at the end of each chunk.
+            true => CHUNK_CELLS / DEPTH / chunk_cols.min(cols.next_multiple_of(shape.width)),
+            false => 1,
+        };
+        Chunk {
+            depth: DEPTH * blocks.max(1),
+            cols: chunk_cols,
+        }
+    }
+
+    /// A panel: less than what anyone is asked for.
+    fn least(shape: TileShape) -> Self {
+        Chunk {
+            depth: DEPTH,
+            cols: shape.cols(),
+        }
+    }
+}
+
+/// Rows and columns of a task.
+fn task_size(
+    shape: TileShape,
+    (rows, depth, cols): (usize, usize, usize),
+    threads: usize,
+) -> (usize, usize) {
+    if threads == 1 {
+        return (TASK_ROWS.next_multiple_of(shape.rows), cols);
+    }
+    let tasks = TASKS_PER_THREAD * threads;
+    let enough = |cells: usize| TASK_MULTIPLICATIONS.div_ceil(depth.saturating_mul(cells).max(1));
+    let wanted = rows.div_ceil(tasks).clamp(1, TASK_ROWS);
+    let task_rows = wanted.max(enough(cols)).next_multiple_of(shape.rows);
+    if task_rows <= rows.div_ceil(threads) {
+        return (task_rows, cols);
+    }
+    // There are too few rows for all threads: columns are divided, too.
+    let task_rows = rows.min(TASK_ROWS).next_multiple_of(shape.rows);
+    let task_cols = cols.div_ceil(tasks).max(enough(task_rows));
+    (task_rows, task_cols.next_multiple_of(shape.cols()))
+}
+
+/// A part of the result, with its place in the chunk.
+struct OutPart<'a> {
+    rows: Range<usize>,
+    cols: Range<usize>,
+    out: ViewMut<'a>,
+}
+
+fn cut(out: ViewMut<'_>, task_rows: usize, task_cols: usize) -> Vec<OutPart<'_>> {
+    let (rows, cols) = (out.rows(), out.cols());
+    let mut tasks = Vec::new();
+    let mut below = out;
+    for row in (0..rows).step_by(task_rows) {
+        let end = (row + task_rows).min(rows);
+        let (stripe, later) = below.split_at_row(end - row);
+        below = later;
+        let mut beside = stripe;
+        for col in (0..cols).step_by(task_cols) {
+            let to = (col + task_cols).min(cols);
+            let (out, later) = beside.split_at_col(to - col);
+            beside = later;
+            tasks.push(OutPart {
+                rows: row..end,
+                cols: col..to,
+                out,
+            });
+        }
+    }
+    tasks
+}
+
+/// Some of the depth and of the columns, whose panels are laid out.
+struct DepthChunk<'a> {
+    shape: TileShape,
+    product: &'a DenseProduct<'a>,
+    depth: Range<usize>,
+    first_col: usize,
+    panels: &'a RightPanels<'a>,
+    write: Write,
+}
+
+impl DepthChunk<'_> {
+    /// Computes a part, block by block of the depth. After the last one its cells are final.
+    fn run(&self, part: OutPart<'_>) {
+        let OutPart {
+            rows,
+            cols,
+            mut out,
+        } = part;
+        let shape = self.shape;
+        let left = self.product.left.part(rows.clone(), self.depth.clone());
+        let panels = cols.len().div_ceil(shape.cols());
+        let in_panels = self.has_left(&rows);
+        let in_place = in_panels || panels <= few_panels(left);
+        let room = rows.len() * left.cols().min(DEPTH);
+        // Without room for it, the left operand is read where it is: slower, with the same result.
+        let mut packed = (!in_place)
+            .then(|| LeftTiles::new(shape, room).ok())
+            .flatten();
+        for block in depth_blocks(left.cols()) {
+            let write = if block.start == 0 {
+                self.write
+            } else {
+                Write::Add
+            };
+            let left = left.part(0..rows.len(), block.clone());
+            if let Some(packed) = &mut packed {
+                packed.fill(left);
+            }
+            for col in cols.clone().step_by(shape.cols()) {
+                let end = (col + shape.cols()).min(cols.end);
+                let panel = self.panels.strip(&block, col);
+                // While the rows pass a panel, they fetch the next one.
+                let next = self
+                    .panels
+                    .strip(&block, if end < cols.end { end } else { col });
+                let step = shape.cols().div_ceil(rows.len().div_ceil(shape.rows));
+                for row in (0..rows.len()).step_by(shape.rows) {
+                    let skipped = self.below_diagonal(rows.start + row, col);
+                    if col + skipped >= end {
+                        break;
+                    }
+                    let to = (row + shape.rows).min(rows.len());
+                    let fetched = row / shape.rows * block.len() * step;
+                    let operands = TileOperands {
+                        left: match &packed {
+                            Some(packed) => packed.strip(row, to - row),
+                            None if in_panels => self.left_strip(&block, rows.start + row),
+                            None => Strip::of_rows(left.part(row..to, 0..left.cols())),
+                        },
+                        right: panel.from(skipped),
+                        depth: block.len(),
+                        ahead: Ahead {
+                            cells: next.cells.get(fetched..).unwrap_or(&[]),
+                            step,
+                        },
+                    };
+                    let out = out.part(row..to, col + skipped - cols.start..end - cols.start);
+                    tile::multiply(self.product.instructions, shape, operands, out, write);
+                }
+            }
+        }
+    }
+
+    /// Whether the panels hold these rows of the left operand: of t(X) %*% X they are columns of X. No tile's rows may lie in two panels.
+    fn has_left(&self, rows: &Range<usize>) -> bool {
+        let cols = self.first_col..self.first_col + self.panels.cols();
+        self.product.coverage == Coverage::Upper
+            && self.shape.cols().is_multiple_of(self.shape.rows)
+            && cols.start <= rows.start
+            && rows.end <= cols.end
+    }
+
+    /// The left operand's rows from one on, as a panel holds them.
+    fn left_strip(&self, block: &Range<usize>, row: usize) -> Strip<'_> {
+        let within = (row - self.first_col) % self.shape.cols();
+        let panel = row - self.first_col - within;
+        self.panels.strip(block, panel).from(within)
+    }
+
+    /// Cells in the whole vectors of a panel that lie below the diagonal in all rows from one on, if nobody wants these.
+    fn below_diagonal(&self, row: usize, col: usize) -> usize {
+        match self.product.coverage {
+            Coverage::All => 0,
+            Coverage::Upper => {
+                let below = row.saturating_sub(self.first_col + col);
+                below / self.shape.width * self.shape.width
+            }
+        }
+    }
+}
+
+/// So many panels are multiplied before laying out the left operand would pay.
+fn few_panels(left: View<'_>) -> usize {
+    match left.is_by_rows() {
+        true => FEW_PANELS_BY_ROWS,
+        false => FEW_PANELS_BY_COLS,
+    }
+}
