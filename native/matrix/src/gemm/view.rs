@@ -129,7 +129,7 @@ impl<'a> ViewMut<'a> {
         cols: usize,
         stride: usize,
     ) -> Option<Self> {
-        fits(cells.len(), rows, cols, stride).then(|| ViewMut {
+        fits(cells.len(), rows, cols, stride).then_some(ViewMut {
             start: cells.as_mut_ptr(),
             rows,
             cols,

@@ -425,9 +425,9 @@ fn many_tasks_give_the_same_as_one() {
         }
     }
     let wide = cells(70, 600, 3, 2);
-    let by_panels = tsmm(&wide).unwrap();
+    let by_half = tsmm(&wide).unwrap();
     let by_product = matmult(&transpose(&wide).unwrap(), &wide).unwrap();
-    assert_close(&by_panels, &by_product, 1e-12, "tsmm by panels");
+    assert_close(&by_half, &by_product, 0.0, "tsmm of many columns");
 }
 
 #[test]
