@@ -86,12 +86,7 @@ fn known_size(editor: &mut Editor, id: HopId) -> Option<HopId> {
     else {
         return None;
     };
-    let size = match op {
-        SizeOp::NRow => known.rows,
-        SizeOp::NCol => known.cols,
-        SizeOp::Length => known.cells(),
-    };
-    editor.make_size(size?)
+    editor.make_size(op.of(known)?)
 }
 
 fn size_of_operator(editor: &mut Editor, id: HopId) -> Option<HopId> {

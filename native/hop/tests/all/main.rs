@@ -3,6 +3,7 @@
 mod common;
 
 mod any_size;
+mod documents;
 mod json;
 mod program;
 mod program_rewrites;
