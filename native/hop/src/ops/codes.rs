@@ -49,6 +49,10 @@ impl fmt::Display for HopOp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        AggregateOp, BinaryOp, CastOp, CumulativeOp, DataGenOp, ParameterizedOp, SizeOp, TernaryOp,
+        UnaryOp,
+    };
 
     /// One of each operator, and more of those that carry something.
     fn every_operator() -> Vec<HopOp> {
@@ -70,6 +74,20 @@ mod tests {
             assert!(!op.code().is_empty(), "{op:?} has no code");
             assert_eq!(HopOp::from_code(&op.code()), Some(op.clone()), "{op:?}");
         }
+    }
+
+    /// Within a family a code stands without the class: `exp`, not `u(exp)`.
+    #[test]
+    fn codes_of_families_parse_back() {
+        macro_rules! parse_back {
+            ($($family:ident),+) => { $(
+                for op in $family::ALL {
+                    assert_eq!($family::from_code($family::code(*op)), Some(*op), "{op:?}");
+                }
+            )+ };
+        }
+        parse_back!(UnaryOp, BinaryOp, TernaryOp, AggregateOp, CumulativeOp);
+        parse_back!(DataGenOp, CastOp, SizeOp, ParameterizedOp);
     }
 
     #[test]

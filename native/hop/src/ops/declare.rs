@@ -30,7 +30,7 @@ macro_rules! operators {
             }
 
             pub fn from_code(code: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|op| op.code() == code)
+                Self::ALL.iter().copied().find(|op| $enum::code(*op) == code)
             }
         }
 
