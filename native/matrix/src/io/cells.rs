@@ -8,9 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     BadLine,
-    chunks::{lines, number, parsed, shown, whole_number, words},
+    chunks::{count_line_feeds, line_end, lines, parsed, shown, split_first_line, words},
+    numbers::{leading_number, leading_whole, number, whole_number},
 };
-use crate::{CoordinateMatrix, Interrupt, JavaDouble, MatrixBlock, memory};
+use crate::{
+    CoordinateMatrix, Interrupt, JavaDouble, Layout, MatrixBlock,
+    memory::{self, NewCells},
+};
 
 /// A cell from 0.
 pub(super) type Cell = (usize, usize, f64);
@@ -94,12 +98,46 @@ impl CellForm {
         Ok(Some((row - 1, col - 1, value)))
     }
 
+    /// The cell of a line that the text begins with, and its bytes. `None` where the line is not an ordinary one, or something is wrong with it:
+    /// [`Self::parse_line`] says then what.
+    #[inline]
+    fn parse_plain(&self, text: &[u8]) -> Option<(Cell, usize)> {
+        let blanks = |at: usize| {
+            let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t');
+            let count = text[at..].iter().take_while(is_blank).count();
+            (count > 0).then_some(at + count)
+        };
+        let (row, at) = leading_whole(text)?;
+        let at = blanks(at)?;
+        let (col, bytes) = leading_whole(&text[at..])?;
+        let (mut value, mut at) = (1.0, at + bytes);
+        if !self.pattern {
+            at = blanks(at)?;
+            let (number, bytes) = leading_number(&text[at..])?;
+            (value, at) = (number, at + bytes);
+        }
+        at += line_end(&text[at..])?;
+        let is_within = self.rows.is_none_or(|rows| row <= rows)
+            && self.cols.is_none_or(|cols| col <= cols)
+            && !(self.symmetry == Symmetry::Skew && row == col);
+        let cell = (row.checked_sub(1)?, col.checked_sub(1)?, value);
+        is_within.then_some((cell, at))
+    }
+
     /// The cells, the number of lines read, and what is wrong with the last one.
     fn parse_chunk(&self, chunk: &[u8]) -> Result<(Vec<Cell>, usize, Option<String>)> {
-        let mut cells = memory::room(memchr::memchr_iter(b'\n', chunk).count() + 1)?;
+        let mut cells = memory::room(count_line_feeds(chunk))?;
         let mut read = 0;
-        for line in lines(chunk) {
+        let mut rest = chunk;
+        while !rest.is_empty() {
             read += 1;
+            if let Some((cell, bytes)) = self.parse_plain(rest) {
+                cells.push(cell);
+                rest = &rest[bytes..];
+                continue;
+            }
+            let (line, after) = split_first_line(rest);
+            rest = after;
             match self.parse_line(line) {
                 Ok(Some(cell)) => cells.push(cell),
                 Ok(None) => {}
@@ -157,26 +195,26 @@ pub(super) struct CellLines<'a> {
 }
 
 impl CellLines<'_> {
+    /// The cells in pieces, in the order of lines.
+    ///
     /// # Errors
     /// `data`, naming the line, for what is no cell of the matrix.
-    pub(super) fn parse(&self) -> Result<Vec<Cell>> {
+    pub(super) fn parse(&self) -> Result<Vec<Vec<Cell>>> {
         let parts: Vec<(Vec<Cell>, usize, Option<String>)> =
             parsed(self.bytes, |chunk| self.form.parse_chunk(chunk))?;
         let mut lines = self.lines_before;
-        let mut cells = memory::room(parts.iter().map(|(cells, ..)| cells.len()).sum())?;
-        for (part, read, problem) in parts {
+        for (_, read, problem) in &parts {
             lines += read;
             if let Some(problem) = problem {
                 return Err(Error::data(format!("line {lines}: {problem}")));
             }
-            cells.extend(part);
         }
-        Ok(cells)
+        Ok(parts.into_iter().map(|(cells, ..)| cells).collect())
     }
 
     /// # Errors
     /// `data`, naming both lines, where two are of one cell.
-    pub(super) fn assemble(&self, mut cells: Vec<Cell>) -> Result<MatrixBlock> {
+    pub(super) fn assemble(&self, mut parts: Vec<Vec<Cell>>) -> Result<MatrixBlock> {
         let (rows, cols) = (self.rows, self.cols);
         if i64::try_from(rows).is_err() {
             return Err(Error::unsupported(format!(
@@ -190,20 +228,48 @@ impl CellLines<'_> {
                 i32::MAX
             )));
         }
+        if !are_ascending(&parts) {
+            parts = vec![self.sorted(parts)?];
+        }
+        let lengths: Vec<usize> = parts.iter().map(Vec::len).collect();
+        let count = lengths.iter().sum();
+        let mut row_indices = NewCells::<i64>::new(count)?;
+        let mut indices = NewCells::<i32>::new(count)?;
+        let mut values = NewCells::<f64>::new(count)?;
+        let places = row_indices.parts(lengths.iter().copied()).into_par_iter();
+        let places = places.zip(indices.parts(lengths.iter().copied()));
+        let places = places.zip(values.parts(lengths.iter().copied()));
+        let nnz = places.zip(parts).map(|(((rows, cols), values), cells)| {
+            let places = rows.cells().iter_mut().zip(cols.cells());
+            let mut nnz = 0;
+            for (((row, col), value), cell) in places.zip(values.cells()).zip(cells) {
+                (*row, *col, *value) = (cell.0 as i64, cell.1 as i32, cell.2);
+                nnz += usize::from(cell.2 != 0.0);
+            }
+            nnz
+        });
+        let nnz = nnz.sum();
+        let (row_indices, indices) = (row_indices.finish(), indices.finish());
+        let coordinates = CoordinateMatrix::new(rows, cols, row_indices, indices, values.finish())?;
+        MatrixBlock::from(coordinates).in_layout(Layout::best(rows, cols, nnz))
+    }
+
+    /// All cells in the order of rows, then columns.
+    fn sorted(&self, parts: Vec<Vec<Cell>>) -> Result<Vec<Cell>> {
+        let mut cells = memory::room(parts.iter().map(Vec::len).sum())?;
+        for part in parts {
+            cells.extend(part);
+        }
         Interrupt::unwinding(|interrupt| {
             cells.par_sort_unstable_by_key(interrupt.key(|(row, col, _): &Cell| (*row, *col)));
         })?;
         let repeated = cells
             .windows(2)
             .find(|pair| (pair[0].0, pair[0].1) == (pair[1].0, pair[1].1));
-        if let Some([(row, col, _), ..]) = repeated {
-            return Err(self.repeated(*row, *col));
+        match repeated {
+            Some([(row, col, _), ..]) => Err(self.repeated(*row, *col)),
+            _ => Ok(cells),
         }
-        let row_indices: Vec<i64> = cells.iter().map(|(row, ..)| *row as i64).collect();
-        let indices: Vec<i32> = cells.iter().map(|(_, col, _)| *col as i32).collect();
-        let values: Vec<f64> = cells.iter().map(|(.., value)| *value).collect();
-        let coordinates = CoordinateMatrix::new(rows, cols, row_indices, indices, values)?;
-        MatrixBlock::from(coordinates).in_best_layout()
     }
 
     /// Cells do not know their lines: only an error is worth finding them.
@@ -232,6 +298,18 @@ impl CellLines<'_> {
         };
         Error::data(place).with_help("let each cell stand once")
     }
+}
+
+/// Whether cells are in the order of rows, then columns, and none stands twice.
+fn are_ascending(parts: &[Vec<Cell>]) -> bool {
+    let ends = parts.iter().flat_map(|part| [part.first(), part.last()]);
+    let ends: Vec<&Cell> = ends.flatten().collect();
+    let is_before = |one: &Cell, other: &Cell| (one.0, one.1) < (other.0, other.1);
+    let pieces_are = ends[1.min(ends.len())..]
+        .chunks_exact(2)
+        .all(|pair| is_before(pair[0], pair[1]));
+    let within = |part: &Vec<Cell>| part.is_sorted_by(is_before);
+    pieces_are && parts.par_iter().all(within)
 }
 
 /// Parses text cells into a matrix of the given size.
@@ -308,4 +386,75 @@ pub(super) fn format_coordinates(
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_in_order_are_told_across_pieces() {
+        let cell = |row, col| (row, col, 1.0);
+        let sorted = [
+            vec![],
+            vec![cell(0, 1)],
+            vec![],
+            vec![cell(0, 2), cell(1, 0), cell(4, 4)],
+            vec![cell(5, 0)],
+        ];
+        assert!(are_ascending(&[]) && are_ascending(&sorted));
+        for (part, at, other) in [(1, 0, cell(0, 2)), (3, 1, cell(0, 0)), (4, 0, cell(4, 4))] {
+            let mut parts = sorted.clone();
+            parts[part][at] = other;
+            assert!(!are_ascending(&parts), "{parts:?}");
+        }
+    }
+
+    /// What is read cell by cell is what words are.
+    #[test]
+    fn ordinary_lines_are_what_any_line_is() {
+        let forms = [false, true].map(|pattern| {
+            [Symmetry::General, Symmetry::Skew].map(|symmetry| CellForm {
+                pattern,
+                symmetry,
+                ..CellForm::plain(Some(9), Some(7))
+            })
+        });
+        let lines = [
+            "1 2 3.5",
+            "9 7 -1e3",
+            "1\t2 \t 0",
+            "1 2",
+            "5 5 1",
+            "0 0 0",
+            "10 1 1",
+            "1 8 1",
+            "0 1 1",
+            "1 1 1 ",
+            " 1 1 1",
+            "1 1 x",
+            "1 1 1 1",
+            "+1 1 1",
+            "1 1 1\r",
+            "",
+            "% 1 1 1",
+            "1 1 inf",
+        ];
+        let mut plain = 0;
+        for form in forms.as_flattened() {
+            for line in lines {
+                for end in ["", "\n", "\r\n", "\n2 2 2\n"] {
+                    let text = format!("{line}{end}");
+                    if let Some((cell, bytes)) = form.parse_plain(text.as_bytes()) {
+                        let first = text.split_inclusive('\n').next().unwrap();
+                        assert_eq!(first.len(), bytes, "{text:?}");
+                        let words = form.parse_line(first.trim_end().as_bytes());
+                        assert_eq!(words, Ok(Some(cell)), "{text:?}");
+                        plain += 1;
+                    }
+                }
+            }
+        }
+        assert!(plain > 40, "{plain}");
+    }
 }

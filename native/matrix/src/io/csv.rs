@@ -2,15 +2,17 @@
 
 use std::fmt::Write;
 
-use csv::ByteRecord;
 use fulgurite_error::{Error, Result};
+use memchr::memchr3;
+use rayon::prelude::*;
 
 use super::{
     BadLine,
-    chunks::{is_blank, lines, number, parsed, shown, stretches},
-    records::{BlankLines, Records},
+    chunks::{chunks, count_line_feeds, count_lines, line_end, shown, stretches},
+    numbers::{leading_number, number},
+    records::{BlankLines, RowLines, cells},
 };
-use crate::{JavaDouble, MatrixBlock, memory};
+use crate::{Interrupt, JavaDouble, Layout, MatrixBlock, memory};
 
 /// How cells are separated and what empty ones mean.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +48,7 @@ impl Default for CsvOptions {
 pub struct CsvRows {
     /// Dense.
     pub matrix: MatrixBlock,
+    pub nnz: usize,
     /// Cells that were empty and became the default.
     pub empty_cells: usize,
 }
@@ -63,6 +66,7 @@ pub fn parse_lines(bytes: &[u8], options: &CsvOptions, first_row: usize) -> Resu
     let Some(cols) = options.cols.or_else(|| count_cells(bytes, options)) else {
         return Ok(CsvRows {
             matrix: MatrixBlock::dense(0, 0, Vec::new())?,
+            nnz: 0,
             empty_cells: 0,
         });
     };
@@ -70,29 +74,15 @@ pub fn parse_lines(bytes: &[u8], options: &CsvOptions, first_row: usize) -> Resu
         1 => BlankLines::Rows,
         _ => BlankLines::Skipped,
     };
-    let parts: Vec<Part> = parsed(bytes, |chunk| parse_chunk(chunk, options, cols, blank))?;
-    let (mut rows, mut empty_cells) = (0, 0);
-    for part in &parts {
-        empty_cells += part.empty_cells;
-        if let Some(problem) = &part.problem {
-            return Err(problem.at_row(first_row + rows + part.rows + 1));
+    let form = RowForm::of(options, cols, blank);
+    let pieces = chunks(bytes);
+    // Almost all lines end with a line feed. Where some do not, rows find no room, and lines are counted in earnest.
+    for count in [count_line_feeds, count_lines] {
+        if let Some(rows) = form.parse_pieces(&pieces, count, first_row)? {
+            return Ok(rows);
         }
-        rows += part.rows;
     }
-    let values = match <[Part; 1]>::try_from(parts) {
-        Ok([part]) => part.values,
-        Err(parts) => {
-            let mut values = memory::room(parts.iter().map(|part| part.values.len()).sum())?;
-            for part in &parts {
-                values.extend_from_slice(&part.values);
-            }
-            values
-        }
-    };
-    Ok(CsvRows {
-        matrix: MatrixBlock::dense(rows, cols, values)?,
-        empty_cells,
-    })
+    Err(Error::internal("a csv file has more rows than lines"))
 }
 
 /// What a reader is told of so many empty cells, unless the call or the metadata say what such cells are.
@@ -114,19 +104,9 @@ fn check(options: &CsvOptions) -> Result<()> {
 
 /// Cells of the first line that is not blank.
 pub(super) fn count_cells(bytes: &[u8], options: &CsvOptions) -> Option<usize> {
-    let mut records = Records::of(bytes, &options.separator, BlankLines::Skipped);
-    let mut record = ByteRecord::new();
-    while records.read(&mut record) {
-        if !is_blank_row(&record) {
-            return Some(record.len());
-        }
-    }
-    None
-}
-
-/// A line that has separators has cells, even if these are whitespace.
-fn is_blank_row(record: &ByteRecord) -> bool {
-    record.len() == 1 && is_blank(&record[0])
+    let separator = &options.separator;
+    let mut lines = RowLines::of(bytes, separator, BlankLines::Skipped);
+    lines.next().map(|line| cells(line, separator).count())
 }
 
 /// Parses whole lines on this thread into matrices of at most `most_rows` rows, each in the layout that suits it;
@@ -145,11 +125,13 @@ pub(super) fn parse_stripes(
         1 => BlankLines::RowsButMarks,
         _ => BlankLines::Skipped,
     };
+    let form = RowForm::of(options, cols, blank);
     let (mut stripes, mut before, mut empty_cells) = (Vec::new(), 0, 0);
     for stretch in stretches(text, most_rows) {
-        let part = parse_chunk(stretch, options, cols, blank)?;
+        let mut values = memory::zeros(form.most_cells(stretch, count_lines(stretch)))?;
+        let part = form.parse(stretch, &mut values);
         empty_cells += part.empty_cells;
-        let lines_read = lines(&stretch[..part.read]).count();
+        let lines_read = count_lines(&stretch[..part.read]);
         if let Some(problem) = part.problem {
             return Ok(Err(BadLine::of(
                 stretch,
@@ -161,7 +143,9 @@ pub(super) fn parse_stripes(
         }
         before += lines_read;
         if part.rows > 0 {
-            stripes.push(MatrixBlock::dense(part.rows, cols, part.values)?.in_best_layout()?);
+            values.truncate(part.rows * cols);
+            let layout = Layout::best(part.rows, cols, part.nnz);
+            stripes.push(MatrixBlock::dense(part.rows, cols, values)?.in_layout(layout)?);
         }
     }
     Ok(Ok((stripes, empty_cells)))
@@ -170,15 +154,18 @@ pub(super) fn parse_stripes(
 const HELP: &str = "correct the line, or name the right separator and header; texts for missing values are named by \
                     na.strings, in read() or in the .mtd file";
 
-/// Rows of a chunk up to its end or its first problem.
+/// What a text has, up to its end or its first problem.
+#[derive(Default)]
 struct Part {
-    values: Vec<f64>,
     rows: usize,
+    nnz: usize,
     /// That became the default.
     empty_cells: usize,
     /// Bytes, with those of a problem's line.
     read: usize,
     problem: Option<Problem>,
+    /// There was no room for a row.
+    is_cut_off: bool,
 }
 
 enum Problem {
@@ -217,55 +204,180 @@ impl Problem {
     }
 }
 
-fn parse_chunk(chunk: &[u8], options: &CsvOptions, cols: usize, blank: BlankLines) -> Result<Part> {
-    let most_rows = memchr::memchr_iter(b'\n', chunk).count() + 1;
-    let mut part = Part {
-        // A cell takes a separator at least.
-        values: memory::room(most_rows.saturating_mul(cols).min(chunk.len() + 1))?,
-        rows: 0,
-        empty_cells: 0,
-        read: 0,
-        problem: None,
-    };
-    let mut records = Records::of(chunk, &options.separator, blank);
-    let mut record = ByteRecord::new();
-    while part.problem.is_none() && records.read(&mut record) {
-        if blank != BlankLines::Skipped || !is_blank_row(&record) {
-            part.problem = part.push_row(&record, options, cols).err();
-        }
-    }
-    part.read = records.bytes_read();
-    Ok(part)
+/// How lines become rows.
+struct RowForm<'a> {
+    options: &'a CsvOptions,
+    cols: usize,
+    blank: BlankLines,
+    /// The separator, if it is a byte that no number has.
+    byte: Option<u8>,
 }
 
-impl Part {
-    fn push_row(
-        &mut self,
-        record: &ByteRecord,
-        options: &CsvOptions,
-        cols: usize,
-    ) -> std::result::Result<(), Problem> {
-        if record.len() != cols {
+impl<'a> RowForm<'a> {
+    fn of(options: &'a CsvOptions, cols: usize, blank: BlankLines) -> Self {
+        let is_of_numbers =
+            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+        let byte = match options.separator.as_bytes() {
+            [byte] if !is_of_numbers(*byte) => Some(*byte),
+            _ => None,
+        };
+        RowForm {
+            options,
+            cols,
+            blank,
+            byte,
+        }
+    }
+
+    /// The most cells that a text of so many lines has: each takes a byte at least, but for the last.
+    fn most_cells(&self, text: &[u8], lines: usize) -> usize {
+        lines.saturating_mul(self.cols).min(text.len() + 1)
+    }
+
+    /// Parses pieces of whole lines on all threads, each into its part of the matrix. `count` says how many lines a piece has;
+    /// `None` where it has more.
+    fn parse_pieces(
+        &self,
+        pieces: &[&[u8]],
+        count: fn(&[u8]) -> usize,
+        first_row: usize,
+    ) -> Result<Option<CsvRows>> {
+        let interrupt = Interrupt::current();
+        let lengths = pieces.par_iter().map(|piece| {
+            interrupt.check()?;
+            Ok(self.most_cells(piece, count(piece)))
+        });
+        let lengths = lengths.collect::<Result<Vec<usize>>>()?;
+        let mut output = memory::NewCells::new(lengths.iter().sum())?;
+        let places = output.parts(lengths.iter().copied()).into_par_iter();
+        let parts = places.zip(pieces).map(|(place, piece)| {
+            interrupt.check()?;
+            Ok(self.parse(piece, place.cells()))
+        });
+        let parts = parts.collect::<Result<Vec<Part>>>()?;
+        let mut rows = 0;
+        for part in &parts {
+            if let Some(problem) = &part.problem {
+                return Err(problem.at_row(first_row + rows + part.rows + 1));
+            }
+            if part.is_cut_off {
+                return Ok(None);
+            }
+            rows += part.rows;
+        }
+        // Lines without rows leave gaps.
+        let mut values = output.finish();
+        let (mut start, mut end) = (0, 0);
+        for (part, length) in parts.iter().zip(&lengths) {
+            let found = part.rows * self.cols;
+            if start != end {
+                values.copy_within(start..start + found, end);
+            }
+            start += length;
+            end += found;
+        }
+        if end < values.len() {
+            values.truncate(end);
+            values.shrink_to_fit();
+        }
+        Ok(Some(CsvRows {
+            matrix: MatrixBlock::dense(rows, self.cols, values)?,
+            nnz: parts.iter().map(|part| part.nnz).sum(),
+            empty_cells: parts.iter().map(|part| part.empty_cells).sum(),
+        }))
+    }
+
+    /// Parses whole lines into the first cells of `out`.
+    fn parse(&self, text: &[u8], out: &mut [f64]) -> Part {
+        let mut part = Part::default();
+        let mut lines = RowLines::of(text, &self.options.separator, self.blank);
+        loop {
+            let start = part.rows * self.cols;
+            let mut place = out.get_mut(start..start + self.cols);
+            if let Some(row) = &mut place
+                && let Some((bytes, empty_cells)) = self.parse_plain(lines.rest(), row)
+            {
+                lines.pass(bytes);
+                part.empty_cells += empty_cells;
+                part.rows += 1;
+                continue;
+            }
+            let Some(line) = lines.next() else { break };
+            match self.parse_line(line, place) {
+                Ok(Some(empty_cells)) => part.empty_cells += empty_cells,
+                Ok(None) => part.is_cut_off = true,
+                Err(problem) => part.problem = Some(problem),
+            }
+            if part.is_cut_off || part.problem.is_some() {
+                break;
+            }
+            part.rows += 1;
+        }
+        let cells = &out[..part.rows * self.cols];
+        part.nnz = cells.iter().filter(|cell| **cell != 0.0).count();
+        part.read = text.len() - lines.rest().len();
+        part
+    }
+
+    /// Parses a row that the text begins with, cell by cell, without a look for its end first; gives its bytes, with the line end, and how many
+    /// cells are empty. `None` where the row is not an ordinary one, for [`Self::parse_line`].
+    fn parse_plain(&self, text: &[u8], row: &mut [f64]) -> Option<(usize, usize)> {
+        let separator = self.byte?;
+        let last = row.len().checked_sub(1)?;
+        let (mut at, mut empty_cells) = (0, 0);
+        for (col, out) in row.iter_mut().enumerate() {
+            let rest = &text[at..];
+            let end_bytes = |end: usize| match col < last {
+                true => (rest.get(end) == Some(&separator)).then_some(1),
+                false => line_end(&rest[end..]),
+            };
+            if let Some((value, end)) = leading_number(rest)
+                && let Some(bytes) = end_bytes(end)
+            {
+                *out = value;
+                at += end + bytes;
+                continue;
+            }
+            let end = memchr3(separator, b'\n', b'\r', rest).unwrap_or(rest.len());
+            let cell = rest[..end].trim_ascii();
+            // A blank line, which may be no row.
+            if cell.is_empty() && last == 0 {
+                return None;
+            }
+            at += end + end_bytes(end)?;
+            empty_cells += usize::from(cell.is_empty());
+            *out = parse_cell(cell, self.options)?;
+        }
+        Some((at, empty_cells))
+    }
+
+    /// Parses any row; gives how many cells are empty. `None` where there is no room for a row.
+    fn parse_line(
+        &self,
+        line: &[u8],
+        row: Option<&mut [f64]>,
+    ) -> std::result::Result<Option<usize>, Problem> {
+        let separator = &self.options.separator;
+        let found = cells(line, separator).count();
+        if found != self.cols {
             return Err(Problem::Ragged {
-                found: record.len(),
-                expected: cols,
+                found,
+                expected: self.cols,
             });
         }
-        let start = self.values.len();
-        for (at, cell) in record.iter().enumerate() {
+        let Some(row) = row else {
+            return Ok(None);
+        };
+        let mut empty_cells = 0;
+        for (at, (cell, out)) in cells(line, separator).zip(row).enumerate() {
             let cell = cell.trim_ascii();
-            let Some(value) = parse_cell(cell, options) else {
-                self.values.truncate(start);
-                return Err(Problem::Cell {
-                    col: at + 1,
-                    text: shown(cell),
-                });
-            };
-            self.empty_cells += usize::from(cell.is_empty());
-            self.values.push(value);
+            *out = parse_cell(cell, self.options).ok_or_else(|| Problem::Cell {
+                col: at + 1,
+                text: shown(cell),
+            })?;
+            empty_cells += usize::from(cell.is_empty());
         }
-        self.rows += 1;
-        Ok(())
+        Ok(Some(empty_cells))
     }
 }
 

@@ -8,7 +8,11 @@ use std::{
 
 use flate2::read::MultiGzDecoder;
 use fulgurite_error::{Error, Result};
+#[cfg(unix)]
+use rayon::prelude::*;
 
+#[cfg(unix)]
+use crate::memory::NewCells;
 use crate::{Interrupt, memory};
 
 /// The scheme of a path that is a URI: letters, digits, `+`, `-` and `.` before `:/`.
@@ -112,7 +116,46 @@ pub(super) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     let failed = |error: &io::Error| cannot("read", path, error);
     let file = File::open(path).map_err(|error| failed(&error))?;
     let length = file.metadata().map_or(0, |found| found.len());
-    read_all(file, usize::try_from(length).unwrap_or(usize::MAX), failed)
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    match read_in_pieces(&file, length)? {
+        Some(bytes) => Ok(bytes),
+        None => read_all(file, length, failed),
+    }
+}
+
+/// What is read between two looks at whether the run is to stop.
+const PIECE_BYTES: usize = 1 << 22;
+
+/// Reads a file of so many bytes on all threads; nothing where it is small or no ordinary file, or has another length after all.
+///
+/// # Errors
+/// `memory` where there is no room.
+#[cfg(unix)]
+fn read_in_pieces(file: &File, length: usize) -> Result<Option<Vec<u8>>> {
+    use std::os::unix::fs::FileExt;
+
+    if length <= PIECE_BYTES {
+        return Ok(None);
+    }
+    let interrupt = Interrupt::current();
+    let mut bytes = NewCells::<u8>::new(length)?;
+    let lengths = (0..length)
+        .step_by(PIECE_BYTES)
+        .map(|from| PIECE_BYTES.min(length - from));
+    let pieces = bytes.parts(lengths).into_par_iter().enumerate();
+    let read = pieces.map(|(number, piece)| {
+        interrupt.check()?;
+        let from = (number * PIECE_BYTES) as u64;
+        Ok(file.read_exact_at(piece.cells(), from).is_ok())
+    });
+    let is_whole = read.try_reduce(|| true, |one, other| Ok(one && other))?;
+    let is_all = matches!(file.read_at(&mut [0], length as u64), Ok(0));
+    Ok((is_whole && is_all).then(|| bytes.finish()))
+}
+
+#[cfg(not(unix))]
+fn read_in_pieces(_file: &File, _length: usize) -> Result<Option<Vec<u8>>> {
+    Ok(None)
 }
 
 /// All that a source gives, which is about so many bytes.
@@ -122,8 +165,6 @@ fn read_all(
     failed: impl Fn(&io::Error) -> Error,
 ) -> Result<Vec<u8>> {
     const LEAST_BYTES: usize = 1 << 16;
-    // What is read between two looks at whether the run is to stop.
-    const PIECE_BYTES: usize = 1 << 24;
     // One more, so that the end is seen without more room.
     let mut bytes = memory::room(expected.saturating_add(1))?;
     loop {

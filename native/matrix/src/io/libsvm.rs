@@ -7,7 +7,8 @@ use fulgurite_error::{Error, Result};
 use super::{
     BadLine,
     cells::for_each_non_zero,
-    chunks::{lines, number, parsed, shown, stretches, whole_number, words},
+    chunks::{lines, parsed, shown, stretches, words},
+    numbers::{number, whole_number},
 };
 use crate::{CsrMatrix, JavaDouble, MatrixBlock, memory};
 

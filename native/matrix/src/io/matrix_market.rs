@@ -1,12 +1,14 @@
 //! MatrixMarket files: coordinates and arrays, real, integer and pattern, with the symmetries of real matrices.
 
 use fulgurite_error::{Error, Result};
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{
     BadLine, Symmetry,
     cells::{Cell, CellForm, CellLines},
-    chunks::{lines, number, parsed, shown, split_first_line, words},
+    chunks::{lines, parsed, shown, split_first_line, words},
+    numbers::number,
 };
 use crate::{DenseMatrix, MatrixBlock, memory};
 
@@ -149,20 +151,23 @@ impl<'a> MatrixMarket<'a> {
             },
             lines_before: self.lines_before,
         };
-        let mut cells = lines.parse()?;
+        let mut parts = lines.parse()?;
         // A matrix without non-zeros may have the placeholder instead of lines.
-        if cells.len() != entries {
-            return Err(wrong_number(entries as u128, cells.len()));
+        let found = parts.iter().map(Vec::len).sum();
+        if found != entries {
+            return Err(wrong_number(entries as u128, found));
         }
         if self.symmetry != Symmetry::General {
-            let mirrored: Vec<Cell> = cells
-                .iter()
-                .filter(|(row, col, _)| row != col)
-                .map(|(row, col, value)| (*col, *row, self.across(*value)))
-                .collect();
-            cells.extend(mirrored);
+            let across = |part: &Vec<Cell>| -> Vec<Cell> {
+                let others = part.iter().filter(|(row, col, _)| row != col);
+                others
+                    .map(|(row, col, value)| (*col, *row, self.across(*value)))
+                    .collect()
+            };
+            let mirrored: Vec<Vec<Cell>> = parts.par_iter().map(across).collect();
+            parts.extend(mirrored);
         }
-        lines.assemble(cells)
+        lines.assemble(parts)
     }
 
     /// What stands across the diagonal.

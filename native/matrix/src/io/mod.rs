@@ -18,6 +18,7 @@ mod gather;
 mod libsvm;
 mod matrix_market;
 mod metadata;
+mod numbers;
 mod pending;
 mod read;
 mod records;

@@ -1,6 +1,7 @@
 //! Reading files, and finding out what they are.
 
 use std::{
+    borrow::Cow,
     fmt::Display,
     fs::File,
     path::{Path, PathBuf},
@@ -21,7 +22,7 @@ use super::{
     pending::followed,
 };
 use crate::{
-    Block, MatrixBlock,
+    Block, Layout, MatrixBlock,
     arrow_block::{ipc, mapped},
     kernels, memory,
 };
@@ -299,20 +300,21 @@ fn parse(parts: Vec<Vec<u8>>, name: &dyn Display, resolved: &Metadata) -> Result
             .collect::<Result<Vec<_>>>()?;
         return stacked(blocks.concat());
     }
-    let bytes = parts
+    let texts = parts
         .into_iter()
-        .map(|part| unpacked(part).map(without_mark))
+        .map(unpacked)
         .collect::<Result<Vec<_>>>()?;
+    let texts: Vec<&[u8]> = texts.iter().map(|text| without_mark(text)).collect();
     match resolved.format {
-        Some(FileFormat::Csv) => read_csv(bytes, name, resolved),
+        Some(FileFormat::Csv) => read_csv(texts, name, resolved),
         Some(FileFormat::Text) => {
             let (rows, cols) = (size(resolved.rows)?, size(resolved.cols)?);
-            cells::parse_text(&join(bytes)?, rows, cols)
+            cells::parse_text(&join(&texts)?, rows, cols)
         }
-        Some(FileFormat::MatrixMarket) => MatrixMarket::parse_header(&join(bytes)?)?.parse(),
+        Some(FileFormat::MatrixMarket) => MatrixMarket::parse_header(&join(&texts)?)?.parse(),
         Some(FileFormat::Libsvm) => {
             let cols = resolved.cols.and_then(|cols| usize::try_from(cols).ok());
-            let (matrix, query_ids) = libsvm::parse(&join(bytes)?, cols)?;
+            let (matrix, query_ids) = libsvm::parse(&join(&texts)?, cols)?;
             if query_ids > 0 {
                 tracing::warn!("{name}: {query_ids} 'qid:' entries are left out");
             }
@@ -340,23 +342,21 @@ fn size(known: Option<u64>) -> Result<usize> {
 }
 
 /// Parts as one text; each begins on a line of its own.
-fn join(parts: Vec<Vec<u8>>) -> Result<Vec<u8>> {
-    match <[Vec<u8>; 1]>::try_from(parts) {
-        Ok([only]) => Ok(only),
-        Err(parts) => {
-            let mut joined = memory::room(parts.iter().map(|part| part.len() + 1).sum())?;
-            for part in parts {
-                if joined.last().is_some_and(|byte| *byte != b'\n') {
-                    joined.push(b'\n');
-                }
-                joined.extend(part);
-            }
-            Ok(joined)
-        }
+fn join<'a>(parts: &[&'a [u8]]) -> Result<Cow<'a, [u8]>> {
+    if let [only] = parts {
+        return Ok(Cow::Borrowed(only));
     }
+    let mut joined = memory::room(parts.iter().map(|part| part.len() + 1).sum())?;
+    for part in parts {
+        if joined.last().is_some_and(|byte| *byte != b'\n') {
+            joined.push(b'\n');
+        }
+        joined.extend_from_slice(part);
+    }
+    Ok(Cow::Owned(joined))
 }
 
-fn read_csv(parts: Vec<Vec<u8>>, name: &dyn Display, metadata: &Metadata) -> Result<MatrixBlock> {
+fn read_csv(parts: Vec<&[u8]>, name: &dyn Display, metadata: &Metadata) -> Result<MatrixBlock> {
     let defaults = CsvOptions::default();
     let options = CsvOptions {
         separator: metadata.separator.clone().unwrap_or(defaults.separator),
@@ -371,24 +371,22 @@ fn read_csv(parts: Vec<Vec<u8>>, name: &dyn Display, metadata: &Metadata) -> Res
     } else {
         parts
     };
-    let rows = csv::parse_lines(&join(parts)?, &options, 0)?;
+    let rows = csv::parse_lines(&join(&parts)?, &options, 0)?;
     if rows.empty_cells > 0 && !metadata.says_what_empty_cells_are() {
         tracing::warn!("{name}: {}", csv::of_empty_cells(rows.empty_cells));
     }
-    rows.matrix.in_best_layout()
+    let layout = Layout::best(rows.matrix.rows(), rows.matrix.cols(), rows.nnz);
+    rows.matrix.in_layout(layout)
 }
 
 /// Takes the header line off the first part that has lines, and off others that repeat it.
-fn without_headers(mut parts: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
-    let header = parts
-        .iter()
-        .find(|part| !part.is_empty())
-        .map(|first| split_first_line(first).0.to_vec())
-        .unwrap_or_default();
+fn without_headers(mut parts: Vec<&[u8]>) -> Vec<&[u8]> {
+    let header = parts.iter().find(|part| !part.is_empty());
+    let header = header.map_or(&[][..], |first| split_first_line(first).0);
     for part in &mut parts {
         let (line, rest) = split_first_line(part);
         if line == header {
-            *part = rest.to_vec();
+            *part = rest;
         }
     }
     parts

@@ -1,102 +1,87 @@
-//! Lines of text as records of cells: numbers and separators only, nothing is quoted.
+//! Lines of text as rows of cells: numbers and separators only, nothing is quoted.
 
-use csv::{ByteRecord, Reader, ReaderBuilder};
-use memchr::{memchr_iter, memmem};
+use memchr::{memchr, memmem};
 
-use super::chunks::split_first_line;
+use super::chunks::{is_blank, split_first_line};
 
-/// Which lines have a record.
+/// Which lines have a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlankLines {
-    /// Empty lines have none.
+    /// Lines of white space that have no separator have none.
     Skipped,
-    /// Empty lines have one empty cell.
+    /// Blank lines have one empty cell.
     Rows,
     /// As `Rows`. Lines that end with a line feed and hold nothing but a carriage return are no data: workers put them where
     /// headers were.
     RowsButMarks,
 }
 
-/// Reads the records of whole lines.
-pub(super) enum Records<'a> {
-    /// Separators of one byte, which is all that `csv` knows.
-    OneByte(Box<Reader<&'a [u8]>>),
-    /// Separators of any length.
-    Plain {
-        text: &'a [u8],
-        rest: &'a [u8],
-        separator: &'a [u8],
-        blank: BlankLines,
-    },
+/// The lines that have rows, one after the other.
+pub(super) struct RowLines<'a> {
+    rest: &'a [u8],
+    separator: &'a [u8],
+    blank: BlankLines,
 }
 
-impl<'a> Records<'a> {
+impl<'a> RowLines<'a> {
     pub(super) fn of(text: &'a [u8], separator: &'a str, blank: BlankLines) -> Self {
-        match separator.as_bytes() {
-            [byte] if blank == BlankLines::Skipped => Records::OneByte(Box::new(
-                ReaderBuilder::new()
-                    .has_headers(false)
-                    .flexible(true)
-                    .quoting(false)
-                    .delimiter(*byte)
-                    .from_reader(text),
-            )),
-            separator => Records::Plain {
-                text,
-                rest: text,
-                separator,
-                blank,
-            },
+        RowLines {
+            rest: text,
+            separator: separator.as_bytes(),
+            blank,
         }
     }
 
-    /// The next record; false where there is none.
-    pub(super) fn read(&mut self, record: &mut ByteRecord) -> bool {
-        match self {
-            // Records of any length, of bytes in memory: nothing can be wrong.
-            Records::OneByte(reader) => matches!(reader.read_byte_record(record), Ok(true)),
-            Records::Plain {
-                rest,
-                separator,
-                blank,
-                ..
-            } => {
-                while !rest.is_empty() {
-                    let is_mark = *blank == BlankLines::RowsButMarks && rest.starts_with(b"\r\n");
-                    let (line, after) = split_first_line(rest);
-                    *rest = after;
-                    let is_row = !line.is_empty() || *blank != BlankLines::Skipped;
-                    if is_row && !is_mark {
-                        split(line, separator, record);
-                        return true;
-                    }
-                }
-                false
+    /// The text after the latest line.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// Passes over a row that the caller found at the front of the rest.
+    pub(super) fn pass(&mut self, bytes: usize) {
+        self.rest = &self.rest[bytes..];
+    }
+}
+
+impl<'a> Iterator for RowLines<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        while !self.rest.is_empty() {
+            let is_mark = self.rest.starts_with(b"\r\n");
+            let (line, after) = split_first_line(self.rest);
+            self.rest = after;
+            let is_row = match self.blank {
+                BlankLines::Skipped => !is_blank(line) || find(self.separator, line).is_some(),
+                BlankLines::Rows => true,
+                BlankLines::RowsButMarks => !is_mark,
+            };
+            if is_row {
+                return Some(line);
             }
         }
-    }
-
-    /// Up to the end of the latest record, with the first byte of its line end at least.
-    pub(super) fn bytes_read(&self) -> usize {
-        match self {
-            Records::OneByte(reader) => reader.position().byte() as usize,
-            Records::Plain { text, rest, .. } => text.len() - rest.len(),
-        }
+        None
     }
 }
 
-fn split(line: &[u8], separator: &[u8], record: &mut ByteRecord) {
-    record.clear();
-    let mut start = 0;
-    let mut push = |at: usize| {
-        record.push_field(&line[start..at]);
-        start = at + separator.len();
-    };
+/// The cells of a line: one more than it has separators.
+pub(super) fn cells<'a>(line: &'a [u8], separator: &'a str) -> impl Iterator<Item = &'a [u8]> {
+    let mut rest = Some(line);
+    std::iter::from_fn(move || {
+        let text = rest.take()?;
+        let Some(end) = find(separator.as_bytes(), text) else {
+            return Some(text);
+        };
+        rest = Some(&text[end + separator.len()..]);
+        Some(&text[..end])
+    })
+}
+
+fn find(separator: &[u8], text: &[u8]) -> Option<usize> {
     match separator {
-        [byte] => memchr_iter(*byte, line).for_each(&mut push),
-        several => memmem::find_iter(line, several).for_each(&mut push),
+        [byte] => memchr(*byte, text),
+        several => memmem::find(text, several),
     }
-    record.push_field(&line[start..]);
 }
 
 #[cfg(test)]
@@ -104,17 +89,17 @@ mod tests {
     use super::*;
     use crate::io::chunks::lines;
 
-    /// The cells of each record, and the number of its line.
-    fn records(text: &str, separator: &str, blank: BlankLines) -> Vec<(Vec<String>, usize)> {
-        let mut records = Records::of(text.as_bytes(), separator, blank);
-        let mut record = ByteRecord::new();
+    /// The cells of each row, and the number of its line.
+    fn rows(text: &str, separator: &str, blank: BlankLines) -> Vec<(Vec<String>, usize)> {
+        let mut row_lines = RowLines::of(text.as_bytes(), separator, blank);
         let mut found = Vec::new();
-        while records.read(&mut record) {
-            let cells = record.iter().map(|cell| String::from_utf8_lossy(cell));
-            let line = lines(&text.as_bytes()[..records.bytes_read()]).count();
-            found.push((cells.map(Into::into).collect(), line));
+        while let Some(line) = row_lines.next() {
+            let cells = cells(line, separator).map(|cell| String::from_utf8_lossy(cell).into());
+            let read = text.len() - row_lines.rest().len();
+            let number = lines(&text.as_bytes()[..read]).count();
+            found.push((cells.collect(), number));
         }
-        assert_eq!(records.bytes_read(), text.len(), "{text:?}");
+        assert!(row_lines.rest().is_empty(), "{text:?}");
         found
     }
 
@@ -129,8 +114,8 @@ mod tests {
             "\n1,2\n\r\n\n,\n3\n \n,,4\n\n",
             "\"a,b\"\n\"\n'",
         ] {
-            let several = records(&text.replace(',', "::"), "::", BlankLines::Skipped);
-            assert_eq!(records(text, ",", BlankLines::Skipped), several, "{text:?}");
+            let several = rows(&text.replace(',', "::"), "::", BlankLines::Skipped);
+            assert_eq!(rows(text, ",", BlankLines::Skipped), several, "{text:?}");
             for (cells, line) in several {
                 let expected = lines(text.as_bytes()).nth(line - 1);
                 assert_eq!(expected, Some(cells.join(",").as_bytes()), "{text:?}");
@@ -141,13 +126,14 @@ mod tests {
     #[test]
     fn blank_lines_may_be_rows() {
         let cells = |text, blank| {
-            let found = records(text, ",", blank).into_iter();
+            let found = rows(text, ",", blank).into_iter();
             found
                 .map(|(cells, _)| cells.join("|"))
                 .collect::<Vec<_>>()
                 .join(";")
         };
         assert_eq!(cells("1\n\n3\n", BlankLines::Skipped), "1;3");
+        assert_eq!(cells("1\n \t\n,\n", BlankLines::Skipped), "1;|");
         assert_eq!(cells("1\n\n3\n", BlankLines::Rows), "1;;3");
         assert_eq!(cells("\r\n1\r\n\r\n", BlankLines::Rows), ";1;");
         assert_eq!(cells("\r\n1\n\n", BlankLines::RowsButMarks), "1;");

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     BadLine, CsvOptions, MatrixMarketHeader, Symmetry,
     cells::{self, CellForm},
-    chunks::lines,
+    chunks::{count_lines, without_mark},
     csv, libsvm, matrix_market,
 };
 use crate::{Block, MatrixBlock, parse_double};
@@ -76,9 +76,10 @@ pub struct ParsedLines {
 /// # Errors
 /// `argument` for the format, `data` and `unsupported` for a header. A bad line is an outcome.
 pub fn parse_text(text: &[u8], format: &TextFormat) -> Result<ParsedLines> {
+    let text = without_mark(text);
     let parsed = |outcome| ParsedLines {
         outcome,
-        lines: lines(text).count(),
+        lines: count_lines(text),
         empty_cells: 0,
         query_ids: 0,
     };

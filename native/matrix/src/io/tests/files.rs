@@ -540,3 +540,18 @@ fn runs_that_are_to_stop_read_and_write_nothing() {
         }
     }
 }
+
+#[test]
+fn long_files_are_read_in_pieces() {
+    let folder = Folder::new();
+    let path = folder.path("x");
+    for length in [(4 << 20) - 1, 4 << 20, (4 << 20) + 1, 9_999_999] {
+        let bytes: Vec<u8> = (0..length).map(|at: u32| (at % 251) as u8).collect();
+        fs::write(&path, &bytes).unwrap();
+        assert!(read_bytes(Path::new(&path)).unwrap() == bytes, "{length}");
+    }
+    let interrupt = Interrupt::new();
+    interrupt.set();
+    let stopped = interrupt.within(|| read_bytes(Path::new(&path)));
+    assert_eq!(stopped.unwrap_err().kind(), ErrorKind::Interrupted);
+}

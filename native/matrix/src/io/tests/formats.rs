@@ -84,6 +84,28 @@ fn long_files_are_parsed_in_pieces() {
     );
 }
 
+/// Lines that end with a carriage return alone are not counted at first, and rows without a line leave gaps between pieces.
+#[test]
+fn pieces_with_blank_lines_and_odd_line_ends_fit_together() {
+    const ROWS: usize = 120_000;
+    for end in ["\n", "\r\n", "\r", "\n\n", "\n \r\n\n"] {
+        let text: String = (0..ROWS)
+            .map(|row| format!("{row}.25,,{}{end}", row % 7))
+            .collect();
+        let read = csv::parse_lines(text.as_bytes(), &CsvOptions::default(), 0).unwrap();
+        let dense = read.matrix.to_dense().unwrap();
+        assert_eq!((dense.rows(), dense.cols()), (ROWS, 3), "{end:?}");
+        for row in 0..ROWS {
+            let expected = [row as f64 + 0.25, 0.0, (row % 7) as f64];
+            assert_eq!(dense.row(row), expected, "{end:?}");
+        }
+        assert_eq!((read.nnz, read.empty_cells), (read.matrix.nnz(), ROWS));
+        let error = csv::parse_lines(format!("{text}1,2").as_bytes(), &CsvOptions::default(), 0);
+        let message = error.unwrap_err().message().to_owned();
+        assert_eq!(message, format!("row {} has 2 cells, not 3", ROWS + 1));
+    }
+}
+
 #[test]
 fn metadata_are_read_leniently_and_completed() {
     let parsed = Metadata::parse(
@@ -349,6 +371,79 @@ fn parquet_files_are_for_spark() {
     let error = write(&matrix, &folder.path("y"), &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert_eq!(folder.names(), ["x"]);
+}
+
+/// The same as a reader that looks at one line and one word after the other: rows, or what is wrong with the first bad one.
+fn read_by_words(text: &str, separator: &str) -> Result<Vec<Vec<u64>>, String> {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let lines = text.split('\n').map(|line| line.split(separator).collect());
+    let is_blank = |cells: &Vec<&str>| cells.len() == 1 && cells[0].trim_ascii().is_empty();
+    let lines: Vec<Vec<&str>> = lines.filter(|cells| !is_blank(cells)).collect();
+    let cols = lines.first().map_or(0, Vec::len);
+    let mut rows = Vec::new();
+    for (at, cells) in (1..).zip(lines) {
+        if cells.len() != cols {
+            return Err(format!("row {at} has {} cells, not {cols}", cells.len()));
+        }
+        let cell = |(col, text): (usize, &str)| match text.trim_ascii() {
+            "" => Ok(7f64.to_bits()),
+            "NA" => Ok(f64::NAN.to_bits()),
+            text => text
+                .parse()
+                .map(f64::to_bits)
+                .map_err(|_| format!("row {at}, column {col}: '{text}' is not a number")),
+        };
+        rows.push((1..).zip(cells).map(cell).collect::<Result<_, _>>()?);
+    }
+    Ok(rows)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn csv_rows_are_what_lines_and_words_say(
+        lines in prop::collection::vec((prop::collection::vec(csv_cell(), 2..=3), csv_end()), 0..12),
+        separator in prop_oneof![Just(","), Just("\t"), Just(";"), Just("::"), Just("e"), Just(" ")],
+    ) {
+        let width = lines.first().map_or(0, |(cells, _)| cells.len());
+        let mut text = String::new();
+        for (at, (cells, end)) in lines.iter().enumerate() {
+            // Most texts have rows of one length.
+            let cells: Vec<&str> = cells.iter().map(String::as_str).cycle().take(match at % 8 {
+                7 => cells.len(),
+                _ => width,
+            }).collect();
+            text += &(cells.join(separator) + end);
+        }
+        let found = parse(&text, |options| {
+            options.separator = separator.into();
+            options.default = 7.0;
+            options.na_strings = vec!["NA".into()];
+        });
+        let found = found.map_err(|error| error.message().to_owned());
+        let found = found.map(|rows| {
+            let bits = |row: Vec<f64>| row.into_iter().map(f64::to_bits).collect::<Vec<_>>();
+            rows.into_iter().map(bits).collect::<Vec<_>>()
+        });
+        prop_assert_eq!(found, read_by_words(&text, separator), "{:?}", text);
+    }
+}
+
+fn csv_cell() -> impl Strategy<Value = String> {
+    prop_oneof![
+        8 => any::<f64>().prop_filter("NaN has one form", |value| !value.is_nan()).prop_map(|value| value.to_string()),
+        8 => (-1000i32..1000).prop_map(|value| value.to_string()),
+        2 => Just(String::new()),
+        2 => Just(" 12.5 ".to_owned()),
+        1 => Just("NA".to_owned()),
+        1 => Just("+.5".to_owned()),
+        1 => Just("1e".to_owned()),
+    ]
+}
+
+fn csv_end() -> impl Strategy<Value = &'static str> {
+    prop_oneof![8 => Just("\n"), 2 => Just("\r\n"), 1 => Just("\r"), 1 => Just("\n\n"), 1 => Just("\n \n")]
 }
 
 proptest! {

@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::{
-    Access, Contents, CsvOptions, FileFormat, Metadata, WriteOptions, csv, is_local, resolve,
-    write, write_scalar,
+    Access, Contents, CsvOptions, FileFormat, Metadata, WriteOptions, csv, files::read_bytes,
+    is_local, resolve, write, write_scalar,
 };
 use crate::{Block, DenseMatrix, Interrupt, MatrixBlock, arrow_block::ipc};
 
