@@ -14,7 +14,7 @@ use super::{
     messages::{self, HEAD_BYTES, Messages},
     schema,
 };
-use crate::memory;
+use crate::{Interrupt, memory};
 
 /// A stream with one batch for each block.
 ///
@@ -30,7 +30,7 @@ pub fn to_ipc(blocks: &[Block]) -> Result<Vec<u8>> {
 /// Writes what [`to_ipc`] gives, with one copy of a block's values at a time.
 ///
 /// # Errors
-/// As [`encode`]; `io` where the target fails.
+/// As [`encode`]; `io` where the target fails; `interrupted` once the run is to stop.
 pub fn write(blocks: &[Block], target: impl Write) -> Result<()> {
     let failed = |error: ArrowError| match error {
         ArrowError::IoError(reason, _) => Error::io(reason),
@@ -38,7 +38,9 @@ pub fn write(blocks: &[Block], target: impl Write) -> Result<()> {
     };
     // Framing comes in pieces of a few bytes.
     let mut writer = StreamWriter::try_new(BufWriter::new(target), &schema()).map_err(failed)?;
+    let interrupt = Interrupt::current();
     for block in blocks {
+        interrupt.check()?;
         writer
             .write(&encode(std::slice::from_ref(block))?)
             .map_err(failed)?;

@@ -1,6 +1,6 @@
 //! `row column value` lines: the text format, and MatrixMarket's coordinates.
 
-use std::fmt::Write;
+use std::ops::Range;
 
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
@@ -327,21 +327,29 @@ pub(super) fn parse_text(bytes: &[u8], rows: usize, cols: usize) -> Result<Matri
     lines.assemble(lines.parse()?)
 }
 
-/// The lines of the non-zeros of rows `from..to` of a matrix that begins after so many rows.
+/// Appends the lines of the non-zeros of some rows of a matrix that begins after so many rows.
 pub(super) fn format_rows(
     matrix: &MatrixBlock,
     before: u64,
-    rows: std::ops::Range<usize>,
-) -> String {
-    let mut text = String::new();
+    rows: Range<usize>,
+    text: &mut Vec<u8>,
+) {
     for row in rows {
         let number = before + row as u64 + 1;
         for_each_non_zero(matrix, row, |col, value| {
-            // Writing to a string has no errors.
-            let _ = writeln!(text, "{number} {} {}", col + 1, JavaDouble(value));
+            append_line(number, col as u64 + 1, value, text);
         });
     }
-    text
+}
+
+fn append_line(row: u64, col: u64, value: f64, text: &mut Vec<u8>) {
+    let mut digits = itoa::Buffer::new();
+    for place in [row, col] {
+        text.extend_from_slice(digits.format(place).as_bytes());
+        text.push(b' ');
+    }
+    JavaDouble(value).append_to(text);
+    text.push(b'\n');
 }
 
 /// Calls `each(column, value)` for the non-zeros of a row, in the order of columns.
@@ -369,23 +377,20 @@ pub(super) fn for_each_non_zero(
     }
 }
 
-/// The lines of the non-zeros among some stored cells of a matrix that begins after so many rows.
+/// Appends the lines of the non-zeros among some stored cells of a matrix that begins after so many rows.
 pub(super) fn format_coordinates(
     matrix: &CoordinateMatrix,
     before: u64,
-    stored: std::ops::Range<usize>,
-) -> String {
-    let mut text = String::new();
+    stored: Range<usize>,
+    text: &mut Vec<u8>,
+) {
     for at in stored {
         let (row, col) = (matrix.row_indices()[at], matrix.indices()[at]);
         let value = matrix.values()[at];
         if value != 0.0 {
-            // Writing to a string has no errors.
-            let row = before + row as u64 + 1;
-            let _ = writeln!(text, "{row} {} {}", col + 1, JavaDouble(value));
+            append_line(before + row as u64 + 1, col as u64 + 1, value, text);
         }
     }
-    text
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! Comma-separated values: numbers and separators only, without quoting.
 
-use std::fmt::Write;
-
 use fulgurite_error::{Error, Result};
 use memchr::memchr3;
 use rayon::prelude::*;
@@ -391,30 +389,29 @@ fn parse_cell(cell: &[u8], options: &CsvOptions) -> Option<f64> {
     })
 }
 
-/// The lines of rows `from..to`; zeros are `0`, or empty with `sparse`.
+/// Appends the lines of some rows; zeros are `0`, or empty with `sparse`.
 pub(super) fn format_rows(
     matrix: &MatrixBlock,
     rows: std::ops::Range<usize>,
     separator: &str,
     sparse: bool,
-) -> Result<String> {
+    text: &mut Vec<u8>,
+) -> Result<()> {
     let stripe = matrix.slice_rows(rows.start, rows.end).to_dense()?;
-    let mut text = String::new();
     for row in 0..stripe.rows() {
         for (col, cell) in stripe.row(row).iter().enumerate() {
             if col > 0 {
-                text.push_str(separator);
+                text.extend_from_slice(separator.as_bytes());
             }
             if *cell != 0.0 {
-                // Writing to a string has no errors.
-                let _ = write!(text, "{}", JavaDouble(*cell));
+                JavaDouble(*cell).append_to(text);
             } else if !sparse {
-                text.push('0');
+                text.push(b'0');
             }
         }
-        text.push('\n');
+        text.push(b'\n');
     }
-    Ok(text)
+    Ok(())
 }
 
 /// `C1,C2,...`

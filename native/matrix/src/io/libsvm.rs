@@ -1,7 +1,5 @@
 //! Lines `label index:value index:value ...`: the label becomes the last column, the features those before it.
 
-use std::fmt::Write;
-
 use fulgurite_error::{Error, Result};
 
 use super::{
@@ -207,22 +205,26 @@ impl Part {
     }
 }
 
-/// The lines of rows `from..to`.
-pub(super) fn format_rows(matrix: &MatrixBlock, rows: std::ops::Range<usize>) -> String {
-    let mut text = String::new();
+/// Appends the lines of some rows.
+pub(super) fn format_rows(matrix: &MatrixBlock, rows: std::ops::Range<usize>, text: &mut Vec<u8>) {
     let label_at = matrix.cols().saturating_sub(1);
+    let mut features = Vec::new();
+    let mut digits = itoa::Buffer::new();
     for row in rows {
         let mut label = 0.0;
-        let mut features = String::new();
+        features.clear();
         for_each_non_zero(matrix, row, |col, value| {
             if col == label_at {
                 label = value;
             } else {
-                // Writing to a string has no errors.
-                let _ = write!(features, " {}:{}", col + 1, JavaDouble(value));
+                features.push(b' ');
+                features.extend_from_slice(digits.format(col + 1).as_bytes());
+                features.push(b':');
+                JavaDouble(value).append_to(&mut features);
             }
         });
-        let _ = writeln!(text, "{}{features}", JavaDouble(label));
+        JavaDouble(label).append_to(text);
+        text.extend_from_slice(&features);
+        text.push(b'\n');
     }
-    text
 }

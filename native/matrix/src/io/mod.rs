@@ -15,6 +15,7 @@ mod cells;
 mod chunks;
 mod files;
 mod gather;
+mod in_order;
 mod libsvm;
 mod matrix_market;
 mod metadata;

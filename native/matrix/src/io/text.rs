@@ -181,7 +181,7 @@ pub fn format_text(
     const BYTES_AT_A_TIME: usize = 1 << 18;
     const CELLS_AT_A_TIME: usize = 1 << 12;
     let matrix = &stripe.matrix;
-    let mut text = String::new();
+    let mut text = Vec::new();
     if let WrittenText::Csv {
         separator, header, ..
     } = format
@@ -190,7 +190,7 @@ pub fn format_text(
             return Err(Error::argument("cells cannot be separated by nothing"));
         }
         if *header {
-            text = csv::header_line(matrix.cols(), separator);
+            text = csv::header_line(matrix.cols(), separator).into_bytes();
         }
     }
     // Of coordinates that become cells only what is stored counts: most rows are empty.
@@ -207,25 +207,27 @@ pub fn format_text(
     };
     for from in (0..units).step_by(height) {
         let some = from..(from + height).min(units);
-        text += &match (format, coordinates) {
+        match (format, coordinates) {
             (_, Some(coordinates)) => {
-                cells::format_coordinates(coordinates, stripe.row_offset, some)
+                cells::format_coordinates(coordinates, stripe.row_offset, some, &mut text);
             }
             (
                 WrittenText::Csv {
                     separator, sparse, ..
                 },
                 None,
-            ) => csv::format_rows(matrix, some, separator, *sparse)?,
-            (WrittenText::Cells, None) => cells::format_rows(matrix, stripe.row_offset, some),
-            (WrittenText::Libsvm, None) => libsvm::format_rows(matrix, some),
-        };
+            ) => csv::format_rows(matrix, some, separator, *sparse, &mut text)?,
+            (WrittenText::Cells, None) => {
+                cells::format_rows(matrix, stripe.row_offset, some, &mut text);
+            }
+            (WrittenText::Libsvm, None) => libsvm::format_rows(matrix, some, &mut text),
+        }
         if text.len() >= BYTES_AT_A_TIME {
-            output.write_all(text.as_bytes()).map_err(&failed)?;
+            output.write_all(&text).map_err(&failed)?;
             text.clear();
         }
     }
-    output.write_all(text.as_bytes()).map_err(failed)
+    output.write_all(&text).map_err(failed)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Writing files with their metadata.
 
-use std::ops::Range;
+use std::{ops::Range, path::Path};
 
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::{
     FileFormat, Metadata, cells, csv,
     files::local_path,
+    in_order::InOrder,
     libsvm, matrix_market,
     pending::{PendingFile, described, finish_alone, finish_together},
 };
@@ -67,15 +68,19 @@ pub fn write(matrix: &MatrixBlock, path: &str, options: &WriteOptions) -> Result
     if options.separator.is_empty() {
         return Err(Error::argument("cells cannot be separated by nothing"));
     }
-    let nnz = matrix.nnz();
     let mut file = PendingFile::create(&local)?;
+    let nnz = match options.format {
+        FileFormat::Binary => write_blocks(&mut file, matrix, &local)?,
+        _ => matrix.nnz(),
+    };
     match options.format {
+        FileFormat::Binary => {}
         FileFormat::Csv => {
             if options.header {
                 file.write(csv::header_line(matrix.cols(), &options.separator).as_bytes())?;
             }
-            write_rows(&mut file, matrix, |rows| {
-                csv::format_rows(matrix, rows, &options.separator, options.sparse)
+            write_rows(&mut file, matrix, |rows, text| {
+                csv::format_rows(matrix, rows, &options.separator, options.sparse, text)
             })?;
         }
         FileFormat::Text => write_cells(&mut file, matrix, nnz)?,
@@ -84,14 +89,11 @@ pub fn write(matrix: &MatrixBlock, path: &str, options: &WriteOptions) -> Result
             write_cells(&mut file, matrix, nnz)?;
         }
         FileFormat::Libsvm => {
-            write_rows(&mut file, matrix, |rows| {
-                Ok(libsvm::format_rows(matrix, rows))
+            write_rows(&mut file, matrix, |rows, text| {
+                libsvm::format_rows(matrix, rows, text);
+                Ok(())
             })?;
         }
-        FileFormat::Binary => ipc::write(&stripes(matrix), &mut file).map_err(|error| {
-            let reason = format!("cannot write {}: {}", local.display(), error.message());
-            Error::new(error.kind(), reason)
-        })?,
         FileFormat::Parquet => {
             return Err(Error::unsupported("only Spark writes Parquet files")
                 .with_help("run the script on Spark, or write csv, text, mm, libsvm or binary"));
@@ -133,6 +135,19 @@ fn finish_with_metadata(file: PendingFile, metadata: &Metadata) -> Result<()> {
     finish_together(file, described)
 }
 
+/// Writes the matrix as blocks and counts its non-zeros meanwhile.
+fn write_blocks(file: &mut PendingFile, matrix: &MatrixBlock, path: &Path) -> Result<usize> {
+    let interrupt = Interrupt::current();
+    let write = || interrupt.within(|| ipc::write(&stripes(matrix), file));
+    let (written, nnz) = rayon::join(write, || matrix.nnz());
+    interrupt.check()?;
+    written.map_err(|error| {
+        let reason = format!("cannot write {}: {}", path.display(), error.message());
+        Error::new(error.kind(), reason)
+    })?;
+    Ok(nnz)
+}
+
 /// A matrix in parts that several tasks can read at the same time; they share its buffers.
 fn stripes(matrix: &MatrixBlock) -> Vec<Block> {
     const STRIPE_BYTES: usize = 8 << 20;
@@ -157,49 +172,52 @@ fn write_cells(file: &mut PendingFile, matrix: &MatrixBlock, nnz: usize) -> Resu
         return file.write(b"0 0 0\n");
     }
     if let MatrixBlock::Coordinate(coordinates) = matrix {
-        return write_units(file, coordinates.stored(), 1, |stored| {
-            Ok(cells::format_coordinates(coordinates, 0, stored))
+        return write_units(file, coordinates.stored(), 1, |stored, text| {
+            cells::format_coordinates(coordinates, 0, stored, text);
+            Ok(())
         });
     }
-    write_rows(file, matrix, |rows| Ok(cells::format_rows(matrix, 0, rows)))
+    write_rows(file, matrix, |rows, text| {
+        cells::format_rows(matrix, 0, rows, text);
+        Ok(())
+    })
 }
 
 fn write_rows(
     file: &mut PendingFile,
     matrix: &MatrixBlock,
-    format: impl Fn(Range<usize>) -> Result<String> + Sync,
+    format: impl Fn(Range<usize>, &mut Vec<u8>) -> Result<()> + Sync,
 ) -> Result<()> {
     write_units(file, matrix.rows(), matrix.cols(), format)
 }
 
-/// Formats stretches of rows, or of what else has so many cells each, on all threads and writes them in order, some at a time.
+/// Formats stretches of rows, or of what else has so many cells each, on all threads and writes them in order. Of those that are
+/// formatted and not written there are some at a time.
 fn write_units(
     file: &mut PendingFile,
     units: usize,
     cells_of_each: usize,
-    format: impl Fn(Range<usize>) -> Result<String> + Sync,
+    format: impl Fn(Range<usize>, &mut Vec<u8>) -> Result<()> + Sync,
 ) -> Result<()> {
     const CELLS_AT_A_TIME: usize = 1 << 22;
-    const CELLS_PER_TASK: usize = 1 << 16;
+    // Cells and text stay in the cache of a core.
+    const CELLS_PER_TASK: usize = 1 << 14;
     let cells = cells_of_each.max(1);
-    let (batch, task) = (
-        (CELLS_AT_A_TIME / cells).max(1),
-        (CELLS_PER_TASK / cells).max(1),
-    );
+    let height = (CELLS_PER_TASK / cells).max(1);
+    let tasks = units.div_ceil(height);
+    let at_a_time = (CELLS_AT_A_TIME / cells / height).max(1);
     let interrupt = Interrupt::current();
-    for from in (0..units).step_by(batch) {
-        let to = (from + batch).min(units);
-        let texts: Vec<String> = (from..to)
-            .into_par_iter()
-            .step_by(task)
-            .map(|start| {
-                interrupt.check()?;
-                format(start..(start + task).min(to))
-            })
-            .collect::<Result<_>>()?;
-        for text in texts {
-            file.write(text.as_bytes())?;
-        }
+    let in_order = InOrder::new(file);
+    for from in (0..tasks).step_by(at_a_time) {
+        let some = from..(from + at_a_time).min(tasks);
+        // Unlike ranges, a bridge gives tasks out in order: texts need not wait for earlier ones.
+        some.par_bridge().try_for_each(|task| {
+            interrupt.check()?;
+            let start = task * height;
+            let mut text = in_order.text();
+            format(start..(start + height).min(units), &mut text)?;
+            in_order.put(task, text)
+        })?;
     }
     Ok(())
 }

@@ -542,6 +542,18 @@ fn runs_that_are_to_stop_read_and_write_nothing() {
 }
 
 #[test]
+fn blocks_are_not_written_for_runs_that_are_to_stop() {
+    let folder = Folder::new();
+    let matrix = MatrixBlock::filled(3, 2, 1.5).unwrap();
+    let interrupt = Interrupt::new();
+    interrupt.set();
+    let options = WriteOptions::new(FileFormat::Binary);
+    let stopped = interrupt.within(|| write(&matrix, &folder.path("x"), &options));
+    assert_eq!(stopped.unwrap_err().kind(), ErrorKind::Interrupted);
+    assert_eq!(folder.names(), Vec::<String>::new());
+}
+
+#[test]
 fn long_files_are_read_in_pieces() {
     let folder = Folder::new();
     let path = folder.path("x");
