@@ -23,6 +23,7 @@ mod numbers;
 mod pending;
 mod read;
 mod records;
+mod replacing;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -12,7 +12,10 @@ use std::{
 use fulgurite_error::{Error, Result};
 use tempfile::{NamedTempFile, TempPath};
 
-use super::files::{cannot, with_suffix};
+use super::{
+    files::{cannot, with_suffix},
+    replacing::Replacing,
+};
 
 /// A file that gets its name when it is finished and vanishes if it is not; or a pipe or device.
 pub(super) struct PendingFile {
@@ -27,7 +30,8 @@ pub(super) struct PendingFile {
 
 /// What bytes go to.
 enum Target {
-    File(File),
+    /// A file, which may replace another.
+    File(File, Option<Replacing>),
     Output(io::Stdout),
     Error(io::Stderr),
 }
@@ -67,7 +71,12 @@ impl PendingFile {
         let (file, temporary) = temporary.into_parts();
         // Whoever sweeps sees by the lock that somebody writes. Where there are no locks, it is left alone for a day.
         let _ = file.try_lock();
-        Ok(pending(Target::File(file), place, Some(temporary)))
+        let replacing = place.is_file().then(Replacing::default);
+        Ok(pending(
+            Target::File(file, replacing),
+            place,
+            Some(temporary),
+        ))
     }
 
     /// Whether this is a pipe or a device, which has no metadata beside it.
@@ -89,13 +98,19 @@ impl PendingFile {
 
     fn complete(&mut self) -> io::Result<()> {
         self.writer.flush()?;
-        if let (Some(temporary), Target::File(file)) =
-            (self.temporary.take(), self.writer.get_ref())
+        if let (Some(temporary), Target::File(file, replacing)) =
+            (self.temporary.take(), self.writer.get_mut())
         {
-            if let Ok(former) = fs::metadata(&self.place) {
-                take_over(file, &former);
+            let former = fs::metadata(&self.place);
+            if let Ok(former) = &former {
+                take_over(file, former);
             }
+            let is_file = former.is_ok_and(|former| former.is_file());
+            let former = is_file.then(|| File::open(&self.place));
             temporary.persist(&self.place)?;
+            if let (Some(replacing), Some(Ok(former))) = (replacing, former) {
+                replacing.replaced(former);
+            }
         }
         Ok(())
     }
@@ -114,7 +129,13 @@ impl Write for PendingFile {
 impl Write for Target {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Target::File(file) => file.write(bytes),
+            Target::File(file, replacing) => {
+                let written = file.write(bytes)?;
+                if let Some(replacing) = replacing {
+                    replacing.wrote(file, written);
+                }
+                Ok(written)
+            }
             Target::Output(output) => output.write(bytes),
             Target::Error(error) => error.write(bytes),
         }
@@ -122,7 +143,7 @@ impl Write for Target {
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Target::File(file) => file.flush(),
+            Target::File(file, _) => file.flush(),
             Target::Output(output) => output.flush(),
             Target::Error(error) => error.flush(),
         }
@@ -214,8 +235,7 @@ fn opened_stream(path: &Path) -> io::Result<Option<Target>> {
         true => OpenOptions::new()
             .write(true)
             .open(path)
-            .map(Target::File)
-            .map(Some),
+            .map(|file| Some(Target::File(file, None))),
         false => Ok(None),
     }
 }
@@ -333,4 +353,30 @@ pub(super) fn described(file: &PendingFile, text: &str) -> Result<Vec<PendingFil
 
 fn same_file(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Long enough for the thread beside the writer.
+    #[test]
+    fn long_files_replace_long_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        for byte in [b'a', b'b', b'c'] {
+            let mut file = PendingFile::create(&path).unwrap();
+            for length in [1, 5 << 20, 20 << 20, 7] {
+                file.write(&vec![byte; length]).unwrap();
+            }
+            file.finish().unwrap();
+            let expected = vec![byte; 8 + (25 << 20)];
+            assert!(fs::read(&path).unwrap() == expected, "{byte}");
+        }
+        let mut given_up = PendingFile::create(&path).unwrap();
+        given_up.write(&vec![b'd'; 20 << 20]).unwrap();
+        drop(given_up);
+        assert_eq!(fs::read(&path).unwrap()[0], b'c');
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 }
