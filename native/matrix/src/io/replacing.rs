@@ -1,6 +1,6 @@
 //! What a system does when one file replaces another, done beside the writer instead of when the file gets its name.
 //!
-//! ext4, XFS and Btrfs then send the new file to the disk, so that a crash leaves one of the two, and free the pages and blocks of the old
+//! ext4 then sends the new file to the disk, so that a crash leaves one of the two, and frees the pages and blocks of the old
 //! one. On 300 MB this took 0.3 s, twice the time of the writes. A thread sends what is written meanwhile, and is the last to let go of the old
 //! file. Without this help the system does the same, and the writer waits for it.
 
