@@ -4,7 +4,7 @@
 //! answers are `false` where nothing is known, as of a variable's cells.
 
 use crate::{
-    Dag, Hop, HopId, HopOp, ValueType,
+    Dag, Hop, HopId, ValueType,
     ops::{Certain, Finite, Known},
 };
 
@@ -82,9 +82,6 @@ fn known(hop: &Hop) -> Known<'_> {
         data_type: hop.data_type,
         value_type: hop.value_type,
         size: hop.characteristics,
-        literal: match &hop.op {
-            HopOp::Literal(value) => Some(value),
-            _ => None,
-        },
+        literal: hop.op.literal(),
     }
 }

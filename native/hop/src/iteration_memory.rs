@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Block, Dag, DataType, HopOp, Program, memory};
+use crate::{Block, Dag, Program, memory};
 
 /// Bytes of one iteration of a loop over `body`; `None` where a size is not known.
 pub fn iteration_bytes(program: &Program, body: &[Block]) -> Option<u64> {
@@ -97,7 +97,7 @@ fn of_dag(dag: &Dag) -> Option<Frame> {
         ..Frame::default()
     };
     for (_, hop) in dag.iter() {
-        if let (HopOp::TransientWrite(variable), DataType::Matrix) = (&hop.op, hop.data_type) {
+        if let (Some(variable), true) = (hop.op.written_variable(), hop.is_matrix()) {
             frame.hold(variable, memory::output_bytes(hop)?);
         }
     }
@@ -107,7 +107,7 @@ fn of_dag(dag: &Dag) -> Option<Frame> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BinaryOp, Characteristics, Function, Hop};
+    use crate::{BinaryOp, Characteristics, DataType, Function, Hop, HopOp};
 
     fn doubled(from: &str, to: &str, rows: Option<u64>) -> Block {
         let mut dag = Dag::new();

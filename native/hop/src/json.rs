@@ -265,10 +265,6 @@ fn on_a_cycle(
 
 impl Node {
     fn new(id: HopId, hop: &Hop) -> serde_json::Result<Self> {
-        let value = match &hop.op {
-            HopOp::Literal(value) => Some(value.clone()),
-            _ => None,
-        };
         Ok(Node {
             id: u64::from(id.0),
             op: hop.op.code(),
@@ -279,7 +275,7 @@ impl Node {
             blocksize: Size(None),
             data_type: Some(hop.data_type),
             value_type: Some(hop.value_type),
-            value,
+            value: hop.op.literal().cloned(),
             parameters: Node::parameters(&hop.op)?,
             position: hop.position.clone(),
         })

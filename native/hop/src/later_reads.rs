@@ -193,38 +193,26 @@ fn read_by(dag: &Dag) -> BTreeSet<String> {
             }
         }
     }
-    let reads = dag.iter().filter_map(|(id, hop)| match &hop.op {
-        HopOp::TransientRead(name) if has_reader[id.index()] => Some(name.clone()),
-        _ => None,
-    });
-    reads.collect()
+    let read = dag.iter().filter(|(id, _)| has_reader[id.index()]);
+    let names = read.filter_map(|(_, hop)| hop.op.read_variable());
+    names.map(str::to_owned).collect()
 }
 
 /// Variables that the block writes into files.
 fn stored_by(dag: &Dag) -> BTreeSet<String> {
-    let writes = dag
-        .iter()
-        .filter(|(_, hop)| matches!(hop.op, HopOp::PersistentWrite(_)));
-    let stored = writes.filter_map(|(_, hop)| match &dag.hop(*hop.inputs.first()?).op {
-        HopOp::TransientRead(name) => Some(name.clone()),
-        _ => None,
-    });
-    stored.collect()
+    let writes = dag.iter().filter(|(_, hop)| hop.op.writes_file());
+    let stored = writes.filter_map(|(_, hop)| dag.hop(*hop.inputs.first()?).op.read_variable());
+    stored.map(str::to_owned).collect()
 }
 
 /// Variables that the block assigns, each with the variable that it is a mere copy of.
 fn written_by(dag: &Dag) -> BTreeMap<String, Option<String>> {
     let writes = dag.roots.iter().filter_map(|root| {
         let hop = dag.hop(*root);
-        let HopOp::TransientWrite(name) = &hop.op else {
-            return None;
-        };
+        let name = hop.op.written_variable()?;
         let value = hop.inputs.first().map(|value| &dag.hop(*value).op);
-        let copied = match value {
-            Some(HopOp::TransientRead(from)) => Some(from.clone()),
-            _ => None,
-        };
-        Some((name.clone(), copied))
+        let copied = value.and_then(HopOp::read_variable);
+        Some((name.to_owned(), copied.map(str::to_owned)))
     });
     writes.collect()
 }

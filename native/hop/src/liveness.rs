@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::propagate::written_in;
-use crate::{Argument, Block, Dag, Hop, HopId, HopOp, Predicate};
+use crate::{Argument, Block, Dag, Hop, HopId, Predicate};
 
 /// Names of live variables.
 pub type Live = BTreeSet<String>;
@@ -112,7 +112,7 @@ fn live_before(block: &Block, live_after: &Live) -> Live {
             let written: BTreeSet<&str> = dag
                 .roots
                 .iter()
-                .filter_map(|root| written_variable(dag.hop(*root)))
+                .filter_map(|root| dag.hop(*root).op.written_variable())
                 .collect();
             let mut live = reads(dag, live_after);
             live.extend(
@@ -204,22 +204,13 @@ fn reads(dag: &Dag, live_after: &Live) -> Live {
     let needed = needed(dag, live_after);
     dag.iter()
         .filter(|(id, _)| needed.get(id.index()) == Some(&true))
-        .filter_map(|(_, hop)| match &hop.op {
-            HopOp::TransientRead(variable) => Some(variable.clone()),
-            _ => None,
-        })
+        .filter_map(|(_, hop)| hop.op.read_variable().map(str::to_owned))
         .collect()
 }
 
-fn written_variable(hop: &Hop) -> Option<&str> {
-    match &hop.op {
-        HopOp::TransientWrite(variable) => Some(variable),
-        _ => None,
-    }
-}
-
 fn is_live(hop: &Hop, live_after: &Live) -> bool {
-    written_variable(hop).is_none_or(|variable| live_after.contains(variable))
+    let variable = hop.op.written_variable();
+    variable.is_none_or(|variable| live_after.contains(variable))
 }
 
 /// For each HOP, whether a live root needs it.

@@ -6,15 +6,15 @@
 //!
 //! [`Characteristics::memory_bytes`]: crate::Characteristics::memory_bytes
 
-use crate::{Dag, DataType, Hop, HopId, HopOp, Literal, ops::Beside};
+use crate::{Dag, DataType, Hop, HopId, Literal, ops::Beside};
 
 /// What a number or a boolean takes, with its tag.
 const SCALAR_BYTES: u64 = 16;
 
 /// Bytes of what the operator gives.
 pub fn output_bytes(hop: &Hop) -> Option<u64> {
-    match (&hop.op, hop.data_type) {
-        (HopOp::Literal(Literal::String(text)), _) => Some(SCALAR_BYTES + text.len() as u64),
+    match (hop.op.literal(), hop.data_type) {
+        (Some(Literal::String(text)), _) => Some(SCALAR_BYTES + text.len() as u64),
         (_, DataType::Scalar) => Some(SCALAR_BYTES),
         (_, DataType::Matrix) => hop.characteristics.memory_bytes(),
         // The cells of a frame and the members of a list have no fixed width.
@@ -88,10 +88,10 @@ pub fn operation_bytes(dag: &Dag, id: HopId) -> Option<u64> {
 /// Inputs and output together.
 pub fn held_bytes(dag: &Dag, id: HopId) -> Option<u64> {
     let hop = dag.hop(id);
-    let output = match hop.op {
-        // A write gives nothing of its own.
-        HopOp::TransientWrite(_) | HopOp::PersistentWrite(_) => 0,
-        _ => output_bytes(hop)?,
+    // A write gives nothing of its own.
+    let output = match hop.op.written_variable().is_some() || hop.op.writes_file() {
+        true => 0,
+        false => output_bytes(hop)?,
     };
     Some(input_bytes(dag, id)?.saturating_add(output))
 }
@@ -111,11 +111,16 @@ pub fn peak_bytes(dag: &Dag) -> Option<u64> {
     let mut sizes = vec![0u64; dag.len()];
     let (mut live, mut peak) = (0u64, 0u64);
     for (id, hop) in dag.iter() {
-        sizes[id.index()] = match (hop.data_type, &hop.op) {
-            (DataType::Matrix, HopOp::TransientRead(_) | HopOp::TransientWrite(_)) => 0,
-            (DataType::Matrix, _) => output_bytes(hop)?,
-            (DataType::Scalar, _) => 0,
-            (DataType::Frame | DataType::List, _) => return None,
+        let is_variable = hop
+            .op
+            .read_variable()
+            .or(hop.op.written_variable())
+            .is_some();
+        sizes[id.index()] = match hop.data_type {
+            DataType::Matrix if is_variable => 0,
+            DataType::Matrix => output_bytes(hop)?,
+            DataType::Scalar => 0,
+            DataType::Frame | DataType::List => return None,
         };
         live = live.saturating_add(sizes[id.index()]);
         peak = peak.max(live.saturating_add(intermediate_bytes(dag, id)?));
@@ -133,7 +138,7 @@ pub fn peak_bytes(dag: &Dag) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AggregateOp, BinaryOp, Characteristics, Direction};
+    use crate::{AggregateOp, BinaryOp, Characteristics, Direction, HopOp};
 
     fn read(dag: &mut Dag, name: &str, characteristics: Characteristics) -> HopId {
         dag.push(Hop::matrix(HopOp::TransientRead(name.into()), Vec::new()).with(characteristics))

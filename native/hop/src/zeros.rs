@@ -7,7 +7,7 @@
 //! layout and plan. Only an Outer operator goes by its driver alone, since it never builds the product beside it.
 
 use crate::{
-    Dag, DataType, HopId, HopOp,
+    Dag, DataType, HopId,
     ops::{AtZeros, Cellwise, Zeros},
 };
 
@@ -75,8 +75,8 @@ impl ZeroCarriers {
     fn operand(&self, dag: &Dag, result: HopId, id: HopId) -> Operand<'_> {
         let (hop, result) = (dag.hop(id), dag.hop(result));
         let shape = (hop.rows(), hop.cols());
-        match &hop.op {
-            HopOp::Literal(literal) => literal.as_f64().map_or(Operand::Unknown, Operand::Literal),
+        match hop.op.literal() {
+            Some(literal) => literal.as_f64().map_or(Operand::Unknown, Operand::Literal),
             // Vectors that are spread are zero in other cells than their own.
             _ if shape == (result.rows(), result.cols())
                 && shape.0.is_some()
@@ -134,7 +134,7 @@ impl Operand<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BinaryOp, Characteristics, Hop, Literal, TernaryOp, UnaryOp, ValueType};
+    use crate::{BinaryOp, Characteristics, Hop, HopOp, Literal, TernaryOp, UnaryOp, ValueType};
 
     struct Expression {
         dag: Dag,

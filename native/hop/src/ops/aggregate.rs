@@ -193,7 +193,7 @@ impl Operator for Aggregate {
             },
             form: match self.name() {
                 Dml(name) => Form::Function(name),
-                Internal(name) => Form::Internal(name.into()),
+                Internal(name) => Form::Internal(name),
             },
         }
     }

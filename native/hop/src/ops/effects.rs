@@ -39,8 +39,8 @@ impl Operator for Print {
 
     fn facts(&self) -> Facts<'_> {
         let inputs = Inputs {
-            first: &[("value or format", Accepts::Any)],
-            more: More::Repeated(("value", Accepts::Any)),
+            first: &[("value, or a format", Accepts::Any)],
+            more: More::Repeated(("values", Accepts::Any)),
         };
         effect("Prints a value, or values by a format.", inputs, "print")
     }

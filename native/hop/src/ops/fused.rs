@@ -39,7 +39,7 @@ impl Operator for Fused {
             total: Certain::No,
             zeros: Zeros::Unknown,
             memory: Memory::ROW_POINTERS,
-            form: Form::Internal(self.code().into_owned()),
+            form: Form::Code,
         }
     }
 

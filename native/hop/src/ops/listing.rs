@@ -43,6 +43,7 @@ pub fn functions() -> Vec<&'static str> {
             | Form::Variable(_)
             | Form::Assignment(_)
             | Form::Internal(_)
+            | Form::Code
             | Form::Prefix(_)
             | Form::Infix(_)
             | Form::Range
@@ -66,6 +67,7 @@ fn inputs(inputs: &Inputs) -> String {
         More::Nothing => first,
         More::Together(optional) => format!("{first}; optionally {}", names(optional)),
         More::Repeated((name, _)) if first.is_empty() => format!("{name}, …"),
+        More::Repeated((name, _)) if first.ends_with(name) => format!("{first}, …"),
         More::Repeated((name, _)) => format!("{first}; {name}, …"),
         More::Named { .. } => "by name".into(),
     }

@@ -2,7 +2,7 @@
 //!
 //! The operators of a family are in one file, each with its code, what it takes and gives, its size, memory and
 //! behaviour at zeros, whether it has effects or may fail, how it looks in a script, and a sentence for the
-//! documentation. [`operator`] says what there is to declare. [`kinds`] are the operators of a DAG, and [`declarations`]
+//! documentation. `operator` says what there is to declare. `kinds` has the operators of a DAG, and `declarations`
 //! leads from each to its declaration. Parser, printer, interpreter, fusion, code generation and JSON read it from here.
 
 mod aggregate;

@@ -215,7 +215,9 @@ pub(crate) enum Form<'a> {
     /// A built-in function of the language, of all inputs.
     Function(&'static str),
     /// As a function, though the language has none of this name: rewrites and plans make it.
-    Internal(String),
+    Internal(&'static str),
+    /// As a function by the name of its code.
+    Code,
     /// `matrix(inputs, byrow=FALSE)`
     Option(&'static str, &'static str),
     Prefix(&'static str),
@@ -236,6 +238,7 @@ impl Form<'_> {
             | Form::Assignment(_)
             | Form::Function(_)
             | Form::Internal(_)
+            | Form::Code
             | Form::Option(..)
             | Form::Range => false,
         }

@@ -132,9 +132,9 @@ fn evaluate(call: &HopCall) -> Option<(Literal, BTreeSet<String>)> {
         .iter()
         .map(|fact| fact.info.constant.as_ref())
         .collect::<Option<_>>()?;
-    let value = match (&hop.op, inputs.as_slice()) {
-        (HopOp::TransientWrite(_), [value]) => Ok((*value).clone()),
-        (op, inputs) => scalar::eval_scalar(op, inputs)?,
+    let value = match (hop.op.written_variable(), inputs.as_slice()) {
+        (Some(_), [value]) => Ok((*value).clone()),
+        (_, inputs) => scalar::eval_scalar(&hop.op, inputs)?,
     };
     let rests_on = facts.iter().flat_map(|fact| fact.rests_on.clone());
     Some((value.ok()?, rests_on.collect()))
@@ -164,7 +164,7 @@ fn updated(hop: &Hop, fact: &Fact, folding: Folding<'_>, used: &RefCell<BTreeSet
         Folding::Variables => true,
         Folding::VariablesBut(kept) => fact.rests_on.is_disjoint(kept),
     };
-    if !folds || matches!(hop.op, HopOp::TransientWrite(_)) {
+    if !folds || hop.op.written_variable().is_some() {
         return hop;
     }
     used.borrow_mut().extend(fact.rests_on.iter().cloned());
@@ -175,9 +175,9 @@ fn updated(hop: &Hop, fact: &Fact, folding: Folding<'_>, used: &RefCell<BTreeSet
 }
 
 fn written(dag: &Dag, facts: &[Fact]) -> Symbols {
-    let write = |(id, hop): (HopId, &Hop)| match &hop.op {
-        HopOp::TransientWrite(name) => Some((name.clone(), facts[id.index()].info.clone())),
-        _ => None,
+    let write = |(id, hop): (HopId, &Hop)| {
+        let name = hop.op.written_variable()?;
+        Some((name.to_owned(), facts[id.index()].info.clone()))
     };
     dag.iter().filter_map(write).collect()
 }

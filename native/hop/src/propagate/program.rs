@@ -11,8 +11,8 @@ use fulgurite_error::{Position, Result};
 
 use super::{Folding, ReadMetadata, Symbols, VariableInfo, dag, functions::Functions};
 use crate::{
-    Block, Characteristics, Dag, DataType, HopOp, Literal, Predicate, Program, ValueType,
-    program::walk, scalar,
+    Block, Characteristics, Dag, DataType, Literal, Predicate, Program, ValueType, program::walk,
+    scalar,
 };
 
 pub(super) fn propagate(
@@ -387,20 +387,18 @@ pub(crate) fn written_in(blocks: &[Block]) -> BTreeSet<String> {
 }
 
 fn unknown_writes(dag: &Dag) -> Symbols {
-    let write = |hop: &crate::Hop| match &hop.op {
-        HopOp::TransientWrite(name) => {
-            let info = VariableInfo {
-                data_type: hop.data_type,
-                value_type: hop.value_type,
-                characteristics: match hop.data_type {
-                    DataType::Scalar => Characteristics::SCALAR,
-                    _ => Characteristics::UNKNOWN,
-                },
-                constant: None,
-            };
-            Some((name.clone(), info))
-        }
-        _ => None,
+    let write = |hop: &crate::Hop| {
+        let name = hop.op.written_variable()?;
+        let info = VariableInfo {
+            data_type: hop.data_type,
+            value_type: hop.value_type,
+            characteristics: match hop.data_type {
+                DataType::Scalar => Characteristics::SCALAR,
+                DataType::Matrix | DataType::Frame | DataType::List => Characteristics::UNKNOWN,
+            },
+            constant: None,
+        };
+        Some((name.to_owned(), info))
     };
     dag.iter().filter_map(|(_, hop)| write(hop)).collect()
 }

@@ -21,9 +21,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn merged(dag: &Dag) -> Option<Kept> {
-    let writes_files = dag
-        .iter()
-        .any(|(_, hop)| matches!(hop.op, HopOp::PersistentWrite(_)));
+    let writes_files = dag.iter().any(|(_, hop)| hop.op.writes_file());
     // For each HOP, the first that is equal to it.
     let mut first: Vec<HopId> = Vec::with_capacity(dag.len());
     let mut seen: HashMap<u64, Vec<HopId>> = HashMap::with_capacity(dag.len());
@@ -31,7 +29,7 @@ fn merged(dag: &Dag) -> Option<Kept> {
     for (id, hop) in dag.iter() {
         let read = hop.inputs.iter().map(|input| first[input.index()]);
         inputs.push(in_order(hop, read.collect()));
-        let reads_file = matches!(hop.op, HopOp::PersistentRead(_));
+        let reads_file = hop.op.reads_file();
         let is_unique =
             hop.op.has_effect() || !hop.op.is_deterministic() || (reads_file && writes_files);
         if is_unique {

@@ -189,17 +189,14 @@ impl Editor {
 
     /// The number that a HOP is, if it is a literal.
     pub fn number(&self, id: HopId) -> Option<f64> {
-        match self.op(id) {
-            HopOp::Literal(value @ (Literal::Double(_) | Literal::Int(_))) => value.as_f64(),
-            _ => None,
+        match self.literal(id)? {
+            value @ (Literal::Double(_) | Literal::Int(_)) => value.as_f64(),
+            Literal::Boolean(_) | Literal::String(_) => None,
         }
     }
 
     pub fn literal(&self, id: HopId) -> Option<&Literal> {
-        match self.op(id) {
-            HopOp::Literal(value) => Some(value),
-            _ => None,
-        }
+        self.op(id).literal()
     }
 
     /// Rows and columns of a matrix, if both are known.

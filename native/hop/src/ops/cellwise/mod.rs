@@ -60,7 +60,7 @@ impl Written {
         match self {
             Written::Function(name) | Written::Overload(name) => Form::Function(name),
             Written::Symbol => symbol,
-            Written::Internal(name) => Form::Internal(name.to_owned()),
+            Written::Internal(name) => Form::Internal(name),
         }
     }
 }

@@ -3,22 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::dead_code;
-use crate::{Dag, Hop, HopId, HopOp};
+use crate::{Dag, Hop, HopId};
 
 /// Whether `second`, which runs right after `first`, loses nothing by being planned together with it. Planned
 /// on its own, it knows the sizes that `first` gave and the scalars that decide sizes; those of files are known for
 /// certain when they have been read.
 pub(super) fn may_merge(first: &Dag, second: &Dag) -> bool {
-    let reads_file = |hop: &Hop| matches!(hop.op, HopOp::PersistentRead(_));
-    if first.iter().any(|(_, hop)| reads_file(hop)) {
+    if first.iter().any(|(_, hop)| hop.op.reads_file()) {
         return false;
     }
     let written = writes(first);
     let mut rests_on_first: Vec<bool> = Vec::with_capacity(second.len());
     for (_, hop) in second.iter() {
-        let rests = match &hop.op {
-            HopOp::TransientRead(name) => written.contains_key(name.as_str()),
-            _ => {
+        let rests = match hop.op.read_variable() {
+            Some(name) => written.contains_key(name),
+            None => {
                 let mut inputs = hop.inputs.iter();
                 inputs.any(|input| rests_on_first[input.index()])
             }
@@ -37,10 +36,7 @@ fn is_known(hop: &Hop) -> bool {
 
 /// What each variable is assigned.
 fn writes(dag: &Dag) -> BTreeMap<&str, HopId> {
-    let written = |root: &HopId| match &dag.hop(*root).op {
-        HopOp::TransientWrite(name) => Some((name.as_str(), *root)),
-        _ => None,
-    };
+    let written = |root: &HopId| Some((dag.hop(*root).op.written_variable()?, *root));
     dag.roots.iter().filter_map(written).collect()
 }
 
@@ -54,10 +50,7 @@ pub(super) fn merged(first: &Dag, second: &Dag) -> Dag {
     merged.roots.clone_from(&first.roots);
     let mut places: Vec<HopId> = Vec::with_capacity(second.len());
     for (id, hop) in second.iter() {
-        let value = match &hop.op {
-            HopOp::TransientRead(name) => written.get(name.as_str()),
-            _ => None,
-        };
+        let value = hop.op.read_variable().and_then(|name| written.get(name));
         let place = match value.map(|write| first.hop(*write).inputs.as_slice()) {
             Some([value]) => *value,
             _ => {
@@ -74,9 +67,9 @@ pub(super) fn merged(first: &Dag, second: &Dag) -> Dag {
         }
     }
     // A variable that both assign has the second value.
-    let is_overwritten = |root: &HopId| match &first.hop(*root).op {
-        HopOp::TransientWrite(name) => overwritten.contains_key(name.as_str()),
-        _ => false,
+    let is_overwritten = |root: &HopId| {
+        let name = first.hop(*root).op.written_variable();
+        name.is_some_and(|name| overwritten.contains_key(name))
     };
     let dropped: BTreeSet<HopId> = first.roots.iter().copied().filter(is_overwritten).collect();
     merged.roots.retain(|root| !dropped.contains(root));

@@ -9,7 +9,7 @@ use fulgurite_error::Result;
 
 use super::{Application, Family, Precision, Rule, Switches, driver};
 use crate::{
-    Block, Dag, HopOp, Program, ReadMetadata, Symbols, liveness,
+    Block, Dag, Program, ReadMetadata, Symbols, liveness,
     propagate::{Branches, Removal, Removed, propagate_program_removing},
     walk,
 };
@@ -185,7 +185,7 @@ fn assignments(program: &Program) -> Vec<Application> {
             return;
         };
         let writes = dag.roots.iter().map(|root| (root, dag.hop(*root)));
-        let writes = writes.filter(|(_, hop)| matches!(hop.op, HopOp::TransientWrite(_)));
+        let writes = writes.filter(|(_, hop)| hop.op.written_variable().is_some());
         assignments.extend(writes.map(|(root, hop)| Application {
             rule: DEAD_VARIABLES.name,
             precision: DEAD_VARIABLES.precision,

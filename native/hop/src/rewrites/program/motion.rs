@@ -172,15 +172,11 @@ impl<'a> Motion<'a> {
     fn moved_before(&self, dag: &mut Dag, id: HopId) -> Option<String> {
         let place = dag.roots.iter().position(|root| {
             let hop = dag.hop(*root);
-            let is_ours =
-                matches!(&hop.op, HopOp::TransientWrite(name) if self.names.contains(name));
-            is_ours && hop.inputs == [id]
+            let name = hop.op.written_variable();
+            name.is_some_and(|name| self.names.contains(name)) && hop.inputs == [id]
         })?;
         let root = dag.roots.remove(place);
-        match &dag.hop(root).op {
-            HopOp::TransientWrite(name) => Some(name.clone()),
-            _ => None,
-        }
+        dag.hop(root).op.written_variable().map(str::to_owned)
     }
 
     /// A name no script can use.
@@ -192,11 +188,9 @@ impl<'a> Motion<'a> {
 }
 
 fn written_variables(dag: &Dag) -> Vec<String> {
-    let written = |root: &HopId| match &dag.hop(*root).op {
-        HopOp::TransientWrite(name) => Some(name.clone()),
-        _ => None,
-    };
-    dag.roots.iter().filter_map(written).collect()
+    let roots = dag.roots.iter().map(|root| &dag.hop(*root).op);
+    let written = roots.filter_map(HopOp::written_variable);
+    written.map(str::to_owned).collect()
 }
 
 /// Copies a HOP and all below it.
@@ -285,14 +279,12 @@ impl Invariants {
                 .map(|input| known[input.index()])
                 .collect();
             let invariant = inputs.and_then(|inputs| {
-                let is_total = match &hop.op {
-                    HopOp::TransientRead(name) => stays(name) && may_be_read(hop),
-                    _ => is_total(dag, id) && inputs.iter().all(|input| input.is_total),
+                let variable = hop.op.read_variable();
+                let is_total = match variable {
+                    Some(name) => stays(name) && may_be_read(hop),
+                    None => is_total(dag, id) && inputs.iter().all(|input| input.is_total),
                 };
-                let may_move = match &hop.op {
-                    HopOp::TransientRead(_) => is_total,
-                    _ => is_total || (may_fail && is_pure(hop)),
-                };
+                let may_move = is_total || (variable.is_none() && may_fail && is_pure(hop));
                 let below = inputs.iter().map(|input| input.largest).max();
                 let is_size = matches!(hop.op, HopOp::Size(_));
                 let from_matrix = inputs.iter().any(|input| input.from_matrix);
@@ -372,8 +364,8 @@ fn may_be_read(hop: &Hop) -> bool {
 
 /// Gives the same for the same inputs, if it does not fail.
 fn is_pure(hop: &Hop) -> bool {
-    let reads_file = matches!(hop.op, HopOp::PersistentRead(_));
-    may_be_read(hop) && !hop.op.has_effect() && hop.op.is_deterministic() && !reads_file
+    let is_pure = !hop.op.has_effect() && hop.op.is_deterministic();
+    may_be_read(hop) && is_pure && !hop.op.reads_file()
 }
 
 /// The operator gives a value whatever its inputs hold, and the same one for the same inputs.
