@@ -4,7 +4,7 @@
 //! the same in all tiles and with all instructions, but for plain arrays, which round the products as well.
 
 use super::view::{View, ViewMut};
-use crate::lanes::{CACHE_LINE, Instructions, Kernel, Lanes, run_with};
+use crate::lanes::{self, CACHE_LINE, Instructions, Kernel, Lanes, run_with};
 
 /// What becomes of the cells that a product is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,6 +177,10 @@ impl<const ROWS: usize, const VECTORS: usize> Kernel for FixedTile<'_, ROWS, VEC
     /// The instructions are present. `out` has as many rows, and its columns end in the last vector. `left` has a cell for each row at each
     /// step, `right` whole vectors.
     #[inline(always)]
+    #[expect(
+        clippy::needless_range_loop,
+        reason = "closures and iterators over vectors may be called, without the instructions: ten times slower"
+    )]
     unsafe fn run<L: Lanes>(self) {
         let (rows, vectors) = L::TILE;
         if ROWS > rows || VECTORS > vectors {
@@ -207,18 +211,17 @@ impl<const ROWS: usize, const VECTORS: usize> Kernel for FixedTile<'_, ROWS, VEC
         let (mut cell, mut vector) = (left.cells.as_ptr(), right.cells.as_ptr());
         let mut fetched = ahead.cells.as_ptr();
         let mut sums = [[L::splat(0.0); VECTORS]; ROWS];
-        // No closures: what they call is compiled without the instructions.
         for _ in 0..depth {
             let mut factors = [L::splat(0.0); VECTORS];
-            for (at, factor) in factors.iter_mut().enumerate() {
+            for at in 0..VECTORS {
                 // SAFETY: the step has whole vectors.
-                *factor = unsafe { L::load(vector.add(at * L::WIDTH)) };
+                factors[at] = unsafe { L::load(vector.wrapping_add(at * L::WIDTH)) };
             }
-            for (row, sums) in sums.iter_mut().enumerate() {
+            for row in 0..ROWS {
                 // SAFETY: the step has a cell for each row.
-                let cell = L::splat(unsafe { *cell.add(row * across) });
-                for (sum, factor) in sums.iter_mut().zip(&factors) {
-                    *sum = cell.mul_add(*factor, *sum);
+                let cell = L::splat(unsafe { *cell.wrapping_add(row * across) });
+                for at in 0..VECTORS {
+                    sums[row][at] = cell.mul_add(factors[at], sums[row][at]);
                 }
             }
             L::prefetch(fetched);
@@ -226,20 +229,20 @@ impl<const ROWS: usize, const VECTORS: usize> Kernel for FixedTile<'_, ROWS, VEC
             cell = cell.wrapping_add(along);
             vector = vector.wrapping_add(right.along);
         }
-        for (row, sums) in sums.iter().enumerate() {
-            for (at, sum) in sums.iter().enumerate() {
+        for row in 0..ROWS {
+            for at in 0..VECTORS {
                 let count = if at + 1 == VECTORS { last } else { L::WIDTH };
                 // SAFETY: `out` has the row, and `count` columns from this one on.
                 unsafe {
                     let out = out.add(row * stride + at * L::WIDTH);
                     let sum = match write {
-                        Write::Replace => *sum,
+                        Write::Replace => sums[row][at],
                         Write::Add => {
-                            let before: L = crate::lanes::load(out, count);
-                            L::splat(1.0).mul_add(before, *sum)
+                            let before: L = lanes::load(out, count);
+                            L::splat(1.0).mul_add(before, sums[row][at])
                         }
                     };
-                    crate::lanes::store(sum, out, count);
+                    lanes::store(sum, out, count);
                 }
             }
         }
