@@ -460,6 +460,6 @@ mod tests {
                 }
             }
         }
-        assert!(plain > 40, "{plain}");
+        assert!(plain > 30, "{plain}");
     }
 }
