@@ -11,9 +11,9 @@ use super::pending::PendingFile;
 
 /// A file for numbered texts, of which each number from 0 comes once. No thread waits for another: the one that writes also writes
 /// what the others leave meanwhile.
-pub(super) struct InOrder<'a>(Mutex<State<'a>>);
+pub(super) struct InOrder<'a>(Mutex<Turns<'a>>);
 
-struct State<'a> {
+struct Turns<'a> {
     /// None while a thread writes, and once that has failed.
     file: Option<&'a mut PendingFile>,
     /// The first text that is not written.
@@ -25,7 +25,7 @@ struct State<'a> {
 
 impl<'a> InOrder<'a> {
     pub(super) fn new(file: &'a mut PendingFile) -> Self {
-        InOrder(Mutex::new(State {
+        InOrder(Mutex::new(Turns {
             file: Some(file),
             next: 0,
             waiting: BTreeMap::new(),
@@ -33,13 +33,13 @@ impl<'a> InOrder<'a> {
         }))
     }
 
-    fn state(&self) -> MutexGuard<'_, State<'a>> {
+    fn turns(&self) -> MutexGuard<'_, Turns<'a>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An empty text, with room that a written one had.
     pub(super) fn text(&self) -> Vec<u8> {
-        self.state().spare.pop().unwrap_or_default()
+        self.turns().spare.pop().unwrap_or_default()
     }
 
     /// Takes a text, and writes those whose turn it is.
@@ -47,23 +47,23 @@ impl<'a> InOrder<'a> {
     /// # Errors
     /// `io`; then no later text is written.
     pub(super) fn put(&self, number: usize, text: Vec<u8>) -> Result<()> {
-        let mut state = self.state();
-        state.waiting.insert(number, text);
-        let Some(file) = state.file.take() else {
+        let mut turns = self.turns();
+        turns.waiting.insert(number, text);
+        let Some(file) = turns.file.take() else {
             return Ok(());
         };
         loop {
-            let next = state.next;
-            let Some(mut text) = state.waiting.remove(&next) else {
-                state.file = Some(file);
+            let next = turns.next;
+            let Some(mut text) = turns.waiting.remove(&next) else {
+                turns.file = Some(file);
                 return Ok(());
             };
-            state.next += 1;
-            drop(state);
+            turns.next += 1;
+            drop(turns);
             file.write(&text)?;
             text.clear();
-            state = self.state();
-            state.spare.push(text);
+            turns = self.turns();
+            turns.spare.push(text);
         }
     }
 }

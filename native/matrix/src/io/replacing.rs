@@ -19,10 +19,10 @@ pub(super) struct Replacing {
     written: u64,
     sent: u64,
     /// To the thread, which ends when this is dropped and its work is done.
-    work: Option<Sender<Work>>,
+    work: Option<Sender<Errand>>,
 }
 
-enum Work {
+enum Errand {
     /// Bytes from a place in the new file on.
     Send {
         from: u64,
@@ -43,15 +43,15 @@ impl Replacing {
         if self.work.is_none() {
             self.work = started(file);
         }
-        self.order(Work::Send { from, bytes });
+        self.order(Errand::Send { from, bytes });
     }
 
     /// Lets go of the file that was replaced.
     pub(super) fn replaced(&self, former: File) {
-        self.order(Work::LetGo(former));
+        self.order(Errand::LetGo(former));
     }
 
-    fn order(&self, work: Work) {
+    fn order(&self, work: Errand) {
         if let Some(thread) = &self.work {
             // It ends before this one only if it panicked. Then nobody helps.
             let _ = thread.send(work);
@@ -60,14 +60,14 @@ impl Replacing {
 }
 
 /// Starts the thread; `None` where the system has none.
-fn started(file: &File) -> Option<Sender<Work>> {
+fn started(file: &File) -> Option<Sender<Errand>> {
     let file = file.try_clone().ok()?;
     let (work, received) = mpsc::channel();
     let run = move || {
         for work in received {
             match work {
-                Work::Send { from, bytes } => start_to_send(&file, from, bytes),
-                Work::LetGo(former) => drop(former),
+                Errand::Send { from, bytes } => start_to_send(&file, from, bytes),
+                Errand::LetGo(former) => drop(former),
             }
         }
     };
