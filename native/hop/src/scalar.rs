@@ -21,7 +21,7 @@ use crate::{
 ///
 /// # Errors
 /// Runtime, for what does not fit 64 bits.
-fn truncated(value: f64) -> Result<i64> {
+pub fn truncated(value: f64) -> Result<i64> {
     // Beyond the largest int, which as a double is rounded up to 2^63.
     const LIMIT: f64 = i64::MAX as f64;
     let whole = (value + INDEX_EPSILON.copysign(value)).trunc();
