@@ -173,34 +173,30 @@ fn check_binding(
         Operand::Matrix(matrix) => Some((matrix.rows(), matrix.cols())),
         Operand::Scalar(_) => None,
     };
-    let (fits, expected) = match binding {
-        InputBinding::Main | InputBinding::Whole => (shape.is_some(), "a matrix".to_string()),
-        InputBinding::Matrix if is_cell => {
-            (shape == Some((rows, cols)), format!("{rows} x {cols}"))
-        }
-        InputBinding::Matrix => (
-            shape.is_some_and(|(r, _)| r == rows),
-            format!("{rows} rows"),
-        ),
-        InputBinding::ColumnVector => (shape == Some((rows, 1)), format!("{rows} x 1")),
-        InputBinding::RowVector if is_cell => (shape == Some((1, cols)), format!("1 x {cols}")),
-        InputBinding::RowVector => (shape.is_some_and(|(r, _)| r == 1), "one row".to_string()),
-        InputBinding::LeftFactor => (
-            shape.is_some_and(|(r, _)| r == rows),
-            format!("{rows} rows"),
-        ),
-        InputBinding::RightFactor => (
-            shape.is_some_and(|(r, _)| r == cols),
-            format!("{cols} rows"),
-        ),
-        InputBinding::Scalar => (
-            shape.is_none_or(|shape| shape == (1, 1)),
-            "a scalar".to_string(),
-        ),
+    let has_rows = |wanted| shape.is_some_and(|(rows, _)| rows == wanted);
+    let fits = match binding {
+        InputBinding::Main | InputBinding::Whole => shape.is_some(),
+        InputBinding::Matrix if is_cell => shape == Some((rows, cols)),
+        InputBinding::Matrix | InputBinding::LeftFactor => has_rows(rows),
+        InputBinding::ColumnVector => shape == Some((rows, 1)),
+        InputBinding::RowVector if is_cell => shape == Some((1, cols)),
+        InputBinding::RowVector => has_rows(1),
+        InputBinding::RightFactor => has_rows(cols),
+        InputBinding::Scalar => shape.is_none_or(|shape| shape == (1, 1)),
     };
     if fits {
         return Ok(());
     }
+    let expected = match binding {
+        InputBinding::Main | InputBinding::Whole => "a matrix".to_string(),
+        InputBinding::Matrix if is_cell => format!("{rows} x {cols}"),
+        InputBinding::Matrix | InputBinding::LeftFactor => format!("{rows} rows"),
+        InputBinding::ColumnVector => format!("{rows} x 1"),
+        InputBinding::RowVector if is_cell => format!("1 x {cols}"),
+        InputBinding::RowVector => "one row".to_string(),
+        InputBinding::RightFactor => format!("{cols} rows"),
+        InputBinding::Scalar => "a scalar".to_string(),
+    };
     Err(Error::dimension(format!(
         "input {input} of a fused operator over a {rows} x {cols} matrix must be {expected}, not {}",
         operand.describe()
