@@ -1,6 +1,9 @@
 //! A statement block as it is evaluated: the order of its operators and how often each value is read.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, OnceLock},
+};
 
 use fulgurite_codegen::Kept;
 use fulgurite_fusion::cplan::CPlan;
@@ -37,6 +40,8 @@ pub struct BlockPlan {
     read_once: BTreeSet<String>,
     /// For each operator on matrices, what the report and the workers call it.
     pub labels: Vec<Option<Arc<str>>>,
+    /// What [`BlockPlan::sizes`] gave: loops ask for it in each iteration, and to write it takes longer than a small operator.
+    sizes: Vec<OnceLock<Arc<str>>>,
 }
 
 impl BlockPlan {
@@ -83,6 +88,7 @@ impl BlockPlan {
             .collect();
         let labels = dag.iter().map(|(id, _)| label(&dag, id, &fused)).collect();
         BlockPlan {
+            sizes: vec![OnceLock::new(); dag.len()],
             dag,
             fused,
             schedule,
@@ -112,6 +118,7 @@ impl BlockPlan {
     /// The same plan for other sizes: `dag` differs in nothing else.
     pub fn with_sizes(&self, dag: Dag) -> Self {
         BlockPlan {
+            sizes: vec![OnceLock::new(); dag.len()],
             dag,
             ..self.clone()
         }
@@ -128,7 +135,11 @@ impl BlockPlan {
     }
 
     /// The sizes that an operator is planned with: `[64 x 9, nnz ?] from [1437 x 64, nnz ?], scalar`.
-    pub fn sizes(&self, id: HopId) -> String {
+    pub fn sizes(&self, id: HopId) -> Arc<str> {
+        Arc::clone(self.sizes[id.index()].get_or_init(|| self.written_sizes(id)))
+    }
+
+    fn written_sizes(&self, id: HopId) -> Arc<str> {
         let of = |hop: HopId| match self.dag.hop(hop) {
             matrix if matrix.is_matrix() => matrix.characteristics.to_string(),
             other => other.data_type.to_string(),
@@ -137,7 +148,7 @@ impl BlockPlan {
             .iter()
             .map(|input| of(*input))
             .collect();
-        format!("{} from {}", of(id), inputs.join(", "))
+        format!("{} from {}", of(id), inputs.join(", ")).into()
     }
 
     /// Bytes that an operator needs besides inputs and output. As HOPs' estimates, but fused operators know whether they need

@@ -64,7 +64,7 @@ pub struct OperatorReport {
 pub(crate) struct FusedRun<'a> {
     /// Label and plan.
     pub(crate) plan: &'a Arc<str>,
-    pub(crate) sizes: String,
+    pub(crate) sizes: Arc<str>,
 }
 
 /// Collects a [`Report`] while operators run.
@@ -83,7 +83,7 @@ struct Entry {
     time: Duration,
     form: Option<String>,
     plan: Option<Arc<str>>,
-    sizes: Option<String>,
+    sizes: Option<Arc<str>>,
 }
 
 /// A [`Recorder`] that others look at while operators run.
@@ -187,7 +187,7 @@ impl Recorder {
                 seconds: entry.time.as_secs_f64(),
                 form: entry.form,
                 plan: entry.plan.map(|plan| plan.to_string()),
-                sizes: entry.sizes,
+                sizes: entry.sizes.map(|sizes| sizes.to_string()),
             })
             .collect();
         operators.sort_by(|a, b| {

@@ -16,7 +16,7 @@ impl Recorder {
                 count: entry.count,
                 time: entry.time,
                 plan: entry.plan.map(|plan| plan.to_string()),
-                sizes: entry.sizes,
+                sizes: entry.sizes.map(|sizes| sizes.to_string()),
             })
             .collect();
         operators.sort_by(|a, b| a.label.cmp(&b.label));
@@ -38,7 +38,7 @@ impl Recorder {
                 // A task runs all its operators itself.
                 form: None,
                 plan: operator.plan.map(Arc::from),
-                sizes: operator.sizes,
+                sizes: operator.sizes.map(Arc::from),
             };
             ((Arc::from(operator.label), true), entry)
         });
