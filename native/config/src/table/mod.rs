@@ -38,6 +38,8 @@ pub struct Config {
     /// Threads of a local operator; 0 for all cores.
     pub threads: usize,
     pub plan_cache_size: usize,
+    /// Whether loops and functions of scalars run as compiled code.
+    pub scalar_code: bool,
     /// Rewrites that are not applied, by name.
     pub rewrites_off: Vec<String>,
     pub backend: BackendChoice,
@@ -160,6 +162,19 @@ const KEYS: &[Key] = &[
         ),
         set: Set::By(|config, text| {
             config.plan_cache_size = parse_integer(text, 1, 1 << 20)? as usize;
+            Ok(())
+        }),
+    },
+    Key {
+        name: "fulgurite.codegen.scalars",
+        kind: Kind::Boolean,
+        default: "true",
+        doc: Cow::Borrowed(
+            "Whether loops, and functions that are called often, run as compiled code where all their values are scalars, \
+              or cells of matrices in the driver's process. Results and errors are the same either way.",
+        ),
+        set: Set::By(|config, text| {
+            config.scalar_code = parse_boolean(text)?;
             Ok(())
         }),
     },
@@ -333,6 +348,7 @@ impl Default for Config {
             blocksize: 0,
             threads: 0,
             plan_cache_size: 0,
+            scalar_code: true,
             rewrites_off: Vec::new(),
             backend: BackendChoice::Session,
             pull: true,
@@ -395,6 +411,7 @@ impl Config {
                 self.memory_broadcast.to_string(),
             ),
             ("fulgurite.blocksize", self.blocksize.to_string()),
+            ("fulgurite.codegen.scalars", self.scalar_code.to_string()),
             ("fulgurite.rewrites.off", self.rewrites_off.join(",")),
             (
                 "fulgurite.read.map",

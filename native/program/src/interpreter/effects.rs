@@ -12,7 +12,12 @@ pub(crate) fn line(inputs: &[Variable]) -> Result<String> {
         .iter()
         .map(printable)
         .collect::<Result<Vec<&Literal>>>()?;
-    match &literals[..] {
+    text(&literals)
+}
+
+/// As [`line`], of scalars.
+pub(crate) fn text(literals: &[&Literal]) -> Result<String> {
+    match literals {
         [] => Ok(String::new()),
         [value] => Ok(value.to_string()),
         [pattern, values @ ..] => format(&pattern.to_string(), values),
@@ -34,10 +39,14 @@ pub(crate) fn stop(inputs: &[Variable]) -> Error {
 }
 
 pub(crate) fn assert(inputs: &[Variable]) -> Result<()> {
-    let holds = match inputs {
-        [condition, ..] => scalar::truth(condition.as_scalar()?)?,
-        [] => return Err(Error::internal("assert without a condition")),
-    };
+    match inputs {
+        [condition, ..] => asserted(scalar::truth(condition.as_scalar()?)?),
+        [] => Err(Error::internal("assert without a condition")),
+    }
+}
+
+/// As [`assert`], of a condition that is known.
+pub(crate) fn asserted(holds: bool) -> Result<()> {
     match holds {
         true => Ok(()),
         false => Err(Error::stopped("assertion failed")),

@@ -2,15 +2,18 @@
 //!
 //! - `context`: what evaluation needs besides variables.
 //! - `range`: the values of a loop's variable.
+//! - `call_errors`: what goes wrong when functions are called.
 //! - `printf`, `effects`: what statements print, and how they stop.
 //! - `data_file`: where a file is; `files`: reads and writes it.
 //! - `spread`: products that take less time on the workers; `transfers`: what stays with them; `placement`: where each
 //!   operator goes.
 //! - `written`, `loop_writes`: matrices that loops keep parts of.
 //! - `evaluate`: runs a planned block.
+//! - `scalar_code`: loops and functions of scalars, compiled as a whole.
 //! - `planner`: plans a block for the sizes that its inputs have now.
 //! - `control`: goes through blocks, functions and iterations.
 
+mod call_errors;
 mod context;
 mod control;
 mod data_file;
@@ -22,6 +25,7 @@ mod placement;
 mod planner;
 mod printf;
 mod range;
+mod scalar_code;
 mod spread;
 mod transfers;
 mod written;
@@ -29,6 +33,7 @@ mod written;
 pub use control::{expected_degree, run_range};
 pub use files::{read_source, write_file};
 pub use loop_writes::expected_writes;
+pub use scalar_code::expected_scalar_code;
 pub use transfers::{Reason, Site, Transfers, expected_spread};
 
 pub(super) use context::Context;

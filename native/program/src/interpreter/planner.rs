@@ -7,7 +7,7 @@ use fulgurite_hop::Dag;
 use fulgurite_operators::BlockPlan;
 use fulgurite_worker::Compilation;
 
-use super::context::Context;
+use super::{context::Context, scalar_code::ScalarCode};
 use crate::{
     loops::Loops,
     plans::{PlanOutcome, Plans},
@@ -19,6 +19,8 @@ use crate::{
 pub(super) struct Planner {
     plans: Arc<Plans>,
     pub(super) loops: Loops,
+    /// Of loops and calls that need no plans.
+    pub(super) scalar_code: Arc<ScalarCode>,
 }
 
 impl Planner {
@@ -26,7 +28,7 @@ impl Planner {
     pub(super) fn with_plans(plans: Arc<Plans>) -> Self {
         Planner {
             plans,
-            loops: Loops::default(),
+            ..Planner::default()
         }
     }
 
@@ -35,6 +37,7 @@ impl Planner {
         Planner {
             plans: Arc::clone(&self.plans),
             loops: self.loops.clone(),
+            scalar_code: Arc::clone(&self.scalar_code),
         }
     }
 

@@ -23,5 +23,6 @@ mod planning;
 mod programs;
 mod random_programs;
 mod repeated;
+mod scalar_code;
 mod stack;
 mod transfers;

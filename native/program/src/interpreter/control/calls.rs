@@ -5,11 +5,9 @@ use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Argument, DataType, Function, Literal, Parameter, ValueType, scalar};
 use fulgurite_matrix::memory;
 
-use super::Interpreter;
+use super::{super::call_errors, Interpreter};
 use crate::symbols::SymbolTable;
 
-/// How deeply calls of functions may nest: beyond, a script recurses without end.
-const MAX_CALLS: usize = 5_000;
 /// What operators may take of the stack, with some levels of control flow.
 const OPERATOR_BYTES: usize = 512 << 10;
 /// What the stack grows by.
@@ -36,11 +34,8 @@ impl<'p> Interpreter<'p> {
             .functions
             .get(name)
             .ok_or_else(|| Error::validation(format!("there is no function '{name}'")))?;
-        if self.call_depth >= MAX_CALLS {
-            return Err(Error::runtime(format!(
-                "more than {MAX_CALLS} calls inside one another, which is the limit; the last is of '{name}'"
-            ))
-            .with_help("does the recursion end? A loop has no such limit"));
+        if self.call_depth >= call_errors::MAX_CALLS {
+            return Err(call_errors::too_deep(name));
         }
         let mut inner = bind(function, arguments, symbols)?;
         self.call_depth += 1;
@@ -66,11 +61,8 @@ impl<'p> Interpreter<'p> {
         }
         for (output, result) in outputs.iter().zip(&function.results) {
             let value = inner.take(&result.name).map_err(|_| {
-                Error::runtime(format!(
-                    "function '{name}' did not assign its result '{}'",
-                    result.name
-                ))
-                .at_option(function.position.as_ref())
+                call_errors::without_result(name, &result.name)
+                    .at_option(function.position.as_ref())
             })?;
             symbols.set(output, returned(name, result, value)?);
         }
@@ -150,12 +142,7 @@ fn returned(function: &str, result: &Parameter, value: Variable) -> Result<Varia
     if let (DataType::Scalar, ValueType::Int, Variable::Scalar(Literal::Double(double))) =
         (result.data_type, result.value_type, &value)
     {
-        return Err(Error::validation(format!(
-            "result '{}' of '{function}' is an int, the function gives the double {}",
-            result.name,
-            Literal::Double(*double)
-        ))
-        .with_help("convert it with as.integer()"));
+        return Err(call_errors::double_for_int(function, &result.name, *double));
     }
     match (result.data_type, &value) {
         (DataType::Scalar, Variable::Scalar(_))

@@ -92,6 +92,9 @@ impl<'p> Interpreter<'p> {
         self.context
             .still_wanted()
             .map_err(|error| error.at_option(place(block)))?;
+        if self.scalar_code(block, symbols)? {
+            return Ok(());
+        }
         match block {
             Block::Basic { dag } => self.straight_line(dag, symbols).map(|_| ()),
             Block::If {
@@ -174,6 +177,34 @@ impl<'p> Interpreter<'p> {
                 .call(function, arguments, outputs, symbols)
                 .map_err(|error| error.at_option(position.as_ref())),
         }
+    }
+
+    /// Runs a loop or a call if it is scalar code; says whether it was.
+    fn scalar_code(&mut self, block: &'p Block, symbols: &mut SymbolTable) -> Result<bool> {
+        let (of, position) = match block {
+            Block::Basic { .. }
+            | Block::If { .. }
+            | Block::For {
+                parallel: Some(_), ..
+            } => return Ok(false),
+            Block::While { position, .. } => ("while", position),
+            Block::For {
+                variable,
+                position,
+                parallel: None,
+                ..
+            } => (variable.as_str(), position),
+            Block::Call {
+                function, position, ..
+            } => (function.as_str(), position),
+        };
+        let label = || match block {
+            Block::For { .. } => label(&format!("for {of}"), position.as_ref()),
+            _ => label(of, position.as_ref()),
+        };
+        let code = Arc::clone(&self.planner.scalar_code);
+        let (program, context) = (self.program, &mut self.context);
+        code.run(block, label, program, self.call_depth, symbols, context)
     }
 
     /// What a loop keeps parts of; nothing where there are no workers.

@@ -1,0 +1,830 @@
+//! The code of one block: its operators in order, then its variables' new values.
+
+use std::rc::Rc;
+
+use fulgurite_error::Position;
+use fulgurite_hop::{
+    BinaryOp, CastOp, Dag, Hop, HopId, HopOp, Literal, SizeOp, TernaryOp, UnaryOp,
+};
+use fulgurite_operators::{BlockPlan, undefined};
+
+use super::{
+    emitter::{Emitter, at, origin_of},
+    flow::{Flow, NodeId},
+    instructions::{Effect, Instruction, Kind, Matrix, Origin, Register, Target, Text},
+    registers::Registers,
+};
+
+/// A block that is on the way to code. A copy of it goes on with what an operator gives otherwise.
+#[derive(Clone)]
+pub(super) struct Straight {
+    pub(super) node: NodeId,
+    /// What variables are where the block begins.
+    kinds: Vec<Kind>,
+    plan: Rc<BlockPlan>,
+    /// What errors tell that know no place.
+    around: Option<Position>,
+    /// How many operators have their code.
+    done: usize,
+    values: Vec<Value>,
+    /// Variables take their new values when the block is through: all its reads see the old ones.
+    assigned: Vec<(usize, Value)>,
+    writes: Vec<CellWrite>,
+    registers: usize,
+}
+
+/// An operator's value.
+#[derive(Debug, Clone, Copy)]
+enum Value {
+    Nothing,
+    Scalar(Kind, Register),
+    /// A matrix of one cell.
+    Cell(Register),
+    /// A matrix after so many of the block's writes into it.
+    Matrix {
+        place: u8,
+        version: usize,
+    },
+    /// A string, which is made when it is printed.
+    Text,
+}
+
+/// What a write replaced, and where: who reads the matrix as it was before finds it here.
+#[derive(Debug, Clone, Copy)]
+struct CellWrite {
+    matrix: u8,
+    row: Register,
+    col: Register,
+    old: Register,
+}
+
+/// What the code of a block is made with.
+pub(super) struct Tools<'a, 'p> {
+    pub(super) flow: &'a Flow<'p>,
+    /// By their places.
+    pub(super) matrices: &'a [Matrix],
+    /// Only the region itself writes into matrices: a function has matrices of its own.
+    pub(super) may_write: bool,
+    pub(super) emitter: &'a mut Emitter,
+    pub(super) registers: &'a mut Registers,
+    /// What else may come of the block, and where its code belongs.
+    pub(super) forks: &'a mut Vec<(Target, Straight)>,
+}
+
+/// What a block comes to.
+pub(super) enum Outcome {
+    /// An error, whenever the run comes here.
+    Fails,
+    Done {
+        /// Of a predicate.
+        root: Option<(Kind, Register)>,
+        kinds: Vec<Kind>,
+    },
+}
+
+/// What became of an operator.
+enum Made {
+    Value(Value),
+    Fails,
+    /// Unless this int is not 0 (which a boolean may be, too), it gives another value.
+    Either {
+        test: Register,
+        otherwise: Value,
+        value: Value,
+        /// Computes the value.
+        by: Option<Instruction>,
+    },
+}
+
+/// Whether an operator may be code, as far as it and its inputs' types say.
+pub(super) fn may_be_code(dag: &Dag, hop: &Hop) -> bool {
+    let mut inputs = hop.inputs.iter().map(|input| dag.hop(*input));
+    match &hop.op {
+        HopOp::Literal(_)
+        | HopOp::TransientRead(_)
+        | HopOp::RightIndex
+        | HopOp::LeftIndex
+        | HopOp::Size(_)
+        | HopOp::Print
+        | HopOp::Stop
+        | HopOp::Assert => true,
+        // Of a matrix, only what was written into it.
+        HopOp::TransientWrite(_) => {
+            inputs.all(|input| input.is_scalar() || input.op == HopOp::LeftIndex)
+        }
+        // Of scalars, and of cells.
+        HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => inputs.all(|input| {
+            let is_whole = matches!(input.op, HopOp::TransientRead(_) | HopOp::LeftIndex);
+            input.is_scalar() || !is_whole
+        }),
+        HopOp::Cast(op) => match op {
+            CastOp::AsScalar | CastOp::AsDouble | CastOp::AsInteger | CastOp::AsLogical => true,
+            CastOp::AsMatrix | CastOp::AsFrame => false,
+        },
+        HopOp::PersistentRead(_)
+        | HopOp::PersistentWrite(_)
+        | HopOp::Aggregate(..)
+        | HopOp::MatMult
+        | HopOp::Transpose
+        | HopOp::Diag
+        | HopOp::Rev
+        | HopOp::Reshape { .. }
+        | HopOp::CBind
+        | HopOp::RBind
+        | HopOp::DataGen(_)
+        | HopOp::Table
+        | HopOp::Cumulative(_)
+        | HopOp::Parameterized(..)
+        | HopOp::Fused(_) => false,
+    }
+}
+
+impl Straight {
+    pub(super) fn new(
+        node: NodeId,
+        kinds: Vec<Kind>,
+        plan: Rc<BlockPlan>,
+        around: Option<Position>,
+        registers: &Registers,
+    ) -> Self {
+        Straight {
+            node,
+            kinds,
+            around,
+            done: 0,
+            values: vec![Value::Nothing; plan.dag.len()],
+            plan,
+            assigned: Vec::new(),
+            writes: Vec::new(),
+            registers: registers.taken(),
+        }
+    }
+
+    /// Makes the code of what is left. Nothing where something is no code.
+    pub(super) fn emit(mut self, tools: &mut Tools) -> Option<Outcome> {
+        tools.registers.resume(self.registers);
+        let plan = Rc::clone(&self.plan);
+        while let Some(id) = plan.schedule.get(self.done) {
+            let made = self.operator(*id, plan.dag.hop(*id), tools)?;
+            self.done += 1;
+            match made {
+                Made::Value(value) => self.values[id.index()] = value,
+                Made::Fails => return Some(Outcome::Fails),
+                Made::Either {
+                    test,
+                    otherwise,
+                    value,
+                    by,
+                } => {
+                    let target = tools.emitter.label();
+                    let jump = Instruction::JumpIfZero { x: test, target };
+                    tools.emitter.emit(jump);
+                    self.values[id.index()] = otherwise;
+                    self.registers = tools.registers.taken();
+                    tools.forks.push((target, self.clone()));
+                    self.values[id.index()] = value;
+                    if let Some(instruction) = by {
+                        tools.emitter.emit(instruction);
+                    }
+                }
+            }
+        }
+        self.finish(tools)
+    }
+
+    /// Assigns variables.
+    fn finish(mut self, tools: &mut Tools) -> Option<Outcome> {
+        let root = self.plan.dag.roots.first();
+        let root = root.and_then(|root| match self.values[root.index()] {
+            Value::Scalar(kind, register) => Some((kind, register)),
+            Value::Nothing | Value::Cell(_) | Value::Matrix { .. } | Value::Text => None,
+        });
+        for write in &self.writes {
+            let latest = self.version(write.matrix);
+            let is_kept = |(_, value): &(usize, Value)| matches!(value, Value::Matrix { place, version } if *place == write.matrix && *version == latest);
+            if !self.assigned.iter().any(is_kept) {
+                return None;
+            }
+        }
+        let mut moves: Vec<(Register, Register)> = Vec::new();
+        for (variable, value) in std::mem::take(&mut self.assigned) {
+            match value {
+                Value::Scalar(kind, from) => {
+                    self.kinds[variable] = kind;
+                    moves.push((Register::try_from(variable).ok()?, from));
+                }
+                Value::Matrix { place, version } => {
+                    // Only the variable's own matrix, with all that was written into it.
+                    let is_own = self.kinds[variable] == Kind::Matrix(place);
+                    if !is_own || version != self.version(place) {
+                        return None;
+                    }
+                }
+                Value::Nothing | Value::Cell(_) | Value::Text => return None,
+            }
+        }
+        moves.retain(|(to, from)| to != from);
+        let targets: Vec<Register> = moves.iter().map(|(to, _)| *to).collect();
+        for (_, from) in &mut moves {
+            if targets.contains(from) {
+                // Another variable's old value, which is overwritten, too.
+                let to = tools.registers.free()?;
+                tools.emitter.emit(Instruction::Move { to, from: *from });
+                *from = to;
+            }
+        }
+        for (to, from) in moves {
+            tools.emitter.emit(Instruction::Move { to, from });
+        }
+        Some(Outcome::Done {
+            root,
+            kinds: self.kinds,
+        })
+    }
+
+    fn version(&self, matrix: u8) -> usize {
+        let writes = self.writes.iter();
+        writes.filter(|write| write.matrix == matrix).count()
+    }
+
+    fn operator(&mut self, id: HopId, hop: &Hop, tools: &mut Tools) -> Option<Made> {
+        let origin = origin_of(hop, self.around.as_ref());
+        let inputs = &self.plan.inputs[id.index()];
+        let inputs: Vec<Value> = inputs
+            .iter()
+            .map(|input| self.values[input.index()])
+            .collect();
+        let value = match (&hop.op, &inputs[..]) {
+            (HopOp::Literal(Literal::String(_)), _) => Value::Text,
+            (HopOp::Literal(value), _) => {
+                let (kind, register) = tools.registers.literal(value)?;
+                Value::Scalar(kind, register)
+            }
+            (HopOp::TransientRead(name), _) => {
+                let place = tools.flow.place_of(name)?;
+                match self.kinds[place] {
+                    Kind::Undefined => {
+                        tools.emitter.fail(undefined(name), origin);
+                        return Some(Made::Fails);
+                    }
+                    kind @ (Kind::Double | Kind::Int | Kind::Boolean) => {
+                        Value::Scalar(kind, Register::try_from(place).ok()?)
+                    }
+                    Kind::Matrix(place) => Value::Matrix { place, version: 0 },
+                    Kind::Other => return None,
+                }
+            }
+            (HopOp::TransientWrite(name), [value]) => {
+                self.assigned.push((tools.flow.place_of(name)?, *value));
+                Value::Nothing
+            }
+            (HopOp::Unary(op), [value]) => unary(*op, *value, origin, tools)?,
+            (HopOp::Binary(op), [x, y]) => return self.binary(*op, *x, *y, origin, tools),
+            (HopOp::Ternary(op), [x, y, z]) => return ternary(*op, [*x, *y, *z], tools),
+            (HopOp::Cast(op), [value]) => cast(*op, *value, origin, tools)?,
+            (HopOp::Size(op), [Value::Matrix { place, .. }]) => {
+                let matrix = tools.matrices.get(usize::from(*place))?;
+                let size = match op {
+                    SizeOp::NRow => matrix.rows,
+                    SizeOp::NCol => matrix.cols,
+                    SizeOp::Length => matrix.rows.checked_mul(matrix.cols)?,
+                };
+                let size = Literal::Int(i64::try_from(size).ok()?);
+                let (kind, register) = tools.registers.literal(&size)?;
+                Value::Scalar(kind, register)
+            }
+            (HopOp::RightIndex, [Value::Matrix { place, version }, ranges @ ..]) => {
+                let [row, col] = single_cell(ranges, tools)?;
+                self.read(*place, *version, row, col, origin, tools)?
+            }
+            (HopOp::LeftIndex, [Value::Matrix { place, version }, value, ranges @ ..]) => {
+                let [row, col] = single_cell(ranges, tools)?;
+                let matrix = tools.matrices.get(usize::from(*place))?;
+                let may_write = tools.may_write && matrix.may_be_written;
+                if !may_write || *version != self.version(*place) {
+                    return None;
+                }
+                let value = number(*value, tools)?;
+                let (matrix, old) = (*place, tools.registers.free()?);
+                let write = Instruction::Write {
+                    matrix,
+                    row,
+                    col,
+                    value,
+                    old,
+                };
+                tools.emitter.emit_of(write, origin);
+                *tools.emitter.code.written.get_mut(usize::from(matrix))? = true;
+                self.writes.push(CellWrite {
+                    matrix,
+                    row,
+                    col,
+                    old,
+                });
+                Value::Matrix {
+                    place: matrix,
+                    version: version + 1,
+                }
+            }
+            (HopOp::Print, _) => {
+                let effect = Effect::Print(self.texts(id)?);
+                return effect_of(effect, origin, tools);
+            }
+            (HopOp::Stop, _) => {
+                let effect = Effect::Stop(self.texts(id)?);
+                effect_of(effect, at(origin.position.as_ref()), tools)?;
+                return Some(Made::Fails);
+            }
+            (HopOp::Assert, [Value::Scalar(kind, register), ..]) => {
+                let condition = truth(*kind, *register, tools)?;
+                let origin = at(origin.position.as_ref());
+                return effect_of(Effect::Assert(condition), origin, tools);
+            }
+            (
+                HopOp::TransientWrite(_)
+                | HopOp::PersistentRead(_)
+                | HopOp::PersistentWrite(_)
+                | HopOp::Unary(_)
+                | HopOp::Binary(_)
+                | HopOp::Ternary(_)
+                | HopOp::Aggregate(..)
+                | HopOp::MatMult
+                | HopOp::Transpose
+                | HopOp::Diag
+                | HopOp::Rev
+                | HopOp::Reshape { .. }
+                | HopOp::RightIndex
+                | HopOp::LeftIndex
+                | HopOp::CBind
+                | HopOp::RBind
+                | HopOp::DataGen(_)
+                | HopOp::Table
+                | HopOp::Cumulative(_)
+                | HopOp::Cast(_)
+                | HopOp::Size(_)
+                | HopOp::Parameterized(..)
+                | HopOp::Assert
+                | HopOp::Fused(_),
+                _,
+            ) => return None,
+        };
+        Some(Made::Value(value))
+    }
+
+    /// The cell as it was before the later ones of the block's writes.
+    fn read(
+        &self,
+        matrix: u8,
+        version: usize,
+        row: Register,
+        col: Register,
+        origin: Origin,
+        tools: &mut Tools,
+    ) -> Option<Value> {
+        let mut cell = tools.registers.free()?;
+        let read = Instruction::Read {
+            to: cell,
+            matrix,
+            row,
+            col,
+        };
+        tools.emitter.emit_of(read, origin);
+        let own = self.writes.iter().filter(|write| write.matrix == matrix);
+        let later: Vec<&CellWrite> = own.skip(version).collect();
+        // The earliest of them replaced what is asked for.
+        for write in later.into_iter().rev() {
+            let registers = &mut *tools.registers;
+            let (rows, cols, both, to) = (
+                registers.free()?,
+                registers.free()?,
+                registers.free()?,
+                registers.free()?,
+            );
+            let (same_row, same_col) = (write.row, write.col);
+            for instruction in [
+                Instruction::EqualInts {
+                    to: rows,
+                    x: row,
+                    y: same_row,
+                },
+                Instruction::EqualInts {
+                    to: cols,
+                    x: col,
+                    y: same_col,
+                },
+                Instruction::And {
+                    to: both,
+                    x: rows,
+                    y: cols,
+                },
+                Instruction::Select {
+                    to,
+                    condition: both,
+                    yes: write.old,
+                    no: cell,
+                },
+            ] {
+                tools.emitter.emit(instruction);
+            }
+            cell = to;
+        }
+        Some(Value::Cell(cell))
+    }
+
+    fn binary(
+        &self,
+        op: BinaryOp,
+        x: Value,
+        y: Value,
+        origin: Origin,
+        tools: &mut Tools,
+    ) -> Option<Made> {
+        let value = match (x, y) {
+            (Value::Scalar(Kind::Int, x), Value::Scalar(Kind::Int, y))
+                if op == BinaryOp::Modulus =>
+            {
+                return modulo(x, y, tools);
+            }
+            (Value::Scalar(x_kind, x), Value::Scalar(y_kind, y)) => {
+                binary(op, (x_kind, x), (y_kind, y), origin, tools)?
+            }
+            (Value::Text, Value::Text | Value::Scalar(..)) | (Value::Scalar(..), Value::Text)
+                if op == BinaryOp::Plus =>
+            {
+                Value::Text
+            }
+            (Value::Cell(_), Value::Cell(_) | Value::Scalar(..))
+            | (Value::Scalar(..), Value::Cell(_))
+                if is_same_on_cells(op) =>
+            {
+                let (x, y) = (number(x, tools)?, number(y, tools)?);
+                let to = tools.registers.free()?;
+                tools.emitter.emit(doubles(op, to, x, y));
+                Value::Cell(to)
+            }
+            (
+                Value::Nothing
+                | Value::Scalar(..)
+                | Value::Cell(_)
+                | Value::Matrix { .. }
+                | Value::Text,
+                Value::Nothing
+                | Value::Scalar(..)
+                | Value::Cell(_)
+                | Value::Matrix { .. }
+                | Value::Text,
+            ) => return None,
+        };
+        Some(Made::Value(value))
+    }
+
+    /// What a statement prints.
+    fn texts(&self, id: HopId) -> Option<Vec<Text>> {
+        let inputs = self.plan.inputs[id.index()].iter();
+        inputs.map(|input| self.text(*input)).collect()
+    }
+
+    fn text(&self, id: HopId) -> Option<Text> {
+        let hop = self.plan.dag.hop(id);
+        match (
+            self.values[id.index()],
+            &hop.op,
+            &self.plan.inputs[id.index()][..],
+        ) {
+            (Value::Scalar(kind, register), ..) => Some(Text::Register(kind, register)),
+            (Value::Text, HopOp::Literal(value), _) => Some(Text::Literal(value.clone())),
+            (Value::Text, HopOp::Binary(BinaryOp::Plus), [left, right]) => {
+                let joined = (self.text(*left)?, self.text(*right)?);
+                let origin = origin_of(hop, self.around.as_ref());
+                Some(Text::Joined(Box::new(joined), origin))
+            }
+            (Value::Nothing | Value::Cell(_) | Value::Matrix { .. } | Value::Text, ..) => None,
+        }
+    }
+}
+
+fn effect_of(effect: Effect, origin: Origin, tools: &mut Tools) -> Option<Made> {
+    let emitter = &mut *tools.emitter;
+    emitter.code.effects.push(effect);
+    let effect = u32::try_from(emitter.code.effects.len()).ok()? - 1;
+    emitter.emit_of(Instruction::Effect { effect }, origin);
+    Some(Made::Value(Value::Nothing))
+}
+
+/// The registers of row and column, where ranges are a single cell for certain.
+fn single_cell(ranges: &[Value], tools: &mut Tools) -> Option<[Register; 2]> {
+    let [first_row, last_row, first_col, last_col] = ranges else {
+        return None;
+    };
+    let same = |first: &Value, last: &Value| match (first, last) {
+        (Value::Scalar(kind, register), Value::Scalar(last_kind, last))
+            if (kind, register) == (last_kind, last) =>
+        {
+            Some((*kind, *register))
+        }
+        _ => None,
+    };
+    let mut index = |(kind, from): (Kind, Register)| match kind {
+        Kind::Int | Kind::Boolean => Some(from),
+        Kind::Double => {
+            let to = tools.registers.free()?;
+            tools.emitter.emit(Instruction::DoubleToIndex { to, from });
+            Some(to)
+        }
+        Kind::Undefined | Kind::Matrix(_) | Kind::Other => None,
+    };
+    let row = index(same(first_row, last_row)?)?;
+    let col = index(same(first_col, last_col)?)?;
+    Some([row, col])
+}
+
+/// A scalar or a cell as a double.
+fn number(value: Value, tools: &mut Tools) -> Option<Register> {
+    match value {
+        Value::Cell(register) => Some(register),
+        Value::Scalar(kind, register) => double(kind, register, tools),
+        Value::Nothing | Value::Matrix { .. } | Value::Text => None,
+    }
+}
+
+fn double(kind: Kind, from: Register, tools: &mut Tools) -> Option<Register> {
+    match kind {
+        Kind::Double => Some(from),
+        Kind::Int | Kind::Boolean => match tools.registers.value(from) {
+            Some(constant) => {
+                let value = constant.cast_signed() as f64;
+                tools.registers.constant(value.to_bits())
+            }
+            None => {
+                let to = tools.registers.free()?;
+                tools.emitter.emit(Instruction::IntToDouble { to, from });
+                Some(to)
+            }
+        },
+        Kind::Undefined | Kind::Matrix(_) | Kind::Other => None,
+    }
+}
+
+/// A scalar as a boolean.
+pub(super) fn truth(kind: Kind, from: Register, tools: &mut Tools) -> Option<Register> {
+    let to = match kind {
+        Kind::Boolean => return Some(from),
+        Kind::Int | Kind::Double => tools.registers.free()?,
+        Kind::Undefined | Kind::Matrix(_) | Kind::Other => return None,
+    };
+    tools.emitter.emit(match kind == Kind::Int {
+        true => Instruction::IntToBoolean { to, from },
+        false => Instruction::DoubleToBoolean { to, from },
+    });
+    Some(to)
+}
+
+fn unary(op: UnaryOp, value: Value, origin: Origin, tools: &mut Tools) -> Option<Value> {
+    match value {
+        Value::Scalar(kind, x) if op == UnaryOp::Not => {
+            let x = truth(kind, x, tools)?;
+            let to = tools.registers.free()?;
+            tools.emitter.emit(Instruction::Not { to, x });
+            Some(Value::Scalar(Kind::Boolean, to))
+        }
+        Value::Scalar(Kind::Int, x) if op == UnaryOp::Abs => {
+            let to = tools.registers.free()?;
+            tools.emitter.emit_of(Instruction::AbsInt { to, x }, origin);
+            Some(Value::Scalar(Kind::Int, to))
+        }
+        Value::Scalar(kind, x) => {
+            let x = double(kind, x, tools)?;
+            let to = tools.registers.free()?;
+            tools.emitter.emit(Instruction::Unary { op, to, x });
+            Some(Value::Scalar(Kind::Double, to))
+        }
+        Value::Cell(x) if is_exact(op) => {
+            let to = tools.registers.free()?;
+            tools.emitter.emit(Instruction::Unary { op, to, x });
+            Some(Value::Cell(to))
+        }
+        Value::Nothing | Value::Cell(_) | Value::Matrix { .. } | Value::Text => None,
+    }
+}
+
+/// Whether kernels give the very bits that the scalar function gives.
+fn is_exact(op: UnaryOp) -> bool {
+    use UnaryOp::*;
+    match op {
+        Sqrt | Abs | Round | Floor | Ceil | Sign | Not | Sprop | Pow2 => true,
+        Exp | Log | Sin | Cos | Tan | Asin | Acos | Atan | Sinh | Cosh | Tanh | Sigmoid => false,
+    }
+}
+
+/// As [`is_exact`].
+fn is_same_on_cells(op: BinaryOp) -> bool {
+    use BinaryOp::*;
+    match op {
+        Plus | Minus | Mult | Div | Modulus | IntDiv | Min | Max | Less | LessEqual | Greater
+        | GreaterEqual | Equal | NotEqual | And | Or | Xor => true,
+        Pow | LogBase => false,
+    }
+}
+
+/// `x op y` of doubles, as a double: 0 or 1 of comparisons.
+fn doubles(op: BinaryOp, to: Register, x: Register, y: Register) -> Instruction {
+    use BinaryOp::*;
+    match op {
+        Plus => Instruction::Add { to, x, y },
+        Minus => Instruction::Subtract { to, x, y },
+        Mult => Instruction::Multiply { to, x, y },
+        Div => Instruction::Divide { to, x, y },
+        Modulus | IntDiv | Pow | Min | Max | Less | LessEqual | Greater | GreaterEqual | Equal
+        | NotEqual | And | Or | Xor | LogBase => Instruction::Binary { op, to, x, y },
+    }
+}
+
+/// As [`fulgurite_hop::scalar::eval_scalar_binary`], but for `%%` of ints.
+fn binary(
+    op: BinaryOp,
+    (x_kind, x): (Kind, Register),
+    (y_kind, y): (Kind, Register),
+    origin: Origin,
+    tools: &mut Tools,
+) -> Option<Value> {
+    use BinaryOp::*;
+    let are_ints = (x_kind, y_kind) == (Kind::Int, Kind::Int);
+    let is_logic = matches!(op, And | Or | Xor);
+    let (x, y) = match (are_ints, is_logic) {
+        (_, true) => (truth(x_kind, x, tools)?, truth(y_kind, y, tools)?),
+        (true, false) => (x, y),
+        (false, false) => (double(x_kind, x, tools)?, double(y_kind, y, tools)?),
+    };
+    let to = tools.registers.free()?;
+    let (kind, instruction) = match op {
+        Less | Greater | LessEqual | GreaterEqual => {
+            let (x, y) = match matches!(op, Greater | GreaterEqual) {
+                true => (y, x),
+                false => (x, y),
+            };
+            let instruction = match (matches!(op, Less | Greater), are_ints) {
+                (true, true) => Instruction::LessInts { to, x, y },
+                (true, false) => Instruction::Less { to, x, y },
+                (false, true) => Instruction::LessEqualInts { to, x, y },
+                (false, false) => Instruction::LessEqual { to, x, y },
+            };
+            (Kind::Boolean, instruction)
+        }
+        Equal | NotEqual => {
+            let instruction = match are_ints {
+                true => Instruction::EqualInts { to, x, y },
+                false => Instruction::Equal { to, x, y },
+            };
+            if op == Equal {
+                (Kind::Boolean, instruction)
+            } else {
+                tools.emitter.emit(instruction);
+                (Kind::Boolean, Instruction::Not { to, x: to })
+            }
+        }
+        And => (Kind::Boolean, Instruction::And { to, x, y }),
+        Or => (Kind::Boolean, Instruction::Or { to, x, y }),
+        Xor => {
+            tools.emitter.emit(Instruction::EqualInts { to, x, y });
+            (Kind::Boolean, Instruction::Not { to, x: to })
+        }
+        Plus if are_ints => (Kind::Int, Instruction::AddInts { to, x, y }),
+        Minus if are_ints => (Kind::Int, Instruction::SubtractInts { to, x, y }),
+        Mult if are_ints => (Kind::Int, Instruction::MultiplyInts { to, x, y }),
+        IntDiv if are_ints => (Kind::Int, Instruction::DivideInts { to, x, y }),
+        Min if are_ints => (Kind::Int, Instruction::MinInts { to, x, y }),
+        Max if are_ints => (Kind::Int, Instruction::MaxInts { to, x, y }),
+        Plus | Minus | Mult | Div | Modulus | IntDiv | Pow | Min | Max | LogBase => {
+            let (x, y) = match are_ints {
+                true => (double(Kind::Int, x, tools)?, double(Kind::Int, y, tools)?),
+                false => (x, y),
+            };
+            (Kind::Double, doubles(op, to, x, y))
+        }
+    };
+    tools.emitter.emit_of(instruction, origin);
+    Some(Value::Scalar(kind, to))
+}
+
+/// `x %% y` of ints, which is the double NaN where y is 0.
+fn modulo(x: Register, y: Register, tools: &mut Tools) -> Option<Made> {
+    let nan = tools.registers.constant(f64::NAN.to_bits())?;
+    let nan = Value::Scalar(Kind::Double, nan);
+    let divisor = tools.registers.value(y);
+    if divisor == Some(0) {
+        return Some(Made::Value(nan));
+    }
+    let to = tools.registers.free()?;
+    let value = Value::Scalar(Kind::Int, to);
+    let modulo = Instruction::ModuloInts { to, x, y };
+    Some(match divisor {
+        Some(_) => {
+            tools.emitter.emit(modulo);
+            Made::Value(value)
+        }
+        None => Made::Either {
+            test: y,
+            otherwise: nan,
+            value,
+            by: Some(modulo),
+        },
+    })
+}
+
+fn ternary(op: TernaryOp, [x, y, z]: [Value; 3], tools: &mut Tools) -> Option<Made> {
+    let (Value::Scalar(x_kind, x), Value::Scalar(y_kind, y), Value::Scalar(z_kind, z)) = (x, y, z)
+    else {
+        return None;
+    };
+    Some(match op {
+        TernaryOp::IfElse => {
+            let condition = truth(x_kind, x, tools)?;
+            match y_kind == z_kind {
+                true => {
+                    let to = tools.registers.free()?;
+                    tools.emitter.emit(Instruction::Select {
+                        to,
+                        condition,
+                        yes: y,
+                        no: z,
+                    });
+                    Made::Value(Value::Scalar(y_kind, to))
+                }
+                false => Made::Either {
+                    test: condition,
+                    otherwise: Value::Scalar(z_kind, z),
+                    value: Value::Scalar(y_kind, y),
+                    by: None,
+                },
+            }
+        }
+        TernaryOp::PlusMult | TernaryOp::MinusMult => {
+            let (x, y, z) = (
+                double(x_kind, x, tools)?,
+                double(y_kind, y, tools)?,
+                double(z_kind, z, tools)?,
+            );
+            let to = tools.registers.free()?;
+            tools.emitter.emit(Instruction::Ternary { op, to, x, y, z });
+            Made::Value(Value::Scalar(Kind::Double, to))
+        }
+    })
+}
+
+fn cast(op: CastOp, value: Value, origin: Origin, tools: &mut Tools) -> Option<Value> {
+    let (kind, from) = match (value, op) {
+        (Value::Cell(cell), CastOp::AsScalar) => return Some(Value::Scalar(Kind::Double, cell)),
+        (Value::Matrix { place, version: 0 }, CastOp::AsScalar) => {
+            // The only cell of a matrix.
+            let matrix = tools.matrices.get(usize::from(place))?;
+            if (matrix.rows, matrix.cols) != (1, 1) {
+                return None;
+            }
+            let one = tools.registers.constant(1)?;
+            let to = tools.registers.free()?;
+            let read = Instruction::Read {
+                to,
+                matrix: place,
+                row: one,
+                col: one,
+            };
+            tools.emitter.emit_of(read, origin);
+            return Some(Value::Scalar(Kind::Double, to));
+        }
+        (Value::Cell(cell), _) => (Kind::Double, cell),
+        (Value::Scalar(kind, register), _) => (kind, register),
+        (Value::Nothing | Value::Matrix { .. } | Value::Text, _) => return None,
+    };
+    let wanted = match op {
+        CastOp::AsDouble => Kind::Double,
+        CastOp::AsInteger => Kind::Int,
+        CastOp::AsLogical => Kind::Boolean,
+        CastOp::AsMatrix | CastOp::AsScalar | CastOp::AsFrame => return None,
+    };
+    let register = convert(kind, wanted, from, origin, tools)?;
+    Some(Value::Scalar(wanted, register))
+}
+
+/// A scalar as another type, as [`fulgurite_hop::scalar::convert`] has it.
+pub(super) fn convert(
+    kind: Kind,
+    wanted: Kind,
+    from: Register,
+    origin: Origin,
+    tools: &mut Tools,
+) -> Option<Register> {
+    match (kind, wanted) {
+        (_, Kind::Double) => double(kind, from, tools),
+        (_, Kind::Boolean) => truth(kind, from, tools),
+        // 0 and 1 are ints as they are.
+        (Kind::Int | Kind::Boolean, Kind::Int) => Some(from),
+        (Kind::Double, Kind::Int) => {
+            let to = tools.registers.free()?;
+            let instruction = Instruction::DoubleToInt { to, from };
+            tools.emitter.emit_of(instruction, origin);
+            Some(to)
+        }
+        (Kind::Undefined | Kind::Matrix(_) | Kind::Other, Kind::Int)
+        | (_, Kind::Undefined | Kind::Matrix(_) | Kind::Other) => None,
+    }
+}
