@@ -6,7 +6,8 @@ use fulgurite_error::{Position, Result};
 use fulgurite_fusion::{FusedDag, FusionStatistics, Policy, explain::PlanCosts};
 use fulgurite_hop::{Argument, Block, Dag, Hop, HopId, HopOp, Predicate, Program};
 use fulgurite_program::{
-    FrontEnd, Loops, Session, expected_degree, expected_writes, plan_explained,
+    FrontEnd, Loops, Session, expected_degree, expected_scalar_code, expected_writes,
+    plan_explained,
 };
 
 use super::places::{Place, places};
@@ -37,12 +38,16 @@ pub(super) enum Section {
         predicate: Vec<Section>,
         /// What it keeps parts of.
         writes: Option<String>,
+        /// Whether it would run as scalar code.
+        is_compiled: bool,
         body: Vec<Section>,
     },
     For {
         variable: String,
         /// What a loop that is no `parfor` keeps parts of.
         writes: Option<String>,
+        /// Whether it would run as scalar code.
+        is_compiled: bool,
         /// Of a `parfor`, how many iterations would run at a time.
         parallel: Option<String>,
         /// `from`, `to` and `by`.
@@ -160,6 +165,7 @@ impl Analysis {
                 let section = Section::While {
                     predicate: self.predicate(predicate, compiled)?,
                     writes: expected_writes(body, Some(predicate), compiled.session),
+                    is_compiled: expected_scalar_code(block, compiled.program, compiled.session),
                     body: self.sections(body, compiled)?,
                 };
                 self.loops.leave();
@@ -198,6 +204,7 @@ impl Analysis {
                 Section::For {
                     variable: variable.clone(),
                     writes,
+                    is_compiled: expected_scalar_code(block, compiled.program, compiled.session),
                     parallel: degree,
                     bounds,
                     body,

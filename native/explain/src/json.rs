@@ -87,6 +87,7 @@ impl Writer<'_> {
             Section::While {
                 predicate,
                 writes,
+                is_compiled,
                 body,
             } => {
                 let mut document = json!({
@@ -97,11 +98,15 @@ impl Writer<'_> {
                 if let Some(writes) = writes {
                     document["writes"] = json!(writes);
                 }
+                if *is_compiled {
+                    document["compiled"] = json!(true);
+                }
                 document
             }
             Section::For {
                 variable,
                 writes,
+                is_compiled,
                 parallel,
                 bounds,
                 body,
@@ -116,6 +121,9 @@ impl Writer<'_> {
                 }
                 if let Some(writes) = writes {
                     document["writes"] = json!(writes);
+                }
+                if *is_compiled {
+                    document["compiled"] = json!(true);
                 }
                 for (name, sections) in bounds {
                     document[*name] = self.sections(sections)?;

@@ -115,22 +115,29 @@ impl Printer<'_> {
             Section::While {
                 predicate,
                 writes,
+                is_compiled,
                 body,
             } => {
-                let header = writes.as_ref().map(|writes| format!("while: {writes}"));
-                self.line(depth, header.as_deref().unwrap_or("while"));
+                let header = match (is_compiled, writes) {
+                    (true, _) => "while: compiled".to_owned(),
+                    (false, Some(writes)) => format!("while: {writes}"),
+                    (false, None) => "while".to_owned(),
+                };
+                self.line(depth, &header);
                 self.named("predicate", predicate, depth + 1)?;
                 self.named("body", body, depth + 1)?;
             }
             Section::For {
                 variable,
                 writes,
+                is_compiled,
                 parallel,
                 bounds,
                 body,
             } => {
                 let header = match (parallel, writes) {
                     (Some(degree), _) => format!("parfor {variable}: {degree}"),
+                    (None, _) if *is_compiled => format!("for {variable}: compiled"),
                     (None, Some(writes)) => format!("for {variable}: {writes}"),
                     (None, None) => format!("for {variable}"),
                 };

@@ -31,8 +31,8 @@ mod watch;
 pub use compile::{FrontEnd, TracedProgram, check, compile_traced, on_deep_stack};
 pub use execution::{Execution, Outcome, OutputValue, execute};
 pub use interpreter::{
-    Reason, Site, Transfers, expected_degree, expected_spread, expected_writes, read_source,
-    run_range, write_file,
+    Reason, Site, Transfers, expected_degree, expected_scalar_code, expected_spread,
+    expected_writes, read_source, run_range, write_file,
 };
 pub use level::{ExplainFormat, ExplainLevel};
 pub use loops::Loops;
