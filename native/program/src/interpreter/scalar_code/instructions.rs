@@ -43,7 +43,7 @@ pub(super) enum Instruction {
         from: Register,
     },
 
-    // Doubles. The four have instructions of their own since most code is made of them.
+    // Doubles. The four have instructions of their own since most code is made of them; the machine computes them itself.
     Add {
         to: Register,
         x: Register,
@@ -99,23 +99,27 @@ pub(super) enum Instruction {
         y: Register,
     },
 
-    // Ints. Where a result does not fit, the run ends.
+    // Ints. Where a result does not fit, the run ends with the error of the operator.
     AddInts {
+        op: BinaryOp,
         to: Register,
         x: Register,
         y: Register,
     },
     SubtractInts {
+        op: BinaryOp,
         to: Register,
         x: Register,
         y: Register,
     },
     MultiplyInts {
+        op: BinaryOp,
         to: Register,
         x: Register,
         y: Register,
     },
     DivideInts {
+        op: BinaryOp,
         to: Register,
         x: Register,
         y: Register,
@@ -334,7 +338,7 @@ pub(super) struct Site {
 pub(super) enum Text {
     Register(Kind, Register),
     Literal(Literal),
-    Joined(Box<(Text, Text)>, Origin),
+    Joined(BinaryOp, Box<(Text, Text)>, Origin),
 }
 
 #[derive(Debug)]

@@ -232,20 +232,16 @@ impl Machine<'_> {
                 Instruction::Move { to, from } => frame.set(to, frame.bits(from)),
 
                 Instruction::Add { to, x, y } => {
-                    let value = BinaryOp::Plus.eval(frame.double(x), frame.double(y));
-                    frame.set_double(to, value);
+                    frame.set_double(to, frame.double(x) + frame.double(y));
                 }
                 Instruction::Subtract { to, x, y } => {
-                    let value = BinaryOp::Minus.eval(frame.double(x), frame.double(y));
-                    frame.set_double(to, value);
+                    frame.set_double(to, frame.double(x) - frame.double(y));
                 }
                 Instruction::Multiply { to, x, y } => {
-                    let value = BinaryOp::Mult.eval(frame.double(x), frame.double(y));
-                    frame.set_double(to, value);
+                    frame.set_double(to, frame.double(x) * frame.double(y));
                 }
                 Instruction::Divide { to, x, y } => {
-                    let value = BinaryOp::Div.eval(frame.double(x), frame.double(y));
-                    frame.set_double(to, value);
+                    frame.set_double(to, frame.double(x) / frame.double(y));
                 }
                 Instruction::Unary { op, to, x } => {
                     let value = unary(op, frame.double(x));
@@ -269,25 +265,27 @@ impl Machine<'_> {
                     frame.set_truth(to, frame.double(x) == frame.double(y));
                 }
 
-                Instruction::AddInts { to, x, y } => {
+                Instruction::AddInts { op, to, x, y } => {
                     let value = frame.int(x).checked_add(frame.int(y));
-                    int!(to, BinaryOp::Plus, x, y, value);
+                    int!(to, op, x, y, value);
                 }
-                Instruction::SubtractInts { to, x, y } => {
+                Instruction::SubtractInts { op, to, x, y } => {
                     let value = frame.int(x).checked_sub(frame.int(y));
-                    int!(to, BinaryOp::Minus, x, y, value);
+                    int!(to, op, x, y, value);
                 }
-                Instruction::MultiplyInts { to, x, y } => {
+                Instruction::MultiplyInts { op, to, x, y } => {
                     let value = frame.int(x).checked_mul(frame.int(y));
-                    int!(to, BinaryOp::Mult, x, y, value);
+                    int!(to, op, x, y, value);
                 }
-                Instruction::DivideInts { to, x, y } => {
+                Instruction::DivideInts { op, to, x, y } => {
                     let value = scalar::floor_div(frame.int(x), frame.int(y));
-                    int!(to, BinaryOp::IntDiv, x, y, value);
+                    int!(to, op, x, y, value);
                 }
                 Instruction::ModuloInts { to, x, y } => {
-                    let value = scalar::floor_mod(frame.int(x), frame.int(y));
-                    int!(to, BinaryOp::Modulus, x, y, value);
+                    match scalar::floor_mod(frame.int(x), frame.int(y)) {
+                        Some(value) => frame.set_int(to, value),
+                        None => failing!(Error::internal("a divisor that is 0 after all")),
+                    }
                 }
                 Instruction::MinInts { to, x, y } => {
                     frame.set_int(to, frame.int(x).min(frame.int(y)));
@@ -572,9 +570,9 @@ fn literal(text: &Text, frame: &Frame) -> Result<Literal> {
     match text {
         Text::Literal(value) => Ok(value.clone()),
         Text::Register(kind, register) => value(*kind, frame.bits(*register)),
-        Text::Joined(parts, origin) => {
+        Text::Joined(op, parts, origin) => {
             let (left, right) = (literal(&parts.0, frame)?, literal(&parts.1, frame)?);
-            let joined = scalar::eval_scalar_binary(BinaryOp::Plus, &left, &right);
+            let joined = scalar::eval_scalar_binary(*op, &left, &right);
             joined.map_err(|error| origin.tell(error))
         }
     }

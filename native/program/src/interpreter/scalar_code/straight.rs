@@ -493,10 +493,10 @@ impl Straight {
         ) {
             (Value::Scalar(kind, register), ..) => Some(Text::Register(kind, register)),
             (Value::Text, HopOp::Literal(value), _) => Some(Text::Literal(value.clone())),
-            (Value::Text, HopOp::Binary(BinaryOp::Plus), [left, right]) => {
+            (Value::Text, HopOp::Binary(op), [left, right]) => {
                 let joined = (self.text(*left)?, self.text(*right)?);
                 let origin = origin_of(hop, self.around.as_ref());
-                Some(Text::Joined(Box::new(joined), origin))
+                Some(Text::Joined(*op, Box::new(joined), origin))
             }
             (Value::Nothing | Value::Cell(_) | Value::Matrix { .. } | Value::Text, ..) => None,
         }
@@ -688,10 +688,10 @@ fn binary(
             tools.emitter.emit(Instruction::EqualInts { to, x, y });
             (Kind::Boolean, Instruction::Not { to, x: to })
         }
-        Plus if are_ints => (Kind::Int, Instruction::AddInts { to, x, y }),
-        Minus if are_ints => (Kind::Int, Instruction::SubtractInts { to, x, y }),
-        Mult if are_ints => (Kind::Int, Instruction::MultiplyInts { to, x, y }),
-        IntDiv if are_ints => (Kind::Int, Instruction::DivideInts { to, x, y }),
+        Plus if are_ints => (Kind::Int, Instruction::AddInts { op, to, x, y }),
+        Minus if are_ints => (Kind::Int, Instruction::SubtractInts { op, to, x, y }),
+        Mult if are_ints => (Kind::Int, Instruction::MultiplyInts { op, to, x, y }),
+        IntDiv if are_ints => (Kind::Int, Instruction::DivideInts { op, to, x, y }),
         Min if are_ints => (Kind::Int, Instruction::MinInts { to, x, y }),
         Max if are_ints => (Kind::Int, Instruction::MaxInts { to, x, y }),
         Plus | Minus | Mult | Div | Modulus | IntDiv | Pow | Min | Max | LogBase => {
