@@ -267,6 +267,35 @@ fn rewrites_are_listed() {
 }
 
 #[test]
+fn loops_of_scalars_say_that_they_are_compiled() {
+    let headers = |script: &str| {
+        let text = shown(script, "1m", 1000, ExplainLevel::Plan);
+        let lines = text.lines().filter(|line| {
+            let line = line.trim();
+            line.starts_with("for ") || line.starts_with("while")
+        });
+        lines.map(str::to_owned).collect::<Vec<_>>().join("\n")
+    };
+    let script = "k = sum(X)
+        Y = matrix(0, 9, 2)
+        for (i in 1:9) { k = k + i }
+        while (k < 10) { k = k * 2 }
+        for (j in 2:9) { Y[j, 1] = Y[j - 1, 2] + k }
+        for (l in 2:9) { Y[l, ] = Y[l - 1, ] + k }
+        for (m in 1:9) { X = X + m
+          for (n in 1:9) { k = k + n } }
+        R = X * k + sum(Y)";
+    insta::assert_snapshot!(headers(script), @r"
+    for i: compiled
+    while: compiled
+    for j: compiled
+    for l
+    for m
+        for n: compiled
+    ");
+}
+
+#[test]
 fn loops_say_which_results_are_put_together_on_workers() {
     let line = |header: &str, results: &str| {
         let script = format!(

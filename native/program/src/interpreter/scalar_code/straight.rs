@@ -96,18 +96,30 @@ enum Made {
     },
 }
 
-/// Whether an operator may be code, as far as it and its inputs' types say.
+/// Whether an operator may be code, as far as it and its inputs say.
 pub(super) fn may_be_code(dag: &Dag, hop: &Hop) -> bool {
     let mut inputs = hop.inputs.iter().map(|input| dag.hop(*input));
     match &hop.op {
         HopOp::Literal(_)
         | HopOp::TransientRead(_)
-        | HopOp::RightIndex
-        | HopOp::LeftIndex
         | HopOp::Size(_)
         | HopOp::Print
         | HopOp::Stop
         | HopOp::Assert => true,
+        HopOp::RightIndex => (hop.rows(), hop.cols()) == (Some(1), Some(1)),
+        HopOp::LeftIndex => match &hop.inputs[..] {
+            [_, _, first_row, last_row, first_col, last_col] => {
+                let is_one = |first: &HopId, last: &HopId| {
+                    first == last
+                        || matches!(
+                            (&dag.hop(*first).op, &dag.hop(*last).op),
+                            (HopOp::Literal(first), HopOp::Literal(last)) if first == last
+                        )
+                };
+                is_one(first_row, last_row) && is_one(first_col, last_col)
+            }
+            _ => false,
+        },
         // Of a matrix, only what was written into it.
         HopOp::TransientWrite(_) => {
             inputs.all(|input| input.is_scalar() || input.op == HopOp::LeftIndex)
