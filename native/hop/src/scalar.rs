@@ -11,6 +11,7 @@ use fulgurite_error::{Error, Result};
 use fulgurite_matrix::java_double;
 
 pub use crate::numbers::double_to_int;
+pub use crate::ops::{floor_div, floor_mod};
 use crate::{
     BinaryOp, CastOp, HopOp, Literal, TernaryOp, UnaryOp, ValueType,
     numbers::INDEX_EPSILON,

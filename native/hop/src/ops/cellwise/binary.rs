@@ -408,26 +408,35 @@ fn floored_modulo(x: f64, y: f64) -> f64 {
     }
 }
 
-fn int_quotient(left: i64, right: i64) -> IntResult {
-    if right == 0 {
-        return IntResult::DividedByZero;
-    }
-    let Some(quotient) = left.checked_div(right) else {
-        return IntResult::TooLarge;
-    };
+/// Floored division; `None` where the divisor is 0 or the quotient does not fit.
+pub fn floor_div(left: i64, right: i64) -> Option<i64> {
+    let quotient = left.checked_div(right)?;
     let inexact = left.wrapping_rem(right) != 0;
-    IntResult::Int(quotient - i64::from(inexact && (left < 0) != (right < 0)))
+    Some(quotient - i64::from(inexact && (left < 0) != (right < 0)))
 }
 
-/// Floored modulo: the sign of the divisor.
-fn int_remainder(left: i64, right: i64) -> IntResult {
+/// Floored modulo, which has the sign of the divisor; `None` where that is 0.
+pub fn floor_mod(left: i64, right: i64) -> Option<i64> {
     if right == 0 {
-        return IntResult::NaN;
+        return None;
     }
+    // The smallest int modulo -1 overflows on the way to 0.
     let remainder = left.wrapping_rem(right);
-    IntResult::Int(if remainder != 0 && (remainder < 0) != (right < 0) {
+    let is_other_sign = remainder != 0 && (remainder < 0) != (right < 0);
+    Some(if is_other_sign {
         remainder + right
     } else {
         remainder
     })
+}
+
+fn int_quotient(left: i64, right: i64) -> IntResult {
+    match right {
+        0 => IntResult::DividedByZero,
+        _ => floor_div(left, right).into(),
+    }
+}
+
+fn int_remainder(left: i64, right: i64) -> IntResult {
+    floor_mod(left, right).map_or(IntResult::NaN, IntResult::Int)
 }
