@@ -2,9 +2,9 @@
 
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CNode, CPlan, InputBinding, OuterOutput, Template};
-use fulgurite_hop::AggregateOp;
 use fulgurite_matrix::{CsrMatrix, DenseMatrix, Interrupt, MatrixBlock};
 
+use crate::aggregates;
 use crate::program::{Program, Shape, WidthSource};
 
 /// An operand of a fused operator.
@@ -262,8 +262,8 @@ fn check_nodes(program: &Program, bound: &Bound<'_>) -> Result<()> {
                     )));
                 }
             }
-            CNode::Reduce(AggregateOp::IndexMax | AggregateOp::IndexMin, vector)
-                if bound.width(program.shapes.of(*vector)) == 0 =>
+            CNode::Reduce(op, vector)
+                if aggregates::is_place(*op) && bound.width(program.shapes.of(*vector)) == 0 =>
             {
                 return Err(Error::dimension(
                     "rows without columns have no cell that could be the largest or smallest",

@@ -6,6 +6,8 @@
 use fulgurite_fusion::cplan::{CNode, NodeId};
 use fulgurite_hop::{AggregateOp, BinaryOp, TernaryOp, UnaryOp};
 
+use crate::aggregates::{self, Accumulation};
+
 /// Instructions on cells, one or several side by side.
 pub(crate) trait CellInstructions {
     /// A number in each lane.
@@ -272,10 +274,12 @@ pub(crate) fn accumulate<I: CellInstructions>(
     total: I::Value,
     value: I::Value,
 ) -> I::Value {
-    use AggregateOp::*;
-    let value = match op {
-        SumSq => code.multiply(value, value),
-        Sum | Mean | Min | Max | Prod | Var | Sd | Trace | IndexMax | IndexMin => value,
+    let value = match aggregates::accumulation(op) {
+        Accumulation::SumOfSquares => code.multiply(value, value),
+        Accumulation::Sum
+        | Accumulation::Product
+        | Accumulation::Minimum
+        | Accumulation::Maximum => value,
     };
     combine(code, op, total, value)
 }
@@ -287,12 +291,11 @@ pub(crate) fn combine<I: CellInstructions>(
     left: I::Value,
     right: I::Value,
 ) -> I::Value {
-    use AggregateOp::*;
-    match op {
-        Min => code.minimum(left, right),
-        Max => code.maximum(left, right),
-        Prod => code.multiply(left, right),
-        Sum | SumSq | Mean | Var | Sd | Trace | IndexMax | IndexMin => code.add(left, right),
+    match aggregates::accumulation(op) {
+        Accumulation::Minimum => code.minimum(left, right),
+        Accumulation::Maximum => code.maximum(left, right),
+        Accumulation::Product => code.multiply(left, right),
+        Accumulation::Sum | Accumulation::SumOfSquares => code.add(left, right),
     }
 }
 

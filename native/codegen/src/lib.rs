@@ -29,6 +29,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+mod aggregates;
 mod aligned;
 mod bind;
 mod cache;

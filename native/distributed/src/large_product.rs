@@ -130,8 +130,8 @@ pub fn large_product(
     config: &Config,
     workforce: impl FnOnce() -> Result<Workforce>,
 ) -> Result<Option<LargeProduct>> {
-    let ([Slot::Rows, Slot::Whole], [left, right], HopOp::MatMult) =
-        (&cut.inputs[..], operands, op)
+    let ([Slot::Rows, Slot::Whole], [left, right], true) =
+        (&cut.inputs[..], operands, op.is_product())
     else {
         return Ok(None);
     };

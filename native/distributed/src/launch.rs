@@ -6,7 +6,7 @@ use fulgurite_dataflow::{
 };
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CPlan, CellTemplate, Template};
-use fulgurite_hop::{Characteristics, Hop, HopOp};
+use fulgurite_hop::{Characteristics, Formulas, HopOp};
 use fulgurite_matrix::{MatrixBlock, kernels};
 use fulgurite_worker::moments;
 
@@ -16,6 +16,7 @@ use super::{
     large_product::{Workforce, large_product},
     operand::Operand,
     operator::{Operator, aggregate_value},
+    registry::{self, ONLY_FUSED},
     row_wise::{Finish, Output, Partial, RowWise, Slot},
     task_builder::TaskBuilder,
     workers::{Workers, unread},
@@ -35,7 +36,7 @@ impl Workers<'_> {
         let lead = self.lead(operator, cut, inputs)?;
         let operands = Operand::all(inputs, &lead);
         let of = &operator.hop.op;
-        if let ([left_slot, _], [left, right], HopOp::MatMult) = (&cut.inputs[..], inputs, of) {
+        if let ([left_slot, _], [left, right], true) = (&cut.inputs[..], inputs, of.is_product()) {
             let is_large = *left_slot == Slot::Rows
                 && operands
                     .last()
@@ -107,13 +108,12 @@ impl Workers<'_> {
             }
         }
         if plan.is_some() {
-            hop.op = HopOp::Fused(0);
+            hop.op = ONLY_FUSED;
         }
         // A product by columns is one of a transposed stripe, which is never moved.
         for (operand, slot) in operands.iter_mut().zip(&cut.inputs) {
             if *slot == Slot::Columns {
-                let transpose = Hop::matrix(HopOp::Transpose, vec![*operand]);
-                *operand = builder.dag.push(transpose);
+                *operand = builder.transposed(*operand);
             }
         }
         builder.is_cell_wise = is_cell_wise(&hop.op, plan.as_ref());
@@ -210,7 +210,7 @@ fn is_cell_wise(op: &HopOp, plan: Option<&CPlan>) -> bool {
                 ..
             })
         ),
-        None => matches!(op, HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_)),
+        None => registry::is_cell_wise(op),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Physical operators: how workers run an operator, as compositions of dataflow primitives.
 //!
-//! - `row_wise`: which operators can be cut by rows, and how.
+//! - `input`: what is known of an input before it is decided where an operator runs.
+//! - `registry`: which forms each operator has; start here.
+//! - `row_wise`: how operators are cut by rows.
 //! - `sizes`: what may be sent, and what comes back.
 //! - `operand`: what is known of an operand.
 //! - `operator`: an operator to run.
@@ -17,22 +19,26 @@
 
 mod compositions;
 mod form;
+mod input;
 mod large_product;
 mod launch;
 mod operand;
 mod operator;
+mod registry;
 mod row_wise;
 mod sizes;
 mod task_builder;
 mod workers;
 mod written;
 
-pub use compositions::{Composition, IndexedPart, composition, indexed};
+pub use compositions::{IndexedPart, indexed};
 pub use form::form;
+pub use input::{InputFacts, InputPlace};
 pub use large_product::{Workforce, large_product};
 pub use operand::{Operand, OperandPlace};
 pub use operator::Operator;
-pub use row_wise::{InputFacts, InputPlace, Output, RowWise, Slot, row_wise};
+pub use registry::{Composition, Cut, Forms, Statistic, StripeParts, composition, forms};
+pub use row_wise::{Output, RowWise, Slot, row_wise};
 pub use sizes::{comes_back, dense_bytes};
 pub use workers::{Workers, no_backend};
 pub use written::{PartsInRange, parts_in, put, put_here, whole};

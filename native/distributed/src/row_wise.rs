@@ -1,4 +1,4 @@
-//! Which operators can be cut by rows, and how: the one place that says what runs on stripes.
+//! How operators are cut by rows.
 //!
 //! A row-wise operator sees, in each task, one stripe of its row-aligned inputs and all of its other ones. Its
 //! result is either the stripe's rows of the output, or a part of an aggregate that combines cell by cell.
@@ -10,7 +10,12 @@ use fulgurite_dataflow::Combine;
 use fulgurite_fusion::cplan::{
     CPlan, InputBinding, MultiAggregateTemplate, OuterOutput, RowOutput, Template,
 };
-use fulgurite_hop::{AggregateOp, Characteristics, Direction, HopOp, Literal, ParameterizedOp};
+use fulgurite_hop::{AggregateOp, Direction, HopOp, Literal};
+
+use super::{
+    input::{InputFacts, InputPlace},
+    registry::{self, Cut, StripeParts},
+};
 
 /// How an operator is cut.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,39 +86,6 @@ pub enum Finish {
     },
 }
 
-/// What is known of an input.
-#[derive(Debug, Clone, Copy)]
-pub struct InputFacts<'a> {
-    pub characteristics: Characteristics,
-    /// The scalar that it is.
-    pub scalar: Option<&'a Literal>,
-    pub place: InputPlace,
-}
-
-/// Where an input is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InputPlace {
-    Local,
-    Stripes,
-    /// In stripes of its transpose.
-    TransposedStripes,
-}
-
-impl InputFacts<'_> {
-    pub(super) fn is_scalar(&self) -> bool {
-        self.scalar.is_some()
-    }
-
-    /// The same input, with a transpose in stripes of its own.
-    pub fn in_stripes(&self) -> Self {
-        let place = match self.place {
-            InputPlace::TransposedStripes => InputPlace::Stripes,
-            place => place,
-        };
-        InputFacts { place, ..*self }
-    }
-}
-
 /// How the operator can be cut by rows; `None` where it can't, or not along the stripes that its inputs have.
 pub fn row_wise(op: &HopOp, plan: Option<&CPlan>, inputs: &[InputFacts]) -> Option<RowWise> {
     let cut = cut(op, plan, inputs)?;
@@ -130,42 +102,22 @@ pub fn row_wise(op: &HopOp, plan: Option<&CPlan>, inputs: &[InputFacts]) -> Opti
 }
 
 fn cut(op: &HopOp, plan: Option<&CPlan>, inputs: &[InputFacts]) -> Option<RowWise> {
-    match op {
-        HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) | HopOp::CBind => {
-            side_by_side(inputs)
-        }
-        HopOp::Aggregate(_, Direction::Row) => Some(RowWise {
+    match registry::forms(op, inputs).cut()? {
+        Cut::CellWise | Cut::SideBySide => side_by_side(inputs),
+        Cut::RowAggregate => Some(RowWise {
             inputs: vec![Slot::Rows],
             output: Output::Rows,
         }),
-        HopOp::Aggregate(aggregate @ (AggregateOp::Var | AggregateOp::Sd), direction) => {
-            Some(RowWise {
-                inputs: vec![Slot::Rows],
-                output: Output::Aggregate {
-                    combine: Combine::Moments,
-                    partial: Partial::Moments,
-                    finish: Finish::Variance {
-                        direction: *direction,
-                        root: *aggregate == AggregateOp::Sd,
-                    },
-                },
-            })
-        }
-        HopOp::Aggregate(aggregate, direction) => {
-            let (partial, output) = aggregated(*aggregate, *direction)?;
-            Some(RowWise {
-                inputs: vec![Slot::Rows],
-                output: output(match partial {
-                    Some(partial) => Partial::Operator(HopOp::Aggregate(partial, *direction)),
-                    None => Partial::Same,
-                }),
-            })
-        }
-        HopOp::MatMult => matrix_product(inputs),
-        HopOp::RightIndex => columns(inputs),
-        HopOp::Fused(_) => fused(plan?),
-        HopOp::Parameterized(op, places) => parameterized(*op, places, inputs),
-        _ => None,
+        Cut::Aggregate(parts, direction) => Some(RowWise {
+            inputs: vec![Slot::Rows],
+            output: aggregated(parts, direction, || {
+                Partial::Operator(registry::sum(direction))
+            }),
+        }),
+        Cut::Product => matrix_product(inputs),
+        Cut::Columns => columns(inputs),
+        Cut::Fused => fused(plan?),
+        Cut::Named { rows, whole } => named(rows, whole, op.with_named_inputs()?.1, inputs),
     }
 }
 
@@ -247,17 +199,13 @@ fn columns(inputs: &[InputFacts]) -> Option<RowWise> {
     })
 }
 
-/// Cell-wise operators with named inputs.
-fn parameterized(
-    op: ParameterizedOp,
+/// Cell-wise operators with named inputs, of which `rows` is cut.
+fn named(
+    rows: &str,
+    whole: Option<&str>,
     places: &BTreeMap<String, usize>,
     inputs: &[InputFacts],
 ) -> Option<RowWise> {
-    let (rows, whole) = match op {
-        ParameterizedOp::Replace => ("target", None),
-        ParameterizedOp::Outer => ("left", Some("right")),
-        _ => return None,
-    };
     let mut slots = vec![Slot::Scalar; inputs.len()];
     *slots.get_mut(*places.get(rows)?)? = Slot::Rows;
     if let Some(whole) = whole {
@@ -285,15 +233,17 @@ fn fused(plan: &CPlan) -> Option<RowWise> {
         })
         .collect();
     let with_aggregate = |replace: &dyn Fn(AggregateOp, &mut CPlan), op, direction| {
-        let (partial, output) = aggregated(op, direction)?;
-        Some(output(match partial {
-            Some(partial) => {
-                let mut plan = plan.clone();
-                replace(partial, &mut plan);
-                Partial::Plan(plan)
-            }
-            None => Partial::Same,
-        }))
+        let parts = registry::stripe_parts(op).ok()?;
+        let sums = || {
+            let mut plan = plan.clone();
+            replace(registry::SUM_OF_MEAN, &mut plan);
+            Partial::Plan(plan)
+        };
+        match parts {
+            StripeParts::Combine(_) | StripeParts::Mean => Some(aggregated(parts, direction, sums)),
+            // Plans don't give moments.
+            StripeParts::Moments { .. } => None,
+        }
     };
     let output = match &plan.template {
         Template::MultiAggregate(several) => several_aggregates(several)?,
@@ -309,11 +259,11 @@ fn fused(plan: &CPlan) -> Option<RowWise> {
                 }
             }
             // The number of cells under a mean is that of the driver, which need not be the largest input.
-            OuterOutput::FullAggregate(AggregateOp::Mean) => return None,
-            OuterOutput::FullAggregate(op) => {
-                let (_, output) = aggregated(op, Direction::Full)?;
-                output(Partial::Same)
-            }
+            OuterOutput::FullAggregate(op) => Output::Aggregate {
+                combine: cell_by_cell(op)?,
+                partial: Partial::Same,
+                finish: Finish::Nothing,
+            },
         },
         Template::Cell(cell) => match cell.aggregate {
             None | Some((_, Direction::Row)) => Output::Rows,
@@ -360,17 +310,7 @@ fn fused(plan: &CPlan) -> Option<RowWise> {
 
 /// Parts of several aggregates combine row by row, if each can be had in parts without another one.
 fn several_aggregates(template: &MultiAggregateTemplate) -> Option<Output> {
-    let combines =
-        template
-            .aggregates
-            .iter()
-            .map(|(op, _)| match aggregated(*op, Direction::Full)? {
-                (None, output) => match output(Partial::Same) {
-                    Output::Aggregate { combine, .. } => Some(combine),
-                    Output::Rows => None,
-                },
-                (Some(_), _) => None,
-            });
+    let combines = template.aggregates.iter().map(|(op, _)| cell_by_cell(*op));
     Some(Output::Aggregate {
         combine: Combine::ByRow(combines.collect::<Option<_>>()?),
         partial: Partial::Same,
@@ -378,33 +318,41 @@ fn several_aggregates(template: &MultiAggregateTemplate) -> Option<Output> {
     })
 }
 
-type MakeOutput = Box<dyn Fn(Partial) -> Output>;
+/// How the same aggregates of stripes combine cell by cell.
+fn cell_by_cell(op: AggregateOp) -> Option<Combine> {
+    match registry::stripe_parts(op) {
+        Ok(StripeParts::Combine(combine)) => Some(combine),
+        Ok(StripeParts::Mean | StripeParts::Moments { .. }) | Err(_) => None,
+    }
+}
 
-/// How parts of an aggregate over rows combine: the aggregate that parts are made with, where it is another one,
-/// and the output. `None` where parts don't combine cell by cell.
-fn aggregated(op: AggregateOp, direction: Direction) -> Option<(Option<AggregateOp>, MakeOutput)> {
-    let (partial, combine, finish) = match (op, direction) {
-        (AggregateOp::Sum | AggregateOp::SumSq, _) => (None, Combine::Sum, Finish::Nothing),
-        (AggregateOp::Min, _) => (None, Combine::Min, Finish::Nothing),
-        (AggregateOp::Max, _) => (None, Combine::Max, Finish::Nothing),
-        (AggregateOp::Prod, _) => (None, Combine::Product, Finish::Nothing),
-        (AggregateOp::Mean, Direction::Col) => {
-            (Some(AggregateOp::Sum), Combine::Sum, Finish::DivideByRows)
-        }
-        (AggregateOp::Mean, _) => (Some(AggregateOp::Sum), Combine::Sum, Finish::DivideByCells),
-        _ => return None,
-    };
-    let output = move |partial| Output::Aggregate {
-        combine: combine.clone(),
-        partial,
-        finish,
-    };
-    Some((partial, Box::new(output)))
+/// How aggregates of stripes become one; `sums` is what tasks run where they give sums instead.
+fn aggregated(parts: StripeParts, direction: Direction, sums: impl FnOnce() -> Partial) -> Output {
+    match parts {
+        StripeParts::Combine(combine) => Output::Aggregate {
+            combine,
+            partial: Partial::Same,
+            finish: Finish::Nothing,
+        },
+        StripeParts::Mean => Output::Aggregate {
+            combine: Combine::Sum,
+            partial: sums(),
+            finish: match direction {
+                Direction::Col => Finish::DivideByRows,
+                Direction::Full | Direction::Row => Finish::DivideByCells,
+            },
+        },
+        StripeParts::Moments { root } => Output::Aggregate {
+            combine: Combine::Moments,
+            partial: Partial::Moments,
+            finish: Finish::Variance { direction, root },
+        },
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use fulgurite_hop::BinaryOp;
+    use fulgurite_hop::{BinaryOp, Characteristics};
 
     use super::*;
 

@@ -9,9 +9,7 @@ use fulgurite_dataflow::{
 };
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::CPlan;
-use fulgurite_hop::{
-    BinaryOp, Dag, Hop, HopId, HopOp, Literal, ParameterizedOp, SizeOp, ValueType, json::to_json,
-};
+use fulgurite_hop::{Dag, Formulas, HopId, Literal, ValueType, json::to_json};
 use fulgurite_matrix::{MatrixBlock, kernels};
 use fulgurite_worker::{Packed, compensated};
 
@@ -68,7 +66,7 @@ impl<'a> TaskBuilder<'a> {
     /// The HOP by which the task reads an input.
     pub(super) fn bind(&mut self, slot: Slot, input: &Variable) -> Result<HopId> {
         match (slot, input) {
-            (Slot::FirstRow, _) => Ok(self.dag.push(Hop::literal(Literal::Int(1)))),
+            (Slot::FirstRow, _) => Ok(self.int(1)),
             (Slot::LastRow, _) => {
                 let stripe = self.lead();
                 Ok(self.rows_in(stripe))
@@ -154,9 +152,7 @@ impl<'a> TaskBuilder<'a> {
     fn scalar(&mut self, value: &Literal) -> HopId {
         let name = format!("scalar{}", self.scalars.len());
         self.scalars.insert(name.clone(), value.clone());
-        let op = HopOp::TransientRead(name);
-        self.dag
-            .push(Hop::scalar(op, Vec::new(), value.value_type()))
+        self.read_scalar(name, value.value_type())
     }
 
     /// Puts the parts into what tasks compute.
@@ -177,11 +173,6 @@ impl<'a> TaskBuilder<'a> {
         Ok(())
     }
 
-    fn read(&mut self, name: String) -> HopId {
-        self.dag
-            .push(Hop::matrix(HopOp::TransientRead(name), Vec::new()))
-    }
-
     /// The lead's stripe.
     pub(super) fn lead(&mut self) -> HopId {
         self.stripe(&self.lead.dataset)
@@ -192,8 +183,7 @@ impl<'a> TaskBuilder<'a> {
         if let Some(id) = self.row_offset {
             return id;
         }
-        let op = HopOp::TransientRead("row_offset".into());
-        let id = self.dag.push(Hop::scalar(op, Vec::new(), ValueType::Int));
+        let id = self.read_scalar("row_offset", ValueType::Int);
         self.row_offset = Some(id);
         id
     }
@@ -201,63 +191,21 @@ impl<'a> TaskBuilder<'a> {
     /// What the task reads of a stripe of the dataset that it goes over: the stripe, and the numbers (from 1) of its first and
     /// last row in that matrix.
     pub(super) fn over(&mut self) -> (HopId, HopId, HopId) {
-        let op = HopOp::TransientRead("over_offset".into());
-        let row_offset = self.dag.push(Hop::scalar(op, Vec::new(), ValueType::Int));
-        let stripe = self.read("over".into());
+        let row_offset = self.read_scalar("over_offset", ValueType::Int);
+        let stripe = self.read("over");
         self.over = Some(Over { stripe, row_offset });
         let (height, one) = (self.rows_in(stripe), self.int(1));
-        let first = self.int_of(BinaryOp::Plus, row_offset, one);
-        let last = self.int_of(BinaryOp::Plus, row_offset, height);
+        let first = self.int_plus(row_offset, one);
+        let last = self.int_plus(row_offset, height);
         (stripe, first, last)
-    }
-
-    pub(super) fn int(&mut self, value: u64) -> HopId {
-        let value = i64::try_from(value).unwrap_or(i64::MAX);
-        self.dag.push(Hop::literal(Literal::Int(value)))
-    }
-
-    pub(super) fn literal(&mut self, value: Literal) -> HopId {
-        self.dag.push(Hop::literal(value))
-    }
-
-    pub(super) fn matrix(&mut self, op: HopOp, inputs: Vec<HopId>) -> HopId {
-        self.dag.push(Hop::matrix(op, inputs))
-    }
-
-    /// An operator on two ints.
-    pub(super) fn int_of(&mut self, op: BinaryOp, left: HopId, right: HopId) -> HopId {
-        let hop = Hop::scalar(HopOp::Binary(op), vec![left, right], ValueType::Int);
-        self.dag.push(hop)
-    }
-
-    pub(super) fn rows_in(&mut self, matrix: HopId) -> HopId {
-        let rows = Hop::scalar(HopOp::Size(SizeOp::NRow), vec![matrix], ValueType::Int);
-        self.dag.push(rows)
     }
 
     /// The numbers (from 1) of the stripe's first and last row in the matrix.
     pub(super) fn first_and_last_row(&mut self) -> (HopId, HopId) {
         let stripe = self.lead();
         let (offset, height, one) = (self.row_offset(), self.rows_in(stripe), self.int(1));
-        let first = self.int_of(BinaryOp::Plus, offset, one);
-        (first, self.int_of(BinaryOp::Plus, offset, height))
-    }
-
-    /// The columns `first..=last` (from 1) of all rows.
-    pub(super) fn columns(&mut self, matrix: HopId, first: HopId, last: HopId) -> HopId {
-        let (top, bottom) = (self.int(1), self.rows_in(matrix));
-        self.matrix(HopOp::RightIndex, vec![matrix, top, bottom, first, last])
-    }
-
-    /// An operator with named inputs.
-    pub(super) fn parameterized(&mut self, op: ParameterizedOp, inputs: &[(&str, HopId)]) -> HopId {
-        let places = inputs
-            .iter()
-            .enumerate()
-            .map(|(place, (name, _))| ((*name).to_owned(), place))
-            .collect();
-        let inputs = inputs.iter().map(|(_, id)| *id).collect();
-        self.matrix(HopOp::Parameterized(op, places), inputs)
+        let first = self.int_plus(offset, one);
+        (first, self.int_plus(offset, height))
     }
 
     /// Runs the task on each stripe; the result has the lead's stripes.
@@ -377,9 +325,9 @@ impl<'a> TaskBuilder<'a> {
 
     fn finish(mut self, root: HopId, pieces: Option<Pieces>, label: &str) -> Bound {
         self.dag.roots = vec![root];
-        let variable = |id: HopId| match &self.dag.hop(id).op {
-            HopOp::TransientRead(name) => name.clone(),
-            other => other.code(),
+        let variable = |id: HopId| {
+            let op = &self.dag.hop(id).op;
+            op.variable_read().map_or_else(|| op.code(), str::to_owned)
         };
         let task = Task {
             dag: to_json(&self.dag),
@@ -432,6 +380,12 @@ impl<'a> TaskBuilder<'a> {
             broadcasts,
             lineage,
         }
+    }
+}
+
+impl Formulas for TaskBuilder<'_> {
+    fn dag(&mut self) -> &mut Dag {
+        &mut self.dag
     }
 }
 

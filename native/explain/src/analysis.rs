@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use fulgurite_error::{Position, Result};
 use fulgurite_fusion::{FusedDag, FusionStatistics, Policy, explain::PlanCosts};
-use fulgurite_hop::{Argument, Block, Dag, Hop, HopId, HopOp, Predicate, Program};
+use fulgurite_hop::{Argument, Block, Dag, Hop, HopId, Predicate, Program};
 use fulgurite_program::{
     FrontEnd, Loops, Session, expected_degree, expected_scalar_code, expected_writes,
     plan_explained,
@@ -298,11 +298,11 @@ impl BlockAnalysis {
     pub fn expression(&self, hop: HopId, covered: &[HopId]) -> String {
         let name = |input: HopId| {
             let own = self.dag.hop(input);
-            match &own.op {
-                _ if covered.contains(&input) => None,
-                HopOp::Literal(_) | HopOp::TransientRead(_) => None,
-                _ if own.is_scalar() && !self.is_on_matrices(input) => None,
-                _ => Some(self.variable(input).unwrap_or_else(|| format!("#{input}"))),
+            let is_named = own.op.constant().is_some() || own.op.variable_read().is_some();
+            let is_on_scalars = own.is_scalar() && !self.is_on_matrices(input);
+            match covered.contains(&input) || is_named || is_on_scalars {
+                true => None,
+                false => Some(self.variable(input).unwrap_or_else(|| format!("#{input}"))),
             }
         };
         shortened(&self.dag.expression_down_to(hop, &name), MOST_LETTERS)
@@ -311,11 +311,9 @@ impl BlockAnalysis {
     /// The variable that holds a value after the block.
     fn variable(&self, hop: HopId) -> Option<String> {
         let mut hops = self.dag.iter().map(|(_, hop)| hop);
-        hops.find_map(|writer| match &writer.op {
-            HopOp::TransientWrite(name) if writer.inputs.first() == Some(&hop) => {
-                Some(name.clone())
-            }
-            _ => None,
+        hops.find_map(|writer| {
+            let name = writer.op.variable_written()?;
+            (writer.inputs.first() == Some(&hop)).then(|| name.to_owned())
         })
     }
 
@@ -409,15 +407,15 @@ fn plan(fused: &FusedDag, session: &Session) -> Result<Vec<PlanNode>> {
     let mut added = 0;
     let nodes = fused.dag.iter().zip(placed).map(|((id, hop), placed)| {
         let origin = fused.origins.get(id.index()).copied().flatten();
-        let number = match hop.op {
-            HopOp::Fused(number) => Some(number),
-            _ => None,
-        };
+        let number = hop.op.fused();
         let operator = number.and_then(|number| explanation.operators.get(number));
         let basic = || {
             let mut costs = explanation.basic_costs.iter();
             let of_origin = costs.find(|cost| Some(cost.hop) == origin)?;
-            (!matches!(hop.op, HopOp::TransientWrite(_))).then_some(of_origin.cost)
+            hop.op
+                .variable_written()
+                .is_none()
+                .then_some(of_origin.cost)
         };
         let name = match origin {
             Some(origin) => origin.to_string(),

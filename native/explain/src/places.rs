@@ -4,7 +4,7 @@ use fulgurite_dataflow::Form;
 use fulgurite_distributed::comes_back;
 use fulgurite_error::Result;
 use fulgurite_fusion::FusedDag;
-use fulgurite_hop::{HopId, HopOp, memory};
+use fulgurite_hop::{HopId, memory};
 use fulgurite_operators::BlockPlan;
 use fulgurite_program::{Reason, Session, Site, Transfers, expected_spread, plan_of};
 use serde::Serialize;
@@ -116,11 +116,8 @@ fn pulled(transfers: &Transfers, id: HopId) -> Option<Reason> {
 
 fn by_size(plan: &BlockPlan, id: HopId, session: &Session) -> Place {
     let hop = plan.dag.hop(id);
-    let is_variable = matches!(
-        hop.op,
-        HopOp::TransientRead(_) | HopOp::TransientWrite(_) | HopOp::Literal(_)
-    );
-    if is_variable {
+    let is_variable = hop.op.variable_read().is_some() || hop.op.variable_written().is_some();
+    if is_variable || hop.op.constant().is_some() {
         return Place::Variable;
     }
     match plan.operation_bytes(id) {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use fulgurite_error::Result;
 use fulgurite_fusion::explain::text::{MemoText, PartitionsText, RefusalsText};
-use fulgurite_hop::{HopId, HopOp, Seconds, rewrites::Application};
+use fulgurite_hop::{HopId, Seconds, rewrites::Application};
 use fulgurite_program::{ExplainLevel, Session};
 
 use super::{
@@ -208,7 +208,7 @@ impl Printer<'_> {
         let dag = &block.fused.dag;
         for ((id, hop), node) in dag.iter().zip(&block.plan) {
             let reads_matrix = hop.inputs.iter().any(|input| dag.hop(*input).is_matrix());
-            if matches!(hop.op, HopOp::Literal(_)) || (hop.is_scalar() && !reads_matrix) {
+            if hop.op.constant().is_some() || (hop.is_scalar() && !reads_matrix) {
                 continue;
             }
             let line = plan_line(block, id, node);
@@ -228,10 +228,8 @@ fn meaning(block: &BlockAnalysis, node: &PlanNode) -> Vec<String> {
     let Some(origin) = node.origin else {
         return Vec::new();
     };
-    if matches!(
-        block.dag.hop(origin).op,
-        HopOp::TransientRead(_) | HopOp::TransientWrite(_)
-    ) {
+    let op = &block.dag.hop(origin).op;
+    if op.variable_read().is_some() || op.variable_written().is_some() {
         return Vec::new();
     }
     let operators = &block.fused.explanation.operators;

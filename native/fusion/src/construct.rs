@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{AggregateOp, BinaryOp, Direction, HopId, HopOp, UnaryOp};
+use fulgurite_hop::{AggregateOp, Direction, HopId, UnaryOp};
 
 use crate::{
     cplan::{
@@ -14,6 +14,7 @@ use crate::{
     },
     memo::{Slots, TemplateType},
     operator::{Operator, access},
+    roles::{self, CellFunction, Role},
     template::outer,
     view::DagView,
 };
@@ -173,45 +174,45 @@ impl Builder<'_> {
     /// The node of a covered operator that keeps the rows.
     fn value(&mut self, hop: HopId) -> Result<NodeId> {
         let operator = self.view.hop(hop);
-        match &operator.op {
-            HopOp::Unary(op) => {
+        match self.view.role(hop) {
+            Role::CellWise(CellFunction::Unary(op)) => {
                 let a = self.operand(hop, 0)?;
-                Ok(self.unary(*op, a))
+                Ok(self.unary(op, a))
             }
-            HopOp::Binary(op) => {
+            Role::CellWise(CellFunction::Binary(op)) => {
                 let a = self.operand(hop, 0)?;
-                if *op == BinaryOp::Pow && inlined(self.view, hop, operator.inputs[1]) == Some(2.0)
-                {
-                    return Ok(self.unary(UnaryOp::Pow2, a));
+                let right = inlined(self.view, hop, operator.inputs[1]);
+                if let Some(op) = roles::of_one_operand(op, right) {
+                    return Ok(self.unary(op, a));
                 }
                 let b = self.operand(hop, 1)?;
                 let vector = self.any_vector(&[a, b]);
-                Ok(self.node(CNode::Binary(*op, a, b), vector))
+                Ok(self.node(CNode::Binary(op, a, b), vector))
             }
-            HopOp::Ternary(op) => {
+            Role::CellWise(CellFunction::Ternary(op)) => {
                 let a = self.operand(hop, 0)?;
                 let (b, c) = (self.operand(hop, 1)?, self.operand(hop, 2)?);
                 let vector = self.any_vector(&[a, b, c]);
-                Ok(self.node(CNode::Ternary(*op, a, b, c), vector))
+                Ok(self.node(CNode::Ternary(op, a, b, c), vector))
             }
-            HopOp::Transpose => self.operand(hop, 0),
-            HopOp::Cumulative(op) => {
+            Role::Transpose => self.operand(hop, 0),
+            Role::Cumulative(op) => {
                 let a = self.operand(hop, 0)?;
                 // Of a single cell in each row, that cell.
                 Ok(match self.is_vector(a) {
-                    true => self.node(CNode::Cumulative(*op, a), true),
+                    true => self.node(CNode::Cumulative(op, a), true),
                     false => a,
                 })
             }
-            HopOp::Aggregate(op, Direction::Row) => {
+            Role::Aggregate(op, Direction::Row) => {
                 let a = self.operand(hop, 0)?;
-                Ok(self.reduce(*op, a))
+                Ok(self.reduce(op, a))
             }
-            HopOp::MatMult if self.operator.template == TemplateType::Outer => {
+            Role::Product if self.operator.template == TemplateType::Outer => {
                 let (left, right) = (self.whole(hop, 0)?, self.whole(hop, 1)?);
                 Ok(self.node(CNode::FactorProduct { left, right }, false))
             }
-            HopOp::MatMult => {
+            Role::Product => {
                 let vector = self.operand(hop, 0)?;
                 let input = self.whole(hop, 1)?;
                 let scalar = operator.cols() == Some(1);
@@ -222,23 +223,25 @@ impl Builder<'_> {
                 };
                 Ok(self.node(node, !scalar))
             }
-            HopOp::RightIndex => {
+            Role::Range => {
                 let vector = self.operand(hop, 0)?;
                 let range = self.view.column_range(hop);
                 let (from, to) = range.ok_or_else(|| self.broken(hop))?;
                 let range = self.node(CNode::ColumnRange { vector, from, to }, true);
                 // One column of a row is a scalar; any of these reductions gives the cell itself.
                 match from == to {
-                    true => Ok(self.reduce(AggregateOp::Max, range)),
+                    true => Ok(self.reduce(roles::OF_ONE_CELL, range)),
                     false => Ok(range),
                 }
             }
-            HopOp::CBind => {
+            Role::Beside => {
                 let parts = (0..operator.inputs.len()).map(|slot| self.operand(hop, slot));
                 let parts = parts.collect::<Result<Vec<_>>>()?;
                 Ok(self.node(CNode::Concatenate(parts), true))
             }
-            _ => Err(self.broken(hop)),
+            Role::Aggregate(_, Direction::Col | Direction::Full) | Role::Outside(_) => {
+                Err(self.broken(hop))
+            }
         }
     }
 
@@ -249,23 +252,28 @@ impl Builder<'_> {
 
     /// A row's value reduced to a scalar; a scalar is a row of one column.
     fn reduce(&mut self, op: AggregateOp, a: NodeId) -> NodeId {
-        match (self.is_vector(a), op) {
+        match (self.is_vector(a), roles::of_function(op)) {
             (true, _) => self.node(CNode::Reduce(op, a), false),
-            (false, AggregateOp::SumSq) => self.unary(UnaryOp::Pow2, a),
-            (false, _) => a,
+            (false, Some((_, function))) => self.unary(function, a),
+            (false, None) => a,
         }
     }
 
     fn cell(&mut self, root: HopId) -> Result<CellTemplate> {
-        let (value, aggregate) = match self.view.hop(root).op {
-            HopOp::Aggregate(op, direction) => (self.operand(root, 0)?, Some((op, direction))),
-            HopOp::MatMult => {
+        let (value, aggregate) = match self.view.role(root) {
+            Role::Aggregate(op, direction) => (self.operand(root, 0)?, Some((op, direction))),
+            Role::Product => {
                 let (a, b) = (self.operand(root, 0)?, self.operand(root, 1)?);
-                let product = CNode::Binary(BinaryOp::Mult, a, b);
-                let sum = (AggregateOp::Sum, Direction::Full);
-                (self.node(product, false), Some(sum))
+                let (product, sum) = roles::DOT_PRODUCT;
+                let product = self.node(CNode::Binary(product, a, b), false);
+                (product, Some((sum, Direction::Full)))
             }
-            _ => (self.value(root)?, None),
+            Role::CellWise(_)
+            | Role::Transpose
+            | Role::Range
+            | Role::Beside
+            | Role::Cumulative(_)
+            | Role::Outside(_) => (self.value(root)?, None),
         };
         Ok(CellTemplate {
             value,
@@ -279,7 +287,7 @@ impl Builder<'_> {
         root: HopId,
         product: Option<outer::Multiplication>,
     ) -> Result<OuterTemplate> {
-        let (value, output) = match (product, &self.view.hop(root).op) {
+        let (value, output) = match (product, self.view.role(root)) {
             (Some(product), _) => {
                 let values = self.values.get(&product.values).copied();
                 let slot = usize::from(!self.references(root).contains(1));
@@ -290,10 +298,19 @@ impl Builder<'_> {
                 };
                 (values.ok_or_else(|| self.broken(root))?, output)
             }
-            (None, HopOp::Aggregate(op, _)) => {
-                (self.operand(root, 0)?, OuterOutput::FullAggregate(*op))
+            (None, Role::Aggregate(op, _)) => {
+                (self.operand(root, 0)?, OuterOutput::FullAggregate(op))
             }
-            _ => (self.value(root)?, OuterOutput::NoAggregate),
+            (
+                None,
+                Role::CellWise(_)
+                | Role::Product
+                | Role::Transpose
+                | Role::Range
+                | Role::Beside
+                | Role::Cumulative(_)
+                | Role::Outside(_),
+            ) => (self.value(root)?, OuterOutput::NoAggregate),
         };
         Ok(OuterTemplate {
             value,
@@ -316,32 +333,37 @@ impl Builder<'_> {
     }
 
     fn row(&mut self, root: HopId) -> Result<RowOutput> {
-        let operator = self.view.hop(root);
-        match operator.op {
-            HopOp::Aggregate(op, direction @ (Direction::Col | Direction::Full)) => {
+        match self.view.role(root) {
+            Role::Aggregate(op, direction @ (Direction::Col | Direction::Full)) => {
                 let a = self.operand(root, 0)?;
-                let (op, a) = match (op, direction) {
-                    (AggregateOp::SumSq, Direction::Col) => {
-                        (AggregateOp::Sum, self.unary(UnaryOp::Pow2, a))
-                    }
-                    (AggregateOp::SumSq, _) => (AggregateOp::Sum, self.reduce(op, a)),
-                    (_, Direction::Full) => (op, self.reduce(op, a)),
-                    _ => (op, a),
+                let (op, a) = match (roles::of_function(op), direction) {
+                    (Some((sum, function)), Direction::Col) => (sum, self.unary(function, a)),
+                    (Some((sum, _)), _) => (sum, self.reduce(op, a)),
+                    (None, Direction::Full) => (op, self.reduce(op, a)),
+                    (None, _) => (op, a),
                 };
                 Ok(match self.is_vector(a) {
                     true => RowOutput::ColumnAggregate(op, a),
                     false => RowOutput::FullAggregate(op, a),
                 })
             }
-            HopOp::MatMult if self.view.transposed_left(root).is_some() => {
+            Role::Product if self.view.transposed_left(root).is_some() => {
                 let (left, right) = (self.operand(root, 0)?, self.operand(root, 1)?);
                 if self.is_vector(left) || self.is_vector(right) {
                     return Ok(RowOutput::OuterProduct { left, right });
                 }
-                let product = self.node(CNode::Binary(BinaryOp::Mult, left, right), false);
-                Ok(RowOutput::FullAggregate(AggregateOp::Sum, product))
+                let (product, sum) = roles::DOT_PRODUCT;
+                let product = self.node(CNode::Binary(product, left, right), false);
+                Ok(RowOutput::FullAggregate(sum, product))
             }
-            _ => {
+            Role::CellWise(_)
+            | Role::Aggregate(_, Direction::Row)
+            | Role::Product
+            | Role::Transpose
+            | Role::Range
+            | Role::Beside
+            | Role::Cumulative(_)
+            | Role::Outside(_) => {
                 let value = self.value(root)?;
                 Ok(match self.is_vector(value) {
                     true => RowOutput::NoAggregate(value),
@@ -363,13 +385,7 @@ impl Builder<'_> {
 /// Literals that are part of a plan. Others (step sizes, tolerances) are inputs, so that scripts and
 /// recompilations that differ in them share one plan; but for bounds, which are one instruction if they are known not to be NaN.
 fn inlined(view: &DagView, reader: HopId, hop: HopId) -> Option<f64> {
-    let HopOp::Literal(literal) = &view.hop(hop).op else {
-        return None;
-    };
-    let value = literal.as_f64()?;
-    let is_bound = matches!(
-        view.hop(reader).op,
-        HopOp::Binary(BinaryOp::Min | BinaryOp::Max)
-    );
+    let value = view.hop(hop).op.constant()?.as_f64()?;
+    let is_bound = matches!(view.role(reader), Role::CellWise(function) if function.is_bound());
     (is_bound || (2.0 * value).fract() == 0.0).then_some(value)
 }

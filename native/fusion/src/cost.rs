@@ -5,7 +5,7 @@
 //! An operator that exceeds the local memory is distributed: the matrices that are too large stay where they
 //! are and are read at read speed, local inputs are broadcast.
 
-use fulgurite_hop::{HopId, HopOp};
+use fulgurite_hop::{BinaryOp, HopId};
 use fulgurite_matrix::kernels::dense_product::WIDE_COLS;
 
 use crate::{
@@ -15,6 +15,7 @@ use crate::{
     memo::TemplateType,
     operator::Operator,
     reason::Reason,
+    roles::{CellFunction, Role},
     view::DagView,
 };
 
@@ -194,10 +195,7 @@ impl<'a> CostModel<'a> {
         let constants = &self.config.cost;
         let bytes = |hop: HopId| self.sizes[hop.index()].bytes;
         // A fused product reads what its operand is the transpose of.
-        let bytes = match self.view.hop(hop).op {
-            HopOp::Transpose => bytes(hop).min(bytes(self.view.hop(hop).inputs[0])),
-            _ => bytes(hop),
-        };
+        let bytes = bytes(hop).min(bytes(self.view.untransposed(hop)));
         let anywhere = [
             reading(bytes),
             Constant::DistributedRead,
@@ -227,15 +225,20 @@ impl<'a> CostModel<'a> {
     /// all but this share of the cells.
     pub fn least_compute(&self, hop: HopId, share: f64) -> f64 {
         let size = self.sizes[hop.index()];
-        match self.view.hop(hop).op {
+        match self.view.role(hop) {
             // A fused product needs no transpose.
-            HopOp::Transpose => 0.0,
-            HopOp::MatMult => {
+            Role::Transpose => 0.0,
+            Role::Product => {
                 let dense = dense_product(self.view, &self.config.cost, hop);
                 let fused = size.fused_compute.min(dense.unwrap_or(f64::INFINITY));
                 size.basic_compute.min(fused * share)
             }
-            _ => size.basic_compute.min(size.fused_compute * share),
+            Role::CellWise(_)
+            | Role::Aggregate(..)
+            | Role::Range
+            | Role::Beside
+            | Role::Cumulative(_)
+            | Role::Outside(_) => size.basic_compute.min(size.fused_compute * share),
         }
     }
 
@@ -327,7 +330,7 @@ fn reading(bytes: f64) -> Constant {
 /// Seconds of a product of dense matrices.
 fn dense_product(view: &DagView, constants: &CostConstants, product: HopId) -> Option<f64> {
     let hop = view.hop(product);
-    if hop.op != HopOp::MatMult {
+    if view.role(product) != Role::Product {
         return None;
     }
     let inner = view.shape(hop.inputs[0])?.cols as f64;
@@ -366,7 +369,7 @@ fn walking_flops(view: &DagView, left: HopId) -> f64 {
 
 fn size(view: &DagView, constants: &CostConstants, id: HopId) -> Size {
     let hop = view.hop(id);
-    if !hop.is_matrix() && !matches!(hop.op, HopOp::Aggregate(..)) {
+    if !hop.is_matrix() && !matches!(view.role(id), Role::Aggregate(..)) {
         return Size::default();
     }
     let bytes = match hop.is_matrix() {
@@ -380,31 +383,24 @@ fn size(view: &DagView, constants: &CostConstants, id: HopId) -> Size {
     let sparsity = |id: HopId| view.hop(id).characteristics.sparsity();
     let input_sparsity = input.map_or(1.0, sparsity);
     let plain = Constant::Compute;
-    let speed_of = |is_function: bool| match is_function {
-        true => Constant::Functions,
-        false => plain,
-    };
-    let (flops, speed, share) = match &hop.op {
-        HopOp::Unary(op) => {
-            let share = if op.keeps_zero() { input_sparsity } else { 1.0 };
-            let speed = speed_of(op.vector_form().is_some());
-            (output * op.flops(), speed, share)
+    let (flops, speed, share) = match view.role(id) {
+        Role::CellWise(function) => {
+            let right = hop.inputs.get(1);
+            let right = right.and_then(|right| view.hop(*right).op.constant()?.as_f64());
+            let share = match function {
+                CellFunction::Unary(op) if op.keeps_zero() => input_sparsity,
+                CellFunction::Unary(_) => 1.0,
+                CellFunction::Binary(op) => binary_share(view, id, op),
+                CellFunction::Ternary(_) => stored_share(view, id),
+            };
+            let speed = match function.has_vector_form() {
+                true => Constant::Functions,
+                false => plain,
+            };
+            (output * function.flops(right), speed, share)
         }
-        HopOp::Binary(op) => {
-            let right = hop
-                .inputs
-                .get(1)
-                .and_then(|right| match &view.hop(*right).op {
-                    HopOp::Literal(literal) => literal.as_f64(),
-                    _ => None,
-                });
-            let speed = speed_of(op.vector_form().is_some());
-            let flops = output * op.flops_with(right);
-            (flops, speed, binary_share(view, id))
-        }
-        HopOp::Ternary(op) => (output * op.flops(), plain, stored_share(view, id)),
-        HopOp::Aggregate(op, _) => (input_cells * op.flops(), plain, input_sparsity),
-        HopOp::MatMult => {
+        Role::Aggregate(op, _) => (input_cells * op.flops(), plain, input_sparsity),
+        Role::Product => {
             let (left, right) = (hop.inputs[0], hop.inputs[1]);
             let inner = view.hop(left).cols().unwrap_or(0) as f64;
             // Kernels skip the zeros of either operand; those of a matrix used whole in a fused operator are
@@ -423,35 +419,16 @@ fn size(view: &DagView, constants: &CostConstants, id: HopId) -> Size {
                 (basic + walked) / (multiplied + walked).max(f64::MIN_POSITIVE),
             )
         }
-        HopOp::Transpose => {
+        Role::Transpose => {
             return Size {
                 bytes,
                 fused_compute: 0.0,
                 basic_compute: constants.computing(plain, output * input_sparsity),
             };
         }
-        HopOp::Literal(_)
-        | HopOp::TransientRead(_)
-        | HopOp::TransientWrite(_)
-        | HopOp::PersistentRead(_)
-        | HopOp::PersistentWrite(_)
-        | HopOp::Diag
-        | HopOp::Rev
-        | HopOp::Reshape { .. }
-        | HopOp::RightIndex
-        | HopOp::LeftIndex
-        | HopOp::CBind
-        | HopOp::RBind
-        | HopOp::DataGen(_)
-        | HopOp::Table
-        | HopOp::Cumulative(_)
-        | HopOp::Cast(_)
-        | HopOp::Size(_)
-        | HopOp::Parameterized(..)
-        | HopOp::Print
-        | HopOp::Stop
-        | HopOp::Assert
-        | HopOp::Fused(_) => (output, plain, stored_share(view, id)),
+        Role::Range | Role::Beside | Role::Cumulative(_) | Role::Outside(_) => {
+            (output, plain, stored_share(view, id))
+        }
     };
     let fused_compute = constants.computing(speed, flops);
     Size {
@@ -472,11 +449,8 @@ fn stored_share(view: &DagView, id: HopId) -> f64 {
 }
 
 /// The share of cells that a basic binary operator visits.
-fn binary_share(view: &DagView, id: HopId) -> f64 {
+fn binary_share(view: &DagView, id: HopId, op: BinaryOp) -> f64 {
     let hop = view.hop(id);
-    let HopOp::Binary(op) = hop.op else {
-        return 1.0;
-    };
     let sparsity = |slot: usize| {
         let operand = view.hop(hop.inputs[slot]);
         match operand.is_matrix() && view.shape(hop.inputs[slot]) == view.shape(id) {

@@ -2,12 +2,13 @@
 //!
 //! HOPs stand in topological order, so the recursion of the paper is a loop and memoization is free.
 
-use fulgurite_hop::{HopId, HopOp};
+use fulgurite_hop::HopId;
 
 use crate::{
     explain::EdgeRefusal,
     memo::{CloseStatus, MAX_REFERENCED_INPUTS, MemoEntry, MemoTable, Slots, TemplateType},
     reason::{Reason, TemplateReason},
+    roles::Role,
     template::{self, TEMPLATES, Template},
     view::DagView,
 };
@@ -37,35 +38,15 @@ pub(crate) fn explore(view: &DagView) -> Exploration {
 
 /// Some template has this kind of operator (on matrices); all others are never asked about.
 pub(crate) fn is_fusible_kind(view: &DagView, hop: HopId) -> bool {
-    let hop = view.hop(hop);
-    match hop.op {
-        HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) | HopOp::RightIndex => {
-            hop.is_matrix()
-        }
-        HopOp::Aggregate(..)
-        | HopOp::MatMult
-        | HopOp::Transpose
-        | HopOp::CBind
-        | HopOp::Cumulative(_) => hop.inputs.iter().all(|input| view.hop(*input).is_matrix()),
-        HopOp::Literal(_)
-        | HopOp::TransientRead(_)
-        | HopOp::TransientWrite(_)
-        | HopOp::PersistentRead(_)
-        | HopOp::PersistentWrite(_)
-        | HopOp::Diag
-        | HopOp::Rev
-        | HopOp::Reshape { .. }
-        | HopOp::LeftIndex
-        | HopOp::RBind
-        | HopOp::DataGen(_)
-        | HopOp::Table
-        | HopOp::Cast(_)
-        | HopOp::Size(_)
-        | HopOp::Parameterized(..)
-        | HopOp::Print
-        | HopOp::Stop
-        | HopOp::Assert
-        | HopOp::Fused(_) => false,
+    let is_matrix = |hop: HopId| view.hop(hop).is_matrix();
+    match view.role(hop) {
+        Role::CellWise(_) | Role::Range => is_matrix(hop),
+        Role::Aggregate(..)
+        | Role::Product
+        | Role::Transpose
+        | Role::Beside
+        | Role::Cumulative(_) => view.hop(hop).inputs.iter().all(|input| is_matrix(*input)),
+        Role::Outside(_) => false,
     }
 }
 

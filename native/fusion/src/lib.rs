@@ -12,6 +12,8 @@
 //!    operator's [`cplan`], `replace` rewrites the DAG.
 //! 5. [`explain`] keeps what was considered, chosen and refused, and why.
 //!
+//! All of them know operators by their `roles`.
+//!
 //! Source of the whole stage: Boehm et al., "On Optimizing Operator Fusion Plans for Large-Scale Machine
 //! Learning in SystemML", Sections 2 to 4.
 
@@ -38,6 +40,7 @@ mod plan_cost;
 mod problem;
 mod recall;
 mod replace;
+mod roles;
 mod search;
 mod select;
 mod selection;

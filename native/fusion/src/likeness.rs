@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use fulgurite_hop::{Characteristics, HopId, HopOp, Literal};
+use fulgurite_hop::{Characteristics, HopId, HopOp};
 
-use crate::{memo::MemoEntry, partition::PointKind, plan_cost::PartitionCosts};
+use crate::{memo::MemoEntry, partition::PointKind, plan_cost::PartitionCosts, roles};
 
 /// Costs are proportional to sizes, so that below this factor a plan that was clearly the best still is.
 pub const SAME_WITHIN: f64 = 2.0;
@@ -78,11 +78,7 @@ impl Likeness {
                 }
             });
             OperatorLikeness {
-                op: match &view.hop(*hop).op {
-                    HopOp::Literal(_) => HopOp::Literal(Literal::Int(0)),
-                    HopOp::TransientRead(_) => HopOp::TransientRead(String::new()),
-                    op => op.clone(),
-                },
+                op: roles::nameless(&view.hop(*hop).op),
                 inputs: inputs.collect(),
                 entries: costs.chooser.memo.group(*hop).to_vec(),
             }

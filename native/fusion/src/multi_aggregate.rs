@@ -8,13 +8,14 @@
 //! * the model says that one scan costs no more. (It would, where the zeros that one skips have to be visited for
 //!   the other.)
 
-use fulgurite_hop::{AggregateOp, Direction, HopId, HopOp};
+use fulgurite_hop::{Direction, HopId};
 
 use crate::{
     cost::CostModel,
     cplan::InputBinding,
     memo::{Slots, TemplateType},
     operator::{Chooser, Operator},
+    roles::{Fold, Role},
     selection::{Fate, Selection},
     view::{DagView, Shape},
 };
@@ -80,11 +81,19 @@ fn candidates(view: &DagView, costs: &CostModel, selection: &Selection) -> Vec<G
     let basic = basic.filter(|hop| selection.fate(*hop) == Fate::Basic);
     let basic = basic.filter_map(|hop| Some((alone(view, hop)?, costs.basic(hop))));
     for (operator, seconds) in fused.chain(basic) {
-        let is_aggregate = match view.hop(operator.root).op {
-            HopOp::Aggregate(op, Direction::Full) => is_combined(op),
+        let is_aggregate = match view.role(operator.root) {
+            Role::Aggregate(op, Direction::Full) => {
+                matches!(Fold::of(op), Fold::Sum | Fold::Extreme)
+            }
             // A dot product.
-            HopOp::MatMult => true,
-            _ => false,
+            Role::Product => true,
+            Role::Aggregate(_, Direction::Row | Direction::Col)
+            | Role::CellWise(_)
+            | Role::Transpose
+            | Role::Range
+            | Role::Beside
+            | Role::Cumulative(_)
+            | Role::Outside(_) => false,
         };
         let mut matrices = operator.inputs.iter().filter(is_scanned);
         let shape = matrices.next().and_then(|(hop, _)| view.shape(*hop));
@@ -102,20 +111,13 @@ fn candidates(view: &DagView, costs: &CostModel, selection: &Selection) -> Vec<G
     groups
 }
 
-fn is_combined(op: AggregateOp) -> bool {
-    matches!(
-        op,
-        AggregateOp::Sum | AggregateOp::SumSq | AggregateOp::Min | AggregateOp::Max
-    )
-}
-
 fn is_scanned((_, bound): &&(HopId, InputBinding)) -> bool {
     *bound == InputBinding::Matrix
 }
 
 /// A basic aggregate as an operator.
 fn alone(view: &DagView, hop: HopId) -> Option<Operator> {
-    let HopOp::Aggregate(_, Direction::Full) = view.hop(hop).op else {
+    let Role::Aggregate(_, Direction::Full) = view.role(hop) else {
         return None;
     };
     let input = *view.hop(hop).inputs.first()?;

@@ -2,11 +2,12 @@
 //!
 //! Costing and construction both ask [`Chooser`], so what was costed is what gets built.
 
-use fulgurite_hop::{AggregateOp, HopId, HopOp};
+use fulgurite_hop::HopId;
 
 use crate::{
     cplan::InputBinding,
     memo::{MemoEntry, MemoTable, Slots, TemplateType},
+    roles::{Fold, Role},
     template::outer,
     view::{DagView, Spread},
 };
@@ -56,7 +57,7 @@ pub(crate) fn access(
     references: Slots,
     slot: usize,
 ) -> Option<(HopId, InputBinding)> {
-    if template == TemplateType::Outer && matches!(view.hop(hop).op, HopOp::MatMult) {
+    if template == TemplateType::Outer && view.role(hop) == Role::Product {
         return Some(outer::factor(view, hop, references, slot));
     }
     Some((view.operand(hop, slot), binding(view, template, hop, slot)?))
@@ -73,20 +74,24 @@ fn binding(
         false => InputBinding::Matrix,
     };
     let operand = view.operand(hop, slot);
-    match view.hop(hop).op {
-        HopOp::RightIndex if slot > 0 => None,
-        HopOp::MatMult if slot == 1 && view.transposed_left(hop).is_none() => {
+    match view.role(hop) {
+        Role::Range if slot > 0 => None,
+        Role::Product if slot == 1 && view.transposed_left(hop).is_none() => {
             Some(InputBinding::Whole)
         }
-        HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => {
-            Some(match view.spread(hop, slot)? {
-                Spread::Full => aligned(view.shape(hop)?.cols == 1),
-                Spread::Column => InputBinding::ColumnVector,
-                Spread::Row => InputBinding::RowVector,
-                Spread::Scalar => InputBinding::Scalar,
-            })
-        }
-        _ => Some(aligned(view.shape(operand)?.cols == 1)),
+        Role::CellWise(_) => Some(match view.spread(hop, slot)? {
+            Spread::Full => aligned(view.shape(hop)?.cols == 1),
+            Spread::Column => InputBinding::ColumnVector,
+            Spread::Row => InputBinding::RowVector,
+            Spread::Scalar => InputBinding::Scalar,
+        }),
+        Role::Aggregate(..)
+        | Role::Product
+        | Role::Transpose
+        | Role::Range
+        | Role::Beside
+        | Role::Cumulative(_)
+        | Role::Outside(_) => Some(aligned(view.shape(operand)?.cols == 1)),
     }
 }
 
@@ -339,7 +344,7 @@ impl<'a> Chooser<'a> {
 /// Where decisions cut the outer product off, an Outer plan is a Cell plan.
 fn covers_outer_product(view: &DagView, operator: &Operator) -> bool {
     let is_outer_product = |(hop, references): &(HopId, Slots)| {
-        matches!(view.hop(*hop).op, HopOp::MatMult) && references.is_empty()
+        view.role(*hop) == Role::Product && references.is_empty()
     };
     operator.covered.iter().any(is_outer_product)
 }
@@ -348,31 +353,25 @@ fn covers_outer_product(view: &DagView, operator: &Operator) -> bool {
 fn keeps_zeros_of(view: &DagView, operator: &Operator, main: HopId) -> bool {
     let keeps = |values: HopId| view.zero_carriers(values).binary_search(&main).is_ok();
     let references = operator.covered.last().map_or(Slots::NONE, |last| last.1);
-    operator.roots().all(|root| match view.hop(root).op {
-        HopOp::Aggregate(op, _) => match op {
-            AggregateOp::Prod => false,
-            AggregateOp::Min | AggregateOp::Max
-                if operator.template == TemplateType::MultiAggregate =>
-            {
-                false
+    operator.roots().all(|root| match view.role(root) {
+        Role::Aggregate(op, _) => match Fold::of(op) {
+            Fold::Product => false,
+            Fold::Extreme if operator.template == TemplateType::MultiAggregate => false,
+            Fold::Sum | Fold::Extreme | Fold::Mean | Fold::OfRow | Fold::OfPlaces => {
+                keeps(view.hop(root).inputs[0])
             }
-            AggregateOp::Sum
-            | AggregateOp::SumSq
-            | AggregateOp::Min
-            | AggregateOp::Max
-            | AggregateOp::Mean
-            | AggregateOp::Var
-            | AggregateOp::Sd
-            | AggregateOp::Trace
-            | AggregateOp::IndexMax
-            | AggregateOp::IndexMin => keeps(view.hop(root).inputs[0]),
         },
-        HopOp::MatMult if operator.template == TemplateType::Outer => {
+        Role::Product if operator.template == TemplateType::Outer => {
             outer::multiplication(view, root, references)
                 .is_some_and(|product| keeps(product.values))
         }
         // A dot product.
-        HopOp::MatMult => [0, 1].iter().any(|slot| keeps(view.operand(root, *slot))),
-        _ => keeps(root),
+        Role::Product => [0, 1].iter().any(|slot| keeps(view.operand(root, *slot))),
+        Role::CellWise(_)
+        | Role::Transpose
+        | Role::Range
+        | Role::Beside
+        | Role::Cumulative(_)
+        | Role::Outside(_) => keeps(root),
     })
 }

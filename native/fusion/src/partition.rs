@@ -3,12 +3,13 @@
 //! A partition is a connected component of fusion references: no fused operator spans two, so each is
 //! optimised on its own. (The transpose of an input may belong to several: products make up for it at no cost.)
 
-use fulgurite_hop::{HopId, HopOp};
+use fulgurite_hop::HopId;
 use petgraph::unionfind::UnionFind;
 use serde::Serialize;
 
 use crate::{
     memo::{MemoEntry, MemoTable, Slots, TemplateType},
+    roles::Role,
     view::DagView,
 };
 
@@ -68,9 +69,8 @@ pub(crate) fn partitions(
     is_distributed: &dyn Fn(HopId) -> bool,
 ) -> Vec<Partition> {
     // A product that covers the transpose of a matrix reads the matrix: what it shares with others is an input.
-    let is_bare_transpose = |hop: HopId| {
-        matches!(view.hop(hop).op, HopOp::Transpose) && references[hop.index()].is_empty()
-    };
+    let is_bare_transpose =
+        |hop: HopId| view.role(hop) == Role::Transpose && references[hop.index()].is_empty();
     let mut components = UnionFind::<u32>::new(view.dag.len());
     for (hop, operator) in view.dag.iter() {
         for slot in references[hop.index()].iter() {
@@ -243,7 +243,6 @@ impl Analysis<'_> {
 
     /// A fused product reads below a transpose: with nothing to fuse there, both choices are one plan.
     fn is_decision(&self, target: HopId) -> bool {
-        !matches!(self.view.hop(target).op, HopOp::Transpose)
-            || !self.references[target.index()].is_empty()
+        self.view.role(target) != Role::Transpose || !self.references[target.index()].is_empty()
     }
 }

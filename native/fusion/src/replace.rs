@@ -3,15 +3,14 @@
 use std::collections::HashMap;
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{
-    CastOp, Characteristics, Dag, DataType, Hop, HopId, HopOp, Literal, ValueType,
-};
+use fulgurite_hop::{Characteristics, Dag, DataType, Hop, HopId, Literal, ValueType};
 
 use crate::{
     CoveredOperator, FusedOperator,
     construct::{Constructed, PlanInput, construct},
     memo::TemplateType,
     operator::Operator,
+    roles,
     selection::{Fate, Selection},
     view::DagView,
 };
@@ -160,7 +159,7 @@ impl Builder<'_> {
             _ => (root.characteristics, root.data_type),
         };
         let fused = Hop {
-            op: HopOp::Fused(number),
+            op: roles::fused(number),
             inputs,
             data_type,
             value_type: root.value_type,
@@ -217,7 +216,7 @@ impl Builder<'_> {
 
     fn transpose(&mut self, id: HopId, characteristics: Characteristics) -> HopId {
         let transpose = Hop {
-            op: HopOp::Transpose,
+            op: roles::TRANSPOSE,
             inputs: vec![id],
             characteristics,
             ..self.dag.hop(id).clone()
@@ -233,7 +232,7 @@ impl Builder<'_> {
         inputs.extend(bounds.map(|bound| self.dag.push(Hop::literal(Literal::Int(bound)))));
         let cell = Hop {
             position: root.position.clone(),
-            ..Hop::matrix(HopOp::RightIndex, inputs).with(Characteristics::dims(1, 1))
+            ..Hop::matrix(roles::RANGE, inputs).with(Characteristics::dims(1, 1))
         };
         let cell = self.dag.push(cell);
         if root.is_matrix() {
@@ -241,7 +240,7 @@ impl Builder<'_> {
         }
         let cast = Hop {
             position: root.position.clone(),
-            ..Hop::scalar(HopOp::Cast(CastOp::AsScalar), vec![cell], ValueType::Double)
+            ..Hop::scalar(roles::ONLY_CELL, vec![cell], ValueType::Double)
         };
         self.dag.push(cast)
     }

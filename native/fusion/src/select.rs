@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{Dag, HopId, HopOp};
+use fulgurite_hop::{Dag, HopId};
 
 use crate::{
     FusedDag, FusionConfig, Policy,
@@ -59,10 +59,7 @@ impl Default for Known<'_> {
 /// # Errors
 /// As [`fuse`].
 pub fn fuse_known(dag: &Dag, config: &FusionConfig, known: &Known) -> Result<FusedDag> {
-    if let Some((_, hop)) = dag
-        .iter()
-        .find(|(_, hop)| matches!(hop.op, HopOp::Fused(_)))
-    {
+    if let Some((_, hop)) = dag.iter().find(|(_, hop)| hop.op.fused().is_some()) {
         return Err(Error::plan("the DAG is fused already")
             .in_operator(hop.op.code())
             .at_option(hop.position.as_ref())

@@ -1,9 +1,9 @@
 //! Facts about a DAG that templates, costs and construction all ask for: shapes, consumers, how an
 //! operand is spread, what a column range selects.
 
-use fulgurite_hop::{Dag, DataType, Hop, HopId, HopOp, Literal, ZeroCarriers};
+use fulgurite_hop::{Dag, DataType, Hop, HopId, Literal, ZeroCarriers};
 
-use crate::FusionConfig;
+use crate::{FusionConfig, roles::Role};
 
 /// A DAG with its consumers.
 pub(crate) struct DagView<'a> {
@@ -109,10 +109,7 @@ impl<'a> DagView<'a> {
 
     /// Tells which variables are the same in all iterations of the loop around the DAG.
     pub fn with_variables_that_stay(mut self, stays: &dyn Fn(&str) -> bool) -> Self {
-        let reads_what_stays = |(_, hop): (HopId, &Hop)| match &hop.op {
-            HopOp::TransientRead(name) => stays(name),
-            _ => false,
-        };
+        let reads_what_stays = |(_, hop): (HopId, &Hop)| hop.op.variable_read().is_some_and(stays);
         self.stays = self.dag.iter().map(reads_what_stays).collect();
         self
     }
@@ -124,6 +121,10 @@ impl<'a> DagView<'a> {
 
     pub fn hop(&self, id: HopId) -> &'a Hop {
         self.dag.hop(id)
+    }
+
+    pub fn role(&self, id: HopId) -> Role {
+        Role::of(&self.hop(id).op)
     }
 
     pub fn is_live(&self, id: HopId) -> bool {
@@ -173,22 +174,20 @@ impl<'a> DagView<'a> {
     pub fn transposed_left(&self, id: HopId) -> Option<HopId> {
         let hop = self.hop(id);
         let left = *hop.inputs.first()?;
-        let is_transpose =
-            matches!(self.hop(left).op, HopOp::Transpose) && !self.is_along_rows(left);
-        (matches!(hop.op, HopOp::MatMult) && is_transpose).then_some(left)
+        let is_transpose = self.role(left) == Role::Transpose && !self.is_along_rows(left);
+        (self.role(id) == Role::Product && is_transpose).then_some(left)
     }
 
     /// A matrix product over a transpose: fused operators may read what the transpose reads instead of it.
     pub fn is_transpose_of_product(&self, consumer: HopId, target: HopId) -> bool {
-        matches!(self.hop(consumer).op, HopOp::MatMult)
-            && matches!(self.hop(target).op, HopOp::Transpose)
+        self.role(consumer) == Role::Product && self.role(target) == Role::Transpose
     }
 
     /// What the HOP is the transpose of, or itself.
     pub fn untransposed(&self, id: HopId) -> HopId {
-        match self.hop(id).op {
-            HopOp::Transpose => self.hop(id).inputs[0],
-            _ => id,
+        match self.role(id) == Role::Transpose {
+            true => self.hop(id).inputs[0],
+            false => id,
         }
     }
 
@@ -222,11 +221,9 @@ impl<'a> DagView<'a> {
 
     /// The value of a literal that is a positive integer.
     fn integer(&self, id: HopId) -> Option<u64> {
-        match &self.hop(id).op {
-            HopOp::Literal(Literal::Int(value)) => u64::try_from(*value).ok(),
-            HopOp::Literal(Literal::Double(value)) if *value >= 1.0 && value.fract() == 0.0 => {
-                Some(*value as u64)
-            }
+        match self.hop(id).op.constant()? {
+            Literal::Int(value) => u64::try_from(*value).ok(),
+            Literal::Double(value) if *value >= 1.0 && value.fract() == 0.0 => Some(*value as u64),
             _ => None,
         }
     }
@@ -235,16 +232,12 @@ impl<'a> DagView<'a> {
 fn along_rows(dag: &Dag) -> Vec<bool> {
     let mut along_rows = vec![false; dag.len()];
     let input = |hop: HopId| dag.hop(hop).inputs.first().copied();
-    for (id, hop) in dag
-        .iter()
-        .filter(|(_, hop)| matches!(hop.op, HopOp::Transpose))
-    {
+    let role = |hop: HopId| Role::of(&dag.hop(hop).op);
+    for (id, hop) in dag.iter().filter(|(_, hop)| hop.op.is_transpose()) {
         let cumulative = hop.inputs.first().copied();
-        let cumulative = cumulative.filter(|hop| matches!(dag.hop(*hop).op, HopOp::Cumulative(_)));
+        let cumulative = cumulative.filter(|hop| matches!(role(*hop), Role::Cumulative(_)));
         // What ends one such expression does not begin another: it lies along rows already.
-        let begins = |first: HopId| {
-            matches!(dag.hop(first).op, HopOp::Transpose) && !along_rows[first.index()]
-        };
+        let begins = |first: HopId| role(first) == Role::Transpose && !along_rows[first.index()];
         along_rows[id.index()] = cumulative.and_then(input).is_some_and(begins);
     }
     along_rows

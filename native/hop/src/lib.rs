@@ -18,9 +18,11 @@ mod characteristics;
 mod dag;
 mod expression;
 mod finite;
+mod formulas;
 mod iteration_memory;
 mod literal;
 mod numbers;
+mod predicates;
 mod print;
 mod program;
 mod propagate;
@@ -31,6 +33,7 @@ mod zeros;
 
 pub use characteristics::{Characteristics, DataType, ValueType};
 pub use dag::{Dag, Hop, HopId};
+pub use formulas::Formulas;
 pub use iteration_memory::iteration_bytes;
 pub use literal::Literal;
 pub use ops::{

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use fulgurite_codegen::PlanCache;
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{CastOp, Hop, HopId, HopOp, Literal, scalar};
+use fulgurite_hop::{Hop, HopId, Literal};
 use fulgurite_matrix::{
     arrow_block::cut_off,
     kernels::{self, RandStream},
@@ -38,10 +38,9 @@ impl Locally<'_> {
         let same = plan.inputs[id.index()]
             .windows(2)
             .all(|pair| pair[0] == pair[1]);
-        let basic = || match (&hop.op, &inputs[..]) {
-            (HopOp::MatMult, [Value::Matrix(left), Value::Matrix(right)])
-                if plan.transposed_left[id.index()] =>
-            {
+        let basic = || match &inputs[..] {
+            // Only products are so.
+            [Value::Matrix(left), Value::Matrix(right)] if plan.transposed_left[id.index()] => {
                 let product = match same {
                     true => kernels::tsmm(left),
                     false => kernels::transposed_matmult(left, right),
@@ -101,19 +100,18 @@ struct Evaluation<'a> {
 impl Evaluation<'_> {
     fn operator(&mut self, id: HopId, locally: &Locally) -> Result<Value> {
         let hop = self.plan.dag.hop(id);
-        match &hop.op {
-            HopOp::Literal(value) => return Ok(Value::Scalar(value.clone())),
-            HopOp::TransientRead(name) => {
-                let value = self.variables.get(name.as_str());
-                return value.cloned().ok_or_else(|| undefined(name));
-            }
-            _ => {}
+        if let Some(value) = hop.op.constant() {
+            return Ok(Value::Scalar(value.clone()));
+        }
+        if let Some(name) = hop.op.variable_read() {
+            let value = self.variables.get(name);
+            return value.cloned().ok_or_else(|| undefined(name));
         }
         let inputs: Vec<Value> = self.plan.inputs[id.index()]
             .iter()
             .map(|input| self.take(*input))
             .collect::<Result<_>>()?;
-        if let HopOp::Size(_) = hop.op {
+        if hop.op.size_asked().is_some() {
             return basic::execute(hop, inputs, locally.stream);
         }
         let scalars: Option<Vec<&Literal>> = inputs
@@ -124,7 +122,9 @@ impl Evaluation<'_> {
             })
             .collect();
         match scalars {
-            Some(scalars) if hop.is_scalar() => scalar_operator(hop, &scalars, locally.stream),
+            Some(scalars) if hop.is_scalar() => {
+                basic::scalar_operator(hop, &scalars, locally.stream)
+            }
             _ => locally.run(self.plan, id, inputs),
         }
     }
@@ -153,30 +153,13 @@ pub fn guarded_operator<R>(hop: &Hop, run: impl FnOnce() -> Result<R>) -> Result
         cut_off::check()?;
         Ok(value)
     });
-    value.map_err(|error| match hop.op {
-        HopOp::Stop | HopOp::Assert => error.at_option(hop.position.as_ref()),
-        _ => error
-            .in_operator(hop.op.code())
-            .at_option(hop.position.as_ref()),
+    value.map_err(|error| {
+        let error = match hop.op.speaks_for_script() {
+            true => error,
+            false => error.in_operator(hop.op.code()),
+        };
+        error.at_option(hop.position.as_ref())
     })
-}
-
-/// The value of an operator on scalars alone, without the cost of finding a place for it.
-///
-/// # Errors
-/// Of the operator.
-pub fn scalar_operator(hop: &Hop, inputs: &[&Literal], stream: RandStream) -> Result<Value> {
-    let value = match (&hop.op, inputs) {
-        (HopOp::Unary(op), [x]) => scalar::eval_scalar_unary(*op, x)?,
-        (HopOp::Binary(op), [x, y]) => scalar::eval_scalar_binary(*op, x, y)?,
-        (HopOp::Ternary(op), [x, y, z]) => scalar::eval_scalar_ternary(*op, x, y, z)?,
-        (HopOp::Cast(op), [x]) if *op != CastOp::AsScalar => scalar::eval_scalar_cast(*op, x)?,
-        _ => {
-            let values = inputs.iter().map(|value| Value::Scalar((*value).clone()));
-            return basic::execute(hop, values.collect(), stream);
-        }
-    };
-    Ok(Value::Scalar(value))
 }
 
 /// The error of reading a value that no operator gave.
@@ -193,7 +176,7 @@ pub fn undefined(name: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use fulgurite_error::{ErrorKind, Position, Source};
-    use fulgurite_hop::{AggregateOp, BinaryOp, Dag, Direction, ValueType};
+    use fulgurite_hop::{AggregateOp, BinaryOp, Dag, Direction, HopOp, ValueType};
     use fulgurite_matrix::MatrixBlock;
 
     use super::*;

@@ -19,8 +19,8 @@ mod plan;
 mod threads;
 mod value;
 
-pub use basic::{cumulative, group_function};
-pub use evaluate::{Locally, guarded_operator, not_evaluated, scalar_operator, undefined};
+pub use basic::{cumulative, group_function, scalar_operator};
+pub use evaluate::{Locally, guarded_operator, not_evaluated, undefined};
 pub use plan::{BlockPlan, FusedPlan};
 pub use threads::Threads;
 pub use value::Value;

@@ -7,7 +7,7 @@ use std::{
 
 use fulgurite_codegen::Kept;
 use fulgurite_fusion::cplan::CPlan;
-use fulgurite_hop::{Dag, HopId, HopOp, memory};
+use fulgurite_hop::{Dag, HopId, memory};
 
 /// A fused operator of a block.
 #[derive(Debug, Clone)]
@@ -50,10 +50,10 @@ impl BlockPlan {
         let transposed_left: Vec<bool> = dag
             .iter()
             .map(|(_, hop)| {
-                hop.op == HopOp::MatMult
+                hop.op.is_product()
                     && hop.inputs.first().is_some_and(|left| {
                         let left = dag.hop(*left);
-                        left.op == HopOp::Transpose && left.is_matrix()
+                        left.op.is_transpose() && left.is_matrix()
                     })
             })
             .collect();
@@ -81,10 +81,8 @@ impl BlockPlan {
         let assigned = dag
             .roots
             .iter()
-            .filter_map(|root| match &dag.hop(*root).op {
-                HopOp::TransientWrite(name) => Some(name.clone()),
-                _ => None,
-            })
+            .filter_map(|root| dag.hop(*root).op.variable_written())
+            .map(str::to_owned)
             .collect();
         let labels = dag.iter().map(|(id, _)| label(&dag, id, &fused)).collect();
         BlockPlan {
@@ -173,10 +171,7 @@ impl BlockPlan {
 
     /// The plan of a fused operator.
     pub fn cplan(&self, id: HopId) -> Option<&FusedPlan> {
-        match self.dag.hop(id).op {
-            HopOp::Fused(index) => self.fused.get(index),
-            _ => None,
-        }
+        self.fused.get(self.dag.hop(id).op.fused()?)
     }
 }
 
@@ -213,22 +208,20 @@ fn schedule(dag: &Dag, inputs: &[Vec<HopId>]) -> Vec<HopId> {
 fn label(dag: &Dag, id: HopId, fused: &[FusedPlan]) -> Option<Arc<str>> {
     let hop = dag.hop(id);
     let on_matrices = hop.is_matrix() || hop.inputs.iter().any(|input| dag.hop(*input).is_matrix());
-    let worth_it = match hop.op {
-        HopOp::TransientRead(_) | HopOp::Literal(_) | HopOp::Size(_) => false,
-        _ => on_matrices,
-    };
-    if !worth_it {
+    let op = &hop.op;
+    let is_value = op.variable_read().is_some() || op.constant().is_some();
+    if !on_matrices || is_value || op.size_asked().is_some() {
         return None;
     }
-    let name = match &hop.op {
-        HopOp::Fused(index) => match fused.get(*index) {
-            Some(plan) => format!(
-                "fused({index}) {}",
-                plan.text.lines().next().unwrap_or_default()
-            ),
-            None => hop.op.code(),
-        },
-        op => op.code(),
+    let plan = op
+        .fused()
+        .and_then(|index| Some((index, fused.get(index)?)));
+    let name = match plan {
+        Some((index, plan)) => format!(
+            "fused({index}) {}",
+            plan.text.lines().next().unwrap_or_default()
+        ),
+        None => op.code(),
     };
     Some(match &hop.position {
         Some(position) => format!("{name} {}:{}", position.source.name, position.line).into(),

@@ -11,8 +11,8 @@ use fulgurite_config::Config;
 use fulgurite_dml::{CompileOptions, FileSystem, InputVariable, SourceResolver, parse_argument};
 use fulgurite_error::{Error, Result, Source};
 use fulgurite_hop::{
-    Block, Dag, DataType, Hop, HopId, HopOp, OptimizeOptions, Outputs, Program, ReadOptions,
-    Symbols, ValueType, VariableInfo, json, optimize_program, optimize_program_traced,
+    Block, Dag, DataType, Hop, HopId, OptimizeOptions, Outputs, Program, ReadOptions, Symbols,
+    ValueType, VariableInfo, json, optimize_program, optimize_program_traced,
     rewrites::Application,
 };
 use fulgurite_matrix::memory;
@@ -229,7 +229,7 @@ fn compiled_script(
 /// # Errors
 /// `plan`, for a DAG with fused operators: their plans are not in it.
 fn unfused(dag: Dag) -> Result<Dag> {
-    let is_fused = |(_, hop): &(HopId, &Hop)| matches!(hop.op, HopOp::Fused(_));
+    let is_fused = |(_, hop): &(HopId, &Hop)| hop.op.fused().is_some();
     let fused = dag.iter().find(is_fused).map(|(_, hop)| hop.clone());
     match fused {
         None => Ok(dag),

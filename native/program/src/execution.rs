@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 use fulgurite_dataflow::{DatasetId, DistributedMatrix, OnBehalf, SourceSpec, Variable};
 use fulgurite_error::{Error, ErrorKind, Result};
-use fulgurite_hop::{Block, Characteristics, HopOp, Literal, Program, VariableInfo};
+use fulgurite_hop::{Block, Characteristics, Literal, Program, VariableInfo};
 use fulgurite_matrix::MatrixBlock;
 
 use super::{
@@ -169,10 +169,8 @@ fn output_names(request: &Request, program: &Program) -> Vec<String> {
         [Block::Basic { dag }] if request.dag.is_some() && request.outputs.is_empty() => dag
             .roots
             .iter()
-            .filter_map(|root| match &dag.hop(*root).op {
-                HopOp::TransientWrite(name) => Some(name.clone()),
-                _ => None,
-            })
+            .filter_map(|root| dag.hop(*root).op.variable_written())
+            .map(str::to_owned)
             .collect(),
         _ => request.outputs.clone(),
     }

@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use fulgurite_hop::{Block, Dag, HopOp, Predicate};
+use fulgurite_hop::{Block, Dag, Predicate};
 
 /// The loops that run, the innermost last.
 #[derive(Debug, Clone, Default)]
@@ -99,15 +99,13 @@ fn assigned_in_predicate(predicate: &Predicate, assigned: &mut BTreeSet<String>)
 
 fn assigned_in_dag(dag: &Dag, assigned: &mut BTreeSet<String>) {
     for root in &dag.roots {
-        if let HopOp::TransientWrite(name) = &dag.hop(*root).op {
-            assigned.insert(name.clone());
-        }
+        assigned.extend(dag.hop(*root).op.variable_written().map(str::to_owned));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use fulgurite_hop::Hop;
+    use fulgurite_hop::{Hop, HopOp};
 
     use super::*;
 

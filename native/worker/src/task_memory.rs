@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fulgurite_dataflow::Task;
 use fulgurite_hop::{
-    Characteristics, Dag, HopId, HopOp, Literal, Symbols, VariableInfo, memory, propagate_dag,
+    Characteristics, Dag, HopId, Literal, Symbols, VariableInfo, memory, propagate_dag,
 };
 use fulgurite_matrix::{MatrixBlock, arrow_block::Block};
 
@@ -90,7 +90,7 @@ fn with_sizes(task: &Task, dag: &Dag, symbols: &Symbols) -> Option<Dag> {
     let mut known = propagate_dag(dag, symbols).ok()?.0;
     for index in 0..dag.len() {
         let id = HopId(index as u32);
-        let HopOp::Fused(number) = known.hop(id).op else {
+        let Some(number) = known.hop(id).op.fused() else {
             continue;
         };
         let inputs = known.hop(id).inputs.iter();
@@ -111,7 +111,7 @@ mod tests {
     use fulgurite_fusion::cplan::{
         CNode, CPlan, InputBinding, NodeId, RowOutput, RowTemplate, Template,
     };
-    use fulgurite_hop::{BinaryOp, CastOp, Hop, ValueType, json::to_json};
+    use fulgurite_hop::{BinaryOp, CastOp, Hop, HopOp, ValueType, json::to_json};
     use fulgurite_matrix::CsrMatrix;
 
     use super::*;

@@ -9,6 +9,7 @@ use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, TernaryOp, UnaryOp};
 use fulgurite_matrix::{Extent, MatrixBlock};
 
 use super::{ExecutionContext, tasks};
+use crate::aggregates::{self, Accumulation, AggregateForm};
 use crate::bind::{Bound, Operand};
 use crate::compiled::CompiledPlan;
 
@@ -82,10 +83,10 @@ fn at_zeros(plan: &CompiledPlan, bound: &Bound<'_>, context: &ExecutionContext) 
             CNode::Unary(op, x) => unary(*op, of(x)),
             CNode::Binary(op, x, y) => binary(*op, of(x), of(y)),
             CNode::Ternary(op, x, y, z) => ternary(*op, of(x), of(y), of(z)),
-            CNode::Reduce(AggregateOp::Sum, x) => summed(of(x), MOST_COLUMNS),
-            CNode::Reduce(AggregateOp::Min | AggregateOp::Max | AggregateOp::Mean, x)
-            | CNode::ColumnRange { vector: x, .. }
+            CNode::Reduce(op, x) => reduced(*op, of(x)),
+            CNode::ColumnRange { vector: x, .. }
             | CNode::Cumulative(CumulativeOp::Min | CumulativeOp::Max, x) => of(x),
+            CNode::Cumulative(CumulativeOp::Sum | CumulativeOp::Prod, _) => Extent::UNKNOWN,
             CNode::VectorMatrix { vector, input, .. } => match bound.matrix(*input) {
                 Ok(matrix) => {
                     let products =
@@ -112,6 +113,19 @@ fn summed(x: Extent, most: f64) -> Extent {
     }
     let largest = x.least.abs().max(x.greatest.abs()) * most;
     or_nan(between(-largest, largest), !x.is_finite())
+}
+
+/// The aggregate of a row.
+fn reduced(op: AggregateOp, x: Extent) -> Extent {
+    match aggregates::form(op) {
+        // A mean lies between the cells.
+        AggregateForm::Incremental(Accumulation::Sum) if aggregates::is_mean(op) => x,
+        AggregateForm::Incremental(Accumulation::Sum) => summed(x, MOST_COLUMNS),
+        AggregateForm::Incremental(Accumulation::Minimum | Accumulation::Maximum) => x,
+        AggregateForm::Incremental(Accumulation::SumOfSquares | Accumulation::Product)
+        | AggregateForm::OfRow(_)
+        | AggregateForm::Unsupported => Extent::UNKNOWN,
+    }
 }
 
 /// The number that all cells are.
@@ -180,7 +194,8 @@ fn unary(op: UnaryOp, x: Extent) -> Extent {
             let rest = binary(BinaryOp::Minus, Extent::of(1.0), x);
             return binary(BinaryOp::Mult, x, rest);
         }
-        _ => Extent::UNKNOWN,
+        // Beyond their domains, and where nothing was worked out.
+        Log | Sqrt | Asin | Acos | Sin | Cos | Tan | Round => Extent::UNKNOWN,
     };
     or_nan(result, x.has_nan)
 }
@@ -237,8 +252,10 @@ fn binary(op: BinaryOp, x: Extent, y: Extent) -> Extent {
         }
         Pow if x.is_zero() && y.least > 0.0 => Extent::of(0.0),
         And if x.is_zero() || y.is_zero() => return Extent::of(0.0),
-        op if op.is_logical() => return between(0.0, 1.0),
-        _ => Extent::UNKNOWN,
+        Less | LessEqual | Greater | GreaterEqual | Equal | NotEqual | And | Or | Xor => {
+            return between(0.0, 1.0);
+        }
+        Div | IntDiv | Modulus | Pow | LogBase => Extent::UNKNOWN,
     };
     or_nan(result, has_nan)
 }

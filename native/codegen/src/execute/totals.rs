@@ -1,10 +1,10 @@
 //! Totals of aggregates: compensated where sums are concerned, so that they don't lose digits over many blocks.
 
 use fulgurite_error::Result;
-use fulgurite_hop::{AggregateOp, BinaryOp};
+use fulgurite_hop::AggregateOp;
 use fulgurite_matrix::memory;
 
-use crate::program::identity;
+use crate::aggregates::{self, Accumulation, identity};
 
 /// A running total over numbers, or over totals of blocks.
 #[derive(Debug, Clone, Copy)]
@@ -26,19 +26,22 @@ impl Total {
 
     /// Takes in a cell.
     pub fn take(&mut self, cell: f64) {
-        match self.op {
-            AggregateOp::SumSq => self.combine(cell * cell),
-            _ => self.combine(cell),
+        match aggregates::accumulation(self.op) {
+            Accumulation::SumOfSquares => self.combine(cell * cell),
+            Accumulation::Sum
+            | Accumulation::Product
+            | Accumulation::Minimum
+            | Accumulation::Maximum => self.combine(cell),
         }
     }
 
     /// Takes in the total of a block.
     pub fn combine(&mut self, total: f64) {
-        match self.op {
-            AggregateOp::Min => self.value = BinaryOp::Min.eval(self.value, total),
-            AggregateOp::Max => self.value = BinaryOp::Max.eval(self.value, total),
-            AggregateOp::Prod => self.value *= total,
-            _ => {
+        match aggregates::accumulation(self.op) {
+            Accumulation::Minimum => self.value = aggregates::smaller(self.value, total),
+            Accumulation::Maximum => self.value = aggregates::larger(self.value, total),
+            Accumulation::Product => self.value *= total,
+            Accumulation::Sum | Accumulation::SumOfSquares => {
                 let sum = self.value + total;
                 let lost = if self.value.abs() >= total.abs() {
                     (self.value - sum) + total
@@ -65,9 +68,9 @@ impl Total {
         } else {
             self.value
         };
-        match self.op {
-            AggregateOp::Mean => value / count as f64,
-            _ => value,
+        match aggregates::is_mean(self.op) {
+            true => value / count as f64,
+            false => value,
         }
     }
 }
@@ -140,12 +143,16 @@ impl ColumnTotals {
         for row in cells.chunks_exact(width) {
             let recent = &mut self.recent[first..first + width];
             let pairs = recent.iter_mut().zip(row);
-            match self.op {
-                AggregateOp::Min => pairs.for_each(|(t, x)| *t = BinaryOp::Min.eval(*t, *x)),
-                AggregateOp::Max => pairs.for_each(|(t, x)| *t = BinaryOp::Max.eval(*t, *x)),
-                AggregateOp::Prod => pairs.for_each(|(t, x)| *t *= x),
-                AggregateOp::SumSq => pairs.for_each(|(t, x)| *t += x * x),
-                _ => pairs.for_each(|(t, x)| *t += x),
+            match aggregates::accumulation(self.op) {
+                Accumulation::Minimum => {
+                    pairs.for_each(|(t, x)| *t = aggregates::smaller(*t, *x));
+                }
+                Accumulation::Maximum => {
+                    pairs.for_each(|(t, x)| *t = aggregates::larger(*t, *x));
+                }
+                Accumulation::Product => pairs.for_each(|(t, x)| *t *= x),
+                Accumulation::SumOfSquares => pairs.for_each(|(t, x)| *t += x * x),
+                Accumulation::Sum => pairs.for_each(|(t, x)| *t += x),
             }
         }
         self.recent_rows += cells.len() / width;

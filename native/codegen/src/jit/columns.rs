@@ -10,8 +10,8 @@ use fulgurite_hop::AggregateOp;
 
 use super::operands::{readonly, writable};
 use super::pairs::{Cells, Width};
+use crate::aggregates::{self, identity};
 use crate::cellwise::{self, CellInstructions};
-use crate::program::identity;
 
 /// Vector registers of a processor.
 const REGISTERS: usize = 16;
@@ -328,12 +328,12 @@ impl Pass<'_> {
     fn finish(&self, builder: &mut FunctionBuilder<'_>, totals: Vec<Value>) -> Vec<Value> {
         let mut finished = Vec::new();
         for ((op, _), total) in self.reductions.iter().zip(totals) {
-            finished.push(match op {
-                AggregateOp::Mean => {
+            finished.push(match aggregates::is_mean(*op) {
+                true => {
                     let count = builder.ins().fcvt_from_uint(types::F64, self.width);
                     builder.ins().fdiv(total, count)
                 }
-                _ => total,
+                false => total,
             });
         }
         finished

@@ -7,6 +7,8 @@ use std::slice;
 use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, UnaryOp};
 use fulgurite_matrix::vector_math::Cells;
 
+use crate::aggregates::{self, AggregateForm, RowFunction};
+
 /// A primitive with one operand of the result's shape.
 pub(crate) type Rowwise =
     unsafe extern "C" fn(usize, *const f64, usize, *mut f64, usize, usize, usize);
@@ -142,12 +144,13 @@ pub(crate) unsafe extern "C" fn reduce(
     for at in 0..rows {
         // SAFETY: the caller's promise.
         let (x, out) = unsafe { (row(x, at, x_stride, width), &mut *out.add(at)) };
-        *out = match op {
-            AggregateOp::Var => variance(x),
-            AggregateOp::Sd => variance(x).sqrt(),
-            AggregateOp::IndexMax => last_best(x, |new, best| new >= best),
-            AggregateOp::IndexMin => last_best(x, |new, best| new <= best),
-            _ => f64::NAN,
+        *out = match aggregates::form(*op) {
+            AggregateForm::OfRow(RowFunction::Variance) => variance(x),
+            AggregateForm::OfRow(RowFunction::Deviation) => variance(x).sqrt(),
+            AggregateForm::OfRow(RowFunction::LastMaximum) => last_best(x, |new, best| new >= best),
+            AggregateForm::OfRow(RowFunction::LastMinimum) => last_best(x, |new, best| new <= best),
+            // Loops compute them.
+            AggregateForm::Incremental(_) | AggregateForm::Unsupported => f64::NAN,
         };
     }
 }
@@ -187,8 +190,8 @@ pub(crate) unsafe extern "C" fn cumulative(
     let (mut step, start): (fn(f64, f64) -> f64, f64) = match op {
         CumulativeOp::Sum => (|a, x| a + x, 0.0),
         CumulativeOp::Prod => (|a, x| a * x, 1.0),
-        CumulativeOp::Min => (|a, x| BinaryOp::Min.eval(a, x), f64::INFINITY),
-        CumulativeOp::Max => (|a, x| BinaryOp::Max.eval(a, x), f64::NEG_INFINITY),
+        CumulativeOp::Min => (aggregates::smaller, f64::INFINITY),
+        CumulativeOp::Max => (aggregates::larger, f64::NEG_INFINITY),
     };
     for at in 0..rows {
         // SAFETY: the caller's promise.

@@ -7,14 +7,15 @@ use fulgurite_hop::{AggregateOp, Direction, TernaryOp};
 
 use super::shapes::{cell_shapes, row_shapes};
 use super::simplify::simplify;
-use super::unsupported::{Unsupported, check, is_incremental};
+use super::unsupported::{Unsupported, check};
 use super::{ColumnVectors, FactorProduct, Home, Loop, Program, Shape, Shapes, Step};
+use crate::aggregates;
 use crate::cellwise::has_instructions;
 
 /// Whether the generated loops compute the node themselves, rather than calling a primitive.
 fn is_inline(node: &CNode) -> bool {
     match node {
-        CNode::Reduce(op, _) => is_incremental(*op),
+        CNode::Reduce(op, _) => aggregates::is_incremental(*op),
         node => has_instructions(node),
     }
 }
@@ -118,11 +119,7 @@ fn reductions(template: &Template) -> Vec<AggregateOp> {
         },
         Template::Row(_) => Vec::new(),
     };
-    let partial = |op| match op {
-        AggregateOp::Mean => AggregateOp::Sum,
-        other => other,
-    };
-    ops.into_iter().map(partial).collect()
+    ops.into_iter().map(aggregates::unfinished).collect()
 }
 
 /// Turns products of factors into further inputs, which the skeleton computes tile by tile.

@@ -22,7 +22,6 @@ pub(crate) use shapes::{Shape, Shapes, WidthSource};
 pub use unsupported::Unsupported;
 
 use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId};
-use fulgurite_hop::AggregateOp;
 
 /// How a Cell program sees inputs bound as column vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,15 +152,4 @@ pub(crate) struct Loop {
     pub stores: Vec<(NodeId, Home)>,
     /// `Reduce` nodes that it computes from its values.
     pub reductions: Vec<NodeId>,
-}
-
-/// The total of nothing: what reductions begin with.
-pub(crate) fn identity(op: AggregateOp) -> f64 {
-    use AggregateOp::*;
-    match op {
-        Min => f64::INFINITY,
-        Max => f64::NEG_INFINITY,
-        Prod => 1.0,
-        Sum | SumSq | Mean | Var | Sd | Trace | IndexMax | IndexMin => 0.0,
-    }
 }

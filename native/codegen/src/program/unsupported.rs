@@ -5,6 +5,8 @@ use std::fmt;
 use fulgurite_fusion::cplan::{CNode, CPlan, NodeId, OuterOutput, RowOutput, Template};
 use fulgurite_hop::AggregateOp;
 
+use crate::aggregates::{self, AggregateForm};
+
 /// Why a plan can't be compiled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unsupported {
@@ -31,28 +33,26 @@ impl fmt::Display for Unsupported {
     }
 }
 
-/// Aggregates that skeletons and generated loops can take in piece by piece.
-pub(super) fn is_incremental(op: AggregateOp) -> bool {
-    use AggregateOp::*;
-    matches!(op, Sum | SumSq | Min | Max | Mean | Prod)
-}
-
 /// Everything about a plan that is known without its shapes.
 pub(super) fn check(plan: &CPlan) -> Result<(), Unsupported> {
     plan.verify()
         .map_err(|error| Unsupported::Inconsistent(error.message().to_string()))?;
     for (at, node) in plan.body.iter().enumerate() {
-        if let CNode::Reduce(op @ AggregateOp::Trace, _) = node {
+        if let CNode::Reduce(op, _) = node
+            && aggregates::form(*op) == AggregateForm::Unsupported
+        {
             let node = NodeId(at as u32);
             return Err(Unsupported::RowAggregate { op: *op, node });
         }
     }
-    let refused = aggregates(plan).into_iter().find(|op| !is_incremental(*op));
+    let refused = over_rows(plan)
+        .into_iter()
+        .find(|op| !aggregates::is_incremental(*op));
     refused.map_or(Ok(()), |op| Err(Unsupported::Aggregate(op)))
 }
 
 /// The aggregates over cells or rows of the main input.
-fn aggregates(plan: &CPlan) -> Vec<AggregateOp> {
+fn over_rows(plan: &CPlan) -> Vec<AggregateOp> {
     match &plan.template {
         Template::Cell(cell) => cell.aggregate.iter().map(|(op, _)| *op).collect(),
         Template::MultiAggregate(several) => several.aggregates.iter().map(|(op, _)| *op).collect(),

@@ -10,8 +10,9 @@ use fulgurite_fusion::cplan::{CNode, NodeId};
 use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, UnaryOp};
 use fulgurite_matrix::vector_math::Cells;
 
+use crate::aggregates::{self, Accumulation, identity};
 use crate::primitives::{cells, code_of, rows};
-use crate::program::{Layout, Loop, Program, Shape, Step, identity};
+use crate::program::{Layout, Loop, Program, Shape, Step};
 use places::{Frame, Place};
 
 /// Cells that one operator works on at a time.
@@ -112,9 +113,9 @@ impl Frame<'_> {
             }
         }
         for (id, op, _, total) in totals {
-            let value = match op {
-                AggregateOp::Mean => total / width as f64,
-                _ => total,
+            let value = match aggregates::is_mean(op) {
+                true => total / width as f64,
+                false => total,
             };
             if let Some(target) = self.place(id) {
                 // SAFETY: a reduction has a number for each row.
@@ -336,11 +337,11 @@ impl Frame<'_> {
 /// A total with the cells of a stretch taken in.
 fn reduced(op: AggregateOp, total: f64, cells: Cells<'_>, count: usize) -> f64 {
     let cells = (0..count).map(|index| cells.at(index));
-    match op {
-        AggregateOp::Min => cells.fold(total, |a, b| BinaryOp::Min.eval(a, b)),
-        AggregateOp::Max => cells.fold(total, |a, b| BinaryOp::Max.eval(a, b)),
-        AggregateOp::Prod => cells.fold(total, |a, b| a * b),
-        AggregateOp::SumSq => total + cells.map(|cell| cell * cell).sum::<f64>(),
-        _ => total + cells.sum::<f64>(),
+    match aggregates::accumulation(op) {
+        Accumulation::Minimum => cells.fold(total, aggregates::smaller),
+        Accumulation::Maximum => cells.fold(total, aggregates::larger),
+        Accumulation::Product => cells.fold(total, |a, b| a * b),
+        Accumulation::SumOfSquares => total + cells.map(|cell| cell * cell).sum::<f64>(),
+        Accumulation::Sum => total + cells.sum::<f64>(),
     }
 }

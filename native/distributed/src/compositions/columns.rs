@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use fulgurite_dataflow::{Combine, DistributedMatrix, Variable};
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{
-    AggregateOp, BinaryOp, DataGenOp, Direction, HopId, HopOp, Literal, ParameterizedOp,
-};
+use fulgurite_hop::{Dag, Formulas, HopId};
 use fulgurite_matrix::MatrixBlock;
 
 use crate::{operator::Operator, row_wise::Slot, task_builder::TaskBuilder, workers::Workers};
@@ -111,11 +109,8 @@ impl<'a> Columns<'a> {
     ) -> Result<Vec<f64>> {
         let sums = self.combined(&Combine::Sum, |task| {
             let columns = compute(task)?;
-            let side_by_side = match columns[..] {
-                [column] => column,
-                _ => task.builder.matrix(HopOp::CBind, columns),
-            };
-            Ok(task.of_columns(AggregateOp::Sum, side_by_side))
+            let columns = task.side_by_side(columns);
+            Ok(task.sums_of_columns(columns))
         })?;
         sums.to_dense()?.into_vec()
     }
@@ -155,9 +150,8 @@ impl ColumnTask<'_> {
         }
         let stripe = self.builder.lead();
         let one = self.number(1.0);
-        let (rows, cols) = (self.builder.rows_in(stripe), self.builder.int(1));
-        let fill = HopOp::DataGen(DataGenOp::Fill);
-        self.builder.matrix(fill, vec![one, rows, cols])
+        let (rows, cols) = (self.rows_in(stripe), self.int(1));
+        self.filled(one, rows, cols)
     }
 
     /// An input times the weights, if there are any.
@@ -169,7 +163,7 @@ impl ColumnTask<'_> {
     /// A column times the weights, if there are any.
     pub(super) fn times_weights(&mut self, column: HopId) -> HopId {
         match self.given_weights() {
-            Some(weights) => self.cells(BinaryOp::Mult, column, weights),
+            Some(weights) => self.times(column, weights),
             None => column,
         }
     }
@@ -178,24 +172,11 @@ impl ColumnTask<'_> {
     pub(super) fn deviations(&mut self, name: &str, from: f64) -> Result<HopId> {
         let column = self.column(name)?;
         let from = self.number(from);
-        Ok(self.cells(BinaryOp::Minus, column, from))
-    }
-
-    pub(super) fn number(&mut self, value: f64) -> HopId {
-        self.builder.literal(Literal::Double(value))
-    }
-
-    pub(super) fn cells(&mut self, op: BinaryOp, left: HopId, right: HopId) -> HopId {
-        self.builder.matrix(HopOp::Binary(op), vec![left, right])
-    }
-
-    pub(super) fn of_columns(&mut self, op: AggregateOp, matrix: HopId) -> HopId {
-        let op = HopOp::Aggregate(op, Direction::Col);
-        self.builder.matrix(op, vec![matrix])
+        Ok(self.minus(column, from))
     }
 
     /// `aggregate` of the stripe's rows.
-    pub(super) fn by_group(
+    pub(super) fn of_groups(
         &mut self,
         target: HopId,
         weights: Option<HopId>,
@@ -203,16 +184,12 @@ impl ColumnTask<'_> {
         count: u64,
     ) -> Result<HopId> {
         let groups = self.column("groups")?;
-        let function = self.builder.literal(Literal::String(function.into()));
-        let count = self.builder.int(count);
-        let mut named = vec![
-            ("target", target),
-            ("groups", groups),
-            ("fn", function),
-            ("ngroups", count),
-        ];
-        named.extend(weights.map(|weights| ("weights", weights)));
-        let aggregate = ParameterizedOp::GroupedAggregate;
-        Ok(self.builder.parameterized(aggregate, &named))
+        Ok(self.by_group((target, groups), weights, function, count))
+    }
+}
+
+impl Formulas for ColumnTask<'_> {
+    fn dag(&mut self) -> &mut Dag {
+        &mut self.builder.dag
     }
 }

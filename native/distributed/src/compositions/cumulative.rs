@@ -3,10 +3,7 @@
 
 use fulgurite_dataflow::{DistributedMatrix, LocalMatrix, Variable};
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{
-    AggregateOp, BinaryOp, CumulativeOp, DataGenOp, Direction, HopId, HopOp, Literal,
-    ParameterizedOp,
-};
+use fulgurite_hop::{CumulativeOp, Dag, Formulas, HopId};
 use fulgurite_matrix::{MatrixBlock, memory};
 
 use super::{input, size};
@@ -14,23 +11,34 @@ use crate::{operator::Operator, row_wise::Slot, task_builder::TaskBuilder, worke
 
 /// What a running aggregate is made of.
 struct StripeTotals {
-    of_stripe: AggregateOp,
-    step: BinaryOp,
+    of_stripe: fn(&mut Dag, HopId) -> HopId,
+    step: fn(&mut Dag, HopId, HopId) -> HopId,
     /// What stands above the first stripe.
     neutral: f64,
 }
 
 fn parts(op: CumulativeOp) -> StripeTotals {
-    let (of_stripe, step, neutral) = match op {
-        CumulativeOp::Sum => (AggregateOp::Sum, BinaryOp::Plus, 0.0),
-        CumulativeOp::Prod => (AggregateOp::Prod, BinaryOp::Mult, 1.0),
-        CumulativeOp::Min => (AggregateOp::Min, BinaryOp::Min, f64::INFINITY),
-        CumulativeOp::Max => (AggregateOp::Max, BinaryOp::Max, f64::NEG_INFINITY),
-    };
-    StripeTotals {
-        of_stripe,
-        step,
-        neutral,
+    match op {
+        CumulativeOp::Sum => StripeTotals {
+            of_stripe: Dag::sums_of_columns,
+            step: Dag::plus,
+            neutral: 0.0,
+        },
+        CumulativeOp::Prod => StripeTotals {
+            of_stripe: Dag::products_of_columns,
+            step: Dag::times,
+            neutral: 1.0,
+        },
+        CumulativeOp::Min => StripeTotals {
+            of_stripe: Dag::minima_of_columns,
+            step: Dag::smaller,
+            neutral: f64::INFINITY,
+        },
+        CumulativeOp::Max => StripeTotals {
+            of_stripe: Dag::maxima_of_columns,
+            step: Dag::larger,
+            neutral: f64::NEG_INFINITY,
+        },
     }
 }
 
@@ -52,10 +60,10 @@ pub(super) fn cumulative(
 
     let mut builder = TaskBuilder::new(workers, &matrix);
     let stripe = builder.lead();
-    let running = builder.matrix(HopOp::Cumulative(op), vec![stripe]);
+    let running = builder.matrix(operator.hop.op.clone(), vec![stripe]);
     let above = builder.bind(Slot::Whole, &Variable::Matrix(above))?;
     let above = row_of_stripe(&mut builder, above, cols);
-    let root = builder.matrix(HopOp::Binary(step), vec![running, above]);
+    let root = step(&mut builder.dag, running, above);
     let dataset = builder.map(root, operator.label)?;
     let stripes = matrix.stripes;
     Ok(Variable::Distributed(DistributedMatrix::new(
@@ -72,14 +80,14 @@ fn of_stripes(
     workers: &Workers,
     operator: &Operator,
     matrix: &DistributedMatrix,
-    aggregate: AggregateOp,
+    aggregate: fn(&mut Dag, HopId) -> HopId,
 ) -> Result<LocalMatrix> {
     let mut builder = TaskBuilder::new(workers, matrix);
     let stripe = builder.lead();
-    let aggregates = builder.matrix(HopOp::Aggregate(aggregate, Direction::Col), vec![stripe]);
+    let aggregates = aggregate(&mut builder.dag, stripe);
     let (offset, one) = (builder.row_offset(), builder.int(1));
-    let offset = builder.matrix(HopOp::DataGen(DataGenOp::Fill), vec![offset, one, one]);
-    let root = builder.matrix(HopOp::CBind, vec![offset, aggregates]);
+    let offset = builder.filled(offset, one, one);
+    let root = builder.side_by_side(vec![offset, aggregates]);
     let dataset = builder.map(root, operator.label)?;
     // Where it is kept, its rows are counted before they come here.
     let found = dataset.persist()?.and_then(|found| found.memory_bytes());
@@ -114,11 +122,7 @@ fn row_of_stripe(builder: &mut TaskBuilder, above: HopId, cols: u64) -> HopId {
     let offset = builder.row_offset();
     let (one, two, last) = (builder.int(1), builder.int(2), builder.int(cols + 1));
     let offsets = builder.columns(above, one, one);
-    let is_own = builder.matrix(HopOp::Binary(BinaryOp::Equal), vec![offsets, offset]);
-    let margin = builder.literal(Literal::String("rows".into()));
-    let own = builder.parameterized(
-        ParameterizedOp::RemoveEmpty,
-        &[("target", above), ("margin", margin), ("select", is_own)],
-    );
+    let is_own = builder.equal(offsets, offset);
+    let own = builder.kept_rows(above, Some(is_own), false);
     builder.columns(own, two, last)
 }

@@ -2,9 +2,7 @@
 
 use fulgurite_dataflow::{Combine, DistributedMatrix, Variable};
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{
-    AggregateOp, BinaryOp, Characteristics, DataGenOp, Direction, HopId, HopOp, Literal,
-};
+use fulgurite_hop::{Characteristics, Formulas, HopId, Literal, ParameterizedOp};
 
 use super::{input, named, places, size};
 use crate::{operator::Operator, row_wise::Slot, task_builder::TaskBuilder, workers::Workers};
@@ -51,8 +49,7 @@ pub(super) fn trace(
     }
     let mut builder = TaskBuilder::new(workers, &matrix);
     let diagonal = vector_of(&mut builder);
-    let sum = HopOp::Aggregate(AggregateOp::Sum, Direction::Col);
-    let root = builder.matrix(sum, vec![diagonal]);
+    let root = builder.sums_of_columns(diagonal);
     let sum = builder.aggregate(root, &Combine::Sum, operator.label)?;
     Ok(Variable::Scalar(Literal::Double(sum.get(0, 0))))
 }
@@ -61,24 +58,21 @@ pub(super) fn trace(
 pub(super) fn triangle(
     workers: &Workers,
     operator: &Operator,
+    op: ParameterizedOp,
     inputs: &[Variable],
 ) -> Result<Variable> {
     let matrix = workers.distributed(named(operator, inputs, "target")?)?;
     let mut builder = TaskBuilder::new(workers, &matrix);
-    let mut places = places(operator).clone();
     let mut operands = Vec::new();
-    for (place, value) in inputs.iter().enumerate() {
-        operands.push(match places.get("target") == Some(&place) {
-            true => builder.lead(),
-            false => builder.bind(Slot::Scalar, value)?,
-        });
+    for (name, place) in places(operator) {
+        let operand = match name.as_str() {
+            "target" => builder.lead(),
+            _ => builder.bind(Slot::Scalar, input(inputs, *place)?)?,
+        };
+        operands.push((name.as_str(), operand));
     }
-    places.insert("rows.above".into(), operands.len());
-    operands.push(builder.row_offset());
-    let root = match &operator.hop.op {
-        HopOp::Parameterized(op, _) => builder.matrix(HopOp::Parameterized(*op, places), operands),
-        other => return Err(Error::internal(format!("{} is no triangle", other.code()))),
-    };
+    operands.push(("rows.above", builder.row_offset()));
+    let root = builder.parameterized(op, &operands);
     let dataset = builder.map(root, operator.label)?;
     let (rows, cols) = (matrix.stripes.rows, matrix.stripes.cols);
     let stripes = Characteristics::new(rows, cols, None);
@@ -95,16 +89,13 @@ fn matrix_of(builder: &mut TaskBuilder, size: u64) -> HopId {
         builder.rows_in(stripe),
         builder.int(size),
     );
-    let end = builder.int_of(BinaryOp::Plus, offset, height);
-    let after = builder.int_of(BinaryOp::Minus, size, end);
-    let zero = builder.literal(Literal::Double(0.0));
-    let mut zeros = |cols| {
-        let fill = HopOp::DataGen(DataGenOp::Fill);
-        builder.matrix(fill, vec![zero, height, cols])
-    };
-    let (left, right) = (zeros(offset), zeros(after));
-    let diagonal = builder.matrix(HopOp::Diag, vec![stripe]);
-    builder.matrix(HopOp::CBind, vec![left, diagonal, right])
+    let end = builder.int_plus(offset, height);
+    let after = builder.int_minus(size, end);
+    let zero = builder.number(0.0);
+    let left = builder.filled(zero, height, offset);
+    let right = builder.filled(zero, height, after);
+    let diagonal = builder.diagonal(stripe);
+    builder.side_by_side(vec![left, diagonal, right])
 }
 
 /// The diagonal of the square that the diagonal crosses.
@@ -112,5 +103,5 @@ fn vector_of(builder: &mut TaskBuilder) -> HopId {
     let stripe = builder.lead();
     let (first, last) = builder.first_and_last_row();
     let square = builder.columns(stripe, first, last);
-    builder.matrix(HopOp::Diag, vec![square])
+    builder.diagonal(square)
 }

@@ -2,7 +2,7 @@
 
 use fulgurite_dataflow::{DistributedMatrix, LocalMatrix, Variable};
 use fulgurite_error::Result;
-use fulgurite_hop::{Characteristics, DataGenOp, HopOp, Literal, scalar};
+use fulgurite_hop::{Characteristics, Formulas, Literal, scalar};
 use fulgurite_matrix::{MatrixBlock, kernels};
 
 use super::{input, size};
@@ -13,24 +13,32 @@ use crate::{
     workers::{Rows, Workers},
 };
 
-/// `rand`, `seq` and `matrix(value, rows, cols)`.
+/// `matrix(value, rows, cols)`.
+pub(super) fn fill(
+    workers: &Workers,
+    operator: &Operator,
+    inputs: &[Variable],
+) -> Result<Variable> {
+    let (rows, cols) = (size(operator.hop.rows())?, size(operator.hop.cols())?);
+    let value = scalar::number(input(inputs, 0)?.as_scalar()?)?;
+    filled(workers, operator, value, rows, cols)
+}
+
+/// `rand` and `seq`, of which tasks generate the rows of their stripes. `seed` is the place of the seed among the inputs.
 pub(super) fn generate(
     workers: &Workers,
     operator: &Operator,
-    op: DataGenOp,
+    seed: Option<usize>,
     inputs: &[Variable],
 ) -> Result<Variable> {
     let stripes = operator.hop.characteristics;
-    let (rows, cols) = (size(stripes.rows)?, size(stripes.cols)?);
-    if op == DataGenOp::Fill {
-        let value = scalar::number(input(inputs, 0)?.as_scalar()?)?;
-        return filled(workers, operator, value, rows, cols);
-    }
+    let rows = size(stripes.rows)?;
+    size(stripes.cols)?;
     let index = index(workers, rows)?;
     let mut builder = TaskBuilder::new(workers, &index);
     let mut operands = Vec::new();
     for (place, value) in inputs.iter().enumerate() {
-        let fresh = op == DataGenOp::Rand && place == RAND_SEED && is_fresh_seed(value);
+        let fresh = seed == Some(place) && is_fresh_seed(value);
         operands.push(match fresh {
             // Drawn once, so that a stripe that is generated again is the same one.
             true => builder.literal(Literal::Int(kernels::fresh_seed())),
@@ -39,16 +47,14 @@ pub(super) fn generate(
     }
     let (first, last) = builder.first_and_last_row();
     operands.extend([first, last]);
-    let root = builder.matrix(HopOp::DataGen(op), operands);
+    let root = builder.matrix(operator.hop.op.clone(), operands);
     let dataset = builder.map(root, operator.label)?;
     Ok(Variable::Distributed(DistributedMatrix::new(
         dataset, stripes,
     )))
 }
 
-/// The place of the seed among the inputs of `rand`; -1 asks for a fresh one.
-const RAND_SEED: usize = 5;
-
+/// -1 asks for a seed that was not there before.
 fn is_fresh_seed(seed: &Variable) -> bool {
     seed.as_scalar()
         .is_ok_and(|seed| seed.as_f64() == Some(-1.0))
@@ -66,9 +72,8 @@ pub(super) fn filled(
     let mut builder = TaskBuilder::new(workers, &index);
     let stripe = builder.lead();
     let (height, width) = (builder.rows_in(stripe), builder.int(cols));
-    let cell = builder.literal(Literal::Double(value));
-    let fill = HopOp::DataGen(DataGenOp::Fill);
-    let root = builder.matrix(fill, vec![cell, height, width]);
+    let cell = builder.number(value);
+    let root = builder.filled(cell, height, width);
     let dataset = builder.map(root, operator.label)?;
     let mut stripes = Characteristics::dims(rows, cols);
     if value == 0.0 {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use fulgurite_dataflow::{DistributedMatrix, LocalMatrix, Variable};
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{BinaryOp, Characteristics, DataGenOp, HopId, HopOp, Literal, scalar};
+use fulgurite_hop::{Characteristics, Formulas, HopId, scalar};
 use fulgurite_matrix::{MatrixBlock, kernels, memory};
 
 use super::{input, range_sort::Keys, size};
@@ -27,18 +27,18 @@ pub(super) fn rev(workers: &Workers, operator: &Operator, inputs: &[Variable]) -
     let stripe = builder.lead();
     // The stripe's rows stand at rows - 1 - row_offset and above in the result.
     let (offset, last) = (builder.row_offset(), builder.int(rows - 1));
-    let first = builder.int_of(BinaryOp::Minus, last, offset);
+    let first = builder.int_minus(last, offset);
     let (height, one) = (builder.rows_in(stripe), builder.int(1));
-    let below = builder.int_of(BinaryOp::Minus, first, height);
-    let end = builder.int_of(BinaryOp::Plus, below, one);
-    let down = builder.literal(Literal::Double(-1.0));
-    let places = builder.matrix(HopOp::DataGen(DataGenOp::Seq), vec![first, end, down]);
+    let below = builder.int_minus(first, height);
+    let end = builder.int_plus(below, one);
+    let down = builder.number(-1.0);
+    let places = builder.sequence(first, end, down);
     let routed = Routed::new(workers, &mut builder, &[stripe], places, rows);
     let runs = routed.shuffle(builder, operator.label)?;
     let runs = DistributedMatrix::new(runs, matrix.stripes);
     let mut builder = TaskBuilder::new(workers, &runs);
     let stripe = builder.lead();
-    let root = builder.matrix(HopOp::Rev, vec![stripe]);
+    let root = builder.reversed(stripe);
     let placed = workers.placed(&builder.map(root, operator.label)?)?;
     Ok(Variable::Distributed(placed))
 }
@@ -145,10 +145,7 @@ fn keys(
             builder.columns(stripe, column, column)
         })
         .collect();
-    let root = match columns[..] {
-        [column] => column,
-        _ => builder.matrix(HopOp::CBind, columns),
-    };
+    let root = builder.side_by_side(columns);
     builder.map(root, operator.label)?.collect(None)
 }
 

@@ -3,7 +3,7 @@
 
 use fulgurite_dataflow::{Combine, Variable};
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{AggregateOp, BinaryOp, HopOp, Literal, ParameterizedOp, TernaryOp, scalar};
+use fulgurite_hop::{Formulas, Literal, scalar};
 use fulgurite_matrix::MatrixBlock;
 
 use super::{columns::Columns, named};
@@ -80,14 +80,11 @@ pub(super) fn interquartile_mean(
     let between = column.columns.sums(|task| {
         let values = task.column("target")?;
         let (low, high) = (task.number(low), task.number(high));
-        let above = task.cells(BinaryOp::Greater, values, low);
-        let below = task.cells(BinaryOp::LessEqual, values, high);
-        let inside = task.cells(BinaryOp::Mult, above, below);
+        let above = task.greater(values, low);
+        let below = task.less_equal(values, high);
+        let inside = task.times(above, below);
         let (weighted, zero) = (task.weighted("target")?, task.number(0.0));
-        let if_else = HopOp::Ternary(TernaryOp::IfElse);
-        Ok(vec![
-            task.builder.matrix(if_else, vec![inside, weighted, zero]),
-        ])
+        Ok(vec![task.if_else(inside, weighted, zero)])
     })?;
     let between = between.first().copied().unwrap_or(f64::NAN);
     let low_edge = (up_to_low - low_rank) * low;
@@ -118,26 +115,23 @@ impl<'a> Column<'a> {
         let combine = Combine::ByRow(vec![Combine::Sum, Combine::Sum, Combine::Min, Combine::Max]);
         let found = columns.combined(&combine, |task| {
             let values = task.column("target")?;
-            let is_nan = task.cells(BinaryOp::NotEqual, values, values);
+            let is_nan = task.not_equal(values, values);
             let (zero, one) = (task.number(0.0), task.number(1.0));
-            let is_number = task.cells(BinaryOp::Minus, one, is_nan);
+            let is_number = task.minus(one, is_nan);
             let mut or = |other: f64| {
                 let other = task.number(other);
-                let if_else = HopOp::Ternary(TernaryOp::IfElse);
-                task.builder.matrix(if_else, vec![is_nan, other, values])
+                task.if_else(is_nan, other, values)
             };
             let (for_least, for_greatest) = (or(f64::INFINITY), or(f64::NEG_INFINITY));
             let weights = task.weights();
-            let if_else = HopOp::Ternary(TernaryOp::IfElse);
-            let of_numbers = vec![is_number, weights, zero];
-            let of_numbers = task.builder.matrix(if_else, of_numbers);
+            let of_numbers = task.if_else(is_number, weights, zero);
             let rows = vec![
-                task.of_columns(AggregateOp::Sum, weights),
-                task.of_columns(AggregateOp::Sum, of_numbers),
-                task.of_columns(AggregateOp::Min, for_least),
-                task.of_columns(AggregateOp::Max, for_greatest),
+                task.sums_of_columns(weights),
+                task.sums_of_columns(of_numbers),
+                task.minima_of_columns(for_least),
+                task.maxima_of_columns(for_greatest),
             ];
-            Ok(task.builder.matrix(HopOp::RBind, rows))
+            Ok(task.stacked(rows))
         })?;
         Ok(Column {
             columns,
@@ -190,15 +184,12 @@ impl<'a> Column<'a> {
             .combined_with(&Combine::Sum, &bounds, |task, bounds| {
                 task.builder.carries_errors = false;
                 let values = task.column("target")?;
-                let less_equal = BinaryOp::LessEqual.code().to_owned();
-                let op = task.builder.literal(Literal::String(less_equal));
-                let named = [("left", values), ("right", bounds), ("op", op)];
-                let up_to = task.builder.parameterized(ParameterizedOp::Outer, &named);
+                let up_to = task.outer(values, bounds, "<=");
                 Ok(match task.given_weights() {
-                    None => task.of_columns(AggregateOp::Sum, up_to),
+                    None => task.sums_of_columns(up_to),
                     Some(weights) => {
-                        let weights = task.builder.matrix(HopOp::Transpose, vec![weights]);
-                        task.builder.matrix(HopOp::MatMult, vec![weights, up_to])
+                        let weights = task.transposed(weights);
+                        task.product(weights, up_to)
                     }
                 })
             })?;

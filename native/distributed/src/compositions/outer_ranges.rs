@@ -7,7 +7,7 @@ use fulgurite_config::Config;
 use fulgurite_dataflow::{Assemble, Combine, DistributedMatrix, LocalMatrix, Pieces, Variable};
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CPlan, InputBinding, OuterOutput, Template};
-use fulgurite_hop::{BinaryOp, Characteristics, HopId, HopOp};
+use fulgurite_hop::{Characteristics, Formulas, HopId};
 use fulgurite_matrix::{
     MatrixBlock,
     kernels::{self, IndexRange},
@@ -18,6 +18,7 @@ use super::{rows, size};
 use crate::{
     operand::{Operand, OperandPlace},
     operator::{Operator, aggregate_value},
+    registry::ONLY_FUSED,
     row_wise::{Output, RowWise, Slot},
     sizes::through_driver,
     task_builder::TaskBuilder,
@@ -223,7 +224,7 @@ impl<'a> OuterRanges<'a> {
             let (mut builder, mut root) = self.task(lead, range)?;
             if let Some(sum) = sum {
                 let before = builder.bind(Slot::Rows, &Variable::Distributed(sum))?;
-                root = builder.matrix(HopOp::Binary(BinaryOp::Plus), vec![before, root]);
+                root = builder.plus(before, root);
             }
             let dataset = builder.map(root, self.operator.label)?;
             // Run now: neither what was sent nor the former sum is needed any more.
@@ -289,10 +290,7 @@ impl<'a> OuterRanges<'a> {
             .iter()
             .map(|cells| builder.bind(Slot::Rows, cells))
             .collect::<Result<Vec<HopId>>>()?;
-        let root = match found[..] {
-            [only] => only,
-            _ => builder.matrix(HopOp::CBind, found),
-        };
+        let root = builder.side_by_side(found);
         let dataset = builder.map(root, self.operator.label)?;
         Ok(Variable::Distributed(DistributedMatrix::new(
             dataset,
@@ -336,7 +334,7 @@ impl<'a> OuterRanges<'a> {
             });
         }
         let mut hop = self.operator.hop.clone();
-        hop.op = HopOp::Fused(0);
+        hop.op = ONLY_FUSED;
         hop.inputs = operands;
         hop.characteristics = match hop.is_scalar() {
             true => Characteristics::SCALAR,

@@ -4,7 +4,7 @@ use std::{ops::Range, sync::Arc};
 
 use fulgurite_dataflow::{Dataset, DistributedMatrix, Part, PartValue, Variable, asking_operator};
 use fulgurite_error::Result;
-use fulgurite_hop::{BinaryOp, Characteristics, HopOp};
+use fulgurite_hop::{Characteristics, Formulas};
 use fulgurite_matrix::kernels::PlacedPart;
 use fulgurite_worker::pack;
 
@@ -180,10 +180,7 @@ impl Workers<'_> {
         let mut root = builder.lead();
         for (part, value) in parts.iter().zip(values) {
             let value = builder.bind(Slot::Rows, &Variable::Distributed(value))?;
-            let (top, bottom) = (builder.int(1), builder.rows_in(root));
-            let (first, last) = (builder.int(part.cols.start + 1), builder.int(part.cols.end));
-            let operands = vec![root, value, top, bottom, first, last];
-            root = builder.matrix(HopOp::LeftIndex, operands);
+            root = builder.with_columns(root, value, part.cols.start + 1, part.cols.end);
         }
         let dataset = builder.map(root, &label())?;
         Ok(DistributedMatrix::new(dataset, dims(&lead)))
@@ -212,10 +209,9 @@ impl Workers<'_> {
         };
         let mut builder = TaskBuilder::new(self, &lead);
         let mut sum = builder.lead();
-        let plus = HopOp::Binary(BinaryOp::Plus);
         for addend in addends {
             let addend = builder.bind(Slot::Rows, addend)?;
-            sum = builder.matrix(plus.clone(), vec![sum, addend]);
+            sum = builder.plus(sum, addend);
         }
         let dataset = builder.map(sum, &label())?;
         Ok(DistributedMatrix::new(dataset, dims(matrix)))

@@ -4,7 +4,7 @@ use fulgurite_dataflow::{
     Assemble, Combine, DistributedMatrix, LargeProduct, LocalMatrix, Pieces, Variable,
 };
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{BinaryOp, Characteristics, HopOp};
+use fulgurite_hop::{Characteristics, Formulas};
 use fulgurite_matrix::kernels;
 
 use super::size;
@@ -55,7 +55,7 @@ impl Workers<'_> {
         let stripe = builder.lead();
         let (over, first, last) = builder.over();
         let columns = builder.columns(stripe, first, last);
-        let root = builder.matrix(HopOp::MatMult, vec![columns, over]);
+        let root = builder.product(columns, over);
         let dataset = builder.map_over(root, &right, Combine::Sum, bytes, operator.label)?;
         let stripes = Characteristics::new(left.stripes.rows, right.stripes.cols, None);
         Ok(Variable::Distributed(DistributedMatrix::new(
@@ -89,9 +89,9 @@ impl Workers<'_> {
         };
         let mut builder = TaskBuilder::new(self, lead);
         let columns = builder.bind(Slot::Columns, &Variable::Distributed(turned.clone()))?;
-        let columns = builder.matrix(HopOp::Transpose, vec![columns]);
+        let columns = builder.transposed(columns);
         let stripe = builder.bind(Slot::Rows, &Variable::Distributed(right.clone()))?;
-        let root = builder.matrix(HopOp::MatMult, vec![columns, stripe]);
+        let root = builder.product(columns, stripe);
         if result_comes_here {
             let sum = builder.aggregate(root, &Combine::Sum, operator.label)?;
             return Ok(Variable::matrix(sum));
@@ -151,10 +151,10 @@ impl Workers<'_> {
             let (first, last) = (builder.int(from + 1), builder.int(until));
             let columns = builder.columns(stripe, first, last);
             let piece = builder.bind(Slot::Whole, &piece)?;
-            let mut root = builder.matrix(HopOp::MatMult, vec![columns, piece]);
+            let mut root = builder.product(columns, piece);
             if let Some(sum) = sum {
                 let before = builder.bind(Slot::Rows, &Variable::Distributed(sum))?;
-                root = builder.matrix(HopOp::Binary(BinaryOp::Plus), vec![before, root]);
+                root = builder.plus(before, root);
             }
             let dataset = builder.map(root, operator.label)?;
             // Run now: neither the piece nor the former sum is needed any more.

@@ -3,9 +3,7 @@
 
 use fulgurite_dataflow::{Assemble, Dataset, DistributedMatrix, Pieces, Variable};
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{
-    AggregateOp, BinaryOp, DataGenOp, Direction, HopId, HopOp, Literal, ParameterizedOp, TernaryOp,
-};
+use fulgurite_hop::{Formulas, HopId};
 use fulgurite_matrix::MatrixBlock;
 
 use super::{routes::Routed, size};
@@ -45,7 +43,7 @@ impl<'a> Keys<'a> {
         let first = first(&cells)?;
         cells.push(row_numbers(&mut builder));
         cells.push(self.range_of(&mut builder, first, bounds)?);
-        let root = builder.matrix(HopOp::CBind, cells);
+        let root = builder.side_by_side(cells);
         let pieces = Pieces::Named { targets: ranges };
         let arrived = builder.shuffle(root, pieces, ranges, Assemble::Below, self.label)?;
         let width = self.by.len() as u64 + 1;
@@ -70,8 +68,7 @@ impl<'a> Keys<'a> {
         let mut builder = TaskBuilder::new(self.workers, self.matrix);
         let first = first(&self.columns(&mut builder))?;
         let probabilities = builder.bind(Slot::Whole, &Variable::matrix(shares))?;
-        let named = [("target", first), ("probabilities", probabilities)];
-        let root = builder.parameterized(ParameterizedOp::Quantile, &named);
+        let root = builder.quantiles(first, probabilities);
         let samples = builder.map(root, self.label)?;
         let samples = self.workers.placed(&samples)?;
         let (bytes, limit) = (
@@ -110,27 +107,20 @@ impl<'a> Keys<'a> {
 
     /// The number of the range that a key is in, from 0: how many bounds are below it. NaN is above all of them.
     fn range_of(&self, builder: &mut TaskBuilder, key: HopId, bounds: Vec<f64>) -> Result<HopId> {
-        let last = builder.literal(Literal::Double(bounds.len() as f64));
+        let last = builder.number(bounds.len() as f64);
         let above = match bounds.len() {
-            0 => builder.matrix(HopOp::Binary(BinaryOp::NotEqual), vec![key, key]),
+            0 => builder.is_nan(key),
             count => {
                 let bounds = Variable::matrix(MatrixBlock::dense(1, count, bounds)?);
                 let bounds = builder.bind(Slot::Whole, &bounds)?;
-                let greater = BinaryOp::Greater.code().to_owned();
-                let greater = builder.literal(Literal::String(greater));
-                let named = [("left", key), ("right", bounds), ("op", greater)];
-                let above = builder.parameterized(ParameterizedOp::Outer, &named);
-                builder.matrix(
-                    HopOp::Aggregate(AggregateOp::Sum, Direction::Row),
-                    vec![above],
-                )
+                let above = builder.outer(key, bounds, ">");
+                builder.sums_of_rows(above)
             }
         };
-        let is_nan = builder.matrix(HopOp::Binary(BinaryOp::NotEqual), vec![key, key]);
-        let if_else = HopOp::Ternary(TernaryOp::IfElse);
-        let range = builder.matrix(if_else, vec![is_nan, last, above]);
+        let is_nan = builder.is_nan(key);
+        let range = builder.if_else(is_nan, last, above);
         Ok(match self.decreasing {
-            true => builder.matrix(HopOp::Binary(BinaryOp::Minus), vec![last, range]),
+            true => builder.minus(last, range),
             false => range,
         })
     }
@@ -141,12 +131,8 @@ impl<'a> Keys<'a> {
         let by = (1..=count).map(|column| column as f64);
         let by = Variable::matrix(MatrixBlock::dense(1, count, by.collect::<Vec<_>>())?);
         let by = builder.bind(Slot::Whole, &by)?;
-        let (stripe, decreasing) = (
-            builder.lead(),
-            builder.literal(Literal::Boolean(self.decreasing)),
-        );
-        let named = [("target", stripe), ("by", by), ("decreasing", decreasing)];
-        Ok(builder.parameterized(ParameterizedOp::Order, &named))
+        let stripe = builder.lead();
+        Ok(builder.in_given_order(stripe, by, self.decreasing))
     }
 
     fn narrow(&self, dataset: std::sync::Arc<Dataset>, width: u64) -> DistributedMatrix {
@@ -172,16 +158,14 @@ impl Sorted<'_> {
         let mut builder = TaskBuilder::new(workers, &self.rows);
         let numbers = self.numbers(&mut builder);
         let one = builder.int(1);
-        let minus = HopOp::Binary(BinaryOp::Minus);
-        let places = builder.matrix(minus.clone(), vec![numbers, one]);
+        let places = builder.minus(numbers, one);
         let ranks = row_numbers(&mut builder);
-        let ranks = builder.matrix(minus, vec![ranks, one]);
+        let ranks = builder.minus(ranks, one);
         let routed = Routed::new(workers, &mut builder, &[numbers, ranks], places, rows);
         let arrived = self.keys.narrow(routed.shuffle(builder, label)?, 2);
         let mut builder = TaskBuilder::new(workers, &arrived);
         let (stripe, one, two) = (builder.lead(), builder.int(1), builder.int(2));
-        let named = [("target", stripe), ("by", one)];
-        let ordered = builder.parameterized(ParameterizedOp::Order, &named);
+        let ordered = builder.in_order(stripe, one);
         let root = builder.columns(ordered, two, two);
         let placed = workers.placed(&builder.map(root, label)?)?;
         Ok(Variable::Distributed(placed))
@@ -205,5 +189,5 @@ fn first(keys: &[HopId]) -> Result<HopId> {
 pub(super) fn row_numbers(builder: &mut TaskBuilder) -> HopId {
     let (first, last) = builder.first_and_last_row();
     let one = builder.int(1);
-    builder.matrix(HopOp::DataGen(DataGenOp::Seq), vec![first, last, one])
+    builder.sequence(first, last, one)
 }

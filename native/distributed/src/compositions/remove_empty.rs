@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use fulgurite_dataflow::{Combine, DistributedMatrix, LocalMatrix, Variable};
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::ParameterizedOp::RemoveEmpty;
-use fulgurite_hop::{AggregateOp, BinaryOp, Characteristics, Direction, HopOp, Literal, scalar};
+use fulgurite_hop::{Characteristics, Formulas, scalar};
 use fulgurite_matrix::{MatrixBlock, kernels};
 
 use super::{generate, size};
@@ -70,11 +69,7 @@ impl Removal<'_> {
         let select = select
             .map(|select| builder.bind(Slot::Rows, &select))
             .transpose()?;
-        let margin = builder.literal(Literal::String("rows".into()));
-        let no = builder.literal(Literal::Boolean(false));
-        let mut named = vec![("target", stripe), ("margin", margin), ("empty.return", no)];
-        named.extend(select.map(|select| ("select", select)));
-        let root = builder.parameterized(RemoveEmpty, &named);
+        let root = builder.kept_rows(stripe, select, true);
         let left = self
             .workers
             .placed(&builder.map(root, self.operator.label)?)?;
@@ -102,9 +97,7 @@ impl Removal<'_> {
         let mut builder = TaskBuilder::new(self.workers, &self.matrix);
         let stripe = builder.lead();
         let select = builder.bind(Slot::Whole, &Variable::Matrix(select))?;
-        let margin = builder.literal(Literal::String("cols".into()));
-        let named = [("target", stripe), ("margin", margin), ("select", select)];
-        let root = builder.parameterized(RemoveEmpty, &named);
+        let root = builder.kept_columns(stripe, select);
         let dataset = builder.map(root, self.operator.label)?;
         let nnz = self
             .matrix
@@ -126,11 +119,9 @@ impl Removal<'_> {
     fn non_zeros_of_columns(&self) -> Result<MatrixBlock> {
         let mut builder = TaskBuilder::new(self.workers, &self.matrix);
         let stripe = builder.lead();
-        let zero = builder.literal(Literal::Double(0.0));
-        let not_zero = HopOp::Binary(BinaryOp::NotEqual);
-        let marked = builder.matrix(not_zero, vec![stripe, zero]);
-        let count = HopOp::Aggregate(AggregateOp::Sum, Direction::Col);
-        let root = builder.matrix(count, vec![marked]);
+        let zero = builder.number(0.0);
+        let marked = builder.not_equal(stripe, zero);
+        let root = builder.sums_of_columns(marked);
         builder.aggregate(root, &Combine::Sum, self.operator.label)
     }
 

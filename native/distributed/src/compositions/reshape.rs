@@ -9,10 +9,7 @@
 
 use fulgurite_dataflow::{Assemble, DistributedMatrix, LocalMatrix, Pieces, Variable};
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{
-    BinaryOp, CastOp, Characteristics, DataGenOp, Hop, HopId, HopOp, Literal, ParameterizedOp,
-    ValueType, scalar,
-};
+use fulgurite_hop::{Characteristics, Formulas, HopId, scalar};
 use fulgurite_matrix::{MatrixBlock, kernels, memory};
 
 use super::{input, size};
@@ -135,19 +132,19 @@ impl Reshaping<'_> {
         let root = if runs.heads == 0 {
             // Rows of the result end where stripes end.
             let cells = cells_of(&mut builder, height, cols);
-            let rows = builder.int_of(BinaryOp::IntDiv, cells, width_of_rows);
-            reshaped(&mut builder, stripe, rows, width_of_rows)
+            let rows = builder.int_quotient(cells, width_of_rows);
+            builder.reshaped(stripe, rows, width_of_rows)
         } else {
             let heads = self.heads(&matrix, &runs)?;
             let heads = builder.bind(Slot::Whole, &Variable::Matrix(heads))?;
             let own = OwnRun::new(&mut builder, &runs)?;
             let (from, until) = (own.cell(&mut builder, FROM), own.cell(&mut builder, UNTIL));
             let next = builder.columns(heads, from, until);
-            let run = builder.matrix(HopOp::CBind, vec![run, next]);
+            let run = builder.side_by_side(vec![run, next]);
             let (first, last) = (own.cell(&mut builder, FIRST), own.cell(&mut builder, LAST));
             let run = builder.columns(run, first, last);
             let made = own.cell(&mut builder, MADE);
-            let rows = reshaped(&mut builder, run, made, width_of_rows);
+            let rows = builder.reshaped(run, made, width_of_rows);
             match runs.all_own_rows() {
                 true => rows,
                 false => {
@@ -169,10 +166,9 @@ impl Reshaping<'_> {
             builder.rows_in(stripe),
             builder.int(1),
         );
-        let mut cell =
-            |value| builder.matrix(HopOp::DataGen(DataGenOp::Fill), vec![value, one, one]);
+        let mut cell = |value| builder.filled(value, one, one);
         let both = vec![cell(offset), cell(height)];
-        let root = builder.matrix(HopOp::CBind, both);
+        let root = builder.side_by_side(both);
         builder.map(root, self.operator.label)?.collect(None)
     }
 
@@ -184,7 +180,7 @@ impl Reshaping<'_> {
         let own = OwnRun::new(&mut builder, runs)?;
         let (one, taken) = (builder.int(1), own.cell(&mut builder, TAKEN));
         let taken_cells = builder.columns(run, one, taken);
-        let column = builder.matrix(HopOp::Transpose, vec![taken_cells]);
+        let column = builder.transposed(taken_cells);
         let head = own.cell(&mut builder, HEAD);
         let root = first_rows(&mut builder, column, taken, head);
         let heads = builder
@@ -236,25 +232,14 @@ fn stripe_of_cells(builder: &mut TaskBuilder) -> HopId {
         builder.columns(stripe, number, number)
     };
     let (rows, cols, values) = (column(1), column(2), column(3));
-    let nan = builder.literal(Literal::Double(f64::NAN));
-    let (zero, one) = (
-        builder.literal(Literal::Double(0.0)),
-        builder.literal(Literal::Double(1.0)),
-    );
-    let replace = |builder: &mut TaskBuilder, target, pattern, replacement| {
-        let named = [
-            ("target", target),
-            ("pattern", pattern),
-            ("replacement", replacement),
-        ];
-        builder.parameterized(ParameterizedOp::Replace, &named)
-    };
-    let numbers = replace(builder, values, nan, zero);
-    let numbers = builder.matrix(HopOp::Table, vec![rows, cols, numbers]);
-    let is_nan = builder.matrix(HopOp::Binary(BinaryOp::NotEqual), vec![values, values]);
-    let marked = builder.matrix(HopOp::Table, vec![rows, cols, is_nan]);
-    let nans = replace(builder, marked, one, nan);
-    builder.matrix(HopOp::Binary(BinaryOp::Plus), vec![numbers, nans])
+    let nan = builder.number(f64::NAN);
+    let (zero, one) = (builder.number(0.0), builder.number(1.0));
+    let numbers = builder.replaced(values, nan, zero);
+    let numbers = builder.table(vec![rows, cols, numbers]);
+    let is_nan = builder.is_nan(values);
+    let marked = builder.table(vec![rows, cols, is_nan]);
+    let nans = builder.replaced(marked, one, nan);
+    builder.plus(numbers, nans)
 }
 
 /// The stripe, its cells in a row, and its height.
@@ -262,34 +247,21 @@ fn cells_in_a_row(builder: &mut TaskBuilder, cols: u64) -> (HopId, HopId, HopId)
     let stripe = builder.lead();
     let (height, one) = (builder.rows_in(stripe), builder.int(1));
     let cells = cells_of(builder, height, cols);
-    let run = reshaped(builder, stripe, one, cells);
+    let run = builder.reshaped(stripe, one, cells);
     (stripe, run, height)
 }
 
 fn cells_of(builder: &mut TaskBuilder, height: HopId, cols: u64) -> HopId {
     let cols = builder.int(cols);
-    builder.int_of(BinaryOp::Mult, height, cols)
-}
-
-fn reshaped(builder: &mut TaskBuilder, matrix: HopId, rows: HopId, cols: HopId) -> HopId {
-    builder.matrix(HopOp::Reshape { by_row: true }, vec![matrix, rows, cols])
+    builder.int_times(height, cols)
 }
 
 /// The first `count` of so many rows, perhaps none.
 fn first_rows(builder: &mut TaskBuilder, matrix: HopId, rows: HopId, count: HopId) -> HopId {
     let one = builder.int(1);
-    let numbers = builder.matrix(HopOp::DataGen(DataGenOp::Seq), vec![one, rows, one]);
-    let among = HopOp::Binary(BinaryOp::LessEqual);
-    let select = builder.matrix(among, vec![numbers, count]);
-    let margin = builder.literal(Literal::String("rows".into()));
-    let no = builder.literal(Literal::Boolean(false));
-    let named = [
-        ("target", matrix),
-        ("margin", margin),
-        ("select", select),
-        ("empty.return", no),
-    ];
-    builder.parameterized(ParameterizedOp::RemoveEmpty, &named)
+    let numbers = builder.sequence(one, rows, one);
+    let select = builder.less_equal(numbers, count);
+    builder.kept_rows(matrix, Some(select), true)
 }
 
 /// Columns of [`Runs::table`], from 1.
@@ -312,21 +284,14 @@ impl OwnRun {
         let table = builder.bind(Slot::Whole, &table)?;
         let (offset, one) = (builder.row_offset(), builder.int(1));
         let offsets = builder.columns(table, one, one);
-        let is_own = builder.matrix(HopOp::Binary(BinaryOp::Equal), vec![offsets, offset]);
-        let margin = builder.literal(Literal::String("rows".into()));
-        let named = [("target", table), ("margin", margin), ("select", is_own)];
-        Ok(OwnRun(
-            builder.parameterized(ParameterizedOp::RemoveEmpty, &named),
-        ))
+        let is_own = builder.equal(offsets, offset);
+        Ok(OwnRun(builder.kept_rows(table, Some(is_own), false)))
     }
 
     fn cell(&self, builder: &mut TaskBuilder, column: u64) -> HopId {
         let column = builder.int(column);
         let cell = builder.columns(self.0, column, column);
-        let cast = HopOp::Cast(CastOp::AsScalar);
-        builder
-            .dag
-            .push(Hop::scalar(cast, vec![cell], ValueType::Double))
+        builder.only_cell(cell)
     }
 }
 

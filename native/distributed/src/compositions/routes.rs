@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fulgurite_dataflow::{Assemble, Dataset, Pieces};
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{BinaryOp, HopId, HopOp};
+use fulgurite_hop::{Formulas, HopId};
 
 use crate::{task_builder::TaskBuilder, workers::Workers};
 
@@ -25,12 +25,11 @@ impl Routed {
     ) -> Self {
         let every = workers.config.blocksize;
         let per_stripe = builder.int(every);
-        let target = HopOp::Binary(BinaryOp::IntDiv);
-        let target = builder.matrix(target, vec![places, per_stripe]);
+        let target = builder.quotient(places, per_stripe);
         let mut side_by_side = matrices.to_vec();
         side_by_side.push(target);
         Routed {
-            rows: builder.matrix(HopOp::CBind, side_by_side),
+            rows: builder.side_by_side(side_by_side),
             targets: rows.div_ceil(every),
         }
     }
@@ -40,10 +39,7 @@ impl Routed {
         let targets = routes.first().map(|route| route.targets);
         let targets = targets.ok_or_else(|| Error::internal("no rows were to be routed"))?;
         let rows: Vec<HopId> = routes.iter().map(|route| route.rows).collect();
-        let rows = match rows[..] {
-            [only] => only,
-            _ => builder.matrix(HopOp::RBind, rows),
-        };
+        let rows = builder.stacked(rows);
         Ok(Routed { rows, targets })
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use fulgurite_dataflow::{DistributedMatrix, Variable};
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{Characteristics, HopOp, scalar};
+use fulgurite_hop::{Characteristics, Formulas, scalar};
 use fulgurite_matrix::{MatrixBlock, kernels::IndexRange};
 
 use super::{input, size};
@@ -101,10 +101,7 @@ pub(super) fn left_index(
         let mut builder = TaskBuilder::new(workers, &before);
         let stripe = builder.lead();
         let value = builder.bind(Slot::Rows, &value)?;
-        let (top, bottom) = (builder.int(1), builder.rows_in(stripe));
-        let (first, last) = (builder.int(cols.start + 1), builder.int(cols.end));
-        let operands = vec![stripe, value, top, bottom, first, last];
-        let root = builder.matrix(HopOp::LeftIndex, operands);
+        let root = builder.with_columns(stripe, value, cols.start + 1, cols.end);
         let dataset = builder.map(root, operator.label)?;
         let stripes = Characteristics::new(Some(height), known.cols, None);
         DistributedMatrix::new(dataset, stripes)

@@ -3,10 +3,7 @@
 
 use fulgurite_dataflow::{Combine, DistributedMatrix, Variable};
 use fulgurite_error::Result;
-use fulgurite_hop::{
-    AggregateOp, BinaryOp, Characteristics, DataGenOp, Direction, HopOp, Literal, ParameterizedOp,
-    TernaryOp,
-};
+use fulgurite_hop::{Characteristics, Formulas};
 use fulgurite_matrix::{Layout, MatrixBlock, memory};
 
 use super::{routes::Routed, size};
@@ -129,14 +126,11 @@ impl Workers<'_> {
         let mut builder = TaskBuilder::new(self, matrix);
         builder.carries_errors = false;
         let stripe = builder.lead();
-        let zero = builder.literal(Literal::Double(0.0));
+        let zero = builder.number(0.0);
         // Of these cells alone the difference from themselves is NaN, which equals nothing.
-        let difference = HopOp::Binary(BinaryOp::Minus);
-        let difference = builder.matrix(difference, vec![stripe, stripe]);
-        let differs = HopOp::Binary(BinaryOp::NotEqual);
-        let differs = builder.matrix(differs, vec![difference, zero]);
-        let columns = HopOp::Aggregate(AggregateOp::Sum, Direction::Col);
-        let found = builder.matrix(columns, vec![differs]);
+        let difference = builder.minus(stripe, stripe);
+        let differs = builder.not_equal(difference, zero);
+        let found = builder.sums_of_columns(differs);
         let found = builder.aggregate(found, &Combine::Sum, operator.label)?;
         Ok(found.to_dense()?.values().iter().all(|count| *count == 0.0))
     }
@@ -157,26 +151,16 @@ impl Workers<'_> {
         }
         let mut builder = TaskBuilder::new(self, matrix);
         let stripe = builder.lead();
-        let mut number = |value| builder.literal(Literal::Double(value));
+        let mut number = |value| builder.number(value);
         let (zero, two, other) = (number(0.0), number(2.0), number(NO_SELECTION));
-        let mut cells = |op, left, right| builder.matrix(HopOp::Binary(op), vec![left, right]);
-        let not_zero = cells(BinaryOp::NotEqual, stripe, zero);
-        let mut of_rows = |op, of| builder.matrix(HopOp::Aggregate(op, Direction::Row), vec![of]);
-        let (count, sum) = (
-            of_rows(AggregateOp::Sum, not_zero),
-            of_rows(AggregateOp::Sum, stripe),
-        );
-        let column = of_rows(AggregateOp::IndexMax, stripe);
-        let mut cells = |op, left, right| builder.matrix(HopOp::Binary(op), vec![left, right]);
+        let not_zero = builder.not_equal(stripe, zero);
+        let (count, sum) = (builder.sums_of_rows(not_zero), builder.sums_of_rows(stripe));
+        let column = builder.places_of_maxima(stripe);
         // No cell that is not zero, or one that is the sum: a one.
-        let (is_sum, is_single) = (
-            cells(BinaryOp::Equal, sum, count),
-            cells(BinaryOp::Less, count, two),
-        );
-        let selects = cells(BinaryOp::Mult, is_sum, is_single);
-        let selected = cells(BinaryOp::Mult, column, count);
-        let if_else = HopOp::Ternary(TernaryOp::IfElse);
-        let root = builder.matrix(if_else, vec![selects, selected, other]);
+        let (is_sum, is_single) = (builder.equal(sum, count), builder.less(count, two));
+        let selects = builder.times(is_sum, is_single);
+        let selected = builder.times(column, count);
+        let root = builder.if_else(selects, selected, other);
         let found = builder.map(root, operator.label)?.collect(Some(bytes))?;
         let found = found.block().to_dense()?;
         if found.values().contains(&NO_SELECTION) {
@@ -205,7 +189,7 @@ impl Workers<'_> {
         let places = builder.bind(Slot::Rows, &Variable::matrix(places))?;
         let (height, zero, cols_in) = (
             builder.rows_in(stripe),
-            builder.literal(Literal::Double(0.0)),
+            builder.number(0.0),
             builder.int(cols),
         );
         let mut routes = Vec::new();
@@ -214,10 +198,7 @@ impl Workers<'_> {
             let place = builder.columns(places, column, column);
             let cells = match number < copies {
                 true => stripe,
-                false => {
-                    let fill = HopOp::DataGen(DataGenOp::Fill);
-                    builder.matrix(fill, vec![zero, height, cols_in])
-                }
+                false => builder.filled(zero, height, cols_in),
             };
             routes.push(Routed::new(
                 self,
@@ -244,8 +225,7 @@ impl Workers<'_> {
         let mut builder = TaskBuilder::new(self, arrived);
         let stripe = builder.lead();
         let by_rank = builder.int(width);
-        let named = [("target", stripe), ("by", by_rank)];
-        let ordered = builder.parameterized(ParameterizedOp::Order, &named);
+        let ordered = builder.in_order(stripe, by_rank);
         let (first, last) = (builder.int(1), builder.int(width - 1));
         let root = builder.columns(ordered, first, last);
         let placed = self.placed(&builder.map(root, label)?)?;

@@ -2,7 +2,7 @@
 
 use fulgurite_dataflow::{Assemble, Cut, DistributedMatrix, Pieces};
 use fulgurite_error::Result;
-use fulgurite_hop::{BinaryOp, HopOp, Literal};
+use fulgurite_hop::Formulas;
 
 use super::{range_sort::row_numbers, size};
 use crate::{task_builder::TaskBuilder, workers::Workers};
@@ -37,7 +37,7 @@ impl Workers<'_> {
         let columns = DistributedMatrix::new(columns, matrix.stripes);
         let mut builder = TaskBuilder::new(self, &columns);
         let stripe = builder.lead();
-        let root = builder.matrix(HopOp::Transpose, vec![stripe]);
+        let root = builder.transposed(stripe);
         self.placed(&builder.map(root, "transpose")?)
     }
 
@@ -46,11 +46,11 @@ impl Workers<'_> {
         let mut builder = TaskBuilder::new(self, matrix);
         let stripe = builder.lead();
         let numbers = row_numbers(&mut builder);
-        let first = builder.literal(Literal::Double(cut.from as f64 + 1.0));
-        let every = builder.literal(Literal::Double(cut.every as f64));
-        let below = builder.matrix(HopOp::Binary(BinaryOp::Minus), vec![numbers, first]);
-        let target = builder.matrix(HopOp::Binary(BinaryOp::IntDiv), vec![below, every]);
-        let root = builder.matrix(HopOp::CBind, vec![stripe, target]);
+        let first = builder.number(cut.from as f64 + 1.0);
+        let every = builder.number(cut.every as f64);
+        let below = builder.minus(numbers, first);
+        let target = builder.quotient(below, every);
+        let root = builder.side_by_side(vec![stripe, target]);
         let targets = (cut.until - cut.from).div_ceil(cut.every);
         let pieces = Pieces::Named { targets };
         let rows = builder.shuffle(root, pieces, targets, Assemble::Below, "slices")?;

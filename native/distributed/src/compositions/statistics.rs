@@ -3,7 +3,7 @@
 
 use fulgurite_dataflow::{Combine, Variable};
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{AggregateOp, BinaryOp, DataGenOp, HopOp, Literal, TernaryOp, UnaryOp, scalar};
+use fulgurite_hop::{Formulas, Literal, scalar};
 use fulgurite_matrix::{MatrixBlock, kernels::statistics::GroupFunction};
 
 use super::{columns::Columns, named};
@@ -22,7 +22,7 @@ pub(super) fn central_moment(
     let powers = columns.sums(|task| {
         let deviations = task.deviations("target", mean)?;
         let power = task.number(power);
-        let powers = task.cells(BinaryOp::Pow, deviations, power);
+        let powers = task.power(deviations, power);
         Ok(vec![task.weights(), task.times_weights(powers)])
     })?;
     Ok(double(quotient(&powers, 1, 0)?))
@@ -43,7 +43,7 @@ pub(super) fn covariance(
     let products = columns.sums(|task| {
         let left = task.deviations("left", left_mean)?;
         let right = task.deviations("right", right_mean)?;
-        let products = task.cells(BinaryOp::Mult, left, right);
+        let products = task.times(left, right);
         Ok(vec![task.weights(), task.times_weights(products)])
     })?;
     match products[..] {
@@ -86,7 +86,7 @@ pub(super) fn grouped_aggregate(
     if width > 1 {
         let sums = columns.combined(&Combine::Sum, |task| {
             let target = task.column("target")?;
-            task.by_group(target, None, "sum", count)
+            task.of_groups(target, None, "sum", count)
         })?;
         return Ok(Variable::matrix(sums));
     }
@@ -128,11 +128,11 @@ fn groups(columns: &Columns, count: u64) -> Result<Vec<Group>> {
     let found = columns.combined(&Combine::Sum, |task| {
         let (target, weights) = (task.column("target")?, task.given_weights());
         let of_groups = vec![
-            task.by_group(target, None, "count", count)?,
-            task.by_group(target, weights, "count", count)?,
-            task.by_group(target, weights, "sum", count)?,
+            task.of_groups(target, None, "count", count)?,
+            task.of_groups(target, weights, "count", count)?,
+            task.of_groups(target, weights, "sum", count)?,
         ];
-        Ok(task.builder.matrix(HopOp::CBind, of_groups))
+        Ok(task.side_by_side(of_groups))
     })?;
     let group = |row| Group {
         members: found.get(row, 0),
@@ -160,27 +160,22 @@ fn deviations(
         let (target, groups) = (task.column("target")?, task.column("groups")?);
         // Rows of no group are in one behind the last, which the table drops.
         let (first, behind) = (task.number(1.0), task.number(groups_count as f64 + 1.0));
-        let from_first = task.cells(BinaryOp::GreaterEqual, groups, first);
-        let to_last = task.cells(BinaryOp::Less, groups, behind);
-        let is_group = task.cells(BinaryOp::Mult, from_first, to_last);
-        let if_else = HopOp::Ternary(TernaryOp::IfElse);
-        let groups = task.builder.matrix(if_else, vec![is_group, groups, behind]);
-        let groups = task
-            .builder
-            .matrix(HopOp::Unary(UnaryOp::Floor), vec![groups]);
+        let from_first = task.greater_equal(groups, first);
+        let to_last = task.less(groups, behind);
+        let is_group = task.times(from_first, to_last);
+        let groups = task.if_else(is_group, groups, behind);
+        let groups = task.floor(groups);
         // A row of the table has a 1 in the place of its group: the product is the mean of each row's group.
-        let (one, rows) = (task.builder.int(1), task.builder.rows_in(target));
-        let count = task.builder.int(groups_count);
-        let seq = HopOp::DataGen(DataGenOp::Seq);
-        let numbers = task.builder.matrix(seq, vec![one, rows, one]);
-        let table = vec![numbers, groups, one, rows, count];
-        let table = task.builder.matrix(HopOp::Table, table);
-        let means = task.builder.matrix(HopOp::MatMult, vec![table, means]);
-        let deviations = task.cells(BinaryOp::Minus, target, means);
+        let (one, rows) = (task.int(1), task.rows_in(target));
+        let count = task.int(groups_count);
+        let numbers = task.sequence(one, rows, one);
+        let table = task.table(vec![numbers, groups, one, rows, count]);
+        let means = task.product(table, means);
+        let deviations = task.minus(target, means);
         let power = task.number(power);
-        let powers = task.cells(BinaryOp::Pow, deviations, power);
+        let powers = task.power(deviations, power);
         let weights = task.given_weights();
-        task.by_group(powers, weights, "sum", groups_count)
+        task.of_groups(powers, weights, "sum", groups_count)
     })?;
     let value = |(row, group): (usize, &Group)| match group.members <= 1.0 {
         true => 0.0,
@@ -197,13 +192,13 @@ fn largest_group(columns: &Columns) -> Result<u64> {
     let found = columns.combined(&combine, |task| {
         let groups = task.column("groups")?;
         let one = task.number(1.0);
-        let is_group = task.cells(BinaryOp::GreaterEqual, groups, one);
-        let is_none = task.cells(BinaryOp::Minus, one, is_group);
+        let is_group = task.greater_equal(groups, one);
+        let is_none = task.minus(one, is_group);
         let rows = vec![
-            task.of_columns(AggregateOp::Max, groups),
-            task.of_columns(AggregateOp::Sum, is_none),
+            task.maxima_of_columns(groups),
+            task.sums_of_columns(is_none),
         ];
-        Ok(task.builder.matrix(HopOp::RBind, rows))
+        Ok(task.stacked(rows))
     })?;
     let (largest, none) = (found.get(0, 0), found.get(1, 0));
     match none == 0.0 && largest < isize::MAX as f64 / 16.0 {

@@ -2,7 +2,7 @@
 
 use fulgurite_dataflow::{Assemble, Combine, DistributedMatrix, Pieces, Variable};
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{Characteristics, DataGenOp, Hop, HopId, HopOp, SizeOp, ValueType, scalar};
+use fulgurite_hop::{Characteristics, Formulas, HopId, scalar};
 use fulgurite_matrix::kernels;
 
 use super::{input, size};
@@ -39,7 +39,7 @@ pub(super) fn table(
     let mut builder = TaskBuilder::new(workers, &lead);
     let mut operands = bound(&mut builder, columns)?;
     operands.extend([builder.int(rows), builder.int(cols)]);
-    let root = builder.matrix(HopOp::Table, operands);
+    let root = builder.table(operands);
     // No more non-zeros than pairs.
     let most = lead
         .stripes
@@ -100,15 +100,14 @@ fn dims_of_result(
 ) -> Result<(u64, u64)> {
     let mut builder = TaskBuilder::new(workers, lead);
     let operands = bound(&mut builder, columns)?;
-    let table = builder.matrix(HopOp::Table, operands);
+    let table = builder.table(operands);
     let one = builder.int(1);
-    let mut cell = |size| {
-        let size = Hop::scalar(HopOp::Size(size), vec![table], ValueType::Int);
-        let size = builder.dag.push(size);
-        builder.matrix(HopOp::DataGen(DataGenOp::Fill), vec![size, one, one])
-    };
-    let both = vec![cell(SizeOp::NRow), cell(SizeOp::NCol)];
-    let root = builder.matrix(HopOp::CBind, both);
+    let rows = builder.rows_in(table);
+    let rows = builder.filled(rows, one, one);
+    let columns = builder.columns_in(table);
+    let columns = builder.filled(columns, one, one);
+    let both = vec![rows, columns];
+    let root = builder.side_by_side(both);
     let largest = builder.aggregate(root, &Combine::Max, operator.label)?;
     if (largest.rows(), largest.cols()) != (1, 2) {
         return Err(Error::internal("the size of a table is not two numbers"));

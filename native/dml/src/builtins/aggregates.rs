@@ -5,7 +5,7 @@ use fulgurite_hop::{
     AggregateOp::{self, *},
     BinaryOp, CumulativeOp,
     Direction::{self, *},
-    HopId, HopOp, SizeOp, ValueType,
+    HopId, SizeOp,
 };
 
 use super::{
@@ -58,16 +58,13 @@ const WEIGHTED: &[Parameter] = &[
 /// Of all cells; with weights, `sum(target * weights) / sum(weights)`.
 fn mean(call: &mut BoundCall<'_>) -> Result<HopId> {
     let target = call.argument(0)?;
-    let over_all = |op| HopOp::Aggregate(op, Full);
     let Some(weights) = call.optional(1) else {
-        return Ok(call.scalar(over_all(Mean), vec![target], ValueType::Double));
+        return Ok(call.aggregate(Mean, Full, target));
     };
     let position = call.position;
-    let weighted = call
-        .block
-        .binary(BinaryOp::Mult, target, weights, position)?;
-    let sum = call.scalar(over_all(Sum), vec![weighted], ValueType::Double);
-    let weight = call.scalar(over_all(Sum), vec![weights], ValueType::Double);
+    let weighted = call.block.times(target, weights, position)?;
+    let sum = call.aggregate(Sum, Full, weighted);
+    let weight = call.aggregate(Sum, Full, weights);
     call.block.binary(BinaryOp::Div, sum, weight, position)
 }
 

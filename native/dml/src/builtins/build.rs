@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use fulgurite_error::{Error, Position, Result};
-use fulgurite_hop::{Hop, HopId, HopOp, Literal, ParameterizedOp, ValueType};
+use fulgurite_hop::{
+    AggregateOp, Direction, Hop, HopId, HopOp, Literal, ParameterizedOp, ValueType,
+};
 
 use super::{Builtin, Rule};
 use crate::{
@@ -55,21 +57,16 @@ impl BoundCall<'_> {
                 self.block.binary(*op, left, right, position)
             }
             Rule::Aggregate(op, direction) => {
-                use fulgurite_hop::Direction;
-                let op = HopOp::Aggregate(*op, *direction);
-                let inputs = vec![self.argument(0)?];
-                Ok(match direction {
-                    Direction::Full => self.scalar(op, inputs, ValueType::Double),
-                    Direction::Row | Direction::Col => self.matrix(op, inputs),
-                })
+                let matrix = self.argument(0)?;
+                Ok(self.aggregate(*op, *direction, matrix))
             }
             Rule::Cumulative(op) => {
                 let inputs = vec![self.argument(0)?];
                 Ok(self.matrix(HopOp::Cumulative(*op), inputs))
             }
             Rule::Size(op) => {
-                let inputs = vec![self.argument(0)?];
-                Ok(self.scalar(HopOp::Size(*op), inputs, ValueType::Int))
+                let of = self.argument(0)?;
+                Ok(self.block.size(*op, of, position))
             }
             Rule::ScalarCast(op) => {
                 let operand = self.argument(0)?;
@@ -124,17 +121,28 @@ impl BoundCall<'_> {
             .push(Hop::scalar(op, inputs, value_type).at(self.position))
     }
 
+    /// A double over all cells, or a vector.
+    pub fn aggregate(&mut self, op: AggregateOp, direction: Direction, matrix: HopId) -> HopId {
+        let op = HopOp::Aggregate(op, direction);
+        match direction {
+            Direction::Full => self.scalar(op, vec![matrix], ValueType::Double),
+            Direction::Row | Direction::Col => self.matrix(op, vec![matrix]),
+        }
+    }
+
+    /// The arguments that are given, with the names of their parameters.
+    pub fn given(&self) -> Vec<(String, HopId)> {
+        let parameters = self.builtin.parameters.iter().zip(&self.arguments);
+        let given = parameters.filter_map(|(parameter, argument)| {
+            let argument = argument.as_ref()?;
+            Some((parameter.name.to_owned(), argument.id))
+        });
+        given.collect()
+    }
+
     /// An operator whose inputs go by the names of the parameters.
     pub fn named(&self, op: ParameterizedOp) -> (HopOp, Vec<HopId>) {
-        let mut places = BTreeMap::new();
-        let mut inputs = Vec::new();
-        for (parameter, argument) in self.builtin.parameters.iter().zip(&self.arguments) {
-            if let Some(argument) = argument {
-                places.insert(parameter.name.to_owned(), inputs.len());
-                inputs.push(argument.id);
-            }
-        }
-        (HopOp::Parameterized(op, places), inputs)
+        with_names(op, self.given())
     }
 
     /// The literal at `place`, where only the compiler can use the argument.
@@ -187,6 +195,13 @@ impl BoundCall<'_> {
         ))
         .at(self.position_of(place))
     }
+}
+
+/// An operator whose inputs go by names.
+pub(crate) fn with_names(op: ParameterizedOp, named: Vec<(String, HopId)>) -> (HopOp, Vec<HopId>) {
+    let (names, inputs): (Vec<String>, Vec<HopId>) = named.into_iter().unzip();
+    let places: BTreeMap<String, usize> = names.into_iter().zip(0..).collect();
+    (HopOp::Parameterized(op, places), inputs)
 }
 
 pub(crate) fn unsupported(name: &str, help: &str, position: &Position) -> Error {

@@ -1,7 +1,7 @@
 //! Functions that work cell by cell, and casts of scalars.
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{AggregateOp, BinaryOp, CastOp, Direction, HopId, HopOp, UnaryOp, ValueType};
+use fulgurite_hop::{AggregateOp, BinaryOp, CastOp, Direction, HopId, UnaryOp};
 
 use super::{BoundCall, Builtin, Kind, Parameter, Rule, TARGET_CELLS, builtin, optional, required};
 use crate::syntax::ast::BinaryOperator;
@@ -96,8 +96,7 @@ fn extreme(call: &mut BoundCall<'_>, aggregate: AggregateOp, binary: BinaryOp) -
                 .wrong_type(0, "a matrix")
                 .with_help("compare two scalars by giving both"));
         }
-        let op = HopOp::Aggregate(aggregate, Direction::Full);
-        return Ok(call.scalar(op, vec![first], ValueType::Double));
+        return Ok(call.aggregate(aggregate, Direction::Full, first));
     }
     let rest: Vec<HopId> = call.rest.iter().map(|argument| argument.id).collect();
     let mut result = first;

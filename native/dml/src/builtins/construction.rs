@@ -1,6 +1,6 @@
 //! Functions that make matrices, frames and lists of something else.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{
@@ -9,7 +9,8 @@ use fulgurite_hop::{
 };
 
 use super::{
-    BoundCall, Builtin, Constant, Kind, Parameter, Rule, builtin, default, optional, required,
+    BoundCall, Builtin, Constant, Kind, Parameter, Rule, build::with_names, builtin, default,
+    optional, required,
 };
 
 pub(super) const BUILTINS: &[Builtin] = &[
@@ -129,7 +130,7 @@ fn as_matrix(call: &mut BoundCall<'_>) -> Result<HopId> {
     if hop.is_matrix() {
         return Ok(value);
     }
-    if let HopOp::Parameterized(ParameterizedOp::List, _) = hop.op {
+    if let Some((ParameterizedOp::List, _)) = hop.op.with_named_inputs() {
         let elements = hop.inputs.clone();
         return column(call, elements);
     }
@@ -183,23 +184,24 @@ fn as_frame(call: &mut BoundCall<'_>) -> Result<HopId> {
 
 /// A list; elements without a name go by their number, from 1.
 fn list(call: &mut BoundCall<'_>) -> Result<HopId> {
-    let mut places = BTreeMap::new();
-    let mut inputs = Vec::new();
+    let mut names = BTreeSet::new();
+    let mut named = Vec::new();
     for (index, element) in call.rest.iter().enumerate() {
         let name = element
             .name
             .clone()
             .unwrap_or_else(|| (index + 1).to_string());
-        if places.insert(name.clone(), index).is_some() {
+        if !names.insert(name.clone()) {
             return Err(
                 Error::validation(format!("the list has two elements '{name}'"))
                     .at(&element.position),
             );
         }
-        inputs.push(element.id);
+        named.push((name, element.id));
     }
+    let (op, inputs) = with_names(ParameterizedOp::List, named);
     let list = Hop {
-        op: HopOp::Parameterized(ParameterizedOp::List, places),
+        op,
         inputs,
         data_type: DataType::List,
         value_type: ValueType::Double,

@@ -1,12 +1,11 @@
 //! Functions called for their effect, and `toString`, which prints into a string.
 
-use std::collections::BTreeMap;
-
 use fulgurite_error::Result;
 use fulgurite_hop::{Hop, HopId, HopOp, ParameterizedOp, ValueType};
 
 use super::{
-    BoundCall, Builtin, Constant, Kind, Parameter, Presence, Rule, builtin, default, required,
+    BoundCall, Builtin, Constant, Kind, Parameter, Presence, Rule, build::with_names, builtin,
+    default, required,
 };
 
 pub(super) const BUILTINS: &[Builtin] = &[
@@ -43,17 +42,14 @@ fn print(call: &mut BoundCall<'_>) -> Result<HopId> {
         if !call.rest.is_empty() {
             return Err(call.wrong_type(0, "a format"));
         }
-        let mut places = BTreeMap::new();
-        let mut inputs = Vec::new();
-        places.insert("target".to_owned(), 0);
-        inputs.push(value);
+        let mut named = vec![("target".to_owned(), value)];
         for parameter in TO_STRING {
             if let Presence::Default(constant) = parameter.presence {
-                places.insert(parameter.name.to_owned(), inputs.len());
-                inputs.push(call.block.literal(constant.into(), call.position));
+                let default = call.block.literal(constant.into(), call.position);
+                named.push((parameter.name.to_owned(), default));
             }
         }
-        let op = HopOp::Parameterized(ParameterizedOp::ToString, places);
+        let (op, inputs) = with_names(ParameterizedOp::ToString, named);
         value = call.scalar(op, inputs, ValueType::String);
     }
     let rest = call.rest.iter().map(|argument| argument.id);

@@ -4,7 +4,7 @@
 //! one below the other, and index operators take them apart.
 
 use fulgurite_error::Result;
-use fulgurite_hop::{BinaryOp, HopId, HopOp, Literal, ParameterizedOp, SizeOp, ValueType};
+use fulgurite_hop::{BinaryOp, HopId, Literal, ParameterizedOp, SizeOp};
 
 use super::{BoundCall, Builtin, Kind, Parameter, Rule, TARGET_MATRIX, builtin, required};
 
@@ -87,7 +87,7 @@ fn svd(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
 
 fn target_size(call: &mut BoundCall<'_>, size: SizeOp) -> Result<HopId> {
     let target = call.argument(0)?;
-    Ok(call.scalar(HopOp::Size(size), vec![target], ValueType::Int))
+    Ok(call.block.size(size, target, call.position))
 }
 
 fn int(call: &mut BoundCall<'_>, value: i64) -> HopId {
@@ -95,11 +95,10 @@ fn int(call: &mut BoundCall<'_>, value: i64) -> HopId {
 }
 
 fn plus(call: &mut BoundCall<'_>, left: HopId, right: HopId) -> Result<HopId> {
-    call.block
-        .binary(BinaryOp::Plus, left, right, call.position)
+    call.block.plus(left, right, call.position)
 }
 
 fn part(call: &mut BoundCall<'_>, factors: HopId, rows: [HopId; 2], cols: [HopId; 2]) -> HopId {
-    let inputs = vec![factors, rows[0], rows[1], cols[0], cols[1]];
-    call.matrix(HopOp::RightIndex, inputs)
+    let bounds = [rows[0], rows[1], cols[0], cols[1]];
+    call.block.part(factors, bounds, call.position)
 }

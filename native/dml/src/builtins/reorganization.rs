@@ -1,7 +1,7 @@
 //! Functions that move cells: transposition, binding, selection, order, contingency tables.
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{BinaryOp, DataType, Hop, HopId, HopOp, Literal, ParameterizedOp};
+use fulgurite_hop::{DataType, Hop, HopId, HopOp, Literal, ParameterizedOp};
 
 use super::{
     BoundCall, Builtin, Constant, Kind, Parameter, Rule, TARGET_MATRIX, builtin, default, optional,
@@ -107,11 +107,8 @@ fn cbind(call: &mut BoundCall<'_>) -> Result<HopId> {
         joined = Some(match joined {
             None => text,
             Some(before) => {
-                let line = call
-                    .block
-                    .binary(BinaryOp::Plus, before, newline, call.position)?;
-                call.block
-                    .binary(BinaryOp::Plus, line, text, call.position)?
+                let line = call.block.plus(before, newline, call.position)?;
+                call.block.plus(line, text, call.position)?
             }
         });
     }

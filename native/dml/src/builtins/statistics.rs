@@ -1,10 +1,11 @@
 //! Statistics, distributions and bitwise functions.
 
-use fulgurite_error::{Error, Result};
-use fulgurite_hop::{HopId, HopOp, Literal, ParameterizedOp, ValueType};
+use fulgurite_error::Result;
+use fulgurite_hop::{HopId, Literal, ParameterizedOp, ValueType};
 
 use super::{
-    BoundCall, Builtin, Constant, Kind, Parameter, Rule, builtin, default, optional, required,
+    BoundCall, Builtin, Constant, Kind, Parameter, Rule, build::with_names, builtin, default,
+    optional, required,
 };
 
 pub(super) const BUILTINS: &[Builtin] = &[
@@ -175,16 +176,12 @@ fn quantile(call: &mut BoundCall<'_>) -> Result<HopId> {
 
 /// A distribution function with a name of its own: `pnorm(target=x)` is `cdf(target=x, dist="normal")`.
 fn of(call: &mut BoundCall<'_>, op: ParameterizedOp, distribution: &str) -> Result<HopId> {
-    let (named, mut inputs) = call.named(op);
-    let HopOp::Parameterized(op, mut places) = named else {
-        return Err(
-            Error::internal("a distribution is a parameterized operator").at(call.position),
-        );
-    };
-    places.insert("dist".to_owned(), inputs.len());
     let distribution = Literal::String(distribution.to_owned());
-    inputs.push(call.block.literal(distribution, call.position));
-    Ok(call.scalar(HopOp::Parameterized(op, places), inputs, ValueType::Double))
+    let distribution = call.block.literal(distribution, call.position);
+    let mut named = call.given();
+    named.push(("dist".to_owned(), distribution));
+    let (op, inputs) = with_names(op, named);
+    Ok(call.scalar(op, inputs, ValueType::Double))
 }
 
 fn bits(call: &mut BoundCall<'_>, op: ParameterizedOp) -> Result<HopId> {

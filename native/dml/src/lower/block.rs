@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fulgurite_error::{Error, ErrorKind, Position, Result};
 use fulgurite_hop::{
-    BinaryOp, Block, CastOp, Dag, DataType, Hop, HopId, HopOp, Literal, TernaryOp, UnaryOp,
+    BinaryOp, Block, CastOp, Dag, DataType, Hop, HopId, HopOp, Literal, SizeOp, TernaryOp, UnaryOp,
     ValueType, scalar,
 };
 
@@ -44,10 +44,7 @@ impl BlockBuilder {
 
     /// The value of a HOP that is a literal.
     pub fn constant(&self, id: HopId) -> Option<&Literal> {
-        match &self.dag.hop(id).op {
-            HopOp::Literal(value) => Some(value),
-            _ => None,
-        }
+        self.dag.hop(id).op.constant()
     }
 
     pub fn value(&self, variable: &str) -> Option<HopId> {
@@ -71,7 +68,7 @@ impl BlockBuilder {
                 continue;
             };
             let hop = self.dag.hop(value);
-            if hop.op == HopOp::TransientRead(variable.clone()) {
+            if hop.op.variable_read() == Some(variable.as_str()) {
                 continue;
             }
             let write = Hop {
@@ -134,6 +131,34 @@ impl BlockBuilder {
         };
         let hop = Hop::scalar(HopOp::Binary(op), inputs, value_type);
         self.folded_or(folded, hop, position)
+    }
+
+    pub fn plus(&mut self, left: HopId, right: HopId, position: &Position) -> Result<HopId> {
+        self.binary(BinaryOp::Plus, left, right, position)
+    }
+
+    pub fn times(&mut self, left: HopId, right: HopId, position: &Position) -> Result<HopId> {
+        self.binary(BinaryOp::Mult, left, right, position)
+    }
+
+    /// A size of a matrix or frame.
+    pub fn size(&mut self, asked: SizeOp, of: HopId, position: &Position) -> HopId {
+        let size = Hop::scalar(HopOp::Size(asked), vec![of], ValueType::Int);
+        self.push(size.at(position))
+    }
+
+    /// `matrix[first row : last row, first column : last column]`
+    pub fn part(&mut self, matrix: HopId, bounds: [HopId; 4], position: &Position) -> HopId {
+        let mut inputs = vec![matrix];
+        inputs.extend(bounds);
+        let of = self.hop(matrix);
+        let (data_type, value_type) = (of.data_type, of.value_type);
+        let part = Hop::matrix(HopOp::RightIndex, inputs).at(position);
+        self.push(Hop {
+            data_type,
+            value_type,
+            ..part
+        })
     }
 
     pub fn if_else(

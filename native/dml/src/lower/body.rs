@@ -1,7 +1,7 @@
 //! Assignments and calls for their effect.
 
 use fulgurite_error::{Error, Position, Result};
-use fulgurite_hop::{BinaryOp, DataType, HopId};
+use fulgurite_hop::{DataType, HopId};
 
 use super::{Lowering, describe, refuse_constant_name, scope::Variable};
 use crate::{
@@ -81,9 +81,7 @@ impl Lowering<'_> {
                 }
                 None => self.read_variable(&target.variable, &target.position)?,
             };
-            id = self
-                .block
-                .binary(BinaryOp::Plus, current, id, &value.position)?;
+            id = self.block.plus(current, id, &value.position)?;
         }
         self.assign_target(target, subscripts.as_ref(), id)
     }

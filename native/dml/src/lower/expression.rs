@@ -1,9 +1,7 @@
 //! Expressions. Calls of user functions are gone from them already: see [`super::calls`].
 
 use fulgurite_error::{Error, Position, Result};
-use fulgurite_hop::{
-    BinaryOp, DataType, Hop, HopId, HopOp, Literal, SizeOp, UnaryOp, ValueType, scalar,
-};
+use fulgurite_hop::{DataType, Hop, HopId, HopOp, Literal, SizeOp, UnaryOp, scalar};
 
 use super::{Lowering, block::describe_type, describe, named_constant};
 use crate::{
@@ -87,8 +85,7 @@ impl Lowering<'_> {
                 }
                 _ => {
                     let minus_one = self.block.int(-1, position);
-                    self.block
-                        .binary(BinaryOp::Mult, minus_one, operand, position)
+                    self.block.times(minus_one, operand, position)
                 }
             },
             UnaryOperator::Plus => {
@@ -253,15 +250,8 @@ impl Lowering<'_> {
         position: &Position,
     ) -> Result<HopId> {
         let matrix = self.indexed(variable, position)?;
-        let mut inputs = vec![matrix];
-        inputs.extend(self.bounds(matrix, subscripts)?);
-        let (data_type, value_type) = {
-            let hop = self.block.hop(matrix);
-            (hop.data_type, hop.value_type)
-        };
-        let mut hop = Hop::matrix(HopOp::RightIndex, inputs).at(&subscripts.position);
-        (hop.data_type, hop.value_type) = (data_type, value_type);
-        Ok(self.block.push(hop))
+        let bounds = self.bounds(matrix, subscripts)?;
+        Ok(self.block.part(matrix, bounds, &subscripts.position))
     }
 
     /// The value of `target` after a part of it was replaced.
@@ -332,8 +322,7 @@ impl Lowering<'_> {
         match range {
             Range::All => {
                 let first = self.block.int(1, position);
-                let size = Hop::scalar(HopOp::Size(size), vec![matrix], ValueType::Int);
-                let last = self.block.push(size.at(position));
+                let last = self.block.size(size, matrix, position);
                 Ok((first, last))
             }
             Range::Single(index) => {

@@ -12,7 +12,7 @@ mod frames;
 mod layout;
 
 use fulgurite_fusion::explain::{Decision, OperatorExplanation, PartitionExplanation};
-use fulgurite_hop::{Bytes, HopId, HopOp, Seconds, memory};
+use fulgurite_hop::{Bytes, HopId, Seconds, memory};
 use fulgurite_program::ExplainLevel;
 
 use frames::Frame;
@@ -211,13 +211,9 @@ fn node(block: &BlockAnalysis, id: HopId, regions: Vec<usize>, level: ExplainLev
         true => hop.characteristics.to_string(),
         false => hop.data_type.to_string(),
     }];
-    let is_data = matches!(
-        hop.op,
-        HopOp::TransientRead(_)
-            | HopOp::TransientWrite(_)
-            | HopOp::PersistentRead(_)
-            | HopOp::PersistentWrite(_)
-    );
+    let op = &hop.op;
+    let is_variable = op.variable_read().is_some() || op.variable_written().is_some();
+    let is_data = is_variable || op.reads_file() || op.writes_file();
     let answer = why::answer_for(block, id);
     if level == ExplainLevel::Hops {
         lines.push(Bytes(memory::operation_bytes(&block.dag, id)).to_string());

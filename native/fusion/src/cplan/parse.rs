@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{
-    AggregateOp, CumulativeOp, Direction, HopOp,
+    AggregateOp, CumulativeOp, Direction,
     syntax::{Line, Text, blanks, expected, optional_blanks, whole_number, word},
 };
 use winnow::{
@@ -19,6 +19,7 @@ use super::{
     CNode, CPlan, CellTemplate, InputBinding, MultiAggregateTemplate, NodeId, OuterOutput,
     OuterTemplate, RowOutput, RowTemplate, Template,
 };
+use crate::roles::{CellFunction, Role};
 
 /// A plan from its text, with blank lines and comments (`# ...`) between its lines.
 ///
@@ -189,10 +190,12 @@ fn of_one_operator(input: &mut Line<'_>) -> ModalResult<CNode> {
             .strip_prefix('(')?
             .strip_suffix(')')
     };
-    let node = match (operands.as_slice(), HopOp::from_code(code)) {
-        ([a], Some(HopOp::Unary(op))) => Some(CNode::Unary(op, *a)),
-        ([a, b], Some(HopOp::Binary(op))) => Some(CNode::Binary(op, *a, *b)),
-        ([a, b, c], Some(HopOp::Ternary(op))) => Some(CNode::Ternary(op, *a, *b, *c)),
+    let node = match (operands.as_slice(), Role::of_code(code)) {
+        ([a], Some(Role::CellWise(CellFunction::Unary(op)))) => Some(CNode::Unary(op, *a)),
+        ([a, b], Some(Role::CellWise(CellFunction::Binary(op)))) => Some(CNode::Binary(op, *a, *b)),
+        ([a, b, c], Some(Role::CellWise(CellFunction::Ternary(op)))) => {
+            Some(CNode::Ternary(op, *a, *b, *c))
+        }
         ([a], None) => in_family("reduce")
             .and_then(AggregateOp::from_code)
             .map(|op| CNode::Reduce(op, *a))
@@ -284,8 +287,8 @@ fn result(kind: Kind, input: &mut Line<'_>) -> ModalResult<Template> {
 /// `ua(R+) %3`
 fn aggregate(input: &mut Line<'_>) -> ModalResult<(AggregateOp, Direction, NodeId)> {
     let code = (take_until(1.., ") "), ')').take();
-    let operator = code.verify_map(|code: &str| match HopOp::from_code(code) {
-        Some(HopOp::Aggregate(op, direction)) => Some((op, direction)),
+    let operator = code.verify_map(|code: &str| match Role::of_code(code) {
+        Some(Role::Aggregate(op, direction)) => Some((op, direction)),
         _ => None,
     });
     let ((op, direction), value) = separated_pair(operator, blanks, id).parse_next(input)?;

@@ -4,12 +4,13 @@
 //! All operators that a plan covers below its aggregate have one shape, so that none is computed more often
 //! than it has cells.
 
-use fulgurite_hop::{AggregateOp, HopId, HopOp};
+use fulgurite_hop::HopId;
 
 use super::Template;
 use crate::{
     memo::{CloseStatus, MemoTable, TemplateType},
     reason::Reason,
+    roles::{Fold, Role},
     view::{DagView, Spread},
 };
 
@@ -21,38 +22,36 @@ impl Template for Cell {
     }
 
     fn open(&self, view: &DagView, hop: HopId) -> Result<(), Reason> {
-        match view.hop(hop).op {
-            HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => cellwise(view, hop),
-            HopOp::Transpose => transposed_vector_of_dot_product(view, hop),
-            _ => Err(Reason::UnsupportedOperator),
+        match view.role(hop) {
+            Role::CellWise(_) => cellwise(view, hop),
+            Role::Transpose => transposed_vector_of_dot_product(view, hop),
+            Role::Aggregate(..)
+            | Role::Product
+            | Role::Range
+            | Role::Beside
+            | Role::Cumulative(_)
+            | Role::Outside(_) => Err(Reason::UnsupportedOperator),
         }
     }
 
     fn fuse(&self, view: &DagView, hop: HopId, slot: usize) -> Result<(), Reason> {
-        match view.hop(hop).op {
-            HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => {
+        match view.role(hop) {
+            Role::CellWise(_) => {
                 cellwise(view, hop)?;
                 match view.spread(hop, slot) {
                     Some(Spread::Full) => Ok(()),
                     _ => Err(Reason::NotAligned),
                 }
             }
-            HopOp::Aggregate(op, _) => match op {
-                AggregateOp::Sum
-                | AggregateOp::SumSq
-                | AggregateOp::Min
-                | AggregateOp::Max
-                | AggregateOp::Mean
-                | AggregateOp::Prod => known_input(view, hop),
-                AggregateOp::Var
-                | AggregateOp::Sd
-                | AggregateOp::Trace
-                | AggregateOp::IndexMax
-                | AggregateOp::IndexMin => Err(Reason::UnsupportedAggregate),
+            Role::Aggregate(op, _) => match Fold::of(op) {
+                Fold::Sum | Fold::Extreme | Fold::Mean | Fold::Product => known_input(view, hop),
+                Fold::OfRow | Fold::OfPlaces => Err(Reason::UnsupportedAggregate),
             },
-            HopOp::Transpose => transposed_vector_of_dot_product(view, hop),
-            HopOp::MatMult => dot_product(view, hop),
-            _ => Err(Reason::UnsupportedOperator),
+            Role::Transpose => transposed_vector_of_dot_product(view, hop),
+            Role::Product => dot_product(view, hop),
+            Role::Range | Role::Beside | Role::Cumulative(_) | Role::Outside(_) => {
+                Err(Reason::UnsupportedOperator)
+            }
         }
     }
 
@@ -61,10 +60,14 @@ impl Template for Cell {
     }
 
     fn close(&self, view: &DagView, _: &MemoTable, hop: HopId, _: Option<usize>) -> CloseStatus {
-        match view.hop(hop).op {
-            HopOp::Aggregate(..) | HopOp::MatMult => CloseStatus::ClosedValid,
-            HopOp::Transpose => CloseStatus::OpenInvalid,
-            _ => CloseStatus::OpenValid,
+        match view.role(hop) {
+            Role::Aggregate(..) | Role::Product => CloseStatus::ClosedValid,
+            Role::Transpose => CloseStatus::OpenInvalid,
+            Role::CellWise(_)
+            | Role::Range
+            | Role::Beside
+            | Role::Cumulative(_)
+            | Role::Outside(_) => CloseStatus::OpenValid,
         }
     }
 }

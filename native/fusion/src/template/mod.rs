@@ -7,11 +7,12 @@ mod cell;
 pub(crate) mod outer;
 mod row;
 
-use fulgurite_hop::{HopId, HopOp};
+use fulgurite_hop::HopId;
 
 use crate::{
     memo::{CloseStatus, MemoTable, TemplateType},
     reason::Reason,
+    roles::Role,
     view::DagView,
 };
 
@@ -72,12 +73,19 @@ fn takes_turned(
     slot: usize,
 ) -> Result<(), Reason> {
     let input = view.hop(hop).inputs[slot];
-    let takes = match (&view.hop(input).op, &view.hop(hop).op) {
-        (HopOp::Transpose, _) if view.is_along_rows(input) => true,
-        (HopOp::Transpose, HopOp::MatMult) => slot == 0 || template == TemplateType::Outer,
-        (HopOp::Transpose, op) => matches!(op, HopOp::Cumulative(_)),
-        (HopOp::Cumulative(_), _) => view.is_along_rows(hop),
-        _ => true,
+    let takes = match view.role(input) {
+        Role::Transpose if view.is_along_rows(input) => true,
+        Role::Transpose if view.role(hop) == Role::Product => {
+            slot == 0 || template == TemplateType::Outer
+        }
+        Role::Transpose => matches!(view.role(hop), Role::Cumulative(_)),
+        Role::Cumulative(_) => view.is_along_rows(hop),
+        Role::CellWise(_)
+        | Role::Aggregate(..)
+        | Role::Product
+        | Role::Range
+        | Role::Beside
+        | Role::Outside(_) => true,
     };
     takes.then_some(()).ok_or(Reason::Turned)
 }

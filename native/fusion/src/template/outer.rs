@@ -6,13 +6,14 @@
 //! full aggregate or in a product with a narrower matrix: of its values f, any of `f %*% W`, `t(f) %*% W`, `A %*% f` and
 //! `A %*% t(f)`. The latter two are computed transposed.
 
-use fulgurite_hop::{AggregateOp, Direction, HopId, HopOp};
+use fulgurite_hop::{Direction, HopId};
 
 use super::{Template, cell::cellwise};
 use crate::{
     cplan::InputBinding,
     memo::{CloseStatus, MemoTable, Slots, TemplateType},
     reason::Reason,
+    roles::{Fold, Role},
     view::{DagView, Spread},
 };
 
@@ -24,51 +25,54 @@ impl Template for Outer {
     }
 
     fn open(&self, view: &DagView, hop: HopId) -> Result<(), Reason> {
-        match view.hop(hop).op {
-            HopOp::MatMult => outer_product(view, hop),
-            _ => Err(Reason::UnsupportedOperator),
+        match view.role(hop) == Role::Product {
+            true => outer_product(view, hop),
+            false => Err(Reason::UnsupportedOperator),
         }
     }
 
     fn fuse(&self, view: &DagView, hop: HopId, slot: usize) -> Result<(), Reason> {
-        match view.hop(hop).op {
-            HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => {
+        match view.role(hop) {
+            Role::CellWise(_) => {
                 cellwise(view, hop)?;
                 match view.spread(hop, slot) {
                     Some(Spread::Full) => Ok(()),
                     _ => Err(Reason::NotAligned),
                 }
             }
-            HopOp::Aggregate(op, Direction::Full) => match op {
-                AggregateOp::Sum | AggregateOp::SumSq | AggregateOp::Min | AggregateOp::Max => {
-                    Ok(())
+            Role::Aggregate(op, Direction::Full) => match Fold::of(op) {
+                Fold::Sum | Fold::Extreme => Ok(()),
+                Fold::Mean | Fold::Product | Fold::OfRow | Fold::OfPlaces => {
+                    Err(Reason::UnsupportedAggregate)
                 }
-                AggregateOp::Mean
-                | AggregateOp::Prod
-                | AggregateOp::Var
-                | AggregateOp::Sd
-                | AggregateOp::Trace
-                | AggregateOp::IndexMax
-                | AggregateOp::IndexMin => Err(Reason::UnsupportedAggregate),
             },
-            HopOp::Aggregate(..) => Err(Reason::UnsupportedAggregate),
-            HopOp::Transpose => {
-                let is_product =
-                    |consumer: &HopId| matches!(view.hop(*consumer).op, HopOp::MatMult);
+            Role::Aggregate(_, Direction::Row | Direction::Col) => {
+                Err(Reason::UnsupportedAggregate)
+            }
+            Role::Transpose => {
+                let is_product = |consumer: &HopId| view.role(*consumer) == Role::Product;
                 match view.consumers(hop).iter().any(is_product) {
                     true => Ok(()),
                     false => Err(Reason::TransposeOutsideProduct),
                 }
             }
-            HopOp::MatMult => narrower_factor(view, hop, slot),
-            _ => Err(Reason::UnsupportedOperator),
+            Role::Product => narrower_factor(view, hop, slot),
+            Role::Range | Role::Beside | Role::Cumulative(_) | Role::Outside(_) => {
+                Err(Reason::UnsupportedOperator)
+            }
         }
     }
 
     fn merge(&self, view: &DagView, hop: HopId, slot: usize) -> Result<(), Reason> {
-        match view.hop(hop).op {
-            HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => self.fuse(view, hop, slot),
-            _ => Err(Reason::NotAligned),
+        match view.role(hop) {
+            Role::CellWise(_) => self.fuse(view, hop, slot),
+            Role::Aggregate(..)
+            | Role::Product
+            | Role::Transpose
+            | Role::Range
+            | Role::Beside
+            | Role::Cumulative(_)
+            | Role::Outside(_) => Err(Reason::NotAligned),
         }
     }
 
@@ -86,12 +90,18 @@ impl Template for Outer {
             true => CloseStatus::ClosedValid,
             false => CloseStatus::ClosedInvalid,
         };
-        match view.hop(hop).op {
-            HopOp::Aggregate(..) => ends(view.hop(hop).inputs[0]),
-            HopOp::MatMult => ends(untransposed(view, view.hop(hop).inputs[slot])),
-            HopOp::Transpose => CloseStatus::OpenInvalid,
-            _ if has_driver(view, memo, hop) => CloseStatus::OpenValid,
-            _ => CloseStatus::OpenInvalid,
+        match view.role(hop) {
+            Role::Aggregate(..) => ends(view.hop(hop).inputs[0]),
+            Role::Product => ends(view.untransposed(view.hop(hop).inputs[slot])),
+            Role::Transpose => CloseStatus::OpenInvalid,
+            Role::CellWise(_)
+            | Role::Range
+            | Role::Beside
+            | Role::Cumulative(_)
+            | Role::Outside(_) => match has_driver(view, memo, hop) {
+                true => CloseStatus::OpenValid,
+                false => CloseStatus::OpenInvalid,
+            },
         }
     }
 }
@@ -138,13 +148,6 @@ fn has_driver(view: &DagView, memo: &MemoTable, values: HopId) -> bool {
     view.zero_carriers(values).iter().any(is_outside)
 }
 
-fn untransposed(view: &DagView, hop: HopId) -> HopId {
-    match view.hop(hop).op {
-        HopOp::Transpose => view.hop(hop).inputs[0],
-        _ => hop,
-    }
-}
-
 /// A product that ends an Outer plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Multiplication {
@@ -163,11 +166,11 @@ pub(crate) fn multiplication(
     references: Slots,
 ) -> Option<Multiplication> {
     let slot = references.iter().next()?;
-    if !matches!(view.hop(hop).op, HopOp::MatMult) {
+    if view.role(hop) != Role::Product {
         return None;
     }
     let operand = view.hop(hop).inputs[slot];
-    let values = untransposed(view, operand);
+    let values = view.untransposed(operand);
     let gives_transpose = slot == 1;
     Some(Multiplication {
         values,
@@ -187,8 +190,8 @@ pub(crate) fn factor(
     let operand = view.hop(hop).inputs[slot];
     match (references.is_empty(), slot) {
         (true, 0) => (operand, InputBinding::LeftFactor),
-        (true, _) => (untransposed(view, operand), InputBinding::RightFactor),
-        (false, 0) => (untransposed(view, operand), InputBinding::Whole),
+        (true, _) => (view.untransposed(operand), InputBinding::RightFactor),
+        (false, 0) => (view.untransposed(operand), InputBinding::Whole),
         (false, _) => (operand, InputBinding::Whole),
     }
 }

@@ -5,7 +5,7 @@
 //! makes up for it: the plan goes on in the rows of what is transposed. The right operand of `row %*% B` is read whole and never
 //! part of the plan. Every plan has an input with several columns to be the main one.
 
-use fulgurite_hop::{AggregateOp, Direction, HopId, HopOp};
+use fulgurite_hop::{Direction, HopId};
 
 use super::{
     Template,
@@ -14,6 +14,7 @@ use super::{
 use crate::{
     memo::{CloseStatus, MemoTable, TemplateType},
     reason::Reason,
+    roles::{Fold, Role},
     view::{DagView, Shape},
 };
 
@@ -28,25 +29,25 @@ impl Template for Row {
     }
 
     fn open(&self, view: &DagView, hop: HopId) -> Result<(), Reason> {
-        match view.hop(hop).op {
-            HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => {
+        match view.role(hop) {
+            Role::CellWise(_) => {
                 cellwise(view, hop)?;
                 wide(view.shape(hop))
             }
-            HopOp::MatMult => match view.transposed_left(hop) {
+            Role::Product => match view.transposed_left(hop) {
                 Some(_) => Err(Reason::NothingToFuseWith),
                 None => row_product(view, hop),
             },
-            HopOp::Transpose => left_of_product(view, hop)
+            Role::Transpose => left_of_product(view, hop)
                 .or_else(|why| begins_cumulative(view, hop).then_some(()).ok_or(why)),
-            HopOp::Cumulative(_) => Err(Reason::NotAlongRows),
-            HopOp::Aggregate(_, Direction::Full) => Err(Reason::NothingToFuseWith),
-            HopOp::Aggregate(..) => {
+            Role::Cumulative(_) => Err(Reason::NotAlongRows),
+            Role::Aggregate(_, Direction::Full) => Err(Reason::NothingToFuseWith),
+            Role::Aggregate(_, Direction::Row | Direction::Col) => {
                 aggregate(view, hop)?;
                 wide(input_shape(view, hop).ok())
             }
-            HopOp::RightIndex => column_range(view, hop),
-            HopOp::CBind => {
+            Role::Range => column_range(view, hop),
+            Role::Beside => {
                 bind(view, hop)?;
                 let is_wide = |input: &HopId| wide(view.shape(*input)).is_ok();
                 match view.hop(hop).inputs.iter().any(is_wide) {
@@ -54,32 +55,33 @@ impl Template for Row {
                     false => Err(Reason::NoWideInput),
                 }
             }
-            _ => Err(Reason::UnsupportedOperator),
+            Role::Outside(_) => Err(Reason::UnsupportedOperator),
         }
     }
 
     fn fuse(&self, view: &DagView, hop: HopId, slot: usize) -> Result<(), Reason> {
         let input = view.hop(hop).inputs[slot];
-        match view.hop(hop).op {
-            HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => {
+        match view.role(hop) {
+            Role::CellWise(_) => {
                 cellwise(view, hop)?;
                 same_rows(view.shape(hop), view.shape(input))
             }
-            HopOp::MatMult => match view.transposed_left(hop) {
+            Role::Product => match view.transposed_left(hop) {
                 Some(_) => transposed_product(view, hop, slot),
                 None if slot == 0 => row_product(view, hop),
                 None => Err(Reason::NotAligned),
             },
-            HopOp::Transpose if view.is_along_rows(hop) => Ok(()),
-            HopOp::Transpose => self.open(view, hop),
-            HopOp::Cumulative(_) => match is_along_rows(view, hop) {
+            Role::Transpose if view.is_along_rows(hop) => Ok(()),
+            Role::Transpose => self.open(view, hop),
+            Role::Cumulative(_) => match is_along_rows(view, hop) {
                 true => Ok(()),
                 false => Err(Reason::NotAlongRows),
             },
-            HopOp::Aggregate(..) => aggregate(view, hop),
-            HopOp::RightIndex if slot == 0 => column_range(view, hop),
-            HopOp::CBind => bind(view, hop),
-            _ => Err(Reason::UnsupportedOperator),
+            Role::Aggregate(..) => aggregate(view, hop),
+            Role::Range if slot == 0 => column_range(view, hop),
+            Role::Beside => bind(view, hop),
+            // Bounds of a range are no rows.
+            Role::Range | Role::Outside(_) => Err(Reason::UnsupportedOperator),
         }
     }
 
@@ -91,12 +93,17 @@ impl Template for Row {
     }
 
     fn close(&self, view: &DagView, _: &MemoTable, hop: HopId, _: Option<usize>) -> CloseStatus {
-        match view.hop(hop).op {
-            HopOp::Aggregate(_, Direction::Col | Direction::Full) => CloseStatus::ClosedValid,
-            HopOp::MatMult if view.transposed_left(hop).is_some() => CloseStatus::ClosedValid,
-            HopOp::Transpose if view.is_along_rows(hop) => CloseStatus::OpenValid,
-            HopOp::Transpose | HopOp::Cumulative(_) => CloseStatus::OpenInvalid,
-            _ => CloseStatus::OpenValid,
+        match view.role(hop) {
+            Role::Aggregate(_, Direction::Col | Direction::Full) => CloseStatus::ClosedValid,
+            Role::Product if view.transposed_left(hop).is_some() => CloseStatus::ClosedValid,
+            Role::Transpose if view.is_along_rows(hop) => CloseStatus::OpenValid,
+            Role::Transpose | Role::Cumulative(_) => CloseStatus::OpenInvalid,
+            Role::CellWise(_)
+            | Role::Aggregate(_, Direction::Row)
+            | Role::Product
+            | Role::Range
+            | Role::Beside
+            | Role::Outside(_) => CloseStatus::OpenValid,
         }
     }
 }
@@ -182,24 +189,23 @@ fn begins_cumulative(view: &DagView, hop: HopId) -> bool {
 /// The operator is the cumulative one in `t(cumsum(t(X)))`.
 fn is_along_rows(view: &DagView, hop: HopId) -> bool {
     let mut consumers = view.consumers(hop).iter();
-    matches!(view.hop(hop).op, HopOp::Cumulative(_))
+    matches!(view.role(hop), Role::Cumulative(_))
         && consumers.any(|consumer| view.is_along_rows(*consumer))
 }
 
 fn aggregate(view: &DagView, hop: HopId) -> Result<(), Reason> {
-    use AggregateOp::*;
-    let HopOp::Aggregate(op, direction) = view.hop(hop).op else {
+    let Role::Aggregate(op, direction) = view.role(hop) else {
         return Err(Reason::UnsupportedOperator);
     };
     let input = input_shape(view, hop)?;
     if input.rows < 2 {
         return Err(Reason::NoWideInput);
     }
-    match (op, direction) {
-        (Sum | SumSq | Min | Max | Mean | Prod, _) => Ok(()),
+    match (Fold::of(op), direction) {
+        (Fold::Sum | Fold::Extreme | Fold::Mean | Fold::Product, _) => Ok(()),
         // Of a row that is there as a vector.
-        (Var | Sd | IndexMax | IndexMin, Direction::Row) => wide(Some(input)),
-        (Var | Sd | IndexMax | IndexMin, Direction::Col | Direction::Full) | (Trace, _) => {
+        (Fold::OfRow, Direction::Row) => wide(Some(input)),
+        (Fold::OfRow, Direction::Col | Direction::Full) | (Fold::OfPlaces, _) => {
             Err(Reason::UnsupportedAggregate)
         }
     }

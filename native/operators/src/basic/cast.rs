@@ -17,8 +17,11 @@ pub(super) fn cast(op: CastOp, mut inputs: Inputs) -> Result<Value> {
         )?)),
         (CastOp::AsScalar, Value::Matrix(matrix)) => only_cell(op, &matrix).map(Value::Scalar),
         (CastOp::AsFrame, _) => Err(Error::unsupported("frames are not there yet")),
-        (_, Value::Scalar(value)) => scalar::eval_scalar_cast(op, &value).map(Value::Scalar),
-        (_, Value::Matrix(matrix)) => {
+        (
+            CastOp::AsScalar | CastOp::AsDouble | CastOp::AsInteger | CastOp::AsLogical,
+            Value::Scalar(value),
+        ) => scalar::eval_scalar_cast(op, &value).map(Value::Scalar),
+        (CastOp::AsDouble | CastOp::AsInteger | CastOp::AsLogical, Value::Matrix(matrix)) => {
             let cell = only_cell(op, &matrix)?;
             scalar::eval_scalar_cast(op, &cell).map(Value::Scalar)
         }

@@ -16,14 +16,20 @@ pub(super) fn unary(op: UnaryOp, inputs: &Inputs) -> Result<Value> {
     };
     // Where a function costs less than choosing it, a kernel is compiled for it.
     macro_rules! compiled {
-        ($($cheap:ident)*) => {
+        ($($cheap:ident)*, over slices: $($dear:ident)*) => {
             match op {
                 $(UnaryOp::$cheap => kernels::unary(matrix, |x| UnaryOp::$cheap.eval(x)),)*
-                _ => kernels::unary_over_slices(matrix, |x, out| op.eval_cells(x, out)),
+                $(UnaryOp::$dear)|* => {
+                    kernels::unary_over_slices(matrix, |x, out| op.eval_cells(x, out))
+                }
             }
         };
     }
-    compiled!(Abs Sqrt Floor Ceil Sign Not Sprop Pow2).map(Value::Matrix)
+    compiled!(
+        Abs Sqrt Floor Ceil Sign Not Sprop Pow2,
+        over slices: Exp Log Round Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh Sigmoid
+    )
+    .map(Value::Matrix)
 }
 
 pub(super) fn binary(op: BinaryOp, inputs: &Inputs) -> Result<Value> {
@@ -32,17 +38,22 @@ pub(super) fn binary(op: BinaryOp, inputs: &Inputs) -> Result<Value> {
     }
     let (left, right) = (inputs.operand(0)?, inputs.operand(1)?);
     macro_rules! compiled {
-        ($($cheap:ident)*) => {
+        ($($cheap:ident)*, over slices: $($dear:ident)*) => {
             match op {
                 $(BinaryOp::$cheap => {
                     kernels::binary(left, right, |x, y| BinaryOp::$cheap.eval(x, y))
                 })*
-                _ => kernels::binary_over_slices(left, right, |x, y, out| op.eval_cells(x, y, out)),
+                $(BinaryOp::$dear)|* => {
+                    kernels::binary_over_slices(left, right, |x, y, out| op.eval_cells(x, y, out))
+                }
             }
         };
     }
-    compiled!(Plus Minus Mult Div Min Max Less LessEqual Greater GreaterEqual Equal NotEqual And Or)
-        .map(Value::Matrix)
+    compiled!(
+        Plus Minus Mult Div Min Max Less LessEqual Greater GreaterEqual Equal NotEqual And Or,
+        over slices: Modulus IntDiv Pow Xor LogBase
+    )
+    .map(Value::Matrix)
 }
 
 pub(super) fn ternary(op: TernaryOp, inputs: &Inputs) -> Result<Value> {

@@ -21,7 +21,7 @@ pub use parameterized::group_function;
 use std::ops::Range;
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{DataGenOp, Hop, HopOp, Literal, SizeOp};
+use fulgurite_hop::{DataGenOp, Hop, HopOp, Literal, SizeOp, scalar};
 use fulgurite_matrix::{
     MatrixBlock,
     kernels::{self, RandStream},
@@ -46,6 +46,21 @@ pub fn execute(hop: &Hop, inputs: Vec<Value>, stream: RandStream) -> Result<Valu
     })
 }
 
+/// The value of `hop` on scalars alone, without the cost of handing them over.
+///
+/// # Errors
+/// As [`execute`], without a code and a place where a scalar function fails.
+pub fn scalar_operator(hop: &Hop, inputs: &[&Literal], stream: RandStream) -> Result<Value> {
+    match scalar::eval_scalar(&hop.op, inputs) {
+        Some(value) => value.map(Value::Scalar),
+        None => {
+            let values = inputs.iter().map(|value| Value::Scalar((*value).clone()));
+            execute(hop, values.collect(), stream)
+        }
+    }
+}
+
+/// All operators, with the kernel that runs each, or why none does.
 fn dispatch(hop: &Hop, inputs: Inputs, stream: RandStream) -> Result<Value> {
     match &hop.op {
         HopOp::Literal(value) => Ok(Value::Scalar(value.clone())),

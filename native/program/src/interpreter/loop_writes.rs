@@ -12,7 +12,7 @@ use std::{
 
 use fulgurite_dataflow::{OnBehalf, Variable, WrittenMatrix};
 use fulgurite_error::Result;
-use fulgurite_hop::{Argument, Block, Dag, HopId, HopOp, Predicate};
+use fulgurite_hop::{Argument, Block, Dag, HopId, Predicate};
 
 use super::{context::Context, written};
 use crate::{session::Session, symbols::SymbolTable};
@@ -186,7 +186,7 @@ impl Uses {
 
     fn dag(&mut self, dag: &Dag) {
         // The variable whose matrix, with what was written into it so far, an operator gives.
-        let mut gives: BTreeMap<HopId, &String> = BTreeMap::new();
+        let mut gives: BTreeMap<HopId, &str> = BTreeMap::new();
         for (id, hop) in dag.iter() {
             let first = hop
                 .inputs
@@ -194,32 +194,27 @@ impl Uses {
                 .and_then(|input| gives.get(input).copied());
             for input in hop.inputs.iter().skip(1) {
                 self.otherwise
-                    .extend(gives.get(input).map(|name| (*name).clone()));
+                    .extend(gives.get(input).map(|name| (*name).to_owned()));
             }
-            match (&hop.op, first) {
-                (HopOp::TransientRead(name), _) => {
-                    gives.insert(id, name);
-                }
-                (HopOp::LeftIndex, Some(name)) => {
-                    gives.insert(id, name);
-                }
-                (HopOp::RightIndex, given) => self.read.extend(given.cloned()),
-                (HopOp::Size(_), _) => {}
-                (HopOp::TransientWrite(name), Some(given)) if name == given => {
-                    self.in_ranges.insert(name.clone());
-                }
-                (op, given) => {
-                    self.otherwise.extend(given.cloned());
-                    if let HopOp::TransientWrite(name) = op {
-                        self.otherwise.insert(name.clone());
-                    }
-                }
+            let op = &hop.op;
+            let written = op.variable_written();
+            if let Some(name) = op.variable_read() {
+                gives.insert(id, name);
+            } else if let (true, Some(name)) = (op.writes_part(), first) {
+                gives.insert(id, name);
+            } else if op.is_part() {
+                self.read.extend(first.map(str::to_owned));
+            } else if written.is_some() && written == first {
+                self.in_ranges.extend(written.map(str::to_owned));
+            } else if op.size_asked().is_none() {
+                let names = first.into_iter().chain(written);
+                self.otherwise.extend(names.map(str::to_owned));
             }
         }
         // A predicate's value.
         for root in &dag.roots {
             self.otherwise
-                .extend(gives.get(root).map(|name| (*name).clone()));
+                .extend(gives.get(root).map(|name| (*name).to_owned()));
         }
     }
 }

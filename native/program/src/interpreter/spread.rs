@@ -10,7 +10,7 @@ use fulgurite_fusion::{
     cplan::{InputBinding, RowOutput, Template},
     machine::Constant,
 };
-use fulgurite_hop::{Characteristics, HopId, HopOp, Seconds};
+use fulgurite_hop::{Characteristics, HopId, Seconds};
 use fulgurite_operators::BlockPlan;
 
 use crate::session::Session;
@@ -50,7 +50,7 @@ pub(crate) struct Product {
 impl Product {
     /// Whether an operator is a product, or a fused one that sums up products over rows.
     pub(crate) fn is_one(plan: &BlockPlan, id: HopId) -> bool {
-        plan.dag.hop(id).op == HopOp::MatMult || sums_products(plan, id).is_some()
+        plan.dag.hop(id).op.is_product() || sums_products(plan, id).is_some()
     }
 
     /// From the sizes of an operator's inputs. `None` where they are not known.
@@ -168,7 +168,7 @@ pub(super) fn job_seconds(cost: &CostConstants) -> f64 {
 mod tests {
     use std::convert::Infallible;
 
-    use fulgurite_hop::{Dag, Hop};
+    use fulgurite_hop::{Dag, Hop, HopOp};
 
     use super::*;
 

@@ -94,10 +94,7 @@ impl Transfers<'_> {
     /// fewer bytes than to bring it here, and does not take longer for the jobs that it needs.
     pub fn stays(&self, id: HopId) -> Option<Stays> {
         let hop = self.dag().hop(id);
-        let is_result = !matches!(
-            hop.op,
-            HopOp::TransientRead(_) | HopOp::PersistentRead(_) | HopOp::Literal(_)
-        );
+        let is_result = !reads_variable(hop) && hop.op.constant().is_none();
         if !self.config.pull || !is_result {
             return None;
         }
@@ -120,12 +117,7 @@ impl Transfers<'_> {
     /// What an operator that fits the driver saves by reading those of its inputs that workers have there; `None` where
     /// they are to come here.
     pub fn pulls(&self, there: &[HopId]) -> Option<Stays> {
-        let is_variable = |hop: &HopId| {
-            matches!(
-                self.dag().hop(*hop).op,
-                HopOp::TransientRead(_) | HopOp::PersistentRead(_)
-            )
-        };
+        let is_variable = |hop: &HopId| reads_variable(self.dag().hop(*hop));
         let results = there.iter().filter(|input| !is_variable(input));
         let mut saved: Option<Stays> = None;
         for input in results {
@@ -209,15 +201,14 @@ impl Transfers<'_> {
             let input = of.inputs.get(place)?;
             Some(self.dag().hop(*input))
         };
-        let Some(left) = op(0, hop).filter(|_| hop.op == HopOp::MatMult) else {
+        let Some(left) = op(0, hop).filter(|_| hop.op.is_product()) else {
             return false;
         };
         left.op == HopOp::Table
             && op(0, left).is_some_and(|rows| rows.op == HopOp::DataGen(DataGenOp::Seq))
-            && op(2, left).is_some_and(|weights| match &weights.op {
-                HopOp::Literal(weight) => weight.as_f64() == Some(1.0),
-                _ => false,
-            })
+            && op(2, left)
+                .and_then(|weights| weights.op.constant()?.as_f64())
+                .is_some_and(|weight| weight == 1.0)
     }
 
     /// Where a matrix is, or is expected to be.
@@ -261,7 +252,7 @@ impl Transfers<'_> {
         further: usize,
     ) -> Option<Moved> {
         let hop = self.dag().hop(id);
-        if let HopOp::Size(_) = hop.op {
+        if hop.op.size_asked().is_some() {
             return Some(Moved::default());
         }
         let on_workers = Some((value, Site::Workers { transposed: false }));
@@ -324,7 +315,7 @@ impl Transfers<'_> {
         let there = Site::Workers { transposed: false };
         let is_large =
             |bytes: Option<u64>| bytes.is_some_and(|bytes| bytes > self.config.memory_local);
-        if matches!(hop.op, HopOp::TransientRead(_) | HopOp::PersistentRead(_)) {
+        if reads_variable(hop) {
             return match is_large(memory::output_bytes(hop)) {
                 true => there,
                 false => Site::Here,
@@ -395,10 +386,10 @@ impl Transfers<'_> {
                 };
                 InputFacts {
                     characteristics: turned(operand, transposed),
-                    scalar: match &operand.op {
-                        HopOp::Literal(value) => Some(value),
-                        _ => operand.is_scalar().then_some(&SOME_SCALAR),
-                    },
+                    scalar: operand
+                        .op
+                        .constant()
+                        .or(operand.is_scalar().then_some(&SOME_SCALAR)),
                     place,
                 }
             })
@@ -417,7 +408,7 @@ impl Transfers<'_> {
             else {
                 return id;
             };
-            if matches!(hop.op, HopOp::TransientRead(_) | HopOp::PersistentRead(_)) {
+            if reads_variable(hop) {
                 return id;
             }
             let cut = inputs.iter().zip(&self.plan.inputs[id.index()]);
@@ -475,4 +466,8 @@ pub fn expected_spread(
         .try_fold(0u64, |sum, bytes| Some(sum.saturating_add(bytes?)));
     let product = sent.and_then(|sent| Product::of(plan, id, &sizes, sent));
     product.map_or(Ok(None), |product| product.spread(session))
+}
+/// It reads a variable or a file.
+fn reads_variable(hop: &Hop) -> bool {
+    hop.op.variable_read().is_some() || hop.op.reads_file()
 }

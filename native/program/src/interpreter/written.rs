@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fulgurite_dataflow::{Part, Variable, Waiting, WrittenMatrix};
 use fulgurite_distributed::dense_bytes;
 use fulgurite_error::Result;
-use fulgurite_hop::{Block, Characteristics, HopOp, walk};
+use fulgurite_hop::{Block, Characteristics, walk};
 
 use crate::session::Session;
 
@@ -58,7 +58,7 @@ fn expected<'a>(
     body: &'a [Block],
     written: &BTreeSet<String>,
     session: &Session,
-) -> BTreeSet<&'a String> {
+) -> BTreeSet<&'a str> {
     let mut kept = BTreeSet::new();
     walk(body, &mut |block| {
         let Block::Basic { dag } = block else {
@@ -71,7 +71,7 @@ fn expected<'a>(
             let is_large = sizes.is_some_and(|(before, after)| {
                 before.saturating_add(after) > session.config.memory_local
             });
-            if let HopOp::TransientRead(name) = &hop.op
+            if let Some(name) = hop.op.variable_read()
                 && written.contains(name)
                 && is_large
                 && in_reach(session)

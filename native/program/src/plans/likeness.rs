@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use fulgurite_dataflow::Replan;
 use fulgurite_error::Result;
 use fulgurite_fusion::{FusedDag, is_about_as_sparse, is_about_the_same};
-use fulgurite_hop::{Characteristics, Dag, Hop, HopId, HopOp, Symbols, memory, propagate_dag};
+use fulgurite_hop::{Characteristics, Dag, Hop, HopId, Symbols, memory, propagate_dag};
 
 use super::Conditions;
 
@@ -73,7 +73,7 @@ impl Decided {
         let roots = explanation.operators.iter().map(|operator| operator.root);
         let results = roots.enumerate().map(|(number, root)| {
             let mut hops = fused.dag.iter().map(|(_, hop)| hop);
-            let own = hops.find(|hop| hop.op == HopOp::Fused(number));
+            let own = hops.find(|hop| hop.op.fused() == Some(number));
             FusedResult {
                 root,
                 layout: own.map_or(Layout::Fixed, |own| layout(own, dag.hop(root))),
@@ -116,7 +116,7 @@ impl Decided {
         let mut dag = fused.clone();
         for index in 0..fused.len() {
             let id = HopId(index as u32);
-            let HopOp::Fused(number) = fused.hop(id).op else {
+            let Some(number) = fused.hop(id).op.fused() else {
                 continue;
             };
             let Some(result) = self.results.get(number) else {

@@ -31,7 +31,7 @@ use fulgurite_fusion::{
     is_about_as_sparse,
 };
 use fulgurite_hop::{
-    Dag, Folding, Hop, HopOp, Symbols, VariableInfo, later_reads::ReadOnce, propagate_dag,
+    Dag, Folding, Hop, Symbols, VariableInfo, later_reads::ReadOnce, propagate_dag,
     propagate_dag_folding, rewrite_dag, rewrite_dag_traced, rewrites::Application,
 };
 use fulgurite_operators::{BlockPlan, FusedPlan, Threads};
@@ -170,10 +170,8 @@ impl PlannedBlock {
     fn new(dag: &Dag, read_once: BTreeSet<String>) -> Self {
         let mut reads: Vec<String> = dag
             .iter()
-            .filter_map(|(_, hop)| match &hop.op {
-                HopOp::TransientRead(name) => Some(name.clone()),
-                _ => None,
-            })
+            .filter_map(|(_, hop)| hop.op.variable_read())
+            .map(str::to_owned)
             .collect();
         reads.sort_unstable();
         reads.dedup();

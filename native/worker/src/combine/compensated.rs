@@ -4,9 +4,7 @@
 use fulgurite_dataflow::Combine;
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CPlan, RowOutput, Template};
-use fulgurite_hop::{
-    CastOp, Dag, DataGenOp, DataType, Direction, Hop, HopId, HopOp, Literal, SizeOp, ValueType,
-};
+use fulgurite_hop::{Dag, Direction, Formulas, HopId};
 use fulgurite_matrix::MatrixBlock;
 
 /// How the rows of a stripe's result combine, if there are sums among them that are worth carrying errors for; sums alone are
@@ -17,19 +15,22 @@ pub fn ways(
     plan: Option<&CPlan>,
     combine: &Combine,
 ) -> Option<Vec<Combine>> {
-    let is_aggregate = match (&dag.hop(root).op, plan.map(|plan| &plan.template)) {
-        (HopOp::Fused(_), Some(template)) => match template {
-            Template::Cell(cell) => cell.aggregate.is_some(),
-            Template::MultiAggregate(_) => true,
-            Template::Row(row) => matches!(
-                row.output,
-                RowOutput::ColumnAggregate(..) | RowOutput::FullAggregate(..)
-            ),
-            Template::Outer(_) => dag.hop(root).is_scalar(),
-        },
-        (HopOp::Aggregate(_, direction), _) => *direction != Direction::Row,
-        (HopOp::Parameterized(..) | HopOp::CBind | HopOp::RBind, _) => true,
-        _ => false,
+    let op = &dag.hop(root).op;
+    let plan = plan.filter(|_| op.fused().is_some());
+    let is_aggregate = match plan.map(|plan| &plan.template) {
+        Some(Template::Cell(cell)) => cell.aggregate.is_some(),
+        Some(Template::MultiAggregate(_)) => true,
+        Some(Template::Row(row)) => matches!(
+            row.output,
+            RowOutput::ColumnAggregate(..) | RowOutput::FullAggregate(..)
+        ),
+        Some(Template::Outer(_)) => dag.hop(root).is_scalar(),
+        None => {
+            let aggregate = op.aggregate();
+            let of_stripe = aggregate.is_some_and(|(_, direction)| direction != Direction::Row);
+            // Several aggregates beside or below each other, and those of groups.
+            of_stripe || op.is_append() || op.with_named_inputs().is_some()
+        }
     };
     match combine {
         _ if !is_aggregate => None,
@@ -41,16 +42,13 @@ pub fn ways(
 
 /// Adds rows of zeros below what a task computes of its stripe.
 pub fn of_stripe(dag: &mut Dag, root: HopId) -> HopId {
-    let sums = match dag.hop(root).data_type {
-        DataType::Scalar => dag.push(Hop::matrix(HopOp::Cast(CastOp::AsMatrix), vec![root])),
-        _ => root,
+    let sums = match dag.hop(root).is_scalar() {
+        true => dag.one_cell(root),
+        false => root,
     };
-    let mut size = |op| dag.push(Hop::scalar(HopOp::Size(op), vec![sums], ValueType::Int));
-    let (rows, cols) = (size(SizeOp::NRow), size(SizeOp::NCol));
-    let zero = dag.push(Hop::literal(Literal::Double(0.0)));
-    let fill = HopOp::DataGen(DataGenOp::Fill);
-    let errors = dag.push(Hop::matrix(fill, vec![zero, rows, cols]));
-    dag.push(Hop::matrix(HopOp::RBind, vec![sums, errors]))
+    let (rows, cols, zero) = (dag.rows_in(sums), dag.columns_in(sums), dag.number(0.0));
+    let errors = dag.filled(zero, rows, cols);
+    dag.stacked(vec![sums, errors])
 }
 
 /// A sum and what was rounded away from it (Knuth's two-sum).

@@ -3,31 +3,22 @@
 //! carry what they were rounded by: means around 1e9 that are 1 apart would lose seven digits of that.
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{
-    AggregateOp, BinaryOp, Dag, DataGenOp, Direction, Hop, HopId, HopOp, Literal, SizeOp, ValueType,
-};
+use fulgurite_hop::{Dag, Direction, Formulas, HopId};
 use fulgurite_matrix::MatrixBlock;
 
 use super::compensated::two_sum;
 
 /// Adds what a task computes of its stripe: 5 x columns.
 pub fn of_stripe(dag: &mut Dag, stripe: HopId) -> HopId {
-    let columns = |op| HopOp::Aggregate(op, Direction::Col);
-    let mut matrix = |op, inputs| dag.push(Hop::matrix(op, inputs));
-    let means = matrix(columns(AggregateOp::Mean), vec![stripe]);
-    let deviations = matrix(HopOp::Binary(BinaryOp::Minus), vec![stripe, means]);
-    let squares = matrix(columns(AggregateOp::SumSq), vec![deviations]);
-    let lows = matrix(columns(AggregateOp::Mean), vec![deviations]);
-    let size =
-        |dag: &mut Dag, op| dag.push(Hop::scalar(HopOp::Size(op), vec![stripe], ValueType::Int));
-    let (rows, cols) = (size(dag, SizeOp::NRow), size(dag, SizeOp::NCol));
-    let one = dag.push(Hop::literal(Literal::Int(1)));
-    let fill = HopOp::DataGen(DataGenOp::Fill);
-    let counts = dag.push(Hop::matrix(fill.clone(), vec![rows, one, cols]));
-    let zero = dag.push(Hop::literal(Literal::Double(0.0)));
-    let errors = dag.push(Hop::matrix(fill, vec![zero, one, cols]));
-    let rows = vec![counts, means, lows, squares, errors];
-    dag.push(Hop::matrix(HopOp::RBind, rows))
+    let means = dag.means_of_columns(stripe);
+    let deviations = dag.minus(stripe, means);
+    let squares = dag.squares_of_columns(deviations);
+    let lows = dag.means_of_columns(deviations);
+    let (rows, cols, one) = (dag.rows_in(stripe), dag.columns_in(stripe), dag.int(1));
+    let counts = dag.filled(rows, one, cols);
+    let zero = dag.number(0.0);
+    let errors = dag.filled(zero, one, cols);
+    dag.stacked(vec![counts, means, lows, squares, errors])
 }
 
 /// Of one column.

@@ -12,8 +12,9 @@ use super::encode::{
 use super::registers::{
     Allocation, OFFSET, Pointer, REST, SCRATCH, Spills, Surroundings, most_needed,
 };
+use crate::aggregates::{self, identity};
 use crate::cellwise::{self, CellInstructions};
-use crate::program::{Layout, Location, Loop, Program, Read, Shape, Stride, identity};
+use crate::program::{Layout, Location, Loop, Program, Read, Shape, Stride};
 
 /// Vector registers of a processor.
 const REGISTERS: usize = 16;
@@ -256,7 +257,7 @@ impl<'a> Function<'a> {
         if body
             .reductions
             .iter()
-            .any(|(op, _)| *op == AggregateOp::Mean)
+            .any(|(op, _)| aggregates::is_mean(*op))
         {
             uniforms.add(Uniform::Count);
         }
@@ -641,7 +642,7 @@ impl<'a> Function<'a> {
             cells.combine(op, total, upper);
             let odd = cells.two(Opcode::OddLanes, known, known);
             cells.combine(op, total, odd);
-            if op == AggregateOp::Mean {
+            if aggregates::is_mean(op) {
                 let count = cells.uniform(Uniform::Count);
                 let mean = cells.two(Opcode::Divide, known, count);
                 cells.keep(total, mean);

@@ -66,10 +66,11 @@ struct Evaluation<'a> {
 impl Evaluation<'_> {
     fn operator(&mut self, id: HopId) -> Result<Option<Variable>> {
         let hop = self.plan.dag.hop(id);
-        match &hop.op {
-            HopOp::Literal(value) => return Ok(Some(Variable::Scalar(value.clone()))),
-            HopOp::TransientRead(name) => return self.read(name).map(Some),
-            _ => {}
+        if let Some(value) = hop.op.constant() {
+            return Ok(Some(Variable::Scalar(value.clone())));
+        }
+        if let Some(name) = hop.op.variable_read() {
+            return self.read(name).map(Some);
         }
         self.context.session.interrupt.check()?;
         let _on_behalf = self.on_behalf(id);
@@ -171,7 +172,7 @@ impl Evaluation<'_> {
     fn on_matrices(&mut self, id: HopId, hop: &Hop, mut inputs: Vec<Variable>) -> Result<Variable> {
         let started = Instant::now();
         let transposed_left = self.plan.transposed_left[id.index()];
-        if let (HopOp::Transpose, [Variable::Distributed(matrix)]) = (&hop.op, &inputs[..]) {
+        if let (true, [Variable::Distributed(matrix)]) = (hop.op.is_transpose(), &inputs[..]) {
             return Ok(Variable::Distributed(matrix.clone().transpose()));
         }
         let known = |hop: HopId| self.site(hop);
@@ -276,11 +277,9 @@ impl Evaluation<'_> {
 
     /// Where a value is that is there already.
     fn site(&self, id: HopId) -> Option<Site> {
-        let value = match (&self.values[id.index()], &self.plan.dag.hop(id).op) {
-            (Some(value), _) => Some(value),
-            (None, HopOp::TransientRead(name)) => self.symbols.find(name),
-            (None, _) => None,
-        };
+        let variable = || self.plan.dag.hop(id).op.variable_read();
+        let value = self.values[id.index()].as_ref();
+        let value = value.or_else(|| self.symbols.find(variable()?));
         value.map(placement::site)
     }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use fulgurite_dataflow::{Form, Part, PartValue, Variable, WrittenMatrix};
 use fulgurite_distributed::{Composition, IndexedPart, PartsInRange, indexed, parts_in, put_here};
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{Hop, HopId, HopOp};
+use fulgurite_hop::{Hop, HopId};
 use fulgurite_operators::Value;
 
 use super::{Evaluation, bytes};
@@ -25,8 +25,9 @@ impl Evaluation<'_> {
         if !inputs.iter().any(is_written) {
             return Ok(None);
         }
-        let moves_value = matches!(hop.op, HopOp::TransientWrite(_) | HopOp::Size(_));
-        let is_indexed = matches!(hop.op, HopOp::LeftIndex | HopOp::RightIndex);
+        let op = &hop.op;
+        let moves_value = op.variable_written().is_some() || op.size_asked().is_some();
+        let is_indexed = op.writes_part() || op.is_part();
         let keeps_parts = |place: usize| moves_value || (is_indexed && place == 0);
         for (place, input) in inputs.iter_mut().enumerate() {
             if let Variable::Written(written) = input
@@ -40,9 +41,9 @@ impl Evaluation<'_> {
             _ => return Ok(None),
         };
         let inputs = std::mem::take(inputs);
-        let value = match hop.op {
-            HopOp::LeftIndex => self.write(id, written, inputs)?,
-            _ => self.read_range(id, hop, &written, inputs)?,
+        let value = match op.writes_part() {
+            true => self.write(id, written, inputs)?,
+            false => self.read_range(id, hop, &written, inputs)?,
         };
         Ok(Some(value))
     }

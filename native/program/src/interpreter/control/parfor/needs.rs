@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fulgurite_hop::{Argument, Block, Dag, HopOp, Program, walk};
+use fulgurite_hop::{Argument, Block, Dag, Program, walk};
 
 use crate::interpreter::loop_writes;
 
@@ -84,13 +84,8 @@ impl Needs {
 
     fn add_dag(&mut self, dag: &Dag, variables: &mut BTreeSet<String>) {
         for (_, hop) in dag.iter() {
-            match &hop.op {
-                HopOp::TransientRead(name) => {
-                    variables.insert(name.clone());
-                }
-                HopOp::PersistentRead(_) | HopOp::PersistentWrite(_) => self.files = true,
-                _ => {}
-            }
+            variables.extend(hop.op.variable_read().map(str::to_owned));
+            self.files |= hop.op.reads_file() || hop.op.writes_file();
         }
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use fulgurite_error::Result;
 use fulgurite_hop::{
-    Argument, BinaryOp, Block, Characteristics, Dag, Hop, HopId, HopOp, Literal, Program, SizeOp,
-    ValueType, walk,
+    Argument, BinaryOp, Block, Characteristics, Dag, Formulas, Hop, HopId, HopOp, Literal, Program,
+    SizeOp, ValueType, walk,
 };
 
 /// The stripe, where iterations read it; what they write into the matrix has its name. No variable of a script can be called so.
@@ -137,7 +137,7 @@ impl Reader<'_> {
                     .first()
                     .is_some_and(|of| is(dag, *of, self.matrix))
             };
-            let is_range = |hop: &Hop| hop.op == HopOp::RightIndex && of_matrix(hop);
+            let is_range = |hop: &Hop| hop.op.is_part() && of_matrix(hop);
             dag.iter().any(|(_, hop)| is_range(hop))
         };
         blocks.iter().all(|block| {
@@ -187,14 +187,15 @@ impl Reader<'_> {
                 return false;
             }
             let first = hop.inputs.first();
-            let is_fine = match (&hop.op, &hop.inputs[..]) {
-                (HopOp::TransientWrite(name), _) if name == self.variable => false,
-                (HopOp::TransientWrite(name), [of]) if name == self.matrix => written.contains(of),
-                (HopOp::LeftIndex, [into, ..]) if is_matrix(into) => written.insert(id),
+            let op = &hop.op;
+            let is_fine = match (op.variable_written(), &hop.inputs[..]) {
+                (Some(name), _) if name == self.variable => false,
+                (Some(name), [of]) if name == self.matrix => written.contains(of),
+                (_, [into, ..]) if op.writes_part() && is_matrix(into) => written.insert(id),
                 _ if first.is_some_and(|first| written.contains(first)) => false,
                 _ if !first.is_some_and(is_read) => true,
-                (HopOp::Size(_), _) => true,
-                (HopOp::RightIndex, [_, top, bottom, left, right]) => {
+                _ if op.size_asked().is_some() => true,
+                (_, [_, top, bottom, left, right]) if op.is_part() => {
                     let rows = self.slice_of(dag, Axis::Rows, *top, *bottom);
                     let columns = self.slice_of(dag, Axis::Columns, *left, *right);
                     ranges.push([rows, columns]);
@@ -232,7 +233,7 @@ impl Reader<'_> {
 
     fn bound(&self, dag: &Dag, of: Axis, id: HopId) -> Option<Bound> {
         let hop = dag.hop(id);
-        if let (HopOp::Binary(BinaryOp::Min), [left, right]) = (&hop.op, &hop.inputs[..]) {
+        if let (Some(BinaryOp::Min), [left, right]) = (hop.op.binary(), &hop.inputs[..]) {
             let (left, right) = (self.affine(dag, *left)?, self.affine(dag, *right)?);
             let end = match of {
                 Axis::Rows => self.size.rows,
@@ -254,17 +255,23 @@ impl Reader<'_> {
     fn affine(&self, dag: &Dag, id: HopId) -> Option<Affine> {
         let constant = |offset: i64| Affine { scale: 0, offset };
         let hop = dag.hop(id);
-        match (&hop.op, &hop.inputs[..]) {
-            (HopOp::Literal(value), _) => whole(value).map(constant),
-            (HopOp::TransientRead(name), _) if name == self.variable => Some(Affine {
-                scale: 1,
-                offset: 0,
-            }),
-            (HopOp::TransientRead(name), _) => (self.constant)(name).map(constant),
-            (HopOp::Size(asked), [of]) if is(dag, *of, self.matrix) => {
-                sizes(*asked, self.size).map(constant)
+        if let Some(value) = hop.op.constant() {
+            return whole(value).map(constant);
+        }
+        if let Some(name) = hop.op.variable_read() {
+            return match name == self.variable {
+                true => Some(Affine {
+                    scale: 1,
+                    offset: 0,
+                }),
+                false => (self.constant)(name).map(constant),
+            };
+        }
+        match (hop.op.size_asked(), hop.op.binary(), &hop.inputs[..]) {
+            (Some(asked), _, [of]) if is(dag, *of, self.matrix) => {
+                sizes(asked, self.size).map(constant)
             }
-            (HopOp::Binary(op), [left, right]) => {
+            (_, Some(op), [left, right]) => {
                 let (left, right) = (self.affine(dag, *left)?, self.affine(dag, *right)?);
                 match op {
                     BinaryOp::Plus => Some(Affine {
@@ -308,13 +315,13 @@ pub(super) fn whole(value: &Literal) -> Option<i64> {
 }
 
 fn is(dag: &Dag, id: HopId, variable: &str) -> bool {
-    matches!(&dag.hop(id).op, HopOp::TransientRead(name) if name == variable)
+    dag.hop(id).op.variable_read() == Some(variable)
 }
 
 /// Whether the block leaves the variable another value.
 fn assigns(dag: &Dag, variable: &str) -> bool {
-    let assigns = |hop: &Hop| matches!(&hop.op, HopOp::TransientWrite(name) if name == variable);
-    dag.iter().any(|(_, hop)| assigns(hop))
+    dag.iter()
+        .any(|(_, hop)| hop.op.variable_written() == Some(variable))
 }
 
 fn sizes(asked: SizeOp, size: Size) -> Option<i64> {
@@ -348,10 +355,7 @@ fn dag_of_stripe(dag: &Dag, matrix: &str, size: Size, slice: &Slice) -> Dag {
         return dag.clone();
     }
     let mut changed = Dag::new();
-    let mut read = |name: &str| {
-        let read = HopOp::TransientRead(name.to_owned());
-        changed.push(Hop::scalar(read, Vec::new(), ValueType::Int))
-    };
+    let mut read = |name: &str| changed.read_scalar(name, ValueType::Int);
     let first = read(FIRST);
     let last = match slice.length {
         1 => first,
@@ -359,7 +363,7 @@ fn dag_of_stripe(dag: &Dag, matrix: &str, size: Size, slice: &Slice) -> Dag {
     };
     let is_written = dag.iter().any(|(_, hop)| {
         let into = hop.inputs.first();
-        hop.op == HopOp::LeftIndex && into.is_some_and(|id| is(dag, *id, matrix))
+        hop.op.writes_part() && into.is_some_and(|id| is(dag, *id, matrix))
     });
     let mut stripe = None;
     let mut moved: Vec<HopId> = Vec::new();
@@ -384,17 +388,17 @@ fn dag_of_stripe(dag: &Dag, matrix: &str, size: Size, slice: &Slice) -> Dag {
             inputs,
             ..hop.clone()
         };
-        let id = match (&hop.op, of, &inputs[..]) {
-            (HopOp::RightIndex, Some(_), [own, top, bottom, left, right]) => {
+        let id = match (of, hop.op.size_asked(), &inputs[..]) {
+            (Some(_), _, [own, top, bottom, left, right]) if hop.op.is_part() => {
                 let stripe = stripe.as_ref().unwrap_or(own);
                 let range = match slice.of {
                     Axis::Rows => vec![*stripe, first, last, *left, *right],
                     Axis::Columns => vec![*stripe, *top, *bottom, first, last],
                 };
-                changed.push(same(HopOp::RightIndex, range))
+                changed.push(same(hop.op.clone(), range))
             }
-            (HopOp::Size(asked), Some(_), _) => {
-                let known = sizes(*asked, size).unwrap_or(i64::MAX);
+            (Some(_), Some(asked), _) => {
+                let known = sizes(asked, size).unwrap_or(i64::MAX);
                 changed.push(same(HopOp::Literal(Literal::Int(known)), Vec::new()))
             }
             _ => changed.push(same(hop.op.clone(), inputs)),

@@ -1,0 +1,108 @@
+//! Questions about what kind of operator a HOP is, for stages that need no more than the answer.
+
+use std::collections::BTreeMap;
+
+use crate::{AggregateOp, BinaryOp, Direction, HopOp, Literal, ParameterizedOp, SizeOp};
+
+impl HopOp {
+    /// The literal that it is.
+    pub fn constant(&self) -> Option<&Literal> {
+        match self {
+            HopOp::Literal(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The variable that it reads.
+    pub fn variable_read(&self) -> Option<&str> {
+        match self {
+            HopOp::TransientRead(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The variable that it writes.
+    pub fn variable_written(&self) -> Option<&str> {
+        match self {
+            HopOp::TransientWrite(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    pub fn reads_file(&self) -> bool {
+        matches!(self, HopOp::PersistentRead(_))
+    }
+
+    pub fn writes_file(&self) -> bool {
+        matches!(self, HopOp::PersistentWrite(_))
+    }
+
+    /// The number, in its plan, of the fused operator that it is.
+    pub fn fused(&self) -> Option<usize> {
+        match self {
+            HopOp::Fused(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The size of a matrix that it asks for.
+    pub fn size_asked(&self) -> Option<SizeOp> {
+        match self {
+            HopOp::Size(asked) => Some(*asked),
+            _ => None,
+        }
+    }
+
+    pub fn aggregate(&self) -> Option<(AggregateOp, Direction)> {
+        match self {
+            HopOp::Aggregate(op, direction) => Some((*op, *direction)),
+            _ => None,
+        }
+    }
+
+    /// The function of two cells or scalars that it is.
+    pub fn binary(&self) -> Option<BinaryOp> {
+        match self {
+            HopOp::Binary(op) => Some(*op),
+            _ => None,
+        }
+    }
+
+    /// An operator with named inputs, and their places.
+    pub fn with_named_inputs(&self) -> Option<(ParameterizedOp, &BTreeMap<String, usize>)> {
+        match self {
+            HopOp::Parameterized(op, places) => Some((*op, places)),
+            _ => None,
+        }
+    }
+
+    /// Its errors are messages of the script.
+    pub fn speaks_for_script(&self) -> bool {
+        matches!(self, HopOp::Stop | HopOp::Assert)
+    }
+
+    /// `X %*% Y`
+    pub fn is_product(&self) -> bool {
+        *self == HopOp::MatMult
+    }
+
+    /// `t(X)`
+    pub fn is_transpose(&self) -> bool {
+        *self == HopOp::Transpose
+    }
+
+    /// `X[rows, cols]`
+    pub fn is_part(&self) -> bool {
+        *self == HopOp::RightIndex
+    }
+
+    /// `X[rows, cols] = Y`
+    pub fn writes_part(&self) -> bool {
+        *self == HopOp::LeftIndex
+    }
+
+    /// `cbind` or `rbind`
+    pub fn is_append(&self) -> bool {
+        matches!(self, HopOp::CBind | HopOp::RBind)
+    }
+}
