@@ -82,6 +82,6 @@ fn known(hop: &Hop) -> Known<'_> {
         data_type: hop.data_type,
         value_type: hop.value_type,
         size: hop.characteristics,
-        literal: hop.op.literal(),
+        literal: hop.op.constant(),
     }
 }

@@ -97,7 +97,7 @@ fn of_dag(dag: &Dag) -> Option<Frame> {
         ..Frame::default()
     };
     for (_, hop) in dag.iter() {
-        if let (Some(variable), true) = (hop.op.written_variable(), hop.is_matrix()) {
+        if let (Some(variable), true) = (hop.op.variable_written(), hop.is_matrix()) {
             frame.hold(variable, memory::output_bytes(hop)?);
         }
     }

@@ -275,7 +275,7 @@ impl Node {
             blocksize: Size(None),
             data_type: Some(hop.data_type),
             value_type: Some(hop.value_type),
-            value: hop.op.literal().cloned(),
+            value: hop.op.constant().cloned(),
             parameters: Node::parameters(&hop.op)?,
             position: hop.position.clone(),
         })

@@ -194,14 +194,14 @@ fn read_by(dag: &Dag) -> BTreeSet<String> {
         }
     }
     let read = dag.iter().filter(|(id, _)| has_reader[id.index()]);
-    let names = read.filter_map(|(_, hop)| hop.op.read_variable());
+    let names = read.filter_map(|(_, hop)| hop.op.variable_read());
     names.map(str::to_owned).collect()
 }
 
 /// Variables that the block writes into files.
 fn stored_by(dag: &Dag) -> BTreeSet<String> {
     let writes = dag.iter().filter(|(_, hop)| hop.op.writes_file());
-    let stored = writes.filter_map(|(_, hop)| dag.hop(*hop.inputs.first()?).op.read_variable());
+    let stored = writes.filter_map(|(_, hop)| dag.hop(*hop.inputs.first()?).op.variable_read());
     stored.map(str::to_owned).collect()
 }
 
@@ -209,9 +209,9 @@ fn stored_by(dag: &Dag) -> BTreeSet<String> {
 fn written_by(dag: &Dag) -> BTreeMap<String, Option<String>> {
     let writes = dag.roots.iter().filter_map(|root| {
         let hop = dag.hop(*root);
-        let name = hop.op.written_variable()?;
+        let name = hop.op.variable_written()?;
         let value = hop.inputs.first().map(|value| &dag.hop(*value).op);
-        let copied = value.and_then(HopOp::read_variable);
+        let copied = value.and_then(HopOp::variable_read);
         Some((name.to_owned(), copied.map(str::to_owned)))
     });
     writes.collect()

@@ -112,7 +112,7 @@ fn live_before(block: &Block, live_after: &Live) -> Live {
             let written: BTreeSet<&str> = dag
                 .roots
                 .iter()
-                .filter_map(|root| dag.hop(*root).op.written_variable())
+                .filter_map(|root| dag.hop(*root).op.variable_written())
                 .collect();
             let mut live = reads(dag, live_after);
             live.extend(
@@ -204,12 +204,12 @@ fn reads(dag: &Dag, live_after: &Live) -> Live {
     let needed = needed(dag, live_after);
     dag.iter()
         .filter(|(id, _)| needed.get(id.index()) == Some(&true))
-        .filter_map(|(_, hop)| hop.op.read_variable().map(str::to_owned))
+        .filter_map(|(_, hop)| hop.op.variable_read().map(str::to_owned))
         .collect()
 }
 
 fn is_live(hop: &Hop, live_after: &Live) -> bool {
-    let variable = hop.op.written_variable();
+    let variable = hop.op.variable_written();
     variable.is_none_or(|variable| live_after.contains(variable))
 }
 

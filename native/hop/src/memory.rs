@@ -13,7 +13,7 @@ const SCALAR_BYTES: u64 = 16;
 
 /// Bytes of what the operator gives.
 pub fn output_bytes(hop: &Hop) -> Option<u64> {
-    match (hop.op.literal(), hop.data_type) {
+    match (hop.op.constant(), hop.data_type) {
         (Some(Literal::String(text)), _) => Some(SCALAR_BYTES + text.len() as u64),
         (_, DataType::Scalar) => Some(SCALAR_BYTES),
         (_, DataType::Matrix) => hop.characteristics.memory_bytes(),
@@ -89,7 +89,7 @@ pub fn operation_bytes(dag: &Dag, id: HopId) -> Option<u64> {
 pub fn held_bytes(dag: &Dag, id: HopId) -> Option<u64> {
     let hop = dag.hop(id);
     // A write gives nothing of its own.
-    let output = match hop.op.written_variable().is_some() || hop.op.writes_file() {
+    let output = match hop.op.variable_written().is_some() || hop.op.writes_file() {
         true => 0,
         false => output_bytes(hop)?,
     };
@@ -113,8 +113,8 @@ pub fn peak_bytes(dag: &Dag) -> Option<u64> {
     for (id, hop) in dag.iter() {
         let is_variable = hop
             .op
-            .read_variable()
-            .or(hop.op.written_variable())
+            .variable_read()
+            .or(hop.op.variable_written())
             .is_some();
         sizes[id.index()] = match hop.data_type {
             DataType::Matrix if is_variable => 0,

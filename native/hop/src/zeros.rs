@@ -75,7 +75,7 @@ impl ZeroCarriers {
     fn operand(&self, dag: &Dag, result: HopId, id: HopId) -> Operand<'_> {
         let (hop, result) = (dag.hop(id), dag.hop(result));
         let shape = (hop.rows(), hop.cols());
-        match hop.op.literal() {
+        match hop.op.constant() {
             Some(literal) => literal.as_f64().map_or(Operand::Unknown, Operand::Literal),
             // Vectors that are spread are zero in other cells than their own.
             _ if shape == (result.rows(), result.cols())

@@ -1,7 +1,7 @@
 //! Products of a block of dense rows with a matrix so [wide](fulgurite_matrix::kernels::dense_product::WIDE_COLS) that the
-//! library's kernels, which lay operands out anew, are the faster ones.
+//! tiles of large products, whose operands are laid out anew, are the faster ones.
 
-use fulgurite_matrix::kernels::dense_product::{View, Write, multiply};
+use fulgurite_matrix::kernels::dense_product::{View, Write, multiply_in_any_room};
 
 use super::dense::Matrix;
 
@@ -27,8 +27,9 @@ pub(super) unsafe fn vector_matrix(
                 cells_mut(out, from, at_once, cols),
             )
         };
-        if multiply(x, b, cells, out.stride.max(cols), Write::Replace).is_err() {
-            cells.fill(f64::NAN);
+        let stride = out.stride.max(cols);
+        if multiply_in_any_room(x, b, cells, stride, Write::Replace).is_err() {
+            does_not_fit(cells);
         }
     }
 }
@@ -55,10 +56,17 @@ pub(super) unsafe fn outer_product(
                 cells_mut(c, 0, width, cols),
             )
         };
-        if multiply(x.transposed(), q, cells, c.stride.max(cols), Write::Add).is_err() {
-            cells.fill(f64::NAN);
+        let stride = c.stride.max(cols);
+        if multiply_in_any_room(x.transposed(), q, cells, stride, Write::Add).is_err() {
+            does_not_fit(cells);
         }
     }
+}
+
+/// What no frame lets through: it checks its operands before the code runs.
+fn does_not_fit(cells: &mut [f64]) {
+    debug_assert!(false, "operands of a wide product don't fit");
+    cells.fill(f64::NAN);
 }
 
 /// # Safety

@@ -67,37 +67,3 @@ pub enum HopOp {
     /// A fused operator, by its number in its plan. Inputs as the plan's.
     Fused(usize),
 }
-
-/// What readers of a DAG ask most often.
-impl HopOp {
-    pub fn literal(&self) -> Option<&Literal> {
-        let HopOp::Literal(value) = self else {
-            return None;
-        };
-        Some(value)
-    }
-
-    /// The variable that it reads.
-    pub fn read_variable(&self) -> Option<&str> {
-        let HopOp::TransientRead(name) = self else {
-            return None;
-        };
-        Some(name)
-    }
-
-    /// The variable that it writes.
-    pub fn written_variable(&self) -> Option<&str> {
-        let HopOp::TransientWrite(name) = self else {
-            return None;
-        };
-        Some(name)
-    }
-
-    pub fn reads_file(&self) -> bool {
-        matches!(self, HopOp::PersistentRead(_))
-    }
-
-    pub fn writes_file(&self) -> bool {
-        matches!(self, HopOp::PersistentWrite(_))
-    }
-}

@@ -132,7 +132,7 @@ fn evaluate(call: &HopCall) -> Option<(Literal, BTreeSet<String>)> {
         .iter()
         .map(|fact| fact.info.constant.as_ref())
         .collect::<Option<_>>()?;
-    let value = match (hop.op.written_variable(), inputs.as_slice()) {
+    let value = match (hop.op.variable_written(), inputs.as_slice()) {
         (Some(_), [value]) => Ok((*value).clone()),
         (_, inputs) => scalar::eval_scalar(&hop.op, inputs)?,
     };
@@ -164,7 +164,7 @@ fn updated(hop: &Hop, fact: &Fact, folding: Folding<'_>, used: &RefCell<BTreeSet
         Folding::Variables => true,
         Folding::VariablesBut(kept) => fact.rests_on.is_disjoint(kept),
     };
-    if !folds || hop.op.written_variable().is_some() {
+    if !folds || hop.op.variable_written().is_some() {
         return hop;
     }
     used.borrow_mut().extend(fact.rests_on.iter().cloned());
@@ -176,7 +176,7 @@ fn updated(hop: &Hop, fact: &Fact, folding: Folding<'_>, used: &RefCell<BTreeSet
 
 fn written(dag: &Dag, facts: &[Fact]) -> Symbols {
     let write = |(id, hop): (HopId, &Hop)| {
-        let name = hop.op.written_variable()?;
+        let name = hop.op.variable_written()?;
         Some((name.to_owned(), facts[id.index()].info.clone()))
     };
     dag.iter().filter_map(write).collect()

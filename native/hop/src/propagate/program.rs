@@ -388,7 +388,7 @@ pub(crate) fn written_in(blocks: &[Block]) -> BTreeSet<String> {
 
 fn unknown_writes(dag: &Dag) -> Symbols {
     let write = |hop: &crate::Hop| {
-        let name = hop.op.written_variable()?;
+        let name = hop.op.variable_written()?;
         let info = VariableInfo {
             data_type: hop.data_type,
             value_type: hop.value_type,

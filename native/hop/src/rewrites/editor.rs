@@ -196,7 +196,7 @@ impl Editor {
     }
 
     pub fn literal(&self, id: HopId) -> Option<&Literal> {
-        self.op(id).literal()
+        self.op(id).constant()
     }
 
     /// Rows and columns of a matrix, if both are known.

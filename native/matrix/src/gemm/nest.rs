@@ -80,6 +80,27 @@ impl<'a> DenseProduct<'a> {
         self.run_in(rayon::current_num_threads(), out, write)
     }
 
+    /// Computes it on this thread, cell by cell, without memory of its own. The bits are the same.
+    pub fn run_in_place(&self, mut out: ViewMut<'_>, write: Write) {
+        let cell = |view: &View<'_>, row, col| view.part(row..row + 1, col..col + 1).cells()[0];
+        for row in 0..self.left.rows() {
+            for col in 0..self.right.cols() {
+                let out = out.cell(row, col);
+                for block in depth_blocks(self.left.cols()) {
+                    let is_added = write == Write::Add || block.start > 0;
+                    let sum = block.fold(0.0f64, |sum, k| {
+                        let (x, y) = (cell(&self.left, row, k), cell(&self.right, k, col));
+                        match self.instructions {
+                            Instructions::Portable => x * y + sum,
+                            _ => x.mul_add(y, sum),
+                        }
+                    });
+                    *out = if is_added { *out + sum } else { sum };
+                }
+            }
+        }
+    }
+
     fn run_in(&self, threads: usize, mut out: ViewMut<'_>, write: Write) -> Result<()> {
         let shape = TileShape::of(self.instructions);
         let (rows, depth, cols) = (self.left.rows(), self.left.cols(), self.right.cols());

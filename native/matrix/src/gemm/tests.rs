@@ -332,3 +332,23 @@ fn products_need_no_room_beyond_a_panel() {
     memory::within(budget, || product.run(view, Write::Replace)).unwrap();
     assert!(bits(&without) == bits(&with_room));
 }
+
+#[test]
+fn products_without_any_room_have_the_same_bits() {
+    let left = Spread::new((9, 600), false, 2, fraction);
+    let right = Spread::new((600, 20), true, 1, fraction);
+    let product = DenseProduct::new(
+        left.view(),
+        right.view(),
+        Coverage::All,
+        Instructions::widest(),
+    );
+    let product = product.unwrap();
+    for write in [Write::Replace, Write::Add] {
+        let expected = computed(&product, (9, 20, 0), write, 0);
+        let mut out = vec![1.0; 9 * 20];
+        let view = ViewMut::of_rows(&mut out, 9, 20, 20).unwrap();
+        product.run_in_place(view, write);
+        assert!(bits(&out) == bits(&expected), "{write:?}");
+    }
+}

@@ -156,9 +156,15 @@ impl<'a> ViewMut<'a> {
     }
 
     /// Some rows and columns of it, while it is borrowed.
-    pub(super) fn part(&mut self, rows: Range<usize>, cols: Range<usize>) -> ViewMut<'_> {
+    pub(crate) fn part(&mut self, rows: Range<usize>, cols: Range<usize>) -> ViewMut<'_> {
         // SAFETY: nothing else uses this view while the part does.
         unsafe { self.alias(rows, cols) }
+    }
+
+    pub(super) fn cell(&mut self, row: usize, col: usize) -> &mut f64 {
+        assert!(row < self.rows && col < self.cols);
+        // SAFETY: the cell is one of the view's, which is borrowed exclusively.
+        unsafe { &mut *self.start.add(row * self.stride + col) }
     }
 
     /// The first rows, and those from `row` on.

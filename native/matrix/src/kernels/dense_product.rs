@@ -4,6 +4,7 @@ use fulgurite_error::{Error, Result};
 
 pub use crate::gemm::{View, Write};
 use crate::{
+    Interrupt,
     gemm::{Coverage, DenseProduct, ViewMut},
     lanes::Instructions,
 };
@@ -27,6 +28,30 @@ pub fn multiply(
 ) -> Result<()> {
     let (product, out) = checked(left, right, Coverage::All, out, stride)?;
     product.run(out, write)
+}
+
+/// As [`multiply`], for code that can report no error of a run: it goes on to its end, and without room for a few columns of an operand it
+/// takes longer. The bits are the same.
+///
+/// # Errors
+/// `internal` when the shapes don't fit each other or their slices.
+pub fn multiply_in_any_room(
+    left: View<'_>,
+    right: View<'_>,
+    out: &mut [f64],
+    stride: usize,
+    write: Write,
+) -> Result<()> {
+    let (product, mut out) = checked(left, right, Coverage::All, out, stride)?;
+    let unstoppable = Interrupt::default();
+    match unstoppable.within(|| product.run(out.part(0..left.rows(), 0..right.cols()), write)) {
+        Ok(()) => Ok(()),
+        // Room is asked for before anything is written.
+        Err(_) => {
+            product.run_in_place(out, write);
+            Ok(())
+        }
+    }
 }
 
 /// `left %*% right` into the rows of `out`, `stride` apart, on rayon's threads. The bits are those of [`multiply`].
@@ -162,6 +187,26 @@ mod tests {
                     "{rows} x {depth} x {cols} in parallel"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn compiled_code_goes_on_in_an_ended_run() {
+        let (left, right) = (cells(9 * 600, 1), cells(600 * 20, 2));
+        let left = View::of_rows(&left, 9, 600, 600);
+        let right = View::of_rows(&right, 600, 20, 20);
+        let before = cells(9 * 20, 3);
+        let ended = Interrupt::new();
+        ended.set();
+        for write in [Write::Replace, Write::Add] {
+            let mut expected = before.clone();
+            multiply(left, right, &mut expected, 20, write).expect("operands fit");
+            let mut out = before.clone();
+            ended.within(|| {
+                assert!(multiply(left, right, &mut out.clone(), 20, write).is_err());
+                multiply_in_any_room(left, right, &mut out, 20, write).expect("operands fit");
+            });
+            assert_eq!(out, expected, "{write:?}");
         }
     }
 

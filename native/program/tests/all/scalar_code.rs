@@ -318,7 +318,7 @@ fn errors_have_their_kind_place_and_text() {
                 .output("X")
         });
         assert_eq!(shown(&fast), shown(&slow));
-        let error = fast.result.err().expect(body);
+        let error = fast.result.expect_err(body);
         assert_eq!(error.kind(), kind, "{body}: {error}");
         assert!(error.message().contains(part), "{body}: {error}");
     }
@@ -348,9 +348,7 @@ fn a_loop_without_an_end_is_interrupted() {
         request,
         matrices: std::collections::BTreeMap::new(),
     };
-    let error = execute(execution, &session)
-        .err()
-        .expect("it is interrupted");
+    let error = execute(execution, &session).expect_err("it is interrupted");
     assert_eq!(error.kind(), ErrorKind::Interrupted);
 }
 

@@ -18,7 +18,7 @@ use crate::compiled::{CompiledPlan, Kernel};
 use crate::frame::{Frame, Target};
 
 /// Rows and columns of a tile: its product runs at nearly the speed of a large one, and its cells stay in the
-/// second-level cache. Columns are a multiple of what the library's kernels take at once, 48, 24 or 12: the rest of a wider tile
+/// second-level cache. Columns are a multiple of what tiles of products take at once, 48, 24 or 12: the rest of a wider tile
 /// takes them four times as long.
 const ROWS: usize = 192;
 const COLS: usize = 192;

@@ -15,7 +15,7 @@ pub(super) fn may_merge(first: &Dag, second: &Dag) -> bool {
     let written = writes(first);
     let mut rests_on_first: Vec<bool> = Vec::with_capacity(second.len());
     for (_, hop) in second.iter() {
-        let rests = match hop.op.read_variable() {
+        let rests = match hop.op.variable_read() {
             Some(name) => written.contains_key(name),
             None => {
                 let mut inputs = hop.inputs.iter();
@@ -36,7 +36,7 @@ fn is_known(hop: &Hop) -> bool {
 
 /// What each variable is assigned.
 fn writes(dag: &Dag) -> BTreeMap<&str, HopId> {
-    let written = |root: &HopId| Some((dag.hop(*root).op.written_variable()?, *root));
+    let written = |root: &HopId| Some((dag.hop(*root).op.variable_written()?, *root));
     dag.roots.iter().filter_map(written).collect()
 }
 
@@ -50,7 +50,7 @@ pub(super) fn merged(first: &Dag, second: &Dag) -> Dag {
     merged.roots.clone_from(&first.roots);
     let mut places: Vec<HopId> = Vec::with_capacity(second.len());
     for (id, hop) in second.iter() {
-        let value = hop.op.read_variable().and_then(|name| written.get(name));
+        let value = hop.op.variable_read().and_then(|name| written.get(name));
         let place = match value.map(|write| first.hop(*write).inputs.as_slice()) {
             Some([value]) => *value,
             _ => {
@@ -68,7 +68,7 @@ pub(super) fn merged(first: &Dag, second: &Dag) -> Dag {
     }
     // A variable that both assign has the second value.
     let is_overwritten = |root: &HopId| {
-        let name = first.hop(*root).op.written_variable();
+        let name = first.hop(*root).op.variable_written();
         name.is_some_and(|name| overwritten.contains_key(name))
     };
     let dropped: BTreeSet<HopId> = first.roots.iter().copied().filter(is_overwritten).collect();

@@ -185,7 +185,7 @@ fn assignments(program: &Program) -> Vec<Application> {
             return;
         };
         let writes = dag.roots.iter().map(|root| (root, dag.hop(*root)));
-        let writes = writes.filter(|(_, hop)| hop.op.written_variable().is_some());
+        let writes = writes.filter(|(_, hop)| hop.op.variable_written().is_some());
         assignments.extend(writes.map(|(root, hop)| Application {
             rule: DEAD_VARIABLES.name,
             precision: DEAD_VARIABLES.precision,

@@ -172,11 +172,11 @@ impl<'a> Motion<'a> {
     fn moved_before(&self, dag: &mut Dag, id: HopId) -> Option<String> {
         let place = dag.roots.iter().position(|root| {
             let hop = dag.hop(*root);
-            let name = hop.op.written_variable();
+            let name = hop.op.variable_written();
             name.is_some_and(|name| self.names.contains(name)) && hop.inputs == [id]
         })?;
         let root = dag.roots.remove(place);
-        dag.hop(root).op.written_variable().map(str::to_owned)
+        dag.hop(root).op.variable_written().map(str::to_owned)
     }
 
     /// A name no script can use.
@@ -189,7 +189,7 @@ impl<'a> Motion<'a> {
 
 fn written_variables(dag: &Dag) -> Vec<String> {
     let roots = dag.roots.iter().map(|root| &dag.hop(*root).op);
-    let written = roots.filter_map(HopOp::written_variable);
+    let written = roots.filter_map(HopOp::variable_written);
     written.map(str::to_owned).collect()
 }
 
@@ -279,7 +279,7 @@ impl Invariants {
                 .map(|input| known[input.index()])
                 .collect();
             let invariant = inputs.and_then(|inputs| {
-                let variable = hop.op.read_variable();
+                let variable = hop.op.variable_read();
                 let is_total = match variable {
                     Some(name) => stays(name) && may_be_read(hop),
                     None => is_total(dag, id) && inputs.iter().all(|input| input.is_total),
