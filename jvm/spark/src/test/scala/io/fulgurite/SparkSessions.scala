@@ -45,6 +45,7 @@ object SparkSessions {
       .config("spark.ui.enabled", "false")
       .config("spark.sql.shuffle.partitions", "3")
       .config("spark.executor.extraClassPath", classes)
+      .config("spark.executor.extraJavaOptions", System.getProperty("fulgurite.tests.executors", ""))
       .config("spark.fulgurite.native.path", System.getProperty("fulgurite.native.path"))
       .config("spark.plugins", "io.fulgurite.spark.FulguriteSparkPlugin")
       // What a task holds of Spark's memory when it ends fails it.
