@@ -187,7 +187,7 @@ fn read_by(dag: &Dag) -> BTreeSet<String> {
         has_reader[root.index()] = true;
     }
     for (_, hop) in dag.iter() {
-        if !matches!(hop.op, HopOp::Size(_)) {
+        if hop.op.size_asked().is_none() {
             for input in &hop.inputs {
                 has_reader[input.index()] = true;
             }

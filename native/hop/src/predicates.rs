@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::{AggregateOp, BinaryOp, Direction, HopOp, Literal, ParameterizedOp, SizeOp};
+use crate::{
+    AggregateOp, BinaryOp, Direction, HopOp, Literal, ParameterizedOp, ReadOptions, SizeOp,
+};
 
 impl HopOp {
     /// The literal that it is.
@@ -29,8 +31,16 @@ impl HopOp {
         }
     }
 
+    /// How it reads a file.
+    pub fn file_read(&self) -> Option<&ReadOptions> {
+        match self {
+            HopOp::PersistentRead(options) => Some(options),
+            _ => None,
+        }
+    }
+
     pub fn reads_file(&self) -> bool {
-        matches!(self, HopOp::PersistentRead(_))
+        self.file_read().is_some()
     }
 
     pub fn writes_file(&self) -> bool {

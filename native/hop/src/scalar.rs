@@ -320,8 +320,10 @@ fn not_a_number(text: &str) -> Error {
 /// # Errors
 /// As the function of its kind.
 pub fn eval_scalar(op: &HopOp, inputs: &[&Literal]) -> Option<Result<Literal>> {
+    if let Some(value) = op.constant() {
+        return Some(Ok(value.clone()));
+    }
     Some(match (op, inputs) {
-        (HopOp::Literal(value), _) => Ok(value.clone()),
         (HopOp::Unary(op), [x]) => eval_scalar_unary(*op, x),
         (HopOp::Binary(op), [x, y]) => eval_scalar_binary(*op, x, y),
         (HopOp::Ternary(op), [x, y, z]) => eval_scalar_ternary(*op, x, y, z),

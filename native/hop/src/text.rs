@@ -81,7 +81,7 @@ fn write_operator(op: &HopOp, f: &mut Formatter<'_>) -> fmt::Result {
         HopOp::Literal(Literal::String(text)) => write!(f, "lit {}", quoted(text)),
         HopOp::TransientRead(name) => write!(f, "TRead {}", quoted_name(name)),
         HopOp::TransientWrite(name) => write!(f, "TWrite {}", quoted_name(name)),
-        HopOp::PersistentRead(_) | HopOp::PersistentWrite(_) => {
+        op if op.reads_file() || op.writes_file() => {
             f.write_str(&op.code())?;
             match Node::parameters(op).ok().flatten() {
                 Some(Value::Object(options)) if !options.is_empty() => {
@@ -99,7 +99,7 @@ fn write_inputs(hop: &Hop, f: &mut Formatter<'_>) -> fmt::Result {
         return Ok(());
     }
     let mut names = vec![String::new(); hop.inputs.len()];
-    if let HopOp::Parameterized(_, places) = &hop.op {
+    if let Some((_, places)) = hop.op.with_named_inputs() {
         for (name, place) in places {
             if let Some(slot) = names.get_mut(*place) {
                 *slot = format!("{}=", quoted_name(name));

@@ -1,9 +1,9 @@
 //! What holds for every [`Dag`], checked.
 //!
 //! - **Order**: inputs stand before their consumers and exist.
-//! - **Arity**: each operator has as many inputs as [`HopOp::takes`] says.
-//! - **Input types**: each input has a type that [`HopOp::accepts`] allows.
-//! - **Result types**: a HOP has the type that [`HopOp::gives`] says; a literal that of its value; a
+//! - **Arity**: each operator has as many inputs as [`HopOp::takes`](crate::HopOp::takes) says.
+//! - **Input types**: each input has a type that [`HopOp::accepts`](crate::HopOp::accepts) allows.
+//! - **Result types**: a HOP has the type that [`HopOp::gives`](crate::HopOp::gives) says; a literal that of its value; a
 //!   cell-wise operator gives a matrix exactly if it reads one.
 //! - **Named inputs**: places lie among the inputs, each input has one name, the operator knows the name,
 //!   and its main input is there.
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 use fulgurite_error::{Error, Result};
 
-use crate::{Dag, DataType, Hop, HopId, HopOp, ops::Gives};
+use crate::{Dag, DataType, Hop, HopId, ops::Gives};
 
 /// # Errors
 /// Plan, naming the node and the rule it breaks.
@@ -121,7 +121,7 @@ fn verify_result_type(dag: &Dag, hop: &Hop) -> Result<()> {
 }
 
 fn verify_named_inputs(hop: &Hop) -> Result<()> {
-    let HopOp::Parameterized(op, places) = &hop.op else {
+    let Some((op, places)) = hop.op.with_named_inputs() else {
         return Ok(());
     };
     let distinct: BTreeSet<usize> = places.values().copied().collect();
@@ -187,7 +187,7 @@ fn verify_roots(dag: &Dag, number_of: Numbers) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BinaryOp, Characteristics, Literal, ParameterizedOp, ValueType};
+    use crate::{BinaryOp, Characteristics, HopOp, Literal, ParameterizedOp, ValueType};
 
     fn matrix(dag: &mut Dag, name: &str) -> HopId {
         dag.push(Hop::matrix(HopOp::TransientRead(name.into()), Vec::new()))

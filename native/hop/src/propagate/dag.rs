@@ -6,7 +6,7 @@ use fulgurite_error::Result;
 
 use super::{Folding, ReadMetadata, Symbols, Used};
 use crate::{
-    Characteristics, Dag, DataType, Hop, HopId, HopOp, Literal, SizeOp, VariableInfo, ZeroCarriers,
+    Characteristics, Dag, DataType, Hop, HopId, Literal, SizeOp, VariableInfo, ZeroCarriers,
     ops::Call,
     scalar,
     sizes::{Fact, HopCall},
@@ -33,22 +33,12 @@ pub(super) fn propagate(
     let mut zeros = ZeroCarriers::default();
     for (id, hop) in dag.iter() {
         let call = HopCall::new(dag, id, &facts, &used);
-        let mut fact = match (&hop.op, &call) {
-            (HopOp::TransientRead(name), call) => read_variable(call, name, symbols),
-            (HopOp::PersistentRead(options), call) => {
-                let path = call.constant(0).map(Literal::to_string);
-                match path.and_then(|path| metadata(&path, options)) {
-                    Some(info) => Fact {
-                        info,
-                        rests_on: BTreeSet::new(),
-                    },
-                    None => without_constant(call.infer()?),
-                }
-            }
-            (_, call) => Fact {
-                info: call.infer()?,
-                rests_on: BTreeSet::new(),
-            },
+        let mut fact = if let Some(name) = hop.op.variable_read() {
+            read_variable(&call, name, symbols)
+        } else if let Some(info) = read_file(&call, metadata) {
+            without_constant(info)
+        } else {
+            without_constant(call.infer()?)
         };
         if let Some((value, rests_on)) = evaluate(&call) {
             fact.info.value_type = value.value_type();
@@ -114,11 +104,18 @@ fn read_variable(call: &HopCall, name: &str, symbols: &Symbols) -> Fact {
     }
 }
 
+/// What is known of a matrix or frame in a file.
+fn read_file(call: &HopCall, metadata: ReadMetadata) -> Option<VariableInfo> {
+    let options = call.hop().op.file_read()?;
+    let path = call.constant(0)?.to_string();
+    metadata(&path, options)
+}
+
 /// The value of a scalar operator all of whose inputs are known, and the variables it rests on. Evaluation
 /// that fails is left to the run time, which may never come to it.
 fn evaluate(call: &HopCall) -> Option<(Literal, BTreeSet<String>)> {
     let hop = call.hop();
-    if let HopOp::Size(op) = hop.op {
+    if let Some(op) = hop.op.size_asked() {
         return Some((size_value(call, op)?, BTreeSet::new()));
     }
     let facts: Vec<&Fact> = (0..call.arity()).map(|place| call.fact(place)).collect();
