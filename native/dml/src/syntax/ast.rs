@@ -1,7 +1,7 @@
 //! The syntax tree. Every node knows its place in the script.
 
 use fulgurite_error::Position;
-use fulgurite_hop::{DataType, Literal, ValueType};
+use fulgurite_hop::{DataType, Literal, ValueType, ops::precedence};
 
 /// A script: function definitions and imports, taken out of the statements they stand among.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -189,22 +189,6 @@ pub enum BinaryOperator {
     Cell(fulgurite_hop::BinaryOp),
 }
 
-/// How tightly operators bind; greater is tighter. Levels are those of the language reference.
-pub mod precedence {
-    pub const OR: u8 = 1;
-    pub const AND: u8 = 2;
-    pub const NOT: u8 = 3;
-    pub const RELATIONAL: u8 = 4;
-    pub const ADDITIVE: u8 = 5;
-    pub const MULTIPLICATIVE: u8 = 6;
-    pub const INTEGER_DIVISION: u8 = 7;
-    pub const MATRIX_PRODUCT: u8 = 8;
-    pub const SIGN: u8 = 9;
-    pub const POWER: u8 = 10;
-    /// Names, literals, calls, parentheses.
-    pub const PRIMARY: u8 = 11;
-}
-
 impl UnaryOperator {
     pub fn symbol(self) -> &'static str {
         match self {
@@ -245,21 +229,9 @@ impl BinaryOperator {
     }
 
     pub fn precedence(self) -> u8 {
-        use fulgurite_hop::BinaryOp::*;
         match self {
             BinaryOperator::MatMult => precedence::MATRIX_PRODUCT,
-            BinaryOperator::Cell(op) => match op {
-                Pow => precedence::POWER,
-                Modulus | IntDiv => precedence::INTEGER_DIVISION,
-                Mult | Div => precedence::MULTIPLICATIVE,
-                Plus | Minus => precedence::ADDITIVE,
-                Less | LessEqual | Greater | GreaterEqual | Equal | NotEqual => {
-                    precedence::RELATIONAL
-                }
-                And => precedence::AND,
-                Or => precedence::OR,
-                Min | Max | Xor | LogBase => precedence::PRIMARY,
-            },
+            BinaryOperator::Cell(op) => op.precedence(),
         }
     }
 

@@ -2,11 +2,11 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use fulgurite_hop::{DataType, Literal};
+use fulgurite_hop::{DataType, Literal, ops::precedence};
 
 use super::ast::{
     Argument, Call, Expression, ExpressionKind, FunctionBody, FunctionDefinition, LoopRange, Range,
-    Script, Statement, StatementKind, Subscripts, Target, TypedName, precedence,
+    Script, Statement, StatementKind, Subscripts, Target, TypedName,
 };
 
 impl Script {

@@ -1,13 +1,13 @@
 //! Expressions, by precedence climbing.
 
 use fulgurite_error::{Error, Position, Result};
-use fulgurite_hop::Literal;
+use fulgurite_hop::{Literal, ops::precedence};
 
 use super::Parser;
 use crate::syntax::{
     ast::{
         Argument, BinaryOperator, Call, Expression, ExpressionKind, Range, Subscripts,
-        UnaryOperator, precedence,
+        UnaryOperator,
     },
     token::TokenKind,
 };

@@ -7,7 +7,7 @@ use fulgurite_matrix::vector_math::{self, BinaryForm, Cells, java_pow};
 
 use super::{
     CERTAIN, UnaryOp, Vectors, WITHOUT_TEXT_AND_INTS, Written, Zero, broadcast, cell_operators,
-    cells, truth,
+    cells, precedence, truth,
 };
 use crate::{
     Characteristics, ValueType,
@@ -67,49 +67,49 @@ cell_operators! {
     /// Sum; of strings, the joined text.
     Plus {
         eval: |x, y| x + y,
-        code: "+", written: Written::Symbol, flops: 1.0, zero: Zero::Kept,
+        code: "+", written: Written::Symbol(precedence::ADDITIVE), flops: 1.0, zero: Zero::Kept,
         finite: Finite::Unknown, scalars: OfScalars::Number(|x, y| x.checked_add(y).into()),
         commutes: true, vectors: Vectors::None,
     }
     /// Difference.
     Minus {
         eval: |x, y| x - y,
-        code: "-", written: Written::Symbol, flops: 1.0, zero: Zero::Kept,
+        code: "-", written: Written::Symbol(precedence::ADDITIVE), flops: 1.0, zero: Zero::Kept,
         finite: Finite::Unknown, scalars: OfScalars::Number(|x, y| x.checked_sub(y).into()),
         commutes: false, vectors: Vectors::None,
     }
     /// Product.
     Mult {
         eval: |x, y| x * y,
-        code: "*", written: Written::Symbol, flops: 1.0, zero: Zero::Either,
+        code: "*", written: Written::Symbol(precedence::MULTIPLICATIVE), flops: 1.0, zero: Zero::Either,
         finite: Finite::Unknown, scalars: OfScalars::Number(|x, y| x.checked_mul(y).into()),
         commutes: true, vectors: Vectors::None,
     }
     /// Quotient.
     Div {
         eval: |x, y| x / y,
-        code: "/", written: Written::Symbol, flops: 6.0, zero: Zero::Left,
+        code: "/", written: Written::Symbol(precedence::MULTIPLICATIVE), flops: 6.0, zero: Zero::Left,
         finite: Finite::Unknown, scalars: OfScalars::Double,
         commutes: false, vectors: Vectors::Kernels(vector_math::divide),
     }
     /// Floored modulo, as in R: the sign of the divisor.
     Modulus {
         eval: floored_modulo,
-        code: "%%", written: Written::Symbol, flops: 8.0, zero: Zero::Left,
+        code: "%%", written: Written::Symbol(precedence::INTEGER_DIVISION), flops: 8.0, zero: Zero::Left,
         finite: Finite::Unknown, scalars: OfScalars::Number(int_remainder),
         commutes: false, vectors: Vectors::None,
     }
     /// Floor division.
     IntDiv {
         eval: |x, y| (x / y).floor(),
-        code: "%/%", written: Written::Symbol, flops: 6.0, zero: Zero::Left,
+        code: "%/%", written: Written::Symbol(precedence::INTEGER_DIVISION), flops: 6.0, zero: Zero::Left,
         finite: Finite::Unknown, scalars: OfScalars::Number(int_quotient),
         commutes: false, vectors: Vectors::None,
     }
     /// Power, as Java's Math.pow.
     Pow {
         eval: java_pow,
-        code: "^", written: Written::Symbol, flops: 90.0, zero: Zero::No,
+        code: "^", written: Written::Symbol(precedence::POWER), flops: 90.0, zero: Zero::No,
         finite: Finite::Unknown, scalars: OfScalars::Double,
         commutes: false, vectors: Vectors::Shared(vector_math::pow),
     }
@@ -130,56 +130,56 @@ cell_operators! {
     /// Whether x is less than y.
     Less {
         eval: |x, y| truth(x < y),
-        code: "<", written: Written::Symbol, flops: 1.0, zero: Zero::Kept,
+        code: "<", written: Written::Symbol(precedence::RELATIONAL), flops: 1.0, zero: Zero::Kept,
         finite: Finite::Always, scalars: OfScalars::Comparison(|order| order.is_some_and(Ordering::is_lt)),
         commutes: false, vectors: Vectors::None,
     }
     /// Whether x is at most y.
     LessEqual {
         eval: |x, y| truth(x <= y),
-        code: "<=", written: Written::Symbol, flops: 1.0, zero: Zero::No,
+        code: "<=", written: Written::Symbol(precedence::RELATIONAL), flops: 1.0, zero: Zero::No,
         finite: Finite::Always, scalars: OfScalars::Comparison(|order| order.is_some_and(Ordering::is_le)),
         commutes: false, vectors: Vectors::None,
     }
     /// Whether x is greater than y.
     Greater {
         eval: |x, y| truth(x > y),
-        code: ">", written: Written::Symbol, flops: 1.0, zero: Zero::Kept,
+        code: ">", written: Written::Symbol(precedence::RELATIONAL), flops: 1.0, zero: Zero::Kept,
         finite: Finite::Always, scalars: OfScalars::Comparison(|order| order.is_some_and(Ordering::is_gt)),
         commutes: false, vectors: Vectors::None,
     }
     /// Whether x is at least y.
     GreaterEqual {
         eval: |x, y| truth(x >= y),
-        code: ">=", written: Written::Symbol, flops: 1.0, zero: Zero::No,
+        code: ">=", written: Written::Symbol(precedence::RELATIONAL), flops: 1.0, zero: Zero::No,
         finite: Finite::Always, scalars: OfScalars::Comparison(|order| order.is_some_and(Ordering::is_ge)),
         commutes: false, vectors: Vectors::None,
     }
     /// Whether both are equal; NaN equals nothing.
     Equal {
         eval: |x, y| truth(x == y),
-        code: "==", written: Written::Symbol, flops: 1.0, zero: Zero::No,
+        code: "==", written: Written::Symbol(precedence::RELATIONAL), flops: 1.0, zero: Zero::No,
         finite: Finite::Always, scalars: OfScalars::Comparison(|order| order.is_some_and(Ordering::is_eq)),
         commutes: true, vectors: Vectors::None,
     }
     /// Whether both differ.
     NotEqual {
         eval: |x, y| truth(x != y),
-        code: "!=", written: Written::Symbol, flops: 1.0, zero: Zero::Kept,
+        code: "!=", written: Written::Symbol(precedence::RELATIONAL), flops: 1.0, zero: Zero::Kept,
         finite: Finite::Always, scalars: OfScalars::Comparison(|order| order.is_none_or(Ordering::is_ne)),
         commutes: true, vectors: Vectors::None,
     }
     /// Whether both are true; NaN counts as true.
     And {
         eval: |x, y| truth(x != 0.0 && y != 0.0),
-        code: "&", written: Written::Symbol, flops: 1.0, zero: Zero::Either,
+        code: "&", written: Written::Symbol(precedence::AND), flops: 1.0, zero: Zero::Either,
         finite: Finite::Always, scalars: OfScalars::Boolean,
         commutes: true, vectors: Vectors::None,
     }
     /// Whether one is true; NaN counts as true.
     Or {
         eval: |x, y| truth(x != 0.0 || y != 0.0),
-        code: "|", written: Written::Symbol, flops: 1.0, zero: Zero::Kept,
+        code: "|", written: Written::Symbol(precedence::OR), flops: 1.0, zero: Zero::Kept,
         finite: Finite::Always, scalars: OfScalars::Boolean,
         commutes: true, vectors: Vectors::None,
     }
@@ -236,6 +236,11 @@ impl BinaryOp {
             OfScalars::Boolean | OfScalars::Comparison(_) => true,
             OfScalars::Double | OfScalars::Number(_) => false,
         }
+    }
+
+    /// How tightly it binds where scripts write it between its operands; functions bind as calls do.
+    pub fn precedence(self) -> u8 {
+        self.declared().written.precedence()
     }
 
     pub fn is_commutative(self) -> bool {

@@ -5,6 +5,7 @@
 
 mod binary;
 mod broadcast;
+pub mod precedence;
 mod ternary;
 #[cfg(test)]
 mod tests;
@@ -42,8 +43,8 @@ enum Written {
     Function(&'static str),
     /// As a built-in function that with fewer arguments is another operator.
     Overload(&'static str),
-    /// By its code, as a symbol.
-    Symbol,
+    /// By its code, as a symbol that binds this tightly.
+    Symbol(u8),
     /// Not at all: rewrites make it. Its name in expressions that people read.
     Internal(&'static str),
 }
@@ -52,14 +53,23 @@ impl Written {
     fn function(self) -> Option<&'static str> {
         match self {
             Written::Function(name) => Some(name),
-            Written::Overload(_) | Written::Symbol | Written::Internal(_) => None,
+            Written::Overload(_) | Written::Symbol(_) | Written::Internal(_) => None,
+        }
+    }
+
+    fn precedence(self) -> u8 {
+        match self {
+            Written::Symbol(precedence) => precedence,
+            Written::Function(_) | Written::Overload(_) | Written::Internal(_) => {
+                precedence::PRIMARY
+            }
         }
     }
 
     fn form(self, symbol: Form<'static>) -> Form<'static> {
         match self {
             Written::Function(name) | Written::Overload(name) => Form::Function(name),
-            Written::Symbol => symbol,
+            Written::Symbol(_) => symbol,
             Written::Internal(name) => Form::Internal(name),
         }
     }

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use fulgurite_error::Result;
 use fulgurite_matrix::vector_math::{self, UnaryForm};
 
-use super::{CERTAIN, Vectors, WITHOUT_TEXT, Written, Zero, cell_operators, cells, truth};
+use super::{
+    CERTAIN, Vectors, WITHOUT_TEXT, Written, Zero, cell_operators, cells, precedence, truth,
+};
 use crate::{
     Characteristics, ValueType,
     ops::{
@@ -145,7 +147,7 @@ cell_operators! {
     /// Logical negation: 1 where x is 0, else 0. NaN counts as true.
     Not {
         eval: |x| truth(x == 0.0),
-        code: "!", written: Written::Symbol, flops: 1.0, zero: Zero::No,
+        code: "!", written: Written::Symbol(precedence::NOT), flops: 1.0, zero: Zero::No,
         finite: Finite::Always, scalars: OfScalar::Boolean, vectors: Vectors::None,
     }
     /// 1 / (1 + e^-x).
