@@ -371,6 +371,14 @@ mod tests {
     }
 
     #[test]
+    fn operators_take_texts_or_refuse_them() {
+        for op in BinaryOp::ALL {
+            let taken = eval_scalar_binary(*op, &text("a"), &text("b")).is_ok();
+            assert_eq!(taken, op.takes_texts(), "{op:?}");
+        }
+    }
+
+    #[test]
     fn ints_stay_ints_where_dml_says_so() {
         assert_eq!(show(Plus, int(i64::MAX), int(1)), "runtime error");
         assert_eq!(show(Minus, int(i64::MIN), int(1)), "runtime error");

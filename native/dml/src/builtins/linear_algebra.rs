@@ -4,7 +4,7 @@
 //! one below the other, and index operators take them apart.
 
 use fulgurite_error::Result;
-use fulgurite_hop::{BinaryOp, HopId, Literal, ParameterizedOp, SizeOp};
+use fulgurite_hop::{HopId, Literal, ParameterizedOp, SizeOp};
 
 use super::{BoundCall, Builtin, Kind, Parameter, Rule, TARGET_MATRIX, builtin, required};
 
@@ -68,9 +68,7 @@ fn lu(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
 fn svd(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
     let rows = target_size(call, SizeOp::NRow)?;
     let cols = target_size(call, SizeOp::NCol)?;
-    let rank = call
-        .block
-        .binary(BinaryOp::Min, rows, cols, call.position)?;
+    let rank = call.block.smaller(rows, cols, call.position)?;
     let (op, inputs) = call.named(ParameterizedOp::Svd);
     let factors = call.matrix(op, inputs);
     let one = int(call, 1);

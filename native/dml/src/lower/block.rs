@@ -116,8 +116,8 @@ impl BlockBuilder {
     ) -> Result<HopId> {
         let inputs = vec![left, right];
         let texts = self.is_string(left) || self.is_string(right);
-        let takes_texts = op == BinaryOp::Plus || is_comparison(op);
-        if !(texts && takes_texts && self.hop(left).is_scalar() && self.hop(right).is_scalar()) {
+        if !(texts && op.takes_texts() && self.hop(left).is_scalar() && self.hop(right).is_scalar())
+        {
             self.check_cells(op.code(), &inputs, position)?;
         }
         if self.hop(left).is_matrix() || self.hop(right).is_matrix() {
@@ -139,6 +139,10 @@ impl BlockBuilder {
 
     pub fn times(&mut self, left: HopId, right: HopId, position: &Position) -> Result<HopId> {
         self.binary(BinaryOp::Mult, left, right, position)
+    }
+
+    pub fn smaller(&mut self, left: HopId, right: HopId, position: &Position) -> Result<HopId> {
+        self.binary(BinaryOp::Min, left, right, position)
     }
 
     /// A size of a matrix or frame.
@@ -257,14 +261,6 @@ impl BlockBuilder {
         let hop = self.hop(id);
         hop.is_scalar() && hop.value_type == ValueType::String
     }
-}
-
-fn is_comparison(op: BinaryOp) -> bool {
-    use BinaryOp::*;
-    matches!(
-        op,
-        Less | LessEqual | Greater | GreaterEqual | Equal | NotEqual
-    )
 }
 
 /// A value's type, as an error message names it.

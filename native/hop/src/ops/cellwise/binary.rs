@@ -264,6 +264,12 @@ impl BinaryOp {
         }
     }
 
+    /// Whether its scalar operands may be texts, which it joins or compares.
+    pub fn takes_texts(self) -> bool {
+        let joins = self.joins(ValueType::String, ValueType::String);
+        joins || matches!(self.of_scalars(), OfScalars::Comparison(_))
+    }
+
     /// Whether it joins two scalars of these types to a text.
     pub(crate) fn joins(self, left: ValueType, right: ValueType) -> bool {
         self == BinaryOp::Plus && (left == ValueType::String || right == ValueType::String)
