@@ -1,6 +1,6 @@
 //! How aggregates come from cells: what each aggregate function means to this crate, said once.
 
-use fulgurite_hop::{AggregateOp, BinaryOp};
+use fulgurite_hop::AggregateOp;
 
 /// How a function comes to its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,18 +90,6 @@ pub(crate) fn identity(op: AggregateOp) -> f64 {
         Accumulation::Product => 1.0,
         Accumulation::Sum | Accumulation::SumOfSquares => 0.0,
     }
-}
-
-/// The minimum as DML defines it.
-#[inline(always)]
-pub(crate) fn smaller(x: f64, y: f64) -> f64 {
-    BinaryOp::Min.eval(x, y)
-}
-
-/// The maximum as DML defines it.
-#[inline(always)]
-pub(crate) fn larger(x: f64, y: f64) -> f64 {
-    BinaryOp::Max.eval(x, y)
 }
 
 #[cfg(test)]

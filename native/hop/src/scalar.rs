@@ -11,7 +11,7 @@ use fulgurite_error::{Error, Result};
 use fulgurite_matrix::java_double;
 
 pub use crate::numbers::double_to_int;
-pub use crate::ops::{floor_div, floor_mod};
+pub use crate::ops::{floor_div, floor_mod, maximum, minimum};
 use crate::{
     BinaryOp, CastOp, HopOp, Literal, TernaryOp, UnaryOp, ValueType,
     numbers::INDEX_EPSILON,

@@ -1,7 +1,7 @@
 //! Totals of aggregates: compensated where sums are concerned, so that they don't lose digits over many blocks.
 
 use fulgurite_error::Result;
-use fulgurite_hop::AggregateOp;
+use fulgurite_hop::{AggregateOp, scalar};
 use fulgurite_matrix::memory;
 
 use crate::aggregates::{self, Accumulation, identity};
@@ -38,8 +38,8 @@ impl Total {
     /// Takes in the total of a block.
     pub fn combine(&mut self, total: f64) {
         match aggregates::accumulation(self.op) {
-            Accumulation::Minimum => self.value = aggregates::smaller(self.value, total),
-            Accumulation::Maximum => self.value = aggregates::larger(self.value, total),
+            Accumulation::Minimum => self.value = scalar::minimum(self.value, total),
+            Accumulation::Maximum => self.value = scalar::maximum(self.value, total),
             Accumulation::Product => self.value *= total,
             Accumulation::Sum | Accumulation::SumOfSquares => {
                 let sum = self.value + total;
@@ -145,10 +145,10 @@ impl ColumnTotals {
             let pairs = recent.iter_mut().zip(row);
             match aggregates::accumulation(self.op) {
                 Accumulation::Minimum => {
-                    pairs.for_each(|(t, x)| *t = aggregates::smaller(*t, *x));
+                    pairs.for_each(|(t, x)| *t = scalar::minimum(*t, *x));
                 }
                 Accumulation::Maximum => {
-                    pairs.for_each(|(t, x)| *t = aggregates::larger(*t, *x));
+                    pairs.for_each(|(t, x)| *t = scalar::maximum(*t, *x));
                 }
                 Accumulation::Product => pairs.for_each(|(t, x)| *t *= x),
                 Accumulation::SumOfSquares => pairs.for_each(|(t, x)| *t += x * x),

@@ -4,7 +4,7 @@
 
 use std::slice;
 
-use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, UnaryOp};
+use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, UnaryOp, scalar};
 use fulgurite_matrix::vector_math::Cells;
 
 use crate::aggregates::{self, AggregateForm, RowFunction};
@@ -190,8 +190,8 @@ pub(crate) unsafe extern "C" fn cumulative(
     let (mut step, start): (fn(f64, f64) -> f64, f64) = match op {
         CumulativeOp::Sum => (|a, x| a + x, 0.0),
         CumulativeOp::Prod => (|a, x| a * x, 1.0),
-        CumulativeOp::Min => (aggregates::smaller, f64::INFINITY),
-        CumulativeOp::Max => (aggregates::larger, f64::NEG_INFINITY),
+        CumulativeOp::Min => (scalar::minimum, f64::INFINITY),
+        CumulativeOp::Max => (scalar::maximum, f64::NEG_INFINITY),
     };
     for at in 0..rows {
         // SAFETY: the caller's promise.

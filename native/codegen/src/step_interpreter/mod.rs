@@ -7,7 +7,7 @@
 mod places;
 
 use fulgurite_fusion::cplan::{CNode, NodeId};
-use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, UnaryOp};
+use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, UnaryOp, scalar};
 use fulgurite_matrix::vector_math::Cells;
 
 use crate::aggregates::{self, Accumulation, identity};
@@ -338,8 +338,8 @@ impl Frame<'_> {
 fn reduced(op: AggregateOp, total: f64, cells: Cells<'_>, count: usize) -> f64 {
     let cells = (0..count).map(|index| cells.at(index));
     match aggregates::accumulation(op) {
-        Accumulation::Minimum => cells.fold(total, aggregates::smaller),
-        Accumulation::Maximum => cells.fold(total, aggregates::larger),
+        Accumulation::Minimum => cells.fold(total, scalar::minimum),
+        Accumulation::Maximum => cells.fold(total, scalar::maximum),
         Accumulation::Product => cells.fold(total, |a, b| a * b),
         Accumulation::SumOfSquares => total + cells.map(|cell| cell * cell).sum::<f64>(),
         Accumulation::Sum => total + cells.sum::<f64>(),

@@ -4,7 +4,10 @@
 //! are tested against it, and it against unfused operators. Start reading at [`interpret`].
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, Direction};
+use fulgurite_hop::{
+    AggregateOp, CumulativeOp, Direction,
+    scalar::{maximum, minimum},
+};
 use fulgurite_matrix::MatrixBlock;
 
 use super::{CNode, CPlan, InputBinding, NodeId, OuterOutput, RowOutput, Template};
@@ -101,8 +104,8 @@ fn aggregate(op: AggregateOp, cells: impl Iterator<Item = f64> + Clone) -> Resul
         AggregateOp::Sd => variance().sqrt(),
         AggregateOp::IndexMax => place_of(|cell, best| cell >= best),
         AggregateOp::IndexMin => place_of(|cell, best| cell <= best),
-        AggregateOp::Min => cells.fold(f64::INFINITY, |a, b| BinaryOp::Min.eval(a, b)),
-        AggregateOp::Max => cells.fold(f64::NEG_INFINITY, |a, b| BinaryOp::Max.eval(a, b)),
+        AggregateOp::Min => cells.fold(f64::INFINITY, minimum),
+        AggregateOp::Max => cells.fold(f64::NEG_INFINITY, maximum),
         AggregateOp::Trace => {
             return Err(Error::unsupported(format!(
                 "aggregate '{}' in a fused operator",
@@ -427,8 +430,8 @@ impl Interpreter<'_> {
                     cells[at] = match op {
                         CumulativeOp::Sum => before + cell,
                         CumulativeOp::Prod => before * cell,
-                        CumulativeOp::Min => BinaryOp::Min.eval(before, cell),
-                        CumulativeOp::Max => BinaryOp::Max.eval(before, cell),
+                        CumulativeOp::Min => minimum(before, cell),
+                        CumulativeOp::Max => maximum(before, cell),
                     };
                 }
                 Value::Vector(cells)
@@ -457,6 +460,7 @@ impl Interpreter<'_> {
 #[cfg(test)]
 mod tests {
     use fulgurite_error::ErrorKind;
+    use fulgurite_hop::BinaryOp;
 
     use super::*;
     use crate::cplan::RowTemplate;

@@ -8,7 +8,7 @@ pub mod moments;
 
 use fulgurite_dataflow::Combine;
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::BinaryOp;
+use fulgurite_hop::scalar::{maximum, minimum};
 use fulgurite_matrix::{
     MatrixBlock,
     kernels::{self, Operand},
@@ -28,20 +28,23 @@ pub fn combine(combine: &Combine, left: &MatrixBlock, right: &MatrixBlock) -> Re
             right.cols()
         )));
     }
-    let op = match combine {
-        Combine::Sum => {
-            return kernels::binary(Operand::Matrix(left), Operand::Matrix(right), |x, y| x + y);
-        }
-        Combine::Product => BinaryOp::Mult,
-        Combine::Min => BinaryOp::Min,
-        Combine::Max => BinaryOp::Max,
-        Combine::Moments => return moments::combine(left, right),
-        Combine::Compensated(rows) => return compensated::combine(rows, left, right),
-        Combine::ByRow(rows) => return combine_rows(rows, left, right),
-    };
-    kernels::binary(Operand::Matrix(left), Operand::Matrix(right), |x, y| {
-        op.eval(x, y)
-    })
+    match combine {
+        Combine::Sum => cells(left, right, |x, y| x + y),
+        Combine::Product => cells(left, right, |x, y| x * y),
+        Combine::Min => cells(left, right, minimum),
+        Combine::Max => cells(left, right, maximum),
+        Combine::Moments => moments::combine(left, right),
+        Combine::Compensated(rows) => compensated::combine(rows, left, right),
+        Combine::ByRow(rows) => combine_rows(rows, left, right),
+    }
+}
+
+fn cells(
+    left: &MatrixBlock,
+    right: &MatrixBlock,
+    function: impl Fn(f64, f64) -> f64 + Sync,
+) -> Result<MatrixBlock> {
+    kernels::binary(Operand::Matrix(left), Operand::Matrix(right), function)
 }
 
 fn combine_rows(rows: &[Combine], left: &MatrixBlock, right: &MatrixBlock) -> Result<MatrixBlock> {

@@ -387,8 +387,9 @@ impl Cellwise for BinaryOp {
     }
 }
 
-/// NaN if either is, as DML defines `min` and `max`; -0 is smaller than 0.
-fn minimum(x: f64, y: f64) -> f64 {
+/// The smaller one as DML defines it: NaN if either is; -0 is smaller than 0.
+#[inline]
+pub fn minimum(x: f64, y: f64) -> f64 {
     match x.partial_cmp(&y) {
         None => f64::NAN,
         Some(Ordering::Less) => x,
@@ -398,7 +399,9 @@ fn minimum(x: f64, y: f64) -> f64 {
     }
 }
 
-fn maximum(x: f64, y: f64) -> f64 {
+/// The larger one, as [`minimum`].
+#[inline]
+pub fn maximum(x: f64, y: f64) -> f64 {
     match x.partial_cmp(&y) {
         None => f64::NAN,
         Some(Ordering::Less) => y,

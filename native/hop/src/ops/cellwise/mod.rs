@@ -11,7 +11,7 @@ mod ternary;
 mod tests;
 mod unary;
 
-pub use binary::{BinaryOp, floor_div, floor_mod};
+pub use binary::{BinaryOp, floor_div, floor_mod, maximum, minimum};
 pub(crate) use binary::{IntResult, OfScalars};
 pub(super) use broadcast::broadcast;
 pub use ternary::TernaryOp;
