@@ -14,6 +14,7 @@ pub mod scalar;
 pub mod syntax;
 pub mod text;
 
+mod affine;
 mod characteristics;
 mod dag;
 mod expression;
@@ -31,6 +32,7 @@ mod variable_info;
 mod verify;
 mod zeros;
 
+pub use affine::Affine;
 pub use characteristics::{Characteristics, DataType, ValueType};
 pub use dag::{Dag, Hop, HopId};
 pub use formulas::Formulas;

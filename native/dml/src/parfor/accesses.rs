@@ -7,10 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fulgurite_error::Position;
+use fulgurite_hop::Affine;
 
 use super::{
     Known, ParallelLoop,
-    affine::{Affine, Environment, Term},
+    affine::{Environment, Term},
     reads::{self, Read, ReadPart},
 };
 use crate::syntax::{
@@ -59,7 +60,7 @@ pub(super) enum Region {
 pub(super) enum Span {
     /// All, or such as nothing is known of.
     Any,
-    Between(Affine, Affine),
+    Between(Affine<Term>, Affine<Term>),
 }
 
 /// How often a loop has gone round: whole numbers between these, as far as they are known.
@@ -145,7 +146,8 @@ impl Walk<'_> {
                 let values = std::mem::replace(&mut self.environment.values, before.1);
                 self.statements(otherwise);
                 self.own.retain(|name| own.contains(name));
-                let same = |name: &String, value: &mut Affine| values.get(name) == Some(value);
+                let same =
+                    |name: &String, value: &mut Affine<Term>| values.get(name) == Some(value);
                 self.environment.values.retain(same);
             }
             StatementKind::While { predicate, body } => {
@@ -191,13 +193,13 @@ impl Walk<'_> {
         self.environment.values.remove(variable);
     }
 
-    fn begin_iteration(&mut self, variable: &str, value: Affine) {
+    fn begin_iteration(&mut self, variable: &str, value: Affine<Term>) {
         self.own.insert(variable.to_owned());
         self.environment.values.insert(variable.to_owned(), value);
     }
 
     /// What the variable of a loop is, with a counter for how often it has gone round.
-    fn counter(&mut self, range: &LoopRange) -> Affine {
+    fn counter(&mut self, range: &LoopRange) -> Affine<Term> {
         let number = self.found.loops.len();
         let counter = Affine::term(Term::Counter(number));
         let from = self.environment.affine(&range.from);
@@ -226,11 +228,11 @@ impl Walk<'_> {
             _ => (1, Counter::default()),
         };
         let value = match (from, number) {
-            (Some(from), _) => counter.times(step).and_then(|steps| from.add(&steps)),
+            (Some(from), _) => counter.times(step).and_then(|steps| from.plus(&steps)),
             // The first value is the same for all iterations.
             (None, OWN_COUNTER) => {
                 let from = Affine::term(Term::Invariant(String::new()));
-                counter.times(step).and_then(|steps| from.add(&steps))
+                counter.times(step).and_then(|steps| from.plus(&steps))
             }
             (None, _) => None,
         };
@@ -242,7 +244,7 @@ impl Walk<'_> {
         value
     }
 
-    fn assign(&mut self, target: &Target, value: Option<Affine>, accumulate: bool) {
+    fn assign(&mut self, target: &Target, value: Option<Affine<Term>>, accumulate: bool) {
         let (variable, position) = (&target.variable, &target.position);
         if let Some(subscripts) = &target.subscripts {
             self.read_subscripts(subscripts);

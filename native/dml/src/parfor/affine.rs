@@ -2,13 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fulgurite_hop::{BinaryOp, Literal};
+use fulgurite_hop::{Affine, Literal};
 
 use super::Known;
 use crate::syntax::ast::{BinaryOperator, Expression, ExpressionKind, UnaryOperator};
-
-/// Beyond, doubles no longer tell neighbouring whole numbers apart.
-const LARGEST: i128 = 1 << 53;
 
 /// What a coefficient belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,89 +16,20 @@ pub(super) enum Term {
     Invariant(String),
 }
 
-/// `constant + coefficient * term + …`
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Affine {
-    pub constant: i128,
-    /// No coefficient is 0.
-    pub terms: BTreeMap<Term, i128>,
-}
-
-impl Affine {
-    pub fn constant(constant: i128) -> Self {
-        Affine {
-            constant,
-            terms: BTreeMap::new(),
-        }
-    }
-
-    pub fn term(term: Term) -> Self {
-        Affine {
-            constant: 0,
-            terms: [(term, 1)].into(),
-        }
-    }
-
-    /// The number, if it is one.
-    pub fn number(&self) -> Option<i128> {
-        self.terms.is_empty().then_some(self.constant)
-    }
-
-    pub fn coefficient(&self, term: &Term) -> i128 {
-        self.terms.get(term).copied().unwrap_or(0)
-    }
-
-    /// `None` where numbers get too large to be exact.
-    pub fn add(&self, other: &Self) -> Option<Self> {
-        let mut terms = self.terms.clone();
-        for (term, coefficient) in &other.terms {
-            let sum = terms.entry(term.clone()).or_insert(0);
-            *sum += coefficient;
-        }
-        Affine {
-            constant: self.constant + other.constant,
-            terms,
-        }
-        .in_range()
-    }
-
-    pub fn times(&self, factor: i128) -> Option<Self> {
-        let mut terms = self.terms.clone();
-        for coefficient in terms.values_mut() {
-            *coefficient = coefficient.checked_mul(factor)?;
-        }
-        Affine {
-            constant: self.constant.checked_mul(factor)?,
-            terms,
-        }
-        .in_range()
-    }
-
-    pub fn minus(&self, other: &Self) -> Option<Self> {
-        self.add(&other.times(-1)?)
-    }
-
-    fn in_range(mut self) -> Option<Self> {
-        self.terms.retain(|_, coefficient| *coefficient != 0);
-        let fits = |number: &i128| number.abs() <= LARGEST;
-        (self.terms.values().all(fits) && fits(&self.constant)).then_some(self)
-    }
-}
-
 /// What variables stand for at a point of the body.
 pub(super) struct Environment<'a> {
     pub known: &'a dyn Known,
     /// Scalars that the body assigns, where they are linear, and the counters of loops.
-    pub values: BTreeMap<String, Affine>,
+    pub values: BTreeMap<String, Affine<Term>>,
     /// All that the body assigns: what is known of them before the loop does not hold.
     pub assigned: std::collections::BTreeSet<String>,
 }
 
 impl Environment<'_> {
     /// The expression as a linear combination of whole numbers; `None` if it isn't one.
-    pub fn affine(&self, expression: &Expression) -> Option<Affine> {
+    pub fn affine(&self, expression: &Expression) -> Option<Affine<Term>> {
         match &expression.kind {
-            ExpressionKind::Literal(literal) => whole_number(literal).map(Affine::constant),
+            ExpressionKind::Literal(literal) => whole_number(literal),
             ExpressionKind::Variable(name) => self.variable(name),
             ExpressionKind::Argument(name) => {
                 let number = self.known.argument(name)?;
@@ -111,22 +39,13 @@ impl Environment<'_> {
             ExpressionKind::Unary(UnaryOperator::Plus, operand) => self.affine(operand),
             ExpressionKind::Binary(BinaryOperator::Cell(operator), left, right) => {
                 let (left, right) = (self.affine(left)?, self.affine(right)?);
-                match operator {
-                    BinaryOp::Plus => left.add(&right),
-                    BinaryOp::Minus => left.minus(&right),
-                    BinaryOp::Mult => match (left.number(), right.number()) {
-                        (Some(factor), _) => right.times(factor),
-                        (_, Some(factor)) => left.times(factor),
-                        _ => None,
-                    },
-                    _ => None,
-                }
+                Affine::of(*operator, &left, &right)
             }
             _ => None,
         }
     }
 
-    fn variable(&self, name: &str) -> Option<Affine> {
+    fn variable(&self, name: &str) -> Option<Affine<Term>> {
         if let Some(value) = self.values.get(name) {
             return Some(value.clone());
         }
@@ -141,13 +60,11 @@ impl Environment<'_> {
     }
 }
 
-fn whole_number(literal: &Literal) -> Option<i128> {
+fn whole_number(literal: &Literal) -> Option<Affine<Term>> {
     let number = match literal {
         Literal::Int(number) => i128::from(*number),
-        Literal::Double(number) if number.fract() == 0.0 && number.abs() <= LARGEST as f64 => {
-            *number as i128
-        }
+        Literal::Double(number) if number.fract() == 0.0 => *number as i128,
         _ => return None,
     };
-    (number.abs() <= LARGEST).then_some(number)
+    Affine::constant(number).in_range()
 }

@@ -8,9 +8,11 @@
 
 use std::collections::BTreeSet;
 
+use fulgurite_hop::Affine;
+
 use super::{
     accesses::{Access, Counter, OWN_COUNTER, Region, Span},
-    affine::{Affine, Term},
+    affine::Term,
 };
 
 /// Which of the two iterations comes first.
@@ -49,7 +51,7 @@ fn may_overlap(one: &Span, other: &Span, order: Order, loops: &[Counter]) -> boo
     let (Span::Between(from, to), Span::Between(other_from, other_to)) = (one, other) else {
         return own_range(loops).has_two();
     };
-    let is_apart = |low: &Affine, high: &Affine, order| {
+    let is_apart = |low: &Affine<Term>, high: &Affine<Term>, order| {
         // Certainly above: the least distance is positive.
         Distance::new(low, high).is_some_and(|distance| distance.is_positive(order, loops))
     };
@@ -64,14 +66,14 @@ fn may_overlap(one: &Span, other: &Span, order: Order, loops: &[Counter]) -> boo
 
 /// `one - other`, where each belongs to an iteration of its own.
 struct Distance<'a> {
-    one: &'a Affine,
-    other: &'a Affine,
+    one: &'a Affine<Term>,
+    other: &'a Affine<Term>,
     constant: i128,
 }
 
 impl<'a> Distance<'a> {
     /// `None` unless what both iterations share cancels out.
-    fn new(one: &'a Affine, other: &'a Affine) -> Option<Self> {
+    fn new(one: &'a Affine<Term>, other: &'a Affine<Term>) -> Option<Self> {
         let terms: BTreeSet<&Term> = one.terms.keys().chain(other.terms.keys()).collect();
         let cancels = |term: &&Term| match term {
             Term::Counter(_) => true,
@@ -108,7 +110,7 @@ impl<'a> Distance<'a> {
     }
 
     /// The least of what counters of inner loops add, each within its bounds.
-    fn inner(&self, side: &Affine, sign: i128, loops: &[Counter]) -> Option<i128> {
+    fn inner(&self, side: &Affine<Term>, sign: i128, loops: &[Counter]) -> Option<i128> {
         let mut least = 0;
         for (term, coefficient) in &side.terms {
             if let Term::Counter(number) = term
@@ -148,14 +150,17 @@ fn least_of_ordered(a: i128, b: i128, range: Counter) -> Option<i128> {
 
 /// Whether all distances between the parts' beginnings leave a remainder that keeps them apart: `X[2 * i, ]` and
 /// `X[2 * i + 1, ]`. Only for parts of a constant height or width.
-fn divisor_separates(one: (&Affine, &Affine), other: (&Affine, &Affine)) -> bool {
-    let width = |(from, to): (&Affine, &Affine)| to.minus(from)?.number();
+fn divisor_separates(
+    one: (&Affine<Term>, &Affine<Term>),
+    other: (&Affine<Term>, &Affine<Term>),
+) -> bool {
+    let width = |(from, to): (&Affine<Term>, &Affine<Term>)| to.minus(from)?.number();
     let (Some(width_of_one), Some(width_of_other), Some(distance)) =
         (width(one), width(other), Distance::new(one.0, other.0))
     else {
         return false;
     };
-    let counters = |side: &Affine| -> Vec<i128> {
+    let counters = |side: &Affine<Term>| -> Vec<i128> {
         let terms = side.terms.iter();
         let counters = terms.filter(|(term, _)| matches!(term, Term::Counter(_)));
         counters.map(|(_, coefficient)| *coefficient).collect()

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use fulgurite_error::Result;
 use fulgurite_hop::{
-    Argument, BinaryOp, Block, Characteristics, Dag, Formulas, Hop, HopId, HopOp, Literal, Program,
-    SizeOp, ValueType, walk,
+    Affine, Argument, BinaryOp, Block, Dag, Formulas, Hop, HopId, Literal, Program, SizeOp,
+    ValueType, walk,
 };
 
 /// The stripe, where iterations read it; what they write into the matrix has its name. No variable of a script can be called so.
@@ -40,19 +40,16 @@ pub(super) enum Axis {
     Columns,
 }
 
-/// A whole number that is `scale` times the loop's variable and `offset`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Affine {
-    scale: i64,
-    offset: i64,
-}
+/// The loop's variable, the only term of bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct OwnVariable;
 
 /// Where a bound of a range is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Bound {
-    At(Affine),
+    At(Affine<OwnVariable>),
     /// There, or at the last row or column.
-    AtMost(Affine),
+    AtMost(Affine<OwnVariable>),
 }
 
 /// Finds what iterations read.
@@ -220,12 +217,13 @@ impl Reader<'_> {
             Bound::At(last) => (last, false),
             Bound::AtMost(last) => (last, true),
         };
-        let length = last.offset.checked_sub(first.offset)?.checked_add(1)?;
+        let length = last.minus(&first)?.number()?.checked_add(1)?;
         let length = u64::try_from(length).ok().filter(|length| *length > 0)?;
-        (first.scale != 0 && first.scale == last.scale).then_some(Slice {
+        let scale = i64::try_from(first.coefficient(&OwnVariable)).ok()?;
+        (scale != 0).then_some(Slice {
             of,
-            scale: first.scale,
-            offset: first.offset,
+            scale,
+            offset: i64::try_from(first.constant).ok()?,
             length,
             is_cut_off,
         })
@@ -239,10 +237,7 @@ impl Reader<'_> {
                 Axis::Rows => self.size.rows,
                 Axis::Columns => self.size.cols,
             };
-            let end = Affine {
-                scale: 0,
-                offset: i64::try_from(end).ok()?,
-            };
+            let end = Affine::constant(end.into());
             return match (left == end, right == end) {
                 (true, _) => Some(Bound::AtMost(right)),
                 (_, true) => Some(Bound::AtMost(left)),
@@ -252,18 +247,15 @@ impl Reader<'_> {
         self.affine(dag, id).map(Bound::At)
     }
 
-    fn affine(&self, dag: &Dag, id: HopId) -> Option<Affine> {
-        let constant = |offset: i64| Affine { scale: 0, offset };
+    fn affine(&self, dag: &Dag, id: HopId) -> Option<Affine<OwnVariable>> {
+        let constant = |number: i64| Affine::constant(number.into());
         let hop = dag.hop(id);
         if let Some(value) = hop.op.constant() {
             return whole(value).map(constant);
         }
         if let Some(name) = hop.op.variable_read() {
             return match name == self.variable {
-                true => Some(Affine {
-                    scale: 1,
-                    offset: 0,
-                }),
+                true => Some(Affine::term(OwnVariable)),
                 false => (self.constant)(name).map(constant),
             };
         }
@@ -272,29 +264,7 @@ impl Reader<'_> {
                 sizes(asked, self.size).map(constant)
             }
             (_, Some(op), [left, right]) => {
-                let (left, right) = (self.affine(dag, *left)?, self.affine(dag, *right)?);
-                match op {
-                    BinaryOp::Plus => Some(Affine {
-                        scale: left.scale.checked_add(right.scale)?,
-                        offset: left.offset.checked_add(right.offset)?,
-                    }),
-                    BinaryOp::Minus => Some(Affine {
-                        scale: left.scale.checked_sub(right.scale)?,
-                        offset: left.offset.checked_sub(right.offset)?,
-                    }),
-                    BinaryOp::Mult => {
-                        let (factor, other) = match (left.scale, right.scale) {
-                            (0, _) => (left.offset, right),
-                            (_, 0) => (right.offset, left),
-                            _ => return None,
-                        };
-                        Some(Affine {
-                            scale: other.scale.checked_mul(factor)?,
-                            offset: other.offset.checked_mul(factor)?,
-                        })
-                    }
-                    _ => None,
-                }
+                Affine::of(op, &self.affine(dag, *left)?, &self.affine(dag, *right)?)
             }
             _ => None,
         }
@@ -369,12 +339,7 @@ fn dag_of_stripe(dag: &Dag, matrix: &str, size: Size, slice: &Slice) -> Dag {
     let mut moved: Vec<HopId> = Vec::new();
     for (id, hop) in dag.iter() {
         if is(dag, id, matrix) {
-            let read = stripe.get_or_insert_with(|| {
-                let op = HopOp::TransientRead(STRIPE.to_owned());
-                let mut hop = Hop { op, ..hop.clone() };
-                hop.characteristics = Characteristics::UNKNOWN;
-                changed.push(hop)
-            });
+            let read = stripe.get_or_insert_with(|| changed.read(STRIPE));
             moved.push(match is_written {
                 true => changed.push(hop.clone()),
                 false => *read,
@@ -383,8 +348,7 @@ fn dag_of_stripe(dag: &Dag, matrix: &str, size: Size, slice: &Slice) -> Dag {
         }
         let of = hop.inputs.first().filter(|id| is(dag, **id, matrix));
         let inputs: Vec<HopId> = hop.inputs.iter().map(|id| moved[id.index()]).collect();
-        let same = |op: HopOp, inputs: Vec<HopId>| Hop {
-            op,
+        let same = |inputs: Vec<HopId>| Hop {
             inputs,
             ..hop.clone()
         };
@@ -395,13 +359,16 @@ fn dag_of_stripe(dag: &Dag, matrix: &str, size: Size, slice: &Slice) -> Dag {
                     Axis::Rows => vec![*stripe, first, last, *left, *right],
                     Axis::Columns => vec![*stripe, *top, *bottom, first, last],
                 };
-                changed.push(same(hop.op.clone(), range))
+                changed.push(same(range))
             }
             (Some(_), Some(asked), _) => {
                 let known = sizes(asked, size).unwrap_or(i64::MAX);
-                changed.push(same(HopOp::Literal(Literal::Int(known)), Vec::new()))
+                changed.push(Hop {
+                    position: hop.position.clone(),
+                    ..Hop::literal(Literal::Int(known))
+                })
             }
-            _ => changed.push(same(hop.op.clone(), inputs)),
+            _ => changed.push(same(inputs)),
         };
         moved.push(id);
     }
