@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use fulgurite_error::Position;
-use fulgurite_hop::{Argument, Block, Dag, Function, HopOp, Predicate, Program};
+use fulgurite_hop::{Argument, Block, Dag, Function, Predicate, Program};
 
 pub(super) type NodeId = usize;
 
@@ -262,7 +262,8 @@ impl<'p> Flow<'p> {
 
     fn names(&mut self, dag: &'p Dag) {
         for (_, hop) in dag.iter() {
-            if let HopOp::TransientRead(name) | HopOp::TransientWrite(name) = &hop.op {
+            let read = hop.op.variable_read();
+            if let Some(name) = read.or_else(|| hop.op.variable_written()) {
                 self.variable(name);
             }
         }

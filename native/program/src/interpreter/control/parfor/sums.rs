@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use fulgurite_dataflow::{DistributedMatrix, LocalMatrix, Variable};
 use fulgurite_distributed::{comes_back, dense_bytes};
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::BinaryOp;
 use fulgurite_matrix::{MatrixBlock, kernels};
 
 use crate::{
@@ -79,9 +78,8 @@ impl Sum {
                     Variable::Matrix(addend) => addend,
                     Variable::Scalar(_) | Variable::Written(_) => return Err(no_matrix()),
                 };
-                let plus = |x, y| BinaryOp::Plus.eval(x, y);
                 let threads = &context.threads;
-                let add = || kernels::binary((&*sum).into(), addend.block().into(), plus);
+                let add = || kernels::binary((&*sum).into(), addend.block().into(), |x, y| x + y);
                 *sum = threads.run(add)?;
             }
             Sum::There { sum, waiting, .. } => {
