@@ -18,7 +18,12 @@ use fulgurite_dataflow::{
     Reply, SourceSpec,
 };
 use fulgurite_error::{Error, Result};
-use fulgurite_matrix::{MatrixBlock, arrow_block::Block, io, memory};
+use fulgurite_matrix::{
+    MatrixBlock,
+    arrow_block::Block,
+    io,
+    memory::{self, StartingLine},
+};
 use fulgurite_program::{read_source, run_range, write_file};
 use fulgurite_worker::combine;
 
@@ -180,11 +185,14 @@ impl LocalBackend {
             }
         };
         let threads = rayon::current_num_threads().min(parts.len());
+        let line = StartingLine::default();
         thread::scope(|scope| {
+            let _held = line.hold();
             for number in 0..threads {
                 let started = memory::start_thread(None, |begun| {
                     thread::Builder::new().spawn_scoped(scope, || {
                         begun.tell();
+                        line.wait();
                         work();
                     })
                 });

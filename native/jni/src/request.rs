@@ -191,6 +191,7 @@ fn reply(value: &impl Serialize) -> Result<Vec<u8>> {
 
 /// `{"command": "panic", "thread": "worker"}`: how tests see that panics of all threads reach Java.
 #[cfg(debug_assertions)]
+#[expect(clippy::disallowed_methods, reason = "only tests ask for it")]
 fn deliberate_panic(request: &[u8]) {
     let Ok(request) = serde_json::from_slice::<serde_json::Value>(request) else {
         return;

@@ -31,7 +31,7 @@ use rayon::prelude::*;
 pub use available::container_bytes;
 pub use budget::{Budget, admit, within};
 pub use stack::on_stack_with;
-pub use threads::{Begun, no_thread, start_thread, thread_pool};
+pub use threads::{Begun, StartingLine, no_thread, start_thread, thread_pool};
 
 use crate::Interrupt;
 

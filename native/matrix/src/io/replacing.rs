@@ -10,6 +10,8 @@ use std::{
     thread,
 };
 
+use crate::memory::{self, Begun};
+
 /// Bytes that are worth a request to the system, and the first of them a thread.
 const PIECE_BYTES: u64 = 8 << 20;
 
@@ -63,7 +65,8 @@ impl Replacing {
 fn started(file: &File) -> Option<Sender<Errand>> {
     let file = file.try_clone().ok()?;
     let (work, received) = mpsc::channel();
-    let run = move || {
+    let run = move |begun: Begun| {
+        begun.tell();
         for work in received {
             match work {
                 Errand::Send { from, bytes } => start_to_send(&file, from, bytes),
@@ -72,7 +75,8 @@ fn started(file: &File) -> Option<Sender<Errand>> {
         }
     };
     let thread = thread::Builder::new().name("fulgurite-replace".into());
-    thread.spawn(run).ok().map(|_| work)
+    let started = memory::start_thread(None, |begun| thread.spawn(|| run(begun)));
+    started.ok().map(|_| work)
 }
 
 /// Asks the system to send bytes of a file to the disk, and does not wait until they are there.

@@ -7,7 +7,7 @@ use std::{
     hint::black_box,
     io,
     sync::{
-        Mutex, PoisonError,
+        Mutex, PoisonError, RwLock, RwLockWriteGuard,
         mpsc::{Sender, channel},
     },
     thread,
@@ -75,10 +75,48 @@ pub fn start_thread<T>(
     Ok(started)
 }
 
+/// Where threads wait for each other as they start, so that none that works takes what the next one needs.
+///
+/// ```
+/// use fulgurite_matrix::memory::{StartingLine, start_thread};
+/// let line = StartingLine::default();
+/// std::thread::scope(|scope| {
+///     let held = line.hold();
+///     for _ in 0..2 {
+///         start_thread(None, |begun| {
+///             std::thread::Builder::new().spawn_scoped(scope, || {
+///                 begun.tell();
+///                 line.wait();
+///             })
+///         })?;
+///     }
+///     drop(held);
+///     Ok::<(), fulgurite_error::Error>(())
+/// })?;
+/// # Ok::<(), fulgurite_error::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct StartingLine(RwLock<()>);
+
+impl StartingLine {
+    /// Threads wait until this is dropped.
+    pub fn hold(&self) -> RwLockWriteGuard<'_, ()> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn wait(&self) {
+        drop(self.0.read());
+    }
+}
+
 /// The builder's pool, of `count` threads with numbered names. Each starts as [`start_thread`] has it.
 ///
 /// # Errors
 /// As of [`start_thread`].
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the handler asks for each thread's room"
+)]
 pub fn thread_pool(builder: ThreadPoolBuilder, count: usize, name: &str) -> Result<ThreadPool> {
     builder
         .num_threads(count)

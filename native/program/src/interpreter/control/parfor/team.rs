@@ -16,7 +16,7 @@ use std::{
 
 use fulgurite_dataflow::{Callers, LocalMatrix, Variable};
 use fulgurite_error::{Error, Result};
-use fulgurite_matrix::memory;
+use fulgurite_matrix::memory::{self, StartingLine};
 use fulgurite_operators::Threads;
 
 use super::{
@@ -117,7 +117,9 @@ impl<'p> Interpreter<'p> {
         };
         let (sender, receiver) = channel();
         let start = &*symbols;
+        let line = StartingLine::default();
         let (ran, done) = thread::scope(|scope| {
+            let held = line.hold();
             let mut threads = Vec::new();
             let mut started = Ok(());
             for (number, seat) in seats.into_iter().enumerate() {
@@ -132,10 +134,11 @@ impl<'p> Interpreter<'p> {
                     start: Arc::clone(&from),
                     messages: sender.clone(),
                 };
-                let team = &team;
+                let (team, line) = (&team, &line);
                 let thread = memory::start_thread(None, |begun| {
                     thread::Builder::new().spawn_scoped(scope, move || {
                         begun.tell();
+                        line.wait();
                         worker.run(parallel_loop, team)
                     })
                 });
@@ -148,6 +151,7 @@ impl<'p> Interpreter<'p> {
                     }
                 }
             }
+            drop(held);
             // Once the threads have dropped theirs, there are no more messages.
             drop(sender);
             let listened = self.listen(receiver, &team);
