@@ -6,7 +6,7 @@
 //!
 //! Kernels take no flag as an argument. They find that of the run in a thread-local variable, and hand it on to the tasks
 //! that they start: a thread of a shared pool may take a task of another run while it waits. Libraries look for no flag:
-//! a sort is unwound from its comparisons, a factorization is left to itself.
+//! a sort of theirs is unwound from its comparisons, a factorization is left to itself.
 
 use std::{
     cell::RefCell,

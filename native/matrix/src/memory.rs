@@ -167,7 +167,9 @@ impl Zeroed for f64 {}
 impl Zeroed for u8 {}
 impl Zeroed for i32 {}
 impl Zeroed for i64 {}
+impl Zeroed for u64 {}
 impl Zeroed for usize {}
+impl<A: Zeroed, B: Zeroed> Zeroed for (A, B) {}
 
 /// As [`zeros`], of another type.
 ///

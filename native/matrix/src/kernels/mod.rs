@@ -6,7 +6,7 @@
 //! [`elementwise`] and [`aggregate`] are generic over the scalar function and the accumulator, [`matmult`]
 //! has the products ([`dense_product`] those of dense cells), [`reorganize`], [`index`], [`parts`] and [`select`] move cells about, [`generate`] and [`table`]
 //! make matrices from scalars and categories, [`statistics`] has moments, order statistics and groups, [`factorize`]
-//! linear systems and factorisations.
+//! linear systems and factorisations. Sorts by one column and order statistics are in `radix`.
 
 pub mod aggregate;
 pub mod dense_product;
@@ -18,6 +18,7 @@ mod leave;
 pub mod matmult;
 pub mod merge;
 pub mod parts;
+mod radix;
 pub mod random;
 pub mod reorganize;
 mod results;

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::{
     elementwise::unary,
     generate::fill,
+    radix::{rank, sorted, sorted_cells},
     reorganize::take_rows,
     results::{settle, shape},
 };
@@ -182,6 +183,11 @@ pub fn replace(matrix: &MatrixBlock, pattern: f64, replacement: f64) -> Result<M
 /// # Errors
 /// `dimension` when there is no such column.
 pub fn order(matrix: &MatrixBlock, by: &[usize], decreasing: bool) -> Result<MatrixBlock> {
+    check_columns(matrix, by)?;
+    if let (MatrixBlock::Dense(dense), 1, false) = (matrix, matrix.cols(), by.is_empty()) {
+        let cells = sorted_cells(dense.values(), decreasing)?;
+        return MatrixBlock::dense(dense.rows(), 1, cells);
+    }
     let permutation = order_index(matrix, by, decreasing)?;
     take_rows(matrix, matrix.rows(), |row| permutation[row])
 }
@@ -202,7 +208,7 @@ pub fn order_permutation(
     DenseMatrix::new(numbers.len(), 1, numbers).map(MatrixBlock::Dense)
 }
 
-fn order_index(matrix: &MatrixBlock, by: &[usize], decreasing: bool) -> Result<Vec<usize>> {
+fn check_columns(matrix: &MatrixBlock, by: &[usize]) -> Result<()> {
     if let Some(col) = by.iter().find(|col| **col >= matrix.cols()) {
         return Err(Error::dimension(format!(
             "order by column {} of a matrix with {} columns",
@@ -210,9 +216,14 @@ fn order_index(matrix: &MatrixBlock, by: &[usize], decreasing: bool) -> Result<V
             matrix.cols()
         )));
     }
+    Ok(())
+}
+
+fn order_index(matrix: &MatrixBlock, by: &[usize], decreasing: bool) -> Result<Vec<usize>> {
+    check_columns(matrix, by)?;
     let ranks = |col: &usize| -> Result<Vec<u64>> {
         let cells = column(matrix, *col)?.into_iter();
-        memory::collected(cells.map(|cell| rank(cell, decreasing)))
+        memory::collected(cells.map(|cell| directed_rank(cell, decreasing)))
     };
     let ranks = by.iter().map(ranks).collect::<Result<Vec<Vec<u64>>>>()?;
     let (first, later) = match ranks.split_first() {
@@ -222,6 +233,10 @@ fn order_index(matrix: &MatrixBlock, by: &[usize], decreasing: bool) -> Result<V
     // The first column goes with the row, as looking it up would be a miss of the cache for each comparison.
     let mut rows: Vec<(u64, usize)> = memory::room(first.len())?;
     rows.extend(first.iter().copied().zip(0..));
+    if later.is_empty() {
+        rows = sorted(&rows, |(rank, _)| *rank)?;
+        return memory::collected(rows.into_iter().map(|(_, row)| row));
+    }
     Interrupt::unwinding(|interrupt| {
         let order = |(left_rank, left): &(u64, usize), (right_rank, right): &(u64, usize)| {
             let of_later = || later.iter().map(|ranks| ranks[*left].cmp(&ranks[*right]));
@@ -238,16 +253,13 @@ fn order_index(matrix: &MatrixBlock, by: &[usize], decreasing: bool) -> Result<V
     memory::collected(rows.into_iter().map(|(_, row)| row))
 }
 
-/// An integer that compares as the number does: zeros are equal, NaN is larger than anything.
-fn rank(value: f64, decreasing: bool) -> u64 {
-    const SIGN: u64 = 1 << 63;
-    let bits = (value + 0.0).to_bits();
-    let ascending = match bits & SIGN {
-        _ if value.is_nan() => u64::MAX,
-        0 => bits | SIGN,
-        _ => !bits,
-    };
-    if decreasing { !ascending } else { ascending }
+/// As [`rank`], or the other way round.
+#[inline(always)]
+fn directed_rank(value: f64, decreasing: bool) -> u64 {
+    match decreasing {
+        true => !rank(value),
+        false => rank(value),
+    }
 }
 
 fn column(matrix: &MatrixBlock, col: usize) -> Result<Vec<f64>> {

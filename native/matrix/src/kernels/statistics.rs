@@ -4,41 +4,51 @@
 use std::cmp::Ordering;
 
 use fulgurite_error::{Error, Result};
-use rayon::slice::ParallelSliceMut;
 
 use super::{
     aggregate::{Accumulator, Sum},
+    radix::{at_places, rank, sorted},
     results::shape,
 };
-use crate::{Interrupt, MatrixBlock, memory, parallel::cells};
+use crate::{DenseMatrix, MatrixBlock, memory, parallel::cells};
 
 /// A value and its weight.
 type Observation = (f64, f64);
 
 fn observations(values: &MatrixBlock, weights: Option<&MatrixBlock>) -> Result<Vec<Observation>> {
-    let values = column(values)?;
-    let weights = match weights {
-        Some(weights) => column(weights)?,
-        None => memory::filled(values.len(), 1.0)?,
-    };
-    if weights.len() != values.len() {
-        return Err(Error::dimension(format!(
-            "{} values have {} weights",
-            values.len(),
-            weights.len()
-        )));
+    let (values, weights) = columns(values, weights)?;
+    let values = values.values().iter().copied();
+    match &weights {
+        Some(weights) => memory::collected(values.zip(weights.values().iter().copied())),
+        None => memory::collected(values.map(|value| (value, 1.0))),
     }
-    memory::collected(values.into_iter().zip(weights))
 }
 
-fn column(matrix: &MatrixBlock) -> Result<Vec<f64>> {
+/// Values, and a weight for each.
+fn columns(
+    values: &MatrixBlock,
+    weights: Option<&MatrixBlock>,
+) -> Result<(DenseMatrix, Option<DenseMatrix>)> {
+    let (values, weights) = (column(values)?, weights.map(column).transpose()?);
+    match &weights {
+        Some(weights) if weights.rows() != values.rows() => Err(Error::dimension(format!(
+            "{} values have {} weights",
+            values.rows(),
+            weights.rows()
+        ))),
+        _ => Ok((values, weights)),
+    }
+}
+
+/// The cells of a column vector: those of a dense one are shared.
+fn column(matrix: &MatrixBlock) -> Result<DenseMatrix> {
     if matrix.cols() != 1 {
         return Err(Error::dimension(format!(
             "a column vector is needed, not a {} matrix",
             shape(matrix)
         )));
     }
-    matrix.to_dense()?.into_vec()
+    matrix.to_dense()
 }
 
 fn total(terms: impl Iterator<Item = f64>) -> f64 {
@@ -89,6 +99,7 @@ pub fn covariance(
     weights: Option<&MatrixBlock>,
 ) -> Result<f64> {
     let (left, right) = (observations(left, weights)?, column(right)?);
+    let right = right.values();
     if left.len() != right.len() {
         return Err(Error::dimension(format!(
             "the covariance of {} and {} values",
@@ -100,12 +111,12 @@ pub fn covariance(
     let left_mean = total(left.iter().map(|(value, weight)| value * weight)) / weight;
     let weighted_right = left
         .iter()
-        .zip(&right)
+        .zip(right)
         .map(|((_, weight), value)| value * weight);
     let right_mean = total(weighted_right) / weight;
     let products = left
         .iter()
-        .zip(&right)
+        .zip(right)
         .map(|((x, weight), y)| weight * (x - left_mean) * (y - right_mean));
     Ok(total(products) / (weight - 1.0))
 }
@@ -116,22 +127,13 @@ struct Sorted {
     weight: f64,
 }
 
-/// NaN is the largest.
-fn by_value(left: &f64, right: &f64) -> Ordering {
-    left.partial_cmp(right)
-        .unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
-}
-
 impl Sorted {
     fn new(values: &MatrixBlock, weights: Option<&MatrixBlock>) -> Result<Self> {
-        let mut observations = observations(values, weights)?;
+        let observations = observations(values, weights)?;
         if observations.is_empty() {
             return Err(Error::dimension(NO_VALUE));
         }
-        Interrupt::unwinding(|interrupt| {
-            let order = |(left, _): &Observation, (right, _): &Observation| by_value(left, right);
-            observations.par_sort_by(interrupt.order(order));
-        })?;
+        let observations = sorted(&observations, |(value, _)| rank(*value))?;
         let weight = total(observations.iter().map(|(_, weight)| *weight));
         Ok(Sorted {
             observations,
@@ -159,8 +161,8 @@ const NO_VALUE: &str = "order statistics need at least one value";
 /// Observations that are asked for the values of ranks.
 enum Ranked {
     Weighted(Sorted),
-    /// In any order: selecting a rank takes less time than sorting all.
-    Equal(Vec<f64>),
+    /// In any order: selecting ranks takes less time than sorting all.
+    Equal(DenseMatrix),
 }
 
 impl Ranked {
@@ -169,7 +171,7 @@ impl Ranked {
             return Sorted::new(values, weights).map(Ranked::Weighted);
         }
         match column(values)? {
-            values if values.is_empty() => Err(Error::dimension(NO_VALUE)),
+            values if values.rows() == 0 => Err(Error::dimension(NO_VALUE)),
             values => Ok(Ranked::Equal(values)),
         }
     }
@@ -177,37 +179,24 @@ impl Ranked {
     fn weight(&self) -> f64 {
         match self {
             Ranked::Weighted(sorted) => sorted.weight,
-            Ranked::Equal(values) => values.len() as f64,
+            Ranked::Equal(values) => values.rows() as f64,
         }
     }
 
-    /// As [`Sorted::at`].
-    fn at(&mut self, rank: f64) -> Result<f64> {
+    /// As [`Sorted::at`], of each rank.
+    fn at(&self, ranks: &[f64]) -> Result<Vec<f64>> {
         match self {
-            Ranked::Weighted(sorted) => Ok(sorted.at(rank)),
+            Ranked::Weighted(sorted) => {
+                memory::collected(ranks.iter().map(|rank| sorted.at(*rank)))
+            }
             Ranked::Equal(values) => {
-                let place = (rank.ceil() as usize).clamp(1, values.len()) - 1;
-                Interrupt::unwinding(|interrupt| {
-                    let order = interrupt.order(by_value);
-                    *values.select_nth_unstable_by(place, order).1
-                })
+                let place = |rank: &f64| (rank.ceil() as usize).clamp(1, values.rows()) - 1;
+                let places = memory::collected(ranks.iter().map(place))?;
+                at_places(values.values(), &places, |value| rank(*value))
             }
         }
     }
-
-    /// Makes many ranks cheap.
-    fn sort(&mut self) -> Result<()> {
-        let Ranked::Equal(values) = self else {
-            return Ok(());
-        };
-        Interrupt::unwinding(|interrupt| {
-            values.par_sort_unstable_by(interrupt.order(by_value));
-        })
-    }
 }
-
-/// From so many ranks on sorting takes less time than selecting each.
-const MANY_RANKS: usize = 8;
 
 /// `quantile(values, weights, probabilities)`: the sorted value at rank ceil(p n), without interpolation.
 ///
@@ -218,21 +207,15 @@ pub fn quantiles(
     weights: Option<&MatrixBlock>,
     probabilities: &[f64],
 ) -> Result<Vec<f64>> {
-    let mut ranked = Ranked::new(values, weights)?;
-    if probabilities.len() >= MANY_RANKS {
-        ranked.sort()?;
+    let ranked = Ranked::new(values, weights)?;
+    let outside = |probability: &&f64| !(0.0..=1.0).contains(*probability);
+    if let Some(probability) = probabilities.iter().find(outside) {
+        return Err(Error::argument(format!(
+            "a quantile's probability is from 0 to 1, not {probability}"
+        )));
     }
-    probabilities
-        .iter()
-        .map(|probability| {
-            if !(0.0..=1.0).contains(probability) {
-                return Err(Error::argument(format!(
-                    "a quantile's probability is from 0 to 1, not {probability}"
-                )));
-            }
-            ranked.at((probability * ranked.weight()).ceil().max(1.0))
-        })
-        .collect()
+    let rank = |probability: &f64| (probability * ranked.weight()).ceil().max(1.0);
+    ranked.at(&memory::collected(probabilities.iter().map(rank))?)
 }
 
 /// The middle value, or the mean of the two middle ones.
@@ -240,14 +223,13 @@ pub fn quantiles(
 /// # Errors
 /// `dimension` for anything but column vectors of one length, with at least one value.
 pub fn median(values: &MatrixBlock, weights: Option<&MatrixBlock>) -> Result<f64> {
-    let mut ranked = Ranked::new(values, weights)?;
+    let ranked = Ranked::new(values, weights)?;
     let half = ranked.weight() / 2.0;
-    let lower = ranked.at(half.ceil())?;
-    Ok(if half.floor() == half {
-        (lower + ranked.at(half + 1.0)?) / 2.0
-    } else {
-        lower
-    })
+    let middle = match half.floor() == half {
+        true => ranked.at(&[half, half + 1.0])?,
+        false => ranked.at(&[half.ceil()])?,
+    };
+    Ok(middle.iter().sum::<f64>() / middle.len() as f64)
 }
 
 /// The mean of the central half, whose edges count in part.
@@ -301,9 +283,11 @@ pub fn grouped_aggregate(
     function: GroupFunction,
     group_count: Option<usize>,
 ) -> Result<MatrixBlock> {
-    let groups = column(groups)?
-        .into_iter()
-        .map(|group| group_index(group, group_count.is_some()))
+    let groups = column(groups)?;
+    let groups = groups
+        .values()
+        .iter()
+        .map(|group| group_index(*group, group_count.is_some()))
         .collect::<Result<Vec<Option<usize>>>>()?;
     if groups.len() != target.rows() {
         return Err(Error::dimension(format!(
@@ -475,5 +459,38 @@ mod tests {
         );
         let zero = vector(&[0.0, 1.0, 1.0, 1.0]);
         assert!(grouped_aggregate(&target, &zero, None, GroupFunction::Sum, None).is_err());
+    }
+
+    /// Whole numbers from 0 on, below a limit (Knuth's linear congruential generator).
+    fn random(seed: u64) -> impl FnMut(u64) -> u64 {
+        let mut state = seed;
+        move |limit| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005);
+            state = state.wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % limit
+        }
+    }
+
+    fn bits(cells: &[f64]) -> Vec<u64> {
+        cells.iter().map(|cell| cell.to_bits()).collect()
+    }
+
+    #[test]
+    fn order_statistics_of_special_cells_and_of_weights() {
+        let nan = [f64::NAN, 2.0, -0.0, 0.0, f64::INFINITY];
+        let found = quantiles(&vector(&nan), None, &[0.2, 0.4, 0.6, 0.8, 1.0]).unwrap();
+        assert_eq!(
+            bits(&found),
+            bits(&[-0.0, 0.0, 2.0, f64::INFINITY, f64::NAN])
+        );
+        let mut random = random(9);
+        let values: Vec<f64> = (0..90_001).map(|_| random(5000) as f64).collect();
+        let ones = MatrixBlock::filled(values.len(), 1, 1.0).unwrap();
+        let values = vector(&values);
+        let tenths: Vec<f64> = (0..=10).map(|tenth| f64::from(tenth) / 10.0).collect();
+        let weighted = quantiles(&values, Some(&ones), &tenths).unwrap();
+        assert_eq!(quantiles(&values, None, &tenths).unwrap(), weighted);
+        assert_eq!(median(&values, None), median(&values, Some(&ones)));
+        assert_eq!(quantiles(&values, None, &[]).unwrap(), [0.0; 0]);
     }
 }
