@@ -9,7 +9,7 @@ use fulgurite_error::Result;
 use rayon::prelude::*;
 
 use crate::{
-    CsrMatrix, DenseMatrix, Interrupt,
+    CsrMatrix, DenseMatrix, Extent, Interrupt,
     memory::{self, NewCells, by_chunks},
 };
 
@@ -39,6 +39,15 @@ pub(crate) fn reduction_tasks(rows: usize, cells_per_row: usize) -> Vec<Range<us
 }
 
 pub(crate) use crate::memory::cells;
+
+/// The extent of these cells, found on all threads.
+pub(crate) fn extent_of_cells(cells: &[f64]) -> Extent {
+    if cells.len() <= TASK_CELLS {
+        return Extent::of_cells(cells);
+    }
+    let parts = cells.par_chunks(TASK_CELLS).map(Extent::of_cells);
+    parts.reduce(|| Extent::EMPTY, Extent::and)
+}
 
 /// A dense matrix whose rows `fill` writes, a task of rows at a time, into zeroed cells.
 pub(crate) fn dense_by_rows(

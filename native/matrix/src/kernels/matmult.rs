@@ -16,9 +16,9 @@ use super::{
     results::{settle, shape},
 };
 use crate::{
-    CompactRows, CoordinateMatrix, CsrMatrix, DenseMatrix, Extent, Interrupt, Layout, MatrixBlock,
+    CompactRows, CoordinateMatrix, CsrMatrix, DenseMatrix, Interrupt, Layout, MatrixBlock,
     memory::{self, zeros},
-    parallel::{TASK_CELLS, cells, dense_by_rows, reduction_tasks, row_tasks},
+    parallel::{cells, dense_by_rows, extent_of_cells, reduction_tasks, row_tasks},
 };
 
 /// `left %*% right`.
@@ -197,15 +197,7 @@ fn is_sparse(matrix: &MatrixBlock) -> bool {
 
 /// Looked for once in a dense or CSR matrix.
 fn is_finite(matrix: &MatrixBlock) -> bool {
-    let chunks = |cells: &[f64]| {
-        let parts = cells.par_chunks(TASK_CELLS).map(Extent::of_cells);
-        parts.reduce(|| Extent::EMPTY, Extent::and)
-    };
-    let scan = |cells: &[f64]| match cells.len() <= TASK_CELLS {
-        true => Extent::of_cells(cells),
-        false => chunks(cells),
-    };
-    matrix.extent_by(scan).is_finite()
+    matrix.extent_by(extent_of_cells).is_finite()
 }
 
 /// Rows with the columns in which they are NaN or infinite.
