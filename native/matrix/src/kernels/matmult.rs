@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     CompactRows, CoordinateMatrix, CsrMatrix, DenseMatrix, Interrupt, Layout, MatrixBlock,
-    memory::{self, zeros},
+    memory::{self, by_chunks, zeros},
     parallel::{cells, dense_by_rows, extent_of_cells, reduction_tasks, row_tasks},
 };
 
@@ -167,24 +167,21 @@ fn skipping_tsmm(matrix: &MatrixBlock) -> Result<MatrixBlock> {
             upper_in_parallel(view(dense), &mut upper, n)?;
             mirrored(upper, n)
         }
-        MatrixBlock::Csr(csr) if n <= SPARSE_TSMM_COLS => {
+        MatrixBlock::Csr(csr) if n <= NARROW_SPARSE => {
             let per_row = (csr.stored() / csr.rows().max(1)).pow(2) + 1;
             let upper = reduce_rows(csr.rows(), n, n, per_row, |task, out| {
-                for row in task {
-                    let (indices, values) = csr.row(row);
-                    for (at, (col, value)) in indices.iter().zip(values).enumerate() {
-                        let from = *col as usize * n;
-                        add_sparse(
-                            &mut out[from..from + n],
-                            *value,
-                            &indices[at..],
-                            &values[at..],
-                        );
-                    }
-                }
+                add_upper_sparse(csr, task, 0, out);
                 Ok(())
             })?;
             mirrored(upper.to_dense()?.into_vec()?, n)
+        }
+        MatrixBlock::Csr(csr) if n <= SPARSE_TSMM_COLS => {
+            let band = (BAND_CELLS / n).max(1);
+            let upper = by_chunks(cells(n, n)?, band * n, |number, out| {
+                add_upper_sparse(csr, 0..csr.rows(), number * band, out);
+            })?;
+            Interrupt::current().check()?;
+            mirrored(upper, n)
         }
         MatrixBlock::Csr(_) => skipping_matmult(&transpose(matrix)?, matrix),
         MatrixBlock::Coordinate(coordinates) => skipping_tsmm(&coordinates.compact().csr.into()),
@@ -320,7 +317,13 @@ fn spread_rows(filled: &MatrixBlock, numbers: &[usize], rows: usize) -> Result<M
 /// Widest dense matrix whose t(X) %*% X is gathered in partial results: of wider ones the result has enough rows to divide.
 const NARROW: usize = 256;
 
-/// Widest sparse matrix whose t(X) %*% X is gathered in dense partial results.
+/// Widest sparse matrix whose t(X) %*% X is gathered in partial results, as many as there are tasks: together they take 64 MiB.
+const NARROW_SPARSE: usize = 512;
+
+/// Cells of a band of t(X) %*% X: 512 KiB, which stay in the second-level cache while all of X passes by.
+const BAND_CELLS: usize = 1 << 16;
+
+/// Widest sparse matrix whose t(X) %*% X is dense.
 const SPARSE_TSMM_COLS: usize = 4096;
 
 /// A symmetric matrix, of its cells on and above the diagonal.
@@ -500,6 +503,28 @@ fn dot(left: &[f64], right: &[f64]) -> f64 {
         total += lane;
     }
     total
+}
+
+/// Adds to some rows of t(X) %*% X, from `first` on, what rows of X give to the cells on and above the diagonal.
+fn add_upper_sparse(csr: &CsrMatrix, rows: Range<usize>, first: usize, out: &mut [f64]) {
+    let n = csr.cols();
+    let end = (first + out.len() / n) as i32;
+    for row in rows {
+        let (indices, values) = csr.row(row);
+        let before = match first {
+            0 => 0,
+            first => indices.partition_point(|col| *col < first as i32),
+        };
+        for at in before..indices.len() {
+            let col = indices[at];
+            if col >= end {
+                break;
+            }
+            let from = (col as usize - first) * n;
+            let out = &mut out[from..from + n];
+            add_sparse(out, values[at], &indices[at..], &values[at..]);
+        }
+    }
 }
 
 /// `out += scale * row`

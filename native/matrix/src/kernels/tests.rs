@@ -428,6 +428,12 @@ fn many_tasks_give_the_same_as_one() {
     let by_half = tsmm(&wide).unwrap();
     let by_product = matmult(&transpose(&wide).unwrap(), &wide).unwrap();
     assert_close(&by_half, &by_product, 0.0, "tsmm of many columns");
+    // Of sparse ones the result is made in bands.
+    let wide = cells(70, 600, 3, 8);
+    let by_product = matmult(&transpose(&wide).unwrap(), &wide).unwrap();
+    for m in all_layouts(&wide) {
+        assert_close(&tsmm(&m).unwrap(), &by_product, 1e-12, "tsmm by bands");
+    }
 }
 
 #[test]
