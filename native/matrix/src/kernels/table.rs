@@ -17,7 +17,7 @@ use crate::{
 const INDEX_EPSILON: f64 = 1.1102230246251565e-16;
 
 /// `table(a, b, weights)`: F with `F[a_i, b_i] += weights_i`, cell by cell of matrices of equal shape, or of
-/// vectors of equal length, rows or columns. TablePairs with a NaN are skipped. Without `dims` the result is as large as the largest indices; with them, pairs
+/// vectors of equal length, rows or columns. Pairs with a NaN are skipped. Without `dims` the result is as large as the largest indices; with them, pairs
 /// outside are dropped. One row per row of a one-hot encoding makes a sparse result.
 ///
 /// # Errors
@@ -78,7 +78,7 @@ struct TablePairs<'a> {
     all_count: bool,
 }
 
-/// TablePairs that are visited together.
+/// Pairs that are visited together.
 const TILE: usize = 512;
 
 /// The largest indices, from 1, and how many pairs count.
