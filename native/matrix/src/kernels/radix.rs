@@ -85,8 +85,7 @@ pub(super) fn sorted<T: Zeroed + Send + Sync>(
     if items.len() <= TASK_CELLS {
         let (mut copy, mut result) = (memory::copied(items)?, memory::copied(items)?);
         let interrupt = Interrupt::current();
-        sort_bucket(&mut copy, &mut result, ResultIn::Other, key, &interrupt);
-        interrupt.check()?;
+        sort_bucket(&mut copy, &mut result, ResultIn::Other, key, &interrupt)?;
         return Ok(result);
     }
     let tasks = reduction_tasks(items.len(), 1);
@@ -109,12 +108,9 @@ pub(super) fn sorted<T: Zeroed + Send + Sync>(
     }
     let interrupt = Interrupt::current();
     let work = buckets.into_par_iter().zip(parts).with_max_len(1);
-    work.try_for_each(|(bucket, part)| -> Result<()> {
-        interrupt.check()?;
-        sort_bucket(bucket, part.cells(), ResultIn::Other, key, &interrupt);
-        Ok(())
+    work.try_for_each(|(bucket, part)| {
+        sort_bucket(bucket, part.cells(), ResultIn::Other, key, &interrupt)
     })?;
-    interrupt.check()?;
     Ok(result.finish())
 }
 
@@ -390,20 +386,21 @@ enum ResultIn {
 }
 
 /// Sorts items, on this thread. `other` has as many cells; what is left in the slice that is not asked for is worthless,
-/// and both are once the run is interrupted.
+/// and both are after an error.
 ///
 /// A bucket may be large: many keys are equal, or the sample has missed them. Each digit parts the least key from the
 /// greatest one, so that there is an end.
+///
+/// # Errors
+/// `memory`, when there is none for the counters of a digit; `interrupted`.
 fn sort_bucket<T: Copy>(
     items: &mut [T],
     other: &mut [T],
     side: ResultIn,
     key: impl Fn(&T) -> u64 + Copy,
     interrupt: &Interrupt,
-) {
-    if interrupt.is_set() {
-        return;
-    }
+) -> Result<()> {
+    interrupt.check()?;
     if items.len() <= COMPARED || u32::try_from(items.len()).is_err() {
         match items.len() <= INSERTED {
             true => insert_all(items, key),
@@ -412,21 +409,21 @@ fn sort_bucket<T: Copy>(
         if side == ResultIn::Other {
             other.copy_from_slice(items);
         }
-        return;
+        return Ok(());
     }
     let keys = KeyRange::of(items, key);
     if keys.ascend {
         if side == ResultIn::Other {
             other.copy_from_slice(items);
         }
-        return;
+        return Ok(());
     }
     let bits = items.len().ilog2().min(MOST_DIGIT_BITS);
     let range = keys.greatest - keys.least;
     let shift = (u64::BITS - range.leading_zeros()).saturating_sub(bits);
     let digit = |item: &T| ((key(item) - keys.least) >> shift) as usize;
     // Where the next item of each digit goes.
-    let mut next = vec![0u32; 1 << bits];
+    let mut next = memory::filled(1 << bits, 0u32)?;
     for item in items.iter() {
         next[digit(item)] += 1;
     }
@@ -453,12 +450,8 @@ fn sort_bucket<T: Copy>(
                     ResultIn::Items,
                     key,
                     interrupt,
-                );
+                )?;
             }
-        }
-        // Insertion would take the square of the time where groups are not in order.
-        if interrupt.is_set() {
-            return;
         }
     }
     // Groups are in order: insertion goes no further than into the group before.
@@ -466,6 +459,7 @@ fn sort_bucket<T: Copy>(
         ResultIn::Items => insert_into(other, items, key),
         ResultIn::Other => insert_all(other, key),
     }
+    Ok(())
 }
 
 /// Sorts items that are not far from their places.
