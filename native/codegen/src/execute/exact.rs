@@ -96,7 +96,7 @@ fn at_zeros(plan: &CompiledPlan, bound: &Bound<'_>, context: &ExecutionContext) 
                 Err(_) => Extent::UNKNOWN,
             },
             CNode::Concatenate(parts) => parts.iter().map(of).fold(Extent::EMPTY, Extent::and),
-            _ => Extent::UNKNOWN,
+            CNode::FactorProduct { .. } => Extent::UNKNOWN,
         };
         extents.push(extent);
     }

@@ -77,7 +77,7 @@ impl CellBody {
     fn grow(mut nodes: Vec<CNode>, choices: &mut Choices) -> Self {
         nodes.push(CNode::Literal(choices.of(&[0.5, 2.0, -1.0, 0.0])));
         let sparse_safe = choices.pick(2) == 0;
-        // Without those that compiled code computes to the last bit but one: what comes after could tell.
+        // Without those whose last bit compiled code rounds otherwise than the definition: what comes after could tell.
         let mut unary = without(
             UnaryOp::ALL,
             &[UnaryOp::Exp, UnaryOp::Log, UnaryOp::Sigmoid],
