@@ -38,27 +38,42 @@ impl Ending {
 }
 
 /// Has Ctrl-C stop the run. If it does not stop by itself, `tell` is called before the process ends.
+///
+/// Where signals are not POSIX's, the system ends the process.
+///
+/// # Errors
+/// `memory`, where the system refuses the thread; `runtime`, where it refuses the handler.
 pub fn stops(
     interrupt: &Interrupt,
     ending: &Ending,
     tell: impl Fn() + Send + 'static,
 ) -> Result<()> {
     let (interrupt, ending) = (interrupt.clone(), ending.clone());
-    let handler = move || {
+    on_interrupts(move || {
         interrupt.set();
         thread::sleep(GRACE);
         if ending.is_first() {
             tell();
             std::process::exit(i32::from(INTERRUPTED));
         }
-    };
-    memory::start_thread(None, |begun| {
-        // The library's thread can't tell. It is the first that this process starts.
-        begun.tell();
-        Ok(ctrlc::set_handler(handler))
-    })?
-    .map_err(|error| match error {
-        ctrlc::Error::System(error) => memory::no_thread(&error),
-        error => Error::runtime(format!("Ctrl-C can't be handled: {error}")),
     })
+}
+
+#[cfg(unix)]
+fn on_interrupts(handle: impl Fn() + Send + 'static) -> Result<()> {
+    let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT])
+        .map_err(|error| Error::runtime(format!("Ctrl-C can't be handled: {error}")))?;
+    let waiting = thread::Builder::new().name("ctrl-c".into());
+    memory::start_thread(None, |begun| {
+        waiting.spawn(move || {
+            begun.tell();
+            signals.forever().for_each(|_| handle());
+        })
+    })
+    .map(drop)
+}
+
+#[cfg(not(unix))]
+fn on_interrupts(_: impl Fn()) -> Result<()> {
+    Ok(())
 }

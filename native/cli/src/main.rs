@@ -32,6 +32,7 @@ const USAGE: u8 = 2;
 const NO_READER: u8 = 128 + 13;
 
 fn main() -> ExitCode {
+    memory::share_limited_addresses();
     memory::keep_freed_memory();
     memory::ballast::hold();
     panics::install_hook();

@@ -349,6 +349,19 @@ pub fn keep_freed_memory() {
     }
 }
 
+/// Has all threads allocate from the same arena of the C library, where the process's address space is limited.
+///
+/// glibc sets 64 MiB of addresses aside for each thread, at its first allocation, which Rust makes while the thread starts. If that
+/// leaves nothing for the stack of its signals, the process ends. Allocations from one arena wait for each other, which no thread
+/// needs to where addresses abound. For whole programs, before they start threads.
+pub fn share_limited_addresses() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    if available::address_space_is_limited() {
+        // SAFETY: sets a parameter of the allocator, under its lock. Where it can't be set, it stays as it is.
+        unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+    }
+}
+
 /// Asks for large pages behind cells, if there are many. It is advice: without it, pages are small, and so are those that were written before.
 #[cfg(target_os = "linux")]
 fn in_large_pages<T>(cells: &[T]) {

@@ -270,6 +270,40 @@ fn watch(child: &mut Child) -> (u64, u64) {
     (space, resident)
 }
 
+/// glibc sets so much aside for each thread, unless all share one arena.
+const ARENA_BYTES: u64 = 64 << 20;
+
+/// Where the address space ends just as a thread has begun.
+#[test]
+fn a_thread_starts_or_is_refused_wherever_addresses_end() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder.path();
+    let script = "R = matrix(0, rows=4, cols=1)
+parfor (i in 1:4) R[i,1] = sum(rand(rows=1000, cols=100, seed=i))
+print(sum(R))
+";
+    fs::write(folder.join("s.dml"), script).expect("writable");
+    let arguments = ["run", "s.dml"];
+    let whole = run(folder, &arguments, None);
+    assert!(whole.status.success(), "{}", text(&whole.stderr));
+    for measured_under in [None, Some(1 << 40)] {
+        let child = command(folder, &arguments, measured_under)
+            .stdout(Stdio::null())
+            .spawn();
+        let (space, _) = watch(&mut child.expect("it starts"));
+        for arenas in 0..3 {
+            for pages in 0..6 {
+                let limit = (space + pages * 4096).saturating_sub(arenas * ARENA_BYTES);
+                let has_loaded = run(folder, &["--version"], Some(limit)).status.success();
+                if has_loaded {
+                    let output = run(folder, &arguments, Some(limit));
+                    holds(&whole, &output, &format!("{limit} bytes of address space"));
+                }
+            }
+        }
+    }
+}
+
 /// Numbers in what was printed.
 fn numbers(output: &Output) -> Vec<f64> {
     text(&output.stdout)

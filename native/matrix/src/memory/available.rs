@@ -58,6 +58,12 @@ pub fn container_bytes() -> Option<u64> {
     system::container_bytes()
 }
 
+/// Whether the process may have less addresses than the processor knows.
+#[cfg(target_os = "linux")]
+pub(super) fn address_space_is_limited() -> bool {
+    system::address_space_limit().is_some()
+}
+
 /// The system did not give so many bytes.
 pub(super) fn refused_by_system(bytes: usize) -> Error {
     let (_, help) = Limit::AddressSpace.describe();
@@ -112,24 +118,23 @@ mod system {
         .min_by_key(|(left, _)| *left)
     }
 
+    pub(super) fn address_space_limit() -> Option<u64> {
+        let mut limit = libc::rlimit {
+            rlim_cur: 0,
+            rlim_max: 0,
+        };
+        // SAFETY: it writes into what it is given at most.
+        let known = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) == 0 };
+        (known && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+    }
+
     impl Files {
         fn open() -> Self {
-            let mut limit = libc::rlimit {
-                rlim_cur: 0,
-                rlim_max: 0,
-            };
-            // SAFETY: both calls write into what they are given at most.
-            let (limited, page) = unsafe {
-                (
-                    libc::getrlimit(libc::RLIMIT_AS, &mut limit) == 0,
-                    libc::sysconf(libc::_SC_PAGESIZE),
-                )
-            };
-            let address_space =
-                (limited && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur);
+            // SAFETY: it reads a number.
+            let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
             Files {
                 page: u64::try_from(page).unwrap_or(4096),
-                address_space,
+                address_space: address_space_limit(),
                 statm: File::open("/proc/self/statm").ok(),
                 meminfo: File::open("/proc/meminfo").ok(),
                 groups: groups(),

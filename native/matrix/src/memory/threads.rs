@@ -138,6 +138,8 @@ pub fn thread_pool(builder: ThreadPoolBuilder, count: usize, name: &str) -> Resu
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -152,6 +154,31 @@ mod tests {
             .expect("there is room")
         });
         assert_eq!(numbers.map(|thread| thread.join().unwrap()), [1, 2, 3]);
+    }
+
+    #[test]
+    fn threads_wait_at_the_line_until_all_have_started() {
+        let line = StartingLine::default();
+        let (at_work, works) = channel();
+        thread::scope(|scope| {
+            let held = line.hold();
+            for number in 0..3 {
+                let (line, at_work) = (&line, at_work.clone());
+                let started = start_thread(None, |begun| {
+                    thread::Builder::new().spawn_scoped(scope, move || {
+                        begun.tell();
+                        line.wait();
+                        at_work.send(number).expect("somebody listens");
+                    })
+                });
+                started.expect("there is room");
+            }
+            let early = works.recv_timeout(Duration::from_millis(50));
+            assert!(early.is_err(), "{early:?} works already");
+            drop(held);
+        });
+        drop(at_work);
+        assert_eq!(works.iter().sum::<i32>(), 3);
     }
 
     #[test]
