@@ -22,6 +22,22 @@ const PARTS: Inputs = {
     }
 };
 
+/// What both have in common.
+fn append(doc: &'static str, function: &'static str) -> Facts<'static> {
+    Facts {
+        doc,
+        inputs: PARTS,
+        gives: Gives::Usually(DataType::Matrix, ValueType::Double),
+        purity: Purity::Pure,
+        finite: Finite::Kept,
+        certain: Certain::Sizes,
+        total: Certain::Sizes,
+        zeros: Zeros::Unknown,
+        memory: Memory::COORDINATES,
+        form: Form::Function(function),
+    }
+}
+
 pub(super) struct CBind;
 
 impl Operator for CBind {
@@ -30,18 +46,7 @@ impl Operator for CBind {
     }
 
     fn facts(&self) -> Facts<'_> {
-        Facts {
-            doc: "Matrices side by side.",
-            inputs: PARTS,
-            gives: Gives::Usually(DataType::Matrix, ValueType::Double),
-            purity: Purity::Pure,
-            finite: Finite::Kept,
-            certain: Certain::Sizes,
-            total: Certain::Sizes,
-            zeros: Zeros::Unknown,
-            memory: Memory::COORDINATES,
-            form: Form::Function("cbind"),
-        }
+        append("Matrices side by side.", "cbind")
     }
 
     fn size(&self, call: &dyn Call) -> Result<VariableInfo> {
@@ -62,18 +67,7 @@ impl Operator for RBind {
     }
 
     fn facts(&self) -> Facts<'_> {
-        Facts {
-            doc: "Matrices one below the other.",
-            inputs: PARTS,
-            gives: Gives::Usually(DataType::Matrix, ValueType::Double),
-            purity: Purity::Pure,
-            finite: Finite::Kept,
-            certain: Certain::Sizes,
-            total: Certain::Sizes,
-            zeros: Zeros::Unknown,
-            memory: Memory::COORDINATES,
-            form: Form::Function("rbind"),
-        }
+        append("Matrices one below the other.", "rbind")
     }
 
     fn size(&self, call: &dyn Call) -> Result<VariableInfo> {

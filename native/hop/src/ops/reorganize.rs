@@ -12,6 +12,22 @@ use super::{
 };
 use crate::{Characteristics, DataType, variable_info::VariableInfo};
 
+/// What the operators of a matrix alone have in common.
+fn moved(doc: &'static str, function: &'static str, memory: Memory) -> Facts<'static> {
+    Facts {
+        doc,
+        inputs: Inputs::matrix(),
+        gives: Gives::Always(DataType::Matrix),
+        purity: Purity::Pure,
+        finite: Finite::Kept,
+        certain: Certain::Sizes,
+        total: Certain::Sizes,
+        zeros: Zeros::Unknown,
+        memory,
+        form: Form::Function(function),
+    }
+}
+
 pub(super) struct Transpose;
 
 impl Operator for Transpose {
@@ -20,18 +36,7 @@ impl Operator for Transpose {
     }
 
     fn facts(&self) -> Facts<'_> {
-        Facts {
-            doc: "Transpose.",
-            inputs: Inputs::matrix(),
-            gives: Gives::Always(DataType::Matrix),
-            purity: Purity::Pure,
-            finite: Finite::Kept,
-            certain: Certain::Sizes,
-            total: Certain::Sizes,
-            zeros: Zeros::Unknown,
-            memory: Memory::COORDINATES,
-            form: Form::Function("t"),
-        }
+        moved("Transpose.", "t", Memory::COORDINATES)
     }
 
     fn size(&self, call: &dyn Call) -> Result<VariableInfo> {
@@ -53,16 +58,12 @@ impl Operator for Diag {
 
     fn facts(&self) -> Facts<'_> {
         Facts {
-            doc: "The diagonal matrix of a column vector, or the diagonal of a square matrix.",
-            inputs: Inputs::matrix(),
-            gives: Gives::Always(DataType::Matrix),
-            purity: Purity::Pure,
-            finite: Finite::Kept,
-            certain: Certain::Sizes,
             total: Certain::If(|_, inputs| inputs.iter().all(has_diagonal)),
-            zeros: Zeros::Unknown,
-            memory: Memory::ROW_POINTERS,
-            form: Form::Function("diag"),
+            ..moved(
+                "The diagonal matrix of a column vector, or the diagonal of a square matrix.",
+                "diag",
+                Memory::ROW_POINTERS,
+            )
         }
     }
 
@@ -99,18 +100,7 @@ impl Operator for Rev {
     }
 
     fn facts(&self) -> Facts<'_> {
-        Facts {
-            doc: "The rows in reverse order.",
-            inputs: Inputs::matrix(),
-            gives: Gives::Always(DataType::Matrix),
-            purity: Purity::Pure,
-            finite: Finite::Kept,
-            certain: Certain::Sizes,
-            total: Certain::Sizes,
-            zeros: Zeros::Unknown,
-            memory: Memory::ROW_POINTERS,
-            form: Form::Function("rev"),
-        }
+        moved("The rows in reverse order.", "rev", Memory::ROW_POINTERS)
     }
 
     fn size(&self, call: &dyn Call) -> Result<VariableInfo> {

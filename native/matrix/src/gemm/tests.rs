@@ -97,6 +97,11 @@ fn computed(
     out
 }
 
+fn whole_product<'a>(left: &'a Spread, right: &'a Spread) -> DenseProduct<'a> {
+    let (left, right) = (left.view(), right.view());
+    DenseProduct::new(left, right, Coverage::All, Instructions::widest()).unwrap()
+}
+
 fn bits(cells: &[f64]) -> Vec<u64> {
     cells.iter().map(|cell| cell.to_bits()).collect()
 }
@@ -315,13 +320,7 @@ fn a_product_ends_when_its_run_is_interrupted() {
 fn products_need_no_room_beyond_a_panel() {
     let left = Spread::new((200, 700), false, 0, fraction);
     let right = Spread::new((700, 900), true, 0, fraction);
-    let product = DenseProduct::new(
-        left.view(),
-        right.view(),
-        Coverage::All,
-        Instructions::widest(),
-    );
-    let product = product.unwrap();
+    let product = whole_product(&left, &right);
     let with_room = computed(&product, (200, 900, 0), Write::Replace, 0);
     let budget = Budget {
         bytes: 1,
@@ -337,13 +336,7 @@ fn products_need_no_room_beyond_a_panel() {
 fn products_without_any_room_have_the_same_bits() {
     let left = Spread::new((9, 600), false, 2, fraction);
     let right = Spread::new((600, 20), true, 1, fraction);
-    let product = DenseProduct::new(
-        left.view(),
-        right.view(),
-        Coverage::All,
-        Instructions::widest(),
-    );
-    let product = product.unwrap();
+    let product = whole_product(&left, &right);
     for write in [Write::Replace, Write::Add] {
         let expected = computed(&product, (9, 20, 0), write, 0);
         let mut out = vec![1.0; 9 * 20];

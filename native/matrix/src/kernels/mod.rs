@@ -28,6 +28,8 @@ pub mod statistics;
 pub mod table;
 
 mod broadcast;
+#[cfg(test)]
+mod chance;
 mod cumulative;
 #[cfg(test)]
 mod tests;

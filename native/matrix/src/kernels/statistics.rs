@@ -560,7 +560,7 @@ fn in_tables<T: Tally>(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::chance::Random, *};
 
     fn vector(cells: &[f64]) -> MatrixBlock {
         MatrixBlock::dense(cells.len(), 1, cells.to_vec()).unwrap()
@@ -627,16 +627,6 @@ mod tests {
         assert!(grouped_aggregate(&target, &zero, None, GroupFunction::Sum, None).is_err());
     }
 
-    /// Whole numbers from 0 on, below a limit (Knuth's linear congruential generator).
-    fn random(seed: u64) -> impl FnMut(u64) -> u64 {
-        let mut state = seed;
-        move |limit| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005);
-            state = state.wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % limit
-        }
-    }
-
     /// Lengths with one task and with many.
     fn lengths() -> impl Iterator<Item = usize> {
         (0..=64).chain([127, 1021, 65_537, 200_003])
@@ -657,16 +647,16 @@ mod tests {
     fn tallies_of_groups_are_those_of_a_loop() {
         const GROUPS: usize = 7;
         let check = |length: usize| {
-            let mut random = random(length as u64);
+            let mut random = Random(length as u64);
             // Sums of quarters are exact, in whatever order. The last group has nobody, or weights of 0 only.
-            let cell = |_| (random(2001) as f64 - 1000.0) / 4.0;
+            let cell = |_| (random.below(2001) as f64 - 1000.0) / 4.0;
             let values: Vec<f64> = (0..length).map(cell).collect();
             let groups: Vec<f64> = (0..length)
-                .map(|_| 1.0 + random(4 * GROUPS as u64 - 4) as f64 / 4.0)
+                .map(|_| 1.0 + random.below(4 * GROUPS as u64 - 4) as f64 / 4.0)
                 .collect();
             let weights: Vec<f64> = groups
                 .iter()
-                .map(|group| (random(5) * u64::from(*group < 6.0)) as f64)
+                .map(|group| (random.below(5) * u64::from(*group < 6.0)) as f64)
                 .collect();
             for weights in [None, Some(&weights)] {
                 let mut sums = [(0.0, 0.0, false); GROUPS];
@@ -716,7 +706,7 @@ mod tests {
 
     #[test]
     fn sums_of_groups_are_exact_and_the_same_on_any_number_of_threads() {
-        let mut random = random(3);
+        let mut random = Random(3);
         let length = 300_000;
         // Large values that cancel in each group, and small ones that are left.
         let cell = |row: usize| match row % 4 {
@@ -726,7 +716,9 @@ mod tests {
         };
         let values: Vec<f64> = (0..length).map(|row| cell(row / 3)).collect();
         let groups: Vec<f64> = (0..length).map(|row| (row % 3) as f64 + 1.0).collect();
-        let noise: Vec<f64> = (0..length).map(|_| random(1 << 30) as f64 / 7.0).collect();
+        let noise: Vec<f64> = (0..length)
+            .map(|_| random.below(1 << 30) as f64 / 7.0)
+            .collect();
         let of = |values: &[f64]| {
             let (values, groups) = (vector(values), vector(&groups));
             let sums = grouped_aggregate(&values, &groups, None, GroupFunction::Sum, None);
@@ -774,8 +766,8 @@ mod tests {
             bits(&found),
             bits(&[-0.0, 0.0, 2.0, f64::INFINITY, f64::NAN])
         );
-        let mut random = random(9);
-        let values: Vec<f64> = (0..90_001).map(|_| random(5000) as f64).collect();
+        let mut random = Random(9);
+        let values: Vec<f64> = (0..90_001).map(|_| random.below(5000) as f64).collect();
         let ones = MatrixBlock::filled(values.len(), 1, 1.0).unwrap();
         let values = vector(&values);
         let tenths: Vec<f64> = (0..=10).map(|tenth| f64::from(tenth) / 10.0).collect();

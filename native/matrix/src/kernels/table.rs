@@ -333,7 +333,7 @@ fn same_shape(operands: [Operand; 3]) -> Result<[TableOperand; 3]> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::*;
+    use super::{super::chance::Random, *};
 
     fn vector(cells: &[f64]) -> MatrixBlock {
         MatrixBlock::dense(cells.len(), 1, cells.to_vec()).unwrap()
@@ -361,16 +361,11 @@ mod tests {
 
     /// Cells of some kinds: all of them count, or some do not.
     fn columns(length: usize, with_nan: bool) -> [Vec<f64>; 3] {
-        let mut state = length as u64;
-        let mut random = |limit: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005);
-            state = state.wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % limit
-        };
+        let mut random = Random(length as u64);
         [60, 4, 1000].map(|limit| {
-            let mut cell = || match (with_nan, random(9)) {
+            let mut cell = || match (with_nan, random.below(9)) {
                 (true, 0) => f64::NAN,
-                _ => 1.0 + random(limit) as f64 / 3.0,
+                _ => 1.0 + random.below(limit) as f64 / 3.0,
             };
             (0..length).map(|_| cell()).collect()
         })
