@@ -1,10 +1,13 @@
 package io.fulgurite.spark
 
 import java.nio.file.{Files, Path}
+import java.util.concurrent.{CountDownLatch, Executors, TimeUnit}
+import java.util.concurrent.atomic.AtomicBoolean
 
 import io.fulgurite.{Failures, SparkSessions}
 import io.fulgurite.core.FulguriteException
 import io.fulgurite.mlcontext.{MLResults, ScriptFactory}
+import io.fulgurite.spark.primitives.{FileSink, Session}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Scripts that name files of Hadoop's file systems. */
@@ -137,6 +140,30 @@ final class FileSystemsSuite extends AnyFunSuite with SparkSessions {
       assert(path.getParent.toFile.list.toSet == Set("x", "x.mtd"))
       assert(figures(uri(path), "1g")._1 == Seq(12, 18, 2, 2))
     }
+  }
+
+  test("a writer that has named its file names its metadata before another one does") {
+    val (path, session) = (folder().resolve("x"), new Session(spark))
+    val (isFirst, otherIsDone) = (new AtomicBoolean(true), new CountDownLatch(1))
+    MockFileSystem.renamed.set { to =>
+      if (to.getName == "x" && isFirst.getAndSet(false)) otherIsDone.await(500, TimeUnit.MILLISECONDS)
+      else if (to.getName == "x.mtd") otherIsDone.countDown()
+    }
+    val threads = Executors.newFixedThreadPool(2)
+    try {
+      val writers = for (name <- Seq("one", "two")) yield threads.submit[Unit](() =>
+        FileSink.replace(session, uri(path), Some(name)) { (files, temporary) =>
+          val out = files.create(temporary)
+          try out.writeBytes(name)
+          finally out.close()
+        })
+      writers.foreach(_.get)
+    } finally {
+      threads.shutdown()
+      MockFileSystem.renamed.set(_ => ())
+    }
+    assert(Files.readString(path) == Files.readString(path.resolveSibling("x.mtd")))
+    assert(path.getParent.toFile.list.toSet == Set("x", "x.mtd"))
   }
 
   test("a folder with folders in it is not replaced") {

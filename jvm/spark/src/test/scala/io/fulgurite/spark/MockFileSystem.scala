@@ -2,7 +2,7 @@ package io.fulgurite.spark
 
 import java.io.IOException
 import java.net.URI
-import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
+import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger, AtomicReference}
 
 import org.apache.hadoop.fs.{FSDataInputStream, FSDataOutputStream, Path, RawLocalFileSystem}
 import org.apache.hadoop.fs.permission.FsPermission
@@ -30,6 +30,12 @@ final class MockFileSystem extends RawLocalFileSystem {
     super.create(path, overwrite, bufferSize, replication, blockSize, progress)
   }
 
+  override def rename(from: Path, to: Path): Boolean = {
+    val isRenamed = super.rename(from, to)
+    MockFileSystem.renamed.get()(to)
+    isRenamed
+  }
+
   private def creates(): Unit = {
     if (MockFileSystem.full.get) throw new IOException("the disk quota is exceeded")
     MockFileSystem.created.incrementAndGet()
@@ -42,6 +48,8 @@ object MockFileSystem {
 
   val opened = new AtomicInteger
   val created = new AtomicInteger
+  /** Is told of each new name. */
+  val renamed = new AtomicReference[Path => Unit](_ => ())
   /** Whether nothing can be written. */
   val full = new AtomicBoolean
 }
