@@ -6,7 +6,7 @@ use fulgurite_error::{Error, Result};
 use fulgurite_test_numbers::is_close;
 use similar::TextDiff;
 
-use crate::{Case, Kind, fusion, rewrite, run};
+use crate::{Case, Kind, fusion, rewrite, run, sizes};
 
 /// Largest difference of two numbers that count as equal, as [`is_close`] takes it.
 pub(crate) const TOLERANCE: f64 = 1e-11;
@@ -51,6 +51,7 @@ pub fn check(case: &Case) -> Result<()> {
 
 fn actual(case: &Case, kind: Kind) -> Result<String> {
     match kind {
+        Kind::Sizes => sizes::known(case),
         Kind::Rewrite => rewrite::rewritten(case),
         Kind::Explore => fusion::memo_table(case),
         Kind::Select => fusion::selection(case),

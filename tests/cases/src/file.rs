@@ -23,6 +23,8 @@ use fulgurite_error::{Error, Result};
 /// What is tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
+    /// What is known of results before anything runs.
+    Sizes,
     /// The DAG after rewrites.
     Rewrite,
     /// The memo table.
@@ -36,7 +38,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 5] = [
+    pub const ALL: [Kind; 6] = [
+        Kind::Sizes,
         Kind::Rewrite,
         Kind::Explore,
         Kind::Select,
@@ -46,6 +49,7 @@ impl Kind {
 
     pub fn name(self) -> &'static str {
         match self {
+            Kind::Sizes => "sizes",
             Kind::Rewrite => "rewrite",
             Kind::Explore => "explore",
             Kind::Select => "select",
@@ -56,7 +60,7 @@ impl Kind {
 }
 
 /// Below these the cases are.
-pub const FOLDERS: [&str; 3] = ["rewrite", "fusion", "run"];
+pub const FOLDERS: [&str; 4] = ["sizes", "rewrite", "fusion", "run"];
 
 /// Of case files.
 const EXTENSIONS: [&str; 3] = ["dag", "cplan", "dml"];
@@ -106,7 +110,7 @@ impl Case {
                 "{}: the first line must say what is tested",
                 path.display()
             ))
-            .with_help("begin it with rewrite, explore, select, cplan or run"));
+            .with_help("begin it with sizes, rewrite, explore, select, cplan or run"));
         }
         let is_input = |line: &&str| line.starts_with(char::is_alphabetic) && line.contains(" = ");
         let is_script = path.extension().is_some_and(|extension| extension == "dml");

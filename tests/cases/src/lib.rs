@@ -1,7 +1,7 @@
 //! Cases as text: files that say what they test, a DAG or a CPlan, and what is expected.
 //!
 //! [`file`] reads and writes case files, [`check()`] compares a case with what it expects. What a case gives is
-//! said by `rewrite`, `fusion` and `run`, one for each stage.
+//! said by `sizes`, `rewrite`, `fusion` and `run`, one for each stage.
 
 #![forbid(unsafe_code)]
 
@@ -11,6 +11,8 @@ pub mod rewrite;
 mod check;
 mod fusion;
 mod run;
+mod sizes;
+mod statements;
 
 pub use check::check;
 pub use file::{Case, Kind, cases};

@@ -10,16 +10,19 @@
 
 use std::collections::BTreeMap;
 
-use fulgurite_dml::{CompileOptions, InputVariable, compile};
-use fulgurite_error::{Error, Result, Source};
+use fulgurite_error::{Error, Result};
 use fulgurite_hop::{
-    Block, Characteristics, Dag, HopId, HopOp, Symbols, ValueType, VariableInfo, propagate_dag,
+    Characteristics, Dag, HopId, HopOp, Symbols, ValueType, VariableInfo, propagate_dag,
     rewrite_dag, rewrite_dag_traced,
     rewrites::rules,
     text::{from_text, to_text},
 };
 
-use crate::{Case, file::cases};
+use crate::{
+    Case,
+    file::cases,
+    statements::{self, outputs},
+};
 
 /// A rule with its statements.
 #[derive(Debug, Clone)]
@@ -39,7 +42,7 @@ pub fn rule_cases() -> Result<Vec<RuleCase>> {
         let rule = case.settings.first().filter(|_| is_script)?.clone();
         Some(RuleCase {
             rule,
-            statements: statements(&case),
+            statements: statements_of(&case),
         })
     });
     Ok(of_rules.collect())
@@ -112,17 +115,24 @@ pub(crate) fn rewritten(case: &Case) -> Result<String> {
             Ok(to_text(&dag))
         }
         (true, Some(rule)) => {
-            let statements = statements(case);
+            let statements = statements_of(case);
             is_final(&dag_of(&statements, outputs(&statements))?)?;
             show(rule, &statements)
         }
-        (true, None) => show_all(&statements(case)),
+        (true, None) => show_all(&statements_of(case)),
     }
 }
 
-fn statements(case: &Case) -> String {
+fn statements_of(case: &Case) -> String {
     let lines = case.body.lines().filter(|line| !line.starts_with('#'));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The DAG of straight-line statements, with sizes.
+fn dag_of(statements: &str, outputs: Vec<String>) -> Result<Dag> {
+    let symbols = variables();
+    let dag = statements::dag_of(statements, outputs, &symbols)?;
+    Ok(propagate_dag(&dag, &symbols)?.0)
 }
 
 /// Rewriting a second time changes nothing.
@@ -150,30 +160,6 @@ fn all_but(rule: Option<&str>) -> Vec<String> {
         .collect()
 }
 
-/// The DAG of straight-line statements, with sizes.
-fn dag_of(statements: &str, outputs: Vec<String>) -> Result<Dag> {
-    let symbols = variables();
-    let input = |(name, info): (&String, &VariableInfo)| {
-        let variable = InputVariable {
-            data_type: info.data_type,
-            value_type: info.value_type,
-            characteristics: Characteristics::UNKNOWN,
-        };
-        (name.clone(), variable)
-    };
-    let options = CompileOptions {
-        inputs: symbols.iter().map(input).collect(),
-        outputs,
-        ..CompileOptions::default()
-    };
-    let source = Source::new("case.dml", statements);
-    let program = compile(&source, &options)?;
-    let [Block::Basic { dag }] = program.body.as_slice() else {
-        return Err(Error::argument("the statements are not one block"));
-    };
-    Ok(propagate_dag(dag, &symbols)?.0)
-}
-
 /// The expression of each variable that is written.
 fn written(dag: &Dag) -> BTreeMap<String, String> {
     let write = |root: &HopId| match &dag.hop(*root).op {
@@ -184,16 +170,6 @@ fn written(dag: &Dag) -> BTreeMap<String, String> {
         _ => None,
     };
     dag.roots.iter().filter_map(write).collect()
-}
-
-fn outputs(statements: &str) -> Vec<String> {
-    let names = statements.lines().filter_map(|line| line.split_once(" = "));
-    let mut names: Vec<String> = names
-        .map(|(name, _)| name.split('[').next().unwrap_or_default().to_owned())
-        .filter(|name| !name.starts_with("tmp"))
-        .collect();
-    names.dedup();
-    names
 }
 
 /// Each output before and after the rule. Outputs are looked at one by one, so that they share nothing but

@@ -28,6 +28,11 @@ fn check_all(folder: &str) {
 }
 
 #[test]
+fn sizes() {
+    check_all("sizes");
+}
+
+#[test]
 fn rewrite() {
     check_all("rewrite");
 }
