@@ -107,10 +107,13 @@ impl Evaluation<'_> {
             let value = self.variables.get(name);
             return value.cloned().ok_or_else(|| undefined(name));
         }
-        let inputs: Vec<Value> = self.plan.inputs[id.index()]
-            .iter()
-            .map(|input| self.take(*input))
-            .collect::<Result<_>>()?;
+        let plan = self.plan;
+        let hops = &plan.inputs[id.index()];
+        // Collected as results, they would be moved several times.
+        let mut inputs = Vec::with_capacity(hops.len());
+        for input in hops {
+            inputs.push(self.take(*input)?);
+        }
         if hop.op.size_asked().is_some() {
             return basic::execute(hop, inputs, locally.stream);
         }

@@ -28,15 +28,13 @@ pub(super) fn run(
             tracing::warn!("no machine code, fused operators are interpreted: {reason}");
         });
     }
-    let operands = inputs
-        .iter()
-        .map(|input| {
-            Ok(match input {
-                Value::Matrix(block) => Operand::Matrix(block),
-                Value::Scalar(value) => Operand::Scalar(scalar::number(value)?),
-            })
-        })
-        .collect::<Result<Vec<_>>>()?;
+    let mut operands = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        operands.push(match input {
+            Value::Matrix(block) => Operand::Matrix(block),
+            Value::Scalar(value) => Operand::Scalar(scalar::number(value)?),
+        });
+    }
     Ok(match execute(compiled, &operands, &threads.fused)? {
         Output::Matrix(block) if hop.is_scalar() && (block.rows(), block.cols()) == (1, 1) => {
             Value::Scalar(Literal::Double(block.get(0, 0)))

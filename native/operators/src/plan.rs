@@ -42,6 +42,8 @@ pub struct BlockPlan {
     pub labels: Vec<Option<Arc<str>>>,
     /// What [`BlockPlan::sizes`] gave: loops ask for it in each iteration, and to write it takes longer than a small operator.
     sizes: Vec<OnceLock<Arc<str>>>,
+    /// What [`BlockPlan::own_bytes`] gave.
+    own_bytes: Vec<OnceLock<Option<u64>>>,
 }
 
 impl BlockPlan {
@@ -87,6 +89,7 @@ impl BlockPlan {
         let labels = dag.iter().map(|(id, _)| label(&dag, id, &fused)).collect();
         BlockPlan {
             sizes: vec![OnceLock::new(); dag.len()],
+            own_bytes: vec![OnceLock::new(); dag.len()],
             dag,
             fused,
             schedule,
@@ -117,6 +120,7 @@ impl BlockPlan {
     pub fn with_sizes(&self, dag: Dag) -> Self {
         BlockPlan {
             sizes: vec![OnceLock::new(); dag.len()],
+            own_bytes: vec![OnceLock::new(); dag.len()],
             dag,
             ..self.clone()
         }
@@ -161,6 +165,14 @@ impl BlockPlan {
             }
             _ => Some(bytes),
         }
+    }
+
+    /// Bytes of output and intermediates; `None` where the output's size is not known.
+    pub fn own_bytes(&self, id: HopId) -> Option<u64> {
+        *self.own_bytes[id.index()].get_or_init(|| {
+            let output = memory::output_bytes(self.dag.hop(id))?;
+            Some(output.saturating_add(self.intermediate_bytes(id).unwrap_or(0)))
+        })
     }
 
     /// Bytes of inputs, output and intermediates, as far as sizes are known.

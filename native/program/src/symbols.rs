@@ -1,14 +1,15 @@
 //! The variables of the control program, by their names.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use fulgurite_dataflow::Variable;
 use fulgurite_error::Result;
 use fulgurite_operators::undefined;
+use rustc_hash::FxHashMap;
 
 /// The variables of one function call.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct SymbolTable(HashMap<String, Variable>);
+pub(crate) struct SymbolTable(FxHashMap<String, Variable>);
 
 impl SymbolTable {
     /// # Errors

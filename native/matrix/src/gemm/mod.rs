@@ -9,6 +9,7 @@
 
 mod nest;
 mod pack;
+mod small;
 #[cfg(test)]
 mod tests;
 mod tile;

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::{
     pack::{DEPTH, LeftTiles, RightPanels, depth_blocks},
+    small,
     tile::{self, Ahead, Strip, TileOperands, TileShape, Write},
     view::{View, ViewMut},
 };
@@ -105,6 +106,10 @@ impl<'a> DenseProduct<'a> {
         let shape = TileShape::of(self.instructions);
         let (rows, depth, cols) = (self.left.rows(), self.left.cols(), self.right.cols());
         if rows == 0 || cols == 0 {
+            return Ok(());
+        }
+        let is_whole = self.coverage == Coverage::All;
+        if is_whole && small::multiply(self.left, self.right, &mut out, write, self.instructions) {
             return Ok(());
         }
         let (task_rows, task_cols) = task_size(shape, (rows, depth, cols), threads);

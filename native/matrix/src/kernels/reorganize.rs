@@ -28,7 +28,9 @@ pub fn transpose(matrix: &MatrixBlock) -> Result<MatrixBlock> {
         MatrixBlock::Dense(dense) if rows <= 1 || cols <= 1 => {
             DenseMatrix::new(cols, rows, dense.buffer().clone()).map(MatrixBlock::Dense)
         }
-        MatrixBlock::Dense(dense) if rows >= cols => transpose_tall(dense),
+        MatrixBlock::Dense(dense) if rows >= cols && rows.saturating_mul(cols) > TASK_CELLS => {
+            transpose_tall(dense)
+        }
         MatrixBlock::Dense(dense) => transpose_wide(dense),
         MatrixBlock::Coordinate(coordinates) => coordinates.transpose().and_then(settle),
         MatrixBlock::Csr(csr) => {
@@ -92,7 +94,7 @@ fn transpose_sparse(csr: &CsrMatrix) -> Result<CsrMatrix> {
     CsrMatrix::new(cols, rows, pointers, indices, values)
 }
 
-/// A task for each stretch of the result's rows, which are few cells long.
+/// A task for each stretch of the result's rows, which are few cells long, or few.
 fn transpose_wide(dense: &DenseMatrix) -> Result<MatrixBlock> {
     let (rows, cols) = (dense.rows(), dense.cols());
     dense_by_rows(cols, rows, rows, |task, out| {

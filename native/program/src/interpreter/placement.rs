@@ -7,7 +7,7 @@ use fulgurite_distributed::{
     Composition, InputFacts, InputPlace, RowWise, Slot, composition, row_wise,
 };
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{Characteristics, HopId, memory};
+use fulgurite_hop::{Characteristics, HopId};
 use fulgurite_matrix::kernels;
 use fulgurite_operators::BlockPlan;
 
@@ -179,21 +179,18 @@ pub(crate) fn site(value: &Variable) -> Site {
 
 /// Bytes of inputs, output and intermediates; `None` where a size is unknown.
 fn estimate(plan: &BlockPlan, id: HopId, inputs: &[Variable]) -> Option<u64> {
-    let output = memory::output_bytes(plan.dag.hop(id))?;
-    let intermediate = plan.intermediate_bytes(id).unwrap_or(0);
-    let inputs = input_bytes(plan, id, inputs)?;
-    Some(inputs.saturating_add(output).saturating_add(intermediate))
+    let own = plan.own_bytes(id)?;
+    Some(input_bytes(plan, id, inputs)?.saturating_add(own))
 }
 
 /// Bytes of the inputs; one that is read twice counts once.
 fn input_bytes(plan: &BlockPlan, id: HopId, inputs: &[Variable]) -> Option<u64> {
-    let mut counted = Vec::new();
+    let hops = &plan.inputs[id.index()];
     let mut total = 0u64;
-    for (input, hop) in inputs.iter().zip(&plan.inputs[id.index()]) {
-        if counted.contains(hop) {
+    for (place, (input, hop)) in inputs.iter().zip(hops).enumerate() {
+        if hops[..place].contains(hop) {
             continue;
         }
-        counted.push(*hop);
         total = total.saturating_add(match input {
             Variable::Scalar(_) => 0,
             Variable::Matrix(matrix) => matrix.block().memory_bytes() as u64,

@@ -17,7 +17,7 @@ mod basis;
 mod likeness;
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -36,6 +36,7 @@ use fulgurite_hop::{
 };
 use fulgurite_operators::{BlockPlan, FusedPlan, Threads};
 use fulgurite_worker::Compilation;
+use rustc_hash::FxHashMap;
 
 use self::{
     basis::Basis,
@@ -73,7 +74,7 @@ impl Conditions<'_> {
 #[derive(Default)]
 pub(crate) struct Plans {
     /// By the block's address, which is stable while the program is there.
-    blocks: Mutex<HashMap<usize, Arc<Mutex<PlannedBlock>>>>,
+    blocks: Mutex<FxHashMap<usize, Arc<Mutex<PlannedBlock>>>>,
     /// Of all blocks: what was found for partitions serves wherever one like it comes up again.
     searches: Mutex<Searches>,
     /// What blocks leave to one reader.

@@ -3,7 +3,7 @@
 mod remote;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -12,6 +12,7 @@ use std::{
 use fulgurite_codegen::{CacheStatistics, PlanCache};
 use fulgurite_dataflow::{Form, FusionReport, ParforReport, PlanningReport, Replan};
 use fulgurite_fusion::FusionStatistics;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 /// The account of one execution. Prints as a table, the slowest operators first.
@@ -70,7 +71,7 @@ pub(crate) struct FusedRun<'a> {
 /// Collects a [`Report`] while operators run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Recorder {
-    operators: HashMap<(Arc<str>, bool), Entry>,
+    operators: FxHashMap<(Arc<str>, bool), Entry>,
     planning: Duration,
     plans: PlanningReport,
     fusion: FusionReport,

@@ -74,10 +74,13 @@ impl Evaluation<'_> {
         }
         self.context.session.interrupt.check()?;
         let _on_behalf = self.on_behalf(id);
-        let mut inputs: Vec<Variable> = self.plan.inputs[id.index()]
-            .iter()
-            .map(|input| self.take(*input))
-            .collect::<Result<_>>()?;
+        let plan = self.plan;
+        let hops = &plan.inputs[id.index()];
+        // Collected as results, they would be moved several times.
+        let mut inputs = Vec::with_capacity(hops.len());
+        for input in hops {
+            inputs.push(self.take(*input)?);
+        }
         if let Some(value) = self.on_written(id, hop, &mut inputs)? {
             return Ok(Some(value));
         }
@@ -179,12 +182,12 @@ impl Evaluation<'_> {
         let decision = placement::decide(self.plan, id, &inputs, &self.context.session, &known)?;
         match decision {
             Decision::Local => {
-                let inputs = inputs
-                    .into_iter()
-                    .map(local)
-                    .collect::<Result<Vec<Value>>>()?;
-                let held: u64 = inputs.iter().map(bytes).sum();
-                let value = self.locally(id, inputs)?;
+                let mut values = Vec::with_capacity(inputs.len());
+                for input in inputs {
+                    values.push(local(input)?);
+                }
+                let held: u64 = values.iter().map(bytes).sum();
+                let value = self.locally(id, values)?;
                 let meter = &mut self.context.meter;
                 meter.note(|| held.saturating_add(bytes(&value)));
                 self.record(id, false, started);
