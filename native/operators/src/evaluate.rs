@@ -110,7 +110,7 @@ impl Evaluation<'_> {
         let plan = self.plan;
         let hops = &plan.inputs[id.index()];
         // Collected as results, they would be moved several times.
-        let mut inputs = Vec::with_capacity(hops.len());
+        let mut inputs = Vec::new();
         for input in hops {
             inputs.push(self.take(*input)?);
         }

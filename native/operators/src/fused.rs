@@ -28,7 +28,7 @@ pub(super) fn run(
             tracing::warn!("no machine code, fused operators are interpreted: {reason}");
         });
     }
-    let mut operands = Vec::with_capacity(inputs.len());
+    let mut operands = Vec::new();
     for input in inputs {
         operands.push(match input {
             Value::Matrix(block) => Operand::Matrix(block),

@@ -77,7 +77,7 @@ impl Evaluation<'_> {
         let plan = self.plan;
         let hops = &plan.inputs[id.index()];
         // Collected as results, they would be moved several times.
-        let mut inputs = Vec::with_capacity(hops.len());
+        let mut inputs = Vec::new();
         for input in hops {
             inputs.push(self.take(*input)?);
         }
@@ -182,7 +182,7 @@ impl Evaluation<'_> {
         let decision = placement::decide(self.plan, id, &inputs, &self.context.session, &known)?;
         match decision {
             Decision::Local => {
-                let mut values = Vec::with_capacity(inputs.len());
+                let mut values = Vec::new();
                 for input in inputs {
                     values.push(local(input)?);
                 }
