@@ -1,6 +1,6 @@
 //! Inputs made by DML scripts, so that peers can make the same cells from the same text.
 
-use std::{collections::BTreeMap, fs, io::Write, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::MatrixBlock;
@@ -75,19 +75,4 @@ impl DataScript {
 /// `io`, naming the file.
 pub fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(|error| Error::io(format!("{}: {error}", path.display())))
-}
-
-/// Writes a matrix as raw little-endian doubles, row by row, as `NAME.ROWSxCOLS.f64`.
-///
-/// # Errors
-/// `io`, naming the folder.
-pub fn dump(folder: &Path, name: &str, matrix: &MatrixBlock) -> Result<()> {
-    let failed = |error: std::io::Error| Error::io(format!("{}: {error}", folder.display()));
-    fs::create_dir_all(folder).map_err(failed)?;
-    let file = format!("{name}.{}x{}.f64", matrix.rows(), matrix.cols());
-    let mut file = std::io::BufWriter::new(fs::File::create(folder.join(file)).map_err(failed)?);
-    for value in matrix.to_dense().expect("there is memory").values() {
-        file.write_all(&value.to_le_bytes()).map_err(failed)?;
-    }
-    file.flush().map_err(failed)
 }

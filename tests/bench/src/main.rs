@@ -7,8 +7,10 @@ mod algorithm;
 mod compile;
 mod data;
 mod effort;
+mod exchange;
 mod limits;
 mod pattern;
+mod work;
 
 use clap::Parser;
 use fulgurite_backend_local::with_chosen_backend;
@@ -27,6 +29,10 @@ enum Benchmark {
     Compile,
     /// How many plans there are for algorithms, how many are costed, and how long planning takes; prints a table
     Effort(effort::Options),
+    /// A script, as often as lines of the standard input tell; prints a JSON object for each of them
+    Work(work::Options),
+    /// How fast this machine reads and computes now; prints a JSON object
+    Limits(limits::Options),
 }
 
 /// What a thread of requests has of the stack in a JVM, so that none has to be made for each.
@@ -52,6 +58,12 @@ fn measure() -> Result<()> {
             print!("{}", effort::table(&options)?);
             return Ok(());
         }
+        Benchmark::Work(options) => {
+            let commands = std::io::stdin().lock();
+            // Standard output is flushed at the end of each line.
+            return work::serve(&options, commands, |answer| println!("{answer}"));
+        }
+        Benchmark::Limits(options) => vec![limits::measure(&options)],
     };
     for result in results {
         println!("{result}");

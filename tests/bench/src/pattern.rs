@@ -11,7 +11,8 @@ use fulgurite_program::{Execution, OutputValue, Request, execute, request::Input
 use serde_json::{Value, json};
 
 use crate::{
-    data::{DataScript, dump, read},
+    data::{DataScript, read},
+    exchange::dump_cells,
     limits::{peak_gigaflops, read_bandwidth},
 };
 
@@ -56,7 +57,7 @@ pub fn measure(options: &Options) -> Result<Value> {
     let inputs = DataScript::read(&options.folder.join("data.dml"))?.make(&arguments, &session)?;
     if let Some(folder) = &options.dump {
         for (name, matrix) in &inputs {
-            dump(folder, name, matrix)?;
+            dump_cells(folder, name, matrix)?;
         }
     }
 
