@@ -234,8 +234,11 @@ def main():
         "rows": rows,
     }
     kept = options.folder / "results.json"
+    before = json.loads(kept.read_text()) if kept.exists() else {}
     if options.renew:
-        results = renewed(json.loads(kept.read_text()), rows, results["date"])
+        results = renewed(before, rows, results["date"])
+    # `ci/bench work` keeps its figures there, too.
+    results |= {name: before[name] for name in ["work"] if name in before}
     folder = options.folder if options.keep or options.renew else options.scratch
     (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n")
     (folder / "RESULTS.md").write_text(bench_report.report(results))

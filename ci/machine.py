@@ -11,14 +11,24 @@ PATIENCE = 10
 
 
 def machine():
-    model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), platform.processor())
-    return f"{model}, {len(os.sched_getaffinity(0))} cores"
+    return f"{cpu_info('model name') or platform.processor()}, {len(os.sched_getaffinity(0))} cores"
 
 
-def settle():
+def kind():
+    """The processor, without what differs between machines that have it."""
+    avx512 = "with AVX-512" if "avx512f" in cpu_info("flags").split() else "without AVX-512"
+    return f"{cpu_info('model name') or platform.processor()}, {avx512}"
+
+
+def cpu_info(key):
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.split(":")[0].strip() == key), "")
+
+
+def settle(patience=PATIENCE):
     """Waits until nothing is done behind the scenes: files being written out, a peer that compiles or collects garbage."""
     os.sync()
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + patience
     while time.monotonic() < until and busy(0.3) > BUSY:
         pass
 
