@@ -11,7 +11,7 @@ use std::{
 
 use fulgurite_error::Result;
 
-use super::{JavaRandom, Well1024a};
+use super::generators::{JavaRandom, Well1024a};
 use crate::memory;
 
 /// Seeds between two states that are kept, of 136 bytes each.
