@@ -33,7 +33,7 @@ fn cells(from: f64, to: f64) -> Vec<f64> {
 fn main() {
     let mut out = vec![0.0; TILE];
     println!("ns per cell   vectors    scalar");
-    let unary: [Unary; 12] = [
+    let unary: [Unary; 13] = [
         ("exp", vector_math::exp, f64::exp, -10.0, 10.0),
         ("log", vector_math::log, f64::ln, 0.0, 100.0),
         ("sigmoid", vector_math::sigmoid, sigmoid, -10.0, 10.0),
@@ -46,6 +46,7 @@ fn main() {
         ("asin", vector_math::asin, f64::asin, -1.0, 1.0),
         ("acos", vector_math::acos, f64::acos, -1.0, 1.0),
         ("atan", vector_math::atan, f64::atan, -5.0, 5.0),
+        ("round", vector_math::round, vector_math::half_up, -50.0, 50.0),
     ];
     for (name, vectors, scalar, from, to) in unary {
         let x = cells(from, to);

@@ -115,8 +115,11 @@ where
     binary_by(left, right, f, &over)
 }
 
-/// `f` and `over` are the same function, of a pair of cells and of stretches.
-fn binary_by<F, O>(left: Operand, right: Operand, f: F, over: O) -> Result<MatrixBlock>
+/// As [`binary`], where `over` is the same function of stretches, to the bit: what few cells need is done cell by cell.
+///
+/// # Errors
+/// As [`binary`].
+pub fn binary_by<F, O>(left: Operand, right: Operand, f: F, over: O) -> Result<MatrixBlock>
 where
     F: Fn(f64, f64) -> f64 + Sync,
     O: Fn(Cells, Cells, &mut [f64]) + Sync,
@@ -185,6 +188,20 @@ pub fn ternary<F>(first: Operand, second: Operand, third: Operand, f: F) -> Resu
 where
     F: Fn(f64, f64, f64) -> f64 + Sync,
 {
+    let over = |[x, y, z]: [Cells; 3], out: &mut [f64]| apply_ternary(x, y, z, out, &f);
+    ternary_by([first, second, third], &f, over)
+}
+
+/// As [`ternary`], where `over` is the same function of stretches, to the bit.
+///
+/// # Errors
+/// As [`binary`].
+pub fn ternary_by<F, O>(operands: [Operand; 3], f: F, over: O) -> Result<MatrixBlock>
+where
+    F: Fn(f64, f64, f64) -> f64 + Sync,
+    O: Fn([Cells; 3], &mut [f64]) + Sync,
+{
+    let [first, second, third] = operands;
     let (rows, cols) = result_shape(&[first, second, third])?;
     let [first, second, third] =
         [first, second, third].map(|operand| Side::of(operand, rows, cols));
@@ -197,7 +214,7 @@ where
         let values = map_flat(crate::parallel::cells(rows, cols)?, |range, out| {
             let [first, second, third] =
                 [first, second, third].map(|flat| flat.part(range.clone()));
-            apply_ternary(first, second, third, out, &f);
+            over([first, second, third], out);
         })?;
         return MatrixBlock::dense(rows, cols, values);
     }
@@ -206,13 +223,12 @@ where
         let mut scratch = sides.each_ref().map(|side| side.scratch(cols));
         for (row, out) in task.zip(out.chunks_exact_mut(cols)) {
             let [s0, s1, s2] = &mut scratch;
-            apply_ternary(
+            let rows = [
                 sides[0].row(row, s0),
                 sides[1].row(row, s1),
                 sides[2].row(row, s2),
-                out,
-                &f,
-            );
+            ];
+            over(rows, out);
         }
     })?;
     let any_sparse = (sides.iter()).any(|side| matches!(side, Side::Csr(_) | Side::Coordinate(_)));

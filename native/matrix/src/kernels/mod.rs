@@ -38,8 +38,8 @@ pub use crate::parallel::TASK_CELLS;
 pub use aggregate::Accumulator;
 pub use cumulative::cumulative;
 pub use elementwise::{
-    Operand, binary, binary_over_slices, outer, outer_over_slices, ternary, unary,
-    unary_over_slices,
+    Operand, binary, binary_by, binary_over_slices, outer, outer_over_slices, ternary, ternary_by,
+    unary, unary_over_slices,
 };
 pub use generate::{fill, parse_cells, seq, seq_rows};
 pub use index::{IndexRange, cbind, left_index, rbind, right_index};

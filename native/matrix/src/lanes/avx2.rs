@@ -170,6 +170,11 @@ impl MathLanes for Avx2 {
     }
 
     #[inline(always)]
+    fn floor(self) -> Self {
+        Avx2(operation!(_mm256_floor_pd(self.0)))
+    }
+
+    #[inline(always)]
     fn at_most(self, bound: Self) -> Self {
         // The instruction gives its second operand where one is NaN.
         Avx2(operation!(_mm256_min_pd(bound.0, self.0)))

@@ -191,6 +191,12 @@ impl MathLanes for Avx512 {
     }
 
     #[inline(always)]
+    fn floor(self) -> Self {
+        const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+        Avx512(operation!(_mm512_roundscale_pd::<DOWN>(self.0)))
+    }
+
+    #[inline(always)]
     fn at_most(self, bound: Self) -> Self {
         // The instruction gives its second operand where one is NaN.
         Avx512(operation!(_mm512_min_pd(bound.0, self.0)))

@@ -59,6 +59,8 @@ pub(crate) trait MathLanes:
     /// `minuend - self * factor`, rounded once.
     fn subtracted_from(self, factor: Self, minuend: Self) -> Self;
     fn sqrt(self) -> Self;
+    /// The largest whole number that is not greater, with the sign of the cell where it is zero.
+    fn floor(self) -> Self;
     /// The smaller one; `self` where it is NaN. `bound` is not.
     fn at_most(self, bound: Self) -> Self;
 
@@ -138,6 +140,27 @@ pub(crate) trait MathLanes:
             (before, last) = (last, next);
         }
         before.mul_add(self, last)
+    }
+
+    /// `self`, but the scalar function of `x` and `y` where the mask says so: for arguments that are rare.
+    #[inline(always)]
+    fn with_scalar_of_two(
+        self,
+        mask: Self::Mask,
+        (x, y): (Self, Self),
+        function: fn(f64, f64) -> f64,
+    ) -> Self {
+        let [mut values, mut xs, mut ys] = [[0.0; WIDEST]; 3];
+        self.write(&mut values);
+        x.write(&mut xs);
+        y.write(&mut ys);
+        let truths = Self::truths(mask);
+        for (lane, (value, (x, y))) in values.iter_mut().zip(xs.iter().zip(&ys)).enumerate() {
+            if truths >> lane & 1 == 1 {
+                *value = function(*x, *y);
+            }
+        }
+        Self::read(&values)
     }
 
     /// `self`, but the scalar function of `x` where the mask says so: for arguments that are rare.

@@ -145,6 +145,11 @@ impl MathLanes for Neon {
     }
 
     #[inline(always)]
+    fn floor(self) -> Self {
+        Neon(operation!(vrndmq_f64(self.0)))
+    }
+
+    #[inline(always)]
     fn at_most(self, bound: Self) -> Self {
         Neon(operation!(vminq_f64(self.0, bound.0)))
     }

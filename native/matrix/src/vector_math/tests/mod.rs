@@ -1,6 +1,7 @@
 //! Accuracy, special values, and that results depend on nothing but the cell.
 
 mod accuracy;
+mod exact;
 mod reference;
 mod special;
 

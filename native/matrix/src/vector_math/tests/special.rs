@@ -4,12 +4,12 @@ use super::{Every, present, uniform};
 use crate::vector_math::{
     BinaryForm, Cells, UnaryForm,
     exponential::*,
+    few_instructions::{Quotient, SquareRoot},
     hyperbolic::*,
     inverse_trigonometric::*,
     logarithm::*,
     over::{Binary, Unary, binary_with, unary_with},
     power::*,
-    slow_arithmetic::*,
     trigonometric::*,
 };
 
