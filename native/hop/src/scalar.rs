@@ -11,12 +11,13 @@ use fulgurite_error::{Error, Result};
 use fulgurite_matrix::java_double;
 
 pub use crate::numbers::double_to_int;
-pub use crate::ops::{floor_div, floor_mod, maximum, minimum};
+pub use crate::ops::{floor_div, floor_mod};
 use crate::{
     BinaryOp, CastOp, HopOp, Literal, TernaryOp, UnaryOp, ValueType,
     numbers::INDEX_EPSILON,
     ops::{IntResult, OfScalars},
 };
+pub use fulgurite_matrix::vector_math::{maximum, minimum};
 
 /// A double as an int, as `as.integer` has it: without its fraction, NaN as 0.
 ///

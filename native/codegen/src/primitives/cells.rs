@@ -1,6 +1,6 @@
 //! Cellwise operators, reductions and copies of a block, by the definitions of the operators.
 //!
-//! Operators with a vector form work on whole stretches; others apply `eval` to each cell.
+//! Functions of cells work on whole stretches, by their vector forms.
 
 use std::slice;
 
@@ -74,6 +74,9 @@ pub(crate) unsafe extern "C" fn unary(
     }
 }
 
+/// Cells that lie apart are put side by side so many at a time.
+const GATHERED: usize = 64;
+
 /// Operands have a stride per row and per column, 0 where they are spread.
 ///
 /// # Safety
@@ -116,10 +119,16 @@ pub(crate) unsafe extern "C" fn binary(
         match unsafe { (stretch(x, x_col, width), stretch(y, y_col, width)) } {
             (Some(x), Some(y)) => op.eval_cells(x, y, out),
             _ => {
-                for (col, out) in out.chunks_mut(1).enumerate() {
-                    // SAFETY: as above.
-                    let (x, y) = unsafe { (*x.add(col * x_col), *y.add(col * y_col)) };
-                    op.eval_cells(Cells::Same(x), Cells::Same(y), out);
+                let (mut xs, mut ys) = ([0.0; GATHERED], [0.0; GATHERED]);
+                for (part, out) in out.chunks_mut(GATHERED).enumerate() {
+                    let from = part * GATHERED;
+                    for (at, (x_cell, y_cell)) in xs.iter_mut().zip(&mut ys).enumerate() {
+                        // The last part is shorter.
+                        let col = from + at.min(out.len() - 1);
+                        // SAFETY: as above.
+                        (*x_cell, *y_cell) = unsafe { (*x.add(col * x_col), *y.add(col * y_col)) };
+                    }
+                    op.eval_cells(Cells::Each(&xs), Cells::Each(&ys), out);
                 }
             }
         }

@@ -150,10 +150,7 @@ impl Frame<'_> {
             },
             CNode::Binary(op, x, y) => op.eval_cells(operand(x), operand(y), out),
             CNode::Ternary(op, x, y, z) => {
-                let (x, y, z) = (operand(x), operand(y), operand(z));
-                for (index, out) in out.iter_mut().enumerate() {
-                    *out = op.eval(x.at(index), y.at(index), z.at(index));
-                }
+                op.eval_cells([operand(x), operand(y), operand(z)], out);
             }
             // No other node is computed in a loop.
             _ => {}

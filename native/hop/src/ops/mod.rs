@@ -34,9 +34,7 @@ mod variables;
 pub use aggregate::{AggregateOp, Direction};
 pub(crate) use call::{Call, Known};
 pub use cast::CastOp;
-pub use cellwise::{
-    BinaryOp, TernaryOp, UnaryOp, floor_div, floor_mod, maximum, minimum, precedence,
-};
+pub use cellwise::{BinaryOp, TernaryOp, UnaryOp, floor_div, floor_mod, precedence};
 pub(crate) use cellwise::{IntResult, OfScalars};
 pub use cumulative::CumulativeOp;
 pub use files::{FileFormat, ReadOptions, WriteOptions};

@@ -1,8 +1,9 @@
-//! Cell-by-cell operators: scalars by the scalar rules, matrices by kernels compiled for the operator, or by its vector form.
+//! Cell-by-cell operators: scalars by the scalar rules, matrices by kernels over their vector forms.
 
 use fulgurite_error::Result;
 use fulgurite_hop::{BinaryOp, TernaryOp, UnaryOp, scalar};
 use fulgurite_matrix::kernels;
+use fulgurite_matrix::vector_math::Cells;
 
 use super::super::value::Value;
 use super::inputs::Inputs;
@@ -14,22 +15,7 @@ pub(super) fn unary(op: UnaryOp, inputs: &Inputs) -> Result<Value> {
         }
         Value::Matrix(matrix) => matrix,
     };
-    // Where a function costs less than choosing it, a kernel is compiled for it.
-    macro_rules! compiled {
-        ($($cheap:ident)*, over slices: $($dear:ident)*) => {
-            match op {
-                $(UnaryOp::$cheap => kernels::unary(matrix, |x| UnaryOp::$cheap.eval(x)),)*
-                $(UnaryOp::$dear)|* => {
-                    kernels::unary_over_slices(matrix, |x, out| op.eval_cells(x, out))
-                }
-            }
-        };
-    }
-    compiled!(
-        Abs Sqrt Floor Ceil Sign Not Sprop Pow2,
-        over slices: Exp Log Round Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh Sigmoid
-    )
-    .map(Value::Matrix)
+    kernels::unary_over_slices(matrix, |x, out| op.eval_cells(x, out)).map(Value::Matrix)
 }
 
 pub(super) fn binary(op: BinaryOp, inputs: &Inputs) -> Result<Value> {
@@ -37,21 +23,21 @@ pub(super) fn binary(op: BinaryOp, inputs: &Inputs) -> Result<Value> {
         return scalar::eval_scalar_binary(op, left, right).map(Value::Scalar);
     }
     let (left, right) = (inputs.operand(0)?, inputs.operand(1)?);
+    let over = |x: Cells, y: Cells, out: &mut [f64]| op.eval_cells(x, y, out);
+    // Kernels are compiled for functions whose vector form has the bits of the scalar one.
     macro_rules! compiled {
-        ($($cheap:ident)*, over slices: $($dear:ident)*) => {
+        ($($exact:ident)*, over slices: $($other:ident)*) => {
             match op {
-                $(BinaryOp::$cheap => {
-                    kernels::binary(left, right, |x, y| BinaryOp::$cheap.eval(x, y))
+                $(BinaryOp::$exact => {
+                    kernels::binary_by(left, right, |x, y| BinaryOp::$exact.eval(x, y), over)
                 })*
-                $(BinaryOp::$dear)|* => {
-                    kernels::binary_over_slices(left, right, |x, y, out| op.eval_cells(x, y, out))
-                }
+                $(BinaryOp::$other)|* => kernels::binary_over_slices(left, right, over),
             }
         };
     }
     compiled!(
-        Plus Minus Mult Div Min Max Less LessEqual Greater GreaterEqual Equal NotEqual And Or,
-        over slices: Modulus IntDiv Pow Xor LogBase
+        Plus Minus Mult Div Modulus IntDiv Min Max Less LessEqual Greater GreaterEqual Equal NotEqual And Or Xor,
+        over slices: Pow LogBase
     )
     .map(Value::Matrix)
 }
@@ -62,13 +48,14 @@ pub(super) fn ternary(op: TernaryOp, inputs: &Inputs) -> Result<Value> {
     {
         return scalar::eval_scalar_ternary(op, x, y, z).map(Value::Scalar);
     }
-    let operands = (inputs.operand(0)?, inputs.operand(1)?, inputs.operand(2)?);
+    let operands = [inputs.operand(0)?, inputs.operand(1)?, inputs.operand(2)?];
+    let over = |operands: [Cells; 3], out: &mut [f64]| op.eval_cells(operands, out);
     macro_rules! compiled {
         ($($op:ident)*) => {
             match op {
-                $(TernaryOp::$op => kernels::ternary(operands.0, operands.1, operands.2, |x, y, z| {
-                    TernaryOp::$op.eval(x, y, z)
-                }),)*
+                $(TernaryOp::$op => {
+                    kernels::ternary_by(operands, |x, y, z| TernaryOp::$op.eval(x, y, z), over)
+                })*
             }
         };
     }

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, cmp::Ordering};
 
 use fulgurite_error::Result;
-use fulgurite_matrix::vector_math::{self, BinaryForm, Cells, java_pow};
+use fulgurite_matrix::vector_math::{self, BinaryForm, Cells};
 
 use super::{
     CERTAIN, UnaryOp, Vectors, WITHOUT_TEXT_AND_INTS, Written, Zero, broadcast, cell_operators,
@@ -69,21 +69,21 @@ cell_operators! {
         eval: |x, y| x + y,
         code: "+", written: Written::Symbol(precedence::ADDITIVE), flops: 1.0, zero: Zero::Kept,
         finite: Finite::Unknown, scalars: OfScalars::Number(|x, y| x.checked_add(y).into()),
-        commutes: true, vectors: Vectors::None,
+        commutes: true, vectors: Vectors::Kernels(vector_math::add),
     }
     /// Difference.
     Minus {
         eval: |x, y| x - y,
         code: "-", written: Written::Symbol(precedence::ADDITIVE), flops: 1.0, zero: Zero::Kept,
         finite: Finite::Unknown, scalars: OfScalars::Number(|x, y| x.checked_sub(y).into()),
-        commutes: false, vectors: Vectors::None,
+        commutes: false, vectors: Vectors::Kernels(vector_math::subtract),
     }
     /// Product.
     Mult {
         eval: |x, y| x * y,
         code: "*", written: Written::Symbol(precedence::MULTIPLICATIVE), flops: 1.0, zero: Zero::Either,
         finite: Finite::Unknown, scalars: OfScalars::Number(|x, y| x.checked_mul(y).into()),
-        commutes: true, vectors: Vectors::None,
+        commutes: true, vectors: Vectors::Kernels(vector_math::multiply),
     }
     /// Quotient.
     Div {
@@ -94,101 +94,101 @@ cell_operators! {
     }
     /// Floored modulo, as in R: the sign of the divisor.
     Modulus {
-        eval: floored_modulo,
-        code: "%%", written: Written::Symbol(precedence::INTEGER_DIVISION), flops: 8.0, zero: Zero::Left,
+        eval: vector_math::floored_modulo,
+        code: "%%", written: Written::Symbol(precedence::INTEGER_DIVISION), flops: 26.0, zero: Zero::Left,
         finite: Finite::Unknown, scalars: OfScalars::Number(int_remainder),
-        commutes: false, vectors: Vectors::None,
+        commutes: false, vectors: Vectors::Shared(vector_math::remainder),
     }
     /// Floor division.
     IntDiv {
         eval: |x, y| (x / y).floor(),
         code: "%/%", written: Written::Symbol(precedence::INTEGER_DIVISION), flops: 6.0, zero: Zero::Left,
         finite: Finite::Unknown, scalars: OfScalars::Number(int_quotient),
-        commutes: false, vectors: Vectors::None,
+        commutes: false, vectors: Vectors::Kernels(vector_math::whole_quotient),
     }
     /// Power, as Java's Math.pow.
     Pow {
-        eval: java_pow,
+        eval: vector_math::java_pow,
         code: "^", written: Written::Symbol(precedence::POWER), flops: 90.0, zero: Zero::No,
         finite: Finite::Unknown, scalars: OfScalars::Double,
         commutes: false, vectors: Vectors::Shared(vector_math::pow),
     }
     /// The smaller one; NaN if either is.
     Min {
-        eval: minimum,
+        eval: vector_math::minimum,
         code: "min", written: Written::Function("min"), flops: 1.0, zero: Zero::Kept,
         finite: Finite::Kept, scalars: OfScalars::Number(|x, y| IntResult::Int(x.min(y))),
-        commutes: true, vectors: Vectors::None,
+        commutes: true, vectors: Vectors::Kernels(vector_math::min),
     }
     /// The larger one; NaN if either is.
     Max {
-        eval: maximum,
+        eval: vector_math::maximum,
         code: "max", written: Written::Function("max"), flops: 1.0, zero: Zero::Kept,
         finite: Finite::Kept, scalars: OfScalars::Number(|x, y| IntResult::Int(x.max(y))),
-        commutes: true, vectors: Vectors::None,
+        commutes: true, vectors: Vectors::Kernels(vector_math::max),
     }
     /// Whether x is less than y.
     Less {
         eval: |x, y| truth(x < y),
         code: "<", written: Written::Symbol(precedence::RELATIONAL), flops: 1.0, zero: Zero::Kept,
         finite: Finite::Always, scalars: OfScalars::Comparison(|order| order.is_some_and(Ordering::is_lt)),
-        commutes: false, vectors: Vectors::None,
+        commutes: false, vectors: Vectors::Kernels(vector_math::less),
     }
     /// Whether x is at most y.
     LessEqual {
         eval: |x, y| truth(x <= y),
         code: "<=", written: Written::Symbol(precedence::RELATIONAL), flops: 1.0, zero: Zero::No,
         finite: Finite::Always, scalars: OfScalars::Comparison(|order| order.is_some_and(Ordering::is_le)),
-        commutes: false, vectors: Vectors::None,
+        commutes: false, vectors: Vectors::Kernels(vector_math::less_equal),
     }
     /// Whether x is greater than y.
     Greater {
         eval: |x, y| truth(x > y),
         code: ">", written: Written::Symbol(precedence::RELATIONAL), flops: 1.0, zero: Zero::Kept,
         finite: Finite::Always, scalars: OfScalars::Comparison(|order| order.is_some_and(Ordering::is_gt)),
-        commutes: false, vectors: Vectors::None,
+        commutes: false, vectors: Vectors::Kernels(vector_math::greater),
     }
     /// Whether x is at least y.
     GreaterEqual {
         eval: |x, y| truth(x >= y),
         code: ">=", written: Written::Symbol(precedence::RELATIONAL), flops: 1.0, zero: Zero::No,
         finite: Finite::Always, scalars: OfScalars::Comparison(|order| order.is_some_and(Ordering::is_ge)),
-        commutes: false, vectors: Vectors::None,
+        commutes: false, vectors: Vectors::Kernels(vector_math::greater_equal),
     }
     /// Whether both are equal; NaN equals nothing.
     Equal {
         eval: |x, y| truth(x == y),
         code: "==", written: Written::Symbol(precedence::RELATIONAL), flops: 1.0, zero: Zero::No,
         finite: Finite::Always, scalars: OfScalars::Comparison(|order| order.is_some_and(Ordering::is_eq)),
-        commutes: true, vectors: Vectors::None,
+        commutes: true, vectors: Vectors::Kernels(vector_math::equal),
     }
     /// Whether both differ.
     NotEqual {
         eval: |x, y| truth(x != y),
         code: "!=", written: Written::Symbol(precedence::RELATIONAL), flops: 1.0, zero: Zero::Kept,
         finite: Finite::Always, scalars: OfScalars::Comparison(|order| order.is_none_or(Ordering::is_ne)),
-        commutes: true, vectors: Vectors::None,
+        commutes: true, vectors: Vectors::Kernels(vector_math::not_equal),
     }
     /// Whether both are true; NaN counts as true.
     And {
         eval: |x, y| truth(x != 0.0 && y != 0.0),
         code: "&", written: Written::Symbol(precedence::AND), flops: 1.0, zero: Zero::Either,
         finite: Finite::Always, scalars: OfScalars::Boolean,
-        commutes: true, vectors: Vectors::None,
+        commutes: true, vectors: Vectors::Kernels(vector_math::and),
     }
     /// Whether one is true; NaN counts as true.
     Or {
         eval: |x, y| truth(x != 0.0 || y != 0.0),
         code: "|", written: Written::Symbol(precedence::OR), flops: 1.0, zero: Zero::Kept,
         finite: Finite::Always, scalars: OfScalars::Boolean,
-        commutes: true, vectors: Vectors::None,
+        commutes: true, vectors: Vectors::Kernels(vector_math::or),
     }
     /// Whether exactly one is true; NaN counts as true.
     Xor {
         eval: |x, y| truth((x != 0.0) != (y != 0.0)),
         code: "xor", written: Written::Function("xor"), flops: 1.0, zero: Zero::Kept,
         finite: Finite::Always, scalars: OfScalars::Boolean,
-        commutes: true, vectors: Vectors::None,
+        commutes: true, vectors: Vectors::Kernels(vector_math::xor),
     }
     /// Logarithm to a base: log(x) / log(base).
     LogBase {
@@ -279,20 +279,14 @@ impl BinaryOp {
     pub fn vector_form(self) -> Option<BinaryForm> {
         match self.declared().vectors {
             Vectors::Shared(form) => Some(form),
-            Vectors::Kernels(_) | Vectors::None => None,
+            Vectors::Kernels(_) => None,
         }
     }
 
-    /// The function of each pair of cells, by the vector form where there is one; stretches are of one length.
+    /// The function of each pair of cells, by its vector form; stretches are of one length.
     pub fn eval_cells(self, x: Cells, y: Cells, out: &mut [f64]) {
-        match self.declared().vectors {
-            Vectors::Shared(form) | Vectors::Kernels(form) => form(x, y, out),
-            Vectors::None => {
-                for (index, out) in out.iter_mut().enumerate() {
-                    *out = self.eval(x.at(index), y.at(index));
-                }
-            }
-        }
+        let (Vectors::Shared(form) | Vectors::Kernels(form)) = self.declared().vectors;
+        form(x, y, out);
     }
 
     fn nnz(self, call: &dyn Call, cells: u64) -> Option<u64> {
@@ -384,41 +378,6 @@ impl Cellwise for BinaryOp {
             return Some(0.0);
         }
         Some(self.eval(x.value()?, y.value()?))
-    }
-}
-
-/// The smaller one as DML defines it: NaN if either is; -0 is smaller than 0.
-#[inline]
-pub fn minimum(x: f64, y: f64) -> f64 {
-    match x.partial_cmp(&y) {
-        None => f64::NAN,
-        Some(Ordering::Less) => x,
-        Some(Ordering::Greater) => y,
-        // Equal numbers have equal bits, but for zeros.
-        Some(Ordering::Equal) => f64::from_bits(x.to_bits() | y.to_bits()),
-    }
-}
-
-/// The larger one, as [`minimum`].
-#[inline]
-pub fn maximum(x: f64, y: f64) -> f64 {
-    match x.partial_cmp(&y) {
-        None => f64::NAN,
-        Some(Ordering::Less) => y,
-        Some(Ordering::Greater) => x,
-        Some(Ordering::Equal) => f64::from_bits(x.to_bits() & y.to_bits()),
-    }
-}
-
-fn floored_modulo(x: f64, y: f64) -> f64 {
-    if y == 0.0 {
-        return f64::NAN;
-    }
-    let remainder = x % y;
-    if remainder != 0.0 && (remainder < 0.0) != (y < 0.0) {
-        remainder + y
-    } else {
-        remainder
     }
 }
 

@@ -11,7 +11,7 @@ mod ternary;
 mod tests;
 mod unary;
 
-pub use binary::{BinaryOp, floor_div, floor_mod, maximum, minimum};
+pub use binary::{BinaryOp, floor_div, floor_mod};
 pub(crate) use binary::{IntResult, OfScalars};
 pub(super) use broadcast::broadcast;
 pub use ternary::TernaryOp;
@@ -94,14 +94,12 @@ const WITHOUT_TEXT_AND_INTS: Certain = Certain::If(|result, inputs| {
     !inputs.iter().any(Known::is_text) && (result.is_matrix() || is_double)
 });
 
-/// Operators of cells without a vector form are a few instructions, for which kernels are compiled in place, or too rare to matter (`%%`).
-/// Basic kernels and compiled code both take the form from here, so that a fused operator gives the same bits as the basic ones.
+/// The same function over slices, several cells at a time.
 #[derive(Debug, Clone, Copy)]
 enum Vectors<F> {
-    None,
-    /// The same function over slices, several cells at a time; compiled code calls it, too.
+    /// Compiled code calls it, too, so that a fused operator gives the same bits as the basic ones.
     Shared(F),
-    /// As above, for basic kernels: compiled code has an instruction.
+    /// Compiled code has instructions, which give the bits of the scalar function, as the form does.
     Kernels(F),
 }
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use fulgurite_error::Result;
+use fulgurite_matrix::vector_math::{self, Cells, TernaryForm};
 
 use super::{CERTAIN, WITHOUT_TEXT, Written, Zero, broadcast, cell_operators, cells};
 use crate::{
@@ -25,6 +26,7 @@ struct TernaryFacts {
     zero: Zero,
     finite: Finite,
     kind: Kind,
+    vectors: TernaryForm,
 }
 
 /// What decides types, sizes and zeros.
@@ -43,19 +45,19 @@ cell_operators! {
     IfElse {
         eval: |x, y, z| if x != 0.0 { y } else { z },
         code: "ifelse", written: Written::Function("ifelse"), flops: 2.0, zero: Zero::Kept,
-        finite: Finite::Of(&[1, 2]), kind: Kind::Branch,
+        finite: Finite::Of(&[1, 2]), kind: Kind::Branch, vectors: vector_math::if_else,
     }
     /// x + y * z.
     PlusMult {
         eval: |x, y, z| x + y * z,
         code: "+*", written: Written::Internal("+*"), flops: 2.0, zero: Zero::Kept,
-        finite: Finite::Unknown, kind: Kind::Sum,
+        finite: Finite::Unknown, kind: Kind::Sum, vectors: vector_math::plus_product,
     }
     /// x - y * z.
     MinusMult {
         eval: |x, y, z| x - y * z,
         code: "-*", written: Written::Internal("-*"), flops: 2.0, zero: Zero::Kept,
-        finite: Finite::Unknown, kind: Kind::Sum,
+        finite: Finite::Unknown, kind: Kind::Sum, vectors: vector_math::minus_product,
     }
 }
 
@@ -63,6 +65,11 @@ impl TernaryOp {
     /// f(0, 0, 0) = 0.
     pub fn zero_on_all_zero(self) -> bool {
         self.declared().zero == Zero::Kept
+    }
+
+    /// The function of each triple of cells, by its vector form; stretches are of one length.
+    pub fn eval_cells(self, operands: [Cells; 3], out: &mut [f64]) {
+        (self.declared().vectors)(operands, out);
     }
 
     fn of_scalars(self, call: &dyn Call) -> VariableInfo {

@@ -64,31 +64,31 @@ cell_operators! {
     Abs {
         eval: |x| x.abs(),
         code: "abs", written: Written::Function("abs"), flops: 1.0, zero: Zero::Kept,
-        finite: Finite::Kept, scalars: OfScalar::Number, vectors: Vectors::None,
+        finite: Finite::Kept, scalars: OfScalar::Number, vectors: Vectors::Kernels(vector_math::abs),
     }
     /// floor(x + 0.5), as Java's Math.round: halves go up. NaN, infinities and numbers too large for an int stay.
     Round {
-        eval: half_up,
+        eval: vector_math::half_up,
         code: "round", written: Written::Function("round"), flops: 4.0, zero: Zero::Kept,
-        finite: Finite::Kept, scalars: OfScalar::Double, vectors: Vectors::None,
+        finite: Finite::Kept, scalars: OfScalar::Double, vectors: Vectors::Kernels(vector_math::round),
     }
     /// The largest whole number that is not greater.
     Floor {
         eval: |x| x.floor(),
         code: "floor", written: Written::Function("floor"), flops: 1.0, zero: Zero::Kept,
-        finite: Finite::Kept, scalars: OfScalar::Double, vectors: Vectors::None,
+        finite: Finite::Kept, scalars: OfScalar::Double, vectors: Vectors::Kernels(vector_math::floor),
     }
     /// The smallest whole number that is not less.
     Ceil {
         eval: |x| x.ceil(),
         code: "ceil", written: Written::Function("ceil"), flops: 1.0, zero: Zero::Kept,
-        finite: Finite::Kept, scalars: OfScalar::Double, vectors: Vectors::None,
+        finite: Finite::Kept, scalars: OfScalar::Double, vectors: Vectors::Kernels(vector_math::ceil),
     }
     /// -1, 0 or 1; NaN stays NaN.
     Sign {
         eval: |x| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { x },
         code: "sign", written: Written::Function("sign"), flops: 1.0, zero: Zero::Kept,
-        finite: Finite::Kept, scalars: OfScalar::Double, vectors: Vectors::None,
+        finite: Finite::Kept, scalars: OfScalar::Double, vectors: Vectors::Kernels(vector_math::sign),
     }
     /// Sine.
     Sin {
@@ -148,7 +148,7 @@ cell_operators! {
     Not {
         eval: |x| truth(x == 0.0),
         code: "!", written: Written::Symbol(precedence::NOT), flops: 1.0, zero: Zero::No,
-        finite: Finite::Always, scalars: OfScalar::Boolean, vectors: Vectors::None,
+        finite: Finite::Always, scalars: OfScalar::Boolean, vectors: Vectors::Kernels(vector_math::not),
     }
     /// 1 / (1 + e^-x).
     Sigmoid {
@@ -160,13 +160,13 @@ cell_operators! {
     Sprop {
         eval: |x| x * (1.0 - x),
         code: "sprop", written: Written::Internal("sprop"), flops: 2.0, zero: Zero::Kept,
-        finite: Finite::Unknown, scalars: OfScalar::Double, vectors: Vectors::None,
+        finite: Finite::Unknown, scalars: OfScalar::Double, vectors: Vectors::Kernels(vector_math::sprop),
     }
     /// The square.
     Pow2 {
         eval: |x| x * x,
         code: "^2", written: Written::Internal("square"), flops: 1.0, zero: Zero::Kept,
-        finite: Finite::Unknown, scalars: OfScalar::Double, vectors: Vectors::None,
+        finite: Finite::Unknown, scalars: OfScalar::Double, vectors: Vectors::Kernels(vector_math::square),
     }
 }
 
@@ -189,20 +189,14 @@ impl UnaryOp {
     pub fn vector_form(self) -> Option<UnaryForm> {
         match self.declared().vectors {
             Vectors::Shared(form) => Some(form),
-            Vectors::Kernels(_) | Vectors::None => None,
+            Vectors::Kernels(_) => None,
         }
     }
 
-    /// The function of each cell, by the vector form where there is one; slices are of one length.
+    /// The function of each cell, by its vector form; slices are of one length.
     pub fn eval_cells(self, x: &[f64], out: &mut [f64]) {
-        match self.declared().vectors {
-            Vectors::Shared(form) | Vectors::Kernels(form) => form(x, out),
-            Vectors::None => {
-                for (out, x) in out.iter_mut().zip(x) {
-                    *out = self.eval(*x);
-                }
-            }
-        }
+        let (Vectors::Shared(form) | Vectors::Kernels(form)) = self.declared().vectors;
+        form(x, out);
     }
 }
 
@@ -252,11 +246,4 @@ impl Cellwise for UnaryOp {
     fn at_zeros(&self, operands: &[AtZeros]) -> Option<f64> {
         Some(self.eval(operands.first()?.value()?))
     }
-}
-
-fn half_up(x: f64) -> f64 {
-    // 0.49999999999999994 + 0.5 rounds to 1 in doubles; Java gives 0.
-    let floor = x.floor();
-    let rounded = if x - floor >= 0.5 { floor + 1.0 } else { floor };
-    rounded + 0.0
 }
