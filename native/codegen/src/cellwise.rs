@@ -137,6 +137,15 @@ fn unary<I: CellInstructions>(code: &mut I, op: UnaryOp, x: I::Value) -> Option<
         UnaryOp::Abs => code.magnitude(x),
         UnaryOp::Floor => code.floor(x),
         UnaryOp::Ceil => code.ceiling(x),
+        UnaryOp::Round => {
+            let half = code.literal(0.5);
+            let floor = code.floor(x);
+            let rest = code.subtract(x, floor);
+            let goes_up = code.compare(Comparison::GreaterEqual, rest, half);
+            let step = code.truth(goes_up);
+            // Adding the zero makes -0 a 0.
+            code.add(floor, step)
+        }
         UnaryOp::Sign => {
             let (zero, one) = (code.literal(0.0), code.literal(1.0));
             let minus_one = code.literal(-1.0);
@@ -158,7 +167,6 @@ fn unary<I: CellInstructions>(code: &mut I, op: UnaryOp, x: I::Value) -> Option<
         UnaryOp::Pow2 => code.multiply(x, x),
         UnaryOp::Exp
         | UnaryOp::Log
-        | UnaryOp::Round
         | UnaryOp::Sin
         | UnaryOp::Cos
         | UnaryOp::Tan

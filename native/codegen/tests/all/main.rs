@@ -4,6 +4,7 @@ mod support;
 
 mod behaviour;
 mod code;
+mod lanes;
 mod patterns;
 mod random;
 mod registers;
