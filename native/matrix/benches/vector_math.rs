@@ -46,7 +46,13 @@ fn main() {
         ("asin", vector_math::asin, f64::asin, -1.0, 1.0),
         ("acos", vector_math::acos, f64::acos, -1.0, 1.0),
         ("atan", vector_math::atan, f64::atan, -5.0, 5.0),
-        ("round", vector_math::round, vector_math::half_up, -50.0, 50.0),
+        (
+            "round",
+            vector_math::round,
+            vector_math::half_up,
+            -50.0,
+            50.0,
+        ),
     ];
     for (name, vectors, scalar, from, to) in unary {
         let x = cells(from, to);
