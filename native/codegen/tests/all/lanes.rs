@@ -77,14 +77,17 @@ fn of_ternary(op: TernaryOp) -> Lanes {
     }
 }
 
+type OfMatrices = Box<dyn Fn(&[MatrixBlock]) -> MatrixBlock>;
+type OfCells = Box<dyn Fn(&[f64]) -> f64>;
+
 /// A function, and what stands for it in each place.
 struct Function {
     name: String,
     lanes: Lanes,
     plan: CPlan,
-    kernel: Box<dyn Fn(&[MatrixBlock]) -> MatrixBlock>,
+    kernel: OfMatrices,
     /// As its declaration defines it.
-    of_cells: Box<dyn Fn(&[f64]) -> f64>,
+    of_cells: OfCells,
 }
 
 fn functions() -> Vec<Function> {
@@ -165,7 +168,11 @@ fn pairs_have_instructions_or_call_forms() {
                 assert!(clif.contains("f64x2"), "{name}:\n{clif}");
                 assert!(!clif.contains("extractlane"), "{name}:\n{clif}");
                 // Cranelift calls a library for what a processor has no instruction for.
-                assert!(!assembly.contains("call"), "{name}:\n{assembly}");
+                let mut instructions = assembly.lines().map(str::trim_start);
+                assert!(
+                    !instructions.any(|line| line.starts_with("call")),
+                    "{name}:\n{assembly}"
+                );
             }
             Lanes::Form => assert!(clif.contains("call fn"), "{name}:\n{clif}"),
         }
