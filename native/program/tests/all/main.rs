@@ -11,6 +11,7 @@ mod file_systems;
 mod files;
 mod forms;
 mod generated;
+mod interrupts;
 mod large_products;
 mod later_reads;
 mod non_finite;

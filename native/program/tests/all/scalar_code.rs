@@ -1,12 +1,12 @@
 //! Loops and functions of scalars: as compiled code, and block by block, they leave the same, print the same and fail
 //! the same.
 
-use std::{fmt::Write, sync::Arc};
+use std::fmt::Write;
 
 use fulgurite_error::ErrorKind;
 use fulgurite_hop::Literal;
-use fulgurite_matrix::{Interrupt, Layout, MatrixBlock};
-use fulgurite_program::{OutputValue, Request, Session, execute};
+use fulgurite_matrix::{Layout, MatrixBlock};
+use fulgurite_program::OutputValue;
 use proptest::prelude::*;
 
 use crate::common::{Cells, Ran, Script, exact, matrix, script};
@@ -322,34 +322,6 @@ fn errors_have_their_kind_place_and_text() {
         assert_eq!(error.kind(), kind, "{body}: {error}");
         assert!(error.message().contains(part), "{body}: {error}");
     }
-}
-
-#[test]
-fn a_loop_without_an_end_is_interrupted() {
-    let interrupt = Interrupt::new();
-    let flag = interrupt.clone();
-    let sink = Arc::new(move |line: &str| {
-        // While the loop runs, from another thread.
-        let flag = flag.clone();
-        assert_eq!(line, "begun");
-        std::thread::spawn(move || {
-            std::thread::sleep(std::time::Duration::from_millis(20));
-            flag.set();
-        });
-        Ok(())
-    });
-    let session = Session::new(fulgurite_config::Config::default())
-        .with_print(sink)
-        .with_interrupt(interrupt);
-    let text =
-        "x = 0\nprint('begun')\nwhile (x >= 0) { x = x + 1\nif (x > 100) { x = 1 } }\nprint(x)";
-    let request = Request::script("test.dml", text);
-    let execution = fulgurite_program::Execution {
-        request,
-        matrices: std::collections::BTreeMap::new(),
-    };
-    let error = execute(execution, &session).expect_err("it is interrupted");
-    assert_eq!(error.kind(), ErrorKind::Interrupted);
 }
 
 /// Scripts over a few scalars and two matrices, which are wrong now and then.

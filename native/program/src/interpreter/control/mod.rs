@@ -81,6 +81,10 @@ impl<'p> Interpreter<'p> {
     /// # Errors
     /// The first error of an operator, with its code and position.
     pub(crate) fn run(&mut self, blocks: &'p [Block], symbols: &mut SymbolTable) -> Result<()> {
+        // Blocks ask before they begin; a loop whose body has none left is endless, too.
+        if blocks.is_empty() {
+            return self.context.still_wanted();
+        }
         on_enough_stack(|| {
             blocks
                 .iter()
@@ -116,7 +120,7 @@ impl<'p> Interpreter<'p> {
                 let writes = self.loop_writes(body, Some(predicate), label, symbols);
                 self.planner.loops.enter(body, None);
                 while self.holds(predicate, position.as_ref(), symbols)? {
-                    self.run(body, symbols)?;
+                    self.run(body, symbols).map_err(at)?;
                     writes
                         .after_iteration(symbols, &mut self.context)
                         .map_err(at)?;
@@ -148,7 +152,7 @@ impl<'p> Interpreter<'p> {
                         let writes = self.loop_writes(body, None, label, symbols);
                         for value in range {
                             symbols.set(variable, Variable::Scalar(Literal::Int(value)));
-                            self.run(body, symbols)?;
+                            self.run(body, symbols).map_err(at)?;
                             writes
                                 .after_iteration(symbols, &mut self.context)
                                 .map_err(at)?;
@@ -205,6 +209,7 @@ impl<'p> Interpreter<'p> {
         let code = Arc::clone(&self.planner.scalar_code);
         let (program, context) = (self.program, &mut self.context);
         code.run(block, label, program, self.call_depth, symbols, context)
+            .map_err(|error| error.at_option(position.as_ref()))
     }
 
     /// What a loop keeps parts of; nothing where there are no workers.

@@ -292,9 +292,9 @@ impl<'p> Interpreter<'p> {
         symbols: &mut SymbolTable,
     ) -> Result<()> {
         let start = gathered.iterations_start();
-        let own = self.own_iteration(parallel_loop, value, &start, symbols)?;
-        let added = gathered.add(own, &self.context);
-        added.map_err(|error| error.at_option(parallel_loop.position))
+        self.own_iteration(parallel_loop, value, &start, symbols)
+            .and_then(|own| gathered.add(own, &self.context))
+            .map_err(|error| error.at_option(parallel_loop.position))
     }
 
     /// The same, without gathering what it leaves.
