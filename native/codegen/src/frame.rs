@@ -204,9 +204,11 @@ impl<'a> Frame<'a> {
     /// to be.
     pub fn is_finite(&self, id: NodeId) -> bool {
         const EXPONENT: u64 = 0x7ff << 52;
+        const ONE: u64 = 1 << 52;
+        // One more than the largest exponent is the sign: vectors of any processor can add and gather that.
         let all = |cells: &[f64]| {
             let exponents = cells.iter().map(|cell| cell.to_bits() & EXPONENT);
-            exponents.fold(0, u64::max) < EXPONENT
+            exponents.fold(0, |all, exponent| all | (exponent + ONE)) >> 63 == 0
         };
         match self.program.homes[id.index()] {
             Home::Buffer(buffer) => {

@@ -4,6 +4,8 @@
 //! the rounding errors along, so they are as exact as if computed in about twice the precision. Partial
 //! results are combined in an order that depends on the shape only.
 
+mod accumulators;
+
 use std::ops::Range;
 
 use fulgurite_error::{Error, Result};
@@ -13,171 +15,9 @@ use super::results::shape;
 use crate::{ByRows, CsrMatrix, DenseMatrix, Interrupt, MatrixBlock, memory};
 use crate::{
     parallel::{TASK_CELLS, dense_by_rows, reduction_tasks, row_tasks},
-    vector_math::{Work, sum_of, two_sum, vectorized},
+    vector_math::{Work, vectorized},
 };
-
-/// A reduction's running state.
-pub trait Accumulator: Copy + Send + Sync {
-    const START: Self;
-    fn add(&mut self, value: f64);
-    /// Takes in `count` times the same value.
-    fn add_repeated(&mut self, value: f64, count: usize);
-    fn merge(&mut self, other: Self);
-    fn result(self) -> f64;
-
-    /// Takes in a slice through a function.
-    #[inline(always)]
-    fn add_all(&mut self, values: &[f64], map: impl Fn(f64) -> f64) {
-        for value in values {
-            self.add(map(*value));
-        }
-    }
-}
-
-/// A sum with its rounding errors (Knuth's branch-free two-sum).
-#[derive(Debug, Clone, Copy)]
-pub struct Sum {
-    total: f64,
-    error: f64,
-}
-
-impl Accumulator for Sum {
-    const START: Self = Sum {
-        total: 0.0,
-        error: 0.0,
-    };
-
-    #[inline(always)]
-    fn add(&mut self, value: f64) {
-        let (total, error) = two_sum(self.total, value);
-        self.error += error;
-        self.total = total;
-    }
-
-    fn add_repeated(&mut self, value: f64, count: usize) {
-        if count > 0 {
-            self.add(value * count as f64);
-        }
-    }
-
-    fn merge(&mut self, other: Self) {
-        self.add(other.total);
-        self.error += other.error;
-    }
-
-    /// Infinite and NaN sums leave no meaningful error.
-    fn result(self) -> f64 {
-        if self.error.is_finite() {
-            self.total + self.error
-        } else {
-            self.total
-        }
-    }
-
-    #[inline(always)]
-    fn add_all(&mut self, values: &[f64], map: impl Fn(f64) -> f64) {
-        if values.len() < SHORT {
-            values.iter().for_each(|value| self.add(map(*value)));
-        } else {
-            let (total, error) = sum_of(values, map);
-            self.merge(Sum { total, error });
-        }
-    }
-}
-
-/// Slices of fewer cells are not worth several chains of additions.
-const SHORT: usize = 24;
-
-/// The smallest value; NaN where any is NaN; infinity of nothing.
-#[derive(Debug, Clone, Copy)]
-pub struct Min(f64);
-
-/// The largest value; NaN where any is NaN; -infinity of nothing.
-#[derive(Debug, Clone, Copy)]
-pub struct Max(f64);
-
-macro_rules! extreme {
-    ($name:ident, $start:expr, $better:tt) => {
-        impl Accumulator for $name {
-            const START: Self = $name($start);
-
-            #[inline(always)]
-            fn add(&mut self, value: f64) {
-                // NaN compares false both ways: once held it stays, once seen it is taken.
-                if value $better self.0 || value.is_nan() {
-                    self.0 = if self.0.is_nan() { self.0 } else { value };
-                }
-            }
-
-            fn add_repeated(&mut self, value: f64, count: usize) {
-                if count > 0 {
-                    self.add(value);
-                }
-            }
-
-            fn merge(&mut self, other: Self) {
-                self.add(other.0);
-            }
-
-            fn result(self) -> f64 {
-                self.0
-            }
-
-            #[inline(always)]
-            fn add_all(&mut self, values: &[f64], map: impl Fn(f64) -> f64) {
-                const LANES: usize = 8;
-                let mut best = [$start; LANES];
-                let mut nan = [false; LANES];
-                let chunks = values.chunks_exact(LANES);
-                for value in chunks.remainder() {
-                    self.add(map(*value));
-                }
-                for chunk in chunks {
-                    for lane in 0..LANES {
-                        let value = map(chunk[lane]);
-                        best[lane] = if value $better best[lane] { value } else { best[lane] };
-                        nan[lane] |= value.is_nan();
-                    }
-                }
-                for value in best {
-                    self.add(value);
-                }
-                if nan.contains(&true) {
-                    self.0 = f64::NAN;
-                }
-            }
-        }
-    };
-}
-extreme!(Min, f64::INFINITY, <);
-extreme!(Max, f64::NEG_INFINITY, >);
-
-/// The product; 1 of nothing.
-#[derive(Debug, Clone, Copy)]
-pub struct Product(f64);
-
-impl Accumulator for Product {
-    const START: Self = Product(1.0);
-
-    #[inline(always)]
-    fn add(&mut self, value: f64) {
-        self.0 *= value;
-    }
-
-    fn add_repeated(&mut self, value: f64, count: usize) {
-        if count > 0 {
-            self.0 *= value.powf(count as f64);
-        }
-    }
-
-    fn merge(&mut self, other: Self) {
-        self.0 *= other.0;
-    }
-
-    fn result(self) -> f64 {
-        self.0
-    }
-}
+pub use accumulators::{Accumulator, Max, Min, Product, Sum};
 
 /// Over all cells, through `map`.
 pub fn full<A: Accumulator>(matrix: &MatrixBlock, map: impl Fn(f64) -> f64 + Sync) -> f64 {
@@ -300,26 +140,37 @@ impl<R: RowReduction> Work for RowsOf<'_, R> {
     }
 }
 
-/// Over each column, through `map(column, cell)`: a row vector.
+/// Over each column, through `map`: a row vector.
 pub fn cols<A: Accumulator>(
     matrix: &MatrixBlock,
-    map: impl Fn(usize, f64) -> f64 + Sync,
+    map: impl Fn(f64) -> f64 + Sync,
 ) -> Result<MatrixBlock> {
-    let cols = matrix.cols();
+    let numbers = memory::zeros_of(matrix.cols())?;
+    cols_with::<A>(matrix, &numbers, |_, cell| map(cell))
+}
+
+/// Over each column, through `map(number, cell)` with a number of the column: a row vector.
+fn cols_with<A: Accumulator>(
+    matrix: &MatrixBlock,
+    numbers: &[f64],
+    map: impl Fn(f64, f64) -> f64 + Sync,
+) -> Result<MatrixBlock> {
     let totals = match matrix {
-        MatrixBlock::Dense(dense) => cols_dense::<A>(dense, &map),
-        MatrixBlock::Csr(csr) => cols_csr::<A>(csr, csr.rows(), &map),
+        MatrixBlock::Dense(dense) => cols_dense::<A>(dense, numbers, &map),
+        MatrixBlock::Csr(csr) => cols_csr::<A>(csr, csr.rows(), numbers, &map),
         MatrixBlock::Coordinate(coordinates) => {
-            cols_csr::<A>(&coordinates.compact().csr, coordinates.rows(), &map)
+            let csr = &coordinates.compact().csr;
+            cols_csr::<A>(csr, coordinates.rows(), numbers, &map)
         }
     }?;
     let values = memory::collected(totals.into_iter().map(Accumulator::result))?;
-    MatrixBlock::dense(1, cols, values)
+    MatrixBlock::dense(1, matrix.cols(), values)
 }
 
 fn cols_dense<A: Accumulator>(
     dense: &DenseMatrix,
-    map: &(impl Fn(usize, f64) -> f64 + Sync),
+    numbers: &[f64],
+    map: &(impl Fn(f64, f64) -> f64 + Sync),
 ) -> Result<Vec<A>> {
     let interrupt = Interrupt::current();
     let parts = reduction_tasks(dense.rows(), dense.cols())
@@ -329,6 +180,7 @@ fn cols_dense<A: Accumulator>(
             interrupt.chunk(|| {
                 vectorized(ColumnsOf {
                     rows: &dense.values()[task.start * dense.cols()..task.end * dense.cols()],
+                    numbers,
                     part: &mut part,
                     map,
                 });
@@ -342,20 +194,17 @@ fn cols_dense<A: Accumulator>(
 /// Columns of some rows' cells, each of which an accumulator takes in.
 struct ColumnsOf<'a, A, F> {
     rows: &'a [f64],
+    numbers: &'a [f64],
     part: &'a mut [A],
     map: &'a F,
 }
 
-impl<A: Accumulator, F: Fn(usize, f64) -> f64> Work for ColumnsOf<'_, A, F> {
+impl<A: Accumulator, F: Fn(f64, f64) -> f64> Work for ColumnsOf<'_, A, F> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        for row in self.rows.chunks_exact(self.part.len().max(1)) {
-            for (col, (accumulator, value)) in self.part.iter_mut().zip(row).enumerate() {
-                accumulator.add((self.map)(col, *value));
-            }
-        }
+        A::add_rows(self.part, self.numbers, self.rows, self.map);
     }
 }
 
@@ -363,7 +212,8 @@ impl<A: Accumulator, F: Fn(usize, f64) -> f64> Work for ColumnsOf<'_, A, F> {
 fn cols_csr<A: Accumulator>(
     csr: &CsrMatrix,
     rows: usize,
-    map: &(impl Fn(usize, f64) -> f64 + Sync),
+    numbers: &[f64],
+    map: &(impl Fn(f64, f64) -> f64 + Sync),
 ) -> Result<Vec<A>> {
     let cols = csr.cols();
     // Each task has an accumulator for each column: not worth it where there are few stored cells.
@@ -382,7 +232,7 @@ fn cols_csr<A: Accumulator>(
                 let (indices, values) = csr.row(row);
                 for (col, value) in indices.iter().zip(values) {
                     let col = *col as usize;
-                    part[col].add(map(col, *value));
+                    part[col].add(map(numbers[col], *value));
                     counts[col] += 1;
                 }
             }
@@ -396,8 +246,8 @@ fn cols_csr<A: Accumulator>(
         }
     }
     let mut totals = merge_columns(parts.into_iter().map(|(part, _)| part).collect(), cols)?;
-    for (col, (total, count)) in totals.iter_mut().zip(counts).enumerate() {
-        total.add_repeated(map(col, 0.0), rows - count);
+    for ((total, count), number) in totals.iter_mut().zip(counts).zip(numbers) {
+        total.add_repeated(map(*number, 0.0), rows - count);
     }
     Ok(totals)
 }
@@ -447,12 +297,9 @@ impl RowReduction for Variance {
 /// Unbiased variance of each column.
 pub fn col_variances(matrix: &MatrixBlock) -> Result<MatrixBlock> {
     let count = matrix.rows() as f64;
-    let sums = cols::<Sum>(matrix, |_, x| x)?.to_dense()?;
-    let means: Vec<f64> = sums.values().iter().map(|sum| sum / count).collect();
-    let squares = cols::<Sum>(matrix, |col, x| {
-        let deviation = x - means[col];
-        deviation * deviation
-    })?;
+    let sums = cols::<Sum>(matrix, |x| x)?.to_dense()?;
+    let means = memory::collected(sums.values().iter().map(|sum| sum / count))?;
+    let squares = cols_with::<Sum>(matrix, &means, |mean, x| (x - mean) * (x - mean))?;
     super::unary(&squares, |squares| unbiased(squares, count))
 }
 

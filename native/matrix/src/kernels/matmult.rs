@@ -14,6 +14,7 @@ use super::{
     dense_product::{View, Write, add_upper, multiply, multiply_in_parallel, upper_in_parallel},
     reorganize::{take_rows, transpose},
     results::{settle, shape},
+    sparse_product::sparse_product,
 };
 use crate::{
     CompactRows, CoordinateMatrix, CsrMatrix, DenseMatrix, Interrupt, Layout, MatrixBlock,
@@ -55,7 +56,7 @@ fn skipping_matmult(left: &MatrixBlock, right: &MatrixBlock) -> Result<MatrixBlo
         (left, MatrixBlock::Coordinate(coordinates)) => {
             skipping_matmult(left, &coordinates.to_csr()?.into())
         }
-        (MatrixBlock::Csr(left), MatrixBlock::Csr(right)) => sparse_sparse(left, right),
+        (MatrixBlock::Csr(left), MatrixBlock::Csr(right)) => settle(sparse_product(left, right)?),
         (MatrixBlock::Csr(left), MatrixBlock::Dense(right)) => sparse_dense(left, right),
         (MatrixBlock::Dense(left), MatrixBlock::Csr(right)) => dense_sparse(left, right),
         (MatrixBlock::Dense(left), MatrixBlock::Dense(right)) => dense_dense(left, right),
@@ -473,15 +474,6 @@ fn dense_sparse(left: &DenseMatrix, right: &CsrMatrix) -> Result<MatrixBlock> {
         }
     })
     .map(MatrixBlock::Dense)
-}
-
-fn sparse_sparse(left: &CsrMatrix, right: &CsrMatrix) -> Result<MatrixBlock> {
-    let product = sprs::smmp::mul_csr_csr::<f64, f64, f64, i32, i64>(
-        left.as_sprs().view(),
-        right.as_sprs().view(),
-    );
-    let (pointers, indices, values) = product.into_raw_storage();
-    CsrMatrix::new(left.rows(), right.cols(), pointers, indices, values).and_then(settle)
 }
 
 fn dot(left: &[f64], right: &[f64]) -> f64 {

@@ -4,7 +4,7 @@
 //! better one; vectors are dense. Shapes are checked: a `dimension` error says which did not fit.
 //!
 //! [`elementwise`] and [`aggregate`] are generic over the scalar function and the accumulator, [`matmult`]
-//! has the products ([`dense_product`] those of dense cells), [`reorganize`], [`index`], [`parts`] and [`select`] move cells about, [`generate`] and [`table`]
+//! has the products ([`dense_product`] those of dense cells, `sparse_product` those of sparse ones), [`reorganize`], [`index`], [`parts`] and [`select`] move cells about, [`generate`] and [`table`]
 //! make matrices from scalars and categories, [`statistics`] has moments, order statistics and groups, [`factorize`]
 //! linear systems and factorisations. Sorts by one column and order statistics are in `radix`.
 
@@ -23,6 +23,7 @@ pub mod random;
 pub mod reorganize;
 mod results;
 pub mod select;
+mod sparse_product;
 mod sparse_union;
 pub mod statistics;
 pub mod table;

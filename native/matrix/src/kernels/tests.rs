@@ -169,16 +169,16 @@ proptest! {
             let checks: [Check; 5] = [
                 ("sum", |m| aggregate::full::<Sum>(m, |x| x),
                     |m| aggregate::rows::<Sum>(m, |_, x| x).unwrap(),
-                    |m| aggregate::cols::<Sum>(m, |_, x| x).unwrap(), |v| v.iter().sum()),
+                    |m| aggregate::cols::<Sum>(m, |x| x).unwrap(), |v| v.iter().sum()),
                 ("min", |m| aggregate::full::<Min>(m, |x| x),
                     |m| aggregate::rows::<Min>(m, |_, x| x).unwrap(),
-                    |m| aggregate::cols::<Min>(m, |_, x| x).unwrap(), |v| extreme(v, f64::INFINITY, f64::min)),
+                    |m| aggregate::cols::<Min>(m, |x| x).unwrap(), |v| extreme(v, f64::INFINITY, f64::min)),
                 ("max", |m| aggregate::full::<Max>(m, |x| x),
                     |m| aggregate::rows::<Max>(m, |_, x| x).unwrap(),
-                    |m| aggregate::cols::<Max>(m, |_, x| x).unwrap(), |v| extreme(v, f64::NEG_INFINITY, f64::max)),
+                    |m| aggregate::cols::<Max>(m, |x| x).unwrap(), |v| extreme(v, f64::NEG_INFINITY, f64::max)),
                 ("prod", |m| aggregate::full::<Product>(m, |x| x / 2.0),
                     |m| aggregate::rows::<Product>(m, |_, x| x / 2.0).unwrap(),
-                    |m| aggregate::cols::<Product>(m, |_, x| x / 2.0).unwrap(),
+                    |m| aggregate::cols::<Product>(m, |x| x / 2.0).unwrap(),
                     |v| v.iter().map(|x| x / 2.0).product()),
                 ("var", aggregate::variance,
                     |m| aggregate::row_variances(m).unwrap(),
@@ -388,7 +388,7 @@ fn sums_are_compensated() {
         _ => 1.0,
     });
     assert_eq!(aggregate::full::<Sum>(&matrix, |x| x), 9.0 * 2999.0);
-    let sums = aggregate::cols::<Sum>(&matrix, |_, x| x).unwrap();
+    let sums = aggregate::cols::<Sum>(&matrix, |x| x).unwrap();
     assert_close(&sums, &naive(1, 9, |_, _| 2999.0), 0.0, "column sums");
     let turned = transpose(&matrix).unwrap();
     let sums = aggregate::rows::<Sum>(&turned, |_, x| x).unwrap();
@@ -404,7 +404,7 @@ fn many_tasks_give_the_same_as_one() {
         let dense = cells(rows, cols, 5, 8);
         let [dense, sparse, coordinates] = all_layouts(&dense);
         let tolerance = 1e-12;
-        let sum = |m: &MatrixBlock| aggregate::cols::<Sum>(m, |_, x| x).unwrap();
+        let sum = |m: &MatrixBlock| aggregate::cols::<Sum>(m, |x| x).unwrap();
         assert_close(&sum(&sparse), &sum(&dense), tolerance, "colSums");
         assert_close(&sum(&coordinates), &sum(&dense), tolerance, "colSums");
         let ones = naive(cols, 2, |_, _| 1.0);

@@ -65,15 +65,15 @@ fn of_rows(op: AggregateOp, matrix: &MatrixBlock) -> Result<MatrixBlock> {
 
 fn of_cols(op: AggregateOp, matrix: &MatrixBlock) -> Result<MatrixBlock> {
     match op {
-        AggregateOp::Sum => cols::<Sum>(matrix, |_, x| x),
-        AggregateOp::SumSq => cols::<Sum>(matrix, |_, x| x * x),
+        AggregateOp::Sum => cols::<Sum>(matrix, |x| x),
+        AggregateOp::SumSq => cols::<Sum>(matrix, |x| x * x),
         AggregateOp::Mean => {
             let count = matrix.rows() as f64;
-            kernels::unary(&cols::<Sum>(matrix, |_, x| x)?, |sum| sum / count)
+            kernels::unary(&cols::<Sum>(matrix, |x| x)?, |sum| sum / count)
         }
-        AggregateOp::Min => cols::<Min>(matrix, |_, x| x),
-        AggregateOp::Max => cols::<Max>(matrix, |_, x| x),
-        AggregateOp::Prod => cols::<Product>(matrix, |_, x| x),
+        AggregateOp::Min => cols::<Min>(matrix, |x| x),
+        AggregateOp::Max => cols::<Max>(matrix, |x| x),
+        AggregateOp::Prod => cols::<Product>(matrix, |x| x),
         AggregateOp::Var => col_variances(matrix),
         AggregateOp::Sd => kernels::unary(&col_variances(matrix)?, f64::sqrt),
         AggregateOp::IndexMax | AggregateOp::IndexMin | AggregateOp::Trace => {
