@@ -107,8 +107,9 @@ def glm(x, side):
 
 def kmeans(x, side, k=5):
     # Distances are computed anew for each of the three aggregates: the sum of the nearest, points and sums of points of each centroid.
+    # Sums come with their rounding errors, products without.
     centroids, squares = dense(k, x.cols), dense(k, 1)
-    return {"iteration": Moves(broadcast=centroids + squares) + aggregate(x, 8) + aggregate(x, squares) + aggregate(x, centroids)}
+    return {"iteration": Moves(broadcast=centroids + squares) + aggregate(x, 2 * 8) + aggregate(x, 2 * squares) + aggregate(x, centroids)}
 
 
 def pagerank(g, side):

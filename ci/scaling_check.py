@@ -22,12 +22,15 @@ import scaling
 from fulgurite import MLContext, dml, dmlFromFile
 
 WORKERS = 2
+# Of each: small partitions are put together where there are more than four for each core (CoalescedStripes.scala), and one case has PARTITIONS.
+CORES = 5
+PARTITIONS = 40
 ALGORITHMS = Path(__file__).resolve().parent.parent / "examples" / "algorithms"
 
 
 @contextmanager
 def cluster():
-    """The address of a master with two workers of one core, each a process of its own."""
+    """The address of a master with its workers, each a process of its own."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -36,7 +39,7 @@ def cluster():
     deploy = "org.apache.spark.deploy"
     commands = [[run, f"{deploy}.master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"]]
     with tempfile.TemporaryDirectory() as folder:
-        commands += [[run, f"{deploy}.worker.Worker", "--cores", "1", "--memory", "2g", "--webui-port", "0", "--work-dir", f"{folder}/{worker}", url]
+        commands += [[run, f"{deploy}.worker.Worker", "--cores", str(CORES), "--memory", "2g", "--webui-port", "0", "--work-dir", f"{folder}/{worker}", url]
                      for worker in range(WORKERS)]
         processes = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for command in commands]
         try:
@@ -121,7 +124,7 @@ AT_THE_DRIVER = "5m"
 
 
 def cases(ml):
-    x, cut = generated(ml, ROWS, COLS), generated(ml, ROWS, COLS, partitions=40)
+    x, cut = generated(ml, ROWS, COLS), generated(ml, ROWS, COLS, partitions=PARTITIONS)
     random = np.random.default_rng(7)
     # Spark compresses what it shuffles: not this.
     response = random.standard_normal((ROWS, 1))
@@ -138,7 +141,7 @@ def cases(ml):
         yield matrix, limit, Case("glm", {"X": x, "y": binary}, iterations="moi")
         yield matrix, limit, Case("kmeans", {"X": x})
         yield links, limit, Case("pagerank", {"G": graph}, matrix="G")
-    yield scaling.Matrix(ROWS, COLS, partitions=40), 2**30, Case("linreg_cg", {"X": cut, "y": response})
+    yield scaling.Matrix(ROWS, COLS, partitions=PARTITIONS), 2**30, Case("linreg_cg", {"X": cut, "y": response})
 
 
 # What a shuffle writes around each piece. Of aggregates of few columns, the frame is larger than what it holds.
