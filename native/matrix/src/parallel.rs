@@ -73,31 +73,6 @@ pub(crate) struct SparseRows {
 }
 
 impl SparseRows {
-    /// None of so many that will be appended.
-    ///
-    /// # Errors
-    /// `memory`.
-    pub(crate) fn for_rows(rows: usize) -> Result<Self> {
-        Ok(SparseRows {
-            ends: memory::room(rows)?,
-            ..SparseRows::default()
-        })
-    }
-
-    /// Makes room for more cells, and for as many as there are where there is too little: rows come one by one.
-    ///
-    /// # Errors
-    /// `memory`.
-    pub(crate) fn reserve(&mut self, cells: usize) -> Result<()> {
-        let left = self.values.capacity() - self.values.len();
-        if left < cells {
-            let more = cells.max(self.values.len());
-            memory::reserve(&mut self.indices, more)?;
-            memory::reserve(&mut self.values, more)?;
-        }
-        Ok(())
-    }
-
     /// Appends a cell to the current row; columns ascend. Zeros are left out.
     pub(crate) fn push(&mut self, col: usize, value: f64) {
         if value != 0.0 {
@@ -187,15 +162,10 @@ pub(crate) fn csr_by_rows_within(
             Ok(part)
         })
         .collect::<Result<Vec<SparseRows>>>()?;
-    csr_of_parts(rows, cols, &parts)
-}
-
-/// The CSR matrix of rows as tasks collected them, one task's after the other.
-pub(crate) fn csr_of_parts(rows: usize, cols: usize, parts: &[SparseRows]) -> Result<CsrMatrix> {
     let mut pointers = memory::room(rows.saturating_add(1))?;
     pointers.push(0i64);
     let mut stored = 0;
-    for part in parts {
+    for part in &parts {
         pointers.extend(part.ends.iter().map(|end| (stored + end) as i64));
         stored += part.values.len();
     }

@@ -5,15 +5,18 @@
 //! a matrix that is too wide, sorts its products. Either adds the products of a cell in the order of the left row, so
 //! that the bits are the same.
 
-use std::ops::Range;
+use std::{
+    ops::Range,
+    sync::{Mutex, PoisonError},
+};
 
-use fulgurite_error::Result;
+use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
 use crate::{
     CsrMatrix, Interrupt,
-    memory::{reserve, zeros, zeros_of},
-    parallel::{SparseRows, TASK_CELLS, csr_of_parts},
+    memory::{reserve, room, zeros, zeros_of},
+    parallel::{TASK_CELLS, two_by_parts},
 };
 
 /// At most so many: each may have a dense row.
@@ -23,26 +26,73 @@ const WIDEST: usize = 1 << 22;
 /// Sorting a product takes as long as looking through the bits of so many words.
 const WORDS_PER_PRODUCT: usize = 64;
 
-/// `left %*% right`. Zeros are left out.
+/// `left %*% right`. Rows are counted first, and then written where they stay. Zeros are left out.
 ///
 /// # Errors
 /// `memory`; `interrupted`.
 pub(super) fn sparse_product(left: &CsrMatrix, right: &CsrMatrix) -> Result<CsrMatrix> {
     let products = products_of_rows(left, right)?;
+    let tasks = tasks(&products);
     let interrupt = Interrupt::current();
-    let parts = tasks(&products)
-        .into_par_iter()
-        .map(|rows| {
-            let mut sum = RowSum::new(left, right);
-            let mut out = SparseRows::for_rows(rows.len())?;
-            for row in rows {
-                interrupt.check()?;
-                sum.append(row, products[row], &mut out)?;
+    let counts = tasks.par_iter().map(|rows| {
+        let mut sum = RowSum::new(left, right);
+        let mut counts = room(rows.len())?;
+        for row in rows.clone() {
+            interrupt.check()?;
+            counts.push(sum.count(row, products[row])?);
+        }
+        Ok(counts)
+    });
+    let counts = counts.collect::<Result<Vec<Vec<usize>>>>()?;
+    let lengths: Vec<usize> = counts.iter().map(|counts| counts.iter().sum()).collect();
+    let mut pointers = room(left.rows().saturating_add(1))?;
+    pointers.push(0i64);
+    let mut stored = 0;
+    pointers.extend(counts.iter().flatten().map(|count| {
+        stored += count;
+        stored as i64
+    }));
+
+    let problems = Problems::default();
+    let (indices, values) = two_by_parts(stored, &lengths, |task, mut indices, mut values| {
+        let mut sum = RowSum::new(left, right);
+        for (row, count) in tasks[task].clone().zip(&counts[task]) {
+            let (row_indices, later_indices) = indices.split_at_mut(*count);
+            let (row_values, later_values) = values.split_at_mut(*count);
+            let written = interrupt
+                .check()
+                .and_then(|()| sum.write(row, products[row], row_indices, row_values));
+            if let Err(error) = written {
+                return problems.hold(error);
             }
-            Ok(out)
-        })
-        .collect::<Result<Vec<SparseRows>>>()?;
-    csr_of_parts(left.rows(), right.cols(), &parts)
+            (indices, values) = (later_indices, later_values);
+        }
+    })?;
+    interrupt.check()?;
+    problems.none()?;
+    let has_zeros = values
+        .par_chunks(TASK_CELLS)
+        .any(|cells| cells.contains(&0.0));
+    let product = CsrMatrix::new(left.rows(), right.cols(), pointers, indices, values)?;
+    match has_zeros {
+        true => product.without_zeros(),
+        false => Ok(product),
+    }
+}
+
+/// What has gone wrong in a task.
+#[derive(Default)]
+struct Problems(Mutex<Option<Error>>);
+
+impl Problems {
+    fn hold(&self, error: Error) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+    }
+
+    fn none(self) -> Result<()> {
+        let problem = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        problem.map_or(Ok(()), Err)
+    }
 }
 
 /// How many products of cells there are for each row.
@@ -102,53 +152,107 @@ impl<'a> RowSum<'a> {
         }
     }
 
-    /// Appends a row of so many products to the result.
-    fn append(&mut self, row: usize, products: usize, out: &mut SparseRows) -> Result<()> {
-        let cols = self.right.cols();
-        out.reserve(products.min(cols))?;
-        let is_worth_a_look = products.saturating_mul(WORDS_PER_PRODUCT) >= cols / DenseSum::WORD;
-        match cols <= WIDEST && is_worth_a_look {
-            true => {
-                let sum = match &mut self.dense {
-                    Some(sum) => sum,
-                    none => none.insert(DenseSum::new(cols)?),
-                };
-                let (rows, cells) = self.left.row(row);
-                for (row, cell) in rows.iter().zip(cells) {
-                    let (cols, values) = self.right.row(*row as usize);
-                    sum.add(*cell, cols, values);
-                }
-                sum.take(out);
-            }
-            false => self.append_sorted(row, products, out)?,
+    /// How many cells a row of so many products has, zeros that they add up to included.
+    fn count(&mut self, row: usize, products: usize) -> Result<usize> {
+        if self.is_few(products) {
+            self.sort(row, products)?;
+            return Ok(self.products.chunk_by(Product::is_of_same_cell).count());
         }
-        out.end_row();
+        let terms = Terms::new(self.left, self.right, row);
+        let sum = self.dense()?;
+        terms.for_each(|(_, cols, _)| sum.meet(cols));
+        Ok(sum.take_count())
+    }
+
+    /// Writes a row of so many products into as many cells as it has.
+    fn write(
+        &mut self,
+        row: usize,
+        products: usize,
+        indices: &mut [i32],
+        values: &mut [f64],
+    ) -> Result<()> {
+        let out = indices.iter_mut().zip(values);
+        if self.is_few(products) {
+            self.sort(row, products)?;
+            let cells = self.products.chunk_by(Product::is_of_same_cell);
+            for ((index, value), products) in out.zip(cells) {
+                *index = products[0].key.0;
+                *value = products
+                    .iter()
+                    .fold(0.0, |sum, product| sum + product.value);
+            }
+            return Ok(());
+        }
+        let terms = Terms::new(self.left, self.right, row);
+        let sum = self.dense()?;
+        terms.for_each(|(scale, cols, values)| sum.add(scale, cols, values));
+        sum.take(out);
         Ok(())
     }
 
-    fn append_sorted(&mut self, row: usize, products: usize, out: &mut SparseRows) -> Result<()> {
+    fn is_few(&self, products: usize) -> bool {
+        let cols = self.right.cols();
+        cols > WIDEST || products.saturating_mul(WORDS_PER_PRODUCT) < cols / DenseSum::WORD
+    }
+
+    fn dense(&mut self) -> Result<&mut DenseSum> {
+        Ok(match &mut self.dense {
+            Some(sum) => sum,
+            none => none.insert(DenseSum::new(self.right.cols())?),
+        })
+    }
+
+    /// The products of a row, by columns.
+    fn sort(&mut self, row: usize, products: usize) -> Result<()> {
         self.products.clear();
         reserve(&mut self.products, products)?;
-        let (rows, cells) = self.left.row(row);
-        for (row, cell) in rows.iter().zip(cells) {
-            let (cols, values) = self.right.row(*row as usize);
+        for (scale, cols, values) in Terms::new(self.left, self.right, row) {
             let place = self.products.len();
             let products = cols.iter().zip(values).enumerate();
-            self.products
-                .extend(products.map(|(at, (col, value))| Product {
-                    key: (*col, place + at),
-                    value: cell * value,
-                }));
+            let products = products.map(|(at, (col, value))| Product {
+                key: (*col, place + at),
+                value: scale * value,
+            });
+            self.products.extend(products);
         }
         self.products.sort_unstable_by_key(|product| product.key);
-        let same_column = |x: &Product, y: &Product| x.key.0 == y.key.0;
-        for products in self.products.chunk_by(same_column) {
-            let sum = products
-                .iter()
-                .fold(0.0, |sum, product| sum + product.value);
-            out.push(products[0].key.0 as usize, sum);
-        }
         Ok(())
+    }
+}
+
+impl Product {
+    fn is_of_same_cell(&self, other: &Product) -> bool {
+        self.key.0 == other.key.0
+    }
+}
+
+/// What is added up to a row: cells of the left row, and rows of the right matrix.
+struct Terms<'a> {
+    rows: std::slice::Iter<'a, i32>,
+    cells: std::slice::Iter<'a, f64>,
+    right: &'a CsrMatrix,
+}
+
+impl<'a> Terms<'a> {
+    fn new(left: &'a CsrMatrix, right: &'a CsrMatrix, row: usize) -> Self {
+        let (rows, cells) = left.row(row);
+        Terms {
+            rows: rows.iter(),
+            cells: cells.iter(),
+            right,
+        }
+    }
+}
+
+impl<'a> Iterator for Terms<'a> {
+    type Item = (f64, &'a [i32], &'a [f64]);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let (row, cell) = (self.rows.next()?, self.cells.next()?);
+        let (cols, values) = self.right.row(*row as usize);
+        Some((*cell, cols, values))
     }
 }
 
@@ -169,21 +273,39 @@ impl DenseSum {
         })
     }
 
-    fn add(&mut self, scale: f64, cols: &[i32], values: &[f64]) {
-        for (col, value) in cols.iter().zip(values) {
+    /// Notes the columns, and adds nothing.
+    fn meet(&mut self, cols: &[i32]) {
+        for col in cols {
             let col = *col as usize;
-            self.cells[col] += scale * value;
             self.met[col / Self::WORD] |= 1 << (col % Self::WORD);
         }
     }
 
-    /// Appends the cells that were met, and is zero again.
-    fn take(&mut self, out: &mut SparseRows) {
+    fn add(&mut self, scale: f64, cols: &[i32], values: &[f64]) {
+        self.meet(cols);
+        for (col, value) in cols.iter().zip(values) {
+            self.cells[*col as usize] += scale * value;
+        }
+    }
+
+    /// How many columns were noted. Forgets them.
+    fn take_count(&mut self) -> usize {
+        let words = self.met.iter_mut();
+        words
+            .map(|word| std::mem::take(word).count_ones() as usize)
+            .sum()
+    }
+
+    /// Writes the columns that were noted and their sums, and is zero again.
+    fn take<'o>(&mut self, mut out: impl Iterator<Item = (&'o mut i32, &'o mut f64)>) {
         for (number, word) in self.met.iter_mut().enumerate() {
             let mut left = std::mem::take(word);
             while left != 0 {
                 let col = number * Self::WORD + left.trailing_zeros() as usize;
-                out.push(col, std::mem::take(&mut self.cells[col]));
+                let sum = std::mem::take(&mut self.cells[col]);
+                if let Some((index, value)) = out.next() {
+                    (*index, *value) = (col as i32, sum);
+                }
                 left &= left - 1;
             }
         }
@@ -256,6 +378,25 @@ mod tests {
             let found: Vec<Vec<(i32, u64)>> = (0..rows).map(bits).collect();
             assert_eq!(found, expected(&left, &right), "{rows} x {depth} x {cols}");
         }
+    }
+
+    #[test]
+    fn sums_that_are_zero_are_left_out() {
+        let row = |values: Vec<f64>| {
+            let indices: Vec<i32> = (0..values.len() as i32).collect();
+            let pointers = vec![0, values.len() as i64];
+            CsrMatrix::new(1, values.len(), pointers, indices, values).expect("a row")
+        };
+        let left = row(vec![1.0, 1.0]);
+        let right = CsrMatrix::new(
+            2,
+            3,
+            vec![0i64, 2, 4],
+            vec![0, 1, 1, 2],
+            vec![1.0, 2.0, -2.0, 3.0],
+        );
+        let product = sparse_product(&left, &right.expect("two rows")).expect("there is memory");
+        assert_eq!(product.row(0), (&[0, 2][..], &[1.0, 3.0][..]));
     }
 
     #[test]

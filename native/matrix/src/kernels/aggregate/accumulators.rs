@@ -95,7 +95,11 @@ impl Accumulator for Sum {
         map: impl Fn(f64, f64) -> f64,
     ) {
         let cols = columns.len().max(1);
-        for rows in rows.chunks(cols * ROWS_TOGETHER) {
+        let together = match cols <= STRIP {
+            true => rows.len().max(1),
+            false => cols * ROWS_TOGETHER,
+        };
+        for rows in rows.chunks(together) {
             let strips = columns.chunks_mut(STRIP).zip(numbers.chunks(STRIP));
             for (strip, (columns, numbers)) in strips.enumerate() {
                 let (mut totals, mut errors) = ([0.0; STRIP], [0.0; STRIP]);
@@ -119,9 +123,9 @@ impl Accumulator for Sum {
     }
 }
 
-/// Columns whose totals and errors stay in the first-level cache with what is read.
-const STRIP: usize = 128;
-/// Rows after which totals and errors go back to their accumulators.
+/// Columns whose totals and errors stay in the first-level cache; cells of as many lie in a page.
+const STRIP: usize = 512;
+/// Rows of a strip before the next one takes its turn.
 const ROWS_TOGETHER: usize = 64;
 
 /// Slices of fewer cells are not worth several chains of additions.
