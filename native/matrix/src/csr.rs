@@ -20,6 +20,19 @@ pub struct CsrMatrix {
     /// The same buffer as `inner`'s, which `sprs` only lends for a moment.
     pointers: ScalarBuffer<i64>,
     pub(crate) extent: KnownExtent,
+    pub(crate) copied: Copied,
+}
+
+/// How many cells were copied to assign ranges, one after the other: matrices do not differ by that.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Copied {
+    pub(crate) cells: u64,
+}
+
+impl PartialEq for Copied {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 type Inner = CsMatBase<f64, i32, ScalarBuffer<i64>, ScalarBuffer<i32>, ScalarBuffer<f64>, i64>;
@@ -68,6 +81,7 @@ impl CsrMatrix {
             inner,
             pointers,
             extent: KnownExtent::default(),
+            copied: Copied::default(),
         })
     }
 
@@ -100,6 +114,7 @@ impl CsrMatrix {
             inner,
             pointers: self.pointers.clone(),
             extent: KnownExtent::default(),
+            copied: Copied::default(),
         })
     }
 

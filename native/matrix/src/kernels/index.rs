@@ -1,11 +1,11 @@
-//! Right and left indexing, and putting matrices beside or below each other.
+//! Right indexing, and putting matrices beside or below each other.
 
 use std::ops::Range;
 
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
-use super::results::{settle, shape};
+use super::results::settle;
 use crate::{
     ByRows, CoordinateMatrix, CsrMatrix, MatrixBlock,
     memory::{self, NewCells, Zeroed},
@@ -92,64 +92,18 @@ pub fn right_index(
 }
 
 /// Appends the cells of a row within `cols`, moved to begin at column `to`.
-fn push_part(csr: &CsrMatrix, row: usize, cols: &Range<usize>, to: usize, out: &mut SparseRows) {
+pub(super) fn push_part(
+    csr: &CsrMatrix,
+    row: usize,
+    cols: &Range<usize>,
+    to: usize,
+    out: &mut SparseRows,
+) {
     let (indices, values) = csr.row(row);
     let from = indices.partition_point(|col| (*col as usize) < cols.start);
     let until = indices.partition_point(|col| (*col as usize) < cols.end);
     for (col, value) in indices[from..until].iter().zip(&values[from..until]) {
         out.push(*col as usize - cols.start + to, *value);
-    }
-}
-
-/// `matrix[rows, cols] = value`: in place where `matrix` is dense and nobody else holds its cells.
-///
-/// # Errors
-/// `dimension` when a range is empty or out of bounds or `value` has another shape than the range.
-pub fn left_index(
-    matrix: MatrixBlock,
-    value: &MatrixBlock,
-    rows: IndexRange,
-    cols: IndexRange,
-) -> Result<MatrixBlock> {
-    let rows = rows.within(matrix.rows(), "row")?;
-    let cols = cols.within(matrix.cols(), "column")?;
-    if (value.rows(), value.cols()) != (rows.len(), cols.len()) {
-        return Err(Error::dimension(format!(
-            "a {} matrix cannot be assigned to a {} x {} range",
-            shape(value),
-            rows.len(),
-            cols.len()
-        )));
-    }
-    match matrix {
-        MatrixBlock::Dense(dense) => {
-            let (height, width) = (dense.rows(), dense.cols());
-            let mut cells = dense.into_vec()?;
-            let value = value.by_rows()?;
-            for (index, row) in rows.enumerate() {
-                let out = &mut cells[row * width + cols.start..row * width + cols.end];
-                out.fill(0.0);
-                copy_row(&value, index, out);
-            }
-            MatrixBlock::dense(height, width, cells)
-        }
-        sparse => {
-            let (csr, value) = (sparse.to_csr()?, value.to_csr()?);
-            let per_row = csr.stored() / csr.rows().max(1) + 1;
-            csr_by_rows(csr.rows(), csr.cols(), per_row, |task, out| {
-                for row in task {
-                    if rows.contains(&row) {
-                        push_part(&csr, row, &(0..cols.start), 0, out);
-                        push_part(&value, row - rows.start, &(0..cols.len()), cols.start, out);
-                        push_part(&csr, row, &(cols.end..csr.cols()), cols.end, out);
-                    } else {
-                        push_part(&csr, row, &(0..csr.cols()), 0, out);
-                    }
-                    out.end_row();
-                }
-            })
-            .and_then(settle)
-        }
     }
 }
 
@@ -284,7 +238,7 @@ fn as_csr(matrices: &[&MatrixBlock]) -> Result<Vec<CsrMatrix>> {
 }
 
 /// Into zeroed cells.
-fn copy_row(matrix: &ByRows, row: usize, out: &mut [f64]) {
+pub(super) fn copy_row(matrix: &ByRows, row: usize, out: &mut [f64]) {
     match matrix {
         ByRows::Dense(dense) => out.copy_from_slice(dense.row(row)),
         ByRows::Csr(csr) => {

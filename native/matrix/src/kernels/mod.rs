@@ -15,6 +15,7 @@ pub mod factorize;
 pub mod generate;
 pub mod index;
 mod leave;
+mod left_index;
 pub mod matmult;
 pub mod merge;
 pub mod parts;
@@ -43,7 +44,8 @@ pub use elementwise::{
     unary, unary_over_slices,
 };
 pub use generate::{fill, parse_cells, seq, seq_rows};
-pub use index::{IndexRange, cbind, left_index, rbind, right_index};
+pub use index::{IndexRange, cbind, rbind, right_index};
+pub use left_index::left_index;
 pub use matmult::{matmult, transposed_matmult, tsmm};
 pub use merge::{changed_part, merge_changes};
 pub use parts::{PlacedPart, put_parts};

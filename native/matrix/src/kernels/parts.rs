@@ -5,7 +5,8 @@ use std::ops::Range;
 use fulgurite_error::{Error, Result};
 
 use super::{
-    index::{IndexRange, left_index, rbind},
+    index::{IndexRange, rbind},
+    left_index::left_index,
     results::shape,
 };
 use crate::MatrixBlock;
