@@ -7,9 +7,11 @@
 //! after the other. So its bits depend on its row, its column and the depth alone: not on the shape, on threads, on where operands lie
 //! or which instructions there are. Plain arrays round each product, too, and may differ in the last bits.
 
+pub(crate) mod elimination;
 mod nest;
 mod pack;
 mod small;
+pub(crate) mod substitution;
 #[cfg(test)]
 mod tests;
 mod tile;

@@ -88,7 +88,11 @@ impl<'a> DenseProduct<'a> {
             for col in 0..self.right.cols() {
                 let out = out.cell(row, col);
                 for block in depth_blocks(self.left.cols()) {
-                    let is_added = write == Write::Add || block.start > 0;
+                    let write = if block.start == 0 {
+                        write
+                    } else {
+                        write.next()
+                    };
                     let sum = block.fold(0.0f64, |sum, k| {
                         let (x, y) = (cell(&self.left, row, k), cell(&self.right, k, col));
                         match self.instructions {
@@ -96,7 +100,11 @@ impl<'a> DenseProduct<'a> {
                             _ => x.mul_add(y, sum),
                         }
                     });
-                    *out = if is_added { *out + sum } else { sum };
+                    *out = match write {
+                        Write::Replace => sum,
+                        Write::Add => *out + sum,
+                        Write::Subtract => *out - sum,
+                    };
                 }
             }
         }
@@ -136,7 +144,7 @@ impl<'a> DenseProduct<'a> {
                     depth: from..to,
                     first_col: from_col,
                     panels: &panels,
-                    write: if from == 0 { write } else { Write::Add },
+                    write: if from == 0 { write } else { write.next() },
                 };
                 let part = out.part(0..rows, from_col..to_col);
                 let parts = cut(part, task_rows, task_cols);
@@ -268,7 +276,7 @@ impl DepthChunk<'_> {
             let write = if block.start == 0 {
                 self.write
             } else {
-                Write::Add
+                self.write.next()
             };
             let left = left.part(0..rows.len(), block.clone());
             if let Some(packed) = &mut packed {

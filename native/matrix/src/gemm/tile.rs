@@ -11,6 +11,18 @@ use crate::lanes::{self, CACHE_LINE, Instructions, Kernel, Lanes, run_with};
 pub enum Write {
     Replace,
     Add,
+    /// The product is taken from the cells.
+    Subtract,
+}
+
+impl Write {
+    /// What becomes of the cells when a later part of the depth is written to them.
+    pub(super) fn next(self) -> Self {
+        match self {
+            Write::Replace | Write::Add => Write::Add,
+            Write::Subtract => Write::Subtract,
+        }
+    }
 }
 
 /// How many sums the registers of some instructions hold.
@@ -108,7 +120,7 @@ pub(super) struct TileOperands<'a> {
     pub ahead: Ahead<'a>,
 }
 
-/// `out = left %*% right` or `out += left %*% right` for a tile of at most the instructions' [`TileShape`].
+/// `out = left %*% right`, `out += left %*% right` or `out -= left %*% right` for a tile of at most the instructions' [`TileShape`].
 ///
 /// # Panics
 /// If the tile is larger than the shape, or a strip too short.
@@ -240,6 +252,10 @@ impl<const ROWS: usize, const VECTORS: usize> Kernel for FixedTile<'_, ROWS, VEC
                         Write::Add => {
                             let before: L = lanes::load(out, count);
                             L::splat(1.0).mul_add(before, sums[row][at])
+                        }
+                        Write::Subtract => {
+                            let before: L = lanes::load(out, count);
+                            L::splat(-1.0).mul_add(sums[row][at], before)
                         }
                     };
                     lanes::store(sum, out, count);

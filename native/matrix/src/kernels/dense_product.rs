@@ -87,6 +87,20 @@ pub(crate) fn upper_in_parallel(matrix: View<'_>, out: &mut [f64], stride: usize
     product.run_in_parallel(out, Write::Replace)
 }
 
+/// Subtracts the upper triangle of `t(matrix) %*% matrix` from the rows of `out`, on rayon's threads. Cells below the diagonal are
+/// worthless.
+///
+/// # Errors
+/// As [`multiply`].
+pub(crate) fn subtract_upper_in_parallel(
+    matrix: View<'_>,
+    out: &mut [f64],
+    stride: usize,
+) -> Result<()> {
+    let (product, out) = checked(matrix.transposed(), matrix, Coverage::Upper, out, stride)?;
+    product.run_in_parallel(out, Write::Subtract)
+}
+
 fn checked<'v, 'o>(
     left: View<'v>,
     right: View<'v>,
@@ -164,17 +178,17 @@ mod tests {
                         for col in 0..cols {
                             let pair = |k| at(&left, row, k) * at(&right, k, col);
                             let dot: f64 = (0..depth).map(pair).sum();
-                            let old = if write == Write::Add {
-                                before[row * stride + col]
-                            } else {
-                                0.0
+                            let cell = &mut out[row * stride + col];
+                            *cell = match write {
+                                Write::Replace => dot,
+                                Write::Add => *cell + dot,
+                                Write::Subtract => *cell - dot,
                             };
-                            out[row * stride + col] = old + dot;
                         }
                     }
                     out
                 };
-                for write in [Write::Replace, Write::Add] {
+                for write in [Write::Replace, Write::Add, Write::Subtract] {
                     let mut out = before.clone();
                     multiply(left, right, &mut out, stride, write).expect("operands fit");
                     assert_eq!(out, expected(write), "{rows} x {depth} x {cols}, {write:?}");
@@ -198,7 +212,7 @@ mod tests {
         let before = cells(9 * 20, 3);
         let ended = Interrupt::new();
         ended.set();
-        for write in [Write::Replace, Write::Add] {
+        for write in [Write::Replace, Write::Add, Write::Subtract] {
             let mut expected = before.clone();
             multiply(left, right, &mut expected, 20, write).expect("operands fit");
             let mut out = before.clone();

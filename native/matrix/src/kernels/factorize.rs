@@ -1,22 +1,30 @@
-//! Linear systems and factorisations of dense matrices, by the `faer` crate.
+//! Linear systems and factorisations of dense matrices: [`linear`] has LU and Cholesky factors, the `faer` crate all others.
 //!
 //! Results are determined up to signs only where mathematics says so; there, the cell of each vector that is largest in
 //! magnitude is made positive, so that a run repeats. NaN and infinite cells are refused before any arithmetic.
 
+use std::cmp::Ordering;
+
 use faer::{
     Mat, MatRef, Side,
-    linalg::solvers::{Eigen, Llt, PartialPivLu, Qr, SelfAdjointEigen, Solve, Svd},
+    linalg::solvers::{Eigen, Qr, SelfAdjointEigen, Solve, Svd},
 };
 use fulgurite_error::{Error, Result};
+use rayon::prelude::*;
 
-use super::{leave::leaving, results::shape};
-use crate::{DenseMatrix, MatrixBlock};
+use super::{
+    leave::leaving,
+    linear::{self, Cholesky, Definite, Lu},
+    results::shape,
+};
+use crate::{DenseMatrix, MatrixBlock, kernels::TASK_CELLS};
 
 /// The largest difference between a cell and its mirror image in a matrix that counts as symmetric, relative to the
 /// matrix's largest cell.
 const SYMMETRY: f64 = 1e-12;
 
-/// `solve(A, b)`: the x with `A %*% x = b`, by a QR factorisation.
+/// `solve(A, b)`: the x with `A %*% x = b`. Where LU and Cholesky factors lose too many digits, a QR factorisation decides whether the
+/// matrix is singular.
 ///
 /// # Errors
 /// `dimension` if A is not square or b has other rows, `runtime` if A is singular to working precision or a cell is not
@@ -34,6 +42,9 @@ pub fn solve(matrix: &MatrixBlock, right: &MatrixBlock) -> Result<MatrixBlock> {
     if matrix.rows() == 0 || right.cols() == 0 {
         return Ok(DenseMatrix::filled(right.rows(), right.cols(), 0.0)?.into());
     }
+    if let Some(solution) = linear::solution(&matrix, &right)? {
+        return Ok(solution.into());
+    }
     let qr = regular(&matrix)?;
     let multiplications = matrix.values().len() as f64 * right.cols() as f64;
     let solution = stoppable(multiplications, move || qr.solve(view(&right)))?;
@@ -50,6 +61,9 @@ pub fn inverse(matrix: &MatrixBlock) -> Result<MatrixBlock> {
     let order = matrix.rows();
     if order == 0 {
         return Ok(matrix.into());
+    }
+    if let Some(inverse) = linear::inverse(&matrix)? {
+        return Ok(inverse.into());
     }
     let qr = regular(&matrix)?;
     let inverse = stoppable((order as f64).powi(3), move || {
@@ -94,21 +108,20 @@ pub fn cholesky(matrix: &MatrixBlock) -> Result<MatrixBlock> {
     if matrix.rows() == 0 {
         return Ok(matrix.into());
     }
-    let factor = factors(&matrix, |matrix| Llt::new(matrix, Side::Lower))?.map_err(|error| {
-        let faer::linalg::cholesky::llt::factor::LltError::NonPositivePivot { index } = error;
-        Error::runtime(format!(
-            "the matrix is not positive definite: its upper left {0} x {0} part is not",
-            index + 1
+    let order = matrix.rows();
+    match Cholesky::new(&matrix)? {
+        Definite::Yes(factor) => {
+            let cell = |row, col| match col <= row {
+                true => factor.cell(col, row),
+                false => 0.0,
+            };
+            Ok(DenseMatrix::from_fn(order, order, cell)?.into())
+        }
+        Definite::No(part) => Err(Error::runtime(format!(
+            "the matrix is not positive definite: its upper left {part} x {part} part is not",
         ))
-        .with_help("covariances are positive definite once dependent columns are left out")
-    })?;
-    let lower = factor.L();
-    Ok(
-        DenseMatrix::from_fn(matrix.rows(), matrix.rows(), |row, col| {
-            if col <= row { lower[(row, col)] } else { 0.0 }
-        })?
-        .into(),
-    )
+        .with_help("covariances are positive definite once dependent columns are left out")),
+    }
 }
 
 /// `eigen(A)`: eigenvalues in ascending order as a column, and unit eigenvectors as columns in the same order.
@@ -185,19 +198,19 @@ pub fn lu(matrix: &MatrixBlock) -> Result<[MatrixBlock; 3]> {
     if order == 0 {
         return Ok([(); 3].map(|()| matrix.clone().into()));
     }
-    let factors = factors(&matrix, PartialPivLu::new)?;
-    let (from, _) = factors.P().arrays();
+    let mut factors = Lu::new(&matrix)?;
+    let from = factors.order_rows()?;
     let permutation = DenseMatrix::from_fn(order, order, |row, col| {
         f64::from(u8::from(from[row] == col))
     })?;
-    let (lower, upper) = (factors.L(), factors.U());
     let lower = DenseMatrix::from_fn(order, order, |row, col| match row.cmp(&col) {
-        std::cmp::Ordering::Less => 0.0,
-        std::cmp::Ordering::Equal => 1.0,
-        std::cmp::Ordering::Greater => lower[(row, col)],
+        Ordering::Less => 0.0,
+        Ordering::Equal => 1.0,
+        Ordering::Greater => factors.cell(row, col),
     })?;
-    let upper = DenseMatrix::from_fn(order, order, |row, col| {
-        if row <= col { upper[(row, col)] } else { 0.0 }
+    let upper = DenseMatrix::from_fn(order, order, |row, col| match row <= col {
+        true => factors.cell(row, col),
+        false => 0.0,
     })?;
     Ok([permutation, lower, upper].map(MatrixBlock::from))
 }
@@ -300,6 +313,10 @@ fn square(matrix: &MatrixBlock) -> Result<()> {
 
 fn finite(matrix: &MatrixBlock) -> Result<DenseMatrix> {
     let matrix = matrix.to_dense()?;
+    let chunks = matrix.values().par_chunks(TASK_CELLS);
+    if chunks.all(are_finite) {
+        return Ok(matrix);
+    }
     match matrix.values().iter().position(|cell| !cell.is_finite()) {
         None => Ok(matrix),
         Some(cell) => Err(Error::runtime(format!(
@@ -312,6 +329,19 @@ fn finite(matrix: &MatrixBlock) -> Result<DenseMatrix> {
             "replace(target=X, pattern=NaN, replacement=0) and removeEmpty() take such cells out",
         )),
     }
+}
+
+/// By sums that compilers use vectors for.
+fn are_finite(cells: &[f64]) -> bool {
+    let (chunks, rest) = cells.as_chunks::<16>();
+    let mut sums = [0.0; 16];
+    for chunk in chunks {
+        for (sum, cell) in sums.iter_mut().zip(chunk) {
+            // NaN, if the cell is not finite.
+            *sum += cell * 0.0;
+        }
+    }
+    sums.iter().all(|sum| *sum == 0.0) && rest.iter().all(|cell| cell.is_finite())
 }
 
 /// A cell, counted from 1, that differs from its mirror image.

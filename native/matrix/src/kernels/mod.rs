@@ -16,6 +16,7 @@ pub mod generate;
 pub mod index;
 mod leave;
 mod left_index;
+mod linear;
 pub mod matmult;
 pub mod merge;
 pub mod parts;
