@@ -117,9 +117,17 @@ fn fused_and_basic_operators_end() {
 }
 
 #[test]
-fn a_factorization_is_left() {
+fn a_factorization_ends_between_its_blocks() {
     ends_soon(
-        "X = rand(rows=1500, cols=1500, seed=1)\ns = sum(X)\nif (s > 0) print('ready')\nprint('never ' + sum(inv(X)))\n",
+        "X = rand(rows=3000, cols=3000, seed=1)\ns = sum(X)\nif (s > 0) print('ready')\ni = 0\n\
+         while (s > 0) { i = i + 1\n s = s + abs(sum(inv(X + i))) }\nprint('never')\n",
+    );
+}
+
+#[test]
+fn a_factorization_of_a_library_is_left() {
+    ends_soon(
+        "X = rand(rows=1500, cols=1500, seed=1)\ns = sum(X)\nif (s > 0) print('ready')\n[U, S, V] = svd(X)\nprint('never ' + sum(S))\n",
     );
 }
 

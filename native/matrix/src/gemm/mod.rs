@@ -6,6 +6,8 @@
 //! A cell is summed up in blocks of 256 products. Each block is a chain of fused multiply-adds from zero on, and the blocks are added one
 //! after the other. So its bits depend on its row, its column and the depth alone: not on the shape, on threads, on where operands lie
 //! or which instructions there are. Plain arrays round each product, too, and may differ in the last bits.
+//!
+//! Factorizations do what is left beside products by [`elimination`] of a few columns and by [`substitution`] in a few rows.
 
 pub(crate) mod elimination;
 mod nest;

@@ -36,6 +36,11 @@ const ROWS: usize = 2;
 /// # Panics
 /// If the triangle is not square, not in its slice, or has other rows than the right side.
 pub(crate) fn substitute(triangle: Triangle<'_>, right: ViewMut<'_>) {
+    substitute_with(Instructions::widest(), triangle, right);
+}
+
+/// The instructions must be present.
+fn substitute_with(instructions: Instructions, triangle: Triangle<'_>, right: ViewMut<'_>) {
     let order = triangle.cells.rows();
     assert!(triangle.cells.cols() == order && triangle.cells.fits());
     assert_eq!(right.rows(), order);
@@ -44,7 +49,7 @@ pub(crate) fn substitute(triangle: Triangle<'_>, right: ViewMut<'_>) {
     }
     let substitution = Substitution { triangle, right };
     // SAFETY: the triangle is in its slice, the right side has as many rows, and the instructions are present.
-    unsafe { run_with(Instructions::widest(), substitution) }
+    unsafe { run_with(instructions, substitution) }
 }
 
 /// As [`substitute`], with the columns of the right side divided among rayon's threads. The bits are the same.
@@ -248,6 +253,13 @@ mod tests {
         (0..count).map(cell).collect()
     }
 
+    /// Cells between the rows of a right side.
+    const GAP: usize = 3;
+
+    fn columns(cells: &mut [f64], (rows, cols): (usize, usize)) -> ViewMut<'_> {
+        ViewMut::of_rows(cells, rows, cols, cols + GAP).unwrap()
+    }
+
     #[test]
     fn triangles_of_any_form_give_their_unknowns() {
         for order in [1, 2, 3, 5, 8, 13] {
@@ -278,12 +290,11 @@ mod tests {
                         }
                     };
                     let unknowns = cells(order * cols, 3);
-                    let gap = 3;
-                    let mut right = vec![7.0; order * (cols + gap)];
+                    let mut right = vec![7.0; order * (cols + GAP)];
                     for row in 0..order {
                         for col in 0..cols {
                             let product = |k: usize| cell(row, k) * unknowns[k * cols + col];
-                            right[row * (cols + gap) + col] = (0..order).map(product).sum();
+                            right[row * (cols + GAP) + col] = (0..order).map(product).sum();
                         }
                     }
                     let triangle = Triangle {
@@ -291,14 +302,20 @@ mod tests {
                         half,
                         is_unit,
                     };
+                    let given = right.clone();
                     let mut parallel = right.clone();
-                    let out = |cells| ViewMut::of_rows(cells, order, cols, cols + gap).unwrap();
-                    substitute(triangle, out(&mut right));
-                    substitute_in_parallel(triangle, out(&mut parallel));
+                    let size = (order, cols);
+                    substitute(triangle, columns(&mut right, size));
+                    substitute_in_parallel(triangle, columns(&mut parallel, size));
                     assert_eq!(right, parallel);
-                    for (row, solved) in right.chunks(cols + gap).enumerate() {
+                    for instructions in Instructions::present() {
+                        let mut other = given.clone();
+                        substitute_with(instructions, triangle, columns(&mut other, size));
+                        assert_eq!(right, other, "{instructions:?}");
+                    }
+                    for (row, solved) in right.chunks(cols + GAP).enumerate() {
                         assert_eq!(solved[..cols], unknowns[row * cols..(row + 1) * cols]);
-                        assert_eq!(solved[cols..], [7.0; 3]);
+                        assert_eq!(solved[cols..], [7.0; GAP]);
                     }
                 }
             }

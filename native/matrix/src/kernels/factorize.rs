@@ -17,7 +17,7 @@ use super::{
     linear::{self, Cholesky, Definite, Lu},
     results::shape,
 };
-use crate::{DenseMatrix, MatrixBlock, kernels::TASK_CELLS};
+use crate::{DenseMatrix, Interrupt, MatrixBlock, kernels::TASK_CELLS};
 
 /// The largest difference between a cell and its mirror image in a matrix that counts as symmetric, relative to the
 /// matrix's largest cell.
@@ -109,7 +109,7 @@ pub fn cholesky(matrix: &MatrixBlock) -> Result<MatrixBlock> {
         return Ok(matrix.into());
     }
     let order = matrix.rows();
-    match Cholesky::new(&matrix)? {
+    match Cholesky::factor(&matrix)? {
         Definite::Yes(factor) => {
             let cell = |row, col| match col <= row {
                 true => factor.cell(col, row),
@@ -314,7 +314,9 @@ fn square(matrix: &MatrixBlock) -> Result<()> {
 fn finite(matrix: &MatrixBlock) -> Result<DenseMatrix> {
     let matrix = matrix.to_dense()?;
     let chunks = matrix.values().par_chunks(TASK_CELLS);
-    if chunks.all(are_finite) {
+    let interrupt = Interrupt::current();
+    // A run that is to stop looks no further: nothing reads what comes of it.
+    if chunks.all(|chunk| interrupt.is_set() || are_finite(chunk)) {
         return Ok(matrix);
     }
     match matrix.values().iter().position(|cell| !cell.is_finite()) {
@@ -369,7 +371,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::Interrupt;
     use crate::kernels::{matmult, transpose};
 
     fn matrix(rows: usize, cols: usize, cells: &[f64]) -> MatrixBlock {

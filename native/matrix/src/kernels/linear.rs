@@ -43,7 +43,7 @@ pub(super) fn solution(matrix: &DenseMatrix, right: &DenseMatrix) -> Result<Opti
     }
 }
 
-/// The inverse of a matrix. That of a symmetric matrix with a Cholesky factor is symmetric.
+/// The inverse of a matrix. That of a large symmetric positive definite matrix is symmetric.
 ///
 /// # Errors
 /// As [`solution`].
@@ -60,10 +60,15 @@ enum AnyFactors {
     General(Lu),
 }
 
+/// From this order on the time of a factorization matters. Below, all matrices get LU factors: square roots round, and solutions of small
+/// systems of whole numbers would not be exact.
+const LEAST_CHOLESKY_ORDER: usize = 64;
+
 /// Factors that can be trusted.
 fn factors(matrix: &DenseMatrix) -> Result<Option<AnyFactors>> {
-    if cholesky::may_be_definite(matrix)
-        && let Definite::Yes(factors) = Cholesky::new(matrix)?
+    if matrix.rows() >= LEAST_CHOLESKY_ORDER
+        && cholesky::may_be_definite(matrix)?
+        && let Definite::Yes(factors) = Cholesky::factor(matrix)?
     {
         // With such pivots LU would do no better.
         return Ok(factors
@@ -167,7 +172,7 @@ fn solved(factors: &impl Factors, right: &DenseMatrix) -> Result<DenseMatrix> {
     if cols <= GROUP {
         return DenseMatrix::new(rows, cols, groups);
     }
-    by_rows(&groups, rows, cols, None)
+    by_rows(&groups, rows, cols, Columns::InPlace)
 }
 
 /// U^-1 L^-1 P: the columns of L^-1 are zero above its diagonal.
@@ -180,7 +185,7 @@ fn inverted(mut factors: Lu) -> Result<DenseMatrix> {
         backward(&factors, out, columns.len(), 0)
     })?;
     drop(factors);
-    by_rows(&groups, order, order, Some(&rows))
+    by_rows(&groups, order, order, Columns::At(&rows))
 }
 
 /// Columns of the identity, into zeros.
@@ -210,23 +215,36 @@ fn in_groups(
     Ok(cells.finish())
 }
 
-/// A matrix by rows, of one in groups of columns. `places` says where each column comes, if not where it is.
-fn by_rows(
-    groups: &[f64],
-    rows: usize,
-    cols: usize,
-    places: Option<&[usize]>,
-) -> Result<DenseMatrix> {
+/// Where the columns of a matrix come from.
+#[derive(Clone, Copy)]
+enum Columns<'a> {
+    InPlace,
+    /// For each column, its place in the matrix.
+    At(&'a [usize]),
+    /// The lower triangle is given, and the upper one is its mirror image.
+    Mirrored,
+}
+
+/// A matrix by rows, of one in groups of columns.
+fn by_rows(groups: &[f64], rows: usize, cols: usize, columns: Columns<'_>) -> Result<DenseMatrix> {
     /// Rows of a task.
     const TASK_ROWS: usize = 32;
-    let cells = memory::by_chunks(memory::cells(rows, cols)?, TASK_ROWS * cols, |task, out| {
-        for (row, out) in (task * TASK_ROWS..).zip(out.chunks_exact_mut(cols)) {
-            for (group, from) in groups.chunks(rows * GROUP).zip((0..cols).step_by(GROUP)) {
-                let width = group.len() / rows;
-                let cells = &group[row * width..][..width];
-                match places {
-                    None => out[from..from + width].copy_from_slice(cells),
-                    Some(places) => {
+    // Some cells of a row, from a column on to the end of its group.
+    let cells = |row: usize, col: usize| {
+        let (number, at) = (col / GROUP, col % GROUP);
+        let width = GROUP.min(cols - number * GROUP);
+        &groups[number * GROUP * rows + row * width..][at..width]
+    };
+    let filled = memory::by_chunks(memory::cells(rows, cols)?, TASK_ROWS * cols, |task, out| {
+        let first = task * TASK_ROWS;
+        for (row, out) in (first..).zip(out.chunks_exact_mut(cols)) {
+            for from in (0..cols).step_by(GROUP) {
+                let cells = cells(row, from);
+                match columns {
+                    Columns::InPlace | Columns::Mirrored => {
+                        out[from..from + cells.len()].copy_from_slice(cells);
+                    }
+                    Columns::At(places) => {
                         for (cell, place) in cells.iter().zip(&places[from..]) {
                             out[*place] = *cell;
                         }
@@ -234,7 +252,16 @@ fn by_rows(
                 }
             }
         }
+        if let Columns::Mirrored = columns {
+            // Cells of a column that are neighbours here are written to the same places of neighbouring rows.
+            let last = first + out.len() / cols;
+            for below in first..rows {
+                for row in first..last.min(below) {
+                    out[(row - first) * cols + below] = cells(below, row)[0];
+                }
+            }
+        }
     })?;
     Interrupt::current().check()?;
-    DenseMatrix::new(rows, cols, cells)
+    DenseMatrix::new(rows, cols, filled)
 }

@@ -7,14 +7,17 @@ use std::ops::Range;
 
 use fulgurite_error::Result;
 
-use super::{Factors, backward, by_rows, forward, in_groups, unit_columns};
+use super::{Columns, Factors, backward, by_rows, forward, in_groups, unit_columns};
 use crate::{
     DenseMatrix, Interrupt,
     gemm::{
         ViewMut,
         substitution::{Half, Triangle, substitute_in_parallel},
     },
-    kernels::dense_product::{View, subtract_upper_in_parallel},
+    kernels::{
+        TASK_CELLS,
+        dense_product::{View, subtract_upper_in_parallel},
+    },
     memory,
 };
 
@@ -38,22 +41,31 @@ pub(in crate::kernels) enum Definite {
 }
 
 /// Whether a matrix is symmetric, to the bit, and its diagonal positive.
-pub(super) fn may_be_definite(matrix: &DenseMatrix) -> bool {
+///
+/// # Errors
+/// `interrupted`.
+pub(super) fn may_be_definite(matrix: &DenseMatrix) -> Result<bool> {
     /// Rows and columns of squares that are compared: they stay in the first-level cache.
     const SIDE: usize = 32;
     let (order, cells) = (matrix.rows(), matrix.values());
-    (0..order).all(|at| cells[at * order + at] > 0.0)
-        && (0..order).step_by(SIDE).all(|top| {
-            (0..=top).step_by(SIDE).all(|left| {
-                (top..(top + SIDE).min(order)).all(|row| {
-                    let cols = left..(left + SIDE).min(row);
-                    cells[row * order..][cols.clone()]
-                        .iter()
-                        .zip(cols)
-                        .all(|(cell, col)| *cell == cells[col * order + row])
-                })
-            })
-        })
+    let interrupt = Interrupt::current();
+    if !(0..order).all(|at| cells[at * order + at] > 0.0) {
+        return Ok(false);
+    }
+    for top in (0..order).step_by(SIDE) {
+        interrupt.check()?;
+        for left in (0..=top).step_by(SIDE) {
+            for row in top..(top + SIDE).min(order) {
+                let cols = left..(left + SIDE).min(row);
+                let row_cells = &cells[row * order..][cols.clone()];
+                let mut pairs = row_cells.iter().zip(cols);
+                if !pairs.all(|(cell, col)| *cell == cells[col * order + row]) {
+                    return Ok(false);
+                }
+            }
+        }
+    }
+    Ok(true)
 }
 
 impl Cholesky {
@@ -61,9 +73,11 @@ impl Cholesky {
     ///
     /// # Errors
     /// `interrupted`, and `memory` when there is none for the factor.
-    pub fn new(matrix: &DenseMatrix) -> Result<Definite> {
+    pub fn factor(matrix: &DenseMatrix) -> Result<Definite> {
         let order = matrix.rows();
-        let mut cells = memory::copied(matrix.values())?;
+        let mut cells = memory::by_chunks(matrix.values().len(), TASK_CELLS, |number, out| {
+            out.copy_from_slice(&matrix.values()[number * TASK_CELLS..][..out.len()]);
+        })?;
         let diagonal = memory::collected((0..order).map(|at| cells[at * order + at]))?;
         let mut square = memory::zeros(WIDTH * WIDTH)?;
         let interrupt = Interrupt::current();
@@ -130,10 +144,7 @@ impl Cholesky {
             backward(&self, out, columns.len(), columns.start)
         })?;
         drop(self);
-        let lower = by_rows(&groups, order, order, None)?;
-        let mut cells = lower.into_vec()?;
-        mirror(&mut cells, order);
-        DenseMatrix::new(order, order, cells)
+        by_rows(&groups, order, order, Columns::Mirrored)
     }
 
     fn part(&self, rows: Range<usize>, cols: Range<usize>) -> View<'_> {
@@ -185,8 +196,7 @@ fn factor_square(square: &mut [f64], order: usize) -> std::result::Result<(), us
         let (before, below) = square.split_at_mut((at + 1) * order);
         let row = &mut before[at * order..];
         let pivot = row[at];
-        // NaN is not positive, either.
-        if !(pivot > 0.0) {
+        if pivot <= 0.0 || pivot.is_nan() {
             return Err(at);
         }
         let root = pivot.sqrt();
@@ -202,19 +212,4 @@ fn factor_square(square: &mut [f64], order: usize) -> std::result::Result<(), us
         }
     }
     Ok(())
-}
-
-/// Writes the lower triangle into the upper one.
-fn mirror(cells: &mut [f64], order: usize) {
-    // In squares, so that rows and columns both stay in the cache.
-    const SIDE: usize = 32;
-    for top in (0..order).step_by(SIDE) {
-        for left in (0..=top).step_by(SIDE) {
-            for row in top..(top + SIDE).min(order) {
-                for col in left..(left + SIDE).min(row) {
-                    cells[col * order + row] = cells[row * order + col];
-                }
-            }
-        }
-    }
 }

@@ -265,7 +265,7 @@ fn exchange_rows(cells: &mut [f64], cols: usize, first: usize, with: &[usize]) {
 
 /// Blocks of columns, and the largest magnitude in each column.
 fn column_blocks(matrix: &DenseMatrix, width: usize) -> Result<(Vec<f64>, Vec<f64>)> {
-    let order = matrix.rows();
+    let (order, interrupt) = (matrix.rows(), Interrupt::current());
     let mut largest = memory::zeros(order)?;
     let mut cells = NewCells::new(memory::cells(order, order)?)?;
     let widths = (0..order)
@@ -273,16 +273,20 @@ fn column_blocks(matrix: &DenseMatrix, width: usize) -> Result<(Vec<f64>, Vec<f6
         .map(|from| width.min(order - from));
     let parts = cells.parts(widths.map(|width| width * order));
     let parts = parts.into_par_iter().zip(largest.par_chunks_mut(width));
-    parts.enumerate().for_each(|(number, (part, largest))| {
-        let from = number * width;
-        let rows = part.cells().chunks_exact_mut(largest.len());
-        for (out, row) in rows.zip(matrix.values().chunks_exact(order)) {
-            out.copy_from_slice(&row[from..from + out.len()]);
-            for (most, cell) in largest.iter_mut().zip(out) {
-                let cell = cell.abs();
-                *most = if cell > *most { cell } else { *most };
+    parts
+        .enumerate()
+        .try_for_each(|(number, (part, largest))| {
+            interrupt.check()?;
+            let from = number * width;
+            let rows = part.cells().chunks_exact_mut(largest.len());
+            for (out, row) in rows.zip(matrix.values().chunks_exact(order)) {
+                out.copy_from_slice(&row[from..from + out.len()]);
+                for (most, cell) in largest.iter_mut().zip(out) {
+                    let cell = cell.abs();
+                    *most = if cell > *most { cell } else { *most };
+                }
             }
-        }
-    });
+            Ok(())
+        })?;
     Ok((cells.finish(), largest))
 }

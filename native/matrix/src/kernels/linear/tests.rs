@@ -104,7 +104,7 @@ fn inverses_of_any_size_leave_no_more_than_rounding() {
         assert!(error < 20.0, "{order} x {order}: {error}");
     }
     let inverted = inverse(&definite(200)).unwrap().expect("regular");
-    assert!(cholesky::may_be_definite(&inverted), "it is not symmetric");
+    assert!(cholesky::may_be_definite(&inverted).unwrap());
 }
 
 #[test]
@@ -126,6 +126,36 @@ fn factors_multiply_to_the_rows_of_their_matrix() {
         let error = backward_error(&lower, &upper, &ordered.unwrap());
         assert!(error < 20.0, "{order} x {order}: {error}");
     }
+}
+
+#[test]
+fn cholesky_factors_of_any_size_solve() {
+    for order in orders() {
+        let matrix = definite(order);
+        let Definite::Yes(factor) = Cholesky::factor(&matrix).unwrap() else {
+            panic!("the {order} x {order} matrix is positive definite");
+        };
+        let right = random(order, 80, 11);
+        let x = solved(&factor, &right).unwrap();
+        let error = backward_error(&matrix, &x, &right);
+        assert!(error < 20.0, "{order} x {order}: {error}");
+        let inverted = factor.inverse().unwrap();
+        let identity = |row, col| f64::from(u8::from(row == col));
+        let identity = DenseMatrix::from_fn(order, order, identity).unwrap();
+        let error = backward_error(&matrix, &inverted, &identity);
+        assert!(error < 20.0, "{order} x {order}: {error}");
+        assert!(cholesky::may_be_definite(&inverted).unwrap());
+    }
+    let Definite::No(part) = Cholesky::factor(&indefinite(200)).unwrap() else {
+        panic!("the matrix is not positive definite");
+    };
+    let leading = indefinite(200);
+    let leading = |part| DenseMatrix::from_fn(part, part, |row, col| leading.row(row)[col]);
+    let is_definite = |part| {
+        let factor = Cholesky::factor(&leading(part).unwrap()).unwrap();
+        matches!(factor, Definite::Yes(_))
+    };
+    assert!(is_definite(part - 1) && !is_definite(part));
 }
 
 #[test]
