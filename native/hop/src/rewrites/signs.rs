@@ -29,7 +29,7 @@ pub(super) const FAMILY: Family = Family {
         ),
         Rule::local(
             "even-function",
-            "abs(-X) -> abs(X), (-X) ^ 2 -> X ^ 2, cos(-X) -> cos(X)",
+            "abs(-X) -> abs(X), (-X) ^ 2 -> X ^ 2, cos(-X) -> cos(X), cosh(-X) -> cosh(X)",
             "on doubles",
             Precision::Exact,
             even_function,
