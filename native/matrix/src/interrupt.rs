@@ -159,10 +159,10 @@ mod tests {
     use std::sync::atomic::AtomicUsize;
 
     use fulgurite_error::ErrorKind;
-    use rayon::slice::ParallelSliceMut;
+    use rayon::{ThreadPoolBuilder, slice::ParallelSliceMut};
 
     use super::*;
-    use crate::memory::by_chunks;
+    use crate::memory::{by_chunks, thread_pool};
 
     #[test]
     fn the_flag_of_a_thread_is_that_of_the_innermost_run() {
@@ -210,18 +210,19 @@ mod tests {
     #[test]
     fn chunks_are_skipped_once_the_flag_is_set() {
         let interrupt = Interrupt::new();
-        let filled = interrupt
-            .within(|| {
-                by_chunks(100, 10, |chunk, cells| {
-                    assert!(!Interrupt::current().is_set());
-                    cells.fill(1.0);
-                    if chunk == 0 {
-                        Interrupt::current().set();
-                    }
-                })
+        let fill = || {
+            by_chunks(100, 10, |chunk, cells| {
+                assert!(!Interrupt::current().is_set());
+                cells.fill(1.0);
+                if chunk == 0 {
+                    Interrupt::current().set();
+                }
             })
-            .unwrap();
-        assert!(filled[..10] == [1.0; 10] && filled.len() == 100);
+        };
+        // On one thread, no chunk has begun when the first one sets it.
+        let thread = thread_pool(ThreadPoolBuilder::new(), 1, "test").unwrap();
+        let filled = thread.install(|| interrupt.within(fill)).unwrap();
+        assert!(filled[..10] == [1.0; 10] && filled[10..] == [0.0; 90]);
         // Not even the first one.
         let none = interrupt.within(|| by_chunks(100, 10, |_, cells| cells.fill(1.0)));
         assert_eq!(none.unwrap(), [0.0; 100]);
