@@ -150,18 +150,11 @@ impl LowerBound {
 /// of the partition are part of an operator on that way, which is another one for another output.
 fn further_operators(costs: &PartitionCosts) -> Vec<f64> {
     let partition = costs.partition;
-    let references = costs.chooser.references;
     let mut leads_to: Vec<Option<HopId>> = vec![None; partition.hops.len()];
     let mut further = vec![0.0; partition.hops.len()];
     for (index, hop) in partition.hops.iter().enumerate().rev() {
-        let readers = costs.view.consumers(*hop).iter().filter(|reader| {
-            let inputs = &costs.view.hop(**reader).inputs;
-            references[reader.index()]
-                .iter()
-                .any(|slot| inputs[slot] == *hop)
-        });
-        let leads_to_outputs = readers.map(|reader| {
-            let place = costs.table.place(*reader) as usize;
+        let leads_to_outputs = references_to(costs, *hop).map(|reader| {
+            let place = costs.table.place(reader) as usize;
             leads_to.get(place).copied().flatten()
         });
         let mut outputs: Vec<Option<HopId>> = leads_to_outputs.collect();
@@ -176,6 +169,19 @@ fn further_operators(costs: &PartitionCosts) -> Vec<f64> {
         further[index] = certain.saturating_sub(1) as f64;
     }
     further
+}
+
+/// The readers of a HOP that operators may go on from into it.
+fn references_to<'c>(
+    costs: &'c PartitionCosts<'_, '_>,
+    hop: HopId,
+) -> impl Iterator<Item = HopId> + 'c {
+    let readers = costs.view.consumers(hop).iter().copied();
+    readers.filter(move |reader| {
+        let inputs = &costs.view.hop(*reader).inputs;
+        let mut slots = costs.chooser.references[reader.index()].iter();
+        slots.any(|slot| inputs[slot] == hop)
+    })
 }
 
 /// The smallest share of cells that an operator of this partition can get away with.
@@ -196,6 +202,8 @@ struct Scratch {
     epoch: u32,
     /// In the problem.
     inside: Vec<u32>,
+    /// The outputs of the problem need it. What only other parts compute, they do not need.
+    wanted: Vec<u32>,
     /// Materialised in every plan that the bound stands for.
     sure: Vec<u32>,
     /// No free decision changes its operator.
@@ -219,6 +227,7 @@ impl Scratch {
         Scratch {
             epoch: 0,
             inside: marks(),
+            wanted: marks(),
             sure: marks(),
             fixed: marks(),
             computed: marks(),
@@ -266,15 +275,19 @@ impl<'b, 'p, 'a> Floor<'b, 'p, 'a> {
             again: 0.0,
             stack: Vec::new(),
         };
+        floor.want(problem);
         for hop in &problem.hops {
             let place = floor.place(*hop);
             floor.bound.scratch.inside[place] = epoch;
-            if problem.borrowed.binary_search(hop).is_ok() {
+            if !floor.is_computed(problem, *hop) {
                 floor.bound.scratch.settled[place] = epoch;
                 continue;
             }
             floor.compute += floor.bound.compute[place];
-            floor.again += floor.bound.again[place];
+            match floor.has_all_readers(problem, *hop) {
+                true => floor.again += floor.bound.again[place],
+                false => floor.bound.scratch.settled[place] = epoch,
+            }
             for operand in floor.bound.starts[place]..floor.bound.starts[place + 1] {
                 if let Some(place) = floor.own(*hop, operand) {
                     let scratch = &mut floor.bound.scratch;
@@ -289,6 +302,43 @@ impl<'b, 'p, 'a> Floor<'b, 'p, 'a> {
             floor.demand(*hop);
         }
         floor
+    }
+
+    /// Marks what the outputs of the problem need.
+    fn want(&mut self, problem: &Problem) {
+        let (table, view) = (&self.costs.table, self.costs.view);
+        let Scratch { wanted, epoch, .. } = &mut self.bound.scratch;
+        for hop in &problem.outputs {
+            wanted[table.place(*hop) as usize] = *epoch;
+        }
+        // Readers come after what they read.
+        for hop in problem.hops.iter().rev() {
+            if wanted[table.place(*hop) as usize] != *epoch {
+                continue;
+            }
+            for input in &view.hop(*hop).inputs {
+                let place = table.place(*input);
+                if place != NONE {
+                    wanted[place as usize] = *epoch;
+                }
+            }
+        }
+    }
+
+    /// Whether some operator of the problem computes the HOP in every plan.
+    fn is_computed(&self, problem: &Problem, hop: HopId) -> bool {
+        let scratch = &self.bound.scratch;
+        scratch.wanted[self.place(hop)] == scratch.epoch
+            && problem.borrowed.binary_search(&hop).is_err()
+    }
+
+    /// Whether the operators that may compute the HOP again are the problem's, and not another part's.
+    fn has_all_readers(&self, problem: &Problem, hop: HopId) -> bool {
+        let costs = self.costs;
+        self.bound.again[self.place(hop)] == 0.0
+            || references_to(costs, hop).all(|reader| {
+                problem.hops.binary_search(&reader).is_ok() && self.is_computed(problem, reader)
+            })
     }
 
     /// The bound on plans that set this point too.
