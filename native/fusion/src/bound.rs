@@ -350,6 +350,12 @@ impl<'b, 'p, 'a> Floor<'b, 'p, 'a> {
         let place = self.place(target);
         let scratch = &self.bound.scratch;
         let is_new = |marks: &[u32]| marks[place] != scratch.epoch;
+        // Reads of a transpose and of what it transposes are one.
+        let operand = match self.costs.table.place(self.costs.view.untransposed(target)) {
+            NONE => place,
+            operand => operand as usize,
+        };
+        let is_read = scratch.needed[operand] == scratch.epoch || scratch.readers[operand] != 0;
         if !self.costs.view.is_transpose_of_product(consumer, target) && !is_new(&scratch.inside) {
             if is_new(&scratch.sure) {
                 write += self.bound.write[place];
@@ -357,8 +363,8 @@ impl<'b, 'p, 'a> Floor<'b, 'p, 'a> {
             if is_new(&scratch.settled) {
                 again -= self.bound.again[place];
             }
-            if is_new(&scratch.needed) && scratch.readers[place] == 0 {
-                read += self.bound.read[place];
+            if !is_read {
+                read += self.bound.read[operand];
             }
         }
         // Time to compute again may hide behind reading; time to write does not.
