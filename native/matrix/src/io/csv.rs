@@ -61,7 +61,11 @@ pub struct CsvRows {
 /// counts, for a line with another number of cells.
 pub fn parse_lines(bytes: &[u8], options: &CsvOptions, first_row: usize) -> Result<CsvRows> {
     check(options)?;
-    let Some(cols) = options.cols.or_else(|| count_cells(bytes, options)) else {
+    let cols = match options.cols {
+        Some(cols) => Some(cols),
+        None => count_cells(bytes, options)?,
+    };
+    let Some(cols) = cols else {
         return Ok(CsvRows {
             matrix: MatrixBlock::dense(0, 0, Vec::new())?,
             nnz: 0,
@@ -101,10 +105,14 @@ fn check(options: &CsvOptions) -> Result<()> {
 }
 
 /// Cells of the first line that is not blank.
-pub(super) fn count_cells(bytes: &[u8], options: &CsvOptions) -> Option<usize> {
+///
+/// # Errors
+/// `argument` for the options.
+pub(super) fn count_cells(bytes: &[u8], options: &CsvOptions) -> Result<Option<usize>> {
+    check(options)?;
     let separator = &options.separator;
     let mut lines = RowLines::of(bytes, separator, BlankLines::Skipped);
-    lines.next().map(|line| cells(line, separator).count())
+    Ok(lines.next().map(|line| cells(line, separator).count()))
 }
 
 /// Parses whole lines on this thread into matrices of at most `most_rows` rows, each in the layout that suits it;

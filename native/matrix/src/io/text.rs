@@ -103,7 +103,7 @@ pub fn parse_text(text: &[u8], format: &TextFormat) -> Result<ParsedLines> {
                 cols: *columns,
             };
             let Some(columns) = *columns else {
-                let columns = csv::count_cells(text, &options);
+                let columns = csv::count_cells(text, &options)?;
                 return Ok(parsed(Outcome::Columns(columns)));
             };
             csv::parse_stripes(text, &options, columns, *most_rows)?.map(|(stripes, empty)| {
@@ -393,6 +393,20 @@ mod tests {
         3: cell (4, 1) is outside the 3 x ? matrix | 4 1 1
         2: 'four' is not a number | 3 four
         ");
+    }
+
+    #[test]
+    fn cells_that_nothing_separates_are_refused_before_they_are_counted() {
+        for separator in ["", "\n", "a\rb"] {
+            for columns in [None, Some(2)] {
+                let mut format = csv(columns, 5);
+                if let TextFormat::Csv { separator: own, .. } = &mut format {
+                    *own = separator.into();
+                }
+                let refused = parse_text(b"1,2\n3,4\n", &format).unwrap_err();
+                assert_eq!(refused.kind(), fulgurite_error::ErrorKind::Argument);
+            }
+        }
     }
 
     #[test]
