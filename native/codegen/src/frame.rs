@@ -205,7 +205,7 @@ impl<'a> Frame<'a> {
     pub fn is_finite(&self, id: NodeId) -> bool {
         const EXPONENT: u64 = 0x7ff << 52;
         const ONE: u64 = 1 << 52;
-        // One more than the largest exponent is the sign: vectors of any processor can add and gather that.
+        // The largest exponent carries into the sign. All vectors add and join 64-bit integers; not all compare them.
         let all = |cells: &[f64]| {
             let exponents = cells.iter().map(|cell| cell.to_bits() & EXPONENT);
             exponents.fold(0, |all, exponent| all | (exponent + ONE)) >> 63 == 0

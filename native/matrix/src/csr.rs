@@ -177,11 +177,6 @@ impl CsrMatrix {
         (&self.indices()[from..to], &self.values()[from..to])
     }
 
-    /// The `sprs` matrix, for its algorithms.
-    pub fn as_sprs(&self) -> &Inner {
-        &self.inner
-    }
-
     /// The three Arrow buffers: pointers, indices, values.
     pub fn into_buffers(self) -> (ScalarBuffer<i64>, ScalarBuffer<i32>, ScalarBuffer<f64>) {
         self.inner.into_raw_storage()

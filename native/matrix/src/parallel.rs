@@ -173,6 +173,7 @@ pub(crate) fn csr_by_rows_within(
     let (indices, values) = two_by_parts(stored, &lengths, |part, indices, values| {
         indices.copy_from_slice(&parts[part].indices);
         values.copy_from_slice(&parts[part].values);
+        Ok(())
     })?;
     CsrMatrix::new(rows, cols, pointers, indices, values)
 }
@@ -201,23 +202,28 @@ pub(crate) fn csr_of_known_rows(
             fill(row, row_indices, row_values);
             (indices, values) = (later_indices, later_values);
         }
+        Ok(())
     })?;
     CsrMatrix::new(rows, cols, pointers, indices, values)
 }
 
 /// Indices and values that `fill` writes, a part of these lengths at a time; it gets the part's number.
+///
+/// # Errors
+/// `memory`; `interrupted`; that of a part.
 pub(crate) fn two_by_parts(
     stored: usize,
     lengths: &[usize],
-    fill: impl Fn(usize, &mut [i32], &mut [f64]) + Sync,
+    fill: impl Fn(usize, &mut [i32], &mut [f64]) -> Result<()> + Sync,
 ) -> Result<(Vec<i32>, Vec<f64>)> {
     let (mut indices, mut values) = (NewCells::new(stored)?, NewCells::new(stored)?);
     let index_parts = indices.parts(lengths.iter().copied()).into_par_iter();
     let value_parts = values.parts(lengths.iter().copied()).into_par_iter();
     let parts = index_parts.zip(value_parts).enumerate();
     let interrupt = Interrupt::current();
-    parts.for_each(|(part, (indices, values))| {
-        interrupt.chunk(|| fill(part, indices.cells(), values.cells()));
-    });
+    parts.try_for_each(|(part, (indices, values))| {
+        interrupt.check()?;
+        interrupt.within(|| fill(part, indices.cells(), values.cells()))
+    })?;
     Ok((indices.finish(), values.finish()))
 }

@@ -10,14 +10,13 @@ use faer::{
     linalg::solvers::{Eigen, Qr, SelfAdjointEigen, Solve, Svd},
 };
 use fulgurite_error::{Error, Result};
-use rayon::prelude::*;
 
 use super::{
     leave::leaving,
     linear::{self, Cholesky, Definite, Lu},
     results::shape,
 };
-use crate::{DenseMatrix, Interrupt, MatrixBlock, kernels::TASK_CELLS};
+use crate::{DenseMatrix, MatrixBlock, parallel::extent_of_cells};
 
 /// The largest difference between a cell and its mirror image in a matrix that counts as symmetric, relative to the
 /// matrix's largest cell.
@@ -312,11 +311,9 @@ fn square(matrix: &MatrixBlock) -> Result<()> {
 }
 
 fn finite(matrix: &MatrixBlock) -> Result<DenseMatrix> {
+    let is_finite = matrix.extent_by(extent_of_cells).is_finite();
     let matrix = matrix.to_dense()?;
-    let chunks = matrix.values().par_chunks(TASK_CELLS);
-    let interrupt = Interrupt::current();
-    // A run that is to stop looks no further: nothing reads what comes of it.
-    if chunks.all(|chunk| interrupt.is_set() || are_finite(chunk)) {
+    if is_finite {
         return Ok(matrix);
     }
     match matrix.values().iter().position(|cell| !cell.is_finite()) {
@@ -331,19 +328,6 @@ fn finite(matrix: &MatrixBlock) -> Result<DenseMatrix> {
             "replace(target=X, pattern=NaN, replacement=0) and removeEmpty() take such cells out",
         )),
     }
-}
-
-/// By sums that compilers use vectors for.
-fn are_finite(cells: &[f64]) -> bool {
-    let (chunks, rest) = cells.as_chunks::<16>();
-    let mut sums = [0.0; 16];
-    for chunk in chunks {
-        for (sum, cell) in sums.iter_mut().zip(chunk) {
-            // NaN, if the cell is not finite.
-            *sum += cell * 0.0;
-        }
-    }
-    sums.iter().all(|sum| *sum == 0.0) && rest.iter().all(|cell| cell.is_finite())
 }
 
 /// A cell, counted from 1, that differs from its mirror image.
@@ -371,6 +355,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::Interrupt;
     use crate::kernels::{matmult, transpose};
 
     fn matrix(rows: usize, cols: usize, cells: &[f64]) -> MatrixBlock {

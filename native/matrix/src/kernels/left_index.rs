@@ -17,8 +17,8 @@ use crate::{
 /// `matrix[rows, cols] = value`: in place where `matrix` is dense and nobody else holds its cells.
 ///
 /// A sparse matrix is copied each time. Once as many cells were copied as a dense matrix has, one after the other, it
-/// becomes a dense one, unless that is far larger: a loop that fills a matrix of zeros takes at most about twice as long
-/// as one that knows what will become of it.
+/// becomes a dense one, unless that is far larger. So a loop that fills a matrix of zeros does not copy it for each of its
+/// columns.
 ///
 /// # Errors
 /// `dimension` when a range is empty or out of bounds or `value` has another shape than the range.

@@ -90,6 +90,7 @@ fn transpose_sparse(csr: &CsrMatrix) -> Result<CsrMatrix> {
                 *place += 1;
             }
         }
+        Ok(())
     })?;
     CsrMatrix::new(cols, rows, pointers, indices, values)
 }

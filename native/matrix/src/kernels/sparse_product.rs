@@ -5,12 +5,9 @@
 //! a matrix that is too wide, sorts its products. Either adds the products of a cell in the order of the left row, so
 //! that the bits are the same.
 
-use std::{
-    ops::Range,
-    sync::{Mutex, PoisonError},
-};
+use std::ops::Range;
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::Result;
 use rayon::prelude::*;
 
 use crate::{
@@ -53,23 +50,17 @@ pub(super) fn sparse_product(left: &CsrMatrix, right: &CsrMatrix) -> Result<CsrM
         stored as i64
     }));
 
-    let problems = Problems::default();
     let (indices, values) = two_by_parts(stored, &lengths, |task, mut indices, mut values| {
         let mut sum = RowSum::new(left, right);
         for (row, count) in tasks[task].clone().zip(&counts[task]) {
+            interrupt.check()?;
             let (row_indices, later_indices) = indices.split_at_mut(*count);
             let (row_values, later_values) = values.split_at_mut(*count);
-            let written = interrupt
-                .check()
-                .and_then(|()| sum.write(row, products[row], row_indices, row_values));
-            if let Err(error) = written {
-                return problems.hold(error);
-            }
+            sum.write(row, products[row], row_indices, row_values)?;
             (indices, values) = (later_indices, later_values);
         }
+        Ok(())
     })?;
-    interrupt.check()?;
-    problems.none()?;
     let has_zeros = values
         .par_chunks(TASK_CELLS)
         .any(|cells| cells.contains(&0.0));
@@ -77,21 +68,6 @@ pub(super) fn sparse_product(left: &CsrMatrix, right: &CsrMatrix) -> Result<CsrM
     match has_zeros {
         true => product.without_zeros(),
         false => Ok(product),
-    }
-}
-
-/// What has gone wrong in a task.
-#[derive(Default)]
-struct Problems(Mutex<Option<Error>>);
-
-impl Problems {
-    fn hold(&self, error: Error) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-    }
-
-    fn none(self) -> Result<()> {
-        let problem = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        problem.map_or(Ok(()), Err)
     }
 }
 
