@@ -6,11 +6,11 @@
 
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId};
-use fulgurite_matrix::{CsrMatrix, Interrupt};
+use fulgurite_matrix::{CsrMatrix, Interrupt, kernels::dense_product::LaidOut};
 
 use crate::aligned::{AlignedCells, LINE};
 use crate::bind::Bound;
-use crate::program::{Home, Layout, Program, Shape};
+use crate::program::{Home, Layout, Program, Shape, WHOLE_SLOTS};
 
 /// A matrix in the forms that products need, see [`crate::primitives::Whole`].
 #[derive(Debug, Default)]
@@ -23,6 +23,8 @@ pub(crate) struct WholeMatrix {
     /// Empty where no dense operand meets the matrix.
     pub transposed: AlignedCells,
     pub transposed_stride: usize,
+    /// None where no rows meet the matrix that are worth it.
+    pub laid_out: Option<LaidOut>,
 }
 
 /// Where a block's values go.
@@ -153,13 +155,18 @@ impl<'a> Frame<'a> {
 
     fn describe_whole(&mut self, slot: usize, whole: &WholeMatrix) {
         let null_or = |cells: &[f64]| if cells.is_empty() { 0 } else { address(cells) };
-        self.slots[slot..slot + 6].copy_from_slice(&[
+        let laid_out = whole
+            .laid_out
+            .as_ref()
+            .map_or(0, |panels| std::ptr::from_ref(panels) as usize as u64);
+        self.slots[slot..slot + WHOLE_SLOTS].copy_from_slice(&[
             null_or(&whole.row_major),
             whole.row_stride as u64,
             null_or(&whole.transposed),
             whole.transposed_stride as u64,
             whole.rows as u64,
             whole.cols as u64,
+            laid_out,
         ]);
     }
 

@@ -32,6 +32,8 @@ pub enum Reason {
     NoWideInput,
     /// The Row template keeps its result per row in cache only up to so many columns.
     NotSkinny { cols: u64, limit: u64 },
+    /// A block of the product's rows leaves the cache.
+    WideProduct { cols: u64, limit: u64 },
     /// An Outer plan's values are multiplied with matrices that are narrower than what is summed over.
     WideFactor { width: u64, limit: u64 },
     /// The Outer template starts at `U %*% t(V)` with fewer columns in U and V than rows in each.
@@ -76,6 +78,9 @@ impl fmt::Display for Reason {
                     f,
                     "{cols} columns, Row takes less than {limit} and less than the rows"
                 )
+            }
+            Reason::WideProduct { cols, limit } => {
+                write!(f, "a product of {cols} columns, Row takes up to {limit}")
             }
             Reason::WideFactor { width, limit } => {
                 write!(

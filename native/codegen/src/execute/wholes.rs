@@ -2,13 +2,16 @@
 
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId};
-use fulgurite_matrix::kernels::dense_product::WIDE_COLS;
-use fulgurite_matrix::{MatrixBlock, kernels, memory};
+use fulgurite_matrix::kernels::dense_product::{LaidOut, View, WIDE_COLS};
+use fulgurite_matrix::{DenseMatrix, MatrixBlock, kernels, memory};
 
 use crate::aligned::{AlignedCells, LINE};
 use crate::bind::{Bound, Rows};
 use crate::frame::WholeMatrix;
 use crate::program::Program;
+
+/// Rows up to which a wide matrix is read as it is: laying it out would take as long as multiplying.
+const FEW_ROWS: usize = 64;
 
 /// One entry per input, empty for those that are not whole.
 pub(super) fn prepare(program: &Program, bound: &Bound<'_>) -> Result<Vec<WholeMatrix>> {
@@ -34,14 +37,30 @@ pub(super) fn prepare(program: &Program, bound: &Bound<'_>) -> Result<Vec<WholeM
                 _ => {}
             }
         }
-        let row_stride = match (sparse_left, wide_left) {
+        let in_panels = wide_left && bound.rows() > FEW_ROWS;
+        let row_stride = match (sparse_left, wide_left && !in_panels) {
             (true, _) => stride_for_sparse(matrix.cols()),
             (false, true) => matrix.cols(),
             (false, false) => 0,
         };
         wholes[input] = arrange(matrix, row_stride, transposed)?;
+        if in_panels {
+            wholes[input].laid_out = Some(lay_out(matrix)?);
+        }
     }
     Ok(wholes)
+}
+
+/// In the panels that tiles of products read.
+fn lay_out(matrix: &MatrixBlock) -> Result<LaidOut> {
+    let panels = |dense: &DenseMatrix| {
+        let (rows, cols) = (dense.rows(), dense.cols());
+        LaidOut::new(View::of_rows(dense.values(), rows, cols, cols))
+    };
+    match matrix {
+        MatrixBlock::Dense(dense) => panels(dense),
+        MatrixBlock::Csr(_) | MatrixBlock::Coordinate(_) => panels(&matrix.to_dense()?),
+    }
 }
 
 /// Multiplications that products of dense rows with wide matrices take in a row.
@@ -159,6 +178,7 @@ pub(super) fn accumulator(rows: usize, cols: usize, csr_left: bool) -> Result<Wh
         row_major: AlignedCells::zeros(by_rows)?,
         transposed: AlignedCells::zeros(by_columns)?,
         transposed_stride,
+        laid_out: None,
     })
 }
 

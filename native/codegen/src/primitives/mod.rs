@@ -16,6 +16,8 @@ pub(crate) mod stored;
 mod tests;
 pub(crate) mod wide;
 
+use fulgurite_matrix::kernels::dense_product::LaidOut;
+
 /// CSR rows as the frame describes them: `pointers` starts at the block's first row and indexes `indices` and
 /// `values`. All null for dense rows.
 #[repr(C)]
@@ -26,7 +28,7 @@ pub(crate) struct CsrRows {
 }
 
 /// A matrix used whole: a right operand, or the accumulator of outer products. Transposed for
-/// dense left operands, unless it is [wide]; row-major for CSR ones and where it is wide. Null where it isn't needed. All
+/// dense left operands, unless it is [wide]: then it is laid out in panels, or row-major for few rows. Row-major for CSR ones. Null where it isn't needed. All
 /// rows have `row_stride` cells, of which those beyond the columns are nobody's; a single column has none. So have those of the
 /// transposed matrix.
 #[repr(C)]
@@ -37,6 +39,7 @@ pub(crate) struct Whole {
     pub transposed_stride: usize,
     pub rows: usize,
     pub cols: usize,
+    pub laid_out: *const LaidOut,
 }
 
 /// What compiled code can call.

@@ -82,16 +82,11 @@ pub(crate) unsafe extern "C" fn vector_matrix(
     unsafe {
         let whole = &*whole;
         if left.is_dense() && whole.transposed.is_null() {
-            let b = Matrix {
-                cells: whole.row_major.cast_const(),
-                stride: whole.row_stride,
-            };
             let out = Matrix {
                 cells: out,
                 stride: out_stride,
             };
-            let shape = (rows, width, whole.cols);
-            return wide::vector_matrix(left.rows_of_cells(), b, out, shape);
+            return wide::vector_matrix(left.rows_of_cells(), whole, out, (rows, width));
         }
         let cells = match left.is_dense() && narrow::is_narrow(width, whole.cols) {
             true if whole.cols == 1 => narrow::side_by_side(width),

@@ -3,6 +3,7 @@
 use super::dense::Matrix;
 use super::rows::{Left, OuterProduct, VectorMatrix, outer_product, vector_matrix};
 use super::{CsrRows, Whole};
+use fulgurite_matrix::kernels::dense_product::{LaidOut, View};
 use fulgurite_matrix::lanes::{self, Instructions};
 
 const ROWS: usize = 11;
@@ -99,6 +100,7 @@ fn whole(
         transposed_stride: rows + GAP,
         rows,
         cols,
+        laid_out: std::ptr::null(),
     }
 }
 
@@ -386,12 +388,22 @@ fn products_with_wide_matrices_are_those_of_plain_loops() {
                 transposed_stride: 0,
                 rows: width,
                 cols,
+                laid_out: std::ptr::null(),
             };
             let (matrix, accumulator) = (whole(&mut b), whole(&mut sums));
+            let panels = LaidOut::new(View::of_rows(&b, width, cols, cols)).unwrap();
+            let in_panels = Whole {
+                row_major: null,
+                laid_out: &panels,
+                ..whole(&mut [])
+            };
+            let mut from_panels = out.clone();
             // SAFETY: all describe slices that are there and long enough.
             unsafe {
                 let (left, out) = (x.as_ptr(), out.as_mut_ptr());
                 vector_matrix(left, x_stride, width, &csr, &matrix, out, cols, rows);
+                let out = from_panels.as_mut_ptr();
+                vector_matrix(left, x_stride, width, &csr, &in_panels, out, cols, rows);
                 let right = q.as_ptr();
                 outer_product(
                     left,
@@ -405,6 +417,7 @@ fn products_with_wide_matrices_are_those_of_plain_loops() {
                     rows,
                 );
             }
+            assert_eq!(from_panels, out, "{case}, in panels");
             for (at, cell) in out[..rows * cols].iter().enumerate() {
                 let (row, col) = (at / cols, at % cols);
                 let pair = |k: usize| x[row * x_stride + k] * b[k * cols + col];

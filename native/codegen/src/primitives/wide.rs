@@ -3,32 +3,46 @@
 
 use fulgurite_matrix::kernels::dense_product::{View, Write, multiply_in_any_room};
 
-use super::dense::Matrix;
+use super::{Whole, dense::Matrix};
 
-/// `out = x %*% b` for `rows` rows of `width` cells and the row-major `width x cols` matrix.
+/// `out = x %*% whole` for `rows` rows of `width` cells and the matrix of `width` rows, in panels or row-major.
 ///
 /// # Safety
-/// `x` has as many rows and cells, `b` `width` rows of `cols` cells, `out` has `rows` rows of `cols` cells, can be
-/// written, and overlaps neither.
+/// `x` has as many rows and cells, `whole` describes matrices that are there, `out` has `rows` rows of as many cells as the matrix has
+/// columns, can be written, and overlaps neither.
 pub(super) unsafe fn vector_matrix(
     x: Matrix<*const f64>,
-    b: Matrix<*const f64>,
+    whole: &Whole,
     out: Matrix<*mut f64>,
-    (rows, width, cols): (usize, usize, usize),
+    (rows, width): (usize, usize),
 ) {
+    let cols = whole.cols;
+    let b = Matrix {
+        cells: whole.row_major.cast_const(),
+        stride: whole.row_stride,
+    };
+    // SAFETY: a pointer that is not null comes from the frame, which holds the panels.
+    let laid_out = unsafe { whole.laid_out.as_ref() };
     // Rows that are all the same one stand on top of each other.
     let at_once = if x.stride < width { 1 } else { rows };
     for from in (0..rows).step_by(at_once.max(1)) {
         // SAFETY: the caller's promise.
-        let (x, b, cells) = unsafe {
+        let (x, cells) = unsafe {
             (
                 view(x, from, at_once, width),
-                view(b, 0, width, cols),
                 cells_mut(out, from, at_once, cols),
             )
         };
         let stride = out.stride.max(cols);
-        if multiply_in_any_room(x, b, cells, stride, Write::Replace).is_err() {
+        let fits = match laid_out {
+            Some(panels) => panels.multiply(x, cells, stride, Write::Replace),
+            None => {
+                // SAFETY: the caller's promise: without panels the matrix is row-major.
+                let b = unsafe { view(b, 0, width, cols) };
+                multiply_in_any_room(x, b, cells, stride, Write::Replace).is_ok()
+            }
+        };
+        if !fits {
             does_not_fit(cells);
         }
     }

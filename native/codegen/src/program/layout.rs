@@ -9,7 +9,7 @@ use super::Program;
 const INPUT_SLOTS: usize = 5;
 /// Slots of an input that is used whole, and of the accumulator of outer products, as
 /// [`crate::primitives::Whole`] has them.
-const WHOLE_SLOTS: usize = 6;
+pub(crate) const WHOLE_SLOTS: usize = 7;
 
 /// Slot numbers for a program.
 #[derive(Debug, Clone)]

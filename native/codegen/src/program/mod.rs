@@ -15,7 +15,7 @@ mod shapes;
 mod simplify;
 mod unsupported;
 
-pub(crate) use layout::Layout;
+pub(crate) use layout::{Layout, WHOLE_SLOTS};
 pub(crate) use lower::lower;
 pub(crate) use places::{Location, Read, Stride};
 pub(crate) use shapes::{Shape, Shapes, WidthSource};

@@ -18,8 +18,12 @@ use crate::{
     view::{DagView, Shape},
 };
 
-/// Results of products are kept per row (or per thread); beyond this many columns blocked kernels win.
+/// Results of `t(L) %*% R` are kept per thread; beyond this many columns of both, blocked kernels win.
 const SKINNY_COLS: u64 = 256;
+/// Columns of `row %*% B` up to which a block of rows stays in the second-level cache.
+const PRODUCT_COLS: u64 = 2048;
+/// Rows from which on as wide a B, which is laid out first, is worth it.
+const PRODUCT_ROWS: u64 = 256;
 
 pub(super) struct Row;
 
@@ -123,13 +127,23 @@ fn same_rows(result: Option<Shape>, input: Option<Shape>) -> Result<(), Reason> 
     }
 }
 
-/// `X %*% B` row by row: matrix-vector, or a right side that is skinny.
+/// `X %*% B` row by row: matrix-vector, a right side that is skinny, or a dense one of which blocks of rows make tiles.
 fn row_product(view: &DagView, hop: HopId) -> Result<(), Reason> {
+    let b = view.hop(hop).inputs[1];
     let left = view.shape(view.hop(hop).inputs[0]);
-    let right = view.shape(view.hop(hop).inputs[1]);
-    let (left, right) = left.zip(right).ok_or(Reason::UnknownSize)?;
+    let (left, right) = left.zip(view.shape(b)).ok_or(Reason::UnknownSize)?;
     wide(Some(left))?;
-    skinny(right.cols, left.rows.min(right.rows))
+    let skinny = skinny(right.cols, left.rows.min(right.rows));
+    // A sparse one would be made dense.
+    let is_dense = !view.hop(b).characteristics.is_stored_sparse();
+    match is_dense && right.cols > 1 && left.rows >= PRODUCT_ROWS {
+        true if right.cols <= PRODUCT_COLS => Ok(()),
+        true => Err(Reason::WideProduct {
+            cols: right.cols,
+            limit: PRODUCT_COLS,
+        }),
+        false => skinny,
+    }
 }
 
 /// One column, or less than `SKINNY_COLS` and less than the other side.

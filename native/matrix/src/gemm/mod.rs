@@ -10,6 +10,7 @@
 //! Factorizations do what is left beside products by [`elimination`] of a few columns and by [`substitution`] in a few rows.
 
 pub(crate) mod elimination;
+mod laid_out;
 mod nest;
 mod pack;
 mod small;
@@ -19,6 +20,7 @@ mod tests;
 mod tile;
 mod view;
 
+pub use laid_out::LaidOut;
 pub(crate) use nest::{Coverage, DenseProduct};
 pub use tile::Write;
 pub use view::View;

@@ -9,7 +9,7 @@ use fulgurite_error::Result;
 use rayon::prelude::*;
 
 use super::{
-    pack::{DEPTH, LeftTiles, RightPanels, depth_blocks},
+    pack::{DEPTH, LeftTiles, Panels, RightPanels, depth_blocks},
     small,
     tile::{self, Ahead, Strip, TileOperands, TileShape, Write},
     view::{View, ViewMut},
@@ -28,7 +28,7 @@ pub(crate) enum Coverage {
 const CHUNK_COLS: usize = 2016;
 const CHUNK_CELLS: usize = 1 << 20;
 /// Rows of a task: their cells in a block of the depth stay in the second-level cache.
-const TASK_ROWS: usize = 192;
+pub(super) const TASK_ROWS: usize = 192;
 /// So few rows are multiplied before laying out the right operand would pay.
 const FEW_ROWS: usize = 64;
 /// Laying out rows takes as long as multiplying them by two panels, or more. Columns are copied as whole vectors.
@@ -140,10 +140,12 @@ impl<'a> DenseProduct<'a> {
                 panels.fill(self.right.part(from..to, from_col..to_col), parallel);
                 let chunk = DepthChunk {
                     shape,
-                    product: self,
+                    instructions: self.instructions,
+                    left: self.left,
+                    coverage: self.coverage,
                     depth: from..to,
                     first_col: from_col,
-                    panels: &panels,
+                    panels: panels.panels(),
                     write: if from == 0 { write } else { write.next() },
                 };
                 let part = out.part(0..rows, from_col..to_col);
@@ -215,10 +217,10 @@ fn task_size(
 }
 
 /// A part of the result, with its place in the chunk.
-struct OutPart<'a> {
-    rows: Range<usize>,
-    cols: Range<usize>,
-    out: ViewMut<'a>,
+pub(super) struct OutPart<'a> {
+    pub rows: Range<usize>,
+    pub cols: Range<usize>,
+    pub out: ViewMut<'a>,
 }
 
 fn cut(out: ViewMut<'_>, task_rows: usize, task_cols: usize) -> Vec<OutPart<'_>> {
@@ -245,25 +247,27 @@ fn cut(out: ViewMut<'_>, task_rows: usize, task_cols: usize) -> Vec<OutPart<'_>>
 }
 
 /// Some of the depth and of the columns, whose panels are laid out.
-struct DepthChunk<'a> {
-    shape: TileShape,
-    product: &'a DenseProduct<'a>,
-    depth: Range<usize>,
-    first_col: usize,
-    panels: &'a RightPanels<'a>,
-    write: Write,
+pub(super) struct DepthChunk<'a> {
+    pub shape: TileShape,
+    pub instructions: Instructions,
+    pub left: View<'a>,
+    pub coverage: Coverage,
+    pub depth: Range<usize>,
+    pub first_col: usize,
+    pub panels: Panels<'a>,
+    pub write: Write,
 }
 
 impl DepthChunk<'_> {
     /// Computes a part, block by block of the depth. After the last one its cells are final.
-    fn run(&self, part: OutPart<'_>) {
+    pub fn run(&self, part: OutPart<'_>) {
         let OutPart {
             rows,
             cols,
             mut out,
         } = part;
         let shape = self.shape;
-        let left = self.product.left.part(rows.clone(), self.depth.clone());
+        let left = self.left.part(rows.clone(), self.depth.clone());
         let panels = cols.len().div_ceil(shape.cols());
         let in_panels = self.has_left(&rows);
         let in_place = in_panels || panels <= few_panels(left);
@@ -311,7 +315,7 @@ impl DepthChunk<'_> {
                         },
                     };
                     let out = out.part(row..to, col + skipped - cols.start..end - cols.start);
-                    tile::multiply(self.product.instructions, shape, operands, out, write);
+                    tile::multiply(self.instructions, shape, operands, out, write);
                 }
             }
         }
@@ -320,7 +324,7 @@ impl DepthChunk<'_> {
     /// Whether the panels hold these rows of the left operand: of t(X) %*% X they are columns of X. No tile's rows may lie in two panels.
     fn has_left(&self, rows: &Range<usize>) -> bool {
         let cols = self.first_col..self.first_col + self.panels.cols();
-        self.product.coverage == Coverage::Upper
+        self.coverage == Coverage::Upper
             && self.shape.cols().is_multiple_of(self.shape.rows)
             && cols.start <= rows.start
             && rows.end <= cols.end
@@ -335,7 +339,7 @@ impl DepthChunk<'_> {
 
     /// Cells in the whole vectors of a panel that lie below the diagonal in all rows from one on, if nobody wants these.
     fn below_diagonal(&self, row: usize, col: usize) -> usize {
-        match self.product.coverage {
+        match self.coverage {
             Coverage::All => 0,
             Coverage::Upper => {
                 let below = row.saturating_sub(self.first_col + col);

@@ -74,7 +74,7 @@ impl<'a> RightPanels<'a> {
             true if cols.is_multiple_of(vector) => cols,
             true => cols / width * width,
         };
-        let len = depth * self.packed_cols();
+        let len = depth * self.panels().packed_cols();
         let mut rest = &mut self.cells.spare_capacity_mut()[..len];
         let mut parts = Vec::new();
         for block in depth_blocks(depth) {
@@ -95,9 +95,40 @@ impl<'a> RightPanels<'a> {
         unsafe { self.cells.set_len(len) };
     }
 
-    /// Columns that are laid out anew, up to whole vectors.
-    fn packed_cols(&self) -> usize {
-        (self.source.cols() - self.packed_from).next_multiple_of(self.shape.width)
+    /// As tiles read them.
+    pub fn panels(&self) -> Panels<'_> {
+        Panels {
+            shape: self.shape,
+            source: self.source,
+            packed_from: self.packed_from,
+            cells: &self.cells,
+        }
+    }
+
+    /// All cells, of an operand that was laid out as a whole.
+    pub fn into_cells(self) -> Vec<f64> {
+        self.cells
+    }
+}
+
+/// Panels as tiles read them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Panels<'a> {
+    shape: TileShape,
+    source: View<'a>,
+    packed_from: usize,
+    cells: &'a [f64],
+}
+
+impl<'a> Panels<'a> {
+    /// Of an operand of `depth x cols` cells, all of which were laid out.
+    pub fn laid_out(shape: TileShape, (depth, cols): (usize, usize), cells: &'a [f64]) -> Self {
+        Panels {
+            shape,
+            source: View::of_rows(&[], depth, cols, cols),
+            packed_from: 0,
+            cells,
+        }
     }
 
     /// Columns of the operand.
@@ -105,8 +136,13 @@ impl<'a> RightPanels<'a> {
         self.source.cols()
     }
 
+    /// Columns that were laid out anew, up to whole vectors.
+    fn packed_cols(&self) -> usize {
+        (self.source.cols() - self.packed_from).next_multiple_of(self.shape.width)
+    }
+
     /// The cells of a block of the depth in the panel that begins with a column.
-    pub fn strip(&self, block: &Range<usize>, from: usize) -> Strip<'_> {
+    pub fn strip(&self, block: &Range<usize>, from: usize) -> Strip<'a> {
         if from < self.packed_from {
             let source = self.source.part(block.clone(), from..from);
             return Strip {

@@ -158,11 +158,14 @@ fn products_of_integers_are_exact_for_every_size() {
                         let (left, right) = (left.view(), right.view());
                         let product =
                             DenseProduct::new(left, right, Coverage::All, instructions).unwrap();
+                        let case =
+                            format!("{rows} x {depth} x {cols}, {write:?}, {instructions:?}");
                         let out = computed(&product, (rows, cols, gap), write, 0);
-                        assert_eq!(
-                            out, expected,
-                            "{rows} x {depth} x {cols}, {write:?}, {instructions:?}"
-                        );
+                        assert_eq!(out, expected, "{case}");
+                        let panels = LaidOut::with(right, instructions).unwrap();
+                        let mut out = vec![1.0; rows * (cols + gap)];
+                        assert!(panels.multiply(left, &mut out, cols + gap, write));
+                        assert_eq!(out, expected, "{case}, laid out before");
                     }
                 }
             }
@@ -206,6 +209,13 @@ fn bits_depend_on_the_depth_alone() {
                     "{rows} x {depth} x {cols} on {threads} threads, {instructions:?}"
                 );
             }
+            let panels = LaidOut::with(right.view(), instructions).unwrap();
+            let mut out = vec![1.0; rows * cols];
+            assert!(panels.multiply(left.view(), &mut out, cols, Write::Replace));
+            assert!(
+                bits(&out) == bits(expected),
+                "{rows} x {depth} x {cols} laid out before, {instructions:?}"
+            );
         }
     }
 }
