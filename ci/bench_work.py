@@ -93,6 +93,7 @@ class Measurement:
     def __init__(self, options, row, sizes, factor, threads):
         self.options, self.row, self.factor, self.threads = options, row, factor, threads
         self.sizes = row.scaled(sizes, factor)
+        self.declared = size_of(sizes)
         self.folder = options.scratch / "work"
         shutil.rmtree(self.folder, ignore_errors=True)
         self.inputs = self.folder / "inputs"
@@ -102,7 +103,8 @@ class Measurement:
     def run(self):
         started = time.perf_counter()
         paths = self.make_inputs()
-        runners = [self.fulgurite(paths), *(self.peer(name, paths) for name in self.row.peers)]
+        peers = [] if self.options.alone else self.row.peers
+        runners = [self.fulgurite(paths), *(self.peer(name, paths) for name in peers)]
         try:
             loads = self.take_turns(runners)
         finally:
@@ -114,6 +116,8 @@ class Measurement:
             "row": self.row.name,
             "what": self.row.what,
             "size": size_of(self.sizes),
+            "declared": self.declared,
+            "alone": self.options.alone,
             "factor": self.factor,
             "threads": self.threads,
             "ms": {name: runner.median() for name, runner in measured.items()},
@@ -250,7 +254,7 @@ def renew(folder, rows, names):
     before = tables.get(kind(), {"rows": []})
 
     def key(row):
-        return row["row"], row["factor"], row["threads"]
+        return row["row"], row["factor"], row["threads"], row.get("alone", False)
 
     again = {key(row) for row in rows}
     # Rows that are no longer declared go.
@@ -268,6 +272,7 @@ def main():
     parser.add_argument("--renew", action="store_true", help="put these rows into tests/bench/WORK.md and results.json, for this kind of processor")
     parser.add_argument("--threads", default="2", help="numbers of threads, as in 1,2")
     parser.add_argument("--sizes", default="1", help="multiples of the work that rows declare, as in 0.1,1,10")
+    parser.add_argument("--alone", action="store_true", help="without peers: how Fulgurite's time grows with the work, and what threads gain")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each system")
     for path in ["bench", "folder", "scratch"]:
         parser.add_argument(f"--{path}", type=Path, required=True, help=argparse.SUPPRESS)

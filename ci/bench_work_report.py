@@ -61,11 +61,11 @@ def print_row(row):
     print(f"{row['row']:18} {row['size']:24} {row['threads']} threads  {cells}  | {compared(row)} of least {of_least(row)} {verdict(row)} | MB {memory(row)} | {limit(row)}", flush=True)
 
 
-def table(results):
-    columns = [name for name in COLUMNS if any(name in row["ms"] for row in results["rows"])]
+def table(rows):
+    columns = [name for name in COLUMNS if any(name in row["ms"] for row in rows)]
     heads = ["row", "work", "size", "threads", *columns, "best peer / fulgurite", "of least times", "to reach", "% of limit", "MB, fulgurite / best peer"]
     lines = ["| " + " | ".join(heads) + " |", "|---|---|---|" + "---:|" * (len(columns) + 3) + "---|---|---:|"]
-    for row in results["rows"]:
+    for row in rows:
         what = row["what"].replace("|", "\\|")
         cells = [row["row"], what, row["size"], str(row["threads"]), *(number(row["ms"].get(name)) for name in columns)]
         lines.append("| " + " | ".join([*cells, compared(row), of_least(row), verdict(row), limit(row), memory(row)]) + " |")
@@ -76,8 +76,29 @@ def best_limit(rows, threads, name):
     return max(row["limits"][name] for row in rows if row["threads"] == threads)
 
 
+def scaling(rows):
+    """How Fulgurite's time grows with the work: lines of a table, of the rows that were measured alone."""
+    found = {}
+    for row in rows:
+        found.setdefault((row["row"], row["declared"]), {})[row["factor"], row["threads"]] = row["ms"]["fulgurite"]
+    heads = ["row", "size", "ms at 0.1", "ms at 1", "ms at 10", "a unit at 0.1", "a unit at 10", "ms on one thread", "gain of two"]
+    lines = ["| " + " | ".join(heads) + " |", "|---|---|" + "---:|" * (len(heads) - 2)]
+    for (name, size), times in found.items():
+        at = {factor: times.get((factor, 2)) for factor in [0.1, 1, 10]}
+        one = times.get((1, 1))
+
+        def unit(factor, at=at):
+            return f"{at[factor] / factor / at[1]:.2f}" if at[factor] and at[1] else "-"
+
+        gain = f"{one / at[1]:.2f}" if one and at[1] else "-"
+        lines.append("| " + " | ".join([name, size, *(number(at[factor]) for factor in at), unit(0.1), unit(10), number(one), gain]) + " |")
+    return lines
+
+
 def section(kind, results):
-    rows = results["rows"]
+    every = results["rows"]
+    rows = [row for row in every if not row.get("alone")]
+    alone = [row for row in every if row.get("alone")]
     limits = [
         f"on {threads} {'thread' if threads == 1 else 'threads'} {best_limit(rows, threads, 'readGigabytesPerSecond'):.1f} GB/s read, {best_limit(rows, threads, 'gigaflopsPerSecond'):.1f} GFLOP/s"
         for threads in sorted({row["threads"] for row in rows})
@@ -92,7 +113,10 @@ def section(kind, results):
         lines += ["", f"Other processes ran beside {len(disturbed)} of the {len(rows)} rows: they took up to {most:.0%} of the processor time just before a round."]
     judged = [verdict(row) for row in rows]
     reached = sum(word.startswith("reached") for word in judged)
-    return [*lines, "", *table(results), "", f"Reached: {reached} of {len(judged) - judged.count('-')}."]
+    lines += ["", *table(rows), "", f"Reached: {reached} of {len(judged) - judged.count('-')}."]
+    if alone:
+        lines += ["", "Fulgurite alone at a tenth of the work, at the work above and at ten times the work. `a unit` is the time of a unit of work, as a multiple of what it is at 1.", "", *scaling(alone)]
+    return lines
 
 
 def report(tables):
