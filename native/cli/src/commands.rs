@@ -87,7 +87,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
             let calibration = Calibration::of_this_machine();
             if calibrate {
                 let threads = configuration.effective_threads();
-                calibration.measured(threads, || {
+                calibration.measure(threads, || {
                     fulgurite_operators::Threads::new(threads).map(|threads| threads.pool())
                 })?;
             }

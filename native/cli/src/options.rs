@@ -84,7 +84,7 @@ pub enum Command {
     },
     /// List all configuration keys with type, default and meaning, and the speeds that the cost model reckons with
     Config {
-        /// Measure this machine, unless that was done before
+        /// Measure this machine, also if that was done before
         #[arg(long)]
         calibrate: bool,
         /// A configuration entry; may be repeated

@@ -1,6 +1,7 @@
 //! What the cost model knows of this machine: bandwidths and operations per second, measured once.
 //!
 //! - [`measure`] takes about a tenth of a second.
+//! - [`kept::Kept`] is a measurement with its age, and whether others disturbed it ([`load`]): such a one is taken again.
 //! - [`store`] keeps the result in a file of the user's cache folder, for all processes on machines of this kind.
 //! - [`Calibration`] looks the values up, or measures.
 //! - [`Speeds`] is what a session holds: it measures only when plans are made for matrices so large that a better plan is
@@ -9,6 +10,8 @@
 //! A session without a calibration plans with [`CostConstants::default`], so that the plans of tests do not depend
 //! on the machine. Workers run what the driver planned; iterations of a `parfor`, which they plan, come with its speeds.
 
+mod kept;
+mod load;
 mod measure;
 mod store;
 
@@ -17,6 +20,7 @@ use std::{
     fmt::Write,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use fulgurite_error::{Error, ErrorKind, Result};
@@ -28,6 +32,8 @@ use fulgurite_fusion::{
 use rayon::ThreadPool;
 
 use super::{cost::Measured, table::Config};
+use kept::Kept;
+use load::Ticks;
 use store::Store;
 
 /// Bytes of the matrices in a block from which on the machine is measured before the block is planned. Passing over
@@ -38,7 +44,7 @@ const MEASURE_FROM_BYTES: u64 = 256 << 20;
 #[derive(Debug)]
 pub struct Calibration {
     store: Store,
-    known: Mutex<BTreeMap<usize, Measured>>,
+    known: Mutex<BTreeMap<usize, Kept>>,
 }
 
 impl Calibration {
@@ -58,16 +64,21 @@ impl Calibration {
 
     /// What was measured before, by this process or another one.
     pub fn known(&self, threads: usize) -> Option<Measured> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(measured) = known.get(&threads) {
-            return Some(measured.clone());
-        }
-        let measured = self.store.load(threads)?;
-        known.insert(threads, measured.clone());
-        Some(measured)
+        self.kept(threads).map(|kept| kept.measured)
     }
 
-    /// Measures on a pool of so many threads, unless that was done before, and keeps the result.
+    fn kept(&self, threads: usize) -> Option<Kept> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = known.get(&threads) {
+            return Some(kept.clone());
+        }
+        let kept = self.store.load(threads)?;
+        known.insert(threads, kept.clone());
+        Some(kept)
+    }
+
+    /// Measures on a pool of so many threads, unless that was done before, and keeps the result. What is old, or was measured
+    /// while others kept the machine busy, is measured again.
     ///
     /// # Errors
     /// Of `pool`, which is asked for only to measure; `memory`, where there is none for a vector.
@@ -76,15 +87,53 @@ impl Calibration {
         threads: usize,
         pool: impl FnOnce() -> Result<Arc<ThreadPool>>,
     ) -> Result<Measured> {
-        if let Some(known) = self.known(threads) {
-            return Ok(known);
+        match self.kept(threads) {
+            Some(kept) if !kept.is_doubtful() => Ok(kept.measured),
+            _ => self.measure(threads, pool),
         }
-        let measured = measure::measure(&*pool()?)?;
-        // Once in a process, whether or not the file could be written.
+    }
+
+    /// Measures, whatever was measured before.
+    ///
+    /// # Errors
+    /// As [`Calibration::measured`].
+    pub fn measure(
+        &self,
+        threads: usize,
+        pool: impl FnOnce() -> Result<Arc<ThreadPool>>,
+    ) -> Result<Measured> {
+        let pool = pool()?;
+        let before = Ticks::now();
+        let measured = measure::measure(&pool)?;
+        let others = match (before, Ticks::now()) {
+            (Some(before), Some(after)) => after.others_since(before),
+            // Where the system does not tell, nobody disturbs.
+            _ => 0.0,
+        };
+        let next = Kept::new(measured, others);
+        let known = match self.kept(threads) {
+            Some(kept) => kept.followed_by(next),
+            None => next,
+        };
+        Ok(self.keep(threads, known).measured)
+    }
+
+    /// A run read memory at a speed, in GB/s, which the machine therefore has.
+    fn read_at(&self, threads: usize, speed: f64) {
+        let kept = self.kept(threads);
+        if let Some(known) = kept.and_then(|kept| kept.after_reading_at(speed)) {
+            tracing::debug!(speed, "the calibration was disturbed");
+            self.keep(threads, known);
+        }
+    }
+
+    /// In this process, whether or not the file can be written.
+    fn keep(&self, threads: usize, kept: Kept) -> Kept {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(threads, measured.clone());
-        self.store.save(threads, &measured);
-        Ok(measured)
+        known.insert(threads, kept.clone());
+        drop(known);
+        self.store.save(threads, &kept);
+        kept
     }
 
     /// The file that keeps the measurement.
@@ -96,16 +145,18 @@ impl Calibration {
     pub fn describe(&self, config: &Config) -> String {
         let threads = config.effective_threads();
         let settings = &config.cost;
-        let measured = self.known(threads).filter(|_| settings.calibrate);
-        let constants = settings.resolve(measured.as_ref());
-        let kept = match self.file(threads).filter(|file| file.exists()) {
-            Some(file) => format!("measured, kept in {}", file.display()),
-            None => "measured, not kept in a file".to_owned(),
+        let kept = self.kept(threads).filter(|_| settings.calibrate);
+        let constants = settings.resolve(kept.as_ref().map(|kept| &kept.measured));
+        let file = match self.file(threads).filter(|file| file.exists()) {
+            Some(file) => format!("kept in {}", file.display()),
+            None => "not kept in a file".to_owned(),
         };
-        let otherwise = match (&measured, settings.calibrate) {
-            (Some(_), _) => kept.as_str(),
-            (None, true) => "default: not measured yet; `fulgurite config --calibrate` measures",
-            (None, false) => "default: fulgurite.cost.calibrate is false",
+        let otherwise = match (&kept, settings.calibrate) {
+            (Some(kept), _) => format!("measured {}, {file}", kept.describe()),
+            (None, true) => {
+                "default: not measured yet; `fulgurite config --calibrate` measures".to_owned()
+            }
+            (None, false) => "default: fulgurite.cost.calibrate is false".to_owned(),
         };
         let mut text = format!("Cost constants with {threads} threads:\n");
         for declaration in &CONSTANTS {
@@ -118,7 +169,7 @@ impl Calibration {
             } = declaration;
             let from = match (settings.set.contains_key(constant), origin) {
                 (true, _) => "configured".to_owned(),
-                (false, Origin::Measured) => otherwise.to_owned(),
+                (false, Origin::Measured) => otherwise.clone(),
                 (false, Origin::As(other)) => format!("as {}", other.declaration().name),
                 (false, Origin::Fixed) => "default: never measured".to_owned(),
             };
@@ -170,6 +221,15 @@ impl Speeds {
         Ok(config.cost.resolve(measured.as_ref()))
     }
 
+    /// An operator read this many bytes of a matrix in this time, and more besides. Large ones show what the machine can do.
+    pub fn observe_read(&self, config: &Config, bytes: u64, time: Duration) {
+        let large = self.wanted(config).filter(|_| bytes >= MEASURE_FROM_BYTES);
+        if let Some(calibration) = large.filter(|_| !time.is_zero()) {
+            let speed = bytes as f64 / time.as_secs_f64() / 1e9;
+            calibration.read_at(config.effective_threads(), speed);
+        }
+    }
+
     fn wanted(&self, config: &Config) -> Option<&Calibration> {
         let wanted = config.cost.wants_measurement() && config.fusion_policy == Policy::Cost;
         self.0.as_deref().filter(|_| wanted)
@@ -209,7 +269,7 @@ mod tests {
         assert_eq!(set, Ok(()));
         let before = calibration.describe(&config);
         let mut known = calibration.known.lock().expect("nobody panics with it");
-        known.insert(3, measured());
+        known.insert(3, Kept::new(measured(), 0.01).aged(7300));
         drop(known);
         let after = calibration.describe(&config);
         insta::assert_snapshot!(format!("{before}{after}"), @r"
@@ -227,12 +287,12 @@ mod tests {
             operator        3.000 us       default: never measured
             job            40.000 ms       default: never measured
         Cost constants with 3 threads:
-            read           17.000 GB/s     measured, not kept in a file
-            cached read    80.000 GB/s     measured, not kept in a file
+            read           17.000 GB/s     measured 2 hours ago, not kept in a file
+            cached read    80.000 GB/s     measured 2 hours ago, not kept in a file
             distributed    17.000 GB/s     as read
             write           2.500 GB/s     configured
-            rewrite         4.500 GB/s     measured, not kept in a file
-            cached write   30.000 GB/s     measured, not kept in a file
+            rewrite         4.500 GB/s     measured 2 hours ago, not kept in a file
+            cached write   30.000 GB/s     measured 2 hours ago, not kept in a file
             broadcast       0.128 GB/s     default: never measured
             compute        12.000 GFLOP/s  configured
             functions      25.000 GFLOP/s  configured
@@ -254,6 +314,18 @@ mod tests {
         assert_eq!(calibration.known(2), None);
         let measured = calibration.measured(2, pool).expect("two threads start");
         assert_eq!(calibration.measured(2, pool), Ok(measured.clone()));
+        // A run shows more.
+        let speeds = Speeds::of(Arc::clone(&calibration));
+        let mut config = Config::default();
+        config.set("fulgurite.threads", "2").expect("a number");
+        let second = Duration::from_secs(1);
+        speeds.observe_read(&config, 1 << 20, second / 1_000_000);
+        assert_eq!(calibration.known(2).as_ref(), Some(&measured));
+        let read = 2.0 * measured[&Constant::Read];
+        speeds.observe_read(&config, (read * 1e9) as u64 * 10, 10 * second);
+        let known = calibration.known(2).expect("it is measured");
+        assert!((known[&Constant::Read] / read - 1.0).abs() < 1e-6);
+        let measured = known;
         let next = Calibration::kept_in(Some(folder.path().join("not/there/yet")));
         assert_eq!(next.known(2).as_ref(), Some(&measured));
         assert_eq!(next.known(1), None);

@@ -14,9 +14,10 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::super::cost::{Measured, measured_constants};
+use super::kept::Kept;
 
 /// Changes when what is measured changes.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 
 #[derive(Debug)]
 pub(super) struct Store {
@@ -32,7 +33,7 @@ struct Entry {
     version: String,
     machine: String,
     threads: usize,
-    measured: Measured,
+    kept: Kept,
 }
 
 impl Store {
@@ -54,7 +55,7 @@ impl Store {
         Some(self.folder.as_ref()?.join(name))
     }
 
-    pub(super) fn load(&self, threads: usize) -> Option<Measured> {
+    pub(super) fn load(&self, threads: usize) -> Option<Kept> {
         let file = self.file(threads)?;
         let text = match fs::read(&file) {
             Ok(text) => text,
@@ -65,8 +66,8 @@ impl Store {
             }
         };
         match serde_json::from_slice::<Entry>(&text) {
-            Ok(entry) if entry == self.entry(threads, entry.measured.clone()) => {
-                plausible(&entry.measured).then_some(entry.measured)
+            Ok(entry) if entry == self.entry(threads, entry.kept.clone()) => {
+                plausible(&entry.kept.measured).then_some(entry.kept)
             }
             Ok(_) => None,
             Err(error) => {
@@ -76,20 +77,20 @@ impl Store {
         }
     }
 
-    pub(super) fn save(&self, threads: usize, measured: &Measured) {
+    pub(super) fn save(&self, threads: usize, kept: &Kept) {
         let Some(file) = self.file(threads) else {
             return;
         };
-        if let Err(error) = self.write(&file, threads, measured) {
+        if let Err(error) = self.write(&file, threads, kept) {
             tracing::debug!(file = %file.display(), %error, "the calibration is not kept");
         }
     }
 
-    fn write(&self, file: &Path, threads: usize, measured: &Measured) -> io::Result<()> {
+    fn write(&self, file: &Path, threads: usize, kept: &Kept) -> io::Result<()> {
         if let Some(folder) = file.parent() {
             fs::create_dir_all(folder)?;
         }
-        let text = serde_json::to_vec_pretty(&self.entry(threads, measured.clone()))?;
+        let text = serde_json::to_vec_pretty(&self.entry(threads, kept.clone()))?;
         let own = file.with_extension(format!("{}.tmp", process::id()));
         let written = fs::write(&own, text).and_then(|()| fs::rename(&own, file));
         if written.is_err() {
@@ -98,13 +99,13 @@ impl Store {
         written
     }
 
-    fn entry(&self, threads: usize, measured: Measured) -> Entry {
+    fn entry(&self, threads: usize, kept: Kept) -> Entry {
         Entry {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             machine: self.machine.clone(),
             threads,
-            measured,
+            kept,
         }
     }
 }
@@ -156,9 +157,9 @@ pub(super) fn user_cache_folder() -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    fn measured() -> Measured {
+    fn measured() -> Kept {
         let speeds = (0..).map(|index| 20.0 + f64::from(index));
-        measured_constants().zip(speeds).collect()
+        Kept::new(measured_constants().zip(speeds).collect(), 0.0)
     }
 
     #[test]
@@ -166,8 +167,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let store = Store::new(Some(folder.path().to_owned()));
         let file = store.file(4).expect("it has a folder");
-        store.save(4, &measured());
-        assert_eq!(store.load(4), Some(measured()));
+        let measured = measured();
+        store.save(4, &measured);
+        assert_eq!(store.load(4).as_ref(), Some(&measured));
         let whole = fs::read_to_string(&file).expect("it was written");
         for text in [
             "",
@@ -182,8 +184,8 @@ mod tests {
             fs::write(&file, text).expect("the folder is writable");
             assert_eq!(store.load(4), None, "{text}");
         }
-        store.save(4, &measured());
-        assert_eq!(store.load(4), Some(measured()));
+        store.save(4, &measured);
+        assert_eq!(store.load(4), Some(measured));
         let files = fs::read_dir(folder.path()).expect("a folder").count();
         assert_eq!(files, 1, "files of processes are renamed");
     }

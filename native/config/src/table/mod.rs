@@ -294,7 +294,7 @@ const KEYS: &[Key] = &[
         kind: Kind::Boolean,
         default: "true",
         doc: Cow::Borrowed(
-            "Whether the cost model reckons with speeds measured on this machine. They are measured once, in about \
+            "Whether the cost model reckons with speeds measured on this machine. They are measured in about \
               a tenth of a second, when a plan is made for large matrices, and kept in the user's cache folder. \
               `fulgurite config` shows them.",
         ),

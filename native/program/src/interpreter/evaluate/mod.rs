@@ -7,8 +7,9 @@ use std::time::Instant;
 use fulgurite_dataflow::{DistributedMatrix, Form, OnBehalf, Variable};
 use fulgurite_distributed::{Operator, Workers, comes_back};
 use fulgurite_error::{Error, Result};
+use fulgurite_fusion::cplan::{CNode, Template};
 use fulgurite_hop::{Hop, HopId, HopOp, Literal, SizeOp};
-use fulgurite_matrix::memory::Budget;
+use fulgurite_matrix::{MatrixBlock, memory::Budget};
 use fulgurite_operators::{
     BlockPlan, Locally, Value, guarded_operator, not_evaluated, scalar_operator,
 };
@@ -187,7 +188,13 @@ impl Evaluation<'_> {
                     values.push(local(input)?);
                 }
                 let held: u64 = values.iter().map(bytes).sum();
+                let scanned = self.scanned(id, &values);
                 let value = self.locally(id, values)?;
+                let session = &self.context.session;
+                let elapsed = started.elapsed();
+                session
+                    .speeds
+                    .observe_read(&session.config, scanned, elapsed);
                 let meter = &mut self.context.meter;
                 meter.note(|| held.saturating_add(bytes(&value)));
                 self.record(id, false, started);
@@ -213,6 +220,21 @@ impl Evaluation<'_> {
                 let form = Form::of_composition(composition.form());
                 self.settled(id, value, &form, started)
             }
+        }
+    }
+
+    /// Bytes of a dense matrix of which a fused operator reads every cell once.
+    fn scanned(&self, id: HopId, inputs: &[Value]) -> u64 {
+        let skips = |node: &CNode| matches!(node, CNode::ColumnRange { .. });
+        let passes = self.plan.cplan(id).is_some_and(|fused| {
+            let is_outer = matches!(fused.plan.template, Template::Outer(_));
+            !is_outer && !fused.plan.body.iter().any(skips)
+        });
+        match inputs.first() {
+            Some(Value::Matrix(block @ MatrixBlock::Dense(_))) if passes => {
+                block.memory_bytes() as u64
+            }
+            _ => 0,
         }
     }
 
