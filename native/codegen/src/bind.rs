@@ -2,6 +2,7 @@
 
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CNode, CPlan, InputBinding, OuterOutput, Template};
+use fulgurite_matrix::kernels::DenseRange;
 use fulgurite_matrix::{CsrMatrix, DenseMatrix, Interrupt, MatrixBlock};
 
 use crate::aggregates;
@@ -11,21 +12,42 @@ use crate::program::{Program, Shape, WidthSource};
 #[derive(Debug, Clone, Copy)]
 pub enum Operand<'a> {
     Matrix(&'a MatrixBlock),
+    /// Read where it lies, if the plan [can](CPlan::reads_ranges); else copied.
+    Range(&'a DenseRange),
     Scalar(f64),
 }
 
 impl Operand<'_> {
-    fn cols(&self) -> usize {
+    /// Rows and columns of a matrix.
+    fn shape(&self) -> Option<(usize, usize)> {
         match self {
-            Operand::Matrix(matrix) => matrix.cols(),
-            Operand::Scalar(_) => 1,
+            Operand::Matrix(matrix) => Some((matrix.rows(), matrix.cols())),
+            Operand::Range(range) => Some((range.rows(), range.cols())),
+            Operand::Scalar(_) => None,
         }
     }
 
-    fn describe(&self) -> String {
+    fn cols(&self) -> usize {
+        self.shape().map_or(1, |(_, cols)| cols)
+    }
+
+    /// Whether all its cells are stored.
+    pub(crate) fn is_dense(&self) -> bool {
         match self {
-            Operand::Matrix(matrix) => format!("{} x {}", matrix.rows(), matrix.cols()),
-            Operand::Scalar(_) => "a scalar".into(),
+            Operand::Matrix(matrix) => matches!(matrix, MatrixBlock::Dense(_)),
+            Operand::Range(_) | Operand::Scalar(_) => true,
+        }
+    }
+
+    /// Whether it is kept as coordinates.
+    pub(crate) fn is_ultra_sparse(&self) -> bool {
+        matches!(self, Operand::Matrix(MatrixBlock::Coordinate(_)))
+    }
+
+    fn describe(&self) -> String {
+        match self.shape() {
+            Some((rows, cols)) => format!("{rows} x {cols}"),
+            None => "a scalar".into(),
         }
     }
 }
@@ -33,14 +55,85 @@ impl Operand<'_> {
 /// The layouts that compiled code reads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Rows<'a> {
-    Dense(&'a DenseMatrix),
+    Dense(DenseRows<'a>),
     Csr(&'a CsrMatrix),
+}
+
+/// Dense rows, perhaps with cells between them that belong to another matrix.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DenseRows<'a> {
+    /// From the first row's first cell to the last row's last.
+    cells: &'a [f64],
+    /// Cells from row to row.
+    pub stride: usize,
+    pub cols: usize,
+}
+
+impl<'a> DenseRows<'a> {
+    fn of_matrix(matrix: &'a DenseMatrix) -> Self {
+        DenseRows {
+            cells: matrix.values(),
+            stride: matrix.cols(),
+            cols: matrix.cols(),
+        }
+    }
+
+    fn of_range(range: &'a DenseRange) -> Self {
+        DenseRows {
+            cells: range.span(),
+            stride: range.stride(),
+            cols: range.cols(),
+        }
+    }
+
+    /// All cells, in the order of rows, and those between the rows.
+    pub fn cells(self) -> &'a [f64] {
+        self.cells
+    }
+
+    /// Whether there are other cells between the rows.
+    pub fn has_gaps(self) -> bool {
+        self.stride != self.cols
+    }
+
+    /// The cells from one on; none of rows without columns.
+    pub fn from(self, row: usize, col: usize) -> &'a [f64] {
+        self.cells
+            .get(row * self.stride + col..)
+            .unwrap_or_default()
+    }
+
+    pub fn row(self, row: usize) -> &'a [f64] {
+        &self.cells[row * self.stride..row * self.stride + self.cols]
+    }
+
+    /// Writes the cells that would be at these places if there were no gaps.
+    pub fn pack(self, places: std::ops::Range<usize>, packed: &mut [f64]) {
+        if self.cols == 1 {
+            let cells = self.from(places.start, 0).iter().step_by(self.stride);
+            let pairs = packed.iter_mut().zip(cells);
+            return pairs.for_each(|(packed, cell)| *packed = *cell);
+        }
+        let (mut row, mut col) = (places.start / self.cols, places.start % self.cols);
+        let mut rest = packed;
+        while !rest.is_empty() {
+            let cells = &self.row(row)[col..];
+            let (part, after) = rest.split_at_mut(cells.len().min(rest.len()));
+            for (packed, cell) in part.iter_mut().zip(cells) {
+                *packed = *cell;
+            }
+            (row, col, rest) = (row + 1, 0, after);
+        }
+    }
 }
 
 /// Operands whose shapes fit the plan.
 #[derive(Debug, Clone)]
 pub(crate) struct Bound<'a> {
-    pub main: &'a MatrixBlock,
+    /// A matrix or a range.
+    pub main: Operand<'a>,
+    rows: usize,
+    cols: usize,
     pub operands: &'a [Operand<'a>],
     /// Width of each class of the kernel's program.
     pub widths: Vec<usize>,
@@ -50,13 +143,14 @@ pub(crate) struct Bound<'a> {
 
 impl<'a> Bound<'a> {
     pub fn rows(&self) -> usize {
-        self.main.rows()
+        self.rows
     }
 
     pub fn cols(&self) -> usize {
-        self.main.cols()
+        self.cols
     }
 
+    /// An input as a matrix of its own, for what reads no ranges in place.
     pub fn matrix(&self, input: usize) -> Result<&'a MatrixBlock> {
         match self.operands.get(input) {
             Some(Operand::Matrix(matrix)) => Ok(matrix),
@@ -66,9 +160,20 @@ impl<'a> Bound<'a> {
         }
     }
 
+    /// A matrix or a range.
+    pub fn cells_of(&self, input: usize) -> Result<Operand<'a>> {
+        match self.operands.get(input) {
+            Some(Operand::Range(range)) => Ok(Operand::Range(range)),
+            _ => self.matrix(input).map(Operand::Matrix),
+        }
+    }
+
     pub fn rows_of(&self, input: usize) -> Result<Rows<'a>> {
+        if let Some(Operand::Range(range)) = self.operands.get(input) {
+            return Ok(Rows::Dense(DenseRows::of_range(range)));
+        }
         match self.matrix(input)? {
-            MatrixBlock::Dense(dense) => Ok(Rows::Dense(dense)),
+            MatrixBlock::Dense(dense) => Ok(Rows::Dense(DenseRows::of_matrix(dense))),
             MatrixBlock::Csr(csr) => Ok(Rows::Csr(csr)),
             MatrixBlock::Coordinate(_) => Err(Error::internal(format!(
                 "the coordinates of input {input} have not become rows"
@@ -80,6 +185,7 @@ impl<'a> Bound<'a> {
         match self.operands.get(input) {
             Some(Operand::Scalar(value)) => *value,
             Some(Operand::Matrix(matrix)) => matrix.get(0, 0),
+            Some(Operand::Range(range)) => range.span()[0],
             None => f64::NAN,
         }
     }
@@ -107,18 +213,23 @@ pub(crate) fn bind<'a>(
             operands.len()
         )));
     }
-    let Some(Operand::Matrix(main)) = operands.first() else {
+    let main = operands
+        .first()
+        .and_then(|main| Some((*main, main.shape()?)));
+    let Some((main, (rows, cols))) = main else {
         return Err(Error::dimension(
             "the main input of a fused operator must be a matrix",
         ));
     };
     let is_cell = !matches!(plan.template, Template::Row(_));
     for (input, (binding, operand)) in plan.inputs.iter().zip(operands).enumerate() {
-        check_binding(input, *binding, operand, main, is_cell)?;
+        check_binding(input, *binding, operand, (rows, cols), is_cell)?;
     }
     let widths = resolve_widths(program, operands)?;
     let bound = Bound {
         main,
+        rows,
+        cols,
         operands,
         widths,
         interrupt,
@@ -165,14 +276,10 @@ fn check_binding(
     input: usize,
     binding: InputBinding,
     operand: &Operand<'_>,
-    main: &MatrixBlock,
+    (rows, cols): (usize, usize),
     is_cell: bool,
 ) -> Result<()> {
-    let (rows, cols) = (main.rows(), main.cols());
-    let shape = match operand {
-        Operand::Matrix(matrix) => Some((matrix.rows(), matrix.cols())),
-        Operand::Scalar(_) => None,
-    };
+    let shape = operand.shape();
     let has_rows = |wanted| shape.is_some_and(|(rows, _)| rows == wanted);
     let fits = match binding {
         InputBinding::Main | InputBinding::Whole => shape.is_some(),

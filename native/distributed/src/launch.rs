@@ -195,7 +195,7 @@ impl Workers<'_> {
             }
             Variable::Matrix(matrix) => self.striped(matrix),
             Variable::Scalar(_) => Err(Error::internal("scalars were filtered out")),
-            Variable::Written(_) => Err(unread()),
+            Variable::Written(_) | Variable::Range(_) => Err(unread()),
         }
     }
 }

@@ -42,7 +42,7 @@ impl Operand {
             let (bytes, place) = match input {
                 Variable::Scalar(_) => (Some(0), OperandPlace::Scalar),
                 // Operators see whole matrices.
-                Variable::Written(_) => (None, OperandPlace::Elsewhere),
+                Variable::Written(_) | Variable::Range(_) => (None, OperandPlace::Elsewhere),
                 Variable::Matrix(matrix) => (
                     Some(matrix.block().memory_bytes() as u64),
                     OperandPlace::Here,

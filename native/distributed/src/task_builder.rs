@@ -72,7 +72,7 @@ impl<'a> TaskBuilder<'a> {
                 Ok(self.rows_in(stripe))
             }
             (_, Variable::Scalar(value)) => Ok(self.scalar(value)),
-            (_, Variable::Written(_)) => Err(unread()),
+            (_, Variable::Written(_) | Variable::Range(_)) => Err(unread()),
             (Slot::Rows | Slot::Columns, Variable::Distributed(matrix)) => {
                 let lying = self.workers.lying(matrix, slot == Slot::Columns)?;
                 let aligned = lying.dataset.align_to(&self.lead.dataset)?;

@@ -37,7 +37,7 @@ impl<'a> Workers<'a> {
             Variable::Distributed(matrix) => self.lying(matrix, false),
             Variable::Matrix(matrix) => self.striped(matrix),
             Variable::Scalar(_) => Err(Error::internal("a scalar stands where a matrix is cut")),
-            Variable::Written(_) => Err(unread()),
+            Variable::Written(_) | Variable::Range(_) => Err(unread()),
         }
     }
 
@@ -147,5 +147,7 @@ pub fn no_backend() -> Error {
 
 /// Operators see whole matrices.
 pub(super) fn unread() -> Error {
-    Error::internal("a matrix has parts that are not in their places")
+    Error::internal(
+        "a matrix is not in one piece: parts are not in their places, or it is a range of another",
+    )
 }

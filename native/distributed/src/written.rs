@@ -119,7 +119,9 @@ pub fn put(matrix: &Variable, parts: Vec<Part>, workers: Option<&Workers>) -> Re
         Variable::Matrix(base) if fits_here(base.block(), &parts, workers) => {
             put_here(base.block(), &parts)
         }
-        Variable::Scalar(_) => Err(Error::internal("parts are written into a scalar")),
+        Variable::Scalar(_) | Variable::Range(_) => {
+            Err(Error::internal("parts are written into what is no matrix"))
+        }
         Variable::Written(written) => {
             let mut written = written.clone();
             written.extend(parts);

@@ -88,6 +88,8 @@ pub(super) struct PlanNode {
     pub reason: Option<String>,
     /// How workers run it.
     pub form: Option<String>,
+    /// A range that is not built: fused operators read it where it lies.
+    pub in_place: bool,
     /// Seconds by the cost model, of operators on matrices.
     pub cost: Option<f64>,
 }
@@ -432,6 +434,7 @@ fn plan(fused: &FusedDag, session: &Session) -> Result<Vec<PlanNode>> {
             place: placed.place,
             reason: placed.reason.map(|reason| reason.to_string()),
             form: placed.form.map(|form| form.to_string()),
+            in_place: placed.in_place,
             cost: operator.map(|operator| operator.costs.cost).or_else(basic),
         }
     });

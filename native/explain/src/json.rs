@@ -217,6 +217,7 @@ fn operators(block: &BlockAnalysis) -> Value {
             "place": node.place,
             "placedBecause": node.reason,
             "form": node.form,
+            "readInPlace": node.in_place,
             "cost": node.cost,
             "materialized": node.origin.is_some_and(|hop| block.is_materialization_point(hop)),
             "position": hop.position,

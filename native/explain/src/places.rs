@@ -39,6 +39,8 @@ pub(super) struct Placed {
     pub reason: Option<Reason>,
     /// How the workers run it.
     pub form: Option<Form>,
+    /// A range that is not built: fused operators read it where it lies.
+    pub in_place: bool,
 }
 
 /// For each operator of the plan.
@@ -51,6 +53,7 @@ pub(super) fn places(fused: &FusedDag, session: &Session) -> Result<Vec<Placed>>
             place: by_size(&plan, id, session),
             reason: None,
             form: None,
+            in_place: is_in_place(&plan, id),
         })
         .collect();
     if session.backend.is_none() {
@@ -76,6 +79,7 @@ pub(super) fn places(fused: &FusedDag, session: &Session) -> Result<Vec<Placed>>
                 own.place = Place::Distributed;
             }
         }
+        own.in_place &= own.place == Place::Local;
         if own.place == Place::Distributed {
             own.form = transfers.form(*id, session)?;
         }
@@ -88,6 +92,12 @@ pub(super) fn places(fused: &FusedDag, session: &Session) -> Result<Vec<Placed>>
         sites[id.index()] = Some(site);
     }
     Ok(placed)
+}
+
+/// Of a matrix that is expected to be dense.
+fn is_in_place(plan: &BlockPlan, id: HopId) -> bool {
+    let of = || plan.dag.hop(plan.dag.hop(id).inputs[0]).characteristics;
+    plan.in_place[id.index()] && !of().is_stored_sparse()
 }
 
 /// Where an operator on the workers leaves its result.

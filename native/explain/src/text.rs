@@ -266,6 +266,9 @@ fn plan_line(block: &BlockAnalysis, id: HopId, node: &PlanNode) -> String {
                 100.0 * block.share(cost)
             );
         }
+        if node.in_place {
+            line.push_str("; read in place");
+        }
         if let Some(reason) = &node.reason {
             let _ = write!(line, "; {reason}");
         }

@@ -60,7 +60,11 @@ impl LowerBound {
         let mut operands: Vec<Operand> = Vec::new();
         let mut starts = vec![0];
         for hop in hops.clone() {
-            for (slot, operand) in view.hop(*hop).inputs.iter().enumerate() {
+            let reads = match model.may_read_nothing(*hop) {
+                true => &[],
+                false => &view.hop(*hop).inputs[..],
+            };
+            for (slot, operand) in reads.iter().enumerate() {
                 // Fused operators may read a transpose or what it transposes: that counts as one.
                 let place = costs.table.place(view.untransposed(*operand));
                 if place != NONE {
@@ -75,7 +79,10 @@ impl LowerBound {
             }
             starts.push(operands.len());
         }
-        let write: Vec<f64> = hops.clone().map(|hop| model.materialize(*hop)).collect();
+        let write: Vec<f64> = hops
+            .clone()
+            .map(|hop| model.least_materialize(*hop))
+            .collect();
         let compute: Vec<f64> = hops.map(|hop| model.least_compute(*hop, share)).collect();
         let further = further_operators(costs);
         let again = further.iter().zip(&compute).zip(&write);
@@ -363,7 +370,7 @@ impl<'b, 'p, 'a> Floor<'b, 'p, 'a> {
             if is_new(&scratch.settled) {
                 again -= self.bound.again[place];
             }
-            if !is_read {
+            if !is_read && !self.costs.model.may_read_nothing(consumer) {
                 read += self.bound.read[operand];
             }
         }

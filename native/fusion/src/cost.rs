@@ -28,6 +28,17 @@ pub(crate) struct CostModel<'a> {
     config: &'a FusionConfig,
     /// Per HOP.
     sizes: Vec<Size>,
+    /// Per HOP, of ranges that fused operators may read in place.
+    in_place: Vec<Option<InPlace>>,
+}
+
+/// A range that is not built. Operators that do not read it in place copy it first.
+#[derive(Debug, Clone, Copy)]
+struct InPlace {
+    /// Bytes that one goes over who reads it where it lies.
+    spanned: f64,
+    /// Seconds of copying it, for each of its readers if all do not read it in place.
+    copying: f64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -55,20 +66,63 @@ impl<'a> CostModel<'a> {
     pub fn new(view: &'a DagView<'a>, config: &'a FusionConfig) -> Self {
         let hops = view.dag.iter().map(|(hop, _)| hop);
         let sizes = hops.map(|hop| size(view, &config.cost, hop)).collect();
-        CostModel {
+        let mut model = CostModel {
             view,
             config,
             sizes,
+            in_place: Vec::new(),
+        };
+        let hops = view.dag.iter().map(|(hop, _)| model.in_place(hop));
+        model.in_place = hops.collect();
+        model
+    }
+
+    fn in_place(&self, range: HopId) -> Option<InPlace> {
+        /// A row's cells begin and end anywhere in a cache line.
+        const LINE: f64 = 64.0;
+        if !self.view.may_be_in_place(range) || !self.fits(range) {
+            return None;
         }
+        let (shape, of) = (
+            self.view.shape(range)?,
+            self.view.shape(self.view.hop(range).inputs[0])?,
+        );
+        let row = (8.0 * of.cols as f64).min(8.0 * shape.cols as f64 + LINE);
+        let copying = self.as_its_own(range) - self.config.cost.operator();
+        Some(InPlace {
+            spanned: shape.rows as f64 * row,
+            copying: copying / self.view.consumers(range).len().max(1) as f64,
+        })
+    }
+
+    /// As a basic operator it reads nothing: it is a range that fused operators may read in place.
+    pub fn may_read_nothing(&self, hop: HopId) -> bool {
+        self.in_place[hop.index()].is_some()
     }
 
     /// Seconds of a basic operator.
     pub fn basic(&self, hop: HopId) -> f64 {
+        if self.may_read_nothing(hop) {
+            // A range of a range that is not built is another offset.
+            return self.config.cost.operator();
+        }
+        let mut inputs = self.view.hop(hop).inputs.clone();
+        inputs.sort_unstable();
+        inputs.dedup();
+        let copied = inputs
+            .iter()
+            .filter_map(|input| self.in_place[input.index()]);
+        self.as_its_own(hop) + copied.map(|range| range.copying).sum::<f64>()
+    }
+
+    /// Seconds of a basic operator whose inputs are there.
+    fn as_its_own(&self, hop: HopId) -> f64 {
         let inputs = &self.view.hop(hop).inputs;
         let distinct = |slot: &usize| !inputs[..*slot].contains(&inputs[*slot]);
         let reads = (0..inputs.len()).filter(distinct);
         let reads = reads.map(|slot| (inputs[slot], InputBinding::Matrix));
-        let reads = self.reads(hop, reads);
+        let held = reads.clone().map(|(input, _)| self.bytes(input)).sum();
+        let reads = self.reads(hop, held, reads);
         self.seconds(hop, &reads, self.sizes[hop.index()].basic_compute)
     }
 
@@ -108,8 +162,24 @@ impl<'a> CostModel<'a> {
         };
         let mut reads = self.operator_reads(operator);
         reads.seconds += self.again_for_ranges(operator, &reads);
+        let mut copied = 0.0;
+        for (hop, bound) in &operator.inputs {
+            let Some(range) = self.in_place[hop.index()] else {
+                continue;
+            };
+            match bound.reads_ranges(operator.template == TemplateType::Outer) {
+                true => reads.seconds += self.between_rows(*hop, range),
+                false => copied += range.copying,
+            }
+        }
         let compute = compute * share + self.expanding(operator);
-        self.seconds(operator.root, &reads, compute)
+        self.seconds(operator.root, &reads, compute) + copied
+    }
+
+    /// Seconds of reading what lies between the rows of a range, as far as its cache lines reach.
+    fn between_rows(&self, hop: HopId, range: InPlace) -> f64 {
+        let time = |bytes: f64| self.config.cost.moving(reading(bytes), bytes);
+        (time(range.spanned) - time(self.bytes(hop))).max(0.0)
     }
 
     /// Seconds that an Outer operator takes longer whose right factor is sent in several pieces: for each of these a job goes
@@ -205,8 +275,16 @@ impl<'a> CostModel<'a> {
         times.into_iter().fold(f64::INFINITY, f64::min)
     }
 
+    /// Seconds that an operator takes at least beside reading and computing, whatever gives this HOP.
+    pub fn least_materialize(&self, hop: HopId) -> f64 {
+        match self.in_place[hop.index()] {
+            Some(_) => self.config.cost.operator(),
+            None => self.materialize(hop),
+        }
+    }
+
     /// Seconds that an operator takes beside reading and computing: its own, and those of writing its output.
-    pub fn materialize(&self, hop: HopId) -> f64 {
+    fn materialize(&self, hop: HopId) -> f64 {
         let bytes = self.sizes[hop.index()].bytes;
         let bandwidth = match bytes {
             ..=CACHED_BYTES => Constant::CachedWrite,
@@ -263,24 +341,44 @@ impl<'a> CostModel<'a> {
             !operator.inputs[..index].iter().any(same)
         };
         let inputs = inputs.filter(|(index, (hop, _))| first(*index, *hop));
-        self.reads(operator.root, inputs.map(|(_, input)| *input))
+        let inputs = inputs.map(|(_, input)| *input);
+        let is_outer = operator.template == TemplateType::Outer;
+        let in_place = |(hop, bound): &(HopId, InputBinding)| {
+            self.in_place[hop.index()].is_some() && bound.reads_ranges(is_outer)
+        };
+        let mut held = 0.0;
+        // Ranges overlap: they hold no more than what they are ranges of.
+        let mut ranges: Vec<(HopId, f64)> = Vec::new();
+        for (hop, bound) in inputs.clone() {
+            let bytes = self.bytes(hop);
+            let of = in_place(&(hop, bound)).then(|| self.view.hop(hop).inputs[0]);
+            match of.map(|of| (of, ranges.iter_mut().find(|(other, _)| *other == of))) {
+                None => held += bytes,
+                Some((_, Some((_, sum)))) => *sum += bytes,
+                Some((of, None)) => ranges.push((of, bytes)),
+            }
+        }
+        let ranges = ranges.into_iter();
+        held += ranges.map(|(of, sum)| sum.min(self.bytes(of))).sum::<f64>();
+        self.reads(operator.root, held, inputs)
     }
 
+    /// `held` are the bytes of all inputs together.
     fn reads(
         &self,
         root: HopId,
+        held: f64,
         inputs: impl Iterator<Item = (HopId, InputBinding)> + Clone,
     ) -> Reads {
         let constants = &self.config.cost;
         let bytes = |hop: HopId| self.sizes[hop.index()].bytes;
-        let read: f64 = inputs.clone().map(|(hop, _)| bytes(hop)).sum();
         let local = self.config.local_memory as f64;
-        if read + bytes(root) <= local {
+        if held + bytes(root) <= local {
             return Reads {
                 seconds: inputs
                     .map(|(hop, _)| constants.moving(reading(bytes(hop)), bytes(hop)))
                     .sum(),
-                is_refused: read + bytes(root) > self.config.memory_limit as f64,
+                is_refused: held + bytes(root) > self.config.memory_limit as f64,
                 whole: 0.0,
                 largest_whole: 0.0,
                 is_distributed: false,
@@ -426,7 +524,15 @@ fn size(view: &DagView, constants: &CostConstants, id: HopId) -> Size {
                 basic_compute: constants.computing(plain, output * input_sparsity),
             };
         }
-        Role::Range | Role::Beside | Role::Cumulative(_) | Role::Outside(_) => {
+        // Inside a fused operator it is a view of a row.
+        Role::Range => {
+            return Size {
+                bytes,
+                fused_compute: 0.0,
+                basic_compute: constants.computing(plain, output * stored_share(view, id)),
+            };
+        }
+        Role::Beside | Role::Cumulative(_) | Role::Outside(_) => {
             (output, plain, stored_share(view, id))
         }
     };

@@ -200,6 +200,21 @@ impl<'a> DagView<'a> {
         }
     }
 
+    /// A range of a dense matrix that nobody reads but operators that may be fused: fused, they read it where it lies.
+    pub fn may_be_in_place(&self, id: HopId) -> bool {
+        let hop = self.hop(id);
+        let of = hop.inputs.first().copied();
+        let is_of_dense = of.is_some_and(|of| {
+            self.shape(of).is_some() && !self.hop(of).characteristics.is_stored_sparse()
+        });
+        let fuses = |reader: &HopId| !matches!(self.role(*reader), Role::Outside(_));
+        self.role(id) == Role::Range
+            && self.shape(id).is_some()
+            && is_of_dense
+            && !self.is_root(id)
+            && self.consumers(id).iter().all(fuses)
+    }
+
     /// First and last column (from 1) of `X[, a:b]`; `None` when rows are left out or bounds unknown.
     pub fn column_range(&self, id: HopId) -> Option<(u64, u64)> {
         let hop = self.hop(id);

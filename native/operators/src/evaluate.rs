@@ -13,6 +13,9 @@ use fulgurite_matrix::{
 
 use super::{basic, fused, panics, plan::BlockPlan, threads::Threads, value::Value};
 
+/// A range of fewer columns is copied where it is read several times: of each row a reader takes at least a cache line.
+const COPIED_COLUMNS: usize = 8;
+
 /// What operators run with.
 pub struct Locally<'a> {
     /// Compiled fused operators.
@@ -34,6 +37,25 @@ impl Locally<'_> {
         let hop = plan.dag.hop(id);
         if let Some(operator) = plan.cplan(id) {
             return self.guarded(|| fused::run(self.cache, operator, hop, &inputs, self.threads));
+        }
+        if plan.in_place[id.index()]
+            && let Some(range) = basic::range_in_place(hop, &inputs)?
+        {
+            if let Some(part) = range.without_gaps() {
+                return Ok(Value::Matrix(part.into()));
+            }
+            if plan.reads[id.index()] == 1 || range.cols() >= COPIED_COLUMNS {
+                return Ok(Value::Range(range));
+            }
+            let copy = || self.guarded(|| range.to_dense());
+            return Ok(Value::Matrix(self.threads.run(copy)?.into()));
+        }
+        let mut inputs = inputs;
+        for input in &mut inputs {
+            if let Value::Range(range) = input {
+                let copy = || self.guarded(|| range.to_dense());
+                *input = Value::Matrix(self.threads.run(copy)?.into());
+            }
         }
         let same = plan.inputs[id.index()]
             .windows(2)
@@ -121,7 +143,7 @@ impl Evaluation<'_> {
             .iter()
             .map(|input| match input {
                 Value::Scalar(value) => Some(value),
-                Value::Matrix(_) => None,
+                Value::Matrix(_) | Value::Range(_) => None,
             })
             .collect();
         match scalars {

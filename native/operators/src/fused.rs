@@ -32,6 +32,7 @@ pub(super) fn run(
     for input in inputs {
         operands.push(match input {
             Value::Matrix(block) => Operand::Matrix(block),
+            Value::Range(range) => Operand::Range(range),
             Value::Scalar(value) => Operand::Scalar(scalar::number(value)?),
         });
     }

@@ -30,6 +30,9 @@ pub struct BlockPlan {
     pub inputs: Vec<Vec<HopId>>,
     /// Products `t(A) %*% B`.
     pub transposed_left: Vec<bool>,
+    /// Ranges that nobody but fused operators reads, which read them in place if they are of dense matrices of this process. Then
+    /// nothing is built for them but an offset.
+    pub in_place: Vec<bool>,
     /// How often each value is read.
     pub reads: Vec<u32>,
     /// Who reads each value.
@@ -80,6 +83,7 @@ impl BlockPlan {
                 }
             }
         }
+        let in_place = in_place(&dag, &fused, &schedule, &inputs, &readers);
         let assigned = dag
             .roots
             .iter()
@@ -95,6 +99,7 @@ impl BlockPlan {
             schedule,
             inputs,
             transposed_left,
+            in_place,
             reads,
             readers,
             assigned,
@@ -214,6 +219,55 @@ fn schedule(dag: &Dag, inputs: &[Vec<HopId>]) -> Vec<HopId> {
         }
     }
     order
+}
+
+/// See [`BlockPlan::in_place`].
+fn in_place(
+    dag: &Dag,
+    fused: &[FusedPlan],
+    schedule: &[HopId],
+    inputs: &[Vec<HopId>],
+    readers: &[Vec<HopId>],
+) -> Vec<bool> {
+    let mut in_place = vec![false; dag.len()];
+    let mut turn = vec![0; dag.len()];
+    for (at, id) in schedule.iter().enumerate() {
+        turn[id.index()] = at;
+    }
+    // Who writes into a matrix would have to copy it for the sake of a range that is read later.
+    let written_before = |of: HopId, reader: &HopId| {
+        let mut writers = readers[of.index()].iter();
+        writers.any(|writer| {
+            dag.hop(*writer).op.writes_part() && turn[writer.index()] < turn[reader.index()]
+        })
+    };
+    // Readers first: a range of a range is one, too.
+    for id in schedule.iter().rev() {
+        let hop = dag.hop(*id);
+        if !hop.op.is_part() || !hop.is_matrix() || !dag.hop(hop.inputs[0]).is_matrix() {
+            continue;
+        }
+        let mut of = hop.inputs[0];
+        while dag.hop(of).op.is_part() {
+            of = dag.hop(of).inputs[0];
+        }
+        let reads_it = |reader: &HopId| {
+            let slots = inputs[reader.index()].iter().enumerate();
+            let mut slots = slots.filter(|(_, input)| *input == id);
+            let plan = dag.hop(*reader).op.fused();
+            if written_before(of, reader) {
+                return false;
+            }
+            match plan.and_then(|index| fused.get(index)) {
+                Some(fused) => slots.all(|(slot, _)| fused.plan.reads_ranges(slot)),
+                None => in_place[reader.index()] && slots.all(|(slot, _)| slot == 0),
+            }
+        };
+        let readers = &readers[id.index()];
+        in_place[id.index()] =
+            !dag.roots.contains(id) && !readers.is_empty() && readers.iter().all(reads_it);
+    }
+    in_place
 }
 
 /// Operators that read or give a matrix have a label: their code, what a fused one computes, and their place.

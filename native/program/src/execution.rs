@@ -190,6 +190,9 @@ impl ReadyOutput {
                 return Self::of(&whole, session);
             }
             Variable::Scalar(value) => ReadyOutput::Here(OutputValue::Scalar(value.clone())),
+            Variable::Range(range) => {
+                ReadyOutput::Here(OutputValue::Matrix(range.to_dense()?.into()))
+            }
             Variable::Matrix(matrix) => {
                 ReadyOutput::Here(OutputValue::Matrix(matrix.block().clone()))
             }

@@ -216,6 +216,7 @@ impl<'a> TaskRun<'a> {
         };
         let result = match locally.evaluate(&self.plan, &variables)? {
             Some(Value::Matrix(matrix)) => matrix,
+            Some(Value::Range(range)) => range.to_dense()?.into(),
             Some(Value::Scalar(value)) => {
                 let number = value.as_f64().ok_or_else(|| {
                     Error::plan(format!("the task '{}' gives a text", task.label))

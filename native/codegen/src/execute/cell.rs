@@ -23,6 +23,9 @@ const TILE: usize = 4096;
 /// Cells of a tile when values pass from step to step through buffers.
 const BUFFERED_TILE: usize = 512;
 
+/// Cells of a row that are sooner put together with those of the next rows than worked on by themselves.
+const SHORT_ROW: usize = 8;
+
 pub(super) fn tile_cells(program: &Program) -> usize {
     if program.steps.len() > 1 {
         BUFFERED_TILE
@@ -59,14 +62,16 @@ struct Skeleton<'a> {
 }
 
 impl Skeleton<'_> {
-    /// Whether rows and columns don't matter, so that the matrix is one long row.
+    /// Whether rows and columns don't matter, so that the matrix is one long row. Ranges have gaps between their rows; short rows
+    /// are put together tile by tile, long ones are read where they are.
     fn is_flat(&self) -> Result<bool> {
         let mut flat = matches!(self.output, CellOutput::Map | CellOutput::Full(_));
+        let are_short = self.bound.cols() <= SHORT_ROW;
         for (input, binding) in self.kernel.program.inputs.iter().enumerate() {
             flat &= match binding {
                 InputBinding::Scalar => true,
                 InputBinding::Main | InputBinding::Matrix => {
-                    matches!(self.bound.rows_of(input)?, Rows::Dense(_))
+                    matches!(self.bound.rows_of(input)?, Rows::Dense(dense) if are_short || !dense.has_gaps())
                 }
                 _ => false,
             };
@@ -119,14 +124,19 @@ impl Skeleton<'_> {
             if *binding != InputBinding::Scalar
                 && let Rows::Dense(dense) = self.bound.rows_of(input)?
             {
-                streams.push((input, dense.values()));
+                streams.push((input, dense));
             }
         }
         for start in cells.clone().step_by(self.tile) {
             let tile = start..(start + self.tile).min(cells.end);
             frame.set_tile(1, tile.len());
-            for (input, values) in &streams {
-                frame.bind_dense(*input, &values[tile.clone()], tile.len());
+            for (input, dense) in &streams {
+                match dense.has_gaps() {
+                    true => frame.bind_filled(*input, tile.len(), tile.len(), |cells| {
+                        dense.pack(tile.clone(), cells);
+                    })?,
+                    false => frame.bind_dense(*input, &dense.cells()[tile.clone()], tile.len()),
+                }
             }
             run(&mut frame, tile)?;
         }
@@ -261,11 +271,13 @@ pub(super) fn bind_tile<'f>(
         };
         let is_row_vector = binding == InputBinding::RowVector;
         match bound.rows_of(input)? {
+            // A column's cells may be taken several at a time.
+            Rows::Dense(column) if column.cols == 1 && column.has_gaps() && !is_row_vector => {
+                frame.bind_filled(input, rows.len(), 1, |cells| column.pack(rows, cells))?;
+            }
             Rows::Dense(dense) => {
-                let from = rows.start * dense.cols() + cols.start;
-                let stride = if is_row_vector { 0 } else { dense.cols() };
-                let cells = dense.values().get(from..).unwrap_or_default();
-                frame.bind_dense(input, cells, stride);
+                let stride = if is_row_vector { 0 } else { dense.stride };
+                frame.bind_dense(input, dense.from(rows.start, cols.start), stride);
             }
             Rows::Csr(csr) => {
                 let stride = if is_row_vector { 0 } else { cols.len() };

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::{CNode, InputBinding, RowOutput, Template};
-use fulgurite_matrix::{CompactRows, CsrMatrix, Layout, MatrixBlock, kernels};
+use fulgurite_matrix::{CompactRows, CsrMatrix, MatrixBlock, kernels};
 
 use super::Skipped;
 use crate::bind::{Bound, Operand};
@@ -21,7 +21,10 @@ pub(super) struct Driver<'a> {
 
 impl<'a> Driver<'a> {
     /// None of a dense matrix.
-    pub fn of(main: &'a MatrixBlock) -> Option<Self> {
+    pub fn of(main: Operand<'a>) -> Option<Self> {
+        let Operand::Matrix(main) = main else {
+            return None;
+        };
         match main {
             MatrixBlock::Dense(_) => None,
             MatrixBlock::Csr(csr) => Some(Driver {
@@ -94,7 +97,9 @@ pub(super) fn replacements(
         return replaced
             .map(|(operand, reads_csr)| {
                 Ok(match operand {
-                    Operand::Matrix(MatrixBlock::Dense(_)) | Operand::Scalar(_) => None,
+                    Operand::Matrix(MatrixBlock::Dense(_))
+                    | Operand::Range(_)
+                    | Operand::Scalar(_) => None,
                     Operand::Matrix(matrix) if *reads_csr => Some(matrix.to_dense()?.into()),
                     Operand::Matrix(MatrixBlock::Coordinate(coordinates)) => {
                         Some(coordinates.to_csr()?.into())
@@ -104,8 +109,7 @@ pub(super) fn replacements(
             })
             .collect();
     }
-    let is_ultra_sparse = |operand: &Operand<'_>| matches!(operand, Operand::Matrix(matrix) if matrix.layout() == Layout::Coordinate);
-    if !operands.iter().any(is_ultra_sparse) {
+    if !operands.iter().any(Operand::is_ultra_sparse) {
         return Ok(Vec::new());
     }
     let with_all_rows = |matrix: &MatrixBlock| -> Result<Option<MatrixBlock>> {
@@ -115,7 +119,7 @@ pub(super) fn replacements(
         }
     };
     let filled = match (bound.main, &plan.plan().template) {
-        (MatrixBlock::Coordinate(main), Template::Row(row))
+        (Operand::Matrix(MatrixBlock::Coordinate(main)), Template::Row(row))
             if skipped == Skipped::Rows && skips_empty_rows(plan, row.output) =>
         {
             Some(main.compact())
@@ -126,11 +130,17 @@ pub(super) fn replacements(
     let replaced = operands.iter().zip(&plan.plan().inputs).enumerate();
     replaced
         .map(|(input, (operand, binding))| {
-            let Operand::Matrix(matrix) = operand else {
-                return Ok(None);
-            };
             let goes_with_main =
                 matches!(binding, InputBinding::Matrix | InputBinding::ColumnVector);
+            let copied;
+            let matrix = match operand {
+                Operand::Matrix(matrix) => *matrix,
+                Operand::Range(range) if filled.is_some() && goes_with_main => {
+                    copied = range.to_dense()?.into();
+                    &copied
+                }
+                Operand::Range(_) | Operand::Scalar(_) => return Ok(None),
+            };
             match &filled {
                 Some(CompactRows { csr, .. }) if input == 0 => Ok(Some(csr.clone().into())),
                 Some(CompactRows { numbers, .. }) if goes_with_main => {

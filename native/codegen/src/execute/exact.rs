@@ -4,9 +4,11 @@
 //! infinity is NaN, and so is zero by zero. That is decided here, when the operands are there: the body is evaluated over
 //! the extents of its operands' cells, with zero for the main input, and has to be zero. A dense or CSR operand is scanned once.
 
+use std::ops::Range;
+
 use fulgurite_fusion::cplan::{CNode, NodeId};
 use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, TernaryOp, UnaryOp};
-use fulgurite_matrix::{Extent, MatrixBlock};
+use fulgurite_matrix::Extent;
 
 use super::{ExecutionContext, tasks};
 use crate::aggregates::{self, Accumulation, AggregateForm};
@@ -48,18 +50,37 @@ fn all_at_zeros(
     values.iter().all(|id| extent(id).is_some_and(holds))
 }
 
-/// Whether a matrix has neither NaN nor infinities.
-pub(super) fn is_finite(matrix: &MatrixBlock, context: &ExecutionContext) -> bool {
-    extent(matrix, context).is_finite()
+/// Whether an operand has neither NaN nor infinities.
+pub(super) fn is_finite(operand: Operand<'_>, context: &ExecutionContext) -> bool {
+    extent(operand, context).is_finite()
 }
 
-fn extent(matrix: &MatrixBlock, context: &ExecutionContext) -> Extent {
-    matrix.extent_by(|cells| {
-        let ranges = tasks::even(cells.len(), CHUNK, cells.len(), context);
-        let parts = tasks::run(context, ranges, |range| Ok(Extent::of_cells(&cells[range])));
-        parts.map_or(Extent::UNKNOWN, |parts| {
-            parts.into_iter().fold(Extent::EMPTY, Extent::and)
-        })
+fn extent(operand: Operand<'_>, context: &ExecutionContext) -> Extent {
+    match operand {
+        Operand::Scalar(value) => Extent::of(value),
+        Operand::Matrix(matrix) => matrix.extent_by(|cells| {
+            let ranges = tasks::even(cells.len(), CHUNK, cells.len(), context);
+            of_parts(ranges, context, |range| Extent::of_cells(&cells[range]))
+        }),
+        Operand::Range(matrix) => {
+            let cells = matrix.rows() * matrix.cols();
+            let ranges = tasks::even(matrix.rows(), CHUNK / matrix.cols(), cells, context);
+            of_parts(ranges, context, |rows| {
+                let rows = rows.map(|row| Extent::of_cells(matrix.row(row)));
+                rows.fold(Extent::EMPTY, Extent::and)
+            })
+        }
+    }
+}
+
+fn of_parts(
+    ranges: Vec<Range<usize>>,
+    context: &ExecutionContext,
+    scan: impl Fn(Range<usize>) -> Extent + Sync,
+) -> Extent {
+    let parts = tasks::run(context, ranges, |range| Ok(scan(range)));
+    parts.map_or(Extent::UNKNOWN, |parts| {
+        parts.into_iter().fold(Extent::EMPTY, Extent::and)
     })
 }
 
@@ -73,10 +94,9 @@ fn at_zeros(plan: &CompiledPlan, bound: &Bound<'_>, context: &ExecutionContext) 
         let extent = match node {
             CNode::Input(0) => Extent::of(0.0),
             CNode::Input(input) => match (inputs.get_mut(*input), bound.operands.get(*input)) {
-                (Some(known), Some(operand)) => *known.get_or_insert_with(|| match operand {
-                    Operand::Scalar(value) => Extent::of(*value),
-                    Operand::Matrix(matrix) => self::extent(matrix, context),
-                }),
+                (Some(known), Some(operand)) => {
+                    *known.get_or_insert_with(|| self::extent(*operand, context))
+                }
                 _ => Extent::UNKNOWN,
             },
             CNode::Literal(value) => Extent::of(*value),
@@ -89,8 +109,11 @@ fn at_zeros(plan: &CompiledPlan, bound: &Bound<'_>, context: &ExecutionContext) 
             CNode::Cumulative(CumulativeOp::Sum | CumulativeOp::Prod, _) => Extent::UNKNOWN,
             CNode::VectorMatrix { vector, input, .. } => match bound.matrix(*input) {
                 Ok(matrix) => {
-                    let products =
-                        binary(BinaryOp::Mult, of(vector), self::extent(matrix, context));
+                    let products = binary(
+                        BinaryOp::Mult,
+                        of(vector),
+                        self::extent(Operand::Matrix(matrix), context),
+                    );
                     summed(products, matrix.rows() as f64)
                 }
                 Err(_) => Extent::UNKNOWN,

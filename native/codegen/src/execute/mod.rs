@@ -101,6 +101,9 @@ pub fn execute(
     context: &ExecutionContext,
 ) -> Result<Output> {
     let interrupt = &context.interrupt.or_current();
+    let copies = copied_ranges(plan, inputs)?;
+    let operands = replaced(inputs, &copies)?;
+    let inputs = operands.as_deref().unwrap_or(inputs);
     let bound: Bound<'_> = plan.bind(inputs, interrupt)?;
     let skipped = Skipped::of(plan, &bound, context)?;
     if let Some(output) = execute_skipping(plan, inputs, &bound, skipped, context)? {
@@ -134,8 +137,7 @@ impl Skipped {
             Template::Outer(_) => return Ok(Skipped::Rows),
             Template::Row(_) => return row::skipped(plan, bound, context),
         };
-        let is_dense = matches!(bound.main, MatrixBlock::Dense(_));
-        match is_dense || exact::are_zero_at_zeros(plan, bound, &values, context) {
+        match bound.main.is_dense() || exact::are_zero_at_zeros(plan, bound, &values, context) {
             true => Ok(Skipped::Rows),
             false => Ok(Skipped::Nothing),
         }
@@ -152,14 +154,39 @@ fn execute_skipping(
 ) -> Result<Option<Output>> {
     let interrupt = &context.interrupt.or_current();
     let replacements = driver::replacements(plan, bound, skipped)?;
-    if replacements.is_empty() {
-        return run(plan, bound, skipped, context);
+    match replaced(inputs, &replacements)? {
+        Some(operands) => run(plan, &plan.bind(&operands, interrupt)?, skipped, context),
+        None => run(plan, bound, skipped, context),
     }
-    let replaced = inputs.iter().zip(&replacements);
-    let operands: Vec<Operand<'_>> = replaced
-        .map(|(operand, replacement)| replacement.as_ref().map_or(*operand, Operand::Matrix))
-        .collect();
-    run(plan, &plan.bind(&operands, interrupt)?, skipped, context)
+}
+
+/// Copies of the ranges that the plan can't read in place; nothing if there are none.
+fn copied_ranges(plan: &CompiledPlan, inputs: &[Operand<'_>]) -> Result<Vec<Option<MatrixBlock>>> {
+    let is_copied = |input: usize| {
+        matches!(inputs[input], Operand::Range(_)) && !plan.plan().reads_ranges(input)
+    };
+    if !(0..inputs.len()).any(is_copied) {
+        return Ok(Vec::new());
+    }
+    let copy = |(input, operand): (usize, &Operand<'_>)| match operand {
+        Operand::Range(range) if is_copied(input) => Ok(Some(range.to_dense()?.into())),
+        _ => Ok(None),
+    };
+    inputs.iter().enumerate().map(copy).collect()
+}
+
+/// The operands, or what stands for them; `None` where nothing does.
+fn replaced<'a>(
+    inputs: &[Operand<'a>],
+    replacements: &'a [Option<MatrixBlock>],
+) -> Result<Option<Vec<Operand<'a>>>> {
+    if replacements.is_empty() {
+        return Ok(None);
+    }
+    let replaced = inputs.iter().zip(replacements);
+    let operands = replaced
+        .map(|(operand, replacement)| replacement.as_ref().map_or(*operand, Operand::Matrix));
+    memory::collected(operands).map(Some)
 }
 
 fn run(

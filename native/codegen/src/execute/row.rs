@@ -64,7 +64,7 @@ pub(super) fn skipped(
     let plan = compiled.plan();
     let program = &compiled.kernel().program;
     let is_sparse = |input: &usize| {
-        matches!(bound.matrix(*input), Ok(matrix) if !matches!(matrix, MatrixBlock::Dense(_)))
+        matches!(bound.cells_of(*input), Ok(matrix) if !matrix.is_dense())
             && program.reads_csr[*input]
     };
     if !(0..plan.inputs.len()).any(|input| is_sparse(&input)) {
@@ -73,7 +73,7 @@ pub(super) fn skipped(
     for node in &plan.body {
         if let CNode::VectorMatrix { vector, input, .. } = node
             && matches!(&plan.body[vector.index()], CNode::Input(vector) if is_sparse(vector))
-            && !exact::is_finite(bound.matrix(*input)?, context)
+            && !exact::is_finite(bound.cells_of(*input)?, context)
         {
             return Ok(Skipped::Nothing);
         }
@@ -88,13 +88,13 @@ pub(super) fn skipped(
         // The other operand is an input, too: it is there to be looked at.
         if let CNode::Input(input) = plan.body[side.index()]
             && plan.inputs[input] != InputBinding::Scalar
-            && !exact::is_finite(bound.matrix(input)?, context)
+            && !exact::is_finite(bound.cells_of(input)?, context)
         {
             return Ok(Skipped::Nothing);
         }
     }
-    let leaves_rows_out = matches!(bound.main, MatrixBlock::Coordinate(_))
-        && driver::skips_empty_rows(compiled, template.output);
+    let leaves_rows_out =
+        bound.main.is_ultra_sparse() && driver::skips_empty_rows(compiled, template.output);
     let values = [left, right];
     match leaves_rows_out && !exact::are_finite_at_zeros(compiled, bound, &values, context) {
         true => Ok(Skipped::Cells),
@@ -159,7 +159,7 @@ fn block_rows(program: &Program, bound: &Bound<'_>, meets_wide: bool) -> Result<
                 csr.stored() * 3 / 2 / csr.rows().max(1)
             }
             Rows::Csr(csr) => csr.cols(),
-            Rows::Dense(dense) => dense.cols(),
+            Rows::Dense(dense) => dense.cols,
         };
     }
     let mut rows = BLOCK_BYTES / (8 * cells.max(1));
@@ -203,7 +203,7 @@ impl Skeleton<'_> {
         let width = program.output.map_or(1, |shape| bound.width(shape));
         let work_per_row = bound.cols().max(width) * program.work_per_cell()
             + multiplications / MULTIPLICATIONS_PER_READ;
-        let ranges = tasks::of_rows(bound.main, work_per_row, context);
+        let ranges = tasks::of_rows(bound, work_per_row, context);
         match output {
             RowOutput::NoAggregate(_) | RowOutput::RowAggregate(_) => {
                 let mut cells = NewCells::new(cells_of(rows, width)?)?;
@@ -354,14 +354,15 @@ impl Skeleton<'_> {
         }
         let is_row_vector = binding == InputBinding::RowVector;
         match self.bound.rows_of(input)? {
+            Rows::Dense(dense) if is_row_vector => frame.bind_dense(input, dense.cells(), 0),
+            // A column's cells may be taken several at a time.
+            Rows::Dense(column) if column.cols == 1 && column.has_gaps() => {
+                frame.bind_filled(input, rows.len(), 1, |cells| {
+                    column.pack(rows.clone(), cells)
+                })?;
+            }
             Rows::Dense(dense) => {
-                let cols = dense.cols();
-                let (from, stride) = if is_row_vector {
-                    (0, 0)
-                } else {
-                    (rows.start * cols, cols)
-                };
-                frame.bind_dense(input, &dense.values()[from..], stride);
+                frame.bind_dense(input, dense.from(rows.start, 0), dense.stride);
             }
             Rows::Csr(csr) => {
                 let cols = csr.cols();

@@ -155,7 +155,7 @@ impl<'a> Skeleton<'a> {
             })
         })?;
         let values = values.finish();
-        if let MatrixBlock::Coordinate(coordinates) = self.bound.main {
+        if let Operand::Matrix(MatrixBlock::Coordinate(coordinates)) = self.bound.main {
             let result = coordinates.with_values(values)?;
             return Ok(Output::Matrix(result.into()));
         }

@@ -11,6 +11,7 @@ use fulgurite_matrix::{
 use rayon::prelude::*;
 
 use super::ExecutionContext;
+use crate::bind::{Bound, Operand};
 
 /// More tasks than threads, so that a thread that was held up does not hold up all.
 const TASKS_PER_THREAD: usize = 8;
@@ -42,12 +43,12 @@ pub(super) fn even(
 
 /// Ranges of rows of about as many stored cells each.
 pub(super) fn of_rows(
-    main: &MatrixBlock,
+    bound: &Bound<'_>,
     cells_per_row: usize,
     context: &ExecutionContext,
 ) -> Vec<Range<usize>> {
-    let rows = main.rows();
-    let MatrixBlock::Csr(csr) = main else {
+    let rows = bound.rows();
+    let Operand::Matrix(MatrixBlock::Csr(csr)) = bound.main else {
         return even(rows, 1, rows.saturating_mul(cells_per_row), context);
     };
     of_stored(csr, 1, context)

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Characteristics, Literal};
-use fulgurite_matrix::MatrixBlock;
+use fulgurite_matrix::{MatrixBlock, kernels::DenseRange};
 use fulgurite_operators::Value;
 
 pub use handles::{Broadcast, Cut, Dataset, DistributedMatrix, Lineage, Partitioning, incomplete};
@@ -25,6 +25,8 @@ pub enum Variable {
     Distributed(DistributedMatrix),
     /// Only in loops.
     Written(WrittenMatrix),
+    /// Only between operators of a block in this process.
+    Range(DenseRange),
 }
 
 impl Variable {
@@ -43,7 +45,7 @@ impl Variable {
         match self {
             Variable::Distributed(_) => true,
             Variable::Written(written) => written.base().is_distributed(),
-            Variable::Scalar(_) | Variable::Matrix(_) => false,
+            Variable::Scalar(_) | Variable::Matrix(_) | Variable::Range(_) => false,
         }
     }
 
@@ -54,6 +56,9 @@ impl Variable {
             Variable::Matrix(matrix) => matrix.characteristics(),
             Variable::Distributed(matrix) => matrix.characteristics(),
             Variable::Written(written) => written.characteristics(),
+            Variable::Range(range) => {
+                Characteristics::dims(range.rows() as u64, range.cols() as u64)
+            }
         }
     }
 
@@ -74,6 +79,7 @@ impl From<Value> for Variable {
     fn from(value: Value) -> Self {
         match value {
             Value::Matrix(block) => Variable::matrix(block),
+            Value::Range(range) => Variable::Range(range),
             Value::Scalar(literal) => Variable::Scalar(literal),
         }
     }

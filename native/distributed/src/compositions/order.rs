@@ -105,7 +105,7 @@ fn columns_of(by: Option<&Variable>, cols: u64) -> Result<Vec<u64>> {
                 "the columns to order by do not fit the driver",
             ));
         }
-        Some(Variable::Written(_)) => return Err(unread()),
+        Some(Variable::Written(_) | Variable::Range(_)) => return Err(unread()),
     };
     given
         .into_iter()

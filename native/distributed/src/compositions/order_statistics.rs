@@ -43,7 +43,7 @@ pub(super) fn quantile(
             let matrix = workers.collected(matrix)?;
             matrix.block().to_dense()?.into_vec()?
         }
-        Variable::Written(_) => return Err(unread()),
+        Variable::Written(_) | Variable::Range(_) => return Err(unread()),
     };
     if let Some(other) = probabilities.iter().find(|p| !(0.0..=1.0).contains(*p)) {
         return Err(Error::argument(format!(

@@ -370,7 +370,7 @@ impl<'a> OuterRanges<'a> {
             Variable::Scalar(_) => Err(Error::internal(
                 "a scalar stands where a factor of an outer product is sent",
             )),
-            Variable::Written(_) => Err(unread()),
+            Variable::Written(_) | Variable::Range(_) => Err(unread()),
         }
     }
 }

@@ -79,7 +79,7 @@ impl Workers<'_> {
                 self.striped(&transposed)?.transpose()
             }
             Variable::Scalar(_) => return Err(scalar()),
-            Variable::Written(_) => return Err(unread()),
+            Variable::Written(_) | Variable::Range(_) => return Err(unread()),
         };
         let rows = size(turned.stripes.cols)?;
         let right = self.distributed(right)?;
@@ -183,7 +183,7 @@ impl Workers<'_> {
                 Ok(LocalMatrix::new(rows.in_best_layout()?))
             }
             Variable::Scalar(_) => Err(scalar()),
-            Variable::Written(_) => Err(unread()),
+            Variable::Written(_) | Variable::Range(_) => Err(unread()),
         }
     }
 }

@@ -155,7 +155,7 @@ impl Removal<'_> {
             Variable::Matrix(matrix) => Ok(matrix.clone()),
             Variable::Distributed(matrix) => self.workers.collected(matrix),
             Variable::Scalar(_) => Err(Error::internal("a scalar stands where a vector is needed")),
-            Variable::Written(_) => Err(unread()),
+            Variable::Written(_) | Variable::Range(_) => Err(unread()),
         }
     }
 }

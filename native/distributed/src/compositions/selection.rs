@@ -101,7 +101,7 @@ impl Workers<'_> {
             Variable::Matrix(matrix) => Selection::of(matrix.block())?,
             Variable::Distributed(matrix) => self.selection_there(operator, matrix)?,
             Variable::Scalar(_) => None,
-            Variable::Written(_) => return Err(unread()),
+            Variable::Written(_) | Variable::Range(_) => return Err(unread()),
         };
         let Some(selection) = selection else {
             return Ok(None);

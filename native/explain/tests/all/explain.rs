@@ -326,3 +326,16 @@ fn loops_say_which_results_are_put_together_on_workers() {
     );
     assert!(!line(parfor, "S += X[i, ]").contains("put together"));
 }
+
+#[test]
+fn ranges_that_are_read_in_place() {
+    let script = "\
+Y = rand(rows=nrow(X), cols=ncol(X), sparsity=0.01, seed=7)
+A = X[2:900, 2:9]
+R = (A[1:100, ] + X[3:102, 1:8]) * 2
+S = sum(abs(X[1:99, 1:8] - Y[2:100, 1:8]))
+print(S)
+print(toString(X[1:2, 1:2]))
+";
+    insta::assert_snapshot!(shown(script, "1m", 1000, ExplainLevel::Plan));
+}

@@ -62,6 +62,21 @@ pub enum InputBinding {
     Scalar,
 }
 
+impl InputBinding {
+    /// Whether skeletons read such an input in place where it is a range of a dense matrix: an offset and a stride are all that it
+    /// takes. Matrices used whole, factors and an Outer plan's driver are laid out anew.
+    pub(crate) fn reads_ranges(self, is_outer: bool) -> bool {
+        match self {
+            InputBinding::Main => !is_outer,
+            InputBinding::Matrix
+            | InputBinding::ColumnVector
+            | InputBinding::RowVector
+            | InputBinding::Scalar => true,
+            InputBinding::Whole | InputBinding::LeftFactor | InputBinding::RightFactor => false,
+        }
+    }
+}
+
 /// Templates of Table 1 with their variants.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -272,6 +287,13 @@ impl CPlan {
             },
             template => template.is_sparse_safe(),
         }
+    }
+
+    /// Whether the skeleton reads this input in place where it is a range of a dense matrix.
+    pub fn reads_ranges(&self, input: usize) -> bool {
+        let is_outer = matches!(self.template, Template::Outer(_));
+        let binding = self.inputs.get(input);
+        binding.is_some_and(|binding| binding.reads_ranges(is_outer))
     }
 
     /// For each node, whether it is a row vector (Row plans) rather than a scalar.

@@ -5,9 +5,9 @@ use std::ops::Range;
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
-use super::results::settle;
+use super::{dense_range::DenseRange, results::settle};
 use crate::{
-    ByRows, CoordinateMatrix, CsrMatrix, MatrixBlock,
+    ByRows, CoordinateMatrix, CsrMatrix, DenseMatrix, MatrixBlock,
     memory::{self, NewCells, Zeroed},
     parallel::{SparseRows, TASK_CELLS, cells, csr_by_rows, csr_of_known_rows, dense_by_rows},
 };
@@ -69,14 +69,9 @@ pub fn right_index(
         return Ok(matrix.slice_rows(rows.start, rows.end));
     }
     match matrix {
-        MatrixBlock::Dense(dense) => {
-            dense_by_rows(rows.len(), cols.len(), cols.len(), |task, out| {
-                for (row, out) in task.zip(out.chunks_exact_mut(cols.len())) {
-                    out.copy_from_slice(&dense.row(rows.start + row)[cols.clone()]);
-                }
-            })
-            .map(MatrixBlock::Dense)
-        }
+        MatrixBlock::Dense(dense) => DenseRange::new(dense, rows, cols)?
+            .to_dense()
+            .map(MatrixBlock::Dense),
         MatrixBlock::Coordinate(coordinates) => settle(coordinates.part(rows, cols)),
         MatrixBlock::Csr(csr) => {
             let per_row = csr.stored() / csr.rows().max(1) + 1;
@@ -89,6 +84,24 @@ pub fn right_index(
             .and_then(settle)
         }
     }
+}
+
+/// `matrix[rows, cols]` to be read where it lies.
+///
+/// # Errors
+/// `dimension`, as [`right_index`].
+pub fn dense_range(matrix: &DenseMatrix, rows: IndexRange, cols: IndexRange) -> Result<DenseRange> {
+    let rows = rows.within(matrix.rows(), "row")?;
+    DenseRange::new(matrix, rows, cols.within(matrix.cols(), "column")?)
+}
+
+/// `range[rows, cols]` to be read where it lies.
+///
+/// # Errors
+/// `dimension`, as [`right_index`].
+pub fn part_of_range(range: &DenseRange, rows: IndexRange, cols: IndexRange) -> Result<DenseRange> {
+    let rows = rows.within(range.rows(), "row")?;
+    range.part(rows, cols.within(range.cols(), "column")?)
 }
 
 /// Appends the cells of a row within `cols`, moved to begin at column `to`.

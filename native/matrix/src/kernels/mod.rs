@@ -34,18 +34,20 @@ mod broadcast;
 #[cfg(test)]
 mod chance;
 mod cumulative;
+mod dense_range;
 #[cfg(test)]
 mod tests;
 
 pub use crate::parallel::TASK_CELLS;
 pub use aggregate::Accumulator;
 pub use cumulative::cumulative;
+pub use dense_range::DenseRange;
 pub use elementwise::{
     Operand, binary, binary_by, binary_over_slices, outer, outer_over_slices, ternary, ternary_by,
     unary, unary_over_slices,
 };
 pub use generate::{fill, parse_cells, seq, seq_rows};
-pub use index::{IndexRange, cbind, rbind, right_index};
+pub use index::{IndexRange, cbind, dense_range, part_of_range, rbind, right_index};
 pub use left_index::left_index;
 pub use matmult::{matmult, transposed_matmult, tsmm};
 pub use merge::{changed_part, merge_changes};

@@ -8,7 +8,7 @@ use super::super::value::Value;
 use super::inputs::Inputs;
 
 pub(super) fn cast(op: CastOp, mut inputs: Inputs) -> Result<Value> {
-    match (op, inputs.take(0)?) {
+    match (op, inputs.take(0)?.on_its_own()?) {
         (CastOp::AsMatrix, Value::Matrix(matrix)) => Ok(Value::Matrix(matrix)),
         (CastOp::AsMatrix, Value::Scalar(value)) => Ok(Value::Matrix(MatrixBlock::filled(
             1,
@@ -25,6 +25,7 @@ pub(super) fn cast(op: CastOp, mut inputs: Inputs) -> Result<Value> {
             let cell = only_cell(op, &matrix)?;
             scalar::eval_scalar_cast(op, &cell).map(Value::Scalar)
         }
+        (_, Value::Range(_)) => Err(Error::internal("a range on its own is a matrix")),
     }
 }
 

@@ -13,7 +13,7 @@ pub(super) fn unary(op: UnaryOp, inputs: &Inputs) -> Result<Value> {
         Value::Scalar(value) => {
             return scalar::eval_scalar_unary(op, value).map(Value::Scalar);
         }
-        Value::Matrix(matrix) => matrix,
+        Value::Matrix(_) | Value::Range(_) => inputs.matrix(0)?,
     };
     kernels::unary_over_slices(matrix, |x, out| op.eval_cells(x, out)).map(Value::Matrix)
 }

@@ -37,6 +37,7 @@ impl Inputs {
     pub(super) fn matrix(&self, place: usize) -> Result<&MatrixBlock> {
         match self.get(place)? {
             Value::Matrix(matrix) => Ok(matrix),
+            Value::Range(_) => Err(in_place(place)),
             Value::Scalar(value) => Err(Error::validation(format!(
                 "input {} is the scalar {value} where a matrix is needed",
                 place + 1
@@ -48,6 +49,7 @@ impl Inputs {
     pub(super) fn scalar(&self, place: usize) -> Result<&Literal> {
         match self.get(place)? {
             Value::Scalar(value) => Ok(value),
+            Value::Range(_) => Err(in_place(place)),
             Value::Matrix(matrix) => Err(Error::validation(format!(
                 "input {} is a {} x {} matrix where a scalar is needed",
                 place + 1,
@@ -94,9 +96,17 @@ impl Inputs {
     pub(super) fn operand(&self, place: usize) -> Result<Operand<'_>> {
         match self.get(place)? {
             Value::Matrix(matrix) => Ok(Operand::Matrix(matrix)),
+            Value::Range(_) => Err(in_place(place)),
             Value::Scalar(value) => scalar::number(value).map(Operand::Scalar),
         }
     }
+}
+
+fn in_place(place: usize) -> Error {
+    Error::internal(format!(
+        "input {} is a range that basic operators do not read in place",
+        place + 1
+    ))
 }
 
 fn missing(place: usize) -> Error {

@@ -24,7 +24,7 @@ use fulgurite_error::{Error, Result};
 use fulgurite_hop::{DataGenOp, Hop, HopOp, Literal, SizeOp, scalar};
 use fulgurite_matrix::{
     MatrixBlock,
-    kernels::{self, RandStream},
+    kernels::{self, DenseRange, RandStream},
 };
 
 use self::inputs::Inputs;
@@ -40,6 +40,19 @@ use super::value::Value;
 /// are not there yet, `internal` for those that are not basic.
 pub fn execute(hop: &Hop, inputs: Vec<Value>, stream: RandStream) -> Result<Value> {
     dispatch(hop, Inputs::new(inputs), stream).map_err(|error| {
+        error
+            .in_operator(hop.op.code())
+            .at_option(hop.position.as_ref())
+    })
+}
+
+/// The range that `hop` gives, to be read where it lies; `None` where that is not a dense matrix.
+///
+/// # Errors
+/// As [`execute`].
+pub fn range_in_place(hop: &Hop, inputs: &[Value]) -> Result<Option<DenseRange>> {
+    let range = shape::range_in_place(&Inputs::new(inputs.to_vec()));
+    range.map_err(|error| {
         error
             .in_operator(hop.op.code())
             .at_option(hop.position.as_ref())

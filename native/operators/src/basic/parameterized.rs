@@ -121,7 +121,7 @@ fn order(named: &Named) -> Result<Value> {
         None => vec![1.0],
         Some(place) => match named.inputs.get(*place)? {
             Value::Scalar(value) => vec![scalar::number(value)?],
-            Value::Matrix(columns) => columns.to_dense()?.into_vec()?,
+            Value::Matrix(_) | Value::Range(_) => named.matrix("by")?.to_dense()?.into_vec()?,
         },
     };
     let by: Vec<usize> = by
@@ -154,8 +154,8 @@ fn quantile(named: &Named) -> Result<Value> {
             let quantiles = statistics::quantiles(target, weights, &[probability])?;
             Ok(double(quantiles.first().copied().unwrap_or(f64::NAN)))
         }
-        Value::Matrix(probabilities) => {
-            let probabilities = probabilities.to_dense()?;
+        Value::Matrix(_) | Value::Range(_) => {
+            let probabilities = named.matrix("probabilities")?.to_dense()?;
             let quantiles = statistics::quantiles(target, weights, probabilities.values())?;
             MatrixBlock::dense(quantiles.len(), 1, quantiles).map(Value::Matrix)
         }
@@ -230,7 +230,7 @@ fn distribution(named: &Named) -> Result<(Distribution, Tail)> {
 /// A scalar as `print` shows it, a matrix in rows.
 fn to_string(named: &Named) -> Result<Value> {
     let matrix = match named.inputs.get(named.place("target")?)? {
-        Value::Matrix(matrix) => matrix,
+        Value::Matrix(_) | Value::Range(_) => named.matrix("target")?,
         Value::Scalar(value) => return Ok(Value::Scalar(Literal::String(value.to_string()))),
     };
     let layout = Layout {

@@ -4,7 +4,7 @@ use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Literal, scalar};
 use fulgurite_matrix::{
     MatrixBlock,
-    kernels::{self, IndexRange},
+    kernels::{self, DenseRange, IndexRange},
 };
 
 use super::super::value::Value;
@@ -14,16 +14,34 @@ pub(super) fn right_index(inputs: &Inputs) -> Result<Value> {
     kernels::right_index(inputs.matrix(0)?, range(inputs, 1)?, range(inputs, 3)?).map(Value::Matrix)
 }
 
+/// A range to be read where it lies, if that is a dense matrix.
+pub(super) fn range_in_place(inputs: &Inputs) -> Result<Option<DenseRange>> {
+    Ok(match inputs.get(0)? {
+        Value::Matrix(MatrixBlock::Dense(dense)) => Some(kernels::dense_range(
+            dense,
+            range(inputs, 1)?,
+            range(inputs, 3)?,
+        )?),
+        Value::Range(of) => Some(kernels::part_of_range(
+            of,
+            range(inputs, 1)?,
+            range(inputs, 3)?,
+        )?),
+        Value::Matrix(MatrixBlock::Csr(_) | MatrixBlock::Coordinate(_)) | Value::Scalar(_) => None,
+    })
+}
+
 pub(super) fn left_index(mut inputs: Inputs) -> Result<Value> {
     let (rows, cols) = (range(&inputs, 2)?, range(&inputs, 4)?);
     let value = match inputs.take(1)? {
         Value::Matrix(matrix) => matrix,
+        Value::Range(range) => range.to_dense()?.into(),
         Value::Scalar(value) => MatrixBlock::filled(1, 1, scalar::number(&value)?)?,
     };
     inputs.matrix(0)?;
     match inputs.take(0)? {
         Value::Matrix(matrix) => kernels::left_index(matrix, &value, rows, cols).map(Value::Matrix),
-        Value::Scalar(_) => Err(Error::internal("a matrix became a scalar")),
+        Value::Range(_) | Value::Scalar(_) => Err(Error::internal("a matrix became a scalar")),
     }
 }
 

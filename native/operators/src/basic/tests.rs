@@ -41,6 +41,7 @@ fn try_run(op: HopOp, inputs: &[Value]) -> Result<Value> {
 /// The value in one line: `2x2 [1 2; 3 4]`, `TRUE`.
 fn run(op: HopOp, inputs: &[Value]) -> String {
     match try_run(op, inputs).unwrap() {
+        Value::Range(range) => panic!("{range:?} is read in place"),
         Value::Scalar(value) => value.to_string(),
         Value::Matrix(matrix) => {
             let rows: Vec<String> = (0..matrix.rows())

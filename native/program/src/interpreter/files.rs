@@ -188,6 +188,7 @@ pub(super) fn write(
             file.write(|local| io::write(collected.block(), local, &written))
         }
         Some(Variable::Written(_)) => Err(Error::internal("parts are not in their places")),
+        Some(Variable::Range(_)) => Err(Error::internal("a range is written as it lies")),
         None => Err(Error::internal("a write without a value")),
     }
 }

@@ -8,7 +8,7 @@ use fulgurite_distributed::{
 };
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Characteristics, HopId};
-use fulgurite_matrix::kernels;
+use fulgurite_matrix::{DenseMatrix, kernels};
 use fulgurite_operators::BlockPlan;
 
 use super::{
@@ -196,9 +196,33 @@ fn input_bytes(plan: &BlockPlan, id: HopId, inputs: &[Variable]) -> Option<u64> 
             Variable::Matrix(matrix) => matrix.block().memory_bytes() as u64,
             Variable::Distributed(matrix) => matrix.stripes.memory_bytes()?,
             Variable::Written(written) => written.characteristics().memory_bytes()?,
+            Variable::Range(_) => 0,
         });
     }
-    Some(total)
+    Some(total.saturating_add(bytes_of_ranges(inputs)))
+}
+
+/// Bytes of the ranges, which overlap: no more than those of the matrices that they are of.
+pub(crate) fn bytes_of_ranges(inputs: &[Variable]) -> u64 {
+    let mut matrices: Vec<(&DenseMatrix, u64)> = Vec::new();
+    for input in inputs {
+        if let Variable::Range(range) = input {
+            let matrix = range.matrix();
+            let cells = |matrix: &DenseMatrix| matrix.values().as_ptr();
+            let bytes = range.memory_bytes() as u64;
+            match matrices
+                .iter_mut()
+                .find(|(other, _)| cells(other) == cells(matrix))
+            {
+                Some((_, sum)) => *sum = sum.saturating_add(bytes),
+                None => matrices.push((matrix, bytes)),
+            }
+        }
+    }
+    let bytes = matrices
+        .into_iter()
+        .map(|(matrix, bytes)| bytes.min(8 * matrix.values().len() as u64));
+    bytes.fold(0, u64::saturating_add)
 }
 
 fn all_facts<'a>(plan: &BlockPlan, id: HopId, inputs: &'a [Variable]) -> Vec<InputFacts<'a>> {
@@ -244,7 +268,7 @@ pub(crate) fn bring_left_operand_to_stripes(
         Variable::Matrix(matrix) => {
             *left = Variable::Matrix(LocalMatrix::new(kernels::transpose(matrix.block())?));
         }
-        Variable::Scalar(_) | Variable::Written(_) => {}
+        Variable::Scalar(_) | Variable::Written(_) | Variable::Range(_) => {}
     }
     Ok(false)
 }

@@ -23,6 +23,7 @@ mod parfor_slices;
 mod planning;
 mod programs;
 mod random_programs;
+mod ranges_in_place;
 mod repeated;
 mod scalar_code;
 mod stack;

@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::{OuterOutput, OuterTemplate};
-use fulgurite_matrix::{DenseMatrix, Layout, MatrixBlock};
+use fulgurite_matrix::{DenseMatrix, MatrixBlock};
 
 use super::driver::Driver;
 use super::factors::Factors;
 use super::{ExecutionContext, Output, tasks};
-use crate::bind::Bound;
+use crate::bind::{Bound, Operand};
 use crate::compiled::CompiledPlan;
 
 /// Non-zeros per cell from which a tile's product costs less than its non-zeros' dot products.
@@ -32,15 +32,15 @@ pub(super) fn run(
     let factors = Factors::bind(&compiled.kernel().program, bound)?;
     if template.sparse_safe {
         let most = (DENSE_FROM * cells(bound) as f64).ceil() as usize;
-        let driver = match bound.main {
+        let driver = match bound.matrix(0)? {
             MatrixBlock::Dense(driver) if has_fewer_non_zeros(driver, most, context)? => {
-                Some(Driver::of_non_zeros(bound.main)?)
+                Some(Driver::of_non_zeros(bound.matrix(0)?)?)
             }
-            main => Driver::of(main),
+            main => Driver::of(Operand::Matrix(main)),
         };
         // The result has the driver's structure, whatever its density; and coordinates are visited, never tiles of them.
-        let is_visited = template.output == OuterOutput::NoAggregate
-            || bound.main.layout() == Layout::Coordinate;
+        let is_visited =
+            template.output == OuterOutput::NoAggregate || bound.main.is_ultra_sparse();
         if let Some(driver) = driver
             && (is_visited || driver.csr.stored() < most)
         {

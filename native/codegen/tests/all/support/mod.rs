@@ -11,7 +11,7 @@ use fulgurite_fusion::cplan::{
     OuterTemplate, RowOutput, RowTemplate, Template,
 };
 use fulgurite_hop::{AggregateOp, BinaryOp, Direction, UnaryOp};
-use fulgurite_matrix::{Layout, MatrixBlock};
+use fulgurite_matrix::{DenseMatrix, Layout, MatrixBlock, kernels::DenseRange};
 use fulgurite_test_numbers::is_close;
 
 /// A Cell plan whose value is the last node of the body.
@@ -252,27 +252,79 @@ fn contexts() -> &'static [ExecutionContext] {
     })
 }
 
-/// Compiled code, interpreted steps and the plan's own meaning agree for operands (main and sides) in each layout, one
-/// thread and several, also where most of the main operand's rows are empty.
+/// How operands come.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    In(Layout),
+    /// As a range in the middle of a larger matrix.
+    Range,
+}
+
+/// An operand in its form.
+enum Given {
+    Block(MatrixBlock),
+    Range(DenseRange),
+}
+
+impl Given {
+    fn new(block: &MatrixBlock, form: Form) -> Self {
+        match form {
+            Form::In(layout) => Given::Block(block.clone().in_layout(layout).unwrap()),
+            Form::Range => match in_the_middle(block) {
+                Some(range) => Given::Range(range),
+                None => Given::new(block, Form::In(Layout::Dense)),
+            },
+        }
+    }
+
+    fn operand(&self) -> Operand<'_> {
+        match self {
+            Given::Block(block) => Operand::Matrix(block),
+            Given::Range(range) => Operand::Range(range),
+        }
+    }
+}
+
+/// The matrix as a range of one that has nothing but NaN around it; `None` of one without cells.
+fn in_the_middle(block: &MatrixBlock) -> Option<DenseRange> {
+    let (rows, cols) = (block.rows(), block.cols());
+    let (top, left) = (1 + rows % 2, 1 + cols % 3);
+    let around = DenseMatrix::from_fn(top + rows + 1, left + cols + 2, |row, col| {
+        match (row.checked_sub(top), col.checked_sub(left)) {
+            (Some(row), Some(col)) if row < rows && col < cols => block.get(row, col),
+            _ => f64::NAN,
+        }
+    });
+    DenseRange::new(&around.unwrap(), top..top + rows, left..left + cols).ok()
+}
+
+/// Compiled code, interpreted steps and the plan's own meaning agree for operands (main and sides) in each layout and as ranges
+/// of other matrices, one thread and several, also where most of the main operand's rows are empty.
 pub fn assert_all_agree(plan: &CPlan, operands: &[MatrixBlock]) {
-    use Layout::{Coordinate, Csr, Dense};
-    let layouts = [
-        (Dense, Dense),
-        (Csr, Dense),
-        (Dense, Csr),
-        (Csr, Csr),
-        (Coordinate, Dense),
-        (Dense, Coordinate),
+    let [dense, csr, coordinate] = [Layout::Dense, Layout::Csr, Layout::Coordinate].map(Form::In);
+    let forms = [
+        (dense, dense),
+        (csr, dense),
+        (dense, csr),
+        (csr, csr),
+        (coordinate, dense),
+        (dense, coordinate),
+        (Form::Range, Form::Range),
+        (Form::Range, dense),
+        (dense, Form::Range),
+        (csr, Form::Range),
+        (Form::Range, csr),
     ];
-    assert_agree(plan, operands, &layouts);
+    assert_agree(plan, operands, &forms);
     let mut operands = operands.to_vec();
     operands[0] = mostly_empty(&operands[0]);
-    let layouts = [
-        (Coordinate, Dense),
-        (Coordinate, Csr),
-        (Coordinate, Coordinate),
+    let forms = [
+        (coordinate, dense),
+        (coordinate, csr),
+        (coordinate, coordinate),
+        (coordinate, Form::Range),
     ];
-    assert_agree(plan, &operands, &layouts);
+    assert_agree(plan, &operands, &forms);
 }
 
 /// Without the cells of two rows in three, and of the last one.
@@ -287,23 +339,20 @@ fn mostly_empty(matrix: &MatrixBlock) -> MatrixBlock {
     MatrixBlock::dense(rows, matrix.cols(), values).unwrap()
 }
 
-fn assert_agree(plan: &CPlan, operands: &[MatrixBlock], layouts: &[(Layout, Layout)]) {
+fn assert_agree(plan: &CPlan, operands: &[MatrixBlock], forms: &[(Form, Form)]) {
     let engines = [
         ("compiled", CompiledPlan::compile(plan).unwrap()),
         ("in pairs", CompiledPlan::in_pairs(plan).unwrap()),
         ("interpreted", CompiledPlan::interpreted(plan).unwrap()),
     ];
     let expected = meaning(plan, operands);
-    for (main, sides) in layouts {
-        let blocks: Vec<MatrixBlock> = operands
+    for (main, sides) in forms {
+        let given: Vec<Given> = operands
             .iter()
             .enumerate()
-            .map(|(at, block)| {
-                let layout = if at == 0 { main } else { sides };
-                block.clone().in_layout(*layout).unwrap()
-            })
+            .map(|(at, block)| Given::new(block, if at == 0 { *main } else { *sides }))
             .collect();
-        let inputs: Vec<Operand<'_>> = blocks.iter().map(Operand::Matrix).collect();
+        let inputs: Vec<Operand<'_>> = given.iter().map(Given::operand).collect();
         let runs = engines
             .iter()
             .flat_map(|engine| contexts().iter().map(move |context| (engine, context)));

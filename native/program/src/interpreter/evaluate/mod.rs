@@ -181,13 +181,22 @@ impl Evaluation<'_> {
         }
         let known = |hop: HopId| self.site(hop);
         let decision = placement::decide(self.plan, id, &inputs, &self.context.session, &known)?;
+        if decision != Decision::Local {
+            // Workers get matrices of their own.
+            for input in &mut inputs {
+                if let Variable::Range(range) = input {
+                    *input = Variable::matrix(range.to_dense()?.into());
+                }
+            }
+        }
         match decision {
             Decision::Local => {
+                let ranges = placement::bytes_of_ranges(&inputs);
                 let mut values = Vec::new();
                 for input in inputs {
                     values.push(local(input)?);
                 }
-                let held: u64 = values.iter().map(bytes).sum();
+                let held = values.iter().map(bytes).fold(ranges, u64::saturating_add);
                 let scanned = self.scanned(id, &values);
                 let value = self.locally(id, values)?;
                 let session = &self.context.session;
@@ -348,6 +357,7 @@ fn local(variable: Variable) -> Result<Value> {
         Variable::Scalar(literal) => Value::Scalar(literal),
         Variable::Matrix(matrix) => Value::Matrix(matrix.into_block()),
         Variable::Distributed(matrix) => Value::Matrix(matrix.collect()?.into_block()),
+        Variable::Range(range) => Value::Range(range),
         Variable::Written(_) => return Err(Error::internal("parts are not in their places")),
     })
 }
@@ -355,7 +365,8 @@ fn local(variable: Variable) -> Result<Value> {
 fn bytes(value: &Value) -> u64 {
     match value {
         Value::Matrix(block) => block.memory_bytes() as u64,
-        Value::Scalar(_) => 0,
+        // Its matrix is held anyway.
+        Value::Range(_) | Value::Scalar(_) => 0,
     }
 }
 

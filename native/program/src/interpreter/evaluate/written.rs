@@ -107,7 +107,10 @@ impl Evaluation<'_> {
                 if parts.is_empty() {
                     return Ok(value);
                 }
-                value
+                match value {
+                    Variable::Range(range) => Variable::matrix(range.to_dense()?.into()),
+                    other => other,
+                }
             }
         };
         let session = &self.context.session;

@@ -513,7 +513,7 @@ fn values(
             Some(Variable::Matrix(matrix)) => matrix.clone(),
             // What the first iteration left, of a matrix that was here.
             Some(Variable::Distributed(matrix)) => matrix.collect()?,
-            Some(Variable::Written(_)) | None => continue,
+            Some(Variable::Written(_) | Variable::Range(_)) | None => continue,
         };
         values.matrices.push((name.clone(), matrix));
     }
