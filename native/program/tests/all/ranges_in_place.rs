@@ -4,6 +4,7 @@
 use std::{fmt::Write, sync::Arc};
 
 use fulgurite_backend_local::LocalBackend;
+use fulgurite_error::{Error, ErrorKind};
 use fulgurite_matrix::MatrixBlock;
 use proptest::prelude::*;
 
@@ -198,6 +199,11 @@ proptest! {
                 .output("R")
                 .output("S")
                 .run();
+            // Not all transposes of these products have room.
+            let is_refused = |error: &Error| error.kind() == ErrorKind::Memory;
+            if ran.result.as_ref().is_err_and(is_refused) {
+                continue;
+            }
             let got = ["R", "S"].map(|name| bits(&ran.matrix_of(name, &*backend)));
             prop_assert_eq!(&got, &expected, "{}:\n{}", local, text);
         }
