@@ -27,7 +27,7 @@ pub(crate) struct WholeMatrix {
     pub laid_out: Option<LaidOut>,
 }
 
-/// Where a block's values go.
+/// Where a block's values go: where there are several vectors for each row, each has an equal part.
 pub(crate) struct Target<'t> {
     pub cells: &'t mut [f64],
     pub stride: usize,
@@ -58,6 +58,7 @@ pub(crate) struct Frame<'a> {
     /// Backs the buffers' slots.
     _scratch: AlignedCells,
     accumulator: WholeMatrix,
+    /// Of each part of the output.
     output_cells: usize,
     output_stride: usize,
     interrupt: &'a Interrupt,
@@ -308,6 +309,11 @@ impl<'a> Frame<'a> {
         Ok(&mut gathered[..cells])
     }
 
+    /// The task's own cells of an input.
+    pub fn gathered(&self, input: usize) -> &[f64] {
+        &self.gathered[input]
+    }
+
     /// Binds an input to its gathered cells from one on.
     pub fn bind_gathered(&mut self, input: usize, from: usize, stride: usize) {
         let cells = self.gathered[input].get(from..).unwrap_or_default();
@@ -321,10 +327,15 @@ impl<'a> Frame<'a> {
     /// `internal`, naming what is too short; `interrupted`, if the run is.
     pub fn checked_slots(&mut self, target: &mut Target<'_>) -> Result<&[u64]> {
         self.interrupt.check()?;
-        let slot = self.layout.output();
-        self.slots[slot] = target.cells.as_mut_ptr() as usize as u64;
-        self.slots[slot + 1] = target.stride as u64;
-        self.output_cells = target.cells.len();
+        let parts = self.program.output_parts();
+        let cells = target.cells.len() / parts;
+        let first = target.cells.as_mut_ptr();
+        for part in 0..parts {
+            let slot = self.layout.output(part);
+            self.slots[slot] = first.wrapping_add(part * cells) as usize as u64;
+            self.slots[slot + 1] = target.stride as u64;
+        }
+        self.output_cells = cells;
         self.output_stride = target.stride;
         self.check()?;
         Ok(&self.slots)

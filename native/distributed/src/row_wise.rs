@@ -308,8 +308,12 @@ fn fused(plan: &CPlan) -> Option<RowWise> {
     Some(RowWise { inputs, output })
 }
 
-/// Parts of several aggregates combine row by row, if each can be had in parts without another one.
+/// Aggregates of rows are those of the stripe's rows. Parts of several others combine row by row, if each can be had in
+/// parts without another one.
 fn several_aggregates(template: &MultiAggregateTemplate) -> Option<Output> {
+    if template.direction == Direction::Row {
+        return Some(Output::Rows);
+    }
     let combines = template.aggregates.iter().map(|(op, _)| cell_by_cell(*op));
     Some(Output::Aggregate {
         combine: Combine::ByRow(combines.collect::<Option<_>>()?),

@@ -25,6 +25,16 @@ pub(crate) struct Constructed {
     pub inputs: Vec<PlanInput>,
     /// The plan gives the transpose of its root.
     pub gives_transpose: bool,
+    /// MAgg: where each root's aggregate is among those that the plan gives.
+    pub places: Vec<Place>,
+}
+
+/// An aggregate among several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub number: usize,
+    /// The plan gives the sum, of so many cells.
+    pub mean_of: Option<u64>,
 }
 
 /// What an input of a plan is bound to.
@@ -54,6 +64,7 @@ pub(crate) fn construct(view: &DagView, operator: &Operator) -> Result<Construct
     }
     let root = operator.root;
     let mut gives_transpose = false;
+    let mut places = Vec::new();
     let template = match operator.template {
         TemplateType::Cell => Template::Cell(builder.cell(root)?),
         TemplateType::Row => Template::Row(RowTemplate {
@@ -64,7 +75,9 @@ pub(crate) fn construct(view: &DagView, operator: &Operator) -> Result<Construct
             gives_transpose = product.is_some_and(|product| product.gives_transpose);
             Template::Outer(builder.outer(root, product)?)
         }
-        TemplateType::MultiAggregate => Template::MultiAggregate(builder.multi_aggregate()?),
+        TemplateType::MultiAggregate => {
+            Template::MultiAggregate(builder.multi_aggregate(&mut places)?)
+        }
     };
     let plan = CPlan {
         template,
@@ -84,6 +97,7 @@ pub(crate) fn construct(view: &DagView, operator: &Operator) -> Result<Construct
         plan,
         inputs: inputs.collect(),
         gives_transpose,
+        places,
     })
 }
 
@@ -319,16 +333,47 @@ impl Builder<'_> {
         })
     }
 
-    fn multi_aggregate(&mut self) -> Result<MultiAggregateTemplate> {
-        let mut aggregates = Vec::new();
+    /// Equal aggregates are one; a mean is a sum, which other roots may share.
+    fn multi_aggregate(&mut self, places: &mut Vec<Place>) -> Result<MultiAggregateTemplate> {
+        let mut aggregates: Vec<(AggregateOp, NodeId)> = Vec::new();
+        let mut directions = Vec::new();
         for root in self.operator.roots() {
             let cell = self.cell(root)?;
-            let (op, _) = cell.aggregate.ok_or_else(|| self.broken(root))?;
-            aggregates.push((op, cell.value));
+            let (op, direction) = cell.aggregate.ok_or_else(|| self.broken(root))?;
+            directions.push(direction);
+            let (op, mean_of) = match roles::as_mean(op) {
+                Some(sum) => (sum, Some(self.cells_under(root, direction)?)),
+                None => (op, None),
+            };
+            let aggregate = (op, cell.value);
+            let known = aggregates.iter().position(|known| *known == aggregate);
+            let number = known.unwrap_or_else(|| {
+                aggregates.push(aggregate);
+                aggregates.len() - 1
+            });
+            places.push(Place { number, mean_of });
+        }
+        let root = self.operator.root;
+        let direction = *directions.first().ok_or_else(|| self.broken(root))?;
+        if directions.iter().any(|other| *other != direction) {
+            return Err(self.broken(root));
         }
         Ok(MultiAggregateTemplate {
+            direction,
             aggregates,
             sparse_safe: self.operator.sparse_safe,
+        })
+    }
+
+    /// How many cells an aggregate in this direction takes in.
+    fn cells_under(&self, root: HopId, direction: Direction) -> Result<u64> {
+        let shape = self.view.hop(root).inputs.first();
+        let shape = shape.and_then(|input| self.view.shape(*input));
+        let shape = shape.ok_or_else(|| self.broken(root))?;
+        Ok(match direction {
+            Direction::Full => shape.rows.saturating_mul(shape.cols),
+            Direction::Row => shape.cols,
+            Direction::Col => shape.rows,
         })
     }
 

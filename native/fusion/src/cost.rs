@@ -122,7 +122,7 @@ impl<'a> CostModel<'a> {
         let reads = (0..inputs.len()).filter(distinct);
         let reads = reads.map(|slot| (inputs[slot], InputBinding::Matrix));
         let held = reads.clone().map(|(input, _)| self.bytes(input)).sum();
-        let reads = self.reads(hop, held, reads);
+        let reads = self.reads(self.bytes(hop), held, reads);
         self.seconds(hop, &reads, self.sizes[hop.index()].basic_compute)
     }
 
@@ -173,13 +173,29 @@ impl<'a> CostModel<'a> {
             }
         }
         let compute = compute * share + self.expanding(operator);
-        self.seconds(operator.root, &reads, compute) + copied
+        self.seconds(operator.root, &reads, compute) + self.cutting_out(operator) + copied
     }
 
     /// Seconds of reading what lies between the rows of a range, as far as its cache lines reach.
     fn between_rows(&self, hop: HopId, range: InPlace) -> f64 {
         let time = |bytes: f64| self.config.cost.moving(reading(bytes), bytes);
         (time(range.spanned) - time(self.bytes(hop))).max(0.0)
+    }
+
+    /// Seconds of the other outputs of a multi-aggregate, and of an operator for each that cuts it out of the one output
+    /// that all are in. Those of single cells take nothing.
+    fn cutting_out(&self, operator: &Operator) -> f64 {
+        let is_one_output = operator.siblings.is_empty() || self.bytes(operator.root) == 0.0;
+        if is_one_output {
+            return 0.0;
+        }
+        let of_one = |hop: HopId| {
+            let bytes = self.bytes(hop);
+            self.config.cost.moving(reading(bytes), bytes) + self.materialize(hop)
+        };
+        let others = operator.siblings.iter();
+        let others: f64 = others.map(|hop| self.writing(self.bytes(*hop))).sum();
+        others + operator.roots().map(of_one).sum::<f64>()
     }
 
     /// Seconds that an Outer operator takes longer whose right factor is sent in several pieces: for each of these a job goes
@@ -286,13 +302,16 @@ impl<'a> CostModel<'a> {
     /// Seconds that an operator takes beside reading and computing: its own, and those of writing its output.
     fn materialize(&self, hop: HopId) -> f64 {
         let bytes = self.sizes[hop.index()].bytes;
+        self.config.cost.operator() + self.writing(bytes)
+    }
+
+    fn writing(&self, bytes: f64) -> f64 {
         let bandwidth = match bytes {
             ..=CACHED_BYTES => Constant::CachedWrite,
             ..=RECYCLED_BYTES => Constant::Rewrite,
             _ => Constant::Write,
         };
-        let constants = &self.config.cost;
-        constants.operator() + constants.moving(bandwidth, bytes)
+        self.config.cost.moving(bandwidth, bytes)
     }
 
     pub fn bytes(&self, hop: HopId) -> f64 {
@@ -360,25 +379,26 @@ impl<'a> CostModel<'a> {
         }
         let ranges = ranges.into_iter();
         held += ranges.map(|(of, sum)| sum.min(self.bytes(of))).sum::<f64>();
-        self.reads(operator.root, held, inputs)
+        let written = operator.roots().map(|root| self.bytes(root)).sum();
+        self.reads(written, held, inputs)
     }
 
-    /// `held` are the bytes of all inputs together.
+    /// `written` are the bytes of what the operator gives, `held` those of all inputs together.
     fn reads(
         &self,
-        root: HopId,
+        written: f64,
         held: f64,
         inputs: impl Iterator<Item = (HopId, InputBinding)> + Clone,
     ) -> Reads {
         let constants = &self.config.cost;
         let bytes = |hop: HopId| self.sizes[hop.index()].bytes;
         let local = self.config.local_memory as f64;
-        if held + bytes(root) <= local {
+        if held + written <= local {
             return Reads {
                 seconds: inputs
                     .map(|(hop, _)| constants.moving(reading(bytes(hop)), bytes(hop)))
                     .sum(),
-                is_refused: held + bytes(root) > self.config.memory_limit as f64,
+                is_refused: held + written > self.config.memory_limit as f64,
                 whole: 0.0,
                 largest_whole: 0.0,
                 is_distributed: false,

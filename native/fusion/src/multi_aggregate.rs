@@ -1,14 +1,16 @@
-//! Multi-aggregates (MAgg): full aggregates over matrices that they share, in one scan.
+//! Multi-aggregates (MAgg): aggregates over matrices that they share, in one scan. All are over all cells, all over
+//! each column, or all over each row.
 //!
 //! They are composed of what selection chose, within and across partitions: a scan of one partition may well
-//! serve the aggregate of another one. Candidates are Cell operators that end in a full aggregate, and basic
-//! full aggregates. They are merged greedily where
+//! serve the aggregate of another one. Candidates are Cell operators that end in an aggregate, and basic
+//! aggregates. They are merged greedily where
+//! * they have one direction;
 //! * they read a matrix cell by cell that the other one reads too, and run over as many rows and columns;
 //! * neither needs the other one's result, not even by way of aggregates that are merged already;
 //! * the model says that one scan costs no more. (It would, where the zeros that one skips have to be visited for
-//!   the other.)
+//!   the other, and where cutting the aggregates out of one output takes longer than another scan.)
 
-use fulgurite_hop::{Direction, HopId};
+use fulgurite_hop::{AggregateOp, Direction, HopId};
 
 use crate::{
     cost::CostModel,
@@ -65,6 +67,7 @@ pub(crate) fn combine_aggregates(
 
 struct Group {
     operator: Operator,
+    direction: Direction,
     shape: Shape,
     seconds: f64,
     members: Numbers,
@@ -81,25 +84,23 @@ fn candidates(view: &DagView, costs: &CostModel, selection: &Selection) -> Vec<G
     let basic = basic.filter(|hop| selection.fate(*hop) == Fate::Basic);
     let basic = basic.filter_map(|hop| Some((alone(view, hop)?, costs.basic(hop))));
     for (operator, seconds) in fused.chain(basic) {
-        let is_aggregate = match view.role(operator.root) {
-            Role::Aggregate(op, Direction::Full) => {
-                matches!(Fold::of(op), Fold::Sum | Fold::Extreme)
-            }
+        let direction = match view.role(operator.root) {
+            Role::Aggregate(op, direction) => is_taken(op, direction).then_some(direction),
             // A dot product.
-            Role::Product => true,
-            Role::Aggregate(_, Direction::Row | Direction::Col)
-            | Role::CellWise(_)
+            Role::Product => Some(Direction::Full),
+            Role::CellWise(_)
             | Role::Transpose
             | Role::Range
             | Role::Beside
             | Role::Cumulative(_)
-            | Role::Outside(_) => false,
+            | Role::Outside(_) => None,
         };
         let mut matrices = operator.inputs.iter().filter(is_scanned);
         let shape = matrices.next().and_then(|(hop, _)| view.shape(*hop));
-        if let (true, Some(shape)) = (is_aggregate, shape) {
+        if let (Some(direction), Some(shape)) = (direction, shape) {
             groups.push(Group {
                 operator,
+                direction,
                 shape,
                 seconds,
                 members: Numbers::default(),
@@ -111,13 +112,21 @@ fn candidates(view: &DagView, costs: &CostModel, selection: &Selection) -> Vec<G
     groups
 }
 
+/// Whether several aggregates of this kind can be had at once.
+fn is_taken(op: AggregateOp, direction: Direction) -> bool {
+    match (Fold::of(op), direction) {
+        (Fold::Sum | Fold::Extreme, _) | (Fold::Mean, Direction::Row | Direction::Col) => true,
+        (Fold::Mean, Direction::Full) | (Fold::Product | Fold::OfRow | Fold::OfPlaces, _) => false,
+    }
+}
+
 fn is_scanned((_, bound): &&(HopId, InputBinding)) -> bool {
     *bound == InputBinding::Matrix
 }
 
 /// A basic aggregate as an operator.
 fn alone(view: &DagView, hop: HopId) -> Option<Operator> {
-    let Role::Aggregate(_, Direction::Full) = view.role(hop) else {
+    let Role::Aggregate(..) = view.role(hop) else {
         return None;
     };
     let input = *view.hop(hop).inputs.first()?;
@@ -160,7 +169,7 @@ fn merge(
     b: &Group,
 ) -> Option<Group> {
     let is_shared = |input: &&(HopId, InputBinding)| b.operator.inputs.contains(input);
-    let fits = a.shape == b.shape
+    let fits = (a.direction, a.shape) == (b.direction, b.shape)
         && a.operator
             .inputs
             .iter()
@@ -185,6 +194,7 @@ fn merge(
     debug_assert_eq!(view.shape(operator.inputs[operator.main].0), Some(a.shape));
     Some(Group {
         operator,
+        direction: a.direction,
         shape: a.shape,
         seconds,
         members,

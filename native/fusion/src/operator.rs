@@ -2,7 +2,7 @@
 //!
 //! Costing and construction both ask [`Chooser`], so what was costed is what gets built.
 
-use fulgurite_hop::HopId;
+use fulgurite_hop::{Direction, HopId};
 
 use crate::{
     cplan::InputBinding,
@@ -354,9 +354,14 @@ fn keeps_zeros_of(view: &DagView, operator: &Operator, main: HopId) -> bool {
     let keeps = |values: HopId| view.zero_carriers(values).binary_search(&main).is_ok();
     let references = operator.covered.last().map_or(Slots::NONE, |last| last.1);
     operator.roots().all(|root| match view.role(root) {
-        Role::Aggregate(op, _) => match Fold::of(op) {
+        Role::Aggregate(op, direction) => match Fold::of(op) {
             Fold::Product => false,
-            Fold::Extreme if operator.template == TemplateType::MultiAggregate => false,
+            Fold::Extreme
+                if operator.template == TemplateType::MultiAggregate
+                    && direction == Direction::Full =>
+            {
+                false
+            }
             Fold::Sum | Fold::Extreme | Fold::Mean | Fold::OfRow | Fold::OfPlaces => {
                 keeps(view.hop(root).inputs[0])
             }

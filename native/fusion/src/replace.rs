@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{Characteristics, Dag, DataType, Hop, HopId, Literal, ValueType};
+use fulgurite_hop::{Characteristics, Dag, DataType, Direction, Hop, HopId, Literal, ValueType};
 
 use crate::{
     CoveredOperator, FusedOperator,
-    construct::{Constructed, PlanInput, construct},
-    memo::TemplateType,
+    construct::{Constructed, Place, PlanInput, construct},
+    cplan::{MultiAggregateTemplate, Template},
     operator::Operator,
     roles,
     selection::{Fate, Selection},
@@ -144,16 +144,16 @@ impl Builder<'_> {
         let operator = &self.selection.operators[number];
         let constructed = &self.constructed[number];
         let (plan, gives_transpose) = (constructed.plan.clone(), constructed.gives_transpose);
+        let places = constructed.places.clone();
         let bound = constructed.inputs.iter().map(|input| input.hop).collect();
         let mut inputs = Vec::with_capacity(constructed.inputs.len());
         for input in constructed.inputs.clone() {
             inputs.push(self.input(input)?);
         }
         let root = self.view.hop(operator.root);
-        let (output, data_type) = match operator.template {
-            TemplateType::MultiAggregate => {
-                let aggregates = operator.roots().count() as u64;
-                (Characteristics::dims(aggregates, 1), DataType::Matrix)
+        let (output, data_type) = match &plan.template {
+            Template::MultiAggregate(several) => {
+                (self.size_of_several(operator, several), DataType::Matrix)
             }
             _ if gives_transpose => (transpose(root.characteristics), root.data_type),
             _ => (root.characteristics, root.data_type),
@@ -168,11 +168,11 @@ impl Builder<'_> {
         };
         let fused = self.dag.push(fused);
         self.note_origin(fused, operator.root);
-        match operator.template {
-            TemplateType::MultiAggregate => {
-                for (place, root) in operator.roots().enumerate() {
-                    let cell = self.cell(fused, place as i64 + 1, root);
-                    self.placed[root.index()] = Some(cell);
+        match &plan.template {
+            Template::MultiAggregate(several) => {
+                for (place, root) in places.iter().zip(operator.roots()) {
+                    let aggregate = self.aggregate(fused, several, *place, root);
+                    self.placed[root.index()] = Some(aggregate);
                 }
             }
             _ if gives_transpose => {
@@ -224,25 +224,79 @@ impl Builder<'_> {
         self.dag.push(transpose)
     }
 
-    /// The aggregate `root` from the column vector that a multi-aggregate gives.
-    fn cell(&mut self, fused: HopId, place: i64, root: HopId) -> HopId {
+    /// What a multi-aggregate gives.
+    fn size_of_several(
+        &self,
+        operator: &Operator,
+        several: &MultiAggregateTemplate,
+    ) -> Characteristics {
+        let count = Some(several.aggregates.len() as u64);
+        let one = self.view.hop(operator.root).characteristics;
+        match several.direction {
+            Direction::Full => Characteristics::new(count, Some(1), None),
+            Direction::Row => Characteristics::new(one.rows, count, None),
+            Direction::Col => Characteristics::new(count, one.cols, None),
+        }
+    }
+
+    /// The aggregate `root` from what a multi-aggregate gives.
+    fn aggregate(
+        &mut self,
+        fused: HopId,
+        several: &MultiAggregateTemplate,
+        place: Place,
+        root: HopId,
+    ) -> HopId {
         let root = self.view.hop(root);
-        let bounds = [place, place, 1, 1];
+        let one = match several.aggregates.len() {
+            1 if several.direction != Direction::Full => fused,
+            _ => self.range(fused, several.direction, place.number, root),
+        };
+        let one = match root.is_matrix() {
+            true => one,
+            false => {
+                let cast = Hop {
+                    position: root.position.clone(),
+                    ..Hop::scalar(roles::ONLY_CELL, vec![one], ValueType::Double)
+                };
+                self.dag.push(cast)
+            }
+        };
+        let Some(cells) = place.mean_of else {
+            return one;
+        };
+        let cells = self.dag.push(Hop::literal(Literal::Double(cells as f64)));
+        let mean = Hop {
+            op: roles::QUOTIENT,
+            inputs: vec![one, cells],
+            ..root.clone()
+        };
+        self.dag.push(mean)
+    }
+
+    /// The row or the column of an aggregate.
+    fn range(&mut self, fused: HopId, direction: Direction, number: usize, root: &Hop) -> HopId {
+        let place = number as i64 + 1;
+        let size = self.dag.hop(fused).characteristics;
+        let last = |of: Option<u64>| of.unwrap_or(1) as i64;
+        let (bounds, size) = match direction {
+            Direction::Full => ([place, place, 1, 1], Characteristics::dims(1, 1)),
+            Direction::Row => (
+                [1, last(size.rows), place, place],
+                Characteristics::new(size.rows, Some(1), None),
+            ),
+            Direction::Col => (
+                [place, place, 1, last(size.cols)],
+                Characteristics::new(Some(1), size.cols, None),
+            ),
+        };
         let mut inputs = vec![fused];
         inputs.extend(bounds.map(|bound| self.dag.push(Hop::literal(Literal::Int(bound)))));
-        let cell = Hop {
+        let range = Hop {
             position: root.position.clone(),
-            ..Hop::matrix(roles::RANGE, inputs).with(Characteristics::dims(1, 1))
+            ..Hop::matrix(roles::RANGE, inputs).with(size)
         };
-        let cell = self.dag.push(cell);
-        if root.is_matrix() {
-            return cell;
-        }
-        let cast = Hop {
-            position: root.position.clone(),
-            ..Hop::scalar(roles::ONLY_CELL, vec![cell], ValueType::Double)
-        };
-        self.dag.push(cast)
+        self.dag.push(range)
     }
 
     fn note_origin(&mut self, placed: HopId, origin: HopId) {

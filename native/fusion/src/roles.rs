@@ -159,7 +159,14 @@ pub(crate) fn of_function(op: AggregateOp) -> Option<(AggregateOp, UnaryOp)> {
     (op == AggregateOp::SumSq).then_some((AggregateOp::Sum, UnaryOp::Pow2))
 }
 
+/// The sum that this mean is, but for the number of cells.
+pub(crate) fn as_mean(op: AggregateOp) -> Option<AggregateOp> {
+    matches!(Fold::of(op), Fold::Mean).then_some(AggregateOp::Sum)
+}
+
 // What replacement puts into a DAG.
+
+pub(crate) const QUOTIENT: HopOp = HopOp::Binary(BinaryOp::Div);
 
 pub(crate) const TRANSPOSE: HopOp = HopOp::Transpose;
 

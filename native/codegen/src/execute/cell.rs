@@ -7,16 +7,18 @@ use fulgurite_fusion::cplan::InputBinding;
 use fulgurite_hop::AggregateOp;
 use fulgurite_matrix::{
     MatrixBlock,
+    kernels::aggregate::column_tasks,
     memory::{self, NewCells},
 };
 
 use super::row::densify;
-use super::totals::{ColumnTotals, Total, Totals};
-use super::{CellOutput, ExecutionContext, Output, cells_of, column_vector, row_vector, tasks};
+use super::totals::{Total, Totals};
+use super::vector_totals::{VectorTotals, finished_columns, finished_rows};
+use super::{CellOutput, ExecutionContext, Output, cells_of, column_vector, tasks};
 use crate::bind::{Bound, Rows};
 use crate::compiled::{CompiledPlan, Kernel};
 use crate::frame::{Frame, Target};
-use crate::program::Program;
+use crate::program::{Program, Taken};
 
 /// Cells of a tile whose values all stay in registers: long enough to hide the call, short enough for plain sums.
 const TILE: usize = 4096;
@@ -25,6 +27,12 @@ const BUFFERED_TILE: usize = 512;
 
 /// Cells of a row that are sooner put together with those of the next rows than worked on by themselves.
 const SHORT_ROW: usize = 8;
+/// Columns of a tile whose cells are taken into totals of columns, so that some rows of it have one after the other.
+const COLUMNS_OF_TILE: usize = 512;
+/// Columns of a tile whose cells are taken into totals of rows: all, as far as they stay in the second-level cache.
+const COLUMNS_OF_LONG_ROWS: usize = 1 << 16;
+/// Tiles that are passed over in one go if their cells are read where they are.
+const TILES_IN_PLACE: usize = 4;
 
 pub(super) fn tile_cells(program: &Program) -> usize {
     if program.steps.len() > 1 {
@@ -176,11 +184,19 @@ impl Skeleton<'_> {
                 let parts = tasks::run(context, ranges, |range| self.row_totals(*op, range))?;
                 column_vector(parts.concat())
             }
-            CellOutput::Columns(op) => {
-                let parts = tasks::run(context, ranges, |range| self.column_totals(*op, range))?;
-                let mut sum = ColumnTotals::new(*op, cols)?;
-                parts.into_iter().for_each(|part| sum.merge(part));
-                row_vector(sum.finish(rows))
+            CellOutput::SeveralOfRows(ops) => {
+                let mut output = NewCells::new(cells_of(rows, ops.len())?)?;
+                let parts = tasks::with_outputs(ranges, &mut output, ops.len());
+                tasks::run(context, parts, |(range, part)| {
+                    self.several_of_rows(ops, range, part.cells())
+                })?;
+                MatrixBlock::dense(rows, ops.len(), output.finish()).map(Output::Matrix)
+            }
+            CellOutput::Columns(ops) => {
+                // Cut by the shape alone: on any number of threads, the bits are those of the basic operators.
+                let ranges = column_tasks(rows, cols);
+                let parts = tasks::run(context, ranges, |range| self.column_totals(ops, range))?;
+                finished_columns(ops, cols, rows, parts)
             }
         }
     }
@@ -198,21 +214,88 @@ impl Skeleton<'_> {
         memory::collected(totals.iter().map(|total| total.finish(cols)))
     }
 
-    fn column_totals(&self, op: AggregateOp, rows: Range<usize>) -> Result<ColumnTotals> {
-        let mut totals = ColumnTotals::new(op, self.bound.cols())?;
-        let mut values = vec![0.0; self.tile];
-        self.row_tiles(rows, |frame, tile| {
-            let width = tile.cols.len();
-            let cells = &mut values[..tile.rows.len() * width];
-            let target = Target {
-                cells,
-                stride: width,
-            };
-            self.kernel.run(frame, target)?;
-            totals.take_rows(cells, width, tile.cols.start);
-            Ok(())
+    fn column_totals(&self, ops: &[AggregateOp], rows: Range<usize>) -> Result<Vec<VectorTotals>> {
+        let mut totals = VectorTotals::of_each(ops, self.bound.cols())?;
+        self.taken_tiles(rows, COLUMNS_OF_TILE, |at, tile, cells, stride| {
+            let (first, width) = (tile.cols.start, tile.cols.len());
+            totals[at].take_columns(first, width, cells, stride);
         })?;
         Ok(totals)
+    }
+
+    /// Writes the totals of rows, those of a row side by side.
+    fn several_of_rows(
+        &self,
+        ops: &[AggregateOp],
+        rows: Range<usize>,
+        output: &mut [f64],
+    ) -> Result<()> {
+        let cols = self.bound.cols();
+        let first = rows.start;
+        let mut totals = VectorTotals::of_each(ops, rows.len())?;
+        self.taken_tiles(rows, COLUMNS_OF_LONG_ROWS, |at, tile, cells, stride| {
+            let width = tile.cols.len();
+            let place = tile.rows.start - first;
+            match stride == width {
+                true => {
+                    let cells = &cells[..tile.rows.len() * width];
+                    totals[at].take_rows(place, cells, width);
+                }
+                false => {
+                    for row in 0..tile.rows.len() {
+                        let cells = &cells[row * stride..][..width];
+                        totals[at].take_rows(place + row, cells, width);
+                    }
+                }
+            }
+        })?;
+        finished_rows(&totals, cols, output);
+        Ok(())
+    }
+
+    /// Gives, tile by tile, the cells that each aggregate takes in, and how far rows of them are apart.
+    fn taken_tiles(
+        &self,
+        rows: Range<usize>,
+        widest: usize,
+        mut take: impl FnMut(usize, &Tile, &[f64], usize),
+    ) -> Result<()> {
+        let program = &self.kernel.program;
+        let width = self.bound.cols().min(widest).max(1);
+        let cells = match program.results {
+            // Nothing is written that a second pass would look for in a cache.
+            0 => TILES_IN_PLACE * TILE,
+            results => self.tile / results,
+        };
+        let height = (cells / width).max(1);
+        let mut results = memory::zeros(height * width * program.results)?;
+        self.tiles_of(rows, width, height, |frame, tile| {
+            let width = tile.cols.len();
+            let count = tile.rows.len() * width;
+            match program.results {
+                0 => self.bound.interrupt.check()?,
+                parts => {
+                    let cells = &mut results[..count * parts];
+                    let stride = width;
+                    self.kernel.run(frame, Target { cells, stride })?;
+                }
+            }
+            for (at, taken) in program.taken.iter().enumerate() {
+                let (cells, stride) = match taken {
+                    Taken::Result(place) => (&results[place * count..][..count], width),
+                    Taken::Input(input) => match self.bound.rows_of(*input)? {
+                        Rows::Dense(dense) => {
+                            let cells = dense.from(tile.rows.start, tile.cols.start);
+                            let before_last = (tile.rows.len() - 1) * dense.stride;
+                            (&cells[..before_last + width], dense.stride)
+                        }
+                        Rows::Csr(_) => (&frame.gathered(*input)[..count], width),
+                    },
+                };
+                take(at, &tile, cells, stride);
+            }
+            Ok(())
+        })
     }
 
     /// Runs the code over tiles and gives the partial totals of each row of each tile.
@@ -232,11 +315,22 @@ impl Skeleton<'_> {
     fn row_tiles<'f>(
         &'f self,
         rows: Range<usize>,
+        run: impl FnMut(&mut Frame<'f>, Tile) -> Result<()>,
+    ) -> Result<()> {
+        let width = self.bound.cols().min(self.tile).max(1);
+        let height = (self.tile / width).max(1);
+        self.tiles_of(rows, width, height, run)
+    }
+
+    /// Tiles of at most so many columns and rows.
+    fn tiles_of<'f>(
+        &'f self,
+        rows: Range<usize>,
+        width: usize,
+        height: usize,
         mut run: impl FnMut(&mut Frame<'f>, Tile) -> Result<()>,
     ) -> Result<()> {
         let cols = self.bound.cols();
-        let width = cols.min(self.tile).max(1);
-        let height = (self.tile / width).max(1);
         let mut frame = self.kernel.frame(self.bound, &[width], &[], height)?;
         for top in rows.clone().step_by(height) {
             let rows = top..(top + height).min(rows.end);

@@ -67,13 +67,15 @@ impl<'a> Driver<'a> {
     }
 
     /// A row of `width` cells for each row of the main input: those computed, and `empty` for rows left out.
-    pub fn spread(&self, computed: Vec<f64>, width: usize, empty: f64) -> Result<Vec<f64>> {
+    pub fn spread(&self, computed: Vec<f64>, width: usize, empty: &[f64]) -> Result<Vec<f64>> {
         let Some(numbers) = &self.numbers else {
             return Ok(computed);
         };
         let mut cells = super::zeros(self.rows, width)?;
-        if empty != 0.0 {
-            cells.fill(empty);
+        if empty.iter().any(|cell| *cell != 0.0) {
+            for row in cells.chunks_exact_mut(width) {
+                row.copy_from_slice(empty);
+            }
         }
         for (row, number) in numbers.iter().enumerate() {
             let from = number * width;

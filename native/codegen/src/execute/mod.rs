@@ -13,6 +13,7 @@ mod row;
 mod sparse_cell;
 mod tasks;
 mod totals;
+mod vector_totals;
 mod wholes;
 
 use std::sync::Arc;
@@ -206,7 +207,11 @@ fn run(
         }
         Template::MultiAggregate(template) => {
             let ops = template.aggregates.iter().map(|(op, _)| *op).collect();
-            let output = CellOutput::Full(ops);
+            let output = match template.direction {
+                Direction::Full => CellOutput::Full(ops),
+                Direction::Row => CellOutput::SeveralOfRows(ops),
+                Direction::Col => CellOutput::Columns(ops),
+            };
             let skips = skips && template.sparse_safe;
             cells(plan, bound, &output, skips, context).map(Some)
         }
@@ -220,10 +225,12 @@ fn run(
 enum CellOutput {
     /// A matrix of them.
     Map,
-    /// A total per row: a column vector.
+    /// A total per row, of the program's results: a column vector.
     Rows(AggregateOp),
-    /// A total per column: a row vector.
-    Columns(AggregateOp),
+    /// Totals per row of the cells that the program gives: a column for each.
+    SeveralOfRows(Vec<AggregateOp>),
+    /// Totals per column of the cells that the program gives: a row for each.
+    Columns(Vec<AggregateOp>),
     /// Totals over all cells, one for each of the program's results: a column vector of them.
     Full(Vec<AggregateOp>),
 }
@@ -233,7 +240,7 @@ impl CellOutput {
         match template.aggregate {
             None => CellOutput::Map,
             Some((op, Direction::Row)) => CellOutput::Rows(op),
-            Some((op, Direction::Col)) => CellOutput::Columns(op),
+            Some((op, Direction::Col)) => CellOutput::Columns(vec![op]),
             Some((op, Direction::Full)) => CellOutput::Full(vec![op]),
         }
     }
@@ -264,10 +271,6 @@ use fulgurite_matrix::memory::cells as cells_of;
 
 fn column_vector(cells: Vec<f64>) -> Result<Output> {
     MatrixBlock::dense(cells.len(), 1, cells).map(Output::Matrix)
-}
-
-fn row_vector(cells: Vec<f64>) -> Result<Output> {
-    MatrixBlock::dense(1, cells.len(), cells).map(Output::Matrix)
 }
 
 /// The only cell of a matrix.

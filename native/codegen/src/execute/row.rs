@@ -8,7 +8,8 @@ use fulgurite_fusion::cplan::{CNode, InputBinding, RowOutput, Template};
 use fulgurite_hop::AggregateOp;
 use fulgurite_matrix::{CsrMatrix, MatrixBlock, memory::NewCells};
 
-use super::totals::{ColumnTotals, Total};
+use super::totals::Total;
+use super::vector_totals::{VectorTotals, finished_columns};
 use super::{ExecutionContext, Output, Skipped, cells_of, driver, exact, tasks, wholes, zeros};
 use crate::bind::{Bound, Rows};
 use crate::compiled::{CompiledPlan, Kernel};
@@ -37,7 +38,7 @@ const LARGE_ACCUMULATOR_CELLS: usize = 1 << 14;
 enum Partial {
     /// It wrote its rows of the output.
     Written,
-    Columns(ColumnTotals),
+    Columns(VectorTotals),
     Full(Total),
     OuterProduct(WholeMatrix),
 }
@@ -215,14 +216,13 @@ impl Skeleton<'_> {
             }
             RowOutput::ColumnAggregate(op, _) => {
                 let ranges = few_if_large(ranges, width, context);
-                let mut sum = ColumnTotals::new(op, width)?;
+                let mut parts = Vec::new();
                 for partial in tasks::run(context, ranges, |range| self.task(range, &mut []))? {
                     if let Partial::Columns(columns) = partial {
-                        sum.merge(columns);
+                        parts.push(vec![columns]);
                     }
                 }
-                let totals = sum.finish(rows);
-                MatrixBlock::dense(1, width, totals).map(Output::Matrix)
+                finished_columns(&[op], width, rows, parts)
             }
             RowOutput::FullAggregate(op, _) => {
                 let mut sum = Total::new(op);
@@ -277,12 +277,12 @@ impl Skeleton<'_> {
                 Ok(Partial::Written)
             }
             RowOutput::ColumnAggregate(op, _) => {
-                let mut columns = ColumnTotals::new(op, width)?;
+                let mut columns = VectorTotals::new(op, width)?;
                 let mut cells = zeros(self.block_rows, width)?;
                 for block in self.blocks(rows) {
                     let cells = &mut cells[..block.len() * width];
                     self.block(&mut frame, block, cells, width)?;
-                    columns.take_rows(cells, width, 0);
+                    columns.take_columns(0, width, cells, width);
                 }
                 Ok(Partial::Columns(columns))
             }

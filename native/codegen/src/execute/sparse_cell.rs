@@ -9,17 +9,20 @@ use fulgurite_fusion::cplan::InputBinding;
 use fulgurite_hop::AggregateOp;
 use fulgurite_matrix::{
     CsrMatrix, Layout, MatrixBlock,
+    kernels::aggregate::column_tasks_of_stored,
     memory::{self, NewCells},
 };
 
 use super::cell::{tile_cells, together};
 use super::driver::Driver;
 use super::factors::Factors;
-use super::totals::{ColumnTotals, Total, Totals};
-use super::{CellOutput, ExecutionContext, Output, column_vector, row_vector, tasks};
+use super::totals::{Total, Totals};
+use super::vector_totals::{VectorTotals, finished_rows, in_rows, merged};
+use super::{CellOutput, ExecutionContext, Output, column_vector, tasks};
 use crate::bind::{Bound, Operand, Rows};
 use crate::compiled::{CompiledPlan, Kernel};
 use crate::frame::{Frame, Target};
+use crate::program::Taken;
 
 /// Stored cells whose products of factors are computed together.
 const CHUNK: usize = 1 << 16;
@@ -98,22 +101,36 @@ impl<'a> Skeleton<'a> {
                 if cols > 0 {
                     empty.combine(0.0);
                 }
-                column_vector(self.driver.spread(parts.concat(), 1, empty.finish(cols))?)
+                column_vector(
+                    self.driver
+                        .spread(parts.concat(), 1, &[empty.finish(cols)])?,
+                )
             }
-            CellOutput::Columns(op) => {
-                let parts = tasks::run(context, ranges, |range| self.column_totals(*op, range))?;
-                let mut sum = ColumnTotals::new(*op, cols)?;
-                parts.into_iter().for_each(|part| sum.merge(part));
+            CellOutput::SeveralOfRows(ops) => {
+                let parts = tasks::run(context, ranges, |range| self.several_of_rows(ops, range))?;
+                let mut empty = VectorTotals::of_each(ops, 1)?;
+                if cols > 0 {
+                    empty.iter_mut().for_each(|totals| totals.take_zeros(0));
+                }
+                let mut of_empty = vec![0.0; ops.len()];
+                finished_rows(&empty, cols, &mut of_empty);
+                let cells = self.driver.spread(parts.concat(), ops.len(), &of_empty)?;
+                MatrixBlock::dense(rows, ops.len(), cells).map(Output::Matrix)
+            }
+            CellOutput::Columns(ops) => {
+                let ranges = column_tasks_of_stored(self.main);
+                let parts = tasks::run(context, ranges, |range| self.column_totals(ops, range))?;
+                let mut all = merged(ops, cols, parts)?;
                 let mut stored: Vec<usize> = memory::zeros_of(cols)?;
                 for col in self.main.indices() {
                     stored[*col as usize] += 1;
                 }
                 for (col, stored) in stored.into_iter().enumerate() {
                     if stored < rows {
-                        sum.take_cell(col, 0.0);
+                        all.iter_mut().for_each(|totals| totals.take_zeros(col));
                     }
                 }
-                row_vector(sum.finish(rows))
+                in_rows(&all, cols, rows)
             }
         }
     }
@@ -193,17 +210,91 @@ impl<'a> Skeleton<'a> {
         Ok(results)
     }
 
-    fn column_totals(&self, op: AggregateOp, rows: Range<usize>) -> Result<ColumnTotals> {
-        let mut totals = ColumnTotals::new(op, self.main.cols())?;
-        let mut values = vec![0.0; self.tile];
+    fn column_totals(&self, ops: &[AggregateOp], rows: Range<usize>) -> Result<Vec<VectorTotals>> {
+        let mut totals = VectorTotals::of_each(ops, self.main.cols())?;
+        let mut results = memory::zeros(self.tile * self.kernel.program.results)?;
         self.tiles(&mut self.workspace()?, rows, |frame, tile| {
-            let cells = &mut values[..tile.cells.len()];
-            let stride = cells.len();
-            self.kernel.run(frame, Target { cells, stride })?;
-            totals.take_cells(&self.main.indices()[tile.cells], &values);
-            Ok(())
+            let columns = &self.main.indices()[tile.cells.clone()];
+            self.taken(frame, &tile.cells, &mut results, |at, cells| {
+                totals[at].take_cells(columns, cells);
+            })
         })?;
         Ok(totals)
+    }
+
+    /// The totals of rows, those of a row side by side. No row is cut, so that its cells are summed up as if they were
+    /// there alone.
+    fn several_of_rows(&self, ops: &[AggregateOp], rows: Range<usize>) -> Result<Vec<f64>> {
+        let cols = self.main.cols();
+        let stored = |row: usize| self.cells_of(&(row..row + 1)).len();
+        let longest = rows.clone().map(stored).max().unwrap_or(0);
+        let most = self.tile.max(longest);
+        let mut workspace = self.workspace_of(most)?;
+        let mut values = memory::zeros(most * self.kernel.program.results)?;
+        let mut results = super::zeros(rows.len(), ops.len())?;
+        let mut from = rows.start;
+        while from < rows.end {
+            let first = self.main.pointers()[from] as usize;
+            let fits = |row: &usize| self.main.pointers()[row + 1] as usize - first <= most;
+            let to = from + (from..rows.end).take_while(fits).count();
+            let cells = self.cells_of(&(from..to));
+            let tile = Tile {
+                rows: from..to,
+                cells,
+            };
+            let mut totals = VectorTotals::of_each(ops, to - from)?;
+            let Workspace { frame, spread } = &mut workspace;
+            if !tile.cells.is_empty() {
+                frame.set_tile(1, tile.cells.len());
+                self.bind_tile(frame, &tile, spread)?;
+                self.taken(frame, &tile.cells, &mut values, |at, cells| {
+                    for row in tile.rows.clone() {
+                        let of_row = self.cells_of(&(row..row + 1));
+                        let of_row = &cells[of_row.start - first..of_row.end - first];
+                        totals[at].take_rows(row - from, of_row, of_row.len());
+                    }
+                })?;
+            }
+            for row in tile.rows.clone().filter(|row| stored(*row) < cols) {
+                totals.iter_mut().for_each(|all| all.take_zeros(row - from));
+            }
+            let width = ops.len();
+            let results = &mut results[(from - rows.start) * width..(to - rows.start) * width];
+            finished_rows(&totals, cols, results);
+            from = to;
+        }
+        Ok(results)
+    }
+
+    /// Gives the values at a tile's stored cells that each aggregate takes in.
+    fn taken<'f>(
+        &'f self,
+        frame: &mut Frame<'f>,
+        cells: &Range<usize>,
+        results: &mut [f64],
+        mut take: impl FnMut(usize, &[f64]),
+    ) -> Result<()> {
+        let program = &self.kernel.program;
+        let count = cells.len();
+        match program.results {
+            0 => self.bound.interrupt.check()?,
+            parts => {
+                let cells = &mut results[..count * parts];
+                let stride = count;
+                self.kernel.run(frame, Target { cells, stride })?;
+            }
+        }
+        for (at, taken) in program.taken.iter().enumerate() {
+            take(
+                at,
+                match taken {
+                    Taken::Result(place) => &results[place * count..][..count],
+                    Taken::Input(0) => &self.main.values()[cells.clone()],
+                    Taken::Input(input) => &frame.gathered(*input)[..count],
+                },
+            );
+        }
+        Ok(())
     }
 
     /// The tile's partial totals.
@@ -217,8 +308,13 @@ impl<'a> Skeleton<'a> {
     }
 
     fn workspace(&self) -> Result<Workspace<'_>> {
+        self.workspace_of(self.tile)
+    }
+
+    /// For tiles of at most so many cells.
+    fn workspace_of(&self, cells: usize) -> Result<Workspace<'_>> {
         Ok(Workspace {
-            frame: self.kernel.frame(self.bound, &[self.tile], &[], 1)?,
+            frame: self.kernel.frame(self.bound, &[cells], &[], 1)?,
             spread: vec![0.0; self.spread_cells()],
         })
     }

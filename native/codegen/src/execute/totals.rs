@@ -1,8 +1,6 @@
 //! Totals of aggregates: compensated where sums are concerned, so that they don't lose digits over many blocks.
 
-use fulgurite_error::Result;
 use fulgurite_hop::{AggregateOp, scalar};
-use fulgurite_matrix::memory;
 
 use crate::aggregates::{self, Accumulation, identity};
 
@@ -107,93 +105,5 @@ impl Totals {
     /// The results; `count` is the number of cells, for means.
     pub fn finish(&self, count: usize) -> Vec<f64> {
         self.0.iter().map(|total| total.finish(count)).collect()
-    }
-}
-
-/// A total per column.
-#[derive(Debug, Clone)]
-pub(super) struct ColumnTotals {
-    op: AggregateOp,
-    totals: Vec<Total>,
-    /// Totals of the last rows, not yet taken into `totals`.
-    recent: Vec<f64>,
-    recent_rows: usize,
-}
-
-/// Rows that are added up plainly before they are taken into the compensated totals.
-const RECENT_ROWS: usize = 256;
-
-impl ColumnTotals {
-    /// # Errors
-    /// `memory` when there is none for so many columns.
-    pub fn new(op: AggregateOp, columns: usize) -> Result<Self> {
-        Ok(ColumnTotals {
-            op,
-            totals: memory::filled(columns, Total::new(op))?,
-            recent: memory::filled(columns, identity(op))?,
-            recent_rows: 0,
-        })
-    }
-
-    /// Takes in rows of `width` cells that belong to the columns from `first` on.
-    pub fn take_rows(&mut self, cells: &[f64], width: usize, first: usize) {
-        if width == 0 {
-            return;
-        }
-        for row in cells.chunks_exact(width) {
-            let recent = &mut self.recent[first..first + width];
-            let pairs = recent.iter_mut().zip(row);
-            match aggregates::accumulation(self.op) {
-                Accumulation::Minimum => {
-                    pairs.for_each(|(t, x)| *t = scalar::minimum(*t, *x));
-                }
-                Accumulation::Maximum => {
-                    pairs.for_each(|(t, x)| *t = scalar::maximum(*t, *x));
-                }
-                Accumulation::Product => pairs.for_each(|(t, x)| *t *= x),
-                Accumulation::SumOfSquares => pairs.for_each(|(t, x)| *t += x * x),
-                Accumulation::Sum => pairs.for_each(|(t, x)| *t += x),
-            }
-        }
-        self.recent_rows += cells.len() / width;
-        if self.recent_rows >= RECENT_ROWS {
-            self.settle();
-        }
-    }
-
-    /// Takes in cells of scattered columns.
-    pub fn take_cells(&mut self, columns: &[i32], cells: &[f64]) {
-        for (column, cell) in columns.iter().zip(cells) {
-            self.totals[*column as usize].take(*cell);
-        }
-    }
-
-    /// Takes in a cell of one column.
-    pub fn take_cell(&mut self, column: usize, cell: f64) {
-        self.totals[column].take(cell);
-    }
-
-    fn settle(&mut self) {
-        let identity = identity(self.op);
-        for (total, recent) in self.totals.iter_mut().zip(&mut self.recent) {
-            total.combine(*recent);
-            *recent = identity;
-        }
-        self.recent_rows = 0;
-    }
-
-    pub fn merge(&mut self, mut other: ColumnTotals) {
-        other.settle();
-        for (total, other) in self.totals.iter_mut().zip(&other.totals) {
-            total.merge(other);
-        }
-    }
-
-    pub fn finish(mut self, count: usize) -> Vec<f64> {
-        self.settle();
-        self.totals
-            .iter()
-            .map(|total| total.finish(count))
-            .collect()
     }
 }

@@ -49,7 +49,7 @@ impl Layout {
         } else {
             0
         });
-        let output = take(2);
+        let output = take(2 * program.output_parts());
         Layout {
             widths,
             inputs,
@@ -86,9 +86,9 @@ impl Layout {
         self.accumulator
     }
 
-    /// Pointer, then stride.
-    pub fn output(&self) -> usize {
-        self.output
+    /// Of a part of the output: pointer, then stride.
+    pub fn output(&self, part: usize) -> usize {
+        self.output + 2 * part
     }
 
     pub fn length(&self) -> usize {

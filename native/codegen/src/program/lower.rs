@@ -8,7 +8,7 @@ use fulgurite_hop::{AggregateOp, Direction, TernaryOp};
 use super::shapes::{cell_shapes, row_shapes};
 use super::simplify::simplify;
 use super::unsupported::{Unsupported, check};
-use super::{ColumnVectors, FactorProduct, Home, Loop, Program, Shape, Shapes, Step};
+use super::{ColumnVectors, FactorProduct, Home, Loop, Program, Shape, Shapes, Step, Taken};
 use crate::aggregates;
 use crate::cellwise::has_instructions;
 
@@ -31,6 +31,7 @@ pub(crate) fn lower(plan: &CPlan, column_vectors: ColumnVectors) -> Result<Progr
     let mut outer_product = None;
     let mut outer_product_turned = false;
     let mut results = Vec::new();
+    let mut taken = Vec::new();
     let (shapes, output) = if let Template::Row(row) = &plan.template {
         match row.output {
             RowOutput::OuterProduct { left, right } => {
@@ -76,13 +77,15 @@ pub(crate) fn lower(plan: &CPlan, column_vectors: ColumnVectors) -> Result<Progr
         for result in results.iter().take(reductions.len()) {
             shapes.nodes[result.index()] = Shape::PerRow;
         }
-        let is_reduced = !reductions.is_empty();
-        let output = if is_reduced {
-            Shape::PerRow
-        } else {
-            Shape::Vector(0)
+        if takes_cells(&plan.template) {
+            taken = take_out(&inputs, &nodes, &mut results);
+        }
+        let output = match (reductions.is_empty(), results.is_empty()) {
+            (false, _) => Some(Shape::PerRow),
+            (true, false) => Some(Shape::Vector(0)),
+            (true, true) => None,
         };
-        (shapes, Some(output))
+        (shapes, output)
     };
     let live = live_nodes(&nodes, &results, outer_product);
     let is_row = matches!(plan.template, Template::Row(_));
@@ -95,6 +98,7 @@ pub(crate) fn lower(plan: &CPlan, column_vectors: ColumnVectors) -> Result<Progr
         live,
         buffers: Vec::new(),
         results,
+        taken,
         output,
         outer_product,
         outer_product_turned,
@@ -104,14 +108,14 @@ pub(crate) fn lower(plan: &CPlan, column_vectors: ColumnVectors) -> Result<Progr
     .finish())
 }
 
-/// The aggregates that the loop over cells computes itself, per row of the tile: those over all cells or over
-/// rows. (Columns are added up from the tile's values.) A mean is a sum until the end.
+/// The aggregates that the loop over cells computes itself, per row of the tile: those over all cells, or one over
+/// rows. A mean is a sum until the end.
 fn reductions(template: &Template) -> Vec<AggregateOp> {
+    if takes_cells(template) {
+        return Vec::new();
+    }
     let ops: Vec<AggregateOp> = match template {
-        Template::Cell(cell) => match cell.aggregate {
-            Some((op, Direction::Full | Direction::Row)) => vec![op],
-            Some((_, Direction::Col)) | None => Vec::new(),
-        },
+        Template::Cell(cell) => cell.aggregate.iter().map(|(op, _)| *op).collect(),
         Template::MultiAggregate(several) => several.aggregates.iter().map(|(op, _)| *op).collect(),
         Template::Outer(outer) => match outer.output {
             OuterOutput::FullAggregate(op) => vec![op],
@@ -120,6 +124,39 @@ fn reductions(template: &Template) -> Vec<AggregateOp> {
         Template::Row(_) => Vec::new(),
     };
     ops.into_iter().map(aggregates::unfinished).collect()
+}
+
+/// Whether skeletons take the values of cells into aggregates: those over columns, and several over rows. They are summed
+/// up as the basic operators do it.
+fn takes_cells(template: &Template) -> bool {
+    match template {
+        Template::Cell(cell) => matches!(cell.aggregate, Some((_, Direction::Col))),
+        Template::MultiAggregate(several) => several.direction != Direction::Full,
+        Template::Outer(_) | Template::Row(_) => false,
+    }
+}
+
+/// Where the values of aggregates are. Cells of inputs are taken from where they are; what remains are the results, each
+/// once.
+fn take_out(inputs: &[InputBinding], nodes: &[CNode], results: &mut Vec<NodeId>) -> Vec<Taken> {
+    let mut computed = Vec::new();
+    let mut place = |id: &NodeId| match nodes[id.index()] {
+        CNode::Input(input)
+            if matches!(inputs[input], InputBinding::Main | InputBinding::Matrix) =>
+        {
+            Taken::Input(input)
+        }
+        _ => {
+            let known = computed.iter().position(|known| known == id);
+            Taken::Result(known.unwrap_or_else(|| {
+                computed.push(*id);
+                computed.len() - 1
+            }))
+        }
+    };
+    let taken = results.iter().map(&mut place).collect();
+    *results = computed;
+    taken
 }
 
 /// Turns products of factors into further inputs, which the skeleton computes tile by tile.
@@ -197,6 +234,7 @@ struct Lowering {
     homes: Vec<Home>,
     buffers: Vec<Shape>,
     results: Vec<NodeId>,
+    taken: Vec<Taken>,
     output: Option<Shape>,
     outer_product: Option<(NodeId, NodeId)>,
     outer_product_turned: bool,
@@ -220,6 +258,7 @@ impl Lowering {
             constants,
             output: self.output,
             results: self.results.len(),
+            taken: self.taken,
             outer_product: self.outer_product,
             outer_product_turned: self.outer_product_turned,
             reads_dense,

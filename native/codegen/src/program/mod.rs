@@ -49,8 +49,11 @@ pub(crate) struct Program {
     pub constants: Vec<NodeId>,
     /// The shape of the values the program writes to its output; `None` when it only accumulates an outer product.
     pub output: Option<Shape>,
-    /// How many results there are: numbers of a row stand side by side in the output, a vector stands alone.
+    /// How many results there are: numbers of a row stand side by side in the output, vectors in equal parts of it, one
+    /// after the other.
     pub results: usize,
+    /// Of aggregates that skeletons take cells into: where the cells of each are.
+    pub taken: Vec<Taken>,
     /// Operands of the outer product that the program accumulates.
     pub outer_product: Option<(NodeId, NodeId)>,
     /// The product's operands are the plan's in reverse, and so its transpose is the result: an input on the left
@@ -66,6 +69,14 @@ pub(crate) struct Program {
 const OPERATIONS_PER_READ: f64 = 8.0;
 
 impl Program {
+    /// Parts of the output, each with a vector for each row; one where rows have numbers.
+    pub fn output_parts(&self) -> usize {
+        match self.output {
+            Some(Shape::Vector(_)) => self.results.max(1),
+            Some(Shape::PerRow | Shape::Constant) | None => 1,
+        }
+    }
+
     /// What a cell takes, in cells that are only read.
     pub fn work_per_cell(&self) -> usize {
         let nodes = self.nodes.iter().zip(&self.shapes.nodes);
@@ -128,6 +139,15 @@ pub(crate) struct FactorProduct {
     pub right: usize,
     /// The program's input for the products.
     pub input: usize,
+}
+
+/// Cells that a skeleton takes into an aggregate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// Those of an input, where they are.
+    Input(usize),
+    /// Those of a result.
+    Result(usize),
 }
 
 #[derive(Debug, Clone, PartialEq)]

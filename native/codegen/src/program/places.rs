@@ -79,7 +79,7 @@ impl Program {
                     ..base
                 }
             }
-            Home::Output(place) => output(layout, place),
+            Home::Output(place) => self.output_location(layout, place),
             Home::None | Home::Constant => return None,
         })
     }
@@ -87,7 +87,7 @@ impl Program {
     /// Where a loop's store goes to.
     pub fn target(&self, layout: &Layout, id: NodeId, home: Home) -> Option<Location> {
         match home {
-            Home::Output(place) => Some(output(layout, place)),
+            Home::Output(place) => Some(self.output_location(layout, place)),
             _ => self.location(layout, id),
         }
     }
@@ -128,15 +128,19 @@ impl Program {
             .filter_map(|(id, home)| Some((*id, self.target(layout, *id, *home)?)))
             .collect()
     }
-}
 
-/// The output's rows, or the numbers at one place of them.
-fn output(layout: &Layout, place: usize) -> Location {
-    let slot = layout.output();
-    Location {
-        pointer: slot,
-        skip: place as u64,
-        row_stride: Stride::Slot(slot + 1),
-        readonly: false,
+    /// The rows of a part of the output, or the numbers at one place of its rows.
+    fn output_location(&self, layout: &Layout, place: usize) -> Location {
+        let (part, skip) = match self.output_parts() {
+            1 => (0, place as u64),
+            _ => (place, 0),
+        };
+        let slot = layout.output(part);
+        Location {
+            pointer: slot,
+            skip,
+            row_stride: Stride::Slot(slot + 1),
+            readonly: false,
+        }
     }
 }

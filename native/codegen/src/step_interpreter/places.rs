@@ -110,11 +110,15 @@ impl Frame<'_> {
         })
     }
 
-    /// The output's rows, or the numbers at one place of them.
+    /// The rows of a part of the output, or the numbers at one place of its rows.
     fn output(&self, shape: Shape, place: usize) -> Place {
-        let slot = self.layout.output();
+        let (part, skip) = match self.program.output_parts() {
+            1 => (0, place),
+            _ => (place, 0),
+        };
+        let slot = self.layout.output(part);
         Place {
-            pointer: self.pointer(slot).wrapping_add(place),
+            pointer: self.pointer(slot).wrapping_add(skip),
             row_stride: self.slots[slot + 1] as usize,
             column_stride: usize::from(matches!(shape, Shape::Vector(_))),
         }

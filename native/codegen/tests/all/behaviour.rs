@@ -173,6 +173,7 @@ fn minima_and_maxima_start_from_infinities() {
     let csr: MatrixBlock = block.to_csr().unwrap().into();
     let plan = CPlan {
         template: Template::MultiAggregate(MultiAggregateTemplate {
+            direction: Direction::Full,
             aggregates: vec![
                 (AggregateOp::Min, NodeId(0)),
                 (AggregateOp::Max, NodeId(2)),

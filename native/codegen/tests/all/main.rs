@@ -8,3 +8,4 @@ mod lanes;
 mod patterns;
 mod random;
 mod registers;
+mod several;

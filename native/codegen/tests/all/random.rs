@@ -136,8 +136,10 @@ fn multi_aggregate_plan_from(choices: &mut Choices) -> CPlan {
         let value = body.safe(value);
         aggregates.push((choices.of(&AGGREGATES), value));
     }
+    let direction = choices.of(&[Direction::Full, Direction::Row, Direction::Col]);
     CPlan {
         template: Template::MultiAggregate(MultiAggregateTemplate {
+            direction,
             aggregates,
             sparse_safe: body.sparse_safe,
         }),

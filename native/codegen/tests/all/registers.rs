@@ -162,6 +162,7 @@ fn sums_are_as_many_as_there_are_registers_and_more() {
         }
         let plan = CPlan {
             template: Template::MultiAggregate(MultiAggregateTemplate {
+                direction: Direction::Full,
                 aggregates,
                 sparse_safe: false,
             }),

@@ -196,18 +196,22 @@ pub fn interpret(plan: &CPlan, inputs: &[Dense]) -> Result<Dense> {
             }
         }
         Template::MultiAggregate(several) => {
-            let total = |(op, value): &(AggregateOp, NodeId)| {
-                aggregate(
-                    *op,
-                    interpreter.cells(*value, false)?.values.iter().copied(),
-                )
+            let of = |(op, value): &(AggregateOp, NodeId)| {
+                let cells = interpreter.cells(*value, false)?;
+                cells.aggregate(*op, several.direction)
             };
-            let totals: Vec<f64> = several
-                .aggregates
-                .iter()
-                .map(total)
-                .collect::<Result<_>>()?;
-            Ok(Dense::new(totals.len(), 1, totals))
+            let results = several.aggregates.iter().map(of);
+            let results: Vec<Dense> = results.collect::<Result<_>>()?;
+            let Some(first) = results.first() else {
+                return Ok(Dense::new(0, 1, Vec::new()));
+            };
+            let (rows, cols, count) = (first.rows, first.cols, results.len());
+            Ok(match several.direction {
+                Direction::Full | Direction::Col => {
+                    Dense::from_fn(count, cols, |at, col| results[at].at(0, col))
+                }
+                Direction::Row => Dense::from_fn(rows, count, |row, at| results[at].at(row, 0)),
+            })
         }
         Template::Row(row) => interpreter.rows(row.output),
     }

@@ -157,10 +157,14 @@ pub enum OuterOutput {
     LeftMultiply { input: usize },
 }
 
-/// Several full aggregates of scalar bodies in one scan of the main input. The output is a column vector with
-/// a cell for each aggregate.
+/// Several aggregates of scalar bodies in one scan of the main input, all in one direction. The output has for each
+/// aggregate
+/// * a row of one cell, if it is over all cells,
+/// * a row of the main input's width, if it is over each column,
+/// * a column of the main input's height, if it is over each row.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MultiAggregateTemplate {
+    pub direction: Direction,
     pub aggregates: Vec<(AggregateOp, NodeId)>,
     /// All values are 0 wherever the main input is 0. (With min and max the zeros still take part.)
     pub sparse_safe: bool,

@@ -40,7 +40,12 @@ impl CPlan {
                 Some((_, Direction::Col)) => size(Some(1), main.cols),
             },
             Template::MultiAggregate(several) => {
-                size(Some(several.aggregates.len() as u64), Some(1))
+                let count = Some(several.aggregates.len() as u64);
+                match several.direction {
+                    Direction::Full => size(count, Some(1)),
+                    Direction::Row => size(main.rows, count),
+                    Direction::Col => size(count, main.cols),
+                }
             }
             Template::Outer(outer) => match outer.output {
                 OuterOutput::NoAggregate => stored(outer.sparse_safe),

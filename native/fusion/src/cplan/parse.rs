@@ -87,7 +87,9 @@ impl Kind {
             Kind::Outer => {
                 "the result: 'each %4', an aggregate as in 'ua(+) %4', '%4 %*% in3' or 't(%4) %*% in3'"
             }
-            Kind::MultiAggregate => "the results: aggregates, as in 'ua(+) %4, ua(max) %5'",
+            Kind::MultiAggregate => {
+                "the results: aggregates of one direction, as in 'ua(+) %4, ua(max) %5' or 'ua(C+) %4, ua(Cmax) %4'"
+            }
         }
     }
 }
@@ -274,9 +276,19 @@ fn result(kind: Kind, input: &mut Line<'_>) -> ModalResult<Template> {
             }))
         }
         Kind::MultiAggregate => {
-            let (aggregates, sparse_safe) =
-                (separated(1.., full, ", "), sparse_safe).parse_next(input)?;
+            let several = separated(1.., aggregate, ", ").verify_map(
+                |several: Vec<(AggregateOp, Direction, NodeId)>| {
+                    let (_, direction, _) = *several.first()?;
+                    let aggregates = several.into_iter();
+                    let aggregates = aggregates
+                        .map(|(op, other, value)| (other == direction).then_some((op, value)));
+                    Some((direction, aggregates.collect::<Option<Vec<_>>>()?))
+                },
+            );
+            let ((direction, aggregates), sparse_safe) =
+                (several, sparse_safe).parse_next(input)?;
             Ok(Template::MultiAggregate(MultiAggregateTemplate {
+                direction,
                 aggregates,
                 sparse_safe,
             }))

@@ -98,7 +98,7 @@ impl fmt::Display for CPlan {
                 let aggregates: Vec<String> = several
                     .aggregates
                     .iter()
-                    .map(|(op, value)| format!("{} {value}", aggregate(*op, Direction::Full)))
+                    .map(|(op, value)| format!("{} {value}", aggregate(*op, several.direction)))
                     .collect();
                 write!(f, "  {}", aggregates.join(", "))?;
                 sparse_safe(f, several.sparse_safe)

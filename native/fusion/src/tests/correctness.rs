@@ -15,6 +15,7 @@ use crate::{
     cplan::Template,
     explore::{explore, is_fusible_kind, prune_dominated},
     fuse,
+    machine::Constant,
     operator::{Chooser, Operator},
     partition::{InterestingPoint, PointKind, partitions, referenced_slots},
     plan_cost::{CostTable, PartitionCosts},
@@ -32,12 +33,24 @@ fn config(policy: Policy) -> FusionConfig {
     }
 }
 
+/// The same where operators take no time beside what they move, so that aggregates of small matrices are merged, too.
+fn eager(policy: Policy) -> FusionConfig {
+    let config = config(policy);
+    FusionConfig {
+        cost: config.cost.with([(Constant::Operator, 0.0)]),
+        ..config
+    }
+}
+
 fn check_policies(steps: &[Step], seed: u64) {
     let dag = dag(steps, 12, 4, None);
     let variables = variables(&dag, seed);
     let expected = run(&dag, &[], &variables);
-    for policy in Policy::ALL {
-        let fused = fuse(&dag, &config(*policy)).unwrap();
+    let configs = Policy::ALL
+        .iter()
+        .flat_map(|policy| [config(*policy), eager(*policy)]);
+    for config in configs {
+        let fused = fuse(&dag, &config).unwrap();
         let actual = run(&fused.dag, &fused.operators, &variables);
         assert_close(&actual, &expected, &format!("{dag}\n{}", fused.explanation));
     }
@@ -47,7 +60,7 @@ fn check_assignments(steps: &[Step], seed: u64, assignments: &[u64]) {
     let dag = dag(steps, 12, 4, None);
     let variables = variables(&dag, seed);
     let expected = run(&dag, &[], &variables);
-    let config = config(Policy::Cost);
+    let config = eager(Policy::Cost);
     let view = DagView::new(&dag).with_outer_products_from(config.outer_product_cells);
     let exploration = explore(&view);
     let costs = CostModel::new(&view, &config);
@@ -151,7 +164,7 @@ proptest! {
     #[test]
     fn plans_are_consistent_and_survive_json_and_text(steps in steps(1..40)) {
         let dag = dag(&steps, 12, 4, Some(5));
-        let fused = fuse(&dag, &config(Policy::Cost)).unwrap();
+        let fused = fuse(&dag, &eager(Policy::Cost)).unwrap();
         for operator in &fused.operators {
             operator.plan.verify().unwrap();
             let json = serde_json::to_string(&operator.plan).unwrap();
@@ -175,8 +188,11 @@ fn random_dags_reach_all_that_plans_consist_of() {
     let mut seen = BTreeSet::new();
     for _ in 0..400 {
         let steps = steps(5..25).new_tree(&mut runner).unwrap().current();
-        let fused = fuse(&dag(&steps, 12, 4, None), &config(Policy::Cost)).unwrap();
-        for plan in fused.operators.iter().map(|operator| &operator.plan) {
+        let dag = dag(&steps, 12, 4, None);
+        let fused =
+            [config(Policy::Cost), eager(Policy::Cost)].map(|config| fuse(&dag, &config).unwrap());
+        let operators = fused.iter().flat_map(|fused| &fused.operators);
+        for plan in operators.map(|operator| &operator.plan) {
             seen.extend(plan.body.iter().map(|node| {
                 let node = format!("{node:?}");
                 node.split(['(', ' ']).next().unwrap().to_owned()
@@ -184,7 +200,7 @@ fn random_dags_reach_all_that_plans_consist_of() {
             seen.extend(plan.inputs.iter().map(|input| input.name().to_owned()));
             seen.insert(match &plan.template {
                 Template::Outer(outer) => format!("Outer {:?}", outer.output),
-                Template::MultiAggregate(_) => "MAgg".into(),
+                Template::MultiAggregate(several) => format!("MAgg {:?}", several.direction),
                 Template::Cell(cell) => match cell.aggregate {
                     Some((_, direction)) => format!("Cell {direction:?}"),
                     None => "Cell".into(),

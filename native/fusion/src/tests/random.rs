@@ -190,6 +190,16 @@ fn apply(b: &mut Build, pool: &[HopId], (kind, p, q, r): Step) -> Option<HopId> 
                 _ => b.sum(product),
             })
         }
+        // Aggregates of columns or of rows that do.
+        22 if fits(c) => {
+            let direction = [Direction::Row, Direction::Col][usize::from(r) % 2];
+            let other = [AggregateOp::Mean, AggregateOp::SumSq, AggregateOp::Max];
+            let other = b.aggregate(other[usize::from(q) % 3], direction, a);
+            let name = format!("other{}", b.dag.len());
+            b.write(&name, other);
+            let product = b.mult(a, c);
+            Some(b.aggregate(AggregateOp::Sum, direction, product))
+        }
         _ => None,
     }
 }

@@ -104,6 +104,7 @@ fn plans() -> Vec<CPlan> {
     }
     plans.push(CPlan {
         template: Template::MultiAggregate(MultiAggregateTemplate {
+            direction: Direction::Full,
             aggregates: vec![(AggregateOp::Sum, NodeId(0)), (AggregateOp::Min, NodeId(1))],
             sparse_safe: false,
         }),

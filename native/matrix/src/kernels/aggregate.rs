@@ -5,6 +5,7 @@
 //! results are combined in an order that depends on the shape only.
 
 mod accumulators;
+mod many;
 
 use std::ops::Range;
 
@@ -18,6 +19,7 @@ use crate::{
     vector_math::{Work, vectorized},
 };
 pub use accumulators::{Accumulator, Max, Min, Product, Sum};
+pub use many::{Accumulators, Sums};
 
 /// Over all cells, through `map`.
 pub fn full<A: Accumulator>(matrix: &MatrixBlock, map: impl Fn(f64) -> f64 + Sync) -> f64 {
@@ -145,14 +147,13 @@ pub fn cols<A: Accumulator>(
     matrix: &MatrixBlock,
     map: impl Fn(f64) -> f64 + Sync,
 ) -> Result<MatrixBlock> {
-    let numbers = memory::zeros_of(matrix.cols())?;
-    cols_with::<A>(matrix, &numbers, |_, cell| map(cell))
+    cols_with::<A>(matrix, None, |_, cell| map(cell))
 }
 
 /// Over each column, through `map(number, cell)` with a number of the column: a row vector.
 fn cols_with<A: Accumulator>(
     matrix: &MatrixBlock,
-    numbers: &[f64],
+    numbers: Option<&[f64]>,
     map: impl Fn(f64, f64) -> f64 + Sync,
 ) -> Result<MatrixBlock> {
     let totals = match matrix {
@@ -169,7 +170,7 @@ fn cols_with<A: Accumulator>(
 
 fn cols_dense<A: Accumulator>(
     dense: &DenseMatrix,
-    numbers: &[f64],
+    numbers: Option<&[f64]>,
     map: &(impl Fn(f64, f64) -> f64 + Sync),
 ) -> Result<Vec<A>> {
     let interrupt = Interrupt::current();
@@ -194,7 +195,7 @@ fn cols_dense<A: Accumulator>(
 /// Columns of some rows' cells, each of which an accumulator takes in.
 struct ColumnsOf<'a, A, F> {
     rows: &'a [f64],
-    numbers: &'a [f64],
+    numbers: Option<&'a [f64]>,
     part: &'a mut [A],
     map: &'a F,
 }
@@ -204,7 +205,8 @@ impl<A: Accumulator, F: Fn(f64, f64) -> f64> Work for ColumnsOf<'_, A, F> {
 
     #[inline(always)]
     fn run(self) {
-        A::add_rows(self.part, self.numbers, self.rows, self.map);
+        let stride = self.part.len().max(1);
+        A::add_rows(self.part, self.numbers, self.rows, stride, self.map);
     }
 }
 
@@ -212,18 +214,12 @@ impl<A: Accumulator, F: Fn(f64, f64) -> f64> Work for ColumnsOf<'_, A, F> {
 fn cols_csr<A: Accumulator>(
     csr: &CsrMatrix,
     rows: usize,
-    numbers: &[f64],
+    numbers: Option<&[f64]>,
     map: &(impl Fn(f64, f64) -> f64 + Sync),
 ) -> Result<Vec<A>> {
     let cols = csr.cols();
-    // Each task has an accumulator for each column: not worth it where there are few stored cells.
-    let per_row = (csr.stored() / csr.rows().max(1)).max(1);
-    let tasks = if csr.stored() < 4 * cols {
-        row_tasks(csr.rows(), csr.rows())
-    } else {
-        reduction_tasks(csr.rows(), per_row)
-    };
-    let parts = tasks
+    let number = |col: usize| numbers.map_or(0.0, |numbers| numbers[col]);
+    let parts = column_tasks_of_stored(csr)
         .into_par_iter()
         .map(|task| {
             let mut part = memory::filled(cols, A::START)?;
@@ -232,7 +228,7 @@ fn cols_csr<A: Accumulator>(
                 let (indices, values) = csr.row(row);
                 for (col, value) in indices.iter().zip(values) {
                     let col = *col as usize;
-                    part[col].add(map(numbers[col], *value));
+                    part[col].add(map(number(col), *value));
                     counts[col] += 1;
                 }
             }
@@ -246,10 +242,26 @@ fn cols_csr<A: Accumulator>(
         }
     }
     let mut totals = merge_columns(parts.into_iter().map(|(part, _)| part).collect(), cols)?;
-    for ((total, count), number) in totals.iter_mut().zip(counts).zip(numbers) {
-        total.add_repeated(map(*number, 0.0), rows - count);
+    for (col, (total, count)) in totals.iter_mut().zip(counts).enumerate() {
+        total.add_repeated(map(number(col), 0.0), rows - count);
     }
     Ok(totals)
+}
+
+/// Tasks of rows over which columns are accumulated, of a dense matrix.
+pub fn column_tasks(rows: usize, cols: usize) -> Vec<Range<usize>> {
+    reduction_tasks(rows, cols)
+}
+
+/// As [`column_tasks`], over stored cells. Each task has an accumulator for each column: not worth it where there are few
+/// stored cells.
+pub fn column_tasks_of_stored(csr: &CsrMatrix) -> Vec<Range<usize>> {
+    let per_row = (csr.stored() / csr.rows().max(1)).max(1);
+    if csr.stored() < 4 * csr.cols() {
+        row_tasks(csr.rows(), csr.rows())
+    } else {
+        reduction_tasks(csr.rows(), per_row)
+    }
 }
 
 fn merge_columns<A: Accumulator>(parts: Vec<Vec<A>>, cols: usize) -> Result<Vec<A>> {
@@ -299,7 +311,7 @@ pub fn col_variances(matrix: &MatrixBlock) -> Result<MatrixBlock> {
     let count = matrix.rows() as f64;
     let sums = cols::<Sum>(matrix, |x| x)?.to_dense()?;
     let means = memory::collected(sums.values().iter().map(|sum| sum / count))?;
-    let squares = cols_with::<Sum>(matrix, &means, |mean, x| (x - mean) * (x - mean))?;
+    let squares = cols_with::<Sum>(matrix, Some(&means), |mean, x| (x - mean) * (x - mean))?;
     super::unary(&squares, |squares| unbiased(squares, count))
 }
 

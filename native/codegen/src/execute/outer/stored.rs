@@ -59,7 +59,7 @@ fn right_multiply(
             add_product(columns, values, w, &mut part[from..from + width])
         })
     })?;
-    let output = driver.spread(output.finish(), width, 0.0)?;
+    let output = driver.spread(output.finish(), width, &[])?;
     MatrixBlock::dense(driver.rows(), width, output).map(Output::Matrix)
 }
 

@@ -136,6 +136,7 @@ pub fn mlogreg_inner(k: u64) -> CPlan {
 pub fn two_sums() -> CPlan {
     CPlan {
         template: Template::MultiAggregate(MultiAggregateTemplate {
+            direction: Direction::Full,
             aggregates: vec![(AggregateOp::Sum, NodeId(3)), (AggregateOp::Sum, NodeId(4))],
             sparse_safe: true,
         }),

@@ -19,28 +19,59 @@ pub trait Accumulator: Copy + Send + Sync {
         }
     }
 
-    /// Takes rows of cells into the accumulators of their columns, through a function of a number of the column and of
-    /// the cell. There is such a number for each column.
+    /// Takes rows of cells, `stride` apart, into the accumulators of their columns, through a function of a number of the
+    /// column and of the cell. There is such a number for each column, or it is 0.
     #[inline(always)]
     fn add_rows(
         columns: &mut [Self],
-        numbers: &[f64],
+        numbers: Option<&[f64]>,
         rows: &[f64],
+        stride: usize,
         map: impl Fn(f64, f64) -> f64,
     ) {
-        for row in rows.chunks_exact(columns.len().max(1)) {
-            for ((column, number), value) in columns.iter_mut().zip(numbers).zip(row) {
-                column.add(map(*number, *value));
+        for rows in rows.chunks(rows_together(columns.len(), stride)) {
+            for (strip, columns) in columns.chunks_mut(STRIP).enumerate() {
+                let numbers = numbers_of(numbers, strip, columns.len());
+                for row in rows.chunks(stride) {
+                    let cells = numbers.iter().zip(&row[strip * STRIP..]);
+                    for (column, (number, value)) in columns.iter_mut().zip(cells) {
+                        column.add(map(*number, *value));
+                    }
+                }
             }
         }
+    }
+}
+
+/// Columns whose totals and errors stay in the first-level cache; cells of as many lie in a page.
+pub(super) const STRIP: usize = 512;
+/// Rows of a strip before the next one takes its turn.
+const ROWS_TOGETHER: usize = 64;
+
+/// Cells of rows that strips pass over in turn; all if there is one strip.
+#[inline(always)]
+pub(super) fn rows_together(cols: usize, stride: usize) -> usize {
+    match cols <= STRIP {
+        true => usize::MAX / stride * stride,
+        false => stride * ROWS_TOGETHER,
+    }
+}
+
+/// The numbers of a strip of columns.
+#[inline(always)]
+pub(super) fn numbers_of(numbers: Option<&[f64]>, strip: usize, columns: usize) -> &[f64] {
+    static ZEROS: [f64; STRIP] = [0.0; STRIP];
+    match numbers {
+        Some(numbers) => &numbers[strip * STRIP..][..columns],
+        None => &ZEROS[..columns],
     }
 }
 
 /// A sum with its rounding errors (Knuth's branch-free two-sum).
 #[derive(Debug, Clone, Copy)]
 pub struct Sum {
-    total: f64,
-    error: f64,
+    pub(super) total: f64,
+    pub(super) error: f64,
 }
 
 impl Accumulator for Sum {
@@ -90,31 +121,21 @@ impl Accumulator for Sum {
     #[inline(always)]
     fn add_rows(
         columns: &mut [Self],
-        numbers: &[f64],
+        numbers: Option<&[f64]>,
         rows: &[f64],
+        stride: usize,
         map: impl Fn(f64, f64) -> f64,
     ) {
-        let cols = columns.len().max(1);
-        let together = match cols <= STRIP {
-            true => rows.len().max(1),
-            false => cols * ROWS_TOGETHER,
-        };
-        for rows in rows.chunks(together) {
-            let strips = columns.chunks_mut(STRIP).zip(numbers.chunks(STRIP));
-            for (strip, (columns, numbers)) in strips.enumerate() {
+        for rows in rows.chunks(rows_together(columns.len(), stride)) {
+            for (strip, columns) in columns.chunks_mut(STRIP).enumerate() {
+                let numbers = numbers_of(numbers, strip, columns.len());
                 let (mut totals, mut errors) = ([0.0; STRIP], [0.0; STRIP]);
                 for ((column, total), error) in columns.iter().zip(&mut totals).zip(&mut errors) {
                     (*total, *error) = (column.total, column.error);
                 }
-                for row in rows.chunks_exact(cols) {
-                    let cells = numbers.iter().zip(&row[strip * STRIP..]);
-                    let sums = totals.iter_mut().zip(&mut errors);
-                    for ((total, error), (number, value)) in sums.zip(cells) {
-                        let (sum, lost) = two_sum(*total, map(*number, *value));
-                        *total = sum;
-                        *error += lost;
-                    }
-                }
+                let count = columns.len();
+                let sums = (&mut totals[..count], &mut errors[..count]);
+                sum_rows(sums, numbers, &rows[strip * STRIP..], stride, &map);
                 for ((column, total), error) in columns.iter_mut().zip(totals).zip(errors) {
                     *column = Sum { total, error };
                 }
@@ -123,24 +144,68 @@ impl Accumulator for Sum {
     }
 }
 
-/// Columns whose totals and errors stay in the first-level cache; cells of as many lie in a page.
-const STRIP: usize = 512;
-/// Rows of a strip before the next one takes its turn.
-const ROWS_TOGETHER: usize = 64;
+/// Adds rows to the sums of as many columns and to their errors: four rows at a time, while these stay in registers.
+#[inline(always)]
+pub(super) fn sum_rows(
+    (totals, errors): (&mut [f64], &mut [f64]),
+    numbers: &[f64],
+    rows: &[f64],
+    stride: usize,
+    map: &impl Fn(f64, f64) -> f64,
+) {
+    const TOGETHER: usize = 4;
+    let cols = totals.len();
+    let add = |total: &mut f64, error: &mut f64, value: f64| {
+        let (sum, lost) = two_sum(*total, value);
+        *total = sum;
+        *error += lost;
+    };
+    for group in rows.chunks(TOGETHER * stride) {
+        if group.len() <= (TOGETHER - 1) * stride {
+            for row in group.chunks(stride) {
+                let sums = totals.iter_mut().zip(errors.iter_mut());
+                for ((total, error), (number, x)) in sums.zip(numbers.iter().zip(row)) {
+                    add(total, error, map(*number, *x));
+                }
+            }
+            continue;
+        }
+        let (first, rest) = group.split_at(stride);
+        let (second, rest) = rest.split_at(stride);
+        let (third, fourth) = rest.split_at(stride);
+        let sums = totals.iter_mut().zip(errors.iter_mut()).zip(numbers);
+        let upper = first[..cols].iter().zip(&second[..cols]);
+        let lower = third[..cols].iter().zip(&fourth[..cols]);
+        for (((total, error), number), ((x, y), (z, w))) in sums.zip(upper.zip(lower)) {
+            let (mut sum, mut lost) = (*total, *error);
+            add(&mut sum, &mut lost, map(*number, *x));
+            add(&mut sum, &mut lost, map(*number, *y));
+            add(&mut sum, &mut lost, map(*number, *z));
+            add(&mut sum, &mut lost, map(*number, *w));
+            (*total, *error) = (sum, lost);
+        }
+    }
+}
 
 /// Slices of fewer cells are not worth several chains of additions.
 const SHORT: usize = 24;
 
-/// The smallest value; NaN where any is NaN; infinity of nothing.
+/// The smallest value, where -0 is smaller than 0; NaN where any is NaN; infinity of nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct Min(f64);
 
-/// The largest value; NaN where any is NaN; -infinity of nothing.
+/// The largest value, where 0 is larger than -0; NaN where any is NaN; -infinity of nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct Max(f64);
 
 macro_rules! extreme {
-    ($name:ident, $start:expr, $better:tt) => {
+    ($name:ident, $is_better:ident, $start:expr, $better:tt, $better_sign:ident) => {
+        /// Of equal numbers only zeros differ, by their signs.
+        #[inline(always)]
+        fn $is_better(value: f64, than: f64) -> bool {
+            (value $better than) | ((value == than) & value.$better_sign())
+        }
+
         impl Accumulator for $name {
             const START: Self = $name($start);
 
@@ -148,7 +213,7 @@ macro_rules! extreme {
             fn add(&mut self, value: f64) {
                 // NaN compares false both ways: once held it stays, once seen it is taken. There is no branch, so that
                 // vectors do the same.
-                let is_taken = (value $better self.0) | (value.is_nan() & !self.0.is_nan());
+                let is_taken = $is_better(value, self.0) | (value.is_nan() & !self.0.is_nan());
                 self.0 = if is_taken { value } else { self.0 };
             }
 
@@ -178,7 +243,7 @@ macro_rules! extreme {
                 for chunk in chunks {
                     for lane in 0..LANES {
                         let value = map(chunk[lane]);
-                        best[lane] = if value $better best[lane] { value } else { best[lane] };
+                        best[lane] = if $is_better(value, best[lane]) { value } else { best[lane] };
                         nan[lane] |= value.is_nan();
                     }
                 }
@@ -192,8 +257,8 @@ macro_rules! extreme {
         }
     };
 }
-extreme!(Min, f64::INFINITY, <);
-extreme!(Max, f64::NEG_INFINITY, >);
+extreme!(Min, is_smaller, f64::INFINITY, <, is_sign_negative);
+extreme!(Max, is_larger, f64::NEG_INFINITY, >, is_sign_positive);
 
 /// The product; 1 of nothing.
 #[derive(Debug, Clone, Copy)]
@@ -247,7 +312,9 @@ mod tests {
                 let rows: Vec<f64> = (0..cols * count).map(cell).collect();
                 let numbers: Vec<f64> = (0..cols).map(|col| col as f64 / 3.0).collect();
                 let mut columns = vec![Sum::START; cols];
-                Sum::add_rows(&mut columns, &numbers, &rows, |number, cell| cell - number);
+                Sum::add_rows(&mut columns, Some(&numbers), &rows, cols, |number, cell| {
+                    cell - number
+                });
                 let bits = columns.iter();
                 let bits: Vec<_> = bits
                     .map(|sum| (sum.total.to_bits(), sum.error.to_bits()))
@@ -276,6 +343,16 @@ mod tests {
         ] {
             let (min, max) = of(&values);
             assert!(min.is_nan() && max.is_nan(), "{values:?}");
+        }
+        for zeros in [[0.0, -0.0], [-0.0, 0.0]] {
+            let (min, max) = of(&zeros);
+            let signs = (min.is_sign_negative(), max.is_sign_negative());
+            assert_eq!(signs, (true, false), "{zeros:?}");
+            let mut all = (Min::START, Max::START);
+            all.0.add_all(&zeros.repeat(20), |x| x);
+            all.1.add_all(&zeros.repeat(20), |x| x);
+            let signs = (all.0.0.is_sign_negative(), all.1.0.is_sign_negative());
+            assert_eq!(signs, (true, false), "{zeros:?}");
         }
         assert_eq!(of(&[f64::INFINITY]), (f64::INFINITY, f64::INFINITY));
         assert_eq!(of(&[]), (f64::INFINITY, f64::NEG_INFINITY));
