@@ -77,6 +77,14 @@ impl ExecutionContext {
         ExecutionContext { interrupt, ..self }
     }
 
+    /// On all threads if there are several, else on the calling one.
+    fn one_or_all<R: Send>(&self, one: impl FnOnce() -> R, all: impl FnOnce() -> R + Send) -> R {
+        match &self.pool {
+            Some(pool) => pool.install(all),
+            None => one(),
+        }
+    }
+
     /// The number of threads that work is cut for.
     pub fn threads(&self) -> usize {
         let pool = self.pool.as_ref();

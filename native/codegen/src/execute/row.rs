@@ -29,6 +29,8 @@ const NARROW_BLOCK_BYTES: usize = 128 << 10;
 /// time on laying out the matrix.
 const WIDE_BLOCK_ROWS: usize = 128;
 const WIDE_BLOCK_BYTES: usize = 512 << 10;
+/// Such rows come in whole tiles of products.
+const WIDE_GRAIN: usize = 32;
 /// Multiplications of such products that take as long as a cell that is read.
 const MULTIPLICATIONS_PER_READ: usize = 16;
 /// Accumulators larger than this are made once per thread, not once per task.
@@ -121,7 +123,7 @@ pub(super) fn run(
         kernel,
         bound,
         output,
-        wholes: wholes::prepare(program, bound)?,
+        wholes: wholes::prepare(program, bound, context)?,
         block_rows: block_rows(program, bound, multiplications > 0)?,
         sparse_outer,
         zeros_count: AtomicBool::new(false),
@@ -204,7 +206,13 @@ impl Skeleton<'_> {
         let width = program.output.map_or(1, |shape| bound.width(shape));
         let work_per_row = bound.cols().max(width) * program.work_per_cell()
             + multiplications / MULTIPLICATIONS_PER_READ;
-        let ranges = tasks::of_rows(bound, work_per_row, context);
+        let ranges = match multiplications > 0 && bound.main.is_dense() {
+            true => {
+                let work = rows.saturating_mul(work_per_row);
+                tasks::even(rows, WIDE_GRAIN, work, context)
+            }
+            false => tasks::of_rows(bound, work_per_row, context),
+        };
         match output {
             RowOutput::NoAggregate(_) | RowOutput::RowAggregate(_) => {
                 let mut cells = NewCells::new(cells_of(rows, width)?)?;

@@ -5,6 +5,7 @@ use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId};
 use fulgurite_matrix::kernels::dense_product::{LaidOut, View, WIDE_COLS};
 use fulgurite_matrix::{DenseMatrix, MatrixBlock, kernels, memory};
 
+use super::ExecutionContext;
 use crate::aligned::{AlignedCells, LINE};
 use crate::bind::{Bound, Rows};
 use crate::frame::WholeMatrix;
@@ -14,7 +15,11 @@ use crate::program::Program;
 const FEW_ROWS: usize = 64;
 
 /// One entry per input, empty for those that are not whole.
-pub(super) fn prepare(program: &Program, bound: &Bound<'_>) -> Result<Vec<WholeMatrix>> {
+pub(super) fn prepare(
+    program: &Program,
+    bound: &Bound<'_>,
+    context: &ExecutionContext,
+) -> Result<Vec<WholeMatrix>> {
     let mut wholes = Vec::new();
     wholes.resize_with(program.inputs.len(), WholeMatrix::default);
     for (input, binding) in program.inputs.iter().enumerate() {
@@ -45,17 +50,18 @@ pub(super) fn prepare(program: &Program, bound: &Bound<'_>) -> Result<Vec<WholeM
         };
         wholes[input] = arrange(matrix, row_stride, transposed)?;
         if in_panels {
-            wholes[input].laid_out = Some(lay_out(matrix)?);
+            wholes[input].laid_out = Some(lay_out(matrix, context)?);
         }
     }
     Ok(wholes)
 }
 
 /// In the panels that tiles of products read.
-fn lay_out(matrix: &MatrixBlock) -> Result<LaidOut> {
+fn lay_out(matrix: &MatrixBlock, context: &ExecutionContext) -> Result<LaidOut> {
     let panels = |dense: &DenseMatrix| {
         let (rows, cols) = (dense.rows(), dense.cols());
-        LaidOut::new(View::of_rows(dense.values(), rows, cols, cols))
+        let view = View::of_rows(dense.values(), rows, cols, cols);
+        context.one_or_all(|| LaidOut::new(view), || LaidOut::new_in_parallel(view))
     };
     match matrix {
         MatrixBlock::Dense(dense) => panels(dense),

@@ -30,16 +30,28 @@ pub struct LaidOut {
 }
 
 impl LaidOut {
-    /// Of an operand inside its slice.
+    /// Of an operand inside its slice, on this thread.
     ///
     /// # Errors
     /// `memory` when there is none for as many cells as the operand has.
     pub fn new(right: View<'_>) -> Result<Self> {
-        Self::with(right, Instructions::widest())
+        Self::with(right, Instructions::widest(), false)
+    }
+
+    /// The same on rayon's threads.
+    ///
+    /// # Errors
+    /// As [`LaidOut::new`].
+    pub fn new_in_parallel(right: View<'_>) -> Result<Self> {
+        Self::with(right, Instructions::widest(), true)
     }
 
     /// For these instructions, which must be present.
-    pub(super) fn with(right: View<'_>, instructions: Instructions) -> Result<Self> {
+    pub(super) fn with(
+        right: View<'_>,
+        instructions: Instructions,
+        parallel: bool,
+    ) -> Result<Self> {
         let (depth, cols) = match right.fits() {
             true => (right.rows(), right.cols()),
             false => (0, 0),
@@ -47,7 +59,7 @@ impl LaidOut {
         let right = right.part(0..depth, 0..cols);
         let shape = TileShape::of(instructions);
         let mut panels = RightPanels::new(shape, right, (depth, cols), false)?;
-        panels.fill(right, false);
+        panels.fill(right, parallel);
         Ok(LaidOut {
             instructions,
             depth,

@@ -162,7 +162,7 @@ fn products_of_integers_are_exact_for_every_size() {
                             format!("{rows} x {depth} x {cols}, {write:?}, {instructions:?}");
                         let out = computed(&product, (rows, cols, gap), write, 0);
                         assert_eq!(out, expected, "{case}");
-                        let panels = LaidOut::with(right, instructions).unwrap();
+                        let panels = LaidOut::with(right, instructions, rows % 2 == 0).unwrap();
                         let mut out = vec![1.0; rows * (cols + gap)];
                         assert!(panels.multiply(left, &mut out, cols + gap, write));
                         assert_eq!(out, expected, "{case}, laid out before");
@@ -209,7 +209,7 @@ fn bits_depend_on_the_depth_alone() {
                     "{rows} x {depth} x {cols} on {threads} threads, {instructions:?}"
                 );
             }
-            let panels = LaidOut::with(right.view(), instructions).unwrap();
+            let panels = LaidOut::with(right.view(), instructions, true).unwrap();
             let mut out = vec![1.0; rows * cols];
             assert!(panels.multiply(left.view(), &mut out, cols, Write::Replace));
             assert!(
