@@ -57,8 +57,7 @@ impl LaidOut {
             false => (0, 0),
         };
         let right = right.part(0..depth, 0..cols);
-        let shape = TileShape::of(instructions);
-        let mut panels = RightPanels::new(shape, right, (depth, cols), false)?;
+        let mut panels = RightPanels::new(instructions, right, (depth, cols), false)?;
         panels.fill(right, parallel);
         Ok(LaidOut {
             instructions,

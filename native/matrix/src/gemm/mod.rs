@@ -11,6 +11,7 @@
 
 pub(crate) mod elimination;
 mod laid_out;
+mod mirror;
 mod nest;
 mod pack;
 mod small;
@@ -21,6 +22,7 @@ mod tile;
 mod view;
 
 pub use laid_out::LaidOut;
+pub(crate) use mirror::mirror;
 pub(crate) use nest::{Coverage, DenseProduct};
 pub use tile::Write;
 pub use view::View;

@@ -9,7 +9,10 @@ use super::{
     tile::{Strip, TileShape},
     view::View,
 };
-use crate::memory;
+use crate::{
+    lanes::{self, Instructions, Kernel, Lanes, run_with},
+    memory,
+};
 
 /// Steps along the depth that a tile sums up before it adds to the result. They are the same for all instructions and shapes, and
 /// so are the bits of results.
@@ -27,6 +30,7 @@ pub(super) fn depth_blocks(depth: usize) -> impl Iterator<Item = Range<usize>> {
 /// before those of the next block.
 #[derive(Debug)]
 pub(super) struct RightPanels<'a> {
+    instructions: Instructions,
     shape: TileShape,
     source: View<'a>,
     /// Panels of whole vectors are read where they are: those before a column.
@@ -42,11 +46,12 @@ impl<'a> RightPanels<'a> {
     /// # Errors
     /// As [`memory::room`].
     pub fn new(
-        shape: TileShape,
+        instructions: Instructions,
         source: View<'a>,
         (depth, cols): (usize, usize),
         in_place: bool,
     ) -> Result<Self> {
+        let shape = TileShape::of(instructions);
         let in_place = in_place && source.is_by_rows();
         let packed = match in_place {
             // A panel that does not end with a whole vector.
@@ -55,6 +60,7 @@ impl<'a> RightPanels<'a> {
         };
         let room = depth.saturating_mul(packed.next_multiple_of(shape.width));
         Ok(RightPanels {
+            instructions,
             shape,
             source: source.part(0..0, 0..0),
             in_place,
@@ -86,7 +92,8 @@ impl<'a> RightPanels<'a> {
                 rest = later;
             }
         }
-        let pack = |(source, part)| pack_panels(source, width, vector, part);
+        let instructions = self.instructions;
+        let pack = |(source, part)| pack_panels(instructions, source, width, vector, part);
         match parallel && len > LEAST_PARALLEL_CELLS {
             true => parts.into_par_iter().for_each(pack),
             false => parts.into_iter().for_each(pack),
@@ -164,6 +171,7 @@ impl<'a> Panels<'a> {
 /// Rows of a left operand, as many as a tile has at a time, with the cells of each step side by side.
 #[derive(Debug)]
 pub(super) struct LeftTiles {
+    instructions: Instructions,
     shape: TileShape,
     depth: usize,
     cells: Vec<f64>,
@@ -174,9 +182,10 @@ impl LeftTiles {
     ///
     /// # Errors
     /// As [`memory::room`].
-    pub fn new(shape: TileShape, cells: usize) -> Result<Self> {
+    pub fn new(instructions: Instructions, cells: usize) -> Result<Self> {
         Ok(LeftTiles {
-            shape,
+            instructions,
+            shape: TileShape::of(instructions),
             depth: 0,
             cells: memory::room(cells)?,
         })
@@ -192,7 +201,7 @@ impl LeftTiles {
             let to = (from + self.shape.rows).min(source.rows());
             let (part, later) = rest.split_at_mut((to - from) * self.depth);
             let rows = source.part(from..to, 0..self.depth);
-            pack(rows.transposed(), to - from, part);
+            pack(self.instructions, rows.transposed(), to - from, part);
             rest = later;
         }
         // SAFETY: the parts are all of these cells, and `pack` has written each of its part.
@@ -217,7 +226,13 @@ const PANELS_TOGETHER: usize = 8;
 const ROWS_TOGETHER: usize = 8;
 
 /// Writes all of `out`: panels of `width` columns, the last of them up to whole vectors.
-fn pack_panels(source: View<'_>, width: usize, vector: usize, out: &mut [MaybeUninit<f64>]) {
+fn pack_panels(
+    instructions: Instructions,
+    source: View<'_>,
+    width: usize,
+    vector: usize,
+    out: &mut [MaybeUninit<f64>],
+) {
     let (rows, cols) = (source.rows(), source.cols());
     let mut panels: Vec<_> = out.chunks_mut((rows * width).max(1)).collect();
     let step = match source.is_by_rows() {
@@ -230,6 +245,7 @@ fn pack_panels(source: View<'_>, width: usize, vector: usize, out: &mut [MaybeUn
             let to = (from + width).min(cols);
             let width = (to - from).next_multiple_of(vector);
             pack(
+                instructions,
                 source.part(row..end, from..to),
                 width,
                 &mut panel[row * width..end * width],
@@ -239,83 +255,98 @@ fn pack_panels(source: View<'_>, width: usize, vector: usize, out: &mut [MaybeUn
 }
 
 /// Writes all of `out`: each row of the source, and zeros up to `width` cells.
-fn pack(source: View<'_>, width: usize, out: &mut [MaybeUninit<f64>]) {
-    let cols = source.cols();
-    assert!(cols <= width && out.len() == source.rows() * width);
-    if source.is_by_rows() {
-        let rows = source.cells().chunks(source.down().max(1));
-        for (out, row) in out.chunks_exact_mut(width.max(1)).zip(rows) {
-            let (cells, padding) = out.split_at_mut(cols);
-            copy(&row[..cols], cells);
-            padding.fill(MaybeUninit::new(0.0));
-        }
-    } else {
-        pack_columns(source, width, out);
-    }
+fn pack(instructions: Instructions, source: View<'_>, width: usize, out: &mut [MaybeUninit<f64>]) {
+    assert!(source.fits() && source.cols() <= width && out.len() == source.rows() * width);
+    // SAFETY: the cells of the source are there, `out` has `width` for each row, and the caller found the instructions.
+    unsafe { run_with(instructions, Pack { source, width, out }) }
 }
 
-/// Coverage that are copied together.
-const TOGETHER: usize = 8;
-
-/// As `write_copy_of_slice`, without a call for so few cells.
-fn copy(cells: &[f64], out: &mut [MaybeUninit<f64>]) {
-    let (eights, rest) = cells.as_chunks::<TOGETHER>();
-    let (out_eights, out_rest) = out.as_chunks_mut::<TOGETHER>();
-    for (eight, out) in eights.iter().zip(out_eights) {
-        *out = eight.map(MaybeUninit::new);
-    }
-    for (cell, out) in rest.iter().zip(out_rest) {
-        out.write(*cell);
-    }
+/// The rows of a source, `width` cells apart.
+struct Pack<'a> {
+    source: View<'a>,
+    width: usize,
+    out: &'a mut [MaybeUninit<f64>],
 }
 
-/// Of a source whose columns' cells are neighbours.
-fn pack_columns(source: View<'_>, width: usize, out: &mut [MaybeUninit<f64>]) {
-    let (rows, cols) = (source.rows(), source.cols());
-    let column = |col: usize| &source.cells()[col * source.across()..][..rows];
-    let whole = cols / TOGETHER * TOGETHER;
-    for from in (0..whole).step_by(TOGETHER) {
-        let columns: [&[f64]; TOGETHER] = std::array::from_fn(|at| column(from + at));
-        for row in (0..rows).step_by(TOGETHER) {
-            let out = out[row * width..].chunks_mut(width);
-            let out = out.map(|out| &mut out[from..from + TOGETHER]);
-            if rows - row < TOGETHER {
-                for (row, out) in (row..rows).zip(out) {
-                    for (column, out) in columns.iter().zip(out) {
-                        out.write(column[row]);
-                    }
-                }
-            } else {
-                turn(
-                    std::array::from_fn(|at| &columns[at][row..row + TOGETHER]),
-                    out,
-                );
+impl Kernel for Pack<'_> {
+    /// # Safety
+    /// The instructions are present. The source's cells can be read, and as many rows of `width` cells, which are no fewer, written.
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.source.is_by_rows() {
+                true => self.copy::<L>(),
+                false => self.turn::<L>(),
             }
         }
     }
-    for col in whole..width {
-        let out = out.chunks_exact_mut(width);
-        match col < cols {
-            true => out.zip(column(col)).for_each(|(out, cell)| {
-                out[col].write(*cell);
-            }),
-            false => out.for_each(|out| {
-                out[col].write(0.0);
-            }),
-        }
-    }
 }
 
-/// Writes columns of a square as rows.
-fn turn<'a>(columns: [&[f64]; TOGETHER], out: impl Iterator<Item = &'a mut [MaybeUninit<f64>]>) {
-    let columns = columns.map(|column| column.first_chunk::<TOGETHER>());
-    let mut square = [[0.0; TOGETHER]; TOGETHER];
-    for (row, column) in square.iter_mut().zip(columns) {
-        *row = *column.unwrap_or(&[0.0; TOGETHER]);
+impl Pack<'_> {
+    /// Of a source whose rows' cells are neighbours.
+    ///
+    /// # Safety
+    /// As the kernel says.
+    #[inline(always)]
+    unsafe fn copy<L: Lanes>(self) {
+        let (rows, cols) = (self.source.rows(), self.source.cols());
+        let (mut from, down) = (self.source.cells().as_ptr(), self.source.down());
+        let mut to: *mut f64 = self.out.as_mut_ptr().cast();
+        for _ in 0..rows {
+            let mut at = 0;
+            while at < self.width {
+                let there = cols.saturating_sub(at).min(L::WIDTH);
+                let wanted = (self.width - at).min(L::WIDTH);
+                // SAFETY: both rows have as many cells from here on.
+                unsafe {
+                    let cells: L = lanes::load(from.wrapping_add(at), there);
+                    lanes::store(cells, to.wrapping_add(at), wanted);
+                }
+                L::prefetch(from.wrapping_add(at + ROWS_TOGETHER * down));
+                at += L::WIDTH;
+            }
+            from = from.wrapping_add(down);
+            to = to.wrapping_add(self.width);
+        }
     }
-    for (row, out) in out.take(TOGETHER).enumerate() {
-        for (column, out) in square.iter().zip(out) {
-            out.write(column[row]);
+
+    /// Of a source whose columns' cells are neighbours.
+    ///
+    /// # Safety
+    /// As the kernel says.
+    #[inline(always)]
+    unsafe fn turn<L: Lanes>(self) {
+        let (rows, cols) = (self.source.rows(), self.source.cols());
+        let (from, across) = (self.source.cells().as_ptr(), self.source.across());
+        let (to, width): (*mut f64, _) = (self.out.as_mut_ptr().cast(), self.width);
+        let (whole_rows, whole_cols) = (rows / L::WIDTH * L::WIDTH, cols / L::WIDTH * L::WIDTH);
+        for col in (0..whole_cols).step_by(L::WIDTH) {
+            let column = from.wrapping_add(col * across);
+            for row in (0..whole_rows).step_by(L::WIDTH) {
+                for at in 0..L::WIDTH {
+                    // What is likely laid out next.
+                    L::prefetch(column.wrapping_add((cols + at) * across + row));
+                }
+                // SAFETY: this square is a part of the source, and there is room for it.
+                unsafe {
+                    let out = to.add(row * width + col);
+                    L::turn(column.add(row), across, out, width);
+                }
+            }
+        }
+        for row in 0..rows {
+            let done = if row < whole_rows { whole_cols } else { 0 };
+            for col in done..width {
+                // SAFETY: the cell is one of the source's, and there is room for it.
+                unsafe {
+                    let cell = match col < cols {
+                        true => *from.add(col * across + row),
+                        false => 0.0,
+                    };
+                    *to.add(row * width + col) = cell;
+                }
+            }
         }
     }
 }

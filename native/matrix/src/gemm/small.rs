@@ -34,6 +34,10 @@ pub(super) fn multiply(
         let left = left.part(row..to_row, 0..depth);
         for col in (0..cols).step_by(shape.cols()) {
             let to_col = (col + shape.cols()).min(cols);
+            let next = match to_col < cols {
+                true => out.address(row, to_col),
+                false => out.address(to_row, 0),
+            };
             let operands = TileOperands {
                 left: Strip::of_rows(left),
                 right: Strip {
@@ -45,6 +49,7 @@ pub(super) fn multiply(
                 ahead: Ahead {
                     cells: &[],
                     step: 0,
+                    out: next,
                 },
             };
             let out = out.part(row..to_row, col..to_col);

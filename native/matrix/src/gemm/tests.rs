@@ -355,3 +355,26 @@ fn products_without_any_room_have_the_same_bits() {
         assert!(bits(&out) == bits(&expected), "{write:?}");
     }
 }
+
+#[test]
+fn below_the_diagonal_is_what_is_above() {
+    for n in [0, 1, 2, 5, 8, 9, 16, 23, 40, 67] {
+        for gap in [0, 3] {
+            let stride = n + gap;
+            let cells: Vec<f64> = (0..n * stride).map(|at| at as f64).collect();
+            for instructions in Instructions::present() {
+                let mut out = cells.clone();
+                mirror(&mut out, n, stride, instructions);
+                for (at, cell) in out.into_iter().enumerate() {
+                    let (row, col) = (at / stride, at % stride);
+                    let from = match col < row {
+                        true => col * stride + row,
+                        false => at,
+                    };
+                    let case = format!("{n} of {stride}, {instructions:?}");
+                    assert_eq!(cell, cells[from], "{case}: ({row}, {col})");
+                }
+            }
+        }
+    }
+}

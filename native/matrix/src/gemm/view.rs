@@ -1,6 +1,6 @@
 //! Matrices inside slices: their cells lie at fixed distances.
 
-use std::{marker::PhantomData, ops::Range};
+use std::{marker::PhantomData, mem::MaybeUninit, ops::Range};
 
 /// A dense matrix inside a slice, by rows or, transposed, by columns.
 ///
@@ -138,6 +138,22 @@ impl<'a> ViewMut<'a> {
         })
     }
 
+    /// As [`ViewMut::of_rows`], of cells that may not be numbers yet: nothing may read them before they are written.
+    pub(super) fn of_room(
+        room: &'a mut [MaybeUninit<f64>],
+        rows: usize,
+        cols: usize,
+        stride: usize,
+    ) -> Option<Self> {
+        fits(room.len(), rows, cols, stride).then_some(ViewMut {
+            start: room.as_mut_ptr().cast(),
+            rows,
+            cols,
+            stride,
+            cells: PhantomData,
+        })
+    }
+
     pub(super) fn rows(&self) -> usize {
         self.rows
     }
@@ -153,6 +169,16 @@ impl<'a> ViewMut<'a> {
     /// The first cell. So many rows of so many cells from there on can be written by the owner of this.
     pub(super) fn start(&mut self) -> *mut f64 {
         self.start
+    }
+
+    /// Where a cell is or would be: for prefetching, nothing is read there.
+    pub(super) fn address(&self, row: usize, col: usize) -> *const f64 {
+        self.start.wrapping_add(row * self.stride + col)
+    }
+
+    /// All of it, while it is borrowed.
+    pub(crate) fn whole(&mut self) -> ViewMut<'_> {
+        self.part(0..self.rows, 0..self.cols)
     }
 
     /// Some rows and columns of it, while it is borrowed.

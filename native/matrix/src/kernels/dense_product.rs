@@ -5,7 +5,7 @@ use fulgurite_error::{Error, Result};
 pub use crate::gemm::{LaidOut, View, Write};
 use crate::{
     Interrupt,
-    gemm::{Coverage, DenseProduct, ViewMut},
+    gemm::{Coverage, DenseProduct, ViewMut, mirror},
     lanes::Instructions,
 };
 
@@ -42,30 +42,60 @@ pub fn multiply_in_any_room(
     stride: usize,
     write: Write,
 ) -> Result<()> {
-    let (product, mut out) = checked(left, right, Coverage::All, out, stride)?;
+    let (product, out) = checked(left, right, Coverage::All, out, stride)?;
+    run_in_any_room(&product, out, write);
+    Ok(())
+}
+
+fn run_in_any_room(product: &DenseProduct<'_>, mut out: ViewMut<'_>, write: Write) {
     let unstoppable = Interrupt::default();
-    match unstoppable.within(|| product.run(out.part(0..left.rows(), 0..right.cols()), write)) {
-        Ok(()) => Ok(()),
-        // Room is asked for before anything is written.
-        Err(_) => {
-            product.run_in_place(out, write);
-            Ok(())
-        }
+    // Room is asked for before anything is written.
+    if unstoppable
+        .within(|| product.run(out.whole(), write))
+        .is_err()
+    {
+        product.run_in_place(out, write);
     }
 }
 
-/// `left %*% right` into the rows of `out`, `stride` apart, on rayon's threads. The bits are those of [`multiply`].
+/// Adds `t(matrix) %*% matrix` to the rows of `out`, `stride` apart, which are those of a symmetric matrix. As
+/// [`multiply_in_any_room`] in half the time, with the same bits.
 ///
 /// # Errors
-/// As [`multiply`].
-pub(crate) fn multiply_in_parallel(
-    left: View<'_>,
-    right: View<'_>,
-    out: &mut [f64],
-    stride: usize,
-) -> Result<()> {
-    let (product, out) = checked(left, right, Coverage::All, out, stride)?;
-    product.run_in_parallel(out, Write::Replace)
+/// `internal` when the matrix does not fit its slice, or the result.
+///
+/// ```
+/// # use fulgurite_matrix::kernels::dense_product::{View, add_squares_in_any_room};
+/// let matrix = View::of_rows(&[1.0, 2.0, 3.0, 4.0], 2, 2, 2);
+/// let mut out = vec![1.0; 4];
+/// add_squares_in_any_room(matrix, &mut out, 2)?;
+/// assert_eq!(out, [11.0, 15.0, 15.0, 21.0]);
+/// # Ok::<(), fulgurite_error::Error>(())
+/// ```
+pub fn add_squares_in_any_room(matrix: View<'_>, out: &mut [f64], stride: usize) -> Result<()> {
+    let left = matrix.transposed();
+    let (product, view) = checked(left, matrix, Coverage::Upper, out, stride)?;
+    run_in_any_room(&product, view, Write::Add);
+    mirror(out, matrix.cols(), stride, Instructions::widest());
+    Ok(())
+}
+
+/// Copies the upper triangle of an `n x n` matrix, whose rows follow each other, to the lower one.
+///
+/// # Panics
+/// If the matrix is not in its slice.
+pub(crate) fn mirror_upper(cells: &mut [f64], n: usize) {
+    mirror(cells, n, n, Instructions::widest());
+}
+
+/// The rows of `left %*% right`, computed on rayon's threads. The bits are those of [`multiply`].
+///
+/// # Errors
+/// As [`multiply`], and `memory` when there is none for the result.
+pub(crate) fn product_in_parallel(left: View<'_>, right: View<'_>) -> Result<Vec<f64>> {
+    let product = DenseProduct::new(left, right, Coverage::All, Instructions::widest());
+    let product = product.ok_or_else(|| misfit(left, right))?;
+    product.collect_in_parallel()
 }
 
 /// Adds the upper triangle of `t(matrix) %*% matrix` to the rows of `out`, on this thread. Cells below the diagonal are worthless.
@@ -111,17 +141,20 @@ fn checked<'v, 'o>(
     let instructions = Instructions::widest();
     let product = DenseProduct::new(left, right, coverage, instructions);
     let out = ViewMut::of_rows(out, left.rows(), right.cols(), stride);
-    product.zip(out).ok_or_else(|| {
-        let (rows, depth, inner, cols) = (left.rows(), left.cols(), right.rows(), right.cols());
-        Error::internal(format!(
-            "operands of a {rows} x {depth} by {inner} x {cols} product don't fit"
-        ))
-    })
+    product.zip(out).ok_or_else(|| misfit(left, right))
+}
+
+fn misfit(left: View<'_>, right: View<'_>) -> Error {
+    let (rows, depth, inner, cols) = (left.rows(), left.cols(), right.rows(), right.cols());
+    Error::internal(format!(
+        "operands of a {rows} x {depth} by {inner} x {cols} product don't fit"
+    ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::{self, Budget};
 
     /// Cells that add up without rounding.
     fn cells(count: usize, seed: usize) -> Vec<f64> {
@@ -193,14 +226,42 @@ mod tests {
                     multiply(left, right, &mut out, stride, write).expect("operands fit");
                     assert_eq!(out, expected(write), "{rows} x {depth} x {cols}, {write:?}");
                 }
-                let mut out = before.clone();
-                multiply_in_parallel(left, right, &mut out, stride).expect("operands fit");
-                assert_eq!(
-                    out,
-                    expected(Write::Replace),
-                    "{rows} x {depth} x {cols} in parallel"
-                );
+                let rows_apart = expected(Write::Replace);
+                let out = product_in_parallel(left, right).expect("operands fit");
+                for row in 0..rows {
+                    let (from, from_apart) = (row * cols, row * stride);
+                    assert_eq!(
+                        out[from..from + cols],
+                        rows_apart[from_apart..from_apart + cols],
+                        "{rows} x {depth} x {cols} in parallel"
+                    );
+                }
             }
+        }
+    }
+
+    #[test]
+    fn sums_of_squares_are_those_of_any_product() {
+        for (rows, cols, gap) in [(0, 3, 0), (1, 1, 1), (9, 70, 0), (130, 33, 2), (600, 24, 0)] {
+            let matrix: Vec<f64> = cells(rows * (cols + gap), 1);
+            let matrix: Vec<f64> = matrix.iter().map(|cell| cell / 7.0).collect();
+            let view = View::of_rows(&matrix, rows, cols, cols + gap);
+            let stride = cols + gap;
+            let before = vec![0.25; cols * stride];
+            let mut expected = before.clone();
+            multiply(view.transposed(), view, &mut expected, stride, Write::Add)
+                .expect("operands fit");
+            let mut out = before.clone();
+            add_squares_in_any_room(view, &mut out, stride).expect("the matrix fits");
+            assert_eq!(out, expected, "{rows} x {cols}");
+            let no_room = Budget {
+                bytes: 1,
+                setting: "fulgurite.memory.local",
+            };
+            let mut out = before.clone();
+            memory::within(no_room, || add_squares_in_any_room(view, &mut out, stride))
+                .expect("the matrix fits");
+            assert_eq!(out, expected, "{rows} x {cols} without room");
         }
     }
 

@@ -11,7 +11,9 @@ use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
 use super::{
-    dense_product::{View, Write, add_upper, multiply, multiply_in_parallel, upper_in_parallel},
+    dense_product::{
+        View, Write, add_upper, mirror_upper, multiply, product_in_parallel, upper_in_parallel,
+    },
     reorganize::{take_rows, transpose},
     results::{settle, shape},
     sparse_product::sparse_product,
@@ -329,17 +331,7 @@ const SPARSE_TSMM_COLS: usize = 4096;
 
 /// A symmetric matrix, of its cells on and above the diagonal.
 fn mirrored(mut upper: Vec<f64>, n: usize) -> Result<MatrixBlock> {
-    // In squares, so that rows and columns both stay in the cache.
-    const SIDE: usize = 32;
-    for top in (0..n).step_by(SIDE) {
-        for left in (0..=top).step_by(SIDE) {
-            for row in top..(top + SIDE).min(n) {
-                for col in left..(left + SIDE).min(row) {
-                    upper[row * n + col] = upper[col * n + row];
-                }
-            }
-        }
-    }
+    mirror_upper(&mut upper, n);
     MatrixBlock::dense(n, n, upper)
 }
 
@@ -402,9 +394,7 @@ fn rows_of<'a>(dense: &'a DenseMatrix, rows: &Range<usize>) -> View<'a> {
 
 /// A dense product whose result has this shape.
 fn product(left: View, right: View, rows: usize, cols: usize) -> Result<MatrixBlock> {
-    let mut values = zeros(cells(rows, cols)?)?;
-    multiply_in_parallel(left, right, &mut values, cols)?;
-    MatrixBlock::dense(rows, cols, values)
+    MatrixBlock::dense(rows, cols, product_in_parallel(left, right)?)
 }
 
 fn dense_dense(left: &DenseMatrix, right: &DenseMatrix) -> Result<MatrixBlock> {

@@ -106,6 +106,28 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
+    unsafe fn turn(square: *const f64, across: usize, out: *mut f64, down: usize) {
+        // SAFETY: the caller promises the cells of both squares.
+        unsafe {
+            let row = |at: usize| square.add(at * across);
+            let (a, b) = (_mm256_loadu_pd(row(0)), _mm256_loadu_pd(row(1)));
+            let (c, d) = (_mm256_loadu_pd(row(2)), _mm256_loadu_pd(row(3)));
+            // Columns 0 and 2, then 1 and 3, of two rows.
+            let (even, odd) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
+            let (even_below, odd_below) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
+            let column = |at: usize| out.add(at * down);
+            let first = _mm256_permute2f128_pd::<0x20>(even, even_below);
+            let second = _mm256_permute2f128_pd::<0x20>(odd, odd_below);
+            let third = _mm256_permute2f128_pd::<0x31>(even, even_below);
+            let fourth = _mm256_permute2f128_pd::<0x31>(odd, odd_below);
+            _mm256_storeu_pd(column(0), first);
+            _mm256_storeu_pd(column(1), second);
+            _mm256_storeu_pd(column(2), third);
+            _mm256_storeu_pd(column(3), fourth);
+        }
+    }
+
+    #[inline(always)]
     fn prefetch(pointer: *const f64) {
         // SAFETY: prefetching reads nothing that the program could see, and does not fault.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(pointer.cast()) }

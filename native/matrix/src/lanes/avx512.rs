@@ -132,6 +132,36 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    unsafe fn turn(square: *const f64, across: usize, out: *mut f64, down: usize) {
+        // SAFETY: the caller promises the cells of both squares.
+        unsafe {
+            // Pairs of two rows' neighbours: of the even columns and of the odd ones.
+            let mut pairs = [_mm512_setzero_pd(); WIDTH];
+            for at in 0..WIDTH / 2 {
+                let upper = _mm512_loadu_pd(square.add(2 * at * across));
+                let lower = _mm512_loadu_pd(square.add((2 * at + 1) * across));
+                pairs[at] = _mm512_unpacklo_pd(upper, lower);
+                pairs[WIDTH / 2 + at] = _mm512_unpackhi_pd(upper, lower);
+            }
+            for odd in 0..2 {
+                let from = odd * WIDTH / 2;
+                let (a, b) = (pairs[from], pairs[from + 1]);
+                let (c, d) = (pairs[from + 2], pairs[from + 3]);
+                // Columns 0 and 4, then 2 and 6, of rows 0 to 3 and 4 to 7.
+                let first = _mm512_shuffle_f64x2::<0x88>(a, b);
+                let third = _mm512_shuffle_f64x2::<0xDD>(a, b);
+                let first_below = _mm512_shuffle_f64x2::<0x88>(c, d);
+                let third_below = _mm512_shuffle_f64x2::<0xDD>(c, d);
+                let column = |at: usize| out.add((at + odd) * down);
+                _mm512_storeu_pd(column(0), _mm512_shuffle_f64x2::<0x88>(first, first_below));
+                _mm512_storeu_pd(column(4), _mm512_shuffle_f64x2::<0xDD>(first, first_below));
+                _mm512_storeu_pd(column(2), _mm512_shuffle_f64x2::<0x88>(third, third_below));
+                _mm512_storeu_pd(column(6), _mm512_shuffle_f64x2::<0xDD>(third, third_below));
+            }
+        }
+    }
+
+    #[inline(always)]
     fn prefetch(pointer: *const f64) {
         // SAFETY: prefetching reads nothing that the program could see, and does not fault.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(pointer.cast()) }

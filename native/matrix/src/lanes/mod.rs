@@ -79,6 +79,19 @@ pub trait Lanes: Copy {
     fn sums(vectors: [Self; TOGETHER]) -> [f64; TOGETHER] {
         vectors.map(Lanes::sum)
     }
+    /// Writes a square of as many rows as a vector has cells, `across` cells apart, as columns: rows that are `down` cells apart.
+    ///
+    /// # Safety
+    /// The square can be read, and the other one written.
+    #[inline(always)]
+    unsafe fn turn(square: *const f64, across: usize, out: *mut f64, down: usize) {
+        for row in 0..Self::WIDTH {
+            for col in 0..Self::WIDTH {
+                // SAFETY: the caller's promise.
+                unsafe { *out.add(row * down + col) = *square.add(col * across + row) };
+            }
+        }
+    }
     /// Asks for a cache line that will be read soon, in the second-level cache: in the first, it would take the place of
     /// lines that are worked on. The pointer may be any.
     fn prefetch(pointer: *const f64);
