@@ -441,3 +441,44 @@ fn products_with_wide_matrices_are_those_of_plain_loops() {
         }
     }
 }
+
+#[test]
+fn outer_products_of_rows_with_themselves_have_the_bits_of_others() {
+    let csr = CsrRows {
+        pointers: std::ptr::null(),
+        indices: std::ptr::null(),
+        values: std::ptr::null(),
+    };
+    for (rows, width, stride) in [(1, 16, 16), (7, 17, 20), (128, 40, 40), (300, 61, 0)] {
+        let x = numbers(rows * stride.max(width), 1);
+        let x: Vec<f64> = x.iter().map(|cell| cell / 3.0).collect();
+        let copied = x.clone();
+        let sums = [&x, &copied].map(|right| {
+            let mut sums = vec![0.5; width * width];
+            let accumulator = Whole {
+                row_major: sums.as_mut_ptr(),
+                row_stride: width,
+                transposed: std::ptr::null_mut(),
+                transposed_stride: 0,
+                rows: width,
+                cols: width,
+                laid_out: std::ptr::null(),
+            };
+            for _ in 0..2 {
+                // SAFETY: all describe slices that are there and long enough.
+                unsafe {
+                    let (left, right) = (x.as_ptr(), right.as_ptr());
+                    let sums = &raw const accumulator;
+                    outer_product(left, stride, width, &csr, right, stride, width, sums, rows);
+                }
+            }
+            sums
+        });
+        let [with_itself, with_copy] = sums.map(|sums| bits(&sums));
+        assert_eq!(with_itself, with_copy, "{rows} x {width}, {stride} apart");
+    }
+}
+
+fn bits(cells: &[f64]) -> Vec<u64> {
+    cells.iter().map(|cell| cell.to_bits()).collect()
+}

@@ -1,7 +1,9 @@
 //! Products of a block of dense rows with a matrix so [wide](fulgurite_matrix::kernels::dense_product::WIDE_COLS) that the
 //! tiles of large products, whose operands are laid out anew, are the faster ones.
 
-use fulgurite_matrix::kernels::dense_product::{View, Write, multiply_in_any_room};
+use fulgurite_matrix::kernels::dense_product::{
+    View, Write, add_squares_in_any_room, multiply_in_any_room,
+};
 
 use super::{Whole, dense::Matrix};
 
@@ -60,6 +62,8 @@ pub(super) unsafe fn outer_product(
     (rows, width, cols): (usize, usize, usize),
 ) {
     let overlap = x.stride < width || q.stride < cols;
+    // The result is symmetric then, to the bit, and has been so far: all it sums up are products of these operands.
+    let is_same = x.cells == q.cells && x.stride == q.stride && width == cols;
     let at_once = if overlap { 1 } else { rows };
     for from in (0..rows).step_by(at_once.max(1)) {
         // SAFETY: the caller's promise.
@@ -71,7 +75,11 @@ pub(super) unsafe fn outer_product(
             )
         };
         let stride = c.stride.max(cols);
-        if multiply_in_any_room(x.transposed(), q, cells, stride, Write::Add).is_err() {
+        let added = match is_same {
+            true => add_squares_in_any_room(x, cells, stride),
+            false => multiply_in_any_room(x.transposed(), q, cells, stride, Write::Add),
+        };
+        if added.is_err() {
             does_not_fit(cells);
         }
     }
