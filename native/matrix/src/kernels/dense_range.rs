@@ -108,11 +108,35 @@ impl DenseRange {
         if cols == self.matrix.cols() {
             return Ok(self.matrix.slice_rows(self.rows.start, self.rows.end));
         }
-        dense_by_rows(rows, cols, cols, |task, out| {
-            for (row, out) in task.zip(out.chunks_exact_mut(cols)) {
-                out.copy_from_slice(self.row(row));
+        let (span, stride) = (self.span(), self.stride());
+        dense_by_rows(rows, cols, cols.max(LINE_CELLS), |task, out| {
+            let from = &span[task.start * stride..];
+            match cols {
+                1 => copy_narrow::<1>(from, stride, out),
+                2 => copy_narrow::<2>(from, stride, out),
+                3 => copy_narrow::<3>(from, stride, out),
+                4 => copy_narrow::<4>(from, stride, out),
+                _ => {
+                    for (row, out) in task.zip(out.chunks_exact_mut(cols)) {
+                        out.copy_from_slice(self.row(row));
+                    }
+                }
             }
         })
+    }
+}
+
+/// Cells of a cache line: a narrower part of a row takes as long.
+pub(super) const LINE_CELLS: usize = 8;
+
+/// Copies the first `WIDTH` cells of rows that are `stride` cells apart. A call for each row would take longer than its cells.
+fn copy_narrow<const WIDTH: usize>(from: &[f64], stride: usize, out: &mut [f64]) {
+    // The last row may end with the cells that are copied.
+    let rows = from.chunks(stride);
+    for (row, out) in rows.zip(out.as_chunks_mut::<WIDTH>().0) {
+        if let Some(cells) = row.first_chunk::<WIDTH>() {
+            *out = *cells;
+        }
     }
 }
 

@@ -262,3 +262,43 @@ pub(super) fn copy_row(matrix: &ByRows, row: usize, out: &mut [f64]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{super::left_index, *};
+
+    #[test]
+    fn columns_of_dense_rows_are_read_and_written_in_tasks() {
+        for height in [1, 2, 7, 63, 8191, 8193, 20_011] {
+            for stride in [2, 5, 13] {
+                let cells = (0..height * stride).map(|cell| cell as f64).collect();
+                let matrix = MatrixBlock::dense(height, stride, cells).unwrap();
+                for width in 1..stride.min(7) {
+                    for first in [0, stride - width] {
+                        let top = height / 3;
+                        let rows = IndexRange::new(top as i64 + 1, height as i64);
+                        let cols = IndexRange::new(first as i64 + 1, (first + width) as i64);
+                        let part = right_index(&matrix, rows, cols).unwrap();
+                        assert_eq!((part.rows(), part.cols()), (height - top, width));
+                        let dense = part.to_dense().unwrap();
+                        for (row, cells) in dense.values().chunks_exact(width).enumerate() {
+                            let at = (top + row) * stride + first;
+                            let mut expected = (at..at + width).map(|cell| cell as f64);
+                            assert!(cells.iter().all(|cell| expected.next() == Some(*cell)));
+                        }
+                        let negative = dense.values().iter().map(|cell| -cell).collect();
+                        let value = MatrixBlock::dense(height - top, width, negative).unwrap();
+                        let written = left_index(matrix.clone(), &value, rows, cols).unwrap();
+                        let written = written.to_dense().unwrap();
+                        for (at, cell) in written.values().iter().enumerate() {
+                            let (row, col) = (at / stride, at % stride);
+                            let is_written = row >= top && (first..first + width).contains(&col);
+                            let expected = if is_written { -(at as f64) } else { at as f64 };
+                            assert_eq!(*cell, expected, "{height} x {stride} {width}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

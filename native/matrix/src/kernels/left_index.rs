@@ -6,6 +6,7 @@ use fulgurite_error::{Error, ErrorKind, Result};
 use rayon::prelude::*;
 
 use super::{
+    dense_range::LINE_CELLS,
     index::{IndexRange, copy_row, push_part},
     results::{settle, shape},
 };
@@ -73,13 +74,11 @@ fn into_dense(
     rows: Range<usize>,
     cols: &Range<usize>,
 ) -> Result<MatrixBlock> {
-    /// A narrow part of a row takes as long as a cache line.
-    const LINE: usize = 8;
     let (height, width) = (dense.rows(), dense.cols());
     let mut cells = dense.into_vec()?;
     let value = value.by_rows()?;
     let written = &mut cells[rows.start * width..rows.end * width];
-    let task = rows_per_task(cols.len().max(LINE));
+    let task = rows_per_task(cols.len().max(LINE_CELLS));
     let write = |(number, written): (usize, &mut [f64])| {
         let parts = written
             .chunks_exact_mut(width)
@@ -87,8 +86,9 @@ fn into_dense(
         let parts = parts.zip(number * task..);
         match &value {
             ByRows::Dense(value) if cols.len() == 1 => {
-                for (part, row) in parts {
-                    part[0] = value.values()[row];
+                let cells = &value.values()[number * task..];
+                for ((part, _), cell) in parts.zip(cells) {
+                    part[0] = *cell;
                 }
             }
             value => {
