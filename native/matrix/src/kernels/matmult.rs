@@ -196,7 +196,7 @@ fn is_sparse(matrix: &MatrixBlock) -> bool {
 }
 
 /// Looked for once in a dense or CSR matrix.
-fn is_finite(matrix: &MatrixBlock) -> bool {
+pub(super) fn is_finite(matrix: &MatrixBlock) -> bool {
     matrix.extent_by(extent_of_cells).is_finite()
 }
 
@@ -346,7 +346,7 @@ fn dense_work(rows: usize, cols: usize) -> usize {
 }
 
 /// Sums `rows x cols` partial results over tasks of the input's rows; `add` adds into a zeroed partial.
-fn reduce_rows(
+pub(super) fn reduce_rows(
     input_rows: usize,
     rows: usize,
     cols: usize,

@@ -5,7 +5,7 @@
 //!
 //! [`elementwise`] and [`aggregate`] are generic over the scalar function and the accumulator, [`matmult`]
 //! has the products ([`dense_product`] those of dense cells, `sparse_product` those of sparse ones), [`reorganize`], [`index`], [`parts`] and [`select`] move cells about, [`generate`] and [`table`]
-//! make matrices from scalars and categories, [`statistics`] has moments, order statistics and groups, [`factorize`]
+//! make matrices from scalars and categories, [`table_product()`] multiplies by a table that is not made, [`statistics`] has moments, order statistics and groups, [`factorize`]
 //! linear systems and factorisations. Sorts by one column and order statistics are in `radix`.
 
 pub mod aggregate;
@@ -29,6 +29,7 @@ mod sparse_product;
 mod sparse_union;
 pub mod statistics;
 pub mod table;
+mod table_product;
 
 mod broadcast;
 #[cfg(test)]
@@ -56,3 +57,4 @@ pub use random::{Distribution, RandStream, fresh_seed, rand, rand_rows, sample};
 pub use reorganize::{diag, reshape, rev, take_rows, transpose, triangle};
 pub use select::{Margin, order, order_permutation, remove_empty, replace};
 pub use table::table;
+pub use table_product::{TableFactor, table_product};

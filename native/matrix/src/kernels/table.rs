@@ -7,9 +7,9 @@ use rayon::prelude::*;
 
 use super::{elementwise::Operand, results::settle};
 use crate::{
-    CoordinateMatrix, DenseMatrix, Extent, Interrupt, MatrixBlock,
+    CoordinateMatrix, CsrMatrix, DenseMatrix, Extent, Interrupt, MatrixBlock,
     memory::{self, zeros},
-    parallel::{TASK_CELLS, cells, extent_of_cells, reduction_tasks, row_tasks},
+    parallel::{TASK_CELLS, cells, extent_of_cells, reduction_tasks, row_tasks, two_by_parts},
     vector_math::Cells,
 };
 
@@ -29,24 +29,14 @@ pub fn table(
     dims: Option<(usize, usize)>,
 ) -> Result<MatrixBlock> {
     let columns = same_shape([a, b, weights])?;
-    let [a, b, weights] = columns.each_ref().map(TableOperand::cells);
-    let mut pairs = TablePairs {
-        a,
-        b,
-        weights,
-        dims,
-        all_count: false,
-    };
-    let length = (columns.iter()).find_map(TableOperand::length).unwrap_or(1);
-    let extents = columns.each_ref().map(|column| column.extent);
-    let survey = pairs.by_extents(extents, length);
-    pairs.all_count = survey.is_some();
-    let Survey { rows, cols, kept } = survey.map_or_else(|| pairs.survey(length), Ok)?;
-    let (rows, cols) = dims.unwrap_or((rows, cols));
-    let sparse_fits = cols > 1 && i32::try_from(cols).is_ok();
-    // Dense where it is small beside the entries.
-    let is_small = cells(rows, cols).is_ok_and(|cells| cells <= kept.saturating_mul(4));
-    if is_small || !sparse_fits {
+    let (pairs, shape) = TablePairs::of(&columns, dims)?;
+    let TableShape {
+        rows,
+        cols,
+        kept,
+        length,
+    } = shape;
+    if !shape.is_gathered() {
         let values = match pairs.weights {
             Cells::Same(weight) if is_exact(weight, kept) => {
                 pairs.counted(length, rows, cols, weight)?
@@ -54,6 +44,9 @@ pub fn table(
             _ => pairs.summed(length, rows, cols)?,
         };
         return MatrixBlock::dense(rows, cols, values)?.in_best_layout();
+    }
+    if pairs.all_count && counts(pairs.a) {
+        return settle(pairs.one_a_row(length, rows, cols)?);
     }
     let mut entries = memory::room(kept)?;
     pairs.each(0..length, |row, col, weight| {
@@ -69,13 +62,33 @@ fn is_exact(weight: f64, count: usize) -> bool {
 }
 
 /// The cells of which a table is made.
-struct TablePairs<'a> {
+pub(super) struct TablePairs<'a> {
     a: Cells<'a>,
     b: Cells<'a>,
     weights: Cells<'a>,
     dims: Option<(usize, usize)>,
     /// No pair has to be looked at: none has NaN, and all indices are within `dims`.
     all_count: bool,
+}
+
+/// What is known of a table before it is made.
+#[derive(Clone, Copy)]
+pub(super) struct TableShape {
+    pub rows: usize,
+    pub cols: usize,
+    /// The pairs that count.
+    pub kept: usize,
+    /// All pairs.
+    pub length: usize,
+}
+
+impl TableShape {
+    /// Whether the table is made of its entries: cell by cell where that is small beside them.
+    pub fn is_gathered(&self) -> bool {
+        let cells = cells(self.rows, self.cols);
+        let is_small = cells.is_ok_and(|cells| cells <= self.kept.saturating_mul(4));
+        !is_small && self.cols > 1 && i32::try_from(self.cols).is_ok()
+    }
 }
 
 /// Pairs that are visited together.
@@ -89,10 +102,45 @@ struct Survey {
     kept: usize,
 }
 
-impl TablePairs<'_> {
+impl<'a> TablePairs<'a> {
+    /// The pairs of these columns, and what table they make.
+    ///
+    /// # Errors
+    /// Of the first pair that is wrong.
+    pub fn of(
+        columns: &'a [TableOperand; 3],
+        dims: Option<(usize, usize)>,
+    ) -> Result<(Self, TableShape)> {
+        let [a, b, weights] = columns.each_ref().map(TableOperand::cells);
+        let mut pairs = TablePairs {
+            a,
+            b,
+            weights,
+            dims,
+            all_count: false,
+        };
+        let length = (columns.iter()).find_map(TableOperand::length).unwrap_or(1);
+        let extents = columns.each_ref().map(|column| column.extent);
+        let survey = pairs.by_extents(extents, length);
+        pairs.all_count = survey.is_some();
+        let Survey { rows, cols, kept } = survey.map_or_else(|| pairs.survey(length), Ok)?;
+        let (rows, cols) = dims.unwrap_or((rows, cols));
+        let shape = TableShape {
+            rows,
+            cols,
+            kept,
+            length,
+        };
+        Ok((pairs, shape))
+    }
+
     /// Visits the pairs of a range that count, with indices from 0.
     #[inline(always)]
-    fn each(&self, range: Range<usize>, mut visit: impl FnMut(usize, usize, f64)) -> Result<()> {
+    pub fn each(
+        &self,
+        range: Range<usize>,
+        mut visit: impl FnMut(usize, usize, f64),
+    ) -> Result<()> {
         if self.all_count {
             let (mut rows, mut cols, mut weights) = ([0; TILE], [0; TILE], [0.0; TILE]);
             for from in range.clone().step_by(TILE) {
@@ -167,6 +215,21 @@ impl TablePairs<'_> {
         })
     }
 
+    /// A table of a pair in each row, in their order, and of empty rows after them.
+    fn one_a_row(&self, length: usize, rows: usize, cols: usize) -> Result<CsrMatrix> {
+        let row_pointers = (0..rows + 1).map(|row| row.min(length) as i64);
+        let row_pointers = memory::collected(row_pointers)?;
+        let tasks = row_tasks(length, TASK_CELLS);
+        let lengths: Vec<usize> = tasks.iter().map(Range::len).collect();
+        let (indices, values) = two_by_parts(length, &lengths, |part, indices, values| {
+            let task = &tasks[part];
+            each_cell(self.b, task, indices, |cell| floor(cell) as i32 - 1);
+            each_cell(self.weights, task, values, |cell| cell);
+            Ok(())
+        })?;
+        CsrMatrix::new(rows, cols, row_pointers, indices, values)
+    }
+
     /// The cells of a dense table: how many pairs each has, times a weight.
     fn counted(&self, length: usize, rows: usize, cols: usize, weight: f64) -> Result<Vec<f64>> {
         let size = cells(rows, cols)?;
@@ -206,6 +269,23 @@ impl TablePairs<'_> {
         }
         Ok(values)
     }
+}
+
+/// Whether the cells are 1, 2, and so on.
+pub(super) fn counts(cells: Cells) -> bool {
+    let Cells::Each(cells) = cells else {
+        return false;
+    };
+    // Most that do not count show it at the ends.
+    if cells.first() != Some(&1.0) || cells.last() != Some(&(cells.len() as f64)) {
+        return false;
+    }
+    let parts = cells.par_chunks(TASK_CELLS).enumerate();
+    parts.all(|(part, cells)| {
+        let first = part * TASK_CELLS + 1;
+        let numbered = cells.iter().enumerate();
+        numbered.fold(true, |all, (at, cell)| all & (*cell == (first + at) as f64))
+    })
 }
 
 /// A number as an index from 1.
@@ -272,7 +352,7 @@ fn sparse(rows: usize, cols: usize, mut entries: Vec<(usize, usize, f64)>) -> Re
 }
 
 /// An operand with all its cells.
-struct TableOperand {
+pub(super) struct TableOperand {
     cells: OperandCells,
     extent: Extent,
 }
@@ -291,7 +371,7 @@ impl TableOperand {
     }
 
     /// In row-major order.
-    fn cells(&self) -> Cells<'_> {
+    pub fn cells(&self) -> Cells<'_> {
         match &self.cells {
             OperandCells::Matrix(matrix) => Cells::Each(matrix.values()),
             OperandCells::Same(value) => Cells::Same(*value),
@@ -299,7 +379,7 @@ impl TableOperand {
     }
 }
 
-fn same_shape(operands: [Operand; 3]) -> Result<[TableOperand; 3]> {
+pub(super) fn same_shape(operands: [Operand; 3]) -> Result<[TableOperand; 3]> {
     let mut shape = None;
     for operand in operands {
         if let Operand::Matrix(matrix) = operand {
@@ -440,6 +520,31 @@ mod tests {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
             let pool = pool.build().unwrap();
             pool.install(|| check(70_001));
+        }
+    }
+
+    #[test]
+    fn a_pair_in_each_row_makes_the_same_table_as_any_order() {
+        for length in [30, 500, 100_003] {
+            let counting: Vec<f64> = (1..=length).map(|row| row as f64).collect();
+            let labels = |row: usize| 1.0 + ((row * 7) % 23) as f64 + (row % 3) as f64 / 3.0;
+            let forwards: Vec<f64> = (0..length).map(labels).collect();
+            let weights: Vec<f64> = (0..length).map(|row| (row % 5) as f64 - 2.5).collect();
+            let reversed = |cells: &[f64]| vector(&cells.iter().rev().copied().collect::<Vec<_>>());
+            for dims in [None, Some((length, 24)), Some((length + 9, 40))] {
+                for weighted in [true, false] {
+                    let of = |a: &MatrixBlock, b: &MatrixBlock, weights: &MatrixBlock| {
+                        let weights = match weighted {
+                            true => Operand::Matrix(weights),
+                            false => Operand::Scalar(0.5),
+                        };
+                        table(Operand::Matrix(a), Operand::Matrix(b), weights, dims).unwrap()
+                    };
+                    let found = of(&vector(&counting), &vector(&forwards), &vector(&weights));
+                    let others = [&counting, &forwards, &weights].map(|cells| reversed(cells));
+                    assert_eq!(found, of(&others[0], &others[1], &others[2]), "{length}");
+                }
+            }
         }
     }
 
