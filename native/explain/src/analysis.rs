@@ -90,6 +90,8 @@ pub(super) struct PlanNode {
     pub form: Option<String>,
     /// A range that is not built: fused operators read it where it lies.
     pub in_place: bool,
+    /// A table that its product does without, as a rule.
+    pub is_unmade: bool,
     /// Seconds by the cost model, of operators on matrices.
     pub cost: Option<f64>,
 }
@@ -435,6 +437,7 @@ fn plan(fused: &FusedDag, session: &Session) -> Result<Vec<PlanNode>> {
             reason: placed.reason.map(|reason| reason.to_string()),
             form: placed.form.map(|form| form.to_string()),
             in_place: placed.in_place,
+            is_unmade: placed.is_unmade,
             cost: operator.map(|operator| operator.costs.cost).or_else(basic),
         }
     });

@@ -41,6 +41,8 @@ pub(super) struct Placed {
     pub form: Option<Form>,
     /// A range that is not built: fused operators read it where it lies.
     pub in_place: bool,
+    /// A table that its product does without, as a rule.
+    pub is_unmade: bool,
 }
 
 /// For each operator of the plan.
@@ -54,17 +56,31 @@ pub(super) fn places(fused: &FusedDag, session: &Session) -> Result<Vec<Placed>>
             reason: None,
             form: None,
             in_place: is_in_place(&plan, id),
+            is_unmade: false,
         })
         .collect();
-    if session.backend.is_none() {
-        return Ok(placed);
+    if session.backend.is_some() {
+        place_with_workers(&plan, session, &mut placed)?;
     }
+    for (product, _) in plan.dag.iter() {
+        let is_here = |id: HopId| placed[id.index()].place != Place::Distributed;
+        if let Some(table) = plan.table_left[product.index()]
+            && is_here(product)
+            && is_here(table)
+        {
+            placed[table.index()].is_unmade = true;
+        }
+    }
+    Ok(placed)
+}
+
+fn place_with_workers(plan: &BlockPlan, session: &Session, placed: &mut [Placed]) -> Result<()> {
     let cost = session.known_speeds();
     let mut sites: Vec<Option<Site>> = vec![None; plan.dag.len()];
     for id in &plan.schedule {
         let known = |hop: HopId| sites[hop.index()];
         let transfers = Transfers {
-            plan: &plan,
+            plan,
             config: &session.config,
             cost,
             known: &known,
@@ -91,7 +107,7 @@ pub(super) fn places(fused: &FusedDag, session: &Session) -> Result<Vec<Placed>>
         };
         sites[id.index()] = Some(site);
     }
-    Ok(placed)
+    Ok(())
 }
 
 /// Of a matrix that is expected to be dense.

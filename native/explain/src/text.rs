@@ -272,6 +272,9 @@ fn plan_line(block: &BlockAnalysis, id: HopId, node: &PlanNode) -> String {
         if let Some(reason) = &node.reason {
             let _ = write!(line, "; {reason}");
         }
+        if node.is_unmade {
+            line.push_str("; its product reads its operands instead");
+        }
     }
     if node
         .origin

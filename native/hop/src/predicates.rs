@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    AggregateOp, BinaryOp, Direction, HopOp, Literal, ParameterizedOp, ReadOptions, SizeOp,
+    AggregateOp, BinaryOp, DataGenOp, Direction, HopOp, Literal, ParameterizedOp, ReadOptions,
+    SizeOp,
 };
 
 impl HopOp {
@@ -94,6 +95,16 @@ impl HopOp {
     /// `X %*% Y`
     pub fn is_product(&self) -> bool {
         *self == HopOp::MatMult
+    }
+
+    /// `table(A, B)`
+    pub fn is_table(&self) -> bool {
+        *self == HopOp::Table
+    }
+
+    /// `seq(from, to, by)`
+    pub fn is_sequence(&self) -> bool {
+        *self == HopOp::DataGen(DataGenOp::Seq)
     }
 
     /// `t(X)`

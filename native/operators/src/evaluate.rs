@@ -74,6 +74,27 @@ impl Locally<'_> {
         self.threads.run(|| self.guarded(basic))
     }
 
+    /// The value of a product with a table that was not made, of the operands of the table; `None` where it has to be made
+    /// ([`BlockPlan::table_left`]).
+    ///
+    /// # Errors
+    /// As [`Locally::run`].
+    pub fn table_product(
+        &self,
+        plan: &BlockPlan,
+        id: HopId,
+        table: &[Value],
+        right: &Value,
+    ) -> Result<Option<Value>> {
+        memory::ballast::check()?;
+        let Value::Matrix(right) = right else {
+            return Ok(None);
+        };
+        let is_transposed = plan.transposed_left[id.index()];
+        let product = || basic::table_product(table, is_transposed, right);
+        self.threads.run(|| self.guarded(product))
+    }
+
     /// Runs an operator on this thread, within its budget.
     fn guarded<R>(&self, operator: impl FnOnce() -> Result<R>) -> Result<R> {
         match self.budget {

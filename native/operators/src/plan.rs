@@ -33,6 +33,9 @@ pub struct BlockPlan {
     /// Ranges that nobody but fused operators reads, which read them in place if they are of dense matrices of this process. Then
     /// nothing is built for them but an offset.
     pub in_place: Vec<bool>,
+    /// Of products, the table on their left, transposed or not, of a sequence and categories. Nobody else reads it, so that it need
+    /// not be made.
+    pub table_left: Vec<Option<HopId>>,
     /// How often each value is read.
     pub reads: Vec<u32>,
     /// Who reads each value.
@@ -84,6 +87,13 @@ impl BlockPlan {
             }
         }
         let in_place = in_place(&dag, &fused, &schedule, &inputs, &readers);
+        let table_left: Vec<Option<HopId>> = dag
+            .iter()
+            .map(|(id, hop)| {
+                let left = *inputs[id.index()].first().filter(|_| hop.op.is_product())?;
+                (reads[left.index()] == 1 && is_one_hot(&dag, left)).then_some(left)
+            })
+            .collect();
         let assigned = dag
             .roots
             .iter()
@@ -100,6 +110,7 @@ impl BlockPlan {
             inputs,
             transposed_left,
             in_place,
+            table_left,
             reads,
             readers,
             assigned,
@@ -129,6 +140,12 @@ impl BlockPlan {
             dag,
             ..self.clone()
         }
+    }
+
+    /// Whether an operator is a table that need not be made ([`BlockPlan::table_left`]).
+    pub fn is_table_of_product(&self, id: HopId) -> bool {
+        let reader = self.readers(id).first();
+        reader.is_some_and(|reader| self.table_left[reader.index()] == Some(id))
     }
 
     /// The operators that read a value, each once.
@@ -190,6 +207,13 @@ impl BlockPlan {
     pub fn cplan(&self, id: HopId) -> Option<&FusedPlan> {
         self.fused.get(self.dag.hop(id).op.fused()?)
     }
+}
+
+/// Whether an operator is a table with a row or a column for each category of a vector.
+fn is_one_hot(dag: &Dag, id: HopId) -> bool {
+    let hop = dag.hop(id);
+    let mut sides = hop.inputs.iter().take(2);
+    hop.op.is_table() && sides.any(|side| dag.hop(*side).op.is_sequence())
 }
 
 /// Everything the roots need, each after what it reads; roots in their order, so that effects are.

@@ -339,3 +339,20 @@ print(toString(X[1:2, 1:2]))
 ";
     insta::assert_snapshot!(shown(script, "1m", 1000, ExplainLevel::Plan));
 }
+
+#[test]
+fn a_table_that_its_product_does_without() {
+    let text = "R = t(table(seq(1, nrow(X)), X[, 1])) %*% X";
+    let plan = |budget| shown(text, budget, 1000, ExplainLevel::Plan);
+    let here = plan("100m");
+    let table = here.lines().find(|line| line.contains("t(ctable)"));
+    let says = table.map(|line| line.ends_with("; its product reads its operands instead"));
+    assert_eq!(says, Some(true), "{here}");
+    let kept = shown(
+        "Y = table(seq(1, nrow(X)), X[, 1])\nprint(sum(Y))\nR = t(Y) %*% X",
+        "100m",
+        1000,
+        ExplainLevel::Plan,
+    );
+    assert!(!kept.contains("instead"), "{kept}");
+}

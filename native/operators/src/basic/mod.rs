@@ -191,20 +191,42 @@ fn seed(inputs: &Inputs, place: usize) -> Result<Option<i64>> {
 }
 
 fn table(inputs: &Inputs) -> Result<Value> {
-    let dims = match inputs.len() {
-        0..=3 => None,
-        4 => {
-            return Err(Error::validation(
-                "table needs both output dimensions or none",
-            ));
-        }
-        _ => Some((inputs.size(3)?, inputs.size(4)?)),
-    };
     kernels::table(
         inputs.operand(0)?,
         inputs.operand(1)?,
         inputs.operand(2)?,
-        dims,
+        table_dims(inputs)?,
     )
     .map(Value::Matrix)
+}
+
+fn table_dims(inputs: &Inputs) -> Result<Option<(usize, usize)>> {
+    match inputs.len() {
+        0..=3 => Ok(None),
+        4 => Err(Error::validation(
+            "table needs both output dimensions or none",
+        )),
+        _ => Ok(Some((inputs.size(3)?, inputs.size(4)?))),
+    }
+}
+
+/// The product of a table, or its transpose, and a matrix, of the inputs of the table; `None` where it takes the table itself.
+pub(super) fn table_product(
+    table: &[Value],
+    is_transposed: bool,
+    right: &MatrixBlock,
+) -> Result<Option<Value>> {
+    let inputs = Inputs::new(table.to_vec());
+    // Who makes the table finds what is wrong with it.
+    let Ok(dims) = table_dims(&inputs) else {
+        return Ok(None);
+    };
+    let factor = kernels::TableFactor {
+        a: inputs.operand(0)?,
+        b: inputs.operand(1)?,
+        weights: inputs.operand(2)?,
+        dims,
+        is_transposed,
+    };
+    Ok(kernels::table_product(&factor, right)?.map(Value::Matrix))
 }

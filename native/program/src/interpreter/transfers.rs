@@ -12,7 +12,7 @@ use fulgurite_distributed::{
 };
 use fulgurite_error::Result;
 use fulgurite_fusion::CostConstants;
-use fulgurite_hop::{Bytes, Characteristics, Dag, DataGenOp, Hop, HopId, HopOp, Literal, memory};
+use fulgurite_hop::{Bytes, Characteristics, Dag, Hop, HopId, Literal, memory};
 use fulgurite_operators::BlockPlan;
 
 use super::spread::{Product, Spread, job_seconds, sending_seconds};
@@ -204,8 +204,8 @@ impl Transfers<'_> {
         let Some(left) = op(0, hop).filter(|_| hop.op.is_product()) else {
             return false;
         };
-        left.op == HopOp::Table
-            && op(0, left).is_some_and(|rows| rows.op == HopOp::DataGen(DataGenOp::Seq))
+        left.op.is_table()
+            && op(0, left).is_some_and(|rows| rows.op.is_sequence())
             && op(2, left)
                 .and_then(|weights| weights.op.constant()?.as_f64())
                 .is_some_and(|weight| weight == 1.0)

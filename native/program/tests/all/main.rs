@@ -15,6 +15,7 @@ mod interrupts;
 mod large_products;
 mod later_reads;
 mod non_finite;
+mod one_hot;
 mod parfor;
 mod parfor_jobs;
 mod parfor_remote;

@@ -1,5 +1,6 @@
 //! Evaluates a planned block: operators in order, each where it fits, values freed after their last reader.
 
+mod table_product;
 mod written;
 
 use std::time::Instant;
@@ -34,6 +35,7 @@ pub(crate) fn evaluate(
         context,
         values: vec![None; plan.dag.len()],
         reads_left: plan.reads.clone(),
+        unmade_tables: Vec::new(),
         assigned: Vec::new(),
     };
     let mut last = None;
@@ -60,6 +62,8 @@ struct Evaluation<'a> {
     values: Vec<Option<Variable>>,
     /// Readers of each value that are still to come.
     reads_left: Vec<u32>,
+    /// Tables whose product may do without them, with their operands.
+    unmade_tables: Vec<(HopId, Vec<Variable>)>,
     /// Variables take their new values when the block is through: all its reads see the old ones.
     assigned: Vec<(String, Variable)>,
 }
@@ -75,6 +79,9 @@ impl Evaluation<'_> {
         }
         self.context.session.interrupt.check()?;
         let _on_behalf = self.on_behalf(id);
+        if let Some(value) = self.product_of_unmade_table(id, hop)? {
+            return Ok(Some(value));
+        }
         let plan = self.plan;
         let hops = &plan.inputs[id.index()];
         // Collected as results, they would be moved several times.
@@ -125,6 +132,10 @@ impl Evaluation<'_> {
                     .collect::<Result<Vec<_>>>()?;
                 let value = scalar_operator(hop, &literals, stream)?;
                 Ok(Some(value.into()))
+            }
+            _ if self.leaves_table_unmade(id, &inputs) => {
+                self.unmade_tables.push((id, inputs));
+                Ok(None)
             }
             _ => self.on_matrices(id, hop, inputs).map(Some),
         }
@@ -198,7 +209,7 @@ impl Evaluation<'_> {
                 }
                 let held = values.iter().map(bytes).fold(ranges, u64::saturating_add);
                 let scanned = self.scanned(id, &values);
-                let value = self.locally(id, values)?;
+                let value = self.here().run(self.plan, id, values)?;
                 let session = &self.context.session;
                 let elapsed = started.elapsed();
                 session
@@ -311,21 +322,24 @@ impl Evaluation<'_> {
 
     /// Where a value is that is there already.
     fn site(&self, id: HopId) -> Option<Site> {
+        if self.unmade_tables.iter().any(|(table, _)| *table == id) {
+            return Some(Site::Here);
+        }
         let variable = || self.plan.dag.hop(id).op.variable_read();
         let value = self.values[id.index()].as_ref();
         let value = value.or_else(|| self.symbols.find(variable()?));
         value.map(placement::site)
     }
 
-    fn locally(&self, id: HopId, inputs: Vec<Value>) -> Result<Value> {
+    /// What operators run with in this process.
+    fn here(&self) -> Locally<'_> {
         let session = &self.context.session;
-        let locally = Locally {
+        Locally {
             cache: &session.plan_cache,
             threads: &self.context.threads,
             stream: session.config.rand_stream,
             budget: self.budget(),
-        };
-        locally.run(self.plan, id, inputs)
+        }
     }
 
     /// What an allocation of an operator may take. Where there are workers, the budget decides what runs there; what runs here all
