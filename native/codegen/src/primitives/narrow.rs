@@ -234,6 +234,10 @@ pub(super) unsafe fn add_scaled_rows<L: Lanes>(
     width: usize,
     cols: usize,
 ) {
+    if cols == 1 {
+        // SAFETY: the caller's promise.
+        return unsafe { add_scaled_by_column::<L>(x, q, c.cells, rows, width) };
+    }
     let mut row = 0;
     while row < rows {
         // SAFETY: so many rows are left.
@@ -278,4 +282,77 @@ unsafe fn add_rows<L: Lanes, const R: usize>(
         }
     }
     R
+}
+
+/// `c += sum over r of q[r][0] * x[r]`
+///
+/// # Safety
+/// As [`add_scaled_rows`], with `c` for the only row.
+#[inline(always)]
+unsafe fn add_scaled_by_column<L: Lanes>(
+    x: Matrix<*const f64>,
+    q: Matrix<*const f64>,
+    c: *mut f64,
+    rows: usize,
+    width: usize,
+) {
+    /// Vectors of a strip, whose sums stay in registers.
+    const MOST_VECTORS: usize = 4;
+    for from in (0..width).step_by(MOST_VECTORS * L::WIDTH) {
+        let left = (width - from).min(MOST_VECTORS * L::WIDTH);
+        let fetched = if from == 0 { width } else { 0 };
+        let vectors = left.div_ceil(L::WIDTH);
+        // SAFETY: so many cells are left.
+        unsafe {
+            let x = Matrix {
+                cells: x.cells.add(from),
+                ..x
+            };
+            let c = c.add(from);
+            let last = left - (vectors - 1) * L::WIDTH;
+            match vectors {
+                1 => add_strip::<L, 1>(x, q, c, (rows, last, fetched)),
+                2 => add_strip::<L, 2>(x, q, c, (rows, last, fetched)),
+                3 => add_strip::<L, 3>(x, q, c, (rows, last, fetched)),
+                _ => add_strip::<L, MOST_VECTORS>(x, q, c, (rows, last, fetched)),
+            }
+        }
+    }
+}
+
+/// The cells of `N` vectors, of which the last has `last`. Rows are added one by one, so that the bits do not depend on how many come
+/// together.
+///
+/// # Safety
+/// As [`add_scaled_by_column`].
+#[inline(always)]
+unsafe fn add_strip<L: Lanes, const N: usize>(
+    x: Matrix<*const f64>,
+    q: Matrix<*const f64>,
+    c: *mut f64,
+    (rows, last, fetched): (usize, usize, usize),
+) {
+    let count = |n: usize| if n + 1 == N { last } else { L::WIDTH };
+    let mut sums = [L::splat(0.0); N];
+    for (n, sum) in sums.iter_mut().enumerate() {
+        // SAFETY: `c` has the cells.
+        *sum = unsafe { load::<L>(c.add(n * L::WIDTH), count(n)) };
+    }
+    for row in 0..rows {
+        // SAFETY: there are so many rows, of so many cells.
+        unsafe {
+            if row % ROWS == 0 {
+                fetch::<L>(x.from(row), rows * x.stride, ROWS, fetched);
+            }
+            let scale = L::splat(*q.cells.add(row * q.stride));
+            for (n, sum) in sums.iter_mut().enumerate() {
+                let cells = x.cells.add(row * x.stride + n * L::WIDTH);
+                *sum = load::<L>(cells, count(n)).mul_add(scale, *sum);
+            }
+        }
+    }
+    for (n, sum) in sums.into_iter().enumerate() {
+        // SAFETY: as above; it can be written.
+        unsafe { store(sum, c.add(n * L::WIDTH), count(n)) };
+    }
 }
