@@ -15,7 +15,7 @@ use crate::{
     memo::TemplateType,
     operator::Operator,
     reason::Reason,
-    roles::{CellFunction, Role},
+    roles::{CellFunction, Role, as_mean},
     view::DagView,
 };
 
@@ -145,7 +145,9 @@ impl<'a> CostModel<'a> {
 
     /// Seconds of a fused operator.
     pub fn fused(&self, operator: &Operator) -> f64 {
-        let compute = operator.covered.iter().map(|(hop, _)| {
+        let covered = operator.covered.iter();
+        let computed = covered.filter(|(hop, _)| !self.has_sum_of(operator, *hop));
+        let compute = computed.map(|(hop, _)| {
             let own = self.sizes[hop.index()].fused_compute;
             match operator.template {
                 // The sparsity that counts is the driver's, which scales all of them.
@@ -180,6 +182,20 @@ impl<'a> CostModel<'a> {
     fn between_rows(&self, hop: HopId, range: InPlace) -> f64 {
         let time = |bytes: f64| self.config.cost.moving(reading(bytes), bytes);
         (time(range.spanned) - time(self.bytes(hop))).max(0.0)
+    }
+
+    /// Another aggregate of a multi-aggregate is the sum that this mean is.
+    fn has_sum_of(&self, operator: &Operator, hop: HopId) -> bool {
+        let Role::Aggregate(op, direction) = self.view.role(hop) else {
+            return false;
+        };
+        let Some(sum) = as_mean(op).filter(|_| !operator.siblings.is_empty()) else {
+            return false;
+        };
+        let inputs = |of: HopId| &self.view.hop(of).inputs;
+        operator.roots().any(|root| {
+            self.view.role(root) == Role::Aggregate(sum, direction) && inputs(root) == inputs(hop)
+        })
     }
 
     /// Seconds of the other outputs of a multi-aggregate, and of an operator for each that cuts it out of the one output
