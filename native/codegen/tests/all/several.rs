@@ -158,12 +158,11 @@ fn compare(operands: &[&MatrixBlock], direction: Direction, contexts: &[Executio
         for context in contexts {
             let got = cells(execute(&engine, &inputs, context).unwrap());
             let first = known.get_or_insert_with(|| got.clone());
-            for at in 0..all.len() {
+            for (at, aggregate) in all.iter().enumerate() {
                 assert_eq!(
                     of_aggregate(&got, direction, at),
                     of_aggregate(first, direction, at),
-                    "{what}: {:?}",
-                    all[at]
+                    "{what}: {aggregate:?}"
                 );
             }
         }

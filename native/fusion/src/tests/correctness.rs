@@ -33,11 +33,15 @@ fn config(policy: Policy) -> FusionConfig {
     }
 }
 
-/// The same where operators take no time beside what they move, so that aggregates of small matrices are merged, too.
+/// The same where only reading takes time, so that aggregates of small matrices are merged, too.
 fn eager(policy: Policy) -> FusionConfig {
     let config = config(policy);
     FusionConfig {
-        cost: config.cost.with([(Constant::Operator, 0.0)]),
+        cost: config.cost.with([
+            (Constant::Operator, 0.0),
+            (Constant::Compute, 1e9),
+            (Constant::CachedWrite, 1e9),
+        ]),
         ..config
     }
 }

@@ -150,6 +150,50 @@ fn several_aggregates_in_one_pass_over_the_stripes() {
     }
 }
 
+/// Several aggregates of columns, whose parts are combined row by row, and of rows, which stay with their stripes.
+#[test]
+fn several_aggregates_of_vectors_in_one_pass_over_the_stripes() {
+    for text in [
+        "R = colSums(X * 3) + colMaxs(X) * colSums(X ^ 2) - colMeans(X)",
+        "R = rowSums(X * abs(X))\nS = rowMins(X)\nT = rowMeans(X)",
+        "S = rowSums(X * abs(X))\nR = rowMins(X)\nT = rowMeans(X)",
+        "S = rowSums(X * abs(X))\nT = rowMins(X)\nR = rowMeans(X)",
+    ] {
+        for x in [exact(ROWS, 20, 9), ratings()] {
+            let others = ["S", "T"].into_iter();
+            let others = others.filter(|name| text.contains(&format!("{name} =")));
+            let expected = script(text).matrix("X", x.clone());
+            let expected = expected.config("fulgurite.fusion.policy", "none");
+            let expected = cells(&expected.output("R").run());
+            let backend = Arc::new(LocalBackend::default());
+            // As if only reading took time: matrices of tests are small.
+            let ran = script(text)
+                .backend(Arc::clone(&backend))
+                .dataset("X", x, 37)
+                .config("fulgurite.memory.local", "20k")
+                .config("fulgurite.cost.operator", "0.001")
+                .config("fulgurite.cost.compute", "1000000")
+                .config("fulgurite.cost.cachedWriteBandwidth", "1000000");
+            let ran = others
+                .fold(ran.output("R"), |script, name| script.output(name))
+                .run();
+            let report = &ran.outcome().report;
+            let is_one = report
+                .operators
+                .iter()
+                .any(|operator| operator.location == "dataflow" && operator.label.contains("MAgg"));
+            assert!(is_one, "{text}\n{report}");
+            assert_eq!(backend.counters().source_scans, 1, "{text}");
+            for (found, expected) in cells(&ran).iter().zip(&expected) {
+                assert!(
+                    is_close(*found, *expected, 1e-9),
+                    "{text}: {found} for {expected}"
+                );
+            }
+        }
+    }
+}
+
 /// An Outer operator whose right factor takes 9600 bytes, where 4096 may be sent: in ranges of 128 columns. The outer product
 /// itself, of 150000 cells, is held nowhere, however the factor is there.
 #[test]
