@@ -22,9 +22,9 @@ use crate::{
 const SKINNY_COLS: u64 = 256;
 /// Columns of `row %*% B` up to which a block of rows stays in the second-level cache.
 const PRODUCT_COLS: u64 = 2048;
-/// Rows from which on as wide a B, which is laid out first, is worth it; and rows of B from which on multiplying takes longer than
-/// putting the results where the next operator finds them.
-const PRODUCT_ROWS: u64 = 256;
+/// Cells of such a product from which on it is worth it: smaller ones stay in a cache anyway. And rows of B from which on
+/// multiplying takes longer than putting the results where the next operator finds them.
+const PRODUCT_CELLS: u64 = 1 << 20;
 const PRODUCT_DEPTH: u64 = 16;
 
 pub(super) struct Row;
@@ -138,8 +138,8 @@ fn row_product(view: &DagView, hop: HopId) -> Result<(), Reason> {
     let skinny = skinny(right.cols, left.rows.min(right.rows));
     // A sparse one would be made dense.
     let is_dense = !view.hop(b).characteristics.is_stored_sparse();
-    let are_tiles = left.rows >= PRODUCT_ROWS && right.rows >= PRODUCT_DEPTH;
-    match is_dense && right.cols > 1 && are_tiles {
+    let is_large = left.rows.saturating_mul(right.cols) >= PRODUCT_CELLS;
+    match is_dense && right.cols > 1 && is_large && right.rows >= PRODUCT_DEPTH {
         true if right.cols <= PRODUCT_COLS => Ok(()),
         true => Err(Reason::WideProduct {
             cols: right.cols,
