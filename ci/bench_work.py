@@ -256,6 +256,7 @@ def renew(folder, rows, names):
     def key(row):
         return row["row"], row["factor"], row["threads"], row.get("alone", False)
 
+    rows = [{field: row[field] for field in bench_work_report.FIELDS_ALONE} if row["alone"] else row for row in rows]
     again = {key(row) for row in rows}
     # Rows that are no longer declared go.
     rest = [row for row in before["rows"] if key(row) not in again and row["row"] in names]

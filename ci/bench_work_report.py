@@ -3,6 +3,9 @@
 PEERS = ["numpy", "scipy", "jax", "polars", "pandas", "python"]
 COLUMNS = ["fulgurite", *PEERS]
 
+# What is kept of a row that was measured without peers.
+FIELDS_ALONE = ["date", "row", "size", "declared", "alone", "factor", "threads", "ms"]
+
 # From this share of processor time that others took, the figures are said to be disturbed.
 BUSY = 0.1
 
