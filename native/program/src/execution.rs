@@ -222,3 +222,15 @@ impl ReadyOutput {
         }
     }
 }
+
+/// A variable as the caller gets it.
+///
+/// # Errors
+/// Of what is not whole yet: of putting it together.
+pub(crate) fn handed_back(variable: Variable, session: &Session) -> Result<OutputValue> {
+    Ok(match variable {
+        // The interpreter is done with it.
+        Variable::Matrix(matrix) => OutputValue::Matrix(matrix.into_block()),
+        other => ReadyOutput::of(&other, session)?.hand_over(),
+    })
+}

@@ -11,6 +11,7 @@
 //! - `interpreter`: runs a program's blocks.
 //! - `compile`: from a request to a program with sizes.
 //! - `execution`: runs a request.
+//! - `prepared`: a program that a front end built, without a request.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
@@ -21,6 +22,7 @@ mod interpreter;
 mod level;
 mod loops;
 mod plans;
+mod prepared;
 mod programs;
 mod report;
 pub mod request;
@@ -37,6 +39,7 @@ pub use interpreter::{
 pub use level::{ExplainFormat, ExplainLevel};
 pub use loops::Loops;
 pub use plans::{Conditions, ExplainedPlan, plan_explained, plan_of};
+pub use prepared::Prepared;
 pub use programs::Programs;
 pub use report::{OperatorReport, Report};
 pub use request::Request;

@@ -33,6 +33,11 @@ impl PlannedProgram {
             Some(_) => ReadOnce::default(),
             None => ReadOnce::of(&program, &request.outputs.iter().cloned().collect()),
         };
+        Self::leaving(program, read_once)
+    }
+
+    /// Without plans so far, of a program whose blocks leave these variables to one reader.
+    pub(crate) fn leaving(program: Program, read_once: ReadOnce) -> Self {
         PlannedProgram {
             program,
             plans: Arc::new(Plans::new(read_once)),

@@ -1,4 +1,31 @@
-//! The extension `fulgurite._native`, which the Python sources beside this crate call.
+//! The extension `fulgurite._native`, which the Python sources beside this crate call: conversions, and expressions that
+//! become programs of high-level operators. It computes nothing.
+//!
+//! - `failure`: errors as Python's exceptions.
+//! - `expression`: arrays that are not computed yet, as DAGs of operators.
+//! - `arrays`: memory of NumPy and SciPy as blocks, and back.
+//! - `structure`: what two expressions have in common, and the program of one.
+//! - `engine`: what evaluations share: configuration, programs, compiled plans.
+//! - `waiting`: runs that Ctrl-C may end.
+//! - `evaluation`: computes expressions.
+//! - `script`: runs and explains scripts and expressions.
+//! - `node`: expressions as Python has them.
+//!
+//! Invariants:
+//! - No panic leaves this library, and every error becomes an exception of the package.
+//! - The interpreter's lock is released while the engine works.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
+mod arrays;
+mod engine;
+mod evaluation;
+mod expression;
+mod failure;
+mod node;
+mod script;
+mod structure;
+mod waiting;
 
 #[global_allocator]
 static ALLOCATOR: fulgurite_matrix::memory::ballast::Allocator =
@@ -8,4 +35,19 @@ static ALLOCATOR: fulgurite_matrix::memory::ballast::Allocator =
 mod _native {
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
+    #[pymodule_export]
+    use super::{
+        engine::{Engine, forked, statistics},
+        evaluation::evaluate,
+        node::{Node, Operator},
+        script::{explain_dag, run_script},
+    };
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        fulgurite_operators::panics::install_hook();
+        Ok(())
+    }
 }

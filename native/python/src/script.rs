@@ -1,0 +1,156 @@
+//! Scripts of DML, and what would be executed.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use fulgurite_dataflow::Variable;
+use fulgurite_error::{Error, Result};
+use fulgurite_explain::explain;
+use fulgurite_matrix::Interrupt;
+use fulgurite_operators::panics;
+use fulgurite_program::{
+    Execution, OutputValue, Request, execute,
+    request::{Binding, Input},
+};
+use pyo3::{prelude::*, types::PyAny};
+
+use crate::{
+    engine::Engine,
+    expression::Expression,
+    failure::raised,
+    node::Node,
+    structure::Structure,
+    waiting::with_signals,
+};
+
+/// Runs a script on values; gives its outputs, and what its report says. Lines that it prints go to `print`.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
+pub fn run_script<'py>(
+    py: Python<'py>,
+    engine: &Engine,
+    text: String,
+    name: String,
+    inputs: BTreeMap<String, PyRef<'py, Node>>,
+    outputs: Vec<String>,
+    arguments: BTreeMap<String, String>,
+    print: Bound<'py, PyAny>,
+) -> PyResult<(BTreeMap<String, Node>, String)> {
+    let mut execution = Execution {
+        request: Request {
+            arguments,
+            outputs,
+            ..Request::script(name, text)
+        },
+        ..Execution::default()
+    };
+    for (name, node) in inputs {
+        match node.expression.known() {
+            Some(Variable::Matrix(matrix)) => {
+                execution.matrices.insert(name.clone(), matrix.block().clone());
+                execution.request.inputs.push(Input::local(name));
+            }
+            Some(Variable::Scalar(value)) => execution.request.inputs.push(Input {
+                name,
+                binding: Binding::Scalar { value },
+            }),
+            _ => {
+                let error = Error::internal(format!("the input '{name}' has no value"));
+                return Err(raised(py, &error, None));
+            }
+        }
+    }
+    let session = engine.session().map_err(|error| raised(py, &error, None))?;
+    let interrupt = Interrupt::new();
+    let lines: Arc<Mutex<Vec<String>>> = Arc::default();
+    let printed = Arc::clone(&lines);
+    let session = session
+        .clone()
+        .with_interrupt(interrupt.clone())
+        .with_print(Arc::new(move |line| {
+            let mut lines = printed.lock().unwrap_or_else(PoisonError::into_inner);
+            lines.push(line.to_owned());
+            Ok(())
+        }));
+    let tell = |_: Python<'_>| {
+        let ready = std::mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner));
+        ready.iter().try_for_each(|line| print.call1((line,)).map(drop))
+    };
+    let outcome = with_signals(py, &interrupt, || execute(execution, &session), tell)?;
+    tell(py)?;
+    let outcome = outcome.map_err(|error| raised(py, &error, None))?;
+    let outputs = outcome.outputs.into_iter().map(|(name, value)| {
+        let value = match value {
+            OutputValue::Scalar(value) => Variable::Scalar(value),
+            OutputValue::Matrix(block) => Variable::matrix(block),
+            OutputValue::Dataset { .. } => {
+                let error = Error::internal("a result that is not in this process");
+                return Err(raised(py, &error, None));
+            }
+        };
+        Ok((name, Node::new(Expression::value(value))))
+    });
+    Ok((outputs.collect::<PyResult<_>>()?, outcome.report.to_string()))
+}
+
+/// What would be executed for expressions, as `fulgurite explain` shows it.
+#[pyfunction]
+#[pyo3(signature = (engine, nodes, level, format, why=None))]
+pub fn explain_dag(
+    py: Python<'_>,
+    engine: &Engine,
+    nodes: Vec<PyRef<'_, Node>>,
+    level: String,
+    format: String,
+    why: Option<String>,
+) -> PyResult<String> {
+    let wanted: Vec<Arc<Expression>> = nodes
+        .iter()
+        .map(|node| Arc::clone(&node.expression))
+        .collect();
+    let structure = Structure::of(&wanted);
+    let explained = py.detach(|| {
+        panics::caught(|| {
+            let request = request(&structure, &level, &format, why)?;
+            explain(&request, engine.session()?)
+        })
+    });
+    explained.map_err(|error| raised(py, &error, None))
+}
+
+/// A request to explain a structure for the sizes that its leaves have.
+fn request(
+    structure: &Structure,
+    level: &str,
+    format: &str,
+    why: Option<String>,
+) -> Result<Request> {
+    let varies = vec![false; structure.literals.len()];
+    let dag = fulgurite_hop::json::to_json(&structure.dag(&varies));
+    let mut inputs = Vec::new();
+    for (name, value) in structure.inputs(&varies) {
+        let binding = match value {
+            Variable::Scalar(value) => Binding::Scalar { value },
+            matrix => {
+                let size = matrix.characteristics();
+                let number = |n: Option<u64>| n.map_or(-1, |n| i64::try_from(n).unwrap_or(-1));
+                Binding::Dataset {
+                    rows: number(size.rows),
+                    cols: number(size.cols),
+                    nnz: number(size.nnz),
+                }
+            }
+        };
+        inputs.push(Input { name, binding });
+    }
+    Ok(Request {
+        dag: Some(dag),
+        inputs,
+        level: level.parse()?,
+        format: format.parse()?,
+        why,
+        ..Request::default()
+    })
+}

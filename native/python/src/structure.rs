@@ -1,0 +1,296 @@
+//! What is the same in expressions that differ in nothing but values: operators, how they lie together, which results
+//! are wanted. It is the key of programs; values that came from outside are its variables.
+
+use std::sync::Arc;
+
+use fulgurite_dataflow::Variable;
+use fulgurite_error::{Position, Source};
+use fulgurite_hop::{Dag, DataType, Hop, HopId, HopOp, Literal, ValueType};
+use rustc_hash::FxHashMap;
+
+use crate::expression::{Expression, Input, Kind, State};
+
+/// Positions in programs stand for the operators of a structure, since the same one may stand at several places of a
+/// script: line `n` of this file is operator `n - 1`.
+pub const SOURCE: &str = "expression";
+
+/// An operand, as a number: where it is in its list, and which list that is.
+#[derive(Debug, Clone, Copy)]
+enum Operand {
+    Operator(u32),
+    Leaf(u32),
+    Literal(u32),
+}
+
+impl Operand {
+    fn word(self) -> u32 {
+        match self {
+            Operand::Operator(index) => index << 2,
+            Operand::Leaf(index) => index << 2 | 1,
+            Operand::Literal(index) => index << 2 | 2,
+        }
+    }
+}
+
+/// An operator of a structure.
+#[derive(Debug)]
+struct Operator {
+    expression: Arc<Expression>,
+    kind: Arc<Kind>,
+    operands: Vec<Operand>,
+}
+
+/// Expressions that are to be computed together.
+#[derive(Debug, Default)]
+pub struct Structure {
+    /// What tells it from others.
+    pub words: Vec<u32>,
+    pub literals: Vec<Literal>,
+    pub leaves: Vec<Variable>,
+    /// Inputs first.
+    operators: Vec<Operator>,
+    /// Which operators are wanted.
+    outputs: Vec<u32>,
+}
+
+impl Structure {
+    /// Of these expressions that have no values yet. What else is found twice under names of the caller is wanted, too.
+    pub fn of(wanted: &[Arc<Expression>]) -> Self {
+        let mut structure = Structure::default();
+        let mut found: FxHashMap<*const Expression, Operand> = FxHashMap::default();
+        for expression in wanted {
+            structure.visit(expression, &mut found);
+        }
+        for (index, operator) in structure.operators.iter().enumerate() {
+            let is_wanted = wanted
+                .iter()
+                .any(|wanted| Arc::ptr_eq(wanted, &operator.expression));
+            // A caller that goes on to build on it, as a loop does, would have it computed again and again.
+            if is_wanted || (operator.expression.has_name() && operator.expression.passes() > 0) {
+                structure.outputs.push(index as u32);
+            }
+        }
+        structure.write_words();
+        structure
+    }
+
+    fn visit(
+        &mut self,
+        root: &Arc<Expression>,
+        found: &mut FxHashMap<*const Expression, Operand>,
+    ) {
+        // An expression, its operator, and which of the inputs are still to be looked at.
+        let mut stack: Vec<(Arc<Expression>, Arc<Kind>, Vec<Input>, Vec<Operand>)> = Vec::new();
+        self.open(root, found, &mut stack);
+        while let Some((expression, kind, inputs, operands)) = stack.last_mut() {
+            let Some(input) = inputs.get(operands.len()) else {
+                let operator = Operator {
+                    expression: Arc::clone(expression),
+                    kind: Arc::clone(kind),
+                    operands: std::mem::take(operands),
+                };
+                let operand = Operand::Operator(self.operators.len() as u32);
+                found.insert(Arc::as_ptr(expression), operand);
+                self.operators.push(operator);
+                stack.pop();
+                continue;
+            };
+            match input {
+                Input::Literal(literal) => {
+                    operands.push(Operand::Literal(self.literals.len() as u32));
+                    self.literals.push(literal.clone());
+                }
+                Input::Expression(input) => match found.get(&Arc::as_ptr(input)) {
+                    Some(operand) => operands.push(*operand),
+                    None => {
+                        let input = Arc::clone(input);
+                        self.open(&input, found, &mut stack);
+                    }
+                },
+            }
+        }
+    }
+
+    /// A leaf is done with; an operator waits for its inputs.
+    fn open(
+        &mut self,
+        expression: &Arc<Expression>,
+        found: &mut FxHashMap<*const Expression, Operand>,
+        stack: &mut Vec<(Arc<Expression>, Arc<Kind>, Vec<Input>, Vec<Operand>)>,
+    ) {
+        if found.contains_key(&Arc::as_ptr(expression)) {
+            return;
+        }
+        match expression.state() {
+            State::Value(value) => {
+                let operand = Operand::Leaf(self.leaves.len() as u32);
+                found.insert(Arc::as_ptr(expression), operand);
+                self.leaves.push(value);
+            }
+            State::Pending { kind, inputs } => {
+                stack.push((Arc::clone(expression), kind, inputs, Vec::new()));
+            }
+        }
+    }
+
+    fn write_words(&mut self) {
+        let words = &mut self.words;
+        for operator in &self.operators {
+            words.push(operator.kind.number);
+            words.push(operator.operands.len() as u32);
+            words.extend(operator.operands.iter().map(|operand| operand.word()));
+        }
+        words.push(u32::MAX);
+        words.extend(self.literals.iter().map(type_of));
+        words.push(u32::MAX);
+        words.extend(self.leaves.iter().map(|leaf| match leaf {
+            Variable::Scalar(literal) => type_of(literal),
+            _ => u32::MAX - 1,
+        }));
+        words.push(u32::MAX);
+        words.extend(&self.outputs);
+    }
+
+    /// The program's DAG, in which the literals that may vary are variables.
+    pub fn dag(&self, varies: &[bool]) -> Dag {
+        let source = Source::new(SOURCE, "");
+        let mut dag = Dag::new();
+        let leaves: Vec<HopId> = (0..)
+            .zip(&self.leaves)
+            .map(|(index, leaf)| {
+                let read = HopOp::TransientRead(leaf_name(index));
+                dag.push(match leaf {
+                    Variable::Scalar(literal) => {
+                        Hop::scalar(read, Vec::new(), literal.value_type())
+                    }
+                    _ => Hop::matrix(read, Vec::new()),
+                })
+            })
+            .collect();
+        let literals: Vec<HopId> = self
+            .literals
+            .iter()
+            .enumerate()
+            .map(|(index, literal)| {
+                dag.push(match varies[index] {
+                    false => Hop::literal(literal.clone()),
+                    true => {
+                        let read = HopOp::TransientRead(literal_name(index));
+                        Hop::scalar(read, Vec::new(), literal.value_type())
+                    }
+                })
+            })
+            .collect();
+        let mut operators: Vec<HopId> = Vec::new();
+        for (line, operator) in (1..).zip(&self.operators) {
+            let operands = operator.operands.iter();
+            let inputs = operands
+                .map(|operand| match operand {
+                    Operand::Operator(index) => operators[*index as usize],
+                    Operand::Leaf(index) => leaves[*index as usize],
+                    Operand::Literal(index) => literals[*index as usize],
+                })
+                .collect();
+            let data_type = match operator.expression.shape.is_scalar {
+                true => DataType::Scalar,
+                false => DataType::Matrix,
+            };
+            let hop = match data_type {
+                DataType::Scalar => Hop::scalar(
+                    operator.kind.op.clone(),
+                    inputs,
+                    operator.expression.value_type,
+                ),
+                _ => Hop::matrix(operator.kind.op.clone(), inputs),
+            };
+            operators.push(dag.push(hop.at(&Position::new(&source, line, 1, 1))));
+        }
+        for index in &self.outputs {
+            let value = operators[*index as usize];
+            let name = HopOp::TransientWrite(output_name(*index));
+            let written = Hop {
+                op: name,
+                inputs: vec![value],
+                ..dag.hop(value).clone()
+            };
+            let written = dag.push(written);
+            dag.roots.push(written);
+        }
+        dag
+    }
+
+    /// The variables of a program, with the literals that vary.
+    pub fn inputs<'a>(
+        &'a self,
+        varies: &'a [bool],
+    ) -> impl Iterator<Item = (String, Variable)> + 'a {
+        let leaves = (0..).zip(&self.leaves);
+        let leaves = leaves.map(|(index, leaf)| (leaf_name(index), leaf.clone()));
+        let literals = self.literals.iter().enumerate();
+        let varying = literals.filter(|(index, _)| varies[*index]);
+        leaves.chain(varying.map(|(index, literal)| {
+            (literal_name(index), Variable::Scalar(literal.clone()))
+        }))
+    }
+
+    pub fn output_names(&self) -> Vec<String> {
+        self.outputs.iter().map(|index| output_name(*index)).collect()
+    }
+
+    /// The expressions that are wanted, in the order of [`Structure::output_names`].
+    pub fn outputs(&self) -> impl Iterator<Item = &Arc<Expression>> {
+        let outputs = self.outputs.iter();
+        outputs.map(|index| &self.operators[*index as usize].expression)
+    }
+
+    /// The expression that stands at a line of [`SOURCE`].
+    pub fn at_line(&self, line: u32) -> Option<&Arc<Expression>> {
+        let index = (line as usize).checked_sub(1)?;
+        Some(&self.operators.get(index)?.expression)
+    }
+
+    /// How many operators there are.
+    pub fn len(&self) -> usize {
+        self.operators.len()
+    }
+
+    /// Cells of all leaves.
+    pub fn cells(&self) -> u64 {
+        let cells = self.leaves.iter().map(|leaf| {
+            let size = leaf.characteristics();
+            size.nnz.or(size.cells()).unwrap_or(0)
+        });
+        cells.fold(0, u64::saturating_add)
+    }
+
+    /// Whether an operator may take more than a few passes over its inputs.
+    pub fn may_take_long(&self) -> bool {
+        self.operators.iter().any(|operator| {
+            matches!(
+                operator.kind.op,
+                HopOp::MatMult | HopOp::Parameterized(..) | HopOp::DataGen(_)
+            )
+        })
+    }
+}
+
+fn type_of(literal: &Literal) -> u32 {
+    match literal.value_type() {
+        ValueType::Double => 0,
+        ValueType::Int => 1,
+        ValueType::Boolean => 2,
+        ValueType::String => 3,
+    }
+}
+
+fn leaf_name(index: usize) -> String {
+    format!("x{index}")
+}
+
+fn literal_name(index: usize) -> String {
+    format!("c{index}")
+}
+
+fn output_name(index: u32) -> String {
+    format!("y{index}")
+}
