@@ -8,9 +8,7 @@ use std::{panic::AssertUnwindSafe, ptr::NonNull, sync::Arc};
 use arrow::buffer::{Buffer, ScalarBuffer};
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{CsrMatrix, DenseMatrix, MatrixBlock, memory};
-use numpy::{
-    PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods, ndarray::ArrayView1,
-};
+use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods, ndarray::ArrayView1};
 use pyo3::prelude::*;
 
 /// Up to so many cells are copied: it takes less time than to note that memory is shared.
@@ -47,8 +45,7 @@ fn buffer<T: numpy::Element + arrow::datatypes::ArrowNativeType>(
     });
     // SAFETY: NumPy says that the array is in one piece of `cells` cells at `data`, which is not null and aligned. It lives
     // as long as `owner`, which the buffer keeps; NumPy refuses to resize an array that is referred to. Blocks only read.
-    let buffer =
-        unsafe { Buffer::from_custom_allocation(bytes, cells * size_of::<T>(), owner) };
+    let buffer = unsafe { Buffer::from_custom_allocation(bytes, cells * size_of::<T>(), owner) };
     Ok(ScalarBuffer::new(buffer, 0, cells))
 }
 

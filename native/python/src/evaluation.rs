@@ -13,8 +13,8 @@ use fulgurite_program::{OutputValue, Watch};
 use pyo3::{prelude::*, types::PyAny};
 
 use crate::{
-    engine::{COUNTS, Engine, refuse_after_fork},
-    expression::{Expression, Place},
+    engine::{COUNTS, Engine, Variant},
+    expression::Expression,
     failure::raised,
     node::Node,
     structure::{SOURCE, Structure},
@@ -26,8 +26,63 @@ const LONG_CELLS: u64 = 1 << 22;
 /// ... or where an operator takes more than passes over them.
 const LONG_CELLS_OF_PRODUCTS: u64 = 1 << 16;
 
+/// Operators from which on passes over a program may take long.
+const LONG_PROGRAM: usize = 1000;
+
+/// How somebody waits for a run.
+pub struct Waiting<'a, 'py> {
+    pub is_main_thread: bool,
+    /// Is told the seconds, the kinds of operators that are done, and how many operators there are.
+    pub progress: Option<&'a Bound<'py, PyAny>>,
+    /// Whether operators take more than passes over their inputs.
+    pub may_take_long: bool,
+    pub operators: usize,
+}
+
+impl Waiting<'_, '_> {
+    /// Runs something without the interpreter's lock; on Python's main thread a long run looks for signals.
+    ///
+    /// # Errors
+    /// Of handlers of signals.
+    pub fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        leaves: &[Variable],
+        run: impl FnOnce(&Interrupt, Option<Watch>) -> Result<T> + Send,
+    ) -> PyResult<Result<T>> {
+        let cells = cells(leaves);
+        let is_long = cells >= LONG_CELLS
+            || (self.may_take_long && cells >= LONG_CELLS_OF_PRODUCTS)
+            || self.operators >= LONG_PROGRAM;
+        if !self.is_main_thread || !is_long {
+            return Ok(py.detach(|| panics::caught(|| run(&Interrupt::default(), None))));
+        }
+        let started = Instant::now();
+        let (interrupt, watch) = (Interrupt::new(), Watch::default());
+        let seen = watch.clone();
+        let meanwhile = |_: Python<'_>| match self.progress {
+            None => Ok(()),
+            Some(progress) => {
+                let done = seen.report().map_or(0, |report| report.operators.len());
+                let seconds = started.elapsed().as_secs_f64();
+                progress.call1((seconds, done, self.operators)).map(drop)
+            }
+        };
+        with_signals(py, &interrupt, || run(&interrupt, Some(watch)), meanwhile)
+    }
+}
+
+/// Cells of all leaves.
+fn cells(leaves: &[Variable]) -> u64 {
+    let cells = leaves.iter().map(|leaf| {
+        let size = leaf.characteristics();
+        size.nnz.or(size.cells()).unwrap_or(0)
+    });
+    cells.fold(0, u64::saturating_add)
+}
+
 /// Computes what these expressions are, together. On Python's main thread a long evaluation looks for signals, and calls
-/// `progress` with how many seconds it has run.
+/// `progress` meanwhile.
 #[pyfunction]
 #[pyo3(signature = (engine, nodes, is_main_thread, progress=None))]
 pub fn evaluate(
@@ -39,53 +94,33 @@ pub fn evaluate(
 ) -> PyResult<()> {
     let wanted = nodes.iter().map(|node| Arc::clone(&node.expression));
     let wanted: Vec<Arc<Expression>> = wanted.filter(|wanted| !wanted.is_value()).collect();
-    compute(py, engine, &wanted, is_main_thread, progress.as_ref())
-}
-
-/// See [`evaluate`].
-pub fn compute(
-    py: Python<'_>,
-    engine: &Engine,
-    wanted: &[Arc<Expression>],
-    is_main_thread: bool,
-    progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<()> {
     if wanted.is_empty() {
         return Ok(());
     }
     let started = Instant::now();
     COUNTS.evaluations.fetch_add(1, Ordering::Relaxed);
-    let structure = Structure::of(wanted);
-    let cells = structure.cells();
-    let is_long = cells >= LONG_CELLS
-        || (structure.may_take_long() && cells >= LONG_CELLS_OF_PRODUCTS)
-        || structure.len() > 1000;
-    let outcome = match is_main_thread && is_long {
-        false => py.detach(|| {
-            panics::caught(|| run(engine, &structure, &Interrupt::default(), None))
-        }),
-        true => {
-            let (interrupt, watch) = (Interrupt::new(), Watch::default());
-            let seen = watch.clone();
-            let meanwhile = |py: Python<'_>| match progress {
-                None => Ok(()),
-                Some(progress) => {
-                    let done = seen.report().map_or(0, |report| report.operators.len());
-                    let seconds = started.elapsed().as_secs_f64();
-                    progress.call1((seconds, done, structure.len())).map(|_| {
-                        let _ = py;
-                    })
-                }
-            };
-            let run = || run(engine, &structure, &interrupt, Some(watch));
-            with_signals(py, &interrupt, run, meanwhile)?
-        }
+    let structure = Structure::of(&wanted);
+    let waiting = Waiting {
+        is_main_thread,
+        progress: progress.as_ref(),
+        may_take_long: structure.may_take_long(),
+        operators: structure.len(),
     };
+    let run = |interrupt: &Interrupt, watch| {
+        let known = engine.program(&structure)?;
+        let variables = Structure::variables(&structure.leaves, &structure.literals, &known.varies);
+        let outputs = structure.output_names();
+        run_program(engine, &known, variables, &outputs, interrupt, watch)
+    };
+    let outcome = waiting.run(py, &structure.leaves, run)?;
     let elapsed = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
     COUNTS.nanoseconds.fetch_add(elapsed, Ordering::Relaxed);
     let outputs = outcome.map_err(|error| {
-        let place = place_of(&error, &structure);
-        raised(py, &error, place.as_ref())
+        let position = error.position().filter(|at| at.source.name == SOURCE);
+        let index = position.and_then(|at| (at.line as usize).checked_sub(1));
+        let places = structure.places();
+        let place = index.and_then(|index| places.get(index)?.as_ref());
+        raised(py, &error, place)
     })?;
     for (expression, value) in structure.outputs().zip(outputs) {
         expression.computed(value);
@@ -93,23 +128,23 @@ pub fn compute(
     Ok(())
 }
 
-fn run(
+/// Runs a program with these variables; gives its outputs in their order.
+///
+/// # Errors
+/// Of its operators; `runtime`, in a process that was forked.
+pub fn run_program(
     engine: &Engine,
-    structure: &Structure,
+    known: &Variant,
+    variables: impl Iterator<Item = (String, Variable)>,
+    outputs: &[String],
     interrupt: &Interrupt,
     watch: Option<Watch>,
 ) -> Result<Vec<Variable>> {
-    refuse_after_fork()?;
     let mut session = engine.session()?.clone().with_interrupt(interrupt.clone());
     if let Some(watch) = watch {
         session = session.with_watch(watch);
     }
-    let known = engine.program(structure)?;
-    let outputs = known.program.run(
-        structure.inputs(&known.varies),
-        &structure.output_names(),
-        &session,
-    )?;
+    let outputs = known.program.run(variables, outputs, &session)?;
     outputs
         .into_iter()
         .map(|output| match output {
@@ -120,13 +155,4 @@ fn run(
             }
         })
         .collect()
-}
-
-/// The line of Python that asked for the operator that failed.
-fn place_of(error: &Error, structure: &Structure) -> Option<Place> {
-    let position = error.position()?;
-    if position.source.name != SOURCE {
-        return None;
-    }
-    structure.at_line(position.line)?.place.clone()
 }

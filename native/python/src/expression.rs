@@ -211,9 +211,7 @@ impl Expression {
 fn shape_of(op: &HopOp, inputs: &[Input]) -> Result<Shape> {
     let of = |place: usize| match inputs.get(place) {
         Some(input) => Ok(input.shape()),
-        None => Err(Error::internal(format!(
-            "the operator {op} lacks an input"
-        ))),
+        None => Err(Error::internal(format!("the operator {op} lacks an input"))),
     };
     let first = of(0)?;
     Ok(match op {

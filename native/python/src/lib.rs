@@ -10,6 +10,7 @@
 //! - `evaluation`: computes expressions.
 //! - `script`: runs and explains scripts and expressions.
 //! - `node`: expressions as Python has them.
+//! - `traced`: functions whose calls are one program.
 //!
 //! Invariants:
 //! - No panic leaves this library, and every error becomes an exception of the package.
@@ -25,6 +26,7 @@ mod failure;
 mod node;
 mod script;
 mod structure;
+mod traced;
 mod waiting;
 
 #[global_allocator]
@@ -41,6 +43,7 @@ mod _native {
         evaluation::evaluate,
         node::{Node, Operator},
         script::{explain_dag, run_script},
+        traced::Traced,
     };
 
     use pyo3::prelude::*;

@@ -14,6 +14,7 @@ use fulgurite_hop::{HopOp, Literal};
 use fulgurite_matrix::{DenseMatrix, MatrixBlock};
 use numpy::PyArrayDyn;
 use pyo3::{
+    IntoPyObjectExt,
     exceptions::PyTypeError,
     prelude::*,
     types::{PyBool, PyFloat, PyInt, PyString, PyTuple},
@@ -144,7 +145,11 @@ impl Node {
     fn block(&self, py: Python<'_>) -> PyResult<MatrixBlock> {
         match self.expression.known() {
             Some(Variable::Matrix(matrix)) => Ok(matrix.block().clone()),
-            _ => Err(raised(py, &Error::internal("a matrix without a value"), None)),
+            _ => Err(raised(
+                py,
+                &Error::internal("a matrix without a value"),
+                None,
+            )),
         }
     }
 }
@@ -214,6 +219,40 @@ impl Node {
     #[getter]
     fn is_value(&self) -> bool {
         self.expression.is_value()
+    }
+
+    /// Another node of the same value.
+    fn alias(&self, py: Python<'_>) -> PyResult<Self> {
+        match self.expression.known() {
+            Some(value) => Ok(Node::new(Expression::value(value))),
+            None => Err(raised(
+                py,
+                &Error::internal("an alias of what has no value"),
+                None,
+            )),
+        }
+    }
+
+    /// The file and the line that asked for it.
+    #[getter]
+    fn place(&self) -> Option<(String, u32)> {
+        let place = self.expression.place.as_ref()?;
+        Some((place.file.to_string(), place.line))
+    }
+
+    /// The scalar that it is, as Python has it.
+    fn literal(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        match self.expression.known() {
+            Some(Variable::Scalar(Literal::Double(value))) => value.into_py_any(py),
+            Some(Variable::Scalar(Literal::Int(value))) => value.into_py_any(py),
+            Some(Variable::Scalar(Literal::Boolean(value))) => value.into_py_any(py),
+            Some(Variable::Scalar(Literal::String(value))) => value.into_py_any(py),
+            _ => Err(raised(
+                py,
+                &Error::internal("a scalar without a value"),
+                None,
+            )),
+        }
     }
 
     /// The code of the operator that gives it; `None` for a value.

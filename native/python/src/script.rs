@@ -17,11 +17,7 @@ use fulgurite_program::{
 use pyo3::{prelude::*, types::PyAny};
 
 use crate::{
-    engine::Engine,
-    expression::Expression,
-    failure::raised,
-    node::Node,
-    structure::Structure,
+    engine::Engine, expression::Expression, failure::raised, node::Node, structure::Structure,
     waiting::with_signals,
 };
 
@@ -49,7 +45,9 @@ pub fn run_script<'py>(
     for (name, node) in inputs {
         match node.expression.known() {
             Some(Variable::Matrix(matrix)) => {
-                execution.matrices.insert(name.clone(), matrix.block().clone());
+                execution
+                    .matrices
+                    .insert(name.clone(), matrix.block().clone());
                 execution.request.inputs.push(Input::local(name));
             }
             Some(Variable::Scalar(value)) => execution.request.inputs.push(Input {
@@ -76,7 +74,9 @@ pub fn run_script<'py>(
         }));
     let tell = |_: Python<'_>| {
         let ready = std::mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner));
-        ready.iter().try_for_each(|line| print.call1((line,)).map(drop))
+        ready
+            .iter()
+            .try_for_each(|line| print.call1((line,)).map(drop))
     };
     let outcome = with_signals(py, &interrupt, || execute(execution, &session), tell)?;
     tell(py)?;
@@ -92,7 +92,10 @@ pub fn run_script<'py>(
         };
         Ok((name, Node::new(Expression::value(value))))
     });
-    Ok((outputs.collect::<PyResult<_>>()?, outcome.report.to_string()))
+    Ok((
+        outputs.collect::<PyResult<_>>()?,
+        outcome.report.to_string(),
+    ))
 }
 
 /// What would be executed for expressions, as `fulgurite explain` shows it.
@@ -110,7 +113,7 @@ pub fn explain_dag(
         .iter()
         .map(|node| Arc::clone(&node.expression))
         .collect();
-    let structure = Structure::of(&wanted);
+    let structure = Structure::of_results(&wanted);
     let explained = py.detach(|| {
         panics::caught(|| {
             let request = request(&structure, &level, &format, why)?;
@@ -130,7 +133,8 @@ fn request(
     let varies = vec![false; structure.literals.len()];
     let dag = fulgurite_hop::json::to_json(&structure.dag(&varies));
     let mut inputs = Vec::new();
-    for (name, value) in structure.inputs(&varies) {
+    let variables = Structure::variables(&structure.leaves, &structure.literals, &varies);
+    for (name, value) in variables {
         let binding = match value {
             Variable::Scalar(value) => Binding::Scalar { value },
             matrix => {

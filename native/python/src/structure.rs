@@ -8,7 +8,7 @@ use fulgurite_error::{Position, Source};
 use fulgurite_hop::{Dag, DataType, Hop, HopId, HopOp, Literal, ValueType};
 use rustc_hash::FxHashMap;
 
-use crate::expression::{Expression, Input, Kind, State};
+use crate::expression::{Expression, Input, Kind, Place, State};
 
 /// Positions in programs stand for the operators of a structure, since the same one may stand at several places of a
 /// script: line `n` of this file is operator `n - 1`.
@@ -47,6 +47,8 @@ pub struct Structure {
     pub words: Vec<u32>,
     pub literals: Vec<Literal>,
     pub leaves: Vec<Variable>,
+    /// The expressions that leaves are.
+    pub sources: Vec<Arc<Expression>>,
     /// Inputs first.
     operators: Vec<Operator>,
     /// Which operators are wanted.
@@ -56,6 +58,16 @@ pub struct Structure {
 impl Structure {
     /// Of these expressions that have no values yet. What else is found twice under names of the caller is wanted, too.
     pub fn of(wanted: &[Arc<Expression>]) -> Self {
+        // A caller that goes on to build on it, as a loop does, would have it computed again and again.
+        Self::with(wanted, |passed| passed.has_name() && passed.passes() > 0)
+    }
+
+    /// Of these expressions alone.
+    pub fn of_results(wanted: &[Arc<Expression>]) -> Self {
+        Self::with(wanted, |_| false)
+    }
+
+    fn with(wanted: &[Arc<Expression>], also: impl Fn(&Expression) -> bool) -> Self {
         let mut structure = Structure::default();
         let mut found: FxHashMap<*const Expression, Operand> = FxHashMap::default();
         for expression in wanted {
@@ -65,8 +77,7 @@ impl Structure {
             let is_wanted = wanted
                 .iter()
                 .any(|wanted| Arc::ptr_eq(wanted, &operator.expression));
-            // A caller that goes on to build on it, as a loop does, would have it computed again and again.
-            if is_wanted || (operator.expression.has_name() && operator.expression.passes() > 0) {
+            if is_wanted || also(&operator.expression) {
                 structure.outputs.push(index as u32);
             }
         }
@@ -74,11 +85,7 @@ impl Structure {
         structure
     }
 
-    fn visit(
-        &mut self,
-        root: &Arc<Expression>,
-        found: &mut FxHashMap<*const Expression, Operand>,
-    ) {
+    fn visit(&mut self, root: &Arc<Expression>, found: &mut FxHashMap<*const Expression, Operand>) {
         // An expression, its operator, and which of the inputs are still to be looked at.
         let mut stack: Vec<(Arc<Expression>, Arc<Kind>, Vec<Input>, Vec<Operand>)> = Vec::new();
         self.open(root, found, &mut stack);
@@ -126,6 +133,7 @@ impl Structure {
                 let operand = Operand::Leaf(self.leaves.len() as u32);
                 found.insert(Arc::as_ptr(expression), operand);
                 self.leaves.push(value);
+                self.sources.push(Arc::clone(expression));
             }
             State::Pending { kind, inputs } => {
                 stack.push((Arc::clone(expression), kind, inputs, Vec::new()));
@@ -219,22 +227,37 @@ impl Structure {
         dag
     }
 
-    /// The variables of a program, with the literals that vary.
-    pub fn inputs<'a>(
-        &'a self,
+    /// The variables of a program: values of leaves, and the literals that vary.
+    pub fn variables<'a>(
+        leaves: &'a [Variable],
+        literals: &'a [Literal],
         varies: &'a [bool],
     ) -> impl Iterator<Item = (String, Variable)> + 'a {
-        let leaves = (0..).zip(&self.leaves);
+        let leaves = (0..).zip(leaves);
         let leaves = leaves.map(|(index, leaf)| (leaf_name(index), leaf.clone()));
-        let literals = self.literals.iter().enumerate();
-        let varying = literals.filter(|(index, _)| varies[*index]);
-        leaves.chain(varying.map(|(index, literal)| {
-            (literal_name(index), Variable::Scalar(literal.clone()))
-        }))
+        let varying = literals
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| varies[*index]);
+        leaves.chain(
+            varying
+                .map(|(index, literal)| (literal_name(index), Variable::Scalar(literal.clone()))),
+        )
+    }
+
+    /// Where operators were asked for.
+    pub fn places(&self) -> Vec<Option<Place>> {
+        let operators = self.operators.iter();
+        operators
+            .map(|operator| operator.expression.place.clone())
+            .collect()
     }
 
     pub fn output_names(&self) -> Vec<String> {
-        self.outputs.iter().map(|index| output_name(*index)).collect()
+        self.outputs
+            .iter()
+            .map(|index| output_name(*index))
+            .collect()
     }
 
     /// The expressions that are wanted, in the order of [`Structure::output_names`].
@@ -243,24 +266,9 @@ impl Structure {
         outputs.map(|index| &self.operators[*index as usize].expression)
     }
 
-    /// The expression that stands at a line of [`SOURCE`].
-    pub fn at_line(&self, line: u32) -> Option<&Arc<Expression>> {
-        let index = (line as usize).checked_sub(1)?;
-        Some(&self.operators.get(index)?.expression)
-    }
-
     /// How many operators there are.
     pub fn len(&self) -> usize {
         self.operators.len()
-    }
-
-    /// Cells of all leaves.
-    pub fn cells(&self) -> u64 {
-        let cells = self.leaves.iter().map(|leaf| {
-            let size = leaf.characteristics();
-            size.nnz.or(size.cells()).unwrap_or(0)
-        });
-        cells.fold(0, u64::saturating_add)
     }
 
     /// Whether an operator may take more than a few passes over its inputs.

@@ -1,0 +1,95 @@
+"""The exceptions of the package: the kind of an error, and the class that Python's users catch for it."""
+
+from __future__ import annotations
+
+import linecache
+
+__all__ = [
+    "FallbackError",
+    "FulguriteError",
+    "MemoryLimitError",
+    "ShapeError",
+]
+
+
+class FulguriteError(Exception):
+    """An error of the engine.
+
+    Attributes:
+        kind: What went wrong, in a word: ``dimension``, ``memory``, ``data``, ``argument`` ...
+        operator: The code of the operator that failed, such as ``ba(+*)``; or ``None``.
+        file: The script, or the file of Python, that asked for it; or ``None``.
+        line: The line in it, from 1; or ``None``.
+        help: What to do next; or ``None``.
+    """
+
+    def __init__(self, message, kind="runtime", operator=None, file=None, line=None, help=None):
+        super().__init__(message)
+        self.kind = kind
+        self.operator = operator
+        self.file = file
+        self.line = line
+        self.help = help
+
+    def __reduce__(self):
+        arguments = (str(self), self.kind, self.operator, self.file, self.line, self.help)
+        return type(self), arguments
+
+
+class ShapeError(FulguriteError, ValueError):
+    """Sizes that do not go together."""
+
+
+class ArgumentError(FulguriteError, ValueError):
+    """A value that an operator or a setting does not have."""
+
+
+class MemoryLimitError(FulguriteError, MemoryError):
+    """More memory is needed than ``config(memory=...)`` or the machine allows."""
+
+
+class FileError(FulguriteError, OSError):
+    """A file that can't be found, read or written."""
+
+
+class FallbackError(FulguriteError, NotImplementedError):
+    """A function would run in NumPy, which ``config(fallback="error")`` refuses."""
+
+
+_CLASSES = {
+    "dimension": ShapeError,
+    "argument": ArgumentError,
+    "validation": ArgumentError,
+    "data": ArgumentError,
+    "syntax": ArgumentError,
+    "memory": MemoryLimitError,
+    "io": FileError,
+}
+
+
+def at_place(message, place):
+    """The message with the line of Python that a place names."""
+    if place is None:
+        return message
+    file, line = place
+    source = linecache.getline(file, line).strip()
+    text = f"{message}\n  --> {file}:{line}"
+    if source:
+        number = str(line)
+        gutter = " " * len(number)
+        text += f"\n {gutter} |\n {number} | {source}"
+    return text
+
+
+def from_engine(kind, message, operator, file, line, help, text):
+    """The exception for an error of the engine."""
+    if kind == "interrupted":
+        return KeyboardInterrupt()
+    if text is None or file is None:
+        text = f"{kind} error: {message}"
+        if operator:
+            text += f" (in {operator})"
+        text = at_place(text, None if file is None else (file, line))
+        if help:
+            text += f"\n   = help: {help}"
+    return _CLASSES.get(kind, FulguriteError)(text, kind, operator, file, line or None, help)

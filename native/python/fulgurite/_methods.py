@@ -1,0 +1,340 @@
+"""Operators and methods of arrays, and how NumPy's functions find ours."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import _functions, _ops
+from ._array import Array, from_host, make, node_of, on_host, to_numpy
+from ._fallbacks import note
+from ._ops import Unplanned
+from ._places import place
+
+
+def _forward(name):
+    function = getattr(_functions, name)
+
+    def operator(self, other):
+        if _is_foreign(other):
+            return NotImplemented
+        return function(self, other)
+
+    return operator
+
+
+def _backward(name):
+    function = getattr(_functions, name)
+
+    def operator(self, other):
+        if _is_foreign(other):
+            return NotImplemented
+        return function(other, self)
+
+    return operator
+
+
+def _is_foreign(other):
+    """What knows better what to do with an array, or nothing at all."""
+    return isinstance(other, (str, bytes, dict)) or other is None
+
+
+def _install():
+    arithmetic = {
+        "add": "add",
+        "sub": "subtract",
+        "mul": "multiply",
+        "truediv": "divide",
+        "floordiv": "floor_divide",
+        "mod": "remainder",
+        "pow": "pow",
+        "matmul": "matmul",
+        "lshift": "bitwise_left_shift",
+        "rshift": "bitwise_right_shift",
+    }
+    for short, name in arithmetic.items():
+        setattr(Array, f"__{short}__", _forward(name))
+        setattr(Array, f"__r{short}__", _backward(name))
+    for short, logical in {"and": "logical_and", "or": "logical_or", "xor": "logical_xor"}.items():
+        setattr(Array, f"__{short}__", _bits(short, logical))
+        setattr(Array, f"__r{short}__", _bits(short, logical))
+    comparisons = {
+        "lt": "less",
+        "le": "less_equal",
+        "gt": "greater",
+        "ge": "greater_equal",
+        "eq": "equal",
+        "ne": "not_equal",
+    }
+    for short, name in comparisons.items():
+        setattr(Array, f"__{short}__", _forward(name))
+    Array.__neg__ = lambda self: _functions.negative(self)
+    Array.__pos__ = lambda self: _functions.positive(self)
+    Array.__abs__ = lambda self: _functions.abs(self)
+    Array.__invert__ = _invert
+    for method in (_transposed, _matrix_transposed):
+        setattr(Array, {"_transposed": "T", "_matrix_transposed": "mT"}[method.__name__], property(method))
+    for name in ("sum", "prod", "mean", "max", "min", "any", "all", "argmax", "argmin"):
+        setattr(Array, name, _aggregate(name))
+    for name in ("var", "std"):
+        setattr(Array, name, _spread(name))
+    for method in (
+        _astype,
+        _reshape,
+        _flatten,
+        _dot,
+        _clip,
+        _cumsum,
+        _cumprod,
+        _squeeze,
+        _transpose,
+        _copy,
+        _round,
+    ):
+        setattr(Array, method.__name__[1:], method)
+        method.__name__ = method.__name__[1:]
+    Array.ravel = Array.flatten
+    Array.__getitem__ = _get
+    Array.__setitem__ = _set
+    Array.__array_ufunc__ = _ufunc
+    Array.__array_function__ = _function
+
+
+def _bits(short, logical):
+    planned = getattr(_functions, logical)
+    of_numpy = getattr(_functions, f"bitwise_{short}")
+
+    def operator(self, other):
+        if _is_foreign(other):
+            return NotImplemented
+        is_bool = self.dtype == np.bool_ and (
+            isinstance(other, (bool, np.bool_)) or getattr(other, "dtype", None) == np.bool_
+        )
+        return (planned if is_bool else of_numpy)(self, other)
+
+    return operator
+
+
+def _invert(self):
+    if self.dtype == np.bool_:
+        return _functions.logical_not(self)
+    return _functions.bitwise_invert(self)
+
+
+def _transposed(self):
+    """The matrix with rows as columns."""
+    return self if self.ndim < 2 else _functions.permute_dims(self, tuple(reversed(range(self.ndim))))
+
+
+def _matrix_transposed(self):
+    """The matrix with rows as columns; of several matrices each."""
+    if self.ndim < 2:
+        raise ValueError("a matrix has two dimensions")
+    return _functions.matrix_transpose(self)
+
+
+def _aggregate(name):
+    function = getattr(_functions, name)
+
+    def method(self, axis=None, *, keepdims=False):
+        return function(self, axis=axis, keepdims=keepdims)
+
+    method.__name__ = name
+    method.__doc__ = function.__doc__
+    return method
+
+
+def _spread(name):
+    function = getattr(_functions, name)
+
+    def method(self, axis=None, *, ddof=0, correction=None, keepdims=False):
+        correction = ddof if correction is None else correction
+        return function(self, axis=axis, correction=correction, keepdims=keepdims)
+
+    method.__name__ = name
+    method.__doc__ = function.__doc__
+    return method
+
+
+def _astype(self, dtype, copy=True):
+    """The array with cells of another type."""
+    return _functions.astype(self, dtype, copy=copy)
+
+
+def _reshape(self, *shape):
+    """The cells in another shape, row after row."""
+    return _functions.reshape(self, shape[0] if len(shape) == 1 else shape)
+
+
+def _flatten(self):
+    """The cells in one dimension, row after row."""
+    return _functions.reshape(self, (-1,))
+
+
+def _dot(self, other):
+    """The matrix product; with a number, the product."""
+    if np.ndim(other) == 0 or self.ndim == 0:
+        return _functions.multiply(self, other)
+    return _functions.matmul(self, other)
+
+
+def _clip(self, min=None, max=None):
+    """Cells, no smaller than `min` and no larger than `max`."""
+    return _functions.clip(self, min, max)
+
+
+def _cumsum(self, axis=None):
+    """Sums of each cell and those before it."""
+    return _functions.cumulative_sum(self if axis is not None else _flatten(self), axis=axis)
+
+
+def _cumprod(self, axis=None):
+    """Products of each cell and those before it."""
+    return _functions.cumulative_prod(self if axis is not None else _flatten(self), axis=axis)
+
+
+def _squeeze(self, axis=None):
+    """The array without dimensions of length 1."""
+    return _functions.squeeze(self, axis)
+
+
+def _transpose(self, *axes):
+    """The array with its dimensions in another order."""
+    if not axes or axes == (None,):
+        return _transposed(self)
+    return _functions.permute_dims(self, axes[0] if len(axes) == 1 else axes)
+
+
+def _copy(self):
+    """An array with the same cells, which assignments to this one do not change."""
+    copied = object.__new__(Array)
+    for slot in ("_host", "_kind", "_node", "_row", "_shape", "_sparse"):
+        setattr(copied, slot, getattr(self, slot))
+    return copied
+
+
+def _round(self, decimals=0):
+    """Cells, rounded; halves to even numbers."""
+    return on_host("round", "there is no operator for it", np.round, self, decimals)
+
+
+# Cells.
+
+
+def _get(self, key):
+    try:
+        if self._kind is None:
+            raise Unplanned("cells that the engine has not")
+        return _ops.index(self, key)
+    except Unplanned as why:
+        reason = why.reason
+    if type(key) is tuple:
+        return on_host("indexing", reason, lambda host, key: host[key], self, key)
+    return on_host("indexing", reason, lambda host, key: host[key], self, key)
+
+
+def _set(self, key, value):
+    """Assigns to cells: the array becomes another one, and arrays that were made of it stay as they are."""
+    note("assignment to cells", "there is no operator for it")
+    host = np.array(to_numpy(self))
+    if type(key) is tuple:
+        key = tuple(to_numpy(part) if type(part) is Array else part for part in key)
+    elif type(key) is Array:
+        key = to_numpy(key)
+    host[key] = to_numpy(value) if type(value) is Array else value
+    host.flags.writeable = False
+    changed = from_host(host)
+    for slot in ("_host", "_kind", "_node", "_row", "_shape", "_sparse"):
+        setattr(self, slot, getattr(changed, slot))
+
+
+# What NumPy's functions find.
+
+_UFUNCS = {
+    "true_divide": "divide",
+    "power": "pow",
+    "float_power": "pow",
+    "absolute": "abs",
+    "fabs": "abs",
+    "arccos": "acos",
+    "arcsin": "asin",
+    "arctan": "atan",
+    "mod": "remainder",
+    "invert": "bitwise_invert",
+}
+
+
+def _ufunc(self, ufunc, method, *inputs, **options):
+    name = _UFUNCS.get(ufunc.__name__, ufunc.__name__)
+    function = getattr(_functions, name, None)
+    if method == "__call__" and not options and function is not None:
+        return function(*inputs)
+    if options.get("out") is not None:
+        raise TypeError("arrays of fulgurite can't be the place of a result: leave out= away")
+    what = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+    return on_host(what, "there is no operator for it", getattr(ufunc, method), *inputs, **options)
+
+
+_OF_NUMPY = {
+    "concatenate": "concat",
+    "transpose": "_np_transpose",
+    "amax": "max",
+    "amin": "min",
+    "dot": "_np_dot",
+    "round_": "round",
+}
+
+
+def _np_dot(a, b):
+    return _dot(a if type(a) is Array else _functions.asarray(a), b)
+
+
+def _np_transpose(a, axes=None):
+    return _transpose(a, axes)
+
+
+def _np_vstack(tup):
+    return _functions.concat([_at_least_2d(each) for each in tup], axis=0)
+
+
+def _at_least_2d(array):
+    array = _functions.asarray(array)
+    return _functions.reshape(array, (1, -1)) if array.ndim < 2 else array
+
+
+def _function(self, function, types, args, kwargs):
+    name = _OF_NUMPY.get(function.__name__, function.__name__)
+    ours = globals().get(name) if name.startswith("_np_") else getattr(_functions, name, None)
+    if ours is not None and function.__module__ == "numpy":
+        # NumPy takes by place what the standard takes by name.
+        args, kwargs = _by_name(function, args, kwargs)
+        try:
+            return ours(*args, **kwargs)
+        except TypeError as error:
+            if "argument" not in str(error):
+                raise
+    return on_host(function.__name__, "there is no operator for it", function, *args, **kwargs)
+
+
+_ORDER_OF_AGGREGATES = ("axis", "dtype", "out", "keepdims")
+
+
+def _by_name(function, args, kwargs):
+    name = function.__name__
+    if name in ("sum", "prod", "mean", "max", "min", "amax", "amin", "any", "all", "std", "var"):
+        order = {"max": ("axis", "out", "keepdims"), "amax": ("axis", "out", "keepdims")}
+        order["min"] = order["amin"] = order["any"] = order["all"] = order["max"]
+        names = order.get(name, _ORDER_OF_AGGREGATES)
+        kwargs = {**dict(zip(names, args[1:], strict=False)), **kwargs}
+        args = args[:1]
+        if kwargs.get("out", None) is None:
+            kwargs.pop("out", None)
+        if "ddof" in kwargs:
+            kwargs["correction"] = kwargs.pop("ddof")
+    elif name in ("concatenate", "stack", "argmax", "argmin", "flip", "sort", "argsort"):
+        if len(args) == 2:
+            kwargs = {"axis": args[1], **kwargs}
+            args = args[:1]
+    return args, kwargs
+
+
+_install()

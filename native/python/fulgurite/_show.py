@@ -1,0 +1,56 @@
+"""What would be executed, and what was."""
+
+from __future__ import annotations
+
+from . import _engine, _native
+from ._array import Array
+
+__all__ = ["explain", "statistics", "why"]
+
+
+def _nodes(arrays):
+    nodes = []
+    for array in arrays:
+        if type(array) is not Array:
+            raise TypeError(f"only arrays of fulgurite have plans, not {type(array).__name__}")
+        if array._node is not None:
+            nodes.append(array._node)
+    return nodes
+
+
+def explain(*arrays, level="plan", format="text"):
+    """What would be executed for arrays that are computed together.
+
+    Args:
+        arrays: Arrays that have no values yet.
+        level: ``hops``, ``rewrites``, ``memo``, ``partitions``, ``plan``, ``cplan``, ``clif``, ``asm`` or ``stats``.
+        format: ``text``, ``json`` or another that the level has.
+
+    >>> import fulgurite as fg
+    >>> x = fg.zeros((100, 10))
+    >>> print(fg.explain(fg.sum(x * x), level="hops").splitlines()[0])  # doctest: +SKIP
+    """
+    return _native.explain_dag(_engine.settings().engine, _nodes(arrays), level, format)
+
+
+def why(*arrays, operators):
+    """Why operators are in the plan that they are in.
+
+    Args:
+        arrays: Arrays that have no values yet.
+        operators: Those asked about, as ``fulgurite explain --why`` takes them.
+    """
+    return _native.explain_dag(_engine.settings().engine, _nodes(arrays), "plan", "text", operators)
+
+
+def statistics():
+    """What happened in this process so far: evaluations, programs that were made for them, seconds, fused operators that
+    were compiled.
+
+    >>> import fulgurite as fg
+    >>> fg.statistics()["evaluations"] >= 0
+    True
+    """
+    counts = _native.statistics()
+    whole = ("evaluations", "programs", "operators_compiled", "operators_reused")
+    return {name: int(value) if name in whole else value for name, value in counts.items()}
