@@ -39,7 +39,7 @@ pub use interpreter::{
 pub use level::{ExplainFormat, ExplainLevel};
 pub use loops::Loops;
 pub use plans::{Conditions, ExplainedPlan, plan_explained, plan_of};
-pub use prepared::Prepared;
+pub use prepared::{Prepared, Room};
 pub use programs::Programs;
 pub use report::{OperatorReport, Report};
 pub use request::Request;

@@ -14,10 +14,11 @@ __all__ = ["config"]
 class _Settings:
     """Settings of a context, with the engine that has them."""
 
-    __slots__ = ("_engine", "entries", "fallback", "progress")
+    __slots__ = ("_engine", "entries", "fallback", "memory", "progress")
 
-    def __init__(self, entries, fallback, progress):
+    def __init__(self, entries, memory, fallback, progress):
         self.entries = entries
+        self.memory = memory
         self.fallback = fallback
         self.progress = progress
         self._engine = None
@@ -25,16 +26,16 @@ class _Settings:
     @property
     def engine(self):
         if self._engine is None:
-            key = tuple(sorted(self.entries.items()))
+            key = (self.memory, *sorted(self.entries.items()))
             engine = _engines.get(key)
             if engine is None:
-                engine = _engines[key] = _native.Engine(self.entries)
+                engine = _engines[key] = _native.Engine(self.entries, self.memory)
             self._engine = engine
         return self._engine
 
 
 _engines = {}
-_process = _Settings({}, "numpy", None)
+_process = _Settings({}, None, "numpy", None)
 _current = contextvars.ContextVar("fulgurite", default=None)
 _MAIN = threading.main_thread().ident
 
@@ -50,14 +51,22 @@ def is_main_thread():
     return threading.get_ident() == _MAIN
 
 
+_UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
 def _bytes(memory):
+    """A number of bytes, also written as ``"2g"``."""
     if isinstance(memory, str):
-        return memory
+        text = memory.strip().lower()
+        number = text.rstrip("bkmgt")
+        unit = text[len(number) :].removesuffix("b") if len(text) - len(number) > 1 else text[len(number) :]
+        try:
+            memory = int(float(number) * _UNITS[unit])
+        except (ValueError, KeyError, OverflowError):
+            memory = 0
     if isinstance(memory, bool) or not isinstance(memory, int) or memory <= 0:
-        raise ValueError(
-            f"memory is a positive number of bytes or a text such as '2g', not {memory!r}"
-        )
-    return str(memory)
+        raise ValueError("memory is a positive number of bytes, or a text such as '2g'")
+    return memory
 
 
 class config:
@@ -65,8 +74,8 @@ class config:
 
     Args:
         threads: Threads that operators use; all processors by default.
-        memory: Bytes that an operator may take together with its inputs, as a number or a text such as ``"2g"``.
-            An evaluation that needs more raises :class:`MemoryLimitError` before it allocates them.
+        memory: Bytes that results and intermediates of an evaluation may take at a time, as a number or a text such as
+            ``"2g"``. An evaluation that needs more raises :class:`MemoryLimitError` before it allocates them.
         fallback: ``"numpy"`` runs in NumPy what the engine has no operator for; ``"error"`` refuses it.
         progress: Whether long evaluations show a line of progress; by default in terminals and notebooks.
         entries: Keys of the engine's configuration and their values, such as ``{"fulgurite.rewrites.off": "all"}``.
@@ -85,14 +94,13 @@ class config:
             if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
                 raise ValueError(f"threads is a number from 1, not {threads!r}")
             changed["fulgurite.threads"] = str(threads)
-        if memory is not None:
-            changed["fulgurite.memory.local"] = _bytes(memory)
         for key, value in (entries or {}).items():
             changed[key] = str(value)
         if fallback not in (None, "numpy", "error"):
             raise ValueError(f"fallback is 'numpy' or 'error', not {fallback!r}")
         after = _Settings(
             changed,
+            before.memory if memory is None else _bytes(memory),
             before.fallback if fallback is None else fallback,
             before.progress if progress is None else progress,
         )

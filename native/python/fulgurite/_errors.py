@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import linecache
 
+import numpy as np
+
 __all__ = [
     "FallbackError",
     "FulguriteError",
@@ -48,6 +50,10 @@ class MemoryLimitError(FulguriteError, MemoryError):
     """More memory is needed than ``config(memory=...)`` or the machine allows."""
 
 
+class SingularError(FulguriteError, np.linalg.LinAlgError):
+    """A linear system without a solution, or a matrix that has no such factors."""
+
+
 class FileError(FulguriteError, OSError):
     """A file that can't be found, read or written."""
 
@@ -65,6 +71,10 @@ _CLASSES = {
     "memory": MemoryLimitError,
     "io": FileError,
 }
+
+
+# Operators that fail for matrices with these numbers.
+_LINEAR = ("p(solve)", "p(inv)", "p(cholesky)")
 
 
 def at_place(message, place):
@@ -92,4 +102,5 @@ def from_engine(kind, message, operator, file, line, help, text):
         text = at_place(text, None if file is None else (file, line))
         if help:
             text += f"\n   = help: {help}"
-    return _CLASSES.get(kind, FulguriteError)(text, kind, operator, file, line or None, help)
+    made = SingularError if kind == "runtime" and operator in _LINEAR else _CLASSES.get(kind)
+    return (made or FulguriteError)(text, kind, operator, file, line or None, help)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import html
+
 from . import _engine, _native
-from ._array import Array
+from ._array import Array, evaluate, to_numpy
+from ._errors import FulguriteError
 
 __all__ = ["explain", "statistics", "why"]
 
@@ -28,7 +31,8 @@ def explain(*arrays, level="plan", format="text"):
 
     >>> import fulgurite as fg
     >>> x = fg.zeros((100, 10))
-    >>> print(fg.explain(fg.sum(x * x), level="hops").splitlines()[0])  # doctest: +SKIP
+    >>> print(fg.explain(fg.sum(x + 1), level="rewrites").split()[0])
+    shift-out-of-sum
     """
     return _native.explain_dag(_engine.settings().engine, _nodes(arrays), level, format)
 
@@ -54,3 +58,22 @@ def statistics():
     counts = _native.statistics()
     whole = ("evaluations", "programs", "operators_compiled", "operators_reused")
     return {name: int(value) if name in whole else value for name, value in counts.items()}
+
+
+def _as_html(self):
+    """Shape, type, and the plan of what is not computed yet or else the cells."""
+    title = f"Array {self.shape}, {self.dtype}"
+    node = self._node
+    if node is None or node.is_value:
+        evaluate((self,))
+        shown = f"<pre>{html.escape(str(to_numpy(self)))}</pre>"
+    else:
+        try:
+            shown = explain(self, format="svg")
+        except FulguriteError as error:
+            shown = f"<pre>{html.escape(str(error))}</pre>"
+        title += ", to be computed so"
+    return f"<div><p>{html.escape(title)}</p>{shown}</div>"
+
+
+Array._repr_html_ = _as_html

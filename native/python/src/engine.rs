@@ -12,7 +12,7 @@ use fulgurite_codegen::PlanCache;
 use fulgurite_config::{Calibration, Config};
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::Literal;
-use fulgurite_program::{Prepared, Programs, Session};
+use fulgurite_program::{Prepared, Programs, Room, Session};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -54,6 +54,8 @@ pub struct Counts {
 pub struct Engine {
     session: Session,
     programs: Mutex<ProgramCache>,
+    /// What results and intermediates of an evaluation may take.
+    pub room: Option<Room>,
 }
 
 #[derive(Default)]
@@ -92,9 +94,15 @@ fn same(left: &Literal, right: &Literal) -> bool {
 
 #[pymethods]
 impl Engine {
-    /// With these entries of the configuration, and defaults for the others.
+    /// With these entries of the configuration, and defaults for the others. Results and intermediates of an evaluation may
+    /// take `memory` bytes.
     #[new]
-    fn new(py: Python<'_>, entries: BTreeMap<String, String>) -> PyResult<Self> {
+    #[pyo3(signature = (entries, memory=None))]
+    fn new(
+        py: Python<'_>,
+        entries: BTreeMap<String, String>,
+        memory: Option<u64>,
+    ) -> PyResult<Self> {
         let config = Config::default().with(&entries);
         let config = config.map_err(|error| raised(py, &error, None))?;
         Ok(Engine {
@@ -103,6 +111,10 @@ impl Engine {
                 .with_programs(Arc::<Programs>::default())
                 .with_calibration(Calibration::of_this_machine()),
             programs: Mutex::default(),
+            room: memory.map(|bytes| Room {
+                bytes,
+                setting: "config(memory=...)",
+            }),
         })
     }
 }

@@ -144,7 +144,9 @@ pub fn run_program(
     if let Some(watch) = watch {
         session = session.with_watch(watch);
     }
-    let outputs = known.program.run(variables, outputs, &session)?;
+    let outputs = known
+        .program
+        .run(variables, outputs, engine.room, &session)?;
     outputs
         .into_iter()
         .map(|output| match output {

@@ -131,7 +131,7 @@ fn request(
     why: Option<String>,
 ) -> Result<Request> {
     let varies = vec![false; structure.literals.len()];
-    let dag = fulgurite_hop::json::to_json(&structure.dag(&varies));
+    let dag = fulgurite_hop::json::to_json(&structure.shown_dag());
     let mut inputs = Vec::new();
     let variables = Structure::variables(&structure.leaves, &structure.literals, &varies);
     for (name, value) in variables {

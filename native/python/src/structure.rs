@@ -162,6 +162,23 @@ impl Structure {
     /// The program's DAG, in which the literals that may vary are variables.
     pub fn dag(&self, varies: &[bool]) -> Dag {
         let source = Source::new(SOURCE, "");
+        self.dag_at(varies, |line, _| Some(Position::new(&source, line, 1, 1)))
+    }
+
+    /// The same with the places where operators were asked for, to be shown.
+    pub fn shown_dag(&self) -> Dag {
+        self.dag_at(&vec![false; self.literals.len()], |_, expression| {
+            let place = expression.place.as_ref()?;
+            let source = Source::new(&*place.file, "");
+            Some(Position::new(&source, place.line, 1, 1))
+        })
+    }
+
+    fn dag_at(
+        &self,
+        varies: &[bool],
+        position: impl Fn(u32, &Expression) -> Option<Position>,
+    ) -> Dag {
         let mut dag = Dag::new();
         let leaves: Vec<HopId> = (0..)
             .zip(&self.leaves)
@@ -211,7 +228,8 @@ impl Structure {
                 ),
                 _ => Hop::matrix(operator.kind.op.clone(), inputs),
             };
-            operators.push(dag.push(hop.at(&Position::new(&source, line, 1, 1))));
+            let position = position(line, &operator.expression);
+            operators.push(dag.push(Hop { position, ..hop }));
         }
         for index in &self.outputs {
             let value = operators[*index as usize];
