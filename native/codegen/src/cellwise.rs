@@ -146,6 +146,18 @@ fn unary<I: CellInstructions>(code: &mut I, op: UnaryOp, x: I::Value) -> Option<
             // Adding the zero makes -0 a 0.
             code.add(floor, step)
         }
+        UnaryOp::RoundHalfEven => {
+            // Sums with 2^52 are rounded to whole numbers. Larger numbers are whole, and NaN stays.
+            let shift = code.literal(4_503_599_627_370_496.0);
+            let size = code.magnitude(x);
+            let sum = code.add(size, shift);
+            let rounded = code.subtract(sum, shift);
+            let sign = code.literal(-0.0);
+            let sign = code.common_bits(x, sign);
+            let rounded = code.all_bits(rounded, sign);
+            let rounds = code.compare(Comparison::Less, size, shift);
+            code.choose(rounds, rounded, x)
+        }
         UnaryOp::Sign => {
             let (zero, one) = (code.literal(0.0), code.literal(1.0));
             let minus_one = code.literal(-1.0);
@@ -166,7 +178,11 @@ fn unary<I: CellInstructions>(code: &mut I, op: UnaryOp, x: I::Value) -> Option<
         }
         UnaryOp::Pow2 => code.multiply(x, x),
         UnaryOp::Exp
+        | UnaryOp::ExpLess1
         | UnaryOp::Log
+        | UnaryOp::LogOf1Plus
+        | UnaryOp::Log2
+        | UnaryOp::Log10
         | UnaryOp::Sin
         | UnaryOp::Cos
         | UnaryOp::Tan

@@ -198,8 +198,11 @@ fn unary(op: UnaryOp, x: Extent) -> Extent {
     let (least, greatest) = (x.least, x.greatest);
     let ascending = || between(op.eval(least), op.eval(greatest));
     let result = match op {
-        Exp | Floor | Ceil | Sign | Atan | Sinh | Tanh | Sigmoid => ascending(),
-        Log | Sqrt if least >= 0.0 => ascending(),
+        Exp | ExpLess1 | RoundHalfEven | Floor | Ceil | Sign | Atan | Sinh | Tanh | Sigmoid => {
+            ascending()
+        }
+        Log | Log2 | Log10 | Sqrt if least >= 0.0 => ascending(),
+        LogOf1Plus if least >= -1.0 => ascending(),
         Asin if least >= -1.0 && greatest <= 1.0 => ascending(),
         Acos if least >= -1.0 && greatest <= 1.0 => between(op.eval(greatest), op.eval(least)),
         Abs => Extent {
@@ -218,7 +221,9 @@ fn unary(op: UnaryOp, x: Extent) -> Extent {
             return binary(BinaryOp::Mult, x, rest);
         }
         // Beyond their domains, and where nothing was worked out.
-        Log | Sqrt | Asin | Acos | Sin | Cos | Tan | Round => Extent::UNKNOWN,
+        Log | LogOf1Plus | Log2 | Log10 | Sqrt | Asin | Acos | Sin | Cos | Tan | Round => {
+            Extent::UNKNOWN
+        }
     };
     or_nan(result, x.has_nan)
 }

@@ -28,12 +28,17 @@ fn of_unary(op: UnaryOp) -> Lanes {
         | UnaryOp::Round
         | UnaryOp::Floor
         | UnaryOp::Ceil
+        | UnaryOp::RoundHalfEven
         | UnaryOp::Sign
         | UnaryOp::Not
         | UnaryOp::Sprop
         | UnaryOp::Pow2 => Lanes::Instructions,
         UnaryOp::Exp
+        | UnaryOp::ExpLess1
         | UnaryOp::Log
+        | UnaryOp::LogOf1Plus
+        | UnaryOp::Log2
+        | UnaryOp::Log10
         | UnaryOp::Sin
         | UnaryOp::Cos
         | UnaryOp::Tan

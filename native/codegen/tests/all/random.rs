@@ -80,7 +80,15 @@ impl CellBody {
         // Without those whose last bit compiled code rounds otherwise than the definition: what comes after could tell.
         let mut unary = without(
             UnaryOp::ALL,
-            &[UnaryOp::Exp, UnaryOp::Log, UnaryOp::Sigmoid],
+            &[
+                UnaryOp::Exp,
+                UnaryOp::ExpLess1,
+                UnaryOp::Log,
+                UnaryOp::LogOf1Plus,
+                UnaryOp::Log2,
+                UnaryOp::Log10,
+                UnaryOp::Sigmoid,
+            ],
         );
         let mut binary = without(BinaryOp::ALL, &[BinaryOp::LogBase, BinaryOp::Pow]);
         if sparse_safe {

@@ -124,6 +124,33 @@ impl Unary for Exp {
     }
 }
 
+/// e^x - 1, which loses nothing where x is small: 2^n fraction + (2^n - 1).
+#[derive(Clone, Copy)]
+pub(super) struct ExpLess1;
+
+impl Unary for ExpLess1 {
+    #[inline(always)]
+    fn lanes<V: MathLanes>(self, x: V) -> V {
+        // Below, it rounds to -1.
+        let least = V::splat(-40.0);
+        let bounded = V::select(x.less(least), least, x);
+        let usual = bounded.less(V::splat(NORMAL));
+        let parts = Parts::of(V::select(usual, bounded, V::splat(0.0)), V::splat(0.0));
+        let power = parts.power_of_two(0);
+        let value = power.mul_add(parts.fraction, power - V::splat(1.0));
+        let value = match V::all(usual) {
+            true => value,
+            // Infinity and NaN, too.
+            false => V::select(usual, value, exp(x, V::splat(0.0))),
+        };
+        value.with_sign_of(x)
+    }
+
+    fn scalar(self, x: f64) -> f64 {
+        x.exp_m1()
+    }
+}
+
 #[derive(Clone, Copy)]
 pub(super) struct Sigmoid;
 

@@ -253,6 +253,80 @@ impl Unary for Log {
     }
 }
 
+/// ln (1 + x), which loses nothing where x is small: ln u + c / u, where u + c = 1 + x is exact.
+#[derive(Clone, Copy)]
+pub(super) struct LogOf1Plus;
+
+impl Unary for LogOf1Plus {
+    #[inline(always)]
+    fn lanes<V: MathLanes>(self, x: V) -> V {
+        let one = V::splat(1.0);
+        let u = one + x;
+        let of_x = u - one;
+        let c = (one - (u - of_x)) + (x - of_x);
+        let value = log(u);
+        // Where u is 0 or infinite, ln u is all there is.
+        let corrects = V::both(V::splat(0.0).less(u), u.less(V::splat(f64::INFINITY)));
+        let value = V::select(corrects, value + c / u, value);
+        // Zeros stay, and so does NaN.
+        V::select(x.equal(V::splat(0.0)), x, value)
+    }
+
+    fn scalar(self, x: f64) -> f64 {
+        x.ln_1p()
+    }
+}
+
+/// The logarithm to base 2: whole for powers of 2.
+#[derive(Clone, Copy)]
+pub(super) struct Log2;
+
+impl Unary for Log2 {
+    #[inline(always)]
+    fn lanes<V: MathLanes>(self, x: V) -> V {
+        in_base(x, (std::f64::consts::LOG2_E, LOG2_E_LOW))
+    }
+
+    fn scalar(self, x: f64) -> f64 {
+        x.log2()
+    }
+}
+
+/// The logarithm to base 10: whole for powers of 10.
+#[derive(Clone, Copy)]
+pub(super) struct Log10;
+
+impl Unary for Log10 {
+    #[inline(always)]
+    fn lanes<V: MathLanes>(self, x: V) -> V {
+        in_base(x, (std::f64::consts::LOG10_E, LOG10_E_LOW))
+    }
+
+    fn scalar(self, x: f64) -> f64 {
+        x.log10()
+    }
+}
+
+/// What [`std::f64::consts::LOG2_E`] lacks, and [`std::f64::consts::LOG10_E`].
+const LOG2_E_LOW: f64 = 2.035_527_374_093_103_3e-17;
+const LOG10_E_LOW: f64 = 1.098_319_650_216_765e-17;
+
+/// ln x times a factor in two parts, rounded once.
+#[inline(always)]
+fn in_base<V: MathLanes>(x: V, (factor, factor_low): (f64, f64)) -> V {
+    let usual = V::both(V::splat(0.0).less(x), x.less(V::splat(f64::INFINITY)));
+    let (log, log_low) = long_log(V::select(usual, x, V::splat(1.0)));
+    let factor = V::splat(factor);
+    let product = log * factor;
+    let rest = log.mul_add(factor, -product);
+    let value = product + (log_low.mul_add(factor, log * V::splat(factor_low)) + rest);
+    match V::all(usual) {
+        true => value,
+        // Zeros, negative numbers, infinity and NaN.
+        false => V::select(usual, value, self::log(x)),
+    }
+}
+
 #[derive(Clone, Copy)]
 pub(super) struct LogBase;
 

@@ -57,6 +57,16 @@ macro_rules! over_slices {
 over_slices! {
     /// e^x, within 1.0 ULP.
     exp = exponential::Exp;
+    /// e^x - 1, within 2.0 ULP.
+    exp_less_1 = exponential::ExpLess1;
+    /// ln (1 + x), within 1.5 ULP.
+    log_of_1_plus = logarithm::LogOf1Plus;
+    /// The logarithm to base 2, within 0.6 ULP.
+    log2 = logarithm::Log2;
+    /// The logarithm to base 10, within 0.6 ULP.
+    log10 = logarithm::Log10;
+    /// The nearest whole number, halves to even ones.
+    round_half_even = rounding::HalfEven;
     /// The natural logarithm, within 0.8 ULP.
     log = logarithm::Log;
     /// As IEEE 754 has it.

@@ -72,6 +72,25 @@ impl Unary for HalfUp {
     }
 }
 
+/// The nearest whole number, halves to even ones.
+#[derive(Clone, Copy)]
+pub(super) struct HalfEven;
+
+impl Unary for HalfEven {
+    #[inline(always)]
+    fn lanes<V: MathLanes>(self, x: V) -> V {
+        // Sums with 2^52 are rounded to whole numbers. Larger numbers are whole, and NaN stays.
+        let shift = V::splat(LARGEST_QUOTIENT);
+        let size = x.abs();
+        let rounded = ((size + shift) - shift).with_sign_of(x);
+        V::select(size.less(shift), rounded, x)
+    }
+
+    fn scalar(self, x: f64) -> f64 {
+        x.round_ties_even()
+    }
+}
+
 #[derive(Clone, Copy)]
 pub(super) struct WholeQuotient;
 

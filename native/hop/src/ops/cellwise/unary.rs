@@ -54,6 +54,30 @@ cell_operators! {
         code: "log", written: Written::Function("log"), flops: 24.0, zero: Zero::No,
         finite: Finite::Unknown, scalars: OfScalar::Double, vectors: Vectors::Shared(vector_math::log),
     }
+    /// e to the x, less 1.
+    ExpLess1 {
+        eval: |x| x.exp_m1(),
+        code: "expm1", written: Written::Internal("expm1"), flops: 22.0, zero: Zero::Kept,
+        finite: Finite::Unknown, scalars: OfScalar::Double, vectors: Vectors::Shared(vector_math::exp_less_1),
+    }
+    /// Natural logarithm of 1 + x.
+    LogOf1Plus {
+        eval: |x| x.ln_1p(),
+        code: "log1p", written: Written::Internal("log1p"), flops: 34.0, zero: Zero::Kept,
+        finite: Finite::Unknown, scalars: OfScalar::Double, vectors: Vectors::Shared(vector_math::log_of_1_plus),
+    }
+    /// Logarithm to base 2.
+    Log2 {
+        eval: |x| x.log2(),
+        code: "log2", written: Written::Internal("log2"), flops: 40.0, zero: Zero::No,
+        finite: Finite::Unknown, scalars: OfScalar::Double, vectors: Vectors::Shared(vector_math::log2),
+    }
+    /// Logarithm to base 10.
+    Log10 {
+        eval: |x| x.log10(),
+        code: "log10", written: Written::Internal("log10"), flops: 40.0, zero: Zero::No,
+        finite: Finite::Unknown, scalars: OfScalar::Double, vectors: Vectors::Shared(vector_math::log10),
+    }
     /// Square root.
     Sqrt {
         eval: |x| x.sqrt(),
@@ -71,6 +95,12 @@ cell_operators! {
         eval: vector_math::half_up,
         code: "round", written: Written::Function("round"), flops: 4.0, zero: Zero::Kept,
         finite: Finite::Kept, scalars: OfScalar::Double, vectors: Vectors::Kernels(vector_math::round),
+    }
+    /// The nearest whole number, halves to even ones.
+    RoundHalfEven {
+        eval: |x| x.round_ties_even(),
+        code: "rint", written: Written::Internal("rint"), flops: 4.0, zero: Zero::Kept,
+        finite: Finite::Kept, scalars: OfScalar::Double, vectors: Vectors::Kernels(vector_math::round_half_even),
     }
     /// The largest whole number that is not greater.
     Floor {

@@ -119,7 +119,53 @@ fn exp_is_precise() {
 }
 
 #[test]
+fn exponentials_less_1_are_precise() {
+    let arguments = [
+        both_signs(spread(1e-300, 1.0)),
+        both_signs(spread(0.0, 745.0)),
+        both_signs(around(0.35)),
+        around(709.782_712_893_384),
+        around(-40.0),
+    ];
+    assert_within(ExpLess1, reference::exp_less_1, arguments.concat(), 2.0);
+}
+
+#[test]
+fn logarithms_of_1_plus_are_precise() {
+    let arguments = [
+        both_signs(spread(1e-300, 0.9)),
+        spread(0.5, f64::MAX),
+        around(-0.5),
+        (1..200)
+            .map(|k| f64::from(k) * f64::EPSILON - 1.0)
+            .collect(),
+    ];
+    let arguments = arguments.concat();
+    assert_within(LogOf1Plus, reference::log_of_1_plus, arguments, 1.5);
+}
+
+#[test]
+fn logarithms_to_2_and_10_are_precise_and_whole_for_powers() {
+    assert_within(Log2, reference::log2, logarithm_arguments(), 0.6);
+    assert_within(Log10, reference::log10, logarithm_arguments(), 0.6);
+    let powers: Vec<f64> = (-300..300)
+        .map(|k| format!("1e{k}").parse().unwrap())
+        .collect();
+    for results in Every::of(Log10, &powers).0 {
+        assert!((-300..300).map(f64::from).eq(results));
+    }
+    let powers: Vec<f64> = (-1074..1024).map(f64::from).map(f64::exp2).collect();
+    for results in Every::of(Log2, &powers).0 {
+        assert!((-1074..1024).map(f64::from).eq(results));
+    }
+}
+
+#[test]
 fn log_is_precise() {
+    assert_within(Log, reference::log, logarithm_arguments(), 1.1);
+}
+
+fn logarithm_arguments() -> Vec<f64> {
     let arguments = [
         spread(f64::MIN_POSITIVE, f64::MAX),
         spread(0.5, 2.0),
@@ -128,7 +174,7 @@ fn log_is_precise() {
         around(std::f64::consts::SQRT_2),
         around(std::f64::consts::FRAC_1_SQRT_2),
     ];
-    assert_within(Log, reference::log, arguments.concat(), 1.1);
+    arguments.concat()
 }
 
 #[test]

@@ -161,6 +161,7 @@ fn functions_of_one_cell() {
     assert_unary(Floor);
     assert_unary(Ceiling);
     assert_unary(HalfUp);
+    assert_unary(HalfEven);
 }
 
 #[test]

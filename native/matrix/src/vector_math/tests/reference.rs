@@ -156,6 +156,50 @@ fn split(x: f64) -> (f64, i32) {
     )
 }
 
+pub(super) fn log_of_1_plus(x: f64) -> Long {
+    if x.abs() < 0.1 {
+        let s = Long::from(x) / (Long::from(2.0) + Long::from(x));
+        let z = s * s;
+        return series(s + s, |k| {
+            z * Long::from(2.0 * k - 1.0) / Long::from(2.0 * k + 1.0)
+        });
+    }
+    // As for the logarithm.
+    let (mantissa, exponent) = split(x.max(1.0));
+    let y = x.ln_1p();
+    let inverse = exp(Long::from(-y));
+    let scaled = match x < 1.0 {
+        true => Long::from(1.0) + Long::from(x),
+        false => Long::from(mantissa) + Long::from(2f64.powi(-exponent)),
+    };
+    let exponent = if x < 1.0 { 0 } else { exponent };
+    let factor = Long::from(2f64.powi(exponent + inverse.exponent));
+    let e = scaled * factor * inverse.number - Long::from(1.0);
+    Long::from(y) + e - e * e * Long::from(0.5)
+}
+
+pub(super) fn exp_less_1(x: f64) -> Scaled {
+    if x.abs() < SMALL {
+        let long = Long::from(x);
+        let square = long * long;
+        let cube = square * long;
+        return (long + square / Long::from(2.0) + cube / Long::from(6.0)).into();
+    }
+    let exp = exp(Long::from(x));
+    if x > BIG {
+        return exp;
+    }
+    (exp.number * Long::from(2f64.powi(exp.exponent)) - Long::from(1.0)).into()
+}
+
+pub(super) fn log2(x: f64) -> Long {
+    log(x) / log(2.0)
+}
+
+pub(super) fn log10(x: f64) -> Long {
+    log(x) / log(10.0)
+}
+
 pub(super) fn pow(x: f64, y: f64) -> Scaled {
     exp(log(x) * Long::from(y))
 }

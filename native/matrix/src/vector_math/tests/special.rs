@@ -77,6 +77,10 @@ fn functions_of_one_cell_treat_special_values_as_scalar_functions_do() {
     assert_special(SquareRoot);
     assert_special(Exp);
     assert_special(Log);
+    assert_special(ExpLess1);
+    assert_special(LogOf1Plus);
+    assert_special(Log2);
+    assert_special(Log10);
     assert_special(Sigmoid);
     assert_special(Sinh);
     assert_special(Cosh);
@@ -123,10 +127,26 @@ fn mixed(seed: u64) -> Vec<f64> {
     usual.chain(SPECIAL).collect()
 }
 
-const UNARY: [UnaryForm; 13] = {
+const UNARY: [UnaryForm; 17] = {
     use crate::vector_math::*;
     [
-        sqrt, exp, log, sigmoid, sinh, cosh, tanh, sin, cos, tan, asin, acos, atan,
+        sqrt,
+        exp,
+        exp_less_1,
+        log,
+        log_of_1_plus,
+        log2,
+        log10,
+        sigmoid,
+        sinh,
+        cosh,
+        tanh,
+        sin,
+        cos,
+        tan,
+        asin,
+        acos,
+        atan,
     ]
 };
 

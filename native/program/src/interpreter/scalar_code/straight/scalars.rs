@@ -80,8 +80,9 @@ pub(super) fn unary(op: UnaryOp, value: Value, origin: Origin, tools: &mut Tools
 fn is_exact(op: UnaryOp) -> bool {
     use UnaryOp::*;
     match op {
-        Sqrt | Abs | Round | Floor | Ceil | Sign | Not | Sprop | Pow2 => true,
-        Exp | Log | Sin | Cos | Tan | Asin | Acos | Atan | Sinh | Cosh | Tanh | Sigmoid => false,
+        Sqrt | Abs | Round | RoundHalfEven | Floor | Ceil | Sign | Not | Sprop | Pow2 => true,
+        Exp | ExpLess1 | Log | LogOf1Plus | Log2 | Log10 | Sin | Cos | Tan | Asin | Acos | Atan
+        | Sinh | Cosh | Tanh | Sigmoid => false,
     }
 }
 
