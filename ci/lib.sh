@@ -6,12 +6,25 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=$root/.cache
 venv=$cache/venv
 target=${CARGO_TARGET_DIR:-$root/target}
+cargo_home=${CARGO_HOME:-$HOME/.cargo}
 # With which of Cargo.toml's profiles everything is built. ci/test takes the one that its Rust tests are built with.
 cargo_profile=${FULGURITE_CARGO_PROFILE:-release}
+# What people install runs on distributions with an older C library than this machine's: ci/package and ci/demo ask for it, and
+# it has a folder of its own. Tests and measurements do without.
+portable=${FULGURITE_PORTABLE:-}
+glibc=2.28
+build_venv=$cache/venv-build
+build_requirements=$root/ci/requirements-build.txt
 native=$target/${cargo_profile/#dev/debug}
 # Where packages go: those for tests are not what people install.
 dist=$native/dist
 if [ "$cargo_profile" = release ]; then dist=$root/dist; fi
+if [ -n "$portable" ]; then
+  triple=$(uname -m)-unknown-linux-gnu
+  native=$target/$triple/${cargo_profile/#dev/debug}
+  build_venv=$cache/venv-portable
+  build_requirements=$root/ci/requirements-portable.txt
+fi
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/Cargo.toml" | head -1)
 # The Spark and Scala versions that there is a jar for; each is a profile of jvm/spark/pom.xml. The first is the default.
 spark_profiles=(spark-4.3 spark-3.5 spark-3.5-scala-2.13)
@@ -36,6 +49,36 @@ choose_profiles() {
   for profile in "${profiles[@]}"; do jar_of "$profile" >/dev/null; done
 }
 
+# build_native [OPTION...]: builds the command, the library for the JVM and the extension for Python by one call of cargo, so that
+# their dependencies have the same features and are compiled once.
+build_native() (
+  products=(-p fulgurite-jni -p fulgurite-cli -p fulgurite-python)
+  # rustup chooses the Rust by the folder.
+  cd "$root"
+  if [ -n "$portable" ]; then
+    need_venv "$build_venv" "$build_requirements"
+    # Panics name files of sources: without the folders of this machine. Other flags compile everything anew, but no other build
+    # goes into this folder.
+    flags=("--remap-path-prefix=$root=fulgurite" "--remap-path-prefix=$cargo_home/registry/src=registry" -Cstrip=none)
+    export CARGO_ZIGBUILD_CACHE_DIR=$cache/zigbuild ZIG_GLOBAL_CACHE_DIR=$cache/zig
+    CARGO_ENCODED_RUSTFLAGS=$(IFS=$'\x1f'; echo "${flags[*]}") \
+      PATH=$build_venv/bin:$PATH cargo zigbuild --profile "$cargo_profile" --locked --target "$triple.$glibc" "${products[@]}" "$@"
+    # zig strips all or nothing; backtraces need the names of functions. Cargo's other link to the file is to see it, too.
+    for file in fulgurite libfulgurite_jni.so lib_native.so; do
+      if readelf -SW "$native/$file" | grep '\.debug_info' >/dev/null; then
+        strip --strip-debug -o "$native/stripped" "$native/$file"
+        cat "$native/stripped" >"$native/$file"
+        rm "$native/stripped"
+      fi
+    done
+  elif [ "$cargo_profile" = ci ]; then
+    # ci/test has built all of this already.
+    cargo build --profile ci --locked --workspace --all-targets "$@"
+  else
+    cargo build --profile "$cargo_profile" --locked "${products[@]}" "$@"
+  fi
+)
+
 # spark_home VENV: the Spark installation that pip put there.
 spark_home() { "$1/bin/python" -c 'import pyspark; print(pyspark.__path__[0])'; }
 
@@ -59,7 +102,7 @@ install_debian() {
 
 need_rust() {
   if ! command -v cargo >/dev/null; then
-    PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
+    PATH=$cargo_home/bin:$PATH
     command -v cargo >/dev/null || (install_debian rustup rustup) 2>/dev/null ||
       die "cargo is missing: install rustup, which gets the Rust of rust-toolchain.toml, and run this again."
   fi

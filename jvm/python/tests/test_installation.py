@@ -9,7 +9,10 @@ import pyspark
 import pytest
 
 import fulgurite
-from fulgurite import FulguriteError, configuration, installation
+import fulgurite.spark
+import fulgurite_spark
+from fulgurite import FulguriteError
+from fulgurite.spark import configuration, installation
 
 
 @pytest.fixture
@@ -65,6 +68,25 @@ def test_a_jar_can_be_named(monkeypatch):
     assert fulgurite.jar() == "/somewhere/fulgurite.jar"
 
 
+def test_the_names_are_those_of_fulgurite_spark():
+    assert all(getattr(fulgurite, name) is getattr(fulgurite.spark, name) for name in fulgurite.spark.__all__)
+
+
+def test_without_the_wheel_of_the_jars_pip_is_named(monkeypatch):
+    monkeypatch.delenv("FULGURITE_JAR", raising=False)
+    monkeypatch.setitem(sys.modules, "fulgurite_spark", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'fulgurite\[spark\]'.*FULGURITE_JAR"):
+        fulgurite.jar()
+    assert "pip install 'fulgurite[spark]'" in installation.advice()
+
+
+def test_jars_of_another_version_are_refused(monkeypatch):
+    monkeypatch.delenv("FULGURITE_JAR", raising=False)
+    monkeypatch.setattr(fulgurite_spark, "__version__", "0.0.9")
+    with pytest.raises(ImportError, match=r"fulgurite is 0\..*fulgurite-spark are 0\.0\.9.*pip install 'fulgurite\[spark\]=="):
+        fulgurite.jar()
+
+
 class Builder:
     """As much of a session's builder as is asked for."""
 
@@ -111,7 +133,7 @@ except fulgurite.FulguriteError as error:
 
 def test_a_session_with_the_jar_of_another_version_is_refused():
     # With the plugin of a jar for Scala 2.12, Spark 4.3 fails before there is a session.
-    others = [path for path in (Path(fulgurite.__file__).parent / "jars").glob("*_2.13-*.jar") if str(path) != fulgurite.jar()]
+    others = [path for path in fulgurite_spark.jars().glob("*_2.13-*.jar") if str(path) != fulgurite.jar()]
     if not others:
         pytest.skip("the wheel carries one jar")
     for other in others:

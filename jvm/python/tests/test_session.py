@@ -14,7 +14,8 @@ import pytest
 from py4j.protocol import Py4JNetworkError
 
 import fulgurite
-from fulgurite import FulguriteError, MLContext, configuration, context, dml, html
+from fulgurite import FulguriteError, MLContext, dml
+from fulgurite.spark import context, html, installation
 
 LOOP = "print('ready')\ni = 0\nwhile (i >= 0) { i = i + 1 }\nprint('never')"
 
@@ -167,7 +168,7 @@ READY_MADE = 'SparkSession.builder.master("local[2]").config("spark.ui.enabled",
 def test_a_submitted_job_needs_no_options(tmp_path, before, plugin):
     job = tmp_path / "job.py"
     job.write_text(JOB.format(before=before))
-    submit = Path(fulgurite.installation.spark_home(), "bin", "spark-submit")
+    submit = Path(installation.spark_home(), "bin", "spark-submit")
     printed = python(str(job), str(submit), PYSPARK_DRIVER_PYTHON=sys.executable, PYTHONPATH=os.pathsep.join(sys.path))
     assert "sum 338350" in printed and "True\n" in printed and f"plugin {plugin}" in printed
 
@@ -195,26 +196,6 @@ def test_spark_connect_is_refused_with_a_way_out(monkeypatch):
     with pytest.raises(FulguriteError) as error:
         MLContext(Session())
     assert error.value.kind == "unsupported" and "classic" in error.value.message
-
-
-WITHOUT_PYSPARK = """
-import sys
-for name in ("pyspark", "py4j"):
-    sys.modules[name] = None
-import fulgurite
-script = fulgurite.dml("x = 1").output("x")
-print(script)
-for needs in (lambda: fulgurite.configure(object()), lambda: fulgurite.MLContext(None), fulgurite.jar):
-    try:
-        needs()
-    except fulgurite.FulguriteError as error:
-        print(error.kind, "pip install" in error.message)
-"""
-
-
-def test_the_package_is_imported_without_pyspark():
-    printed = python(WITHOUT_PYSPARK, FULGURITE_JAR="")
-    assert printed == "Script(script.dml, inputs: none, outputs: x)\n" + "unsupported True\n" * 3
 
 
 def test_scripts_and_outputs_come_in_several_forms(ml, tmp_path):

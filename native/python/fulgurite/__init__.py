@@ -1,4 +1,29 @@
-"""Lazy arrays whose operators become one plan, fused by cost and compiled to machine code."""
+"""Lazy arrays whose operators become one plan, fused by cost and compiled to machine code.
 
+They need NumPy alone. ``fulgurite.spark`` runs scripts on Spark; its names can be imported from
+here, too.
+"""
+
+from typing import TYPE_CHECKING as _CHECKS_TYPES
+
+# First: it says why the extension cannot be loaded.
+from . import _load  # noqa: F401, I001
 from ._api import *  # noqa: F403
+from ._api import __all__  # noqa: F401
 from ._native import VERSION as __version__  # noqa: F401
+
+if _CHECKS_TYPES:
+    from .spark import MLContext, MLResults, Matrix, Script, attach, configure, dml, dmlFromFile, jar  # noqa: F401, E501
+
+# Loaded when used: without them, neither pyspark nor the jars are needed.
+_OF_SPARK = frozenset(
+    ["MLContext", "MLResults", "Matrix", "Script", "attach", "configure", "dml", "dmlFromFile", "jar"]
+)
+
+
+def __getattr__(name):
+    if name in _OF_SPARK:
+        from . import spark
+
+        return getattr(spark, name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

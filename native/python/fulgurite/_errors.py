@@ -23,19 +23,33 @@ class FulguriteError(Exception):
         file: The script, or the file of Python, that asked for it; or ``None``.
         line: The line in it, from 1; or ``None``.
         help: What to do next; or ``None``.
+        column: The column in the line, from 1; or ``None``.
     """
 
-    def __init__(self, message, kind="runtime", operator=None, file=None, line=None, help=None):
+    def __init__(
+        self, message, kind="runtime", operator=None, file=None, line=None, help=None, column=None
+    ):
         super().__init__(message)
         self.kind = kind
         self.operator = operator
         self.file = file
         self.line = line
         self.help = help
+        self.column = column
+
+    @property
+    def message(self):
+        """All of it as text: what went wrong, where, and what to do next."""
+        return str(self)
+
+    @property
+    def position(self):
+        """``(file, line, column)``, or ``None``."""
+        return None if self.file is None else (self.file, self.line, self.column)
 
     def __reduce__(self):
-        arguments = (str(self), self.kind, self.operator, self.file, self.line, self.help)
-        return type(self), arguments
+        place = (self.file, self.line, self.help, self.column)
+        return type(self), (str(self), self.kind, self.operator, *place)
 
 
 class ShapeError(FulguriteError, ValueError):

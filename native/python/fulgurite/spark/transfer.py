@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from .errors import FulguriteError
+from .errors import failed
 
 # Memory that looks like a file system, where there is one.
 _FOLDER = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -43,8 +43,8 @@ def _known(name, value):
     if module == "pyarrow" and hasattr(value, "to_pandas"):
         return value.to_pandas()
     if isinstance(value, dict) or callable(value) or isinstance(value, (set, frozenset)) or value is None:
-        raise FulguriteError("argument", f"argument error: input '{name}' is a {module + '.' if module != 'builtins' else ''}{kind}, which is no matrix\n"
-                                         "   = help: inputs are numbers, strings, arrays of NumPy, SciPy, pandas, Polars and Spark, RDDs, and results of scripts")
+        raise failed("argument", f"argument error: input '{name}' is a {module + '.' if module != 'builtins' else ''}{kind}, which is no matrix\n"
+                                 "   = help: inputs are numbers, strings, arrays of NumPy, SciPy, pandas, Polars and Spark, RDDs, and results of scripts")
     return value
 
 
@@ -75,8 +75,8 @@ def _as_array(name, value):
     if array.ndim == 1:
         array = array.reshape(-1, 1)
     if array.ndim != 2:
-        raise FulguriteError("dimension", f"dimension error: input '{name}' has {array.ndim} dimensions\n"
-                                          "   = help: matrices have two, vectors one")
+        raise failed("dimension", f"dimension error: input '{name}' has {array.ndim} dimensions\n"
+                                  "   = help: matrices have two, vectors one")
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
@@ -116,10 +116,10 @@ def _dense_to_java(bridge, array):
 def _csr_to_java(bridge, name, matrix):
     _check_numbers(name, matrix.dtype)
     if matrix.ndim != 2:
-        raise FulguriteError("dimension", f"dimension error: input '{name}' has {matrix.ndim} dimensions\n   = help: sparse inputs have two")
+        raise failed("dimension", f"dimension error: input '{name}' has {matrix.ndim} dimensions\n   = help: sparse inputs have two")
     if matrix.shape[1] > _MOST_SPARSE_COLUMNS:
-        raise FulguriteError("unsupported", f"unsupported error: input '{name}' has {matrix.shape[1]} columns\n"
-                                            f"   = help: a sparse matrix has at most {_MOST_SPARSE_COLUMNS}")
+        raise failed("unsupported", f"unsupported error: input '{name}' has {matrix.shape[1]} columns\n"
+                                    f"   = help: a sparse matrix has at most {_MOST_SPARSE_COLUMNS}")
     csr = matrix.tocsr()
     if not csr.has_canonical_format:
         # The caller's matrix stays as it is.
@@ -154,4 +154,4 @@ def csr_from_java(bridge, matrix):
 
 
 def _bad_data(message, help):
-    return FulguriteError("data", f"data error: {message}\n   = help: {help}")
+    return failed("data", f"data error: {message}\n   = help: {help}")

@@ -1,7 +1,7 @@
 """Matrices that scripts gave back."""
 
 from . import html
-from .errors import FulguriteError, java_errors
+from .errors import FulguriteError, failed, java_errors
 from .transfer import csr_from_java, dense_from_java
 
 
@@ -36,7 +36,7 @@ class Matrix:
         from pyspark.sql import DataFrame
 
         if format not in (None, "ijv"):
-            raise FulguriteError("argument", f"argument error: there is no format '{format}' of DataFrames\n   = help: leave it out, or say 'ijv'")
+            raise failed("argument", f"argument error: there is no format '{format}' of DataFrames\n   = help: leave it out, or say 'ijv'")
         with java_errors(self._bridge):
             return DataFrame(self._java.toDF() if format is None else self._java.toDFIJV(), self._spark)
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from .errors import FulguriteError, error
+from .errors import error, failed
 
 
 class Script:
@@ -26,7 +26,7 @@ class Script:
         elif not pair:
             values = {}
         else:
-            raise FulguriteError("argument", "input takes a name and a value, keywords, or a dictionary")
+            raise failed("argument", "input takes a name and a value, keywords, or a dictionary")
         self.inputs.update(values)
         self.inputs.update(named)
         return self
@@ -73,4 +73,4 @@ def dmlFromFile(path):
     try:
         return Script(Path(path).read_text(encoding="utf-8"), str(path))
     except OSError as error:
-        raise FulguriteError("io", f"cannot read the script '{path}': {error.strerror}") from None
+        raise failed("io", f"cannot read the script '{path}': {error.strerror}") from None

@@ -9,7 +9,7 @@ import time
 from contextlib import contextmanager
 
 from . import configuration, html, installation
-from .errors import FulguriteError, error, java_errors
+from .errors import error, failed, java_errors
 from .matrix import Matrix
 from .script import flat, script_of
 from .transfer import to_java
@@ -54,7 +54,6 @@ class MLContext:
     """Runs scripts. One that fails raises FulguriteError and leaves the context usable. Setters can be chained."""
 
     def __init__(self, spark):
-        installation.pyspark()
         from py4j.protocol import Py4JError
         from pyspark.sql import SparkSession
 
@@ -67,8 +66,8 @@ class MLContext:
             self._bridge = jvm.io.fulgurite.mlcontext.PythonBridge(self._spark._jsparkSession)
         except (Py4JError, TypeError) as failure:
             running = f"Spark {self._spark.version} with Scala {jvm.scala.util.Properties.versionNumberString()}"
-            raise FulguriteError("unsupported", f"unsupported error: the jar of Fulgurite in this session does not run on {running}\n"
-                                                f"   = help: {installation.advice()}") from failure
+            raise failed("unsupported", f"unsupported error: the jar of Fulgurite in this session does not run on {running}\n"
+                                        f"   = help: {installation.advice()}") from failure
         self._java = self._bridge.context()
 
     def execute(self, script):
@@ -116,9 +115,9 @@ class MLContext:
         Where ``rows`` or ``cols`` is not given, the largest index is the size.
         """
         if format not in (None, "ijv"):
-            raise FulguriteError("argument", f"argument error: there is no format '{format}' of DataFrames\n   = help: leave it out, or say 'ijv'")
+            raise failed("argument", f"argument error: there is no format '{format}' of DataFrames\n   = help: leave it out, or say 'ijv'")
         if format is None and (rows is not None or cols is not None):
-            raise FulguriteError("argument", "argument error: a DataFrame of rows says itself how large it is\n   = help: rows and cols go with format='ijv'")
+            raise failed("argument", "argument error: a DataFrame of rows says itself how large it is\n   = help: rows and cols go with format='ijv'")
         if isinstance(frame, Matrix):
             return frame
         if not hasattr(frame, "_jdf") and format is not None:
@@ -223,7 +222,7 @@ class MLContext:
             self._bridge.bind(java, name, value)
         elif isinstance(value, int):
             if not -(2**63) <= value < 2**63:
-                raise FulguriteError("argument", f"argument error: input '{name}' is {value}\n   = help: integers have 64 bits")
+                raise failed("argument", f"argument error: input '{name}' is {value}\n   = help: integers have 64 bits")
             # As text: else the gateway would choose between int and long by size.
             self._bridge.bindLong(java, name, str(value))
         elif hasattr(value, "_jdf"):

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from .errors import error
-from .installation import jar, pyspark, spark_home
+from .installation import jar, spark_home
 
 _MODE = "spark.scheduler.mode"
 _PLUGIN = "io.fulgurite.spark.FulguriteSparkPlugin"
@@ -86,7 +86,6 @@ def _refuse_connect(options):
 
 
 def _session_that_is_there():
-    pyspark()
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
