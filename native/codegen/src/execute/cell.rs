@@ -13,7 +13,7 @@ use fulgurite_matrix::{
 
 use super::row::densify;
 use super::totals::{Total, Totals};
-use super::vector_totals::{VectorTotals, finished_columns, finished_rows};
+use super::vector_totals::{Aggregates, VectorTotals};
 use super::{CellOutput, ExecutionContext, Output, cells_of, column_vector, tasks};
 use crate::bind::{Bound, Rows};
 use crate::compiled::{CompiledPlan, Kernel};
@@ -187,16 +187,21 @@ impl Skeleton<'_> {
             CellOutput::SeveralOfRows(ops) => {
                 let mut output = NewCells::new(cells_of(rows, ops.len())?)?;
                 let parts = tasks::with_outputs(ranges, &mut output, ops.len());
+                let aggregates = Aggregates::new(ops, &self.kernel.program.taken);
                 tasks::run(context, parts, |(range, part)| {
-                    self.several_of_rows(ops, range, part.cells())
+                    self.several_of_rows(&aggregates, range, part.cells())
                 })?;
                 MatrixBlock::dense(rows, ops.len(), output.finish()).map(Output::Matrix)
             }
             CellOutput::Columns(ops) => {
                 // Cut by the shape alone: on any number of threads, the bits are those of the basic operators.
                 let ranges = column_tasks(rows, cols);
-                let parts = tasks::run(context, ranges, |range| self.column_totals(ops, range))?;
-                finished_columns(ops, cols, rows, parts)
+                let aggregates = Aggregates::new(ops, &self.kernel.program.taken);
+                let parts = tasks::run(context, ranges, |range| {
+                    self.column_totals(&aggregates, range)
+                })?;
+                let all = aggregates.merged(cols, parts)?;
+                aggregates.of_columns(&all, cols, rows)
             }
         }
     }
@@ -214,48 +219,55 @@ impl Skeleton<'_> {
         memory::collected(totals.iter().map(|total| total.finish(cols)))
     }
 
-    fn column_totals(&self, ops: &[AggregateOp], rows: Range<usize>) -> Result<Vec<VectorTotals>> {
-        let mut totals = VectorTotals::of_each(ops, self.bound.cols())?;
-        self.taken_tiles(rows, COLUMNS_OF_TILE, |at, tile, cells, stride| {
+    fn column_totals(
+        &self,
+        aggregates: &Aggregates<'_>,
+        rows: Range<usize>,
+    ) -> Result<Vec<VectorTotals>> {
+        let mut totals = aggregates.start(self.bound.cols())?;
+        let take = |run: usize, tile: &Tile, cells: &[f64], stride: usize| {
             let (first, width) = (tile.cols.start, tile.cols.len());
-            totals[at].take_columns(first, width, cells, stride);
-        })?;
+            totals[run].take_columns(first, width, cells, stride);
+        };
+        self.taken_tiles(aggregates, rows, COLUMNS_OF_TILE, take)?;
         Ok(totals)
     }
 
     /// Writes the totals of rows, those of a row side by side.
     fn several_of_rows(
         &self,
-        ops: &[AggregateOp],
+        aggregates: &Aggregates<'_>,
         rows: Range<usize>,
         output: &mut [f64],
     ) -> Result<()> {
         let cols = self.bound.cols();
         let first = rows.start;
-        let mut totals = VectorTotals::of_each(ops, rows.len())?;
-        self.taken_tiles(rows, COLUMNS_OF_LONG_ROWS, |at, tile, cells, stride| {
+        let mut totals = aggregates.start(rows.len())?;
+        let take = |run: usize, tile: &Tile, cells: &[f64], stride: usize| {
             let width = tile.cols.len();
             let place = tile.rows.start - first;
             match stride == width {
                 true => {
                     let cells = &cells[..tile.rows.len() * width];
-                    totals[at].take_rows(place, cells, width);
+                    totals[run].take_rows(place, cells, width);
                 }
                 false => {
                     for row in 0..tile.rows.len() {
                         let cells = &cells[row * stride..][..width];
-                        totals[at].take_rows(place + row, cells, width);
+                        totals[run].take_rows(place + row, cells, width);
                     }
                 }
             }
-        })?;
-        finished_rows(&totals, cols, output);
+        };
+        self.taken_tiles(aggregates, rows, COLUMNS_OF_LONG_ROWS, take)?;
+        aggregates.of_rows(&totals, cols, output);
         Ok(())
     }
 
-    /// Gives, tile by tile, the cells that each aggregate takes in, and how far rows of them are apart.
+    /// Gives, tile by tile, the cells that each run of totals takes in, and how far rows of them are apart.
     fn taken_tiles(
         &self,
+        aggregates: &Aggregates<'_>,
         rows: Range<usize>,
         widest: usize,
         mut take: impl FnMut(usize, &Tile, &[f64], usize),
@@ -280,19 +292,19 @@ impl Skeleton<'_> {
                     self.kernel.run(frame, Target { cells, stride })?;
                 }
             }
-            for (at, taken) in program.taken.iter().enumerate() {
+            for (run, taken) in aggregates.taken().enumerate() {
                 let (cells, stride) = match taken {
                     Taken::Result(place) => (&results[place * count..][..count], width),
-                    Taken::Input(input) => match self.bound.rows_of(*input)? {
+                    Taken::Input(input) => match self.bound.rows_of(input)? {
                         Rows::Dense(dense) => {
                             let cells = dense.from(tile.rows.start, tile.cols.start);
                             let before_last = (tile.rows.len() - 1) * dense.stride;
                             (&cells[..before_last + width], dense.stride)
                         }
-                        Rows::Csr(_) => (&frame.gathered(*input)[..count], width),
+                        Rows::Csr(_) => (&frame.gathered(input)[..count], width),
                     },
                 };
-                take(at, &tile, cells, stride);
+                take(run, &tile, cells, stride);
             }
             Ok(())
         })

@@ -9,12 +9,13 @@ use fulgurite_hop::AggregateOp;
 use fulgurite_matrix::{CsrMatrix, MatrixBlock, memory::NewCells};
 
 use super::totals::Total;
-use super::vector_totals::{VectorTotals, finished_columns};
+use super::vector_totals::{Aggregates, VectorTotals};
 use super::{ExecutionContext, Output, Skipped, cells_of, driver, exact, tasks, wholes, zeros};
+use crate::aggregates::accumulation;
 use crate::bind::{Bound, Rows};
 use crate::compiled::{CompiledPlan, Kernel};
 use crate::frame::{Frame, Target, WholeMatrix};
-use crate::program::{Program, Shape};
+use crate::program::{Program, Shape, Taken};
 
 /// Bytes of operands and scratch that a block may take: what stays in the first-level cache beside vectors that
 /// all rows share.
@@ -230,7 +231,10 @@ impl Skeleton<'_> {
                         parts.push(vec![columns]);
                     }
                 }
-                finished_columns(&[op], width, rows, parts)
+                let (ops, taken) = ([op], [Taken::Result(0)]);
+                let aggregates = Aggregates::new(&ops, &taken);
+                let all = aggregates.merged(width, parts)?;
+                aggregates.of_columns(&all, width, rows)
             }
             RowOutput::FullAggregate(op, _) => {
                 let mut sum = Total::new(op);
@@ -285,7 +289,7 @@ impl Skeleton<'_> {
                 Ok(Partial::Written)
             }
             RowOutput::ColumnAggregate(op, _) => {
-                let mut columns = VectorTotals::new(op, width)?;
+                let mut columns = VectorTotals::new(accumulation(op), width)?;
                 let mut cells = zeros(self.block_rows, width)?;
                 for block in self.blocks(rows) {
                     let cells = &mut cells[..block.len() * width];

@@ -17,7 +17,7 @@ use super::cell::{tile_cells, together};
 use super::driver::Driver;
 use super::factors::Factors;
 use super::totals::{Total, Totals};
-use super::vector_totals::{VectorTotals, finished_rows, in_rows, merged};
+use super::vector_totals::{Aggregates, VectorTotals};
 use super::{CellOutput, ExecutionContext, Output, column_vector, tasks};
 use crate::bind::{Bound, Operand, Rows};
 use crate::compiled::{CompiledPlan, Kernel};
@@ -107,20 +107,26 @@ impl<'a> Skeleton<'a> {
                 )
             }
             CellOutput::SeveralOfRows(ops) => {
-                let parts = tasks::run(context, ranges, |range| self.several_of_rows(ops, range))?;
-                let mut empty = VectorTotals::of_each(ops, 1)?;
+                let aggregates = Aggregates::new(ops, &self.kernel.program.taken);
+                let parts = tasks::run(context, ranges, |range| {
+                    self.several_of_rows(&aggregates, ops.len(), range)
+                })?;
+                let mut empty = aggregates.start(1)?;
                 if cols > 0 {
                     empty.iter_mut().for_each(|totals| totals.take_zeros(0));
                 }
                 let mut of_empty = vec![0.0; ops.len()];
-                finished_rows(&empty, cols, &mut of_empty);
+                aggregates.of_rows(&empty, cols, &mut of_empty);
                 let cells = self.driver.spread(parts.concat(), ops.len(), &of_empty)?;
                 MatrixBlock::dense(rows, ops.len(), cells).map(Output::Matrix)
             }
             CellOutput::Columns(ops) => {
                 let ranges = column_tasks_of_stored(self.main);
-                let parts = tasks::run(context, ranges, |range| self.column_totals(ops, range))?;
-                let mut all = merged(ops, cols, parts)?;
+                let aggregates = Aggregates::new(ops, &self.kernel.program.taken);
+                let parts = tasks::run(context, ranges, |range| {
+                    self.column_totals(&aggregates, range)
+                })?;
+                let mut all = aggregates.merged(cols, parts)?;
                 let mut stored: Vec<usize> = memory::zeros_of(cols)?;
                 for col in self.main.indices() {
                     stored[*col as usize] += 1;
@@ -130,7 +136,7 @@ impl<'a> Skeleton<'a> {
                         all.iter_mut().for_each(|totals| totals.take_zeros(col));
                     }
                 }
-                in_rows(&all, cols, rows)
+                aggregates.of_columns(&all, cols, rows)
             }
         }
     }
@@ -210,28 +216,43 @@ impl<'a> Skeleton<'a> {
         Ok(results)
     }
 
-    fn column_totals(&self, ops: &[AggregateOp], rows: Range<usize>) -> Result<Vec<VectorTotals>> {
-        let mut totals = VectorTotals::of_each(ops, self.main.cols())?;
+    fn column_totals(
+        &self,
+        aggregates: &Aggregates<'_>,
+        rows: Range<usize>,
+    ) -> Result<Vec<VectorTotals>> {
+        let mut totals = aggregates.start(self.main.cols())?;
         let mut results = memory::zeros(self.tile * self.kernel.program.results)?;
         self.tiles(&mut self.workspace()?, rows, |frame, tile| {
             let columns = &self.main.indices()[tile.cells.clone()];
-            self.taken(frame, &tile.cells, &mut results, |at, cells| {
-                totals[at].take_cells(columns, cells);
-            })
+            self.taken(
+                aggregates,
+                frame,
+                &tile.cells,
+                &mut results,
+                |run, cells| {
+                    totals[run].take_cells(columns, cells);
+                },
+            )
         })?;
         Ok(totals)
     }
 
     /// The totals of rows, those of a row side by side. No row is cut, so that its cells are summed up as if they were
     /// there alone.
-    fn several_of_rows(&self, ops: &[AggregateOp], rows: Range<usize>) -> Result<Vec<f64>> {
+    fn several_of_rows(
+        &self,
+        aggregates: &Aggregates<'_>,
+        width: usize,
+        rows: Range<usize>,
+    ) -> Result<Vec<f64>> {
         let cols = self.main.cols();
         let stored = |row: usize| self.cells_of(&(row..row + 1)).len();
         let longest = rows.clone().map(stored).max().unwrap_or(0);
         let most = self.tile.max(longest);
         let mut workspace = self.workspace_of(most)?;
         let mut values = memory::zeros(most * self.kernel.program.results)?;
-        let mut results = super::zeros(rows.len(), ops.len())?;
+        let mut results = super::zeros(rows.len(), width)?;
         let mut from = rows.start;
         while from < rows.end {
             let first = self.main.pointers()[from] as usize;
@@ -242,33 +263,33 @@ impl<'a> Skeleton<'a> {
                 rows: from..to,
                 cells,
             };
-            let mut totals = VectorTotals::of_each(ops, to - from)?;
+            let mut totals = aggregates.start(to - from)?;
             let Workspace { frame, spread } = &mut workspace;
             if !tile.cells.is_empty() {
                 frame.set_tile(1, tile.cells.len());
                 self.bind_tile(frame, &tile, spread)?;
-                self.taken(frame, &tile.cells, &mut values, |at, cells| {
+                self.taken(aggregates, frame, &tile.cells, &mut values, |run, cells| {
                     for row in tile.rows.clone() {
                         let of_row = self.cells_of(&(row..row + 1));
                         let of_row = &cells[of_row.start - first..of_row.end - first];
-                        totals[at].take_rows(row - from, of_row, of_row.len());
+                        totals[run].take_rows(row - from, of_row, of_row.len());
                     }
                 })?;
             }
             for row in tile.rows.clone().filter(|row| stored(*row) < cols) {
                 totals.iter_mut().for_each(|all| all.take_zeros(row - from));
             }
-            let width = ops.len();
             let results = &mut results[(from - rows.start) * width..(to - rows.start) * width];
-            finished_rows(&totals, cols, results);
+            aggregates.of_rows(&totals, cols, results);
             from = to;
         }
         Ok(results)
     }
 
-    /// Gives the values at a tile's stored cells that each aggregate takes in.
+    /// Gives the values at a tile's stored cells that each run of totals takes in.
     fn taken<'f>(
         &'f self,
+        aggregates: &Aggregates<'_>,
         frame: &mut Frame<'f>,
         cells: &Range<usize>,
         results: &mut [f64],
@@ -284,13 +305,13 @@ impl<'a> Skeleton<'a> {
                 self.kernel.run(frame, Target { cells, stride })?;
             }
         }
-        for (at, taken) in program.taken.iter().enumerate() {
+        for (run, taken) in aggregates.taken().enumerate() {
             take(
-                at,
+                run,
                 match taken {
                     Taken::Result(place) => &results[place * count..][..count],
                     Taken::Input(0) => &self.main.values()[cells.clone()],
-                    Taken::Input(input) => &frame.gathered(*input)[..count],
+                    Taken::Input(input) => &frame.gathered(input)[..count],
                 },
             );
         }

@@ -7,16 +7,89 @@ use fulgurite_matrix::{MatrixBlock, memory};
 
 use super::{Output, cells_of};
 use crate::aggregates::{self, Accumulation};
+use crate::program::Taken;
 
-/// A run of totals of one aggregate.
-#[derive(Debug, Clone)]
-pub(super) struct VectorTotals {
-    op: AggregateOp,
-    kind: Kind,
+/// The aggregates of an operator, and the totals that they come from. Those that take the same cells in alike share theirs: a
+/// sum and a mean.
+pub(super) struct Aggregates<'a> {
+    ops: &'a [AggregateOp],
+    /// What each run of totals takes in, and how.
+    runs: Vec<(Taken, Accumulation)>,
+    /// The run that each aggregate comes from.
+    run_of: Vec<usize>,
 }
 
+impl<'a> Aggregates<'a> {
+    /// Of the cells that each aggregate takes in.
+    pub fn new(ops: &'a [AggregateOp], taken: &[Taken]) -> Self {
+        let mut runs = Vec::new();
+        let mut run_of = Vec::new();
+        for (op, taken) in ops.iter().zip(taken) {
+            let run = (*taken, aggregates::accumulation(*op));
+            let known = runs.iter().position(|known| *known == run);
+            run_of.push(known.unwrap_or(runs.len()));
+            if known.is_none() {
+                runs.push(run);
+            }
+        }
+        Self { ops, runs, run_of }
+    }
+
+    /// The cells that each run takes in.
+    pub fn taken(&self) -> impl Iterator<Item = Taken> {
+        self.runs.iter().map(|(taken, _)| *taken)
+    }
+
+    /// All runs, of so many totals.
+    ///
+    /// # Errors
+    /// `memory` when there is none for so many.
+    pub fn start(&self, count: usize) -> Result<Vec<VectorTotals>> {
+        let runs = self.runs.iter();
+        runs.map(|(_, accumulation)| VectorTotals::new(*accumulation, count))
+            .collect()
+    }
+
+    /// The totals of all tasks, in their order; of none, those of no cells.
+    ///
+    /// # Errors
+    /// As [`Aggregates::start`].
+    pub fn merged(&self, count: usize, parts: Vec<Vec<VectorTotals>>) -> Result<Vec<VectorTotals>> {
+        let mut all = self.start(count)?;
+        for part in parts {
+            for (all, part) in all.iter_mut().zip(&part) {
+                all.merge(part);
+            }
+        }
+        Ok(all)
+    }
+
+    /// The results of columns of so many rows: a row for each aggregate.
+    ///
+    /// # Errors
+    /// `memory` when there is none for them.
+    pub fn of_columns(&self, all: &[VectorTotals], cols: usize, rows: usize) -> Result<Output> {
+        let mut results = memory::room(cells_of(self.ops.len(), cols)?)?;
+        for (op, run) in self.ops.iter().zip(&self.run_of) {
+            results.extend((0..cols).map(|col| all[*run].finish(*op, col, rows)));
+        }
+        MatrixBlock::dense(self.ops.len(), cols, results).map(Output::Matrix)
+    }
+
+    /// Writes the results of rows of so many columns, those of a row side by side.
+    pub fn of_rows(&self, all: &[VectorTotals], cols: usize, output: &mut [f64]) {
+        let rows = output.chunks_exact_mut(self.ops.len().max(1));
+        for (at, results) in rows.enumerate() {
+            for ((result, op), run) in results.iter_mut().zip(self.ops).zip(&self.run_of) {
+                *result = all[*run].finish(*op, at, cols);
+            }
+        }
+    }
+}
+
+/// A run of totals that take cells in alike.
 #[derive(Debug, Clone)]
-enum Kind {
+pub(super) enum VectorTotals {
     Sums(Sums),
     SumsOfSquares(Sums),
     Products(Vec<Product>),
@@ -29,23 +102,23 @@ macro_rules! with_each {
     ($kind:expr, ($all:ident, $map:ident) => $done:expr) => {{
         let same = |x: f64| x;
         match $kind {
-            Kind::Sums($all) => {
+            VectorTotals::Sums($all) => {
                 let $map = same;
                 $done
             }
-            Kind::SumsOfSquares($all) => {
+            VectorTotals::SumsOfSquares($all) => {
                 let $map = |x: f64| x * x;
                 $done
             }
-            Kind::Products($all) => {
+            VectorTotals::Products($all) => {
                 let $map = same;
                 $done
             }
-            Kind::Minima($all) => {
+            VectorTotals::Minima($all) => {
                 let $map = same;
                 $done
             }
-            Kind::Maxima($all) => {
+            VectorTotals::Maxima($all) => {
                 let $map = same;
                 $done
             }
@@ -56,38 +129,29 @@ macro_rules! with_each {
 impl VectorTotals {
     /// # Errors
     /// `memory` when there is none for so many.
-    pub fn new(op: AggregateOp, count: usize) -> Result<Self> {
-        let kind = match aggregates::accumulation(op) {
-            Accumulation::Sum => Kind::Sums(Accumulators::start(count)?),
-            Accumulation::SumOfSquares => Kind::SumsOfSquares(Accumulators::start(count)?),
-            Accumulation::Product => Kind::Products(Accumulators::start(count)?),
-            Accumulation::Minimum => Kind::Minima(Accumulators::start(count)?),
-            Accumulation::Maximum => Kind::Maxima(Accumulators::start(count)?),
-        };
-        Ok(Self { op, kind })
-    }
-
-    /// One run for each aggregate.
-    ///
-    /// # Errors
-    /// As [`VectorTotals::new`].
-    pub fn of_each(ops: &[AggregateOp], count: usize) -> Result<Vec<Self>> {
-        ops.iter().map(|op| Self::new(*op, count)).collect()
+    pub fn new(accumulation: Accumulation, count: usize) -> Result<Self> {
+        Ok(match accumulation {
+            Accumulation::Sum => Self::Sums(Accumulators::start(count)?),
+            Accumulation::SumOfSquares => Self::SumsOfSquares(Accumulators::start(count)?),
+            Accumulation::Product => Self::Products(Accumulators::start(count)?),
+            Accumulation::Minimum => Self::Minima(Accumulators::start(count)?),
+            Accumulation::Maximum => Self::Maxima(Accumulators::start(count)?),
+        })
     }
 
     /// Takes rows of `width` cells, `stride` apart, into the totals of their columns from `first` on.
     pub fn take_columns(&mut self, first: usize, width: usize, rows: &[f64], stride: usize) {
-        with_each!(&mut self.kind, (all, map) => all.take_columns((first, width), rows, stride, map));
+        with_each!(self, (all, map) => all.take_columns((first, width), rows, stride, map));
     }
 
     /// Takes rows of `width` cells, one after the other, each into its own total from `first` on.
     pub fn take_rows(&mut self, first: usize, rows: &[f64], width: usize) {
-        with_each!(&mut self.kind, (all, map) => all.take_rows(first, rows, width, map));
+        with_each!(self, (all, map) => all.take_rows(first, rows, width, map));
     }
 
     /// Takes in cells of scattered columns.
     pub fn take_cells(&mut self, columns: &[i32], cells: &[f64]) {
-        with_each!(&mut self.kind, (all, map) => {
+        with_each!(self, (all, map) => {
             for (column, cell) in columns.iter().zip(cells) {
                 all.add(*column as usize, map(*cell));
             }
@@ -96,23 +160,25 @@ impl VectorTotals {
 
     /// Takes in that there were cells, all 0, that nobody visited.
     pub fn take_zeros(&mut self, at: usize) {
-        with_each!(&mut self.kind, (all, map) => all.add(at, map(0.0)));
+        with_each!(self, (all, map) => all.add(at, map(0.0)));
     }
 
     /// Takes in the totals of other cells.
     pub fn merge(&mut self, other: &VectorTotals) {
-        match (&mut self.kind, &other.kind) {
-            (Kind::Sums(all), Kind::Sums(others))
-            | (Kind::SumsOfSquares(all), Kind::SumsOfSquares(others)) => all.merge(others),
-            (Kind::Products(all), Kind::Products(others)) => all.merge(others),
-            (Kind::Minima(all), Kind::Minima(others)) => all.merge(others),
-            (Kind::Maxima(all), Kind::Maxima(others)) => all.merge(others),
+        match (self, other) {
+            (VectorTotals::Sums(all), VectorTotals::Sums(others))
+            | (VectorTotals::SumsOfSquares(all), VectorTotals::SumsOfSquares(others)) => {
+                all.merge(others)
+            }
+            (VectorTotals::Products(all), VectorTotals::Products(others)) => all.merge(others),
+            (VectorTotals::Minima(all), VectorTotals::Minima(others)) => all.merge(others),
+            (VectorTotals::Maxima(all), VectorTotals::Maxima(others)) => all.merge(others),
             (
-                Kind::Sums(_)
-                | Kind::SumsOfSquares(_)
-                | Kind::Products(_)
-                | Kind::Minima(_)
-                | Kind::Maxima(_),
+                VectorTotals::Sums(_)
+                | VectorTotals::SumsOfSquares(_)
+                | VectorTotals::Products(_)
+                | VectorTotals::Minima(_)
+                | VectorTotals::Maxima(_),
                 _,
             ) => {
                 debug_assert!(false, "totals of different aggregates");
@@ -120,62 +186,12 @@ impl VectorTotals {
         }
     }
 
-    /// A result; `cells` is how many were taken in, for means.
-    pub fn finish(&self, at: usize, cells: usize) -> f64 {
-        let total = with_each!(&self.kind, (all, _map) => all.result(at));
-        match aggregates::is_mean(self.op) {
+    /// The result of an aggregate; `cells` is how many were taken in, for means.
+    pub fn finish(&self, op: AggregateOp, at: usize, cells: usize) -> f64 {
+        let total = with_each!(self, (all, _map) => all.result(at));
+        match aggregates::is_mean(op) {
             true => total / cells as f64,
             false => total,
-        }
-    }
-}
-
-/// The totals of all tasks, in their order; of none, those of no cells.
-///
-/// # Errors
-/// As [`VectorTotals::new`].
-pub(super) fn merged(
-    ops: &[AggregateOp],
-    count: usize,
-    parts: Vec<Vec<VectorTotals>>,
-) -> Result<Vec<VectorTotals>> {
-    let mut all = VectorTotals::of_each(ops, count)?;
-    for part in parts {
-        for (all, part) in all.iter_mut().zip(&part) {
-            all.merge(part);
-        }
-    }
-    Ok(all)
-}
-
-/// The results of columns of so many rows: a row for each aggregate.
-///
-/// # Errors
-/// `memory` when there is none for them.
-pub(super) fn finished_columns(
-    ops: &[AggregateOp],
-    cols: usize,
-    rows: usize,
-    parts: Vec<Vec<VectorTotals>>,
-) -> Result<Output> {
-    in_rows(&merged(ops, cols, parts)?, cols, rows)
-}
-
-/// As [`finished_columns`].
-pub(super) fn in_rows(all: &[VectorTotals], cols: usize, rows: usize) -> Result<Output> {
-    let mut results = memory::room(cells_of(all.len(), cols)?)?;
-    for totals in all {
-        results.extend((0..cols).map(|col| totals.finish(col, rows)));
-    }
-    MatrixBlock::dense(all.len(), cols, results).map(Output::Matrix)
-}
-
-/// Writes the results of rows of so many columns, those of a row side by side.
-pub(super) fn finished_rows(all: &[VectorTotals], cols: usize, output: &mut [f64]) {
-    let rows = output.chunks_exact_mut(all.len().max(1));
-    for (at, results) in rows.enumerate() {
-        for (result, totals) in results.iter_mut().zip(all) {
-            *result = totals.finish(at, cols);
         }
     }
 }

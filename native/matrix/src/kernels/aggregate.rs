@@ -5,6 +5,7 @@
 //! results are combined in an order that depends on the shape only.
 
 mod accumulators;
+mod extremes;
 mod many;
 
 use std::ops::Range;
@@ -18,7 +19,8 @@ use crate::{
     parallel::{TASK_CELLS, dense_by_rows, reduction_tasks, row_tasks},
     vector_math::{Work, vectorized},
 };
-pub use accumulators::{Accumulator, Max, Min, Product, Sum};
+pub use accumulators::{Accumulator, Product, Sum};
+pub use extremes::{Max, Min};
 pub use many::{Accumulators, Sums};
 
 /// Over all cells, through `map`.

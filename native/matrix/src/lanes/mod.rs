@@ -97,6 +97,16 @@ pub trait Lanes: Copy {
     fn prefetch(pointer: *const f64);
 }
 
+/// As [`Lanes::prefetch`], for loops that the compiler makes vectors of.
+#[inline(always)]
+pub(crate) fn prefetch(pointer: *const f64) {
+    // Asking needs none of the instructions that vectors do.
+    #[cfg(target_arch = "x86_64")]
+    pairs::Pairs::prefetch(pointer);
+    #[cfg(not(target_arch = "x86_64"))]
+    portable::Portable::prefetch(pointer);
+}
+
 /// A computation over vectors of any width.
 pub trait Kernel {
     /// # Safety

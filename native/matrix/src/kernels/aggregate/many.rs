@@ -15,8 +15,8 @@ pub trait Accumulators: Sized {
 
     fn add(&mut self, at: usize, value: f64);
 
-    /// Takes rows of cells, `stride` apart, into the accumulators of their columns: the first one, and how many.
-    fn take_columns(
+    /// As [`Accumulators::take_columns`], with a stride that is not 0. Must be `#[inline(always)]`.
+    fn add_to_columns(
         &mut self,
         columns: (usize, usize),
         rows: &[f64],
@@ -24,13 +24,77 @@ pub trait Accumulators: Sized {
         map: impl Fn(f64) -> f64,
     );
 
-    /// Takes rows of `width` cells, one after the other, each into its own accumulator from `first` on.
-    fn take_rows(&mut self, first: usize, rows: &[f64], width: usize, map: impl Fn(f64) -> f64);
+    /// Takes cells into one accumulator, through a function. Must be `#[inline(always)]`.
+    fn add_all(&mut self, at: usize, cells: &[f64], map: impl Fn(f64) -> f64);
 
     /// Takes in those of other cells, accumulator by accumulator.
     fn merge(&mut self, other: &Self);
 
     fn result(&self, at: usize) -> f64;
+
+    /// Takes rows of cells, `stride` apart, into the accumulators of their columns: the first one, and how many.
+    fn take_columns(
+        &mut self,
+        columns: (usize, usize),
+        rows: &[f64],
+        stride: usize,
+        map: impl Fn(f64) -> f64,
+    ) {
+        vectorized(Columns {
+            all: self,
+            columns,
+            rows,
+            stride: stride.max(1),
+            map,
+        });
+    }
+
+    /// Takes rows of `width` cells, one after the other, each into its own accumulator from `first` on.
+    fn take_rows(&mut self, first: usize, rows: &[f64], width: usize, map: impl Fn(f64) -> f64) {
+        vectorized(Rows {
+            all: self,
+            first,
+            rows,
+            width: width.max(1),
+            map,
+        });
+    }
+}
+
+struct Columns<'a, A, F> {
+    all: &'a mut A,
+    columns: (usize, usize),
+    rows: &'a [f64],
+    stride: usize,
+    map: F,
+}
+
+impl<A: Accumulators, F: Fn(f64) -> f64> Work for Columns<'_, A, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        (self.all).add_to_columns(self.columns, self.rows, self.stride, self.map);
+    }
+}
+
+struct Rows<'a, A, F> {
+    all: &'a mut A,
+    first: usize,
+    rows: &'a [f64],
+    width: usize,
+    map: F,
+}
+
+impl<A: Accumulators, F: Fn(f64) -> f64> Work for Rows<'_, A, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (at, row) in self.rows.chunks_exact(self.width).enumerate() {
+            self.all.add_all(self.first + at, row, &self.map);
+        }
+    }
 }
 
 impl<A: Accumulator> Accumulators for Vec<A> {
@@ -42,65 +106,21 @@ impl<A: Accumulator> Accumulators for Vec<A> {
         self[at].add(value);
     }
 
-    fn take_columns(
+    #[inline(always)]
+    fn add_to_columns(
         &mut self,
         (first, width): (usize, usize),
         rows: &[f64],
         stride: usize,
         map: impl Fn(f64) -> f64,
     ) {
-        struct Columns<'a, A, F> {
-            columns: &'a mut [A],
-            rows: &'a [f64],
-            stride: usize,
-            map: F,
-        }
-
-        impl<A: Accumulator, F: Fn(f64) -> f64> Work for Columns<'_, A, F> {
-            type Output = ();
-
-            #[inline(always)]
-            fn run(self) {
-                let map = self.map;
-                A::add_rows(self.columns, None, self.rows, self.stride, |_, x| map(x));
-            }
-        }
-
         let columns = &mut self[first..first + width];
-        vectorized(Columns {
-            columns,
-            rows,
-            stride: stride.max(1),
-            map,
-        });
+        A::add_rows(columns, None, rows, stride, |_, x| map(x));
     }
 
-    fn take_rows(&mut self, first: usize, rows: &[f64], width: usize, map: impl Fn(f64) -> f64) {
-        struct Rows<'a, A, F> {
-            accumulators: &'a mut [A],
-            rows: &'a [f64],
-            width: usize,
-            map: F,
-        }
-
-        impl<A: Accumulator, F: Fn(f64) -> f64> Work for Rows<'_, A, F> {
-            type Output = ();
-
-            #[inline(always)]
-            fn run(self) {
-                let rows = self.rows.chunks_exact(self.width);
-                for (accumulator, row) in self.accumulators.iter_mut().zip(rows) {
-                    accumulator.add_all(row, &self.map);
-                }
-            }
-        }
-
-        vectorized(Rows {
-            accumulators: &mut self[first..],
-            rows,
-            width: width.max(1),
-            map,
-        });
+    #[inline(always)]
+    fn add_all(&mut self, at: usize, cells: &[f64], map: impl Fn(f64) -> f64) {
+        self[at].add_all(cells, map);
     }
 
     fn merge(&mut self, other: &Self) {
@@ -149,77 +169,32 @@ impl Accumulators for Sums {
         self.set(at, sum);
     }
 
-    fn take_columns(
+    #[inline(always)]
+    fn add_to_columns(
         &mut self,
         (first, width): (usize, usize),
         rows: &[f64],
         stride: usize,
         map: impl Fn(f64) -> f64,
     ) {
-        struct Columns<'a, F> {
-            totals: &'a mut [f64],
-            errors: &'a mut [f64],
-            rows: &'a [f64],
-            stride: usize,
-            map: F,
-        }
-
-        impl<F: Fn(f64) -> f64> Work for Columns<'_, F> {
-            type Output = ();
-
-            #[inline(always)]
-            fn run(self) {
-                let (stride, map) = (self.stride, |_: f64, x: f64| (self.map)(x));
-                for rows in self.rows.chunks(rows_together(self.totals.len(), stride)) {
-                    let totals = self.totals.chunks_mut(STRIP);
-                    let sums = totals.zip(self.errors.chunks_mut(STRIP));
-                    for (strip, (totals, errors)) in sums.enumerate() {
-                        let numbers = numbers_of(None, strip, totals.len());
-                        let rows = &rows[strip * STRIP..];
-                        sum_rows((totals, errors), numbers, rows, stride, &map);
-                    }
-                }
+        let map = |_: f64, x: f64| map(x);
+        let totals = &mut self.totals[first..first + width];
+        let errors = &mut self.errors[first..first + width];
+        for rows in rows.chunks(rows_together(width, stride)) {
+            let strips = totals.chunks_mut(STRIP).zip(errors.chunks_mut(STRIP));
+            for (strip, (totals, errors)) in strips.enumerate() {
+                let numbers = numbers_of(None, strip, totals.len());
+                let rows = &rows[strip * STRIP..];
+                sum_rows((totals, errors), numbers, rows, stride, &map);
             }
         }
-
-        vectorized(Columns {
-            totals: &mut self.totals[first..first + width],
-            errors: &mut self.errors[first..first + width],
-            rows,
-            stride: stride.max(1),
-            map,
-        });
     }
 
-    fn take_rows(&mut self, first: usize, rows: &[f64], width: usize, map: impl Fn(f64) -> f64) {
-        struct Rows<'a, F> {
-            sums: &'a mut Sums,
-            first: usize,
-            rows: &'a [f64],
-            width: usize,
-            map: F,
-        }
-
-        impl<F: Fn(f64) -> f64> Work for Rows<'_, F> {
-            type Output = ();
-
-            #[inline(always)]
-            fn run(self) {
-                for (at, row) in self.rows.chunks_exact(self.width).enumerate() {
-                    let mut sum = self.sums.of(self.first + at);
-                    sum.add_all(row, &self.map);
-                    self.sums.set(self.first + at, sum);
-                }
-            }
-        }
-
-        vectorized(Rows {
-            sums: self,
-            first,
-            rows,
-            width: width.max(1),
-            map,
-        });
+    #[inline(always)]
+    fn add_all(&mut self, at: usize, cells: &[f64], map: impl Fn(f64) -> f64) {
+        let mut sum = self.of(at);
+        sum.add_all(cells, map);
+        self.set(at, sum);
     }
 
     fn merge(&mut self, other: &Self) {
