@@ -2,8 +2,8 @@
 //!
 //! A sort by the digits of the keys, the highest first. [`sorted`] deals the items out to buckets, which a sample of the
 //! keys makes about equal ([`Digits`]). A bucket fits the second-level cache, and one thread sorts it ([`sort_bucket`]).
-//! Comparisons are left for the last few neighbours. [`at_places`] counts the items of each bucket, and sorts only those
-//! of buckets that are asked for. Equal keys keep the order of their items, so that a result depends on nothing else.
+//! Comparisons are left for the last few neighbours. [`at_places`] looks at items between two keys of a sample, or counts
+//! the items of each bucket and sorts only those of buckets that are asked for. Equal keys keep the order of their items, so that a result depends on nothing else.
 
 #[cfg(test)]
 mod tests;
@@ -134,6 +134,10 @@ pub(super) fn at_places<T: Zeroed + Send + Sync>(
         return memory::collected(places.iter().map(|place| items[*place]));
     }
     let tasks = reduction_tasks(items.len(), 1);
+    if let Some(Between { before, chosen }) = between(items, &tasks, places, key)? {
+        let places = memory::collected(places.iter().map(|place| place - before))?;
+        return at_places(&chosen, &places, key);
+    }
     let digits = Digits::new(items, key);
     let Counts { counts, ascend } = count(items, &tasks, &digits, key)?;
     if ascend {
@@ -180,6 +184,91 @@ pub(super) fn at_places<T: Zeroed + Send + Sync>(
     drop(parts);
     let chosen = sorted(&chosen, key)?;
     memory::collected((places.iter()).map(|place| chosen[place - left_out[bucket_of(*place)]]))
+}
+
+/// Items of which it is known that they are at places that are asked for.
+struct Between<T> {
+    /// How many come before them.
+    before: usize,
+    /// In the order in which they were.
+    chosen: Vec<T>,
+}
+
+/// A part of items that may lie between the two keys: with more, little is gained.
+const MOST_BETWEEN: usize = 8;
+/// Items that are looked at before there has to be room for those of them that lie in between.
+const LOOKED_AT: usize = 256;
+
+/// The items around these places, between two keys of a sample; `None` where the places are too far apart, where too many
+/// keys are equal, or where the sample has deceived.
+///
+/// The place of one of n keys in a sample of s has a standard deviation of at most sqrt(s) / 2. The keys are four of these
+/// away.
+fn between<T: Copy + Send + Sync>(
+    items: &[T],
+    tasks: &[Range<usize>],
+    places: &[usize],
+    key: impl Fn(&T) -> u64 + Copy + Sync,
+) -> Result<Option<Between<T>>> {
+    let (Some(first), Some(last)) = (places.iter().min(), places.iter().max()) else {
+        return Ok(None);
+    };
+    let mut sample = sample_of(items, key)?;
+    let in_sample =
+        |place: usize| (place as f64 / items.len() as f64 * sample.len() as f64) as usize;
+    let margin = 2 * sample.len().isqrt();
+    let (low, high) = (
+        in_sample(*first).checked_sub(margin),
+        in_sample(*last) + margin,
+    );
+    if high - low.unwrap_or(0) > sample.len() / MOST_BETWEEN {
+        return Ok(None);
+    }
+    let count = sample.len();
+    let mut key_at = |at: usize| *sample.select_nth_unstable(at).1;
+    let low = low.map_or(0, &mut key_at);
+    let high = match high < count {
+        true => key_at(high),
+        false => u64::MAX,
+    };
+    let interrupt = Interrupt::current();
+    let parts = tasks.par_iter().map(|task| {
+        interrupt.check()?;
+        let most = task.len() / MOST_BETWEEN;
+        let mut chosen = memory::room(most)?;
+        let mut before = 0;
+        for items in items[task.clone()].chunks(LOOKED_AT) {
+            let mut found = [items[0]; LOOKED_AT];
+            let mut count = 0;
+            for item in items {
+                let key = key(item);
+                before += usize::from(key < low);
+                found[count % LOOKED_AT] = *item;
+                count += usize::from((low <= key) & (key <= high));
+            }
+            if chosen.len() + count > most {
+                return Ok(None);
+            }
+            chosen.extend_from_slice(&found[..count]);
+        }
+        Ok(Some((before, chosen)))
+    });
+    let parts = parts.collect::<Vec<Result<Option<(usize, Vec<T>)>>>>();
+    let parts = parts.into_iter().collect::<Result<Option<Vec<_>>>>()?;
+    let Some(parts) = parts else {
+        return Ok(None);
+    };
+    let before = parts.iter().map(|(before, _)| before).sum();
+    let mut chosen = memory::room(parts.iter().map(|(_, chosen)| chosen.len()).sum())?;
+    (parts.iter()).for_each(|(_, part)| chosen.extend_from_slice(part));
+    let are_there = before <= *first && *last < before + chosen.len();
+    Ok(are_there.then_some(Between { before, chosen }))
+}
+
+/// Keys of items that lie equally far apart.
+fn sample_of<T>(items: &[T], key: impl Fn(&T) -> u64) -> Result<Vec<u64>> {
+    let apart = (items.len() / SAMPLE).max(1);
+    memory::collected(items.iter().step_by(apart).map(key))
 }
 
 /// As [`at_places`], on this thread, in a time that grows with the number of places.

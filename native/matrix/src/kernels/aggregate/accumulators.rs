@@ -1,5 +1,7 @@
 //! What reductions accumulate: sums with their rounding errors, extremes, products.
 
+use std::ops::Range;
+
 use crate::lanes::{self, CACHE_LINE};
 use crate::vector_math::{sum_of, two_sum};
 
@@ -163,6 +165,9 @@ pub(super) const GROUP: usize = 4;
 /// sums of 200 columns took two thirds longer.
 const AHEAD: usize = 768;
 
+/// Cells of a row that are asked for together: so many that the compiler makes a loop over vectors of them.
+const STRETCH: usize = 32;
+
 /// A group of rows, whose following ones are asked for as it is passed over.
 pub(super) struct Group<'a> {
     rows: [&'a [f64]; GROUP],
@@ -192,9 +197,11 @@ impl<'a> Group<'a> {
         })
     }
 
-    /// The whole cache lines of each row, as far as there are any, and what is left.
+    /// The stretches of each row that have so many cells, and what is left.
     #[inline(always)]
-    pub fn lines(&self) -> ([&'a [[f64; CACHE_LINE]]; GROUP], [&'a [f64]; GROUP]) {
+    pub fn stretches<const CELLS: usize>(
+        &self,
+    ) -> ([&'a [[f64; CELLS]]; GROUP], [&'a [f64]; GROUP]) {
         let [first, second, third, fourth] = self.rows.map(<[f64]>::as_chunks);
         (
             [first.0, second.0, third.0, fourth.0],
@@ -202,11 +209,13 @@ impl<'a> Group<'a> {
         )
     }
 
-    /// Asks for the cells that come after a line's.
+    /// Asks for the cells that come after those of these columns.
     #[inline(always)]
-    pub fn fetch_after(&self, line: usize) {
+    pub fn fetch_after(&self, columns: Range<usize>) {
         for row in self.rows {
-            lanes::prefetch(row.as_ptr().wrapping_add(self.ahead + line * CACHE_LINE));
+            for column in columns.clone().step_by(CACHE_LINE) {
+                lanes::prefetch(row.as_ptr().wrapping_add(self.ahead + column));
+            }
         }
     }
 }
@@ -231,16 +240,17 @@ pub(super) fn sum_rows(
             }
             continue;
         };
-        let (lines, rest) = group.lines();
-        let (total_lines, totals) = totals.as_chunks_mut::<CACHE_LINE>();
-        let (error_lines, errors) = errors.as_chunks_mut::<CACHE_LINE>();
-        let (number_lines, numbers) = numbers.as_chunks::<CACHE_LINE>();
-        let sums = total_lines.iter_mut().zip(error_lines).zip(number_lines);
-        for (line, ((totals, errors), numbers)) in sums.enumerate() {
-            group.fetch_after(line);
-            let rows = lines.map(|lines| &lines[line][..]);
+        let (stretches, rest) = group.stretches::<STRETCH>();
+        let (total_stretches, totals) = totals.as_chunks_mut::<STRETCH>();
+        let (error_stretches, errors) = errors.as_chunks_mut::<STRETCH>();
+        let (number_stretches, numbers) = numbers.as_chunks::<STRETCH>();
+        let sums = total_stretches.iter_mut().zip(error_stretches);
+        for (at, ((totals, errors), numbers)) in sums.zip(number_stretches).enumerate() {
+            group.fetch_after(at * STRETCH..(at + 1) * STRETCH);
+            let rows = stretches.map(|stretches| &stretches[at][..]);
             add_group((totals, errors), numbers, rows, map);
         }
+        group.fetch_after(cols - rest[0].len()..cols);
         add_group((totals, errors), numbers, rest, map);
     }
 }

@@ -176,14 +176,14 @@ impl Seen<'_> {
                 }
                 continue;
             };
-            let (lines, rest) = group.lines();
+            let (lines, rest) = group.stretches::<CACHE_LINE>();
             let (best_lines, best) = self.best.as_chunks_mut::<CACHE_LINE>();
             let (sign_lines, signs) = self.signs.as_chunks_mut::<CACHE_LINE>();
             let (nan_lines, nan) = self.nan.as_chunks_mut::<CACHE_LINE>();
             let (number_lines, numbers) = numbers.as_chunks::<CACHE_LINE>();
             let seen = best_lines.iter_mut().zip(sign_lines).zip(nan_lines);
             for (line, (((best, signs), nan), numbers)) in seen.zip(number_lines).enumerate() {
-                group.fetch_after(line);
+                group.fetch_after(line * CACHE_LINE..(line + 1) * CACHE_LINE);
                 let rows = lines.map(|lines| &lines[line][..]);
                 Seen { best, signs, nan }.add::<E>(numbers, rows, map);
             }

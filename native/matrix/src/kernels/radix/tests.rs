@@ -24,7 +24,19 @@ fn columns(length: usize) -> Vec<(&'static str, Vec<f64>)> {
         7 => 1e300,
         _ => 1.0 + random.unit() * 1e-9,
     };
+    let sampled = (length / SAMPLE).max(1);
+    let apart = |row: usize| {
+        if row.is_multiple_of(sampled) {
+            0.0
+        } else {
+            9.0
+        }
+    };
     vec![
+        (
+            "the sample deceives",
+            column(&mut |row, random| apart(row) + random.unit()),
+        ),
         ("unit", column(&mut |_, random| random.unit())),
         ("both signs", column(&mut |_, random| random.unit() - 0.5)),
         (

@@ -178,6 +178,15 @@ pub(super) enum Values {
     },
 }
 
+/// Box and Muller's transform gives two numbers of the normal distribution at a time.
+#[inline]
+fn normal_pair(random: &mut JavaRandom) -> [f64; 2] {
+    let (u, v) = (random.next_double(), random.next_double());
+    let radius = (-2.0 * u.ln()).sqrt();
+    let angle = 2.0 * std::f64::consts::PI * v;
+    [radius * angle.cos(), radius * angle.sin()]
+}
+
 /// Poisson means from here on need another algorithm.
 pub(super) const LARGE_MEAN: f64 = 40.0;
 
@@ -210,7 +219,22 @@ impl Values {
                     *cell = min + range * random.next_double();
                 }
             }
-            Values::Normal { .. } | Values::Poisson { .. } => {
+            Values::Normal { random, second } => {
+                let waiting = usize::from(second.is_some()).min(cells.len());
+                let (first, cells) = cells.split_at_mut(waiting);
+                first
+                    .iter_mut()
+                    .for_each(|cell| *cell = second.take().unwrap_or(*cell));
+                let (pairs, last) = cells.as_chunks_mut();
+                pairs
+                    .iter_mut()
+                    .for_each(|pair| *pair = normal_pair(random));
+                for cell in last {
+                    let [value, other] = normal_pair(random);
+                    (*cell, *second) = (value, Some(other));
+                }
+            }
+            Values::Poisson { .. } => {
                 for cell in cells {
                     *cell = self.draw();
                 }
@@ -240,12 +264,9 @@ impl Values {
             Values::Normal { random, second } => match second.take() {
                 Some(value) => value,
                 None => {
-                    // Box and Muller's transform gives two at a time.
-                    let (u, v) = (random.next_double(), random.next_double());
-                    let radius = (-2.0 * u.ln()).sqrt();
-                    let angle = 2.0 * std::f64::consts::PI * v;
-                    *second = Some(radius * angle.sin());
-                    radius * angle.cos()
+                    let [value, other] = normal_pair(random);
+                    *second = Some(other);
+                    value
                 }
             },
             Values::Poisson { random, lambda } => {
