@@ -195,3 +195,39 @@ impl VectorTotals {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aggregates_that_take_the_same_cells_in_alike_share_totals() {
+        let ops = [
+            AggregateOp::Mean,
+            AggregateOp::Max,
+            AggregateOp::Sum,
+            AggregateOp::SumSq,
+            AggregateOp::Sum,
+        ];
+        let (input, result) = (Taken::Input(0), Taken::Result(0));
+        let aggregates = Aggregates::new(&ops, &[input, input, input, input, result]);
+        assert_eq!(aggregates.taken().count(), 4);
+        let cells = [[1.0, -4.0, 3.0, 0.5], [10.0, 20.0, -30.0, 40.0]];
+        let mut all = aggregates.start(2).unwrap();
+        for (totals, taken) in all.iter_mut().zip(aggregates.taken()) {
+            let cells = &cells[usize::from(taken == result)];
+            totals.take_columns(0, 2, cells, 2);
+        }
+        let expected = [4.0, -3.5, 3.0, 0.5, 4.0, -3.5, 10.0, 16.25, -20.0, 60.0];
+        let halved = |(at, value): (usize, &f64)| if at < 2 { value / 2.0 } else { *value };
+        let expected: Vec<f64> = expected.iter().enumerate().map(halved).collect();
+        match aggregates.of_columns(&all, 2, 2).unwrap() {
+            Output::Matrix(matrix) => assert_eq!(matrix.to_dense().unwrap().values(), expected),
+            Output::Scalar(_) => panic!("columns have a matrix"),
+        }
+        let mut rows = [0.0; 10];
+        aggregates.of_rows(&all, 2, &mut rows);
+        assert_eq!(rows[..5], [2.0, 3.0, 4.0, 10.0, -20.0]);
+        assert_eq!(rows[5..], [-1.75, 0.5, -3.5, 16.25, 60.0]);
+    }
+}

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use crate::{
     CsrMatrix, Interrupt,
+    lanes::{CACHE_LINE, prefetch},
     memory::{reserve, room, zeros, zeros_of},
     parallel::{TASK_CELLS, two_by_parts},
 };
@@ -134,7 +135,7 @@ impl<'a> RowSum<'a> {
             self.sort(row, products)?;
             return Ok(self.products.chunk_by(Product::is_of_same_cell).count());
         }
-        let terms = Terms::new(self.left, self.right, row);
+        let terms = Terms::new(self.left, self.right, row, Fetched::Columns);
         let sum = self.dense()?;
         terms.for_each(|(_, cols, _)| sum.meet(cols));
         Ok(sum.take_count())
@@ -160,7 +161,7 @@ impl<'a> RowSum<'a> {
             }
             return Ok(());
         }
-        let terms = Terms::new(self.left, self.right, row);
+        let terms = Terms::new(self.left, self.right, row, Fetched::All);
         let sum = self.dense()?;
         terms.for_each(|(scale, cols, values)| sum.add(scale, cols, values));
         sum.take(indices, values);
@@ -183,7 +184,7 @@ impl<'a> RowSum<'a> {
     fn sort(&mut self, row: usize, products: usize) -> Result<()> {
         self.products.clear();
         reserve(&mut self.products, products)?;
-        for (scale, cols, values) in Terms::new(self.left, self.right, row) {
+        for (scale, cols, values) in Terms::new(self.left, self.right, row, Fetched::All) {
             let place = self.products.len();
             let products = cols.iter().zip(values).enumerate();
             let products = products.map(|(at, (col, value))| Product {
@@ -208,15 +209,46 @@ struct Terms<'a> {
     rows: std::slice::Iter<'a, i32>,
     cells: std::slice::Iter<'a, f64>,
     right: &'a CsrMatrix,
+    fetched: Fetched,
+}
+
+/// What is asked for of rows that come soon.
+#[derive(Clone, Copy, PartialEq)]
+enum Fetched {
+    Columns,
+    All,
 }
 
 impl<'a> Terms<'a> {
-    fn new(left: &'a CsrMatrix, right: &'a CsrMatrix, row: usize) -> Self {
+    /// Rows of the right matrix that are asked for ahead: nobody else knows which come next. Without, waiting for them took
+    /// half of the time.
+    const AHEAD: usize = 4;
+    /// Cells that are asked for of a row. The processor foresees what follows.
+    const FETCHED_CELLS: usize = 64;
+
+    fn new(left: &'a CsrMatrix, right: &'a CsrMatrix, row: usize, fetched: Fetched) -> Self {
         let (rows, cells) = left.row(row);
-        Terms {
+        let terms = Terms {
             rows: rows.iter(),
             cells: cells.iter(),
             right,
+            fetched,
+        };
+        let first = rows.iter().take(Self::AHEAD);
+        first.for_each(|row| terms.fetch(*row));
+        terms
+    }
+
+    fn fetch(&self, row: i32) {
+        let (cols, values) = self.right.row(row as usize);
+        let cells = cols.len().min(Self::FETCHED_CELLS);
+        for line in cols[..cells].chunks(2 * CACHE_LINE) {
+            prefetch(line.as_ptr().cast());
+        }
+        if self.fetched == Fetched::All {
+            for line in values[..cells].chunks(CACHE_LINE) {
+                prefetch(line.as_ptr());
+            }
         }
     }
 }
@@ -227,6 +259,9 @@ impl<'a> Iterator for Terms<'a> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let (row, cell) = (self.rows.next()?, self.cells.next()?);
+        if let Some(later) = self.rows.as_slice().get(Self::AHEAD - 1) {
+            self.fetch(*later);
+        }
         let (cols, values) = self.right.row(*row as usize);
         Some((*cell, cols, values))
     }

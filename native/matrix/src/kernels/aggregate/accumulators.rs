@@ -166,7 +166,7 @@ pub(super) const GROUP: usize = 4;
 const AHEAD: usize = 768;
 
 /// Cells of a row that are asked for together: so many that the compiler makes a loop over vectors of them.
-const STRETCH: usize = 32;
+pub(super) const STRETCH: usize = 32;
 
 /// A group of rows, whose following ones are asked for as it is passed over.
 pub(super) struct Group<'a> {

@@ -1,9 +1,8 @@
 //! The smallest and the largest of cells.
 
 use super::accumulators::{
-    Accumulator, GROUP, Group, STRIP, numbers_of, one_by_one, rows_together,
+    Accumulator, GROUP, Group, STRETCH, STRIP, numbers_of, one_by_one, rows_together,
 };
-use crate::lanes::CACHE_LINE;
 
 /// The smallest value, where -0 is smaller than 0; NaN where any is NaN; infinity of nothing.
 #[derive(Debug, Clone, Copy)]
@@ -176,17 +175,19 @@ impl Seen<'_> {
                 }
                 continue;
             };
-            let (lines, rest) = group.stretches::<CACHE_LINE>();
-            let (best_lines, best) = self.best.as_chunks_mut::<CACHE_LINE>();
-            let (sign_lines, signs) = self.signs.as_chunks_mut::<CACHE_LINE>();
-            let (nan_lines, nan) = self.nan.as_chunks_mut::<CACHE_LINE>();
-            let (number_lines, numbers) = numbers.as_chunks::<CACHE_LINE>();
-            let seen = best_lines.iter_mut().zip(sign_lines).zip(nan_lines);
-            for (line, (((best, signs), nan), numbers)) in seen.zip(number_lines).enumerate() {
-                group.fetch_after(line * CACHE_LINE..(line + 1) * CACHE_LINE);
-                let rows = lines.map(|lines| &lines[line][..]);
+            let (stretches, rest) = group.stretches::<STRETCH>();
+            let (best_stretches, best) = self.best.as_chunks_mut::<STRETCH>();
+            let (sign_stretches, signs) = self.signs.as_chunks_mut::<STRETCH>();
+            let (nan_stretches, nan) = self.nan.as_chunks_mut::<STRETCH>();
+            let (number_stretches, numbers) = numbers.as_chunks::<STRETCH>();
+            let seen = best_stretches.iter_mut().zip(sign_stretches);
+            let seen = seen.zip(nan_stretches).zip(number_stretches);
+            for (at, (((best, signs), nan), numbers)) in seen.enumerate() {
+                group.fetch_after(at * STRETCH..(at + 1) * STRETCH);
+                let rows = stretches.map(|stretches| &stretches[at][..]);
                 Seen { best, signs, nan }.add::<E>(numbers, rows, map);
             }
+            group.fetch_after(cols - rest[0].len()..cols);
             Seen { best, signs, nan }.add::<E>(numbers, rest, map);
         }
     }
