@@ -149,9 +149,9 @@ impl<'a> RowSum<'a> {
         indices: &mut [i32],
         values: &mut [f64],
     ) -> Result<()> {
+        let out = indices.iter_mut().zip(values);
         if self.is_few(products) {
             self.sort(row, products)?;
-            let out = indices.iter_mut().zip(values);
             let cells = self.products.chunk_by(Product::is_of_same_cell);
             for ((index, value), products) in out.zip(cells) {
                 *index = products[0].key.0;
@@ -164,7 +164,7 @@ impl<'a> RowSum<'a> {
         let terms = Terms::new(self.left, self.right, row, Fetched::All);
         let sum = self.dense()?;
         terms.for_each(|(scale, cols, values)| sum.add(scale, cols, values));
-        sum.take(indices, values);
+        sum.take(out);
         Ok(())
     }
 
@@ -220,9 +220,9 @@ enum Fetched {
 }
 
 impl<'a> Terms<'a> {
-    /// Rows of the right matrix that are asked for ahead: nobody else knows which come next. Without, waiting for them took
-    /// half of the time.
-    const AHEAD: usize = 4;
+    /// Rows of the right matrix that are asked for ahead: nobody else knows which come next. Waiting for them took a
+    /// fifth of the time of rows of 20 cells.
+    const AHEAD: usize = 8;
     /// Cells that are asked for of a row. The processor foresees what follows.
     const FETCHED_CELLS: usize = 64;
 
@@ -293,9 +293,10 @@ impl DenseSum {
     }
 
     fn add(&mut self, scale: f64, cols: &[i32], values: &[f64]) {
-        self.meet(cols);
         for (col, value) in cols.iter().zip(values) {
-            self.cells[*col as usize] += scale * value;
+            let col = *col as usize;
+            self.met[col / Self::WORD] |= 1 << (col % Self::WORD);
+            self.cells[col] += scale * value;
         }
     }
 
@@ -307,33 +308,18 @@ impl DenseSum {
             .sum()
     }
 
-    /// Writes the columns that were noted and their sums, as many as there are, and is zero again.
-    fn take(&mut self, indices: &mut [i32], values: &mut [f64]) {
-        // How many bits a word has is not foreseen. So a few are written without a question, and the next word's take the
-        // place of those that it does not have.
-        const UNASKED: usize = 4;
-        let mut next = 0;
+    /// Writes the columns that were noted and their sums, and is zero again.
+    fn take<'o>(&mut self, mut out: impl Iterator<Item = (&'o mut i32, &'o mut f64)>) {
         for (number, word) in self.met.iter_mut().enumerate() {
             let mut left = std::mem::take(word);
-            if left == 0 {
-                continue;
+            while left != 0 {
+                let col = number * Self::WORD + left.trailing_zeros() as usize;
+                let sum = std::mem::take(&mut self.cells[col]);
+                if let Some((index, value)) = out.next() {
+                    (*index, *value) = (col as i32, sum);
+                }
+                left &= left - 1;
             }
-            let end = next + left.count_ones() as usize;
-            let mut take = |index: &mut i32| {
-                *index = (number * Self::WORD) as i32 + left.trailing_zeros() as i32;
-                left &= left.wrapping_sub(1);
-            };
-            if let Some(unasked) = indices.get_mut(next..next + UNASKED) {
-                unasked.iter_mut().for_each(&mut take);
-                next += UNASKED;
-            }
-            if let Some(rest) = indices.get_mut(next..end) {
-                rest.iter_mut().for_each(take);
-            }
-            next = end;
-        }
-        for (index, value) in indices.iter().zip(values) {
-            *value = std::mem::take(&mut self.cells[*index as usize]);
         }
     }
 }
