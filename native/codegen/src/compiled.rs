@@ -8,7 +8,7 @@ use fulgurite_fusion::cplan::{CPlan, InputBinding, Template};
 use fulgurite_matrix::Interrupt;
 
 use crate::bind::{Bound, Operand, bind};
-use crate::frame::{Frame, Target, WholeMatrix};
+use crate::frame::{Frame, Target, WholeMatrix, Widths};
 use crate::jit::{self, Code, Failure, Listing, Loops};
 use crate::program::{ColumnVectors, Layout, Program, Unsupported, lower};
 use crate::step_interpreter;
@@ -87,7 +87,7 @@ impl Kernel {
     pub fn frame<'a>(
         &'a self,
         bound: &Bound<'a>,
-        widths: &[usize],
+        widths: Widths<'a>,
         wholes: &'a [WholeMatrix],
         block_rows: usize,
     ) -> Result<Frame<'a>> {

@@ -12,6 +12,9 @@ use crate::aligned::{AlignedCells, LINE};
 use crate::bind::Bound;
 use crate::program::{Home, Layout, Program, Shape, WHOLE_SLOTS};
 
+/// Bytes of a main input that are in the second-level cache, as a rule, when an operator reads it again.
+const CACHED_BYTES: usize = 512 << 10;
+
 /// A matrix in the forms that products need, see [`crate::primitives::Whole`].
 #[derive(Debug, Default)]
 pub(crate) struct WholeMatrix {
@@ -42,18 +45,70 @@ struct Behind {
     csr_rows: usize,
 }
 
+/// The width of each class of vectors.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Widths<'a> {
+    Classes(&'a [usize]),
+    /// Of a Cell program's only class: cells of a row of its tile, and the most that there may be.
+    Tile {
+        now: usize,
+        most: usize,
+    },
+}
+
+impl<'a> Widths<'a> {
+    /// For tiles of at most so many columns.
+    pub fn of_tiles(most: usize) -> Self {
+        Widths::Tile { now: most, most }
+    }
+
+    fn now(self, class: usize) -> usize {
+        match self {
+            Widths::Classes(widths) => widths[class],
+            Widths::Tile { now, .. } => now,
+        }
+    }
+
+    /// Buffers are placed for this width.
+    fn most(self, class: usize) -> usize {
+        match self {
+            Widths::Classes(widths) => widths[class],
+            Widths::Tile { most, .. } => most,
+        }
+    }
+
+    fn of(self, shape: Shape) -> usize {
+        match shape {
+            Shape::Vector(class) => self.now(class),
+            _ => 1,
+        }
+    }
+
+    fn most_of(self, shape: Shape) -> usize {
+        match shape {
+            Shape::Vector(class) => self.most(class),
+            _ => 1,
+        }
+    }
+
+    fn iter(self) -> impl Iterator<Item = usize> + use<'a> {
+        let classes = match self {
+            Widths::Classes(widths) => widths.len(),
+            Widths::Tile { .. } => 1,
+        };
+        (0..classes).map(move |class| self.now(class))
+    }
+}
+
 pub(crate) struct Frame<'a> {
     program: &'a Program,
     layout: &'a Layout,
     slots: Vec<u64>,
-    widths: Vec<usize>,
-    /// The widths that buffers were placed for.
-    placed_widths: Vec<usize>,
+    widths: Widths<'a>,
     rows: usize,
     block_rows: usize,
     inputs: Vec<Behind>,
-    input_shapes: Vec<Shape>,
-    /// Cells that were gathered or made dense, by input.
+    /// Cells that were gathered or made dense, by input; nothing before there are some.
     gathered: Vec<AlignedCells>,
     /// Backs the buffers' slots.
     _scratch: AlignedCells,
@@ -61,6 +116,8 @@ pub(crate) struct Frame<'a> {
     /// Of each part of the output.
     output_cells: usize,
     output_stride: usize,
+    /// Whether dense rows are asked for before they are worked on.
+    fetches: bool,
     interrupt: &'a Interrupt,
 }
 
@@ -74,12 +131,9 @@ fn buffer_cells(width: usize, block_rows: usize) -> usize {
 }
 
 /// Cells of scratch that a block of rows needs.
-pub(crate) fn scratch_cells(program: &Program, widths: &[usize], block_rows: usize) -> usize {
+fn scratch_cells(program: &Program, widths: Widths<'_>, block_rows: usize) -> usize {
     let buffers = program.buffers.iter();
-    let cells = buffers.map(|shape| match shape {
-        Shape::Vector(class) => buffer_cells(widths[*class], block_rows),
-        _ => buffer_cells(1, block_rows),
-    });
+    let cells = buffers.map(|shape| buffer_cells(widths.most_of(*shape), block_rows));
     cells.sum()
 }
 
@@ -89,36 +143,29 @@ impl<'a> Frame<'a> {
         program: &'a Program,
         layout: &'a Layout,
         bound: &Bound<'a>,
-        widths: &[usize],
+        widths: Widths<'a>,
         wholes: &'a [WholeMatrix],
         block_rows: usize,
     ) -> Result<Self> {
         let inputs = program.inputs.len();
-        let mut input_shapes = vec![Shape::PerRow; inputs];
-        for (node, shape) in program.nodes.iter().zip(&program.shapes.nodes) {
-            if let CNode::Input(input) = node {
-                input_shapes[*input] = *shape;
-            }
-        }
         let mut frame = Frame {
             program,
             layout,
             slots: vec![0; layout.length()],
-            widths: widths.to_vec(),
-            placed_widths: widths.to_vec(),
+            widths,
             rows: 0,
             block_rows,
             inputs: vec![Behind::default(); inputs],
-            input_shapes,
-            gathered: (0..inputs).map(|_| AlignedCells::default()).collect(),
+            gathered: Vec::new(),
             _scratch: AlignedCells::zeros(scratch_cells(program, widths, block_rows))?,
             accumulator: WholeMatrix::default(),
             output_cells: 0,
             output_stride: 0,
+            fetches: 8 * bound.rows().saturating_mul(bound.cols()) > CACHED_BYTES,
             interrupt: bound.interrupt,
         };
         for (class, width) in widths.iter().enumerate() {
-            frame.slots[layout.width(class)] = *width as u64;
+            frame.slots[layout.width(class)] = width as u64;
         }
         frame.place_buffers();
         for (input, binding) in program.inputs.iter().enumerate() {
@@ -143,14 +190,7 @@ impl<'a> Frame<'a> {
         let mut at = self._scratch.as_mut_ptr() as usize as u64;
         for (buffer, shape) in self.program.buffers.iter().enumerate() {
             self.slots[self.layout.buffer(buffer)] = at;
-            at += 8 * buffer_cells(self.width_of(*shape), self.block_rows) as u64;
-        }
-    }
-
-    fn width_of(&self, shape: Shape) -> usize {
-        match shape {
-            Shape::Vector(class) => self.widths[class],
-            _ => 1,
+            at += 8 * buffer_cells(self.widths.most_of(*shape), self.block_rows) as u64;
         }
     }
 
@@ -168,6 +208,7 @@ impl<'a> Frame<'a> {
             whole.rows as u64,
             whole.cols as u64,
             laid_out,
+            u64::from(self.fetches),
         ]);
     }
 
@@ -222,9 +263,9 @@ impl<'a> Frame<'a> {
             Home::Buffer(buffer) => {
                 let before = self.program.buffers[..buffer].iter();
                 let from: usize = before
-                    .map(|shape| buffer_cells(self.placed_width_of(*shape), self.block_rows))
+                    .map(|shape| buffer_cells(self.widths.most_of(*shape), self.block_rows))
                     .sum();
-                let cells = self.rows * self.width_of(self.program.buffers[buffer]);
+                let cells = self.rows * self.widths.of(self.program.buffers[buffer]);
                 self._scratch.get(from..from + cells).is_some_and(all)
             }
             Home::View { of, .. } => self.is_finite(of),
@@ -233,13 +274,6 @@ impl<'a> Frame<'a> {
                 slot.is_none_or(|slot| f64::from_bits(self.slots[slot]).is_finite())
             }
             Home::Input(_) | Home::Output(_) | Home::None => true,
-        }
-    }
-
-    fn placed_width_of(&self, shape: Shape) -> usize {
-        match shape {
-            Shape::Vector(class) => self.placed_widths[class],
-            _ => 1,
         }
     }
 
@@ -257,7 +291,9 @@ impl<'a> Frame<'a> {
     /// The width of a Cell program's tile: buffers were placed for a width at least as large.
     pub fn set_tile(&mut self, rows: usize, width: usize) {
         self.set_rows(rows);
-        self.widths[0] = width;
+        if let Widths::Tile { now, .. } = &mut self.widths {
+            *now = width;
+        }
         self.slots[self.layout.width(0)] = width as u64;
     }
 
@@ -302,6 +338,10 @@ impl<'a> Frame<'a> {
     /// # Errors
     /// `memory` when there is none.
     pub fn cells_of(&mut self, input: usize, cells: usize) -> Result<&mut [f64]> {
+        if self.gathered.is_empty() {
+            let inputs = self.inputs.len();
+            self.gathered.resize_with(inputs, AlignedCells::default);
+        }
         let gathered = &mut self.gathered[input];
         if gathered.len() < cells {
             *gathered = AlignedCells::zeros(cells)?;
@@ -311,12 +351,12 @@ impl<'a> Frame<'a> {
 
     /// The task's own cells of an input.
     pub fn gathered(&self, input: usize) -> &[f64] {
-        &self.gathered[input]
+        self.gathered.get(input).map_or(&[], |cells| cells)
     }
 
     /// Binds an input to its gathered cells from one on.
     pub fn bind_gathered(&mut self, input: usize, from: usize, stride: usize) {
-        let cells = self.gathered[input].get(from..).unwrap_or_default();
+        let cells = self.gathered(input).get(from..).unwrap_or_default();
         let (pointer, length) = (address(cells), cells.len());
         self.bind_address(input, pointer, length, stride);
     }
@@ -346,13 +386,10 @@ impl<'a> Frame<'a> {
         if self.rows == 0 || self.rows > self.block_rows {
             return short(format!("scratch for {} rows", self.rows));
         }
-        if self
-            .widths
-            .iter()
-            .zip(&self.placed_widths)
-            .any(|(now, placed)| now > placed)
+        if let Widths::Tile { now, most } = self.widths
+            && now > most
         {
-            return short(format!("scratch for {} columns", self.widths[0]));
+            return short(format!("scratch for {now} columns"));
         }
         for (input, behind) in self.inputs.iter().enumerate() {
             let csr = self.program.reads_csr[input] && behind.csr_rows > 0;
@@ -364,14 +401,14 @@ impl<'a> Frame<'a> {
                 self.program.inputs[input],
                 InputBinding::Scalar | InputBinding::Whole
             );
-            let width = self.width_of(self.input_shapes[input]);
+            let width = self.widths.of(self.program.input_shapes[input]);
             if dense && is_rows && !holds(behind.cells, behind.stride, self.rows, width) {
                 return short(format!("input {input}"));
             }
         }
         if let Some(shape) = self.program.output {
             let width = match shape {
-                Shape::Vector(_) => self.width_of(shape),
+                Shape::Vector(_) => self.widths.of(shape),
                 _ => self.program.results,
             };
             if !holds(self.output_cells, self.output_stride, self.rows, width) {

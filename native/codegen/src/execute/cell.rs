@@ -17,7 +17,7 @@ use super::vector_totals::{Aggregates, VectorTotals};
 use super::{CellOutput, ExecutionContext, Output, cells_of, column_vector, tasks};
 use crate::bind::{Bound, Rows};
 use crate::compiled::{CompiledPlan, Kernel};
-use crate::frame::{Frame, Target};
+use crate::frame::{Frame, Target, Widths};
 use crate::program::{Program, Taken};
 
 /// Cells of a tile whose values all stay in registers: long enough to hide the call, short enough for plain sums.
@@ -126,7 +126,10 @@ impl Skeleton<'_> {
         cells: Range<usize>,
         mut run: impl FnMut(&mut Frame<'f>, Range<usize>) -> Result<()>,
     ) -> Result<()> {
-        let mut frame = self.kernel.frame(self.bound, &[self.tile], &[], 1)?;
+        let widest = self.tile.min(cells.len());
+        let mut frame = self
+            .kernel
+            .frame(self.bound, Widths::of_tiles(widest), &[], 1)?;
         let mut streams = Vec::new();
         for (input, binding) in self.kernel.program.inputs.iter().enumerate() {
             if *binding != InputBinding::Scalar
@@ -343,7 +346,9 @@ impl Skeleton<'_> {
         mut run: impl FnMut(&mut Frame<'f>, Tile) -> Result<()>,
     ) -> Result<()> {
         let cols = self.bound.cols();
-        let mut frame = self.kernel.frame(self.bound, &[width], &[], height)?;
+        let mut frame = self
+            .kernel
+            .frame(self.bound, Widths::of_tiles(width), &[], height)?;
         for top in rows.clone().step_by(height) {
             let rows = top..(top + height).min(rows.end);
             // A matrix without columns still has rows to give totals for.

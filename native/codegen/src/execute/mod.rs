@@ -134,7 +134,11 @@ enum Skipped {
 
 impl Skipped {
     fn of(plan: &CompiledPlan, bound: &Bound<'_>, context: &ExecutionContext) -> Result<Self> {
+        let is_dense = bound.main.is_dense();
         let values: Vec<NodeId> = match &plan.plan().template {
+            Template::Cell(_) | Template::MultiAggregate(_) if is_dense => {
+                return Ok(Skipped::Nothing);
+            }
             Template::Cell(template) if template.sparse_safe => vec![template.value],
             Template::MultiAggregate(template) if template.sparse_safe => template
                 .aggregates
@@ -146,7 +150,7 @@ impl Skipped {
             Template::Outer(_) => return Ok(Skipped::Rows),
             Template::Row(_) => return row::skipped(plan, bound, context),
         };
-        match bound.main.is_dense() || exact::are_zero_at_zeros(plan, bound, &values, context) {
+        match exact::are_zero_at_zeros(plan, bound, &values, context) {
             true => Ok(Skipped::Rows),
             false => Ok(Skipped::Nothing),
         }

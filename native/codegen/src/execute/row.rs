@@ -14,7 +14,7 @@ use super::{ExecutionContext, Output, Skipped, cells_of, driver, exact, tasks, w
 use crate::aggregates::accumulation;
 use crate::bind::{Bound, Rows};
 use crate::compiled::{CompiledPlan, Kernel};
-use crate::frame::{Frame, Target, WholeMatrix};
+use crate::frame::{Frame, Target, WholeMatrix, Widths};
 use crate::program::{Program, Shape, Taken};
 
 /// Bytes of operands and scratch that a block may take: what stays in the first-level cache beside vectors that
@@ -248,12 +248,11 @@ impl Skeleton<'_> {
             RowOutput::OuterProduct { .. } => {
                 let (left, right) = self.outer_widths()?;
                 let ranges = few_if_large(ranges, cells_of(left, right)?, context);
-                let mut accumulators = Vec::new();
-                for partial in tasks::run(context, ranges, |range| self.task(range, &mut []))? {
-                    if let Partial::OuterProduct(accumulator) = partial {
-                        accumulators.push(accumulator);
-                    }
-                }
+                let partials = tasks::run(context, ranges, |range| self.task(range, &mut []))?;
+                let accumulators = partials.into_iter().filter_map(|partial| match partial {
+                    Partial::OuterProduct(accumulator) => Some(accumulator),
+                    _ => None,
+                });
                 let turned = program.outer_product_turned;
                 wholes::finish(accumulators, left, right, turned).map(Output::Matrix)
             }
@@ -272,7 +271,7 @@ impl Skeleton<'_> {
     }
 
     fn task(&self, rows: Range<usize>, output: &mut [f64]) -> Result<Partial> {
-        let widths = &self.bound.widths;
+        let widths = Widths::Classes(&self.bound.widths);
         let mut frame = self
             .kernel
             .frame(self.bound, widths, &self.wholes, self.block_rows)?;

@@ -21,7 +21,7 @@ use super::vector_totals::{Aggregates, VectorTotals};
 use super::{CellOutput, ExecutionContext, Output, column_vector, tasks};
 use crate::bind::{Bound, Operand, Rows};
 use crate::compiled::{CompiledPlan, Kernel};
-use crate::frame::{Frame, Target};
+use crate::frame::{Frame, Target, Widths};
 use crate::program::Taken;
 
 /// Stored cells whose products of factors are computed together.
@@ -335,7 +335,9 @@ impl<'a> Skeleton<'a> {
     /// For tiles of at most so many cells.
     fn workspace_of(&self, cells: usize) -> Result<Workspace<'_>> {
         Ok(Workspace {
-            frame: self.kernel.frame(self.bound, &[cells], &[], 1)?,
+            frame: self
+                .kernel
+                .frame(self.bound, Widths::of_tiles(cells), &[], 1)?,
             spread: vec![0.0; self.spread_cells()],
         })
     }

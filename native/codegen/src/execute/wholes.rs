@@ -2,7 +2,7 @@
 
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::{CNode, InputBinding, NodeId};
-use fulgurite_matrix::kernels::dense_product::{LaidOut, View, WIDE_COLS};
+use fulgurite_matrix::kernels::dense_product::{FEW_ROWS, LaidOut, View, WIDE_COLS};
 use fulgurite_matrix::{DenseMatrix, MatrixBlock, kernels, memory};
 
 use super::ExecutionContext;
@@ -11,16 +11,16 @@ use crate::bind::{Bound, Rows};
 use crate::frame::WholeMatrix;
 use crate::program::Program;
 
-/// Rows up to which a wide matrix is read as it is: laying it out would take as long as multiplying.
-const FEW_ROWS: usize = 64;
-
-/// One entry per input, empty for those that are not whole.
+/// One entry per input, empty for those that are not whole; nothing if none are.
 pub(super) fn prepare(
     program: &Program,
     bound: &Bound<'_>,
     context: &ExecutionContext,
 ) -> Result<Vec<WholeMatrix>> {
     let mut wholes = Vec::new();
+    if !program.inputs.contains(&InputBinding::Whole) {
+        return Ok(wholes);
+    }
     wholes.resize_with(program.inputs.len(), WholeMatrix::default);
     for (input, binding) in program.inputs.iter().enumerate() {
         if *binding != InputBinding::Whole {
@@ -190,12 +190,11 @@ pub(super) fn accumulator(rows: usize, cols: usize, csr_left: bool) -> Result<Wh
 
 /// Adds up accumulators of one form and gives them, or their transpose, as a row-major matrix.
 pub(super) fn finish(
-    accumulators: Vec<WholeMatrix>,
+    mut accumulators: impl Iterator<Item = WholeMatrix>,
     rows: usize,
     cols: usize,
     turned: bool,
 ) -> Result<MatrixBlock> {
-    let mut accumulators = accumulators.into_iter();
     let mut sum = accumulators.next().unwrap_or_default();
     for other in accumulators {
         let pairs = sum.row_major.iter_mut().zip(other.row_major.iter());
@@ -206,6 +205,10 @@ pub(super) fn finish(
     let is_transposed = !sum.transposed.is_empty();
     let there = if is_transposed {
         let cells = without_gaps(sum.transposed, sum.transposed_stride, rows)?;
+        if cols == 1 && !turned {
+            // A row and a column have the same cells.
+            return MatrixBlock::dense(rows, cols, cells);
+        }
         MatrixBlock::dense(cols, rows, cells)?
     } else if sum.row_major.is_empty() {
         MatrixBlock::dense(rows, cols, super::zeros(rows, cols)?)?

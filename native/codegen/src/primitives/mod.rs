@@ -40,6 +40,8 @@ pub(crate) struct Whole {
     pub rows: usize,
     pub cols: usize,
     pub laid_out: *const LaidOut,
+    /// Not 0 where rows of dense operands are asked for ahead: those of an operand that is in a cache already come later so.
+    pub fetches: usize,
 }
 
 /// What compiled code can call.

@@ -25,9 +25,12 @@ pub(super) fn side_by_side(cells: usize) -> usize {
     }
 }
 
-/// Asks for as many rows that lie `ahead` cells further on.
+/// Asks for as many rows that lie `ahead` cells further on, if they are to be asked for.
 #[inline(always)]
-fn fetch<L: Lanes>(x: Matrix<*const f64>, ahead: usize, rows: usize, width: usize) {
+fn fetch<L: Lanes>(x: Matrix<*const f64>, ahead: Option<usize>, rows: usize, width: usize) {
+    let Some(ahead) = ahead else {
+        return;
+    };
     let (rows, width) = match x.stride == width {
         true => (1, rows * width),
         false => (rows, width),
@@ -49,13 +52,13 @@ pub(super) unsafe fn dot_rows<L: Lanes>(
     x: Matrix<*const f64>,
     v: Matrix<*const f64>,
     out: Matrix<*mut f64>,
-    rows: usize,
-    width: usize,
-    cols: usize,
+    (rows, width, cols): (usize, usize, usize),
+    fetches: bool,
 ) {
+    let ahead = fetches.then_some(rows * x.stride);
     if cols == 1 {
         // SAFETY: the caller's promise.
-        return unsafe { dots_of_column::<L>(x, v.cells, out, rows, width) };
+        return unsafe { dots_of_column::<L>(x, v.cells, out, (rows, width), ahead) };
     }
     let mut col = 0;
     while col < cols {
@@ -73,9 +76,9 @@ pub(super) unsafe fn dot_rows<L: Lanes>(
             col += match left > L::WIDTH {
                 true => {
                     let last = (left - L::WIDTH).min(L::WIDTH);
-                    dot_columns::<L, 2>(x, v, out, (rows, width, last))
+                    dot_columns::<L, 2>(x, v, out, (rows, width, last), ahead)
                 }
-                false => dot_columns::<L, 1>(x, v, out, (rows, width, left)),
+                false => dot_columns::<L, 1>(x, v, out, (rows, width, left), ahead),
             };
         }
     }
@@ -90,52 +93,83 @@ unsafe fn dots_of_column<L: Lanes>(
     x: Matrix<*const f64>,
     v: *const f64,
     out: Matrix<*mut f64>,
-    rows: usize,
-    width: usize,
+    (rows, width): (usize, usize),
+    ahead: Option<usize>,
 ) {
-    let ahead = rows * x.stride;
-    let mut row = 0;
-    // SAFETY: so many rows are left, and rows have a cell in `out`.
+    // SAFETY: the caller's promise.
     unsafe {
-        while row + TOGETHER <= rows {
-            fetch::<L>(x.from(row), ahead, TOGETHER, width);
-            let sums = L::sums(lanes_of_dots::<L, TOGETHER>(x.from(row), v, width));
-            for (r, sum) in sums.iter().enumerate() {
-                *out.cells.add((row + r) * out.stride) = *sum;
-            }
-            row += TOGETHER;
-        }
-        while row < rows {
-            let [sum] = lanes_of_dots::<L, 1>(x.from(row), v, width);
-            *out.cells.add(row * out.stride) = sum.sum();
-            row += 1;
+        match width.div_ceil(L::WIDTH) {
+            1 => dots_of_vectors::<L, 1>(x, v, out, (rows, width), ahead),
+            2 => dots_of_vectors::<L, 2>(x, v, out, (rows, width), ahead),
+            3 => dots_of_vectors::<L, 3>(x, v, out, (rows, width), ahead),
+            4 => dots_of_vectors::<L, 4>(x, v, out, (rows, width), ahead),
+            0 => dots_of_vectors::<L, 0>(x, v, out, (rows, width), ahead),
+            5..=8 => dots_of_vectors::<L, 8>(x, v, out, (rows, width), ahead),
+            _ => dots_of_vectors::<L, MOST>(x, v, out, (rows, width), ahead),
         }
     }
 }
 
-/// Dot products of `R` rows with a vector, not summed over lanes yet.
+/// [`dots_of_column`] of at most `N` vectors, which stay in registers as far as there are some.
 ///
 /// # Safety
-/// All have `width` cells.
+/// As [`dots_of_column`]; so many vectors hold `width` cells.
 #[inline(always)]
-unsafe fn lanes_of_dots<L: Lanes, const R: usize>(
+unsafe fn dots_of_vectors<L: Lanes, const N: usize>(
     x: Matrix<*const f64>,
     v: *const f64,
+    out: Matrix<*mut f64>,
+    (rows, width): (usize, usize),
+    ahead: Option<usize>,
+) {
+    let mut right = [L::splat(0.0); N];
+    for (right, from) in right.iter_mut().zip((0..width).step_by(L::WIDTH)) {
+        // SAFETY: so many cells are left.
+        *right = unsafe { load::<L>(v.add(from), (width - from).min(L::WIDTH)) };
+    }
+    let (mut x, mut out, mut left) = (x, out, rows);
+    // SAFETY: so many rows are left, and rows have a cell in `out`.
+    unsafe {
+        while left >= TOGETHER {
+            fetch::<L>(x, ahead, TOGETHER, width);
+            let sums = L::sums(lanes_of_dots::<L, TOGETHER, N>(x, right, width));
+            match out.stride {
+                1 => out.cells.copy_from_nonoverlapping(sums.as_ptr(), TOGETHER),
+                stride => {
+                    for (r, sum) in sums.iter().enumerate() {
+                        *out.cells.add(r * stride) = *sum;
+                    }
+                }
+            }
+            (x, out) = (x.from(TOGETHER), out.from(TOGETHER));
+            left -= TOGETHER;
+        }
+        for _ in 0..left {
+            let [sum] = lanes_of_dots::<L, 1, N>(x, right, width);
+            *out.cells = sum.sum();
+            (x, out) = (x.from(1), out.from(1));
+        }
+    }
+}
+
+/// Dot products of `R` rows with `N` vectors of cells, not summed over lanes yet.
+///
+/// # Safety
+/// Rows have `width` cells, and `N` vectors hold them.
+#[inline(always)]
+unsafe fn lanes_of_dots<L: Lanes, const R: usize, const N: usize>(
+    x: Matrix<*const f64>,
+    right: [L; N],
     width: usize,
 ) -> [L; R] {
     let mut sums = [L::splat(0.0); R];
-    let mut from = 0;
-    while from < width {
+    for (right, from) in right.into_iter().zip((0..width).step_by(L::WIDTH)) {
         let count = (width - from).min(L::WIDTH);
-        // SAFETY: so many cells are left.
-        unsafe {
-            let right = load::<L>(v.add(from), count);
-            for (r, sum) in sums.iter_mut().enumerate() {
-                let left = load::<L>(x.cells.add(r * x.stride + from), count);
-                *sum = left.mul_add(right, *sum);
-            }
+        for (r, sum) in sums.iter_mut().enumerate() {
+            // SAFETY: so many cells are left.
+            let left = unsafe { load::<L>(x.cells.add(r * x.stride + from), count) };
+            *sum = left.mul_add(right, *sum);
         }
-        from += L::WIDTH;
     }
     sums
 }
@@ -150,6 +184,7 @@ unsafe fn dot_columns<L: Lanes, const N: usize>(
     v: Matrix<*const f64>,
     out: Matrix<*mut f64>,
     (rows, width, last): (usize, usize, usize),
+    ahead: Option<usize>,
 ) -> usize {
     let cols = (N - 1) * L::WIDTH + last;
     // Row-major, in whole vectors.
@@ -163,7 +198,7 @@ unsafe fn dot_columns<L: Lanes, const N: usize>(
     let dots = Dots::<L, N> {
         columns: &columns[..width],
         last,
-        ahead: rows * x.stride,
+        ahead,
         lanes: std::marker::PhantomData,
     };
     let mut row = 0;
@@ -185,7 +220,7 @@ struct Dots<'a, L, const N: usize> {
     columns: &'a [[[f64; WIDEST]; N]],
     last: usize,
     /// From a cell of `x` to that of the next block's rows, which are fetched meanwhile.
-    ahead: usize,
+    ahead: Option<usize>,
     lanes: std::marker::PhantomData<L>,
 }
 
@@ -230,21 +265,21 @@ pub(super) unsafe fn add_scaled_rows<L: Lanes>(
     x: Matrix<*const f64>,
     q: Matrix<*const f64>,
     c: Matrix<*mut f64>,
-    rows: usize,
-    width: usize,
-    cols: usize,
+    (rows, width, cols): (usize, usize, usize),
+    fetches: bool,
 ) {
+    let ahead = fetches.then_some(rows * x.stride);
     if cols == 1 {
         // SAFETY: the caller's promise.
-        return unsafe { add_scaled_by_column::<L>(x, q, c.cells, rows, width) };
+        return unsafe { add_scaled_by_column::<L>(x, q, c.cells, (rows, width), ahead) };
     }
     let mut row = 0;
     while row < rows {
         // SAFETY: so many rows are left.
         row += unsafe {
             match rows - row >= ROWS {
-                true => add_rows::<L, ROWS>(x.from(row), q.from(row), c, (rows, width, cols)),
-                false => add_rows::<L, 1>(x.from(row), q.from(row), c, (rows, width, cols)),
+                true => add_rows::<L, ROWS>(x.from(row), q.from(row), c, (width, cols), ahead),
+                false => add_rows::<L, 1>(x.from(row), q.from(row), c, (width, cols), ahead),
             }
         };
     }
@@ -259,9 +294,10 @@ unsafe fn add_rows<L: Lanes, const R: usize>(
     x: Matrix<*const f64>,
     q: Matrix<*const f64>,
     c: Matrix<*mut f64>,
-    (rows, width, cols): (usize, usize, usize),
+    (width, cols): (usize, usize),
+    ahead: Option<usize>,
 ) -> usize {
-    fetch::<L>(x, rows * x.stride, R, width);
+    fetch::<L>(x, ahead, R, width);
     for from in (0..width).step_by(L::WIDTH) {
         let count = (width - from).min(L::WIDTH);
         let mut cells = [L::splat(0.0); R];
@@ -293,14 +329,14 @@ unsafe fn add_scaled_by_column<L: Lanes>(
     x: Matrix<*const f64>,
     q: Matrix<*const f64>,
     c: *mut f64,
-    rows: usize,
-    width: usize,
+    (rows, width): (usize, usize),
+    ahead: Option<usize>,
 ) {
     /// Vectors of a strip, whose sums stay in registers.
     const MOST_VECTORS: usize = 4;
     for from in (0..width).step_by(MOST_VECTORS * L::WIDTH) {
         let left = (width - from).min(MOST_VECTORS * L::WIDTH);
-        let fetched = if from == 0 { width } else { 0 };
+        let ahead = ahead.filter(|_| from == 0);
         let vectors = left.div_ceil(L::WIDTH);
         // SAFETY: so many cells are left.
         unsafe {
@@ -311,10 +347,10 @@ unsafe fn add_scaled_by_column<L: Lanes>(
             let c = c.add(from);
             let last = left - (vectors - 1) * L::WIDTH;
             match vectors {
-                1 => add_strip::<L, 1>(x, q, c, (rows, last, fetched)),
-                2 => add_strip::<L, 2>(x, q, c, (rows, last, fetched)),
-                3 => add_strip::<L, 3>(x, q, c, (rows, last, fetched)),
-                _ => add_strip::<L, MOST_VECTORS>(x, q, c, (rows, last, fetched)),
+                1 => add_strip::<L, 1>(x, q, c, (rows, width, last), ahead),
+                2 => add_strip::<L, 2>(x, q, c, (rows, width, last), ahead),
+                3 => add_strip::<L, 3>(x, q, c, (rows, width, last), ahead),
+                _ => add_strip::<L, MOST_VECTORS>(x, q, c, (rows, width, last), ahead),
             }
         }
     }
@@ -330,7 +366,8 @@ unsafe fn add_strip<L: Lanes, const N: usize>(
     x: Matrix<*const f64>,
     q: Matrix<*const f64>,
     c: *mut f64,
-    (rows, last, fetched): (usize, usize, usize),
+    (rows, width, last): (usize, usize, usize),
+    ahead: Option<usize>,
 ) {
     let count = |n: usize| if n + 1 == N { last } else { L::WIDTH };
     let mut sums = [L::splat(0.0); N];
@@ -338,21 +375,45 @@ unsafe fn add_strip<L: Lanes, const N: usize>(
         // SAFETY: `c` has the cells.
         *sum = unsafe { load::<L>(c.add(n * L::WIDTH), count(n)) };
     }
-    for row in 0..rows {
-        // SAFETY: there are so many rows, of so many cells.
-        unsafe {
-            if row % ROWS == 0 {
-                fetch::<L>(x.from(row), rows * x.stride, ROWS, fetched);
+    let (mut x, mut q, mut left) = (x, q, rows);
+    // SAFETY: there are so many rows, of so many cells.
+    unsafe {
+        while left >= ROWS {
+            fetch::<L>(x, ahead, ROWS, width);
+            for _ in 0..ROWS {
+                add_row::<L, N>(x, q, &mut sums, last);
+                (x, q) = (x.from(1), q.from(1));
             }
-            let scale = L::splat(*q.cells.add(row * q.stride));
-            for (n, sum) in sums.iter_mut().enumerate() {
-                let cells = x.cells.add(row * x.stride + n * L::WIDTH);
-                *sum = load::<L>(cells, count(n)).mul_add(scale, *sum);
-            }
+            left -= ROWS;
+        }
+        for _ in 0..left {
+            add_row::<L, N>(x, q, &mut sums, last);
+            (x, q) = (x.from(1), q.from(1));
         }
     }
     for (n, sum) in sums.into_iter().enumerate() {
         // SAFETY: as above; it can be written.
         unsafe { store(sum, c.add(n * L::WIDTH), count(n)) };
+    }
+}
+
+/// Adds the first row, times its only scale, to vectors of which the last has `last` cells.
+///
+/// # Safety
+/// There is such a row.
+#[inline(always)]
+unsafe fn add_row<L: Lanes, const N: usize>(
+    x: Matrix<*const f64>,
+    q: Matrix<*const f64>,
+    sums: &mut [L; N],
+    last: usize,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let scale = L::splat(*q.cells);
+        for (n, sum) in sums.iter_mut().enumerate() {
+            let count = if n + 1 == N { last } else { L::WIDTH };
+            *sum = load::<L>(x.cells.add(n * L::WIDTH), count).mul_add(scale, *sum);
+        }
     }
 }

@@ -126,10 +126,11 @@ impl Kernel for VectorMatrix<'_> {
             };
             let x = left.rows_of_cells();
             let (rows, width, cols) = (left.rows, left.width, whole.cols);
+            let fetches = whole.fetches != 0;
             // SAFETY: the matrix is there transposed for dense operands.
             return unsafe {
                 match narrow::is_narrow(width, cols) {
-                    true => narrow::dot_rows::<L>(x, transposed, out, rows, width, cols),
+                    true => narrow::dot_rows::<L>(x, transposed, out, (rows, width, cols), fetches),
                     false => dense::dot_rows::<L>(x, transposed, out, rows, width, cols),
                 }
             };
@@ -220,10 +221,17 @@ impl Kernel for OuterProduct<'_> {
             };
             let x = left.rows_of_cells();
             let (rows, width) = (left.rows, left.width);
+            let fetches = accumulator.fetches != 0;
             // SAFETY: the accumulator is transposed for dense operands.
             return unsafe {
                 match narrow::is_narrow(width, cols) {
-                    true => narrow::add_scaled_rows::<L>(x, right, transposed, rows, width, cols),
+                    true => narrow::add_scaled_rows::<L>(
+                        x,
+                        right,
+                        transposed,
+                        (rows, width, cols),
+                        fetches,
+                    ),
                     false => dense::add_scaled_rows::<L>(x, right, transposed, rows, width, cols),
                 }
             };

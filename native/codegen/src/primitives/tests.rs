@@ -101,6 +101,7 @@ fn whole(
         rows,
         cols,
         laid_out: std::ptr::null(),
+        fetches: rows % 2,
     }
 }
 
@@ -389,6 +390,7 @@ fn products_with_wide_matrices_are_those_of_plain_loops() {
                 rows: width,
                 cols,
                 laid_out: std::ptr::null(),
+                fetches: 1,
             };
             let (matrix, accumulator) = (whole(&mut b), whole(&mut sums));
             let panels = LaidOut::new(View::of_rows(&b, width, cols, cols)).unwrap();
@@ -463,6 +465,7 @@ fn outer_products_of_rows_with_themselves_have_the_bits_of_others() {
                 rows: width,
                 cols: width,
                 laid_out: std::ptr::null(),
+                fetches: 1,
             };
             for _ in 0..2 {
                 // SAFETY: all describe slices that are there and long enough.

@@ -9,7 +9,7 @@ use super::Program;
 const INPUT_SLOTS: usize = 5;
 /// Slots of an input that is used whole, and of the accumulator of outer products, as
 /// [`crate::primitives::Whole`] has them.
-pub(crate) const WHOLE_SLOTS: usize = 7;
+pub(crate) const WHOLE_SLOTS: usize = 8;
 
 /// Slot numbers for a program.
 #[derive(Debug, Clone)]

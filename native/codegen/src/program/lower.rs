@@ -247,8 +247,15 @@ impl Lowering {
         self.assign_homes();
         let steps = self.steps();
         let (reads_dense, reads_csr) = self.reads(&steps);
+        let mut input_shapes = vec![Shape::PerRow; self.inputs.len()];
+        for (node, shape) in self.nodes.iter().zip(&self.shapes.nodes) {
+            if let CNode::Input(input) = node {
+                input_shapes[*input] = *shape;
+            }
+        }
         Program {
             inputs: self.inputs,
+            input_shapes,
             factor_products: self.factor_products,
             nodes: self.nodes,
             shapes: self.shapes,

@@ -40,6 +40,8 @@ pub(crate) struct Program {
     /// The simplified body, in topological order.
     pub nodes: Vec<CNode>,
     pub shapes: Shapes,
+    /// Of each input; per row where no node reads it.
+    pub input_shapes: Vec<Shape>,
     /// Where a step finds a node's value that another step computed.
     pub homes: Vec<Home>,
     pub steps: Vec<Step>,

@@ -23,6 +23,7 @@ mod view;
 
 pub use laid_out::LaidOut;
 pub(crate) use mirror::mirror;
+pub use nest::FEW_ROWS;
 pub(crate) use nest::{Coverage, DenseProduct};
 pub use tile::Write;
 pub use view::View;

@@ -33,8 +33,9 @@ const CHUNK_CELLS: usize = 1 << 20;
 /// Rows of a task: their cells in a block of the depth stay in the second-level cache.
 pub(super) const TASK_ROWS: usize = 192;
 /// So few rows are multiplied before laying out the right operand would pay: on a Zen 5 processor, 128 rows take 7 % longer with it, and
-/// a quarter on two threads. 256 rows are even, but for rows of the right operand a power of two apart.
-const FEW_ROWS: usize = 192;
+/// a quarter on two threads. 256 rows are even, but for rows of the right operand a power of two apart. Fused operators whose
+/// rows go on with such a product lay it out for more rows, too.
+pub const FEW_ROWS: usize = 192;
 /// Laying out rows takes as long as multiplying them by two panels, or more. Columns are copied as whole vectors.
 const FEW_PANELS_BY_ROWS: usize = 24;
 const FEW_PANELS_BY_COLS: usize = 2;

@@ -2,7 +2,7 @@
 
 use fulgurite_error::{Error, Result};
 
-pub use crate::gemm::{LaidOut, View, Write};
+pub use crate::gemm::{FEW_ROWS, LaidOut, View, Write};
 use crate::{
     Interrupt,
     gemm::{Coverage, DenseProduct, ViewMut, mirror},

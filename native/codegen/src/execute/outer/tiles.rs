@@ -15,7 +15,7 @@ use super::super::{ExecutionContext, Output, cells_of, column_vector, scalar, ta
 use super::{cells, multiplied};
 use crate::bind::Bound;
 use crate::compiled::{CompiledPlan, Kernel};
-use crate::frame::{Frame, Target};
+use crate::frame::{Frame, Target, Widths};
 
 /// Rows and columns of a tile: its product runs at nearly the speed of a large one, and its cells stay in the
 /// second-level cache. Columns are a multiple of what tiles of products take at once, 48, 24 or 12: the rest of a wider tile
@@ -164,7 +164,9 @@ impl Skeleton<'_> {
         mut run: impl FnMut(&mut Frame<'f>, &Tile) -> Result<()>,
     ) -> Result<()> {
         let (height, width) = (self.strip_rows(), self.tile_cols());
-        let mut frame = self.kernel.frame(self.bound, &[width], &[], height)?;
+        let mut frame = self
+            .kernel
+            .frame(self.bound, Widths::of_tiles(width), &[], height)?;
         for top in rows.clone().step_by(ROWS) {
             for left in cols.clone().step_by(COLS) {
                 let tile = Tile {
