@@ -25,5 +25,5 @@ pub use protocol::{
 pub use reports::{FusionReport, OperatorWork, ParforReport, PlanningReport, RemoteWork, Replan};
 pub use values::{
     Broadcast, Cut, Dataset, DistributedMatrix, Lineage, LocalMatrix, Part, PartValue,
-    Partitioning, Variable, Waiting, WrittenMatrix, incomplete,
+    Partitioning, Variable, Waiting, Whole, WrittenMatrix, incomplete,
 };

@@ -2,7 +2,7 @@
 //! and builds the task.
 
 use fulgurite_dataflow::{
-    Assemble, Combine, DistributedMatrix, Form, LargeProduct, LocalMatrix, Pieces, Variable,
+    Assemble, Combine, DistributedMatrix, Form, LargeProduct, LocalMatrix, Pieces, Variable, Whole,
 };
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CPlan, CellTemplate, Template};
@@ -19,7 +19,7 @@ use super::{
     registry::{self, ONLY_FUSED},
     row_wise::{Finish, Output, Partial, RowWise, Slot},
     task_builder::TaskBuilder,
-    workers::{Workers, unread},
+    workers::Workers,
 };
 
 impl Workers<'_> {
@@ -187,15 +187,14 @@ impl Workers<'_> {
             .filter(|(_, input)| !input.is_scalar())
             .max_by_key(|(_, input)| (input.is_distributed(), cells(input), cut_alike(input)))
             .ok_or_else(|| Error::internal("an operator without a matrix was to be distributed"))?;
-        match input {
-            Variable::Distributed(matrix) => self.lying(matrix, *slot == Slot::Columns),
-            Variable::Matrix(matrix) if *slot == Slot::Columns && !operator.left_transposed => {
+        match input.whole()? {
+            Whole::Distributed(matrix) => self.lying(matrix, *slot == Slot::Columns),
+            Whole::Matrix(matrix) if *slot == Slot::Columns && !operator.left_transposed => {
                 let transposed = LocalMatrix::new(kernels::transpose(matrix.block())?);
                 self.striped(&transposed)
             }
-            Variable::Matrix(matrix) => self.striped(matrix),
-            Variable::Scalar(_) => Err(Error::internal("scalars were filtered out")),
-            Variable::Written(_) | Variable::Range(_) => Err(unread()),
+            Whole::Matrix(matrix) => self.striped(matrix),
+            Whole::Scalar(_) => Err(Error::internal("scalars were filtered out")),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What is known of an operand, at run time or when a plan is explained.
 
 use fulgurite_config::Config;
-use fulgurite_dataflow::{DistributedMatrix, Variable};
+use fulgurite_dataflow::{DistributedMatrix, Variable, Whole};
 use fulgurite_hop::Characteristics;
 
 use super::sizes::through_driver;
@@ -39,15 +39,15 @@ impl Operand {
             _ => false,
         };
         let operands = inputs.iter().enumerate().map(|(number, input)| {
-            let (bytes, place) = match input {
-                Variable::Scalar(_) => (Some(0), OperandPlace::Scalar),
+            let (bytes, place) = match input.whole() {
+                Ok(Whole::Scalar(_)) => (Some(0), OperandPlace::Scalar),
                 // Operators see whole matrices.
-                Variable::Written(_) | Variable::Range(_) => (None, OperandPlace::Elsewhere),
-                Variable::Matrix(matrix) => (
+                Err(_) => (None, OperandPlace::Elsewhere),
+                Ok(Whole::Matrix(matrix)) => (
                     Some(matrix.block().memory_bytes() as u64),
                     OperandPlace::Here,
                 ),
-                Variable::Distributed(matrix) => (
+                Ok(Whole::Distributed(matrix)) => (
                     matrix.stripes.memory_bytes(),
                     match matrix.dataset.is_cut_as(&lead.dataset) {
                         true => OperandPlace::InStripes,

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use fulgurite_dataflow::{
     Assemble, Broadcast, BroadcastBinding, BroadcastId, Combine, Dataset, DatasetId,
     DistributedMatrix, Lineage, LocalMatrix, OverBinding, Partitioning, Parts, Pieces, Primitive,
-    Task, Variable, incomplete,
+    Task, Variable, Whole, incomplete,
 };
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::CPlan;
@@ -13,10 +13,7 @@ use fulgurite_hop::{Dag, Formulas, HopId, Literal, ValueType, json::to_json};
 use fulgurite_matrix::{MatrixBlock, kernels};
 use fulgurite_worker::{Packed, compensated};
 
-use super::{
-    row_wise::Slot,
-    workers::{Workers, unread},
-};
+use super::{row_wise::Slot, workers::Workers};
 
 /// Gathers what a task reads, and launches it.
 pub(super) struct TaskBuilder<'a> {
@@ -65,32 +62,29 @@ impl<'a> TaskBuilder<'a> {
 
     /// The HOP by which the task reads an input.
     pub(super) fn bind(&mut self, slot: Slot, input: &Variable) -> Result<HopId> {
-        match (slot, input) {
+        match (slot, input.whole()?) {
             (Slot::FirstRow, _) => Ok(self.int(1)),
             (Slot::LastRow, _) => {
                 let stripe = self.lead();
                 Ok(self.rows_in(stripe))
             }
-            (_, Variable::Scalar(value)) => Ok(self.scalar(value)),
-            (_, Variable::Written(_) | Variable::Range(_)) => Err(unread()),
-            (Slot::Rows | Slot::Columns, Variable::Distributed(matrix)) => {
+            (_, Whole::Scalar(value)) => Ok(self.scalar(value)),
+            (Slot::Rows | Slot::Columns, Whole::Distributed(matrix)) => {
                 let lying = self.workers.lying(matrix, slot == Slot::Columns)?;
                 let aligned = lying.dataset.align_to(&self.lead.dataset)?;
                 Ok(self.stripe(&aligned))
             }
-            (Slot::Rows, Variable::Matrix(matrix)) => self.rows_of(matrix),
-            (Slot::Columns, Variable::Matrix(matrix)) if self.left_transposed => {
-                self.rows_of(matrix)
-            }
-            (Slot::Columns, Variable::Matrix(matrix)) => {
+            (Slot::Rows, Whole::Matrix(matrix)) => self.rows_of(matrix),
+            (Slot::Columns, Whole::Matrix(matrix)) if self.left_transposed => self.rows_of(matrix),
+            (Slot::Columns, Whole::Matrix(matrix)) => {
                 let transposed = self.transposed(matrix)?;
                 self.rows_of(&transposed)
             }
-            (Slot::Whole, Variable::Matrix(matrix)) => {
+            (Slot::Whole, Whole::Matrix(matrix)) => {
                 let broadcast = self.workers.broadcast(matrix)?;
                 Ok(self.broadcast(broadcast, false))
             }
-            (Slot::Whole, Variable::Distributed(matrix)) => self.whole(matrix),
+            (Slot::Whole, Whole::Distributed(matrix)) => self.whole(matrix),
             (Slot::Scalar, _) => self.bind(Slot::Whole, input),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fulgurite_config::{Config, Speeds};
 use fulgurite_dataflow::{
     Backend, Broadcast, Dataset, DistributedMatrix, Lineage, LocalMatrix, Partitioning, Primitive,
-    RowRange, Variable,
+    RowRange, Variable, Whole,
 };
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Characteristics, Hop};
@@ -33,11 +33,10 @@ impl<'a> Workers<'a> {
     /// # Errors
     /// `memory`, where a transpose would have rows that are too wide; of the backend.
     pub fn distributed(&self, value: &Variable) -> Result<DistributedMatrix> {
-        match value {
-            Variable::Distributed(matrix) => self.lying(matrix, false),
-            Variable::Matrix(matrix) => self.striped(matrix),
-            Variable::Scalar(_) => Err(Error::internal("a scalar stands where a matrix is cut")),
-            Variable::Written(_) | Variable::Range(_) => Err(unread()),
+        match value.whole()? {
+            Whole::Distributed(matrix) => self.lying(matrix, false),
+            Whole::Matrix(matrix) => self.striped(matrix),
+            Whole::Scalar(_) => Err(Error::internal("a scalar stands where a matrix is cut")),
         }
     }
 
@@ -143,11 +142,4 @@ impl<'a> Workers<'a> {
 /// The error of an operator for workers where there are none.
 pub fn no_backend() -> Error {
     Error::internal("there is no backend")
-}
-
-/// Operators see whole matrices.
-pub(super) fn unread() -> Error {
-    Error::internal(
-        "a matrix is not in one piece: parts are not in their places, or it is a range of another",
-    )
 }

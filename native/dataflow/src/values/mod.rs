@@ -29,6 +29,14 @@ pub enum Variable {
     Range(DenseRange),
 }
 
+/// A value in one piece: no matrix with parts that are not in their places, and no range of another one.
+#[derive(Debug, Clone, Copy)]
+pub enum Whole<'a> {
+    Scalar(&'a Literal),
+    Matrix(&'a LocalMatrix),
+    Distributed(&'a DistributedMatrix),
+}
+
 impl Variable {
     /// A matrix of this process.
     pub fn matrix(block: MatrixBlock) -> Self {
@@ -59,6 +67,21 @@ impl Variable {
             Variable::Range(range) => {
                 Characteristics::dims(range.rows() as u64, range.cols() as u64)
             }
+        }
+    }
+
+    /// The value, as most operators take it.
+    ///
+    /// # Errors
+    /// `internal`, for a matrix that is not in one piece.
+    pub fn whole(&self) -> Result<Whole<'_>> {
+        match self {
+            Variable::Scalar(value) => Ok(Whole::Scalar(value)),
+            Variable::Matrix(matrix) => Ok(Whole::Matrix(matrix)),
+            Variable::Distributed(matrix) => Ok(Whole::Distributed(matrix)),
+            Variable::Written(_) | Variable::Range(_) => Err(Error::internal(
+                "a matrix is not in one piece: parts are not in their places, or it is a range of another",
+            )),
         }
     }
 

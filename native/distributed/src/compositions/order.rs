@@ -5,18 +5,15 @@
 
 use std::collections::BTreeMap;
 
-use fulgurite_dataflow::{DistributedMatrix, LocalMatrix, Variable};
+use fulgurite_dataflow::{DistributedMatrix, LocalMatrix, Variable, Whole};
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Characteristics, Formulas, HopId, scalar};
 use fulgurite_matrix::{MatrixBlock, kernels, memory};
 
 use super::{input, range_sort::Keys, size};
 use crate::{
-    compositions::routes::Routed,
-    operator::Operator,
-    row_wise::Slot,
-    task_builder::TaskBuilder,
-    workers::{Workers, unread},
+    compositions::routes::Routed, operator::Operator, row_wise::Slot, task_builder::TaskBuilder,
+    workers::Workers,
 };
 
 /// `rev(X)`: a stripe of the result is a run of X's rows, put together in their order and then reversed.
@@ -96,16 +93,15 @@ pub(super) fn order(
 
 /// The columns (from 1) that the order goes by.
 fn columns_of(by: Option<&Variable>, cols: u64) -> Result<Vec<u64>> {
-    let given = match by {
+    let given = match by.map(Variable::whole).transpose()? {
         None => vec![1.0],
-        Some(Variable::Scalar(value)) => vec![scalar::number(value)?],
-        Some(Variable::Matrix(columns)) => columns.block().to_dense()?.into_vec()?,
-        Some(Variable::Distributed(_)) => {
+        Some(Whole::Scalar(value)) => vec![scalar::number(value)?],
+        Some(Whole::Matrix(columns)) => columns.block().to_dense()?.into_vec()?,
+        Some(Whole::Distributed(_)) => {
             return Err(Error::memory(
                 "the columns to order by do not fit the driver",
             ));
         }
-        Some(Variable::Written(_) | Variable::Range(_)) => return Err(unread()),
     };
     given
         .into_iter()

@@ -1,16 +1,13 @@
 //! Medians, quantiles and interquartile means of a column that is not sorted: the value of a rank is closed in on by
 //! counting how many values are up to each of some pivots, a pass over the stripes for five bits of the value.
 
-use fulgurite_dataflow::{Combine, Variable};
+use fulgurite_dataflow::{Combine, Variable, Whole};
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Formulas, Literal, scalar};
 use fulgurite_matrix::MatrixBlock;
 
 use super::{columns::Columns, named};
-use crate::{
-    operator::Operator,
-    workers::{Workers, unread},
-};
+use crate::{operator::Operator, workers::Workers};
 
 /// Pivots of a pass, for each rank that is looked for.
 const PIVOTS: u64 = 31;
@@ -36,14 +33,13 @@ pub(super) fn quantile(
     inputs: &[Variable],
 ) -> Result<Variable> {
     let given = named(operator, inputs, "probabilities")?;
-    let probabilities = match given {
-        Variable::Scalar(probability) => vec![scalar::number(probability)?],
-        Variable::Matrix(matrix) => matrix.block().to_dense()?.into_vec()?,
-        Variable::Distributed(matrix) => {
+    let probabilities = match given.whole()? {
+        Whole::Scalar(probability) => vec![scalar::number(probability)?],
+        Whole::Matrix(matrix) => matrix.block().to_dense()?.into_vec()?,
+        Whole::Distributed(matrix) => {
             let matrix = workers.collected(matrix)?;
             matrix.block().to_dense()?.into_vec()?
         }
-        Variable::Written(_) | Variable::Range(_) => return Err(unread()),
     };
     if let Some(other) = probabilities.iter().find(|p| !(0.0..=1.0).contains(*p)) {
         return Err(Error::argument(format!(

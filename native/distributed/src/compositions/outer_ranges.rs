@@ -4,7 +4,9 @@
 use std::ops::Range;
 
 use fulgurite_config::Config;
-use fulgurite_dataflow::{Assemble, Combine, DistributedMatrix, LocalMatrix, Pieces, Variable};
+use fulgurite_dataflow::{
+    Assemble, Combine, DistributedMatrix, LocalMatrix, Pieces, Variable, Whole,
+};
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CPlan, InputBinding, OuterOutput, Template};
 use fulgurite_hop::{Characteristics, Formulas, HopId};
@@ -22,7 +24,7 @@ use crate::{
     row_wise::{Output, RowWise, Slot},
     sizes::through_driver,
     task_builder::TaskBuilder,
-    workers::{Rows, Workers, unread},
+    workers::{Rows, Workers},
 };
 
 /// What a task sees of an input while it goes over a range of the driver's columns.
@@ -358,19 +360,18 @@ impl<'a> OuterRanges<'a> {
             SeenPart::SentColumns => (all(known.rows)?, range.clone()),
             _ => (range.clone(), all(known.cols)?),
         };
-        match input {
-            Variable::Distributed(matrix) => {
+        match input.whole()? {
+            Whole::Distributed(matrix) => {
                 rows::range_of(self.workers, self.operator.label, matrix, rows, cols)?.collect()
             }
-            Variable::Matrix(matrix) => {
+            Whole::Matrix(matrix) => {
                 let (rows, cols) = (IndexRange::from_zero(&rows), IndexRange::from_zero(&cols));
                 let part = kernels::right_index(matrix.block(), rows, cols)?;
                 Ok(LocalMatrix::new(part))
             }
-            Variable::Scalar(_) => Err(Error::internal(
+            Whole::Scalar(_) => Err(Error::internal(
                 "a scalar stands where a factor of an outer product is sent",
             )),
-            Variable::Written(_) | Variable::Range(_) => Err(unread()),
         }
     }
 }

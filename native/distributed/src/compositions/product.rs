@@ -1,7 +1,7 @@
 //! Products of two matrices that are both too large to be sent whole.
 
 use fulgurite_dataflow::{
-    Assemble, Combine, DistributedMatrix, LargeProduct, LocalMatrix, Pieces, Variable,
+    Assemble, Combine, DistributedMatrix, LargeProduct, LocalMatrix, Pieces, Variable, Whole,
 };
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Characteristics, Formulas};
@@ -13,7 +13,7 @@ use crate::{
     row_wise::Slot,
     sizes::rows_per_piece,
     task_builder::TaskBuilder,
-    workers::{Rows, Workers, unread},
+    workers::{Rows, Workers},
 };
 
 impl Workers<'_> {
@@ -72,14 +72,13 @@ impl Workers<'_> {
         right: &Variable,
         result_comes_here: bool,
     ) -> Result<Variable> {
-        let turned = match left {
-            Variable::Distributed(matrix) => self.lying(matrix, true)?,
-            Variable::Matrix(matrix) => {
+        let turned = match left.whole()? {
+            Whole::Distributed(matrix) => self.lying(matrix, true)?,
+            Whole::Matrix(matrix) => {
                 let transposed = LocalMatrix::new(kernels::transpose(matrix.block())?);
                 self.striped(&transposed)?.transpose()
             }
-            Variable::Scalar(_) => return Err(scalar()),
-            Variable::Written(_) | Variable::Range(_) => return Err(unread()),
+            Whole::Scalar(_) => return Err(scalar()),
         };
         let rows = size(turned.stripes.cols)?;
         let right = self.distributed(right)?;
@@ -166,14 +165,14 @@ impl Workers<'_> {
     }
 
     fn rows_here(&self, matrix: &Variable, from: u64, until: u64) -> Result<LocalMatrix> {
-        match matrix {
-            Variable::Distributed(of) => {
+        match matrix.whole()? {
+            Whole::Distributed(of) => {
                 let range = Rows { of, from, until };
                 let rows = self.concatenate(&[range])?.collect()?;
                 // Rows without zeros of a sparse matrix take less when they are dense, which the limit is for.
                 Ok(LocalMatrix::new(rows.into_block().in_best_layout()?))
             }
-            Variable::Matrix(matrix) => {
+            Whole::Matrix(matrix) => {
                 let row = |row| {
                     usize::try_from(row)
                         .unwrap_or(usize::MAX)
@@ -182,8 +181,7 @@ impl Workers<'_> {
                 let rows = matrix.block().slice_rows(row(from), row(until));
                 Ok(LocalMatrix::new(rows.in_best_layout()?))
             }
-            Variable::Scalar(_) => Err(scalar()),
-            Variable::Written(_) | Variable::Range(_) => Err(unread()),
+            Whole::Scalar(_) => Err(scalar()),
         }
     }
 }

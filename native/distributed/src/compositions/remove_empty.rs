@@ -3,18 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use fulgurite_dataflow::{Combine, DistributedMatrix, LocalMatrix, Variable};
+use fulgurite_dataflow::{Combine, DistributedMatrix, LocalMatrix, Variable, Whole};
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Characteristics, Formulas, scalar};
 use fulgurite_matrix::{MatrixBlock, kernels};
 
 use super::{generate, size};
-use crate::{
-    operator::Operator,
-    row_wise::Slot,
-    task_builder::TaskBuilder,
-    workers::{Workers, unread},
-};
+use crate::{operator::Operator, row_wise::Slot, task_builder::TaskBuilder, workers::Workers};
 
 pub(super) fn remove_empty(
     workers: &Workers,
@@ -151,11 +146,10 @@ impl Removal<'_> {
     }
 
     fn on_driver(&self, select: &Variable) -> Result<LocalMatrix> {
-        match select {
-            Variable::Matrix(matrix) => Ok(matrix.clone()),
-            Variable::Distributed(matrix) => self.workers.collected(matrix),
-            Variable::Scalar(_) => Err(Error::internal("a scalar stands where a vector is needed")),
-            Variable::Written(_) | Variable::Range(_) => Err(unread()),
+        match select.whole()? {
+            Whole::Matrix(matrix) => Ok(matrix.clone()),
+            Whole::Distributed(matrix) => self.workers.collected(matrix),
+            Whole::Scalar(_) => Err(Error::internal("a scalar stands where a vector is needed")),
         }
     }
 }

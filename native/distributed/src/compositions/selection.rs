@@ -1,18 +1,13 @@
 //! Products with a matrix that selects rows, `table(seq(1, n), index) %*% X`: each row of X is sent to where the result has
 //! it, once, in place of a partial result of the product for each stripe.
 
-use fulgurite_dataflow::{Combine, DistributedMatrix, Variable};
+use fulgurite_dataflow::{Combine, DistributedMatrix, Variable, Whole};
 use fulgurite_error::Result;
 use fulgurite_hop::{Characteristics, Formulas};
 use fulgurite_matrix::{Layout, MatrixBlock, memory};
 
 use super::{routes::Routed, size};
-use crate::{
-    operator::Operator,
-    row_wise::Slot,
-    task_builder::TaskBuilder,
-    workers::{Workers, unread},
-};
+use crate::{operator::Operator, row_wise::Slot, task_builder::TaskBuilder, workers::Workers};
 
 /// A task makes so many copies of its stripe at most: for rows that the result has several times, and for rows of zeros.
 const MOST_COPIES: u64 = 16;
@@ -97,11 +92,10 @@ impl Workers<'_> {
         if operator.plan.is_some() || operator.left_transposed {
             return Ok(None);
         }
-        let selection = match left {
-            Variable::Matrix(matrix) => Selection::of(matrix.block())?,
-            Variable::Distributed(matrix) => self.selection_there(operator, matrix)?,
-            Variable::Scalar(_) => None,
-            Variable::Written(_) | Variable::Range(_) => return Err(unread()),
+        let selection = match left.whole()? {
+            Whole::Matrix(matrix) => Selection::of(matrix.block())?,
+            Whole::Distributed(matrix) => self.selection_there(operator, matrix)?,
+            Whole::Scalar(_) => None,
         };
         let Some(selection) = selection else {
             return Ok(None);
