@@ -5,9 +5,12 @@
 //! An operator that exceeds the local memory is distributed: the matrices that are too large stay where they
 //! are and are read at read speed, local inputs are broadcast.
 
+mod ranges;
+
 use fulgurite_hop::{BinaryOp, HopId};
 use fulgurite_matrix::kernels::dense_product::WIDE_COLS;
 
+use self::ranges::InPlace;
 use crate::{
     CostConstants, FusionConfig,
     cplan::InputBinding,
@@ -30,15 +33,6 @@ pub(crate) struct CostModel<'a> {
     sizes: Vec<Size>,
     /// Per HOP, of ranges that fused operators may read in place.
     in_place: Vec<Option<InPlace>>,
-}
-
-/// A range that is not built. Operators that do not read it in place copy it first.
-#[derive(Debug, Clone, Copy)]
-struct InPlace {
-    /// Bytes that one goes over who reads it where it lies.
-    spanned: f64,
-    /// Seconds of copying it, for each of its readers if all do not read it in place.
-    copying: f64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -72,32 +66,9 @@ impl<'a> CostModel<'a> {
             sizes,
             in_place: Vec::new(),
         };
-        let hops = view.dag.iter().map(|(hop, _)| model.in_place(hop));
+        let hops = view.dag.iter().map(|(hop, _)| model.range_in_place(hop));
         model.in_place = hops.collect();
         model
-    }
-
-    fn in_place(&self, range: HopId) -> Option<InPlace> {
-        /// A row's cells begin and end anywhere in a cache line.
-        const LINE: f64 = 64.0;
-        if !self.view.may_be_in_place(range) || !self.fits(range) {
-            return None;
-        }
-        let (shape, of) = (
-            self.view.shape(range)?,
-            self.view.shape(self.view.hop(range).inputs[0])?,
-        );
-        let row = (8.0 * of.cols as f64).min(8.0 * shape.cols as f64 + LINE);
-        let copying = self.as_its_own(range) - self.config.cost.operator();
-        Some(InPlace {
-            spanned: shape.rows as f64 * row,
-            copying: copying / self.view.consumers(range).len().max(1) as f64,
-        })
-    }
-
-    /// As a basic operator it reads nothing: it is a range that fused operators may read in place.
-    pub fn may_read_nothing(&self, hop: HopId) -> bool {
-        self.in_place[hop.index()].is_some()
     }
 
     /// Seconds of a basic operator.
@@ -106,13 +77,7 @@ impl<'a> CostModel<'a> {
             // A range of a range that is not built is another offset.
             return self.config.cost.operator();
         }
-        let mut inputs = self.view.hop(hop).inputs.clone();
-        inputs.sort_unstable();
-        inputs.dedup();
-        let copied = inputs
-            .iter()
-            .filter_map(|input| self.in_place[input.index()]);
-        self.as_its_own(hop) + copied.map(|range| range.copying).sum::<f64>()
+        self.as_its_own(hop) + self.copying_inputs(hop)
     }
 
     /// Seconds of a basic operator whose inputs are there.
@@ -164,24 +129,10 @@ impl<'a> CostModel<'a> {
         };
         let mut reads = self.operator_reads(operator);
         reads.seconds += self.again_for_ranges(operator, &reads);
-        let mut copied = 0.0;
-        for (hop, bound) in &operator.inputs {
-            let Some(range) = self.in_place[hop.index()] else {
-                continue;
-            };
-            match bound.reads_ranges(operator.template == TemplateType::Outer) {
-                true => reads.seconds += self.between_rows(*hop, range),
-                false => copied += range.copying,
-            }
-        }
+        let ranges = self.ranges_of(operator);
+        reads.seconds += ranges.between_rows;
         let compute = compute * share + self.expanding(operator);
-        self.seconds(operator.root, &reads, compute) + self.cutting_out(operator) + copied
-    }
-
-    /// Seconds of reading what lies between the rows of a range, as far as its cache lines reach.
-    fn between_rows(&self, hop: HopId, range: InPlace) -> f64 {
-        let time = |bytes: f64| self.config.cost.moving(reading(bytes), bytes);
-        (time(range.spanned) - time(self.bytes(hop))).max(0.0)
+        self.seconds(operator.root, &reads, compute) + self.cutting_out(operator) + ranges.copying
     }
 
     /// Another aggregate of a multi-aggregate is the sum that this mean is.
@@ -377,24 +328,7 @@ impl<'a> CostModel<'a> {
         };
         let inputs = inputs.filter(|(index, (hop, _))| first(*index, *hop));
         let inputs = inputs.map(|(_, input)| *input);
-        let is_outer = operator.template == TemplateType::Outer;
-        let in_place = |(hop, bound): &(HopId, InputBinding)| {
-            self.in_place[hop.index()].is_some() && bound.reads_ranges(is_outer)
-        };
-        let mut held = 0.0;
-        // Ranges overlap: they hold no more than what they are ranges of.
-        let mut ranges: Vec<(HopId, f64)> = Vec::new();
-        for (hop, bound) in inputs.clone() {
-            let bytes = self.bytes(hop);
-            let of = in_place(&(hop, bound)).then(|| self.view.hop(hop).inputs[0]);
-            match of.map(|of| (of, ranges.iter_mut().find(|(other, _)| *other == of))) {
-                None => held += bytes,
-                Some((_, Some((_, sum)))) => *sum += bytes,
-                Some((of, None)) => ranges.push((of, bytes)),
-            }
-        }
-        let ranges = ranges.into_iter();
-        held += ranges.map(|(of, sum)| sum.min(self.bytes(of))).sum::<f64>();
+        let held = self.held(operator.template, inputs.clone());
         let written = operator.roots().map(|root| self.bytes(root)).sum();
         self.reads(written, held, inputs)
     }

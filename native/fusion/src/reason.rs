@@ -44,6 +44,8 @@ pub enum Reason {
     Turned,
     /// A cumulative operator fuses only along rows, as `t(cumsum(t(X)))`.
     NotAlongRows,
+    /// The product reads what its table is made of, and the table is not made.
+    TableNotMade,
     /// A transpose fuses only as the left operand of a matrix product.
     TransposeOutsideProduct,
     /// A range of rows, or a column range whose bounds are not known when planning.
@@ -96,6 +98,9 @@ impl fmt::Display for Reason {
                 )
             }
             Reason::Turned => f.write_str("the input's plan leaves it transposed"),
+            Reason::TableNotMade => {
+                f.write_str("the product alone reads what its table is made of, and needs no table")
+            }
             Reason::NotAlongRows => {
                 f.write_str("a cumulative operator fuses only along rows, as t(cumsum(t(X)))")
             }

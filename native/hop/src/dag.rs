@@ -117,6 +117,14 @@ impl Dag {
         HopId(self.hops.len() as u32 - 1)
     }
 
+    /// Whether an operator is a table with a row or a column for each category of a vector: a product reads a sequence and the
+    /// categories in its place, if nobody else does.
+    pub fn is_one_hot(&self, id: HopId) -> bool {
+        let hop = self.hop(id);
+        let mut sides = hop.inputs.iter().take(2);
+        hop.op.is_table() && sides.any(|side| self.hop(*side).op.is_sequence())
+    }
+
     pub fn hop(&self, id: HopId) -> &Hop {
         &self.hops[id.index()]
     }

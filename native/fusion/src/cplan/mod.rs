@@ -300,6 +300,13 @@ impl CPlan {
         binding.is_some_and(|binding| binding.reads_ranges(is_outer))
     }
 
+    /// Whether the skeleton reads every cell of a dense main input once: an Outer plan goes by its driver's cells, and some columns
+    /// may be passed over.
+    pub fn reads_all_of_main(&self) -> bool {
+        let skips = |node: &CNode| matches!(node, CNode::ColumnRange { .. });
+        !matches!(self.template, Template::Outer(_)) && !self.body.iter().any(skips)
+    }
+
     /// For each node, whether it is a row vector (Row plans) rather than a scalar.
     pub fn vectors(&self) -> Vec<bool> {
         let is_row = matches!(self.template, Template::Row(_));

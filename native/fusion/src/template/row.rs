@@ -175,6 +175,9 @@ fn product_sizes(view: &DagView, hop: HopId) -> Result<(Shape, Shape), Reason> {
 /// `t(L) %*% R` continuing the plan of `t(L)` (slot 0) or of R (slot 1).
 fn transposed_product(view: &DagView, hop: HopId, slot: usize) -> Result<(), Reason> {
     let (left, right) = product_sizes(view, hop)?;
+    if slot == 0 && does_without_table(view, hop) {
+        return Err(Reason::TableNotMade);
+    }
     // A plan at R brings its own wide input; one at t(L) may be nothing but the transpose of a vector.
     match slot == 1 || left.cols > 1 || right.cols > 1 {
         true => Ok(()),
@@ -194,6 +197,13 @@ fn left_of_product(view: &DagView, hop: HopId) -> Result<(), Reason> {
         }
     }
     Err(why)
+}
+
+/// The basic operator `t(L) %*% R` needs no L, which is a table that nobody else reads.
+fn does_without_table(view: &DagView, hop: HopId) -> bool {
+    let (transpose, table) = (view.hop(hop).inputs[0], view.operand(hop, 0));
+    let is_read_once = |hop: HopId| view.consumers(hop).len() == 1;
+    view.dag.is_one_hot(table) && is_read_once(table) && is_read_once(transpose)
 }
 
 /// The transpose begins `t(cumsum(t(X)))` over a wide X.
