@@ -91,7 +91,7 @@ impl BlockPlan {
             .iter()
             .map(|(id, hop)| {
                 let left = *inputs[id.index()].first().filter(|_| hop.op.is_product())?;
-                (reads[left.index()] == 1 && is_one_hot(&dag, left)).then_some(left)
+                (reads[left.index()] == 1 && dag.is_one_hot(left)).then_some(left)
             })
             .collect();
         let assigned = dag
@@ -159,8 +159,8 @@ impl BlockPlan {
     }
 
     /// The sizes that an operator is planned with: `[64 x 9, nnz ?] from [1437 x 64, nnz ?], scalar`.
-    pub fn sizes(&self, id: HopId) -> Arc<str> {
-        Arc::clone(self.sizes[id.index()].get_or_init(|| self.written_sizes(id)))
+    pub fn sizes(&self, id: HopId) -> &Arc<str> {
+        self.sizes[id.index()].get_or_init(|| self.written_sizes(id))
     }
 
     fn written_sizes(&self, id: HopId) -> Arc<str> {
@@ -207,13 +207,6 @@ impl BlockPlan {
     pub fn cplan(&self, id: HopId) -> Option<&FusedPlan> {
         self.fused.get(self.dag.hop(id).op.fused()?)
     }
-}
-
-/// Whether an operator is a table with a row or a column for each category of a vector.
-fn is_one_hot(dag: &Dag, id: HopId) -> bool {
-    let hop = dag.hop(id);
-    let mut sides = hop.inputs.iter().take(2);
-    hop.op.is_table() && sides.any(|side| dag.hop(*side).op.is_sequence())
 }
 
 /// Everything the roots need, each after what it reads; roots in their order, so that effects are.

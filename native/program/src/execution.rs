@@ -77,9 +77,15 @@ fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
         .filter_map(|input| Some((input.name.clone(), info(symbols.find(&input.name)?))))
         .collect();
     let backend = session.backend.as_ref().map(|backend| backend.name());
-    let origin = Origin::new(&request, &known, backend, &session.conditions());
+    let origin = Origin {
+        request: &request,
+        inputs: &known,
+        config: &session.config,
+        backend,
+        speeds: session.known_speeds(),
+    };
     let programs = Arc::clone(&session.programs);
-    let planned = programs.get_or_compile(origin, &request, || {
+    let planned = programs.get_or_compile(origin, || {
         compile(&request, &known, &session, Unused::Dropped)
     })?;
     let outputs = output_names(&request, &planned.program);

@@ -11,10 +11,7 @@ use fulgurite_error::Result;
 use fulgurite_fusion::CostConstants;
 use fulgurite_hop::{Program, Symbols, later_reads::ReadOnce};
 
-use super::{
-    plans::{Conditions, Plans},
-    request::Request,
-};
+use super::{plans::Plans, request::Request};
 
 /// Programs that are kept. Each holds no data, but the code of its fused operators.
 const CAPACITY: usize = 32;
@@ -46,8 +43,19 @@ impl PlannedProgram {
 }
 
 /// All that a program and its plans follow from, unless the compiler looked at files.
-#[derive(PartialEq)]
-pub(crate) struct Origin {
+#[derive(Clone, Copy)]
+pub(crate) struct Origin<'a> {
+    pub(crate) request: &'a Request,
+    /// What is known of the request's inputs.
+    pub(crate) inputs: &'a Symbols,
+    pub(crate) config: &'a Config,
+    pub(crate) backend: Option<&'a str>,
+    /// What blocks are planned with that are too small to be worth a measurement.
+    pub(crate) speeds: CostConstants,
+}
+
+/// An origin that is kept. It is compared with those of requests as they come, which clone nothing for it.
+struct KeptOrigin {
     script: Option<String>,
     name: Option<String>,
     dag: Option<serde_json::Value>,
@@ -59,13 +67,61 @@ pub(crate) struct Origin {
     inputs: Symbols,
     config: Config,
     backend: Option<String>,
-    /// What blocks are planned with that are too small to be worth a measurement.
     speeds: CostConstants,
+}
+
+impl Origin<'_> {
+    fn kept(&self) -> KeptOrigin {
+        let request = self.request;
+        KeptOrigin {
+            script: request.script.clone(),
+            name: request.name.clone(),
+            dag: request.dag.clone(),
+            arguments: request.arguments.clone(),
+            allow_missing_arguments: request.allow_missing_arguments,
+            outputs: request.outputs.clone(),
+            assume: request.assume.clone(),
+            paths_elsewhere: request.paths_elsewhere,
+            inputs: self.inputs.clone(),
+            config: self.config.clone(),
+            backend: self.backend.map(str::to_owned),
+            speeds: self.speeds,
+        }
+    }
+
+    fn is(&self, kept: &KeptOrigin) -> bool {
+        let KeptOrigin {
+            script,
+            name,
+            dag,
+            arguments,
+            allow_missing_arguments,
+            outputs,
+            assume,
+            paths_elsewhere,
+            inputs,
+            config,
+            backend,
+            speeds,
+        } = kept;
+        let request = self.request;
+        // What differs between the requests of one program stands first.
+        inputs == self.inputs
+            && (outputs, arguments) == (&request.outputs, &request.arguments)
+            && (allow_missing_arguments, paths_elsewhere)
+                == (&request.allow_missing_arguments, &request.paths_elsewhere)
+            && (name, assume) == (&request.name, &request.assume)
+            && backend.as_deref() == self.backend
+            && speeds == &self.speeds
+            && config == self.config
+            && script == &request.script
+            && dag == &request.dag
+    }
 }
 
 /// The programs of the latest requests, most recently used first.
 #[derive(Default)]
-pub struct Programs(Mutex<Vec<(Origin, Arc<PlannedProgram>)>>);
+pub struct Programs(Mutex<Vec<(KeptOrigin, Arc<PlannedProgram>)>>);
 
 impl Programs {
     /// The program of this request: one that is known to be of this origin, or what `compile` makes. That is kept where it says
@@ -73,7 +129,6 @@ impl Programs {
     pub(crate) fn get_or_compile(
         &self,
         origin: Origin,
-        request: &Request,
         compile: impl FnOnce() -> Result<(Program, FollowsFrom)>,
     ) -> Result<Arc<PlannedProgram>> {
         if let Some(known) = self.find(&origin) {
@@ -81,18 +136,18 @@ impl Programs {
         }
         // Compiled outside the lock: of two that are the same, the later one is kept.
         let (program, follows_from) = compile()?;
-        let planned = Arc::new(PlannedProgram::new(program, request));
+        let planned = Arc::new(PlannedProgram::new(program, origin.request));
         if follows_from == FollowsFrom::Request {
             let mut programs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             programs.truncate(CAPACITY - 1);
-            programs.insert(0, (origin, Arc::clone(&planned)));
+            programs.insert(0, (origin.kept(), Arc::clone(&planned)));
         }
         Ok(planned)
     }
 
     fn find(&self, origin: &Origin) -> Option<Arc<PlannedProgram>> {
         let mut programs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = programs.iter().position(|(known, _)| known == origin)?;
+        let place = programs.iter().position(|(known, _)| origin.is(known))?;
         programs[..=place].rotate_right(1);
         Some(Arc::clone(&programs[0].1))
     }
@@ -104,29 +159,4 @@ pub(crate) enum FollowsFrom {
     Request,
     /// Files, too, which may change: scripts that it sources, the metadata of data.
     Files,
-}
-
-impl Origin {
-    /// Of the request and what is known of its inputs, where blocks are planned under these `conditions`.
-    pub(crate) fn new(
-        request: &Request,
-        inputs: &Symbols,
-        backend: Option<&str>,
-        conditions: &Conditions,
-    ) -> Self {
-        Origin {
-            script: request.script.clone(),
-            name: request.name.clone(),
-            dag: request.dag.clone(),
-            arguments: request.arguments.clone(),
-            allow_missing_arguments: request.allow_missing_arguments,
-            outputs: request.outputs.clone(),
-            assume: request.assume.clone(),
-            paths_elsewhere: request.paths_elsewhere,
-            inputs: inputs.clone(),
-            config: conditions.config.clone(),
-            backend: backend.map(str::to_owned),
-            speeds: conditions.speeds.known(conditions.config),
-        }
-    }
 }

@@ -7,8 +7,9 @@ use std::sync::{
 
 use fulgurite_codegen::PlanCache;
 use fulgurite_config::Config;
-use fulgurite_dataflow::{Backend, Primitive, RemoteLoop, Reply};
+use fulgurite_dataflow::{Backend, Primitive, RemoteLoop, Reply, Variable};
 use fulgurite_error::{Error, Result};
+use fulgurite_hop::HopId;
 use fulgurite_matrix::{Interrupt, MatrixBlock};
 use fulgurite_operators::Threads;
 
@@ -20,6 +21,7 @@ pub(crate) struct Context {
     pub(crate) threads: Threads,
     pub(crate) recorder: SharedRecorder,
     pub(crate) meter: Meter,
+    pub(crate) scratch: Scratch,
     /// Set when nobody wants the results any more: an iteration before this one has failed.
     abandoned: Vec<Arc<AtomicBool>>,
 }
@@ -32,6 +34,7 @@ impl Context {
             session,
             recorder: SharedRecorder::default(),
             meter: Meter::default(),
+            scratch: Scratch::default(),
             abandoned: Vec::new(),
         })
     }
@@ -54,6 +57,7 @@ impl Context {
             session,
             recorder: SharedRecorder::default(),
             meter: Meter::default(),
+            scratch: Scratch::default(),
             abandoned: before.chain([abandoned]).cloned().collect(),
         }
     }
@@ -82,9 +86,23 @@ impl Context {
             session: Session::for_iterations(config, backend, plan_cache).with_interrupt(interrupt),
             recorder: SharedRecorder::default(),
             meter: Meter::default(),
+            scratch: Scratch::default(),
             abandoned: Vec::new(),
         })
     }
+}
+
+/// Room that blocks use one after the other: loops ask for none in each iteration. Nothing is in it between blocks.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    /// By operator.
+    pub(crate) values: Vec<Option<Variable>>,
+    /// Readers of each value that are still to come.
+    pub(crate) reads_left: Vec<u32>,
+    /// What one operator reads.
+    pub(crate) inputs: Vec<Variable>,
+    /// What operators assign to their variables when the block is through.
+    pub(crate) assigned: Vec<(HopId, Variable)>,
 }
 
 /// Stands for a backend where it may not be called.

@@ -1,16 +1,17 @@
 //! Plans blocks as an interpreter comes to them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use fulgurite_error::Result;
 use fulgurite_hop::Dag;
 use fulgurite_operators::BlockPlan;
 use fulgurite_worker::Compilation;
+use rustc_hash::FxHashMap;
 
 use super::{context::Context, scalar_code::ScalarCode};
 use crate::{
     loops::Loops,
-    plans::{PlanOutcome, Plans},
+    plans::{PlanOutcome, PlannedBlock, Plans},
     symbols::SymbolTable,
 };
 
@@ -18,6 +19,8 @@ use crate::{
 #[derive(Default)]
 pub(super) struct Planner {
     plans: Arc<Plans>,
+    /// Of the blocks that this interpreter has come to, by their addresses: it asks the others for a block once.
+    blocks: FxHashMap<usize, Arc<Mutex<PlannedBlock>>>,
     pub(super) loops: Loops,
     /// Of loops and calls that need no plans.
     pub(super) scalar_code: Arc<ScalarCode>,
@@ -38,6 +41,7 @@ impl Planner {
             plans: Arc::clone(&self.plans),
             loops: self.loops.clone(),
             scalar_code: Arc::clone(&self.scalar_code),
+            blocks: FxHashMap::default(),
         }
     }
 
@@ -53,7 +57,10 @@ impl Planner {
         context: &mut Context,
     ) -> Result<Arc<BlockPlan>> {
         let conditions = context.session.conditions();
-        let (plan, outcome, elapsed) = self.plans.plan(dag, symbols, &conditions, &self.loops)?;
+        let plans = &self.plans;
+        let block = self.blocks.entry(std::ptr::from_ref(dag).addr());
+        let block = block.or_insert_with(|| plans.block(dag));
+        let (plan, outcome, elapsed) = plans.plan(block, dag, symbols, &conditions, &self.loops)?;
         match outcome {
             PlanOutcome::Served => context.recorder.lock().served(elapsed),
             PlanOutcome::Resized => context.recorder.lock().resized(elapsed),

@@ -33,30 +33,21 @@ impl Basis {
         symbols: &SymbolTable,
         decides: impl Fn(&str) -> bool,
     ) -> Self {
-        let fact = |name: &String| match symbols.find(name) {
-            None => Fact::Undefined,
-            Some(Variable::Scalar(value)) if decides(name) => {
-                Fact::Constant(value.value_type(), value.to_string())
-            }
-            Some(Variable::Scalar(value)) => Fact::Scalar(value.value_type()),
-            Some(matrix) => {
-                let known = matrix.characteristics();
-                Fact::Matrix {
-                    rows: known.rows,
-                    cols: known.cols,
-                    sparsity: known.sparsity(),
-                    empty: known.nnz == Some(0),
-                    distributed: matrix.is_distributed(),
-                    transposed: matches!(matrix, Variable::Distributed(matrix) if matrix.transposed),
-                }
-            }
-        };
+        let fact = |name: &String| Fact::of(name, symbols, &decides);
         Basis(reads.iter().map(fact).collect())
     }
 
-    /// Whether a plan that rests on this serves as it is.
-    pub(super) fn serves(&self, now: &Basis) -> bool {
-        self.0.len() == now.0.len() && self.0.iter().zip(&now.0).all(|(was, is)| was.serves(is))
+    /// Whether a plan that rests on this serves as it is. Loops ask this in each iteration: what is there now is looked at
+    /// variable by variable.
+    pub(super) fn serves(
+        &self,
+        reads: &[String],
+        symbols: &SymbolTable,
+        decides: impl Fn(&str) -> bool,
+    ) -> bool {
+        let mut facts = self.0.iter().zip(reads);
+        self.0.len() == reads.len()
+            && facts.all(|(was, name)| was.serves(&Fact::of(name, symbols, &decides)))
     }
 
     /// The variables whose values decide sizes and differ.
@@ -90,6 +81,27 @@ impl Basis {
 }
 
 impl Fact {
+    fn of(name: &str, symbols: &SymbolTable, decides: impl Fn(&str) -> bool) -> Self {
+        match symbols.find(name) {
+            None => Fact::Undefined,
+            Some(Variable::Scalar(value)) if decides(name) => {
+                Fact::Constant(value.value_type(), value.to_string())
+            }
+            Some(Variable::Scalar(value)) => Fact::Scalar(value.value_type()),
+            Some(matrix) => {
+                let known = matrix.characteristics();
+                Fact::Matrix {
+                    rows: known.rows,
+                    cols: known.cols,
+                    sparsity: known.sparsity(),
+                    empty: known.nnz == Some(0),
+                    distributed: matrix.is_distributed(),
+                    transposed: matches!(matrix, Variable::Distributed(matrix) if matrix.transposed),
+                }
+            }
+        }
+    }
+
     fn serves(&self, now: &Fact) -> bool {
         match (self, now) {
             (

@@ -65,17 +65,45 @@ pub struct OperatorReport {
 pub(crate) struct FusedRun<'a> {
     /// Label and plan.
     pub(crate) plan: &'a Arc<str>,
-    pub(crate) sizes: Arc<str>,
+    pub(crate) sizes: &'a Arc<str>,
 }
 
 /// Collects a [`Report`] while operators run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Recorder {
-    operators: FxHashMap<(Arc<str>, bool), Entry>,
+    operators: Operators,
     planning: Duration,
     plans: PlanningReport,
     fusion: FusionReport,
     parfors: BTreeMap<String, ParforReport>,
+}
+
+/// By their labels; those that ran here, and those that ran on the workers.
+#[derive(Debug, Clone, Default)]
+struct Operators {
+    here: FxHashMap<Arc<str>, Entry>,
+    there: FxHashMap<Arc<str>, Entry>,
+}
+
+impl Operators {
+    /// Changes what an operator did. As a rule it ran before: then nothing is cloned.
+    fn at(&mut self, label: &Arc<str>, distributed: bool, change: impl FnOnce(&mut Entry)) {
+        let entries = match distributed {
+            true => &mut self.there,
+            false => &mut self.here,
+        };
+        match entries.get_mut(label) {
+            Some(entry) => change(entry),
+            None => change(entries.entry(Arc::clone(label)).or_default()),
+        }
+    }
+
+    /// Labels, whether the operators were distributed, and what they did.
+    fn into_entries(self) -> impl Iterator<Item = (Arc<str>, bool, Entry)> {
+        let with = |distributed| move |(label, entry)| (label, distributed, entry);
+        let here = self.here.into_iter().map(with(false));
+        here.chain(self.there.into_iter().map(with(true)))
+    }
 }
 
 #[derive(Debug, Clone, Default)]
@@ -110,21 +138,19 @@ impl Recorder {
         time: Duration,
         fused: Option<FusedRun>,
     ) {
-        let entry = self
-            .operators
-            .entry((Arc::clone(label), distributed))
-            .or_default();
-        entry.count += 1;
-        entry.time += time;
-        if let Some(FusedRun { plan, sizes }) = fused {
-            entry.plan = Some(Arc::clone(plan));
-            entry.sizes = Some(sizes);
-        }
+        self.operators.at(label, distributed, |entry| {
+            entry.count += 1;
+            entry.time += time;
+            if let Some(FusedRun { plan, sizes }) = fused {
+                keep(&mut entry.plan, plan);
+                keep(&mut entry.sizes, sizes);
+            }
+        });
     }
 
     /// In what form an operator ran on the workers.
     pub(crate) fn form(&mut self, label: &Arc<str>, form: &Form) {
-        if let Some(entry) = self.operators.get_mut(&(Arc::clone(label), true)) {
+        if let Some(entry) = self.operators.there.get_mut(label) {
             entry.form = Some(form.to_string());
         }
     }
@@ -142,7 +168,7 @@ impl Recorder {
         self.plans.resized += 1;
     }
 
-    /// A block's plan served as it was; this long it took to find out.
+    /// A block's plan served as it was; this long it took to find out, where that takes a while.
     pub(crate) fn served(&mut self, time: Duration) {
         self.planning += time;
         self.plans.served += 1;
@@ -160,14 +186,15 @@ impl Recorder {
 
     /// Adds what one of several interpreters did.
     pub(crate) fn absorb(&mut self, other: Recorder) {
-        for (operator, one) in other.operators {
-            let entry = self.operators.entry(operator).or_default();
-            entry.count += one.count;
-            entry.time += one.time;
-            entry.form = one.form.or(entry.form.take());
-            if one.plan.is_some() {
-                (entry.plan, entry.sizes) = (one.plan, one.sizes);
-            }
+        for (label, distributed, one) in other.operators.into_entries() {
+            self.operators.at(&label, distributed, |entry| {
+                entry.count += one.count;
+                entry.time += one.time;
+                entry.form = one.form.or(entry.form.take());
+                if one.plan.is_some() {
+                    (entry.plan, entry.sizes) = (one.plan, one.sizes);
+                }
+            });
         }
         self.planning += other.planning;
         self.plans.absorb(&other.plans);
@@ -180,8 +207,8 @@ impl Recorder {
     pub(crate) fn into_report(self, backend: &str) -> Report {
         let mut operators: Vec<_> = self
             .operators
-            .into_iter()
-            .map(|((label, distributed), entry)| OperatorReport {
+            .into_entries()
+            .map(|(label, distributed, entry)| OperatorReport {
                 label: label.to_string(),
                 location: if distributed { backend } else { "local" }.to_owned(),
                 count: entry.count,
@@ -217,6 +244,14 @@ impl Report {
         self.plan_cache_hits = after.hits.saturating_sub(before.hits);
         self.plan_cache_misses = after.misses.saturating_sub(before.misses);
         self.compile_milliseconds = compile_time.as_secs_f64() * 1e3;
+    }
+}
+
+/// Remembers a text, which as a rule is the one that is there.
+fn keep(slot: &mut Option<Arc<str>>, text: &Arc<str>) {
+    match slot {
+        Some(known) if Arc::ptr_eq(known, text) => {}
+        _ => *slot = Some(Arc::clone(text)),
     }
 }
 
@@ -288,7 +323,7 @@ mod tests {
         let fused: Arc<str> = "fused(0) Cell ua(+) a.dml:3".into();
         let run = FusedRun {
             plan: &"Cell ua(+)\nCell(main)\n  %0 = in0\n  %1 = u(^2) %0\n  ua(+) %1".into(),
-            sizes: "scalar from [10 x 10, nnz 7]".into(),
+            sizes: &"scalar from [10 x 10, nnz 7]".into(),
         };
         recorder.operator(&fused, false, Duration::from_millis(7), Some(run));
         insta::assert_snapshot!(recorder.into_report("spark"), @r"

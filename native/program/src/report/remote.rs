@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use fulgurite_dataflow::{OperatorWork, RemoteWork};
 
-use super::{Entry, Recorder};
+use super::{Entry, Operators, Recorder};
 
 impl Recorder {
     /// In a form that travels.
     pub(crate) fn into_work(self) -> RemoteWork {
-        let operators = self.operators.into_iter();
+        let operators = self.operators.into_entries();
         let mut operators: Vec<_> = operators
-            .map(|((label, _), entry)| OperatorWork {
+            .map(|(label, _, entry)| OperatorWork {
                 label: label.to_string(),
                 count: entry.count,
                 time: entry.time,
@@ -40,11 +40,14 @@ impl Recorder {
                 plan: operator.plan.map(Arc::from),
                 sizes: operator.sizes.map(Arc::from),
             };
-            ((Arc::from(operator.label), true), entry)
+            (Arc::from(operator.label), entry)
         });
         let parfors = work.parfors.into_iter();
         self.absorb(Recorder {
-            operators: operators.collect(),
+            operators: Operators {
+                there: operators.collect(),
+                ..Operators::default()
+            },
             planning: work.planning,
             plans: work.plans,
             fusion: work.fusion,
@@ -65,7 +68,7 @@ mod tests {
         let label: Arc<str> = "fused(0) Cell ua(+) a.dml:3".into();
         let run = FusedRun {
             plan: &"Cell ua(+)\nCell(main)".into(),
-            sizes: "scalar from [10 x 10, nnz 7]".into(),
+            sizes: &"scalar from [10 x 10, nnz 7]".into(),
         };
         there.operator(&label, false, Duration::from_millis(7), Some(run));
         let text = serde_json::to_string(&there.into_work()).expect("it has a JSON form");

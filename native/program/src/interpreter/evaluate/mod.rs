@@ -3,12 +3,11 @@
 mod table_product;
 mod written;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use fulgurite_dataflow::{DistributedMatrix, Form, OnBehalf, Variable};
 use fulgurite_distributed::{Operator, Workers, comes_back};
 use fulgurite_error::{Error, Result};
-use fulgurite_fusion::cplan::{CNode, Template};
 use fulgurite_hop::{Hop, HopId, HopOp, Literal, SizeOp};
 use fulgurite_matrix::{MatrixBlock, memory::Budget};
 use fulgurite_operators::{
@@ -16,7 +15,7 @@ use fulgurite_operators::{
 };
 
 use super::{
-    context::Context,
+    context::{Context, Scratch},
     effects, files,
     placement::{self, Decision},
     transfers::{Site, Transfers},
@@ -29,29 +28,27 @@ pub(crate) fn evaluate(
     symbols: &mut SymbolTable,
     context: &mut Context,
 ) -> Result<Option<Variable>> {
+    let mut scratch = std::mem::take(&mut context.scratch);
+    scratch.values.resize_with(plan.dag.len(), || None);
+    scratch.reads_left.extend_from_slice(&plan.reads);
     let mut evaluation = Evaluation {
         plan,
         symbols,
         context,
-        values: vec![None; plan.dag.len()],
-        reads_left: plan.reads.clone(),
+        scratch,
         unmade_tables: Vec::new(),
-        assigned: Vec::new(),
+        ended: Instant::now(),
     };
-    let mut last = None;
-    for id in &plan.schedule {
-        let hop = plan.dag.hop(*id);
-        let value = guarded_operator(hop, || evaluation.operator(*id))?;
-        if plan.reads[id.index()] > 0 {
-            evaluation.values[id.index()] = value;
-        } else {
-            last = value;
+    let last = evaluation.run()?;
+    let mut scratch = evaluation.scratch;
+    for (id, value) in scratch.assigned.drain(..) {
+        if let Some(name) = plan.dag.hop(id).op.variable_written() {
+            symbols.set(name, value);
         }
     }
-    let assigned = std::mem::take(&mut evaluation.assigned);
-    for (name, value) in assigned {
-        symbols.set(name, value);
-    }
+    scratch.values.clear();
+    scratch.reads_left.clear();
+    context.scratch = scratch;
     Ok(last)
 }
 
@@ -59,21 +56,35 @@ struct Evaluation<'a> {
     plan: &'a BlockPlan,
     symbols: &'a mut SymbolTable,
     context: &'a mut Context,
-    values: Vec<Option<Variable>>,
-    /// Readers of each value that are still to come.
-    reads_left: Vec<u32>,
+    /// Variables take their new values when the block is through: all its reads see the old ones.
+    scratch: Scratch,
     /// Tables whose product may do without them, with their operands.
     unmade_tables: Vec<(HopId, Vec<Variable>)>,
-    /// Variables take their new values when the block is through: all its reads see the old ones.
-    assigned: Vec<(String, Variable)>,
+    /// When the last operator that the report tells of was through.
+    ended: Instant,
 }
 
 impl Evaluation<'_> {
-    fn operator(&mut self, id: HopId) -> Result<Option<Variable>> {
-        let hop = self.plan.dag.hop(id);
-        if let Some(value) = hop.op.constant() {
-            return Ok(Some(Variable::Scalar(value.clone())));
+    /// Runs all operators. Gives the last root's value.
+    fn run(&mut self) -> Result<Option<Variable>> {
+        let plan = self.plan;
+        let mut last = None;
+        for id in &plan.schedule {
+            let hop = plan.dag.hop(*id);
+            let value = match hop.op.constant() {
+                Some(value) => Some(Variable::Scalar(value.clone())),
+                None => guarded_operator(hop, || self.operator(*id, hop))?,
+            };
+            if plan.reads[id.index()] > 0 {
+                self.scratch.values[id.index()] = value;
+            } else {
+                last = value;
+            }
         }
+        Ok(last)
+    }
+
+    fn operator(&mut self, id: HopId, hop: &Hop) -> Result<Option<Variable>> {
         if let Some(name) = hop.op.variable_read() {
             return self.read(name).map(Some);
         }
@@ -83,47 +94,62 @@ impl Evaluation<'_> {
             return Ok(Some(value));
         }
         let plan = self.plan;
-        let hops = &plan.inputs[id.index()];
-        // Collected as results, they would be moved several times.
-        let mut inputs = Vec::new();
-        for input in hops {
+        let mut inputs = std::mem::take(&mut self.scratch.inputs);
+        for input in &plan.inputs[id.index()] {
             inputs.push(self.take(*input)?);
         }
-        if let Some(value) = self.on_written(id, hop, &mut inputs)? {
+        let value = self.on_inputs(id, hop, &mut inputs)?;
+        inputs.clear();
+        self.scratch.inputs = inputs;
+        Ok(value)
+    }
+
+    /// Runs an operator on its inputs, which it may leave or take.
+    fn on_inputs(
+        &mut self,
+        id: HopId,
+        hop: &Hop,
+        inputs: &mut Vec<Variable>,
+    ) -> Result<Option<Variable>> {
+        if let Some(value) = self.on_written(id, hop, inputs)? {
             return Ok(Some(value));
         }
         match &hop.op {
             HopOp::TransientWrite(name) => {
-                let mut value = first(inputs)?;
+                let value = inputs.pop();
+                let mut value = value.ok_or_else(|| Error::internal("a write without a value"))?;
                 if let Variable::Distributed(matrix) = &mut value
                     && !self.plan.is_read_once(name)
                 {
                     // Else the one who reads it computes it, stripe by stripe.
                     matrix.persist()?;
                 }
-                self.assigned.push((name.clone(), value));
+                self.scratch.assigned.push((id, value));
                 Ok(None)
             }
             HopOp::PersistentRead(options) => {
-                let started = Instant::now();
-                let value = files::read(options, &inputs, &self.context.session)?;
+                let started = self.started();
+                let value = files::read(options, inputs, &self.context.session)?;
                 self.record(id, value.is_distributed(), started);
                 Ok(Some(value))
             }
             HopOp::PersistentWrite(options) => {
-                let started = Instant::now();
+                let started = self.started();
                 let distributed = inputs.first().is_some_and(Variable::is_distributed);
-                files::write(options, inputs, &self.context.session)?;
+                files::write(options, std::mem::take(inputs), &self.context.session)?;
                 self.record(id, distributed, started);
                 Ok(None)
             }
             HopOp::Print => {
-                let line = effects::line(&inputs)?;
-                self.context.session.print(&line).map(|()| None)
+                let line = effects::line(inputs)?;
+                let printed = self.context.session.print(&line);
+                // Who takes the lines may take a while.
+                self.ended = Instant::now();
+                printed.map(|()| None)
             }
-            HopOp::Stop => Err(effects::stop(&inputs)),
-            HopOp::Assert => effects::assert(&inputs).map(|()| None),
-            HopOp::Size(size) => self.size(*size, &inputs).map(Some),
+            HopOp::Stop => Err(effects::stop(inputs)),
+            HopOp::Assert => effects::assert(inputs).map(|()| None),
+            HopOp::Size(size) => self.size(*size, inputs).map(Some),
             _ if inputs.iter().all(Variable::is_scalar) && hop.is_scalar() => {
                 let stream = self.context.session.config.rand_stream;
                 let literals = inputs
@@ -133,8 +159,8 @@ impl Evaluation<'_> {
                 let value = scalar_operator(hop, &literals, stream)?;
                 Ok(Some(value.into()))
             }
-            _ if self.leaves_table_unmade(id, &inputs) => {
-                self.unmade_tables.push((id, inputs));
+            _ if self.leaves_table_unmade(id, inputs) => {
+                self.unmade_tables.push((id, std::mem::take(inputs)));
                 Ok(None)
             }
             _ => self.on_matrices(id, hop, inputs).map(Some),
@@ -152,9 +178,9 @@ impl Evaluation<'_> {
     /// An operator's value for one of its readers: the value itself for the last one.
     fn take(&mut self, id: HopId) -> Result<Variable> {
         let missing = || not_evaluated(id);
-        let left = &mut self.reads_left[id.index()];
+        let left = &mut self.scratch.reads_left[id.index()];
         *left = left.saturating_sub(1);
-        let slot = &mut self.values[id.index()];
+        let slot = &mut self.scratch.values[id.index()];
         match *left {
             0 => slot.take().ok_or_else(missing),
             _ => {
@@ -184,17 +210,22 @@ impl Evaluation<'_> {
     }
 
     /// Runs an operator that reads or gives a matrix where it fits.
-    fn on_matrices(&mut self, id: HopId, hop: &Hop, mut inputs: Vec<Variable>) -> Result<Variable> {
-        let started = Instant::now();
+    fn on_matrices(
+        &mut self,
+        id: HopId,
+        hop: &Hop,
+        inputs: &mut Vec<Variable>,
+    ) -> Result<Variable> {
+        let started = self.started();
         let transposed_left = self.plan.transposed_left[id.index()];
         if let (true, [Variable::Distributed(matrix)]) = (hop.op.is_transpose(), &inputs[..]) {
             return Ok(Variable::Distributed(matrix.clone().transpose()));
         }
         let known = |hop: HopId| self.site(hop);
-        let decision = placement::decide(self.plan, id, &inputs, &self.context.session, &known)?;
+        let decision = placement::decide(self.plan, id, inputs, &self.context.session, &known)?;
         if decision != Decision::Local {
             // Workers get matrices of their own.
-            for input in &mut inputs {
+            for input in inputs.iter_mut() {
                 if let Variable::Range(range) = input {
                     *input = Variable::matrix(range.to_dense()?.into());
                 }
@@ -202,41 +233,40 @@ impl Evaluation<'_> {
         }
         match decision {
             Decision::Local => {
-                let ranges = placement::bytes_of_ranges(&inputs);
+                let ranges = placement::bytes_of_ranges(inputs);
                 let mut values = Vec::new();
-                for input in inputs {
+                for input in inputs.drain(..) {
                     values.push(local(input)?);
                 }
                 let held = values.iter().map(bytes).fold(ranges, u64::saturating_add);
                 let scanned = self.scanned(id, &values);
                 let value = self.here().run(self.plan, id, values)?;
+                let elapsed = self.record(id, false, started);
                 let session = &self.context.session;
-                let elapsed = started.elapsed();
                 session
                     .speeds
                     .observe_read(&session.config, scanned, elapsed);
                 let meter = &mut self.context.meter;
                 meter.note(|| held.saturating_add(bytes(&value)));
-                self.record(id, false, started);
                 Ok(value.into())
             }
             Decision::Distributed(cut) => {
                 let left_transposed =
-                    placement::bring_left_operand_to_stripes(transposed_left, &cut, &mut inputs)?;
+                    placement::bring_left_operand_to_stripes(transposed_left, &cut, inputs)?;
                 let operator = self.operator_for_workers(id, left_transposed);
-                let (value, form) = self.workers()?.run(&operator, &cut, &inputs)?;
+                let (value, form) = self.workers()?.run(&operator, &cut, inputs)?;
                 self.settled(id, value, &form, started)
             }
             Decision::Composed(composition) => {
                 if composition.reads_more_than_once() {
-                    for input in &mut inputs {
+                    for input in inputs.iter_mut() {
                         if let Variable::Distributed(matrix) = input {
                             matrix.persist()?;
                         }
                     }
                 }
                 let operator = self.operator_for_workers(id, false);
-                let value = self.workers()?.compose(composition, &operator, &inputs)?;
+                let value = self.workers()?.compose(composition, &operator, inputs)?;
                 let form = Form::of_composition(composition.form());
                 self.settled(id, value, &form, started)
             }
@@ -245,13 +275,10 @@ impl Evaluation<'_> {
 
     /// Bytes of a dense matrix of which a fused operator reads every cell once.
     fn scanned(&self, id: HopId, inputs: &[Value]) -> u64 {
-        let skips = |node: &CNode| matches!(node, CNode::ColumnRange { .. });
-        let passes = self.plan.cplan(id).is_some_and(|fused| {
-            let is_outer = matches!(fused.plan.template, Template::Outer(_));
-            !is_outer && !fused.plan.body.iter().any(skips)
-        });
-        match inputs.first() {
-            Some(Value::Matrix(block @ MatrixBlock::Dense(_))) if passes => {
+        match (inputs.first(), self.plan.cplan(id)) {
+            (Some(Value::Matrix(block @ MatrixBlock::Dense(_))), Some(fused))
+                if fused.plan.reads_all_of_main() =>
+            {
                 block.memory_bytes() as u64
             }
             _ => 0,
@@ -326,7 +353,7 @@ impl Evaluation<'_> {
             return Some(Site::Here);
         }
         let variable = || self.plan.dag.hop(id).op.variable_read();
-        let value = self.values[id.index()].as_ref();
+        let value = self.scratch.values[id.index()].as_ref();
         let value = value.or_else(|| self.symbols.find(variable()?));
         value.map(placement::site)
     }
@@ -352,9 +379,20 @@ impl Evaluation<'_> {
         })
     }
 
-    fn record(&mut self, id: HopId, distributed: bool, started: Instant) {
+    /// When the operator that runs now has begun. Without workers that is when the last one was through: a small operator
+    /// takes as long as to ask for the time a few times.
+    fn started(&self) -> Instant {
+        match self.context.session.backend {
+            None => self.ended,
+            Some(_) => Instant::now(),
+        }
+    }
+
+    /// Tells the report that an operator is through. Gives the time that it took.
+    fn record(&mut self, id: HopId, distributed: bool, started: Instant) -> Duration {
+        self.ended = Instant::now();
+        let elapsed = self.ended.saturating_duration_since(started);
         if let Some(label) = &self.plan.labels[id.index()] {
-            let elapsed = started.elapsed();
             let fused = self.plan.cplan(id).map(|fused| FusedRun {
                 plan: &fused.text,
                 sizes: self.plan.sizes(id),
@@ -362,6 +400,7 @@ impl Evaluation<'_> {
             let mut recorder = self.context.recorder.lock();
             recorder.operator(label, distributed, elapsed, fused);
         }
+        elapsed
     }
 }
 
@@ -382,11 +421,4 @@ fn bytes(value: &Value) -> u64 {
         // Its matrix is held anyway.
         Value::Range(_) | Value::Scalar(_) => 0,
     }
-}
-
-fn first(inputs: Vec<Variable>) -> Result<Variable> {
-    inputs
-        .into_iter()
-        .next()
-        .ok_or_else(|| Error::internal("a write without a value"))
 }

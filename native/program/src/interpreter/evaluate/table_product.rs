@@ -1,8 +1,6 @@
 //! Products with a table of a sequence and categories: a product that runs here reads the operands of the table, which is made
 //! only if that does not do.
 
-use std::time::Instant;
-
 use fulgurite_dataflow::Variable;
 use fulgurite_error::Result;
 use fulgurite_hop::{Hop, HopId};
@@ -32,16 +30,17 @@ impl Evaluation<'_> {
         let Some(place) = place else {
             return Ok(None);
         };
-        let (_, operands) = self.unmade_tables.swap_remove(place);
+        let (_, mut operands) = self.unmade_tables.swap_remove(place);
         let right = self.take(self.plan.inputs[id.index()][1])?;
         if let Some(value) = self.without_table(id, &operands, &right)? {
             return Ok(Some(value));
         }
         let table_hop = self.plan.dag.hop(table);
-        let made = guarded_operator(table_hop, || self.on_matrices(table, table_hop, operands))?;
+        let made = || self.on_matrices(table, table_hop, &mut operands);
+        let made = guarded_operator(table_hop, made)?;
         let mut inputs = vec![made, right];
         match self.on_written(id, hop, &mut inputs)? {
-            None => self.on_matrices(id, hop, inputs).map(Some),
+            None => self.on_matrices(id, hop, &mut inputs).map(Some),
             value => Ok(value),
         }
     }
@@ -53,7 +52,7 @@ impl Evaluation<'_> {
         operands: &[Variable],
         right: &Variable,
     ) -> Result<Option<Variable>> {
-        let started = Instant::now();
+        let started = self.started();
         if !matches!(right, Variable::Matrix(_)) {
             return Ok(None);
         }

@@ -1,8 +1,6 @@
 //! Operators on a matrix with parts that are not in their places: left indexing adds a part, right indexing sees those of
 //! its range, all others see the whole matrix.
 
-use std::time::Instant;
-
 use fulgurite_dataflow::{Form, Part, PartValue, Variable, WrittenMatrix};
 use fulgurite_distributed::{Composition, IndexedPart, PartsInRange, indexed, parts_in, put_here};
 use fulgurite_error::{Error, Result};
@@ -54,7 +52,7 @@ impl Evaluation<'_> {
         mut into: WrittenMatrix,
         inputs: Vec<Variable>,
     ) -> Result<Variable> {
-        let started = Instant::now();
+        let started = self.started();
         let IndexedPart { rows, cols, value } =
             IndexedPart::written(&inputs, into.characteristics())?;
         // The last owner writes in place.
@@ -85,7 +83,7 @@ impl Evaluation<'_> {
         of: &WrittenMatrix,
         mut inputs: Vec<Variable>,
     ) -> Result<Variable> {
-        let started = Instant::now();
+        let started = self.started();
         let known = of.characteristics();
         let rows = indexed(&inputs, 1, known.rows, "row")?;
         let cols = indexed(&inputs, 3, known.cols, "column")?;
@@ -103,7 +101,7 @@ impl Evaluation<'_> {
                 let base = inputs.first_mut();
                 let base = base.ok_or_else(|| Error::internal("an operator without inputs"))?;
                 *base = of.base().clone();
-                let value = self.on_matrices(id, hop, inputs)?;
+                let value = self.on_matrices(id, hop, &mut inputs)?;
                 if parts.is_empty() {
                     return Ok(value);
                 }
