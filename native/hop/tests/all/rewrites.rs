@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use crate::common::Builder;
 use fulgurite_hop::{
     BinaryOp, Characteristics, Dag, Folding, HopId, HopOp, Literal, Symbols, ValueType,
-    VariableInfo, propagate_dag, propagate_dag_folding, rewrite_dag,
+    VariableInfo, propagate_dag, propagate_dag_folding, rewrite_dag, rewrite_dag_traced,
     rewrites::{Precision, rules, to_markdown},
 };
 use proptest::prelude::*;
@@ -184,13 +184,12 @@ fn large_dag() -> Dag {
 }
 
 #[test]
-fn a_thousand_operators_take_no_seconds() {
+fn a_thousand_operators_are_rewritten_about_once_each() {
     let dag = large_dag();
     assert!(dag.len() > 950);
-    let started = std::time::Instant::now();
-    rewrite_dag(&dag, &[]).expect("no rule fails");
-    // Milliseconds are the aim, and test machines are busy. Rules that undo each other would take longer.
-    assert!(started.elapsed().as_secs() < 5);
+    let (_, applied) = rewrite_dag_traced(&dag, &[]).expect("no rule fails");
+    // Rules that undo each other would be applied in every pass, of which there are as many as operators.
+    assert!(applied.len() < 2 * dag.len(), "{} rewrites", applied.len());
 }
 
 #[test]

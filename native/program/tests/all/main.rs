@@ -29,3 +29,4 @@ mod repeated;
 mod scalar_code;
 mod stack;
 mod transfers;
+mod wide_products;

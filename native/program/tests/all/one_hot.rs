@@ -85,6 +85,8 @@ fn products_of_tables_that_are_not_made_have_the_same_bits() {
 fn the_table_is_made_where_the_product_needs_it() {
     for (text, is_made) in [
         ("R = t(table(seq(1, nrow(X)), g)) %*% X", false),
+        // Its size is known: a Row plan over the table would be possible.
+        ("R = t(table(seq(1, nrow(X)), g, nrow(X), 37)) %*% X", false),
         // An infinity meets zeros.
         ("R = t(table(seq(1, nrow(X)), g)) %*% (X + 1 / 0)", true),
         (
