@@ -218,6 +218,7 @@ fn operators(block: &BlockAnalysis) -> Value {
             "placedBecause": node.reason,
             "form": node.form,
             "readInPlace": node.in_place,
+            "leftUnmade": node.is_unmade,
             "cost": node.cost,
             "materialized": node.origin.is_some_and(|hop| block.is_materialization_point(hop)),
             "position": hop.position,
