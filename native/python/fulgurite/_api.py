@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as _np
 
-from . import _functions, linalg
+from . import _functions, fft, linalg
 from . import _methods as _
 from ._array import Array, compute
 from ._convert import asarray
@@ -13,11 +13,13 @@ from ._errors import FallbackError, FulguriteError, MemoryLimitError, ShapeError
 from ._fallbacks import fallbacks
 from ._functions import *  # noqa: F403
 from ._fuse import fuse
+from ._info import __array_namespace_info__
 from ._scripts import run
 from ._show import explain, statistics, why
 from ._sources import rand, randn, read
 
 SUPPORTED_API_VERSIONS = ("2022.12", "2023.12", "2024.12", "2025.12")
+__array_api_version__ = SUPPORTED_API_VERSIONS[-1]
 
 e, pi, inf, nan, newaxis = _np.e, _np.pi, _np.inf, _np.nan, None
 
@@ -33,12 +35,15 @@ __all__ = [
     "FulguriteError",
     "MemoryLimitError",
     "ShapeError",
+    "__array_api_version__",
+    "__array_namespace_info__",
     "asarray",
     "compute",
     "config",
     "e",
     "explain",
     "fallbacks",
+    "fft",
     "fuse",
     "inf",
     "linalg",

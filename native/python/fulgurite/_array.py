@@ -174,22 +174,38 @@ class Array:
             return format(str(self), spec)
         return format(self._item("text"), spec)
 
-    def __dlpack__(self, **options):
-        return to_numpy(self).__dlpack__(**options)
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        host = to_numpy(self)
+        if max_version is None or max_version[0] < 1:
+            # Versions before 1.0 can't say that memory is read-only: who asks gets cells to write into.
+            if copy is False:
+                raise BufferError("without a copy the memory of an array is read-only")
+            host, copy = host.copy(), None
+        more = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
+        return host.__dlpack__(stream=stream, **more)
 
     def __dlpack_device__(self):
-        return to_numpy(self).__dlpack_device__()
+        return (1, 0)
+
+    def __arrow_c_array__(self, requested_schema=None):
+        if len(self._shape) != 1:
+            raise TypeError(f"an Arrow array has one dimension, this one has {len(self._shape)}")
+        try:
+            import pyarrow
+        except ImportError:
+            raise ImportError("to give cells to Arrow, install pyarrow") from None
+        return pyarrow.array(to_numpy(self)).__arrow_c_array__(requested_schema)
 
     def __reduce__(self):
         value = compute(self)
         return _unpickled, (value if self._sparse else np.array(value), self._sparse)
 
     def __copy__(self):
-        return self
+        return same(self)
 
     def __deepcopy__(self, _):
         compute(self)
-        return self
+        return same(self)
 
     __hash__ = None
 
@@ -213,6 +229,18 @@ def make(node, shape, kind=FLOAT, row=False, sparse=False):
     if node.depth > LONGEST and looked() is None:
         evaluate((array,))
     return array
+
+
+def same(array):
+    """Another array of the same cells, which assignments to the first do not change."""
+    other = object.__new__(Array)
+    other._node = array._node
+    other._shape = array._shape
+    other._kind = array._kind
+    other._row = array._row
+    other._sparse = array._sparse
+    other._host = array._host
+    return other
 
 
 def from_host(host):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import _functions, _ops
-from ._array import Array, from_host, make, node_of, on_host, to_numpy
+from . import _functions, _ranges
+from ._array import Array, from_host, on_host, to_numpy
 from ._fallbacks import note
 from ._ops import Unplanned
-from ._places import place
 
 
 def _forward(name):
@@ -224,7 +223,7 @@ def _get(self, key):
     try:
         if self._kind is None:
             raise Unplanned("cells that the engine has not")
-        return _ops.index(self, key)
+        return _ranges.index(self, key)
     except Unplanned as why:
         reason = why.reason
     if type(key) is tuple:

@@ -1,0 +1,95 @@
+"""Cells by their place."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._array import make
+from ._ops import AS_SCALAR, RANGE, REVERSE, TRANSPOSE, Unplanned, matrix
+from ._places import place
+
+
+def index(x, key):
+    """The cells of a key of whole numbers, ranges, `None` and `...`."""
+    key = key if isinstance(key, tuple) else (key,)
+    places = []
+    for part in key:
+        if part is None or part is Ellipsis or isinstance(part, slice):
+            places.append(part)
+        elif isinstance(part, (int, np.integer)) and not isinstance(part, (bool, np.bool_)):
+            places.append(int(part))
+        else:
+            raise Unplanned("an index that is no range")
+    named = sum(part is not None and part is not Ellipsis for part in places)
+    if places.count(Ellipsis) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if named > x.ndim:
+        raise IndexError(f"too many indices: the array has {x.ndim} dimensions, and {named} were indexed")
+    if Ellipsis not in places:
+        places.append(Ellipsis)
+    at = places.index(Ellipsis)
+    places[at : at + 1] = [slice(None)] * (x.ndim - named)
+    bounds, shape, axis, backwards = [], [], 0, []
+    for part in places:
+        if part is None:
+            shape.append(1)
+            continue
+        length = x._shape[axis]
+        if isinstance(part, slice):
+            start, stop, step = part.indices(length)
+            count = len(range(start, stop, step))
+            if count == 0:
+                raise Unplanned("no cells")
+            if step not in (1, -1):
+                raise Unplanned("a step")
+            if step == -1:
+                start, stop = stop + 1, start + 1
+                backwards.append(axis)
+            bounds.append((start, stop))
+            shape.append(count)
+        else:
+            if not -length <= part < length:
+                raise IndexError(
+                    f"index {part} is out of bounds for axis {axis} with size {length}"
+                )
+            part %= length
+            bounds.append((part, part + 1))
+        axis += 1
+    if len(shape) > 2:
+        raise Unplanned(f"{len(shape)} dimensions")
+    return _ranged(x, bounds, tuple(shape), backwards)
+
+
+def _ranged(x, bounds, shape, backwards):
+    node = matrix(x)
+    if x.ndim == 1:
+        bounds = [(0, 1), *bounds] if x._row else [*bounds, (0, 1)]
+        down = [axis + x._row for axis in backwards]
+    else:
+        down = backwards
+    if bounds:
+        (top, bottom), (left, right) = bounds
+        if (top, bottom, left, right) != (0, node.rows, 0, node.cols):
+            known = None
+            if (left, right) == (0, node.cols):
+                known = node.row_range(top, bottom)
+            if known is None:
+                known = RANGE((node, top + 1, bottom, left + 1, right), place())
+            node = known
+    if 0 in down:
+        node = REVERSE((node,), place())
+    if 1 in down:
+        node = TRANSPOSE((REVERSE((TRANSPOSE((node,)),), place()),))
+    return as_shape(node, shape, x._kind, x._sparse)
+
+
+def as_shape(node, shape, kind, sparse=False):
+    """An array of a node that has its cells, one of whose sizes is 1 if the shape has fewer dimensions."""
+    if not shape:
+        return make(AS_SCALAR((node,), place()), (), kind)
+    if len(shape) == 1:
+        return make(node, shape, kind, node.rows == 1 and node.cols > 1)
+    if (node.rows, node.cols) != shape:
+        known = node.reshaped(*shape)
+        node = TRANSPOSE((node,), place()) if known is None else known
+    return make(node, shape, kind, False, sparse)
