@@ -6,6 +6,7 @@ import numpy as _np
 
 from . import _functions, fft, linalg
 from . import _methods as _
+from . import _numpy as _numpy_functions  # noqa: F401
 from ._array import Array, compute
 from ._convert import asarray
 from ._engine import config

@@ -243,6 +243,12 @@ def same(array):
     return other
 
 
+def become(array, other):
+    """An array has the cells of another one from now on."""
+    for slot in ("_node", "_shape", "_kind", "_row", "_sparse", "_host"):
+        setattr(array, slot, getattr(other, slot))
+
+
 def from_host(host):
     """An array of NumPy's values, which nobody else writes into."""
     array = object.__new__(Array)

@@ -233,10 +233,6 @@ def logical_not(x):
 # Two arguments.
 
 
-def _plain(operator):
-    return lambda left, right, where: operator((left, right), where)
-
-
 def _add(left, right, where):
     # `x + 0`, but not `x + -0.0`, changes the sign of a zero; so does `x - -0.0` below.
     if type(right) is float and right == 0.0:
@@ -329,13 +325,13 @@ def _logaddexp(x, y, where):
 ARITHMETIC = {
     "add": _add,
     "subtract": _subtract,
-    "multiply": _plain(MULTIPLY),
-    "divide": _plain(DIVIDE),
+    "multiply": lambda left, right, where: MULTIPLY((left, right), where),
+    "divide": lambda left, right, where: DIVIDE((left, right), where),
     "pow": _pow,
     "remainder": _remainder,
     "floor_divide": _floor_divide,
-    "maximum": _plain(LARGER),
-    "minimum": _plain(SMALLER),
+    "maximum": lambda left, right, where: LARGER((left, right), where),
+    "minimum": lambda left, right, where: SMALLER((left, right), where),
     "atan2": _atan2,
     "hypot": _hypot,
     "logaddexp": _logaddexp,
@@ -363,9 +359,14 @@ def arithmetic(name, left, right):
         and left._shape == right._shape
         and left._row == right._row
     ):
-        node = ARITHMETIC[name](node_of(left), node_of(right), place())
+        where = place()
+        node = ARITHMETIC[name](left._node or node_of(left), right._node or node_of(right), where)
         sparse = (left._sparse or right._sparse) and _stays_sparse(name, left, right)
         return make(node, left._shape, FLOAT, left._row, sparse)
+    # And one with a number.
+    if type(right) is float and type(left) is Array and left._kind is FLOAT:
+        node = ARITHMETIC[name](left._node or node_of(left), right, place())
+        return make(node, left._shape, FLOAT, left._row, _stays_sparse(name, left, right))
     left, right = promoted(left), promoted(right)
     kinds = (kind_of(left), kind_of(right))
     if FLOAT not in kinds and (name not in _OF_INTS or BOOL in kinds):
@@ -380,6 +381,8 @@ def arithmetic(name, left, right):
 def _stays_sparse(name, left, right):
     """Whether the result is a SciPy matrix, as SciPy has it."""
     one, other = is_sparse(left), is_sparse(right)
+    if not one and not other:
+        return False
     if name == "multiply":
         return one or other
     if name in ("add", "subtract", "maximum", "minimum"):
@@ -392,6 +395,15 @@ def _stays_sparse(name, left, right):
 
 
 def comparison(name, left, right):
+    if (
+        type(left) is Array
+        and type(right) is Array
+        and left._kind is right._kind is FLOAT
+        and left._shape == right._shape
+        and left._row == right._row
+    ):
+        nodes = left._node or node_of(left), right._node or node_of(right)
+        return make(COMPARISON[name](nodes, place()), left._shape, BOOL, left._row)
     left, right = promoted(left), promoted(right)
     kinds = {kind_of(left), kind_of(right)}
     if FLOAT not in kinds and kinds != {BOOL}:

@@ -8,13 +8,19 @@ import weakref
 
 import numpy as np
 
-from ._array import FLOAT, Array, evaluate, from_host, make, note_look
+from ._array import FLOAT, Array, evaluate, from_host, make, note_look, same, to_numpy
+from ._info import check_device
 from ._native import Node
+from ._tables import host_of_table
 
 __all__ = ["asarray", "to_scipy"]
 
 # Bytes from which on memory is shared, where a copy is not asked for.
 SHARED_BYTES = 1 << 16
+
+# Modules of owners of memory that does not change, but through NumPy's arrays: our results, Arrow's and Polars' columns,
+# files.
+_UNCHANGING = frozenset(("fulgurite", "pyarrow", "polars", "mmap"))
 
 # By the address of an array's object: how many arrays of ours read its memory.
 _sealed = {}
@@ -25,14 +31,21 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     """An array of what somebody has: numbers, nested lists, NumPy arrays, SciPy matrices, columns and tables.
 
     Args:
-        obj: What becomes an array.
+        obj: What becomes an array. Tables of pandas, Polars and Arrow, and what gives Arrow data by the PyCapsule
+            interface, have numbers or booleans in all columns; their missing values become NaN. Memory comes through
+            the protocols of NumPy, DLPack and buffers, too.
         dtype: The type of its cells; by default as NumPy has it.
         device: ``"cpu"`` or ``None``.
         copy: ``True`` copies, so that later changes are not seen. ``None`` shares the memory of large arrays of
             NumPy in C or Fortran order: as long as arrays read it, it is read-only for others, too, so that no result
-            is made of old and new cells; writing raises ``ValueError``. What can't be protected so is copied.
+            is made of old and new cells; writing raises ``ValueError``. What can't be protected so is copied. (A
+            view that somebody took before stays writable: call ``asarray`` with ``copy=True`` if there are such.)
             ``False`` shares the memory as it is, or raises ``ValueError``: changes before an evaluation are seen,
             and the caller sees to it that there are none while one runs.
+
+    Raises:
+        TypeError: For cells that are no numbers: texts, objects, dates, masked cells.
+        ValueError: For ragged lists, and for ``copy=False`` where a copy is needed.
 
     >>> import numpy as np
     >>> import fulgurite as fg
@@ -40,34 +53,39 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     >>> (x + 1).shape
     (2, 3)
     """
-    if device not in (None, "cpu"):
-        raise ValueError(f"there is no device {device!r}, only 'cpu'")
+    if device is not None:
+        check_device(device)
+    if dtype is not None:
+        dtype = _dtype(dtype)
+    if type(obj) is np.ndarray:
+        return _of_numpy(obj, dtype, copy)
     if type(obj) is Array:
         return _of_array(obj, dtype, copy)
+    if isinstance(obj, np.ndarray):
+        if isinstance(obj, np.ma.MaskedArray):
+            raise TypeError("masked arrays have cells without a value: fill them with filled()")
+        return _of_numpy(np.asarray(obj), dtype, copy)
     if _is_scipy(obj):
         return _of_scipy(obj, dtype, copy)
-    if isinstance(obj, np.ndarray):
-        return _of_numpy(obj, dtype, copy)
-    host = _host(obj, dtype)
-    if copy is False and not _has_memory(obj):
-        raise ValueError("an array of this needs a copy")
-    if isinstance(host, np.ma.MaskedArray):
-        raise TypeError("masked arrays have cells without a value: fill them with filled()")
-    if host is obj or np.may_share_memory(host, obj) if isinstance(obj, np.ndarray) else False:
+    is_plain = isinstance(obj, _PLAIN)
+    table = None if is_plain else host_of_table(obj)
+    host, is_shared = table or (_host(obj, dtype), not is_plain)
+    if is_shared:
         return _of_numpy(host, dtype, copy)
-    return _of_numpy(host, None, copy if _has_memory(obj) else False)
+    if copy is False and not isinstance(obj, np.generic):
+        raise ValueError(f"an array of this {type(obj).__name__} needs a copy")
+    return _of_fresh(host if dtype is None else host.astype(dtype, copy=False))
 
 
-def _has_memory(obj):
-    return hasattr(obj, "__array_interface__") or hasattr(obj, "__dlpack__") or _has_buffer(obj)
+# What has no memory of an array, and is no table.
+_PLAIN = (float, int, list, tuple, complex, str, bytes, range, np.generic)
 
 
-def _has_buffer(obj):
-    try:
-        memoryview(obj).release()
-    except TypeError:
-        return False
-    return True
+def _dtype(dtype):
+    wanted = np.dtype(dtype)
+    if wanted.kind not in "biufc":
+        raise TypeError(f"cells are numbers or booleans, not {wanted}")
+    return wanted
 
 
 def _host(obj, dtype):
@@ -79,7 +97,7 @@ def _host(obj, dtype):
     """
     if isinstance(obj, (list, tuple)):
         obj = _with_numbers(obj)
-    if not hasattr(obj, "__array__") and hasattr(obj, "__dlpack__"):
+    elif not hasattr(obj, "__array__") and hasattr(obj, "__dlpack__"):
         obj = np.from_dlpack(obj)
     try:
         host = np.asarray(obj, dtype=dtype)
@@ -90,9 +108,19 @@ def _host(obj, dtype):
 
 def _with_numbers(nested):
     """Nested lists with NumPy's arrays in the place of ours."""
-    if isinstance(nested, (list, tuple)):
-        return [_with_numbers(each) for each in nested]
-    return np.asarray(nested) if type(nested) is Array else nested
+    for each in nested:
+        if isinstance(each, (list, tuple)) or type(each) is Array:
+            break
+    else:
+        return nested
+    return [
+        _with_numbers(each)
+        if isinstance(each, (list, tuple))
+        else to_numpy(each)
+        if type(each) is Array
+        else each
+        for each in nested
+    ]
 
 
 def _checked(host, obj):
@@ -104,42 +132,42 @@ def _checked(host, obj):
 
 
 def _of_array(array, dtype, copy):
-    if dtype is not None and array.dtype != np.dtype(dtype):
+    if dtype is not None and array.dtype != dtype:
         if copy is False:
             raise ValueError("a change of the dtype needs a copy")
-        from ._functions import astype
+        from ._creation import astype
 
         return astype(array, dtype)
-    if copy:
-        if array._node is None:
-            return from_host(array._host)
-        # Arrays change only where somebody assigns to cells, which makes another node.
-        return make(array._node, array._shape, array._kind, array._row, array._sparse)
-    return array
+    # Arrays change only where somebody assigns to cells, which gives one of them other cells.
+    return same(array) if copy else array
 
 
-def _of_numpy(source, dtype, copy):
-    if isinstance(source, np.ma.MaskedArray):
-        raise TypeError("masked arrays have cells without a value: fill them with filled()")
-    host = np.asarray(source)
-    _checked(host, source)
-    if dtype is not None and host.dtype != np.dtype(dtype):
+def _of_numpy(host, dtype, copy):
+    _checked(host, host)
+    if dtype is not None and host.dtype != dtype:
         if copy is False:
             raise ValueError("a change of the dtype needs a copy")
         return _of_fresh(host.astype(dtype))
-    if host.dtype != np.float64 or not 1 <= host.ndim <= 2 or host.size == 0:
+    if not host.dtype.isnative:
         if copy is False:
-            return from_host(host)
-        return _of_fresh(host.copy())
-    in_order = host.flags.c_contiguous or host.flags.f_contiguous
-    if not in_order or not host.flags.aligned or not host.dtype.isnative:
+            raise ValueError("an array in another order of bytes needs a copy")
+        return _of_fresh(host.astype(host.dtype.newbyteorder("=")))
+    if host.dtype != np.float64 or not 1 <= host.ndim <= 2 or host.size == 0:
+        if copy is not False:
+            return _of_fresh(host.copy())
+        # NumPy reads it as it is.
+        host = host.view()
+        host.flags.writeable = False
+        return from_host(host)
+    flags = host.flags
+    if not (flags.c_contiguous or flags.f_contiguous) or not flags.aligned:
         if copy is False:
             raise ValueError("an array with strides needs a copy")
-        return _of_fresh(np.array(host, dtype=np.float64, order="C", copy=True))
+        return _of_fresh(np.array(host, order="C", copy=True))
     if copy is False:
         return _leaf(host, False)
     if copy or host.nbytes < SHARED_BYTES or not _protect(host):
-        return _of_fresh(host.copy(order="K"))
+        return _leaf(host, True)
     shared = host.view()
     weakref.finalize(shared, _release, host)
     return _leaf(shared, False)
@@ -165,16 +193,17 @@ def _leaf(host, copied):
 
 
 def _chain(host):
-    """The arrays whose memory it is; `None` where somebody else's is."""
+    """The arrays whose memory it is; `None` where somebody else may write into it."""
     arrays = []
     while isinstance(host, np.ndarray):
         arrays.append(host)
-        if host.base is None or isinstance(host.base, bytes):
+        owner = host.base
+        if owner is None or isinstance(owner, bytes):
             return arrays
-        if type(host.base).__module__ in ("fulgurite._native", "mmap"):
+        if type(owner).__module__.partition(".")[0] in _UNCHANGING or type(owner).__name__ == "PySeries":
             return arrays
-        host = host.base
-    return None if any(array.flags.writeable for array in arrays) else arrays
+        host = owner
+    return None
 
 
 def _protect(host):

@@ -1,11 +1,11 @@
-"""Operators and methods of arrays, and how NumPy's functions find ours."""
+"""Operators and methods of arrays."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from . import _functions, _ranges
-from ._array import Array, from_host, on_host, to_numpy
+from ._array import Array, become, from_host, on_host, same, to_numpy
 from ._fallbacks import note
 from ._ops import Unplanned
 
@@ -14,7 +14,7 @@ def _forward(name):
     function = getattr(_functions, name)
 
     def operator(self, other):
-        if _is_foreign(other):
+        if type(other) is not Array and _is_foreign(other):
             return NotImplemented
         return function(self, other)
 
@@ -94,8 +94,6 @@ def _install():
     Array.ravel = Array.flatten
     Array.__getitem__ = _get
     Array.__setitem__ = _set
-    Array.__array_ufunc__ = _ufunc
-    Array.__array_function__ = _function
 
 
 def _bits(short, logical):
@@ -205,10 +203,7 @@ def _transpose(self, *axes):
 
 def _copy(self):
     """An array with the same cells, which assignments to this one do not change."""
-    copied = object.__new__(Array)
-    for slot in ("_host", "_kind", "_node", "_row", "_shape", "_sparse"):
-        setattr(copied, slot, getattr(self, slot))
-    return copied
+    return same(self)
 
 
 def _round(self, decimals=0):
@@ -241,99 +236,7 @@ def _set(self, key, value):
         key = to_numpy(key)
     host[key] = to_numpy(value) if type(value) is Array else value
     host.flags.writeable = False
-    changed = from_host(host)
-    for slot in ("_host", "_kind", "_node", "_row", "_shape", "_sparse"):
-        setattr(self, slot, getattr(changed, slot))
-
-
-# What NumPy's functions find.
-
-_UFUNCS = {
-    "true_divide": "divide",
-    "power": "pow",
-    "float_power": "pow",
-    "absolute": "abs",
-    "fabs": "abs",
-    "arccos": "acos",
-    "arcsin": "asin",
-    "arctan": "atan",
-    "mod": "remainder",
-    "invert": "bitwise_invert",
-}
-
-
-def _ufunc(self, ufunc, method, *inputs, **options):
-    name = _UFUNCS.get(ufunc.__name__, ufunc.__name__)
-    function = getattr(_functions, name, None)
-    if method == "__call__" and not options and function is not None:
-        return function(*inputs)
-    if options.get("out") is not None:
-        raise TypeError("arrays of fulgurite can't be the place of a result: leave out= away")
-    what = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-    return on_host(what, "there is no operator for it", getattr(ufunc, method), *inputs, **options)
-
-
-_OF_NUMPY = {
-    "concatenate": "concat",
-    "transpose": "_np_transpose",
-    "amax": "max",
-    "amin": "min",
-    "dot": "_np_dot",
-    "round_": "round",
-}
-
-
-def _np_dot(a, b):
-    return _dot(a if type(a) is Array else _functions.asarray(a), b)
-
-
-def _np_transpose(a, axes=None):
-    return _transpose(a, axes)
-
-
-def _np_vstack(tup):
-    return _functions.concat([_at_least_2d(each) for each in tup], axis=0)
-
-
-def _at_least_2d(array):
-    array = _functions.asarray(array)
-    return _functions.reshape(array, (1, -1)) if array.ndim < 2 else array
-
-
-def _function(self, function, types, args, kwargs):
-    name = _OF_NUMPY.get(function.__name__, function.__name__)
-    ours = globals().get(name) if name.startswith("_np_") else getattr(_functions, name, None)
-    if ours is not None and function.__module__ == "numpy":
-        # NumPy takes by place what the standard takes by name.
-        args, kwargs = _by_name(function, args, kwargs)
-        try:
-            return ours(*args, **kwargs)
-        except TypeError as error:
-            if "argument" not in str(error):
-                raise
-    return on_host(function.__name__, "there is no operator for it", function, *args, **kwargs)
-
-
-_ORDER_OF_AGGREGATES = ("axis", "dtype", "out", "keepdims")
-
-
-def _by_name(function, args, kwargs):
-    name = function.__name__
-    if name in ("sum", "prod", "mean", "max", "min", "amax", "amin", "any", "all", "std", "var"):
-        order = {"max": ("axis", "out", "keepdims"), "amax": ("axis", "out", "keepdims")}
-        order["min"] = order["amin"] = order["any"] = order["all"] = order["max"]
-        names = order.get(name, _ORDER_OF_AGGREGATES)
-        kwargs = {**dict(zip(names, args[1:], strict=False)), **kwargs}
-        args = args[:1]
-        if kwargs.get("out", None) is None:
-            kwargs.pop("out", None)
-        if "ddof" in kwargs:
-            kwargs["correction"] = kwargs.pop("ddof")
-    elif name in ("concatenate", "stack", "argmax", "argmin", "flip", "sort", "argsort"):
-        if len(args) == 2:
-            kwargs = {"axis": args[1], **kwargs}
-            args = args[:1]
-    return args, kwargs
+    become(self, from_host(host))
 
 
 _install()

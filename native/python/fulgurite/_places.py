@@ -5,15 +5,13 @@ from __future__ import annotations
 import sys
 
 _PACKAGE = __name__.rpartition(".")[0]
-_INSIDE = _PACKAGE + "."
 
 
 def place():
     """The file and the line of the innermost caller outside this package."""
     frame = sys._getframe(2)
     while frame is not None:
-        name = frame.f_globals.get("__name__") or ""
-        if not (name.startswith(_INSIDE) or name == _PACKAGE):
+        if frame.f_globals.get("__package__") != _PACKAGE:
             return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back
     return None
