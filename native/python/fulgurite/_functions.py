@@ -301,7 +301,7 @@ def vecdot(x1, x2, /, *, axis=-1):
         left, right = _ops.floats(x1), _ops.floats(x2)
         if not left.ndim or not right.ndim:
             raise ValueError("vectors have at least one dimension")
-        if (left.ndim, right.ndim) != (1, 1) and (axis not in (-1, left.ndim - 1) or left.ndim != right.ndim):
+        if axis != -1 and (axis < 0 or axis != left.ndim - 1 or left.ndim != right.ndim):
             raise Unplanned("vectors along another axis than the last one")
         if left.shape[-1] != right.shape[-1]:
             raise ValueError(f"vectors of {left.shape[-1]} and {right.shape[-1]} cells have no product")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
-from . import _functions, _ranges
+from . import _cellwise, _functions, _ranges
 from ._array import Array, become, from_host, on_host, same, to_numpy
 from ._fallbacks import note
 from ._ops import Unplanned
@@ -13,23 +15,23 @@ from ._ops import Unplanned
 def _forward(name):
     function = getattr(_functions, name)
 
-    def operator(self, other):
+    def method(self, other):
         if type(other) is not Array and _is_foreign(other):
             return NotImplemented
         return function(self, other)
 
-    return operator
+    return method
 
 
 def _backward(name):
     function = getattr(_functions, name)
 
-    def operator(self, other):
+    def method(self, other):
         if _is_foreign(other):
             return NotImplemented
         return function(other, self)
 
-    return operator
+    return method
 
 
 def _is_foreign(other):
@@ -53,6 +55,7 @@ def _install():
     for short, name in arithmetic.items():
         setattr(Array, f"__{short}__", _forward(name))
         setattr(Array, f"__r{short}__", _backward(name))
+    Array.__pow__, Array.__rpow__ = _pow, _rpow
     for short, logical in {"and": "logical_and", "or": "logical_or", "xor": "logical_xor"}.items():
         setattr(Array, f"__{short}__", _bits(short, logical))
         setattr(Array, f"__r{short}__", _bits(short, logical))
@@ -96,11 +99,26 @@ def _install():
     Array.__setitem__ = _set
 
 
+def _pow(self, other):
+    if type(other) is not Array and _is_foreign(other):
+        return NotImplemented
+    try:
+        return _cellwise.arithmetic("pow", self, other)
+    except Unplanned as why:
+        reason = why.reason
+    # NumPy's operator takes other functions than `power` for some exponents.
+    return on_host("pow", reason, operator.pow, self, other)
+
+
+def _rpow(self, other):
+    return NotImplemented if _is_foreign(other) else _functions.pow(other, self)
+
+
 def _bits(short, logical):
     planned = getattr(_functions, logical)
     of_numpy = getattr(_functions, f"bitwise_{short}")
 
-    def operator(self, other):
+    def method(self, other):
         if _is_foreign(other):
             return NotImplemented
         is_bool = self.dtype == np.bool_ and (
@@ -108,7 +126,7 @@ def _bits(short, logical):
         )
         return (planned if is_bool else of_numpy)(self, other)
 
-    return operator
+    return method
 
 
 def _invert(self):

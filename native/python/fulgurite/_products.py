@@ -70,6 +70,9 @@ def of_square(name, x):
 
 def diagonal(x):
     x = floats(x)
-    if x.ndim != 2 or x._shape[0] != x._shape[1] or x._shape[0] == 1:
+    if x.ndim != 2 or x._shape[0] != x._shape[1]:
         raise Unplanned("no square matrix")
+    if x._shape[0] == 1:
+        # The diagonal of a matrix of one column would be a matrix.
+        return make(node_of(x), (1,))
     return make(DIAGONAL((node_of(x),), place()), x._shape[:1])
