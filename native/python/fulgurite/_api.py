@@ -35,6 +35,7 @@ __all__ = [
     "FallbackError",
     "FulguriteError",
     "MemoryLimitError",
+    "SUPPORTED_API_VERSIONS",
     "ShapeError",
     "__array_api_version__",
     "__array_namespace_info__",

@@ -33,7 +33,7 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     Args:
         obj: What becomes an array. Tables of pandas, Polars and Arrow, and what gives Arrow data by the PyCapsule
             interface, have numbers or booleans in all columns; their missing values become NaN. Memory comes through
-            the protocols of NumPy, DLPack and buffers, too.
+            the protocols of NumPy, DLPack and buffers, too. By default pandas' memory is copied.
         dtype: The type of its cells; by default as NumPy has it.
         device: ``"cpu"`` or ``None``.
         copy: ``True`` copies, so that later changes are not seen. ``None`` shares the memory of large arrays of
@@ -69,9 +69,11 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
         return _of_scipy(obj, dtype, copy)
     is_plain = isinstance(obj, _PLAIN)
     table = None if is_plain else host_of_table(obj)
-    host, is_shared = table or (_host(obj, dtype), not is_plain)
-    if is_shared:
-        return _of_numpy(host, dtype, copy)
+    host, memory = table or (_host(obj, dtype), None if is_plain else "lent")
+    if memory is not None:
+        # pandas writes through arrays of its own.
+        copied = memory == "open" and copy is None
+        return _of_numpy(host, dtype, True if copied else copy)
     if copy is False and not isinstance(obj, np.generic):
         raise ValueError(f"an array of this {type(obj).__name__} needs a copy")
     return _of_fresh(host if dtype is None else host.astype(dtype, copy=False))

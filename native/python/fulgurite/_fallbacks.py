@@ -56,9 +56,9 @@ def fallbacks(*, reset=False):
 
     >>> import fulgurite as fg
     >>> _ = fg.fallbacks(reset=True)
-    >>> _ = fg.hypot(fg.ones(2), fg.ones(2))
+    >>> _ = fg.copysign(fg.ones(2), fg.ones(2))
     >>> [(each.function, each.count) for each in fg.fallbacks()]
-    [('hypot', 1)]
+    [('copysign', 1)]
     """
     with _lock:
         rows = [Fallback(*key, count) for key, count in _seen.items()]

@@ -14,7 +14,8 @@ __all__ = ["host_of_table"]
 
 
 def host_of_table(obj):
-    """What is in a column or a table, and whether somebody else has this memory; `None` for what is neither."""
+    """What is in a column or a table, and who has its memory: `None` for nobody else, `"fixed"` for what does not change,
+    `"open"` for what its library may write into. `None` alone for what is no table."""
     library = type(obj).__module__.partition(".")[0]
     if library == "pandas":
         return _of_pandas(obj)
@@ -27,7 +28,7 @@ def host_of_table(obj):
     else:
         return None
     # Views of these are read-only, and copies are not.
-    return None if host is None else (host, not host.flags.writeable)
+    return None if host is None else (host, None if host.flags.writeable else "fixed")
 
 
 def _together(columns):
@@ -60,13 +61,13 @@ def _of_pandas(obj):
         types = set(obj.dtypes)
         if len(types) == 1 and isinstance(next(iter(types)), np.dtype):
             # Blocks of one type are one array.
-            return _numbers(obj.to_numpy(), obj.columns[0]), True
+            return _numbers(obj.to_numpy(), obj.columns[0]), "open"
         columns = [obj.iloc[:, at] for at in range(obj.shape[1])]
-        return _together([_of_series(column) for column in columns]), False
+        return _together([_of_series(column) for column in columns]), None
     if isinstance(obj, (pandas.Index, pandas.api.extensions.ExtensionArray)):
         obj = pandas.Series(obj, copy=False)
     if isinstance(obj, pandas.Series):
-        return _of_series(obj), isinstance(obj.dtype, np.dtype)
+        return _of_series(obj), "open" if isinstance(obj.dtype, np.dtype) else None
     return None
 
 
