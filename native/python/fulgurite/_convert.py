@@ -202,7 +202,10 @@ def _chain(host):
         owner = host.base
         if owner is None or isinstance(owner, bytes):
             return arrays
-        if type(owner).__module__.partition(".")[0] in _UNCHANGING or type(owner).__name__ == "PySeries":
+        if (
+            type(owner).__module__.partition(".")[0] in _UNCHANGING
+            or type(owner).__name__ == "PySeries"
+        ):
             return arrays
         host = owner
     return None
@@ -264,7 +267,9 @@ def _of_scipy(source, dtype, copy):
             if shared and any(part is own for own in owned):
                 weakref.finalize(view, _release, part)
         indices, values = views
-    if copy is False and (values is not csr.data or indices is not csr.indices or csr is not source):
+    if copy is False and (
+        values is not csr.data or indices is not csr.indices or csr is not source
+    ):
         raise ValueError("a sparse matrix in another format than CSR of float64 needs a copy")
     node = Node.csr((rows, cols), pointers, indices, values, not shared)
     return make(node, (rows, cols), FLOAT, False, True)

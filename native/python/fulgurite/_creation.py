@@ -176,7 +176,12 @@ def can_cast(from_, to, /):
 def result_type(*arrays_and_dtypes):
     """The type of cells that arrays, numbers and types give together."""
     return np.result_type(
-        *(np.empty(each.shape[:0] or (1,) * each.ndim, each.dtype) if type(each) is Array else each for each in arrays_and_dtypes)
+        *(
+            np.empty(each.shape[:0] or (1,) * each.ndim, each.dtype)
+            if type(each) is Array
+            else each
+            for each in arrays_and_dtypes
+        )
     )
 
 

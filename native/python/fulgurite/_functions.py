@@ -16,7 +16,15 @@ from ._manipulation import *  # noqa: F403
 from ._ops import Unplanned
 from ._places import place
 
-__all__ = [*_hosted.__all__, *_manipulation.__all__, *_creation.__all__, *UNARY, *ARITHMETIC, *COMPARISON, *LOGICAL]
+__all__ = [
+    *_hosted.__all__,
+    *_manipulation.__all__,
+    *_creation.__all__,
+    *UNARY,
+    *ARITHMETIC,
+    *COMPARISON,
+    *LOGICAL,
+]
 
 
 def public(function):
@@ -304,7 +312,9 @@ def vecdot(x1, x2, /, *, axis=-1):
         if axis != -1 and (axis < 0 or axis != left.ndim - 1 or left.ndim != right.ndim):
             raise Unplanned("vectors along another axis than the last one")
         if left.shape[-1] != right.shape[-1]:
-            raise ValueError(f"vectors of {left.shape[-1]} and {right.shape[-1]} cells have no product")
+            raise ValueError(
+                f"vectors of {left.shape[-1]} and {right.shape[-1]} cells have no product"
+            )
         product = _cellwise.arithmetic("multiply", left, right)
         return _reductions.aggregate("sum", product, axis=-1)
     except Unplanned as why:

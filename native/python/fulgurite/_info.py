@@ -14,9 +14,7 @@ _KINDS = {
     "complex floating": ("complex64", "complex128"),
 }
 _KINDS["integral"] = _KINDS["signed integer"] + _KINDS["unsigned integer"]
-_KINDS["numeric"] = (
-    _KINDS["integral"] + _KINDS["real floating"] + _KINDS["complex floating"]
-)
+_KINDS["numeric"] = _KINDS["integral"] + _KINDS["real floating"] + _KINDS["complex floating"]
 
 _DEFAULTS = {
     "real floating": "float64",

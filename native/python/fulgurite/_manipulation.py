@@ -198,7 +198,9 @@ def moveaxis(x, source, destination, /):
         if array.ndim > 2:
             raise Unplanned(f"{array.ndim} dimensions")
         # Where the dimensions of such an array go.
-        order = np.moveaxis(np.empty((1,) * (array.ndim - 1) + (2,) * (array.ndim > 0)), source, destination)
+        order = np.moveaxis(
+            np.empty((1,) * (array.ndim - 1) + (2,) * (array.ndim > 0)), source, destination
+        )
         return same(array) if order.shape[-1:] in ((2,), ()) else _shapes.transpose(array)
     except Unplanned as why:
         reason = why.reason

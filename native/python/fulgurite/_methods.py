@@ -74,7 +74,11 @@ def _install():
     Array.__abs__ = lambda self: _functions.abs(self)
     Array.__invert__ = _invert
     for method in (_transposed, _matrix_transposed):
-        setattr(Array, {"_transposed": "T", "_matrix_transposed": "mT"}[method.__name__], property(method))
+        setattr(
+            Array,
+            {"_transposed": "T", "_matrix_transposed": "mT"}[method.__name__],
+            property(method),
+        )
     for name in ("sum", "prod", "mean", "max", "min", "any", "all", "argmax", "argmin"):
         setattr(Array, name, _aggregate(name))
     for name in ("var", "std"):
@@ -137,7 +141,9 @@ def _invert(self):
 
 def _transposed(self):
     """The matrix with rows as columns."""
-    return self if self.ndim < 2 else _functions.permute_dims(self, tuple(reversed(range(self.ndim))))
+    return (
+        self if self.ndim < 2 else _functions.permute_dims(self, tuple(reversed(range(self.ndim))))
+    )
 
 
 def _matrix_transposed(self):

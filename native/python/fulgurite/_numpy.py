@@ -69,7 +69,9 @@ def _put(result, out):
         if not np.can_cast(value.dtype, place.dtype, "same_kind"):
             raise TypeError(f"a result of {value.dtype} has no place among cells of {place.dtype}")
         become(place, _functions.astype(value, place.dtype))
-    places = tuple(value if place is None else place for value, place in zip(results, out, strict=True))
+    places = tuple(
+        value if place is None else place for value, place in zip(results, out, strict=True)
+    )
     return places if isinstance(result, tuple) else places[0]
 
 
@@ -260,7 +262,10 @@ def _outer(a, b, out=None):
 
 
 _OURS = {
-    **{name: _aggregate(name) for name in "sum prod mean max min any all var std argmax argmin".split()},
+    **{
+        name: _aggregate(name)
+        for name in "sum prod mean max min any all var std argmax argmin".split()
+    },
     "amax": _aggregate("max"),
     "amin": _aggregate("min"),
     "count_nonzero": _aggregate("count_nonzero"),
@@ -336,7 +341,11 @@ def _function(self, function, types, args, kwargs):
             # Arguments of NumPy's function that ours has not; NumPy says what is wrong with others.
             if _binds(ours, args, given):
                 raise
-    name = function.__name__ if module == "numpy" else f"{module.removeprefix('numpy.')}.{function.__name__}"
+    name = (
+        function.__name__
+        if module == "numpy"
+        else f"{module.removeprefix('numpy.')}.{function.__name__}"
+    )
     return on_host(name, NO_OPERATOR, function, *args, **kwargs)
 
 

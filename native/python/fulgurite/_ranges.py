@@ -24,7 +24,9 @@ def index(x, key):
     if places.count(Ellipsis) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
     if named > x.ndim:
-        raise IndexError(f"too many indices: the array has {x.ndim} dimensions, and {named} were indexed")
+        raise IndexError(
+            f"too many indices: the array has {x.ndim} dimensions, and {named} were indexed"
+        )
     if Ellipsis not in places:
         places.append(Ellipsis)
     at = places.index(Ellipsis)

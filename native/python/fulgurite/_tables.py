@@ -138,9 +138,7 @@ def _of_arrow(obj):
     arrow = sys.modules["pyarrow"]
     if isinstance(obj, (arrow.Table, arrow.RecordBatch)):
         names = obj.schema.names
-        return _together(
-            [_of_arrow_array(obj.column(at), name) for at, name in enumerate(names)]
-        )
+        return _together([_of_arrow_array(obj.column(at), name) for at, name in enumerate(names)])
     if isinstance(obj, (arrow.Array, arrow.ChunkedArray)):
         return _of_arrow_array(obj, "values")
     return None
@@ -153,7 +151,11 @@ def _of_arrow_array(array, name):
         raise _refused(name, array.type)
     if array.null_count:
         array = array.cast(arrow.float64(), safe=False)
-        is_missing = array.is_null().to_numpy(zero_copy_only=False) if isinstance(array, arrow.Array) else array.is_null().to_numpy()
+        is_missing = (
+            array.is_null().to_numpy(zero_copy_only=False)
+            if isinstance(array, arrow.Array)
+            else array.is_null().to_numpy()
+        )
         values = array.fill_null(0.0)
         return _missing_as_nan(_arrow_values(values), is_missing)
     return _arrow_values(array)

@@ -231,7 +231,9 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro"):
         return _functions.sqrt(_functions.sum(array * array, keepdims=keepdims))
     except Unplanned as why:
         reason = why.reason
-    return on_host("linalg.matrix_norm", reason, np.linalg.matrix_norm, x, keepdims=keepdims, ord=ord)
+    return on_host(
+        "linalg.matrix_norm", reason, np.linalg.matrix_norm, x, keepdims=keepdims, ord=ord
+    )
 
 
 def norm(x, ord=None, axis=None, keepdims=False):

@@ -24,7 +24,22 @@ TAME = np.array([0.0, 1.0, -1.0, 0.5, -1.5, 2.0, 3.0, -4.0, 0.25, 7.0])
 DTYPES = ("float64", "float32", "int64", "int32", "int8", "uint8", "uint64", "bool", "complex128")
 REAL_DTYPES = tuple(name for name in DTYPES if name != "complex128")
 
-SHAPES = ((), (1,), (2,), (5,), (17,), (1, 1), (1, 4), (4, 1), (3, 4), (5, 2), (9, 9), (0,), (0, 3), (3, 0))
+SHAPES = (
+    (),
+    (1,),
+    (2,),
+    (5,),
+    (17,),
+    (1, 1),
+    (1, 4),
+    (4, 1),
+    (3, 4),
+    (5, 2),
+    (9, 9),
+    (0,),
+    (0, 3),
+    (3, 0),
+)
 MANY_SHAPES = (*SHAPES, (2, 3, 4), (1, 1, 1), (0, 2, 1), (2, 1, 3, 2))
 
 shapes = st.sampled_from(SHAPES)
@@ -42,10 +57,14 @@ def cells_of(rng, shape, dtype, values=SPECIAL):
         cells = rng.integers(low, 10, shape)
         if values is SPECIAL and rng.random() < 0.2:
             info = np.iinfo(dtype)
-            cells = np.where(rng.random(shape) < 0.2, rng.choice([info.min, info.max], shape), cells)
+            cells = np.where(
+                rng.random(shape) < 0.2, rng.choice([info.min, info.max], shape), cells
+            )
         return np.asarray(cells).astype(dtype)
     special = rng.random() if values is SPECIAL else rng.random() * 0.5
-    cells = np.where(rng.random(shape) < special, rng.choice(values, shape), rng.normal(size=shape) * 3)
+    cells = np.where(
+        rng.random(shape) < special, rng.choice(values, shape), rng.normal(size=shape) * 3
+    )
     if dtype.kind == "c":
         return (cells + 1j * rng.normal(size=shape)).astype(dtype)
     return np.asarray(cells).astype(dtype)
@@ -96,7 +115,9 @@ def broadcastable(draw, count=2, largest=2):
     found = []
     for _ in range(count):
         lengths = [length if draw(st.integers(0, 3)) else 1 for length in shape]
-        found.append(tuple(lengths[draw(st.integers(0, len(lengths))) :] if draw(st.booleans()) else lengths))
+        found.append(
+            tuple(lengths[draw(st.integers(0, len(lengths))) :] if draw(st.booleans()) else lengths)
+        )
     return found
 
 

@@ -120,11 +120,17 @@ def test_binary_with_a_number(name, value):
     numbers = np.full_like(cells, value)
     with fg.config(fallback="error"):
         if not (name == "pow" and value == 0.5):
-            compare_binary(name, getattr(fg, name)(array, value), function(cells, numbers), cells, numbers)
-        compare_binary(name, getattr(fg, name)(value, array), function(numbers, cells), numbers, cells)
+            compare_binary(
+                name, getattr(fg, name)(array, value), function(cells, numbers), cells, numbers
+            )
+        compare_binary(
+            name, getattr(fg, name)(value, array), function(numbers, cells), numbers, cells
+        )
         if isinstance(value, float):
             single = fg.asarray(value)
-            compare_binary(name, getattr(fg, name)(array, single), function(cells, numbers), cells, numbers)
+            compare_binary(
+                name, getattr(fg, name)(array, single), function(cells, numbers), cells, numbers
+            )
 
 
 def test_the_power_of_one_half_is_the_root():
@@ -197,7 +203,9 @@ def test_operators_with_numbers(name, host, number, is_left):
         return
     array = fg.asarray(host)
     got = function(number, array) if is_left else function(array, number)
-    numbers = np.full_like(host, number, dtype=float) if np.asarray(want).dtype.kind == "f" else number
+    numbers = (
+        np.full_like(host, number, dtype=float) if np.asarray(want).dtype.kind == "f" else number
+    )
     both = (numbers, host) if is_left else (host, numbers)
     compare_binary(name, got, want, *both)
 

@@ -84,7 +84,11 @@ def test_what_is_no_array(value, error):
 
 
 def test_names_of_columns_that_are_no_numbers():
-    for frame in (pd.DataFrame({"a": [1.0], "who": ["x"]}), pl.DataFrame({"a": [1.0], "who": ["x"]}), pa.table({"a": [1.0], "who": ["x"]})):
+    for frame in (
+        pd.DataFrame({"a": [1.0], "who": ["x"]}),
+        pl.DataFrame({"a": [1.0], "who": ["x"]}),
+        pa.table({"a": [1.0], "who": ["x"]}),
+    ):
         with pytest.raises(TypeError, match="'who'"):
             fg.asarray(frame)
 
@@ -121,7 +125,11 @@ def test_bad_arguments():
 
 
 def test_numbers_of_python():
-    assert float(fg.asarray(2.5)) == 2.5 and int(fg.asarray([3])) == 3 and complex(fg.asarray(1.0)) == 1.0
+    assert (
+        float(fg.asarray(2.5)) == 2.5
+        and int(fg.asarray([3])) == 3
+        and complex(fg.asarray(1.0)) == 1.0
+    )
     assert bool(fg.asarray(True)) and not fg.asarray([[0.0]])
     assert [10, 20, 30][fg.asarray(1)] == 20 and fg.asarray(2.0).item() == 2.0
     assert f"{fg.asarray(2.5):.2f}" == "2.50"
@@ -137,7 +145,10 @@ def test_numbers_of_python():
 
 
 def test_nested_lists_of_arrays():
-    alike(fg.asarray([[fg.asarray(1.0), 2], [3, fg.sum(fg.ones(4))]]), np.array([[1.0, 2.0], [3.0, 4.0]]))
+    alike(
+        fg.asarray([[fg.asarray(1.0), 2], [3, fg.sum(fg.ones(4))]]),
+        np.array([[1.0, 2.0], [3.0, 4.0]]),
+    )
     alike(fg.asarray((fg.ones(2), [0.0, 1.0])), np.array([[1.0, 1.0], [0.0, 1.0]]))
     alike(fg.asarray(range(3)), np.arange(3))
 
@@ -206,7 +217,14 @@ def test_memory_shared_as_it_is():
     got = fg.asarray(integers, copy=False)
     integers[0] = 9
     assert int(got[0]) == 9 and integers.flags.writeable
-    for bad in ([1.0], 1.0, range(3), host[:, ::2], host.astype(">f8"), pd.DataFrame({"a": [1], "b": [1.0]})):
+    for bad in (
+        [1.0],
+        1.0,
+        range(3),
+        host[:, ::2],
+        host.astype(">f8"),
+        pd.DataFrame({"a": [1], "b": [1.0]}),
+    ):
         with pytest.raises(ValueError, match="copy"):
             fg.asarray(bad, copy=False)
     with pytest.raises(ValueError, match="dtype"):
@@ -262,11 +280,21 @@ def test_subclasses_and_protocols():
 def test_tables(rows):
     columns = {"a": np.arange(rows) * 0.5, "b": np.arange(rows) * 2.0}
     want = np.stack(list(columns.values()), axis=1)
-    for table in (pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns), pa.record_batch(columns)):
+    for table in (
+        pd.DataFrame(columns),
+        pl.DataFrame(columns),
+        pa.table(columns),
+        pa.record_batch(columns),
+    ):
         alike(fg.asarray(table), want)
         alike(fg.asarray(table) * 2.0, want * 2.0)
         alike(fg.asarray(table, dtype=fg.float32), want.astype(np.float32))
-    for column in (pd.DataFrame(columns)["b"], pl.DataFrame(columns)["b"], pa.table(columns)["b"], pa.array(columns["b"])):
+    for column in (
+        pd.DataFrame(columns)["b"],
+        pl.DataFrame(columns)["b"],
+        pa.table(columns)["b"],
+        pa.array(columns["b"]),
+    ):
         alike(fg.asarray(column), want[:, 1])
     mixed = {"a": np.arange(rows), "b": np.arange(rows) * 0.5, "c": np.arange(rows) % 2 == 0}
     want = np.stack(list(mixed.values()), axis=1).astype(float)
@@ -407,17 +435,29 @@ def test_matrices_of_scipy(rows, cols, seed, form):
 
 
 def test_matrices_out_of_order():
-    unsorted = sparse.csr_array((np.array([1.0, 2.0, 3.0]), np.array([2, 0, 1]), np.array([0, 2, 3])), shape=(2, 3))
+    unsorted = sparse.csr_array(
+        (np.array([1.0, 2.0, 3.0]), np.array([2, 0, 1]), np.array([0, 2, 3])), shape=(2, 3)
+    )
     alike(fg.asarray(unsorted), unsorted.toarray())
-    twice = sparse.csr_array((np.array([1.0, 2.0, 4.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 3))
+    twice = sparse.csr_array(
+        (np.array([1.0, 2.0, 4.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 3)
+    )
     want = np.array([[0.0, 3.0, 0.0], [4.0, 0.0, 0.0]])
     alike(fg.asarray(twice), want)
     # The source is as it was.
-    assert twice.nnz == 3 and twice.indices.tolist() == [1, 1, 0] and unsorted.indices.tolist() == [2, 0, 1]
-    stored = sparse.csr_array((np.array([0.0, 1.0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 2))
+    assert (
+        twice.nnz == 3
+        and twice.indices.tolist() == [1, 1, 0]
+        and unsorted.indices.tolist() == [2, 0, 1]
+    )
+    stored = sparse.csr_array(
+        (np.array([0.0, 1.0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 2)
+    )
     alike(fg.asarray(stored), np.array([[0.0, 1.0]]))
     for bad in (np.array([0, 5]), np.array([0, -1])):
-        broken = sparse.csr_array((np.array([1.0, 1.0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 2))
+        broken = sparse.csr_array(
+            (np.array([1.0, 1.0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 2)
+        )
         broken.indices = bad.astype(np.int32)
         with pytest.raises((ValueError, fg.FulguriteError)):
             np.asarray(fg.asarray(broken))

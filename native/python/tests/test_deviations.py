@@ -46,7 +46,9 @@ def test_complex_functions_are_numpys():
     deviation("complex-special")
     cells = np.array([complex(np.inf, 0.0), complex(0.0, -0.0), complex(np.inf, 1.0)])
     for name in ("expm1", "tanh"):
-        np.testing.assert_array_equal(np.asarray(getattr(fg, name)(fg.asarray(cells))), getattr(np, name)(cells))
+        np.testing.assert_array_equal(
+            np.asarray(getattr(fg, name)(fg.asarray(cells))), getattr(np, name)(cells)
+        )
 
 
 def test_indexes():
@@ -101,6 +103,10 @@ def test_special_cases(name, left, right, want):
         (fg.asarray([[left, 1.0]]), fg.asarray([[right], [2.0]])),
     ):
         found = np.asarray(function(a, b)).ravel()[0]
-        assert found == want or (np.isnan(found) and np.isnan(want)) or np.isclose(found, want, rtol=1e-15)
+        assert (
+            found == want
+            or (np.isnan(found) and np.isnan(want))
+            or np.isclose(found, want, rtol=1e-15)
+        )
         if want == 0:
             assert np.signbit(found) == np.signbit(want)

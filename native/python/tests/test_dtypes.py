@@ -101,18 +101,32 @@ def test_promotion():
                 want = strict.result_type(getattr(strict, left), getattr(strict, right))
             except TypeError:
                 continue
-            assert fg.result_type(types[left], types[right]) == np.dtype(str(want).rpartition(".")[2])
-            assert fg.result_type(fg.ones(2, dtype=types[left]), types[right]) == fg.result_type(types[left], types[right])
+            assert fg.result_type(types[left], types[right]) == np.dtype(
+                str(want).rpartition(".")[2]
+            )
+            assert fg.result_type(fg.ones(2, dtype=types[left]), types[right]) == fg.result_type(
+                types[left], types[right]
+            )
     assert fg.result_type(fg.ones(2, dtype=fg.float32), 1.5) == fg.float32
     assert fg.result_type(fg.ones(2, dtype=fg.int8), 1) == fg.int8
     assert fg.result_type(fg.asarray(1.0), fg.ones(2, dtype=fg.float32)) == fg.float64
 
 
 def test_kinds():
-    kinds = "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating", "numeric"
+    kinds = (
+        "bool",
+        "signed integer",
+        "unsigned integer",
+        "integral",
+        "real floating",
+        "complex floating",
+        "numeric",
+    )
     for name in NAMES:
         for kind in kinds:
-            assert fg.isdtype(getattr(fg, name), kind) == strict.isdtype(getattr(strict, name), kind)
+            assert fg.isdtype(getattr(fg, name), kind) == strict.isdtype(
+                getattr(strict, name), kind
+            )
     assert fg.isdtype(fg.float64, ("bool", fg.float64))
 
 
@@ -147,7 +161,13 @@ def test_the_namespace():
     with pytest.raises(ValueError):
         array.__array_namespace__(api_version="2019.12")
     names = [name for name in dir(strict) if not name.startswith("_") and "flags" not in name]
-    ignored = {"ArrayAPIStrictFlags", "ModuleType", "Device", "set_array_api_strict_flags", "get_array_api_strict_flags"}
+    ignored = {
+        "ArrayAPIStrictFlags",
+        "ModuleType",
+        "Device",
+        "set_array_api_strict_flags",
+        "get_array_api_strict_flags",
+    }
     missing = [name for name in names if not hasattr(fg, name) and name not in ignored]
     assert missing == []
     for extension in ("linalg", "fft"):

@@ -23,7 +23,15 @@ def test_examples(module):
 def test_every_function_is_documented():
     from fulgurite import _api
 
-    constants = {"e", "pi", "inf", "nan", "newaxis", "SUPPORTED_API_VERSIONS", "__array_api_version__"}
+    constants = {
+        "e",
+        "pi",
+        "inf",
+        "nan",
+        "newaxis",
+        "SUPPORTED_API_VERSIONS",
+        "__array_api_version__",
+    }
     for name in _api.__all__:
         if name not in constants:
             assert getattr(fg, name).__doc__, f"fulgurite.{name} has no documentation"

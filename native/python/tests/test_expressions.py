@@ -45,7 +45,14 @@ BINARY = (
     lambda xp, x, y: xp.maximum(x, y),
     lambda xp, x, y: xp.where(x < y, x, y),
     lambda xp, x, y: xp.hypot(x, y),
-    lambda xp, x, y: (xp.matmul(x, xp.matrix_transpose(y)) if x.ndim == y.ndim == 2 and x.shape[1] == y.shape[1] else x) / 4.0,
+    lambda xp, x, y: (
+        (
+            xp.matmul(x, xp.matrix_transpose(y))
+            if x.ndim == y.ndim == 2 and x.shape[1] == y.shape[1]
+            else x
+        )
+        / 4.0
+    ),
 )
 
 
@@ -61,9 +68,17 @@ def programs(draw, steps=8):
     """Leaves, and steps with the places of their operands."""
     count = draw(st.integers(1, 3))
     rows, cols = draw(st.integers(1, 6)), draw(st.integers(1, 6))
-    shapes = [draw(st.sampled_from([(rows, cols), (rows, cols), (cols,), (rows, 1), (1, cols), ()])) for _ in range(count)]
+    shapes = [
+        draw(st.sampled_from([(rows, cols), (rows, cols), (cols,), (rows, 1), (1, cols), ()]))
+        for _ in range(count)
+    ]
     steps = [
-        (draw(st.booleans()), draw(st.integers(0, 10**6)), draw(st.integers(0, 10**6)), draw(st.integers(0, 10**6)))
+        (
+            draw(st.booleans()),
+            draw(st.integers(0, 10**6)),
+            draw(st.integers(0, 10**6)),
+            draw(st.integers(0, 10**6)),
+        )
         for _ in range(draw(st.integers(1, steps)))
     ]
     return shapes, draw(seeds), draw(st.sampled_from(("C", "F", "strided", "reversed"))), steps
@@ -92,7 +107,13 @@ def near(got, want):
     """Up to rounding errors, and what rewrites do to the signs of zeros."""
     deviation("rewritten")
     want = np.asarray(want)
-    alike(got, want, rtol=1e-9, scale=np.maximum(np.abs(want), np.abs(want).max(initial=1.0)), signs=False)
+    alike(
+        got,
+        want,
+        rtol=1e-9,
+        scale=np.maximum(np.abs(want), np.abs(want).max(initial=1.0)),
+        signs=False,
+    )
 
 
 @settings(max_examples=300)
@@ -137,7 +158,10 @@ def test_fused_and_unfused_are_the_same(program):
     found = []
     for policy in ("cost", "none", "fuse-all"):
         for threads in (1, 2):
-            entries = {"fulgurite.fusion.policy": policy, "fulgurite.rewrites.off": ",".join(_RULES)}
+            entries = {
+                "fulgurite.fusion.policy": policy,
+                "fulgurite.rewrites.off": ",".join(_RULES),
+            }
             with fg.config(entries=entries, threads=threads):
                 result = run(fg, [fg.asarray(host) for host in hosts], program[3])[-1]
                 found.append(np.asarray(result))

@@ -17,7 +17,13 @@ def close(got, want, rtol=1e-12):
     alike(got, want, rtol=rtol, scale=finite.max(initial=1.0), signs=False)
 
 
-@given(rows=lengths, inner=lengths, cols=lengths, seed=seeds, layout=st.sampled_from(("C", "F", "reversed")))
+@given(
+    rows=lengths,
+    inner=lengths,
+    cols=lengths,
+    seed=seeds,
+    layout=st.sampled_from(("C", "F", "reversed")),
+)
 def test_products(rows, inner, cols, seed, layout):
     rng = np.random.default_rng(seed)
     left, right = laid_out(rng.normal(size=(rows, inner)), layout), rng.normal(size=(inner, cols))
@@ -77,7 +83,10 @@ def test_systems(size, cols, seed):
     close(fg.linalg.matrix_power(s, -2), np.linalg.matrix_power(square, -2))
 
 
-@given(host=hosts(("float64",), st.sampled_from([(5,), (3, 4), (1, 1), (2, 2)]), TAME), keepdims=st.booleans())
+@given(
+    host=hosts(("float64",), st.sampled_from([(5,), (3, 4), (1, 1), (2, 2)]), TAME),
+    keepdims=st.booleans(),
+)
 def test_norms(host, keepdims):
     array = fg.asarray(host)
     for order in (2, 1, np.inf, -np.inf, 0, 3):

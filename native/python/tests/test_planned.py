@@ -122,10 +122,22 @@ def test_expressions(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["i + 1", "fg.zeros((2, 2, 2)) + 1", "fg.nonzero(x)", "fg.linalg.svd(x)", "x[x > 0.5]", "fg.fft.fft(v)"],
+    [
+        "i + 1",
+        "fg.zeros((2, 2, 2)) + 1",
+        "fg.nonzero(x)",
+        "fg.linalg.svd(x)",
+        "x[x > 0.5]",
+        "fg.fft.fft(v)",
+    ],
 )
 def test_what_is_refused(text):
-    names = {"fg": fg, "x": fg.asarray(X), "v": fg.asarray(V), "i": fg.asarray(np.arange(3, dtype=np.int8))}
+    names = {
+        "fg": fg,
+        "x": fg.asarray(X),
+        "v": fg.asarray(V),
+        "i": fg.asarray(np.arange(3, dtype=np.int8)),
+    }
     with pytest.raises(fg.FallbackError, match="would run in NumPy"):
         eval(text, names)
 

@@ -59,7 +59,9 @@ def test_aggregates(name, data):
 
 
 @pytest.mark.parametrize("name", ["sum", "mean", "prod"])
-@given(host=hosts(("float64",), st.sampled_from([(7,), (3, 4)])), axis=st.sampled_from([None, 0, -1]))
+@given(
+    host=hosts(("float64",), st.sampled_from([(7,), (3, 4)])), axis=st.sampled_from([None, 0, -1])
+)
 def test_aggregates_of_special_values(name, host, axis):
     """NaN and infinities are where NumPy has them."""
     host = np.where(np.abs(host) > 1e100, np.sign(host) * np.inf, host)

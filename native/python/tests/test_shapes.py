@@ -3,7 +3,17 @@
 import fulgurite as fg
 import numpy as np
 import pytest
-from helpers import DTYPES, SHAPES, alike, broadcastable, cells_of, hosts, many_shapes, seeds, shapes
+from helpers import (
+    DTYPES,
+    SHAPES,
+    alike,
+    broadcastable,
+    cells_of,
+    hosts,
+    many_shapes,
+    seeds,
+    shapes,
+)
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -32,7 +42,16 @@ def test_reshape(host, seed):
     rng = np.random.default_rng(seed)
     divisors = [d for d in range(1, host.size + 1) if host.size % d == 0] or [0]
     rows = int(rng.choice(divisors))
-    for shape in ((-1,), (rows, -1), (-1, rows), (rows, host.size // max(rows, 1)), (1, -1), host.shape, (7, 3), (-1, -1)):
+    for shape in (
+        (-1,),
+        (rows, -1),
+        (-1, rows),
+        (rows, host.size // max(rows, 1)),
+        (1, -1),
+        host.shape,
+        (7, 3),
+        (-1, -1),
+    ):
         both(lambda xp, x, shape=shape: xp.reshape(x, shape), host)
 
 
@@ -101,7 +120,10 @@ def test_triangles(host, k):
         both(lambda xp, x, name=name: getattr(xp, name)(x, k=k), host)
 
 
-@given(x=hosts(SOME, st.sampled_from([(3,), (1,), (0,), (5,)])), y=hosts(("float64",), st.sampled_from([(2,), (4,)])))
+@given(
+    x=hosts(SOME, st.sampled_from([(3,), (1,), (0,), (5,)])),
+    y=hosts(("float64",), st.sampled_from([(2,), (4,)])),
+)
 def test_grids(x, y):
     for indexing in ("xy", "ij"):
         both(lambda xp, *arrays, i=indexing: xp.meshgrid(*arrays, indexing=i), x, y)
@@ -176,7 +198,14 @@ def test_assignments(host, data, value):
 
 def test_assignments_change_one_array_alone():
     first = fg.asarray([1.0, 2.0, 3.0])
-    others = [+first, first.copy(), first * 1, fg.astype(first, fg.float64), fg.concat([first]), fg.roll(first, 0)]
+    others = [
+        +first,
+        first.copy(),
+        first * 1,
+        fg.astype(first, fg.float64),
+        fg.concat([first]),
+        fg.roll(first, 0),
+    ]
     others += [fg.diff(first, n=0), fg.asarray(first, copy=True)]
     first[0] = 9.0
     for other in others:
