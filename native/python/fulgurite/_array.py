@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 
 import numpy as np
@@ -342,6 +343,23 @@ def to_numpy(value):
     return _host_of(value)
 
 
+def is_known(value):
+    """Whether the cells of an array are there already."""
+    if type(value) is not Array or value._host is not None:
+        return True
+    # A sparse matrix stays one.
+    return value._node.is_value and not value._sparse
+
+
+def own_host(array):
+    """The cells of an array as NumPy's array to write into, which nobody else reads: its own, or a copy."""
+    host = array._host
+    if host is None or array._node is not None or sys.getrefcount(host) > _ALONE:
+        return np.array(to_numpy(array))
+    host.flags.writeable = True
+    return host
+
+
 def _host_of(array):
     """The values of an array that was computed."""
     node = array._node
@@ -446,3 +464,13 @@ def _own(array):
     array = array.view()
     array.flags.writeable = False
     return array
+
+
+def _alone():
+    """What `own_host` counts of an array that it alone refers to."""
+    array = from_host(np.zeros(1))
+    host = array._host
+    return sys.getrefcount(host)
+
+
+_ALONE = _alone()

@@ -71,7 +71,7 @@ def reshape(x, /, shape, *, copy=None):
 @or_numpy
 def broadcast_to(x, /, shape):
     """The array, repeated along dimensions of length 1."""
-    return _shapes.broadcast_to(x, shape)
+    return _ops.broadcast_to(x, shape)
 
 
 def concat(arrays, /, *, axis=0):

@@ -7,7 +7,16 @@ import operator
 import numpy as np
 
 from . import _cellwise, _functions, _ranges
-from ._array import Array, become, from_host, on_host, same, to_numpy
+from ._array import (
+    Array,
+    become,
+    from_host,
+    is_known,
+    on_host,
+    own_host,
+    same,
+    to_numpy,
+)
 from ._fallbacks import note
 from ._ops import Unplanned
 
@@ -251,16 +260,31 @@ def _get(self, key):
 
 
 def _set(self, key, value):
-    """Assigns to cells: the array becomes another one, and arrays that were made of it stay as they are."""
-    note("assignment to cells", "there is no operator for it")
-    host = np.array(to_numpy(self))
-    if type(key) is tuple:
-        key = tuple(to_numpy(part) if type(part) is Array else part for part in key)
-    elif type(key) is Array:
-        key = to_numpy(key)
-    host[key] = to_numpy(value) if type(value) is Array else value
-    host.flags.writeable = False
+    """Assigns to cells: the array becomes another one, and arrays that were made of it stay as they are.
+
+    Where all cells are known, they are written; else it is an operator of the plan.
+    """
+    if not (is_known(self) and is_known(value) and all(map(is_known, _parts(key)))):
+        try:
+            become(self, _ranges.assigned(self, key, value))
+            return
+        except Unplanned as why:
+            note("assignment to cells", why.reason)
+    key = tuple(map(_host_or_same, key)) if type(key) is tuple else _host_or_same(key)
+    host = own_host(self)
+    try:
+        host[key] = _host_or_same(value)
+    finally:
+        host.flags.writeable = False
     become(self, from_host(host))
+
+
+def _parts(key):
+    return key if type(key) is tuple else (key,)
+
+
+def _host_or_same(value):
+    return to_numpy(value) if type(value) is Array else value
 
 
 _install()

@@ -12,7 +12,7 @@ import operator
 
 import numpy as np
 
-from ._array import BOOL, FLOAT, Array, from_host, make, node_of
+from ._array import BOOL, FLOAT, Array, from_host, make, node_of, same
 from ._errors import ShapeError, at_place
 from ._native import Node, Operator
 from ._places import place
@@ -265,3 +265,22 @@ def axes_of(x, axis):
     if len(found) < len(axes):
         raise ValueError("an axis stands twice")
     return None if len(found) == x.ndim and axes else tuple(sorted(found))
+
+
+def broadcast_to(x, shape):
+    x = an_array(x)
+    shape = tuple(shape)
+    if shape == x._shape:
+        return same(x)
+    if len(shape) > 2 or not shape or 0 in shape:
+        raise Unplanned("a shape that matrices have not")
+    if np.broadcast_shapes(x._shape, shape) != shape:
+        raise ValueError(f"the shape {x._shape} does not broadcast to {shape}")
+    if x.size == 1:
+        rows, cols = shape if len(shape) == 2 else (shape[0], 1)
+        node = FILL((scalar(x), rows, cols), place(), (rows, cols))
+        return make(node, shape, x._kind)
+    if len(shape) == 1:
+        return same(x)
+    node = row(x) if x.ndim == 1 else node_of(x)
+    return make(MULTIPLY((fill(1.0, *shape), node), place()), shape, x._kind)

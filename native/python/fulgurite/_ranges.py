@@ -4,13 +4,78 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._array import make
-from ._ops import AS_SCALAR, RANGE, REVERSE, TRANSPOSE, Unplanned, matrix
+from ._array import BOOL, FLOAT, Array, make, node_of
+from ._ops import (
+    AS_MATRIX,
+    AS_SCALAR,
+    IF_ELSE,
+    PUT,
+    RANGE,
+    REVERSE,
+    TRANSPOSE,
+    Unplanned,
+    an_array,
+    broadcast_to,
+    column,
+    floats,
+    matrix,
+    operands,
+    promoted,
+    row,
+    scalar,
+)
 from ._places import place
 
 
 def index(x, key):
     """The cells of a key of whole numbers, ranges, `None` and `...`."""
+    bounds, shape, backwards = _bounds(x, key)
+    return _ranged(x, bounds, shape, backwards)
+
+
+def assigned(x, key, value):
+    """The array with other cells where a key says.
+
+    Raises:
+        Unplanned: For keys that are neither ranges nor masks, and values that are no floats.
+    """
+    value = promoted(value)
+    if type(value) is not Array:
+        value = floats(float(value))
+    if x._kind is not FLOAT or value._kind is not FLOAT:
+        raise Unplanned("cells that are not of float64")
+    if type(key) is Array or (isinstance(key, np.ndarray) and key.dtype == np.bool_):
+        mask = an_array(key)
+        if mask._kind is not BOOL or mask._shape != x._shape or value._shape != ():
+            raise Unplanned("an index that is no range")
+        nodes, shape, as_row = operands("assignment", (mask, value, x))
+        return make(IF_ELSE(tuple(nodes), place()), shape, FLOAT, as_row)
+    bounds, shape, backwards = _bounds(x, key)
+    if backwards or None in (key if isinstance(key, tuple) else (key,)):
+        raise Unplanned("a step")
+    while len(value._shape) > len(shape) and value._shape[0] == 1:
+        value = index(value, 0)
+    if np.broadcast_shapes(value._shape, shape) != shape:
+        raise ValueError(f"cells of the shape {value._shape} have no place in {shape}")
+    if not shape:
+        part = AS_MATRIX((scalar(value),))
+    else:
+        value = broadcast_to(value, shape)
+        # A vector lies in a matrix as its range does.
+        lies = len(shape) == 1 and x.ndim == 2 and bounds[0][1] - bounds[0][0] == 1
+        part = matrix(value) if len(shape) == 2 else row(value) if lies and shape[0] > 1 else column(value)
+    if x.ndim == 0:
+        return make(scalar(value), (), FLOAT)
+    target = column(x) if x.ndim == 1 else node_of(x)
+    if x.ndim == 1:
+        bounds = [*bounds, (0, 1)]
+    (top, bottom), (left, right) = bounds
+    node = PUT((target, part, top + 1, bottom, left + 1, right), place())
+    return make(node, x._shape, FLOAT, False, x._sparse)
+
+
+def _bounds(x, key):
+    """The range of rows and of columns that a key names, the shape of its cells, and the axes whose order it turns."""
     key = key if isinstance(key, tuple) else (key,)
     places = []
     for part in key:
@@ -59,7 +124,7 @@ def index(x, key):
         axis += 1
     if len(shape) > 2:
         raise Unplanned(f"{len(shape)} dimensions")
-    return _ranged(x, bounds, tuple(shape), backwards)
+    return bounds, tuple(shape), backwards
 
 
 def _ranged(x, bounds, shape, backwards):

@@ -12,7 +12,6 @@ from ._ops import (
     CBIND,
     DIAGONAL,
     FILL,
-    MULTIPLY,
     RBIND,
     RESHAPE,
     REVERSE,
@@ -24,7 +23,6 @@ from ._ops import (
     fill,
     floats,
     matrix,
-    row,
     scalar,
 )
 from ._places import place
@@ -66,25 +64,6 @@ def reshape(x, shape):
     known = node.reshaped(rows, cols)
     node = RESHAPE((node, rows, cols), place()) if known is None else known
     return make(node, shape, x._kind, False, x._sparse and len(shape) == 2)
-
-
-def broadcast_to(x, shape):
-    x = an_array(x)
-    shape = tuple(shape)
-    if shape == x._shape:
-        return same(x)
-    if len(shape) > 2 or not shape or 0 in shape:
-        raise Unplanned("a shape that matrices have not")
-    if np.broadcast_shapes(x._shape, shape) != shape:
-        raise ValueError(f"the shape {x._shape} does not broadcast to {shape}")
-    if x.size == 1:
-        rows, cols = shape if len(shape) == 2 else (shape[0], 1)
-        node = FILL((scalar(x), rows, cols), place(), (rows, cols))
-        return make(node, shape, x._kind)
-    if len(shape) == 1:
-        return same(x)
-    node = row(x) if x.ndim == 1 else node_of(x)
-    return make(MULTIPLY((fill(1.0, *shape), node), place()), shape, x._kind)
 
 
 def concat(arrays, axis):

@@ -268,3 +268,64 @@ def test_ranges_of_numbers(start, stop, step):
 
 def test_shapes_are_all_there():
     assert {len(shape) for shape in SHAPES} == {0, 1, 2}
+
+
+@given(host=hosts(("float64",), many_shapes), data=st.data())
+def test_assignments_in_plans(host, data):
+    """Of arrays and values that are not computed yet."""
+    key = data.draw(keys(host.shape))
+    want = np.asarray(host * 2.0)
+    try:
+        shape = want[key].shape
+    except IndexError:
+        with pytest.raises(IndexError):
+            array = fg.asarray(host) * 2.0
+            array[key] = 1.0
+        return
+    value = data.draw(st.sampled_from(["number", "same", "row", "one"]))
+    cells = np.random.default_rng(0).normal(size=shape)
+    cells = {"number": 1.5, "same": cells, "row": cells[:1] if shape else cells, "one": np.ones((1,))}[value]
+    want[key] = cells + 1.0
+    array = fg.asarray(host) * 2.0
+    before = array + 0.5
+    array[key] = fg.asarray(cells) + 1.0
+    alike(array, want)
+    alike(before, host * 2.0 + 0.5)
+
+
+@given(host=hosts(("float64",), many_shapes))
+def test_assignments_by_masks(host):
+    for make in (lambda xp, x: x, lambda xp, x: x * 1.0):
+        want = np.array(make(np, host))
+        want[want > 0.25] = -1.0
+        array = make(fg, fg.asarray(host))
+        array[array > 0.25] = -1.0
+        alike(array, want)
+
+
+def test_assignments_write_into_cells_that_nobody_else_reads():
+    array = fg.zeros(5)
+    seen = []
+    for at in range(5):
+        array[at] = at
+        if at == 2:
+            seen = [np.asarray(array), array * 1.0, np.asarray(array)[:2]]
+    alike(array, np.arange(5.0))
+    np.testing.assert_array_equal(seen[0], [0, 1, 2, 0, 0])
+    alike(seen[1], np.array([0, 1, 2, 0, 0.0]))
+    np.testing.assert_array_equal(seen[2], [0, 1])
+    first = array._host
+    array[0] = 7.0
+    assert array._host is not first or float(array[0]) == 7.0
+    large = fg.asarray(np.zeros(100000))
+    twice = large * 2.0
+    large[0] = 1.0
+    large[1] = 1.0
+    alike(twice, np.zeros(100000))
+    assert float(fg.sum(large)) == 2.0
+    with fg.config(fallback="error"):
+        x = fg.ones((3, 4)) * 2.0
+        x[0, :] = 0.0
+        x[:, 1] = x[:, 0] + 1.0
+        x[x > 1.5] = 9.0
+        alike(x, np.array([[0.0, 1, 0, 0], [9, 9, 9, 9], [9, 9, 9, 9]]))
