@@ -12,9 +12,15 @@ from ._ops import (
     CBIND,
     DIAGONAL,
     FILL,
+    GREATER_EQUAL,
+    IF_ELSE,
+    LESS_EQUAL,
+    MULTIPLY,
     RBIND,
     RESHAPE,
     REVERSE,
+    SEQUENCE,
+    SUBTRACT,
     TRANSPOSE,
     Unplanned,
     an_array,
@@ -152,8 +158,17 @@ _TRIANGLES = {
 
 def triangle(name, x, k):
     x = floats(x)
-    if x.ndim != 2 or k != 0 or x._shape[0] != x._shape[1]:
-        raise Unplanned("no square matrix, or another diagonal")
+    if x.ndim != 2:
+        raise Unplanned("no matrix")
+    rows, cols = x._shape
+    if k != 0 or rows != cols:
+        # How far each cell is from the diagonal.
+        down = SEQUENCE((0, rows - 1, 1), None, (rows, 1))
+        across = TRANSPOSE((SEQUENCE((0, cols - 1, 1), None, (cols, 1)),))
+        far = SUBTRACT((across, MULTIPLY((fill(1.0, rows, cols), down))))
+        kept = (LESS_EQUAL if name == "tril" else GREATER_EQUAL)((far, float(k)))
+        node = IF_ELSE((kept, node_of(x), 0.0), place())
+        return make(node, x._shape, FLOAT, False, x._sparse)
     node = _TRIANGLES[name]((node_of(x), True, True), place(), x._shape)
     return make(node, x._shape, FLOAT, False, x._sparse)
 

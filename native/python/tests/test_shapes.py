@@ -285,7 +285,11 @@ def test_assignments_in_plans(host, data):
     value = data.draw(st.sampled_from(["number", "same", "row", "one"]))
     cells = np.random.default_rng(0).normal(size=shape)
     cells = {"number": 1.5, "same": cells, "row": cells[:1] if shape else cells, "one": np.ones((1,))}[value]
-    want[key] = cells + 1.0
+    try:
+        want[key] = cells + 1.0
+    except ValueError:
+        # NumPy takes no array of one cell for a number here.
+        return
     array = fg.asarray(host) * 2.0
     before = array + 0.5
     array[key] = fg.asarray(cells) + 1.0
