@@ -52,6 +52,7 @@ from ._places import place
 ZERO = Node.scalar(0.0)
 
 LN_2, LN_10 = math.log(2.0), math.log(10.0)
+EPSILON = 2.0**-52
 
 # Up to here whole numbers are exact in float64.
 EXACT_INT = 1 << 53
@@ -114,18 +115,16 @@ def _expm1(x, where):
     return IF_ELSE((EQUAL((power, 1.0)), x, value), where)
 
 
-def _log2(x, where):
-    """Powers of 2 give whole numbers."""
-    value = DIVIDE((_LOG((x,)), LN_2))
-    whole = FLOOR((ADD((value, 0.5)),))
-    return IF_ELSE((EQUAL((POWER((2.0, whole)), x)), whole, value), where)
+def _log_of_base(unit):
+    """Powers of the base give whole numbers: what is one up to rounding errors becomes one."""
 
+    def function(x, where):
+        value = DIVIDE((_LOG((x,)), unit))
+        whole = FLOOR((ADD((value, 0.5)),))
+        apart = ABS((SUBTRACT((value, whole)),))
+        return IF_ELSE((LESS_EQUAL((apart, MULTIPLY((ABS((whole,)), EPSILON)))), whole, value), where)
 
-def _log10(x, where):
-    """Powers of 10 give whole numbers."""
-    value = DIVIDE((_LOG((x,)), LN_10))
-    whole = FLOOR((ADD((value, 0.5)),))
-    return IF_ELSE((EQUAL((POWER((10.0, whole)), x)), whole, value), where)
+    return function
 
 
 def _asinh(x, where):
@@ -160,8 +159,8 @@ _COMPOSED = {
     "round": _round,
     "log1p": _log1p,
     "expm1": _expm1,
-    "log2": _log2,
-    "log10": _log10,
+    "log2": _log_of_base(LN_2),
+    "log10": _log_of_base(LN_10),
     "asinh": _asinh,
     "acosh": _acosh,
     "atanh": _atanh,
