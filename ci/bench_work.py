@@ -41,7 +41,7 @@ class Runner:
 
     def __init__(self, name, command, threads, results):
         self.name, self.results = name, results
-        limits = {f"{library}_NUM_THREADS": str(threads) for library in ["OMP", "OPENBLAS"]} | {"POLARS_MAX_THREADS": str(threads)}
+        limits = {f"{library}_NUM_THREADS": str(threads) for library in ["OMP", "OPENBLAS", "NUMEXPR", "NUMBA"]} | {"POLARS_MAX_THREADS": str(threads)}
         environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"} | limits
         cores = sorted(os.sched_getaffinity(0))[:threads]
         self.process = subprocess.Popen(

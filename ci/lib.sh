@@ -138,7 +138,7 @@ need_venv() {
     rm -rf "$folder"
     "$python" -c 'import ensurepip, venv' 2>/dev/null || install_debian python3 python3-venv
     "$python" -m venv "$folder"
-    "$folder/bin/pip" install -q -r "$requirements"
+    "$folder/bin/pip" install -q -r "$requirements" || return
     cp "$requirements" "$folder/requirements.txt"
   fi
 }

@@ -1,0 +1,172 @@
+"""What `ci/bench --python` prints and keeps: a line for each program, PYTHON.md, and the README's block."""
+
+import importlib.metadata
+import math
+
+OURS = ["fulgurite", "fused"]
+PEERS = ["numpy", "numexpr", "numba", "jax", "torch"]
+GROUPS = {
+    "patterns": "The patterns of [RESULTS.md](RESULTS.md)",
+    "weld": "The workloads of Weld, which are the programs of [examples/python](../../examples/python)",
+    "programs": "Small programs of users",
+}
+# From this share of processor time that others took, the figures are said to be disturbed.
+BUSY = 0.1
+# What is to be reached: the geometric mean of best peer / fulgurite, and its least.
+MEAN, LEAST = 1.5, 0.95
+
+
+def libraries():
+    found = {}
+    for name in ["numpy", "scipy", "numexpr", "numba", "jax"]:
+        found[name] = importlib.metadata.version(name)
+    return found
+
+
+def best_peer(row):
+    return min(((name, row["ms"][name]) for name in PEERS if name in row["ms"]), key=lambda rival: rival[1])
+
+
+def ratio(row, side="fulgurite"):
+    """The best peer's time as a multiple of ours."""
+    return best_peer(row)[1] / row["ms"][side] if side in row["ms"] else None
+
+
+def least_ratio(row):
+    return min(row["least_ms"][name] for name in PEERS if name in row["least_ms"]) / row["least_ms"]["fulgurite"]
+
+
+def mean(values):
+    """Geometric."""
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def number(value):
+    return "-" if value is None else f"{value:.3f}" if value < 1 else f"{value:.3g}" if value < 100 else f"{value:.0f}"
+
+
+def verdict(row):
+    found = []
+    if ratio(row) < LEAST:
+        found.append(f"slower: {ratio(row):.2f}")
+    if row["mb"]["fulgurite"] > row["mb"]["numpy"]:
+        found.append("more memory")
+    return ", ".join(found) or "reached"
+
+
+def print_row(row):
+    cells = "  ".join(f"{name} {number(value)}" for name, value in row["ms"].items())
+    memory = f"{row['mb']['fulgurite']:.0f} / {row['mb']['numpy']:.0f}"
+    left = f" | in NumPy: {', '.join(row['fallbacks'])}" if row["fallbacks"] else ""
+    print(f"{row['program']:22} {row['size']:32} {cells}  | {ratio(row):.2f} ({best_peer(row)[0]}) {verdict(row)} | MB {memory}{left}", flush=True)
+
+
+def summary(rows):
+    """Wins and losses."""
+    ratios = [ratio(row) for row in rows]
+    lines = [f"Geometric mean of best peer / fulgurite: {mean(ratios):.2f} over {len(rows)} programs; to reach: {MEAN}."]
+    fused = [ratio(row, "fused") for row in rows if "fused" in row["ms"]]
+    if fused:
+        lines.append(f"With `@fg.fuse`: {mean(fused):.2f} over {len(fused)} programs.")
+    for name in PEERS:
+        against = [row["ms"][name] / row["ms"]["fulgurite"] for row in rows if name in row["ms"]]
+        if against:
+            lines.append(f"Against {name}: {mean(against):.2f} over {len(against)} programs, of which {sum(value >= 1 for value in against)} are won.")
+    won = sorted((row for row in rows if ratio(row) >= 1), key=ratio, reverse=True)
+    lost = sorted((row for row in rows if ratio(row) < 1), key=ratio)
+    lines.append(f"Won: {len(won)}. {listed(won)}")
+    lines.append(f"Lost: {len(lost)}. {listed(lost)}")
+    lines.append(f"Slower than {LEAST} times the best peer's speed: {sum(value < LEAST for value in ratios)}.")
+    above = [row for row in rows if row["mb"]["fulgurite"] > row["mb"]["numpy"]]
+    lines.append(f"Peak memory above NumPy's: {len(above)}. " + ", ".join(f"{row['program']} {row['mb']['fulgurite']:.0f} / {row['mb']['numpy']:.0f} MB" for row in above))
+    return [line.strip() for line in lines]
+
+
+def listed(rows):
+    return ", ".join(f"{row['program']} {ratio(row):.2f} ({best_peer(row)[0]})" for row in rows)
+
+
+def table(rows):
+    peers = [name for name in PEERS if any(name in row["ms"] for row in rows)]
+    heads = ["program", "what", "size", *OURS, *peers, "best peer / fulgurite", "of least times", "/ fused", "first call", "MB, fulgurite / numpy", "verdict"]
+    lines = ["| " + " | ".join(heads) + " |", "|---|---|---|" + "---:|" * (len(heads) - 4) + "---|"]
+    for row in rows:
+        fused = ratio(row, "fused")
+        cells = [row["program"], row["what"].replace("|", "\\|"), row["size"], *(number(row["ms"].get(name)) for name in [*OURS, *peers])]
+        cells += [f"{ratio(row):.2f} ({best_peer(row)[0]})", f"{least_ratio(row):.2f}", "-" if fused is None else f"{fused:.2f}", number(row["first_ms"]["fulgurite"])]
+        lines.append("| " + " | ".join([*cells, f"{row['mb']['fulgurite']:.0f} / {row['mb']['numpy']:.0f}", verdict(row)]) + " |")
+    return lines
+
+
+def overhead_lines(overhead):
+    lines = [
+        "Microseconds of an evaluation of `sum((X * Y + 1) / (Y + 2))` whose structure was evaluated before, with building the expression. `beside kernels` is less what a native run of the plan takes by `fg.statistics()`.",
+        "",
+        "| cells | numpy | fulgurite | beside kernels | fused | beside kernels |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for row in overhead["evaluations"]:
+        cells = [f"{row['cells']}", *(f"{row[name]:.1f}" for name in ["numpy", "fulgurite", "fulgurite_beside", "fused", "fused_beside"])]
+        lines.append("| " + " | ".join(cells) + " |")
+    imported = overhead["import_ms"]
+    return [*lines, "", f"Importing takes {imported['beside_numpy']:.0f} ms beside NumPy, which takes {imported['numpy']:.0f} ms."]
+
+
+def section(kind, results):
+    rows = results["rows"]
+    versions = ", ".join(f"{name} {version}" for name, version in results["libraries"].items())
+    lines = ["", f"## {kind}", "", f"{results['date']}, {results['machine']}, {sum(row['seconds'] for row in rows) / 60:.0f} minutes; {versions}."]
+    again = sorted({(row["date"], row["program"]) for row in rows if row["date"] != results["date"]})
+    if again:
+        lines += ["", f"Measured on another day: {', '.join(f'{name} ({date})' for date, name in again)}."]
+    disturbed = [row for row in rows if row["busy"] >= BUSY]
+    if disturbed:
+        most = max(row["busy"] for row in disturbed)
+        lines += ["", f"Other processes ran beside {len(disturbed)} of the {len(rows)} programs: they took up to {most:.0%} of the processor time just before a round."]
+    for group, text in GROUPS.items():
+        chosen = [row for row in rows if row["group"] == group]
+        if chosen:
+            lines += ["", f"### {group.capitalize()}", "", f"{text}.", "", *table(chosen)]
+    if rows:
+        lines += ["", "### Summary", "", *(f"- {line}" for line in summary(rows))]
+    left = [row for row in rows if row["fallbacks"]]
+    if left:
+        lines += ["", "What ran in NumPy:", "", *(f"- {row['program']}: {', '.join(row['fallbacks'])}" for row in left)]
+    if results["overhead"]:
+        lines += ["", "### Overhead", "", *overhead_lines(results["overhead"])]
+    return lines
+
+
+def report(tables):
+    lines = [
+        "# Programs in Python",
+        "",
+        "Made by `ci/bench --python --renew`: programs that NumPy's users write, declared in [python](python/README.md). Milliseconds are medians; FP64. Ratios are the best peer's time by Fulgurite's: "
+        "below 1, Fulgurite is slower. `-` is a peer that can't run a program, or that takes so much longer that it is left out.",
+        "",
+        "`fulgurite` runs the program of NumPy's users with another import: it builds the expression and evaluates it in each execution. `fused` runs it under `@fg.fuse`, as JAX runs it under `jit` and PyTorch "
+        "under `compile`. Numexpr and Numba run programs that are written for them.",
+        "",
+        "Each side keeps its data in the memory of one process and finds what it compiled before. The sides take turns on the same cores. All give NumPy's numbers, within the tolerance that the program declares. "
+        "`of least times` is the ratio of fastest executions, which other processes disturb less. `first call` is Fulgurite's first execution in milliseconds, which plans and compiles. `MB` is the most memory "
+        "of a further process during its second execution, with inputs and results, less what it had before it loaded the inputs.",
+    ]
+    for kind, results in sorted(tables.items()):
+        lines += section(kind, results)
+    return "\n".join(lines) + "\n"
+
+
+def core(results):
+    """The README's block."""
+    rows = results["rows"]
+    lines = [f"{len(rows)} programs of NumPy's users on {results['machine']}, two threads, on {results['date']}; all of it in [PYTHON.md](tests/bench/PYTHON.md).", ""]
+    return "\n".join([*lines, *(f"- {line}" for line in summary(rows))]) if rows else "\n".join(lines)
+
+
+def fill_readme(file, results):
+    """Where the README has a place for it."""
+    begin, end = "<!-- bench-python:begin -->", "<!-- bench-python:end -->"
+    text = file.read_text()
+    if begin in text:
+        before, rest = text.split(begin)
+        file.write_text(f"{before}{begin}\n{core(results)}\n{end}{rest.split(end)[1]}")
