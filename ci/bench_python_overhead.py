@@ -9,8 +9,8 @@ import time
 
 # Rows and columns of the inputs: what is all overhead, and 1e5 cells.
 SHAPES = [(10, 10), (317, 317)]
-# Executions of a batch, whose mean is taken, and batches, whose median is.
-BATCH, BATCHES = 200, 15
+# Executions, whose median is taken.
+EXECUTIONS = 3000
 IMPORTS = 9
 
 IMPORT = """
@@ -40,19 +40,25 @@ def program(xp, X, Y):
     return xp.sum((X * Y + 1) / (Y + 2))
 
 
-def batches(call, native):
-    """Microseconds of an execution, and those of them that are not in the native evaluation."""
-    call()
-    took, beside = [], []
-    for _ in range(BATCHES):
-        seconds = native()
-        start = time.perf_counter()
-        for _ in range(BATCH):
-            call()
-        whole = time.perf_counter() - start
-        took.append(whole / BATCH * 1e6)
-        beside.append((whole - (native() - seconds)) / BATCH * 1e6)
-    return statistics.median(took), statistics.median(beside)
+def medians(steps):
+    """Microseconds of each of the steps, which are done one after the other, each with what the one before it gave; and those of them that the
+    engine took."""
+    took, native = [[] for _ in steps], []
+    for _ in range(EXECUTIONS):
+        given = None
+        before = native_seconds()
+        for step, times in zip(steps, took, strict=True):
+            start = time.perf_counter()
+            given = step(given)
+            times.append(time.perf_counter() - start)
+        native.append(native_seconds() - before)
+    return [statistics.median(times) * 1e6 for times in [*took, native]]
+
+
+def native_seconds():
+    import fulgurite as fg
+
+    return fg.statistics()["seconds"]
 
 
 def main():
@@ -63,22 +69,17 @@ def main():
     fg.config(threads=int(sys.argv[1]))
     fused = fg.fuse(lambda X, Y: program(fg, X, Y))
     rows = []
-    for rows_, cols in SHAPES:
+    for height, width in SHAPES:
         random = np.random.default_rng(7)
-        X, Y = random.random((rows_, cols)), random.random((rows_, cols))
+        X, Y = random.random((height, width)), random.random((height, width))
         A, B = fg.asarray(X), fg.asarray(Y)
-        row = {"cells": rows_ * cols}
-        row["numpy"], _ = batches(lambda: float(program(np, X, Y)), lambda: 0.0)
-        row["fulgurite"], row["fulgurite_beside"] = batches(lambda: float(program(fg, A, B)), native_seconds)
-        row["fused"], row["fused_beside"] = batches(lambda: float(fused(A, B)), native_seconds)
+        fg.compute(program(fg, A, B), fused(A, B))
+        row = {"cells": height * width}
+        row["numpy"], _ = medians([lambda _: program(np, X, Y)])
+        row["build"], row["evaluate"], row["engine"] = medians([lambda _: program(fg, A, B), fg.compute])
+        row["fused"], row["fused_engine"] = medians([lambda _: fg.compute(fused(A, B))])
         rows.append(row)
     print(json.dumps(rows))
-
-
-def native_seconds():
-    import fulgurite as fg
-
-    return fg.statistics()["seconds"]
 
 
 if __name__ == "__main__":

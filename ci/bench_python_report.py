@@ -100,14 +100,15 @@ def table(rows):
 
 def overhead_lines(overhead):
     lines = [
-        "Microseconds of an evaluation of `sum((X * Y + 1) / (Y + 2))` whose structure was evaluated before, with building the expression. `beside kernels` is less what a native run of the plan takes by `fg.statistics()`.",
+        "Microseconds of `sum((X * Y + 1) / (Y + 2))`, whose structure was evaluated before. `engine` is what the engine took to run the plan, by `fg.statistics()`; `beside` is what evaluating took beside it.",
         "",
-        "| cells | numpy | fulgurite | beside kernels | fused | beside kernels |",
-        "|---|---:|---:|---:|---:|---:|",
+        "| cells | numpy | build | evaluate | engine | beside | fused | engine | beside |",
+        "|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for row in overhead["evaluations"]:
-        cells = [f"{row['cells']}", *(f"{row[name]:.1f}" for name in ["numpy", "fulgurite", "fulgurite_beside", "fused", "fused_beside"])]
-        lines.append("| " + " | ".join(cells) + " |")
+        beside, fused_beside = row["evaluate"] - row["engine"], row["fused"] - row["fused_engine"]
+        figures = [row["numpy"], row["build"], row["evaluate"], row["engine"], beside, row["fused"], row["fused_engine"], fused_beside]
+        lines.append("| " + " | ".join([str(row["cells"]), *(f"{figure:.1f}" for figure in figures)]) + " |")
     imported = overhead["import_ms"]
     return [*lines, "", f"Importing takes {imported['beside_numpy']:.0f} ms beside NumPy, which takes {imported['numpy']:.0f} ms."]
 
