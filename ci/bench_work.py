@@ -55,7 +55,8 @@ class Runner:
             self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
-            raise Failed(f"{self.name} can't: {(self.process.communicate()[1].strip().splitlines() or ['it ended'])[-1]}")
+            said = self.process.communicate()[1].strip().splitlines()
+            raise Failed(f"{self.name} can't: {said[-1] if said else f'it ended with {self.process.returncode}'}")
         return json.loads(line)
 
     def warm_up(self):
