@@ -130,7 +130,7 @@ class Measurement:
                 raise Failed(f"{name}'s cells lie {', '.join(f'{far:.3g}' for far in apart)} apart from NumPy's, as a share of the largest one")
 
     def memory(self, side):
-        """The most memory in MB of a second execution, with inputs, results and what the first one left, in a process of its own."""
+        """The most memory in MB of a second execution, with inputs, results and what the first one left, but no code, in a process of its own."""
         runner = self.start(side)
         try:
             runner.ask("run 0 1")

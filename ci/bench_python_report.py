@@ -150,7 +150,7 @@ def report(tables):
         "",
         "Each side keeps its data in the memory of one process and finds what it compiled before. The sides take turns on the same cores. All give NumPy's numbers, within the tolerance that the program declares. "
         "`of least times` is the ratio of fastest executions, which other processes disturb less. `first call` is Fulgurite's first execution in milliseconds, which plans and compiles. `MB` is the most memory "
-        "of a further process during its second execution, with inputs and results, less what it had before it loaded the inputs.",
+        "of a further process during its second execution, with inputs and results, less what it had before it loaded the inputs, and without the pages of libraries' code.",
     ]
     for kind, results in sorted(tables.items()):
         lines += section(kind, results)
