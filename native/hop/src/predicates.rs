@@ -87,6 +87,25 @@ impl HopOp {
         }
     }
 
+    /// The operator with named inputs, in this order; others are as they are.
+    pub fn naming_inputs(self, names: &[String]) -> Self {
+        match self {
+            HopOp::Parameterized(op, _) => {
+                let places = names.iter().cloned().zip(0..);
+                HopOp::Parameterized(op, places.collect())
+            }
+            other => other,
+        }
+    }
+
+    /// Whether it may take longer than a few passes over its inputs.
+    pub fn is_more_than_passes(&self) -> bool {
+        matches!(
+            self,
+            HopOp::MatMult | HopOp::Parameterized(..) | HopOp::DataGen(_)
+        )
+    }
+
     /// Its errors are messages of the script.
     pub fn speaks_for_script(&self) -> bool {
         matches!(self, HopOp::Stop | HopOp::Assert)

@@ -10,7 +10,7 @@ use std::sync::{
 
 use fulgurite_dataflow::Variable;
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{Direction, HopOp, Literal, ParameterizedOp, ValueType};
+use fulgurite_hop::{Direction, HopOp, Literal, ValueType};
 
 /// An operator with what tells it from others, at the price of a number.
 #[derive(Debug)]
@@ -260,7 +260,6 @@ fn shape_of(op: &HopOp, inputs: &[Input]) -> Result<Shape> {
             "as.matrix" => Shape::matrix(first.rows, first.cols),
             _ => Shape::SCALAR,
         },
-        HopOp::Parameterized(ParameterizedOp::Replace, _) => first,
         _ => return Err(unsized_operator(op)),
     })
 }

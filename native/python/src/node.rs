@@ -1,7 +1,7 @@
 //! Expressions as Python has them.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::HashMap,
     sync::{
         Arc, LazyLock, Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
@@ -46,17 +46,11 @@ impl Operator {
             return Ok(Operator(Arc::clone(known)));
         }
         let (code, names) = &key;
-        let op = match HopOp::from_code(code) {
-            Some(HopOp::Parameterized(op, _)) => {
-                let places = (0..).zip(names).map(|(place, name)| (name.clone(), place));
-                HopOp::Parameterized(op, places.collect::<BTreeMap<String, usize>>())
-            }
-            Some(op) => op,
-            None => {
-                let unknown = Error::internal(format!("there is no operator '{code}'"));
-                return Err(raised(py, &unknown, None));
-            }
+        let Some(op) = HopOp::from_code(code) else {
+            let unknown = Error::internal(format!("there is no operator '{code}'"));
+            return Err(raised(py, &unknown, None));
         };
+        let op = op.naming_inputs(names);
         let kind = Arc::new(Kind {
             op,
             number: NEXT.fetch_add(1, Ordering::Relaxed),

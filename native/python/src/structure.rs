@@ -291,12 +291,8 @@ impl Structure {
 
     /// Whether an operator may take more than a few passes over its inputs.
     pub fn may_take_long(&self) -> bool {
-        self.operators.iter().any(|operator| {
-            matches!(
-                operator.kind.op,
-                HopOp::MatMult | HopOp::Parameterized(..) | HopOp::DataGen(_)
-            )
-        })
+        let mut operators = self.operators.iter();
+        operators.any(|operator| operator.kind.op.is_more_than_passes())
     }
 }
 
