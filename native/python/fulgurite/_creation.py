@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import _ops, _shapes
-from ._array import BOOL, FLOAT, INT, Array, from_host, make, node_of, on_host, same, to_numpy
+from ._array import BOOL, FLOAT, INT, Array, from_host, make, node_of, on_host, same, to_numpy, wrapped
 from ._convert import asarray
 from ._info import check_device
 from ._ops import Unplanned
@@ -165,6 +165,9 @@ def astype(x, dtype, /, *, copy=True, device=None):
             return make(_ops.NOT_EQUAL((node_of(x), 0.0)), x._shape, BOOL, x._row)
         if wanted == np.int64 and x._kind is BOOL:
             return make(node_of(x), x._shape, INT, x._row)
+    if x._kind is None:
+        # As `asarray` does.
+        return wrapped(x._host.astype(wanted))
     return on_host("astype", f"dtype {wanted}", lambda host: host.astype(wanted), x)
 
 

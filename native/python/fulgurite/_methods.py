@@ -16,6 +16,7 @@ from ._array import (
     own_host,
     same,
     to_numpy,
+    wrapped,
 )
 from ._fallbacks import note
 from ._ops import Unplanned
@@ -248,9 +249,11 @@ def _round(self, decimals=0):
 
 
 def _get(self, key):
+    if self._kind is None:
+        # NumPy has the cells: they are looked up, and nothing is computed.
+        keys = tuple(map(_host_or_same, key)) if type(key) is tuple else _host_or_same(key)
+        return wrapped(self._host[keys])
     try:
-        if self._kind is None:
-            raise Unplanned("cells that the engine has not")
         return _ranges.index(self, key)
     except Unplanned as why:
         reason = why.reason

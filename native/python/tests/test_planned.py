@@ -152,3 +152,12 @@ def test_fallbacks_are_listed():
         (row,) = fg.fallbacks(reset=True)
     assert (row.function, row.count) == ("add", 3) and "test_planned.py:" in row.place
     assert fg.fallbacks() == []
+
+
+def test_cells_that_numpy_has_are_looked_up():
+    """Nothing is computed, so nothing is refused."""
+    whole = fg.asarray(np.arange(24).reshape(2, 3, 4))
+    assert int(whole[1, 2, 3]) == 23 and whole[0, ..., ::2].shape == (3, 2)
+    assert fg.asarray([3, 1])[fg.asarray([True, False])].tolist() == [3]
+    assert fg.astype(whole, fg.float64).dtype == fg.float64
+    assert fg.fallbacks() == []
