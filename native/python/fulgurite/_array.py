@@ -354,8 +354,10 @@ def is_known(value):
 def own_host(array):
     """The cells of an array as NumPy's array to write into, which nobody else reads: its own, or a copy."""
     host = array._host
-    if host is None or array._node is not None or sys.getrefcount(host) > _ALONE:
+    if host is None or array._node is not None or host.base is not None:
         return np.array(to_numpy(array))
+    if sys.getrefcount(host) > _ALONE:
+        return np.array(host)
     host.flags.writeable = True
     return host
 

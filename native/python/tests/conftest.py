@@ -8,8 +8,9 @@ from hypothesis import HealthCheck, settings
 sys.path.insert(0, str(Path(__file__).parent))
 
 _QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
-settings.register_profile("ordinary", max_examples=60, deadline=None, suppress_health_check=_QUIET)
-settings.register_profile("thorough", max_examples=600, deadline=None, suppress_health_check=_QUIET)
+_COMMON = {"deadline": None, "suppress_health_check": _QUIET, "database": None}
+settings.register_profile("ordinary", max_examples=150, **_COMMON)
+settings.register_profile("thorough", max_examples=1500, **_COMMON)
 settings.load_profile("ordinary")
 
 

@@ -333,3 +333,19 @@ def test_assignments_write_into_cells_that_nobody_else_reads():
         x[:, 1] = x[:, 0] + 1.0
         x[x > 1.5] = 9.0
         alike(x, np.array([[0.0, 1, 0, 0], [9, 9, 9, 9], [9, 9, 9, 9]]))
+
+
+def test_assignments_do_not_write_into_views():
+    lent = np.zeros((2, 3), dtype=np.float32)
+    array = fg.asarray(lent, copy=False)
+    array[0, 0] = 7.0
+    assert lent[0, 0] == 0.0 and float(array[0, 0]) == 7.0
+    whole = fg.asarray(np.arange(6, dtype=np.int32))
+    turned = fg.reshape(whole, (2, 3))
+    turned[0, 0] = 9
+    alike(whole, np.arange(6, dtype=np.int32))
+    row = next(iter(fg.asarray(np.arange(6).reshape(2, 3))))
+    row[0] = 9
+    single = fg.asarray(np.float32(1.0), copy=False)
+    single[()] = 2.0
+    assert float(single) == 2.0
