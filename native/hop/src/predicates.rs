@@ -87,6 +87,11 @@ impl HopOp {
         }
     }
 
+    /// Writes its input to a variable.
+    pub fn to_variable(name: impl Into<String>) -> Self {
+        HopOp::TransientWrite(name.into())
+    }
+
     /// The operator with named inputs, in this order; others are as they are.
     pub fn naming_inputs(self, names: &[String]) -> Self {
         match self {

@@ -1,7 +1,7 @@
 """Functions of cells, composed of the engine's operators so that every cell is what NumPy gives.
 
 Where an operator differs from NumPy's function at some values, others choose among results cell by cell: values are not
-known yet when a function is planned. Formulas for functions without an operator are W. Kahan's (`log1p`, `expm1`) and
+known yet when a function is planned. Formulas for functions without an operator are
 fdlibm's; they are right to a few units in the last place.
 """
 
@@ -51,8 +51,7 @@ from ._places import place
 # A zero that rewrites do not see: they take `x + 0` for `x`, but -0.0 + 0 is 0.0.
 ZERO = Node.scalar(0.0)
 
-LN_2, LN_10 = math.log(2.0), math.log(10.0)
-EPSILON = 2.0**-52
+LN_2 = math.log(2.0)
 
 # Up to here whole numbers are exact in float64.
 EXACT_INT = 1 << 53
@@ -65,10 +64,14 @@ _OPERATORS = {
     "floor": FLOOR,
     **{
         name: Operator(f"u({name})")
-        for name in "acos asin atan ceil cos cosh exp log sin sinh sqrt tan tanh".split()
+        for name in (
+            "acos asin atan ceil cos cosh exp expm1 log log10 log1p log2 sin sinh sqrt tan tanh".split()
+        )
     },
+    "round": Operator("u(rint)"),
 }
 _CEIL, _EXP, _LOG, _SQRT, _ATAN = (_OPERATORS[name] for name in "ceil exp log sqrt atan".split())
+_LOG1P = _OPERATORS["log1p"]
 _SIGN = Operator("u(sign)")
 
 # Those that give 0 for 0: what they give of a sparse matrix is sparse.
@@ -90,48 +93,11 @@ def _trunc(x, where):
     return IF_ELSE((LESS((x, 0.0)), _CEIL((x,)), FLOOR((x,))), where)
 
 
-def _round(x, where):
-    """Halves to even numbers; the sign of a zero stays."""
-    low = FLOOR((x,))
-    part = SUBTRACT((x, low))
-    is_odd = NOT_EQUAL((MULTIPLY((FLOOR((MULTIPLY((low, 0.5)),)), 2.0)), low))
-    goes_up = OR((GREATER((part, 0.5)), AND((EQUAL((part, 0.5)), is_odd))))
-    whole = IF_ELSE((goes_up, ADD((low, 1.0)), low))
-    return IF_ELSE((EQUAL((whole, 0.0)), MULTIPLY((x, 0.0)), whole), where)
-
-
-def _log1p(x, where):
-    total = ADD((x, 1.0))
-    value = MULTIPLY((_LOG((total,)), DIVIDE((x, SUBTRACT((total, 1.0))))))
-    value = IF_ELSE((EQUAL((total, math.inf)), total, value))
-    return IF_ELSE((EQUAL((total, 1.0)), x, value), where)
-
-
-def _expm1(x, where):
-    power = _EXP((x,))
-    less_one = SUBTRACT((power, 1.0))
-    value = MULTIPLY((less_one, DIVIDE((x, _LOG((power,))))))
-    value = IF_ELSE((OR((EQUAL((power, math.inf)), EQUAL((less_one, -1.0)))), less_one, value))
-    return IF_ELSE((EQUAL((power, 1.0)), x, value), where)
-
-
-def _log_of_base(unit):
-    """Powers of the base give whole numbers: what is one up to rounding errors becomes one."""
-
-    def function(x, where):
-        value = DIVIDE((_LOG((x,)), unit))
-        whole = FLOOR((ADD((value, 0.5)),))
-        apart = ABS((SUBTRACT((value, whole)),))
-        return IF_ELSE((LESS_EQUAL((apart, MULTIPLY((ABS((whole,)), EPSILON)))), whole, value), where)
-
-    return function
-
-
 def _asinh(x, where):
     size = ABS((x,))
     square = MULTIPLY((size, size))
     root = _SQRT((ADD((square, 1.0)),))
-    near = _log1p(ADD((size, DIVIDE((square, ADD((root, 1.0)))))), where)
+    near = _LOG1P((ADD((size, DIVIDE((square, ADD((root, 1.0)))))),))
     value = IF_ELSE((GREATER((size, HIDES_ONE)), ADD((_LOG((size,)), LN_2)), near))
     value = IF_ELSE((LESS((x, 0.0)), MULTIPLY((value, -1.0)), value))
     return IF_ELSE((EQUAL((x, 0.0)), x, value), where)
@@ -140,7 +106,7 @@ def _asinh(x, where):
 def _acosh(x, where):
     more = SUBTRACT((x, 1.0))
     root = _SQRT((ADD((MULTIPLY((more, 2.0)), MULTIPLY((more, more)))),))
-    near = _log1p(ADD((more, root)), where)
+    near = _LOG1P((ADD((more, root)),))
     value = IF_ELSE((GREATER((x, HIDES_ONE)), ADD((_LOG((x,)), LN_2)), near))
     return IF_ELSE((LESS((x, 1.0)), math.nan, value), where)
 
@@ -148,7 +114,7 @@ def _acosh(x, where):
 def _atanh(x, where):
     size = ABS((x,))
     ratio = DIVIDE((MULTIPLY((size, 2.0)), SUBTRACT((1.0, size))))
-    value = MULTIPLY((_log1p(ratio, where), 0.5))
+    value = MULTIPLY((_LOG1P((ratio,)), 0.5))
     value = IF_ELSE((LESS((x, 0.0)), MULTIPLY((value, -1.0)), value))
     return IF_ELSE((EQUAL((x, 0.0)), x, value), where)
 
@@ -156,11 +122,6 @@ def _atanh(x, where):
 _COMPOSED = {
     "sign": _sign,
     "trunc": _trunc,
-    "round": _round,
-    "log1p": _log1p,
-    "expm1": _expm1,
-    "log2": _log_of_base(LN_2),
-    "log10": _log_of_base(LN_10),
     "asinh": _asinh,
     "acosh": _acosh,
     "atanh": _atanh,
@@ -317,7 +278,7 @@ def _hypot(x, y, where):
 
 def _logaddexp(x, y, where):
     apart = MULTIPLY((ABS((SUBTRACT((x, y)),)), -1.0))
-    value = ADD((LARGER((x, y)), _log1p(_EXP((apart,)), where)))
+    value = ADD((LARGER((x, y)), _LOG1P((_EXP((apart,)),))))
     return IF_ELSE((EQUAL((x, y)), ADD((x, LN_2)), value), where)
 
 

@@ -78,7 +78,7 @@ class config:
             ``"2g"``. An evaluation that needs more raises :class:`MemoryLimitError` before it allocates them.
         fallback: ``"numpy"`` runs in NumPy what the engine has no operator for; ``"error"`` refuses it.
         progress: Whether long evaluations show a line of progress; by default in terminals and notebooks.
-        entries: Keys of the engine's configuration and their values, such as ``{"fulgurite.rewrites.off": "all"}``.
+        entries: Keys of the engine's configuration and their values, such as ``{"fulgurite.rewrites.off": "zero-summand"}``.
 
     >>> import fulgurite as fg
     >>> with fg.config(threads=1):

@@ -32,7 +32,7 @@ def explain(*arrays, level="plan", format="text"):
     >>> import fulgurite as fg
     >>> x = fg.zeros((100, 10))
     >>> print(fg.explain(fg.sum(x + 1), level="rewrites").split()[0])
-    shift-out-of-sum
+    filled-result
     """
     return _native.explain_dag(_engine.settings().engine, _nodes(arrays), level, format)
 

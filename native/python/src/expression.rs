@@ -10,7 +10,7 @@ use std::sync::{
 
 use fulgurite_dataflow::Variable;
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{Direction, HopOp, Literal, ValueType};
+use fulgurite_hop::{Characteristics, DataType, HopOp, Literal, ValueType, VariableInfo};
 
 /// An operator with what tells it from others, at the price of a number.
 #[derive(Debug)]
@@ -58,17 +58,16 @@ pub enum Input {
 }
 
 impl Input {
-    fn shape(&self) -> Shape {
+    fn info(&self) -> VariableInfo {
         match self {
-            Input::Expression(expression) => expression.shape,
-            Input::Literal(_) => Shape::SCALAR,
-        }
-    }
-
-    fn count(&self) -> Option<u64> {
-        match self {
-            Input::Literal(Literal::Int(value)) => u64::try_from(*value).ok(),
-            _ => None,
+            Input::Literal(literal) => VariableInfo::constant(literal.clone()),
+            Input::Expression(expression) if expression.shape.is_scalar => {
+                VariableInfo::scalar(expression.value_type)
+            }
+            Input::Expression(expression) => {
+                let Shape { rows, cols, .. } = expression.shape;
+                VariableInfo::matrix(Characteristics::dims(rows, cols))
+            }
         }
     }
 }
@@ -128,9 +127,9 @@ impl Expression {
         given: Option<Shape>,
         place: Option<Place>,
     ) -> Result<Arc<Self>> {
-        let shape = match given {
-            Some(given) => given,
-            None => shape_of(&kind.op, &inputs)?,
+        let (shape, value_type) = match given {
+            Some(given) => (given, ValueType::Double),
+            None => described(&kind.op, &inputs)?,
         };
         let depths = inputs.iter().map(|input| match input {
             Input::Expression(expression) if !expression.is_value() => expression.depth,
@@ -138,7 +137,7 @@ impl Expression {
         });
         Ok(Arc::new(Expression {
             shape,
-            value_type: ValueType::Double,
+            value_type,
             place,
             depth: depths.max().unwrap_or(0) + 1,
             state: Mutex::new(State::Pending {
@@ -204,95 +203,19 @@ impl Expression {
     }
 }
 
-/// The size of what an operator gives.
+/// The size and the type of what an operator gives.
 ///
 /// # Errors
 /// `dimension`, for inputs that do not go together; `internal`, where the caller has to say it.
-fn shape_of(op: &HopOp, inputs: &[Input]) -> Result<Shape> {
-    let of = |place: usize| match inputs.get(place) {
-        Some(input) => Ok(input.shape()),
-        None => Err(Error::internal(format!("the operator {op} lacks an input"))),
-    };
-    let first = of(0)?;
-    Ok(match op {
-        HopOp::Unary(_) | HopOp::Cumulative(_) | HopOp::Rev => first,
-        HopOp::Binary(_) | HopOp::Ternary(_) => {
-            let mut shapes = inputs.iter().map(Input::shape);
-            shapes.try_fold(Shape::SCALAR, |known, next| together(op, known, next))?
+fn described(op: &HopOp, inputs: &[Input]) -> Result<(Shape, ValueType)> {
+    let known: Vec<VariableInfo> = inputs.iter().map(Input::info).collect();
+    let given = op.given(&known)?;
+    let size = given.characteristics;
+    match (given.data_type, size.rows, size.cols) {
+        (DataType::Scalar, ..) => Ok((Shape::SCALAR, given.value_type)),
+        (DataType::Matrix, Some(rows), Some(cols)) => {
+            Ok((Shape::matrix(rows, cols), ValueType::Double))
         }
-        HopOp::Aggregate(_, Direction::Full) => Shape::SCALAR,
-        HopOp::Aggregate(_, Direction::Row) => Shape::matrix(first.rows, 1),
-        HopOp::Aggregate(_, Direction::Col) => Shape::matrix(1, first.cols),
-        HopOp::MatMult => {
-            let second = of(1)?;
-            if first.cols != second.rows {
-                return Err(mismatch(op, first, second));
-            }
-            Shape::matrix(first.rows, second.cols)
-        }
-        HopOp::Transpose => Shape::matrix(first.cols, first.rows),
-        HopOp::Diag if first.cols == 1 => Shape::matrix(first.rows, first.rows),
-        HopOp::Diag => Shape::matrix(first.rows.min(first.cols), 1),
-        HopOp::Reshape { .. } => match (inputs[1].count(), inputs[2].count()) {
-            (Some(rows), Some(cols)) => Shape::matrix(rows, cols),
-            _ => return Err(unsized_operator(op)),
-        },
-        HopOp::RightIndex => {
-            let bounds: Option<Vec<u64>> = inputs[1..].iter().map(Input::count).collect();
-            match bounds.as_deref() {
-                Some([top, bottom, left, right]) => Shape::matrix(
-                    (bottom + 1).saturating_sub(*top),
-                    (right + 1).saturating_sub(*left),
-                ),
-                _ => return Err(unsized_operator(op)),
-            }
-        }
-        HopOp::LeftIndex => first,
-        HopOp::CBind => {
-            let widths = inputs.iter().map(|input| input.shape().cols);
-            Shape::matrix(first.rows, widths.sum())
-        }
-        HopOp::RBind => {
-            let heights = inputs.iter().map(|input| input.shape().rows);
-            Shape::matrix(heights.sum(), first.cols)
-        }
-        HopOp::Cast(cast) => match cast.code() {
-            "as.matrix" => Shape::matrix(first.rows, first.cols),
-            _ => Shape::SCALAR,
-        },
-        _ => return Err(unsized_operator(op)),
-    })
-}
-
-/// The size of cells combined.
-fn together(op: &HopOp, left: Shape, right: Shape) -> Result<Shape> {
-    let stretched = |left: u64, right: u64| match (left, right) {
-        (left, right) if left == right => Some(left),
-        (1, other) | (other, 1) => Some(other),
-        _ => None,
-    };
-    match (left.is_scalar, right.is_scalar) {
-        (_, true) => Ok(left),
-        (true, false) => Ok(right),
-        (false, false) => {
-            let rows = stretched(left.rows, right.rows);
-            let cols = stretched(left.cols, right.cols);
-            match rows.zip(cols) {
-                Some((rows, cols)) => Ok(Shape::matrix(rows, cols)),
-                None => Err(mismatch(op, left, right)),
-            }
-        }
+        _ => Err(Error::internal(format!("the size of {op} has to be given"))),
     }
-}
-
-fn mismatch(op: &HopOp, left: Shape, right: Shape) -> Error {
-    Error::dimension(format!(
-        "a matrix that is {} x {} does not go with one that is {} x {}",
-        left.rows, left.cols, right.rows, right.cols
-    ))
-    .in_operator(op.code())
-}
-
-fn unsized_operator(op: &HopOp) -> Error {
-    Error::internal(format!("the size of {op} has to be given"))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fulgurite_dataflow::Variable;
 use fulgurite_error::{Position, Source};
-use fulgurite_hop::{Dag, DataType, Hop, HopId, HopOp, Literal, ValueType};
+use fulgurite_hop::{Dag, DataType, Formulas, Hop, HopId, HopOp, Literal, ValueType};
 use rustc_hash::FxHashMap;
 
 use crate::expression::{Expression, Input, Kind, Place, State};
@@ -183,27 +183,20 @@ impl Structure {
         let leaves: Vec<HopId> = (0..)
             .zip(&self.leaves)
             .map(|(index, leaf)| {
-                let read = HopOp::TransientRead(leaf_name(index));
-                dag.push(match leaf {
-                    Variable::Scalar(literal) => {
-                        Hop::scalar(read, Vec::new(), literal.value_type())
-                    }
-                    _ => Hop::matrix(read, Vec::new()),
-                })
+                let name = leaf_name(index);
+                match leaf {
+                    Variable::Scalar(literal) => dag.read_scalar(name, literal.value_type()),
+                    _ => dag.read(name),
+                }
             })
             .collect();
         let literals: Vec<HopId> = self
             .literals
             .iter()
             .enumerate()
-            .map(|(index, literal)| {
-                dag.push(match varies[index] {
-                    false => Hop::literal(literal.clone()),
-                    true => {
-                        let read = HopOp::TransientRead(literal_name(index));
-                        Hop::scalar(read, Vec::new(), literal.value_type())
-                    }
-                })
+            .map(|(index, literal)| match varies[index] {
+                false => dag.literal(literal.clone()),
+                true => dag.read_scalar(literal_name(index), literal.value_type()),
             })
             .collect();
         let mut operators: Vec<HopId> = Vec::new();
@@ -233,9 +226,8 @@ impl Structure {
         }
         for index in &self.outputs {
             let value = operators[*index as usize];
-            let name = HopOp::TransientWrite(output_name(*index));
             let written = Hop {
-                op: name,
+                op: HopOp::to_variable(output_name(*index)),
                 inputs: vec![value],
                 ..dag.hop(value).clone()
             };

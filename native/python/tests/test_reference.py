@@ -53,7 +53,11 @@ def methods():
 
 def reference():
     public = [name for name in dir(fg) if not name.startswith("_")]
-    functions = [name for name in fg._api.__all__ if inspect.isfunction(getattr(fg, name))]
+    functions = [
+        name
+        for name in fg._api.__all__
+        if inspect.isfunction(getattr(fg, name)) and not name.startswith("_")
+    ]
     classes = [
         name
         for name in fg._api.__all__

@@ -6,6 +6,7 @@
 //! leads from each to its declaration. Parser, printer, interpreter, fusion, code generation and JSON read it from here.
 
 mod aggregate;
+mod alone;
 mod append;
 mod call;
 mod cast;
