@@ -30,9 +30,10 @@ use crate::{
 #[pyclass(frozen, module = "fulgurite._native")]
 pub struct Operator(Arc<Kind>);
 
-/// The numbers of operators.
-static KINDS: LazyLock<Mutex<HashMap<(String, Vec<String>), Arc<Kind>>>> =
-    LazyLock::new(Mutex::default);
+/// Operators by their codes and the names of their inputs.
+type Kinds = HashMap<(String, Vec<String>), Arc<Kind>>;
+
+static KINDS: LazyLock<Mutex<Kinds>> = LazyLock::new(Mutex::default);
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 #[pymethods]

@@ -40,6 +40,14 @@ struct Operator {
     operands: Vec<Operand>,
 }
 
+/// An operator whose inputs are still to be looked at, but for the first ones, which became operands.
+struct Open {
+    expression: Arc<Expression>,
+    kind: Arc<Kind>,
+    inputs: Vec<Input>,
+    operands: Vec<Operand>,
+}
+
 /// Expressions that are to be computed together.
 #[derive(Debug, Default)]
 pub struct Structure {
@@ -86,10 +94,15 @@ impl Structure {
     }
 
     fn visit(&mut self, root: &Arc<Expression>, found: &mut FxHashMap<*const Expression, Operand>) {
-        // An expression, its operator, and which of the inputs are still to be looked at.
-        let mut stack: Vec<(Arc<Expression>, Arc<Kind>, Vec<Input>, Vec<Operand>)> = Vec::new();
+        let mut stack: Vec<Open> = Vec::new();
         self.open(root, found, &mut stack);
-        while let Some((expression, kind, inputs, operands)) = stack.last_mut() {
+        while let Some(open) = stack.last_mut() {
+            let Open {
+                expression,
+                kind,
+                inputs,
+                operands,
+            } = open;
             let Some(input) = inputs.get(operands.len()) else {
                 let operator = Operator {
                     expression: Arc::clone(expression),
@@ -123,7 +136,7 @@ impl Structure {
         &mut self,
         expression: &Arc<Expression>,
         found: &mut FxHashMap<*const Expression, Operand>,
-        stack: &mut Vec<(Arc<Expression>, Arc<Kind>, Vec<Input>, Vec<Operand>)>,
+        stack: &mut Vec<Open>,
     ) {
         if found.contains_key(&Arc::as_ptr(expression)) {
             return;
@@ -136,7 +149,12 @@ impl Structure {
                 self.sources.push(Arc::clone(expression));
             }
             State::Pending { kind, inputs } => {
-                stack.push((Arc::clone(expression), kind, inputs, Vec::new()));
+                stack.push(Open {
+                    expression: Arc::clone(expression),
+                    kind,
+                    inputs,
+                    operands: Vec::new(),
+                });
             }
         }
     }
