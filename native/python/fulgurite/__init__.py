@@ -26,4 +26,6 @@ def __getattr__(name):
         from . import spark
 
         return getattr(spark, name)
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    from . import _numpy
+
+    return _numpy.named(name)

@@ -27,7 +27,7 @@ _sealed = {}
 _lock = threading.RLock()
 
 
-def asarray(obj, /, *, dtype=None, device=None, copy=None):
+def asarray(obj, /, dtype=None, *, device=None, copy=None):
     """An array of what somebody has: numbers, nested lists, NumPy arrays, SciPy matrices, columns and tables.
 
     Args:

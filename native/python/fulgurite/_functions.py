@@ -179,43 +179,43 @@ def _with_dtype(name, planned, x, axis, dtype, keepdims, **more):
 
 
 @public
-def sum(x, /, *, axis=None, dtype=None, keepdims=False):
+def sum(x, /, axis=None, *, dtype=None, keepdims=False):
     """Sums over all cells, or along axes; with compensation of rounding errors."""
     return _with_dtype("sum", _reductions.aggregate, x, axis, dtype, keepdims)
 
 
 @public
-def prod(x, /, *, axis=None, dtype=None, keepdims=False):
+def prod(x, /, axis=None, *, dtype=None, keepdims=False):
     """Products of all cells, or along axes."""
     return _with_dtype("prod", _reductions.aggregate, x, axis, dtype, keepdims)
 
 
 @public
-def mean(x, /, *, axis=None, keepdims=False):
+def mean(x, /, axis=None, *, keepdims=False):
     """Means of all cells, or along axes."""
     return _with_dtype("mean", _reductions.aggregate, x, axis, None, keepdims)
 
 
 @public
-def max(x, /, *, axis=None, keepdims=False):
+def max(x, /, axis=None, *, keepdims=False):
     """The largest of all cells, or along axes; NaN where one is."""
     return _with_dtype("max", _reductions.aggregate, x, axis, None, keepdims)
 
 
 @public
-def min(x, /, *, axis=None, keepdims=False):
+def min(x, /, axis=None, *, keepdims=False):
     """The smallest of all cells, or along axes; NaN where one is."""
     return _with_dtype("min", _reductions.aggregate, x, axis, None, keepdims)
 
 
 @public
-def any(x, /, *, axis=None, keepdims=False):
+def any(x, /, axis=None, *, keepdims=False):
     """Whether a cell is true."""
     return _with_dtype("any", _reductions.truth, x, axis, None, keepdims)
 
 
 @public
-def all(x, /, *, axis=None, keepdims=False):
+def all(x, /, axis=None, *, keepdims=False):
     """Whether all cells are true."""
     return _with_dtype("all", _reductions.truth, x, axis, None, keepdims)
 
@@ -230,37 +230,37 @@ def _spread(name, x, axis, correction, keepdims):
 
 
 @public
-def var(x, /, *, axis=None, correction=0.0, keepdims=False):
+def var(x, /, axis=None, *, correction=0.0, keepdims=False):
     """Variances, divided by the number of cells less `correction`."""
     return _spread("var", x, axis, correction, keepdims)
 
 
 @public
-def std(x, /, *, axis=None, correction=0.0, keepdims=False):
+def std(x, /, axis=None, *, correction=0.0, keepdims=False):
     """Standard deviations, the roots of variances."""
     return _spread("std", x, axis, correction, keepdims)
 
 
 @public
-def argmax(x, /, *, axis=None, keepdims=False):
+def argmax(x, /, axis=None, *, keepdims=False):
     """Where the largest cell is: the first one, or the first that is NaN."""
     return _with_dtype("argmax", _reductions.index_of, x, axis, None, keepdims)
 
 
 @public
-def argmin(x, /, *, axis=None, keepdims=False):
+def argmin(x, /, axis=None, *, keepdims=False):
     """Where the smallest cell is: the first one, or the first that is NaN."""
     return _with_dtype("argmin", _reductions.index_of, x, axis, None, keepdims)
 
 
 @public
-def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
+def cumulative_sum(x, /, axis=None, *, dtype=None, include_initial=False):
     """Sums of each cell and those before it along an axis."""
     return _cumulative("cumulative_sum", x, axis, dtype, include_initial)
 
 
 @public
-def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
+def cumulative_prod(x, /, axis=None, *, dtype=None, include_initial=False):
     """Products of each cell and those before it along an axis."""
     return _cumulative("cumulative_prod", x, axis, dtype, include_initial)
 
@@ -279,7 +279,7 @@ def _cumulative(name, x, axis, dtype, include_initial):
 
 
 @public
-def count_nonzero(x, /, *, axis=None, keepdims=False):
+def count_nonzero(x, /, axis=None, *, keepdims=False):
     """How many cells are not zero."""
     try:
         array = _ops.an_array(x)
@@ -339,13 +339,13 @@ def tensordot(x1, x2, /, *, axes=2):
 
 
 @public
-def sort(x, /, *, axis=-1, descending=False, stable=True):
+def sort(x, /, axis=-1, *, descending=False, stable=True):
     """Cells in order along an axis."""
     return _sorted("sort", x, axis, descending, stable)
 
 
 @public
-def argsort(x, /, *, axis=-1, descending=False, stable=True):
+def argsort(x, /, axis=-1, *, descending=False, stable=True):
     """Where the cells in order come from."""
     return _sorted("argsort", x, axis, descending, stable)
 

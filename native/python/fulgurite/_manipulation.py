@@ -74,7 +74,7 @@ def broadcast_to(x, /, shape):
     return _ops.broadcast_to(x, shape)
 
 
-def concat(arrays, /, *, axis=0):
+def concat(arrays, /, axis=0):
     """Arrays, joined along an axis."""
     try:
         return _shapes.concat(list(arrays), axis)
@@ -83,7 +83,7 @@ def concat(arrays, /, *, axis=0):
     return on_host("concat", reason, np.concat, list(arrays), axis=axis)
 
 
-def stack(arrays, /, *, axis=0):
+def stack(arrays, /, axis=0):
     """Arrays, joined along a new axis."""
     try:
         return _shapes.stack(list(arrays), axis)
@@ -131,7 +131,7 @@ def squeeze(x, /, axis):
     return on_host("squeeze", reason, np.squeeze, x, axis)
 
 
-def flip(x, /, *, axis=None):
+def flip(x, /, axis=None):
     """Cells in the opposite order along axes."""
     try:
         return _shapes.flip(x, axis)
@@ -207,7 +207,7 @@ def moveaxis(x, source, destination, /):
     return on_host("moveaxis", reason, np.moveaxis, x, source, destination)
 
 
-def unstack(x, /, *, axis=0):
+def unstack(x, /, axis=0):
     """The parts of an array along an axis, without it."""
     try:
         array = _ops.an_array(x)
@@ -230,7 +230,7 @@ def roll(x, /, shift, *, axis=None):
     return on_host("roll", reason, np.roll, x, shift, axis=axis)
 
 
-def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
+def diff(x, /, axis=-1, *, n=1, prepend=None, append=None):
     """Differences of neighbouring cells along an axis, `n` times; between parts before and after it, if given."""
     try:
         array = _ops.floats(x)

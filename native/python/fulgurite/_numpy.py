@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 
 import numpy as np
 
 from . import _functions, linalg
-from ._array import Array, become, on_host
+from ._array import Array, become, on_host, wrapped
 from ._hosted import NO_OPERATOR
 
 # Universal functions that ours have another name for.
@@ -359,3 +360,44 @@ def _binds(function, args, kwargs):
 
 Array.__array_ufunc__ = _ufunc
 Array.__array_function__ = _function
+
+
+# What the standard calls otherwise, and NumPy's users expect.
+_NAMES = {"array": "asarray", "concatenate": "concat"}
+
+
+def named(name):
+    """A function or a number of NumPy that this package has no function for: of arrays it is planned where ours has
+    operators for it, and else runs in NumPy.
+
+    Raises:
+        AttributeError: For what is neither.
+    """
+    if name in _NAMES:
+        return getattr(_functions, _NAMES[name])
+    host = None if name.startswith("_") else getattr(np, name, None)
+    if isinstance(host, float):
+        return host
+    if host is None or not callable(host) or isinstance(host, type):
+        raise AttributeError(f"module 'fulgurite' has no attribute '{name}'")
+
+    @functools.wraps(host)
+    def function(*args, **kwargs):
+        args = tuple(map(_ours, args))
+        if _has_ours(args) or _has_ours(tuple(kwargs.values())):
+            return wrapped(host(*args, **kwargs))
+        return on_host(name, "no argument is an array", host, *args, **kwargs)
+
+    return function
+
+
+def _ours(value):
+    if type(value) in (tuple, list):
+        return type(value)(map(_ours, value))
+    return _functions.asarray(value) if isinstance(value, np.ndarray) else value
+
+
+def _has_ours(value):
+    if type(value) in (tuple, list):
+        return any(map(_has_ours, value))
+    return type(value) is Array
