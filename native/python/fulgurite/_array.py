@@ -228,7 +228,7 @@ def make(node, shape, kind=FLOAT, row=False, sparse=False):
     array._host = None
     # A trace would take its value for a constant.
     if node.depth > LONGEST and looked() is None:
-        evaluate((array,))
+        evaluate((array,), keeps_named=True)
     return array
 
 
@@ -311,8 +311,8 @@ def note_look():
         looks.append(place())
 
 
-def evaluate(arrays):
-    """Computes arrays together."""
+def evaluate(arrays, keeps_named=False):
+    """Computes arrays together; results on the way that have names, too, if nobody looked at any."""
     nodes = [array._node for array in arrays if array._host is None]
     if nodes:
         settings = _engine.settings()
@@ -323,7 +323,7 @@ def evaluate(arrays):
 
             progress = line(settings)
         try:
-            _native.evaluate(settings.engine, nodes, is_main, progress)
+            _native.evaluate(settings.engine, nodes, is_main, progress, keeps_named)
         finally:
             if progress is not None:
                 progress.close()

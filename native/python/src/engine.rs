@@ -51,7 +51,10 @@ pub struct Counts {
 
 /// Evaluates under one configuration.
 #[pyclass(frozen, module = "fulgurite._native")]
-pub struct Engine {
+pub struct Engine(pub Arc<Evaluator>);
+
+/// What the evaluations of an engine share.
+pub struct Evaluator {
     session: Session,
     programs: Mutex<ProgramCache>,
     /// What results and intermediates of an evaluation may take.
@@ -105,7 +108,7 @@ impl Engine {
     ) -> PyResult<Self> {
         let config = Config::default().with(&entries);
         let config = config.map_err(|error| raised(py, &error, None))?;
-        Ok(Engine {
+        Ok(Engine(Arc::new(Evaluator {
             session: Session::new(config)
                 .with_plan_cache(Arc::clone(&PLAN_CACHE))
                 .with_programs(Arc::<Programs>::default())
@@ -115,11 +118,11 @@ impl Engine {
                 bytes,
                 setting: "config(memory=...)",
             }),
-        })
+        })))
     }
 }
 
-impl Engine {
+impl Evaluator {
     /// # Errors
     /// `runtime`, in a process that was forked.
     pub fn session(&self) -> Result<&Session> {

@@ -13,7 +13,7 @@ use fulgurite_program::{OutputValue, Watch};
 use pyo3::{prelude::*, types::PyAny};
 
 use crate::{
-    engine::{COUNTS, Engine, Variant},
+    engine::{COUNTS, Engine, Evaluator, Variant, refuse_after_fork},
     expression::Expression,
     failure::raised,
     node::Node,
@@ -44,12 +44,15 @@ impl Waiting<'_, '_> {
     ///
     /// # Errors
     /// Of handlers of signals.
-    pub fn run<T: Send>(
+    pub fn run<T: Send + 'static>(
         &self,
         py: Python<'_>,
         leaves: &[Variable],
-        run: impl FnOnce(&Interrupt, Option<Watch>) -> Result<T> + Send,
+        run: impl FnOnce(&Interrupt, Option<Watch>) -> Result<T> + Send + 'static,
     ) -> PyResult<Result<T>> {
+        if let Err(error) = refuse_after_fork() {
+            return Ok(Err(error));
+        }
         let cells = cells(leaves);
         let is_long = cells >= LONG_CELLS
             || (self.may_take_long && cells >= LONG_CELLS_OF_PRODUCTS)
@@ -68,7 +71,8 @@ impl Waiting<'_, '_> {
                 progress.call1((seconds, done, self.operators)).map(drop)
             }
         };
-        with_signals(py, &interrupt, || run(&interrupt, Some(watch)), meanwhile)
+        let asked = interrupt.clone();
+        with_signals(py, &interrupt, move || run(&asked, Some(watch)), meanwhile)
     }
 }
 
@@ -82,15 +86,16 @@ fn cells(leaves: &[Variable]) -> u64 {
 }
 
 /// Computes what these expressions are, together. On Python's main thread a long evaluation looks for signals, and calls
-/// `progress` meanwhile.
+/// `progress` meanwhile. It `keeps_named` results on the way, where nobody looked at any.
 #[pyfunction]
-#[pyo3(signature = (engine, nodes, is_main_thread, progress=None))]
+#[pyo3(signature = (engine, nodes, is_main_thread, progress=None, keeps_named=false))]
 pub fn evaluate(
     py: Python<'_>,
     engine: &Engine,
     nodes: Vec<PyRef<'_, Node>>,
     is_main_thread: bool,
     progress: Option<Bound<'_, PyAny>>,
+    keeps_named: bool,
 ) -> PyResult<()> {
     let wanted = nodes.iter().map(|node| Arc::clone(&node.expression));
     let wanted: Vec<Arc<Expression>> = wanted.filter(|wanted| !wanted.is_value()).collect();
@@ -99,18 +104,20 @@ pub fn evaluate(
     }
     let started = Instant::now();
     COUNTS.evaluations.fetch_add(1, Ordering::Relaxed);
-    let structure = Structure::of(&wanted);
+    let structure = Arc::new(Structure::of(&wanted, keeps_named));
     let waiting = Waiting {
         is_main_thread,
         progress: progress.as_ref(),
         may_take_long: structure.may_take_long(),
         operators: structure.len(),
     };
-    let run = |interrupt: &Interrupt, watch| {
-        let known = engine.program(&structure)?;
+    let (evaluator, running) = (Arc::clone(&engine.0), Arc::clone(&structure));
+    let run = move |interrupt: &Interrupt, watch| {
+        let structure = running;
+        let known = evaluator.program(&structure)?;
         let variables = Structure::variables(&structure.leaves, &structure.literals, &known.varies);
         let outputs = structure.output_names();
-        run_program(engine, &known, variables, &outputs, interrupt, watch)
+        run_program(&evaluator, &known, variables, &outputs, interrupt, watch)
     };
     let outcome = waiting.run(py, &structure.leaves, run)?;
     let elapsed = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
@@ -133,7 +140,7 @@ pub fn evaluate(
 /// # Errors
 /// Of its operators; `runtime`, in a process that was forked.
 pub fn run_program(
-    engine: &Engine,
+    engine: &Evaluator,
     known: &Variant,
     variables: impl Iterator<Item = (String, Variable)>,
     outputs: &[String],

@@ -60,7 +60,10 @@ pub fn run_script<'py>(
             }
         }
     }
-    let session = engine.session().map_err(|error| raised(py, &error, None))?;
+    let session = engine
+        .0
+        .session()
+        .map_err(|error| raised(py, &error, None))?;
     let interrupt = Interrupt::new();
     let lines: Arc<Mutex<Vec<String>>> = Arc::default();
     let printed = Arc::clone(&lines);
@@ -78,7 +81,7 @@ pub fn run_script<'py>(
             .iter()
             .try_for_each(|line| print.call1((line,)).map(drop))
     };
-    let outcome = with_signals(py, &interrupt, || execute(execution, &session), tell)?;
+    let outcome = with_signals(py, &interrupt, move || execute(execution, &session), tell)?;
     tell(py)?;
     let outcome = outcome.map_err(|error| raised(py, &error, None))?;
     let outputs = outcome.outputs.into_iter().map(|(name, value)| {
@@ -117,7 +120,7 @@ pub fn explain_dag(
     let explained = py.detach(|| {
         panics::caught(|| {
             let request = request(&structure, &level, &format, why)?;
-            explain(&request, engine.session()?)
+            explain(&request, engine.0.session()?)
         })
     });
     explained.map_err(|error| raised(py, &error, None))

@@ -65,9 +65,12 @@ pub struct Structure {
 
 impl Structure {
     /// Of these expressions that have no values yet. What else is found twice under names of the caller is wanted, too.
-    pub fn of(wanted: &[Arc<Expression>]) -> Self {
+    /// With `at_once`, the first time.
+    pub fn of(wanted: &[Arc<Expression>], at_once: bool) -> Self {
         // A caller that goes on to build on it, as a loop does, would have it computed again and again.
-        Self::with(wanted, |passed| passed.has_name() && passed.passes() > 0)
+        Self::with(wanted, |passed| {
+            passed.has_name() && (passed.passes() > 0 || at_once)
+        })
     }
 
     /// Of these expressions alone.

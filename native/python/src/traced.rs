@@ -26,7 +26,7 @@ pub struct Traced {
     variant: Arc<Variant>,
     literals: Vec<Literal>,
     leaves: Vec<Leaf>,
-    outputs: Vec<String>,
+    outputs: Arc<[String]>,
     results: Vec<Outcome>,
     /// Where operators were asked for.
     places: Vec<Option<Place>>,
@@ -80,12 +80,12 @@ impl Traced {
                 },
             }
         });
-        let variant = engine.program(&structure);
+        let variant = engine.0.program(&structure);
         Ok(Traced {
             variant: variant.map_err(|error| raised(py, &error, None))?,
             leaves: leaves.collect(),
             results: results.collect(),
-            outputs: structure.output_names(),
+            outputs: structure.output_names().into(),
             places: structure.places(),
             may_take_long: structure.may_take_long(),
             literals: structure.literals,
@@ -126,15 +126,13 @@ impl Traced {
                 may_take_long: self.may_take_long,
                 operators: self.places.len(),
             };
-            let run = |interrupt: &Interrupt, watch| {
-                run_program(
-                    engine,
-                    &self.variant,
-                    Structure::variables(&values, &self.literals, &self.variant.varies),
-                    &self.outputs,
-                    interrupt,
-                    watch,
-                )
+            let variables: Vec<(String, Variable)> =
+                Structure::variables(&values, &self.literals, &self.variant.varies).collect();
+            let (evaluator, variant) = (Arc::clone(&engine.0), Arc::clone(&self.variant));
+            let outputs = Arc::clone(&self.outputs);
+            let run = move |interrupt: &Interrupt, watch| {
+                let variables = variables.into_iter();
+                run_program(&evaluator, &variant, variables, &outputs, interrupt, watch)
             };
             let outcome = waiting.run(py, &values, run)?;
             outcome.map_err(|error| {
