@@ -24,6 +24,8 @@ _UNCHANGING = frozenset(("fulgurite", "pyarrow", "polars", "mmap"))
 
 # By the address of an array's object: how many arrays of ours read its memory.
 _sealed = {}
+# By the address of an array's object: its views that become writable with it.
+_waiting = {}
 _lock = threading.RLock()
 
 
@@ -232,8 +234,21 @@ def _release(host):
             count, was = _sealed.pop(id(array), (1, False))
             if count > 1:
                 _sealed[id(array)] = (count - 1, was)
-            elif was:
-                array.flags.writeable = True
+                continue
+            if was:
+                _unseal(array)
+            # Views that had to wait for it.
+            for view in _waiting.pop(id(array), ()):
+                _unseal(view)
+
+
+def _unseal(array):
+    """Makes an array writable again, or later, with what it is a view of."""
+    base = array.base
+    if isinstance(base, np.ndarray) and not base.flags.writeable and id(base) in _sealed:
+        _waiting.setdefault(id(base), []).append(array)
+    else:
+        array.flags.writeable = True
 
 
 def _is_scipy(obj):

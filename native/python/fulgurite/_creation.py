@@ -37,6 +37,7 @@ __all__ = [
 def _full(name, shape, value, dtype, device):
     check_device(device)
     wanted = np.dtype(np.float64 if dtype is None else dtype)
+    shape = _shapes.lengths(shape)
     try:
         if wanted == np.float64:
             return _shapes.full(shape, value, FLOAT)

@@ -109,7 +109,7 @@ class config:
         self._before = before
         self._after = after
         self._process = _process
-        self._token = None
+        self._tokens = []
         if _current.get() is None:
             _process = after
         else:
@@ -120,11 +120,11 @@ class config:
         # From now on it holds for this context alone.
         if _process is self._after:
             _process = self._process
-        self._token = _current.set(self._after)
+        self._tokens.append(_current.set(self._after))
         return self
 
     def __exit__(self, *_):
-        _current.reset(self._token)
+        _current.reset(self._tokens.pop())
 
     def __repr__(self):
         return f"config({self._after.entries}, fallback={self._after.fallback!r})"

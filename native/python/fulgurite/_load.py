@@ -35,3 +35,16 @@ try:
     from . import _native  # noqa: F401
 except ImportError as reason:
     raise ImportError(_refusal(reason), name="fulgurite._native") from None
+
+
+def numpy_version():
+    """The version of NumPy that is installed."""
+    import numpy
+
+    return numpy.__version__
+
+
+def has_arrays():
+    """Whether NumPy has what lazy arrays are made of."""
+    major, minor = numpy_version().split(".")[:2]
+    return (int(major), int(minor)) >= (2, 1)

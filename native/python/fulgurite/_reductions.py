@@ -6,7 +6,7 @@ import math
 
 from . import _ops, _shapes
 from ._array import BOOL, FLOAT, INT, make, node_of
-from ._native import Operator
+from ._native import Node, Operator
 from ._ops import (
     AS_MATRIX,
     EQUAL,
@@ -116,6 +116,14 @@ def index_of(name, x, *, axis=None, keepdims=False):
     node = _ops.column(x) if x.ndim == 1 else node_of(x)
     down = x.ndim == 1 or axes == (0,)
     length = node.rows if down else node.cols
+    if length == 1:
+        # A number may be another one by the last place where it is computed as a cell of a vector.
+        if x.ndim == 1:
+            return make(_ops.fill(0.0, 1, 1), (1,), INT) if keepdims else make(Node.scalar(0.0), (), INT)
+        other = x._shape[1] if down else x._shape[0]
+        shape = ((1, other) if down else (other, 1)) if keepdims else (other,)
+        rows, cols = shape if keepdims else (other, 1)
+        return make(_ops.fill(0.0, rows, cols), shape, INT)
     full, of_rows, of_columns = _AGGREGATES[largest]
     at = SEQUENCE((0, length - 1, 1), None, (length, 1))
     if not down:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import numpy as np
 
@@ -45,9 +46,17 @@ def transpose(x):
     return make(node, x._shape[::-1], x._kind, False, x._sparse)
 
 
+def lengths(shape):
+    """A shape as whole numbers of Python: one of them, or several."""
+    try:
+        return (operator.index(shape),)
+    except TypeError:
+        return tuple(map(operator.index, shape))
+
+
 def reshape(x, shape):
     x = an_array(x)
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    shape = lengths(shape)
     if -1 in shape:
         others = math.prod(length for length in shape if length != -1)
         if shape.count(-1) > 1 or others == 0 or x.size % others:
@@ -177,7 +186,7 @@ def triangle(name, x, k):
 
 
 def full(shape, value, kind):
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    shape = lengths(shape)
     if len(shape) > 2 or 0 in shape or any(length < 0 for length in shape):
         raise Unplanned("a shape that matrices have not")
     value = float(value)

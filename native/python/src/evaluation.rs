@@ -37,6 +37,8 @@ pub struct Waiting<'a, 'py> {
     /// Whether operators take more than passes over their inputs.
     pub may_take_long: bool,
     pub operators: usize,
+    /// Cells that operators give, all together.
+    pub cells: u64,
 }
 
 impl Waiting<'_, '_> {
@@ -53,7 +55,7 @@ impl Waiting<'_, '_> {
         if let Err(error) = refuse_after_fork() {
             return Ok(Err(error));
         }
-        let cells = cells(leaves);
+        let cells = cells(leaves).saturating_add(self.cells);
         let is_long = cells >= LONG_CELLS
             || (self.may_take_long && cells >= LONG_CELLS_OF_PRODUCTS)
             || self.operators >= LONG_PROGRAM;
@@ -110,6 +112,7 @@ pub fn evaluate(
         progress: progress.as_ref(),
         may_take_long: structure.may_take_long(),
         operators: structure.len(),
+        cells: structure.cells(),
     };
     let (evaluator, running) = (Arc::clone(&engine.0), Arc::clone(&structure));
     let run = move |interrupt: &Interrupt, watch| {

@@ -8,7 +8,7 @@ use fulgurite_error::{Position, Source};
 use fulgurite_hop::{Dag, DataType, Formulas, Hop, HopId, HopOp, Literal, ValueType};
 use rustc_hash::FxHashMap;
 
-use crate::expression::{Expression, Input, Kind, Place, State};
+use crate::expression::{Expression, Input, Kind, Place, Shape, State};
 
 /// Positions in programs stand for the operators of a structure, since the same one may stand at several places of a
 /// script: line `n` of this file is operator `n - 1`.
@@ -295,6 +295,15 @@ impl Structure {
     pub fn outputs(&self) -> impl Iterator<Item = &Arc<Expression>> {
         let outputs = self.outputs.iter();
         outputs.map(|index| &self.operators[*index as usize].expression)
+    }
+
+    /// Cells that operators give, all together.
+    pub fn cells(&self) -> u64 {
+        let cells = self.operators.iter().map(|operator| {
+            let Shape { rows, cols, .. } = operator.expression.shape;
+            rows.saturating_mul(cols)
+        });
+        cells.fold(0, u64::saturating_add)
     }
 
     /// How many operators there are.

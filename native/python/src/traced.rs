@@ -31,6 +31,7 @@ pub struct Traced {
     /// Where operators were asked for.
     places: Vec<Option<Place>>,
     may_take_long: bool,
+    cells: u64,
 }
 
 enum Leaf {
@@ -88,6 +89,7 @@ impl Traced {
             outputs: structure.output_names().into(),
             places: structure.places(),
             may_take_long: structure.may_take_long(),
+            cells: structure.cells(),
             literals: structure.literals,
         })
     }
@@ -125,6 +127,7 @@ impl Traced {
                 progress: progress.as_ref(),
                 may_take_long: self.may_take_long,
                 operators: self.places.len(),
+                cells: self.cells,
             };
             let variables: Vec<(String, Variable)> =
                 Structure::variables(&values, &self.literals, &self.variant.varies).collect();

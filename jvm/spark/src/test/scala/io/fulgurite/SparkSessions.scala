@@ -43,6 +43,8 @@ object SparkSessions {
     val builder = SparkSession.builder()
       .master(master).appName(name)
       .config("spark.ui.enabled", "false")
+      // Jobs wait for all executors of a local cluster, however busy the machine is.
+      .config("spark.scheduler.minRegisteredResourcesRatio", "1.0")
       .config("spark.sql.shuffle.partitions", "3")
       .config("spark.executor.extraClassPath", classes)
       .config("spark.executor.extraJavaOptions", System.getProperty("fulgurite.tests.executors", ""))
