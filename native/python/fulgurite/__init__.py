@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING as _CHECKS_TYPES
 
 # First: it says why the extension cannot be loaded.
 from . import _load  # noqa: F401, I001
+from ._errors import FallbackError, FulguriteError, MemoryLimitError, ShapeError  # noqa: F401
 from ._native import VERSION as __version__  # noqa: F401
 
 # Older ones lack functions of the array API standard. Spark 3.5 is used with them, and needs no arrays.
