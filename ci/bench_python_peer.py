@@ -3,14 +3,13 @@ ci/bench_python.py, which says in which commands."""
 
 import argparse
 import importlib
-import json
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 
 import bench_python_programs
+from bench_work_peer import serve
 
 # Libraries of each side, which are loaded before memory is counted.
 LIBRARIES = {
@@ -156,14 +155,7 @@ def main():
     for name in ["program", "side"]:
         parser.add_argument(f"--{name}", required=True)
     options = parser.parse_args()
-    peer = Peer(options, bench_python_programs.load(options.programs)[options.program])
-    for line in sys.stdin:
-        match line.split():
-            case ["run", seconds, most]:
-                reply = peer.run(float(seconds), int(most))
-            case ["results", folder]:
-                reply = peer.results(Path(folder))
-        print(json.dumps(reply), flush=True)
+    serve(Peer(options, bench_python_programs.load(options.programs)[options.program]))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 import importlib.metadata
 import math
 
+from bench_work_report import circumstances
+
 OURS = ["fulgurite", "fused"]
 PEERS = ["numpy", "numexpr", "numba", "jax", "torch"]
 GROUPS = {
@@ -10,8 +12,6 @@ GROUPS = {
     "weld": "The workloads of Weld, which are the programs of [examples/python](../../examples/python)",
     "programs": "Small programs of users",
 }
-# From this share of processor time that others took, the figures are said to be disturbed.
-BUSY = 0.1
 # What is to be reached: the geometric mean of best peer / fulgurite, and its least.
 MEAN, LEAST = 1.5, 0.95
 # MB above NumPy's peak that are not counted against Fulgurite: plans, machine code, the stacks of threads.
@@ -124,13 +124,7 @@ def section(kind, results):
     rows = results["rows"]
     versions = ", ".join(f"{name} {version}" for name, version in results["libraries"].items())
     lines = ["", f"## {kind}", "", f"{results['date']}, {results['machine']}, {sum(row['seconds'] for row in rows) / 60:.0f} minutes; {versions}."]
-    again = sorted({(row["date"], row["program"]) for row in rows if row["date"] != results["date"]})
-    if again:
-        lines += ["", f"Measured on another day: {', '.join(f'{name} ({date})' for date, name in again)}."]
-    disturbed = [row for row in rows if row["busy"] >= BUSY]
-    if disturbed:
-        most = max(row["busy"] for row in disturbed)
-        lines += ["", f"Other processes ran beside {len(disturbed)} of the {len(rows)} programs: they took up to {most:.0%} of the processor time just before a round."]
+    lines += circumstances(rows, results["date"], "program")
     for group, text in GROUPS.items():
         chosen = [row for row in rows if row["group"] == group]
         if chosen:

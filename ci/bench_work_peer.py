@@ -105,14 +105,8 @@ class Peer:
         return {}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in ["rows", "inputs"]:
-        parser.add_argument(f"--{name}", type=Path, required=True)
-    for name in ["row", "peer", "sizes", "paths"]:
-        parser.add_argument(f"--{name}", required=True)
-    options = parser.parse_args()
-    peer = Peer(options, bench_work_rows.load(options.rows)[options.row])
+def serve(peer):
+    """Does what lines of the standard input tell, and answers each with a line."""
     for line in sys.stdin:
         match line.split():
             case ["run", seconds, most]:
@@ -120,6 +114,16 @@ def main():
             case ["results", folder]:
                 reply = peer.results(Path(folder))
         print(json.dumps(reply), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ["rows", "inputs"]:
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    for name in ["row", "peer", "sizes", "paths"]:
+        parser.add_argument(f"--{name}", required=True)
+    options = parser.parse_args()
+    serve(Peer(options, bench_work_rows.load(options.rows)[options.row]))
 
 
 if __name__ == "__main__":

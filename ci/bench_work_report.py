@@ -19,6 +19,19 @@ def ratio(row, among="ms"):
     return best[1] / row[among]["fulgurite"] if best else None
 
 
+def circumstances(rows, today, what):
+    """Which of the rows, of a `what` each, were measured on another day, and which beside other processes."""
+    lines = []
+    again = sorted({(row["date"], row[what]) for row in rows if row["date"] != today})
+    if again:
+        lines += ["", f"Measured on another day: {', '.join(f'{name} ({date})' for date, name in again)}."]
+    disturbed = [row for row in rows if row["busy"] >= BUSY]
+    if disturbed:
+        most = max(row["busy"] for row in disturbed)
+        lines += ["", f"Other processes ran beside {len(disturbed)} of the {len(rows)} {what}s: they took up to {most:.0%} of the processor time just before a round."]
+    return lines
+
+
 def verdict(row):
     found = ratio(row)
     return "-" if found is None else f"{'reached' if found >= row['reach'] else 'missed'}: {row['reach']:g}"
@@ -107,13 +120,7 @@ def section(kind, results):
         for threads in sorted({row["threads"] for row in rows})
     ]
     lines = ["", f"## {kind}", "", f"{results['date']}, {results['machine']}, {sum(row['seconds'] for row in rows) / 60:.0f} minutes. Limits measured between the rows, the best seen: {'; '.join(limits)}."]
-    again = sorted({(row["date"], row["row"]) for row in rows if row["date"] != results["date"]})
-    if again:
-        lines += ["", f"Measured on another day: {', '.join(f'{name} ({date})' for date, name in again)}."]
-    disturbed = [row for row in rows if row["busy"] >= BUSY]
-    if disturbed:
-        most = max(row["busy"] for row in disturbed)
-        lines += ["", f"Other processes ran beside {len(disturbed)} of the {len(rows)} rows: they took up to {most:.0%} of the processor time just before a round."]
+    lines += circumstances(rows, results["date"], "row")
     judged = [verdict(row) for row in rows]
     reached = sum(word.startswith("reached") for word in judged)
     lines += ["", *table(rows), "", f"Reached: {reached} of {len(judged) - judged.count('-')}."]
