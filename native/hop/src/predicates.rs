@@ -111,6 +111,16 @@ impl HopOp {
         )
     }
 
+    /// Whether its result is cells of its input in other places, or follows from scalars: to compute it again costs less than
+    /// to store it.
+    pub fn is_cheap_again(&self) -> bool {
+        match self {
+            HopOp::Transpose | HopOp::RightIndex | HopOp::Reshape { .. } => true,
+            HopOp::DataGen(op) => matches!(op, DataGenOp::Fill | DataGenOp::Seq),
+            _ => false,
+        }
+    }
+
     /// Its errors are messages of the script.
     pub fn speaks_for_script(&self) -> bool {
         matches!(self, HopOp::Stop | HopOp::Assert)

@@ -122,14 +122,12 @@ impl Prepared {
         room: Option<Room>,
         session: &Session,
     ) -> Result<Vec<OutputValue>> {
-        let mut session = session.clone();
+        let mut context = Context::new(session.clone())?;
         if let Some(room) = room {
             // An operator counts what it reads, too.
             let inputs = symbols.bytes_besides(&SymbolTable::default());
-            session.config.memory_local = room.bytes.saturating_add(inputs);
+            context.session.config.memory_local = room.bytes.saturating_add(inputs);
         }
-        let session = &session;
-        let context = Context::new(session.clone())?;
         if let Some(watch) = &session.watch {
             watch.watch(Account::new(
                 Instant::now(),

@@ -10,6 +10,7 @@ import numpy as np
 from . import _engine, _native
 from ._fallbacks import note
 from ._places import place
+from ._progress import line
 
 __all__ = ["Array", "compute"]
 
@@ -316,17 +317,26 @@ def evaluate(arrays, keeps_named=False):
     nodes = [array._node for array in arrays if array._host is None]
     if nodes:
         settings = _engine.settings()
-        is_main = _engine.is_main_thread()
-        progress = None
-        if is_main:
-            from ._progress import line
-
-            progress = line(settings)
-        try:
+        with watched(settings) as (is_main, progress):
             _native.evaluate(settings.engine, nodes, is_main, progress, keeps_named)
-        finally:
-            if progress is not None:
-                progress.close()
+
+
+class watched:
+    """Whether this is the main thread, and the line of progress of an evaluation, if there is one."""
+
+    __slots__ = ("_line", "_settings")
+
+    def __init__(self, settings):
+        self._settings = settings
+
+    def __enter__(self):
+        is_main = _engine.is_main_thread()
+        self._line = line(self._settings) if is_main else None
+        return is_main, self._line
+
+    def __exit__(self, *_):
+        if self._line is not None:
+            self._line.close()
 
 
 def to_numpy(value):

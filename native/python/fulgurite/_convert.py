@@ -170,11 +170,9 @@ def _of_numpy(host, dtype, copy):
         return _of_fresh(np.array(host, order="C", copy=True))
     if copy is False:
         return _leaf(host, False)
-    if copy or host.nbytes < SHARED_BYTES or not _protect(host):
+    if copy or host.nbytes < SHARED_BYTES:
         return _leaf(host, True)
-    shared = host.view()
-    weakref.finalize(shared, _release, host)
-    return _leaf(shared, False)
+    return _leaf(_protected(host), False)
 
 
 def _of_fresh(host):
@@ -213,18 +211,20 @@ def _chain(host):
     return None
 
 
-def _protect(host):
-    """Makes memory read-only for its owners as long as arrays of ours read it; says whether that could be done."""
+def _protected(host):
+    """A view of memory that is read-only for its owners as long as there is the view; a copy of what can't be protected."""
     chain = _chain(host)
     if chain is None:
-        return False
+        return host.copy(order="K")
     with _lock:
         for array in chain:
             count, was = _sealed.get(id(array), (0, array.flags.writeable))
             _sealed[id(array)] = (count + 1, was)
             if array.flags.writeable:
                 array.flags.writeable = False
-    return True
+    view = host.view()
+    weakref.finalize(view, _release, host)
+    return view
 
 
 def _release(host):
@@ -273,20 +273,14 @@ def _of_scipy(source, dtype, copy):
     values = csr.data.astype(np.float64, copy=False)
     indices = csr.indices.astype(np.int32, copy=False)
     pointers = csr.indptr.astype(np.int64, copy=False)
-    shared = copy is not True
-    if shared and copy is None:
-        owned = [part for part in (indices, values) if part is csr.data or part is csr.indices]
-        shared = all(_protect(part) for part in owned) if source is csr or owned else True
-        views = [part.view() for part in (indices, values)]
-        for view, part in zip(views, (indices, values), strict=True):
-            if shared and any(part is own for own in owned):
-                weakref.finalize(view, _release, part)
-        indices, values = views
-    if copy is False and (
-        values is not csr.data or indices is not csr.indices or csr is not source
-    ):
+    # What was converted is nobody else's.
+    lent = csr is source
+    if copy is False and not (lent and values is csr.data and indices is csr.indices):
         raise ValueError("a sparse matrix in another format than CSR of float64 needs a copy")
-    node = Node.csr((rows, cols), pointers, indices, values, not shared)
+    if copy is None and lent:
+        indices = _protected(indices) if indices is csr.indices else indices
+        values = _protected(values) if values is csr.data else values
+    node = Node.csr((rows, cols), pointers, indices, values, copy is True)
     return make(node, (rows, cols), FLOAT, False, True)
 
 

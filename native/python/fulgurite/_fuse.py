@@ -11,6 +11,7 @@ import numpy as np
 from . import _array, _engine, _native
 from ._array import Array, make
 from ._convert import asarray
+from ._fallbacks import note
 
 __all__ = ["fuse"]
 
@@ -23,8 +24,9 @@ def fuse(function):
 
     Arguments are arrays and numbers, also in tuples, lists and dicts; other values are constants, for each of which
     the function is traced again. What the function gives are arrays in tuples, lists and dicts.
-    A function that looks at the values of its arguments, as ``if`` does, is not traced: it runs as it is, and a
-    warning names the line.
+    A function that looks at the values of its arguments, as ``if`` does, runs at each call, and a warning names the
+    line. So does one of arrays that the engine has not, which :func:`fallbacks` lists. The function gets arrays of its
+    own, and numbers as arrays without dimensions: what it assigns to them, the caller does not see.
 
     >>> import fulgurite as fg
     >>> @fg.fuse
@@ -35,6 +37,9 @@ def fuse(function):
     """
     return functools.wraps(function)(_Fused(function))
 
+
+class _Unlike(Exception):
+    """An array that the engine has not; its dtype and dimensions."""
 
 
 class _Fused:
@@ -49,11 +54,14 @@ class _Fused:
 
     def __call__(self, *args, **kwargs):
         arrays = []
-        key = (
-            _flat(args, arrays),
-            _flat(kwargs, arrays) if kwargs else None,
-            _engine.settings().fallback,
-        )
+        settings = _engine.settings()
+        try:
+            flat = _flat(args, arrays), _flat(kwargs, arrays) if kwargs else None
+        except _Unlike as unlike:
+            note(self._function.__name__, f"an argument of {unlike}")
+            return self._function(*args, **kwargs)
+        # Plans follow from the engine's configuration.
+        key = (*flat, settings.engine, settings.fallback)
         _array.evaluate([array for array in arrays if array._node is not None])
         try:
             known = self._traces.get(key)
@@ -65,19 +73,25 @@ class _Fused:
             return self._trace(key, args, kwargs, arrays)
         traced, results = known
         if traced is None:
-            return self._function(*args, **kwargs)
-        nodes = iter(_call(traced, [_array.node_of(array) for array in arrays]))
+            return self._of_own(args, kwargs, map(_array.same, arrays))
+        nodes = [_array.node_of(array) for array in arrays]
+        with _array.watched(settings) as (is_main, progress):
+            nodes = iter(traced(settings.engine, nodes, is_main, progress))
         return _built(results, nodes)
+
+    def _of_own(self, args, kwargs, arrays):
+        """What the function gives of these arrays in the place of its arguments."""
+        arrays = iter(arrays)
+        return self._function(*_replaced(args, arrays), **_replaced(kwargs, arrays))
 
     def _trace(self, key, args, kwargs, arrays):
         # Nodes of their own, so that two arguments that are one array are two of the next call.
         own = [_copied(array) for array in arrays]
-        replaced = iter(own)
-        args, kwargs = _replaced(args, replaced), _replaced(kwargs, replaced)
+        arguments = [_array.node_of(array) for array in own]
         before, looks = _array.looked(), []
         _array.begin_trace(looks)
         try:
-            given = self._function(*args, **kwargs)
+            given = self._of_own(args, kwargs, own)
         finally:
             _array.end_trace(before)
         nodes = []
@@ -93,18 +107,12 @@ class _Fused:
                 )
             traced = None
         else:
-            arguments = [_array.node_of(array) for array in own]
             traced = _native.Traced(_engine.settings().engine, arguments, nodes)
         with self._lock:
             if len(self._traces) >= _TRACES:
                 self._traces.pop(next(iter(self._traces)))
             self._traces[key] = traced, results
         return given
-
-
-def _call(traced, nodes):
-    settings = _engine.settings()
-    return traced(settings.engine, nodes, _engine.is_main_thread())
 
 
 def _flat(value, arrays):
@@ -122,9 +130,7 @@ def _flat(value, arrays):
     else:
         return (type(value), value)
     if array._kind is None:
-        raise TypeError(
-            f"arguments of a fused function are arrays of float64 or bool of at most two dimensions, not of {array.dtype}"
-        )
+        raise _Unlike(f"dtype {array.dtype} and shape {array.shape}")
     arrays.append(array)
     return (array._kind, array._shape, array._row, array._sparse)
 

@@ -7,8 +7,9 @@ import os
 import numpy as np
 
 from . import _engine, _native
-from ._array import Array, evaluate, make, to_numpy
+from ._array import Array, evaluate, make, node_of, to_numpy
 from ._convert import asarray
+from ._ops import column
 
 __all__ = ["run"]
 
@@ -41,12 +42,12 @@ def run(script, *, inputs=None, outputs=(), arguments=None):
             nodes[key] = _native.Node.scalar(value.item())
         else:
             arrays[key] = value if type(value) is Array else asarray(value)
+    arrays = {key: _matrix(key, array) for key, array in arrays.items()}
     evaluate(list(arrays.values()))
-    for key, array in arrays.items():
-        nodes[key] = _matrix(key, array)
+    nodes.update((key, node_of(array)) for key, array in arrays.items())
     arguments = {str(key): _argument(value) for key, value in (arguments or {}).items()}
     engine = _engine.settings().engine
-    found, _ = _native.run_script(engine, text, name, nodes, outputs, arguments, print)
+    found = _native.run_script(engine, text, name, nodes, outputs, arguments, print)
     values = [_value(found[output]) for output in outputs]
     return values[0] if len(values) == 1 else tuple(values)
 
@@ -66,6 +67,7 @@ def _argument(value):
 
 
 def _matrix(name, array):
+    """An array as the language has it: a vector is a column."""
     if array._kind is None:
         host = to_numpy(array)
         if host.ndim > 2 or host.size == 0 or host.dtype.kind not in "biuf":
@@ -73,16 +75,9 @@ def _matrix(name, array):
                 f"the input '{name}' is no matrix: it has the shape {host.shape} and the dtype {host.dtype}"
             )
         array = asarray(host.astype(np.float64))
-    if array.ndim == 0:
-        return _native.Node.scalar(float(array))
-    from ._ops import column, matrix
-
-    evaluate((array,))
-    node = column(array) if array.ndim == 1 else matrix(array)
-    if not node.is_value:
-        whole = make(node, array.shape)
-        evaluate((whole,))
-    return node
+    if array.ndim == 1:
+        return make(column(array), array.shape)
+    return array
 
 
 def _value(node):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 
 from . import _engine, _native
-from ._array import Array, evaluate, to_numpy
+from ._array import Array, to_numpy
 from ._errors import FulguriteError
 
 __all__ = ["explain", "statistics", "why"]
@@ -65,7 +65,6 @@ def _as_html(self):
     title = f"Array {self.shape}, {self.dtype}"
     node = self._node
     if node is None or node.is_value:
-        evaluate((self,))
         shown = f"<pre>{html.escape(str(to_numpy(self)))}</pre>"
     else:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import secrets
 
@@ -9,6 +10,7 @@ from ._array import make
 from ._native import Node, Operator
 from ._places import place
 from ._scripts import run
+from ._shapes import lengths
 
 __all__ = ["rand", "randn", "read"]
 
@@ -63,14 +65,13 @@ def randn(*shape, density=1.0, seed=None):
 
 
 def _random(shape, low, high, density, seed, pdf):
-    if len(shape) == 1 and isinstance(shape[0], tuple):
-        (shape,) = shape
-    if not 1 <= len(shape) <= 2 or any(int(length) < 1 for length in shape):
+    shape = lengths(shape[0] if len(shape) == 1 else shape)
+    if not 1 <= len(shape) <= 2 or any(length < 1 for length in shape):
         raise ValueError(f"random arrays have one or two lengths from 1, not {shape}")
-    seed = secrets.randbelow(1 << 31) if seed is None else int(seed)
-    rows, cols = (*map(int, shape), 1)[:2]
+    seed = secrets.randbelow(1 << 31) if seed is None else operator.index(seed)
+    rows, cols = (*shape, 1)[:2]
     # A variable of programs: another seed is the same program.
     seed = Node.scalar(seed)
     inputs = (rows, cols, float(low), float(high), float(density), seed, pdf, 1.0)
     node = _RAND(inputs, place(), (rows, cols))
-    return make(node, tuple(map(int, shape)))
+    return make(node, shape)

@@ -11,9 +11,6 @@ use fulgurite_matrix::{CsrMatrix, DenseMatrix, MatrixBlock, memory};
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods, ndarray::ArrayView1};
 use pyo3::prelude::*;
 
-/// Up to so many cells are copied: it takes less time than to note that memory is shared.
-const COPIED_CELLS: usize = 1 << 13;
-
 /// Keeps an array alive whose memory a block reads.
 struct Lent {
     #[expect(dead_code, reason = "held, not read")]
@@ -49,7 +46,7 @@ fn buffer<T: numpy::Element + arrow::datatypes::ArrowNativeType>(
     Ok(ScalarBuffer::new(buffer, 0, cells))
 }
 
-/// A block of a NumPy array's cells, row after row. It shares the memory of a large one, unless it is to be `copied`.
+/// A block of a NumPy array's cells, row after row. It shares the memory, unless it is to be `copied`.
 ///
 /// # Errors
 /// `data`, for memory that is not aligned or not in one piece; `memory`, when there is none for a copy.
@@ -60,7 +57,7 @@ pub fn dense_block(
     copied: bool,
 ) -> Result<MatrixBlock> {
     let cells = buffer(array)?;
-    let cells = match copied || cells.len() <= COPIED_CELLS {
+    let cells = match copied {
         true => memory::copied(&cells)?.into(),
         false => cells,
     };

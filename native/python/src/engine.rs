@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, LazyLock, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -24,9 +24,6 @@ const STRUCTURES: usize = 1024;
 /// do not know them, and the program serves all of them.
 const VALUES_AS_LITERALS: usize = 4;
 
-/// Compiled operators that engines share.
-const COMPILED: usize = 4096;
-
 /// What happened in this process so far.
 pub static COUNTS: Counts = Counts {
     evaluations: AtomicU64::new(0),
@@ -34,9 +31,8 @@ pub static COUNTS: Counts = Counts {
     nanoseconds: AtomicU64::new(0),
 };
 
-/// Compiled operators, whatever the configuration.
-static PLAN_CACHE: LazyLock<Arc<PlanCache>> =
-    LazyLock::new(|| Arc::new(PlanCache::with_capacity(COMPILED)));
+/// Compiled operators. The configuration of the first engine says how many are kept.
+static PLAN_CACHE: OnceLock<Arc<PlanCache>> = OnceLock::new();
 
 /// This process was forked from one that had used the engine: its threads are not there.
 static FORKED: AtomicBool = AtomicBool::new(false);
@@ -108,9 +104,11 @@ impl Engine {
     ) -> PyResult<Self> {
         let config = Config::default().with(&entries);
         let config = config.map_err(|error| raised(py, &error, None))?;
+        let compiled =
+            PLAN_CACHE.get_or_init(|| Arc::new(PlanCache::with_capacity(config.plan_cache_size)));
         Ok(Engine(Arc::new(Evaluator {
             session: Session::new(config)
-                .with_plan_cache(Arc::clone(&PLAN_CACHE))
+                .with_plan_cache(Arc::clone(compiled))
                 .with_programs(Arc::<Programs>::default())
                 .with_calibration(Calibration::of_this_machine()),
             programs: Mutex::default(),
@@ -220,7 +218,8 @@ pub fn forked() {
 #[pyfunction]
 pub fn statistics() -> BTreeMap<&'static str, f64> {
     let count = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64;
-    let compiled = PLAN_CACHE.statistics();
+    let compiled = PLAN_CACHE.get().map(|cache| cache.statistics());
+    let compiled = compiled.unwrap_or_default();
     BTreeMap::from([
         ("evaluations", count(&COUNTS.evaluations)),
         ("programs", count(&COUNTS.programs)),

@@ -21,7 +21,7 @@ use crate::{
     waiting::with_signals,
 };
 
-/// Runs a script on values; gives its outputs, and what its report says. Lines that it prints go to `print`.
+/// Runs a script on values; gives its outputs. Lines that it prints go to `print`.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
 pub fn run_script<'py>(
@@ -33,7 +33,7 @@ pub fn run_script<'py>(
     outputs: Vec<String>,
     arguments: BTreeMap<String, String>,
     print: Bound<'py, PyAny>,
-) -> PyResult<(BTreeMap<String, Node>, String)> {
+) -> PyResult<BTreeMap<String, Node>> {
     let mut execution = Execution {
         request: Request {
             arguments,
@@ -95,10 +95,7 @@ pub fn run_script<'py>(
         };
         Ok((name, Node::new(Expression::value(value))))
     });
-    Ok((
-        outputs.collect::<PyResult<_>>()?,
-        outcome.report.to_string(),
-    ))
+    outputs.collect()
 }
 
 /// What would be executed for expressions, as `fulgurite explain` shows it.

@@ -40,6 +40,12 @@ struct Operator {
     operands: Vec<Operand>,
 }
 
+impl Operator {
+    fn is_cheap_again(&self) -> bool {
+        self.kind.op.is_cheap_again()
+    }
+}
+
 /// An operator whose inputs are still to be looked at, but for the first ones, which became operands.
 struct Open {
     expression: Arc<Expression>,
@@ -64,36 +70,57 @@ pub struct Structure {
 }
 
 impl Structure {
-    /// Of these expressions that have no values yet. What else is found twice under names of the caller is wanted, too.
-    /// With `at_once`, the first time.
-    pub fn of(wanted: &[Arc<Expression>], at_once: bool) -> Self {
-        // A caller that goes on to build on it, as a loop does, would have it computed again and again.
-        Self::with(wanted, |passed| {
-            passed.has_name() && (passed.passes() > 0 || at_once)
-        })
+    /// Of these expressions that have no values yet. What was computed before on the way to others, and is used again, is
+    /// wanted, too: a loop builds on it, and would have it computed again and again. So is what has a name, where the caller
+    /// `keeps_named`.
+    pub fn of(wanted: &[Arc<Expression>], keeps_named: bool) -> Self {
+        let mut structure = Self::visited(wanted);
+        let operators = structure.operators.iter();
+        let passed: Vec<bool> = operators
+            .map(|operator| operator.expression.passes() > 0 && !operator.is_cheap_again())
+            .collect();
+        let mut is_wanted = vec![false; passed.len()];
+        for (index, operator) in structure.operators.iter().enumerate() {
+            is_wanted[index] |= keeps_named && operator.expression.has_name();
+            // What is used by operators that were there before was found with them.
+            if !passed[index] {
+                for operand in &operator.operands {
+                    if let Operand::Operator(input) = operand {
+                        is_wanted[*input as usize] |= passed[*input as usize];
+                    }
+                }
+            }
+        }
+        structure.want(wanted, &is_wanted);
+        structure
     }
 
     /// Of these expressions alone.
     pub fn of_results(wanted: &[Arc<Expression>]) -> Self {
-        Self::with(wanted, |_| false)
+        let mut structure = Self::visited(wanted);
+        let nothing = vec![false; structure.operators.len()];
+        structure.want(wanted, &nothing);
+        structure
     }
 
-    fn with(wanted: &[Arc<Expression>], also: impl Fn(&Expression) -> bool) -> Self {
+    fn visited(wanted: &[Arc<Expression>]) -> Self {
         let mut structure = Structure::default();
         let mut found: FxHashMap<*const Expression, Operand> = FxHashMap::default();
         for expression in wanted {
             structure.visit(expression, &mut found);
         }
-        for (index, operator) in structure.operators.iter().enumerate() {
-            let is_wanted = wanted
-                .iter()
-                .any(|wanted| Arc::ptr_eq(wanted, &operator.expression));
-            if is_wanted || also(&operator.expression) {
-                structure.outputs.push(index as u32);
+        structure
+    }
+
+    /// These expressions are wanted, and the operators that also are.
+    fn want(&mut self, wanted: &[Arc<Expression>], also: &[bool]) {
+        for (index, operator) in self.operators.iter().enumerate() {
+            let mut wanted = wanted.iter();
+            if also[index] || wanted.any(|wanted| Arc::ptr_eq(wanted, &operator.expression)) {
+                self.outputs.push(index as u32);
             }
         }
-        structure.write_words();
-        structure
+        self.write_words();
     }
 
     fn visit(&mut self, root: &Arc<Expression>, found: &mut FxHashMap<*const Expression, Operand>) {

@@ -1,0 +1,92 @@
+"""Scripts of DML, files and random numbers."""
+
+import fulgurite as fg
+import numpy as np
+import pytest
+from scipy import sparse
+
+X = np.arange(6.0).reshape(3, 2)
+
+
+def test_inputs_and_outputs_of_all_kinds():
+    script = """
+    s = sum(X) * k + ncol(X)
+    B = X > 2
+    v = rowSums(X) + w
+    yes = flag & k > 1
+    text = "k is " + name
+    """
+    inputs = {"X": X, "k": 2.5, "w": [1.0, 2.0, 3.0], "flag": True, "name": "two"}
+    s, b, v, yes, text = fg.run(script, inputs=inputs, outputs=["s", "B", "v", "yes", "text"])
+    assert (s, yes, text) == (15 * 2.5 + 2, True, "k is two")
+    assert b.tolist() == (X > 2).astype(float).tolist()
+    assert v.tolist() == [[2.0], [7.0], [12.0]]
+
+
+def test_inputs_may_be_waiting_transposed_sparse_or_whole_numbers():
+    waiting = fg.asarray(X).T + 1.0
+    rows = sparse.csr_array(np.eye(3))
+    script = "R = A %*% S; n = sum(I); v = t(r)"
+    inputs = {"A": waiting, "S": rows, "I": np.arange(4), "r": fg.sum(fg.asarray(X), axis=0)}
+    r, n, v = fg.run(script, inputs=inputs, outputs=["R", "n", "v"])
+    assert r.tolist() == (X.T + 1.0).tolist() and n == 6.0
+    assert v.tolist() == [X.sum(axis=0).tolist()]
+
+
+def test_sparse_results_stay_so():
+    given = fg.run("Y = X * 2", inputs={"X": sparse.random(50, 40, 0.05, format="csr")}, outputs="Y")
+    assert sparse.issparse(fg.compute(given))
+
+
+def test_lines_are_printed_and_arguments_taken(capsys, tmp_path):
+    path = tmp_path / "script.dml"
+    path.write_text('print("n is " + $n); print($flag)')
+    fg.run(path, arguments={"n": 3, "flag": False})
+    fg.run(str(path), arguments={"n": "three", "flag": True})
+    assert capsys.readouterr().out.split("\n") == ["n is 3", "FALSE", "n is three", "TRUE", ""]
+
+
+@pytest.mark.parametrize(
+    "script, error, text",
+    [
+        ("x = ", ValueError, "syntax"),
+        ("x = y", ValueError, "script.dml:1"),
+        ("print(sum(X %*% X))", fg.ShapeError, "script.dml:1"),
+        ('stop("enough")', fg.FulguriteError, "enough"),
+        ('print(sum(read("/nowhere/x.csv")))', OSError, "/nowhere"),
+    ],
+)
+def test_errors_of_scripts(script, error, text):
+    with pytest.raises(error, match=text):
+        fg.run(script, inputs={"X": X}, outputs=[])
+
+
+@pytest.mark.parametrize("bad", [np.ones((2, 2, 2)), np.ones((0, 3)), np.array([1j])])
+def test_inputs_that_are_no_matrices(bad):
+    with pytest.raises(ValueError, match="'X' is no matrix"):
+        fg.run("s = sum(X)", inputs={"X": bad}, outputs=["s"])
+
+
+def test_files(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a;b\n1;2\n3;4\n")
+    read = fg.read(path, format="csv", header=True, sep=";")
+    assert read.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    with pytest.raises(OSError):
+        fg.read(tmp_path / "none.csv")
+
+
+def test_random_numbers_follow_their_seed():
+    one, same, other = (fg.rand(40, 30, seed=seed) for seed in (1, 1, 2))
+    assert (np.asarray(one) == np.asarray(same)).all() and (np.asarray(one) != np.asarray(other)).any()
+    assert fg.rand((4,)).shape == (4,) and fg.rand(3).shape == (3,)
+    low = np.asarray(fg.rand(1000, low=-2.0, high=-1.0, seed=3))
+    assert low.min() >= -2.0 and low.max() <= -1.0
+    assert abs(np.asarray(fg.randn(10000, seed=4)).std() - 1.0) < 0.05
+    assert 0.1 < np.mean(np.asarray(fg.rand(100, 100, density=0.2, seed=5)) != 0) < 0.3
+    assert (np.asarray(fg.rand(5)) != np.asarray(fg.rand(5))).any()
+    for shape in ((), (0,), (2, 3, 4)):
+        with pytest.raises(ValueError):
+            fg.rand(*shape)
+    with pytest.raises(TypeError):
+        fg.rand(2.5)
