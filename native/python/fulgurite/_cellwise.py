@@ -310,15 +310,20 @@ LOGICAL = {"logical_and": AND, "logical_or": OR, "logical_xor": XOR}
 _OF_INTS = frozenset(("divide", "atan2", "hypot", "logaddexp"))
 
 
-def arithmetic(name, left, right):
-    # What most calls are: two arrays of floats alike.
-    if (
+def _are_alike(left, right):
+    """Whether cells of floats lie alike, so that nothing else has to be asked."""
+    return (
         type(left) is Array
         and type(right) is Array
         and left._kind is right._kind is FLOAT
         and left._shape == right._shape
         and left._row == right._row
-    ):
+    )
+
+
+def arithmetic(name, left, right):
+    # What most calls are: two arrays of floats alike.
+    if _are_alike(left, right):
         where = place()
         node = ARITHMETIC[name](left._node or node_of(left), right._node or node_of(right), where)
         sparse = (left._sparse or right._sparse) and _stays_sparse(name, left, right)
@@ -355,13 +360,7 @@ def _stays_sparse(name, left, right):
 
 
 def comparison(name, left, right):
-    if (
-        type(left) is Array
-        and type(right) is Array
-        and left._kind is right._kind is FLOAT
-        and left._shape == right._shape
-        and left._row == right._row
-    ):
+    if _are_alike(left, right):
         nodes = left._node or node_of(left), right._node or node_of(right)
         return make(COMPARISON[name](nodes, place()), left._shape, BOOL, left._row)
     left, right = promoted(left), promoted(right)
@@ -402,6 +401,8 @@ def where(condition, x, y):
         kind = BOOL
     elif FLOAT in kinds:
         kind = FLOAT
+    elif kinds <= {INT, "int"} and all(type(v) is Array or abs(v) <= EXACT_INT for v in (x, y)):
+        kind = INT
     else:
         raise Unplanned("arguments that are not of float64")
     nodes, shape, as_row = operands("where", (condition, x, y))

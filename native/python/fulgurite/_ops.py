@@ -111,15 +111,20 @@ def broadcast_shape(name, values):
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
-        where = place()
-        message = f"shapes {' and '.join(map(str, shapes))} do not broadcast"
-        text = at_place(f"dimension error: {message} (in {name})", where)
-        for value in values:
-            made = value._node.place if type(value) is Array and value._node is not None else None
-            if made is not None and made != where:
-                text += "\n" + at_place(f"an operand of shape {value._shape} was made here", made)
-        file, line = where or (None, None)
-        raise ShapeError(text, "dimension", name, file, line) from None
+        raise mismatch(name, values, "do not broadcast") from None
+
+
+def mismatch(name, values, how):
+    """The error of operands whose shapes do not go together; it names the lines that asked for them."""
+    where = place()
+    shapes = " and ".join(str(shape_of(value)) for value in values)
+    text = at_place(f"dimension error: shapes {shapes} {how} (in {name})", where)
+    for value in values:
+        made = value._node.place if type(value) is Array and value._node is not None else None
+        if made is not None and made != where:
+            text += "\n" + at_place(f"an operand of shape {value._shape} was made here", made)
+    file, line = where or (None, None)
+    return ShapeError(text, "dimension", name, file, line)
 
 
 def column(array):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ._array import FLOAT, make, node_of
-from ._errors import ShapeError, at_place
 from ._native import Operator
-from ._ops import AS_SCALAR, DIAGONAL, PRODUCT, Unplanned, column, floats, row
+from ._ops import AS_SCALAR, DIAGONAL, PRODUCT, Unplanned, column, floats, mismatch, row
 from ._places import place
 
 
@@ -15,15 +14,7 @@ def matmul(left, right):
         raise Unplanned("no dimensions")
     inner = right._shape[0]
     if left._shape[-1] != inner:
-        where = place()
-        message = f"shapes {left._shape} and {right._shape} have no product"
-        file, line = where or (None, None)
-        text = at_place(f"dimension error: {message} (in matmul)", where)
-        for value in (left, right):
-            made = value._node.place if value._node is not None else None
-            if made is not None and made != where:
-                text += "\n" + at_place(f"an operand of shape {value._shape} was made here", made)
-        raise ShapeError(text, "dimension", "matmul", file, line)
+        raise mismatch("matmul", (left, right), "have no product")
     where = place()
     if left.ndim == 2 and right.ndim == 2:
         node = PRODUCT((node_of(left), node_of(right)), where)

@@ -161,3 +161,13 @@ def test_cells_that_numpy_has_are_looked_up():
     assert fg.asarray([3, 1])[fg.asarray([True, False])].tolist() == [3]
     assert fg.astype(whole, fg.float64).dtype == fg.float64
     assert fg.fallbacks() == []
+
+
+def test_choices_of_whole_numbers():
+    condition = fg.asarray(np.array([0.2, 0.7, 0.9])) > 0.5
+    chosen = fg.where(condition, 1, 0)
+    assert chosen.dtype == np.int64 and chosen.tolist() == [0, 1, 1]
+    with pytest.raises(fg.FallbackError):
+        fg.where(condition, 2**60 + 1, 0)
+    with fg.config(fallback="numpy"):
+        assert fg.where(condition, 2**60 + 1, 0).tolist() == [0, 2**60 + 1, 2**60 + 1]
