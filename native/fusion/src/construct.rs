@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{AggregateOp, Direction, HopId, UnaryOp};
+use fulgurite_hop::{AggregateOp, Combination, Direction, HopId, UnaryOp};
 
 use crate::{
     cplan::{
@@ -253,6 +253,13 @@ impl Builder<'_> {
                 let parts = parts.collect::<Result<Vec<_>>>()?;
                 Ok(self.node(CNode::Concatenate(parts), true))
             }
+            Role::Combination => {
+                let combination = self.view.combination(hop);
+                let Combination { op, column, row } =
+                    combination.ok_or_else(|| self.broken(hop))?;
+                let (a, b) = (self.operand(hop, column)?, self.operand(hop, row)?);
+                Ok(self.node(CNode::Binary(op, a, b), true))
+            }
             Role::Aggregate(_, Direction::Col | Direction::Full) | Role::Outside(_) => {
                 Err(self.broken(hop))
             }
@@ -286,6 +293,7 @@ impl Builder<'_> {
             | Role::Transpose
             | Role::Range
             | Role::Beside
+            | Role::Combination
             | Role::Cumulative(_)
             | Role::Outside(_) => (self.value(root)?, None),
         };
@@ -322,6 +330,7 @@ impl Builder<'_> {
                 | Role::Transpose
                 | Role::Range
                 | Role::Beside
+                | Role::Combination
                 | Role::Cumulative(_)
                 | Role::Outside(_),
             ) => (self.value(root)?, OuterOutput::NoAggregate),
@@ -407,6 +416,7 @@ impl Builder<'_> {
             | Role::Transpose
             | Role::Range
             | Role::Beside
+            | Role::Combination
             | Role::Cumulative(_)
             | Role::Outside(_) => {
                 let value = self.value(root)?;

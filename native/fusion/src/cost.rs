@@ -301,6 +301,7 @@ impl<'a> CostModel<'a> {
             | Role::Aggregate(..)
             | Role::Range
             | Role::Beside
+            | Role::Combination
             | Role::Cumulative(_)
             | Role::Outside(_) => size.basic_compute.min(size.fused_compute * share),
         }
@@ -501,6 +502,16 @@ fn size(view: &DagView, constants: &CostConstants, id: HopId) -> Size {
                 fused_compute: 0.0,
                 basic_compute: constants.computing(plain, output * stored_share(view, id)),
             };
+        }
+        Role::Combination => {
+            let op = view.combination(id).map(|combination| combination.op);
+            let function = op.map(CellFunction::Binary);
+            let flops = function.map_or(1.0, |function| function.flops(None));
+            let speed = match function.is_some_and(CellFunction::has_vector_form) {
+                true => Constant::Functions,
+                false => plain,
+            };
+            (output * flops, speed, 1.0)
         }
         Role::Beside | Role::Cumulative(_) | Role::Outside(_) => {
             (output, plain, stored_share(view, id))

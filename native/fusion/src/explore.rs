@@ -40,7 +40,7 @@ pub(crate) fn explore(view: &DagView) -> Exploration {
 pub(crate) fn is_fusible_kind(view: &DagView, hop: HopId) -> bool {
     let is_matrix = |hop: HopId| view.hop(hop).is_matrix();
     match view.role(hop) {
-        Role::CellWise(_) | Role::Range => is_matrix(hop),
+        Role::CellWise(_) | Role::Range | Role::Combination => is_matrix(hop),
         Role::Aggregate(..)
         | Role::Product
         | Role::Transpose

@@ -92,6 +92,7 @@ fn candidates(view: &DagView, costs: &CostModel, selection: &Selection) -> Vec<G
             | Role::Transpose
             | Role::Range
             | Role::Beside
+            | Role::Combination
             | Role::Cumulative(_)
             | Role::Outside(_) => None,
         };

@@ -85,6 +85,18 @@ fn binding(
             Spread::Row => InputBinding::RowVector,
             Spread::Scalar => InputBinding::Scalar,
         }),
+        Role::Combination => {
+            let combination = view.combination(hop)?;
+            let bound = [
+                (combination.column, InputBinding::ColumnVector),
+                (combination.row, InputBinding::RowVector),
+            ];
+            // The operator's name is no operand.
+            bound
+                .iter()
+                .find(|(place, _)| *place == slot)
+                .map(|(_, bound)| *bound)
+        }
         Role::Aggregate(..)
         | Role::Product
         | Role::Transpose
@@ -299,7 +311,9 @@ impl<'a> Chooser<'a> {
             // The largest, so that it is the one that is passed over once; of those, the sparsest.
             TemplateType::Row => candidates
                 .min_by_key(|(_, (hop, _))| (std::cmp::Reverse(cells(*hop)), nnz(*hop)))
-                .map(|(main, _)| (main, false)),
+                .map(|(main, _)| main)
+                .or_else(|| column_of_combination(view, operator))
+                .map(|main| (main, false)),
             // One whose zeros can be skipped; of those, the sparsest.
             TemplateType::Cell | TemplateType::MultiAggregate => candidates
                 .map(|(main, (hop, _))| (keeps_zeros_of(view, operator, *hop), nnz(*hop), main))
@@ -335,10 +349,20 @@ impl<'a> Chooser<'a> {
         }
         let mut bindings = operator.inputs.iter().map(|(_, bound)| *bound);
         let main = bindings.position(|bound| bound == InputBinding::Matrix);
+        let main = main.or_else(|| column_of_combination(self.view, operator));
         operator.main = main.unwrap_or(0);
         operator.sparse_safe = false;
         main.is_some()
     }
+}
+
+/// Row: a column, of which a covered operator combines each cell with all of a row. Its rows are those to go through, though it has
+/// one column only.
+fn column_of_combination(view: &DagView, operator: &Operator) -> Option<usize> {
+    let combines = |(hop, _): &(HopId, Slots)| view.role(*hop) == Role::Combination;
+    let mut inputs = operator.inputs.iter();
+    let column = inputs.position(|(_, bound)| *bound == InputBinding::ColumnVector);
+    column.filter(|_| operator.covered.iter().any(combines))
 }
 
 /// Where decisions cut the outer product off, an Outer plan is a Cell plan.
@@ -376,6 +400,7 @@ fn keeps_zeros_of(view: &DagView, operator: &Operator, main: HopId) -> bool {
         | Role::Transpose
         | Role::Range
         | Role::Beside
+        | Role::Combination
         | Role::Cumulative(_)
         | Role::Outside(_) => keeps(root),
     })

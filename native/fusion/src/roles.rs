@@ -4,7 +4,8 @@
 //! does not compile until it has one, or the reason why no template has it.
 
 use fulgurite_hop::{
-    AggregateOp, BinaryOp, CastOp, CumulativeOp, Direction, HopOp, Literal, TernaryOp, UnaryOp,
+    AggregateOp, BinaryOp, CastOp, CumulativeOp, Direction, HopOp, Literal, ParameterizedOp,
+    TernaryOp, UnaryOp,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub(crate) enum Role {
     Range,
     /// `cbind`
     Beside,
+    /// `outer`: each cell of a column with each of a row.
+    Combination,
     /// Down each column.
     Cumulative(CumulativeOp),
     /// No template has it.
@@ -61,6 +64,7 @@ impl Role {
             HopOp::Transpose => Role::Transpose,
             HopOp::RightIndex => Role::Range,
             HopOp::CBind => Role::Beside,
+            HopOp::Parameterized(ParameterizedOp::Outer, _) => Role::Combination,
             HopOp::Cumulative(op) => Role::Cumulative(*op),
             HopOp::Literal(_)
             | HopOp::TransientRead(_)

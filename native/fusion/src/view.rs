@@ -1,7 +1,7 @@
 //! Facts about a DAG that templates, costs and construction all ask for: shapes, consumers, how an
 //! operand is spread, what a column range selects.
 
-use fulgurite_hop::{Dag, DataType, Hop, HopId, Literal, ZeroCarriers};
+use fulgurite_hop::{Combination, Dag, DataType, Hop, HopId, Literal, ZeroCarriers};
 
 use crate::{FusionConfig, roles::Role};
 
@@ -168,6 +168,11 @@ impl<'a> DagView<'a> {
     /// `t(cumsum(t(X)))`, or another cumulative operator: runs along the rows of X.
     pub fn is_along_rows(&self, id: HopId) -> bool {
         self.along_rows[id.index()]
+    }
+
+    /// What `outer` combines, and how.
+    pub fn combination(&self, id: HopId) -> Option<Combination> {
+        self.dag.combination(id)
     }
 
     /// `t(L) %*% R`: the transpose.

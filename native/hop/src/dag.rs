@@ -5,7 +5,17 @@ use std::fmt;
 use fulgurite_error::Position;
 use serde::{Deserialize, Serialize};
 
-use crate::{Characteristics, DataType, HopOp, Literal, ValueType};
+use crate::{BinaryOp, Characteristics, DataType, HopOp, Literal, ParameterizedOp, ValueType};
+
+/// `outer`: an operator on each pair of cells of a column and of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Combination {
+    pub op: BinaryOp,
+    /// The input that is the column.
+    pub column: usize,
+    /// The input that is the row.
+    pub row: usize,
+}
 
 /// A HOP by its place in its [`Dag`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -123,6 +133,24 @@ impl Dag {
         let hop = self.hop(id);
         let mut sides = hop.inputs.iter().take(2);
         hop.op.is_table() && sides.any(|side| self.hop(*side).op.is_sequence())
+    }
+
+    /// What `outer` combines, and how; `None` of other operators, and where the operator to combine with is not known.
+    pub fn combination(&self, id: HopId) -> Option<Combination> {
+        let hop = self.hop(id);
+        let (ParameterizedOp::Outer, places) = hop.op.with_named_inputs()? else {
+            return None;
+        };
+        let place = |name: &str| places.get(name).copied();
+        let op = self.hop(*hop.inputs.get(place("op")?)?).op.constant()?;
+        let Literal::String(code) = op else {
+            return None;
+        };
+        Some(Combination {
+            op: BinaryOp::from_code(code)?,
+            column: place("left")?,
+            row: place("right")?,
+        })
     }
 
     pub fn hop(&self, id: HopId) -> &Hop {

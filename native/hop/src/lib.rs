@@ -34,7 +34,7 @@ mod zeros;
 
 pub use affine::Affine;
 pub use characteristics::{Characteristics, DataType, ValueType};
-pub use dag::{Dag, Hop, HopId};
+pub use dag::{Combination, Dag, Hop, HopId};
 pub use formulas::Formulas;
 pub use iteration_memory::iteration_bytes;
 pub use literal::Literal;

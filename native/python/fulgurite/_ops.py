@@ -36,6 +36,8 @@ CBIND, RBIND, REVERSE, DIAGONAL = (
     Operator("r(diag)"),
 )
 FILL, SEQUENCE = Operator("dg(matrix)"), Operator("dg(seq)")
+# Each cell of a column with each of a row, by the operator that the third input names.
+COMBINATION = Operator("p(outer)", ["left", "right", "op"])
 AS_SCALAR, AS_MATRIX = Operator("u(as.scalar)"), Operator("u(as.matrix)")
 
 
@@ -198,15 +200,20 @@ def operands(name, values):
 
 def _stretched(nodes, shape):
     """With a matrix of the whole shape among them: a column and a row alone go together in none."""
-    whole = [n for n in nodes if isinstance(n, Node) and (n.rows, n.cols) == shape]
-    if whole or all(not isinstance(n, Node) or n.is_scalar for n in nodes):
+    vectors = [at for at, n in enumerate(nodes) if isinstance(n, Node) and not n.is_scalar]
+    if not vectors or any((nodes[at].rows, nodes[at].cols) == shape for at in vectors):
         return nodes
-    rows, cols = shape
-    for at, node in enumerate(nodes):
-        if isinstance(node, Node) and not node.is_scalar:
-            nodes[at] = MULTIPLY((fill(1.0, rows, cols), node))
-            return nodes
+    # Operators that are fused go through the cells of columns.
+    at = min(vectors, key=lambda at: nodes[at].cols)
+    nodes[at] = spread(nodes[at], shape)
     return nodes
+
+
+def spread(vector, shape, where=None):
+    """The node of a column or of a row as a matrix of this shape: beside each column, or below each row."""
+    rows, cols = shape
+    pair = (vector, fill(1.0, 1, cols)) if vector.cols == 1 else (fill(1.0, rows, 1), vector)
+    return COMBINATION((*pair, "*"), where)
 
 
 def fill(value, rows, cols):
@@ -288,4 +295,4 @@ def broadcast_to(x, shape):
     if len(shape) == 1:
         return same(x)
     node = row(x) if x.ndim == 1 else node_of(x)
-    return make(MULTIPLY((fill(1.0, *shape), node), place()), shape, x._kind)
+    return make(spread(node, shape, place()), shape, x._kind)

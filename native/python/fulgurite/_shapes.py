@@ -11,17 +11,16 @@ from ._array import FLOAT, make, node_of, same
 from ._native import Node, Operator
 from ._ops import (
     CBIND,
+    COMBINATION,
     DIAGONAL,
     FILL,
     GREATER_EQUAL,
     IF_ELSE,
     LESS_EQUAL,
-    MULTIPLY,
     RBIND,
     RESHAPE,
     REVERSE,
     SEQUENCE,
-    SUBTRACT,
     TRANSPOSE,
     Unplanned,
     an_array,
@@ -171,11 +170,11 @@ def triangle(name, x, k):
         raise Unplanned("no matrix")
     rows, cols = x._shape
     if k != 0 or rows != cols:
-        # How far each cell is from the diagonal.
+        # How far each cell is below the diagonal.
         down = SEQUENCE((0, rows - 1, 1), None, (rows, 1))
         across = TRANSPOSE((SEQUENCE((0, cols - 1, 1), None, (cols, 1)),))
-        far = SUBTRACT((across, MULTIPLY((fill(1.0, rows, cols), down))))
-        kept = (LESS_EQUAL if name == "tril" else GREATER_EQUAL)((far, float(k)))
+        below = COMBINATION((down, across, "-"))
+        kept = (GREATER_EQUAL if name == "tril" else LESS_EQUAL)((below, float(-k)))
         node = IF_ELSE((kept, node_of(x), 0.0), place())
         return make(node, x._shape, FLOAT, False, x._sparse)
     node = _TRIANGLES[name]((node_of(x), True, True), place(), x._shape)

@@ -29,6 +29,7 @@ impl Template for Cell {
             | Role::Product
             | Role::Range
             | Role::Beside
+            | Role::Combination
             | Role::Cumulative(_)
             | Role::Outside(_) => Err(Reason::UnsupportedOperator),
         }
@@ -49,9 +50,11 @@ impl Template for Cell {
             },
             Role::Transpose => transposed_vector_of_dot_product(view, hop),
             Role::Product => dot_product(view, hop),
-            Role::Range | Role::Beside | Role::Cumulative(_) | Role::Outside(_) => {
-                Err(Reason::UnsupportedOperator)
-            }
+            Role::Range
+            | Role::Beside
+            | Role::Combination
+            | Role::Cumulative(_)
+            | Role::Outside(_) => Err(Reason::UnsupportedOperator),
         }
     }
 
@@ -66,6 +69,7 @@ impl Template for Cell {
             Role::CellWise(_)
             | Role::Range
             | Role::Beside
+            | Role::Combination
             | Role::Cumulative(_)
             | Role::Outside(_) => CloseStatus::OpenValid,
         }

@@ -85,6 +85,7 @@ fn takes_turned(
         | Role::Product
         | Role::Range
         | Role::Beside
+        | Role::Combination
         | Role::Outside(_) => true,
     };
     takes.then_some(()).ok_or(Reason::Turned)

@@ -57,9 +57,11 @@ impl Template for Outer {
                 }
             }
             Role::Product => narrower_factor(view, hop, slot),
-            Role::Range | Role::Beside | Role::Cumulative(_) | Role::Outside(_) => {
-                Err(Reason::UnsupportedOperator)
-            }
+            Role::Range
+            | Role::Beside
+            | Role::Combination
+            | Role::Cumulative(_)
+            | Role::Outside(_) => Err(Reason::UnsupportedOperator),
         }
     }
 
@@ -71,6 +73,7 @@ impl Template for Outer {
             | Role::Transpose
             | Role::Range
             | Role::Beside
+            | Role::Combination
             | Role::Cumulative(_)
             | Role::Outside(_) => Err(Reason::NotAligned),
         }
@@ -97,6 +100,7 @@ impl Template for Outer {
             Role::CellWise(_)
             | Role::Range
             | Role::Beside
+            | Role::Combination
             | Role::Cumulative(_)
             | Role::Outside(_) => match has_driver(view, memo, hop) {
                 true => CloseStatus::OpenValid,

@@ -3,7 +3,7 @@
 //! Every operator that a plan covers has the main input's rows, up to a final aggregation over rows:
 //! column and full aggregates and `t(L) %*% R`. A transpose is covered where a product or a second transpose
 //! makes up for it: the plan goes on in the rows of what is transposed. The right operand of `row %*% B` is read whole and never
-//! part of the plan. Every plan has an input with several columns to be the main one.
+//! part of the plan. Every plan has an input with several columns to be the main one, or a column that is combined with a row.
 
 use fulgurite_hop::{Direction, HopId};
 
@@ -61,6 +61,7 @@ impl Template for Row {
                     false => Err(Reason::NoWideInput),
                 }
             }
+            Role::Combination => combination(view, hop),
             Role::Outside(_) => Err(Reason::UnsupportedOperator),
         }
     }
@@ -86,6 +87,10 @@ impl Template for Row {
             Role::Aggregate(..) => aggregate(view, hop),
             Role::Range if slot == 0 => column_range(view, hop),
             Role::Beside => bind(view, hop),
+            Role::Combination => {
+                combination(view, hop)?;
+                same_rows(view.shape(hop), view.shape(input))
+            }
             // Bounds of a range are no rows.
             Role::Range | Role::Outside(_) => Err(Reason::UnsupportedOperator),
         }
@@ -109,6 +114,7 @@ impl Template for Row {
             | Role::Product
             | Role::Range
             | Role::Beside
+            | Role::Combination
             | Role::Outside(_) => CloseStatus::OpenValid,
         }
     }
@@ -247,6 +253,12 @@ fn column_range(view: &DagView, hop: HopId) -> Result<(), Reason> {
         Some(_) => Ok(()),
         None => Err(Reason::NotAColumnRange),
     }
+}
+
+/// Each cell of a column of several rows with each of a row of several columns.
+fn combination(view: &DagView, hop: HopId) -> Result<(), Reason> {
+    view.combination(hop).ok_or(Reason::UnsupportedOperator)?;
+    wide(view.shape(hop))
 }
 
 fn bind(view: &DagView, hop: HopId) -> Result<(), Reason> {

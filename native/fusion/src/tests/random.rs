@@ -200,6 +200,15 @@ fn apply(b: &mut Build, pool: &[HopId], (kind, p, q, r): Step) -> Option<HopId> 
             let product = b.mult(a, c);
             Some(b.aggregate(AggregateOp::Sum, direction, product))
         }
+        23 if is_matrix(c) && cols == 1 && c_rows == 1 && small(c_cols) => {
+            const OPS: [BinaryOp; 4] = [
+                BinaryOp::Minus,
+                BinaryOp::Mult,
+                BinaryOp::Max,
+                BinaryOp::Equal,
+            ];
+            Some(b.outer(OPS[usize::from(r) % OPS.len()], a, c))
+        }
         _ => None,
     }
 }

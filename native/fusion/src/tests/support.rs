@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fulgurite_hop::{
     AggregateOp, BinaryOp, CastOp, Characteristics, CumulativeOp, Dag, Direction, Hop, HopId,
-    HopOp, Literal, TernaryOp, UnaryOp, ValueType,
+    HopOp, Literal, ParameterizedOp, TernaryOp, UnaryOp, ValueType,
 };
 use fulgurite_test_numbers::is_close;
 
@@ -154,6 +154,16 @@ impl Build {
         self.push(HopOp::Cumulative(op), vec![a], rows, cols)
     }
 
+    pub fn outer(&mut self, op: BinaryOp, column: HopId, row: HopId) -> HopId {
+        let places = ["left", "right", "op"].iter().enumerate();
+        let places = places.map(|(place, name)| (name.to_string(), place));
+        let outer = HopOp::Parameterized(ParameterizedOp::Outer, places.collect());
+        let name = Hop::literal(Literal::String(op.code().to_string()));
+        let op = self.dag.push(name);
+        let ((rows, _), (_, cols)) = (self.size(column), self.size(row));
+        self.push(outer, vec![column, row, op], rows, cols)
+    }
+
     pub fn cbind(&mut self, parts: &[HopId]) -> HopId {
         let cols = parts.iter().map(|part| self.size(*part).1).sum();
         let (rows, _) = self.size(parts[0]);
@@ -194,10 +204,10 @@ pub fn run(
 ) -> BTreeMap<String, Dense> {
     let mut values: Vec<Dense> = Vec::new();
     let mut written = BTreeMap::new();
-    for (_, hop) in dag.iter() {
+    for (id, hop) in dag.iter() {
         let inputs: Vec<&Dense> = hop.inputs.iter().map(|id| &values[id.index()]).collect();
         let value = match &hop.op {
-            HopOp::Literal(literal) => Dense::scalar(literal.as_f64().unwrap()),
+            HopOp::Literal(literal) => Dense::scalar(literal.as_f64().unwrap_or(f64::NAN)),
             HopOp::TransientRead(name) => variables[name].clone(),
             HopOp::TransientWrite(name) => {
                 written.insert(name.clone(), inputs[0].clone());
@@ -207,6 +217,10 @@ pub fn run(
                 let plan = &operators[*number].plan;
                 let inputs: Vec<Dense> = inputs.into_iter().cloned().collect();
                 interpret(plan, &inputs).unwrap()
+            }
+            HopOp::Parameterized(ParameterizedOp::Outer, _) => {
+                let op = dag.combination(id).unwrap().op;
+                run_basic(&HopOp::Binary(op), &inputs[..2])
             }
             basic => run_basic(basic, &inputs),
         };

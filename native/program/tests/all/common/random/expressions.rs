@@ -75,7 +75,7 @@ impl Generator {
         if depth == 0 || choices.is_empty() {
             return self.leaf(shape, false, choices);
         }
-        let value = match choices.next(12) {
+        let value = match choices.next(13) {
             0 | 1 => self.unary(shape, depth, choices),
             2..=4 => self.binary(shape, depth, choices),
             5 => self.product(shape, depth, choices),
@@ -84,6 +84,7 @@ impl Generator {
             8 => self.parts(shape, depth, choices),
             9 => self.ordered(shape, depth, choices),
             10 => self.scaled(shape, depth, choices),
+            11 => self.combination(shape, depth, choices),
             _ => self.leaf(shape, false, choices),
         };
         value.tamed()
@@ -229,6 +230,34 @@ impl Generator {
                 places,
                 exact,
             },
+        }
+    }
+
+    fn combination(
+        &mut self,
+        (rows, cols): (usize, usize),
+        depth: usize,
+        choices: &mut Choices,
+    ) -> Expression {
+        let left = self.expression((rows, 1), depth - 1, choices);
+        let right = self.expression((1, cols), depth - 1, choices);
+        let exact = left.exact && right.exact;
+        let (op, bound, places) = match (choices.next(5), exact) {
+            (0, _) => ("-", left.bound + right.bound, left.places.max(right.places)),
+            (1, _) => ("*", left.bound * right.bound, left.places + right.places),
+            (2, true) => ("==", 1.0, 0.0),
+            (3, true) => ("<", 1.0, 0.0),
+            _ => (
+                "max",
+                left.bound.max(right.bound),
+                left.places.max(right.places),
+            ),
+        };
+        Expression {
+            text: format!("outer({}, {}, \"{op}\")", left.text, right.text),
+            bound,
+            places,
+            exact,
         }
     }
 
