@@ -33,6 +33,8 @@ const COLUMNS_OF_TILE: usize = 512;
 const COLUMNS_OF_LONG_ROWS: usize = 1 << 16;
 /// Tiles that are passed over in one go if their cells are read where they are.
 const TILES_IN_PLACE: usize = 4;
+/// Tiles of a long row that one call goes through, as rows of their own, if nothing is put together or kept in between.
+const TILES_OF_CALL: usize = 8;
 
 pub(super) fn tile_cells(program: &Program) -> usize {
     if program.steps.len() > 1 {
@@ -95,14 +97,13 @@ impl Skeleton<'_> {
         if let CellOutput::Full(ops) = self.output {
             let totals = tasks::run(context, ranges, |range| {
                 let mut totals = Totals::new(ops);
-                let mut partials = vec![0.0; ops.len()];
-                self.flat_tiles(range, |frame, _| {
-                    let target = Target {
-                        cells: &mut partials,
-                        stride: ops.len(),
-                    };
-                    self.kernel.run(frame, target)?;
-                    totals.combine(&partials);
+                let mut partials = vec![0.0; TILES_OF_CALL * ops.len()];
+                self.flat_tiles(range, |frame, tiles, _| {
+                    let partials = &mut partials[..tiles * ops.len()];
+                    let stride = ops.len();
+                    let cells = &mut *partials;
+                    self.kernel.run(frame, Target { cells, stride })?;
+                    totals.combine(partials);
                     Ok(())
                 })?;
                 Ok(totals)
@@ -112,24 +113,21 @@ impl Skeleton<'_> {
         let mut output = NewCells::new(cells)?;
         let parts = tasks::with_outputs(ranges, &mut output, 1);
         tasks::run(context, parts, |(range, mut part)| {
-            self.flat_tiles(range, |frame, tile| {
-                let cells = part.take(tile.len());
-                let stride = cells.len();
+            self.flat_tiles(range, |frame, tiles, cells| {
+                let stride = cells.len() / tiles;
+                let cells = part.take(cells.len());
                 self.kernel.run(frame, Target { cells, stride })
             })
         })?;
         MatrixBlock::dense(rows, cols, output.finish()).map(Output::Matrix)
     }
 
+    /// Gives how many tiles a call goes through, and their cells.
     fn flat_tiles<'f>(
         &'f self,
         cells: Range<usize>,
-        mut run: impl FnMut(&mut Frame<'f>, Range<usize>) -> Result<()>,
+        mut run: impl FnMut(&mut Frame<'f>, usize, Range<usize>) -> Result<()>,
     ) -> Result<()> {
-        let widest = self.tile.min(cells.len());
-        let mut frame = self
-            .kernel
-            .frame(self.bound, Widths::of_tiles(widest), &[], 1)?;
         let mut streams = Vec::new();
         for (input, binding) in self.kernel.program.inputs.iter().enumerate() {
             if *binding != InputBinding::Scalar
@@ -138,18 +136,28 @@ impl Skeleton<'_> {
                 streams.push((input, dense));
             }
         }
-        for start in cells.clone().step_by(self.tile) {
-            let tile = start..(start + self.tile).min(cells.end);
-            frame.set_tile(1, tile.len());
+        let are_in_place = self.tile == TILE && !streams.iter().any(|(_, dense)| dense.has_gaps());
+        let at_once = if are_in_place { TILES_OF_CALL } else { 1 };
+        let widest = self.tile.min(cells.len());
+        let widths = Widths::of_tiles(widest);
+        let mut frame = self.kernel.frame(self.bound, widths, &[], at_once)?;
+        let mut start = cells.start;
+        while start < cells.end {
+            let left = cells.end - start;
+            let tiles = (left / self.tile).clamp(1, at_once);
+            let width = left.min(self.tile);
+            let tile = start..start + tiles * width;
+            frame.set_tile(tiles, width);
             for (input, dense) in &streams {
                 match dense.has_gaps() {
-                    true => frame.bind_filled(*input, tile.len(), tile.len(), |cells| {
+                    true => frame.bind_filled(*input, width, width, |cells| {
                         dense.pack(tile.clone(), cells);
                     })?,
-                    false => frame.bind_dense(*input, &dense.cells()[tile.clone()], tile.len()),
+                    false => frame.bind_dense(*input, &dense.cells()[tile.clone()], width),
                 }
             }
-            run(&mut frame, tile)?;
+            start = tile.end;
+            run(&mut frame, tiles, tile)?;
         }
         Ok(())
     }

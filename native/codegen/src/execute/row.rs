@@ -175,6 +175,10 @@ fn block_rows(program: &Program, bound: &Bound<'_>, meets_wide: bool) -> Result<
         true => (WIDE_BLOCK_BYTES / (8 * cells.max(1))).clamp(MIN_BLOCK_ROWS, WIDE_BLOCK_ROWS),
         false => MIN_BLOCK_ROWS,
     };
+    // Only products take several rows together: of all else, what stays in the first-level cache is best.
+    if !program.has_products() {
+        return Ok(rows.clamp(1, MAX_BLOCK_ROWS));
+    }
     // Whole groups of four rows.
     Ok(rows.clamp(least, MAX_BLOCK_ROWS) / MIN_BLOCK_ROWS * MIN_BLOCK_ROWS)
 }
@@ -205,7 +209,8 @@ impl Skeleton<'_> {
         let (program, bound, output) = (self.program(), self.bound, self.output);
         let rows = bound.rows();
         let width = program.output.map_or(1, |shape| bound.width(shape));
-        let work_per_row = bound.cols().max(width) * program.work_per_cell()
+        let widest = bound.widths.iter().copied().max().unwrap_or(1);
+        let work_per_row = bound.cols().max(widest) * program.work_per_cell()
             + multiplications / MULTIPLICATIONS_PER_READ;
         let ranges = match multiplications > 0 && bound.main.is_dense() {
             true => {

@@ -79,6 +79,12 @@ impl Program {
         }
     }
 
+    /// Whether rows meet whole matrices, or each other's cells in an outer product.
+    pub fn has_products(&self) -> bool {
+        let is_product = |node: &CNode| matches!(node, CNode::VectorMatrix { .. });
+        self.outer_product.is_some() || self.nodes.iter().any(is_product)
+    }
+
     /// What a cell takes, in cells that are only read.
     pub fn work_per_cell(&self) -> usize {
         let nodes = self.nodes.iter().zip(&self.shapes.nodes);
