@@ -20,8 +20,10 @@ use super::{
 };
 use crate::{
     CompactRows, CoordinateMatrix, CsrMatrix, DenseMatrix, Interrupt, Layout, MatrixBlock,
+    lanes::{CACHE_LINE, prefetch},
     memory::{self, by_chunks, zeros},
     parallel::{cells, dense_by_rows, extent_of_cells, reduction_tasks, row_tasks},
+    vector_math::{Work, vectorized},
 };
 
 /// `left %*% right`.
@@ -402,9 +404,8 @@ fn dense_dense(left: &DenseMatrix, right: &DenseMatrix) -> Result<MatrixBlock> {
     if cols == 1 {
         let vector = right.values();
         return dense_by_rows(rows, 1, depth, |task, out| {
-            for (row, out) in task.zip(out) {
-                *out = dot(left.row(row), vector);
-            }
+            let rows = &left.values()[task.start * depth..task.end * depth];
+            vectorized(Dots { rows, vector, out });
         })
         .map(MatrixBlock::Dense);
     }
@@ -466,25 +467,64 @@ fn dense_sparse(left: &DenseMatrix, right: &CsrMatrix) -> Result<MatrixBlock> {
     .map(MatrixBlock::Dense)
 }
 
+/// Products of rows, one after the other, with a vector.
+struct Dots<'a> {
+    rows: &'a [f64],
+    vector: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl Work for Dots<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let depth = self.vector.len();
+        if depth == 0 {
+            return self.out.fill(0.0);
+        }
+        for (row, out) in self.rows.chunks_exact(depth).zip(self.out) {
+            *out = dot(row, self.vector);
+        }
+    }
+}
+
+/// Sums that take their turns, so that none waits for the one before.
+const LANES: usize = 32;
+/// Of those, the ones that go on with the last cells.
+const FEW_LANES: usize = 8;
+/// Cells that are asked for ahead of those that are multiplied: one thread then reads a fifth more a second.
+const AHEAD: usize = 1024;
+
+#[inline(always)]
 fn dot(left: &[f64], right: &[f64]) -> f64 {
-    const LANES: usize = 8;
+    let (xs, left) = left.as_chunks::<LANES>();
+    let (ys, right) = right.as_chunks::<LANES>();
     let mut lanes = [0.0; LANES];
-    let (xs, ys) = (left.chunks_exact(LANES), right.chunks_exact(LANES));
-    let mut total: f64 = xs
-        .remainder()
-        .iter()
-        .zip(ys.remainder())
-        .map(|(x, y)| x * y)
-        .sum();
-    for (x, y) in xs.zip(ys) {
+    for (x, y) in xs.iter().zip(ys) {
+        for line in 0..LANES / CACHE_LINE {
+            prefetch(x.as_ptr().wrapping_add(AHEAD + CACHE_LINE * line));
+        }
         for lane in 0..LANES {
             lanes[lane] += x[lane] * y[lane];
         }
     }
-    for lane in lanes {
-        total += lane;
+    let mut few: [f64; FEW_LANES] = std::array::from_fn(|lane| {
+        let (one, other) = (
+            lanes[lane] + lanes[lane + 8],
+            lanes[lane + 16] + lanes[lane + 24],
+        );
+        one + other
+    });
+    let (xs, left) = left.as_chunks::<FEW_LANES>();
+    let (ys, right) = right.as_chunks::<FEW_LANES>();
+    for (x, y) in xs.iter().zip(ys) {
+        for lane in 0..FEW_LANES {
+            few[lane] += x[lane] * y[lane];
+        }
     }
-    total
+    let last = left.iter().zip(right).map(|(x, y)| x * y);
+    few.into_iter().sum::<f64>() + last.sum::<f64>()
 }
 
 /// Adds to some rows of t(X) %*% X, from `first` on, what rows of X give to the cells on and above the diagonal.

@@ -1,7 +1,7 @@
 //! Sums over slices that carry their rounding errors along.
 
 use crate::lanes::math::{MathKernel, MathLanes};
-use crate::lanes::{Instructions, run_math};
+use crate::lanes::{CACHE_LINE, Instructions, prefetch, run_math};
 
 /// Sums that are independent, because a chain of dependent additions would wait on each: four vectors of AVX2, two of AVX-512. How
 /// many does not depend on the processor, and so the bits do not.
@@ -10,6 +10,8 @@ const CHAINS: usize = 16;
 const MOST_VECTORS: usize = CHAINS / 2;
 /// Cells that are mapped together: a multiple of the chains.
 const MAPPED: usize = 64;
+/// Cells that are asked for ahead of those that are added: one thread then reads a fifth more a second.
+const AHEAD: usize = 1024;
 
 /// The sum of two numbers as rounded, and its rounding error (Knuth's branch-free two-sum).
 #[inline(always)]
@@ -84,28 +86,40 @@ fn two_sum_of_lanes<V: MathLanes>(left: V, right: V) -> (V, V) {
     (total, (left - (total - rest)) + (right - rest))
 }
 
+/// Adds cells, whole numbers of the chains, to these.
+#[inline(always)]
+fn add<V: MathLanes>(sums: &mut [V; MOST_VECTORS], errors: &mut [V; MOST_VECTORS], cells: &[f64]) {
+    for cells in cells.chunks_exact(CHAINS) {
+        for vector in 0..CHAINS / V::WIDTH {
+            let value = V::read(&cells[vector * V::WIDTH..]);
+            let (sum, error) = two_sum_of_lanes(sums[vector], value);
+            sums[vector] = sum;
+            errors[vector] = errors[vector] + error;
+        }
+    }
+}
+
 impl<F: Fn(f64) -> f64> MathKernel for Cells<'_, F> {
     #[inline(always)]
     fn run<V: MathLanes>(self) {
         let vectors = CHAINS / V::WIDTH;
         let zero = V::splat(0.0);
         let (mut sums, mut errors) = ([zero; MOST_VECTORS], [zero; MOST_VECTORS]);
-        let mut mapped = [0.0; MAPPED];
-        for values in self.values.chunks(MAPPED) {
-            for (mapped, value) in mapped.iter_mut().zip(values) {
-                *mapped = (self.map)(*value);
+        // Stretches of one length stay in registers.
+        let (stretches, rest) = self.values.as_chunks::<MAPPED>();
+        for values in stretches {
+            for line in 0..MAPPED / CACHE_LINE {
+                prefetch(values.as_ptr().wrapping_add(AHEAD + CACHE_LINE * line));
             }
-            let length = values.len().next_multiple_of(CHAINS);
-            mapped[values.len()..length].fill(0.0);
-            for cells in mapped[..length].chunks_exact(CHAINS) {
-                for vector in 0..vectors {
-                    let value = V::read(&cells[vector * V::WIDTH..]);
-                    let (sum, error) = two_sum_of_lanes(sums[vector], value);
-                    sums[vector] = sum;
-                    errors[vector] = errors[vector] + error;
-                }
-            }
+            let mapped = values.map(self.map);
+            add(&mut sums, &mut errors, &mapped);
         }
+        let mut mapped = [0.0; MAPPED];
+        for (mapped, value) in mapped.iter_mut().zip(rest) {
+            *mapped = (self.map)(*value);
+        }
+        let length = rest.len().next_multiple_of(CHAINS);
+        add(&mut sums, &mut errors, &mapped[..length]);
         let mut count = vectors;
         while count > 1 {
             count /= 2;

@@ -1,5 +1,7 @@
 //! The smallest and the largest of cells.
 
+use crate::lanes::{self, CACHE_LINE};
+
 use super::accumulators::{
     Accumulator, GROUP, Group, STRETCH, STRIP, numbers_of, one_by_one, rows_together,
 };
@@ -47,25 +49,12 @@ macro_rules! extreme {
 
             #[inline(always)]
             fn add_all(&mut self, values: &[f64], map: impl Fn(f64) -> f64) {
-                const LANES: usize = 8;
-                let mut best = [$start; LANES];
-                let mut nan = [false; LANES];
-                let chunks = values.chunks_exact(LANES);
-                for value in chunks.remainder() {
+                let (stretches, rest) = values.as_chunks::<LANES>();
+                for value in rest {
                     self.add(map(*value));
                 }
-                for chunk in chunks {
-                    for lane in 0..LANES {
-                        let value = map(chunk[lane]);
-                        best[lane] = if $is_better(value, best[lane]) { value } else { best[lane] };
-                        nan[lane] |= value.is_nan();
-                    }
-                }
-                for value in best {
-                    self.add(value);
-                }
-                if nan.contains(&true) {
-                    self.0 = f64::NAN;
+                if !stretches.is_empty() {
+                    self.add(extreme_of::<Self>(stretches, &map));
                 }
             }
 
@@ -110,6 +99,38 @@ trait Extreme: Accumulator {
 
     /// Has the sign of the best of numbers with these signs, if it is a zero.
     fn signs(left: u64, right: u64) -> u64;
+}
+
+/// Cells that are looked at together: as many vectors of them as take their turns without waiting for each other.
+const LANES: usize = 32;
+/// Cells that are asked for ahead of those.
+const AHEAD: usize = 1024;
+
+/// Of all cells through `map`; NaN where any is NaN.
+#[inline(always)]
+fn extreme_of<E: Extreme>(stretches: &[[f64; LANES]], map: &impl Fn(f64) -> f64) -> f64 {
+    let mut best = [E::START.result(); LANES];
+    let (mut signs, mut nan) = ([E::SIGNS; LANES], [0u64; LANES]);
+    for stretch in stretches {
+        for line in 0..LANES / CACHE_LINE {
+            lanes::prefetch(stretch.as_ptr().wrapping_add(AHEAD + CACHE_LINE * line));
+        }
+        for (lane, value) in stretch.iter().enumerate() {
+            let value = map(*value);
+            best[lane] = E::better(value, best[lane]);
+            signs[lane] = E::signs(signs[lane], value.to_bits());
+            nan[lane] |= if value.is_nan() { u64::MAX } else { 0 };
+        }
+    }
+    if nan.iter().any(|nan| *nan != 0) {
+        return f64::NAN;
+    }
+    let mut all = E::START;
+    for (best, signs) in best.into_iter().zip(signs) {
+        let zero = 0f64.copysign(f64::from_bits(signs));
+        all.add(if best == 0.0 { zero } else { best });
+    }
+    all.result()
 }
 
 /// Fewer cells are sooner taken in one by one.
