@@ -121,6 +121,17 @@ impl HopOp {
         }
     }
 
+    /// Whether it takes cell by cell what a processor computes while it waits for the next ones.
+    pub fn is_light_on_cells(&self) -> bool {
+        const OPERATIONS: f64 = 2.0;
+        match self {
+            HopOp::Unary(op) => op.flops() <= OPERATIONS,
+            HopOp::Binary(op) => op.flops() <= OPERATIONS,
+            HopOp::Ternary(op) => op.flops() <= OPERATIONS,
+            _ => false,
+        }
+    }
+
     /// Its errors are messages of the script.
     pub fn speaks_for_script(&self) -> bool {
         matches!(self, HopOp::Stop | HopOp::Assert)

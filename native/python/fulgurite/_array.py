@@ -21,6 +21,9 @@ INT = "int64"
 
 _DTYPES = {FLOAT: np.dtype(np.float64), BOOL: np.dtype(np.bool_), INT: np.dtype(np.int64)}
 
+# Up to here whole numbers are exact in float64.
+EXACT_INT = 1 << 53
+
 # Operators in one expression that nobody looks at, after which it is computed all the same.
 LONGEST = 200
 
@@ -271,6 +274,8 @@ def _kind_of(host):
         return FLOAT
     if host.dtype == np.bool_:
         return BOOL
+    if host.dtype == np.int64 and -EXACT_INT <= host.min() and host.max() <= EXACT_INT:
+        return INT
     return None
 
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from . import _ops
-from ._array import BOOL, FLOAT, INT, Array, make, node_of, same
+from ._array import BOOL, EXACT_INT, FLOAT, INT, Array, make, node_of, same
 from ._native import Node, Operator
 from ._ops import (
     ABS,
@@ -52,9 +52,6 @@ from ._places import place
 ZERO = Node.scalar(0.0)
 
 LN_2 = math.log(2.0)
-
-# Up to here whole numbers are exact in float64.
-EXACT_INT = 1 << 53
 
 # From here on the square of a number hides 1 beside it.
 HIDES_ONE = 2.0**28
@@ -332,6 +329,9 @@ def arithmetic(name, left, right):
     if type(right) is float and type(left) is Array and left._kind is FLOAT:
         node = ARITHMETIC[name](left._node or node_of(left), right, place())
         return make(node, left._shape, FLOAT, left._row, _stays_sparse(name, left, right))
+    if type(left) is float and type(right) is Array and right._kind is FLOAT:
+        node = ARITHMETIC[name](left, right._node or node_of(right), place())
+        return make(node, right._shape, FLOAT, right._row, _stays_sparse(name, left, right))
     left, right = promoted(left), promoted(right)
     kinds = (kind_of(left), kind_of(right))
     if FLOAT not in kinds and (name not in _OF_INTS or BOOL in kinds):

@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _cellwise, _functions, _ranges
 from ._array import (
+    INT,
     Array,
     become,
     from_host,
@@ -249,14 +250,16 @@ def _round(self, decimals=0):
 
 
 def _get(self, key):
-    if self._kind is None:
+    reason = None
+    if self._kind is not None:
+        try:
+            return _ranges.index(self, key)
+        except Unplanned as why:
+            reason = why.reason
+    if self._kind is None or (self._kind is INT and self._host is not None):
         # NumPy has the cells: they are looked up, and nothing is computed.
         keys = tuple(map(_host_or_same, key)) if type(key) is tuple else _host_or_same(key)
         return wrapped(self._host[keys])
-    try:
-        return _ranges.index(self, key)
-    except Unplanned as why:
-        reason = why.reason
     if type(key) is tuple:
         return on_host("indexing", reason, lambda host, key: host[key], self, key)
     return on_host("indexing", reason, lambda host, key: host[key], self, key)

@@ -71,13 +71,17 @@ pub struct Structure {
 
 impl Structure {
     /// Of these expressions that have no values yet. What was computed before on the way to others, and is used again, is
-    /// wanted, too: a loop builds on it, and would have it computed again and again. So is what has a name, where the caller
+    /// wanted, too: a loop builds on it, and would have it computed again and again. Not so what a few light operators compute
+    /// of a large array. What has a name is wanted, where the caller
     /// `keeps_named`.
     pub fn of(wanted: &[Arc<Expression>], keeps_named: bool) -> Self {
         let mut structure = Self::visited(wanted);
-        let operators = structure.operators.iter();
+        let operators = structure.operators.iter().zip(structure.light_steps());
         let passed: Vec<bool> = operators
-            .map(|operator| operator.expression.passes() > 0 && !operator.is_cheap_again())
+            .map(|(operator, light)| {
+                let is_cheap = operator.is_cheap_again() || light.is_some();
+                operator.expression.passes() > 0 && !is_cheap
+            })
             .collect();
         let mut is_wanted = vec![false; passed.len()];
         for (index, operator) in structure.operators.iter().enumerate() {
@@ -93,6 +97,44 @@ impl Structure {
         }
         structure.want(wanted, &is_wanted);
         structure
+    }
+
+    /// Of each operator, how many light ones lead to its cells from one large array that is there, if no more do: to read what
+    /// those read takes as long as to read its cells, if they were kept.
+    fn light_steps(&self) -> Vec<Option<u32>> {
+        const LARGE: u64 = 1 << 16;
+        const MOST: u32 = 4;
+        let is_large = |expression: &Expression| {
+            let Shape { rows, cols, .. } = expression.shape;
+            rows.saturating_mul(cols) >= LARGE
+        };
+        let mut steps: Vec<Option<u32>> = Vec::with_capacity(self.operators.len());
+        for operator in &self.operators {
+            let is_light = operator.is_cheap_again() || operator.kind.op.is_light_on_cells();
+            let large = operator
+                .operands
+                .iter()
+                .filter_map(|operand| match *operand {
+                    Operand::Operator(input) => {
+                        let input = input as usize;
+                        is_large(&self.operators[input].expression).then_some(steps[input])
+                    }
+                    Operand::Leaf(leaf) => {
+                        is_large(&self.sources[leaf as usize]).then_some(Some(0))
+                    }
+                    Operand::Literal(_) => None,
+                });
+            let before = match large.collect::<Vec<_>>()[..] {
+                [one] if is_light && is_large(&operator.expression) => one,
+                _ => None,
+            };
+            steps.push(
+                before
+                    .map(|before| before + 1)
+                    .filter(|count| *count <= MOST),
+            );
+        }
+        steps
     }
 
     /// Of these expressions alone.

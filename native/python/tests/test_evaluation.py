@@ -67,6 +67,18 @@ def test_arrays_in_fortran_order_are_never_copied():
     assert not x._node.is_value
 
 
+def test_what_light_operators_compute_of_one_large_array_is_not_kept():
+    """Its readers read what it is computed from: that takes as long as reading it would."""
+    x = fg.asarray(np.random.default_rng(3).random((700, 100)))
+    centred = x - fg.mean(x, axis=0)
+    for _ in range(3):
+        assert float(fg.sum(centred * centred)) > 0 and not centred._node.is_value
+    # What takes a processor longer, and what many of them compute, is.
+    for many in (fg.exp(x), ((((x * 2.0 + 1.0) * 3.0 - x) * 5.0) - 7.0)):
+        assert float(fg.sum(many)) > 0 and not many._node.is_value
+        assert float(fg.max(many)) > 0 and many._node.is_value
+
+
 def test_what_is_used_a_second_time_is_kept():
     x = fg.asarray(X)
     y = fg.exp(x)

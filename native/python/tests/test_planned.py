@@ -171,3 +171,45 @@ def test_choices_of_whole_numbers():
         fg.where(condition, 2**60 + 1, 0)
     with fg.config(fallback="numpy"):
         assert fg.where(condition, 2**60 + 1, 0).tolist() == [0, 2**60 + 1, 2**60 + 1]
+
+
+def test_whole_numbers_meet_floats_and_are_compared():
+    labels = np.array([0, 2, 1, 2, -5])
+    weights = np.array([0.5, 1.5, -2.0, 0.25, 3.0])
+    y, w = fg.asarray(labels), fg.asarray(weights)
+    fg.fallbacks(reset=True)
+    assert y.dtype == np.int64
+    for ours, theirs in [
+        (y == 2, labels == 2),
+        (y[:, None] == fg.arange(3), labels[:, None] == np.arange(3)),
+        (w - y, weights - labels),
+        (y * 0.5, labels * 0.5),
+        (y / 2, labels / 2),
+        (w > y, weights > labels),
+        (fg.where(y > 0, y, -1), np.where(labels > 0, labels, -1)),
+        (fg.sum(fg.where(y == 2, w, 0.0)), np.sum(weights[labels == 2])),
+    ]:
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_array_equal(np.asarray(ours), theirs)
+    assert fg.fallbacks() == []
+
+
+@pytest.mark.parametrize("far", [2**53 + 1, -(2**53) - 1])
+def test_whole_numbers_that_no_float_has_stay_whole(far):
+    y = fg.asarray(np.array([far, 1]))
+    with pytest.raises(fg.FallbackError):
+        y == far - 1
+    with fg.config(fallback="numpy"):
+        assert (y == far - 1).tolist() == [False, False]
+        assert y.tolist() == [far, 1]
+
+
+def test_a_column_and_a_row_are_combined_without_a_matrix_of_either():
+    a, b = np.linspace(-1, 1, 700), np.linspace(0, 1, 900)
+    x, y = fg.asarray(a), fg.asarray(b)
+    density = fg.sum(fg.exp(-((x[:, None] - y) ** 2)), axis=1)
+    plan = fg.explain(density, level="cplan")
+    assert plan.count("fused(") == 1 and "Row(main, column, row" in plan
+    np.testing.assert_allclose(np.asarray(density), np.sum(np.exp(-((a[:, None] - b) ** 2)), axis=1), rtol=1e-12)
+    for combined in (lambda p, q: p[:, None] / q, lambda p, q: p - q[:, None], lambda p, q: (p[:, None] > q) & (q < p[:, None])):
+        np.testing.assert_array_equal(np.asarray(combined(x, y[:700])), combined(a, b[:700]))

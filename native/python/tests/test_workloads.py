@@ -26,7 +26,7 @@ import bench_python_programs  # noqa: E402
 PROGRAMS = bench_python_programs.load(ROOT / "tests" / "bench" / "python")
 
 # What is left to NumPy, until the engine has it.
-LEFT_TO_NUMPY = {"cosine-top", "pca", "group-means"}
+LEFT_TO_NUMPY = {"cosine-top", "pca"}
 
 
 def ran(name, *arguments):
