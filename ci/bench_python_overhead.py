@@ -5,6 +5,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 # Rows and columns of the inputs: what is all overhead, and 1e5 cells.
@@ -27,7 +28,10 @@ def measure(threads):
     """In processes of their own."""
     limits = {f"{library}_NUM_THREADS": str(threads) for library in ["OMP", "OPENBLAS"]}
     environment = os.environ | limits
-    found = [ran([sys.executable, "-c", IMPORT], environment).split() for _ in range(IMPORTS)]
+    with tempfile.TemporaryDirectory() as bytecode:
+        # As installed packages have it.
+        compiled = environment | {"PYTHONPYCACHEPREFIX": bytecode, "PYTHONDONTWRITEBYTECODE": ""}
+        _, *found = [ran([sys.executable, "-c", IMPORT], compiled).split() for _ in range(1 + IMPORTS)]
     imported = {"numpy": statistics.median(float(numpy) for numpy, _ in found), "beside_numpy": statistics.median(float(ours) for _, ours in found)}
     return {"import_ms": imported, "evaluations": json.loads(ran([sys.executable, __file__, str(threads)], environment))}
 
