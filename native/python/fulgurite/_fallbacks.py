@@ -25,12 +25,18 @@ _seen = {}
 _lock = threading.Lock()
 
 
+# Why functions of arrays without cells run in NumPy. There is nothing to compute, and so nothing is refused or listed.
+NO_CELLS = "no cells"
+
+
 def note(function, reason):
     """A function runs in NumPy.
 
     Raises:
         FallbackError: With ``config(fallback="error")``.
     """
+    if reason == NO_CELLS:
+        return
     where = place()
     if _engine.settings().fallback == "error":
         message = f"'{function}' would run in NumPy: {reason}"

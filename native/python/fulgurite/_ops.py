@@ -14,6 +14,7 @@ import numpy as np
 
 from ._array import BOOL, FLOAT, Array, from_host, make, node_of, same
 from ._errors import ShapeError, at_place
+from ._fallbacks import NO_CELLS
 from ._native import Node, Operator
 from ._places import place
 
@@ -77,7 +78,7 @@ def _why_not(host):
     if host.ndim > 2:
         return f"{host.ndim} dimensions"
     if host.size == 0:
-        return "no cells"
+        return NO_CELLS
     return f"dtype {host.dtype}"
 
 

@@ -106,7 +106,7 @@ def _bounds(x, key):
             start, stop, step = part.indices(length)
             count = len(range(start, stop, step))
             if count == 0:
-                raise Unplanned("no cells")
+                raise Unplanned("a range without cells")
             if step not in (1, -1):
                 raise Unplanned("a step")
             if step == -1:

@@ -163,6 +163,14 @@ def test_cells_that_numpy_has_are_looked_up():
     assert fg.fallbacks() == []
 
 
+def test_arrays_without_cells_have_nothing_to_compute():
+    empty = fg.asarray(np.zeros((0, 3)))
+    assert (empty + 1.0).shape == (0, 3) and float(fg.sum(empty)) == 0.0
+    assert fg.exp(empty).dtype == np.float64 and (empty == empty).dtype == np.bool_
+    assert fg.concat([empty, empty]).shape == (0, 3) and (empty.T @ empty).tolist() == np.zeros((3, 3)).tolist()
+    assert fg.fallbacks() == []
+
+
 def test_choices_of_whole_numbers():
     condition = fg.asarray(np.array([0.2, 0.7, 0.9])) > 0.5
     chosen = fg.where(condition, 1, 0)
