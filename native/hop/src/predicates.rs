@@ -92,6 +92,12 @@ impl HopOp {
         HopOp::TransientWrite(name.into())
     }
 
+    /// An operator with inputs of these names, in this order.
+    pub fn named(op: ParameterizedOp, names: &[&str]) -> Self {
+        let places = names.iter().map(|name| (*name).to_owned()).zip(0..);
+        HopOp::Parameterized(op, places.collect())
+    }
+
     /// The operator with named inputs, in this order; others are as they are.
     pub fn naming_inputs(self, names: &[String]) -> Self {
         match self {

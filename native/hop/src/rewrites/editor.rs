@@ -118,6 +118,11 @@ impl Editor {
         finite::cannot_fail(&self.dag, id)
     }
 
+    /// How many read it.
+    pub fn readers(&self, id: HopId) -> u32 {
+        self.uses[id.index()]
+    }
+
     /// Nobody else reads it, so that it is gone when this reader is.
     pub fn read_once(&self, id: HopId) -> bool {
         self.uses[id.index()] <= 1

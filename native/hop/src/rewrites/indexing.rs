@@ -1,7 +1,7 @@
 //! Ranges of matrices.
 
 use super::{Editor, Family, Precision, Rule};
-use crate::{HopId, HopOp, scalar};
+use crate::{CastOp, HopId, HopOp, Literal, ParameterizedOp, scalar};
 
 pub(super) const FAMILY: Family = Family {
     title: "Indexing",
@@ -33,6 +33,13 @@ pub(super) const FAMILY: Family = Family {
             "sizes are known, the range is smaller, nobody else reads the product",
             Precision::Rounding,
             range_of_product,
+        ),
+        Rule::local(
+            "cell-of-sorted",
+            "order(target=x, by=1)[k, 1] -> quantile(x, (k - 0.5) / nrow(x))",
+            "x is a column, its size is known, and no more than two read the sorted one",
+            Precision::ZeroSign,
+            cell_of_sorted,
         ),
         Rule::local(
             "part-of-cbind",
@@ -133,6 +140,40 @@ fn range_of_product(editor: &mut Editor, id: HopId) -> Option<HopId> {
         false => make_range(editor, right, [(1, k), cols])?,
     };
     editor.make_product(left, right)
+}
+
+/// To find the cell of one rank takes a tenth of the time of sorting, and little memory.
+fn cell_of_sorted(editor: &mut Editor, id: HopId) -> Option<HopId> {
+    const READERS: u32 = 2;
+    let sorted = editor.input(id, 0)?;
+    let [(rank, last), cols] = ranges(editor, id)?;
+    let (ParameterizedOp::Order, places) = editor.op(sorted).with_named_inputs()? else {
+        return None;
+    };
+    let input = |name: &str| places.get(name).map(|place| editor.input(sorted, *place));
+    let is_off = |name: &str| match input(name) {
+        None => true,
+        Some(given) => {
+            given.and_then(|given| editor.literal(given)) == Some(&Literal::Boolean(false))
+        }
+    };
+    let column = input("target")??;
+    let is_by_first = input("by").is_none_or(|by| by.and_then(|by| editor.number(by)) == Some(1.0));
+    let applies = rank == last
+        && cols == (1, 1)
+        && editor.is_column(column)
+        && is_by_first
+        && is_off("decreasing")
+        && is_off("index.return")
+        && editor.readers(sorted) <= READERS;
+    let count = editor.cells(column)?;
+    if !applies {
+        return None;
+    }
+    let share = editor.make_double((rank as f64 - 0.5) / count as f64);
+    let quantile = HopOp::named(ParameterizedOp::Quantile, &["target", "probabilities"]);
+    let cell = editor.make(quantile, &[column, share])?;
+    editor.make_cast(CastOp::AsMatrix, cell)
 }
 
 fn part_of_bind(editor: &mut Editor, id: HopId) -> Option<HopId> {
