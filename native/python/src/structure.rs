@@ -108,7 +108,7 @@ impl Structure {
             let Shape { rows, cols, .. } = expression.shape;
             rows.saturating_mul(cols) >= LARGE
         };
-        let mut steps: Vec<Option<u32>> = Vec::with_capacity(self.operators.len());
+        let mut steps: Vec<Option<u32>> = Vec::new();
         for operator in &self.operators {
             let is_light = operator.is_cheap_again() || operator.kind.op.is_light_on_cells();
             let large = operator
