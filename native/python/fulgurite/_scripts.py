@@ -33,9 +33,15 @@ def run(script, *, inputs=None, outputs=(), arguments=None):
     """
     text, name = _read(script)
     outputs = [outputs] if isinstance(outputs, str) else list(outputs)
+    values = run_text(text, name, inputs or {}, outputs, arguments or {})
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def run_text(text, name, inputs, outputs, arguments):
+    """The outputs of a script that messages call by a name, in a list."""
     nodes = {}
     arrays = {}
-    for key, value in (inputs or {}).items():
+    for key, value in inputs.items():
         if isinstance(value, (bool, int, float, str)):
             nodes[key] = _native.Node.scalar(value)
         elif isinstance(value, np.generic) and value.ndim == 0:
@@ -45,11 +51,10 @@ def run(script, *, inputs=None, outputs=(), arguments=None):
     arrays = {key: _matrix(key, array) for key, array in arrays.items()}
     evaluate(list(arrays.values()))
     nodes.update((key, node_of(array)) for key, array in arrays.items())
-    arguments = {str(key): _argument(value) for key, value in (arguments or {}).items()}
+    arguments = {str(key): _argument(value) for key, value in arguments.items()}
     engine = _engine.settings().engine
     found = _native.run_script(engine, text, name, nodes, outputs, arguments, print)
-    values = [_value(found[output]) for output in outputs]
-    return values[0] if len(values) == 1 else tuple(values)
+    return [_value(found[output]) for output in outputs]
 
 
 def _read(script):

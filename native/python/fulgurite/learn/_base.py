@@ -1,0 +1,113 @@
+"""What all estimators have in common: how a fit runs its script, and what it leaves to look at."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import time
+from importlib import resources
+
+import numpy as np
+from scipy import sparse
+
+from .. import _convert, _scripts, _show
+from .._array import Array, to_numpy
+from .._errors import FulguriteError
+
+_LOG = logging.getLogger("fulgurite.learn")
+
+
+class UnsupportedError(FulguriteError, NotImplementedError, ValueError):
+    """A parameter of scikit-learn whose value is not there yet."""
+
+    def __init__(self, message, kind="unsupported", *place, **more):
+        super().__init__(message, kind, *place, **more)
+
+
+class Fitted:
+    """The side of an estimator that runs scripts. It goes before the class of scikit-learn.
+
+    Attributes:
+        report_: What the last fit did: its script, seconds, iterations, and what the engine compiled for it.
+    """
+
+    def _fit_by(self, script, inputs, outputs, **arguments):
+        """Runs the script of a fit, and writes the report."""
+        if getattr(self, "_skl_callbacks", None):
+            self._log(logging.WARNING, "callbacks are not called: the fit is one program")
+        arguments.setdefault("verbose", bool(getattr(self, "verbose", False)))
+        before = _show.statistics()
+        started = time.perf_counter()
+        values = run(script, inputs, outputs, arguments)
+        seconds = time.perf_counter() - started
+        after = _show.statistics()
+        self.report_ = {
+            "script": script,
+            "seconds": seconds,
+            **{name: after[name] - before[name] for name in _REPORTED},
+        }
+        results = dict(zip(outputs, values, strict=True))
+        for name in ("iterations", "objective"):
+            if name in results:
+                self.report_[name] = results[name]
+        return results
+
+    def _log(self, level, message):
+        _LOG.log(level, "%s: %s", type(self).__name__, message)
+
+    def _refuse(self, what):
+        raise UnsupportedError(
+            f"{type(self).__name__} has no {what} yet: use scikit-learn's class for it"
+        )
+
+    def _other_method(self, parameter, used):
+        """Says that a parameter asks for another method than there is. The optimum is the same one."""
+        value = getattr(self, parameter)
+        self._log(logging.INFO, f"{parameter}={value!r} asks for another method than {used}")
+
+
+_REPORTED = ("operators_compiled", "operators_reused", "compile_seconds")
+
+
+def run(script, inputs, outputs, arguments, keeps_sparse=False):
+    """The outputs of a script of ours: NumPy's arrays that may be written to, and numbers."""
+    given = {name: matrix(value) for name, value in inputs.items()}
+    values = _scripts.run_text(text_of(script), f"{script}.dml", given, outputs, arguments)
+    return [host(value, keeps_sparse) if type(value) is Array else value for value in values]
+
+
+@functools.cache
+def text_of(script):
+    return resources.files(__package__).joinpath("scripts", f"{script}.dml").read_text("utf-8")
+
+
+def matrix(value):
+    """An input of a script. Memory is shared: a fit does not change it, and others may read it meanwhile."""
+    if isinstance(value, (bool, int, float, str)) or type(value) is Array:
+        return value
+    if sparse.issparse(value):
+        try:
+            return _convert.asarray(value, copy=False)
+        except ValueError:
+            return _convert.asarray(value)
+    value = np.asarray(value, dtype=np.float64)
+    flags = value.flags
+    is_whole = (flags.c_contiguous or flags.f_contiguous) and flags.aligned
+    return _convert.asarray(value, copy=False if is_whole and value.ndim else None)
+
+
+def host(array, keeps_sparse):
+    """Cells of a result, in memory of their own; a matrix of SciPy for a sparse one that may stay so."""
+    if array._sparse:
+        cells = _convert.to_scipy(array)
+        return cells.copy() if keeps_sparse else cells.toarray()
+    return np.array(to_numpy(array))
+
+
+def column(values):
+    """A vector as a matrix of one column; a matrix as it is."""
+    values = np.asarray(values, dtype=np.float64)
+    return values.reshape(-1, 1) if values.ndim == 1 else values
+
+
+NOTHING = np.zeros((1, 1))

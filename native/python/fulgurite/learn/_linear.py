@@ -1,0 +1,149 @@
+"""Linear models of least squares."""
+
+from __future__ import annotations
+
+import logging
+from numbers import Real
+
+import numpy as np
+from scipy import sparse
+from sklearn import linear_model
+from sklearn.base import _fit_context
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from ._base import NOTHING, Fitted, column
+
+# A Gram matrix tells directions apart down to about this part of the largest singular value.
+_RESOLUTION = 1e-7
+
+
+class _LeastSquares(Fitted):
+    def _solve(self, X, y, sample_weight, alpha, tol, most):
+        """Sets coefficients and intercept. What else the script found."""
+        weighted = sample_weight is not None
+        Y = column(y)
+        inputs = {"X": X, "Y": Y, "w": column(sample_weight) if weighted else NOTHING}
+        inputs["alpha"] = np.broadcast_to(np.asarray(alpha, np.float64), (1, Y.shape[1])).copy()
+        switches = {"icpt": self.fit_intercept, "weighted": weighted}
+        if sparse.issparse(X):
+            found = self._fit_by(
+                "linear_sparse",
+                {**inputs, "tol": float(tol), "most": int(most)},
+                ["B", "intercept", "iterations"],
+                **switches,
+            )
+        else:
+            found = self._fit_by(
+                "linear",
+                {**inputs, "tol": float(max(tol, _RESOLUTION))},
+                ["B", "intercept", "l", "rank"],
+                **switches,
+            )
+        coef = found["B"].T.astype(X.dtype, order="C", copy=False)
+        intercept = found["intercept"].ravel().astype(X.dtype, copy=False)
+        self.coef_ = coef if y.ndim == 2 else coef.ravel()
+        if not self.fit_intercept:
+            self.intercept_ = 0.0
+        else:
+            self.intercept_ = intercept if y.ndim == 2 else intercept[0]
+        return found
+
+
+class LinearRegression(_LeastSquares, linear_model.LinearRegression):
+    """Ordinary least squares, by the eigenvalues of the Gram matrix and iterative refinement.
+
+    Parameters and attributes are those of ``sklearn.linear_model.LinearRegression``. Of several solutions it is the one of
+    the smallest norm. For sparse `X`, conjugate gradients solve the normal equations.
+
+    >>> import numpy as np
+    >>> from fulgurite.learn import LinearRegression
+    >>> X = np.array([[1, 1], [1, 2], [2, 2], [2, 3]])
+    >>> model = LinearRegression().fit(X, X @ [1, 2] + 3)
+    >>> model.predict([[3, 5]]).round(6).tolist()
+    [16.0]
+    """
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Fits the model."""
+        if self.positive:
+            self._refuse("positive=True")
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", y_numeric=True, multi_output=True, dtype=_FLOATS
+        )
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(
+                sample_weight, X, dtype=X.dtype, ensure_non_negative=True
+            )
+        if self.tol < _RESOLUTION and not sparse.issparse(X):
+            self._log(
+                logging.INFO,
+                f"tol={self.tol}: singular values below {_RESOLUTION} of the largest count as zero all the same",
+            )
+        # An objective is flat at its minimum: a gradient far smaller than the tolerance costs few iterations.
+        tol = 1e-3 * min(self.tol, 1e-6) if sparse.issparse(X) else self.tol
+        found = self._solve(X, y, sample_weight, 0.0, max(tol, 1e-13), 10 * min(X.shape) + 100)
+        if "l" in found:
+            self.rank_ = int(found["rank"])
+            self.singular_ = np.sqrt(np.maximum(found["l"].ravel()[::-1], 0.0)).astype(X.dtype)
+        return self
+
+
+class Ridge(_LeastSquares, linear_model.Ridge):
+    """Least squares with an L2 penalty, by the eigenvalues of the Gram matrix and iterative refinement.
+
+    Parameters and attributes are those of ``sklearn.linear_model.Ridge``. All solvers have the same optimum, which this
+    one reaches. For sparse `X`, conjugate gradients solve the normal equations.
+
+    >>> import numpy as np
+    >>> from fulgurite.learn import Ridge
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> Ridge(alpha=2.0).fit(X, [0.0, 1.0, 2.0]).coef_.tolist()
+    [0.5]
+    """
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Fits the model."""
+        if self.solver == "lbfgs" and not self.positive:
+            raise ValueError(
+                "'lbfgs' solver can be used only when positive=True. Please use another solver."
+            )
+        if self.positive:
+            self._refuse("positive=True")
+        is_sparse = sparse.issparse(X)
+        if is_sparse and self.fit_intercept and self.solver in ("svd", "cholesky", "saga"):
+            raise ValueError(
+                f"solver='{self.solver}' does not support fitting the intercept on sparse data. Please set the solver to "
+                "'auto' or 'lsqr', 'sparse_cg', 'sag', 'lbfgs' or set `fit_intercept=False`"
+            )
+        accepted = False if self.solver == "svd" else "csr"
+        X, y = validate_data(
+            self, X, y, accept_sparse=accepted, dtype=_FLOATS, multi_output=True, y_numeric=True
+        )
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(
+                sample_weight, X, dtype=X.dtype, ensure_non_negative=True
+            )
+        alpha = self.alpha
+        if not isinstance(alpha, Real):
+            alpha = np.asarray(alpha, dtype=np.float64).ravel()
+            targets = 1 if y.ndim == 1 else y.shape[1]
+            if alpha.size not in (1, targets):
+                raise ValueError(
+                    f"Number of targets and number of penalties do not correspond: {alpha.size} != {targets}"
+                )
+        used = "sparse_cg" if is_sparse else "svd"
+        if self.solver not in ("auto", used):
+            self._other_method("solver", used)
+        most = self.max_iter or 10 * min(X.shape) + 100
+        tol = max(1e-6 * min(self.tol, 1e-4), 1e-13) if is_sparse else _RESOLUTION
+        found = self._solve(X, y, sample_weight, alpha, tol, most)
+        self.solver_ = used
+        self.n_iter_ = None
+        if is_sparse:
+            self.n_iter_ = np.full(1 if y.ndim == 1 else y.shape[1], found["iterations"], np.int32)
+        return self
+
+
+_FLOATS = (np.float64, np.float32)
