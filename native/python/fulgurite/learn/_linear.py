@@ -18,6 +18,10 @@ _RESOLUTION = 1e-7
 
 
 class _LeastSquares(Fitted):
+    def _keeps_targets(self, y):
+        """Whether the coefficients of a matrix of targets are a matrix."""
+        return True
+
     def _solve(self, X, y, sample_weight, alpha, tol, most):
         """Sets coefficients and intercept. What else the script found."""
         weighted = sample_weight is not None
@@ -41,7 +45,7 @@ class _LeastSquares(Fitted):
             )
         coef = found["B"].T.astype(X.dtype, order="C", copy=False)
         intercept = found["intercept"].ravel().astype(X.dtype, copy=False)
-        self.coef_ = coef if y.ndim == 2 else coef.ravel()
+        self.coef_ = coef if y.ndim == 2 and self._keeps_targets(y) else coef.ravel()
         if not self.fit_intercept:
             self.intercept_ = 0.0
         else:
@@ -101,6 +105,10 @@ class Ridge(_LeastSquares, linear_model.Ridge):
     >>> Ridge(alpha=2.0).fit(X, [0.0, 1.0, 2.0]).coef_.tolist()
     [0.5]
     """
+
+    def _keeps_targets(self, y):
+        # As scikit-learn has it.
+        return y.shape[1] > 1
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):

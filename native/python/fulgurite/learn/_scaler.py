@@ -50,6 +50,8 @@ class StandardScaler(Fitted, preprocessing.StandardScaler):
                 "Cannot center sparse matrices: pass `with_mean=False` instead. See docstring for motivation and alternatives."
             )
         kind = X.dtype if weighted else np.int64
+        # Rows that are only counted have no weights in scikit-learn.
+        weighted = weighted and (self.with_mean or self.with_std or sparse.issparse(X))
         zeros = np.zeros((1, features))
         counts, means, squares = zeros, zeros, zeros
         if not is_first:
