@@ -81,3 +81,124 @@ def test_logistic_regression(kind, seed, classes):
     if best <= got * (1 + 1e-9):
         np.testing.assert_allclose(ours.predict_proba(X), better.predict_proba(X), atol=1e-3)
     assert ours.coef_.shape == their.coef_.shape and ours.intercept_.shape == their.intercept_.shape
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_forms_of_input(classes, form):
+    rng = np.random.default_rng(classes)
+    X = rng.integers(-5, 6, size=(60, 3)).astype(float)
+    y = np.array(["a", "b", "c"])[labels(rng, X, classes)]
+    want = learn.LogisticRegression(tol=1e-8).fit(X, y)
+    got = learn.LogisticRegression(tol=1e-8).fit(in_form(X, form), y)
+    near(got.coef_, want.coef_, 1e-5)
+    near(got.intercept_, want.intercept_, 1e-5)
+    assert got.coef_.dtype == (np.float32 if form == "float32" else np.float64)
+    assert list(got.predict(in_form(X, form))) == list(want.predict(X))
+
+
+@pytest.mark.parametrize("solver", ["liblinear", "sag", "saga", "newton-cg", "newton-cholesky"])
+@pytest.mark.parametrize("seed", range(3))
+def test_solvers(solver, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(50, 3)) + 1.0
+    y = labels(rng, X, 2, imbalanced=True)
+    options = {"C": 0.3, "solver": solver, "intercept_scaling": 2.0 if solver == "liblinear" else 1}
+    options |= {"max_iter": 20000, "random_state": 0, "tol": 1e-8}
+    ours = learn.LogisticRegression(**options).fit(X, y)
+    their = linear_model.LogisticRegression(**options).fit(X, y)
+    near(ours.coef_, their.coef_, 1e-4)
+    near(ours.intercept_, their.intercept_, 1e-3)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_many_columns_and_no_penalty(classes):
+    rng = np.random.default_rng(1)
+    X = sparse.random_array((400, 350), density=0.02, rng=rng, format="csr")
+    y = labels(rng, X.toarray(), classes)
+    options = {"C": 5.0, "tol": 1e-9, "max_iter": 3000}
+    ours = learn.LogisticRegression(**options).fit(X, y)
+    their = linear_model.LogisticRegression(**options).fit(X, y)
+    near(ours.decision_function(X), their.decision_function(X), 1e-5)
+    X = X.toarray()[:, :4]
+    options = {"C": np.inf, "tol": 1e-9, "max_iter": 3000}
+    ours = learn.LogisticRegression(**options).fit(X, y)
+    their = linear_model.LogisticRegression(**options).fit(X, y)
+    near(ours.predict_proba(X), their.predict_proba(X), 1e-5)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_warm_start_and_iterations(classes, capsys):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(80, 4))
+    y = labels(rng, X, classes)
+    model = learn.LogisticRegression(warm_start=True, verbose=1).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == model.n_iter_[0] and "objective" in lines[0] and "gradient" in lines[0]
+    assert model.report_["iterations"] == model.n_iter_[0] and model.report_["seconds"] > 0
+    coef = model.coef_.copy()
+    model.fit(X, y)
+    assert model.n_iter_[0] <= 1
+    near(model.coef_, coef, 1e-4)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        learn.LogisticRegression(max_iter=1, tol=1e-10).fit(X, y)
+
+
+def test_what_is_refused():
+    X, y = np.arange(8.0).reshape(4, 2), [0, 1, 0, 1]
+    for options in ({"l1_ratio": 1.0}, {"l1_ratio": 0.5}):
+        with pytest.raises(learn.UnsupportedError, match="penalty"):
+            learn.LogisticRegression(solver="saga", **options).fit(X, y)
+    with pytest.raises(ValueError, match="supports only"):
+        learn.LogisticRegression(l1_ratio=1.0).fit(X, y)
+    with pytest.raises(ValueError, match="one class"):
+        learn.LogisticRegression().fit(X, [1, 1, 1, 1])
+    with pytest.raises(ValueError, match="multiclass"):
+        learn.LogisticRegression(solver="liblinear").fit(X, [0, 1, 2, 0])
+    with pytest.raises(ValueError, match="NaN"):
+        learn.LogisticRegression().fit(np.full((4, 2), np.nan), y)
+    with pytest.raises(ValueError, match="[Nn]egative"):
+        learn.LogisticRegression().fit(X, y, sample_weight=[1.0, 1.0, -1.0, 1.0])
+    for kind in (learn.MultinomialNB,):
+        with pytest.raises(ValueError, match="Negative values"):
+            kind().fit(-X, y)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_normal_naive_bayes(kind, seed):
+    rng = np.random.default_rng([seed, KINDS.index(kind)])
+    X = columns(rng, kind)
+    y = labels(rng, X, 3)
+    w = weights(rng, len(X), seed % 2)
+    options = {"var_smoothing": float(rng.choice([1e-9, 1e-3]))}
+    options["priors"] = [0.2, 0.3, 0.5] if seed % 3 == 0 else None
+    ours, their = learn.GaussianNB(**options), naive_bayes.GaussianNB(**options)
+    for part in np.array_split(np.arange(len(X)), 1 + seed % 3):
+        v = None if w is None else w[part]
+        if v is not None and not v.any():
+            continue
+        ours.partial_fit(X[part], y[part], classes=[0, 1, 2], sample_weight=v)
+        their.partial_fit(X[part], y[part], classes=[0, 1, 2], sample_weight=v)
+    for name in ("theta_", "class_count_", "class_prior_"):
+        near(getattr(ours, name), getattr(their, name), 1e-12)
+    # Variances of columns that are far from zero lose digits in both.
+    near(ours.var_, their.var_, 1e-9)
+    if kind != "shifted":
+        np.testing.assert_allclose(ours.predict_proba(X), their.predict_proba(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "dense", "int64", "float32", "pandas"])
+@pytest.mark.parametrize("seed", range(3))
+def test_naive_bayes_of_counts(seed, form):
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(1.5, size=(40, 6)).astype(float)
+    y = rng.integers(0, 3, size=40)
+    w = weights(rng, 40, seed % 2)
+    options = {"alpha": float(rng.choice([0.1, 1.0])), "fit_prior": bool(seed % 2)}
+    given = X if form == "dense" else in_form(X, form)
+    ours = learn.MultinomialNB(**options).fit(given, y, w)
+    their = naive_bayes.MultinomialNB(**options).fit(X, y, w)
+    for name in ("feature_count_", "class_count_", "feature_log_prob_", "class_log_prior_"):
+        near(getattr(ours, name), getattr(their, name), 1e-12)
+    near(ours.predict_proba(given), their.predict_proba(X), 1e-6)

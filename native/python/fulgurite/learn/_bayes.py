@@ -37,7 +37,7 @@ class GaussianNB(Fitted, naive_bayes.GaussianNB):
         features = X.shape[1]
         if is_first:
             counts, means = np.zeros((size, 1)), np.zeros((size, features))
-            squares = means
+            variances = means
             self.class_prior_ = self._priors(size)
         else:
             if features != self.theta_.shape[1]:
@@ -45,7 +45,7 @@ class GaussianNB(Fitted, naive_bayes.GaussianNB):
                     f"Number of features {features} does not match previous data {self.theta_.shape[1]}."
                 )
             counts, means = column(self.class_count_), self.theta_
-            squares = (self.var_ - self.epsilon_) * counts
+            variances = self.var_
         there = np.unique(y)
         strange = ~np.isin(there, self.classes_)
         if strange.any():
@@ -60,13 +60,15 @@ class GaussianNB(Fitted, naive_bayes.GaussianNB):
                 "w": column(weights),
                 "counts0": counts,
                 "means0": means,
-                "squares0": squares,
+                "variances0": variances,
+                "smoothing": float(self.var_smoothing),
             },
-            ["counts", "means", "variances", "largest"],
+            ["counts", "means", "variances", "epsilon"],
+            first=is_first,
         )
-        self.epsilon_ = self.var_smoothing * found["largest"]
+        self.epsilon_ = found["epsilon"]
         self.theta_ = found["means"].astype(kind)
-        self.var_ = (found["variances"] + self.epsilon_).astype(kind)
+        self.var_ = found["variances"].astype(kind)
         self.class_count_ = found["counts"].ravel().astype(kind)
         if self.priors is None:
             self.class_prior_ = self.class_count_ / self.class_count_.sum()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import warnings
 
 import numpy as np
@@ -81,7 +80,9 @@ class KMeans(Fitted, cluster.KMeans):
         return self
 
     def _seeding(self):
-        return "k-means++" if isinstance(self.init, str) and self.init == "k-means++" else "given"
+        if isinstance(self.init, str) and self.init == "k-means++":
+            return "k-means++"
+        return "made" if callable(self.init) else "given"
 
     def _seeds(self, X, weights, random):
         """What the choice of first centres needs, drawn in scikit-learn's order."""
@@ -117,20 +118,17 @@ class KMeans(Fitted, cluster.KMeans):
             inputs["first"], inputs["draws"] = first, draws
         elif callable(init):
             # It gets the points as scikit-learn passes them: shifted to their mean.
-            shift = 0.0 if sparse.issparse(X) else X.mean(axis=0)
-            points = X if sparse.issparse(X) else X - shift
+            points = X if sparse.issparse(X) else X - X.mean(axis=0)
             starts = []
             for _ in range(runs):
                 centres = check_array(
                     init(points, k, random_state=random), dtype=X.dtype, order="C"
                 )
                 self._validate_center_shape(X, centres)
-                starts.append(centres + shift)
+                starts.append(centres)
             inputs["starts"] = np.vstack(starts)
         else:
             starts = [X[random.choice(rows, size=k, replace=False, p=chances)] for _ in range(runs)]
             starts = [each.toarray() if sparse.issparse(each) else each for each in starts]
             inputs["starts"] = np.vstack(starts)
-        if runs > 1:
-            self._log(logging.DEBUG, f"{runs} runs in one program")
         return {**inputs, "runs": runs}
