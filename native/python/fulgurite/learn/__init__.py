@@ -21,15 +21,17 @@ from ._bayes import GaussianNB, MultinomialNB
 from ._cluster import KMeans
 from ._decomposition import PCA, TruncatedSVD
 from ._glm import GammaRegressor, PoissonRegressor, TweedieRegressor
-from ._linear import LinearRegression, Ridge
+from ._linear import ElasticNet, Lasso, LinearRegression, Ridge
 from ._logistic import LogisticRegression
 from ._scaler import StandardScaler
 
 __all__ = [
     "PCA",
+    "ElasticNet",
     "GammaRegressor",
     "GaussianNB",
     "KMeans",
+    "Lasso",
     "LinearRegression",
     "LogisticRegression",
     "MultinomialNB",
