@@ -11,7 +11,7 @@ from fulgurite import learn
 from learned import FORMS, KINDS, columns, in_form, near, weights
 from scipy import sparse
 from scipy.special import logsumexp
-from sklearn import linear_model, naive_bayes
+from sklearn import linear_model, naive_bayes, svm
 from sklearn.exceptions import ConvergenceWarning
 
 SEEDS = range(5)
@@ -202,3 +202,51 @@ def test_naive_bayes_of_counts(seed, form):
     for name in ("feature_count_", "class_count_", "feature_log_prob_", "class_log_prior_"):
         near(getattr(ours, name), getattr(their, name), 1e-12)
     near(ours.predict_proba(given), their.predict_proba(X), 1e-6)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_support_vectors(kind, seed, classes):
+    rng = np.random.default_rng([seed, KINDS.index(kind), classes])
+    X = columns(rng, kind)
+    y = labels(rng, X, classes, imbalanced=seed % 2 == 0)
+    w = weights(rng, len(X), rng.random() < 0.5)
+    options = {
+        "C": 10.0 ** int(rng.integers(-3, 2)),
+        "fit_intercept": bool(rng.random() < 0.7),
+        "intercept_scaling": float(rng.choice([1.0, 5.0])),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours = learn.LinearSVC(**options).fit(X, y, w)
+        their = svm.LinearSVC(**options, dual=False, tol=1e-10, max_iter=20000).fit(X, y, w)
+    v = np.ones(len(y)) if w is None else w
+
+    def reached(model):
+        total = 0.0
+        for at, told in enumerate([1] if classes == 2 else range(classes)):
+            sign = np.where(y == told, 1.0, -1.0)
+            intercept = np.ravel(model.intercept_)[at] if model.fit_intercept else 0.0
+            short = np.maximum(1 - sign * (X @ model.coef_[at] + intercept), 0)
+            size = np.sum(model.coef_[at] ** 2) + (intercept / model.intercept_scaling) ** 2
+            total += 0.5 * size + model.C * np.sum(v * short**2)
+        return total
+
+    got, want = reached(ours), reached(their)
+    assert got <= want * (1 + 1e-8)
+    if want <= got * (1 + 1e-10):
+        near(ours.decision_function(X), their.decision_function(X), 1e-3)
+
+
+def test_what_support_vectors_refuse():
+    X, y = np.arange(8.0).reshape(4, 2), [0, 1, 0, 1]
+    for options in ({"loss": "hinge"}, {"penalty": "l1"}, {"multi_class": "crammer_singer"}):
+        with pytest.raises(learn.UnsupportedError, match="LinearSVC has no"):
+            learn.LinearSVC(**options).fit(X, y)
+    with pytest.raises(ValueError, match="one class"):
+        learn.LinearSVC().fit(X, [1, 1, 1, 1])
+    balanced = {"class_weight": "balanced"}
+    ours = learn.LinearSVC(**balanced).fit(X, [0, 0, 0, 1])
+    their = svm.LinearSVC(**balanced, dual=False, tol=1e-10).fit(X, [0, 0, 0, 1])
+    near(ours.coef_, their.coef_, 1e-5)

@@ -198,3 +198,65 @@ def test_scaler_forms(form):
     frames = learn.StandardScaler(with_mean=centred).set_output(transform="pandas")
     if form in ("pandas", "ours", "int64"):
         assert type(frames.fit_transform(given)).__name__ == "DataFrame"
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["Lasso", "ElasticNet"])
+def test_sparse_models(name, kind, seed):
+    rng = np.random.default_rng([seed, KINDS.index(kind), 5])
+    X = columns(rng, kind)
+    targets = int(rng.integers(0, 3))
+    shape = (len(X), targets) if targets else (len(X),)
+    y = rng.normal(size=shape) + X @ rng.normal(size=(X.shape[1], *shape[1:]))
+    w = weights(rng, len(X), rng.random() < 0.5)
+    options = {
+        "alpha": float(np.std(y) * 10.0 ** int(rng.integers(-3, 1))),
+        "fit_intercept": bool(rng.random() < 0.7),
+        "positive": bool(rng.random() < 0.3),
+        "max_iter": 10000,
+    }
+    if name == "ElasticNet":
+        options["l1_ratio"] = float(rng.choice([0.1, 0.5, 0.9]))
+    v = np.ones(len(X)) if w is None else w
+
+    def reached(model):
+        coef = np.atleast_2d(model.coef_)
+        apart = y.reshape(len(X), -1) - X @ coef.T - model.intercept_
+        l1 = model.l1_ratio * np.abs(coef).sum()
+        l2 = 0.5 * (1 - model.l1_ratio) * np.sum(coef**2)
+        return 0.5 * np.sum(apart**2 * v[:, None]) / v.sum() + model.alpha * (l1 + l2)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours = getattr(learn, name)(**options).fit(X, y, w)
+        their = getattr(theirs, name)(**options).fit(X, y, w)
+        close = getattr(theirs, name)(**{**options, "tol": 1e-12, "max_iter": 100000}).fit(X, y, w)
+    got = reached(ours)
+    assert got <= reached(their) * (1 + 1e-8)
+    # The gap is a part of the targets' squares, far more than the optimum where columns are far from zero.
+    assert got <= reached(close) * (1 + (1e-7 if kind != "shifted" else 1e-3))
+    assert ours.coef_.shape == their.coef_.shape
+    assert np.shape(ours.intercept_) == np.shape(their.intercept_)
+    assert np.shape(ours.dual_gap_) == np.shape(their.dual_gap_)
+    if options["positive"]:
+        assert np.min(ours.coef_) >= 0
+    near(ours.predict(X), close.predict(X), 1e-3)
+    if seed == 0 and not targets:
+        few = learn.Lasso(alpha=options["alpha"]).fit(sparse.csr_array(X), y, w)
+        near(few.coef_, learn.Lasso(alpha=options["alpha"]).fit(X, y, w).coef_, 1e-6)
+
+
+def test_sparse_models_start_warm_and_warn():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 6))
+    y = X[:, 0] + rng.normal(size=40)
+    model = learn.Lasso(0.01, warm_start=True).fit(X, y)
+    first = model.n_iter_
+    assert model.fit(X, y).n_iter_ < first
+    assert sparse.issparse(model.sparse_coef_)
+    X[:, 1] = X[:, 0] + 1e-3 * X[:, 1]
+    with pytest.warns(UserWarning, match="did not converge"):
+        learn.Lasso(1e-6, max_iter=1, tol=1e-8).fit(X, y)
+    with pytest.warns(UserWarning, match="alpha=0"):
+        learn.Lasso(0.0).fit(X, y)

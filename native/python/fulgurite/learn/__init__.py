@@ -24,6 +24,7 @@ from ._glm import GammaRegressor, PoissonRegressor, TweedieRegressor
 from ._linear import ElasticNet, Lasso, LinearRegression, Ridge
 from ._logistic import LogisticRegression
 from ._scaler import StandardScaler
+from ._svm import LinearSVC
 
 __all__ = [
     "PCA",
@@ -33,6 +34,7 @@ __all__ = [
     "KMeans",
     "Lasso",
     "LinearRegression",
+    "LinearSVC",
     "LogisticRegression",
     "MultinomialNB",
     "PoissonRegressor",

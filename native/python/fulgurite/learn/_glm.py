@@ -56,15 +56,15 @@ class _Glm(Fitted):
                 "tol": float(self.tol),
                 "most": self.max_iter,
             },
-            ["beta", "intercept", "iterations", "objective", "converged"],
+            ["B", "intercepts", "iterations", "objective", "converged"],
             family="tweedie",
             link=link,
             power=power,
             icpt=int(self.fit_intercept),
             direct=features <= DIRECT,
         )
-        self.coef_ = found["beta"].ravel().astype(X.dtype)
-        self.intercept_ = X.dtype.type(found["intercept"]) if self.fit_intercept else 0.0
+        self.coef_ = found["B"].ravel().astype(X.dtype)
+        self.intercept_ = X.dtype.type(found["intercepts"][0, 0]) if self.fit_intercept else 0.0
         self.n_iter_ = found["iterations"]
         if not found["converged"]:
             warnings.warn(

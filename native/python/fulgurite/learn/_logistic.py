@@ -94,14 +94,14 @@ class LogisticRegression(Fitted, linear_model.LogisticRegression):
                     "y": column(codes),
                     "alpha0": float(alpha / self.intercept_scaling**2) if penalised else 0.0,
                 },
-                ["beta", "intercept", "iterations", "objective", "converged"],
+                ["B", "intercepts", "iterations", "objective", "converged"],
                 family="logistic",
                 link="logit",
                 power=0,
                 icpt=int(self.fit_intercept),
                 direct=features <= DIRECT,
             )
-            coef, intercept = found["beta"].T, np.array([found["intercept"]])
+            coef, intercept = found["B"].T, found["intercepts"].ravel()
         else:
             found = self._fit_by(
                 "multinomial",
