@@ -37,13 +37,19 @@ FAIL_THERE = {
     },
 }
 
+# Parameters with which scikit-learn checks its own class.
+OPTIONS = {"NMF": {"max_iter": 500}}
+
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", NAMES)
 def test_checks_of_scikit_learn(name):
     known = FAIL_THERE.get(name, {})
     results = check_estimator(
-        getattr(learn, name)(), expected_failed_checks=known, on_fail=None, on_skip=None
+        getattr(learn, name)(**OPTIONS.get(name, {})),
+        expected_failed_checks=known,
+        on_fail=None,
+        on_skip=None,
     )
     failed = [each["check_name"] for each in results if each["status"] == "failed"]
     assert not failed

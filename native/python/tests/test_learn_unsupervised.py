@@ -132,3 +132,41 @@ def test_truncated_svd(seed, algorithm):
     near(ours.fit_transform(X.toarray()), their.transform(X), 1e-6)
     with pytest.raises(ValueError, match="n_components"):
         learn.TruncatedSVD(30).fit(X)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("form", ["dense", "csr", "float32", "pandas"])
+def test_factors_without_negative_cells(seed, form):
+    rng = np.random.default_rng(seed)
+    X = sparse.random_array((30, 8), density=0.5, rng=rng).toarray().round(2)
+    options = {
+        "n_components": 3,
+        "init": ["nndsvd", "nndsvda", "random", None][seed % 4],
+        "alpha_W": float(rng.choice([0.0, 0.01])),
+        "alpha_H": "same" if seed % 2 else 0.005,
+        "l1_ratio": float(rng.choice([0.0, 0.5])),
+        "random_state": seed,
+        "max_iter": int(rng.choice([5, 500])),
+    }
+    given = X if form == "dense" else in_form(X, form)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours, their = learn.NMF(**options), decomposition.NMF(**options)
+        got, want = ours.fit_transform(given), their.fit_transform(given)
+        assert form == "float32" or ours.n_iter_ == their.n_iter_
+        digits = 1e-2 if form == "float32" else 1e-6
+        near(got, want, digits)
+        near(ours.components_, their.components_, digits)
+        near(ours.reconstruction_err_, their.reconstruction_err_, digits)
+        near(ours.transform(given), their.transform(given), digits)
+    assert got.dtype == want.dtype
+
+
+def test_what_factors_refuse():
+    X = np.abs(np.random.default_rng(0).normal(size=(9, 4)))
+    with pytest.raises(learn.UnsupportedError, match="solver 'mu'"):
+        learn.NMF(2, solver="mu").fit(X)
+    with pytest.raises(ValueError, match="Negative values"):
+        learn.NMF(2).fit(-X)
+    with pytest.warns(UserWarning, match="Maximum number of iterations"):
+        learn.NMF(2, max_iter=1, init="random").fit(X)

@@ -19,7 +19,7 @@ if tuple(int(part) for part in _sklearn.__version__.split(".")[:2]) < (1, 9):
 from ._base import UnsupportedError
 from ._bayes import GaussianNB, MultinomialNB
 from ._cluster import KMeans
-from ._decomposition import PCA, TruncatedSVD
+from ._decomposition import NMF, PCA, TruncatedSVD
 from ._glm import GammaRegressor, PoissonRegressor, TweedieRegressor
 from ._linear import ElasticNet, Lasso, LinearRegression, Ridge
 from ._logistic import LogisticRegression
@@ -27,6 +27,7 @@ from ._scaler import StandardScaler
 from ._svm import LinearSVC
 
 __all__ = [
+    "NMF",
     "PCA",
     "ElasticNet",
     "GammaRegressor",

@@ -1,15 +1,18 @@
-"""Principal components and truncated singular value decompositions."""
+"""Principal components, truncated singular value decompositions and factors without negative cells."""
 
 from __future__ import annotations
+
+import warnings
 
 import numpy as np
 from scipy import sparse
 from sklearn import decomposition
 from sklearn.base import _fit_context
 from sklearn.decomposition._pca import _infer_dimension
-from sklearn.utils.validation import validate_data
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_non_negative, validate_data
 
-from ._base import Fitted
+from ._base import Fitted, run
 
 _FLOATS = (np.float64, np.float32)
 
@@ -144,3 +147,50 @@ class TruncatedSVD(Fitted, decomposition.TruncatedSVD):
 
 
 _SVD = ["V", "S", "variances", "total", "Z"]
+
+
+class NMF(Fitted, decomposition.NMF):
+    """Factors without negative cells, by coordinate descent.
+
+    Parameters and attributes are those of ``sklearn.decomposition.NMF``, which also makes the factors to start from.
+    The multiplicative update (``solver="mu"``) and the losses that need it are not there yet.
+
+    >>> from fulgurite.learn import NMF
+    >>> NMF(1, init="nndsvd").fit([[1.0, 2.0], [2.0, 4.0]]).transform([[2.0, 4.0]]).shape
+    (1, 1)
+    """
+
+    def _fit_transform(self, X, y=None, W=None, H=None, update_H=True):
+        self._check_params(X)
+        if self.solver != "cd":
+            self._refuse(f"solver {self.solver!r}")
+        if self.shuffle:
+            self._other_method("shuffle", "coordinates in their order")
+        check_non_negative(X, "NMF (input X)")
+        W, H = self._check_w_h(X, W, H, update_H)
+        l1_w, l1_h, l2_w, l2_h = self._compute_regularization(X)
+        inputs = {
+            "X": X,
+            "W0": W,
+            "Ht0": H.T,
+            "penalties": np.array([[l1_w, l1_h, l2_w, l2_h]], dtype=np.float64),
+            "tol": float(self.tol),
+            "most": self.max_iter,
+        }
+        outputs = ["W", "Ht", "iterations"]
+        if update_H:
+            found = self._fit_by("nmf", inputs, outputs, both=True)
+        else:
+            # What transforms does not change the model, its report neither.
+            values = run("nmf", inputs, outputs, {"both": False, "verbose": bool(self.verbose)})
+            found = dict(zip(outputs, values, strict=True))
+        iterations = found["iterations"]
+        if iterations == self.max_iter and self.tol > 0:
+            warnings.warn(
+                f"Maximum number of iterations {self.max_iter} reached. Increase it to improve convergence.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        W = found["W"].astype(X.dtype, copy=False)
+        H = np.ascontiguousarray(found["Ht"].T, dtype=X.dtype) if update_H else H
+        return W, H, iterations
