@@ -51,7 +51,7 @@ def run_text(text, name, inputs, outputs, arguments):
     arrays = {key: _matrix(key, array) for key, array in arrays.items()}
     evaluate(list(arrays.values()))
     nodes.update((key, node_of(array)) for key, array in arrays.items())
-    arguments = {str(key): _argument(value) for key, value in arguments.items()}
+    arguments = {str(key): argument(value) for key, value in arguments.items()}
     engine = _engine.settings().engine
     found = _native.run_script(engine, text, name, nodes, outputs, arguments, print)
     return [_value(found[output]) for output in outputs]
@@ -65,7 +65,8 @@ def _read(script):
     return path, "script.dml"
 
 
-def _argument(value):
+def argument(value):
+    """A ``$``-argument as the command line has it."""
     if isinstance(value, bool):
         return str(value).upper()
     return str(value)

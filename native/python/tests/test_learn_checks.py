@@ -2,7 +2,9 @@
 
 import copy
 import doctest
+import pathlib
 import pickle
+import re
 import subprocess
 import sys
 
@@ -92,6 +94,11 @@ def test_copies_reports_and_other_columns(name):
         assert np.array_equal(given(copied, frame), want)
     near(given(clone(model).fit(frame, y), frame), want, 1e-9)
     assert model.report_["seconds"] > 0 and model.report_["script"]
+    if hasattr(fg._native, "explain_script"):
+        assert model.report_["script"] in model.explain_(level="hops")
+    else:
+        with pytest.raises(learn.UnsupportedError, match="no scripts yet"):
+            model.explain_()
     assert list(model.feature_names_in_) == list("abcd") and model.n_features_in_ == 4
     with pytest.raises(ValueError, match="feature names"):
         given(model, frame[list("abdc")])
@@ -170,3 +177,16 @@ def test_examples_in_docstrings():
         own = [each for each in tests if each.name == name]
         assert own and own[0].examples
         assert doctest.DocTestRunner().run(own[0]).failed == 0
+
+
+def test_the_example_of_the_page(capsys):
+    page = (pathlib.Path(__file__).parents[3] / "docs" / "learn.md").read_text()
+    code, printed = re.findall(r"```(?:python)?\n(.*?)```", page, flags=re.DOTALL)[:2]
+    names = {}
+    exec(code, names)
+    lines = capsys.readouterr().out
+    for line in printed.splitlines():
+        # Digits of a gradient that is nearly zero follow from how sums were cut.
+        assert line == "..." or line.split(", gradient")[0] in lines
+    assert names["model"][-1].report_["script"] == "glm"
+    assert names["model"][-1].report_["iterations"] == 8

@@ -9,8 +9,9 @@ from importlib import resources
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
-from .. import _convert, _scripts, _show
+from .. import _convert, _engine, _native, _scripts, _show
 from .._array import Array, to_numpy
 from .._errors import FulguriteError
 
@@ -47,10 +48,31 @@ class Fitted:
             **{name: after[name] - before[name] for name in _REPORTED},
         }
         results = dict(zip(outputs, values, strict=True))
+        self._program = (script, sizes(inputs), outputs, arguments)
         for name in ("iterations", "objective"):
             if name in results:
                 self.report_[name] = results[name]
         return results
+
+    def explain_(self, level="plan", format="text"):
+        """The plan of the last fit, as ``fulgurite explain`` shows it.
+
+        Args:
+            level: ``hops``, ``rewrites``, ``memo``, ``partitions``, ``plan``, ``cplan``, ``clif`` or ``asm``.
+            format: ``text``, ``json`` or another that the level has.
+
+        Raises:
+            UnsupportedError: With an extension that explains no scripts.
+        """
+        check_is_fitted(self, "_program")
+        explain = getattr(_native, "explain_script", None)
+        if explain is None:
+            raise UnsupportedError("this build of fulgurite explains arrays, but no scripts yet")
+        script, inputs, outputs, arguments = self._program
+        arguments = {name: _scripts.argument(value) for name, value in arguments.items()}
+        engine = _engine.settings().engine
+        text, name = text_of(script), f"{script}.dml"
+        return explain(engine, text, name, inputs, outputs, arguments, level, format)
 
     def _log(self, level, message):
         _LOG.log(level, "%s: %s", type(self).__name__, message)
@@ -74,6 +96,20 @@ def run(script, inputs, outputs, arguments, keeps_sparse=False):
     given = {name: matrix(value) for name, value in inputs.items()}
     values = _scripts.run_text(text_of(script), f"{script}.dml", given, outputs, arguments)
     return [host(value, keeps_sparse) if type(value) is Array else value for value in values]
+
+
+def sizes(inputs):
+    """Rows, columns and non-zeros of inputs that are matrices; other inputs as they are."""
+    found = {}
+    for name, value in inputs.items():
+        if isinstance(value, float):
+            found[name] = (1, 1, -1)
+        elif isinstance(value, (bool, int, str)):
+            found[name] = value
+        else:
+            nnz = value.nnz if sparse.issparse(value) else -1
+            found[name] = (*value.shape, int(nnz))
+    return found
 
 
 @functools.cache

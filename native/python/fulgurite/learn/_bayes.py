@@ -99,6 +99,8 @@ class MultinomialNB(Fitted, naive_bayes.MultinomialNB):
 
     def _count(self, X, Y):
         check_non_negative(X, "MultinomialNB (input X)")
+        # Indicators of classes, times weights.
+        check_non_negative(Y, "MultinomialNB (sample_weight)")
         found = self._fit_by("class_sums", {"X": X, "Y": Y}, ["S", "counts"])
         self.feature_count_ += found["S"]
         self.class_count_ += found["counts"].ravel()

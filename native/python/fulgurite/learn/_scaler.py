@@ -44,7 +44,9 @@ class StandardScaler(Fitted, preprocessing.StandardScaler):
         features = X.shape[1]
         weighted = sample_weight is not None
         if weighted:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype)
+            sample_weight = _check_sample_weight(
+                sample_weight, X, dtype=X.dtype, ensure_non_negative=True
+            )
         if sparse.issparse(X) and self.with_mean:
             raise ValueError(
                 "Cannot center sparse matrices: pass `with_mean=False` instead. See docstring for motivation and alternatives."
