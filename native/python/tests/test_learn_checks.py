@@ -183,7 +183,7 @@ def test_the_example_of_the_page(capsys):
     page = (pathlib.Path(__file__).parents[3] / "docs" / "learn.md").read_text()
     code, printed = re.findall(r"```(?:python)?\n(.*?)```", page, flags=re.DOTALL)[:2]
     names = {}
-    exec(code, names)
+    exec(code, names)  # noqa: S102
     lines = capsys.readouterr().out
     for line in printed.splitlines():
         # Digits of a gradient that is nearly zero follow from how sums were cut.

@@ -10,7 +10,7 @@ pytest.importorskip("sklearn", minversion="1.9")
 from fulgurite import learn
 from learned import FORMS, KINDS, columns, in_form, near, weights
 from scipy import sparse
-from sklearn import cluster, decomposition
+from sklearn import cluster, decomposition, mixture
 
 SEEDS = range(5)
 
@@ -170,3 +170,59 @@ def test_what_factors_refuse():
         learn.NMF(2).fit(-X)
     with pytest.warns(UserWarning, match="Maximum number of iterations"):
         learn.NMF(2, max_iter=1, init="random").fit(X)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kind", ["ordinary", "constant", "shifted", "single"])
+@pytest.mark.parametrize("covariances", ["full", "tied", "diag", "spherical"])
+def test_mixtures(covariances, kind, seed):
+    rng = np.random.default_rng([seed, KINDS.index(kind)])
+    X = columns(rng, kind)
+    k = int(rng.integers(1, 4))
+    X = X + 4.0 * rng.integers(0, k, size=(len(X), 1))
+    options = {
+        "n_components": k,
+        "covariance_type": covariances,
+        "random_state": seed,
+        "init_params": ["kmeans", "random", "random_from_data", "k-means++"][seed % 4],
+        "n_init": int(rng.integers(1, 3)),
+        "reg_covar": 1e-3,
+        "max_iter": int(rng.choice([3, 100])),
+    }
+    if seed == 4:
+        options |= {"means_init": X[:k], "weights_init": np.full(k, 1.0 / k), "n_init": 1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours, their = learn.GaussianMixture(**options), mixture.GaussianMixture(**options)
+        got, want = ours.fit_predict(X), their.fit_predict(X)
+    digits = 1e-6 if kind != "shifted" else 1e-3
+    assert ours.lower_bound_ == pytest.approx(their.lower_bound_, rel=digits)
+    if options["n_init"] == 1:
+        assert ours.n_iter_ == their.n_iter_ and ours.converged_ == their.converged_
+    near(ours.means_, their.means_, digits)
+    near(ours.weights_, their.weights_, digits)
+    near(ours.covariances_, their.covariances_, digits)
+    near(ours.precisions_, their.precisions_, digits * 100)
+    assert (got == want).all() and (ours.predict(X) == got).all()
+    near(ours.score_samples(X), their.score_samples(X), digits)
+
+
+def test_mixtures_start_warm_and_refuse():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) + 3.0])
+    for kind in ("full", "tied", "diag", "spherical"):
+        options = {"n_components": 2, "covariance_type": kind, "random_state": 0}
+        whole = learn.GaussianMixture(**options, max_iter=4, tol=1e-12)
+        parts = learn.GaussianMixture(**options, max_iter=2, tol=1e-12, warm_start=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            whole.fit(X)
+            parts.fit(X).fit(X)
+        near(parts.means_, whole.means_, 1e-12)
+        near(parts.covariances_, whole.covariances_, 1e-12)
+    with pytest.raises(learn.UnsupportedError, match="precisions_init"):
+        learn.GaussianMixture(1, precisions_init=[np.eye(2)]).fit(X)
+    with pytest.raises(ValueError, match="ill-defined"):
+        learn.GaussianMixture(3, reg_covar=0.0, random_state=0).fit(np.ones((9, 2)))
+    with pytest.raises(ValueError, match="Expected n_samples"):
+        learn.GaussianMixture(300).fit(X)

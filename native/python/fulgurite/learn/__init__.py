@@ -23,6 +23,7 @@ from ._decomposition import NMF, PCA, TruncatedSVD
 from ._glm import GammaRegressor, PoissonRegressor, TweedieRegressor
 from ._linear import ElasticNet, Lasso, LinearRegression, Ridge
 from ._logistic import LogisticRegression
+from ._mixture import GaussianMixture
 from ._scaler import StandardScaler
 from ._svm import LinearSVC
 
@@ -31,6 +32,7 @@ __all__ = [
     "PCA",
     "ElasticNet",
     "GammaRegressor",
+    "GaussianMixture",
     "GaussianNB",
     "KMeans",
     "Lasso",
