@@ -39,19 +39,28 @@ FAIL_THERE = {
     },
 }
 
-# Parameters with which scikit-learn checks its own class.
-OPTIONS = {"NMF": {"max_iter": 500}}
+# Parameters that change the way of a fit; scikit-learn checks its own classes with such.
+VARIANTS = [
+    ("GaussianMixture", {"n_init": 2, "init_params": "random_from_data"}),
+    ("KMeans", {"n_clusters": 2, "n_init": 2}),
+    ("LinearSVC", {"class_weight": "balanced"}),
+    ("LogisticRegression", {"C": 0.1, "class_weight": "balanced"}),
+    ("PCA", {"n_components": 1}),
+    ("StandardScaler", {"with_mean": False}),
+    ("TweedieRegressor", {"power": 1.5}),
+]
+# With its first 200 iterations scikit-learn's own class fails, too.
+MORE_ITERATIONS = {"NMF": {"max_iter": 500}}
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", NAMES)
-def test_checks_of_scikit_learn(name):
+@pytest.mark.parametrize(
+    "name, options", [(name, MORE_ITERATIONS.get(name, {})) for name in NAMES] + VARIANTS
+)
+def test_checks_of_scikit_learn(name, options):
     known = FAIL_THERE.get(name, {})
     results = check_estimator(
-        getattr(learn, name)(**OPTIONS.get(name, {})),
-        expected_failed_checks=known,
-        on_fail=None,
-        on_skip=None,
+        getattr(learn, name)(**options), expected_failed_checks=known, on_fail=None, on_skip=None
     )
     failed = [each["check_name"] for each in results if each["status"] == "failed"]
     assert not failed

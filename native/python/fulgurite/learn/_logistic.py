@@ -66,7 +66,8 @@ class LogisticRegression(Fitted, linear_model.LogisticRegression):
             sizes = compute_class_weight(
                 self.class_weight, classes=self.classes_, y=y, sample_weight=sample_weight
             )
-            weights = weights * sizes[codes]
+            # A class whose rows all weigh nothing has an infinite weight.
+            weights = np.where(weights > 0, weights * sizes[codes], 0.0)
         if solver not in ("lbfgs", "newton-cg", "newton-cholesky"):
             self._other_method("solver", "newton-cg")
         C = np.inf if penalty is None else self.C

@@ -52,7 +52,8 @@ class LinearSVC(Fitted, svm.LinearSVC):
             sizes = compute_class_weight(
                 self.class_weight, classes=self.classes_, y=y, sample_weight=sample_weight
             )
-            weights = weights * sizes[codes]
+            # A class whose rows all weigh nothing has an infinite weight.
+            weights = np.where(weights > 0, weights * sizes[codes], 0.0)
         if self.dual is True:
             self._other_method("dual", "the primal problem")
         told = [1] if classes == 2 else range(classes)
