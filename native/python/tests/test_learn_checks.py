@@ -88,7 +88,9 @@ def given(model, X):
 
 
 def made(name, **options):
-    options.update({"random_state": 0} if name in ("KMeans", "GaussianMixture", "NMF") else {})
+    options.update(
+        {"random_state": 0} if name in ("ALS", "KMeans", "GaussianMixture", "NMF") else {}
+    )
     return getattr(learn, name)(**options)
 
 

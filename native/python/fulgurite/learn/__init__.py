@@ -16,6 +16,7 @@ if tuple(int(part) for part in _sklearn.__version__.split(".")[:2]) < (1, 9):
         f"fulgurite.learn needs scikit-learn 1.9 or newer, and this is {_sklearn.__version__}: pip install 'scikit-learn>=1.9'"
     )
 
+from ._als import ALS
 from ._base import UnsupportedError
 from ._bayes import GaussianNB, MultinomialNB
 from ._cluster import KMeans
@@ -28,6 +29,7 @@ from ._scaler import StandardScaler
 from ._svm import LinearSVC
 
 __all__ = [
+    "ALS",
     "NMF",
     "PCA",
     "ElasticNet",
