@@ -45,6 +45,7 @@ VARIANTS = [
     ("KMeans", {"n_clusters": 2, "n_init": 2}),
     ("LinearSVC", {"class_weight": "balanced"}),
     ("LogisticRegression", {"C": 0.1, "class_weight": "balanced"}),
+    ("LogisticRegression", {"solver": "saga", "l1_ratio": 0.5}),
     ("PCA", {"n_components": 1}),
     ("StandardScaler", {"with_mean": False}),
     ("TweedieRegressor", {"power": 1.5}),

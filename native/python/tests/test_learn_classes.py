@@ -146,9 +146,8 @@ def test_warm_start_and_iterations(classes, capsys):
 
 def test_what_is_refused():
     X, y = np.arange(8.0).reshape(4, 2), [0, 1, 0, 1]
-    for options in ({"l1_ratio": 1.0}, {"l1_ratio": 0.5}):
-        with pytest.raises(learn.UnsupportedError, match="penalty"):
-            learn.LogisticRegression(solver="saga", **options).fit(X, y)
+    with pytest.raises(learn.UnsupportedError, match="columns"):
+        learn.LogisticRegression(solver="saga", l1_ratio=1.0).fit(np.ones((4, 2001)), y)
     with pytest.raises(ValueError, match="supports only"):
         learn.LogisticRegression(l1_ratio=1.0).fit(X, y)
     with pytest.raises(ValueError, match="one class"):
@@ -250,3 +249,47 @@ def test_what_support_vectors_refuse():
     ours = learn.LinearSVC(**balanced).fit(X, [0, 0, 0, 1])
     their = svm.LinearSVC(**balanced, dual=False, tol=1e-10).fit(X, [0, 0, 0, 1])
     near(ours.coef_, their.coef_, 1e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("solver", ["saga", "liblinear"])
+def test_sparse_logistic_regression(solver, kind, seed, classes):
+    # Columns far from zero, with an intercept that is penalised, need more sweeps than max_iter allows.
+    if solver == "liblinear" and (classes > 2 or kind == "shifted"):
+        return
+    rng = np.random.default_rng([seed, KINDS.index(kind), classes])
+    X = columns(rng, kind)
+    y = labels(rng, X, classes)
+    w = weights(rng, len(X), rng.random() < 0.5)
+    options = {
+        "C": 10.0 ** int(rng.integers(-2, 2)),
+        "fit_intercept": bool(rng.random() < 0.7),
+        "solver": solver,
+        "l1_ratio": 1.0 if solver == "liblinear" else float(rng.choice([0.3, 1.0])),
+        "random_state": 0,
+        "max_iter": 1000,
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours = learn.LogisticRegression(**options).fit(X, y, w)
+        tol = 1e-4 if solver == "saga" else 1e-8
+        their = linear_model.LogisticRegression(**options, tol=tol).fit(X, y, w)
+    v = np.ones(len(y)) if w is None else w
+
+    def reached(model):
+        ratio = options["l1_ratio"]
+        size = np.abs(model.coef_).sum()
+        if solver == "liblinear":
+            size += np.sum(np.abs(model.intercept_))
+        squares = np.sum(model.coef_**2)
+        smooth = objective(model, X, y, v, np.inf)
+        return smooth + (ratio * size + 0.5 * (1 - ratio) * squares) / options["C"]
+
+    got, want = reached(ours), reached(their)
+    assert got <= want * (1 + 1e-8)
+    assert ours.coef_.shape == their.coef_.shape
+    assert np.shape(ours.intercept_) == np.shape(their.intercept_)
+    if want <= got * (1 + 1e-10):
+        near(ours.predict_proba(X), their.predict_proba(X), 1e-3)

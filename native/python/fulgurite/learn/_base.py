@@ -112,9 +112,17 @@ def sizes(inputs):
     return found
 
 
+# Functions that several scripts have in common come before them.
+_USES = {"elastic_net": "descend", "logistic_l1": "descend"}
+
+
 @functools.cache
 def text_of(script):
-    return resources.files(__package__).joinpath("scripts", f"{script}.dml").read_text("utf-8")
+    """The text of a script, with the functions that it uses."""
+    used = text_of(_USES[script]) if script in _USES else ""
+    return used + resources.files(__package__).joinpath("scripts", f"{script}.dml").read_text(
+        "utf-8"
+    )
 
 
 def matrix(value):

@@ -19,12 +19,15 @@ from ._base import Fitted, column
 # Up to so many columns the Hessian is solved; beyond, conjugate gradients take products with it.
 DIRECT = 300
 
+# Columns up to which there is a Hessian for coordinate descent.
+_MOST = 2000
+
 
 class LogisticRegression(Fitted, linear_model.LogisticRegression):
-    """Logistic regression with an L2 penalty or without, by Newton's method.
+    """Logistic regression with L1 and L2 penalties or without, by Newton's method.
 
     Parameters and attributes are those of ``sklearn.linear_model.LogisticRegression``. All solvers of a penalty have the
-    same optimum, which this one reaches; ``liblinear`` penalises the intercept, too. L1 and elastic net are not there yet.
+    same optimum, which this one reaches; ``liblinear`` penalises the intercept, too.
 
     >>> from fulgurite.learn import LogisticRegression
     >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"])
@@ -37,8 +40,8 @@ class LogisticRegression(Fitted, linear_model.LogisticRegression):
         """Fits the model."""
         penalty = self._penalty()
         solver = _check_solver(self.solver, penalty, self.dual)
-        if penalty in ("l1", "elasticnet"):
-            self._refuse(f"penalty {penalty!r}")
+        if penalty == "elasticnet" and self.l1_ratio is None:
+            raise ValueError("l1_ratio must be specified when penalty is elasticnet.")
         if self.n_jobs is not None:
             warnings.warn(
                 "'n_jobs' has no effect since 1.8 and will be removed in 1.10. "
@@ -86,8 +89,24 @@ class LogisticRegression(Fitted, linear_model.LogisticRegression):
             "tol": float(self.tol),
             "most": self.max_iter,
         }
-        if classes == 2:
-            penalised = solver == "liblinear" and self.fit_intercept
+        penalised = solver == "liblinear" and self.fit_intercept
+        if penalty in ("l1", "elasticnet"):
+            if features > _MOST:
+                self._refuse(f"method with an L1 penalty for so many columns ({features})")
+            ratio = 1.0 if penalty == "l1" else self.l1_ratio
+            inputs["l1"], inputs["l2"] = float(alpha * ratio), float(alpha * (1.0 - ratio))
+            del inputs["alpha"]
+            found = self._fit_by(
+                "logistic_l1",
+                {**inputs, "y": column(codes + 1), "scaling": float(self.intercept_scaling)},
+                ["B", "b", "iterations", "objective", "converged"],
+                icpt=int(self.fit_intercept and not penalised),
+                penalised=penalised,
+            )
+            coef, intercept = found["B"].T, found["b"].ravel()
+            if classes > 2 and not penalised:
+                intercept = intercept - intercept.mean()
+        elif classes == 2:
             found = self._fit_by(
                 "glm",
                 {
@@ -115,6 +134,8 @@ class LogisticRegression(Fitted, linear_model.LogisticRegression):
             intercept = intercept - intercept.mean()
         self.coef_ = np.ascontiguousarray(coef, dtype=X.dtype)
         self.intercept_ = intercept.astype(X.dtype)
+        if solver == "liblinear" and not self.fit_intercept:
+            self.intercept_ = 0.0
         self.n_iter_ = np.array([found["iterations"]], dtype=np.int32)
         if not found["converged"]:
             warnings.warn(
