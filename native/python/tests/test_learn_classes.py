@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 from sklearn import linear_model, naive_bayes, svm
 from sklearn.exceptions import ConvergenceWarning
 
-SEEDS = range(5)
+SEEDS = range(3)
 
 
 def labels(rng, X, classes, imbalanced=False):
@@ -56,7 +56,7 @@ def test_logistic_regression(kind, seed, classes):
         "fit_intercept": bool(rng.random() < 0.7),
         "tol": float(rng.choice([1e-4, 1e-8])),
         "class_weight": None if rng.random() < 0.7 else "balanced",
-        "max_iter": 1000,
+        "max_iter": 300,
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -269,7 +269,7 @@ def test_sparse_logistic_regression(solver, kind, seed, classes):
         "solver": solver,
         "l1_ratio": 1.0 if solver == "liblinear" else float(rng.choice([0.3, 1.0])),
         "random_state": 0,
-        "max_iter": 1000,
+        "max_iter": 300,
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
