@@ -9,9 +9,22 @@ import numpy as np
 from . import _engine, _native
 from ._array import Array, evaluate, make, node_of, to_numpy
 from ._convert import asarray
+from ._errors import FulguriteError
 from ._ops import column
 
 __all__ = ["run"]
+
+# Whether a script ran in this process, and whether one did in that from which it was forked: threads are not forked.
+_ran = False
+_lost = False
+
+
+def _forked():
+    global _lost
+    _lost = _lost or _ran
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def run(script, *, inputs=None, outputs=(), arguments=None):
@@ -33,9 +46,22 @@ def run(script, *, inputs=None, outputs=(), arguments=None):
     """
     text, name = _read(script)
     outputs = [outputs] if isinstance(outputs, str) else list(outputs)
+    values = run_text(text, name, inputs or {}, outputs, arguments or {})
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def run_text(text, name, inputs, outputs, arguments):
+    """The outputs of a script that messages call by a name, in a list."""
+    global _ran
+    if _lost:
+        raise FulguriteError(
+            "this process was forked from one that had used fulgurite, whose threads are not here: start processes with "
+            "multiprocessing.set_start_method('spawn'), or fork before the first script"
+        )
+    _ran = True
     nodes = {}
     arrays = {}
-    for key, value in (inputs or {}).items():
+    for key, value in inputs.items():
         if isinstance(value, (bool, int, float, str)):
             nodes[key] = _native.Node.scalar(value)
         elif isinstance(value, np.generic) and value.ndim == 0:
@@ -45,11 +71,10 @@ def run(script, *, inputs=None, outputs=(), arguments=None):
     arrays = {key: _matrix(key, array) for key, array in arrays.items()}
     evaluate(list(arrays.values()))
     nodes.update((key, node_of(array)) for key, array in arrays.items())
-    arguments = {str(key): _argument(value) for key, value in (arguments or {}).items()}
+    arguments = {str(key): argument(value) for key, value in arguments.items()}
     engine = _engine.settings().engine
     found = _native.run_script(engine, text, name, nodes, outputs, arguments, print)
-    values = [_value(found[output]) for output in outputs]
-    return values[0] if len(values) == 1 else tuple(values)
+    return [_value(found[output]) for output in outputs]
 
 
 def _read(script):
@@ -60,7 +85,8 @@ def _read(script):
     return path, "script.dml"
 
 
-def _argument(value):
+def argument(value):
+    """A ``$``-argument as the command line has it."""
     if isinstance(value, bool):
         return str(value).upper()
     return str(value)
@@ -84,5 +110,3 @@ def _value(node):
     if node.is_scalar:
         return node.literal()
     return make(node, (node.rows, node.cols), sparse=node.layout != "dense")
-
-

@@ -1,5 +1,8 @@
 """Scripts of DML, files and random numbers."""
 
+import subprocess
+import sys
+
 import fulgurite as fg
 import numpy as np
 import pytest
@@ -34,7 +37,9 @@ def test_inputs_may_be_waiting_transposed_sparse_or_whole_numbers():
 
 
 def test_sparse_results_stay_so():
-    given = fg.run("Y = X * 2", inputs={"X": sparse.random(50, 40, 0.05, format="csr")}, outputs="Y")
+    given = fg.run(
+        "Y = X * 2", inputs={"X": sparse.random(50, 40, 0.05, format="csr")}, outputs="Y"
+    )
     assert sparse.issparse(fg.compute(given))
 
 
@@ -78,7 +83,9 @@ def test_files(tmp_path):
 
 def test_random_numbers_follow_their_seed():
     one, same, other = (fg.rand(40, 30, seed=seed) for seed in (1, 1, 2))
-    assert (np.asarray(one) == np.asarray(same)).all() and (np.asarray(one) != np.asarray(other)).any()
+    assert (np.asarray(one) == np.asarray(same)).all() and (
+        np.asarray(one) != np.asarray(other)
+    ).any()
     assert fg.rand((4,)).shape == (4,) and fg.rand(3).shape == (3,)
     low = np.asarray(fg.rand(1000, low=-2.0, high=-1.0, seed=3))
     assert low.min() >= -2.0 and low.max() <= -1.0
@@ -90,3 +97,20 @@ def test_random_numbers_follow_their_seed():
             fg.rand(*shape)
     with pytest.raises(TypeError):
         fg.rand(2.5)
+
+
+def test_a_forked_process_runs_no_scripts():
+    script = """
+import os
+import fulgurite as fg
+fg.run("s = sum(rand(rows=1000, cols=1000))", outputs=["s"])
+child = os.fork()
+if child == 0:
+    try:
+        fg.run("s = sum(rand(rows=1000, cols=1000))", outputs=["s"])
+    except fg.FulguriteError as error:
+        os._exit(7 if "forked" in str(error) else 1)
+    os._exit(2)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True, timeout=60)

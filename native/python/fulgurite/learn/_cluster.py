@@ -1,0 +1,134 @@
+"""Clusters."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy import sparse
+from sklearn import cluster
+from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _is_arraylike_not_scalar,
+    check_array,
+    validate_data,
+)
+
+from ._base import NOTHING, Fitted, column
+
+
+class KMeans(Fitted, cluster.KMeans):
+    """k-means clustering by Lloyd's iterations, from centres of k-means++.
+
+    Parameters and attributes are those of ``sklearn.cluster.KMeans``. The same ``random_state`` chooses the same first
+    centres as scikit-learn does, and the same centres lead to the same clusters, up to rounding.
+
+    >>> from fulgurite.learn import KMeans
+    >>> KMeans(2, random_state=0).fit([[0.0], [1.0], [9.0], [10.0]]).inertia_
+    1.0
+    """
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, sample_weight=None):
+        """Finds clusters."""
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            accept_large_sparse=False,
+        )
+        if X.shape[0] < self.n_clusters:
+            raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
+        if self.algorithm != "lloyd":
+            self._other_method("algorithm", "lloyd")
+        random = check_random_state(self.random_state)
+        weights = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
+        # Predictions of scikit-learn's class read it.
+        self._n_threads = _openmp_effective_n_threads()
+        found = self._fit_by(
+            "kmeans",
+            {
+                "X": X,
+                "w": column(weights),
+                "tol": float(self.tol),
+                "k": self.n_clusters,
+                "most": self.max_iter,
+                **self._seeds(X, weights, random),
+            },
+            ["C", "labels", "objective", "iterations"],
+            centred=not sparse.issparse(X),
+            seeding=self._seeding(),
+        )
+        self.cluster_centers_ = found["C"].astype(X.dtype, copy=False)
+        self.labels_ = found["labels"].ravel().astype(np.int32) - np.int32(1)
+        self.inertia_ = found["objective"]
+        self.n_iter_ = found["iterations"]
+        self._n_features_out = self.n_clusters
+        distinct = len(np.unique(self.labels_))
+        if distinct < self.n_clusters:
+            warnings.warn(
+                f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({self.n_clusters}). Possibly due "
+                "to duplicate points in X.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _seeding(self):
+        if isinstance(self.init, str) and self.init == "k-means++":
+            return "k-means++"
+        return "made" if callable(self.init) else "given"
+
+    def _seeds(self, X, weights, random):
+        """What the choice of first centres needs, drawn in scikit-learn's order."""
+        k = self.n_clusters
+        init = self.init
+        rows = X.shape[0]
+        is_array = _is_arraylike_not_scalar(init)
+        runs = self.n_init
+        if runs == "auto":
+            runs = 1 if is_array or self._seeding() == "k-means++" else 10
+        inputs = {"starts": NOTHING, "first": NOTHING, "draws": NOTHING}
+        chances = weights / weights.sum()
+        if is_array:
+            if runs != 1:
+                warnings.warn(
+                    f"Explicit initial center position passed: performing only one init in {type(self).__name__} instead of "
+                    f"n_init={runs}.",
+                    RuntimeWarning,
+                    stacklevel=3,
+                )
+                runs = 1
+            inputs["starts"] = check_array(init, dtype=X.dtype, order="C")
+            self._validate_center_shape(X, inputs["starts"])
+        elif self._seeding() == "k-means++":
+            trials = 2 + int(np.log(k))
+            first = np.zeros((runs, 1))
+            draws = np.zeros((max(runs * (k - 1), 1), trials))
+            for run in range(runs):
+                first[run] = random.choice(rows, p=chances) + 1
+                for c in range(k - 1):
+                    # The script finds the last of equal candidates, and NumPy the first.
+                    draws[run * (k - 1) + c] = random.uniform(size=trials)[::-1]
+            inputs["first"], inputs["draws"] = first, draws
+        elif callable(init):
+            # It gets the points as scikit-learn passes them: shifted to their mean.
+            points = X if sparse.issparse(X) else X - X.mean(axis=0)
+            starts = []
+            for _ in range(runs):
+                centres = check_array(
+                    init(points, k, random_state=random), dtype=X.dtype, order="C"
+                )
+                self._validate_center_shape(X, centres)
+                starts.append(centres)
+            inputs["starts"] = np.vstack(starts)
+        else:
+            starts = [X[random.choice(rows, size=k, replace=False, p=chances)] for _ in range(runs)]
+            starts = [each.toarray() if sparse.issparse(each) else each for each in starts]
+            inputs["starts"] = np.vstack(starts)
+        return {**inputs, "runs": runs}

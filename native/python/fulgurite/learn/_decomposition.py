@@ -1,0 +1,196 @@
+"""Principal components, truncated singular value decompositions and factors without negative cells."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy import sparse
+from sklearn import decomposition
+from sklearn.base import _fit_context
+from sklearn.decomposition._pca import _infer_dimension
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_non_negative, validate_data
+
+from ._base import Fitted, run
+
+_FLOATS = (np.float64, np.float32)
+
+# Columns up to which a Gram matrix has all its eigenvalues computed.
+_MOST = 5000
+
+
+class PCA(Fitted, decomposition.PCA):
+    """Principal components, by the eigenvalues of the covariance matrix or by singular values.
+
+    Parameters and attributes are those of ``sklearn.decomposition.PCA``. ``svd_solver`` ``"covariance_eigh"`` and
+    ``"full"`` are what they say; ``"arpack"`` and ``"randomized"`` give the exact components, too.
+
+    >>> from fulgurite.learn import PCA
+    >>> PCA(1).fit([[-1.0, -1.0], [1.0, 1.0]]).explained_variance_.round(6).tolist()
+    [4.0]
+    """
+
+    def _fit(self, X):
+        if sparse.issparse(X) and self.svd_solver not in ("auto", "arpack", "covariance_eigh"):
+            raise TypeError(
+                'PCA only support sparse inputs with the "arpack" and "covariance_eigh" solvers, while '
+                f'"{self.svd_solver}" was passed. See TruncatedSVD for a possible alternative.'
+            )
+        X = validate_data(self, X, dtype=_FLOATS, accept_sparse="csr", ensure_2d=True)
+        rows, features = X.shape
+        is_sparse = sparse.issparse(X)
+        smaller = min(rows, features)
+        wanted = self.n_components
+        solver = self.svd_solver
+        if wanted is None:
+            wanted = smaller - (solver == "arpack" or (solver == "auto" and is_sparse))
+        self._check_components(wanted, solver, rows, features)
+        if solver == "auto":
+            is_tall = features <= 1000 and rows >= 10 * features
+            solver = "covariance_eigh" if is_sparse or is_tall else "full"
+        elif solver in ("arpack", "randomized"):
+            self._other_method("svd_solver", "full")
+            solver = "covariance_eigh" if is_sparse else "full"
+        if (is_sparse and features > _MOST) or smaller > _MOST:
+            self._refuse(f"method for so many columns ({features})")
+        self._fit_svd_solver = solver
+        found = self._fit_by(
+            "pca",
+            {"X": X},
+            ["means", "S", "V"],
+            centred=True,
+            method="gram" if solver == "covariance_eigh" else "svd",
+            sparse=is_sparse,
+        )
+        squares = found["S"].ravel()[:smaller]
+        variances = squares / (rows - 1) if rows > 1 else squares * np.nan
+        total = variances.sum()
+        ratios = variances / total
+        if wanted == "mle":
+            wanted = _infer_dimension(variances, rows)
+        elif 0 < wanted < 1.0:
+            wanted = int(np.searchsorted(np.cumsum(ratios), wanted, side="right")) + 1
+        self.mean_ = found["means"].ravel().astype(X.dtype)
+        self.noise_variance_ = float(variances[wanted:].mean()) if wanted < smaller else 0.0
+        self.n_samples_ = rows
+        self.n_components_ = wanted
+        self.components_ = np.array(found["V"][:wanted], dtype=X.dtype, order="C")
+        self.explained_variance_ = variances[:wanted].astype(X.dtype)
+        self.explained_variance_ratio_ = ratios[:wanted].astype(X.dtype)
+        self.singular_values_ = np.sqrt(squares[:wanted]).astype(X.dtype)
+        # The place of U is empty: the caller multiplies.
+        return None, self.singular_values_, self.components_, X, False, np
+
+    def _check_components(self, wanted, solver, rows, features):
+        smaller = min(rows, features)
+        if wanted == "mle":
+            if solver in ("arpack", "randomized"):
+                raise ValueError(
+                    f"n_components={wanted!r} cannot be a string with svd_solver='{solver}'"
+                )
+            if rows < features:
+                raise ValueError("n_components='mle' is only supported if n_samples >= n_features")
+        elif solver in ("arpack", "randomized"):
+            if not 1 <= wanted <= smaller:
+                raise ValueError(
+                    f"n_components={wanted!r} must be between 1 and min(n_samples, n_features)={smaller!r} with "
+                    f"svd_solver='{solver}'"
+                )
+            if solver == "arpack" and wanted == smaller:
+                raise ValueError(
+                    f"n_components={wanted!r} must be strictly less than min(n_samples, n_features)={smaller!r} with "
+                    f"svd_solver='{solver}'"
+                )
+        elif not 0 <= wanted <= smaller:
+            raise ValueError(
+                f"n_components={wanted} must be between 0 and min(n_samples, n_features)={smaller} with "
+                f"svd_solver={solver!r}"
+            )
+
+
+class TruncatedSVD(Fitted, decomposition.TruncatedSVD):
+    """The largest singular values and their vectors, without centring.
+
+    Parameters and attributes are those of ``sklearn.decomposition.TruncatedSVD``. Both values of ``algorithm`` give the
+    exact decomposition, by the eigenvalues of the Gram matrix.
+
+    >>> from fulgurite.learn import TruncatedSVD
+    >>> TruncatedSVD(1).fit([[3.0, 0.0], [0.0, 2.0]]).singular_values_.round(6).tolist()
+    [3.0]
+    """
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(self, X, y=None):
+        """Fits the model, and gives the reduced rows."""
+        X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, ensure_min_features=2)
+        rows, features = X.shape
+        if self.n_components > features:
+            raise ValueError(
+                f"n_components({self.n_components}) must be <= n_features({features})."
+            )
+        if self.algorithm == "arpack" and self.n_components >= min(rows, features):
+            raise ValueError(
+                f"n_components={self.n_components} must be less than min(n_samples, n_features)={min(rows, features)} "
+                "with algorithm='arpack'"
+            )
+        if features > _MOST:
+            self._refuse(f"method for so many columns ({features})")
+        found = self._fit_by("truncated_svd", {"X": X, "k": self.n_components}, _SVD)
+        self.components_ = np.ascontiguousarray(found["V"], dtype=X.dtype)
+        self.singular_values_ = found["S"].ravel().astype(X.dtype)
+        self.explained_variance_ = found["variances"].ravel().astype(X.dtype)
+        self.explained_variance_ratio_ = (found["variances"].ravel() / found["total"]).astype(
+            X.dtype
+        )
+        return found["Z"].astype(X.dtype, copy=False)
+
+
+_SVD = ["V", "S", "variances", "total", "Z"]
+
+
+class NMF(Fitted, decomposition.NMF):
+    """Factors without negative cells, by coordinate descent.
+
+    Parameters and attributes are those of ``sklearn.decomposition.NMF``, which also makes the factors to start from.
+    The multiplicative update (``solver="mu"``) and the losses that need it are not there yet.
+
+    >>> from fulgurite.learn import NMF
+    >>> NMF(1, init="nndsvd").fit([[1.0, 2.0], [2.0, 4.0]]).transform([[2.0, 4.0]]).shape
+    (1, 1)
+    """
+
+    def _fit_transform(self, X, y=None, W=None, H=None, update_H=True):
+        self._check_params(X)
+        if self.solver != "cd":
+            self._refuse(f"solver {self.solver!r}")
+        if self.shuffle:
+            self._other_method("shuffle", "coordinates in their order")
+        check_non_negative(X, "NMF (input X)")
+        W, H = self._check_w_h(X, W, H, update_H)
+        l1_w, l1_h, l2_w, l2_h = self._compute_regularization(X)
+        inputs = {
+            "X": X,
+            "W0": W,
+            "Ht0": H.T,
+            "penalties": np.array([[l1_w, l1_h, l2_w, l2_h]], dtype=np.float64),
+            "tol": float(self.tol),
+            "most": self.max_iter,
+        }
+        outputs = ["W", "Ht", "iterations"]
+        if update_H:
+            found = self._fit_by("nmf", inputs, outputs, both=True)
+        else:
+            # What transforms does not change the model, its report neither.
+            values = run("nmf", inputs, outputs, {"both": False, "verbose": bool(self.verbose)})
+            found = dict(zip(outputs, values, strict=True))
+        iterations = found["iterations"]
+        if iterations == self.max_iter and self.tol > 0:
+            warnings.warn(
+                f"Maximum number of iterations {self.max_iter} reached. Increase it to improve convergence.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        W = found["W"].astype(X.dtype, copy=False)
+        H = np.ascontiguousarray(found["Ht"].T, dtype=X.dtype) if update_H else H
+        return W, H, iterations
