@@ -9,22 +9,9 @@ import numpy as np
 from . import _engine, _native
 from ._array import Array, evaluate, make, node_of, to_numpy
 from ._convert import asarray
-from ._errors import FulguriteError
 from ._ops import column
 
 __all__ = ["run"]
-
-# Whether a script ran in this process, and whether one did in that from which it was forked: threads are not forked.
-_ran = False
-_lost = False
-
-
-def _forked():
-    global _lost
-    _lost = _lost or _ran
-
-
-os.register_at_fork(after_in_child=_forked)
 
 
 def run(script, *, inputs=None, outputs=(), arguments=None):
@@ -52,13 +39,6 @@ def run(script, *, inputs=None, outputs=(), arguments=None):
 
 def run_text(text, name, inputs, outputs, arguments):
     """The outputs of a script that messages call by a name, in a list."""
-    global _ran
-    if _lost:
-        raise FulguriteError(
-            "this process was forked from one that had used fulgurite, whose threads are not here: start processes with "
-            "multiprocessing.set_start_method('spawn'), or fork before the first script"
-        )
-    _ran = True
     nodes = {}
     arrays = {}
     for key, value in inputs.items():

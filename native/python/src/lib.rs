@@ -42,7 +42,7 @@ mod _native {
         engine::{Engine, forked, statistics},
         evaluation::evaluate,
         node::{Node, Operator},
-        script::{explain_dag, run_script},
+        script::{explain_dag, explain_script, run_script},
         traced::Traced,
     };
 

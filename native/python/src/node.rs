@@ -100,7 +100,7 @@ fn input_of(input: &Bound<'_, PyAny>) -> PyResult<Input> {
     literal(input).map(Input::Literal)
 }
 
-fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
+pub fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
     Ok(if let Ok(value) = value.cast::<PyFloat>() {
         Literal::Double(value.extract()?)
     } else if let Ok(value) = value.cast::<PyBool>() {

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
 };
 
 use fulgurite_dataflow::Variable;
@@ -17,7 +17,11 @@ use fulgurite_program::{
 use pyo3::{prelude::*, types::PyAny};
 
 use crate::{
-    engine::Engine, expression::Expression, failure::raised, node::Node, structure::Structure,
+    engine::{COUNTS, Engine, refuse_after_fork},
+    expression::Expression,
+    failure::raised,
+    node::{Node, literal},
+    structure::Structure,
     waiting::with_signals,
 };
 
@@ -34,6 +38,8 @@ pub fn run_script<'py>(
     arguments: BTreeMap<String, String>,
     print: Bound<'py, PyAny>,
 ) -> PyResult<BTreeMap<String, Node>> {
+    refuse_after_fork().map_err(|error| raised(py, &error, None))?;
+    COUNTS.evaluations.fetch_add(1, Ordering::Relaxed);
     let mut execution = Execution {
         request: Request {
             arguments,
@@ -96,6 +102,46 @@ pub fn run_script<'py>(
         Ok((name, Node::new(Expression::value(value))))
     });
     outputs.collect()
+}
+
+/// What would be executed of a script, as `fulgurite explain` shows it. Inputs are rows, columns and non-zeros of a matrix, -1
+/// where they are not known, or the value of a scalar.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
+pub fn explain_script(
+    py: Python<'_>,
+    engine: &Engine,
+    text: String,
+    name: String,
+    inputs: BTreeMap<String, Bound<'_, PyAny>>,
+    outputs: Vec<String>,
+    arguments: BTreeMap<String, String>,
+    level: &str,
+    format: &str,
+) -> PyResult<String> {
+    let inputs = inputs.into_iter().map(|(name, value)| {
+        let binding = match value.extract::<(i64, i64, i64)>() {
+            Ok((rows, cols, nnz)) => Binding::Dataset { rows, cols, nnz },
+            Err(_) => Binding::Scalar {
+                value: literal(&value)?,
+            },
+        };
+        Ok(Input { name, binding })
+    });
+    let mut request = Request {
+        arguments,
+        outputs,
+        inputs: inputs.collect::<PyResult<_>>()?,
+        ..Request::script(name, text)
+    };
+    let explained = py.detach(|| {
+        panics::caught(|| {
+            request.level = level.parse()?;
+            request.format = format.parse()?;
+            explain(&request, engine.0.session()?)
+        })
+    });
+    explained.map_err(|error| raised(py, &error, None))
 }
 
 /// What would be executed for expressions, as `fulgurite explain` shows it.

@@ -106,11 +106,7 @@ def test_copies_reports_and_other_columns(name):
         assert np.array_equal(given(copied, frame), want)
     near(given(clone(model).fit(frame, y), frame), want, 1e-9)
     assert model.report_["seconds"] > 0 and model.report_["script"]
-    if hasattr(fg._native, "explain_script"):
-        assert model.report_["script"] in model.explain_(level="hops")
-    else:
-        with pytest.raises(learn.UnsupportedError, match="no scripts yet"):
-            model.explain_()
+    assert model.report_["script"] in model.explain_(level="hops")
     assert list(model.feature_names_in_) == list("abcd") and model.n_features_in_ == 4
     with pytest.raises(ValueError, match="feature names"):
         given(model, frame[list("abdc")])

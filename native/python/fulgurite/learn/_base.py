@@ -60,19 +60,15 @@ class Fitted:
         Args:
             level: ``hops``, ``rewrites``, ``memo``, ``partitions``, ``plan``, ``cplan``, ``clif`` or ``asm``.
             format: ``text``, ``json`` or another that the level has.
-
-        Raises:
-            UnsupportedError: With an extension that explains no scripts.
         """
         check_is_fitted(self, "_program")
-        explain = getattr(_native, "explain_script", None)
-        if explain is None:
-            raise UnsupportedError("this build of fulgurite explains arrays, but no scripts yet")
         script, inputs, outputs, arguments = self._program
         arguments = {name: _scripts.argument(value) for name, value in arguments.items()}
         engine = _engine.settings().engine
         text, name = text_of(script), f"{script}.dml"
-        return explain(engine, text, name, inputs, outputs, arguments, level, format)
+        return _native.explain_script(
+            engine, text, name, inputs, outputs, arguments, level, format
+        )
 
     def _log(self, level, message):
         _LOG.log(level, "%s: %s", type(self).__name__, message)
