@@ -68,8 +68,8 @@ def print_row(row):
     print(f"{row['program']:22} {row['size']:32} {cells}  | {ratio(row):.2f} ({best_peer(row)[0]}) {verdict(row)} | MB {memory}{left}", flush=True)
 
 
-def summary(rows):
-    """Wins and losses."""
+def means(rows):
+    """Geometric means over programs."""
     ratios = [ratio(row) for row in rows]
     lines = [f"Geometric mean of best peer / fulgurite: {mean(ratios):.2f} over {len(rows)} programs; to reach: {MEAN}."]
     fused = [ratio(row, "fused") for row in rows if "fused" in row["ms"]]
@@ -79,6 +79,13 @@ def summary(rows):
         against = [row["ms"][name] / row["ms"]["fulgurite"] for row in rows if name in row["ms"]]
         if against:
             lines.append(f"Against {name}: {mean(against):.2f} over {len(against)} programs, of which {sum(value >= 1 for value in against)} are won.")
+    return lines
+
+
+def summary(rows):
+    """Means, wins and losses, for terminals; tables of documents have a verdict in each line."""
+    lines = means(rows)
+    ratios = [ratio(row) for row in rows]
     won = sorted((row for row in rows if ratio(row) >= 1), key=ratio, reverse=True)
     lost = sorted((row for row in rows if ratio(row) < 1), key=ratio)
     lines.append(f"Won: {len(won)}. {listed(won)}")
@@ -87,6 +94,16 @@ def summary(rows):
     above = [row for row in rows if takes_more(row)]
     lines.append(f"Peak memory more than {SLACK} MB above NumPy's: {len(above)}. " + ", ".join(f"{row['program']} {row['mb']['fulgurite']:.0f} / {row['mb']['numpy']:.0f} MB" for row in above))
     return [line.strip() for line in lines]
+
+
+def misses(rows):
+    """A table of what is not reached."""
+    heads = ["program", "best peer / fulgurite", "MB, fulgurite / numpy"]
+    missed = sorted((row for row in rows if verdict(row) != "reached"), key=ratio)
+    lines = [f"Not reached by {len(missed)} of {len(rows)}:", "", "| " + " | ".join(heads) + " |", "|---|---:|---:|"]
+    for row in missed:
+        lines.append(f"| {row['program']} | {ratio(row):.2f} ({best_peer(row)[0]}) | {row['mb']['fulgurite']:.0f} / {row['mb']['numpy']:.0f} |")
+    return lines if missed else []
 
 
 def listed(rows):
@@ -130,7 +147,7 @@ def section(kind, results):
         if chosen:
             lines += ["", f"### {group.capitalize()}", "", f"{text}.", "", *table(chosen)]
     if rows:
-        lines += ["", "### Summary", "", *(f"- {line}" for line in summary(rows))]
+        lines += ["", "### Summary", "", *(f"- {line}" for line in means(rows)), "", *misses(rows)]
     left = [row for row in rows if row["fallbacks"]]
     if left:
         lines += ["", "What ran in NumPy:", "", *(f"- {row['program']}: {', '.join(row['fallbacks'])}" for row in left)]
@@ -162,7 +179,7 @@ def core(results):
     """The README's block."""
     rows = results["rows"]
     lines = [f"{len(rows)} programs of NumPy's users on {results['machine']}, two threads, on {results['date']}; all of it in [PYTHON.md](tests/bench/PYTHON.md).", ""]
-    return "\n".join([*lines, *(f"- {line}" for line in summary(rows))]) if rows else "\n".join(lines)
+    return "\n".join([*lines, *(f"- {line}" for line in means(rows)), "", *misses(rows)] if rows else lines)
 
 
 def fill_readme(file, results):

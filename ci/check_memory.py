@@ -11,32 +11,32 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from xml.etree import ElementTree
 
-# How valgrind names the extension's file in the lines of a stack.
+# The file of the extension.
 EXTENSION = "_native.abi3.so"
 
 
-def findings(log):
-    """The paragraphs of valgrind's log that a line of the extension stands in."""
-    paragraphs, lines = [], []
-    for line in [*log.splitlines(), "==0== "]:
-        text = line.partition("== ")[2].strip()
-        if text:
-            lines.append(text)
-        elif lines:
-            paragraphs.append("\n".join(lines))
-            lines = []
-    return [paragraph for paragraph in paragraphs if EXTENSION in paragraph]
+def findings(report):
+    """Errors in valgrind's report with a function of the extension on their stacks, as text. What is never freed, since it is there
+    for as long as the process, is none."""
+    for error in ElementTree.parse(report).iter("error"):
+        if error.findtext("kind").startswith("Leak_"):
+            continue
+        frames = [{part.tag: part.text for part in frame} for frame in error.iter("frame")]
+        if any(Path(frame.get("obj", "")).name == EXTENSION for frame in frames):
+            what = error.findtext("what") or error.findtext("xwhat/text")
+            yield "\n".join([what, *(f"  {frame.get('fn', '?')} ({frame.get('obj', '?')})" for frame in frames)])
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder, "log")
-        valgrind = ["valgrind", "--num-callers=40", f"--log-file={log}"]
+        report = Path(folder, "report.xml")
+        valgrind = ["valgrind", "--num-callers=40", "--xml=yes", f"--xml-file={report}"]
         pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *sys.argv[1:]]
         # Python's own allocator would hide what is read after it was freed.
         status = subprocess.run([*valgrind, *pytest], env=os.environ | {"PYTHONMALLOC": "malloc"}).returncode
-        found = findings(log.read_text(errors="replace"))
+        found = list(findings(report))
     print("\n\n".join(found))
     raise SystemExit(1 if found else status)
 

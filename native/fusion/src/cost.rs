@@ -452,6 +452,10 @@ fn size(view: &DagView, constants: &CostConstants, id: HopId) -> Size {
     let sparsity = |id: HopId| view.hop(id).characteristics.sparsity();
     let input_sparsity = input.map_or(1.0, sparsity);
     let plain = Constant::Compute;
+    let speed_of = |function: CellFunction| match function.has_vector_form() {
+        true => Constant::Functions,
+        false => plain,
+    };
     let (flops, speed, share) = match view.role(id) {
         Role::CellWise(function) => {
             let right = hop.inputs.get(1);
@@ -462,11 +466,7 @@ fn size(view: &DagView, constants: &CostConstants, id: HopId) -> Size {
                 CellFunction::Binary(op) => binary_share(view, id, op),
                 CellFunction::Ternary(_) => stored_share(view, id),
             };
-            let speed = match function.has_vector_form() {
-                true => Constant::Functions,
-                false => plain,
-            };
-            (output * function.flops(right), speed, share)
+            (output * function.flops(right), speed_of(function), share)
         }
         Role::Aggregate(op, _) => (input_cells * op.flops(), plain, input_sparsity),
         Role::Product => {
@@ -505,13 +505,10 @@ fn size(view: &DagView, constants: &CostConstants, id: HopId) -> Size {
         }
         Role::Combination => {
             let op = view.combination(id).map(|combination| combination.op);
-            let function = op.map(CellFunction::Binary);
-            let flops = function.map_or(1.0, |function| function.flops(None));
-            let speed = match function.is_some_and(CellFunction::has_vector_form) {
-                true => Constant::Functions,
-                false => plain,
-            };
-            (output * flops, speed, 1.0)
+            match op.map(CellFunction::Binary) {
+                Some(function) => (output * function.flops(None), speed_of(function), 1.0),
+                None => (output, plain, 1.0),
+            }
         }
         Role::Beside | Role::Cumulative(_) | Role::Outside(_) => {
             (output, plain, stored_share(view, id))

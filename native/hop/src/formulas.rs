@@ -3,8 +3,6 @@
 //! [`Formulas`] appends operators to the DAG of whatever implements it. Physical operators and tasks are built with it, so that a
 //! file that needs a sum of rows does not depend on how operators are declared.
 
-use std::collections::BTreeMap;
-
 use crate::{
     AggregateOp, BinaryOp, CastOp, Dag, DataGenOp, Direction, Hop, HopId, HopOp, Literal,
     ParameterizedOp, SizeOp, TernaryOp, UnaryOp, ValueType,
@@ -378,13 +376,8 @@ pub trait Formulas {
 
     /// An operator with named inputs.
     fn parameterized(&mut self, op: ParameterizedOp, inputs: &[(&str, HopId)]) -> HopId {
-        let places: BTreeMap<String, usize> = inputs
-            .iter()
-            .enumerate()
-            .map(|(place, (name, _))| ((*name).to_owned(), place))
-            .collect();
-        let inputs = inputs.iter().map(|(_, id)| *id).collect();
-        self.matrix(HopOp::Parameterized(op, places), inputs)
+        let (names, inputs): (Vec<&str>, Vec<HopId>) = inputs.iter().copied().unzip();
+        self.matrix(HopOp::named(op, &names), inputs)
     }
 }
 

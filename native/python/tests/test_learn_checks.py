@@ -198,3 +198,4 @@ def test_the_example_of_the_page(capsys):
         assert line == "..." or line.split(", gradient")[0] in lines
     assert names["model"][-1].report_["script"] == "glm"
     assert names["model"][-1].report_["iterations"] == 8
+    assert names["model"][-1].explain_().splitlines()[0] == "function fit"

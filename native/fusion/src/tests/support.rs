@@ -155,9 +155,7 @@ impl Build {
     }
 
     pub fn outer(&mut self, op: BinaryOp, column: HopId, row: HopId) -> HopId {
-        let places = ["left", "right", "op"].iter().enumerate();
-        let places = places.map(|(place, name)| (name.to_string(), place));
-        let outer = HopOp::Parameterized(ParameterizedOp::Outer, places.collect());
+        let outer = HopOp::named(ParameterizedOp::Outer, &["left", "right", "op"]);
         let name = Hop::literal(Literal::String(op.code().to_string()));
         let op = self.dag.push(name);
         let ((rows, _), (_, cols)) = (self.size(column), self.size(row));

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     CompactRows, CoordinateMatrix, CsrMatrix, DenseMatrix, Interrupt, Layout, MatrixBlock,
-    lanes::{CACHE_LINE, prefetch},
+    lanes::fetch_ahead,
     memory::{self, by_chunks, zeros},
     parallel::{cells, dense_by_rows, extent_of_cells, reduction_tasks, row_tasks},
     vector_math::{Work, vectorized},
@@ -493,8 +493,6 @@ impl Work for Dots<'_> {
 const LANES: usize = 32;
 /// Of those, the ones that go on with the last cells.
 const FEW_LANES: usize = 8;
-/// Cells that are asked for ahead of those that are multiplied: one thread then reads a fifth more a second.
-const AHEAD: usize = 1024;
 
 #[inline(always)]
 fn dot(left: &[f64], right: &[f64]) -> f64 {
@@ -502,9 +500,7 @@ fn dot(left: &[f64], right: &[f64]) -> f64 {
     let (ys, right) = right.as_chunks::<LANES>();
     let mut lanes = [0.0; LANES];
     for (x, y) in xs.iter().zip(ys) {
-        for line in 0..LANES / CACHE_LINE {
-            prefetch(x.as_ptr().wrapping_add(AHEAD + CACHE_LINE * line));
-        }
+        fetch_ahead(x);
         for lane in 0..LANES {
             lanes[lane] += x[lane] * y[lane];
         }

@@ -1,7 +1,7 @@
 //! Sums over slices that carry their rounding errors along.
 
 use crate::lanes::math::{MathKernel, MathLanes};
-use crate::lanes::{CACHE_LINE, Instructions, prefetch, run_math};
+use crate::lanes::{Instructions, fetch_ahead, run_math};
 
 /// Sums that are independent, because a chain of dependent additions would wait on each: four vectors of AVX2, two of AVX-512. How
 /// many does not depend on the processor, and so the bits do not.
@@ -10,8 +10,6 @@ const CHAINS: usize = 16;
 const MOST_VECTORS: usize = CHAINS / 2;
 /// Cells that are mapped together: a multiple of the chains.
 const MAPPED: usize = 64;
-/// Cells that are asked for ahead of those that are added: one thread then reads a fifth more a second.
-const AHEAD: usize = 1024;
 
 /// The sum of two numbers as rounded, and its rounding error (Knuth's branch-free two-sum).
 #[inline(always)]
@@ -108,9 +106,7 @@ impl<F: Fn(f64) -> f64> MathKernel for Cells<'_, F> {
         // Stretches of one length stay in registers.
         let (stretches, rest) = self.values.as_chunks::<MAPPED>();
         for values in stretches {
-            for line in 0..MAPPED / CACHE_LINE {
-                prefetch(values.as_ptr().wrapping_add(AHEAD + CACHE_LINE * line));
-            }
+            fetch_ahead(values);
             let mapped = values.map(self.map);
             add(&mut sums, &mut errors, &mapped);
         }

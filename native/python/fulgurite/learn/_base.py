@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import logging
 import time
+import warnings
 from importlib import resources
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _convert, _engine, _native, _scripts, _show
@@ -77,6 +79,15 @@ class Fitted:
         raise UnsupportedError(
             f"{type(self).__name__} has no {what} yet: use scikit-learn's class for it"
         )
+
+    def _warn_unless(self, converged, iterations):
+        """Says that Newton's method took all iterations that it may."""
+        if not converged:
+            warnings.warn(
+                f"Newton's method did not converge after {iterations} iteration(s): increase max_iter, or scale the data.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     def _other_method(self, parameter, used):
         """Says that a parameter asks for another method than there is. The optimum is the same one."""

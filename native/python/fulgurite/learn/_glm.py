@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from sklearn import linear_model
 from sklearn.base import _fit_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from ._base import Fitted, column
@@ -66,13 +63,7 @@ class _Glm(Fitted):
         self.coef_ = found["B"].ravel().astype(X.dtype)
         self.intercept_ = X.dtype.type(found["intercepts"][0, 0]) if self.fit_intercept else 0.0
         self.n_iter_ = found["iterations"]
-        if not found["converged"]:
-            warnings.warn(
-                f"Newton's method did not converge after {found['iterations']} iteration(s): increase max_iter, or scale "
-                "the data.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        self._warn_unless(found["converged"], found["iterations"])
         return self
 
 

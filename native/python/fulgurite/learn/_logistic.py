@@ -8,7 +8,6 @@ import warnings
 import numpy as np
 from sklearn import linear_model
 from sklearn.base import _fit_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model._logistic import _check_solver
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -137,13 +136,7 @@ class LogisticRegression(Fitted, linear_model.LogisticRegression):
         if solver == "liblinear" and not self.fit_intercept:
             self.intercept_ = 0.0
         self.n_iter_ = np.array([found["iterations"]], dtype=np.int32)
-        if not found["converged"]:
-            warnings.warn(
-                f"Newton's method did not converge after {found['iterations']} iteration(s): increase max_iter, or scale "
-                "the data.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        self._warn_unless(found["converged"], found["iterations"])
         return self
 
     def _penalty(self):

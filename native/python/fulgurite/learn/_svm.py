@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from sklearn import svm
 from sklearn.base import _fit_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
@@ -82,11 +79,5 @@ class LinearSVC(Fitted, svm.LinearSVC):
         self.coef_ = np.ascontiguousarray(found["B"].T)
         self.intercept_ = found["intercepts"].ravel() if self.fit_intercept else 0.0
         self.n_iter_ = found["iterations"]
-        if not found["converged"]:
-            warnings.warn(
-                f"Newton's method did not converge after {found['iterations']} iteration(s): increase max_iter, or scale "
-                "the data.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        self._warn_unless(found["converged"], found["iterations"])
         return self

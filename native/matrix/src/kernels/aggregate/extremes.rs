@@ -1,6 +1,6 @@
 //! The smallest and the largest of cells.
 
-use crate::lanes::{self, CACHE_LINE};
+use crate::lanes::fetch_ahead;
 
 use super::accumulators::{
     Accumulator, GROUP, Group, STRETCH, STRIP, numbers_of, one_by_one, rows_together,
@@ -103,8 +103,6 @@ trait Extreme: Accumulator {
 
 /// Cells that are looked at together: as many vectors of them as take their turns without waiting for each other.
 const LANES: usize = 32;
-/// Cells that are asked for ahead of those.
-const AHEAD: usize = 1024;
 
 /// Of all cells through `map`; NaN where any is NaN.
 #[inline(always)]
@@ -112,9 +110,7 @@ fn extreme_of<E: Extreme>(stretches: &[[f64; LANES]], map: &impl Fn(f64) -> f64)
     let mut best = [E::START.result(); LANES];
     let (mut signs, mut nan) = ([E::SIGNS; LANES], [0u64; LANES]);
     for stretch in stretches {
-        for line in 0..LANES / CACHE_LINE {
-            lanes::prefetch(stretch.as_ptr().wrapping_add(AHEAD + CACHE_LINE * line));
-        }
+        fetch_ahead(stretch);
         for (lane, value) in stretch.iter().enumerate() {
             let value = map(*value);
             best[lane] = E::better(value, best[lane]);
