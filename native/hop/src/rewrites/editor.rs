@@ -285,6 +285,25 @@ impl Editor {
         self.make(HopOp::Binary(op), &[x, y])
     }
 
+    /// An `outer` as `like`, of other operands.
+    pub fn make_combination(
+        &mut self,
+        like: HopId,
+        op: BinaryOp,
+        column: HopId,
+        row: HopId,
+    ) -> Option<HopId> {
+        let combination = self.dag.combination(like)?;
+        let code = self.make_literal(Literal::String(op.code().into()));
+        let outer = self.hop(like).clone();
+        let inputs = (0..outer.inputs.len()).map(|place| match place {
+            place if place == combination.column => column,
+            place if place == combination.row => row,
+            _ => code,
+        });
+        self.make(outer.op, &inputs.collect::<Vec<_>>())
+    }
+
     pub fn make_product(&mut self, x: HopId, y: HopId) -> Option<HopId> {
         self.make(HopOp::MatMult, &[x, y])
     }

@@ -49,6 +49,13 @@ pub(super) const FAMILY: Family = Family {
             filled_operand,
         ),
         Rule::local(
+            "combined-ones",
+            "outer(v, matrix(1, 1, n), \"*\") - w -> outer(v, w, \"-\")",
+            "w is a row of n cells; also w before an operator that can be turned round, and columns of ones with a column w: spares an operation a cell",
+            Precision::Exact,
+            combined_ones,
+        ),
+        Rule::local(
             "filled-result",
             "matrix(c, n, m) * 2 -> matrix(c * 2, n, m)",
             "any operator that works cell by cell on one filled matrix and literals; t() too",
@@ -140,6 +147,49 @@ fn filled_operand(editor: &mut Editor, id: HopId) -> Option<HopId> {
         return editor.make_binary(op, value, y);
     }
     None
+}
+
+/// A column or a row that was laid out as a matrix meets a vector that lies the other way.
+fn combined_ones(editor: &mut Editor, id: HopId) -> Option<HopId> {
+    let (op, x, y) = editor.binary(id)?;
+    let laid_out = |id| {
+        let combination = editor.dag().combination(id)?;
+        let (column, row) = (
+            editor.input(id, combination.column)?,
+            editor.input(id, combination.row)?,
+        );
+        let is_one = |id| editor.filled_with_number(id) == Some(1.0);
+        match combination.op {
+            BinaryOp::Mult if is_one(row) => Some((column, true)),
+            BinaryOp::Mult if is_one(column) => Some((row, false)),
+            _ => None,
+        }
+    };
+    let (matrix, vector, other, is_first) = match (laid_out(x), laid_out(y)) {
+        (Some(vector), None) => (x, vector, y, true),
+        (None, Some(vector)) => (y, vector, x, false),
+        _ => return None,
+    };
+    let (vector, is_column) = vector;
+    let (rows, cols) = editor.shape(matrix)?;
+    let facing = if is_column { (1, cols) } else { (rows, 1) };
+    if !editor.is_matrix(other)
+        || editor.shape(other) != Some(facing)
+        || editor.same_shape(other, matrix)
+    {
+        return None;
+    }
+    let op = if is_first == is_column {
+        op
+    } else {
+        op.turned_round()?
+    };
+    let (column, row) = if is_column {
+        (vector, other)
+    } else {
+        (other, vector)
+    };
+    editor.make_combination(matrix, op, column, row)
 }
 
 fn filled_result(editor: &mut Editor, id: HopId) -> Option<HopId> {

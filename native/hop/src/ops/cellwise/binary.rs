@@ -247,6 +247,17 @@ impl BinaryOp {
         self.declared().commutes
     }
 
+    /// The operator that gives the same with its operands exchanged.
+    pub(crate) fn turned_round(self) -> Option<BinaryOp> {
+        match self {
+            BinaryOp::Less => Some(BinaryOp::Greater),
+            BinaryOp::LessEqual => Some(BinaryOp::GreaterEqual),
+            BinaryOp::Greater => Some(BinaryOp::Less),
+            BinaryOp::GreaterEqual => Some(BinaryOp::LessEqual),
+            op => op.is_commutative().then_some(op),
+        }
+    }
+
     pub(crate) fn of_scalars(self) -> OfScalars {
         self.declared().scalars
     }
