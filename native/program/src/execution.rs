@@ -90,7 +90,8 @@ fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
     })?;
     let outputs = output_names(&request, &planned.program);
 
-    let context = Context::new(session.clone())?;
+    let mut context = Context::new(session.clone())?;
+    context.limit_beside(&symbols);
     let account = Account::new(
         started,
         session.backend_name(),

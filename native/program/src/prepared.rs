@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use fulgurite_dataflow::Variable;
-use fulgurite_error::{Error, Result};
-use fulgurite_hop::{Block, Dag, Program, later_reads::ReadOnce, memory, verify};
+use fulgurite_error::Result;
+use fulgurite_hop::{Block, Dag, Program, later_reads::ReadOnce, verify};
 
 use super::{
     compile::on_deep_stack,
@@ -36,34 +36,13 @@ const SHALLOW: usize = 256;
 /// let session = Session::new(fulgurite_config::Config::default());
 /// for value in [1.0, 2.0] {
 ///     let x = Variable::matrix(MatrixBlock::filled(2, 3, value)?);
-///     let outputs = prepared.run([("X".to_owned(), x)], &["Y".to_owned()], None, &session)?;
+///     let outputs = prepared.run([("X".to_owned(), x)], &["Y".to_owned()], &session)?;
 ///     let [OutputValue::Matrix(y)] = &outputs[..] else { panic!("one matrix") };
 ///     assert_eq!(y.get(1, 2), 2.0 * value);
 /// }
 /// # Ok::<(), fulgurite_error::Error>(())
 /// ```
 pub struct Prepared(PlannedProgram);
-
-/// What results and intermediates of a run may take.
-#[derive(Debug, Clone, Copy)]
-pub struct Room {
-    pub bytes: u64,
-    /// What raises it.
-    pub setting: &'static str,
-}
-
-impl Room {
-    fn check(self, peak: Option<u64>) -> Result<()> {
-        let Room { bytes, setting } = self;
-        match peak.filter(|peak| *peak > bytes) {
-            None => Ok(()),
-            Some(peak) => Err(Error::memory(format!(
-                "results and intermediates take about {peak} bytes at a time, and {setting} is {bytes}"
-            ))
-            .with_help(format!("raise {setting}, or ask for less at a time"))),
-        }
-    }
-}
 
 impl Prepared {
     /// Of a DAG whose transient reads are the inputs. Plans follow from the session that it runs in first: other
@@ -91,23 +70,21 @@ impl Prepared {
         }
     }
 
-    /// Runs it; gives these outputs in their order. Results and intermediates, as far as their sizes are known, have to fit
-    /// `room`.
+    /// Runs it; gives these outputs in their order.
     ///
     /// # Errors
-    /// As [`execute`](super::execute); `memory`, where they do not fit, before they are there.
+    /// As [`execute`](super::execute).
     pub fn run(
         &self,
         inputs: impl IntoIterator<Item = (String, Variable)>,
         outputs: &[String],
-        room: Option<Room>,
         session: &Session,
     ) -> Result<Vec<OutputValue>> {
         let mut symbols = SymbolTable::default();
         for (name, value) in inputs {
             symbols.set(name, value);
         }
-        let run = || self.run_here(symbols, outputs, room, session);
+        let run = || self.run_here(symbols, outputs, session);
         let interrupt = session.interrupt.or_current();
         interrupt.within(|| match self.dag().len() < SHALLOW {
             true => run(),
@@ -119,15 +96,10 @@ impl Prepared {
         &self,
         mut symbols: SymbolTable,
         outputs: &[String],
-        room: Option<Room>,
         session: &Session,
     ) -> Result<Vec<OutputValue>> {
         let mut context = Context::new(session.clone())?;
-        if let Some(room) = room {
-            // An operator counts what it reads, too.
-            let inputs = symbols.bytes_besides(&SymbolTable::default());
-            context.session.config.memory_local = room.bytes.saturating_add(inputs);
-        }
+        context.limit_beside(&symbols);
         if let Some(watch) = &session.watch {
             watch.watch(Account::new(
                 Instant::now(),
@@ -137,10 +109,6 @@ impl Prepared {
             ));
         }
         let mut interpreter = Interpreter::of_planned(&self.0, context);
-        if let Some(room) = room {
-            let plan = interpreter.plan_of(self.dag(), &symbols)?;
-            room.check(memory::peak_bytes(&plan.dag))?;
-        }
         interpreter.run(&self.0.program.body, &mut symbols)?;
         outputs
             .iter()

@@ -10,7 +10,7 @@ use fulgurite_error::{Error, Result};
 use fulgurite_fusion::CostConstants;
 use fulgurite_matrix::Interrupt;
 
-use super::{plans::Conditions, programs::Programs, watch::Watch};
+use super::{plans::Conditions, programs::Programs, room::Room, watch::Watch};
 
 /// Takes the lines that scripts print.
 pub type PrintSink = Arc<dyn Fn(&str) -> Result<()> + Send + Sync>;
@@ -28,6 +28,7 @@ pub struct Session {
     /// Ends executions.
     pub(crate) interrupt: Interrupt,
     pub(crate) watch: Option<Watch>,
+    pub(crate) room: Option<Room>,
     /// Whether paths without a scheme name files that the backend knows.
     pub(crate) paths_elsewhere: bool,
     /// For a task, whose operators run where it does, whatever they take.
@@ -55,6 +56,7 @@ impl Session {
             }),
             interrupt: Interrupt::default(),
             watch: None,
+            room: None,
             paths_elsewhere: false,
             in_task: false,
         }
@@ -109,6 +111,13 @@ impl Session {
     /// Executions end with an error of kind `interrupted` once this is set.
     pub fn with_interrupt(mut self, interrupt: Interrupt) -> Self {
         self.interrupt = interrupt;
+        self
+    }
+
+    /// Executions end with an error of kind `memory` before variables, results and intermediates, as far as their sizes are
+    /// known, take more than this.
+    pub fn with_room(mut self, room: Room) -> Self {
+        self.room = Some(room);
         self
     }
 

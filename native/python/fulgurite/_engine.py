@@ -59,7 +59,11 @@ def _bytes(memory):
     if isinstance(memory, str):
         text = memory.strip().lower()
         number = text.rstrip("bkmgt")
-        unit = text[len(number) :].removesuffix("b") if len(text) - len(number) > 1 else text[len(number) :]
+        unit = (
+            text[len(number) :].removesuffix("b")
+            if len(text) - len(number) > 1
+            else text[len(number) :]
+        )
         try:
             memory = int(float(number) * _UNITS[unit])
         except (ValueError, KeyError, OverflowError):
@@ -74,7 +78,7 @@ class config:
 
     Args:
         threads: Threads that operators use; all processors by default.
-        memory: Bytes that results and intermediates of an evaluation may take at a time, as a number or a text such as
+        memory: Bytes that results and intermediates of an evaluation or a script may take at a time, as a number or a text such as
             ``"2g"``. An evaluation that needs more raises :class:`MemoryLimitError` before it allocates them.
         fallback: ``"numpy"`` runs in NumPy what the engine has no operator for; ``"error"`` refuses it.
         progress: Whether long evaluations show a line of progress; by default in terminals and notebooks.
@@ -86,7 +90,9 @@ class config:
     3.0
     """
 
-    def __init__(self, *, threads=None, memory=None, fallback=None, progress=None, entries=None):
+    def __init__(
+        self, *, threads=None, memory=None, fallback=None, progress=None, entries=None
+    ):
         global _process
         before = settings()
         changed = dict(before.entries)

@@ -53,8 +53,6 @@ pub struct Engine(pub Arc<Evaluator>);
 pub struct Evaluator {
     session: Session,
     programs: Mutex<ProgramCache>,
-    /// What results and intermediates of an evaluation may take.
-    pub room: Option<Room>,
 }
 
 #[derive(Default)]
@@ -106,16 +104,19 @@ impl Engine {
         let config = config.map_err(|error| raised(py, &error, None))?;
         let compiled =
             PLAN_CACHE.get_or_init(|| Arc::new(PlanCache::with_capacity(config.plan_cache_size)));
-        Ok(Engine(Arc::new(Evaluator {
-            session: Session::new(config)
-                .with_plan_cache(Arc::clone(compiled))
-                .with_programs(Arc::<Programs>::default())
-                .with_calibration(Calibration::of_this_machine()),
-            programs: Mutex::default(),
-            room: memory.map(|bytes| Room {
+        let mut session = Session::new(config)
+            .with_plan_cache(Arc::clone(compiled))
+            .with_programs(Arc::<Programs>::default())
+            .with_calibration(Calibration::of_this_machine());
+        if let Some(bytes) = memory {
+            session = session.with_room(Room {
                 bytes,
                 setting: "config(memory=...)",
-            }),
+            });
+        }
+        Ok(Engine(Arc::new(Evaluator {
+            session,
+            programs: Mutex::default(),
         })))
     }
 }

@@ -154,9 +154,7 @@ pub fn run_program(
     if let Some(watch) = watch {
         session = session.with_watch(watch);
     }
-    let outputs = known
-        .program
-        .run(variables, outputs, engine.room, &session)?;
+    let outputs = known.program.run(variables, outputs, &session)?;
     outputs
         .into_iter()
         .map(|output| match output {

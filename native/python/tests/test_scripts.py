@@ -20,7 +20,9 @@ def test_inputs_and_outputs_of_all_kinds():
     text = "k is " + name
     """
     inputs = {"X": X, "k": 2.5, "w": [1.0, 2.0, 3.0], "flag": True, "name": "two"}
-    s, b, v, yes, text = fg.run(script, inputs=inputs, outputs=["s", "B", "v", "yes", "text"])
+    s, b, v, yes, text = fg.run(
+        script, inputs=inputs, outputs=["s", "B", "v", "yes", "text"]
+    )
     assert (s, yes, text) == (15 * 2.5 + 2, True, "k is two")
     assert b.tolist() == (X > 2).astype(float).tolist()
     assert v.tolist() == [[2.0], [7.0], [12.0]]
@@ -30,7 +32,12 @@ def test_inputs_may_be_waiting_transposed_sparse_or_whole_numbers():
     waiting = fg.asarray(X).T + 1.0
     rows = sparse.csr_array(np.eye(3))
     script = "R = A %*% S; n = sum(I); v = t(r)"
-    inputs = {"A": waiting, "S": rows, "I": np.arange(4), "r": fg.sum(fg.asarray(X), axis=0)}
+    inputs = {
+        "A": waiting,
+        "S": rows,
+        "I": np.arange(4),
+        "r": fg.sum(fg.asarray(X), axis=0),
+    }
     r, n, v = fg.run(script, inputs=inputs, outputs=["R", "n", "v"])
     assert r.tolist() == (X.T + 1.0).tolist() and n == 6.0
     assert v.tolist() == [X.sum(axis=0).tolist()]
@@ -38,7 +45,9 @@ def test_inputs_may_be_waiting_transposed_sparse_or_whole_numbers():
 
 def test_sparse_results_stay_so():
     given = fg.run(
-        "Y = X * 2", inputs={"X": sparse.random(50, 40, 0.05, format="csr")}, outputs="Y"
+        "Y = X * 2",
+        inputs={"X": sparse.random(50, 40, 0.05, format="csr")},
+        outputs="Y",
     )
     assert sparse.issparse(fg.compute(given))
 
@@ -48,7 +57,13 @@ def test_lines_are_printed_and_arguments_taken(capsys, tmp_path):
     path.write_text('print("n is " + $n); print($flag)')
     fg.run(path, arguments={"n": 3, "flag": False})
     fg.run(str(path), arguments={"n": "three", "flag": True})
-    assert capsys.readouterr().out.split("\n") == ["n is 3", "FALSE", "n is three", "TRUE", ""]
+    assert capsys.readouterr().out.split("\n") == [
+        "n is 3",
+        "FALSE",
+        "n is three",
+        "TRUE",
+        "",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -113,4 +128,50 @@ if child == 0:
     os._exit(2)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 """
-    subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True, timeout=60)
+    subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script], check=True, timeout=60
+    )
+
+
+_TWICE = "Y = X * 2\nif (sum(Y) > 1e9) {print('')}\nZ = Y + 1\n"
+_CALL = """
+f = function(matrix[double] A) return (matrix[double] B) {
+  B = A + 1
+  if (sum(B) > 1e9) {print('')}
+  B = B * A
+}
+Z = f(X)
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "too_small", "enough"),
+    [
+        ("Z = sum(X * 2 + X)", None, "10k"),
+        ("Z = X * 2", "700k", "900k"),
+        (_TWICE, "1m", "2m"),
+        (_CALL, "1m", "2m"),
+        (
+            "n = 1\nwhile (n < 4) { Z = matrix(n, n * 50000, 1)\n n = n + 1 }",
+            "1500k",
+            "3m",
+        ),
+        (
+            "Z = matrix(0, 1000, 100)\nparfor (i in 1:100) { Z[, i] = X[, i] * 2 }",
+            "500k",
+            "3m",
+        ),
+    ],
+)
+def test_scripts_keep_to_the_memory_of_the_configuration(script, too_small, enough):
+    inputs = {"X": np.arange(1e5).reshape(1000, 100) / 1e5}
+    expected = fg.run(script, inputs=inputs, outputs=["Z"])
+    with fg.config(memory=enough):
+        got = fg.run(script, inputs=inputs, outputs=["Z"])
+    np.testing.assert_array_equal(np.asarray(got), np.asarray(expected))
+    if too_small:
+        with (
+            fg.config(memory=too_small),
+            pytest.raises(fg.MemoryLimitError, match="memory="),
+        ):
+            fg.run(script, inputs=inputs, outputs=["Z"])

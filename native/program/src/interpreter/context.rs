@@ -13,7 +13,7 @@ use fulgurite_hop::HopId;
 use fulgurite_matrix::{Interrupt, MatrixBlock};
 use fulgurite_operators::Threads;
 
-use crate::{report::SharedRecorder, session::Session};
+use crate::{report::SharedRecorder, room::Limit, session::Session, symbols::SymbolTable};
 
 /// Shared by all blocks of one execution.
 pub(crate) struct Context {
@@ -22,6 +22,7 @@ pub(crate) struct Context {
     pub(crate) recorder: SharedRecorder,
     pub(crate) meter: Meter,
     pub(crate) scratch: Scratch,
+    pub(crate) limit: Option<Limit>,
     /// Set when nobody wants the results any more: an iteration before this one has failed.
     abandoned: Vec<Arc<AtomicBool>>,
 }
@@ -35,8 +36,20 @@ impl Context {
             recorder: SharedRecorder::default(),
             meter: Meter::default(),
             scratch: Scratch::default(),
+            limit: None,
             abandoned: Vec::new(),
         })
+    }
+
+    /// From now on the session's room, if it has one, limits what there is besides these inputs.
+    pub(crate) fn limit_beside(&mut self, inputs: &SymbolTable) {
+        let Some(room) = self.session.room else {
+            return;
+        };
+        // An operator counts what it reads, too.
+        let given = inputs.bytes_besides(&SymbolTable::default());
+        self.session.config.memory_local = room.bytes.saturating_add(given);
+        self.limit = Some(Limit::new(room, inputs));
     }
 
     /// For iterations of a `parfor`, on threads of their own, until they are `abandoned`. Unless they are `in_reach` of the
@@ -58,6 +71,7 @@ impl Context {
             recorder: SharedRecorder::default(),
             meter: Meter::default(),
             scratch: Scratch::default(),
+            limit: self.limit.clone(),
             abandoned: before.chain([abandoned]).cloned().collect(),
         }
     }
@@ -87,6 +101,7 @@ impl Context {
             recorder: SharedRecorder::default(),
             meter: Meter::default(),
             scratch: Scratch::default(),
+            limit: None,
             abandoned: Vec::new(),
         })
     }

@@ -42,7 +42,10 @@ impl<'p> Interpreter<'p> {
         self.planner.loops.enter_function();
         let meter = &mut self.context.meter;
         let measured = meter.measures().then(|| (inner.clone(), meter.start()));
+        let limit = self.context.limit.take();
+        self.context.limit = limit.as_ref().map(|limit| limit.of_call(&inner, symbols));
         let ran = self.run(&function.body, &mut inner);
+        self.context.limit = limit;
         if let Some((arguments, outer)) = measured {
             let operators = self.context.meter.finish(outer);
             let held = inner.bytes_besides(&arguments);

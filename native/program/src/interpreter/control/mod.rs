@@ -14,7 +14,6 @@ use std::{
 use fulgurite_dataflow::Variable;
 use fulgurite_error::{Error, Position, Result};
 use fulgurite_hop::{Block, Dag, Literal, Predicate, Program, scalar};
-use fulgurite_operators::BlockPlan;
 
 use self::{
     calls::on_enough_stack,
@@ -229,13 +228,11 @@ impl<'p> Interpreter<'p> {
         LoopWrites::begin(in_ranges, label, symbols, &self.context)
     }
 
-    /// The plan of a block for these variables.
-    pub(crate) fn plan_of(&mut self, dag: &Dag, symbols: &SymbolTable) -> Result<Arc<BlockPlan>> {
-        self.planner.plan(dag, symbols, &mut self.context)
-    }
-
     fn straight_line(&mut self, dag: &Dag, symbols: &mut SymbolTable) -> Result<Option<Variable>> {
         let plan = self.planner.plan(dag, symbols, &mut self.context)?;
+        if let Some(limit) = &self.context.limit {
+            limit.check(&plan.dag, symbols)?;
+        }
         evaluate(&plan, symbols, &mut self.context)
     }
 
