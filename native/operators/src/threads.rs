@@ -5,8 +5,9 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use fulgurite_codegen::ExecutionContext;
@@ -134,6 +135,55 @@ impl Threads {
     }
 }
 
+/// How long an operator takes at least after which threads linger: waking one takes some 10 us.
+const WORTH_LINGERING: Duration = Duration::from_micros(100);
+/// How long they look for work before they sleep.
+const LINGERS: Duration = Duration::from_micros(300);
+/// How often they look before they let others have the core.
+const LOOKS: usize = 64;
+
+/// Threads that linger. Only those of one pool do at a time.
+static LINGERING: AtomicUsize = AtomicUsize::new(0);
+
+impl Threads {
+    /// The pool's other threads look for work for a moment after an operator that took so long: the next one often comes at
+    /// once, and a thread that sleeps misses the beginning of it.
+    pub fn linger_after(&self, elapsed: Duration) {
+        if elapsed < WORTH_LINGERING || self.count == 1 {
+            return;
+        }
+        let own = self.pool.current_thread_index();
+        let others = self.count - usize::from(own.is_some());
+        let relaxed = Ordering::Relaxed;
+        let begun = LINGERING.compare_exchange(0, others, relaxed, relaxed);
+        if begun.is_ok() {
+            self.pool.spawn_broadcast(move |thread| {
+                if Some(thread.index()) != own {
+                    linger();
+                    LINGERING.fetch_sub(1, Ordering::Relaxed);
+                }
+            });
+        }
+    }
+}
+
+/// Does what work there is, until there was none for a while.
+fn linger() {
+    let mut last = Instant::now();
+    loop {
+        for _ in 0..LOOKS {
+            match rayon::yield_now() {
+                Some(rayon::Yield::Executed) => last = Instant::now(),
+                _ => std::hint::spin_loop(),
+            }
+        }
+        if last.elapsed() > LINGERS {
+            return;
+        }
+        std::thread::yield_now();
+    }
+}
+
 /// The pool of the first thread that runs scripts, which is one of the pool's threads: an operator begins there at once,
 /// and wakes others as it goes. Handed over, it begins when another thread has woken up, which takes 10 us and more; and
 /// operators of a millisecond took up to twice as long then, as if both threads had begun on the same core. There is but
@@ -227,4 +277,29 @@ fn this_thread() -> Result<Arc<ThreadPool>> {
 
 fn built(pool: ThreadPoolBuilder, count: usize) -> Result<Arc<ThreadPool>> {
     memory::thread_pool(pool, count, "fulgurite").map(Arc::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use rayon::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn threads_that_linger_do_what_comes_and_sleep_then() {
+        let threads = Threads::leased(3, 3).unwrap();
+        let sum = || threads.run(|| Ok((0..1000_u64).into_par_iter().sum::<u64>()));
+        threads.linger_after(Duration::from_micros(1));
+        assert_eq!(LINGERING.load(Ordering::Relaxed), 0);
+        for _ in 0..50 {
+            assert_eq!(sum().unwrap(), 499_500);
+            threads.linger_after(WORTH_LINGERING);
+        }
+        let begun = Instant::now();
+        while LINGERING.load(Ordering::Relaxed) > 0 {
+            assert!(begun.elapsed() < Duration::from_secs(60));
+            std::thread::yield_now();
+        }
+        assert_eq!(sum().unwrap(), 499_500);
+    }
 }

@@ -242,6 +242,7 @@ impl Evaluation<'_> {
                 let scanned = self.scanned(id, &values);
                 let value = self.here().run(self.plan, id, values)?;
                 let elapsed = self.record(id, false, started);
+                self.context.threads.linger_after(elapsed);
                 let session = &self.context.session;
                 session
                     .speeds
