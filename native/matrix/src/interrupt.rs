@@ -20,6 +20,8 @@ use std::{
 
 use fulgurite_error::{Error, Result};
 
+use crate::{Parts, Progress};
+
 /// Whether a run is to stop. Clones are the same flag; the default one can't be set.
 ///
 /// ```
@@ -31,7 +33,13 @@ use fulgurite_error::{Error, Result};
 /// assert!(interrupt.check().is_err());
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Interrupt(Option<Arc<AtomicBool>>);
+pub struct Interrupt(Option<Arc<Run>>);
+
+#[derive(Debug, Default)]
+struct Run {
+    is_to_stop: AtomicBool,
+    progress: Progress,
+}
 
 thread_local! {
     static CURRENT: RefCell<Interrupt> = const { RefCell::new(Interrupt(None)) };
@@ -44,15 +52,15 @@ impl Interrupt {
 
     /// Asks the run to stop. It can't be taken back.
     pub fn set(&self) {
-        if let Some(flag) = &self.0 {
-            flag.store(true, atomic::Ordering::Relaxed);
+        if let Some(run) = &self.0 {
+            run.is_to_stop.store(true, atomic::Ordering::Relaxed);
         }
     }
 
     pub fn is_set(&self) -> bool {
         self.0
             .as_ref()
-            .is_some_and(|flag| flag.load(atomic::Ordering::Relaxed))
+            .is_some_and(|run| run.is_to_stop.load(atomic::Ordering::Relaxed))
     }
 
     /// # Errors
@@ -104,6 +112,16 @@ impl Interrupt {
         })
     }
 
+    /// How far the run has come, if somebody may ask.
+    pub fn progress(&self) -> Option<&Progress> {
+        self.0.as_ref().map(|run| &run.progress)
+    }
+
+    /// Work in so many parts begins, each of which tells when it is through.
+    pub fn parts(&self, parts: usize) -> Parts<'_> {
+        Parts::of(self.progress(), parts)
+    }
+
     /// Whether somebody may ask the run to stop.
     pub(crate) fn can_be_set(&self) -> bool {
         self.0.is_some()
@@ -132,7 +150,7 @@ impl Interrupt {
     pub(crate) fn chunk<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
         match &self.0 {
             None => Some(work()),
-            Some(flag) if flag.load(atomic::Ordering::Relaxed) => None,
+            Some(run) if run.is_to_stop.load(atomic::Ordering::Relaxed) => None,
             Some(_) => Some(self.within(work)),
         }
     }

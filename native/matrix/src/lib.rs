@@ -24,6 +24,7 @@ mod gemm;
 mod interrupt;
 mod number;
 mod parallel;
+mod progress;
 
 pub use arrow::buffer::ScalarBuffer;
 pub use arrow_block::Block;
@@ -37,3 +38,4 @@ pub use dense::DenseMatrix;
 pub use extent::Extent;
 pub use interrupt::Interrupt;
 pub use number::{JavaDouble, java_double, parse_double};
+pub use progress::{Parts, Progress, Seen};

@@ -221,9 +221,11 @@ pub fn by_chunks(
             interrupt.chunk(|| fill(0, only.cells()));
         }
         Err(parts) => {
+            let counted = interrupt.parts(parts.len());
             let parts = parts.into_par_iter().enumerate();
             parts.for_each(|(number, part)| {
                 interrupt.chunk(|| fill(number, part.cells()));
+                counted.passed();
             });
         }
     }

@@ -146,7 +146,9 @@ pub(crate) fn csr_by_rows_within(
     fill: impl Fn(Range<usize>, &mut SparseRows) + Sync,
 ) -> Result<CsrMatrix> {
     let interrupt = Interrupt::current();
-    let parts = row_tasks(rows, rows_per_task(cells_per_row))
+    let tasks = row_tasks(rows, rows_per_task(cells_per_row));
+    let counted = interrupt.parts(tasks.len());
+    let parts = tasks
         .into_par_iter()
         .map(|task| {
             interrupt.check()?;
@@ -157,6 +159,7 @@ pub(crate) fn csr_by_rows_within(
                 values: memory::room(most)?,
             };
             interrupt.within(|| fill(task, &mut part));
+            counted.passed();
             // Tasks are small: what one has taken is asked for when it is there.
             memory::admit(part.bytes())?;
             Ok(part)
@@ -221,9 +224,12 @@ pub(crate) fn two_by_parts(
     let value_parts = values.parts(lengths.iter().copied()).into_par_iter();
     let parts = index_parts.zip(value_parts).enumerate();
     let interrupt = Interrupt::current();
+    let counted = interrupt.parts(lengths.len());
     parts.try_for_each(|(part, (indices, values))| {
         interrupt.check()?;
-        interrupt.within(|| fill(part, indices.cells(), values.cells()))
+        interrupt.within(|| fill(part, indices.cells(), values.cells()))?;
+        counted.passed();
+        Ok(())
     })?;
     Ok((indices.finish(), values.finish()))
 }

@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use fulgurite_dataflow::Variable;
 use fulgurite_error::Result;
-use fulgurite_hop::{Block, Dag, Program, later_reads::ReadOnce, verify};
+use fulgurite_hop::{Block, Dag, HopId, Program, later_reads::ReadOnce, memory, verify};
+use fulgurite_operators::BlockPlan;
 
 use super::{
     compile::on_deep_stack,
@@ -109,10 +110,37 @@ impl Prepared {
             ));
         }
         let mut interpreter = Interpreter::of_planned(&self.0, context);
+        if let Some(progress) = session.interrupt.progress() {
+            let plan = interpreter.plan_of(self.dag(), &symbols)?;
+            progress.expect(expected(&plan));
+        }
         interpreter.run(&self.0.program.body, &mut symbols)?;
         outputs
             .iter()
             .map(|name| execution::handed_back(symbols.take(name)?, session))
             .collect()
     }
+}
+
+/// How many operations take as long as a byte that comes from memory.
+const OPERATIONS_PER_BYTE: f64 = 10.0;
+
+/// What a plan's operators on matrices are expected to take, in bytes from memory: enough to say how much is left.
+fn expected(plan: &BlockPlan) -> Vec<f64> {
+    let operators = plan.schedule.iter().copied();
+    let on_matrices = operators.filter(|id| plan.labels[id.index()].is_some());
+    let taken = on_matrices.map(|id| {
+        let hop = plan.dag.hop(id);
+        let bytes = memory::held_bytes(&plan.dag, id).unwrap_or(0) as f64;
+        let cells = |id: HopId| plan.dag.hop(id).characteristics.cells().unwrap_or(0) as f64;
+        let operations = match hop.inputs[..] {
+            // Rows times columns times depth, of what has them all twice.
+            [left, right] if hop.op.is_product() => {
+                2.0 * (cells(left) * cells(right) * cells(id)).sqrt()
+            }
+            _ => 0.0,
+        };
+        bytes + operations / OPERATIONS_PER_BYTE
+    });
+    taken.collect()
 }

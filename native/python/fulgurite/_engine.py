@@ -90,9 +90,7 @@ class config:
     3.0
     """
 
-    def __init__(
-        self, *, threads=None, memory=None, fallback=None, progress=None, entries=None
-    ):
+    def __init__(self, *, threads=None, memory=None, fallback=None, progress=None, entries=None):
         global _process
         before = settings()
         changed = dict(before.entries)

@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from . import _engine, _native
-from ._array import Array, evaluate, make, node_of, to_numpy
+from ._array import Array, evaluate, make, node_of, to_numpy, watched
 from ._convert import asarray
 from ._ops import column
 
@@ -52,8 +52,12 @@ def run_text(text, name, inputs, outputs, arguments):
     evaluate(list(arrays.values()))
     nodes.update((key, node_of(array)) for key, array in arrays.items())
     arguments = {str(key): argument(value) for key, value in arguments.items()}
-    engine = _engine.settings().engine
-    found = _native.run_script(engine, text, name, nodes, outputs, arguments, print)
+    settings = _engine.settings()
+    with watched(settings) as (_, progress):
+        printed = print if progress is None else progress.between(print)
+        found = _native.run_script(
+            settings.engine, text, name, nodes, outputs, arguments, printed, progress
+        )
     return [_value(found[output]) for output in outputs]
 
 

@@ -9,7 +9,7 @@ use fulgurite_dataflow::Variable;
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::Interrupt;
 use fulgurite_operators::panics;
-use fulgurite_program::{OutputValue, Watch};
+use fulgurite_program::OutputValue;
 use pyo3::{prelude::*, types::PyAny};
 
 use crate::{
@@ -32,7 +32,7 @@ const LONG_PROGRAM: usize = 1000;
 /// How somebody waits for a run.
 pub struct Waiting<'a, 'py> {
     pub is_main_thread: bool,
-    /// Is told the seconds, the kinds of operators that are done, and how many operators there are.
+    /// Is told what [`tell`] tells.
     pub progress: Option<&'a Bound<'py, PyAny>>,
     /// Whether operators take more than passes over their inputs.
     pub may_take_long: bool,
@@ -50,7 +50,7 @@ impl Waiting<'_, '_> {
         &self,
         py: Python<'_>,
         leaves: &[Variable],
-        run: impl FnOnce(&Interrupt, Option<Watch>) -> Result<T> + Send + 'static,
+        run: impl FnOnce(&Interrupt) -> Result<T> + Send + 'static,
     ) -> PyResult<Result<T>> {
         if let Err(error) = refuse_after_fork() {
             return Ok(Err(error));
@@ -60,22 +60,34 @@ impl Waiting<'_, '_> {
             || (self.may_take_long && cells >= LONG_CELLS_OF_PRODUCTS)
             || self.operators >= LONG_PROGRAM;
         if !self.is_main_thread || !is_long {
-            return Ok(py.detach(|| panics::caught(|| run(&Interrupt::default(), None))));
+            return Ok(py.detach(|| panics::caught(|| run(&Interrupt::default()))));
         }
         let started = Instant::now();
-        let (interrupt, watch) = (Interrupt::new(), Watch::default());
-        let seen = watch.clone();
-        let meanwhile = |_: Python<'_>| match self.progress {
-            None => Ok(()),
-            Some(progress) => {
-                let done = seen.report().map_or(0, |report| report.operators.len());
-                let seconds = started.elapsed().as_secs_f64();
-                progress.call1((seconds, done, self.operators)).map(drop)
-            }
-        };
-        let asked = interrupt.clone();
-        with_signals(py, &interrupt, move || run(&asked, Some(watch)), meanwhile)
+        let interrupt = Interrupt::new();
+        let (asked, seen) = (interrupt.clone(), interrupt.clone());
+        let meanwhile = |_: Python<'_>| tell(self.progress, started, &seen);
+        with_signals(py, &interrupt, move || run(&asked), meanwhile)
     }
+}
+
+/// Tells the seconds since a run started, its operators that are through and all of them, rows of the operator that runs and all
+/// of them, and the share of the run's time that has passed; `None` for what is not known.
+///
+/// # Errors
+/// Of who is told.
+pub fn tell(
+    progress: Option<&Bound<'_, PyAny>>,
+    started: Instant,
+    interrupt: &Interrupt,
+) -> PyResult<()> {
+    let (Some(told), Some(progress)) = (progress, interrupt.progress()) else {
+        return Ok(());
+    };
+    let seconds = started.elapsed().as_secs_f64();
+    let seen = progress.seen();
+    let rows = (seen.rows, seen.of_rows);
+    told.call1((seconds, seen.operators, seen.of, rows.0, rows.1, seen.share))
+        .map(drop)
 }
 
 /// Cells of all leaves.
@@ -115,12 +127,12 @@ pub fn evaluate(
         cells: structure.cells(),
     };
     let (evaluator, running) = (Arc::clone(&engine.0), Arc::clone(&structure));
-    let run = move |interrupt: &Interrupt, watch| {
+    let run = move |interrupt: &Interrupt| {
         let structure = running;
         let known = evaluator.program(&structure)?;
         let variables = Structure::variables(&structure.leaves, &structure.literals, &known.varies);
         let outputs = structure.output_names();
-        run_program(&evaluator, &known, variables, &outputs, interrupt, watch)
+        run_program(&evaluator, &known, variables, &outputs, interrupt)
     };
     let outcome = waiting.run(py, &structure.leaves, run)?;
     let elapsed = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
@@ -148,12 +160,8 @@ pub fn run_program(
     variables: impl Iterator<Item = (String, Variable)>,
     outputs: &[String],
     interrupt: &Interrupt,
-    watch: Option<Watch>,
 ) -> Result<Vec<Variable>> {
-    let mut session = engine.session()?.clone().with_interrupt(interrupt.clone());
-    if let Some(watch) = watch {
-        session = session.with_watch(watch);
-    }
+    let session = engine.session()?.clone().with_interrupt(interrupt.clone());
     let outputs = known.program.run(variables, outputs, &session)?;
     outputs
         .into_iter()

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    time::Instant,
 };
 
 use fulgurite_dataflow::Variable;
@@ -18,6 +19,7 @@ use pyo3::{prelude::*, types::PyAny};
 
 use crate::{
     engine::{COUNTS, Engine, refuse_after_fork},
+    evaluation::tell,
     expression::Expression,
     failure::raised,
     node::{Node, literal},
@@ -25,8 +27,9 @@ use crate::{
     waiting::with_signals,
 };
 
-/// Runs a script on values; gives its outputs. Lines that it prints go to `print`.
+/// Runs a script on values; gives its outputs. Lines that it prints go to `print`, and `progress` is told how far it is.
 #[pyfunction]
+#[pyo3(signature = (engine, text, name, inputs, outputs, arguments, print, progress=None))]
 #[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
 pub fn run_script<'py>(
     py: Python<'py>,
@@ -37,6 +40,7 @@ pub fn run_script<'py>(
     outputs: Vec<String>,
     arguments: BTreeMap<String, String>,
     print: Bound<'py, PyAny>,
+    progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<BTreeMap<String, Node>> {
     refuse_after_fork().map_err(|error| raised(py, &error, None))?;
     COUNTS.evaluations.fetch_add(1, Ordering::Relaxed);
@@ -81,14 +85,24 @@ pub fn run_script<'py>(
             lines.push(line.to_owned());
             Ok(())
         }));
-    let tell = |_: Python<'_>| {
+    let print_lines = || {
         let ready = std::mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner));
         ready
             .iter()
             .try_for_each(|line| print.call1((line,)).map(drop))
     };
-    let outcome = with_signals(py, &interrupt, move || execute(execution, &session), tell)?;
-    tell(py)?;
+    let (started, seen) = (Instant::now(), interrupt.clone());
+    let meanwhile = |_: Python<'_>| {
+        print_lines()?;
+        tell(progress.as_ref(), started, &seen)
+    };
+    let outcome = with_signals(
+        py,
+        &interrupt,
+        move || execute(execution, &session),
+        meanwhile,
+    )?;
+    print_lines()?;
     let outcome = outcome.map_err(|error| raised(py, &error, None))?;
     let outputs = outcome.outputs.into_iter().map(|(name, value)| {
         let value = match value {

@@ -133,9 +133,9 @@ impl Traced {
                 Structure::variables(&values, &self.literals, &self.variant.varies).collect();
             let (evaluator, variant) = (Arc::clone(&engine.0), Arc::clone(&self.variant));
             let outputs = Arc::clone(&self.outputs);
-            let run = move |interrupt: &Interrupt, watch| {
+            let run = move |interrupt: &Interrupt| {
                 let variables = variables.into_iter();
-                run_program(&evaluator, &variant, variables, &outputs, interrupt, watch)
+                run_program(&evaluator, &variant, variables, &outputs, interrupt)
             };
             let outcome = waiting.run(py, &values, run)?;
             outcome.map_err(|error| {

@@ -117,7 +117,9 @@ def test_settings_that_there_are_not(bad):
     assert repr(fg.config()) == before
 
 
-@pytest.mark.parametrize("text, size", [("2g", 2 << 30), ("1.5k", 1536), ("7mb", 7 << 20), ("9", 9)])
+@pytest.mark.parametrize(
+    "text, size", [("2g", 2 << 30), ("1.5k", 1536), ("7mb", 7 << 20), ("9", 9)]
+)
 def test_sizes_of_memory(text, size):
     from fulgurite import _engine
 
@@ -193,13 +195,45 @@ def test_progress_is_shown_where_it_is_asked_for(capsys):
     from fulgurite._progress import line
 
     shown = line(type("Settings", (), {"progress": True}))
-    shown(0.5, 0, 3)
+    shown(0.5, 0, 3, 0, 100, 0.2)
     assert not capsys.readouterr().err
-    shown(2.0, 1, 3)
-    assert "2.0 s" in capsys.readouterr().err
+    shown(2.0, 1, 3, 250000, 1000000, 0.25)
+    text = "fulgurite: 2.0 s, 1 of 3 operators done, 250,000 of 1,000,000 rows of the next one, about 6.0 s left"
+    assert capsys.readouterr().err.strip() == text
+    shown(200.0, 7, None, 0, 0, None)
+    assert capsys.readouterr().err.strip() == "fulgurite: 3 min, 7 operators done"
+    lines = []
+    shown.between(lines.append)("printed")
+    assert lines == ["printed"] and capsys.readouterr().err.endswith("\r")
     shown.close()
+    assert not capsys.readouterr().err
     assert line(type("Settings", (), {"progress": False})) is None
     assert line(type("Settings", (), {"progress": None})) is None
+
+
+@pytest.mark.parametrize("is_script", [False, True])
+def test_long_evaluations_tell_how_far_they_are(monkeypatch, is_script):
+    from fulgurite import _progress
+
+    told = []
+    monkeypatch.setattr(_progress._Line, "__call__", lambda _, *what: told.append(what))
+    x = fg.asarray(np.random.default_rng(0).standard_normal((3_000_000, 4)))
+    with fg.config(progress=True, threads=2):
+        while not told:
+            if is_script:
+                fg.run(
+                    "y = rowSums(atan(sin(X)))\nz = order(target=y)",
+                    inputs={"X": x},
+                    outputs=["z"],
+                )
+            else:
+                fg.compute(fg.sort(fg.sum(fg.atan(fg.sin(x)), axis=1)))
+    seconds, operators, of, rows, of_rows, share = told[-1]
+    assert seconds > 0 and operators >= 0 and 0 <= rows <= of_rows
+    if is_script:
+        assert of is None and share is None
+    else:
+        assert of >= 1 and 0.0 <= share <= 1.0
 
 
 def test_a_forked_process_says_what_it_cannot_do():

@@ -20,9 +20,7 @@ def test_inputs_and_outputs_of_all_kinds():
     text = "k is " + name
     """
     inputs = {"X": X, "k": 2.5, "w": [1.0, 2.0, 3.0], "flag": True, "name": "two"}
-    s, b, v, yes, text = fg.run(
-        script, inputs=inputs, outputs=["s", "B", "v", "yes", "text"]
-    )
+    s, b, v, yes, text = fg.run(script, inputs=inputs, outputs=["s", "B", "v", "yes", "text"])
     assert (s, yes, text) == (15 * 2.5 + 2, True, "k is two")
     assert b.tolist() == (X > 2).astype(float).tolist()
     assert v.tolist() == [[2.0], [7.0], [12.0]]
@@ -128,9 +126,7 @@ if child == 0:
     os._exit(2)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 """
-    subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script], check=True, timeout=60
-    )
+    subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True, timeout=60)
 
 
 _TWICE = "Y = X * 2\nif (sum(Y) > 1e9) {print('')}\nZ = Y + 1\n"

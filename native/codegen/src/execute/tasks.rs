@@ -107,6 +107,13 @@ pub(super) fn run<T: Send, R: Send>(
     items: Vec<T>,
     task: impl Fn(T) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
+    let interrupt = context.interrupt.or_current();
+    let counted = interrupt.parts(items.len());
+    let task = |item| {
+        let result = task(item);
+        counted.passed();
+        result
+    };
     match &context.pool {
         Some(pool) if items.len() > 1 => pool.install(|| {
             // `with_max_len`: a task is never split further, nor bundled with its neighbour.

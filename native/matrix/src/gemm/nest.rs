@@ -162,6 +162,8 @@ impl<'a> DenseProduct<'a> {
             room(&chunk)
         })?;
         let interrupt = Interrupt::current();
+        let chunks = cols.div_ceil(chunk.cols) * depth.max(1).div_ceil(chunk.depth);
+        let counted = interrupt.parts(chunks);
         for from_col in (0..cols).step_by(chunk.cols) {
             let to_col = (from_col + chunk.cols).min(cols);
             for from in (0..depth.max(1)).step_by(chunk.depth) {
@@ -184,6 +186,7 @@ impl<'a> DenseProduct<'a> {
                     chunk.run(part);
                     Ok(())
                 })?;
+                counted.passed();
             }
         }
         Ok(())

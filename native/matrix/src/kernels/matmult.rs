@@ -365,12 +365,14 @@ pub(super) fn reduce_rows(
         tasks = row_tasks(input_rows, input_rows);
     }
     let interrupt = Interrupt::current();
+    let counted = interrupt.parts(tasks.len());
     let mut partials = tasks
         .into_par_iter()
         .map(|task| {
             interrupt.check()?;
             let mut partial = zeros(size)?;
             interrupt.within(|| add(task, &mut partial))?;
+            counted.passed();
             Ok(partial)
         })
         .collect::<Result<Vec<_>>>()?

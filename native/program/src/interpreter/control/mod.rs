@@ -14,6 +14,7 @@ use std::{
 use fulgurite_dataflow::Variable;
 use fulgurite_error::{Error, Position, Result};
 use fulgurite_hop::{Block, Dag, Literal, Predicate, Program, scalar};
+use fulgurite_operators::BlockPlan;
 
 use self::{
     calls::on_enough_stack,
@@ -226,6 +227,11 @@ impl<'p> Interpreter<'p> {
         let in_ranges = self.in_ranges.entry(body.as_ptr().addr());
         let in_ranges = in_ranges.or_insert_with(|| used_in_ranges(body, condition));
         LoopWrites::begin(in_ranges, label, symbols, &self.context)
+    }
+
+    /// The plan of a block for these variables.
+    pub(crate) fn plan_of(&mut self, dag: &Dag, symbols: &SymbolTable) -> Result<Arc<BlockPlan>> {
+        self.planner.plan(dag, symbols, &mut self.context)
     }
 
     fn straight_line(&mut self, dag: &Dag, symbols: &mut SymbolTable) -> Result<Option<Variable>> {

@@ -240,6 +240,9 @@ impl Evaluation<'_> {
                 }
                 let held = values.iter().map(bytes).fold(ranges, u64::saturating_add);
                 let scanned = self.scanned(id, &values);
+                if let Some(progress) = self.context.session.interrupt.progress() {
+                    progress.begins(rows(&values));
+                }
                 let value = self.here().run(self.plan, id, values)?;
                 let elapsed = self.record(id, false, started);
                 self.context.threads.linger_after(elapsed);
@@ -392,6 +395,9 @@ impl Evaluation<'_> {
     /// Tells the report that an operator is through. Gives the time that it took.
     fn record(&mut self, id: HopId, distributed: bool, started: Instant) -> Duration {
         self.ended = Instant::now();
+        if let Some(progress) = self.context.session.interrupt.progress() {
+            progress.is_through();
+        }
         let elapsed = self.ended.saturating_duration_since(started);
         if let Some(label) = &self.plan.labels[id.index()] {
             let fused = self.plan.cplan(id).map(|fused| FusedRun {
@@ -414,6 +420,16 @@ fn local(variable: Variable) -> Result<Value> {
         Variable::Range(range) => Value::Range(range),
         Variable::Written(_) => return Err(Error::internal("parts are not in their places")),
     })
+}
+
+/// Of the longest matrix among these.
+fn rows(values: &[Value]) -> u64 {
+    let rows = values.iter().map(|value| match value {
+        Value::Matrix(block) => block.rows() as u64,
+        Value::Range(range) => range.rows() as u64,
+        Value::Scalar(_) => 0,
+    });
+    rows.max().unwrap_or(0)
 }
 
 fn bytes(value: &Value) -> u64 {
