@@ -436,7 +436,7 @@ def on_host(name, reason, function, *args, **kwargs):
     arrays = []
     _collect(args, arrays)
     _collect(kwargs, arrays)
-    evaluate(arrays)
+    evaluate(arrays, keeps_named=True)
     result = function(*_mapped(args), **_mapped(kwargs))
     return wrapped(result)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _cellwise, _functions, _ranges
 from ._array import (
-    INT,
+    FLOAT,
     Array,
     become,
     from_host,
@@ -251,13 +251,15 @@ def _round(self, decimals=0):
 
 def _get(self, key):
     reason = None
-    if self._kind is not None:
+    # NumPy has cells that are no floats: the engine would convert all of them for a few.
+    is_hosts = self._kind is not FLOAT and self._host is not None
+    if self._kind is not None and not (is_hosts and self._node is None):
         try:
             return _ranges.index(self, key)
         except Unplanned as why:
             reason = why.reason
-    if self._kind is None or (self._kind is INT and self._host is not None):
-        # NumPy has the cells: they are looked up, and nothing is computed.
+    if is_hosts:
+        # They are looked up, and nothing is computed.
         keys = tuple(map(_host_or_same, key)) if type(key) is tuple else _host_or_same(key)
         return wrapped(self._host[keys])
     if type(key) is tuple:

@@ -267,3 +267,18 @@ def test_small_arrays_are_shared_where_that_is_asked_for():
     shared, copied = fg.asarray(source, copy=False), fg.asarray(source)
     source[0] = 5.0
     assert float(fg.sum(shared)) == 8.0 and float(fg.sum(copied)) == 4.0
+
+
+def test_what_a_function_of_numpy_reads_is_kept_with_what_it_was_made_of():
+    x = fg.asarray(np.random.default_rng(0).standard_normal((30, 20)))
+    similar = x @ x.T
+    places = np.argpartition(-similar, 3, axis=1)
+    before = fg.statistics()["evaluations"]
+    similar_cells = np.asarray(similar)
+    assert fg.statistics()["evaluations"] == before
+    # NumPy has whole numbers that the engine has not read: no cell of them is converted.
+    few = places[:, :3]
+    assert few.dtype == np.int64 and few.shape == (30, 3)
+    assert fg.statistics()["evaluations"] == before
+    expected = np.argpartition(-similar_cells, 3, axis=1)[:, :3]
+    np.testing.assert_array_equal(np.asarray(few), expected)
