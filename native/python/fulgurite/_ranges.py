@@ -26,9 +26,18 @@ from ._ops import (
 )
 from ._places import place
 
+_ALL = slice(None)
+
 
 def index(x, key):
     """The cells of a key of whole numbers, ranges, `None` and `...`."""
+    if type(key) is tuple and len(key) == 2 and type(key[1]) is int and type(key[0]) is slice:
+        # Loops go through columns.
+        rows, cols = x._shape if len(x._shape) == 2 else (0, 0)
+        if key[0] == _ALL and cols > 1 and -cols <= key[1] < cols:
+            at = key[1] % cols + 1
+            node = RANGE((matrix(x), 1, rows, at, at), place())
+            return make(node, (rows,), x._kind)
     bounds, shape, backwards = _bounds(x, key)
     return _ranged(x, bounds, shape, backwards)
 
