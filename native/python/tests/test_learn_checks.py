@@ -47,10 +47,13 @@ FAIL_THERE = {
 VARIANTS = [
     ("GaussianMixture", {"n_init": 2, "init_params": "random_from_data"}),
     ("KMeans", {"n_clusters": 2, "n_init": 2}),
+    ("Lasso", {"positive": True}),
+    ("LinearRegression", {"positive": True}),
     ("LinearSVC", {"class_weight": "balanced"}),
     ("LogisticRegression", {"C": 0.1, "class_weight": "balanced"}),
     ("LogisticRegression", {"solver": "saga", "l1_ratio": 0.5}),
     ("PCA", {"n_components": 1}),
+    ("Ridge", {"positive": True}),
     ("StandardScaler", {"with_mean": False}),
     ("TweedieRegressor", {"power": 1.5}),
 ]

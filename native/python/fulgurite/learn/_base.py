@@ -127,6 +127,7 @@ _USES = {
     "logistic_l1": "descend",
     "minibatch_start": "clusters",
     "minibatch_steps": "clusters",
+    "nonnegative": "descend",
 }
 
 
