@@ -50,6 +50,8 @@ VARIANTS = [
     ("Lasso", {"positive": True}),
     ("LinearRegression", {"positive": True}),
     ("LinearSVC", {"class_weight": "balanced"}),
+    ("LinearSVC", {"loss": "hinge"}),
+    ("LinearSVC", {"penalty": "l1", "C": 0.5}),
     ("LogisticRegression", {"C": 0.1, "class_weight": "balanced"}),
     ("LogisticRegression", {"solver": "saga", "l1_ratio": 0.5}),
     ("PCA", {"n_components": 1}),

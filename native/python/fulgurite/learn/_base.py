@@ -123,6 +123,7 @@ def sizes(inputs):
 # Functions that several scripts have in common come before them.
 _USES = {
     "elastic_net": "descend",
+    "hinge_l1": "descend",
     "kmeans": "clusters",
     "logistic_l1": "descend",
     "minibatch_start": "clusters",
