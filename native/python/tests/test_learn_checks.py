@@ -54,6 +54,7 @@ VARIANTS = [
     ("LinearSVC", {"penalty": "l1", "C": 0.5}),
     ("LogisticRegression", {"C": 0.1, "class_weight": "balanced"}),
     ("LogisticRegression", {"solver": "saga", "l1_ratio": 0.5}),
+    ("NMF", {"solver": "mu", "beta_loss": "kullback-leibler", "max_iter": 5000, "tol": 1e-7}),
     ("PCA", {"n_components": 1}),
     ("Ridge", {"positive": True}),
     ("StandardScaler", {"with_mean": False}),

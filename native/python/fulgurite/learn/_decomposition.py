@@ -146,14 +146,15 @@ class TruncatedSVD(Fitted, decomposition.TruncatedSVD):
         return found["Z"].astype(X.dtype, copy=False)
 
 
+_LOSSES = {2.0: "frobenius", 1.0: "kullback-leibler", 0.0: "itakura-saito"}
+
 _SVD = ["V", "S", "variances", "total", "Z"]
 
 
 class NMF(Fitted, decomposition.NMF):
-    """Factors without negative cells, by coordinate descent.
+    """Factors without negative cells, by coordinate descent or multiplicative updates.
 
     Parameters and attributes are those of ``sklearn.decomposition.NMF``, which also makes the factors to start from.
-    The multiplicative update (``solver="mu"``) and the losses that need it are not there yet.
 
     >>> from fulgurite.learn import NMF
     >>> NMF(1, init="nndsvd").fit([[1.0, 2.0], [2.0, 4.0]]).transform([[2.0, 4.0]]).shape
@@ -162,11 +163,14 @@ class NMF(Fitted, decomposition.NMF):
 
     def _fit_transform(self, X, y=None, W=None, H=None, update_H=True):
         self._check_params(X)
-        if self.solver != "cd":
-            self._refuse(f"solver {self.solver!r}")
-        if self.shuffle:
+        if self.shuffle and self.solver == "cd":
             self._other_method("shuffle", "coordinates in their order")
         check_non_negative(X, "NMF (input X)")
+        if self._beta_loss <= 0 and X.min() == 0:
+            raise ValueError(
+                "When beta_loss <= 0 and X contains zeros, the solver may diverge. Please add small values to X, or use a "
+                "positive beta_loss."
+            )
         W, H = self._check_w_h(X, W, H, update_H)
         l1_w, l1_h, l2_w, l2_h = self._compute_regularization(X)
         inputs = {
@@ -178,11 +182,19 @@ class NMF(Fitted, decomposition.NMF):
             "most": self.max_iter,
         }
         outputs = ["W", "Ht", "iterations"]
+        script, options = "nmf", {}
+        if self.solver == "mu":
+            script = "nmf_mu"
+            outputs.append("objective")
+            beta = inputs["beta"] = float(self._beta_loss)
+            options["loss"] = _LOSSES.get(beta, "other")
+            options["power"] = 0 if beta < 1 else 1 if beta <= 2 else 2
         if update_H:
-            found = self._fit_by("nmf", inputs, outputs, both=True)
+            found = self._fit_by(script, inputs, outputs, both=True, **options)
         else:
             # What transforms does not change the model, its report neither.
-            values = run("nmf", inputs, outputs, {"both": False, "verbose": bool(self.verbose)})
+            options.update(both=False, verbose=bool(self.verbose))
+            values = run(script, inputs, outputs, options)
             found = dict(zip(outputs, values, strict=True))
         iterations = found["iterations"]
         if iterations == self.max_iter and self.tol > 0:
