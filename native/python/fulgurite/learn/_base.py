@@ -120,9 +120,13 @@ def sizes(inputs):
     return found
 
 
+# Columns beyond which coordinate descent goes on a working set of them, and the most that such a set has.
+WIDE, SET = 500, 5000
+
 # Functions that several scripts have in common come before them.
 _USES = {
     "elastic_net": "descend",
+    "elastic_net_wide": "descend",
     "hinge_l1": "descend",
     "kmeans": "clusters",
     "logistic_l1": "descend",

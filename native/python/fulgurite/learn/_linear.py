@@ -13,7 +13,7 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
-from ._base import NOTHING, Fitted, column
+from ._base import NOTHING, SET, WIDE, Fitted, column
 
 # A Gram matrix tells directions apart down to about this part of the largest singular value.
 _RESOLUTION = 1e-7
@@ -197,8 +197,6 @@ class _CoordinateDescent(Fitted):
         )
         y = check_array(y, dtype=X.dtype, ensure_2d=False)
         features = X.shape[1]
-        if features > _MOST:
-            self._refuse(f"method for so many columns ({features})")
         weighted = sample_weight is not None and not isinstance(sample_weight, Real)
         if weighted:
             sample_weight = _check_sample_weight(
@@ -213,8 +211,11 @@ class _CoordinateDescent(Fitted):
         start = np.zeros((features, targets))
         if self.warm_start and hasattr(self, "coef_"):
             start[:] = np.reshape(self.coef_, (targets, features)).T
+        switches = {"icpt": self.fit_intercept, "weighted": weighted, "positive": self.positive}
+        if features > WIDE:
+            switches["set"] = SET
         found = self._fit_by(
-            "elastic_net",
+            "elastic_net_wide" if features > WIDE else "elastic_net",
             {
                 "X": X,
                 "Y": Y,
@@ -227,10 +228,8 @@ class _CoordinateDescent(Fitted):
                 "most": self.max_iter,
             },
             ["B", "intercept", "gaps", "sweeps", "squares", "iterations", "objective"],
-            icpt=self.fit_intercept,
-            weighted=weighted,
             sparse=sparse.issparse(X),
-            positive=self.positive,
+            **switches,
         )
         gaps, squares = found["gaps"].ravel(), found["squares"].ravel()
         if np.any(gaps > np.maximum(self.tol, 1e-14) * squares):

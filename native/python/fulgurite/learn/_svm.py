@@ -11,14 +11,11 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from ._base import Fitted, column
+from ._base import SET, WIDE, Fitted, column
 from ._logistic import DIRECT
 
 # Equations that are solved at a time.
 _SYSTEM = 2000
-
-# Columns up to which a Hessian is kept for sweeps.
-_MOST = 5000
 
 
 class LinearSVC(Fitted, svm.LinearSVC):
@@ -105,10 +102,15 @@ class LinearSVC(Fitted, svm.LinearSVC):
 
     def _fit_l1(self, inputs):
         features = inputs["X"].shape[1]
-        if features > _MOST:
-            self._refuse(f"method for an L1 penalty and so many columns ({features})")
         inputs["scaling"] = float(self.intercept_scaling)
-        return self._fit_by("hinge_l1", inputs, _OUTPUTS, icpt=int(self.fit_intercept))
+        return self._fit_by(
+            "hinge_l1",
+            inputs,
+            _OUTPUTS,
+            icpt=int(self.fit_intercept),
+            wide=features > WIDE,
+            set=SET,
+        )
 
 
 _OUTPUTS = ["B", "intercepts", "iterations", "objective", "converged"]
