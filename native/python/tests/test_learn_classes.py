@@ -240,9 +240,12 @@ def test_support_vectors(kind, seed, classes):
 
 def test_what_support_vectors_refuse():
     X, y = np.arange(8.0).reshape(4, 2), [0, 1, 0, 1]
-    for options in ({"loss": "hinge"}, {"penalty": "l1"}, {"multi_class": "crammer_singer"}):
-        with pytest.raises(learn.UnsupportedError, match="LinearSVC has no"):
-            learn.LinearSVC(**options).fit(X, y)
+    with pytest.raises(learn.UnsupportedError, match="LinearSVC has no"):
+        learn.LinearSVC(multi_class="crammer_singer").fit(X, y)
+    with pytest.raises(ValueError, match="combination of penalty='l1' and loss='hinge'"):
+        learn.LinearSVC(penalty="l1", loss="hinge").fit(X, y)
+    with pytest.raises(ValueError, match="not supported when dual=False"):
+        learn.LinearSVC(loss="hinge", dual=False).fit(X, y)
     with pytest.raises(ValueError, match="one class"):
         learn.LinearSVC().fit(X, [1, 1, 1, 1])
     balanced = {"class_weight": "balanced"}

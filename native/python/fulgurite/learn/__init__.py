@@ -24,6 +24,7 @@ from ._decomposition import NMF, PCA, TruncatedSVD
 from ._glm import GammaRegressor, PoissonRegressor, TweedieRegressor
 from ._linear import ElasticNet, Lasso, LinearRegression, Ridge
 from ._logistic import LogisticRegression
+from ._minibatch import MiniBatchKMeans
 from ._mixture import GaussianMixture
 from ._scaler import StandardScaler
 from ._svm import LinearSVC
@@ -41,6 +42,7 @@ __all__ = [
     "LinearRegression",
     "LinearSVC",
     "LogisticRegression",
+    "MiniBatchKMeans",
     "MultinomialNB",
     "PoissonRegressor",
     "Ridge",

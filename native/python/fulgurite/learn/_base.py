@@ -34,9 +34,9 @@ class Fitted:
         report_: What the last fit did: its script, seconds, iterations, and what the engine compiled for it.
     """
 
-    def _fit_by(self, script, inputs, outputs, **arguments):
-        """Runs the script of a fit, and writes the report."""
-        if getattr(self, "_skl_callbacks", None):
+    def _fit_by(self, script, inputs, outputs, *, adds=False, main=True, **arguments):
+        """Runs the script of a fit, and writes the report, or adds to it. The plan of the main script is explained."""
+        if getattr(self, "_skl_callbacks", None) and not adds:
             self._log(logging.WARNING, "callbacks are not called: the fit is one program")
         arguments.setdefault("verbose", bool(getattr(self, "verbose", False)))
         before = _show.statistics()
@@ -44,12 +44,15 @@ class Fitted:
         values = run(script, inputs, outputs, arguments)
         seconds = time.perf_counter() - started
         after = _show.statistics()
-        self.report_ = {
-            "script": script,
-            "seconds": seconds,
-            **{name: after[name] - before[name] for name in _REPORTED},
-        }
+        spent = {name: after[name] - before[name] for name in _REPORTED}
+        spent["seconds"] = seconds
         results = dict(zip(outputs, values, strict=True))
+        if adds:
+            spent = {name: self.report_[name] + spent[name] for name in spent}
+        self.report_ = {**(self.report_ if adds else {"script": script}), **spent}
+        if not main:
+            return results
+        self.report_["script"] = script
         self._program = (script, sizes(inputs), outputs, arguments)
         for name in ("iterations", "objective"):
             if name in results:
@@ -68,9 +71,7 @@ class Fitted:
         arguments = {name: _scripts.argument(value) for name, value in arguments.items()}
         engine = _engine.settings().engine
         text, name = text_of(script), f"{script}.dml"
-        return _native.explain_script(
-            engine, text, name, inputs, outputs, arguments, level, format
-        )
+        return _native.explain_script(engine, text, name, inputs, outputs, arguments, level, format)
 
     def _log(self, level, message):
         _LOG.log(level, "%s: %s", type(self).__name__, message)
@@ -119,8 +120,20 @@ def sizes(inputs):
     return found
 
 
+# Columns beyond which coordinate descent goes on a working set of them, and the most that such a set has.
+WIDE, SET = 500, 5000
+
 # Functions that several scripts have in common come before them.
-_USES = {"elastic_net": "descend", "logistic_l1": "descend"}
+_USES = {
+    "elastic_net": "descend",
+    "elastic_net_wide": "descend",
+    "hinge_l1": "descend",
+    "kmeans": "clusters",
+    "logistic_l1": "descend",
+    "minibatch_start": "clusters",
+    "minibatch_steps": "clusters",
+    "nonnegative": "descend",
+}
 
 
 @functools.cache

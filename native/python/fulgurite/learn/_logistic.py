@@ -13,13 +13,10 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from ._base import Fitted, column
+from ._base import SET, WIDE, Fitted, column
 
 # Up to so many columns the Hessian is solved; beyond, conjugate gradients take products with it.
 DIRECT = 300
-
-# Columns up to which there is a Hessian for coordinate descent.
-_MOST = 2000
 
 
 class LogisticRegression(Fitted, linear_model.LogisticRegression):
@@ -90,8 +87,6 @@ class LogisticRegression(Fitted, linear_model.LogisticRegression):
         }
         penalised = solver == "liblinear" and self.fit_intercept
         if penalty in ("l1", "elasticnet"):
-            if features > _MOST:
-                self._refuse(f"method with an L1 penalty for so many columns ({features})")
             ratio = 1.0 if penalty == "l1" else self.l1_ratio
             inputs["l1"], inputs["l2"] = float(alpha * ratio), float(alpha * (1.0 - ratio))
             del inputs["alpha"]
@@ -101,6 +96,8 @@ class LogisticRegression(Fitted, linear_model.LogisticRegression):
                 ["B", "b", "iterations", "objective", "converged"],
                 icpt=int(self.fit_intercept and not penalised),
                 penalised=penalised,
+                wide=features > WIDE,
+                set=SET,
             )
             coef, intercept = found["B"].T, found["b"].ravel()
             if classes > 2 and not penalised:
