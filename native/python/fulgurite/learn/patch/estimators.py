@@ -46,6 +46,9 @@ def _entry(name, ours, theirs):
             # A fit calls another method that fits.
             return (ours if held["_by_ours"] else theirs)(self, *args, **kwargs)
         X = args[0] if args else kwargs.get("X")
+        if _is_of_spark(X):
+            # scikit-learn has nothing for it: what ours refuses is refused.
+            return _fitted(self, True, ours, args, kwargs)
         if name == "partial_fit" and held.get("_by_ours") is False:
             # A model that scikit-learn began stays there.
             return theirs(self, *args, **kwargs)
@@ -57,8 +60,6 @@ def _entry(name, ours, theirs):
             except MemoryLimitError:
                 raise
             except FulguriteError as error:
-                if type(X).__module__.startswith("pyspark."):
-                    raise
                 held.clear()
                 held.update(before)
                 is_missing = isinstance(error, UnsupportedError)
@@ -103,9 +104,14 @@ def _part(ours, theirs):
 
     @functools.wraps(theirs)
     def method(self, *args, **kwargs):
-        return (ours if self.__dict__.get("_by_ours") else theirs)(self, *args, **kwargs)
+        by_ours = self.__dict__.get("_by_ours") or _is_of_spark(args[0] if args else None)
+        return (ours if by_ours else theirs)(self, *args, **kwargs)
 
     return method
+
+
+def _is_of_spark(X):
+    return type(X).__module__.startswith("pyspark.")
 
 
 def _reason(self, X):
