@@ -1,7 +1,8 @@
 """Estimators with scikit-learn's interface whose fits are scripts of DML: one program each.
 
 They need scikit-learn, whose classes they extend: parameters, tags, checks of input and attributes are its own. `_base`
-runs the scripts, which are in `scripts`; the other modules have the classes.
+runs the scripts, which are in `scripts`; the other modules have the classes. `patch` puts them in the place of
+scikit-learn's.
 """
 
 try:
@@ -28,7 +29,9 @@ from ._minibatch import MiniBatchKMeans
 from ._mixture import GaussianMixture
 from ._scaler import StandardScaler
 from ._svm import LinearSVC
+from .patch import unpatch  # noqa: F401
 
+# Neither `patch` nor `unpatch`: these would hide other names when all are imported.
 __all__ = [
     "ALS",
     "NMF",

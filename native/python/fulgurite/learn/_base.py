@@ -21,7 +21,13 @@ _LOG = logging.getLogger("fulgurite.learn")
 
 
 class UnsupportedError(FulguriteError, NotImplementedError, ValueError):
-    """A parameter of scikit-learn whose value is not there yet."""
+    """A parameter of scikit-learn whose value is not there yet.
+
+    Attributes:
+        what: What is not there, or None.
+    """
+
+    what = None
 
     def __init__(self, message, kind="unsupported", *place, **more):
         super().__init__(message, kind, *place, **more)
@@ -77,9 +83,11 @@ class Fitted:
         _LOG.log(level, "%s: %s", type(self).__name__, message)
 
     def _refuse(self, what):
-        raise UnsupportedError(
+        error = UnsupportedError(
             f"{type(self).__name__} has no {what} yet: use scikit-learn's class for it"
         )
+        error.what = what
+        raise error
 
     def _warn_unless(self, converged, iterations):
         """Says that Newton's method took all iterations that it may."""

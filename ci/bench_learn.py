@@ -1,0 +1,230 @@
+"""Times fits of `fulgurite.learn` and of other libraries' estimators, on the same data at the same tolerance in one run. Each side fits in a process
+of its own, which keeps its data; the processes take turns. The objectives that they reach stand beside the times. Called by `ci/bench --learn`."""
+
+import argparse
+import datetime
+import json
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+import bench_learn_report
+import bench_learn_rows
+from bench_work import Failed, Runner, distance
+from machine import busy, kind, machine, settle
+
+# What is executed in a turn: until so many seconds are spent, and at most so often.
+TURN = "0.5 100"
+# Fits before turns that count, after the first one. A first fit of so many milliseconds gains nothing by more, and counts as a turn.
+WARM_UP = "0.2 3"
+AHEAD_MILLISECONDS = 10_000
+# A peer that took longer than so many milliseconds and so many times the best peer's time has one turn.
+SLOW_MILLISECONDS = 1000
+SLOW_TIMES = 2
+# Seconds to wait for the machine to be idle before each round.
+PATIENCE = 1
+# How far closed forms may lie apart, as a share of the largest cell.
+TOLERANCE = 1e-6
+
+
+class Measurement:
+    """One line of the table: a row at a shape, on all sides that can do it."""
+
+    def __init__(self, options, row, shape):
+        self.options, self.row, self.shape = options, row, shape
+        self.label = row.label(shape)
+        self.folder = options.scratch / "learn"
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        self.failures = {}
+
+    def run(self):
+        started = time.perf_counter()
+        self.data = bench_learn_rows.make(self.options.scratch / "learn-data", self.shape)
+        sides = [side for side in self.row.sides_of(self.shape) if side not in self.options.without]
+        runners = [self.start(side) for side in sides]
+        try:
+            first, loads = self.take_turns(runners)
+        finally:
+            for runner in runners:
+                runner.end()
+        measured = {runner.name: runner for runner in runners if runner.times}
+        return {
+            "date": datetime.date.today().isoformat(),
+            "row": self.row.name,
+            "group": self.row.group,
+            "what": self.row.what,
+            "shape": self.shape.name,
+            "size": str(self.shape),
+            "threads": self.options.threads,
+            "ms": {name: runner.median() for name, runner in measured.items()},
+            "least_ms": {name: min(runner.times) for name, runner in measured.items()},
+            "first_ms": {name: first[name]["milliseconds"][0] for name in measured},
+            "mb": {name: round(first[name]["peakBytes"] / 1e6, 1) for name in measured},
+            "objective": {name: self.found[name]["objective"] for name in measured},
+            "iterations": {name: self.found[name]["iterations"] for name in measured},
+            "failures": self.failures,
+            "busy": round(max(loads), 2),
+            "rounds": self.options.rounds,
+            "seconds": round(time.perf_counter() - started, 1),
+        }
+
+    def start(self, side):
+        python = self.options.spark_python if side == "mllib" else sys.executable
+        script = Path(__file__).with_name("bench_learn_peer.py")
+        given = {"rows": self.options.rows, "data": self.data, "row": self.row.name, "side": side, "shape": self.shape.name}
+        return Runner(side, [python, script, *(f"--{key}={value}" for key, value in given.items())], self.options.threads, self.folder / side)
+
+    def take_turns(self, runners):
+        """Gives each first fit, and the shares of processor time that others took before each round."""
+        first, loads, ahead = {}, [], set()
+
+        def begin(runner):
+            first[runner.name] = runner.ask("run 0 1")
+            took = first[runner.name]["milliseconds"]
+            if took[0] > AHEAD_MILLISECONDS:
+                runner.times += took
+                ahead.add(runner.name)
+            else:
+                runner.ask(f"run {WARM_UP}")
+
+        def turn(runner):
+            if runner.name in ahead:
+                ahead.discard(runner.name)
+            else:
+                runner.times += runner.ask(f"run {TURN}")["milliseconds"]
+
+        settle(PATIENCE)
+        running = self.each(runners, begin)
+        self.found = self.compare(running)
+        for place in range(self.options.rounds):
+            settle(PATIENCE)
+            loads.append(busy(0.1))
+            # None always runs after the same other one.
+            shift = place % len(running)
+            running = self.each(running[shift:] + running[:shift], turn)
+            best = min((runner.median() for runner in running if runner.name != "fulgurite"), default=0)
+            slow = max(SLOW_MILLISECONDS, SLOW_TIMES * best)
+            running = sorted((runner for runner in running if runner.name == "fulgurite" or runner.median() <= slow), key=runners.index)
+        return first, loads
+
+    def each(self, runners, act):
+        """Those that could."""
+        able = []
+        for runner in runners:
+            try:
+                act(runner)
+                able.append(runner)
+            except Failed as failure:
+                print(f"{self.label}: {failure}", file=sys.stderr)
+                self.failures[runner.name] = str(failure)
+                if runner.name == "fulgurite":
+                    raise
+        return able
+
+    def compare(self, runners):
+        """What each reached; closed forms must be the same."""
+        told, seen = {}, {}
+        for runner in runners:
+            told[runner.name] = runner.ask(f"results {runner.results}")
+            seen[runner.name] = [np.load(path) for path in sorted(runner.results.glob("*.npy"))]
+        expected = seen.get("sklearn", [])
+        for name, outputs in seen.items():
+            for one, other in zip(expected, outputs, strict=False):
+                if distance(np.float64(one), np.float64(other)) > TOLERANCE:
+                    raise Failed(f"{name}'s cells lie {distance(np.float64(one), np.float64(other)):.3g} apart from scikit-learn's, as a share of the largest one")
+        return told
+
+
+def renew(folder, rows, order):
+    """Puts the rows into the kept results of this kind of processor."""
+    file = folder / "results.json"
+    kept = json.loads(file.read_text())
+    tables = kept.setdefault("learn", {})
+    before = tables.get(kind(), {"rows": []})
+
+    def key(row):
+        return row["row"], row["shape"]
+
+    again = {key(row) for row in rows}
+    # Rows that are no longer declared go.
+    rest = [row for row in before["rows"] if key(row) not in again and key(row) in order]
+    merged = sorted(rest + rows, key=lambda row: order.index(key(row)))
+    tables[kind()] = {
+        "date": datetime.date.today().isoformat(),
+        "machine": machine(),
+        "libraries": bench_learn_report.libraries(),
+        "rows": merged,
+    }
+    file.write_text(json.dumps(kept, indent=1) + "\n")
+    (folder / "LEARN.md").write_text(bench_learn_report.report(tables))
+    bench_learn_report.fill_readme(folder.parent.parent / "README.md", tables[kind()])
+
+
+def chosen(rows, names):
+    """Rows and their shapes: names of rows, of shapes, of files, or row/shape."""
+    lines = []
+    for row in rows.values():
+        for shape in row.shapes:
+            if not names or {row.name, row.group, shape.name, row.label(shape)} & set(names):
+                lines.append((row, shape))
+    return lines
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="ci/bench --learn", description=__doc__)
+    parser.add_argument("names", nargs="*", help="rows, shapes such as 1e6x100, a row at a shape such as ridge/1e6x100, or files of tests/bench/learn; all where none is named")
+    parser.add_argument("--rounds", type=int, default=3, help="turns of each side")
+    parser.add_argument("--threads", type=int, default=2, help="threads of each side")
+    parser.add_argument("--without", default="", help="sides that are left out, as in intelex,glum")
+    parser.add_argument("--mllib", action="store_true", help="with MLlib, which needs Java")
+    parser.add_argument("--divide", type=int, default=1, help="divides the number of rows of each shape but the smallest, to try something out")
+    parser.add_argument("--renew", action="store_true", help="put these rows into tests/bench/LEARN.md and results.json, for this kind of processor")
+    for path in ["folder", "scratch", "spark-python"]:
+        parser.add_argument(f"--{path}", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    options.without = {*options.without.split(",")} - {""}
+    if unknown := options.without - set(bench_learn_report.PEERS):
+        parser.error(f"{min(unknown)} is no side that can be left out; these are {', '.join(bench_learn_report.PEERS)}")
+    if not options.mllib:
+        options.without.add("mllib")
+    if options.rounds < 1 or options.threads < 1 or options.divide < 1:
+        parser.error("--rounds, --threads and --divide are at least 1")
+    if options.renew and options.divide > 1:
+        parser.error("only the shapes that rows declare are kept")
+    options.rows = options.folder / "learn"
+    options.scratch.mkdir(parents=True, exist_ok=True)
+    rows = bench_learn_rows.load(options.rows)
+    lines = chosen(rows, options.names)
+    there_is = {name for row, shape in chosen(rows, []) for name in (row.name, row.group, shape.name, row.label(shape))}
+    if unknown := [name for name in options.names if name not in there_is]:
+        parser.error(f"there is no row {unknown[0]}; there are {', '.join(rows)}")
+    order = [(row.name, shape.name) for row, shape in chosen(rows, [])]
+    # Rows of one shape follow each other: its files stay in memory.
+    lines.sort(key=lambda line: bench_learn_rows.SHAPES.index(line[1]))
+    started = time.perf_counter()
+    measured, failed = [], []
+    for row, shape in lines:
+        try:
+            measured.append(Measurement(options, row, shape.divided(options.divide)).run())
+        except Failed as failure:
+            print(f"{row.label(shape)}: {failure}", file=sys.stderr)
+            failed.append(row.label(shape))
+            continue
+        bench_learn_report.print_row(measured[-1])
+        if options.renew:
+            # After each row: a run may be cut off.
+            renew(options.folder, measured, order)
+    shutil.rmtree(options.scratch / "learn", ignore_errors=True)
+    if measured:
+        print("\n".join(["", *bench_learn_report.summary(measured)]))
+    print(f"{(time.perf_counter() - started) / 60:.1f} minutes", file=sys.stderr)
+    if failed:
+        raise SystemExit(f"failed: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()
