@@ -5,14 +5,15 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy import sparse
 from sklearn import decomposition
 from sklearn.base import _fit_context
 from sklearn.decomposition._pca import _infer_dimension
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_non_negative, validate_data
+from sklearn.utils import check_random_state
 
 from ._base import Fitted, run
+from ._inputs import check_non_negative, issparse, stays, validate_data
+from ._parts import Part
 
 _FLOATS = (np.float64, np.float32)
 
@@ -32,14 +33,14 @@ class PCA(Fitted, decomposition.PCA):
     """
 
     def _fit(self, X):
-        if sparse.issparse(X) and self.svd_solver not in ("auto", "arpack", "covariance_eigh"):
+        if issparse(X) and self.svd_solver not in ("auto", "arpack", "covariance_eigh"):
             raise TypeError(
                 'PCA only support sparse inputs with the "arpack" and "covariance_eigh" solvers, while '
                 f'"{self.svd_solver}" was passed. See TruncatedSVD for a possible alternative.'
             )
         X = validate_data(self, X, dtype=_FLOATS, accept_sparse="csr", ensure_2d=True)
         rows, features = X.shape
-        is_sparse = sparse.issparse(X)
+        is_sparse = issparse(X)
         smaller = min(rows, features)
         wanted = self.n_components
         solver = self.svd_solver
@@ -47,7 +48,8 @@ class PCA(Fitted, decomposition.PCA):
             wanted = smaller - (solver == "arpack" or (solver == "auto" and is_sparse))
         self._check_components(wanted, solver, rows, features)
         if solver == "auto":
-            is_tall = features <= 1000 and rows >= 10 * features
+            # Singular values of a matrix that stays on workers can't be had otherwise.
+            is_tall = stays(X) or (features <= 1000 and rows >= 10 * features)
             solver = "covariance_eigh" if is_sparse or is_tall else "full"
         elif solver in ("arpack", "randomized"):
             self._other_method("svd_solver", "full")
@@ -123,6 +125,9 @@ class TruncatedSVD(Fitted, decomposition.TruncatedSVD):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X, y=None):
         """Fits the model, and gives the reduced rows."""
+        return self._fit_parts(X)
+
+    def _fit_parts(self, X):
         X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, ensure_min_features=2)
         rows, features = X.shape
         if self.n_components > features:
@@ -136,14 +141,16 @@ class TruncatedSVD(Fitted, decomposition.TruncatedSVD):
             )
         if features > _MOST:
             self._refuse(f"method for so many columns ({features})")
-        found = self._fit_by("truncated_svd", {"X": X, "k": self.n_components}, _SVD)
+        # Rows of a DataFrame stay where they are.
+        outputs = _SVD[:-1] if stays(X) else _SVD
+        found = self._fit_by("truncated_svd", {"X": X, "k": self.n_components}, outputs)
         self.components_ = np.ascontiguousarray(found["V"], dtype=X.dtype)
         self.singular_values_ = found["S"].ravel().astype(X.dtype)
         self.explained_variance_ = found["variances"].ravel().astype(X.dtype)
         self.explained_variance_ratio_ = (found["variances"].ravel() / found["total"]).astype(
             X.dtype
         )
-        return found["Z"].astype(X.dtype, copy=False)
+        return None if stays(X) else found["Z"].astype(X.dtype, copy=False)
 
 
 _SVD = ["V", "S", "variances", "total", "Z"]
@@ -161,36 +168,93 @@ class NMF(Fitted, decomposition.NMF):
     """
 
     def _fit_transform(self, X, y=None, W=None, H=None, update_H=True):
+        self._check_method(X)
+        W, H = self._check_w_h(X, W, H, update_H)
+        inputs = self._descent(X, W, H.T)
+        outputs = ["W", "Ht", "iterations"]
+        if update_H:
+            found = self._fit_by("nmf", inputs, outputs, both=True, measured="no")
+        else:
+            # What transforms does not change the model, its report neither.
+            values = run(
+                "nmf",
+                inputs,
+                outputs,
+                {"both": False, "measured": "no", "verbose": bool(self.verbose)},
+            )
+            found = dict(zip(outputs, values, strict=True))
+        iterations = found["iterations"]
+        self._warn_at_last(iterations)
+        W = found["W"].astype(X.dtype, copy=False)
+        H = np.ascontiguousarray(found["Ht"].T, dtype=X.dtype) if update_H else H
+        return W, H, iterations
+
+    def _check_method(self, X):
         self._check_params(X)
         if self.solver != "cd":
             self._refuse(f"solver {self.solver!r}")
         if self.shuffle:
             self._other_method("shuffle", "coordinates in their order")
         check_non_negative(X, "NMF (input X)")
-        W, H = self._check_w_h(X, W, H, update_H)
-        l1_w, l1_h, l2_w, l2_h = self._compute_regularization(X)
-        inputs = {
+
+    def _descent(self, X, W, Ht):
+        """Inputs of the script."""
+        penalties = np.array([self._compute_regularization(X)], dtype=np.float64)
+        return {
             "X": X,
             "W0": W,
-            "Ht0": H.T,
-            "penalties": np.array([[l1_w, l1_h, l2_w, l2_h]], dtype=np.float64),
+            "Ht0": Ht,
+            "penalties": penalties,
             "tol": float(self.tol),
             "most": self.max_iter,
         }
-        outputs = ["W", "Ht", "iterations"]
-        if update_H:
-            found = self._fit_by("nmf", inputs, outputs, both=True)
-        else:
-            # What transforms does not change the model, its report neither.
-            values = run("nmf", inputs, outputs, {"both": False, "verbose": bool(self.verbose)})
-            found = dict(zip(outputs, values, strict=True))
-        iterations = found["iterations"]
+
+    def _warn_at_last(self, iterations):
         if iterations == self.max_iter and self.tol > 0:
             warnings.warn(
                 f"Maximum number of iterations {self.max_iter} reached. Increase it to improve convergence.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        W = found["W"].astype(X.dtype, copy=False)
-        H = np.ascontiguousarray(found["Ht"].T, dtype=X.dtype) if update_H else H
-        return W, H, iterations
+
+    def _fit_parts(self, X):
+        """Fits the model to rows that stay on workers, and their factor with them."""
+        validate_data(self, X)
+        self._check_method(X)
+        rows, features = X.shape
+        k = features if self._n_components == "auto" else self._n_components
+        smaller = min(rows, features)
+        init = self.init or ("nndsvda" if k <= smaller else "random")
+        if init == "custom":
+            self._refuse("init='custom' on a Spark DataFrame")
+        if init != "random" and k > smaller:
+            raise ValueError(
+                f"init = '{init}' can only be used when n_components <= min(n_samples, n_features)"
+            )
+        if features > _MOST:
+            self._refuse(f"method for so many columns ({features})")
+        random = check_random_state(self.random_state)
+        inputs = {
+            "X": X,
+            "k": k,
+            "seedW": int(random.randint(2**31 - 1)),
+            "seedH": int(random.randint(2**31 - 1)),
+        }
+        begun, _ = X.data.run("nmf_start", inputs, ["W", "Ht"], {"init": init}, keeps=("W",))
+        start = begun["W"]
+        try:
+            W = Part(X.data, "NmfStart", (rows, k), {"NmfStart": start})
+            found = self._fit_by(
+                "nmf",
+                self._descent(X, W, begun["Ht"]),
+                ["Ht", "iterations", "squares"],
+                both=True,
+                measured="sparse" if X.sparse else "dense",
+            )
+        finally:
+            start.close()
+        self._warn_at_last(found["iterations"])
+        self.components_ = np.ascontiguousarray(found["Ht"].T)
+        self.n_components_ = k
+        self.n_iter_ = found["iterations"]
+        self.reconstruction_err_ = np.sqrt(np.maximum(found["squares"], 0.0))

@@ -7,13 +7,12 @@ import warnings
 from numbers import Real
 
 import numpy as np
-from scipy import sparse
 from sklearn import linear_model
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from ._base import NOTHING, Fitted, column
+from ._inputs import check_array, check_sample_weight, issparse, validate_data
 
 # A Gram matrix tells directions apart down to about this part of the largest singular value.
 _RESOLUTION = 1e-7
@@ -36,7 +35,7 @@ class _LeastSquares(Fitted):
         inputs = {"X": X, "Y": Y, "w": column(sample_weight) if weighted else NOTHING}
         inputs["alpha"] = np.broadcast_to(np.asarray(alpha, np.float64), (1, Y.shape[1])).copy()
         switches = {"icpt": self.fit_intercept, "weighted": weighted}
-        if sparse.issparse(X):
+        if issparse(X):
             found = self._fit_by(
                 "linear_sparse",
                 {**inputs, "tol": float(tol), "most": int(most)},
@@ -83,16 +82,16 @@ class LinearRegression(_LeastSquares, linear_model.LinearRegression):
             self, X, y, accept_sparse="csr", y_numeric=True, multi_output=True, dtype=_FLOATS
         )
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(
+            sample_weight = check_sample_weight(
                 sample_weight, X, dtype=X.dtype, ensure_non_negative=True
             )
-        if self.tol < _RESOLUTION and not sparse.issparse(X):
+        if self.tol < _RESOLUTION and not issparse(X):
             self._log(
                 logging.INFO,
                 f"tol={self.tol}: singular values below {_RESOLUTION} of the largest count as zero all the same",
             )
         # An objective is flat at its minimum: a gradient far smaller than the tolerance costs few iterations.
-        tol = 1e-3 * min(self.tol, 1e-6) if sparse.issparse(X) else self.tol
+        tol = 1e-3 * min(self.tol, 1e-6) if issparse(X) else self.tol
         found = self._solve(X, y, sample_weight, 0.0, max(tol, 1e-13), 10 * min(X.shape) + 100)
         if "l" in found:
             self.rank_ = int(found["rank"])
@@ -126,7 +125,7 @@ class Ridge(_LeastSquares, linear_model.Ridge):
             )
         if self.positive:
             self._refuse("positive=True")
-        is_sparse = sparse.issparse(X)
+        is_sparse = issparse(X)
         if is_sparse and self.fit_intercept and self.solver in ("svd", "cholesky", "saga"):
             raise ValueError(
                 f"solver='{self.solver}' does not support fitting the intercept on sparse data. Please set the solver to "
@@ -137,7 +136,7 @@ class Ridge(_LeastSquares, linear_model.Ridge):
             self, X, y, accept_sparse=accepted, dtype=_FLOATS, multi_output=True, y_numeric=True
         )
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(
+            sample_weight = check_sample_weight(
                 sample_weight, X, dtype=X.dtype, ensure_non_negative=True
             )
         alpha = self.alpha
@@ -179,7 +178,7 @@ class _CoordinateDescent(Fitted):
             self._refuse(f"method for so many columns ({features})")
         weighted = sample_weight is not None and not isinstance(sample_weight, Real)
         if weighted:
-            sample_weight = _check_sample_weight(
+            sample_weight = check_sample_weight(
                 sample_weight, X, dtype=X.dtype, ensure_non_negative=True
             )
         if self.precompute is not False:
@@ -207,7 +206,7 @@ class _CoordinateDescent(Fitted):
             ["B", "intercept", "gaps", "sweeps", "squares", "iterations", "objective"],
             icpt=self.fit_intercept,
             weighted=weighted,
-            sparse=sparse.issparse(X),
+            sparse=issparse(X),
             positive=self.positive,
         )
         gaps, squares = found["gaps"].ravel(), found["squares"].ravel()

@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 from sklearn import svm
 from sklearn.base import _fit_context
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ._base import Fitted, column
+from ._inputs import (
+    check_sample_weight,
+    classes_of,
+    signs_of,
+    validate_data,
+    weighted_by_class,
+)
 from ._logistic import DIRECT
 
 
@@ -36,25 +40,22 @@ class LinearSVC(Fitted, svm.LinearSVC):
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=False
         )
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = classes_of(y)
         classes = len(self.classes_)
         if classes < 2:
             raise ValueError(
                 "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
                 f"{self.classes_[0]!r}"
             )
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if self.class_weight is not None:
-            sizes = compute_class_weight(
-                self.class_weight, classes=self.classes_, y=y, sample_weight=sample_weight
+            weights = weighted_by_class(
+                weights, self.class_weight, self.classes_, codes, y, sample_weight
             )
-            # A class whose rows all weigh nothing has an infinite weight.
-            weights = np.where(weights > 0, weights * sizes[codes], 0.0)
         if self.dual is True:
             self._other_method("dual", "the primal problem")
         told = [1] if classes == 2 else range(classes)
-        signs = np.stack([np.where(codes == each, 1.0, -1.0) for each in told], axis=1)
+        signs = signs_of(codes, told)
         features = X.shape[1]
         alpha = 1.0 / (self.C * weights.sum())
         found = self._fit_by(
