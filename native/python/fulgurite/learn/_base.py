@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _convert, _engine, _native, _scripts, _show
 from .._array import Array, to_numpy
 from .._errors import FulguriteError
+from . import _saved
 from ._dispatch import take_frames
 from ._frames import Plan
 from ._parts import Part, data_of
@@ -38,7 +39,7 @@ class Fitted:
     """
 
     # Whether it may be fitted to Spark DataFrames, and to their rows batch by batch.
-    _fits_frames = True
+    _fits_frames = False
     _fits_batches_of_frames = False
 
     def __init_subclass__(cls, **more):
@@ -79,13 +80,22 @@ class Fitted:
             format: ``text``, ``json`` or another that the level has.
         """
         check_is_fitted(self, "_program")
-        if type(self._program) is Plan:
+        if isinstance(self._program, Plan):
             return self._program.explain(level, format)
         script, inputs, outputs, arguments = self._program
         arguments = {name: _scripts.argument(value) for name, value in arguments.items()}
         engine = _engine.settings().engine
         text, name = text_of(script), f"{script}.dml"
         return _native.explain_script(engine, text, name, inputs, outputs, arguments, level, format)
+
+    def save(self, path, overwrite=False):
+        """Writes the model as a directory, which :func:`fulgurite.learn.load` reads.
+
+        Args:
+            path: Of the directory, which must not exist.
+            overwrite: Whether a model that is there may be replaced.
+        """
+        _saved.save(self, path, overwrite)
 
     def _log(self, level, message):
         _LOG.log(level, "%s: %s", type(self).__name__, message)

@@ -20,6 +20,8 @@ class GaussianNB(Fitted, naive_bayes.GaussianNB):
     [0, 1]
     """
 
+    _fits_frames = True
+
     def _partial_fit(self, X, y, classes=None, _refit=False, sample_weight=None):
         if _refit:
             self.classes_ = None
@@ -90,6 +92,8 @@ class MultinomialNB(Fitted, naive_bayes.MultinomialNB):
     >>> MultinomialNB().fit([[3, 0], [2, 1], [0, 3]], ["a", "a", "b"]).predict([[1, 0], [0, 2]]).tolist()
     ['a', 'b']
     """
+
+    _fits_frames = True
 
     def _fit_parts(self, X, y, sample_weight=None):
         X, y = self._check_X_y(X, y)

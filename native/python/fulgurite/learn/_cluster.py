@@ -28,6 +28,8 @@ class KMeans(Fitted, cluster.KMeans):
     1.0
     """
 
+    _fits_frames = True
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):
         """Finds clusters."""

@@ -32,6 +32,8 @@ class PCA(Fitted, decomposition.PCA):
     [4.0]
     """
 
+    _fits_frames = True
+
     def _fit(self, X):
         if issparse(X) and self.svd_solver not in ("auto", "arpack", "covariance_eigh"):
             raise TypeError(
@@ -122,6 +124,8 @@ class TruncatedSVD(Fitted, decomposition.TruncatedSVD):
     [3.0]
     """
 
+    _fits_frames = True
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X, y=None):
         """Fits the model, and gives the reduced rows."""
@@ -166,6 +170,8 @@ class NMF(Fitted, decomposition.NMF):
     >>> NMF(1, init="nndsvd").fit([[1.0, 2.0], [2.0, 4.0]]).transform([[2.0, 4.0]]).shape
     (1, 1)
     """
+
+    _fits_frames = True
 
     def _fit_transform(self, X, y=None, W=None, H=None, update_H=True):
         self._check_method(X)

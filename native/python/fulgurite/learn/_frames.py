@@ -270,11 +270,12 @@ class Data:
         self._frame = frame
         self._sizes = None
         classes = totals = None
+        classifies = supervised and is_classifier(estimator)
         cells = columns.cells()
         added = []
         if columns.vector is not None:
-            _check_vectors(frame, columns, [*targets, *weights])
-        if supervised and is_classifier(estimator):
+            _check_vectors(frame, columns, [*([] if classifies else targets), *weights])
+        if classifies:
             if len(targets) > 1:
                 raise ValueError("y should be a 1d array: it is one column of labels")
             classes, totals, codes = _encoded(frame, targets[0], weights)
@@ -296,7 +297,7 @@ class Data:
             raise
 
     def _converted(self):
-        self._context = _context(self._frame)
+        self._context = context_of(self._frame)
         try:
             return self._context.matrix(self._chosen)
         except FulguriteError as error:
@@ -344,8 +345,9 @@ class Data:
                     f"Sample weights must contain at least one non-zero number, and the column {weights[0]!r} has none."
                 )
             self.weights = Part(self, f"{_ALL}[, {width}]", (rows,), total=total)
-        stored = int(self.matrix._java.nnz())
-        sparse = self._columns.vector is not None and stored < SPARSE * rows * width
+        # Of targets and weights, most cells are stored.
+        stored = int(self.matrix._java.nnz()) - rows * len(self._added)
+        sparse = self._columns.vector is not None and stored < SPARSE * rows * features
         means = None if weights else sums[:features] / rows
         text = f"{_ALL}[, 1:{features}]" if self._added else _ALL
         self.X = Features(self, text, (rows, features), low[:features], means, sparse)
@@ -402,7 +404,7 @@ class Data:
 
     def run(self, script, inputs, outputs, arguments, reports=False, keeps=()):
         """The outputs of a script by name, and what Spark did. Outputs that are kept stay where they are."""
-        made = _script(self.matrix, script, inputs, outputs, arguments)
+        made = script_of(script, inputs, outputs, arguments, self.matrix)
         results = self._context.execute(made)
         found = {
             name: results.get(name) if name in keeps else host(results.get(name))
@@ -439,7 +441,7 @@ class Data:
         self.close()
 
 
-def _context(frame):
+def context_of(frame):
     """A context with the settings of `fulgurite.config`."""
     from ..spark import MLContext
 
@@ -449,8 +451,8 @@ def _context(frame):
     return context
 
 
-def _script(matrix, script, inputs, outputs, arguments):
-    """A script of ours whose parts are columns of a matrix."""
+def script_of(script, inputs, outputs, arguments, columns=None):
+    """A script of ours, whose parts are columns of a matrix."""
     from ..spark import dml
     from ._base import text_of
 
@@ -459,7 +461,8 @@ def _script(matrix, script, inputs, outputs, arguments):
     before = " ".join(f"{name} = {part.text};" for name, part in parts.items())
     made = dml(before + text_of(script))
     made.name = f"{script}.dml"
-    made.input({_ALL: matrix})
+    if columns is not None:
+        made.input({_ALL: columns})
     for name, value in inputs.items():
         made.input(value.needs if name in parts else {name: _bound(value)})
     made.input({f"${name}": value for name, value in arguments.items()})
@@ -498,16 +501,21 @@ class Plan:
                 "a copy of a model has no plan of its fit on Spark: call explain_() of the fitted one",
                 "argument",
             )
+        context = context_of(self._frame)
+        try:
+            return self._explained(context, level, format)
+        finally:
+            context.close()
+
+    def _explained(self, context, level, format):
         script, inputs, outputs, arguments = self._program
-        context = _context(self._frame)
         matrix = context.matrix(self._frame)
         try:
             return context.explain(
-                _script(matrix, script, inputs, outputs, arguments), level, format
+                script_of(script, inputs, outputs, arguments, matrix), level, format
             )
         finally:
             matrix.close()
-            context.close()
 
     def __reduce__(self):
         return Plan, (None,)

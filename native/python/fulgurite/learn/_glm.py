@@ -12,6 +12,8 @@ from ._logistic import DIRECT
 
 
 class _Glm(Fitted):
+    _fits_frames = True
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Fits the model."""

@@ -24,6 +24,8 @@ _FLOATS = (np.float64, np.float32)
 
 
 class _LeastSquares(Fitted):
+    _fits_frames = True
+
     def _keeps_targets(self, y):
         """Whether the coefficients of a matrix of targets are a matrix."""
         return True
@@ -161,6 +163,8 @@ class Ridge(_LeastSquares, linear_model.Ridge):
 
 
 class _CoordinateDescent(Fitted):
+    _fits_frames = True
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, check_input=True):
         """Fits the model."""

@@ -32,6 +32,8 @@ class LogisticRegression(Fitted, linear_model.LogisticRegression):
     ['no', 'yes']
     """
 
+    _fits_frames = True
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Fits the model."""

@@ -30,6 +30,8 @@ class GaussianMixture(Fitted, mixture.GaussianMixture):
     [9.5, 0.5]
     """
 
+    _fits_frames = True
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_predict(self, X, y=None):
         """Fits the model, and gives the component of each row."""

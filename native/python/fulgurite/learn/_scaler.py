@@ -24,6 +24,7 @@ class StandardScaler(Fitted, preprocessing.StandardScaler):
     [[-1.0, -1.0], [-1.0, -1.0], [1.0, 1.0], [1.0, 1.0]]
     """
 
+    _fits_frames = True
     _fits_batches_of_frames = True
 
     @_fit_context(prefer_skip_nested_validation=True)

@@ -101,10 +101,14 @@ def with_columns(frame, columns, work, names, types, *more):
 
     given = columns.names or None
     vector, is_array = columns.vector, columns.is_array
+    allow_nan = (
+        bool(more) and hasattr(more[0], "get_params") and get_tags(more[0]).input_tags.allow_nan
+    )
 
     def batches(stream):
         for batch in stream:
             X = _matrix(batch, given, vector, is_array)
+            _check_finite(X, given, vector, allow_nan)
             yield _together(work(X, *more), names, types)
 
     fields = ", ".join(f"{name}: {kind}" for name, kind in zip(names, types, strict=True))
@@ -274,6 +278,16 @@ def _matrix(batch, names, vector, is_array):
     places[~is_sparse_cell] = np.tile(np.arange(width), int((kinds == 1).sum()))
     X = sparse.csr_array((cells, places, pointers), shape=(len(kinds), width))
     return X if X.nnz < SPARSE * len(kinds) * width else X.toarray()
+
+
+def _check_finite(X, names, vector, allow_nan):
+    cells = X.data if sparse.issparse(X) else X
+    strange = np.isinf(cells) if allow_nan else ~np.isfinite(cells)
+    if strange.any():
+        at = int(np.argmax(strange.any(axis=0))) if names is not None else 0
+        name = vector if names is None else names[at]
+        what = "infinity" if np.isinf(cells[strange][0]) else "NaN"
+        raise ValueError(f"Input X contains {what}, in the column {name!r}.")
 
 
 def _equally_long(lists, vector):

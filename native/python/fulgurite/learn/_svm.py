@@ -28,6 +28,8 @@ class LinearSVC(Fitted, svm.LinearSVC):
     [0, 1]
     """
 
+    _fits_frames = True
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Fits the model."""
