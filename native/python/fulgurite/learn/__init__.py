@@ -18,6 +18,7 @@ if tuple(int(part) for part in _sklearn.__version__.split(".")[:2]) < (1, 9):
     )
 
 from ._als import ALS
+from ._base import Fitted as _Fitted
 from ._base import UnsupportedError
 from ._bayes import GaussianNB, MultinomialNB
 from ._cluster import KMeans
@@ -27,6 +28,7 @@ from ._linear import ElasticNet, Lasso, LinearRegression, Ridge
 from ._logistic import LogisticRegression
 from ._minibatch import MiniBatchKMeans
 from ._mixture import GaussianMixture
+from ._saved import load
 from ._scaler import StandardScaler
 from ._svm import LinearSVC
 from .patch import unpatch  # noqa: F401
@@ -53,4 +55,12 @@ __all__ = [
     "TruncatedSVD",
     "TweedieRegressor",
     "UnsupportedError",
+    "load",
 ]
+
+# Those that `load` may make.
+_MODELS = {
+    name: kind
+    for name, kind in globals().items()
+    if name in __all__ and isinstance(kind, type) and issubclass(kind, _Fitted)
+}

@@ -18,6 +18,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ._base import Fitted, run
+from ._ratings import Ratings, predicted
 
 
 class ALS(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -40,6 +41,7 @@ class ALS(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         user_factors_: Factors of rows.
         item_factors_: Factors of columns.
         n_iter_: Iterations.
+        user_ids_, item_ids_: What rows of the factors belong to, after a fit to a Spark DataFrame of ratings.
 
     >>> from fulgurite.learn import ALS
     >>> model = ALS(1, reg_param=1e-6, random_state=0).fit([[2.0, 4.0], [3.0, 6.0]])
@@ -80,6 +82,8 @@ class ALS(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def fit(self, X, y=None):
         """Finds factors of users and of items."""
         X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32))
+        for name in ("user_ids_", "item_ids_"):
+            self.__dict__.pop(name, None)
         random = check_random_state(self.random_state)
         users = self._begun(random, X.shape[0])
         items = self._begun(random, X.shape[1])
@@ -91,6 +95,35 @@ class ALS(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.n_iter_ = found["iterations"]
         self._n_features_out = self.rank
         return self
+
+    def _fit_frame(self, frame, y=None, sample_weight=None):
+        """Finds factors from the columns user, item and rating."""
+        if sample_weight is not None:
+            raise TypeError("ALS.fit takes no sample_weight")
+        random = check_random_state(self.random_state)
+        with Ratings(frame) as ratings:
+            rows, cols = ratings.shape
+            users, items = self._begun(random, rows), self._begun(random, cols)
+            switches = {**self._switches(True), "verbose": bool(self.verbose)}
+            found, self.report_, self._program = ratings.fit_by(
+                self._numbers(users, items), ["U", "V", "iterations"], switches
+            )
+        self.user_ids_, self.item_ids_ = ratings.users, ratings.items
+        self.user_factors_, self.item_factors_ = found["U"], found["V"]
+        self.n_iter_ = found["iterations"]
+        self.n_features_in_ = cols
+        self.__dict__.pop("feature_names_in_", None)
+        self._n_features_out = self.rank
+        return self
+
+    def _transform_frame(self, frame):
+        """The DataFrame with predicted ratings."""
+        check_is_fitted(self)
+        if not hasattr(self, "user_ids_"):
+            raise ValueError(
+                "the model was fitted to a matrix: it knows users and items by their places alone"
+            )
+        return predicted(self, frame)
 
     def transform(self, X):
         """The factors of other users, from what they rated."""
@@ -117,9 +150,10 @@ class ALS(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         X = sparse.csr_array(X, dtype=np.float64)
         X.sum_duplicates()
         rated = sparse.csr_array((np.ones_like(X.data), X.indices, X.indptr), shape=X.shape)
+        return {"X": X, "M": rated, **self._numbers(users, items)}
+
+    def _numbers(self, users, items):
         return {
-            "X": X,
-            "M": rated,
             "U0": users,
             "V0": items,
             "reg": float(self.reg_param),

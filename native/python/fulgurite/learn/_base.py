@@ -16,6 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _convert, _engine, _native, _scripts, _show
 from .._array import Array, to_numpy
 from .._errors import FulguriteError
+from . import _saved
+from ._dispatch import take_frames
+from ._frames import Plan
+from ._parts import Part, data_of
 
 _LOG = logging.getLogger("fulgurite.learn")
 
@@ -40,11 +44,23 @@ class Fitted:
         report_: What the last fit did: its script, seconds, iterations, and what the engine compiled for it.
     """
 
+    # Whether it may be fitted to Spark DataFrames, and to their rows batch by batch.
+    _fits_frames = False
+    _fits_batches_of_frames = False
+
+    def __init_subclass__(cls, **more):
+        super().__init_subclass__(**more)
+        take_frames(cls)
+
     def _fit_by(self, script, inputs, outputs, *, adds=False, main=True, **arguments):
         """Runs the script of a fit, and writes the report, or adds to it. The plan of the main script is explained."""
         if getattr(self, "_skl_callbacks", None) and not adds:
             self._log(logging.WARNING, "callbacks are not called: the fit is one program")
         arguments.setdefault("verbose", bool(getattr(self, "verbose", False)))
+        data = data_of(inputs)
+        if data is not None:
+            results, self.report_, self._program = data.fit_by(script, inputs, outputs, arguments)
+            return results
         before = _show.statistics()
         started = time.perf_counter()
         values = run(script, inputs, outputs, arguments)
@@ -73,11 +89,22 @@ class Fitted:
             format: ``text``, ``json`` or another that the level has.
         """
         check_is_fitted(self, "_program")
+        if isinstance(self._program, Plan):
+            return self._program.explain(level, format)
         script, inputs, outputs, arguments = self._program
         arguments = {name: _scripts.argument(value) for name, value in arguments.items()}
         engine = _engine.settings().engine
         text, name = text_of(script), f"{script}.dml"
         return _native.explain_script(engine, text, name, inputs, outputs, arguments, level, format)
+
+    def save(self, path, overwrite=False):
+        """Writes the model as a directory, which :func:`fulgurite.learn.load` reads.
+
+        Args:
+            path: Of the directory, which must not exist.
+            overwrite: Whether a model that is there may be replaced.
+        """
+        _saved.save(self, path, overwrite)
 
     def _log(self, level, message):
         _LOG.log(level, "%s: %s", type(self).__name__, message)
@@ -183,6 +210,8 @@ def host(array, keeps_sparse):
 
 def column(values):
     """A vector as a matrix of one column; a matrix as it is."""
+    if isinstance(values, Part):
+        return values.as_column()
     values = np.asarray(values, dtype=np.float64)
     return values.reshape(-1, 1) if values.ndim == 1 else values
 

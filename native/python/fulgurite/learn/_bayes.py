@@ -5,13 +5,9 @@ from __future__ import annotations
 import numpy as np
 from sklearn import naive_bayes
 from sklearn.utils.multiclass import _check_partial_fit_first_call
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_non_negative,
-    validate_data,
-)
 
 from ._base import Fitted, column
+from ._inputs import check_non_negative, check_sample_weight, classes_of, codes_of, validate_data
 
 
 class GaussianNB(Fitted, naive_bayes.GaussianNB):
@@ -24,12 +20,14 @@ class GaussianNB(Fitted, naive_bayes.GaussianNB):
     [0, 1]
     """
 
+    _fits_frames = True
+
     def _partial_fit(self, X, y, classes=None, _refit=False, sample_weight=None):
         if _refit:
             self.classes_ = None
         is_first = _check_partial_fit_first_call(self, classes)
         X, y = validate_data(self, X, y, reset=is_first)
-        weights = _check_sample_weight(
+        weights = check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=sample_weight is not None
         )
         kind = X.dtype if X.dtype == np.float32 else np.float64
@@ -46,17 +44,12 @@ class GaussianNB(Fitted, naive_bayes.GaussianNB):
                 )
             counts, means = column(self.class_count_), self.theta_
             variances = self.var_
-        there = np.unique(y)
-        strange = ~np.isin(there, self.classes_)
-        if strange.any():
-            raise ValueError(
-                f"The target label(s) {there[strange]} in y do not exist in the initial classes {self.classes_}"
-            )
+        codes = codes_of(y, self.classes_)
         found = self._fit_by(
             "gaussian_nb",
             {
                 "X": X,
-                "y": column(np.searchsorted(self.classes_, y) + 1),
+                "y": column(codes + 1),
                 "w": column(weights),
                 "counts0": counts,
                 "means0": means,
@@ -73,6 +66,9 @@ class GaussianNB(Fitted, naive_bayes.GaussianNB):
         if self.priors is None:
             self.class_prior_ = self.class_count_ / self.class_count_.sum()
         return self
+
+    def _fit_parts(self, X, y, sample_weight=None):
+        return self._partial_fit(X, y, y.classes, _refit=True, sample_weight=sample_weight)
 
     def _priors(self, size):
         if self.priors is None:
@@ -96,6 +92,22 @@ class MultinomialNB(Fitted, naive_bayes.MultinomialNB):
     >>> MultinomialNB().fit([[3, 0], [2, 1], [0, 3]], ["a", "a", "b"]).predict([[1, 0], [0, 2]]).tolist()
     ['a', 'b']
     """
+
+    _fits_frames = True
+
+    def _fit_parts(self, X, y, sample_weight=None):
+        X, y = self._check_X_y(X, y)
+        self.classes_, codes = classes_of(y)
+        Y = codes.indicators()
+        if sample_weight is not None:
+            Y = Y.weighted(sample_weight)
+        self._init_counters(len(self.classes_), X.shape[1])
+        self._count(X, Y)
+        self._update_feature_log_prob(self._check_alpha())
+        self._update_class_log_prior(class_prior=self.class_prior)
+
+    def _check_X_y(self, X, y, reset=True):
+        return validate_data(self, X, y, accept_sparse="csr", reset=reset)
 
     def _count(self, X, Y):
         check_non_negative(X, "MultinomialNB (input X)")

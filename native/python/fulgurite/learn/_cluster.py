@@ -5,20 +5,16 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy import sparse
 from sklearn import cluster
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _is_arraylike_not_scalar,
-    check_array,
-    validate_data,
-)
+from sklearn.utils.validation import _is_arraylike_not_scalar, check_array
 
 from ._base import NOTHING, Fitted, column
+from ._choice import Chooser, rows_at
+from ._inputs import check_sample_weight, issparse, stays, validate_data
 
 
 class KMeans(Fitted, cluster.KMeans):
@@ -31,6 +27,8 @@ class KMeans(Fitted, cluster.KMeans):
     >>> KMeans(2, random_state=0).fit([[0.0], [1.0], [9.0], [10.0]]).inertia_
     1.0
     """
+
+    _fits_frames = True
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):
@@ -47,7 +45,7 @@ class KMeans(Fitted, cluster.KMeans):
         if self.algorithm != "lloyd":
             self._other_method("algorithm", "lloyd")
         random = check_random_state(self.random_state)
-        weights = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
+        weights = check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
         # Predictions of scikit-learn's class read it.
         self._n_threads = _openmp_effective_n_threads()
         found = self._fit_by(
@@ -60,15 +58,19 @@ class KMeans(Fitted, cluster.KMeans):
                 "most": self.max_iter,
                 **self._seeds(X, weights, random),
             },
-            ["C", "labels", "objective", "iterations"],
-            centred=not sparse.issparse(X),
+            ["C", "objective", "iterations", *([] if stays(X) else ["labels"])],
+            centred=not issparse(X),
             seeding=self._seeding(),
         )
         self.cluster_centers_ = found["C"].astype(X.dtype, copy=False)
-        self.labels_ = found["labels"].ravel().astype(np.int32) - np.int32(1)
         self.inertia_ = found["objective"]
         self.n_iter_ = found["iterations"]
         self._n_features_out = self.n_clusters
+        if stays(X):
+            # They would be as many as rows: predictions give them.
+            self.__dict__.pop("labels_", None)
+            return self
+        self.labels_ = found["labels"].ravel().astype(np.int32) - np.int32(1)
         distinct = len(np.unique(self.labels_))
         if distinct < self.n_clusters:
             warnings.warn(
@@ -88,13 +90,12 @@ class KMeans(Fitted, cluster.KMeans):
         """What the choice of first centres needs, drawn in scikit-learn's order."""
         k = self.n_clusters
         init = self.init
-        rows = X.shape[0]
         is_array = _is_arraylike_not_scalar(init)
         runs = self.n_init
         if runs == "auto":
             runs = 1 if is_array or self._seeding() == "k-means++" else 10
         inputs = {"starts": NOTHING, "first": NOTHING, "draws": NOTHING}
-        chances = weights / weights.sum()
+        chooser = Chooser(weights)
         if is_array:
             if runs != 1:
                 warnings.warn(
@@ -107,12 +108,14 @@ class KMeans(Fitted, cluster.KMeans):
             inputs["starts"] = check_array(init, dtype=X.dtype, order="C")
             self._validate_center_shape(X, inputs["starts"])
         elif self._seeding() == "k-means++":
-            drawn = [choices(random, chances, k) for _ in range(runs)]
+            drawn = [choices(random, chooser.one, k) for _ in range(runs)]
             inputs["first"] = np.vstack([first for first, _ in drawn])
             inputs["draws"] = np.vstack([draws for _, draws in drawn])
         elif callable(init):
             # It gets the points as scikit-learn passes them: shifted to their mean.
-            points = X if sparse.issparse(X) else X - X.mean(axis=0)
+            if stays(X):
+                self._refuse("init that is a function on a Spark DataFrame")
+            points = X if issparse(X) else X - X.mean(axis=0)
             starts = []
             for _ in range(runs):
                 centres = check_array(
@@ -122,16 +125,15 @@ class KMeans(Fitted, cluster.KMeans):
                 starts.append(centres)
             inputs["starts"] = np.vstack(starts)
         else:
-            starts = [X[random.choice(rows, size=k, replace=False, p=chances)] for _ in range(runs)]
-            starts = [each.toarray() if sparse.issparse(each) else each for each in starts]
+            starts = [rows_at(X, chooser.several(random, k)) for _ in range(runs)]
             inputs["starts"] = np.vstack(starts)
         return {**inputs, "runs": runs}
 
 
-def choices(random, chances, k):
-    """The first point, from 1, and the random numbers of k-means++, in scikit-learn's order."""
+def choices(random, one, k):
+    """The first point, from 1, which `one` draws, and the random numbers of k-means++, in scikit-learn's order."""
     trials = 2 + int(np.log(k))
-    first = np.array([[random.choice(len(chances), p=chances) + 1.0]])
+    first = np.array([[one(random) + 1.0]])
     # The script finds the last of equal candidates, and NumPy the first.
     draws = [random.uniform(size=trials)[::-1] for _ in range(k - 1)]
     return first, np.array(draws).reshape(k - 1, trials) if k > 1 else np.zeros((1, trials))

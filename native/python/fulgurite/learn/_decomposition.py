@@ -6,14 +6,15 @@ import warnings
 from numbers import Integral
 
 import numpy as np
-from scipy import sparse
 from sklearn import decomposition
 from sklearn.base import _fit_context
 from sklearn.decomposition._pca import _infer_dimension
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_non_negative, validate_data
+from sklearn.utils import check_random_state
 
 from ._base import Fitted, run
+from ._inputs import check_non_negative, issparse, stays, validate_data
+from ._parts import Part
 
 _FLOATS = (np.float64, np.float32)
 
@@ -31,8 +32,11 @@ class _Components(Fitted):
 
     def _is_partial(self, X, wanted):
         """Whether only the wanted vectors are computed."""
+        if stays(X):
+            # Whole vectors of rows would come here.
+            return False
         smaller = min(X.shape)
-        is_large = smaller > _MOST or (sparse.issparse(X) and X.shape[1] > _MOST)
+        is_large = smaller > _MOST or (issparse(X) and X.shape[1] > _MOST)
         return (is_large and wanted <= smaller) or (smaller > _QUICK and 20 * wanted <= smaller)
 
     def _fit_partial(self, X, wanted, centred):
@@ -65,15 +69,17 @@ class PCA(_Components, decomposition.PCA):
     [4.0]
     """
 
+    _fits_frames = True
+
     def _fit(self, X):
-        if sparse.issparse(X) and self.svd_solver not in ("auto", "arpack", "covariance_eigh"):
+        if issparse(X) and self.svd_solver not in ("auto", "arpack", "covariance_eigh"):
             raise TypeError(
                 'PCA only support sparse inputs with the "arpack" and "covariance_eigh" solvers, while '
                 f'"{self.svd_solver}" was passed. See TruncatedSVD for a possible alternative.'
             )
         X = validate_data(self, X, dtype=_FLOATS, accept_sparse="csr", ensure_2d=True)
         rows, features = X.shape
-        is_sparse = sparse.issparse(X)
+        is_sparse = issparse(X)
         smaller = min(rows, features)
         wanted = self.n_components
         solver = self.svd_solver
@@ -88,7 +94,8 @@ class PCA(_Components, decomposition.PCA):
             self._fit_svd_solver = "arpack"
             return self._set_partial(X, int(wanted))
         if solver == "auto":
-            is_tall = features <= 1000 and rows >= 10 * features
+            # Singular values of a matrix that stays on workers can't be had otherwise.
+            is_tall = stays(X) or (features <= 1000 and rows >= 10 * features)
             solver = "covariance_eigh" if is_sparse or is_tall else "full"
         elif solver in ("arpack", "randomized"):
             self._other_method("svd_solver", "full")
@@ -180,9 +187,14 @@ class TruncatedSVD(_Components, decomposition.TruncatedSVD):
     [3.0]
     """
 
+    _fits_frames = True
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X, y=None):
         """Fits the model, and gives the reduced rows."""
+        return self._fit_parts(X)
+
+    def _fit_parts(self, X):
         X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, ensure_min_features=2)
         rows, features = X.shape
         if self.n_components > features:
@@ -194,20 +206,22 @@ class TruncatedSVD(_Components, decomposition.TruncatedSVD):
                 f"n_components={self.n_components} must be less than min(n_samples, n_features)={min(rows, features)} "
                 "with algorithm='arpack'"
             )
-        is_wide = features > _MOST and self.n_components <= rows
+        is_wide = features > _MOST and self.n_components <= rows and not stays(X)
         if is_wide or self._is_partial(X, self.n_components):
             found = self._fit_partial(X, self.n_components, False)
         elif features > _MOST:
             self._refuse(f"method for {self.n_components} components of {features} columns")
         else:
-            found = self._fit_by("truncated_svd", {"X": X, "k": self.n_components}, _SVD)
+            # Rows of a DataFrame stay where they are.
+            outputs = _SVD[:-1] if stays(X) else _SVD
+            found = self._fit_by("truncated_svd", {"X": X, "k": self.n_components}, outputs)
         self.components_ = np.ascontiguousarray(found["V"], dtype=X.dtype)
         self.singular_values_ = found["S"].ravel().astype(X.dtype)
         self.explained_variance_ = found["variances"].ravel().astype(X.dtype)
         self.explained_variance_ratio_ = (found["variances"].ravel() / found["total"]).astype(
             X.dtype
         )
-        return found["Z"].astype(X.dtype, copy=False)
+        return None if stays(X) else found["Z"].astype(X.dtype, copy=False)
 
 
 _LOSSES = {2.0: "frobenius", 1.0: "kullback-leibler", 0.0: "itakura-saito"}
@@ -225,34 +239,24 @@ class NMF(Fitted, decomposition.NMF):
     (1, 1)
     """
 
+    _fits_frames = True
+
     def _fit_transform(self, X, y=None, W=None, H=None, update_H=True):
-        self._check_params(X)
-        if self.shuffle and self.solver == "cd":
-            self._other_method("shuffle", "coordinates in their order")
-        check_non_negative(X, "NMF (input X)")
+        self._check_method(X)
         if self._beta_loss <= 0 and X.min() == 0:
             raise ValueError(
                 "When beta_loss <= 0 and X contains zeros, the solver may diverge. Please add small values to X, or use a "
                 "positive beta_loss."
             )
         W, H = self._check_w_h(X, W, H, update_H)
-        l1_w, l1_h, l2_w, l2_h = self._compute_regularization(X)
-        inputs = {
-            "X": X,
-            "W0": W,
-            "Ht0": H.T,
-            "penalties": np.array([[l1_w, l1_h, l2_w, l2_h]], dtype=np.float64),
-            "tol": float(self.tol),
-            "most": self.max_iter,
-        }
+        inputs = self._descent(X, W, H.T)
         outputs = ["W", "Ht", "iterations"]
-        script, options = "nmf", {}
+        script, options = "nmf", {"measured": "no"}
         if self.solver == "mu":
-            script = "nmf_mu"
             outputs.append("objective")
             beta = inputs["beta"] = float(self._beta_loss)
-            options["loss"] = _LOSSES.get(beta, "other")
-            options["power"] = 0 if beta < 1 else 1 if beta <= 2 else 2
+            power = 0 if beta < 1 else 1 if beta <= 2 else 2
+            script, options = "nmf_mu", {"loss": _LOSSES.get(beta, "other"), "power": power}
         if update_H:
             found = self._fit_by(script, inputs, outputs, both=True, **options)
         else:
@@ -261,12 +265,77 @@ class NMF(Fitted, decomposition.NMF):
             values = run(script, inputs, outputs, options)
             found = dict(zip(outputs, values, strict=True))
         iterations = found["iterations"]
+        self._warn_at_last(iterations)
+        W = found["W"].astype(X.dtype, copy=False)
+        H = np.ascontiguousarray(found["Ht"].T, dtype=X.dtype) if update_H else H
+        return W, H, iterations
+
+    def _check_method(self, X):
+        self._check_params(X)
+        if self.shuffle and self.solver == "cd":
+            self._other_method("shuffle", "coordinates in their order")
+        check_non_negative(X, "NMF (input X)")
+
+    def _descent(self, X, W, Ht):
+        """Inputs of the script."""
+        penalties = np.array([self._compute_regularization(X)], dtype=np.float64)
+        return {
+            "X": X,
+            "W0": W,
+            "Ht0": Ht,
+            "penalties": penalties,
+            "tol": float(self.tol),
+            "most": self.max_iter,
+        }
+
+    def _warn_at_last(self, iterations):
         if iterations == self.max_iter and self.tol > 0:
             warnings.warn(
                 f"Maximum number of iterations {self.max_iter} reached. Increase it to improve convergence.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        W = found["W"].astype(X.dtype, copy=False)
-        H = np.ascontiguousarray(found["Ht"].T, dtype=X.dtype) if update_H else H
-        return W, H, iterations
+
+    def _fit_parts(self, X):
+        """Fits the model to rows that stay on workers, and their factor with them."""
+        validate_data(self, X)
+        self._check_method(X)
+        if self.solver != "cd":
+            self._refuse(f"solver {self.solver!r} on a Spark DataFrame")
+        rows, features = X.shape
+        k = features if self._n_components == "auto" else self._n_components
+        smaller = min(rows, features)
+        init = self.init or ("nndsvda" if k <= smaller else "random")
+        if init == "custom":
+            self._refuse("init='custom' on a Spark DataFrame")
+        if init != "random" and k > smaller:
+            raise ValueError(
+                f"init = '{init}' can only be used when n_components <= min(n_samples, n_features)"
+            )
+        if features > _MOST:
+            self._refuse(f"method for so many columns ({features})")
+        random = check_random_state(self.random_state)
+        inputs = {
+            "X": X,
+            "k": k,
+            "seedW": int(random.randint(2**31 - 1)),
+            "seedH": int(random.randint(2**31 - 1)),
+        }
+        begun, _ = X.data.run("nmf_start", inputs, ["W", "Ht"], {"init": init}, keeps=("W",))
+        start = begun["W"]
+        try:
+            W = Part(X.data, "NmfStart", (rows, k), {"NmfStart": start})
+            found = self._fit_by(
+                "nmf",
+                self._descent(X, W, begun["Ht"]),
+                ["Ht", "iterations", "squares"],
+                both=True,
+                measured="sparse" if X.sparse else "dense",
+            )
+        finally:
+            start.close()
+        self._warn_at_last(found["iterations"])
+        self.components_ = np.ascontiguousarray(found["Ht"].T)
+        self.n_components_ = k
+        self.n_iter_ = found["iterations"]
+        self.reconstruction_err_ = np.sqrt(np.maximum(found["squares"], 0.0))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 from sklearn import linear_model
 from sklearn.base import _fit_context
-from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from ._base import Fitted, column
+from ._inputs import average, check_array, check_sample_weight, extremes, validate_data
 from ._logistic import DIRECT
 
 
 class _Glm(Fitted):
+    _fits_frames = True
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Fits the model."""
@@ -27,9 +29,9 @@ class _Glm(Fitted):
             multi_output=False,
         )
         y = check_array(y, dtype=X.dtype, order="C", ensure_2d=False)
-        weights = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
+        weights = check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
         self._base_loss = self._get_loss()
-        if not self._base_loss.in_y_true_range(y):
+        if not self._base_loss.in_y_true_range(extremes(y)):
             raise ValueError(
                 f"Some value(s) of y are out of the valid range of the loss {type(self._base_loss).__name__!r}."
             )
@@ -40,7 +42,7 @@ class _Glm(Fitted):
             start[:-1, 0] = self.coef_
             start[-1, 0] = self.intercept_
         elif self.fit_intercept:
-            start[-1, 0] = self._base_loss.link.link(np.average(y, weights=weights))
+            start[-1, 0] = self._base_loss.link.link(average(y, weights))
         found = self._fit_by(
             "glm",
             {

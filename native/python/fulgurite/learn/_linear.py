@@ -7,13 +7,12 @@ import warnings
 from numbers import Real
 
 import numpy as np
-from scipy import sparse
 from sklearn import linear_model
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from ._base import NOTHING, SET, WIDE, Fitted, column
+from ._inputs import check_array, check_sample_weight, issparse, validate_data
 
 # A Gram matrix tells directions apart down to about this part of the largest singular value.
 _RESOLUTION = 1e-7
@@ -25,6 +24,8 @@ _FLOATS = (np.float64, np.float32)
 
 
 class _LeastSquares(Fitted):
+    _fits_frames = True
+
     def _keeps_targets(self, y):
         """Whether the coefficients of a matrix of targets are a matrix."""
         return True
@@ -44,7 +45,7 @@ class _LeastSquares(Fitted):
                 "nonnegative",
                 {**inputs, "most": int(most)},
                 ["B", "intercept", "iterations", "objective", "converged"],
-                sparse=sparse.issparse(X),
+                sparse=issparse(X),
                 **switches,
             )
             if not found["converged"]:
@@ -54,7 +55,7 @@ class _LeastSquares(Fitted):
                     ConvergenceWarning,
                     stacklevel=4,
                 )
-        elif sparse.issparse(X):
+        elif issparse(X):
             found = self._fit_by(
                 "linear_sparse",
                 {**inputs, "tol": float(tol), "most": int(most)},
@@ -100,16 +101,16 @@ class LinearRegression(_LeastSquares, linear_model.LinearRegression):
             self, X, y, accept_sparse=accepted, y_numeric=True, multi_output=True, dtype=_FLOATS
         )
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(
+            sample_weight = check_sample_weight(
                 sample_weight, X, dtype=X.dtype, ensure_non_negative=True
             )
-        if self.tol < _RESOLUTION and not sparse.issparse(X) and not self.positive:
+        if self.tol < _RESOLUTION and not issparse(X) and not self.positive:
             self._log(
                 logging.INFO,
                 f"tol={self.tol}: singular values below {_RESOLUTION} of the largest count as zero all the same",
             )
         # An objective is flat at its minimum: a gradient far smaller than the tolerance costs few iterations.
-        tol = 1e-3 * min(self.tol, 1e-6) if sparse.issparse(X) else self.tol
+        tol = 1e-3 * min(self.tol, 1e-6) if issparse(X) else self.tol
         found = self._solve(X, y, sample_weight, 0.0, max(tol, 1e-13), 10 * min(X.shape) + 100)
         if "l" in found:
             self.rank_ = int(found["rank"])
@@ -146,7 +147,7 @@ class Ridge(_LeastSquares, linear_model.Ridge):
                 f"solver='{self.solver}' does not support positive fitting. Please set the solver to 'auto' or 'lbfgs', or "
                 "set `positive=False`"
             )
-        is_sparse = sparse.issparse(X)
+        is_sparse = issparse(X)
         if is_sparse and self.fit_intercept and self.solver in ("svd", "cholesky", "saga"):
             raise ValueError(
                 f"solver='{self.solver}' does not support fitting the intercept on sparse data. Please set the solver to "
@@ -157,7 +158,7 @@ class Ridge(_LeastSquares, linear_model.Ridge):
             self, X, y, accept_sparse=accepted, dtype=_FLOATS, multi_output=True, y_numeric=True
         )
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(
+            sample_weight = check_sample_weight(
                 sample_weight, X, dtype=X.dtype, ensure_non_negative=True
             )
         alpha = self.alpha
@@ -184,6 +185,8 @@ class Ridge(_LeastSquares, linear_model.Ridge):
 
 
 class _CoordinateDescent(Fitted):
+    _fits_frames = True
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, check_input=True):
         """Fits the model."""
@@ -199,7 +202,7 @@ class _CoordinateDescent(Fitted):
         features = X.shape[1]
         weighted = sample_weight is not None and not isinstance(sample_weight, Real)
         if weighted:
-            sample_weight = _check_sample_weight(
+            sample_weight = check_sample_weight(
                 sample_weight, X, dtype=X.dtype, ensure_non_negative=True
             )
         if self.precompute is not False:
@@ -228,7 +231,7 @@ class _CoordinateDescent(Fitted):
                 "most": self.max_iter,
             },
             ["B", "intercept", "gaps", "sweeps", "squares", "iterations", "objective"],
-            sparse=sparse.issparse(X),
+            sparse=issparse(X),
             **switches,
         )
         gaps, squares = found["gaps"].ravel(), found["squares"].ravel()

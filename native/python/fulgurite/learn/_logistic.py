@@ -9,11 +9,9 @@ import numpy as np
 from sklearn import linear_model
 from sklearn.base import _fit_context
 from sklearn.linear_model._logistic import _check_solver
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ._base import SET, WIDE, Fitted, column
+from ._inputs import check_sample_weight, classes_of, validate_data, weighted_by_class
 
 # Up to so many columns the Hessian is solved; beyond, conjugate gradients take products with it.
 DIRECT = 300
@@ -31,6 +29,8 @@ class LogisticRegression(Fitted, linear_model.LogisticRegression):
     ['no', 'yes']
     """
 
+    _fits_frames = True
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Fits the model."""
@@ -46,8 +46,7 @@ class LogisticRegression(Fitted, linear_model.LogisticRegression):
                 stacklevel=2,
             )
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32))
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = classes_of(y)
         classes = len(self.classes_)
         if solver == "liblinear" and classes > 2:
             raise ValueError(
@@ -59,14 +58,12 @@ class LogisticRegression(Fitted, linear_model.LogisticRegression):
                 "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
                 f"{self.classes_[0]!r}"
             )
-        weights = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
+        weights = check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
         weights = weights.astype(np.float64)
         if self.class_weight is not None:
-            sizes = compute_class_weight(
-                self.class_weight, classes=self.classes_, y=y, sample_weight=sample_weight
+            weights = weighted_by_class(
+                weights, self.class_weight, self.classes_, codes, y, sample_weight
             )
-            # A class whose rows all weigh nothing has an infinite weight.
-            weights = np.where(weights > 0, weights * sizes[codes], 0.0)
         if solver not in ("lbfgs", "newton-cg", "newton-cholesky"):
             self._other_method("solver", "newton-cg")
         C = np.inf if penalty is None else self.C

@@ -11,11 +11,12 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky_from_precisions
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from .._errors import FulguriteError
 from ._base import NOTHING, Fitted
 from ._cluster import KMeans
+from ._inputs import stays, validate_data
+from ._parts import Part, nearest, side_by_side
 
 
 class GaussianMixture(Fitted, mixture.GaussianMixture):
@@ -29,6 +30,8 @@ class GaussianMixture(Fitted, mixture.GaussianMixture):
     >>> model.means_.round(3).ravel().tolist()
     [9.5, 0.5]
     """
+
+    _fits_frames = True
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_predict(self, X, y=None):
@@ -66,7 +69,7 @@ class GaussianMixture(Fitted, mixture.GaussianMixture):
                     self.precisions_init, kind, np
                 )
             if weights is None or means is None or factors is None:
-                inputs["R0"] = np.hstack([self._parts(X, random) for _ in range(runs)])
+                inputs["R0"] = self._all_parts(X, random, runs)
         else:
             weights, means = self.weights_, self.means_
             factors = self.precisions_cholesky_
@@ -88,8 +91,9 @@ class GaussianMixture(Fitted, mixture.GaussianMixture):
             "iterations",
             "objective",
             "converged",
-            "labels",
         ]
+        if not stays(X):
+            outputs.append("labels")
         try:
             found = self._fit_by(
                 "gaussian_mixture",
@@ -102,7 +106,7 @@ class GaussianMixture(Fitted, mixture.GaussianMixture):
                 shaped=factors is not None,
             )
         except FulguriteError as error:
-            if error.operator != "p(cholesky)":
+            if error.operator != "p(cholesky)" and "p(cholesky)" not in str(error):
                 raise
             raise ValueError(
                 "Fitting the mixture model failed because some components have ill-defined empirical covariance (for "
@@ -126,7 +130,35 @@ class GaussianMixture(Fitted, mixture.GaussianMixture):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        return found["labels"].ravel().astype(np.int64) - 1
+        return None if stays(X) else found["labels"].ravel().astype(np.int64) - 1
+
+    def _all_parts(self, X, random, runs):
+        """Parts of rows before the first iteration, of all runs side by side."""
+        if not stays(X):
+            return np.hstack([self._parts(X, random) for _ in range(runs)])
+        return side_by_side([self._parts_there(X, random, run) for run in range(runs)])
+
+    def _parts_there(self, X, random, run):
+        """As `_parts`, of rows that stay on workers: an expression of the script."""
+        rows, k = len(X), self.n_components
+        if self.init_params == "kmeans":
+            centres = KMeans(k, n_init=1, random_state=random).fit(X).cluster_centers_
+            return nearest(X, centres, f"of_run{run}")
+        if self.init_params == "random_from_data":
+            chosen = random.choice(rows, size=k, replace=False)
+            needs = {f"of_run{run}": chosen.reshape(-1, 1) + 1.0}
+            return Part(
+                X.data,
+                f"table(of_run{run}, seq(1, {k}), {rows}, {k})",
+                (rows, k),
+                needs,
+            )
+        if self.init_params == "random":
+            # Other numbers than NumPy draws, which would all pass through this process.
+            seed = int(random.randint(2**31 - 1))
+            drawn = Part(X.data, f"rand(rows={rows}, cols={k}, seed={seed})", (rows, k))
+            return drawn.shared()
+        self._refuse(f"init_params={self.init_params!r} on a Spark DataFrame")
 
     def _parts(self, X, random):
         """The parts that rows have in the components before the first iteration, as scikit-learn makes them."""

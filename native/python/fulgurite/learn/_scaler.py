@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 from sklearn import preprocessing
 from sklearn.base import _fit_context
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_array,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from ._base import NOTHING, Fitted, column, run
+from ._inputs import check_sample_weight, issparse, validate_data
 
 _FLOATS = (np.float64, np.float32)
 
@@ -28,6 +23,9 @@ class StandardScaler(Fitted, preprocessing.StandardScaler):
     >>> StandardScaler().fit_transform([[0.0, 0.0], [0.0, 0.0], [1.0, 1.0], [1.0, 1.0]]).tolist()
     [[-1.0, -1.0], [-1.0, -1.0], [1.0, 1.0], [1.0, 1.0]]
     """
+
+    _fits_frames = True
+    _fits_batches_of_frames = True
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None, sample_weight=None):
@@ -44,16 +42,16 @@ class StandardScaler(Fitted, preprocessing.StandardScaler):
         features = X.shape[1]
         weighted = sample_weight is not None
         if weighted:
-            sample_weight = _check_sample_weight(
+            sample_weight = check_sample_weight(
                 sample_weight, X, dtype=X.dtype, ensure_non_negative=True
             )
-        if sparse.issparse(X) and self.with_mean:
+        if issparse(X) and self.with_mean:
             raise ValueError(
                 "Cannot center sparse matrices: pass `with_mean=False` instead. See docstring for motivation and alternatives."
             )
         kind = X.dtype if weighted else np.int64
         # Rows that are only counted have no weights in scikit-learn.
-        weighted = weighted and (self.with_mean or self.with_std or sparse.issparse(X))
+        weighted = weighted and (self.with_mean or self.with_std or issparse(X))
         zeros = np.zeros((1, features))
         counts, means, squares = zeros, zeros, zeros
         if not is_first:
@@ -78,7 +76,7 @@ class StandardScaler(Fitted, preprocessing.StandardScaler):
         )
         counts = found["counts"].ravel().astype(kind)
         self.n_samples_seen_ = counts[0] if counts.max() == counts.min() else counts
-        keeps_means = self.with_std or (self.with_mean and not sparse.issparse(X))
+        keeps_means = self.with_std or (self.with_mean and not issparse(X))
         self.mean_ = found["means"].ravel() if keeps_means else None
         self.var_ = self.scale_ = None
         if self.with_std:
@@ -109,7 +107,7 @@ class StandardScaler(Fitted, preprocessing.StandardScaler):
         return self._scaled(X, "uncenter", back=True)
 
     def _scaled(self, X, verb, back):
-        if sparse.issparse(X) and self.with_mean:
+        if issparse(X) and self.with_mean:
             raise ValueError(
                 f"Cannot {verb} sparse matrices: pass `with_mean=False` instead. See docstring for motivation and alternatives."
             )
@@ -119,8 +117,8 @@ class StandardScaler(Fitted, preprocessing.StandardScaler):
             "scales": np.reshape(self.scale_, (1, -1)) if self.with_std else NOTHING,
         }
         switches = {"centred": self.with_mean, "scaled": self.with_std, "back": back}
-        (Z,) = run("scale", inputs, ["Z"], switches, keeps_sparse=sparse.issparse(X))
-        if sparse.issparse(X):
+        (Z,) = run("scale", inputs, ["Z"], switches, keeps_sparse=issparse(X))
+        if issparse(X):
             made = type(X)
             Z = Z if type(Z) is made else made(Z)
         return Z.astype(X.dtype, copy=False)

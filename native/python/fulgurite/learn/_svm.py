@@ -7,11 +7,16 @@ from sklearn import svm
 from sklearn.base import _fit_context
 from sklearn.svm._base import _get_liblinear_solver_type
 from sklearn.svm._classes import _validate_dual_parameter
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ._base import SET, WIDE, Fitted, column
+from ._inputs import (
+    check_sample_weight,
+    classes_of,
+    signs_of,
+    stays,
+    validate_data,
+    weighted_by_class,
+)
 from ._logistic import DIRECT
 
 # Equations that are solved at a time.
@@ -29,6 +34,8 @@ class LinearSVC(Fitted, svm.LinearSVC):
     [0, 1]
     """
 
+    _fits_frames = True
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Fits the model."""
@@ -37,29 +44,28 @@ class LinearSVC(Fitted, svm.LinearSVC):
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=False
         )
-        check_classification_targets(y)
         dual = _validate_dual_parameter(self.dual, self.loss, self.penalty, self.multi_class, X)
         # It refuses combinations that liblinear does not have.
         _get_liblinear_solver_type(self.multi_class, self.penalty, self.loss, dual)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = classes_of(y)
         classes = len(self.classes_)
         if classes < 2:
             raise ValueError(
                 "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
                 f"{self.classes_[0]!r}"
             )
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if self.class_weight is not None:
-            sizes = compute_class_weight(
-                self.class_weight, classes=self.classes_, y=y, sample_weight=sample_weight
+            weights = weighted_by_class(
+                weights, self.class_weight, self.classes_, codes, y, sample_weight
             )
-            # A class whose rows all weigh nothing has an infinite weight.
-            weights = np.where(weights > 0, weights * sizes[codes], 0.0)
         is_hinge = self.loss == "hinge"
+        if is_hinge and stays(X):
+            self._refuse("hinge loss on a Spark DataFrame")
         if self.dual is True and not is_hinge:
             self._other_method("dual", "the primal problem")
         told = [1] if classes == 2 else range(classes)
-        signs = np.stack([np.where(codes == each, 1.0, -1.0) for each in told], axis=1)
+        signs = signs_of(codes, told)
         # What the script has is divided by C and the weights.
         alpha = 1.0 / (self.C * weights.sum())
         inputs = {"w": column(weights), "tol": float(self.tol), "most": self.max_iter}
