@@ -151,10 +151,12 @@ def section(kind, results):
         chosen = [row for row in rows if row["group"] == group]
         if chosen:
             lines += ["", f"### {text}", "", *table(chosen)]
+    if results.get("failed"):
+        lines += ["", "### What Fulgurite can't fit", "", *(f"- {label}: {why}." for label, why in results["failed"].items())]
     left = {f"{row['row']}/{row['shape']}: {failure}" for row in rows for failure in row["failures"].values()}
     if left:
         lines += ["", "### What peers can't do", "", *(f"- {line}." for line in sorted(left))]
-    return [*lines, "", "### Summary", "", *(f"- {line}" for line in means(rows)), "", *misses(rows)]
+    return [*lines, "", "### Summary", "", *(f"- {line}" for line in means(rows)), "", *misses(rows)] if rows else lines
 
 
 def report(tables):
@@ -179,7 +181,7 @@ def core(results):
     """The README's block."""
     rows = results["rows"]
     lines = [f"{len(rows)} fits of `fulgurite.learn` on {results['machine']}, two threads, on {results['date']}; all of it, with the objectives reached, in [LEARN.md](tests/bench/LEARN.md).", ""]
-    missed = sum(verdict(row) != "reached" for row in rows)
+    missed = sum(verdict(row) != "reached" for row in rows) + len(results.get("failed", {}))
     return "\n".join([*lines, *(f"- {line}" for line in means(rows)), f"- Not reached by {missed} fits, in time, memory or objective."])
 
 
