@@ -139,12 +139,12 @@ class Measurement:
         return told
 
 
-def renew(folder, rows, order):
-    """Puts the rows into the kept results of this kind of processor."""
+def renew(folder, rows, order, failed):
+    """Puts the rows, and what ours could not fit, into the kept results of this kind of processor."""
     file = folder / "results.json"
     kept = json.loads(file.read_text())
     tables = kept.setdefault("learn", {})
-    before = tables.get(kind(), {"rows": []})
+    before = tables.get(kind(), {"rows": [], "failed": {}})
 
     def key(row):
         return row["row"], row["shape"]
@@ -153,11 +153,14 @@ def renew(folder, rows, order):
     # Rows that are no longer declared go.
     rest = [row for row in before["rows"] if key(row) not in again and key(row) in order]
     merged = sorted(rest + rows, key=lambda row: order.index(key(row)))
+    fitted = {"/".join(key(row)) for row in rows}
+    kept_failures = {label: why for label, why in before.get("failed", {}).items() if label not in fitted and tuple(label.split("/")) in order}
     tables[kind()] = {
         "date": datetime.date.today().isoformat(),
         "machine": machine(),
         "libraries": bench_learn_report.libraries(),
         "rows": merged,
+        "failed": kept_failures | failed,
     }
     file.write_text(json.dumps(kept, indent=1) + "\n")
     (folder / "LEARN.md").write_text(bench_learn_report.report(tables))
@@ -206,18 +209,18 @@ def main():
     # Rows of one shape follow each other: its files stay in memory.
     lines.sort(key=lambda line: bench_learn_rows.SHAPES.index(line[1]))
     started = time.perf_counter()
-    measured, failed = [], []
+    measured, failed = [], {}
     for row, shape in lines:
         try:
             measured.append(Measurement(options, row, shape.divided(options.divide)).run())
         except Failed as failure:
             print(f"{row.label(shape)}: {failure}", file=sys.stderr)
-            failed.append(row.label(shape))
-            continue
-        bench_learn_report.print_row(measured[-1])
+            failed[row.label(shape)] = str(failure)
+        else:
+            bench_learn_report.print_row(measured[-1])
         if options.renew:
             # After each row: a run may be cut off.
-            renew(options.folder, measured, order)
+            renew(options.folder, measured, order, failed)
     shutil.rmtree(options.scratch / "learn", ignore_errors=True)
     if measured:
         print("\n".join(["", *bench_learn_report.summary(measured)]))

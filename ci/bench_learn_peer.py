@@ -74,7 +74,7 @@ class Peer:
             self.last = None
             model = make(self.shape)
             start = time.perf_counter()
-            self.last = model.fit(self.X, self.y) if self.y is not None else model.fit(self.X)
+            self.last = fitted(model, self.X, self.y)
             times.append((time.perf_counter() - start) * 1e3)
             if self.fallbacks and self.fallbacks.said:
                 raise SystemExit("it leaves this to scikit-learn")
@@ -92,6 +92,14 @@ class Peer:
         if self.row.objective:
             found["objective"] = float(self.row.objective(self.last, self.X, self.y, self.shape))
         return found
+
+
+def fitted(model, X, y):
+    try:
+        return model.fit(X) if y is None else model.fit(X, y)
+    except Exception as error:
+        # The caller reads the last line.
+        raise SystemExit(str(error).splitlines()[0]) from None
 
 
 def iterations(model):

@@ -3,7 +3,7 @@
 import importlib.metadata
 
 from bench_python_report import mean, number
-from bench_work_report import circumstances
+from bench_work_report import BUSY, circumstances
 
 PEERS = ["sklearn", "intelex", "glum", "implicit", "mllib"]
 NAMES = {"sklearn": "scikit-learn", "intelex": "scikit-learn-intelex", "glum": "glum", "implicit": "implicit", "mllib": "MLlib"}
@@ -142,19 +142,34 @@ def table(rows):
     return lines
 
 
+def is_disturbed(rows):
+    """Whether other processes ran beside most of the fits."""
+    return sum(row["busy"] >= BUSY for row in rows) > len(rows) / 2
+
+
+CAUTION = (
+    "Most of these figures are of a busy machine, and ratios can be wrong by far. Threads of OpenMP wait actively, so that small fits of peers take up to a hundred times longer there "
+    "than on an idle one. Measure them again before you rely on them."
+)
+
+
 def section(kind, results):
     rows = results["rows"]
     versions = ", ".join(f"{name} {version}" for name, version in results["libraries"].items())
     lines = ["", f"## {kind}", "", f"{results['date']}, {results['machine']}, {sum(row['seconds'] for row in rows) / 60:.0f} minutes; {versions}."]
     lines += circumstances([row | {"fit": f"{row['row']}/{row['shape']}"} for row in rows], results["date"], "fit")
+    if is_disturbed(rows):
+        lines += ["", CAUTION]
     for group, text in GROUPS.items():
         chosen = [row for row in rows if row["group"] == group]
         if chosen:
             lines += ["", f"### {text}", "", *table(chosen)]
+    if results.get("failed"):
+        lines += ["", "### What Fulgurite can't fit", "", *(f"- {label}: {why}." for label, why in results["failed"].items())]
     left = {f"{row['row']}/{row['shape']}: {failure}" for row in rows for failure in row["failures"].values()}
     if left:
         lines += ["", "### What peers can't do", "", *(f"- {line}." for line in sorted(left))]
-    return [*lines, "", "### Summary", "", *(f"- {line}" for line in means(rows)), "", *misses(rows)]
+    return [*lines, "", "### Summary", "", *(f"- {line}" for line in means(rows)), "", *misses(rows)] if rows else lines
 
 
 def report(tables):
@@ -178,8 +193,10 @@ def report(tables):
 def core(results):
     """The README's block."""
     rows = results["rows"]
+    if is_disturbed(rows):
+        return "[LEARN.md](tests/bench/LEARN.md) has the fits that were measured, beside other processes so far."
     lines = [f"{len(rows)} fits of `fulgurite.learn` on {results['machine']}, two threads, on {results['date']}; all of it, with the objectives reached, in [LEARN.md](tests/bench/LEARN.md).", ""]
-    missed = sum(verdict(row) != "reached" for row in rows)
+    missed = sum(verdict(row) != "reached" for row in rows) + len(results.get("failed", {}))
     return "\n".join([*lines, *(f"- {line}" for line in means(rows)), f"- Not reached by {missed} fits, in time, memory or objective."])
 
 

@@ -395,9 +395,9 @@ def test_errors_of_the_engine(monkeypatch, caplog):
     assert record.message == "Ridge: scikit-learn fits: broken"
     # What ours left is gone.
     assert not hasattr(model, "half_")
+    # Ours may need more memory than scikit-learn.
     monkeypatch.setattr(_base.Fitted, "_fit_by", fail(fulgurite.MemoryLimitError("too large")))
-    with pytest.raises(fulgurite.MemoryLimitError):
-        model.fit(X, y)
+    assert model.fit(X, y).report_["reason"] == "too large"
 
 
 def test_arrays_of_other_libraries():

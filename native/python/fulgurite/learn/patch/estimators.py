@@ -16,7 +16,7 @@ import numpy as np
 from sklearn import get_config
 
 from ... import learn
-from ..._errors import FulguriteError, MemoryLimitError
+from ..._errors import FulguriteError
 from .._base import UnsupportedError
 
 # Public methods that fit.
@@ -57,8 +57,6 @@ def _entry(name, ours, theirs):
             before = held.copy()
             try:
                 return _fitted(self, True, ours, args, kwargs)
-            except MemoryLimitError:
-                raise
             except FulguriteError as error:
                 held.clear()
                 held.update(before)
