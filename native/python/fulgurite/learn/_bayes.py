@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn import naive_bayes
 from sklearn.utils.multiclass import _check_partial_fit_first_call
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_non_negative,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight
 
 from ._base import Fitted, column
+from ._inputs import check_non_negative, validate_data
 
 
 class GaussianNB(Fitted, naive_bayes.GaussianNB):
@@ -97,8 +94,11 @@ class MultinomialNB(Fitted, naive_bayes.MultinomialNB):
     ['a', 'b']
     """
 
+    def _check_X_y(self, X, y, reset=True):
+        return validate_data(self, X, y, accept_sparse="csr", reset=reset)
+
     def _count(self, X, Y):
-        check_non_negative(X, "MultinomialNB (input X)")
+        check_non_negative(X, "MultinomialNB (input X)", getattr(self, "feature_names_in_", None))
         # Indicators of classes, times weights.
         check_non_negative(Y, "MultinomialNB (sample_weight)")
         found = self._fit_by("class_sums", {"X": X, "Y": Y}, ["S", "counts"])

@@ -15,10 +15,10 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     _is_arraylike_not_scalar,
     check_array,
-    validate_data,
 )
 
 from ._base import NOTHING, Fitted, column
+from ._inputs import validate_data
 
 
 class KMeans(Fitted, cluster.KMeans):

@@ -11,9 +11,9 @@ from sklearn import decomposition
 from sklearn.base import _fit_context
 from sklearn.decomposition._pca import _infer_dimension
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_non_negative, validate_data
 
 from ._base import Fitted, run
+from ._inputs import check_non_negative, naming, validate_data
 
 _FLOATS = (np.float64, np.float32)
 
@@ -225,11 +225,16 @@ class NMF(Fitted, decomposition.NMF):
     (1, 1)
     """
 
+    def fit_transform(self, X, y=None, W=None, H=None):
+        """Fits the model, and gives the first factor."""
+        with naming(X):
+            return super().fit_transform(X, y, W=W, H=H)
+
     def _fit_transform(self, X, y=None, W=None, H=None, update_H=True):
         self._check_params(X)
         if self.shuffle and self.solver == "cd":
             self._other_method("shuffle", "coordinates in their order")
-        check_non_negative(X, "NMF (input X)")
+        check_non_negative(X, "NMF (input X)", getattr(self, "feature_names_in_", None))
         if self._beta_loss <= 0 and X.min() == 0:
             raise ValueError(
                 "When beta_loss <= 0 and X contains zeros, the solver may diverge. Please add small values to X, or use a "

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn import linear_model
 from sklearn.base import _fit_context
-from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_array
 
 from ._base import Fitted, column
+from ._inputs import validate_data
 from ._logistic import DIRECT
 
 

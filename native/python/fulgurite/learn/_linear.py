@@ -11,9 +11,10 @@ from scipy import sparse
 from sklearn import linear_model
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_array
 
 from ._base import NOTHING, SET, WIDE, Fitted, column
+from ._inputs import validate_data
 
 # A Gram matrix tells directions apart down to about this part of the largest singular value.
 _RESOLUTION = 1e-7

@@ -11,9 +11,10 @@ from sklearn.base import _fit_context
 from sklearn.linear_model._logistic import _check_solver
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from ._base import SET, WIDE, Fitted, column
+from ._inputs import validate_data
 
 # Up to so many columns the Hessian is solved; beyond, conjugate gradients take products with it.
 DIRECT = 300

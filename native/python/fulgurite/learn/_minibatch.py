@@ -12,11 +12,11 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     _is_arraylike_not_scalar,
     check_array,
-    validate_data,
 )
 
 from ._base import NOTHING, Fitted, column
 from ._cluster import choices
+from ._inputs import validate_data
 
 # Steps that one run of the script makes at most, and the cells of row numbers that it gets at most.
 _STEPS = 32

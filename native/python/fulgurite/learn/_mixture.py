@@ -11,11 +11,11 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky_from_precisions
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from .._errors import FulguriteError
 from ._base import NOTHING, Fitted
 from ._cluster import KMeans
+from ._inputs import validate_data
 
 
 class GaussianMixture(Fitted, mixture.GaussianMixture):

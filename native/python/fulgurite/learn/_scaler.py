@@ -10,10 +10,10 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     check_array,
     check_is_fitted,
-    validate_data,
 )
 
 from ._base import NOTHING, Fitted, column, run
+from ._inputs import validate_data
 
 _FLOATS = (np.float64, np.float32)
 

@@ -9,9 +9,10 @@ from sklearn.svm._base import _get_liblinear_solver_type
 from sklearn.svm._classes import _validate_dual_parameter
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from ._base import SET, WIDE, Fitted, column
+from ._inputs import validate_data
 from ._logistic import DIRECT
 
 # Equations that are solved at a time.
