@@ -174,8 +174,7 @@ class MiniBatchKMeans(Fitted, cluster.MiniBatchKMeans):
         state = np.array([_NEW])
         most = self.max_iter * rows // size
         room = max(1, min(_STEPS, _CELLS // size, most))
-        # Centres jump mostly in the first steps.
-        ahead = min(4, room)
+        ahead = room
         numbers = np.ones((room * size, 1))
         ones = np.ones(size)
         done = 0
