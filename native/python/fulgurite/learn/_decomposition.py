@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from ._base import Fitted, run
 from ._inputs import check_non_negative, issparse, stays, validate_data
+from ._names import naming
 from ._parts import Part
 
 _FLOATS = (np.float64, np.float32)
@@ -241,6 +242,11 @@ class NMF(Fitted, decomposition.NMF):
 
     _fits_frames = True
 
+    def fit_transform(self, X, y=None, W=None, H=None):
+        """Fits the model, and gives the first factor."""
+        with naming(X):
+            return super().fit_transform(X, y, W=W, H=H)
+
     def _fit_transform(self, X, y=None, W=None, H=None, update_H=True):
         self._check_method(X)
         if self._beta_loss <= 0 and X.min() == 0:
@@ -274,7 +280,7 @@ class NMF(Fitted, decomposition.NMF):
         self._check_params(X)
         if self.shuffle and self.solver == "cd":
             self._other_method("shuffle", "coordinates in their order")
-        check_non_negative(X, "NMF (input X)")
+        check_non_negative(X, "NMF (input X)", getattr(self, "feature_names_in_", None))
 
     def _descent(self, X, W, Ht):
         """Inputs of the script."""

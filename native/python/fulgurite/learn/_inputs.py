@@ -11,15 +11,18 @@ from sklearn.utils import validation
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
+from . import _names
+from ._names import naming
 from ._parts import Features, Labels, Part, Targets
 
 
-def validate_data(estimator, X, y="no_validation", **checks):
-    """As scikit-learn's function; it sets names and numbers of columns."""
+def validate_data(estimator, X="no_validation", y="no_validation", **checks):
+    """As scikit-learn's function; it sets names and numbers of columns. An error about a cell names its column."""
     if isinstance(X, Features):
         X.data.validate(estimator, **checks)
         return X if isinstance(y, str) else (X, y)
-    return validation.validate_data(estimator, X, y, **checks)
+    with naming(X):
+        return validation.validate_data(estimator, X, y, **checks)
 
 
 def check_array(array, **checks):
@@ -37,10 +40,10 @@ def check_sample_weight(sample_weight, X, **checks):
     return Part(X.data, f"matrix(1, {rows}, 1)", (rows,), total=float(rows))
 
 
-def check_non_negative(X, whom):
+def check_non_negative(X, whom, names=None):
     """As scikit-learn's function. Of parts it looks at features: weights are checked when they become parts."""
     if not isinstance(X, Part):
-        validation.check_non_negative(X, whom)
+        _names.check_non_negative(X, whom, names)
     elif isinstance(X, Features) and X.low.min() < 0:
         name = X.data.names[int(X.low.argmin())]
         raise ValueError(

@@ -12,12 +12,12 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     _is_arraylike_not_scalar,
     check_array,
-    validate_data,
 )
 
 from ._base import NOTHING, Fitted, column
 from ._choice import Chooser
 from ._cluster import choices
+from ._inputs import validate_data
 
 # Steps that one run of the script makes at most, and the cells of row numbers that it gets at most.
 _STEPS = 32
@@ -175,8 +175,7 @@ class MiniBatchKMeans(Fitted, cluster.MiniBatchKMeans):
         state = np.array([_NEW])
         most = self.max_iter * rows // size
         room = max(1, min(_STEPS, _CELLS // size, most))
-        # Centres jump mostly in the first steps.
-        ahead = min(4, room)
+        ahead = room
         numbers = np.ones((room * size, 1))
         ones = np.ones(size)
         done = 0
