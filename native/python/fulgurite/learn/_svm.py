@@ -7,7 +7,7 @@ from sklearn import svm
 from sklearn.base import _fit_context
 
 from ._base import Fitted, column
-from ._inputs import (
+from ._given import (
     check_sample_weight,
     classes_of,
     signs_of,
