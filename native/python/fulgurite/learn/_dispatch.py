@@ -9,7 +9,7 @@ from sklearn.utils import get_tags
 
 from . import _serving
 from ._data import Data
-from ._frames import Columns, is_frame, require
+from ._frames import Columns, has_arrow_functions, is_frame, require
 from ._parts import Part
 
 
@@ -27,6 +27,8 @@ def _either(method, work):
     def either(self, *args, **kwargs):
         X = args[0] if args else kwargs.get("X")
         if is_frame(X):
+            if not has_arrow_functions():
+                self._refuse("methods for DataFrames of a Spark before 4.3")
             return work(
                 self,
                 *args,

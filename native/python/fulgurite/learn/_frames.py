@@ -23,6 +23,13 @@ def is_frame(value):
     )
 
 
+def has_arrow_functions():
+    """Whether this PySpark has what predictions are made of."""
+    from pyspark.sql import functions
+
+    return hasattr(functions, "arrow_udf")
+
+
 class Columns:
     """Which columns of a DataFrame are features: numbers, or one column of vectors.
 
