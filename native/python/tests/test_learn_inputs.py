@@ -10,7 +10,7 @@ from fulgurite import learn
 from learned import in_form
 from scipy import sparse
 
-NAMES = [name for name in learn.__all__ if name != "UnsupportedError"]
+NAMES = [name for name in learn.__all__ if hasattr(getattr(learn, name), "get_params")]
 
 
 def rows():

@@ -3,7 +3,9 @@
 import contextlib
 import json
 import os
+import pathlib
 import pickle
+import re
 import subprocess
 import sys
 import warnings
@@ -244,3 +246,12 @@ except ImportError as error:
     )
     assert "pip install 'fulgurite[learn]'" in found.stdout
     assert not list(tmp_path.iterdir())
+
+
+def test_the_example_of_the_page(tmp_path, monkeypatch, capsys):
+    page = (pathlib.Path(__file__).parents[3] / "docs" / "learn.md").read_text()
+    part = page.split("## Saving\n")[1].split("\n## ")[0]
+    (code,) = re.findall(r"```python\n(.*?)```", part, flags=re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(code, {})
+    assert capsys.readouterr().out == "[1.]\n"

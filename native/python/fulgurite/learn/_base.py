@@ -17,8 +17,8 @@ from .. import _convert, _engine, _native, _scripts, _show
 from .._array import Array, to_numpy
 from .._errors import FulguriteError
 from . import _saved
+from ._data import Plan
 from ._dispatch import take_frames
-from ._frames import Plan
 from ._parts import Part, data_of
 
 _LOG = logging.getLogger("fulgurite.learn")

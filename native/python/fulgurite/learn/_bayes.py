@@ -7,7 +7,7 @@ from sklearn import naive_bayes
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 
 from ._base import Fitted, column
-from ._inputs import check_non_negative, check_sample_weight, classes_of, codes_of, validate_data
+from ._given import check_non_negative, check_sample_weight, classes_of, codes_of, validate_data
 
 
 class GaussianNB(Fitted, naive_bayes.GaussianNB):

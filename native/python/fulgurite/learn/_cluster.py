@@ -14,7 +14,7 @@ from sklearn.utils.validation import _is_arraylike_not_scalar, check_array
 
 from ._base import NOTHING, Fitted, column
 from ._choice import Chooser, rows_at
-from ._inputs import check_sample_weight, issparse, stays, validate_data
+from ._given import check_sample_weight, issparse, stays, validate_data
 
 
 class KMeans(Fitted, cluster.KMeans):

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ._base import Fitted, run
-from ._inputs import check_non_negative, issparse, stays, validate_data
+from ._given import check_non_negative, issparse, stays, validate_data
 from ._names import naming
 from ._parts import Part
 

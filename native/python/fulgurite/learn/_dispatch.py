@@ -8,7 +8,9 @@ import inspect
 from sklearn.utils import get_tags
 
 from . import _serving
-from ._frames import Columns, Data, is_frame, require
+from ._data import Data
+from ._frames import Columns, has_arrow_functions, is_frame, require
+from ._parts import Part
 
 
 def take_frames(kind):
@@ -23,12 +25,18 @@ def take_frames(kind):
 def _either(method, work):
     @functools.wraps(method)
     def either(self, *args, **kwargs):
-        if is_frame(args[0] if args else kwargs.get("X")):
+        X = args[0] if args else kwargs.get("X")
+        if is_frame(X):
+            if not has_arrow_functions():
+                self._refuse("methods for DataFrames of a Spark before 4.3")
             return work(
                 self,
                 *args,
                 **{"frame" if name == "X" else name: value for name, value in kwargs.items()},
             )
+        if method.__name__ == "fit" and not isinstance(X, Part):
+            # Of an earlier fit.
+            self.__dict__.pop("_vectors_in", None)
         return method(self, *args, **kwargs)
 
     either._array_method = method

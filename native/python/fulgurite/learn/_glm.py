@@ -7,7 +7,7 @@ from sklearn import linear_model
 from sklearn.base import _fit_context
 
 from ._base import Fitted, column
-from ._inputs import average, check_array, check_sample_weight, extremes, validate_data
+from ._given import average, check_array, check_sample_weight, extremes, validate_data
 from ._logistic import DIRECT
 
 

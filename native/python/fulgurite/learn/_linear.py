@@ -12,7 +12,7 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 
 from ._base import NOTHING, SET, WIDE, Fitted, column
-from ._inputs import check_array, check_sample_weight, issparse, validate_data
+from ._given import check_array, check_sample_weight, issparse, validate_data
 
 # A Gram matrix tells directions apart down to about this part of the largest singular value.
 _RESOLUTION = 1e-7

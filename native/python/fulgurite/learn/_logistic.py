@@ -11,7 +11,7 @@ from sklearn.base import _fit_context
 from sklearn.linear_model._logistic import _check_solver
 
 from ._base import SET, WIDE, Fitted, column
-from ._inputs import check_sample_weight, classes_of, validate_data, weighted_by_class
+from ._given import check_sample_weight, classes_of, validate_data, weighted_by_class
 
 # Up to so many columns the Hessian is solved; beyond, conjugate gradients take products with it.
 DIRECT = 300

@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
 from ._base import NOTHING, Fitted, column
 from ._choice import Chooser
 from ._cluster import choices
-from ._inputs import validate_data
+from ._given import validate_data
 
 # Steps that one run of the script makes at most, and the cells of row numbers that it gets at most.
 _STEPS = 32

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from .._errors import FulguriteError
 from ._base import NOTHING, Fitted
 from ._cluster import KMeans
-from ._inputs import stays, validate_data
+from ._given import stays, validate_data
 from ._parts import Part, nearest, side_by_side
 
 

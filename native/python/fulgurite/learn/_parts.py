@@ -1,7 +1,7 @@
 """Parts of data that stay on Spark's workers: what a fit gets in the place of arrays.
 
-A part is an expression of DML over the one matrix that a DataFrame became (`_frames`), with the numbers about it that a
-fit needs before its script runs. `_inputs` has the functions that take arrays and parts alike.
+A part is an expression of DML over the one matrix that a DataFrame became (`_data`), with the numbers about it that a
+fit needs before its script runs. `_given` has the functions that take arrays and parts alike.
 """
 
 from __future__ import annotations

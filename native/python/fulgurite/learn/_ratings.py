@@ -6,7 +6,8 @@ import time
 
 import numpy as np
 
-from ._frames import Plan, column, context_of, host, kind_of, require, script_of
+from ._data import Plan, context_of, host, script_of
+from ._frames import column, kind_of, require
 
 USER, ITEM, RATING = "user", "item", "rating"
 

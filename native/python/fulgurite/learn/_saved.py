@@ -19,7 +19,7 @@ import sklearn
 from scipy import sparse
 
 from .. import __version__
-from ._frames import Plan
+from ._data import Plan
 
 # Of the directory. Readers refuse larger numbers.
 FORMAT = 1

@@ -8,7 +8,7 @@ from sklearn.base import _fit_context
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from ._base import NOTHING, Fitted, column, run
-from ._inputs import check_sample_weight, issparse, validate_data
+from ._given import check_sample_weight, issparse, validate_data
 
 _FLOATS = (np.float64, np.float32)
 

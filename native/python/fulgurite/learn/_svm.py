@@ -9,7 +9,7 @@ from sklearn.svm._base import _get_liblinear_solver_type
 from sklearn.svm._classes import _validate_dual_parameter
 
 from ._base import SET, WIDE, Fitted, column
-from ._inputs import (
+from ._given import (
     check_sample_weight,
     classes_of,
     signs_of,

@@ -1,4 +1,4 @@
-"""Parameters that ours does not have."""
+"""Parameters that ours does not have, or does otherwise."""
 
 import warnings
 
@@ -13,16 +13,18 @@ warnings.simplefilter("ignore")
 X, y = load_iris(return_X_y=True)
 multiplied = NMF(2, solver="mu", beta_loss="kullback-leibler", init="random", random_state=0)
 weights = multiplied.fit_transform(X)
-hinge = LinearSVC(loss="hinge", random_state=0, max_iter=20000).fit(X, y)
+together = LinearSVC(multi_class="crammer_singer", random_state=0, max_iter=20000)
+together.fit(X, y)
 begun = GaussianMixture(3, precisions_init=np.stack([np.eye(4)] * 3), random_state=0).fit(X)
 positive = LinearRegression(positive=True).fit(X, y)
 results = {
     "weights": weights,
     "transformed": multiplied.transform(X[:7]),
-    "hinge": hinge.coef_,
+    "together": together.coef_,
+    # A refit with other parameters is decided anew.
+    "apart": together.set_params(multi_class="ovr", dual=False, tol=1e-9).fit(X, y).coef_,
     "mixture": begun.score(X),
     "positive": positive.coef_,
-    # A refit with other parameters is decided anew.
     "free": positive.set_params(positive=False).fit(X, y).coef_,
     "ridge": Ridge(positive=True, solver="lbfgs").fit(X, y).coef_,
 }
