@@ -319,7 +319,7 @@ class NMF(Fitted, decomposition.NMF):
                 f"init = '{init}' can only be used when n_components <= min(n_samples, n_features)"
             )
         if features > _MOST:
-            self._refuse(f"method for so many columns ({features})")
+            self._refuse(f"method for so many columns ({features}) of a Spark DataFrame")
         random = check_random_state(self.random_state)
         inputs = {
             "X": X,

@@ -22,7 +22,7 @@ results = {
     "transformed": multiplied.transform(X[:7]),
     "together": together.coef_,
     # A refit with other parameters is decided anew.
-    "apart": together.set_params(multi_class="ovr", dual=False, tol=1e-9).fit(X, y).coef_,
+    "apart": together.set_params(multi_class="ovr", dual=False, tol=1e-9).fit(X, y).predict(X),
     "mixture": begun.score(X),
     "positive": positive.coef_,
     "free": positive.set_params(positive=False).fit(X, y).coef_,
