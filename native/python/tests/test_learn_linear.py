@@ -139,9 +139,6 @@ def test_solvers_have_one_optimum(solver, caplog):
 
 def test_what_is_refused():
     X, y = np.eye(3), np.arange(3.0)
-    for model in (learn.LinearRegression(positive=True), learn.Ridge(positive=True)):
-        with pytest.raises(learn.UnsupportedError, match="positive=True"):
-            model.fit(X, y)
     with pytest.raises(ValueError, match="lbfgs"):
         learn.Ridge(solver="lbfgs").fit(X, y)
     with pytest.raises(ValueError, match="do not correspond"):

@@ -162,14 +162,56 @@ def test_factors_without_negative_cells(seed, form):
     assert got.dtype == want.dtype
 
 
+@pytest.mark.parametrize("form", ["dense", "csr", "float32"])
+@pytest.mark.parametrize("beta", ["frobenius", "kullback-leibler", "itakura-saito", 0.5, 1.5, 2.5])
+@pytest.mark.parametrize("seed", range(3))
+def test_multiplicative_updates(beta, seed, form):
+    rng = np.random.default_rng(seed)
+    X = rng.random((30, 8)) + 0.01
+    if beta in ("frobenius", "kullback-leibler", 1.5):
+        X[rng.random(X.shape) < 0.4] = 0.0
+    options = {
+        "n_components": 3,
+        "solver": "mu",
+        "beta_loss": beta,
+        "init": ["nndsvda", "random", "nndsvdar"][seed % 3],
+        "alpha_W": float(rng.choice([0.0, 0.01])),
+        "alpha_H": "same" if seed % 2 else 0.005,
+        "l1_ratio": float(rng.choice([0.0, 0.5])),
+        "random_state": seed,
+        "max_iter": int(rng.choice([25, 200])),
+    }
+    given = X if form == "dense" else in_form(X, form)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours, their = learn.NMF(**options), decomposition.NMF(**options)
+        got, want = ours.fit_transform(given), their.fit_transform(given)
+        assert form == "float32" or ours.n_iter_ == their.n_iter_
+        digits = 5e-2 if form == "float32" else 1e-6
+        near(got, want, digits)
+        near(ours.components_, their.components_, digits)
+        near(ours.reconstruction_err_, their.reconstruction_err_, digits)
+        near(ours.transform(given), their.transform(given), digits)
+    assert ours.report_["script"] == "nmf_mu"
+
+
 def test_what_factors_refuse():
     X = np.abs(np.random.default_rng(0).normal(size=(9, 4)))
-    with pytest.raises(learn.UnsupportedError, match="solver 'mu'"):
-        learn.NMF(2, solver="mu").fit(X)
+    with pytest.raises(ValueError, match="beta_loss <= 0 and X contains zeros"):
+        learn.NMF(2, solver="mu", beta_loss="itakura-saito", init="random").fit(np.eye(4))
     with pytest.raises(ValueError, match="Negative values"):
         learn.NMF(2).fit(-X)
     with pytest.warns(UserWarning, match="Maximum number of iterations"):
         learn.NMF(2, max_iter=1, init="random").fit(X)
+
+
+def precisions(rng, covariances, k, features):
+    """Inverses of covariances in scikit-learn's shape."""
+    if covariances in ("diag", "spherical"):
+        return rng.random((k, features) if covariances == "diag" else k) + 0.1
+    parts = rng.normal(size=(k, features, features)) / features
+    found = parts @ parts.transpose(0, 2, 1) + np.eye(features)
+    return found[0] if covariances == "tied" else found
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -191,6 +233,8 @@ def test_mixtures(covariances, kind, seed):
     }
     if seed == 4:
         options |= {"means_init": X[:k], "weights_init": np.full(k, 1.0 / k), "n_init": 1}
+    if seed % 2 == 0:
+        options["precisions_init"] = precisions(rng, covariances, k, X.shape[1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ours, their = learn.GaussianMixture(**options), mixture.GaussianMixture(**options)
@@ -220,8 +264,8 @@ def test_mixtures_start_warm_and_refuse():
             parts.fit(X).fit(X)
         near(parts.means_, whole.means_, 1e-12)
         near(parts.covariances_, whole.covariances_, 1e-12)
-    with pytest.raises(learn.UnsupportedError, match="precisions_init"):
-        learn.GaussianMixture(1, precisions_init=[np.eye(2)]).fit(X)
+    with pytest.raises(ValueError, match="precision"):
+        learn.GaussianMixture(1, precisions_init=[-np.eye(2)]).fit(X)
     with pytest.raises(ValueError, match="ill-defined"):
         learn.GaussianMixture(3, reg_covar=0.0, random_state=0).fit(np.ones((9, 2)))
     with pytest.raises(ValueError, match="Expected n_samples"):

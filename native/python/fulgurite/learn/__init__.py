@@ -25,6 +25,7 @@ from ._decomposition import NMF, PCA, TruncatedSVD
 from ._glm import GammaRegressor, PoissonRegressor, TweedieRegressor
 from ._linear import ElasticNet, Lasso, LinearRegression, Ridge
 from ._logistic import LogisticRegression
+from ._minibatch import MiniBatchKMeans
 from ._mixture import GaussianMixture
 from ._saved import load
 from ._scaler import StandardScaler
@@ -43,6 +44,7 @@ __all__ = [
     "LinearRegression",
     "LinearSVC",
     "LogisticRegression",
+    "MiniBatchKMeans",
     "MultinomialNB",
     "PoissonRegressor",
     "Ridge",

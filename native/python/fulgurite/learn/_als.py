@@ -15,9 +15,10 @@ from sklearn.base import (
 )
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from ._base import Fitted, run
+from ._inputs import validate_data
 from ._ratings import Ratings, predicted
 
 

@@ -35,7 +35,8 @@ class Fitted:
     """The side of an estimator that runs scripts. It goes before the class of scikit-learn.
 
     Attributes:
-        report_: What the last fit did: its script, seconds, iterations, and what the engine compiled for it.
+        report_: What the last fit did: its script, seconds of its parts, bytes of its inputs, iterations, and what the
+            engine compiled for it.
     """
 
     # Whether it may be fitted to Spark DataFrames, and to their rows batch by batch.
@@ -46,9 +47,9 @@ class Fitted:
         super().__init_subclass__(**more)
         take_frames(cls)
 
-    def _fit_by(self, script, inputs, outputs, **arguments):
-        """Runs the script of a fit, and writes the report."""
-        if getattr(self, "_skl_callbacks", None):
+    def _fit_by(self, script, inputs, outputs, *, adds=False, main=True, **arguments):
+        """Runs the script of a fit, and writes the report, or adds to it. The plan of the main script is explained."""
+        if getattr(self, "_skl_callbacks", None) and not adds:
             self._log(logging.WARNING, "callbacks are not called: the fit is one program")
         arguments.setdefault("verbose", bool(getattr(self, "verbose", False)))
         data = data_of(inputs)
@@ -57,15 +58,28 @@ class Fitted:
             return results
         before = _show.statistics()
         started = time.perf_counter()
-        values = run(script, inputs, outputs, arguments)
-        seconds = time.perf_counter() - started
+        given = {name: matrix(value) for name, value in inputs.items()}
+        loaded = time.perf_counter()
+        found = evaluated(script, given, outputs, arguments)
+        ran = time.perf_counter()
+        values = [results_of(value) for value in found]
+        ended = time.perf_counter()
         after = _show.statistics()
-        self.report_ = {
-            "script": script,
-            "seconds": seconds,
-            **{name: after[name] - before[name] for name in _REPORTED},
-        }
+        spent = {name: after[name] - before[name] for name in _REPORTED}
+        spent["seconds"] = ended - started
+        spent["load_seconds"] = loaded - started
+        spent["run_seconds"] = ran - loaded - spent["compile_seconds"]
+        spent["result_seconds"] = ended - ran
         results = dict(zip(outputs, values, strict=True))
+        if adds:
+            spent = {name: self.report_[name] + spent[name] for name in spent}
+        spent["input_bytes"] = max(
+            sum(map(size, inputs.values())), self.report_["input_bytes"] if adds else 0
+        )
+        self.report_ = {**(self.report_ if adds else {"script": script}), **spent}
+        if not main:
+            return results
+        self.report_["script"] = script
         self._program = (script, sizes(inputs), outputs, arguments)
         for name in ("iterations", "objective"):
             if name in results:
@@ -126,8 +140,29 @@ _REPORTED = ("operators_compiled", "operators_reused", "compile_seconds")
 def run(script, inputs, outputs, arguments, keeps_sparse=False):
     """The outputs of a script of ours: NumPy's arrays that may be written to, and numbers."""
     given = {name: matrix(value) for name, value in inputs.items()}
-    values = _scripts.run_text(text_of(script), f"{script}.dml", given, outputs, arguments)
-    return [host(value, keeps_sparse) if type(value) is Array else value for value in values]
+    values = evaluated(script, given, outputs, arguments)
+    return [results_of(value, keeps_sparse) for value in values]
+
+
+def evaluated(script, given, outputs, arguments):
+    """The outputs of a script of ours as the engine has them."""
+    return _scripts.run_text(text_of(script), f"{script}.dml", given, outputs, arguments)
+
+
+def results_of(value, keeps_sparse=False):
+    """An output as Python has it."""
+    return host(value, keeps_sparse) if type(value) is Array else value
+
+
+def size(value):
+    """The bytes of an input."""
+    if sparse.issparse(value):
+        # Formats have arrays of their own.
+        arrays = (
+            getattr(value, name, None) for name in ("data", "indices", "indptr", "row", "col")
+        )
+        return sum(each.nbytes for each in arrays if each is not None)
+    return getattr(value, "nbytes", 0)
 
 
 def sizes(inputs):
@@ -144,8 +179,20 @@ def sizes(inputs):
     return found
 
 
+# Columns beyond which coordinate descent goes on a working set of them, and the most that such a set has.
+WIDE, SET = 500, 5000
+
 # Functions that several scripts have in common come before them.
-_USES = {"elastic_net": "descend", "logistic_l1": "descend"}
+_USES = {
+    "elastic_net": "descend",
+    "elastic_net_wide": "descend",
+    "hinge_l1": "descend",
+    "kmeans": "clusters",
+    "logistic_l1": "descend",
+    "minibatch_start": "clusters",
+    "minibatch_steps": "clusters",
+    "nonnegative": "descend",
+}
 
 
 @functools.cache

@@ -110,7 +110,7 @@ class MultinomialNB(Fitted, naive_bayes.MultinomialNB):
         return validate_data(self, X, y, accept_sparse="csr", reset=reset)
 
     def _count(self, X, Y):
-        check_non_negative(X, "MultinomialNB (input X)")
+        check_non_negative(X, "MultinomialNB (input X)", getattr(self, "feature_names_in_", None))
         # Indicators of classes, times weights.
         check_non_negative(Y, "MultinomialNB (sample_weight)")
         found = self._fit_by("class_sums", {"X": X, "Y": Y}, ["S", "counts"])

@@ -108,15 +108,9 @@ class KMeans(Fitted, cluster.KMeans):
             inputs["starts"] = check_array(init, dtype=X.dtype, order="C")
             self._validate_center_shape(X, inputs["starts"])
         elif self._seeding() == "k-means++":
-            trials = 2 + int(np.log(k))
-            first = np.zeros((runs, 1))
-            draws = np.zeros((max(runs * (k - 1), 1), trials))
-            for run in range(runs):
-                first[run] = chooser.one(random) + 1
-                for c in range(k - 1):
-                    # The script finds the last of equal candidates, and NumPy the first.
-                    draws[run * (k - 1) + c] = random.uniform(size=trials)[::-1]
-            inputs["first"], inputs["draws"] = first, draws
+            drawn = [choices(random, chooser, k) for _ in range(runs)]
+            inputs["first"] = np.vstack([first for first, _ in drawn])
+            inputs["draws"] = np.vstack([draws for _, draws in drawn])
         elif callable(init):
             # It gets the points as scikit-learn passes them: shifted to their mean.
             if stays(X):
@@ -134,3 +128,13 @@ class KMeans(Fitted, cluster.KMeans):
             starts = [rows_at(X, chooser.several(random, k)) for _ in range(runs)]
             inputs["starts"] = np.vstack(starts)
         return {**inputs, "runs": runs}
+
+
+def choices(random, chances, k):
+    """The first point, from 1, and the random numbers of k-means++, in scikit-learn's order."""
+    trials = 2 + int(np.log(k))
+    chooser = chances if isinstance(chances, Chooser) else Chooser(chances)
+    first = np.array([[chooser.one(random) + 1.0]])
+    # The script finds the last of equal candidates, and NumPy the first.
+    draws = [random.uniform(size=trials)[::-1] for _ in range(k - 1)]
+    return first, np.array(draws).reshape(k - 1, trials) if k > 1 else np.zeros((1, trials))

@@ -11,7 +11,7 @@ from sklearn import linear_model
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 
-from ._base import NOTHING, Fitted, column
+from ._base import NOTHING, SET, WIDE, Fitted, column
 from ._given import check_array, check_sample_weight, issparse, validate_data
 
 # A Gram matrix tells directions apart down to about this part of the largest singular value.
@@ -37,7 +37,25 @@ class _LeastSquares(Fitted):
         inputs = {"X": X, "Y": Y, "w": column(sample_weight) if weighted else NOTHING}
         inputs["alpha"] = np.broadcast_to(np.asarray(alpha, np.float64), (1, Y.shape[1])).copy()
         switches = {"icpt": self.fit_intercept, "weighted": weighted}
-        if issparse(X):
+        if self.positive:
+            features = X.shape[1]
+            if features > _MOST:
+                self._refuse(f"method for so many columns ({features}) with positive=True")
+            found = self._fit_by(
+                "nonnegative",
+                {**inputs, "most": int(most)},
+                ["B", "intercept", "iterations", "objective", "converged"],
+                sparse=issparse(X),
+                **switches,
+            )
+            if not found["converged"]:
+                warnings.warn(
+                    f"Coefficients did not converge after {found['iterations']} rounds: increase max_iter, or scale the "
+                    "data.",
+                    ConvergenceWarning,
+                    stacklevel=4,
+                )
+        elif issparse(X):
             found = self._fit_by(
                 "linear_sparse",
                 {**inputs, "tol": float(tol), "most": int(most)},
@@ -78,16 +96,15 @@ class LinearRegression(_LeastSquares, linear_model.LinearRegression):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Fits the model."""
-        if self.positive:
-            self._refuse("positive=True")
+        accepted = False if self.positive else "csr"
         X, y = validate_data(
-            self, X, y, accept_sparse="csr", y_numeric=True, multi_output=True, dtype=_FLOATS
+            self, X, y, accept_sparse=accepted, y_numeric=True, multi_output=True, dtype=_FLOATS
         )
         if sample_weight is not None:
             sample_weight = check_sample_weight(
                 sample_weight, X, dtype=X.dtype, ensure_non_negative=True
             )
-        if self.tol < _RESOLUTION and not issparse(X):
+        if self.tol < _RESOLUTION and not issparse(X) and not self.positive:
             self._log(
                 logging.INFO,
                 f"tol={self.tol}: singular values below {_RESOLUTION} of the largest count as zero all the same",
@@ -125,8 +142,11 @@ class Ridge(_LeastSquares, linear_model.Ridge):
             raise ValueError(
                 "'lbfgs' solver can be used only when positive=True. Please use another solver."
             )
-        if self.positive:
-            self._refuse("positive=True")
+        if self.positive and self.solver not in ("auto", "lbfgs"):
+            raise ValueError(
+                f"solver='{self.solver}' does not support positive fitting. Please set the solver to 'auto' or 'lbfgs', or "
+                "set `positive=False`"
+            )
         is_sparse = issparse(X)
         if is_sparse and self.fit_intercept and self.solver in ("svd", "cholesky", "saga"):
             raise ValueError(
@@ -150,14 +170,16 @@ class Ridge(_LeastSquares, linear_model.Ridge):
                     f"Number of targets and number of penalties do not correspond: {alpha.size} != {targets}"
                 )
         used = "sparse_cg" if is_sparse else "svd"
-        if self.solver not in ("auto", used):
+        if self.positive:
+            used = "lbfgs"
+        elif self.solver not in ("auto", used):
             self._other_method("solver", used)
         most = self.max_iter or 10 * min(X.shape) + 100
         tol = max(1e-6 * min(self.tol, 1e-4), 1e-13) if is_sparse else _RESOLUTION
         found = self._solve(X, y, sample_weight, alpha, tol, most)
         self.solver_ = used
         self.n_iter_ = None
-        if is_sparse:
+        if is_sparse and not self.positive:
             self.n_iter_ = np.full(1 if y.ndim == 1 else y.shape[1], found["iterations"], np.int32)
         return self
 
@@ -178,8 +200,6 @@ class _CoordinateDescent(Fitted):
         )
         y = check_array(y, dtype=X.dtype, ensure_2d=False)
         features = X.shape[1]
-        if features > _MOST:
-            self._refuse(f"method for so many columns ({features})")
         weighted = sample_weight is not None and not isinstance(sample_weight, Real)
         if weighted:
             sample_weight = check_sample_weight(
@@ -194,8 +214,11 @@ class _CoordinateDescent(Fitted):
         start = np.zeros((features, targets))
         if self.warm_start and hasattr(self, "coef_"):
             start[:] = np.reshape(self.coef_, (targets, features)).T
+        switches = {"icpt": self.fit_intercept, "weighted": weighted, "positive": self.positive}
+        if features > WIDE:
+            switches["set"] = SET
         found = self._fit_by(
-            "elastic_net",
+            "elastic_net_wide" if features > WIDE else "elastic_net",
             {
                 "X": X,
                 "Y": Y,
@@ -208,10 +231,8 @@ class _CoordinateDescent(Fitted):
                 "most": self.max_iter,
             },
             ["B", "intercept", "gaps", "sweeps", "squares", "iterations", "objective"],
-            icpt=self.fit_intercept,
-            weighted=weighted,
             sparse=issparse(X),
-            positive=self.positive,
+            **switches,
         )
         gaps, squares = found["gaps"].ravel(), found["squares"].ravel()
         if np.any(gaps > np.maximum(self.tol, 1e-14) * squares):

@@ -10,14 +10,11 @@ from sklearn import linear_model
 from sklearn.base import _fit_context
 from sklearn.linear_model._logistic import _check_solver
 
-from ._base import Fitted, column
+from ._base import SET, WIDE, Fitted, column
 from ._given import check_sample_weight, classes_of, validate_data, weighted_by_class
 
 # Up to so many columns the Hessian is solved; beyond, conjugate gradients take products with it.
 DIRECT = 300
-
-# Columns up to which there is a Hessian for coordinate descent.
-_MOST = 2000
 
 
 class LogisticRegression(Fitted, linear_model.LogisticRegression):
@@ -87,8 +84,6 @@ class LogisticRegression(Fitted, linear_model.LogisticRegression):
         }
         penalised = solver == "liblinear" and self.fit_intercept
         if penalty in ("l1", "elasticnet"):
-            if features > _MOST:
-                self._refuse(f"method with an L1 penalty for so many columns ({features})")
             ratio = 1.0 if penalty == "l1" else self.l1_ratio
             inputs["l1"], inputs["l2"] = float(alpha * ratio), float(alpha * (1.0 - ratio))
             del inputs["alpha"]
@@ -98,6 +93,8 @@ class LogisticRegression(Fitted, linear_model.LogisticRegression):
                 ["B", "b", "iterations", "objective", "converged"],
                 icpt=int(self.fit_intercept and not penalised),
                 penalised=penalised,
+                wide=features > WIDE,
+                set=SET,
             )
             coef, intercept = found["B"].T, found["b"].ravel()
             if classes > 2 and not penalised:

@@ -9,6 +9,7 @@ from sklearn import mixture
 from sklearn.base import _fit_context
 from sklearn.cluster import kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky_from_precisions
 from sklearn.utils import check_random_state
 
 from .._errors import FulguriteError
@@ -42,8 +43,6 @@ class GaussianMixture(Fitted, mixture.GaussianMixture):
             raise ValueError(
                 f"Expected n_samples >= n_components but got n_components = {k}, n_samples = {rows}"
             )
-        if self.precisions_init is not None:
-            self._refuse("precisions_init")
         self._check_parameters(X, xp=np)
         begins = not (self.warm_start and hasattr(self, "converged_"))
         kind = self.covariance_type
@@ -63,11 +62,19 @@ class GaussianMixture(Fitted, mixture.GaussianMixture):
         }
         if begins:
             random = check_random_state(self.random_state)
-            inputs["R0"] = self._all_parts(X, random, runs)
             weights, means = self.weights_init, self.means_init
+            factors = None
+            if self.precisions_init is not None:
+                factors = _compute_precision_cholesky_from_precisions(
+                    self.precisions_init, kind, np
+                )
+            if weights is None or means is None or factors is None:
+                inputs["R0"] = self._all_parts(X, random, runs)
         else:
             weights, means = self.weights_, self.means_
-            factors = np.asarray(self.precisions_cholesky_, dtype=np.float64)
+            factors = self.precisions_cholesky_
+        if factors is not None:
+            factors = np.asarray(factors, dtype=np.float64)
             if kind == "spherical":
                 factors = np.repeat(factors[:, None], features, axis=1)
             inputs["factors0"] = factors.reshape(-1, features)
@@ -96,6 +103,7 @@ class GaussianMixture(Fitted, mixture.GaussianMixture):
                 begins=begins,
                 weighted=weights is not None,
                 placed=means is not None,
+                shaped=factors is not None,
             )
         except FulguriteError as error:
             if error.operator != "p(cholesky)" and "p(cholesky)" not in str(error):
