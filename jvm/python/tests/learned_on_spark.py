@@ -8,6 +8,7 @@ COLUMNS = ["a", "b", "c", "d"]
 # Name, parameters, label, weight.
 CASES = [
     ("LinearRegression", {}, "target", "w"),
+    ("LinearRegression", {"positive": True}, "target", "w"),
     ("Ridge", {"alpha": 2.0}, "target", None),
     ("Lasso", {"alpha": 0.1}, "target", "w"),
     ("ElasticNet", {"alpha": 0.1}, "target", None),
@@ -18,6 +19,9 @@ CASES = [
     ("GammaRegressor", {"alpha": 0.1}, "count", None),
     ("TweedieRegressor", {"alpha": 0.1, "power": 1.5}, "count", None),
     ("LinearSVC", {"class_weight": {"no": 2.0}}, "label", "w"),
+    ("LinearSVC", {}, "two", None),
+    ("LinearSVC", {"loss": "hinge"}, "label", None),
+    ("LinearSVC", {"penalty": "l1"}, "two", "w"),
     ("GaussianNB", {}, "label", "w"),
     ("MultinomialNB", {}, "label", "w"),
     ("KMeans", {"n_clusters": 3, "random_state": 0}, None, "w"),

@@ -333,6 +333,10 @@ def test_what_else_is_refused(spark, frame, table):
         model.predict(spark.createDataFrame([(1.0, None, 1.0, 1.0)], "a double, b double, c double, d double")).collect()
     with pytest.raises(learn.UnsupportedError, match="function"):
         learn.KMeans(2, init=lambda X, k, random_state: X[:k]).fit(frame.select(*COLUMNS))
+    with pytest.raises(learn.UnsupportedError, match="MiniBatchKMeans has no fit on a Spark DataFrame"):
+        learn.MiniBatchKMeans(2).fit(frame.select(*COLUMNS))
+    with pytest.raises(learn.UnsupportedError, match="'mu' on a Spark"):
+        learn.NMF(2, solver="mu").fit(frame.select(*COLUMNS))
     with pytest.raises(learn.UnsupportedError, match="partial_fit"):
         learn.GaussianNB().partial_fit(frame, y="label")
     with pytest.raises(ValueError, match="alpha"):

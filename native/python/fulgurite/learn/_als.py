@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from ._base import Fitted, run
-from ._given import validate_data
+from ._inputs import validate_data
 from ._ratings import Ratings, predicted
 
 

@@ -108,7 +108,7 @@ class KMeans(Fitted, cluster.KMeans):
             inputs["starts"] = check_array(init, dtype=X.dtype, order="C")
             self._validate_center_shape(X, inputs["starts"])
         elif self._seeding() == "k-means++":
-            drawn = [choices(random, chooser.one, k) for _ in range(runs)]
+            drawn = [choices(random, chooser, k) for _ in range(runs)]
             inputs["first"] = np.vstack([first for first, _ in drawn])
             inputs["draws"] = np.vstack([draws for _, draws in drawn])
         elif callable(init):
@@ -133,7 +133,8 @@ class KMeans(Fitted, cluster.KMeans):
 def choices(random, one, k):
     """The first point, from 1, which `one` draws, and the random numbers of k-means++, in scikit-learn's order."""
     trials = 2 + int(np.log(k))
-    first = np.array([[one(random) + 1.0]])
+    chooser = chances if isinstance(chances, Chooser) else Chooser(chances)
+    first = np.array([[chooser.one(random) + 1.0]])
     # The script finds the last of equal candidates, and NumPy the first.
     draws = [random.uniform(size=trials)[::-1] for _ in range(k - 1)]
     return first, np.array(draws).reshape(k - 1, trials) if k > 1 else np.zeros((1, trials))

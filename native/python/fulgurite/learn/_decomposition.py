@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from ._base import Fitted, run
 from ._given import check_non_negative, issparse, stays, validate_data
-from ._names import naming
+from ._inputs import naming
 from ._parts import Part
 
 _FLOATS = (np.float64, np.float32)
@@ -34,7 +34,6 @@ class _Components(Fitted):
     def _is_partial(self, X, wanted):
         """Whether only the wanted vectors are computed."""
         if stays(X):
-            # Whole vectors of rows would come here.
             return False
         smaller = min(X.shape)
         is_large = smaller > _MOST or (issparse(X) and X.shape[1] > _MOST)
@@ -259,10 +258,13 @@ class NMF(Fitted, decomposition.NMF):
         outputs = ["W", "Ht", "iterations"]
         script, options = "nmf", {"measured": "no"}
         if self.solver == "mu":
+            script = "nmf_mu"
             outputs.append("objective")
             beta = inputs["beta"] = float(self._beta_loss)
-            power = 0 if beta < 1 else 1 if beta <= 2 else 2
-            script, options = "nmf_mu", {"loss": _LOSSES.get(beta, "other"), "power": power}
+            options = {
+                "loss": _LOSSES.get(beta, "other"),
+                "power": 0 if beta < 1 else 1 if beta <= 2 else 2,
+            }
         if update_H:
             found = self._fit_by(script, inputs, outputs, both=True, **options)
         else:
@@ -281,6 +283,11 @@ class NMF(Fitted, decomposition.NMF):
         if self.shuffle and self.solver == "cd":
             self._other_method("shuffle", "coordinates in their order")
         check_non_negative(X, "NMF (input X)", getattr(self, "feature_names_in_", None))
+        if not stays(X) and self._beta_loss <= 0 and X.min() == 0:
+            raise ValueError(
+                "When beta_loss <= 0 and X contains zeros, the solver may diverge. Please add small values to X, or use a "
+                "positive beta_loss."
+            )
 
     def _descent(self, X, W, Ht):
         """Inputs of the script."""
@@ -306,8 +313,8 @@ class NMF(Fitted, decomposition.NMF):
         """Fits the model to rows that stay on workers, and their factor with them."""
         validate_data(self, X)
         self._check_method(X)
-        if self.solver != "cd":
-            self._refuse(f"solver {self.solver!r} on a Spark DataFrame")
+        if self.solver == "mu":
+            self._refuse("solver 'mu' on a Spark DataFrame")
         rows, features = X.shape
         k = features if self._n_components == "auto" else self._n_components
         smaller = min(rows, features)

@@ -11,8 +11,7 @@ from sklearn.utils import validation
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from . import _names
-from ._names import naming
+from . import _inputs
 from ._parts import Features, Labels, Part, Targets
 
 
@@ -21,8 +20,7 @@ def validate_data(estimator, X="no_validation", y="no_validation", **checks):
     if isinstance(X, Features):
         X.data.validate(estimator, **checks)
         return X if isinstance(y, str) else (X, y)
-    with naming(X):
-        return validation.validate_data(estimator, X, y, **checks)
+    return _inputs.validate_data(estimator, X, y, **checks)
 
 
 def check_array(array, **checks):
@@ -43,7 +41,7 @@ def check_sample_weight(sample_weight, X, **checks):
 def check_non_negative(X, whom, names=None):
     """As scikit-learn's function. Of parts it looks at features: weights are checked when they become parts."""
     if not isinstance(X, Part):
-        _names.check_non_negative(X, whom, names)
+        _inputs.check_non_negative(X, whom, names)
     elif isinstance(X, Features) and X.low.min() < 0:
         name = X.data.names[int(X.low.argmin())]
         raise ValueError(
@@ -105,7 +103,7 @@ def weighted_by_class(weights, class_weight, classes, codes, y, sample_weight):
 def signs_of(codes, told):
     """A column for each class that is told from the rest: one for its rows, minus one for others."""
     if isinstance(codes, Labels):
-        return codes * 2 - 1 if len(told) == 1 else codes.indicators() * 2 - 1
+        return (codes if len(told) == 1 else codes.indicators()).as_column() * 2 - 1
     return np.stack([np.where(codes == each, 1.0, -1.0) for each in told], axis=1)
 
 
