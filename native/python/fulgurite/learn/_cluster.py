@@ -130,8 +130,8 @@ class KMeans(Fitted, cluster.KMeans):
         return {**inputs, "runs": runs}
 
 
-def choices(random, one, k):
-    """The first point, from 1, which `one` draws, and the random numbers of k-means++, in scikit-learn's order."""
+def choices(random, chances, k):
+    """The first point, from 1, and the random numbers of k-means++, in scikit-learn's order."""
     trials = 2 + int(np.log(k))
     chooser = chances if isinstance(chances, Chooser) else Chooser(chances)
     first = np.array([[chooser.one(random) + 1.0]])

@@ -248,11 +248,6 @@ class NMF(Fitted, decomposition.NMF):
 
     def _fit_transform(self, X, y=None, W=None, H=None, update_H=True):
         self._check_method(X)
-        if self._beta_loss <= 0 and X.min() == 0:
-            raise ValueError(
-                "When beta_loss <= 0 and X contains zeros, the solver may diverge. Please add small values to X, or use a "
-                "positive beta_loss."
-            )
         W, H = self._check_w_h(X, W, H, update_H)
         inputs = self._descent(X, W, H.T)
         outputs = ["W", "Ht", "iterations"]

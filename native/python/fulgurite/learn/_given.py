@@ -15,8 +15,8 @@ from . import _inputs
 from ._parts import Features, Labels, Part, Targets
 
 
-def validate_data(estimator, X="no_validation", y="no_validation", **checks):
-    """As scikit-learn's function; it sets names and numbers of columns. An error about a cell names its column."""
+def validate_data(estimator, X, y="no_validation", **checks):
+    """As scikit-learn's function; it sets names and numbers of columns."""
     if isinstance(X, Features):
         X.data.validate(estimator, **checks)
         return X if isinstance(y, str) else (X, y)

@@ -15,9 +15,8 @@ from sklearn.utils.validation import (
 )
 
 from ._base import NOTHING, Fitted, column
-from ._choice import Chooser
 from ._cluster import choices
-from ._given import validate_data
+from ._inputs import validate_data
 
 # Steps that one run of the script makes at most, and the cells of row numbers that it gets at most.
 _STEPS = 32
@@ -143,7 +142,7 @@ class MiniBatchKMeans(Fitted, cluster.MiniBatchKMeans):
         seeding = "given"
         if isinstance(init, str) and init == "k-means++":
             seeding = init
-            inputs["first"], inputs["draws"] = choices(random, Chooser(weights).one, k)
+            inputs["first"], inputs["draws"] = choices(random, weights / weights.sum(), k)
         elif isinstance(init, str):
             rows = random.choice(X.shape[0], size=k, replace=False, p=weights / weights.sum())
             inputs["starts"] = X[rows]

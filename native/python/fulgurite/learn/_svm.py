@@ -13,7 +13,6 @@ from ._given import (
     check_sample_weight,
     classes_of,
     signs_of,
-    stays,
     validate_data,
     weighted_by_class,
 )
@@ -60,8 +59,6 @@ class LinearSVC(Fitted, svm.LinearSVC):
                 weights, self.class_weight, self.classes_, codes, y, sample_weight
             )
         is_hinge = self.loss == "hinge"
-        if is_hinge and stays(X):
-            self._refuse("hinge loss on a Spark DataFrame")
         if self.dual is True and not is_hinge:
             self._other_method("dual", "the primal problem")
         told = [1] if classes == 2 else range(classes)

@@ -26,5 +26,5 @@ results = {
     "mixture": begun.score(X),
     "positive": positive.coef_,
     "free": positive.set_params(positive=False).fit(X, y).coef_,
-    "ridge": Ridge(positive=True, solver="lbfgs").fit(X, y).coef_,
+    "ridge": Ridge(positive=True, solver="lbfgs").fit(X, y).coef_.round(4),
 }
