@@ -73,6 +73,7 @@ class StandardScaler(Fitted, preprocessing.StandardScaler):
             },
             ["counts", "means", "variances"],
             weighted=weighted,
+            sparse=issparse(X),
         )
         counts = found["counts"].ravel().astype(kind)
         self.n_samples_seen_ = counts[0] if counts.max() == counts.min() else counts
