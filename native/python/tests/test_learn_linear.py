@@ -180,6 +180,28 @@ def test_scaler(kind, seed):
     np.testing.assert_allclose(ours.inverse_transform(ours.transform(X)), X, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_scaler_of_sparse_batches(seed):
+    rng = np.random.default_rng([seed, 6])
+    X = rng.normal(3.0, 2.0, size=(60, 7)) * (rng.random((60, 7)) < 0.3)
+    X[:, 1], X[:, 2] = 5.25, 0.0
+    if seed % 2:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    w = rng.random(60) * (rng.random(60) < 0.8) if seed % 4 > 1 else None
+    ours, their = (
+        learn.StandardScaler(with_mean=False),
+        preprocessing.StandardScaler(with_mean=False),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for part in np.array_split(np.arange(60), 1 + seed % 3):
+            v = None if w is None else w[part]
+            for model in (ours, their):
+                model.partial_fit(sparse.csr_array(X[part]), sample_weight=v)
+    for name in ("mean_", "var_", "scale_", "n_samples_seen_"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(their, name), rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_scaler_forms(form):
     X = np.random.default_rng(5).integers(-5, 6, size=(30, 4)).astype(float)
