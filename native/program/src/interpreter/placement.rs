@@ -22,6 +22,8 @@ pub(crate) enum Decision {
     Local,
     Distributed(RowWise),
     Composed(Composition),
+    /// A transpose: the workers get the matrix, and read it the other way.
+    Turned,
 }
 
 /// Decides from actual inputs. `known` says where the block's other values are.
@@ -78,6 +80,9 @@ pub(crate) fn decide(
     let turned: Vec<InputFacts> = facts.iter().map(InputFacts::in_stripes).collect();
     if let Some(cut) = row_wise(&hop.op, cplan, &turned) {
         return Ok(Decision::Distributed(cut));
+    }
+    if hop.op.is_transpose() {
+        return Ok(Decision::Turned);
     }
     Err(Error::memory(format!(
         "the operator {needs}, fulgurite.memory.local is {budget}, and there is no way to run it on the workers"

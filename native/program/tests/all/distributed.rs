@@ -226,6 +226,28 @@ fn local_matrices_that_do_not_fit_are_cut() {
 }
 
 #[test]
+fn local_matrices_whose_transposes_do_not_fit_are_cut_as_they_lie() {
+    for result in ["rowSums(Y)", "Y %*% X", "Y[3,]"] {
+        let text = format!("Y = t(X)\nif (sum(Y ^ 2) == 0.5) {{ print(\"\") }}\nR = {result}");
+        let backend = Arc::new(LocalBackend::default());
+        let ran = script(&text)
+            .backend(Arc::clone(&backend))
+            .matrix("X", x())
+            // X alone would fit.
+            .config("fulgurite.memory.local", "40k")
+            .config("fulgurite.blocksize", "100")
+            .output("R")
+            .run();
+        assert_eq!(cells(&ran, "R"), cells(&local(&text, "R"), "R"), "{text}");
+        let counters = backend.counters();
+        assert!(
+            counters.tasks + counters.collected > 0,
+            "{text}: {counters:?}"
+        );
+    }
+}
+
+#[test]
 fn side_inputs_beyond_the_broadcast_limit_are_shuffled() {
     let text = "R = sum(X * Y)";
     let run = |limit: &str| {

@@ -254,6 +254,13 @@ impl Evaluation<'_> {
                 meter.note(|| held.saturating_add(bytes(&value)));
                 Ok(value.into())
             }
+            Decision::Turned => {
+                let [matrix] = &inputs[..] else {
+                    return Err(Error::internal("a transpose reads one matrix"));
+                };
+                let matrix = self.workers()?.distributed(matrix)?;
+                Ok(Variable::Distributed(matrix.transpose()))
+            }
             Decision::Distributed(cut) => {
                 let left_transposed =
                     placement::bring_left_operand_to_stripes(transposed_left, &cut, inputs)?;
