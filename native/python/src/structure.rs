@@ -71,21 +71,22 @@ pub struct Structure {
 
 impl Structure {
     /// Of these expressions that have no values yet. What was computed before on the way to others, and is used again, is
-    /// wanted, too: a loop builds on it, and would have it computed again and again. Not so what a few light operators compute
-    /// of a large array. What has a name is wanted, where the caller
-    /// `keeps_named`.
+    /// wanted, too: a loop builds on it, and would have it computed again and again. What has a name is wanted, where the caller
+    /// `keeps_named`. Not so what a few light operators compute of a large array.
     pub fn of(wanted: &[Arc<Expression>], keeps_named: bool) -> Self {
         let mut structure = Self::visited(wanted);
         let operators = structure.operators.iter().zip(structure.light_steps());
+        let is_cheap: Vec<bool> = operators
+            .map(|(operator, light)| operator.is_cheap_again() || light.is_some())
+            .collect();
+        let operators = structure.operators.iter().zip(&is_cheap);
         let passed: Vec<bool> = operators
-            .map(|(operator, light)| {
-                let is_cheap = operator.is_cheap_again() || light.is_some();
-                operator.expression.passes() > 0 && !is_cheap
-            })
+            .map(|(operator, is_cheap)| operator.expression.passes() > 0 && !is_cheap)
             .collect();
         let mut is_wanted = vec![false; passed.len()];
         for (index, operator) in structure.operators.iter().enumerate() {
-            is_wanted[index] |= keeps_named && operator.expression.has_name();
+            let keeps = keeps_named && !is_cheap[index];
+            is_wanted[index] |= keeps && operator.expression.has_name();
             // What is used by operators that were there before was found with them.
             if !passed[index] {
                 for operand in &operator.operands {
