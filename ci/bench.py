@@ -243,7 +243,7 @@ def main():
     (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n")
     (folder / "RESULTS.md").write_text(bench_report.report(results))
     if options.keep or options.renew:
-        bench_report.fill_readme(options.folder.parent.parent / "README.md", results)
+        bench_report.fill_readme(options.folder.parent.parent / "README.md", "bench", bench_report.core(results))
     print(f"{folder}/RESULTS.md; {(time.perf_counter() - started) / 60:.0f} minutes", file=sys.stderr)
     if failures:
         raise SystemExit(f"{len(failures)} rows failed")

@@ -3,7 +3,6 @@ of its own, which keeps its data; the processes take turns. The objectives that 
 
 import argparse
 import datetime
-import json
 import shutil
 import sys
 import time
@@ -13,19 +12,17 @@ import numpy as np
 
 import bench_learn_report
 import bench_learn_rows
-from bench_work import Failed, Runner, distance
-from machine import busy, kind, machine, settle
+from bench_report import fill_readme
+from bench_turns import PATIENCE, Failed, Runner, Turns, before, distance, keep
+from machine import kind, settle
 
 # What is executed in a turn: until so many seconds are spent, and at most so often.
 TURN = "0.5 100"
 # Fits before turns that count, after the first one. A first fit of so many milliseconds gains nothing by more, and counts as a turn.
 WARM_UP = "0.2 3"
 AHEAD_MILLISECONDS = 10_000
-# A peer that took longer than so many milliseconds and so many times the best peer's time has one turn.
-SLOW_MILLISECONDS = 1000
+# A slow peer that took so many times the best peer's time has one turn.
 SLOW_TIMES = 2
-# Seconds to wait for the machine to be idle before each round.
-PATIENCE = 1
 # How far closed forms may lie apart, as a share of the largest cell.
 TOLERANCE = 1e-6
 
@@ -39,7 +36,7 @@ class Measurement:
         self.folder = options.scratch / "learn"
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
-        self.failures = {}
+        self.turns = Turns(self.label)
 
     def run(self):
         started = time.perf_counter()
@@ -66,7 +63,7 @@ class Measurement:
             "mb": {name: round(first[name]["peakBytes"] / 1e6, 1) for name in measured},
             "objective": {name: self.found[name]["objective"] for name in measured},
             "iterations": {name: self.found[name]["iterations"] for name in measured},
-            "failures": self.failures,
+            "failures": self.turns.failures,
             "busy": round(max(loads), 2),
             "rounds": self.options.rounds,
             "seconds": round(time.perf_counter() - started, 1),
@@ -80,7 +77,7 @@ class Measurement:
 
     def take_turns(self, runners):
         """Gives each first fit, and the shares of processor time that others took before each round."""
-        first, loads, ahead = {}, [], set()
+        first, ahead = {}, set()
 
         def begin(runner):
             first[runner.name] = runner.ask("run 0 1")
@@ -98,32 +95,9 @@ class Measurement:
                 runner.times += runner.ask(f"run {TURN}")["milliseconds"]
 
         settle(PATIENCE)
-        running = self.each(runners, begin)
+        running = self.turns.each(runners, begin)
         self.found = self.compare(running)
-        for place in range(self.options.rounds):
-            settle(PATIENCE)
-            loads.append(busy(0.1))
-            # None always runs after the same other one.
-            shift = place % len(running)
-            running = self.each(running[shift:] + running[:shift], turn)
-            best = min((runner.median() for runner in running if runner.name != "fulgurite"), default=0)
-            slow = max(SLOW_MILLISECONDS, SLOW_TIMES * best)
-            running = sorted((runner for runner in running if runner.name == "fulgurite" or runner.median() <= slow), key=runners.index)
-        return first, loads
-
-    def each(self, runners, act):
-        """Those that could."""
-        able = []
-        for runner in runners:
-            try:
-                act(runner)
-                able.append(runner)
-            except Failed as failure:
-                print(f"{self.label}: {failure}", file=sys.stderr)
-                self.failures[runner.name] = str(failure)
-                if runner.name == "fulgurite":
-                    raise
-        return able
+        return first, self.turns.rounds(running, turn, self.options.rounds, SLOW_TIMES)
 
     def compare(self, runners):
         """What each reached; closed forms must be the same."""
@@ -141,30 +115,19 @@ class Measurement:
 
 def renew(folder, rows, order, failed):
     """Puts the rows, and what ours could not fit, into the kept results of this kind of processor."""
-    file = folder / "results.json"
-    kept = json.loads(file.read_text())
-    tables = kept.setdefault("learn", {})
-    before = tables.get(kind(), {"rows": [], "failed": {}})
 
     def key(row):
         return row["row"], row["shape"]
 
-    again = {key(row) for row in rows}
-    # Rows that are no longer declared go.
-    rest = [row for row in before["rows"] if key(row) not in again and key(row) in order]
-    merged = sorted(rest + rows, key=lambda row: order.index(key(row)))
+    def place(row):
+        return order.index(key(row)) if key(row) in order else None
+
     fitted = {"/".join(key(row)) for row in rows}
-    kept_failures = {label: why for label, why in before.get("failed", {}).items() if label not in fitted and tuple(label.split("/")) in order}
-    tables[kind()] = {
-        "date": datetime.date.today().isoformat(),
-        "machine": machine(),
-        "libraries": bench_learn_report.libraries(),
-        "rows": merged,
-        "failed": kept_failures | failed,
-    }
-    file.write_text(json.dumps(kept, indent=1) + "\n")
+    failed_before = before(folder, "learn").get("failed", {})
+    failed_before = {label: why for label, why in failed_before.items() if label not in fitted and tuple(label.split("/")) in order}
+    tables = keep(folder, "learn", rows, key, place, libraries=bench_learn_report.libraries(), failed=failed_before | failed)
     (folder / "LEARN.md").write_text(bench_learn_report.report(tables))
-    bench_learn_report.fill_readme(folder.parent.parent / "README.md", tables[kind()])
+    fill_readme(folder.parent.parent / "README.md", "bench-learn", bench_learn_report.core(tables[kind()]))
 
 
 def chosen(rows, names):

@@ -2,8 +2,8 @@
 
 import importlib.metadata
 
-from bench_python_report import mean, number
-from bench_work_report import BUSY, circumstances
+from bench_python_report import mean
+from bench_work_report import BUSY, circumstances, number
 
 PEERS = ["sklearn", "intelex", "glum", "implicit", "mllib"]
 NAMES = {"sklearn": "scikit-learn", "intelex": "scikit-learn-intelex", "glum": "glum", "implicit": "implicit", "mllib": "MLlib"}
@@ -198,12 +198,3 @@ def core(results):
     lines = [f"{len(rows)} fits of `fulgurite.learn` on {results['machine']}, two threads, on {results['date']}; all of it, with the objectives reached, in [LEARN.md](tests/bench/LEARN.md).", ""]
     missed = sum(verdict(row) != "reached" for row in rows) + len(results.get("failed", {}))
     return "\n".join([*lines, *(f"- {line}" for line in means(rows)), f"- Not reached by {missed} fits, in time, memory or objective."])
-
-
-def fill_readme(file, results):
-    """Where the README has a place for it."""
-    begin, end = "<!-- bench-learn:begin -->", "<!-- bench-learn:end -->"
-    text = file.read_text()
-    if begin in text:
-        before, rest = text.split(begin)
-        file.write_text(f"{before}{begin}\n{core(results)}\n{end}{rest.split(end)[1]}")

@@ -5,7 +5,6 @@ each side. Called by `ci/bench --python`."""
 import argparse
 import dataclasses
 import datetime
-import json
 import shutil
 import sys
 import time
@@ -17,19 +16,18 @@ import bench_python_overhead
 import bench_python_peer
 import bench_python_programs
 import bench_python_report
-from bench_work import Failed, Runner, distance, size_of
-from machine import busy, kind, machine, settle
+from bench_report import fill_readme
+from bench_turns import Failed, Runner, Turns, before, distance, keep
+from bench_work import size_of
+from machine import kind
 
 OURS = ["fulgurite", "fused"]
 # Seconds and times before turns that count.
 WARM_UP = "0.2 3"
 # What is executed in a turn: until so many seconds are spent, and at most so often.
 TURN = "0.4 30"
-# A peer that took longer than so many milliseconds and so many times the best peer's time has one turn.
-SLOW_MILLISECONDS = 1000
+# A slow peer that took so many times the best peer's time has one turn.
 SLOW_TIMES = 2
-# Seconds to wait for the machine to be idle before each round.
-PATIENCE = 1
 
 
 class Measurement:
@@ -79,7 +77,7 @@ class Measurement:
 
     def take_turns(self, runners):
         """Gives the milliseconds of each first execution, and the shares of processor time that others took before each round."""
-        first, loads = {}, []
+        first = {}
 
         def begin(runner):
             first[runner.name] = runner.ask("run 0 1")["milliseconds"][0]
@@ -88,31 +86,10 @@ class Measurement:
         def turn(runner):
             runner.times += runner.ask(f"run {TURN}")["milliseconds"]
 
-        running = self.each(runners, begin)
+        turns = Turns(self.program.name, needed=["fulgurite", "numpy"])
+        running = turns.each(runners, begin)
         self.compare(running)
-        for place in range(self.options.rounds):
-            settle(PATIENCE)
-            loads.append(busy(0.1))
-            # None always runs after the same other one.
-            shift = place % len(running)
-            running = self.each(running[shift:] + running[:shift], turn)
-            best = min((runner.median() for runner in running if runner.name not in OURS), default=0)
-            slow = max(SLOW_MILLISECONDS, SLOW_TIMES * best)
-            running = sorted((runner for runner in running if runner.name in OURS or runner.median() <= slow), key=runners.index)
-        return first, loads
-
-    def each(self, runners, act):
-        """Those that could."""
-        able = []
-        for runner in runners:
-            try:
-                act(runner)
-                able.append(runner)
-            except Failed as failure:
-                print(f"{self.program.name}: {failure}", file=sys.stderr)
-                if runner.name in ["fulgurite", "numpy"]:
-                    raise
-        return able
+        return first, turns.rounds(running, turn, self.options.rounds, SLOW_TIMES, OURS)
 
     def compare(self, runners):
         """Whether all give NumPy's numbers; keeps what Fulgurite left to NumPy."""
@@ -145,25 +122,15 @@ def as_floats(value):
 
 def renew(folder, rows, overhead, names):
     """Puts the rows into the kept results of this kind of processor."""
-    file = folder / "results.json"
-    kept = json.loads(file.read_text())
-    tables = kept.setdefault("python", {})
-    before = tables.get(kind(), {"rows": [], "overhead": None})
-    again = {row["program"] for row in rows}
-    # Programs that are no longer declared go.
-    rest = [row for row in before["rows"] if row["program"] not in again and row["program"] in names]
     order = list(names)
-    merged = sorted(rest + rows, key=lambda row: order.index(row["program"]))
-    tables[kind()] = {
-        "date": datetime.date.today().isoformat(),
-        "machine": machine(),
-        "libraries": bench_python_report.libraries(),
-        "rows": merged,
-        "overhead": overhead or before["overhead"],
-    }
-    file.write_text(json.dumps(kept, indent=1) + "\n")
+
+    def place(row):
+        return order.index(row["program"]) if row["program"] in order else None
+
+    overhead = overhead or before(folder, "python").get("overhead")
+    tables = keep(folder, "python", rows, lambda row: row["program"], place, libraries=bench_python_report.libraries(), overhead=overhead)
     (folder / "PYTHON.md").write_text(bench_python_report.report(tables))
-    bench_python_report.fill_readme(folder.parent.parent / "README.md", tables[kind()])
+    fill_readme(folder.parent.parent / "README.md", "bench-python", bench_python_report.core(tables[kind()]))
 
 
 def main():

@@ -3,7 +3,7 @@
 import importlib.metadata
 import math
 
-from bench_work_report import circumstances
+from bench_work_report import circumstances, number
 
 OURS = ["fulgurite", "fused"]
 PEERS = ["numpy", "numexpr", "numba", "jax", "torch"]
@@ -41,10 +41,6 @@ def least_ratio(row):
 def mean(values):
     """Geometric."""
     return math.exp(sum(map(math.log, values)) / len(values))
-
-
-def number(value):
-    return "-" if value is None else f"{value:.3f}" if value < 1 else f"{value:.3g}" if value < 100 else f"{value:.0f}"
 
 
 def takes_more(row):
@@ -180,12 +176,3 @@ def core(results):
     rows = results["rows"]
     lines = [f"{len(rows)} programs of NumPy's users on {results['machine']}, two threads, on {results['date']}; all of it in [PYTHON.md](tests/bench/PYTHON.md).", ""]
     return "\n".join([*lines, *(f"- {line}" for line in means(rows)), "", *misses(rows)] if rows else lines)
-
-
-def fill_readme(file, results):
-    """Where the README has a place for it."""
-    begin, end = "<!-- bench-python:begin -->", "<!-- bench-python:end -->"
-    text = file.read_text()
-    if begin in text:
-        before, rest = text.split(begin)
-        file.write_text(f"{before}{begin}\n{core(results)}\n{end}{rest.split(end)[1]}")

@@ -162,7 +162,10 @@ def core(results):
     return "\n".join(lines)
 
 
-def fill_readme(file, results):
-    begin, end = "<!-- bench:begin -->", "<!-- bench:end -->"
-    before, rest = file.read_text().split(begin)
-    file.write_text(f"{before}{begin}\n{core(results)}\n{end}{rest.split(end)[1]}")
+def fill_readme(file, name, text):
+    """Puts a text between the marks of this name, where the README has them."""
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    readme = file.read_text()
+    if begin in readme:
+        before, rest = readme.split(begin)
+        file.write_text(f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}")

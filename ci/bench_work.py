@@ -2,26 +2,20 @@
 system runs a row in a process of its own, which keeps its data and what it compiled; the processes take turns. Called by `ci/bench work`."""
 
 import argparse
-import contextlib
 import datetime
 import itertools
 import json
-import os
 import shutil
-import statistics
 import subprocess
 import sys
 import textwrap
 import time
 from pathlib import Path
 
-import numpy as np
-import scipy.sparse
-
 import bench_work_data
 import bench_work_report
 import bench_work_rows
-from machine import busy, kind, machine, settle
+from bench_turns import Failed, Runner, Turns, distance, keep
 
 # What is executed in a turn: until so many seconds are spent, and at most so often.
 SECONDS = 0.4
@@ -29,35 +23,16 @@ MOST = 50
 # Seconds and times before turns that count; an execution of so many milliseconds gains nothing by them, and counts as a turn.
 WARM_UP = "0.1 3"
 WARM_MILLISECONDS = 2000
-# A peer that took longer than so many milliseconds and so many times the best peer's time has one turn.
-SLOW_MILLISECONDS = 1000
+# A slow peer that took so many times the best peer's time has one turn.
 SLOW_TIMES = 1.5
-# Seconds to wait for the machine to be idle before each round.
-PATIENCE = 1
 
 
-class Runner:
-    """A process that runs one row, as commands tell."""
+class Side(Runner):
+    """A system, whose first executions may count as its first turn."""
 
-    def __init__(self, name, command, threads, results):
-        self.name, self.results = name, results
-        limits = {f"{library}_NUM_THREADS": str(threads) for library in ["OMP", "OPENBLAS", "NUMEXPR", "NUMBA"]} | {"POLARS_MAX_THREADS": str(threads)}
-        environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"} | limits
-        cores = sorted(os.sched_getaffinity(0))[:threads]
-        self.process = subprocess.Popen(
-            list(map(str, command)), env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=lambda: os.sched_setaffinity(0, cores)
-        )
-        self.times, self.peak_bytes, self.ahead = [], 0, False
-
-    def ask(self, command):
-        with contextlib.suppress(BrokenPipeError):
-            self.process.stdin.write(command + "\n")
-            self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            said = self.process.communicate()[1].strip().splitlines()
-            raise Failed(f"{self.name} can't: {said[-1] if said else f'it ended with {self.process.returncode}'}")
-        return json.loads(line)
+    def __init__(self, *given):
+        super().__init__(*given)
+        self.peak_bytes, self.ahead = 0, False
 
     def warm_up(self):
         seen = self.ask(f"run {WARM_UP}")
@@ -73,19 +48,6 @@ class Runner:
         seen = self.ask(f"run {SECONDS} {MOST}")
         self.times += seen["milliseconds"]
         self.peak_bytes = max(self.peak_bytes, seen["peakBytes"])
-
-    def median(self):
-        return statistics.median(self.times)
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.process.stderr.close()
-        self.process.wait()
-
-
-class Failed(Exception):
-    pass
 
 
 class Measurement:
@@ -152,46 +114,23 @@ class Measurement:
         script.write_text(textwrap.dedent(text).strip() + "\n")
         command = [self.options.bench, "work", script, "--inputs", self.inputs, "--threads", self.threads]
         command += [f"--output={name}" for name in outputs] + [f"--argument={name}={value}" for name, value in (self.sizes | paths).items()]
-        return Runner("fulgurite", command, self.threads, self.folder / "fulgurite")
+        return Side("fulgurite", command, self.threads, self.folder / "fulgurite")
 
     def peer(self, name, paths):
         paths = {key: str(path) for key, path in self.with_out(paths, name).items()}
         script = Path(__file__).with_name("bench_work_peer.py")
         given = {"rows": self.options.rows, "inputs": self.inputs, "row": self.row.name, "peer": name, "sizes": json.dumps(self.sizes), "paths": json.dumps(paths)}
-        return Runner(name, [sys.executable, script, *(f"--{key}={value}" for key, value in given.items())], self.threads, self.folder / name)
+        return Side(name, [sys.executable, script, *(f"--{key}={value}" for key, value in given.items())], self.threads, self.folder / name)
 
     def with_out(self, paths, name):
         return paths | {"out": self.folder / f"{name}{self.row.writes}"} if self.row.writes else paths
 
     def take_turns(self, runners):
         """Gives the shares of processor time that others took before each round."""
-        loads = []
-        ours = runners[0]
-        running = self.each(runners, Runner.warm_up)
+        turns = Turns(self.label)
+        running = turns.each(runners, Side.warm_up)
         self.compare(running)
-        for turn in range(self.options.rounds):
-            settle(PATIENCE)
-            loads.append(busy(0.1))
-            # None always runs after the same other one.
-            shift = turn % len(running)
-            running = self.each(running[shift:] + running[:shift], Runner.turn)
-            best = min((runner.median() for runner in running if runner is not ours), default=0)
-            slow = max(SLOW_MILLISECONDS, SLOW_TIMES * best)
-            running = sorted((runner for runner in running if runner is ours or runner.median() < slow or runner.median() == best), key=runners.index)
-        return loads
-
-    def each(self, runners, act):
-        """Those that could."""
-        able = []
-        for runner in runners:
-            try:
-                act(runner)
-                able.append(runner)
-            except Failed as failure:
-                print(f"{self.label}: {failure}", file=sys.stderr)
-                if runner.name == "fulgurite":
-                    raise SystemExit(f"{self.label} failed") from None
-        return able
+        return turns.rounds(running, Side.turn, self.options.rounds, SLOW_TIMES)
 
     def compare(self, runners):
         """Whether all give the same numbers."""
@@ -200,7 +139,7 @@ class Measurement:
         for peer in peers:
             apart = [distance(one, other) for one, other in zip(expected, self.result(peer), strict=True)]
             if not all(far <= self.row.tolerance for far in apart):
-                raise SystemExit(f"{self.label}: {peer.name}'s cells lie {', '.join(f'{far:.3g}' for far in apart)} apart from fulgurite's, as a share of the largest one")
+                raise Failed(f"{self.label}: {peer.name}'s cells lie {', '.join(f'{far:.3g}' for far in apart)} apart from fulgurite's, as a share of the largest one")
 
     def result(self, runner):
         """What is compared of the outputs, or of the file, of the last execution."""
@@ -224,20 +163,6 @@ class Measurement:
         return [found[name] for name in names]
 
 
-def distance(one, other):
-    """How far cells lie apart at most, as a share of the largest one; infinite where there are not as many."""
-    if scipy.sparse.issparse(one) and scipy.sparse.issparse(other):
-        if one.shape != other.shape:
-            return np.inf
-        apart, largest = abs(one - other), abs(one)
-        return apart.max() / (largest.max() or 1.0)
-    one, other = (np.ravel(value.toarray() if scipy.sparse.issparse(value) else value) for value in (one, other))
-    if one.shape != other.shape:
-        return np.inf
-    largest = np.max(np.abs(one), initial=0.0) or 1.0
-    return np.max(np.abs(one - other), initial=0.0) / largest
-
-
 def size_of(sizes):
     return " ".join(f"{name}={value}" for name, value in sizes.items())
 
@@ -249,22 +174,16 @@ def limits(options, threads):
 
 def renew(folder, rows, names):
     """Puts the rows into the kept results of this kind of processor."""
-    file = folder / "results.json"
-    kept = json.loads(file.read_text())
-    tables = kept.setdefault("work", {})
-    before = tables.get(kind(), {"rows": []})
+    order = list(names)
 
     def key(row):
         return row["row"], row["factor"], row["threads"], row.get("alone", False)
 
+    def place(row):
+        return (order.index(row["row"]), row["factor"], row["threads"]) if row["row"] in order else None
+
     rows = [{field: row[field] for field in bench_work_report.FIELDS_ALONE} if row["alone"] else row for row in rows]
-    again = {key(row) for row in rows}
-    # Rows that are no longer declared go.
-    rest = [row for row in before["rows"] if key(row) not in again and row["row"] in names]
-    order = list(names)
-    merged = sorted(rest + rows, key=lambda row: (order.index(row["row"]), row["factor"], row["threads"]))
-    tables[kind()] = {"date": datetime.date.today().isoformat(), "machine": machine(), "rows": merged}
-    file.write_text(json.dumps(kept, indent=1) + "\n")
+    tables = keep(folder, "work", rows, key, place)
     (folder / "WORK.md").write_text(bench_work_report.report(tables))
 
 
@@ -297,7 +216,7 @@ def main():
             for sizes in row.sizes:
                 try:
                     measured.append(Measurement(options, row, sizes, factor, threads).run())
-                except (Failed, SystemExit) as failure:
+                except Failed as failure:
                     print(failure, file=sys.stderr)
                     failed.append(row.name)
                     continue

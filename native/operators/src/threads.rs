@@ -291,10 +291,13 @@ mod tests {
         let sum = || threads.run(|| Ok((0..1000_u64).into_par_iter().sum::<u64>()));
         threads.linger_after(Duration::from_micros(1));
         assert_eq!(LINGERING.load(Ordering::Relaxed), 0);
+        let mut lingered = false;
         for _ in 0..50 {
             assert_eq!(sum().unwrap(), 499_500);
             threads.linger_after(WORTH_LINGERING);
+            lingered |= LINGERING.load(Ordering::Relaxed) > 0;
         }
+        assert!(lingered);
         let begun = Instant::now();
         while LINGERING.load(Ordering::Relaxed) > 0 {
             assert!(begun.elapsed() < Duration::from_secs(60));

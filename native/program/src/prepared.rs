@@ -1,7 +1,5 @@
 //! Programs of one block that a front end builds itself and runs again and again, without requests in between.
 
-use std::time::Instant;
-
 use fulgurite_dataflow::Variable;
 use fulgurite_error::Result;
 use fulgurite_hop::{Block, Dag, HopId, Program, later_reads::ReadOnce, memory, verify};
@@ -14,7 +12,6 @@ use super::{
     programs::PlannedProgram,
     session::Session,
     symbols::SymbolTable,
-    watch::Account,
 };
 
 /// Operators from which on a program may be nested so deeply that passes over it need a stack of their own.
@@ -101,14 +98,6 @@ impl Prepared {
     ) -> Result<Vec<OutputValue>> {
         let mut context = Context::new(session.clone())?;
         context.limit_beside(&symbols);
-        if let Some(watch) = &session.watch {
-            watch.watch(Account::new(
-                Instant::now(),
-                session.backend_name(),
-                &session.plan_cache,
-                &context.recorder,
-            ));
-        }
         let mut interpreter = Interpreter::of_planned(&self.0, context);
         if let Some(progress) = session.interrupt.progress() {
             let plan = interpreter.plan_of(self.dag(), &symbols)?;

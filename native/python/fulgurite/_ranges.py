@@ -26,18 +26,8 @@ from ._ops import (
 )
 from ._places import place
 
-_ALL = slice(None)
-
-
 def index(x, key):
     """The cells of a key of whole numbers, ranges, `None` and `...`."""
-    if type(key) is tuple and len(key) == 2 and type(key[1]) is int and type(key[0]) is slice:
-        # Loops go through columns.
-        rows, cols = x._shape if len(x._shape) == 2 else (0, 0)
-        if key[0] == _ALL and cols > 1 and -cols <= key[1] < cols:
-            at = key[1] % cols + 1
-            node = RANGE((matrix(x), 1, rows, at, at), place())
-            return make(node, (rows,), x._kind)
     bounds, shape, backwards = _bounds(x, key)
     return _ranged(x, bounds, shape, backwards)
 
@@ -85,55 +75,65 @@ def assigned(x, key, value):
 
 def _bounds(x, key):
     """The range of rows and of columns that a key names, the shape of its cells, and the axes whose order it turns."""
-    key = key if isinstance(key, tuple) else (key,)
-    places = []
-    for part in key:
-        if part is None or part is Ellipsis or isinstance(part, slice):
-            places.append(part)
-        elif isinstance(part, (int, np.integer)) and not isinstance(part, (bool, np.bool_)):
-            places.append(int(part))
-        else:
-            raise Unplanned("an index that is no range")
-    named = sum(part is not None and part is not Ellipsis for part in places)
-    if places.count(Ellipsis) > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
-    if named > x.ndim:
-        raise IndexError(
-            f"too many indices: the array has {x.ndim} dimensions, and {named} were indexed"
-        )
-    if Ellipsis not in places:
-        places.append(Ellipsis)
-    at = places.index(Ellipsis)
-    places[at : at + 1] = [slice(None)] * (x.ndim - named)
     bounds, shape, axis, backwards = [], [], 0, []
-    for part in places:
+    lengths = x._shape
+    wide = False
+    key = key if isinstance(key, tuple) else (key,)
+    for part in key:
         if part is None:
             shape.append(1)
             continue
-        length = x._shape[axis]
-        if isinstance(part, slice):
+        if part is Ellipsis:
+            if wide:
+                raise IndexError("an index can only have a single ellipsis ('...')")
+            wide = True
+            through = lengths[axis : axis + len(lengths) - _named(key)]
+            bounds += [(0, length) for length in through]
+            shape += through
+            axis += len(through)
+            continue
+        is_range = isinstance(part, slice)
+        if not is_range and (
+            isinstance(part, (bool, np.bool_)) or not isinstance(part, (int, np.integer))
+        ):
+            raise Unplanned("an index that is no range")
+        if axis >= len(lengths):
+            raise IndexError(
+                f"too many indices: the array has {x.ndim} dimensions, and {_named(key)} were indexed"
+            )
+        length = lengths[axis]
+        if is_range:
             start, stop, step = part.indices(length)
-            count = len(range(start, stop, step))
-            if count == 0:
-                raise Unplanned("a range without cells")
             if step not in (1, -1):
                 raise Unplanned("a step")
+            count = (stop - start) * step
+            if count <= 0:
+                raise Unplanned("a range without cells")
             if step == -1:
                 start, stop = stop + 1, start + 1
                 backwards.append(axis)
             bounds.append((start, stop))
             shape.append(count)
         else:
-            if not -length <= part < length:
+            at = int(part)
+            if not -length <= at < length:
                 raise IndexError(
-                    f"index {part} is out of bounds for axis {axis} with size {length}"
+                    f"index {at} is out of bounds for axis {axis} with size {length}"
                 )
-            part %= length
-            bounds.append((part, part + 1))
+            at %= length
+            bounds.append((at, at + 1))
         axis += 1
+    for length in lengths[axis:]:
+        bounds.append((0, length))
+        shape.append(length)
     if len(shape) > 2:
         raise Unplanned(f"{len(shape)} dimensions")
     return bounds, tuple(shape), backwards
+
+
+def _named(key):
+    """How many axes a key speaks of."""
+    return sum(part is not None and part is not Ellipsis for part in key)
 
 
 def _ranged(x, bounds, shape, backwards):

@@ -56,6 +56,10 @@ BINARY = (
 )
 
 
+# What adds up all cells, or products: fused, in another order or with one rounding less.
+SUMS = {UNARY[11], UNARY[13], BINARY[7]}
+
+
 def goes(x, y):
     try:
         return np.broadcast_shapes(x, y)
@@ -90,16 +94,17 @@ def leaves_of(program):
     return [laid_out(np.asarray(rng.normal(size=shape)), layout) for shape in shapes]
 
 
-def run(xp, leaves, steps):
-    """All values, in the order of their steps."""
+def run(xp, leaves, steps, used=None):
+    """All values, in the order of their steps. The functions are added to those that were used."""
     values = list(leaves)
     for is_binary, function, first, second in steps:
         x = values[first % len(values)]
         y = values[second % len(values)]
-        if is_binary and goes(x.shape, y.shape) is not None:
-            values.append(BINARY[function % len(BINARY)](xp, x, y))
-        else:
-            values.append(UNARY[function % len(UNARY)](xp, x))
+        two = is_binary and goes(x.shape, y.shape) is not None
+        applied = BINARY[function % len(BINARY)] if two else UNARY[function % len(UNARY)]
+        values.append(applied(xp, x, y) if two else applied(xp, x))
+        if used is not None:
+            used.add(applied)
     return values
 
 
@@ -152,7 +157,7 @@ _RULES = re.findall(
 @settings(max_examples=100)
 @given(program=programs(6))
 def test_fused_and_unfused_are_the_same(program):
-    """Bit for bit; and without rewrites that change bits, what NumPy has up to rounding errors."""
+    """Bit for bit, but for sums; and without rewrites that change bits, what NumPy has up to rounding errors."""
     assert len(_RULES) > 30
     hosts = leaves_of(program)
     found = []
@@ -165,9 +170,13 @@ def test_fused_and_unfused_are_the_same(program):
             with fg.config(entries=entries, threads=threads):
                 result = run(fg, [fg.asarray(host) for host in hosts], program[3])[-1]
                 found.append(np.asarray(result))
+    used = set()
+    want = run(np, hosts, program[3], used)[-1]
     for other in found[1:]:
-        np.testing.assert_array_equal(other, found[0])
-    near(fg.asarray(found[0]), run(np, hosts, program[3])[-1])
+        if not used & SUMS:
+            np.testing.assert_array_equal(other, found[0])
+        near(fg.asarray(other), want)
+    near(fg.asarray(found[0]), want)
 
 
 @settings(max_examples=60)

@@ -134,6 +134,22 @@ def test_truncated_svd(seed, algorithm):
         learn.TruncatedSVD(30).fit(X)
 
 
+def same_factors(X, form, options, digits):
+    """Asserts that our factors are scikit-learn's; gives our model."""
+    given = X if form == "dense" else in_form(X, form)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours, their = learn.NMF(**options), decomposition.NMF(**options)
+        got, want = ours.fit_transform(given), their.fit_transform(given)
+        assert form == "float32" or ours.n_iter_ == their.n_iter_
+        near(got, want, digits)
+        near(ours.components_, their.components_, digits)
+        near(ours.reconstruction_err_, their.reconstruction_err_, digits)
+        near(ours.transform(given), their.transform(given), digits)
+    assert got.dtype == want.dtype
+    return ours
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("form", ["dense", "csr", "float32", "pandas"])
 def test_factors_without_negative_cells(seed, form):
@@ -148,18 +164,7 @@ def test_factors_without_negative_cells(seed, form):
         "random_state": seed,
         "max_iter": int(rng.choice([5, 500])),
     }
-    given = X if form == "dense" else in_form(X, form)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        ours, their = learn.NMF(**options), decomposition.NMF(**options)
-        got, want = ours.fit_transform(given), their.fit_transform(given)
-        assert form == "float32" or ours.n_iter_ == their.n_iter_
-        digits = 1e-2 if form == "float32" else 1e-6
-        near(got, want, digits)
-        near(ours.components_, their.components_, digits)
-        near(ours.reconstruction_err_, their.reconstruction_err_, digits)
-        near(ours.transform(given), their.transform(given), digits)
-    assert got.dtype == want.dtype
+    same_factors(X, form, options, 1e-2 if form == "float32" else 1e-6)
 
 
 @pytest.mark.parametrize("form", ["dense", "csr", "float32"])
@@ -181,17 +186,7 @@ def test_multiplicative_updates(beta, seed, form):
         "random_state": seed,
         "max_iter": int(rng.choice([25, 200])),
     }
-    given = X if form == "dense" else in_form(X, form)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        ours, their = learn.NMF(**options), decomposition.NMF(**options)
-        got, want = ours.fit_transform(given), their.fit_transform(given)
-        assert form == "float32" or ours.n_iter_ == their.n_iter_
-        digits = 5e-2 if form == "float32" else 1e-6
-        near(got, want, digits)
-        near(ours.components_, their.components_, digits)
-        near(ours.reconstruction_err_, their.reconstruction_err_, digits)
-        near(ours.transform(given), their.transform(given), digits)
+    ours = same_factors(X, form, options, 5e-2 if form == "float32" else 1e-6)
     assert ours.report_["script"] == "nmf_mu"
 
 
