@@ -10,12 +10,14 @@
 #![forbid(unsafe_code)]
 
 mod builtins;
+mod library;
 mod lower;
 mod options;
 mod parfor;
 mod suggest;
 mod syntax;
 
+pub use library::Library;
 pub use lower::compile;
 pub use options::{
     CompileOptions, FileSystem, InputVariable, NoFiles, SourceResolver, parse_argument,

@@ -1,10 +1,16 @@
 //! What a script is compiled with.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use fulgurite_error::{Error, Result, Source};
 use fulgurite_hop::{Characteristics, DataType, Literal, ValueType, scalar};
 use fulgurite_matrix::io::Metadata;
+
+use crate::library::Library;
 
 /// What a script is compiled with: arguments, variables that come from and go to the caller, and files.
 pub struct CompileOptions<'a> {
@@ -71,6 +77,27 @@ pub trait SourceResolver {
     /// Io, if there is none.
     fn load(&self, path: &str) -> Result<Arc<Source>>;
 
+    /// As [`SourceResolver::load`], for a script that a script in `folder` names.
+    ///
+    /// # Errors
+    /// Io, if there is none.
+    fn load_beside(&self, path: &str, _folder: Option<&str>) -> Result<Arc<Source>> {
+        self.load(path)
+    }
+
+    /// The builtin script `name.dml`, if there is one.
+    ///
+    /// # Errors
+    /// Io, if it is there and cannot be read.
+    fn builtin(&self, _name: &str) -> Result<Option<Arc<Source>>> {
+        Ok(None)
+    }
+
+    /// Where builtin scripts are looked for.
+    fn builtin_roots(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The types that the metadata of a file to read declare; `None` if there are none, or the compiler
     /// should assume a matrix.
     fn declared_type(&self, _path: &str) -> Option<(DataType, ValueType)> {
@@ -88,22 +115,40 @@ impl SourceResolver for NoFiles {
     }
 }
 
-/// Finds scripts in the file system: relative to a folder, else to the current one.
+/// Finds scripts in the file system: relative to a folder or one above it, else to the current one; and builtin scripts, and
+/// what these source, in a library.
 pub struct FileSystem {
     pub folder: PathBuf,
+    pub library: Library,
+}
+
+impl FileSystem {
+    /// The file that a script in one of these folders names.
+    fn file(&self, path: &str, folder: Option<&str>) -> Option<PathBuf> {
+        let near = folder.map(Path::new).into_iter().chain([self.folder.as_path()]);
+        let near = near.flat_map(Path::ancestors).map(|folder| folder.join(path));
+        let mut candidates = [PathBuf::from(path)].into_iter().chain(near);
+        let beside = Some(self.folder.join(path)).filter(|file| file.exists());
+        beside.or_else(|| candidates.find(|file| file.exists()))
+    }
 }
 
 impl SourceResolver for FileSystem {
     fn load(&self, path: &str) -> Result<Arc<Source>> {
-        let beside = self.folder.join(path);
-        let file = if beside.exists() {
-            beside
-        } else {
-            PathBuf::from(path)
-        };
+        self.load_beside(path, None)
+    }
+
+    fn load_beside(&self, path: &str, folder: Option<&str>) -> Result<Arc<Source>> {
+        let found = self.file(path, folder);
+        if found.is_none()
+            && let Some(source) = self.library.sourced(path)?
+        {
+            return Ok(source);
+        }
+        let file = found.unwrap_or_else(|| PathBuf::from(path));
         let failed = |error: &std::io::Error| {
             Error::io(format!("cannot read the script '{path}': {error}")).with_help(
-                "paths are relative to setwd(), the folder of the script or the current folder",
+                "paths are relative to setwd(), the folder of the script, a folder above it or the current folder",
             )
         };
         // A pipe or device may never end, and a script may be read more than once.
@@ -117,7 +162,16 @@ impl SourceResolver for FileSystem {
             );
         }
         let text = std::fs::read_to_string(&file).map_err(|error| failed(&error))?;
-        Ok(Source::new(path, text))
+        Ok(Source::new(file.display().to_string(), text))
+    }
+
+    fn builtin(&self, name: &str) -> Result<Option<Arc<Source>>> {
+        self.library.builtin(name)
+    }
+
+    fn builtin_roots(&self) -> Vec<String> {
+        let roots = self.library.roots();
+        roots.map(|root| root.display().to_string()).collect()
     }
 
     fn declared_type(&self, path: &str) -> Option<(DataType, ValueType)> {
@@ -178,6 +232,7 @@ mod tests {
         write("f.dml", "x = 1")?;
         let files = FileSystem {
             folder: folder.path().to_path_buf(),
+            library: Library::default(),
         };
         let declared =
             |name: &str| files.declared_type(&folder.path().join(name).to_string_lossy());

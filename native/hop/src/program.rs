@@ -218,3 +218,14 @@ pub enum Argument {
         value: Literal,
     },
 }
+
+impl Argument {
+    /// The parameter that it is for, where the call names it.
+    pub fn parameter(&self) -> Option<&str> {
+        match self {
+            Argument::Variable { parameter, .. } | Argument::Literal { parameter, .. } => {
+                parameter.as_deref()
+            }
+        }
+    }
+}

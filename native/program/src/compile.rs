@@ -8,7 +8,7 @@ use std::{
 };
 
 use fulgurite_config::Config;
-use fulgurite_dml::{CompileOptions, FileSystem, InputVariable, SourceResolver, parse_argument};
+use fulgurite_dml::{CompileOptions, FileSystem, InputVariable, Library, SourceResolver, parse_argument};
 use fulgurite_error::{Error, Result, Source};
 use fulgurite_hop::{
     Block, Dag, DataType, Hop, HopId, OptimizeOptions, Outputs, Program, ReadOptions, Symbols,
@@ -171,6 +171,7 @@ fn parsed(
             let files = Files {
                 scripts: FileSystem {
                     folder: folder.to_path_buf(),
+                    library: Library::new(session.config.builtins.iter().cloned()),
                 },
                 session,
                 asked: asked_for_files,
@@ -254,6 +255,20 @@ impl SourceResolver for Files<'_> {
     fn load(&self, path: &str) -> Result<Arc<Source>> {
         self.asked.set(true);
         self.scripts.load(path)
+    }
+
+    fn load_beside(&self, path: &str, folder: Option<&str>) -> Result<Arc<Source>> {
+        self.asked.set(true);
+        self.scripts.load_beside(path, folder)
+    }
+
+    fn builtin(&self, name: &str) -> Result<Option<Arc<Source>>> {
+        self.asked.set(true);
+        self.scripts.builtin(name)
+    }
+
+    fn builtin_roots(&self) -> Vec<String> {
+        self.scripts.builtin_roots()
     }
 
     fn declared_type(&self, path: &str) -> Option<(DataType, ValueType)> {

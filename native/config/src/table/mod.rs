@@ -6,7 +6,7 @@
 mod choices;
 mod values;
 
-use std::{borrow::Cow, collections::BTreeMap, fmt::Write, sync::LazyLock};
+use std::{borrow::Cow, collections::BTreeMap, fmt::Write, path::PathBuf, sync::LazyLock};
 
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::{
@@ -40,6 +40,8 @@ pub struct Config {
     pub plan_cache_size: usize,
     /// Whether loops and functions of scalars run as compiled code.
     pub scalar_code: bool,
+    /// Folders and jars with scripts of functions that a script calls and does not define.
+    pub builtins: Vec<PathBuf>,
     /// Rewrites that are not applied, by name.
     pub rewrites_off: Vec<String>,
     pub backend: BackendChoice,
@@ -179,16 +181,25 @@ const KEYS: &[Key] = &[
         }),
     },
     Key {
+        name: "fulgurite.builtins",
+        kind: Kind::Names,
+        default: "",
+        doc: Cow::Borrowed(
+            "Folders and jars, with commas between them, in which a call of a function `f` that neither the script nor the \
+              language has finds `f.dml`, as in the jar of SystemDS.",
+        ),
+        set: Set::By(|config, text| {
+            config.builtins = names(text).map(PathBuf::from).collect();
+            Ok(())
+        }),
+    },
+    Key {
         name: "fulgurite.rewrites.off",
         kind: Kind::Names,
         default: "",
         doc: Cow::Borrowed("Names of rewrites that are not applied, with commas between them."),
         set: Set::By(|config, text| {
-            config.rewrites_off = text
-                .split(',')
-                .map(|name| name.trim().to_owned())
-                .filter(|name| !name.is_empty())
-                .collect();
+            config.rewrites_off = names(text).map(str::to_owned).collect();
             Ok(())
         }),
     },
@@ -305,6 +316,15 @@ const KEYS: &[Key] = &[
     },
 ];
 
+fn paths(paths: &[PathBuf]) -> String {
+    let paths = paths.iter().map(|path| path.display().to_string());
+    paths.collect::<Vec<_>>().join(",")
+}
+
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|name| !name.is_empty())
+}
+
 /// All keys, in the order of the documentation.
 pub fn keys() -> impl Iterator<Item = &'static Key> {
     static OF_CONSTANTS: LazyLock<Vec<Key>> =
@@ -350,6 +370,7 @@ impl Default for Config {
             plan_cache_size: 0,
             scalar_code: true,
             rewrites_off: Vec::new(),
+            builtins: Vec::new(),
             backend: BackendChoice::Session,
             pull: true,
             spread: true,
@@ -412,6 +433,7 @@ impl Config {
             ),
             ("fulgurite.blocksize", self.blocksize.to_string()),
             ("fulgurite.codegen.scalars", self.scalar_code.to_string()),
+            ("fulgurite.builtins", paths(&self.builtins)),
             ("fulgurite.rewrites.off", self.rewrites_off.join(",")),
             (
                 "fulgurite.read.map",

@@ -137,6 +137,11 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 impl Builtin {
+    /// Whether a call of it can run.
+    pub fn is_supported(&self) -> bool {
+        !matches!(self.rule, Rule::Unsupported(_))
+    }
+
     /// How many results a call has.
     pub fn results(&self) -> usize {
         match self.rule {

@@ -166,6 +166,18 @@ impl Lowering<'_> {
             .with_help("write a function of the script that does the same"));
         }
         let arguments = self.bind_arguments(call, name, function)?;
+        self.push_call(name, function, arguments, outputs, &call.position);
+        Ok(())
+    }
+
+    fn push_call(
+        &mut self,
+        name: &str,
+        function: &UserFunction,
+        arguments: Vec<Argument>,
+        outputs: Vec<(String, Position)>,
+        position: &Position,
+    ) {
         self.flush();
         for (result, (output, _)) in function.results.iter().zip(&outputs) {
             let variable = Variable::new(result.data_type, result.value_type);
@@ -176,9 +188,8 @@ impl Lowering<'_> {
             function: name.to_owned(),
             arguments,
             outputs: outputs.into_iter().map(|(output, _)| output).collect(),
-            position: Some(call.position.clone()),
+            position: Some(position.clone()),
         });
-        Ok(())
     }
 
     /// One argument for each parameter, in the order of the declaration, defaults filled in.
@@ -206,24 +217,63 @@ impl Lowering<'_> {
             }
             *slot = Some(self.bind_argument(argument, name, parameter)?);
         }
-        let parameters = function.parameters.iter().zip(bound);
-        parameters
-            .map(
-                |(parameter, argument)| match (argument, &parameter.default) {
-                    (Some(argument), _) => Ok(argument),
-                    (None, Some(default)) => Ok(Argument::Literal {
+        for (place, parameter) in function.parameters.iter().enumerate() {
+            if bound.get(place).is_some_and(Option::is_some) {
+                continue;
+            }
+            let argument = match (&parameter.default, function.defaults.get(&parameter.name)) {
+                (Some(default), _) => Argument::Literal {
+                    parameter: Some(parameter.name.clone()),
+                    value: default.clone(),
+                },
+                (None, Some(default)) => {
+                    let earlier = bound.get(..place).unwrap_or_default();
+                    let temporary = self.computed_default(default, earlier, &call.position)?;
+                    Argument::Variable {
                         parameter: Some(parameter.name.clone()),
-                        value: default.clone(),
-                    }),
-                    (None, None) => Err(Error::validation(format!(
+                        variable: temporary,
+                    }
+                }
+                (None, None) => {
+                    return Err(Error::validation(format!(
                         "'{name}' needs an argument '{}'",
                         parameter.name
                     ))
                     .at(&call.position)
-                    .with_help(format!("it is defined at {}", function.definition.position))),
-                },
-            )
-            .collect()
+                    .with_help(format!("it is defined at {}", function.definition.position)));
+                }
+            };
+            if let Some(slot) = bound.get_mut(place) {
+                *slot = Some(argument);
+            }
+        }
+        Ok(bound.into_iter().flatten().collect())
+    }
+
+    /// Calls the function that computes the default of a parameter; gives the temporary with its value.
+    fn computed_default(
+        &mut self,
+        name: &str,
+        earlier: &[Option<Argument>],
+        position: &Position,
+    ) -> Result<String> {
+        let missing = || Error::internal(format!("the default '{name}' vanished")).at(position);
+        let modules = self.modules;
+        let function = modules.get(name).ok_or_else(missing)?;
+        let passed = |parameter: &Parameter| {
+            let is_it = |argument: &&Argument| argument.parameter() == Some(parameter.name.as_str());
+            let argument = earlier.iter().flatten().find(is_it);
+            argument.cloned().ok_or_else(missing)
+        };
+        let arguments = function
+            .parameters
+            .iter()
+            .map(passed)
+            .collect::<Result<Vec<_>>>()?;
+        let temporary = self.temporary();
+        let outputs = vec![(temporary.clone(), position.clone())];
+        self.push_call(name, function, arguments, outputs, position);
+        Ok(temporary)
     }
 
     /// Literals are passed as such, variables by name, everything else through a temporary.

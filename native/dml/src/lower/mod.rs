@@ -41,8 +41,8 @@ use crate::{
 /// Syntax and validation errors, missing arguments, functions that are not supported yet; each with its
 /// place in the script.
 pub fn compile(source: &Arc<Source>, options: &CompileOptions<'_>) -> Result<Program> {
-    let script = syntax::parse(source)?;
-    let modules = Modules::load(script.functions, script.imports, options.resolver)?;
+    let mut script = syntax::parse(source)?;
+    let modules = Modules::load(&mut script, options.resolver)?;
     let mut main = Lowering::new(options, &modules, None);
     main.is_main = true;
     for (name, input) in &options.inputs {

@@ -1,21 +1,28 @@
-//! All functions that a script can call: its own, and those of the scripts it sources.
+//! All functions that a script can call: its own, those of the scripts it sources, and those of builtin scripts.
+//!
+//! A function is known as `name` in the script itself, else as `namespace::name`. The namespace of a sourced script is the
+//! alias it was sourced under; where two scripts use one alias for different files, the second file's has a number. A call of
+//! a name that neither the script nor the language defines loads the builtin script of that name, whose namespace is
+//! `builtin.name`.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     path::Path,
+    sync::Arc,
 };
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Error, Result, Source};
 use fulgurite_hop::{Literal, Parameter};
 
 use crate::{
+    builtins,
     options::SourceResolver,
     suggest,
     syntax::{
-        self,
+        self, Mention,
         ast::{
-            Call, Expression, ExpressionKind, FunctionDefinition, Import, Script, TypedName,
-            UnaryOperator,
+            Call, Expression, ExpressionKind, FunctionBody, FunctionDefinition, Import, Script,
+            Statement, StatementKind, Target, TypedName, UnaryOperator,
         },
     },
 };
@@ -28,86 +35,220 @@ pub(crate) struct UserFunction {
     pub namespace: Option<String>,
     pub parameters: Vec<Parameter>,
     pub results: Vec<Parameter>,
+    /// For each parameter whose default is an expression, the function that computes it from other parameters.
+    pub defaults: BTreeMap<String, String>,
 }
 
 /// Functions by `name` or `namespace::name`.
 #[derive(Debug, Default)]
 pub(crate) struct Modules {
     functions: BTreeMap<String, UserFunction>,
+    /// The namespace that an alias stands for in a script.
+    aliases: BTreeMap<(Option<String>, String), String>,
+    /// The namespaces of builtin scripts, by their names.
+    builtins: BTreeMap<String, String>,
+    /// The folders and jars that were searched for builtin scripts.
+    searched: Vec<String>,
+}
+
+/// A script of which the functions are known, and those that it asks for are not yet.
+struct Loaded {
+    namespace: Option<String>,
+    imports: Vec<Import>,
+    called: BTreeSet<String>,
+    /// The folder that its imports may be relative to, besides the current one.
+    folder: Option<String>,
 }
 
 impl Modules {
-    /// Takes the functions of a script and of all it sources, directly or not. Statements of sourced
+    /// Takes the functions of a script and of all it sources or calls, directly or not. Statements of sourced
     /// scripts do not run: `source` is for functions only.
-    pub fn load(
-        functions: Vec<FunctionDefinition>,
-        imports: Vec<Import>,
-        resolver: &dyn SourceResolver,
-    ) -> Result<Self> {
-        let mut modules = Modules::default();
-        modules.add(functions, None)?;
-        let mut loaded: BTreeMap<String, String> = BTreeMap::new();
-        let mut waiting: VecDeque<Import> = imports.into();
-        while let Some(import) = waiting.pop_front() {
-            let path = match &import.folder {
-                Some(folder) => Path::new(folder).join(&import.path).display().to_string(),
-                None => import.path.clone(),
-            };
-            match loaded.get(&import.namespace) {
-                // Loaded already: also where scripts source each other in a circle.
-                Some(other) if *other == path => continue,
-                Some(other) => {
-                    return Err(Error::validation(format!(
-                        "the namespace '{}' stands for '{other}' already",
-                        import.namespace
-                    ))
-                    .at(&import.position)
-                    .with_help("choose another name after 'as'"));
-                }
-                None => {}
+    pub fn load(script: &mut Script, resolver: &dyn SourceResolver) -> Result<Self> {
+        let mut modules = Modules {
+            searched: resolver.builtin_roots(),
+            ..Modules::default()
+        };
+        let mut called = BTreeSet::new();
+        note_calls(&script.body, &mut called);
+        let functions = std::mem::take(&mut script.functions);
+        let imports = std::mem::take(&mut script.imports);
+        let own = modules.add(functions, imports, called, None, None)?;
+        let mut waiting = VecDeque::from([own]);
+        let mut files: BTreeMap<String, String> = BTreeMap::new();
+        while let Some(script) = waiting.pop_front() {
+            for import in script.imports {
+                let sourced =
+                    modules.import(&import, &script.namespace, &script.folder, &mut files, resolver)?;
+                waiting.extend(sourced);
             }
-            let source = resolver
-                .load(&path)
-                .map_err(|error| error.at(&import.position))?;
-            let Script {
-                functions, imports, ..
-            } = syntax::parse(&source)?;
-            modules.add(functions, Some(&import.namespace))?;
-            loaded.insert(import.namespace, path);
-            waiting.extend(imports);
+            for name in script.called {
+                let own = qualified(script.namespace.as_deref(), &name);
+                let is_known = modules.functions.contains_key(&own)
+                    || modules.builtins.contains_key(&name)
+                    || builtins::find(&name).is_some_and(builtins::Builtin::is_supported);
+                if !is_known && let Some(source) = resolver.builtin(&name)? {
+                    waiting.push_back(modules.builtin(&name, &source)?);
+                }
+            }
         }
         Ok(modules)
     }
 
-    fn add(&mut self, definitions: Vec<FunctionDefinition>, namespace: Option<&str>) -> Result<()> {
-        for definition in definitions {
-            let name = qualified(namespace, &definition.name);
-            if let Some(first) = self.functions.get(&name) {
-                return Err(Error::validation(format!(
-                    "the function '{}' is defined twice",
-                    definition.name
+    /// Loads the script of an import, unless it is there already: also where scripts source each other in a circle.
+    fn import(
+        &mut self,
+        import: &Import,
+        importer: &Option<String>,
+        beside: &Option<String>,
+        files: &mut BTreeMap<String, String>,
+        resolver: &dyn SourceResolver,
+    ) -> Result<Option<Loaded>> {
+        let path = match &import.folder {
+            Some(folder) => Path::new(folder).join(&import.path).display().to_string(),
+            None => import.path.clone(),
+        };
+        let alias = (importer.clone(), import.namespace.clone());
+        if let Some(namespace) = self.aliases.get(&alias) {
+            let other = files.iter().find(|(_, loaded)| *loaded == namespace);
+            return match other {
+                Some((other, _)) if *other != path => Err(Error::validation(format!(
+                    "the namespace '{}' stands for '{other}' already",
+                    import.namespace
                 ))
-                .at(&definition.position)
-                .with_help(format!(
-                    "the first definition is at {}",
-                    first.definition.position
-                )));
-            }
-            let function = UserFunction {
-                parameters: signature(&definition.parameters)?,
-                results: signature(&definition.results)?,
-                namespace: namespace.map(str::to_owned),
-                definition,
+                .at(&import.position)
+                .with_help("choose another name after 'as'")),
+                _ => Ok(None),
             };
-            self.functions.insert(name, function);
         }
+        if let Some(namespace) = files.get(&path) {
+            self.aliases.insert(alias, namespace.clone());
+            return Ok(None);
+        }
+        let taken: BTreeSet<&String> = files.values().collect();
+        let mut namespace = import.namespace.clone();
+        let mut number = 2;
+        while taken.contains(&namespace) {
+            namespace = format!("{}.{number}", import.namespace);
+            number += 1;
+        }
+        let source = resolver
+            .load_beside(&path, beside.as_deref())
+            .map_err(|error| error.at(&import.position))?;
+        let script = syntax::parse(&source)?;
+        self.aliases.insert(alias, namespace.clone());
+        files.insert(path, namespace.clone());
+        let loaded = self.add(
+            script.functions,
+            script.imports,
+            BTreeSet::new(),
+            Some(namespace),
+            folder_of(&source),
+        )?;
+        Ok(Some(loaded))
+    }
+
+    /// Takes the functions of a builtin script.
+    fn builtin(&mut self, name: &str, source: &Arc<Source>) -> Result<Loaded> {
+        let Script {
+            functions, imports, ..
+        } = syntax::parse(source)?;
+        let namespace = format!("builtin.{name}");
+        self.builtins.insert(name.to_owned(), namespace.clone());
+        self.add(
+            functions,
+            imports,
+            BTreeSet::new(),
+            Some(namespace),
+            folder_of(source),
+        )
+    }
+
+    fn add(
+        &mut self,
+        definitions: Vec<FunctionDefinition>,
+        imports: Vec<Import>,
+        mut called: BTreeSet<String>,
+        namespace: Option<String>,
+        folder: Option<String>,
+    ) -> Result<Loaded> {
+        for definition in definitions {
+            if let FunctionBody::Statements(statements) = &definition.body {
+                note_calls(statements, &mut called);
+            }
+            for default in definition.parameters.iter().filter_map(|p| p.default.as_ref()) {
+                syntax::mentions_of_expression(default, &mut |mention| note_call(mention, &mut called));
+            }
+            self.define(definition, namespace.as_deref())?;
+        }
+        Ok(Loaded {
+            namespace,
+            imports,
+            called,
+            folder,
+        })
+    }
+
+    fn define(&mut self, definition: FunctionDefinition, namespace: Option<&str>) -> Result<()> {
+        let name = qualified(namespace, &definition.name);
+        if let Some(first) = self.functions.get(&name) {
+            return Err(Error::validation(format!(
+                "the function '{}' is defined twice",
+                definition.name
+            ))
+            .at(&definition.position)
+            .with_help(format!(
+                "the first definition is at {}",
+                first.definition.position
+            )));
+        }
+        let mut defaults = BTreeMap::new();
+        for (place, parameter) in definition.parameters.iter().enumerate() {
+            if let Some(default) = &parameter.default
+                && literal(default).is_none()
+            {
+                let earlier = definition.parameters.get(..place).unwrap_or_default();
+                let computed = default_function(&definition, parameter, default, earlier);
+                defaults.insert(
+                    parameter.name.clone(),
+                    qualified(namespace, &computed.name),
+                );
+                self.define(computed, namespace)?;
+            }
+        }
+        let function = UserFunction {
+            parameters: signature(&definition.parameters)?,
+            results: signature(&definition.results)?,
+            namespace: namespace.map(str::to_owned),
+            definition,
+            defaults,
+        };
+        self.functions.insert(name, function);
         Ok(())
     }
 
-    /// The function a call means: unqualified names are looked up in the caller's own script first.
+    /// The function a call means: unqualified names are looked up in the caller's own script first, then, unless the language
+    /// has a function of this name, among builtin scripts.
     pub fn resolve(&self, caller: Option<&str>, call: &Call) -> Option<(&str, &UserFunction)> {
-        let own = qualified(call.namespace.as_deref().or(caller), &call.name);
-        let (name, function) = self.functions.get_key_value(&own)?;
+        if let Some(alias) = &call.namespace {
+            let key = (caller.map(str::to_owned), alias.clone());
+            let namespace = self.aliases.get(&key)?;
+            return self.find(&qualified(Some(namespace), &call.name));
+        }
+        let own = self.find(&qualified(caller, &call.name));
+        own.or_else(|| self.builtin_function(&call.name))
+    }
+
+    /// The function of a builtin script: by its prefix, for matrices, scalars or frames.
+    fn builtin_function(&self, name: &str) -> Option<(&str, &UserFunction)> {
+        let namespace = self.builtins.get(name)?;
+        let prefixes = ["m_", "s_", "f_", ""].into_iter();
+        prefixes
+            .map(|prefix| qualified(Some(namespace), &format!("{prefix}{name}")))
+            .find_map(|name| self.find(&name))
+    }
+
+    fn find(&self, name: &str) -> Option<(&str, &UserFunction)> {
+        let (name, function) = self.functions.get_key_value(name)?;
         Some((name, function))
     }
 
@@ -141,12 +282,41 @@ impl Modules {
             known.extend::<Vec<&str>>(crate::builtins::names().collect());
             let habit = syntax::habit_of_function(&name).map(str::to_owned);
             let near = || suggest::did_you_mean(&name, known);
-            habit.or_else(near).unwrap_or_else(|| {
+            habit.or_else(near).or_else(|| self.searched()).unwrap_or_else(|| {
                 "define it, as in f = function(matrix[double] X) return (double y) { ... }"
                     .to_owned()
             })
         };
         error.with_help(help)
+    }
+}
+
+impl Modules {
+    /// Where a builtin script was looked for in vain.
+    fn searched(&self) -> Option<String> {
+        let roots = self.searched.join(", ");
+        (!roots.is_empty()).then(|| format!("there is no builtin script of this name in {roots}"))
+    }
+}
+
+/// The folder of a script that was read from a file.
+fn folder_of(source: &Source) -> Option<String> {
+    let folder = Path::new(&source.name).parent()?;
+    Some(folder.display().to_string())
+}
+
+fn note_calls(statements: &[Statement], called: &mut BTreeSet<String>) {
+    syntax::mentions_of_statements(statements, &mut |mention| note_call(mention, called));
+}
+
+fn note_call(mention: Mention<'_>, called: &mut BTreeSet<String>) {
+    if let Mention::Call(Call {
+        namespace: None,
+        name,
+        ..
+    }) = mention
+    {
+        called.insert(name.clone());
     }
 }
 
@@ -170,15 +340,61 @@ fn signature(names: &[TypedName]) -> Result<Vec<Parameter>> {
             name: typed.name.clone(),
             data_type: typed.data_type,
             value_type: typed.value_type,
-            default: typed.default.as_ref().map(literal).transpose()?,
+            default: typed.default.as_ref().and_then(literal),
         });
     }
     Ok(parameters)
 }
 
-/// The value of a default, which is a literal.
-fn literal(expression: &Expression) -> Result<Literal> {
-    let value = match &expression.kind {
+/// The function that computes the default of a parameter from the parameters before it that the default mentions. No script
+/// can call it: its name has a dot.
+fn default_function(
+    function: &FunctionDefinition,
+    parameter: &TypedName,
+    default: &Expression,
+    earlier: &[TypedName],
+) -> FunctionDefinition {
+    let mut mentioned = BTreeSet::new();
+    syntax::mentions_of_expression(default, &mut |mention| {
+        if let Mention::Variable(name) = mention {
+            mentioned.insert(name);
+        }
+    });
+    let needed = earlier
+        .iter()
+        .filter(|parameter| mentioned.contains(parameter.name.as_str()));
+    let target = Target {
+        variable: parameter.name.clone(),
+        subscripts: None,
+        position: parameter.position.clone(),
+    };
+    FunctionDefinition {
+        name: format!("{}.{}", function.name, parameter.name),
+        parameters: needed
+            .map(|parameter| TypedName {
+                default: None,
+                ..parameter.clone()
+            })
+            .collect(),
+        results: vec![TypedName {
+            default: None,
+            ..parameter.clone()
+        }],
+        body: FunctionBody::Statements(vec![Statement {
+            kind: StatementKind::Assign {
+                target,
+                value: default.clone(),
+                accumulate: false,
+            },
+            position: parameter.position.clone(),
+        }]),
+        position: parameter.position.clone(),
+    }
+}
+
+/// The value of a default that is a literal.
+fn literal(expression: &Expression) -> Option<Literal> {
+    match &expression.kind {
         ExpressionKind::Literal(value) => Some(value.clone()),
         ExpressionKind::Variable(name) => super::named_constant(name),
         ExpressionKind::Unary(UnaryOperator::Minus, operand) => match literal(operand)? {
@@ -187,8 +403,5 @@ fn literal(expression: &Expression) -> Result<Literal> {
             Literal::Boolean(_) | Literal::String(_) => None,
         },
         _ => None,
-    };
-    value.ok_or_else(|| {
-        Error::validation("the default of a parameter must be a literal").at(&expression.position)
-    })
+    }
 }

@@ -134,10 +134,10 @@ impl<'a> Functions<'a> {
 /// The parameters with what this call passes, or their defaults.
 fn bind(function: &Function, arguments: &[Argument], symbols: &Symbols) -> Symbols {
     let bound = |(place, parameter): (usize, &Parameter)| {
-        let named = |argument: &&Argument| name_of(argument) == Some(parameter.name.as_str());
+        let named = |argument: &&Argument| argument.parameter() == Some(parameter.name.as_str());
         let positional = || {
             let argument = arguments.get(place)?;
-            name_of(argument).is_none().then_some(argument)
+            argument.parameter().is_none().then_some(argument)
         };
         let argument = arguments.iter().find(named).or_else(positional);
         let info = match (argument, &parameter.default) {
@@ -152,14 +152,6 @@ fn bind(function: &Function, arguments: &[Argument], symbols: &Symbols) -> Symbo
         (parameter.name.clone(), info)
     };
     function.parameters.iter().enumerate().map(bound).collect()
-}
-
-fn name_of(argument: &Argument) -> Option<&str> {
-    match argument {
-        Argument::Variable { parameter, .. } | Argument::Literal { parameter, .. } => {
-            parameter.as_deref()
-        }
-    }
 }
 
 fn in_common(function: &Function, known: &Symbols, passed: &Symbols) -> Symbols {
