@@ -24,6 +24,6 @@ pub use protocol::{
 };
 pub use reports::{FusionReport, OperatorWork, ParforReport, PlanningReport, RemoteWork, Replan};
 pub use values::{
-    Broadcast, Cut, Dataset, DistributedMatrix, Lineage, LocalMatrix, Part, PartValue,
-    Partitioning, Variable, Waiting, Whole, WrittenMatrix, incomplete,
+    Broadcast, Cut, Dataset, DistributedMatrix, Element, Lineage, List, LocalMatrix, Part,
+    PartValue, Partitioning, Variable, Waiting, Whole, WrittenMatrix, incomplete,
 };

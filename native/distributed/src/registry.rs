@@ -98,6 +98,7 @@ pub enum Statistic {
 const NO_VALUE: &str = "it reads or writes a value, and computes none";
 const NO_MATRIX: &str = "an input that it needs as a matrix is a scalar";
 const SCALARS: &str = "it is about a scalar";
+const LISTS: &str = "lists are the driver's; what they hold may be on the workers";
 const FACTORIZATION: &str = "factorizations are of matrices that fit the driver";
 const UNIMPLEMENTED: &str = "no stage has it";
 
@@ -126,6 +127,7 @@ pub fn forms(op: &HopOp, inputs: &[InputFacts]) -> Forms {
         HopOp::Fused(_) => Forms::Rows(Cut::Fused),
         HopOp::Transpose => Forms::Driver("stripes are read as columns, or turned by their reader"),
         HopOp::Cast(_) | HopOp::Size(_) => Forms::Driver(SCALARS),
+        HopOp::List(_) => Forms::Driver(LISTS),
         HopOp::Literal(_)
         | HopOp::TransientRead(_)
         | HopOp::TransientWrite(_)

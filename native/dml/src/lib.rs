@@ -18,7 +18,7 @@ mod suggest;
 mod syntax;
 
 pub use library::Library;
-pub use lower::compile;
+pub use lower::{CompiledCall, EvaluatedArgument, EvaluatedCall, compile, compile_call};
 pub use options::{
     CompileOptions, FileSystem, InputVariable, NoFiles, SourceResolver, parse_argument,
 };

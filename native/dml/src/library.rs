@@ -156,7 +156,9 @@ mod tests {
         let text = folder.path().join("text");
         std::fs::write(&text, "no jar").expect("a file");
         for path in [text, folder.path().join("none")] {
-            let error = Library::new([path.clone()]).builtin("f").expect_err("no jar");
+            let error = Library::new([path.clone()])
+                .builtin("f")
+                .expect_err("no jar");
             assert!(error.to_string().contains(&path.display().to_string()));
         }
     }

@@ -125,8 +125,13 @@ pub struct FileSystem {
 impl FileSystem {
     /// The file that a script in one of these folders names.
     fn file(&self, path: &str, folder: Option<&str>) -> Option<PathBuf> {
-        let near = folder.map(Path::new).into_iter().chain([self.folder.as_path()]);
-        let near = near.flat_map(Path::ancestors).map(|folder| folder.join(path));
+        let near = folder
+            .map(Path::new)
+            .into_iter()
+            .chain([self.folder.as_path()]);
+        let near = near
+            .flat_map(Path::ancestors)
+            .map(|folder| folder.join(path));
         let mut candidates = [PathBuf::from(path)].into_iter().chain(near);
         let beside = Some(self.folder.join(path)).filter(|file| file.exists());
         beside.or_else(|| candidates.find(|file| file.exists()))

@@ -39,12 +39,13 @@ pub use formulas::Formulas;
 pub use iteration_memory::iteration_bytes;
 pub use literal::Literal;
 pub use ops::{
-    AggregateOp, BinaryOp, CastOp, CumulativeOp, DataGenOp, Direction, FileFormat, HopOp,
+    AggregateOp, BinaryOp, CastOp, CumulativeOp, DataGenOp, Direction, FileFormat, HopOp, ListOp,
     ParameterizedOp, ReadOptions, SizeOp, TernaryOp, UnaryOp, WriteOptions, seq_length,
 };
 pub use print::{Bytes, Seconds};
 pub use program::{
-    Argument, Block, Function, Parallel, Parameter, ParforMode, Predicate, Program, walk,
+    Argument, Block, EVAL, EVAL_LIST, Function, Parallel, Parameter, ParforMode, Predicate,
+    Program, walk,
 };
 pub use propagate::{
     Folding, ReadMetadata, Symbols, Used, propagate_dag, propagate_dag_folding, propagate_program,

@@ -19,6 +19,14 @@ pub enum Literal {
 }
 
 impl Literal {
+    /// Whether it is the same value bit by bit: NaN is itself, 0.0 is not -0.0.
+    pub fn is(&self, other: &Literal) -> bool {
+        match (self, other) {
+            (Literal::Double(left), Literal::Double(right)) => left.to_bits() == right.to_bits(),
+            _ => self == other,
+        }
+    }
+
     pub fn value_type(&self) -> ValueType {
         match self {
             Literal::Double(_) => ValueType::Double,

@@ -79,6 +79,12 @@ pub struct Parameter {
     pub default: Option<Literal>,
 }
 
+/// The function of a call whose first argument names the function that it calls, for a script in the namespace that the
+/// second argument is. It gives a matrix.
+pub const EVAL: &str = "eval()";
+/// As [`EVAL`], but it gives a list.
+pub const EVAL_LIST: &str = "evalList()";
+
 /// A statement block. Everything that flows between blocks does so through named variables: `TRead`
 /// and `TWrite` HOPs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -30,6 +30,13 @@ impl VariableInfo {
         }
     }
 
+    pub fn list() -> Self {
+        VariableInfo {
+            data_type: DataType::List,
+            ..VariableInfo::matrix(Characteristics::UNKNOWN)
+        }
+    }
+
     pub fn constant(value: Literal) -> Self {
         VariableInfo {
             constant: Some(value.clone()),

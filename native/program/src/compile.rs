@@ -8,7 +8,10 @@ use std::{
 };
 
 use fulgurite_config::Config;
-use fulgurite_dml::{CompileOptions, FileSystem, InputVariable, Library, SourceResolver, parse_argument};
+use fulgurite_dml::{
+    CompileOptions, CompiledCall, EvaluatedCall, FileSystem, InputVariable, Library,
+    SourceResolver, compile_call, parse_argument,
+};
 use fulgurite_error::{Error, Result, Source};
 use fulgurite_hop::{
     Block, Dag, DataType, Hop, HopId, OptimizeOptions, Outputs, Program, ReadOptions, Symbols,
@@ -21,7 +24,7 @@ use super::{
     interpreter::{declared_type, read_metadata},
     programs::FollowsFrom,
     request::{Binding, Request},
-    session::Session,
+    session::{Evaluator, Session},
 };
 
 /// What the passes over a program that is nested as deeply as may be take of the stack: they go down by recursion.
@@ -44,7 +47,40 @@ pub(super) fn configured(session: &Session, request: &Request) -> Result<Session
     let mut session = session.clone();
     session.config = session.config.with(&request.config)?;
     session.paths_elsewhere = request.paths_elsewhere;
+    session.evaluator = None;
+    session.evaluator = evaluator(request, &session);
     Ok(session)
+}
+
+/// Compiles calls that the request's script makes by `eval`.
+fn evaluator(request: &Request, session: &Session) -> Option<Evaluator> {
+    let source = source(request.name.as_deref(), request.script.as_deref()?);
+    let session = session.clone();
+    let options = Request {
+        arguments: request.arguments.clone(),
+        allow_missing_arguments: request.allow_missing_arguments,
+        ..Request::default()
+    };
+    Some(Arc::new(move |call: &EvaluatedCall<'_>| {
+        let asked_for_files = Cell::default();
+        let files = Files::beside(&source, &session, &asked_for_files);
+        let compiled = compile_call(&source, call, script_options(&options, &files))?;
+        let metadata = |path: &str, options: &ReadOptions| read_metadata(path, options, &session);
+        let results = compiled.results.iter();
+        let options = OptimizeOptions {
+            off: &session.config.rewrites_off,
+            outputs: Outputs::Only(results.map(|(variable, _)| variable.clone()).collect()),
+        };
+        let program = optimize_program(&compiled.program, &Symbols::new(), &metadata, &options)?;
+        Ok(CompiledCall {
+            program,
+            ..compiled
+        })
+    }))
+}
+
+fn source(name: Option<&str>, script: &str) -> Arc<Source> {
+    Source::new(name.unwrap_or("script.dml"), script)
 }
 
 /// Compiles the request's program and propagates sizes, running nothing: every error that shows before a run.
@@ -165,17 +201,8 @@ fn parsed(
 ) -> Result<Program> {
     match (&request.script, &request.dag) {
         (Some(script), None) => {
-            let name = request.name.clone().unwrap_or_else(|| "script.dml".into());
-            let source = Source::new(name, script.clone());
-            let folder = Path::new(&source.name).parent().unwrap_or(Path::new(""));
-            let files = Files {
-                scripts: FileSystem {
-                    folder: folder.to_path_buf(),
-                    library: Library::new(session.config.builtins.iter().cloned()),
-                },
-                session,
-                asked: asked_for_files,
-            };
+            let source = source(request.name.as_deref(), script);
+            let files = Files::beside(&source, session, asked_for_files);
             compiled_script(request, &source, known, &files, keep_unused)
         }
         (None, Some(dag)) => Ok(Program {
@@ -202,14 +229,7 @@ fn compiled_script(
         value_type: info.value_type,
         characteristics: info.characteristics,
     };
-    let arguments = request
-        .arguments
-        .iter()
-        .filter(|(_, text)| !text.is_empty());
     let options = CompileOptions {
-        arguments: arguments
-            .map(|(name, text)| (name.clone(), parse_argument(text)))
-            .collect(),
         inputs: known
             .iter()
             .map(|(name, info)| (name.clone(), variable(info)))
@@ -221,10 +241,25 @@ fn compiled_script(
             .map(|(name, text)| (name.clone(), parse_argument(text)))
             .collect(),
         keep_unused,
-        allow_missing_arguments: request.allow_missing_arguments,
-        resolver: files,
+        ..script_options(request, files)
     };
     fulgurite_dml::compile(source, &options)
+}
+
+/// What all compilations for a request have in common.
+fn script_options<'a>(request: &Request, files: &'a Files<'a>) -> CompileOptions<'a> {
+    let arguments = request
+        .arguments
+        .iter()
+        .filter(|(_, text)| !text.is_empty());
+    CompileOptions {
+        arguments: arguments
+            .map(|(name, text)| (name.clone(), parse_argument(text)))
+            .collect(),
+        allow_missing_arguments: request.allow_missing_arguments,
+        resolver: files,
+        ..CompileOptions::default()
+    }
 }
 
 /// # Errors
@@ -249,6 +284,20 @@ struct Files<'a> {
     scripts: FileSystem,
     session: &'a Session,
     asked: &'a Cell<bool>,
+}
+
+impl<'a> Files<'a> {
+    fn beside(source: &Source, session: &'a Session, asked: &'a Cell<bool>) -> Self {
+        let folder = Path::new(&source.name).parent().unwrap_or(Path::new(""));
+        Files {
+            scripts: FileSystem {
+                folder: folder.to_path_buf(),
+                library: Library::new(session.config.builtins.iter().cloned()),
+            },
+            session,
+            asked,
+        }
+    }
 }
 
 impl SourceResolver for Files<'_> {

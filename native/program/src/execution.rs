@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 use fulgurite_dataflow::{DatasetId, DistributedMatrix, OnBehalf, SourceSpec, Variable};
 use fulgurite_error::{Error, ErrorKind, Result};
-use fulgurite_hop::{Block, Characteristics, Literal, Program, VariableInfo};
+use fulgurite_hop::{Block, Characteristics, Literal, Program};
 use fulgurite_matrix::MatrixBlock;
 
 use super::{
@@ -74,7 +74,7 @@ fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
     let known = request
         .inputs
         .iter()
-        .filter_map(|input| Some((input.name.clone(), info(symbols.find(&input.name)?))))
+        .filter_map(|input| Some((input.name.clone(), symbols.find(&input.name)?.info())))
         .collect();
     let backend = session.backend.as_ref().map(|backend| backend.name());
     let origin = Origin {
@@ -121,13 +121,6 @@ fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
         outputs,
         report: account.report(),
     })
-}
-
-fn info(variable: &Variable) -> VariableInfo {
-    match variable {
-        Variable::Scalar(value) => VariableInfo::constant(value.clone()),
-        matrix => VariableInfo::matrix(matrix.characteristics()),
-    }
 }
 
 fn bind_inputs(
@@ -197,6 +190,12 @@ impl ReadyOutput {
                 return Self::of(&whole, session);
             }
             Variable::Scalar(value) => ReadyOutput::Here(OutputValue::Scalar(value.clone())),
+            Variable::List(_) => {
+                return Err(
+                    Error::unsupported("a list cannot be handed to the caller yet")
+                        .with_help("ask for its elements: x = as.matrix(l[1])"),
+                );
+            }
             Variable::Range(range) => {
                 ReadyOutput::Here(OutputValue::Matrix(range.to_dense()?.into()))
             }

@@ -5,6 +5,7 @@
 //! - `symbols`: the variables of a program.
 //! - `loops`: which of them stay the same while a loop runs.
 //! - `plans`: plans of statement blocks for the sizes that their inputs have.
+//! - `evaluated`: programs of calls whose functions the run names.
 //! - `programs`: those of requests that came before.
 //! - `report`: what an execution did; `watch`: the same for others, while it runs.
 //! - `session`: what outlives an execution.
@@ -17,6 +18,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod compile;
+mod evaluated;
 mod execution;
 mod interpreter;
 mod level;

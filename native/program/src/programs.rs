@@ -11,7 +11,7 @@ use fulgurite_error::Result;
 use fulgurite_fusion::CostConstants;
 use fulgurite_hop::{Program, Symbols, later_reads::ReadOnce};
 
-use super::{plans::Plans, request::Request};
+use super::{evaluated::Evaluated, plans::Plans, request::Request};
 
 /// Programs that are kept. Each holds no data, but the code of its fused operators.
 const CAPACITY: usize = 32;
@@ -20,6 +20,7 @@ const CAPACITY: usize = 32;
 pub(crate) struct PlannedProgram {
     pub(crate) program: Program,
     pub(crate) plans: Arc<Plans>,
+    pub(crate) evaluated: Evaluated,
 }
 
 impl PlannedProgram {
@@ -38,6 +39,7 @@ impl PlannedProgram {
         PlannedProgram {
             program,
             plans: Arc::new(Plans::new(read_once)),
+            evaluated: Evaluated::default(),
         }
     }
 }

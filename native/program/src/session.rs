@@ -6,6 +6,7 @@ use fulgurite_codegen::PlanCache;
 use fulgurite_config::{Calibration, Config, Speeds};
 use fulgurite_dataflow::Backend;
 use fulgurite_distributed::{Workers, no_backend};
+use fulgurite_dml::{CompiledCall, EvaluatedCall};
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::CostConstants;
 use fulgurite_matrix::Interrupt;
@@ -14,6 +15,9 @@ use super::{plans::Conditions, programs::Programs, room::Room, watch::Watch};
 
 /// Takes the lines that scripts print.
 pub type PrintSink = Arc<dyn Fn(&str) -> Result<()> + Send + Sync>;
+
+/// Compiles a call as the script of a request would make it.
+pub(crate) type Evaluator = Arc<dyn Fn(&EvaluatedCall<'_>) -> Result<CompiledCall> + Send + Sync>;
 
 /// What executions share. Cheap to clone.
 #[derive(Clone)]
@@ -31,6 +35,8 @@ pub struct Session {
     pub(crate) room: Option<Room>,
     /// Whether paths without a scheme name files that the backend knows.
     pub(crate) paths_elsewhere: bool,
+    /// Compiles what the script calls by `eval`.
+    pub(crate) evaluator: Option<Evaluator>,
     /// For a task, whose operators run where it does, whatever they take.
     pub(crate) in_task: bool,
 }
@@ -58,6 +64,7 @@ impl Session {
             watch: None,
             room: None,
             paths_elsewhere: false,
+            evaluator: None,
             in_task: false,
         }
     }

@@ -322,7 +322,9 @@ fn paths(paths: &[PathBuf]) -> String {
 }
 
 fn names(text: &str) -> impl Iterator<Item = &str> {
-    text.split(',').map(str::trim).filter(|name| !name.is_empty())
+    text.split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
 }
 
 /// All keys, in the order of the documentation.

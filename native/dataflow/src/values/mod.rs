@@ -2,19 +2,22 @@
 //! in their places yet. They know each other: a matrix that is here remembers its stripes, a dataset what was collected.
 //!
 //! - `handles`: owners of what a backend holds.
+//! - `list`: lists of values.
 //! - `written`: matrices that were written into.
 
 mod handles;
+mod list;
 mod written;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{Characteristics, Literal};
+use fulgurite_hop::{Characteristics, Literal, VariableInfo};
 use fulgurite_matrix::{MatrixBlock, kernels::DenseRange};
 use fulgurite_operators::Value;
 
 pub use handles::{Broadcast, Cut, Dataset, DistributedMatrix, Lineage, Partitioning, incomplete};
+pub use list::{Element, List};
 pub use written::{Part, PartValue, Waiting, WrittenMatrix};
 
 /// A value that a variable or an operator's result has.
@@ -23,6 +26,7 @@ pub enum Variable {
     Scalar(Literal),
     Matrix(LocalMatrix),
     Distributed(DistributedMatrix),
+    List(List),
     /// Only in loops.
     Written(WrittenMatrix),
     /// Only between operators of a block in this process.
@@ -43,9 +47,42 @@ impl Variable {
         Variable::Matrix(LocalMatrix::new(block))
     }
 
-    /// Whether it is no matrix.
+    /// For messages: "a matrix".
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Variable::Scalar(_) => "a scalar",
+            Variable::List(_) => "a list",
+            Variable::Matrix(_)
+            | Variable::Distributed(_)
+            | Variable::Written(_)
+            | Variable::Range(_) => "a matrix",
+        }
+    }
+
+    /// Whether it is a scalar.
     pub fn is_scalar(&self) -> bool {
         matches!(self, Variable::Scalar(_))
+    }
+
+    /// Whether it is the very same value: of matrices and lists the same object.
+    pub fn is(&self, other: &Variable) -> bool {
+        match (self, other) {
+            (Variable::Scalar(left), Variable::Scalar(right)) => left.is(right),
+            (Variable::Matrix(left), Variable::Matrix(right)) => left.is(right),
+            (Variable::List(left), Variable::List(right)) => left.is(right),
+            (Variable::Distributed(left), Variable::Distributed(right)) => {
+                Arc::ptr_eq(&left.dataset, &right.dataset) && left.transposed == right.transposed
+            }
+            _ => false,
+        }
+    }
+
+    /// The matrix that is here.
+    pub fn into_matrix(self) -> Option<LocalMatrix> {
+        match self {
+            Variable::Matrix(matrix) => Some(matrix),
+            _ => None,
+        }
     }
 
     /// Whether workers have it.
@@ -53,6 +90,10 @@ impl Variable {
         match self {
             Variable::Distributed(_) => true,
             Variable::Written(written) => written.base().is_distributed(),
+            Variable::List(list) => {
+                let mut elements = list.elements().iter();
+                elements.any(|element| element.value.is_distributed())
+            }
             Variable::Scalar(_) | Variable::Matrix(_) | Variable::Range(_) => false,
         }
     }
@@ -63,10 +104,20 @@ impl Variable {
             Variable::Scalar(_) => Characteristics::SCALAR,
             Variable::Matrix(matrix) => matrix.characteristics(),
             Variable::Distributed(matrix) => matrix.characteristics(),
+            Variable::List(list) => Characteristics::dims(list.len() as u64, 1),
             Variable::Written(written) => written.characteristics(),
             Variable::Range(range) => {
                 Characteristics::dims(range.rows() as u64, range.cols() as u64)
             }
+        }
+    }
+
+    /// What is known of it: of a scalar its value.
+    pub fn info(&self) -> VariableInfo {
+        match self {
+            Variable::Scalar(value) => VariableInfo::constant(value.clone()),
+            Variable::List(_) => VariableInfo::list(),
+            matrix => VariableInfo::matrix(matrix.characteristics()),
         }
     }
 
@@ -79,6 +130,10 @@ impl Variable {
             Variable::Scalar(value) => Ok(Whole::Scalar(value)),
             Variable::Matrix(matrix) => Ok(Whole::Matrix(matrix)),
             Variable::Distributed(matrix) => Ok(Whole::Distributed(matrix)),
+            Variable::List(_) => Err(Error::validation(
+                "a list stands where a matrix or a scalar is needed",
+            )
+            .with_help("as.matrix(l[i]) and as.scalar(l[i]) give an element of a list")),
             Variable::Written(_) | Variable::Range(_) => Err(Error::internal(
                 "a matrix is not in one piece: parts are not in their places, or it is a range of another",
             )),
@@ -90,6 +145,8 @@ impl Variable {
     pub fn as_scalar(&self) -> Result<&Literal> {
         match self {
             Variable::Scalar(value) => Ok(value),
+            Variable::List(_) => Err(Error::validation("a list stands where a scalar is needed")
+                .with_help("take an element of it with as.scalar(l[i])")),
             _ => Err(
                 Error::validation("a matrix stands where a scalar is needed")
                     .with_help("take one cell out of it with as.scalar()"),

@@ -213,6 +213,7 @@ impl Kind {
         match self {
             Kind::Matrix => hop.is_matrix(),
             Kind::Table => matches!(hop.data_type, DataType::Matrix | DataType::Frame),
+            Kind::List => hop.data_type == DataType::List,
             Kind::Sized => !hop.is_scalar(),
             Kind::Cells => hop.is_matrix() || is_number,
             Kind::Number | Kind::Boolean => is_number,
@@ -226,6 +227,7 @@ impl Kind {
         match self {
             Kind::Matrix => "a matrix",
             Kind::Table => "a matrix or a frame",
+            Kind::List => "a list",
             Kind::Sized => "a matrix, a frame or a list",
             Kind::Cells => "a matrix or a number",
             Kind::Number => "a number",

@@ -1,6 +1,4 @@
-//! Functions that make matrices, frames and lists of something else.
-
-use std::collections::BTreeSet;
+//! Functions that make matrices and frames of something else.
 
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{
@@ -9,8 +7,7 @@ use fulgurite_hop::{
 };
 
 use super::{
-    BoundCall, Builtin, Constant, Kind, Parameter, Rule, build::with_names, builtin, default,
-    optional, required,
+    BoundCall, Builtin, Constant, Kind, Parameter, Rule, builtin, default, optional, required,
 };
 
 pub(super) const BUILTINS: &[Builtin] = &[
@@ -22,16 +19,19 @@ pub(super) const BUILTINS: &[Builtin] = &[
         ..builtin("rand", RAND, Rule::Function(rand))
     },
     builtin("sample", SAMPLE, Rule::Function(sample)),
-    builtin("as.scalar", VALUE, Rule::Function(as_scalar)),
-    builtin("as.matrix", VALUE, Rule::Function(as_matrix)),
-    builtin("as.frame", VALUE, Rule::Function(as_frame)),
+    cast("as.scalar", as_scalar),
+    cast("as.matrix", as_matrix),
+    cast("as.frame", as_frame),
     // Needs to know the variables, so lower::expression makes it.
     builtin("exists", VALUE, Rule::Exists),
-    Builtin {
-        rest: Some(Kind::Any),
-        ..builtin("list", &[], Rule::Function(list))
-    },
 ];
+
+const fn cast(name: &'static str, build: fn(&mut BoundCall<'_>) -> Result<HopId>) -> Builtin {
+    Builtin {
+        is_cast: true,
+        ..builtin(name, VALUE, Rule::Function(build))
+    }
+}
 
 const MATRIX: &[Parameter] = &[
     required("data", Kind::Any),
@@ -180,33 +180,4 @@ fn as_frame(call: &mut BoundCall<'_>) -> Result<HopId> {
         position: Some(call.position.clone()),
     };
     Ok(call.block.push(frame))
-}
-
-/// A list; elements without a name go by their number, from 1.
-fn list(call: &mut BoundCall<'_>) -> Result<HopId> {
-    let mut names = BTreeSet::new();
-    let mut named = Vec::new();
-    for (index, element) in call.rest.iter().enumerate() {
-        let name = element
-            .name
-            .clone()
-            .unwrap_or_else(|| (index + 1).to_string());
-        if !names.insert(name.clone()) {
-            return Err(
-                Error::validation(format!("the list has two elements '{name}'"))
-                    .at(&element.position),
-            );
-        }
-        named.push((name, element.id));
-    }
-    let (op, inputs) = with_names(ParameterizedOp::List, named);
-    let list = Hop {
-        op,
-        inputs,
-        data_type: DataType::List,
-        value_type: ValueType::Double,
-        characteristics: Characteristics::UNKNOWN,
-        position: Some(call.position.clone()),
-    };
-    Ok(call.block.push(list))
 }

@@ -11,6 +11,7 @@ mod construction;
 mod effects;
 mod files;
 mod linear_algebra;
+mod lists;
 mod reorganization;
 mod statistics;
 mod unsupported;
@@ -33,6 +34,8 @@ pub(crate) struct Builtin {
     pub rest: Option<Kind>,
     /// Arguments must be named: `rand(rows=...)`.
     pub named_only: bool,
+    /// `as.scalar` and its kin: what stands in it may be an element of a list whose type it tells.
+    pub is_cast: bool,
     pub rule: Rule,
 }
 
@@ -48,6 +51,7 @@ pub(crate) enum Kind {
     Matrix,
     /// A matrix or a frame.
     Table,
+    List,
     /// A matrix, a frame or a list.
     Sized,
     /// A matrix or a number.
@@ -118,6 +122,7 @@ const TABLES: &[&[Builtin]] = &[
     reorganization::BUILTINS,
     statistics::BUILTINS,
     linear_algebra::BUILTINS,
+    lists::BUILTINS,
     files::BUILTINS,
     effects::BUILTINS,
     unsupported::BUILTINS,
@@ -159,6 +164,7 @@ const fn builtin(name: &'static str, parameters: &'static [Parameter], rule: Rul
         parameters,
         rest: None,
         named_only: false,
+        is_cast: false,
         rule,
     }
 }

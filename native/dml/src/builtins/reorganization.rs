@@ -1,11 +1,11 @@
 //! Functions that move cells: transposition, binding, selection, order, contingency tables.
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{DataType, Hop, HopId, HopOp, Literal, ParameterizedOp};
+use fulgurite_hop::{DataType, Hop, HopId, HopOp, ListOp, Literal, ParameterizedOp};
 
 use super::{
-    BoundCall, Builtin, Constant, Kind, Parameter, Rule, TARGET_MATRIX, builtin, default, optional,
-    required,
+    BoundCall, Builtin, Constant, Kind, Parameter, Rule, TARGET_MATRIX, builtin, default, lists,
+    optional, required,
 };
 
 pub(super) const BUILTINS: &[Builtin] = &[
@@ -18,7 +18,7 @@ pub(super) const BUILTINS: &[Builtin] = &[
         ..builtin("cbind", &[], Rule::Function(cbind))
     },
     Builtin {
-        rest: Some(Kind::Table),
+        rest: Some(Kind::Any),
         ..builtin("rbind", &[], Rule::Function(rbind))
     },
     Builtin {
@@ -95,6 +95,9 @@ fn cbind(call: &mut BoundCall<'_>) -> Result<HopId> {
         .rest
         .iter()
         .all(|argument| call.block.is_string(argument.id));
+    if first_is_list(call) && call.name == "append" {
+        return Ok(lists::append(call));
+    }
     if !all_strings || call.rest.is_empty() {
         return bind_tables(call, HopOp::CBind);
     }
@@ -119,7 +122,22 @@ fn rbind(call: &mut BoundCall<'_>) -> Result<HopId> {
     bind_tables(call, HopOp::RBind)
 }
 
+fn first_is_list(call: &BoundCall<'_>) -> bool {
+    let first = call.rest.first();
+    first.is_some_and(|argument| call.block.hop(argument.id).data_type == DataType::List)
+}
+
 fn bind_tables(call: &mut BoundCall<'_>, op: HopOp) -> Result<HopId> {
+    if let [only] = &call.rest[..]
+        && first_is_list(call)
+    {
+        let list = only.id;
+        let of_list = match op {
+            HopOp::RBind => ListOp::Rows,
+            _ => ListOp::Columns,
+        };
+        return Ok(lists::bound(call, of_list, list));
+    }
     for argument in &call.rest {
         let hop = call.block.hop(argument.id);
         if !matches!(hop.data_type, DataType::Matrix | DataType::Frame) {

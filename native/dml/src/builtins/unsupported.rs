@@ -10,7 +10,6 @@ pub(super) const BUILTINS: &[Builtin] = &[
     unsupported("transformdecode", FRAMES),
     unsupported("transformcolmap", FRAMES),
     unsupported("transformmeta", FRAMES),
-    unsupported("eval", "call the function by its name"),
     unsupported("conv2d", NEURAL),
     unsupported("conv2d_backward_filter", NEURAL),
     unsupported("conv2d_backward_data", NEURAL),

@@ -23,6 +23,10 @@ impl BlockBuilder {
         self.dag.hop(id)
     }
 
+    pub fn hop_mut(&mut self, id: HopId) -> &mut Hop {
+        self.dag.hop_mut(id)
+    }
+
     pub fn push(&mut self, hop: Hop) -> HopId {
         self.dag.push(hop)
     }

@@ -71,6 +71,12 @@ impl Lowering<'_> {
             let outputs = vec![(target.variable.clone(), target.position.clone())];
             return self.user_call(call, name, function, outputs);
         }
+        if is_whole
+            && let ExpressionKind::Call(call) = &value.kind
+            && let Some(evaluates) = self.evaluates(call)
+        {
+            return self.evaluation(call, evaluates, &target.variable);
+        }
         let subscripts = self.hoist_subscripts(target.subscripts.as_deref())?;
         let value = self.hoist(value)?;
         let mut id = self.expression(&value)?;
@@ -128,6 +134,7 @@ impl Lowering<'_> {
         let hop = self.block.hop(id);
         let known = Variable {
             constant: self.block.constant(id).cloned(),
+            elements: self.element_types(id),
             characteristics: hop.characteristics,
             ..Variable::new(hop.data_type, hop.value_type)
         };

@@ -2,7 +2,7 @@
 //! their own.
 
 use fulgurite_error::{Error, Position, Result};
-use fulgurite_hop::{Argument, Block, DataType, Parameter, ValueType};
+use fulgurite_hop::{Argument, Block, DataType, HopId, Parameter, ValueType};
 
 use super::{Lowering, block::describe_type, modules::UserFunction, scope::Variable};
 use crate::{
@@ -53,12 +53,20 @@ impl Lowering<'_> {
                     .map(|element| self.hoist(element))
                     .collect::<Result<_>>()?,
             ),
-            ExpressionKind::Call(call) => match self.modules.resolve(self.namespace, call) {
-                Some((name, function)) => {
-                    ExpressionKind::Variable(self.hoist_user_call(call, name, function)?)
+            ExpressionKind::Call(call) => {
+                if let Some(evaluates) = self.evaluates(call) {
+                    let temporary = self.temporary();
+                    self.evaluation(call, evaluates, &temporary)?;
+                    ExpressionKind::Variable(temporary)
+                } else {
+                    match self.modules.resolve(self.namespace, call) {
+                        Some((name, function)) => {
+                            ExpressionKind::Variable(self.hoist_user_call(call, name, function)?)
+                        }
+                        None => ExpressionKind::Call(self.hoist_call(call)?),
+                    }
                 }
-                None => ExpressionKind::Call(self.hoist_call(call)?),
-            },
+            }
         };
         Ok(Expression {
             kind,
@@ -89,6 +97,7 @@ impl Lowering<'_> {
             ExpressionKind::List(elements) => elements.iter().any(|e| self.has_user_call(e)),
             ExpressionKind::Call(call) => {
                 self.modules.resolve(self.namespace, call).is_some()
+                    || self.evaluates(call).is_some()
                     || call.arguments.iter().any(|a| self.has_user_call(&a.value))
             }
         }
@@ -116,6 +125,7 @@ impl Lowering<'_> {
         Ok(Subscripts {
             rows: self.hoist_range(&subscripts.rows)?,
             cols: self.hoist_range(&subscripts.cols)?,
+            is_element: subscripts.is_element,
             position: subscripts.position.clone(),
         })
     }
@@ -261,7 +271,8 @@ impl Lowering<'_> {
         let modules = self.modules;
         let function = modules.get(name).ok_or_else(missing)?;
         let passed = |parameter: &Parameter| {
-            let is_it = |argument: &&Argument| argument.parameter() == Some(parameter.name.as_str());
+            let is_it =
+                |argument: &&Argument| argument.parameter() == Some(parameter.name.as_str());
             let argument = earlier.iter().flatten().find(is_it);
             argument.cloned().ok_or_else(missing)
         };
@@ -309,24 +320,39 @@ impl Lowering<'_> {
             });
         }
         let parameter = Some(parameter.name.clone());
+        Ok(self.argument_of(value, id, parameter))
+    }
+
+    /// An argument for whatever parameter.
+    pub(super) fn passed(
+        &mut self,
+        value: &Expression,
+        parameter: Option<String>,
+    ) -> Result<Argument> {
+        let value = self.hoist(value)?;
+        let id = self.expression(&value)?;
+        Ok(self.argument_of(value, id, parameter))
+    }
+
+    fn argument_of(&mut self, value: Expression, id: HopId, parameter: Option<String>) -> Argument {
         if let Some(value) = self.block.constant(id) {
-            return Ok(Argument::Literal {
+            return Argument::Literal {
                 parameter,
                 value: value.clone(),
-            });
+            };
         }
         let variable = match value.kind {
             ExpressionKind::Variable(variable) => variable,
             _ => {
                 let temporary = self.temporary();
-                self.assign(&temporary, id, &argument.value.position);
+                self.assign(&temporary, id, &value.position);
                 temporary
             }
         };
-        Ok(Argument::Variable {
+        Argument::Variable {
             parameter,
             variable,
-        })
+        }
     }
 }
 

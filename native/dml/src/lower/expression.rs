@@ -183,7 +183,16 @@ impl Lowering<'_> {
         if matches!(builtin.rule, builtins::Rule::Exists) {
             return self.exists(call);
         }
-        self.bind_builtin(builtin, call)?.build()
+        let id = self.bind_builtin(builtin, call)?.build()?;
+        // Of a cast, the list that it is of may tell what its element is.
+        let hop = self.block.hop(id);
+        if let (true, [list]) = (builtin.is_cast && hop.is_scalar(), &hop.inputs[..])
+            && let Some(element) = self.only_element_type(*list)
+            && element.data_type == DataType::Scalar
+        {
+            self.block.hop_mut(id).value_type = element.value_type;
+        }
+        Ok(id)
     }
 
     /// A call of a built-in function with its arguments evaluated.
@@ -196,7 +205,10 @@ impl Lowering<'_> {
         for argument in &call.arguments {
             evaluated.push(Evaluated {
                 name: argument.name.clone(),
-                id: self.expression(&argument.value)?,
+                id: match builtin.is_cast {
+                    true => self.cast_argument(&argument.value)?,
+                    false => self.expression(&argument.value)?,
+                },
                 position: argument.value.position.clone(),
                 start: argument.position.clone(),
             });
@@ -250,6 +262,10 @@ impl Lowering<'_> {
         position: &Position,
     ) -> Result<HopId> {
         let matrix = self.indexed(variable, position)?;
+        if self.block.hop(matrix).data_type == DataType::List {
+            return self.part_of_list(matrix, subscripts);
+        }
+        refuse_element(subscripts)?;
         let bounds = self.bounds(matrix, subscripts)?;
         Ok(self.block.part(matrix, bounds, &subscripts.position))
     }
@@ -262,6 +278,10 @@ impl Lowering<'_> {
         value: HopId,
     ) -> Result<HopId> {
         let matrix = self.indexed(&target.variable, &target.position)?;
+        if self.block.hop(matrix).data_type == DataType::List {
+            return self.list_with(matrix, subscripts, value);
+        }
+        refuse_element(subscripts)?;
         let (data_type, value_type) = {
             let hop = self.block.hop(matrix);
             (hop.data_type, hop.value_type)
@@ -290,17 +310,13 @@ impl Lowering<'_> {
         let id = self.read_variable(variable, position)?;
         let hop = self.block.hop(id);
         match hop.data_type {
-            DataType::Matrix | DataType::Frame => Ok(id),
+            DataType::Matrix | DataType::Frame | DataType::List => Ok(id),
             DataType::Scalar => Err(Error::validation(format!(
                 "'{variable}' is {} and cannot be indexed",
                 describe_type(DataType::Scalar, hop.value_type)
             ))
             .at(position)
             .with_help("only matrices, frames and lists have parts")),
-            DataType::List => Err(Error::unsupported("indexing a list is not supported yet")
-                .at(position)
-                .in_operator("rix")
-                .with_help("keep the elements in variables of their own")),
         }
     }
 
@@ -359,5 +375,17 @@ impl Lowering<'_> {
     fn constant_int(&self, id: HopId) -> Option<i64> {
         let value = self.block.constant(id)?.as_f64()?;
         Some(scalar::double_to_int(value))
+    }
+}
+
+/// `[[i]]` is of lists alone.
+fn refuse_element(subscripts: &Subscripts) -> Result<()> {
+    match subscripts.is_element {
+        false => Ok(()),
+        true => Err(
+            Error::validation("[[ ]] takes an element of a list, and this is no list")
+                .at(&subscripts.position)
+                .with_help("write X[i, j]; as.scalar(X[i, j]) is the cell as a number"),
+        ),
     }
 }

@@ -9,7 +9,9 @@ mod block;
 mod body;
 mod calls;
 mod control;
+mod evaluation;
 mod expression;
+mod lists;
 mod modules;
 mod scope;
 
@@ -22,6 +24,7 @@ use fulgurite_hop::{
 };
 
 pub(crate) use block::{BlockBuilder, describe};
+pub use evaluation::{CompiledCall, EvaluatedArgument, EvaluatedCall, compile_call};
 use modules::{Modules, UserFunction};
 use scope::{Scope, Variable};
 
@@ -45,13 +48,7 @@ pub fn compile(source: &Arc<Source>, options: &CompileOptions<'_>) -> Result<Pro
     let modules = Modules::load(&mut script, options.resolver)?;
     let mut main = Lowering::new(options, &modules, None);
     main.is_main = true;
-    for (name, input) in &options.inputs {
-        let variable = Variable {
-            characteristics: input.characteristics,
-            ..Variable::new(input.data_type, input.value_type)
-        };
-        main.scope.set(name, variable);
-    }
+    main.bind_inputs();
     main.live_after = LiveAfter::of(&script.body, read_at_end(&options.outputs, &script.body));
     main.statements(&script.body)?;
     main.flush();
@@ -161,7 +158,7 @@ fn check_results(scope: &Scope, name: &str, function: &UserFunction) -> Result<(
             .at(&typed.position)
             .with_help("assign it in the body, on every path"));
         };
-        if variable.data_type != result.data_type && result.data_type != DataType::List {
+        if variable.data_type != result.data_type {
             return Err(Error::validation(format!(
                 "the result '{}' of '{name}' is declared {}, but is {}",
                 result.name,
@@ -262,6 +259,17 @@ impl<'a> Lowering<'a> {
             loop_nesting: 0,
             called: BTreeSet::new(),
             live_after: LiveAfter::default(),
+        }
+    }
+
+    /// The variables that the caller gives.
+    fn bind_inputs(&mut self) {
+        for (name, input) in &self.options.inputs {
+            let variable = Variable {
+                characteristics: input.characteristics,
+                ..Variable::new(input.data_type, input.value_type)
+            };
+            self.scope.set(name, variable);
         }
     }
 

@@ -77,8 +77,13 @@ impl Modules {
         let mut files: BTreeMap<String, String> = BTreeMap::new();
         while let Some(script) = waiting.pop_front() {
             for import in script.imports {
-                let sourced =
-                    modules.import(&import, &script.namespace, &script.folder, &mut files, resolver)?;
+                let sourced = modules.import(
+                    &import,
+                    &script.namespace,
+                    &script.folder,
+                    &mut files,
+                    resolver,
+                )?;
                 waiting.extend(sourced);
             }
             for name in script.called {
@@ -175,8 +180,14 @@ impl Modules {
             if let FunctionBody::Statements(statements) = &definition.body {
                 note_calls(statements, &mut called);
             }
-            for default in definition.parameters.iter().filter_map(|p| p.default.as_ref()) {
-                syntax::mentions_of_expression(default, &mut |mention| note_call(mention, &mut called));
+            for default in definition
+                .parameters
+                .iter()
+                .filter_map(|p| p.default.as_ref())
+            {
+                syntax::mentions_of_expression(default, &mut |mention| {
+                    note_call(mention, &mut called)
+                });
             }
             self.define(definition, namespace.as_deref())?;
         }
@@ -208,10 +219,7 @@ impl Modules {
             {
                 let earlier = definition.parameters.get(..place).unwrap_or_default();
                 let computed = default_function(&definition, parameter, default, earlier);
-                defaults.insert(
-                    parameter.name.clone(),
-                    qualified(namespace, &computed.name),
-                );
+                defaults.insert(parameter.name.clone(), qualified(namespace, &computed.name));
                 self.define(computed, namespace)?;
             }
         }
@@ -282,10 +290,13 @@ impl Modules {
             known.extend::<Vec<&str>>(crate::builtins::names().collect());
             let habit = syntax::habit_of_function(&name).map(str::to_owned);
             let near = || suggest::did_you_mean(&name, known);
-            habit.or_else(near).or_else(|| self.searched()).unwrap_or_else(|| {
-                "define it, as in f = function(matrix[double] X) return (double y) { ... }"
-                    .to_owned()
-            })
+            habit
+                .or_else(near)
+                .or_else(|| self.searched())
+                .unwrap_or_else(|| {
+                    "define it, as in f = function(matrix[double] X) return (double y) { ... }"
+                        .to_owned()
+                })
         };
         error.with_help(help)
     }

@@ -1,8 +1,16 @@
 //! What is known of each variable at a point of the script.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use fulgurite_hop::{Characteristics, DataType, Literal, ValueType};
+
+/// What is known of an element of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ElementType {
+    pub name: Option<String>,
+    pub data_type: DataType,
+    pub value_type: ValueType,
+}
 
 /// What is known of a variable's value.
 #[derive(Debug, Clone)]
@@ -12,6 +20,8 @@ pub(crate) struct Variable {
     pub value_type: ValueType,
     /// The value itself, if every path to here gives the same.
     pub constant: Option<Literal>,
+    /// The types of a list's elements, where all are known.
+    pub elements: Option<Arc<[ElementType]>>,
     /// Known of inputs from outside, as long as nothing is assigned to them.
     pub characteristics: Characteristics,
     /// Assigned on every path to here. If not, reading it is legal, but may fail at run time.
@@ -26,6 +36,7 @@ impl Variable {
             data_type,
             value_type,
             constant: None,
+            elements: None,
             characteristics: match data_type {
                 DataType::Scalar => Characteristics::SCALAR,
                 _ => Characteristics::UNKNOWN,
@@ -37,7 +48,7 @@ impl Variable {
 
     fn merge(&self, other: &Self) -> Self {
         let constant = match (&self.constant, &other.constant) {
-            (Some(left), Some(right)) if identical(left, right) => Some(left.clone()),
+            (Some(left), Some(right)) if left.is(right) => Some(left.clone()),
             _ => None,
         };
         let value_type = match (self.value_type, other.value_type) {
@@ -50,6 +61,10 @@ impl Variable {
             data_type: self.data_type,
             value_type,
             constant: constant.filter(|_| self.definite && other.definite),
+            elements: self
+                .elements
+                .clone()
+                .filter(|elements| other.elements.as_ref() == Some(elements)),
             characteristics: if self.characteristics == other.characteristics {
                 self.characteristics
             } else {
@@ -72,24 +87,17 @@ impl Variable {
 impl PartialEq for Variable {
     fn eq(&self, other: &Self) -> bool {
         let constants_agree = match (&self.constant, &other.constant) {
-            (Some(left), Some(right)) => identical(left, right),
+            (Some(left), Some(right)) => left.is(right),
             (None, None) => true,
             _ => false,
         };
         constants_agree
             && self.data_type == other.data_type
             && self.value_type == other.value_type
+            && self.elements == other.elements
             && self.characteristics == other.characteristics
             && self.definite == other.definite
             && self.conflict == other.conflict
-    }
-}
-
-/// The same value bit by bit: NaN is itself, 0.0 is not -0.0.
-fn identical(left: &Literal, right: &Literal) -> bool {
-    match (left, right) {
-        (Literal::Double(left), Literal::Double(right)) => left.to_bits() == right.to_bits(),
-        _ => left == right,
     }
 }
 

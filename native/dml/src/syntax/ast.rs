@@ -164,6 +164,8 @@ pub struct Argument {
 pub struct Subscripts {
     pub rows: Range,
     pub cols: Range,
+    /// Written `[[place]]`: an element of a list.
+    pub is_element: bool,
     /// The opening bracket.
     pub position: Position,
 }

@@ -100,6 +100,9 @@ fn indexed(variable: &str, subscripts: &Subscripts) -> String {
             format!("(: {} {})", from.to_s_expression(), to.to_s_expression())
         }
     };
+    if subscripts.is_element {
+        return format!("([[]] {variable} {})", range(&subscripts.rows));
+    }
     format!(
         "([] {variable} {} {})",
         range(&subscripts.rows),
@@ -258,6 +261,15 @@ impl Display for Expression {
             ExpressionKind::IfDef { argument, default } => {
                 write!(f, "ifdef(${argument}, {default})")
             }
+            ExpressionKind::Index {
+                variable,
+                subscripts:
+                    Subscripts {
+                        rows,
+                        is_element: true,
+                        ..
+                    },
+            } => write!(f, "{variable}[[{rows}]]"),
             ExpressionKind::Index {
                 variable,
                 subscripts: Subscripts { rows, cols, .. },

@@ -11,10 +11,7 @@ pub(crate) enum Mention<'a> {
 }
 
 /// Visits all calls and reads of variables in statements, at any depth.
-pub(crate) fn of_statements<'a>(
-    statements: &'a [Statement],
-    visit: &mut dyn FnMut(Mention<'a>),
-) {
+pub(crate) fn of_statements<'a>(statements: &'a [Statement], visit: &mut dyn FnMut(Mention<'a>)) {
     for statement in statements {
         of_statement(statement, visit);
     }

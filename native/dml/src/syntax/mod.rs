@@ -12,10 +12,10 @@ mod token;
 
 pub(crate) use assigned::assigned;
 pub(crate) use ast_printer::dml_literal;
+pub(crate) use habits::{function as habit_of_function, variable as habit_of_variable};
 pub(crate) use mentions::{
     Mention, of_expression as mentions_of_expression, of_statements as mentions_of_statements,
 };
-pub(crate) use habits::{function as habit_of_function, variable as habit_of_variable};
 
 use std::sync::Arc;
 

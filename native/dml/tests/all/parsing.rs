@@ -316,11 +316,23 @@ fn expressions() -> impl Strategy<Value = ast::Expression> {
                     .collect();
                 ExpressionKind::Call(ast::Call { namespace: None, name, arguments, position })
             }),
+            1 => (name(), boxed.clone()).prop_map(|(variable, place)| {
+                let position = Position::new(&Source::new("generated", ""), 1, 1, 1);
+                ExpressionKind::Index {
+                    variable,
+                    subscripts: ast::Subscripts {
+                        rows: ast::Range::Single(place),
+                        cols: ast::Range::All,
+                        is_element: true,
+                        position,
+                    },
+                }
+            }),
             1 => (name(), range.clone(), range).prop_map(|(variable, rows, cols)| {
                 let position = Position::new(&Source::new("generated", ""), 1, 1, 1);
                 ExpressionKind::Index {
                     variable,
-                    subscripts: ast::Subscripts { rows, cols, position },
+                    subscripts: ast::Subscripts { rows, cols, is_element: false, position },
                 }
             }),
             1 => (name(), boxed)

@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use super::{
-    AggregateOp, BinaryOp, CastOp, CumulativeOp, DataGenOp, Direction, HopOp, ParameterizedOp,
-    ReadOptions, SizeOp, TernaryOp, UnaryOp, WriteOptions,
+    AggregateOp, BinaryOp, CastOp, CumulativeOp, DataGenOp, Direction, HopOp, ListOp,
+    ParameterizedOp, ReadOptions, SizeOp, TernaryOp, UnaryOp, WriteOptions,
     aggregate::Aggregate,
     append::{CBind, RBind},
     effects::{Assert, Print, Stop},
@@ -64,6 +64,7 @@ kinds! {
     HopOp::Cast(op) => op, CastOp::ALL.iter().copied().map(HopOp::Cast);
     HopOp::Size(op) => op, SizeOp::ALL.iter().copied().map(HopOp::Size);
     HopOp::Parameterized(op, places) => &Named { op: *op, places }, named();
+    HopOp::List(op) => op, ListOp::ALL.iter().copied().map(HopOp::List);
     HopOp::Print => &Print, [HopOp::Print];
     HopOp::Stop => &Stop, [HopOp::Stop];
     HopOp::Assert => &Assert, [HopOp::Assert];

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    AggregateOp, BinaryOp, CastOp, CumulativeOp, DataGenOp, Direction, ParameterizedOp,
+    AggregateOp, BinaryOp, CastOp, CumulativeOp, DataGenOp, Direction, ListOp, ParameterizedOp,
     ReadOptions, SizeOp, TernaryOp, UnaryOp, WriteOptions,
 };
 use crate::Literal;
@@ -58,6 +58,8 @@ pub enum HopOp {
     /// Named inputs: the map gives each parameter's place among the inputs. The names are
     /// [`ParameterizedOp::parameters`].
     Parameterized(ParameterizedOp, BTreeMap<String, usize>),
+    /// Inputs by kind, see [`ListOp`].
+    List(ListOp),
     /// Input: a scalar. With more inputs: a printf format and its values.
     Print,
     /// Input: the message.

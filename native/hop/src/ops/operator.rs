@@ -48,6 +48,7 @@ pub enum Accepts {
     Matrix,
     Scalar,
     MatrixOrScalar,
+    List,
     /// Matrices, frames and lists.
     NoScalar,
     Any,
@@ -59,6 +60,7 @@ impl Accepts {
             Accepts::Matrix => data_type == DataType::Matrix,
             Accepts::Scalar => data_type == DataType::Scalar,
             Accepts::MatrixOrScalar => matches!(data_type, DataType::Matrix | DataType::Scalar),
+            Accepts::List => data_type == DataType::List,
             Accepts::NoScalar => data_type != DataType::Scalar,
             Accepts::Any => true,
         }
@@ -70,6 +72,7 @@ impl Accepts {
             Accepts::Matrix => "a matrix",
             Accepts::Scalar => "a scalar",
             Accepts::MatrixOrScalar => "a matrix or a scalar",
+            Accepts::List => "a list",
             Accepts::NoScalar => "a matrix, frame or list",
             Accepts::Any => "anything",
         }

@@ -103,6 +103,7 @@ fn dispatch(hop: &Hop, inputs: Inputs, stream: RandStream) -> Result<Value> {
         | HopOp::TransientWrite(_)
         | HopOp::PersistentRead(_)
         | HopOp::PersistentWrite(_)
+        | HopOp::List(_)
         | HopOp::Print
         | HopOp::Stop
         | HopOp::Assert

@@ -4,10 +4,13 @@ use fulgurite_dataflow::Variable;
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Literal, scalar};
 
-use super::printf::format;
+use super::{lists, printf::format};
 
 /// What `print` prints: a scalar, or a format and its values.
 pub(crate) fn line(inputs: &[Variable]) -> Result<String> {
+    if let [Variable::List(list)] = inputs {
+        return lists::text(list);
+    }
     let literals = inputs
         .iter()
         .map(printable)

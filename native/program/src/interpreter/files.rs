@@ -187,6 +187,8 @@ pub(super) fn write(
             let collected = matrix.collect()?;
             file.write(|local| io::write(collected.block(), local, &written))
         }
+        Some(Variable::List(_)) => Err(Error::unsupported("lists are not written to files yet")
+            .with_help("write the elements one by one")),
         Some(Variable::Written(_)) => Err(Error::internal("parts are not in their places")),
         Some(Variable::Range(_)) => Err(Error::internal("a range is written as it lies")),
         None => Err(Error::internal("a write without a value")),

@@ -5,6 +5,7 @@
 //! - `call_errors`: what goes wrong when functions are called.
 //! - `printf`, `effects`: what statements print, and how they stop.
 //! - `data_file`: where a file is; `files`: reads and writes it.
+//! - `lists`: operators on lists.
 //! - `spread`: products that take less time on the workers; `transfers`: what stays with them; `placement`: where each
 //!   operator goes.
 //! - `written`, `loop_writes`: matrices that loops keep parts of.
@@ -20,6 +21,7 @@ mod data_file;
 mod effects;
 mod evaluate;
 mod files;
+mod lists;
 mod loop_writes;
 mod placement;
 mod planner;

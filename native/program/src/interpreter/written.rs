@@ -49,7 +49,7 @@ pub(crate) fn is_kept(matrix: &Variable, session: &Session) -> bool {
             let after = dense_bytes(matrix.block());
             in_reach(session) && before.saturating_add(after) > session.config.memory_local
         }
-        Variable::Scalar(_) | Variable::Range(_) => false,
+        Variable::Scalar(_) | Variable::List(_) | Variable::Range(_) => false,
     }
 }
 

@@ -25,6 +25,7 @@ enum Fact {
         distributed: bool,
         transposed: bool,
     },
+    List,
 }
 
 impl Basis {
@@ -88,6 +89,7 @@ impl Fact {
                 Fact::Constant(value.value_type(), value.to_string())
             }
             Some(Variable::Scalar(value)) => Fact::Scalar(value.value_type()),
+            Some(Variable::List(_)) => Fact::List,
             Some(matrix) => {
                 let known = matrix.characteristics();
                 Fact::Matrix {

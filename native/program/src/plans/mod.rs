@@ -24,15 +24,15 @@ use std::{
 
 use fulgurite_codegen::Kept;
 use fulgurite_config::{Config, Speeds};
-use fulgurite_dataflow::{Replan, Variable};
+use fulgurite_dataflow::Replan;
 use fulgurite_error::Result;
 use fulgurite_fusion::{
     CostConstants, FusedDag, FusionConfig, FusionStatistics, Known, Searches, fuse_known,
     is_about_as_sparse,
 };
 use fulgurite_hop::{
-    Dag, Folding, Hop, Symbols, VariableInfo, later_reads::ReadOnce, propagate_dag,
-    propagate_dag_folding, rewrite_dag, rewrite_dag_traced, rewrites::Application,
+    Dag, Folding, Hop, Symbols, later_reads::ReadOnce, propagate_dag, propagate_dag_folding,
+    rewrite_dag, rewrite_dag_traced, rewrites::Application,
 };
 use fulgurite_operators::{BlockPlan, FusedPlan, Threads};
 use fulgurite_worker::Compilation;
@@ -339,7 +339,7 @@ impl PlannedBlock {
     fn known_symbols(&self, symbols: &SymbolTable) -> Symbols {
         let known = self.reads.iter().filter_map(|name| {
             let variable = symbols.find(name)?;
-            Some((name.clone(), info(variable)))
+            Some((name.clone(), variable.info()))
         });
         known.collect()
     }
@@ -484,12 +484,5 @@ fn fusion_config(config: &Config, cost: CostConstants, distributed: bool) -> Fus
         memory_limit: config.memory_local,
         broadcast_memory: config.memory_broadcast,
         ..FusionConfig::default()
-    }
-}
-
-fn info(variable: &Variable) -> VariableInfo {
-    match variable {
-        Variable::Scalar(value) => VariableInfo::constant(value.clone()),
-        matrix => VariableInfo::matrix(matrix.characteristics()),
     }
 }

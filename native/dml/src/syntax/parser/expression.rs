@@ -212,6 +212,18 @@ impl Parser {
     /// `[rows, cols]`; the current token is the bracket.
     pub(super) fn subscripts(&mut self) -> Result<Subscripts> {
         let position = self.expect_symbol("[", "to open the index")?;
+        if self.take_symbol("[").is_some() {
+            let place = Box::new(self.expression()?);
+            self.expect_symbol("]", "to close the index of an element")?;
+            self.expect_symbol("]", "to close the index of an element")?;
+            self.height = self.taller(self.height, &position)?;
+            return Ok(Subscripts {
+                rows: Range::Single(place),
+                cols: Range::All,
+                is_element: true,
+                position,
+            });
+        }
         let rows = self.range()?;
         let row_height = self.height;
         let cols = match self.take_symbol(",") {
@@ -231,6 +243,7 @@ impl Parser {
         Ok(Subscripts {
             rows,
             cols,
+            is_element: false,
             position,
         })
     }

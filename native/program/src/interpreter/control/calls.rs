@@ -123,20 +123,25 @@ fn passed(function: &str, parameter: &Parameter, value: Variable) -> Result<Vari
         (DataType::Scalar, Variable::Scalar(value)) => {
             scalar::convert(&value, parameter.value_type).map(Variable::Scalar)
         }
-        (DataType::Scalar, _) => Err(Error::validation(format!(
-            "{} is a scalar, a matrix is passed",
-            of()
-        ))
-        .with_help("take one cell out of it with as.scalar()")),
-        (DataType::Matrix, Variable::Scalar(_)) => Err(Error::validation(format!(
-            "{} is a matrix, a scalar is passed",
-            of()
-        ))
-        .with_help("make it a 1 x 1 matrix with as.matrix()")),
-        (DataType::Matrix, value) => Ok(value),
-        (DataType::Frame | DataType::List, _) => {
-            Err(Error::unsupported(format!("{} is a frame or a list", of())))
+        (DataType::List, list @ Variable::List(_)) => Ok(list),
+        (DataType::List, other) => {
+            Err(
+                Error::validation(format!("{} is a list, {} is passed", of(), other.kind()))
+                    .with_help("list(x) makes a list of one element"),
+            )
         }
+        (DataType::Scalar, other) => {
+            Err(
+                Error::validation(format!("{} is a scalar, {} is passed", of(), other.kind()))
+                    .with_help("take one cell or element out of it with as.scalar()"),
+            )
+        }
+        (DataType::Matrix, other @ (Variable::Scalar(_) | Variable::List(_))) => Err(
+            Error::validation(format!("{} is a matrix, {} is passed", of(), other.kind()))
+                .with_help("make it a matrix with as.matrix()"),
+        ),
+        (DataType::Matrix, value) => Ok(value),
+        (DataType::Frame, _) => Err(Error::unsupported(format!("{} is a frame", of()))),
     }
 }
 
@@ -152,15 +157,12 @@ fn returned(function: &str, result: &Parameter, value: Variable) -> Result<Varia
         | (
             DataType::Matrix,
             Variable::Matrix(_) | Variable::Distributed(_) | Variable::Written(_),
-        ) => passed(function, result, value),
+        )
+        | (DataType::List, Variable::List(_)) => passed(function, result, value),
         (declared, _) => Err(Error::validation(format!(
             "result '{}' of '{function}' is declared as {declared:?}, its value is {}",
             result.name,
-            if value.is_scalar() {
-                "a scalar"
-            } else {
-                "a matrix"
-            }
+            value.kind()
         ))),
     }
 }

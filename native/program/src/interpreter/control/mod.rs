@@ -1,9 +1,10 @@
 //! Control flow over statement blocks.
 //!
-//! - `calls`: of user functions.
+//! - `calls`: of user functions; `evaluation`: of functions that the run names.
 //! - `parfor`: loops whose iterations run beside each other.
 
 mod calls;
+mod evaluation;
 mod parfor;
 
 use std::{
@@ -13,7 +14,7 @@ use std::{
 
 use fulgurite_dataflow::Variable;
 use fulgurite_error::{Error, Position, Result};
-use fulgurite_hop::{Block, Dag, Literal, Predicate, Program, scalar};
+use fulgurite_hop::{Block, Dag, EVAL, EVAL_LIST, Literal, Predicate, Program, scalar};
 use fulgurite_operators::BlockPlan;
 
 use self::{
@@ -28,7 +29,7 @@ use super::{
     range::Range,
     written,
 };
-use crate::{programs::PlannedProgram, symbols::SymbolTable};
+use crate::{evaluated::Evaluated, programs::PlannedProgram, symbols::SymbolTable};
 pub use parfor::{expected_degree, run_range};
 
 /// Where a block begins.
@@ -55,20 +56,28 @@ pub(crate) struct Interpreter<'p> {
     /// What loops use in ranges, by their bodies' addresses.
     in_ranges: HashMap<usize, BTreeSet<String>>,
     pub(super) call_depth: usize,
+    /// What `eval` has compiled; nothing where it cannot.
+    pub(super) evaluated: Option<&'p Evaluated>,
 }
 
 impl<'p> Interpreter<'p> {
     pub(crate) fn new(program: &'p Program, context: Context) -> Self {
-        Self::with_planner(program, context, Planner::default())
+        Self::with_planner(program, context, Planner::default(), None)
     }
 
     /// For a program that may have run before.
     pub(crate) fn of_planned(planned: &'p PlannedProgram, context: Context) -> Self {
         let planner = Planner::with_plans(Arc::clone(&planned.plans));
-        Self::with_planner(&planned.program, context, planner)
+        let evaluated = Some(&planned.evaluated);
+        Self::with_planner(&planned.program, context, planner, evaluated)
     }
 
-    pub(super) fn with_planner(program: &'p Program, context: Context, planner: Planner) -> Self {
+    pub(super) fn with_planner(
+        program: &'p Program,
+        context: Context,
+        planner: Planner,
+        evaluated: Option<&'p Evaluated>,
+    ) -> Self {
         Interpreter {
             program,
             context,
@@ -76,6 +85,7 @@ impl<'p> Interpreter<'p> {
             parfors: HashMap::new(),
             in_ranges: HashMap::new(),
             call_depth: 0,
+            evaluated,
         }
     }
 
@@ -173,6 +183,14 @@ impl<'p> Interpreter<'p> {
                 self.planner.loops.leave();
                 Ok(())
             }
+            Block::Call {
+                function,
+                arguments,
+                outputs,
+                position,
+            } if [EVAL, EVAL_LIST].contains(&function.as_str()) => self
+                .evaluate_call(function, arguments, outputs, position.as_ref(), symbols)
+                .map_err(|error| error.at_option(position.as_ref())),
             Block::Call {
                 function,
                 arguments,

@@ -16,7 +16,7 @@ use fulgurite_operators::{
 
 use super::{
     context::{Context, Scratch},
-    effects, files,
+    effects, files, lists,
     placement::{self, Decision},
     transfers::{Site, Transfers},
 };
@@ -150,6 +150,9 @@ impl Evaluation<'_> {
             HopOp::Stop => Err(effects::stop(inputs)),
             HopOp::Assert => effects::assert(inputs).map(|()| None),
             HopOp::Size(size) => self.size(*size, inputs).map(Some),
+            _ if lists::concerns(hop, inputs) => {
+                lists::execute(hop, std::mem::take(inputs), &self.context.session).map(Some)
+            }
             _ if inputs.iter().all(Variable::is_scalar) && hop.is_scalar() => {
                 let stream = self.context.session.config.rand_stream;
                 let literals = inputs
@@ -425,6 +428,9 @@ fn local(variable: Variable) -> Result<Value> {
         Variable::Matrix(matrix) => Value::Matrix(matrix.into_block()),
         Variable::Distributed(matrix) => Value::Matrix(matrix.collect()?.into_block()),
         Variable::Range(range) => Value::Range(range),
+        Variable::List(_) => {
+            return Err(Error::validation("a list stands where a matrix is needed"));
+        }
         Variable::Written(_) => return Err(Error::internal("parts are not in their places")),
     })
 }

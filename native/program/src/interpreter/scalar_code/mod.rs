@@ -178,9 +178,12 @@ impl Region {
                     (None, _) | (_, Err(_)) => Kind::Other,
                 }
             }
-            Some(Variable::Distributed(_) | Variable::Written(_) | Variable::Range(_)) => {
-                Kind::Other
-            }
+            Some(
+                Variable::Distributed(_)
+                | Variable::List(_)
+                | Variable::Written(_)
+                | Variable::Range(_),
+            ) => Kind::Other,
         };
         let kinds = self.variables.iter().map(&mut kind).collect();
         Entry { kinds, matrices }

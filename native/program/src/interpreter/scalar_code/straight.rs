@@ -149,6 +149,7 @@ pub(super) fn may_be_code(dag: &Dag, hop: &Hop) -> bool {
         | HopOp::Table
         | HopOp::Cumulative(_)
         | HopOp::Parameterized(..)
+        | HopOp::List(_)
         | HopOp::Fused(_) => false,
     }
 }
@@ -377,6 +378,7 @@ impl Straight {
                 | HopOp::Cast(_)
                 | HopOp::Size(_)
                 | HopOp::Parameterized(..)
+                | HopOp::List(_)
                 | HopOp::Assert
                 | HopOp::Fused(_),
                 _,

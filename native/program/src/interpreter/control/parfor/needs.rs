@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fulgurite_hop::{Argument, Block, Dag, Program, walk};
+use fulgurite_hop::{Argument, Block, Dag, EVAL, EVAL_LIST, Program, walk};
 
 use crate::interpreter::loop_writes;
 
@@ -17,6 +17,8 @@ pub(super) struct Needs {
     pub functions: BTreeSet<String>,
     /// Whether files are read or written.
     pub files: bool,
+    /// Whether functions are called by `eval`.
+    pub evaluates: bool,
     /// How deeply blocks are nested.
     pub depth: usize,
 }
@@ -64,6 +66,7 @@ impl Needs {
                     arguments,
                     ..
                 } => {
+                    self.evaluates |= [EVAL, EVAL_LIST].contains(&function.as_str());
                     called.push(function.clone());
                     variables.extend(arguments.iter().filter_map(|argument| match argument {
                         Argument::Variable { variable, .. } => Some(variable.clone()),

@@ -167,6 +167,9 @@ impl<'p> Interpreter<'p> {
             return here(Why::SameCores);
         }
         let needs = self.needs(parallel_loop, history);
+        if needs.evaluates {
+            return here(Why::Evaluates);
+        }
         if needs.files {
             return here(Why::Files);
         }
@@ -189,6 +192,7 @@ impl<'p> Interpreter<'p> {
             }
             match variable {
                 Some(Variable::Written(_)) => return here(Why::Distributed(name.clone())),
+                Some(Variable::List(_)) => return here(Why::NoMatrix(name.clone())),
                 Some(Variable::Distributed(matrix)) => {
                     let on = (session, &capacity);
                     let found =
@@ -513,7 +517,7 @@ fn values(
             Some(Variable::Matrix(matrix)) => matrix.clone(),
             // What the first iteration left, of a matrix that was here.
             Some(Variable::Distributed(matrix)) => matrix.collect()?,
-            Some(Variable::Written(_) | Variable::Range(_)) | None => continue,
+            Some(Variable::List(_) | Variable::Written(_) | Variable::Range(_)) | None => continue,
         };
         values.matrices.push((name.clone(), matrix));
     }

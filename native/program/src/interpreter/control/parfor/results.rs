@@ -1,6 +1,6 @@
 //! Results from copies of a matrix that threads or tasks wrote into, each in cells of its own.
 
-use fulgurite_dataflow::LocalMatrix;
+use fulgurite_dataflow::{List, LocalMatrix, Variable};
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{
     MatrixBlock,
@@ -109,4 +109,31 @@ pub(super) fn merged(
             })?;
     }
     Ok(LocalMatrix::new(merged))
+}
+
+/// A list from the copies that threads wrote into, each in elements of its own.
+///
+/// # Errors
+/// `runtime`, when one left it with another length.
+pub(super) fn merged_list(name: &str, original: &List, copies: &[Variable]) -> Result<List> {
+    let mut merged = original.clone();
+    for copy in copies {
+        let Variable::List(copy) = copy else {
+            continue;
+        };
+        if copy.len() != original.len() {
+            return Err(Error::runtime(format!(
+                "iterations of the parfor left the list '{name}' with another length"
+            ))
+            .with_help("write into elements that are there, or write `for`"));
+        }
+        let pairs = original.elements().iter().zip(copy.elements());
+        for (place, (before, after)) in pairs.enumerate() {
+            if !after.value.is(&before.value) {
+                let new = Variable::List(List::new(vec![after.clone()]));
+                merged = merged.with(place..place + 1, &new)?;
+            }
+        }
+    }
+    Ok(merged)
 }

@@ -38,9 +38,9 @@ impl Sum {
             Variable::Matrix(matrix) => Ok(Sum::Here(matrix.block().clone())),
             Variable::Distributed(sum) => Ok(Sum::there(session.workers()?.lying(sum, false)?)),
             Variable::Written(written) => Sum::start(&written::whole(written, session)?, session),
-            Variable::Scalar(_) | Variable::Range(_) => {
-                Err(Error::internal("a scalar is summed up as a matrix"))
-            }
+            Variable::Scalar(_) | Variable::List(_) | Variable::Range(_) => Err(Error::internal(
+                "what is no matrix is summed up as a matrix",
+            )),
         }
     }
 
@@ -78,9 +78,10 @@ impl Sum {
                 let addend = match own {
                     Variable::Distributed(addend) => addend.collect()?,
                     Variable::Matrix(addend) => addend,
-                    Variable::Scalar(_) | Variable::Written(_) | Variable::Range(_) => {
-                        return Err(no_matrix());
-                    }
+                    Variable::Scalar(_)
+                    | Variable::List(_)
+                    | Variable::Written(_)
+                    | Variable::Range(_) => return Err(no_matrix()),
                 };
                 let threads = &context.threads;
                 let add = || kernels::binary((&*sum).into(), addend.block().into(), |x, y| x + y);

@@ -14,7 +14,7 @@ use std::{
     thread,
 };
 
-use fulgurite_dataflow::{Callers, LocalMatrix, Variable};
+use fulgurite_dataflow::{Callers, Variable};
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::memory::{self, StartingLine};
 use fulgurite_operators::Threads;
@@ -26,6 +26,7 @@ use super::{
     results,
 };
 use crate::{
+    evaluated::Evaluated,
     interpreter::{context::Context, control::Interpreter, planner::Planner, range::Range},
     report::Recorder,
     symbols::SymbolTable,
@@ -72,7 +73,7 @@ struct Team<'s> {
 
 /// What a thread has done when there are no more iterations.
 struct Done {
-    results: Result<BTreeMap<String, LocalMatrix>>,
+    results: Result<BTreeMap<String, Variable>>,
     recorder: Recorder,
 }
 
@@ -129,6 +130,7 @@ impl<'p> Interpreter<'p> {
                     number,
                     program: self.program,
                     planner: self.planner.of_iterations(),
+                    evaluated: self.evaluated,
                     context: self.context.for_iterations(seat, in_reach, abandoned),
                     symbols: start.clone(),
                     start: Arc::clone(&from),
@@ -166,7 +168,7 @@ impl<'p> Interpreter<'p> {
                 .collect();
             (ran, done)
         });
-        let mut copies: BTreeMap<String, Vec<LocalMatrix>> = BTreeMap::new();
+        let mut copies: BTreeMap<String, Vec<Variable>> = BTreeMap::new();
         let mut ran = ran;
         for (thread, one) in done.into_iter().enumerate() {
             self.context.recorder.lock().absorb(one.recorder);
@@ -186,12 +188,21 @@ impl<'p> Interpreter<'p> {
         drop(team);
         ran?;
         for (name, copies) in copies {
-            let Some(Variable::Matrix(original)) = symbols.find(&name).cloned() else {
-                continue;
+            let merged = match symbols.find(&name) {
+                Some(Variable::Matrix(original)) => {
+                    let copies = copies
+                        .into_iter()
+                        .filter_map(Variable::into_matrix)
+                        .collect();
+                    let threads = &self.context.threads;
+                    Variable::Matrix(threads.run(|| results::merged(&name, original, copies))?)
+                }
+                Some(Variable::List(original)) => {
+                    Variable::List(results::merged_list(&name, original, &copies)?)
+                }
+                _ => continue,
             };
-            let threads = &self.context.threads;
-            let merged = threads.run(|| results::merged(&name, &original, copies))?;
-            symbols.set(name, Variable::Matrix(merged));
+            symbols.set(name, merged);
         }
         Ok(())
     }
@@ -325,6 +336,7 @@ struct Worker<'p> {
     number: usize,
     program: &'p fulgurite_hop::Program,
     planner: Planner,
+    evaluated: Option<&'p Evaluated>,
     context: Context,
     symbols: SymbolTable,
     /// What each iteration starts from.
@@ -347,6 +359,7 @@ impl<'p> Worker<'p> {
             number: thread,
             program,
             planner,
+            evaluated,
             mut context,
             mut symbols,
             start,
@@ -358,7 +371,7 @@ impl<'p> Worker<'p> {
             lock(&sink).push(line.to_owned());
             Ok(())
         }));
-        let mut interpreter = Interpreter::with_planner(program, context, planner);
+        let mut interpreter = Interpreter::with_planner(program, context, planner, evaluated);
         while let Some((number, value)) = team.take(thread) {
             let ran = interpreter.own_iteration(parallel_loop, value, &start, &mut symbols);
             let lines = std::mem::take(&mut *lock(&lines));
@@ -369,8 +382,10 @@ impl<'p> Worker<'p> {
         let names = parallel_loop.parallel.results.iter();
         for name in names.filter(|name| !start.keeps_parts_of(name)) {
             let own = match symbols.take(name) {
-                Ok(Variable::Matrix(matrix)) => Ok(matrix),
-                Ok(Variable::Distributed(matrix)) if !team.is_stopped() => matrix.collect(),
+                Ok(own @ (Variable::Matrix(_) | Variable::List(_))) => Ok(own),
+                Ok(Variable::Distributed(matrix)) if !team.is_stopped() => {
+                    matrix.collect().map(Variable::Matrix)
+                }
                 _ => continue,
             };
             results = results.and_then(|mut results: BTreeMap<_, _>| {
