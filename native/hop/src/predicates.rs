@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    AggregateOp, BinaryOp, DataGenOp, Direction, HopOp, Literal, ParameterizedOp, ReadOptions,
-    SizeOp,
+    AggregateOp, BinaryOp, CastOp, DataGenOp, Direction, HopOp, Literal, ParameterizedOp,
+    ReadOptions, SizeOp,
 };
 
 impl HopOp {
@@ -83,6 +83,14 @@ impl HopOp {
     pub fn with_named_inputs(&self) -> Option<(ParameterizedOp, &BTreeMap<String, usize>)> {
         match self {
             HopOp::Parameterized(op, places) => Some((*op, places)),
+            _ => None,
+        }
+    }
+
+    /// To what type it casts.
+    pub fn cast(&self) -> Option<CastOp> {
+        match self {
+            HopOp::Cast(op) => Some(*op),
             _ => None,
         }
     }

@@ -19,7 +19,7 @@ mod plan;
 mod threads;
 mod value;
 
-pub use basic::{cumulative, group_function, scalar_operator};
+pub use basic::{cumulative, group_function, matrix_text, scalar_operator};
 pub use evaluate::{Locally, guarded_operator, not_evaluated, undefined};
 pub use plan::{BlockPlan, FusedPlan};
 pub use threads::Threads;

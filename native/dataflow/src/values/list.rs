@@ -147,13 +147,14 @@ impl List {
         Ok(self)
     }
 
-    /// The list with one more value, or with the elements of a list.
+    /// The list with one more value; of a list of one element that element, with its name, as in SystemDS.
     pub fn append(mut self, value: Variable) -> List {
-        let elements = Arc::make_mut(&mut self.0);
-        match value {
-            Variable::List(list) => elements.extend(list.0.iter().cloned()),
-            value => elements.push(Element { name: None, value }),
-        }
+        let new = match &value {
+            Variable::List(list) => list.only().cloned(),
+            _ => None,
+        };
+        let new = new.unwrap_or(Element { name: None, value });
+        Arc::make_mut(&mut self.0).push(new);
         self
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn bind<'a>(
     let mut rest = Vec::new();
     let (named, positional): (Vec<_>, Vec<_>) = evaluated
         .into_iter()
-        .partition(|argument| argument.name.is_some());
+        .partition(|argument| argument.name.is_some() && !builtin.ignores_names);
     if let (true, Some(first)) = (builtin.named_only, positional.first()) {
         return Err(
             Error::validation(format!("the arguments of '{name}' must be named"))

@@ -68,10 +68,6 @@ impl BoundCall<'_> {
                 let of = self.argument(0)?;
                 Ok(self.block.size(*op, of, position))
             }
-            Rule::ScalarCast(op) => {
-                let operand = self.argument(0)?;
-                self.block.scalar_cast(*op, operand, position)
-            }
             Rule::NamedMatrix(op) => {
                 let (op, inputs) = self.named(*op);
                 Ok(self.matrix(op, inputs))

@@ -1,7 +1,7 @@
 //! Functions that work cell by cell, and casts of scalars.
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{AggregateOp, BinaryOp, CastOp, Direction, HopId, UnaryOp};
+use fulgurite_hop::{AggregateOp, BinaryOp, CastOp, Direction, HopId, UnaryOp, ValueType};
 
 use super::{BoundCall, Builtin, Kind, Parameter, Rule, TARGET_CELLS, builtin, optional, required};
 use crate::syntax::ast::BinaryOperator;
@@ -38,11 +38,18 @@ pub(super) const BUILTINS: &[Builtin] = &[
         rest: Some(Kind::Cells),
         ..builtin("max", TARGET_CELLS, Rule::Function(max))
     },
-    builtin("ifelse", IF_ELSE, Rule::Function(if_else)),
+    Builtin {
+        ignores_names: true,
+        ..builtin("ifelse", IF_ELSE, Rule::Function(if_else))
+    },
     builtin("ppred", PPRED, Rule::Function(ppred)),
-    builtin("as.double", SCALAR, Rule::ScalarCast(CastOp::AsDouble)),
-    builtin("as.integer", SCALAR, Rule::ScalarCast(CastOp::AsInteger)),
-    builtin("as.logical", SCALAR, Rule::ScalarCast(CastOp::AsLogical)),
+    cast("as.double", &[], |call| scalar_cast(call, CastOp::AsDouble)),
+    cast("as.integer", &[], |call| {
+        scalar_cast(call, CastOp::AsInteger)
+    }),
+    cast("as.logical", &["as.boolean"], |call| {
+        scalar_cast(call, CastOp::AsLogical)
+    }),
 ];
 
 const LOG: &[Parameter] = &[
@@ -63,7 +70,29 @@ const PPRED: &[Parameter] = &[
     required("right", Kind::Cells),
     required("op", Kind::String),
 ];
-const SCALAR: &[Parameter] = &[required("value", Kind::Scalar)];
+const VALUE: &[Parameter] = &[required("value", Kind::Any)];
+
+const fn cast(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    rule: fn(&mut BoundCall<'_>) -> Result<HopId>,
+) -> Builtin {
+    Builtin {
+        aliases,
+        is_cast: true,
+        ..builtin(name, VALUE, Rule::Function(rule))
+    }
+}
+
+/// A scalar as another type of scalar; of a 1 x 1 matrix and a list of one scalar, that scalar.
+fn scalar_cast(call: &mut BoundCall<'_>, op: CastOp) -> Result<HopId> {
+    let mut value = call.argument(0)?;
+    if !call.block.hop(value).is_scalar() {
+        let position = call.position;
+        value = call.block.as_scalar(value, ValueType::Double, position);
+    }
+    call.block.scalar_cast(op, value, call.position)
+}
 
 const fn unary(name: &'static str, op: UnaryOp) -> Builtin {
     builtin(name, TARGET_CELLS, Rule::Unary(op))

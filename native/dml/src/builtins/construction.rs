@@ -1,10 +1,7 @@
 //! Functions that make matrices and frames of something else.
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{
-    CastOp, Characteristics, DataGenOp, DataType, Hop, HopId, HopOp, Literal, ParameterizedOp,
-    ValueType,
-};
+use fulgurite_hop::{DataGenOp, DataType, HopId, HopOp, Literal, ParameterizedOp, ValueType};
 
 use super::{
     BoundCall, Builtin, Constant, Kind, Parameter, Rule, builtin, default, optional, required,
@@ -121,7 +118,7 @@ fn as_scalar(call: &mut BoundCall<'_>) -> Result<HopId> {
         DataType::Frame => hop.value_type,
         _ => ValueType::Double,
     };
-    Ok(call.scalar(HopOp::Cast(CastOp::AsScalar), vec![value], value_type))
+    Ok(call.block.as_scalar(value, value_type, call.position))
 }
 
 fn as_matrix(call: &mut BoundCall<'_>) -> Result<HopId> {
@@ -134,7 +131,7 @@ fn as_matrix(call: &mut BoundCall<'_>) -> Result<HopId> {
         let elements = hop.inputs.clone();
         return column(call, elements);
     }
-    Ok(call.matrix(HopOp::Cast(CastOp::AsMatrix), vec![value]))
+    Ok(call.block.as_matrix(value, call.position))
 }
 
 /// The elements of a list that is written out, one below the other; its only one, if that is a matrix.
@@ -155,7 +152,7 @@ fn column(call: &mut BoundCall<'_>, elements: Vec<HopId>) -> Result<HopId> {
     }
     let cells: Vec<HopId> = elements
         .into_iter()
-        .map(|element| call.matrix(HopOp::Cast(CastOp::AsMatrix), vec![element]))
+        .map(|element| call.block.as_matrix(element, call.position))
         .collect();
     Ok(match cells[..] {
         [only] => only,
@@ -168,16 +165,8 @@ fn as_frame(call: &mut BoundCall<'_>) -> Result<HopId> {
     let hop = call.block.hop(value);
     let value_type = match hop.data_type {
         DataType::Frame => return Ok(value),
-        DataType::List => return Err(call.wrong_type(0, "a matrix or a scalar")),
+        DataType::List => ValueType::String,
         DataType::Matrix | DataType::Scalar => hop.value_type,
     };
-    let frame = Hop {
-        op: HopOp::Cast(CastOp::AsFrame),
-        inputs: vec![value],
-        data_type: DataType::Frame,
-        value_type,
-        characteristics: Characteristics::UNKNOWN,
-        position: Some(call.position.clone()),
-    };
-    Ok(call.block.push(frame))
+    Ok(call.block.as_frame(value, value_type, call.position))
 }

@@ -18,12 +18,12 @@ mod unsupported;
 
 use fulgurite_error::Result;
 use fulgurite_hop::{
-    AggregateOp, BinaryOp, CastOp, CumulativeOp, Direction, HopId, Literal, ParameterizedOp,
-    SizeOp, UnaryOp,
+    AggregateOp, BinaryOp, CumulativeOp, Direction, HopId, Literal, ParameterizedOp, SizeOp,
+    UnaryOp,
 };
 
 pub(crate) use bind::bind;
-pub(crate) use build::{BoundCall, Evaluated, unsupported as unsupported_function};
+pub(crate) use build::{BoundCall, Evaluated, unsupported as unsupported_function, with_names};
 
 /// A built-in function.
 pub(crate) struct Builtin {
@@ -34,6 +34,8 @@ pub(crate) struct Builtin {
     pub rest: Option<Kind>,
     /// Arguments must be named: `rand(rows=...)`.
     pub named_only: bool,
+    /// Names of arguments say nothing: `ifelse(c, a, b = 2)`.
+    pub ignores_names: bool,
     /// `as.scalar` and its kin: what stands in it may be an element of a list whose type it tells.
     pub is_cast: bool,
     pub rule: Rule,
@@ -99,7 +101,6 @@ pub(crate) enum Rule {
     Aggregate(AggregateOp, Direction),
     Cumulative(CumulativeOp),
     Size(SizeOp),
-    ScalarCast(CastOp),
     /// Inputs by the names of the parameters; gives a matrix.
     NamedMatrix(ParameterizedOp),
     /// Inputs by the names of the parameters; gives a double.
@@ -164,6 +165,7 @@ const fn builtin(name: &'static str, parameters: &'static [Parameter], rule: Rul
         parameters,
         rest: None,
         named_only: false,
+        ignores_names: false,
         is_cast: false,
         rule,
     }

@@ -198,6 +198,27 @@ impl BlockBuilder {
         self.folded_or(folded, hop, position)
     }
 
+    /// The scalar in a 1 x 1 matrix, or in a list of one.
+    pub fn as_scalar(&mut self, value: HopId, value_type: ValueType, position: &Position) -> HopId {
+        let op = HopOp::Cast(CastOp::AsScalar);
+        self.push(Hop::scalar(op, vec![value], value_type).at(position))
+    }
+
+    /// A 1 x 1 matrix, or the matrix that a frame or a list is.
+    pub fn as_matrix(&mut self, value: HopId, position: &Position) -> HopId {
+        let op = HopOp::Cast(CastOp::AsMatrix);
+        self.push(Hop::matrix(op, vec![value]).at(position))
+    }
+
+    /// A frame of a matrix, a scalar or a list of a frame.
+    pub fn as_frame(&mut self, value: HopId, value_type: ValueType, position: &Position) -> HopId {
+        self.push(Hop {
+            data_type: DataType::Frame,
+            value_type,
+            ..Hop::matrix(HopOp::Cast(CastOp::AsFrame), vec![value]).at(position)
+        })
+    }
+
     /// A cast between scalars.
     pub fn scalar_cast(
         &mut self,

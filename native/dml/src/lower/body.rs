@@ -221,15 +221,11 @@ impl Lowering<'_> {
 
     fn call_statement(&mut self, call: &Call) -> Result<()> {
         if let Some((name, function)) = self.modules.resolve(self.namespace, call) {
-            if !function.results.is_empty() {
-                return Err(Error::validation(format!(
-                    "the result of '{}' is not assigned",
-                    call.qualified_name()
-                ))
-                .at(&call.position)
-                .with_help("assign it: [a, b] = f(...) takes several results"));
-            }
-            return self.user_call(call, name, function, Vec::new());
+            // Nobody reads its results.
+            let outputs = function.results.iter();
+            let outputs = outputs.map(|_| (self.temporary(), call.position.clone()));
+            let outputs = outputs.collect();
+            return self.user_call(call, name, function, outputs);
         }
         let builtin = self.find_builtin(call)?;
         if builtin.results() > 0 {

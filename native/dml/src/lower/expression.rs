@@ -1,7 +1,7 @@
 //! Expressions. Calls of user functions are gone from them already: see [`super::calls`].
 
 use fulgurite_error::{Error, Position, Result};
-use fulgurite_hop::{DataType, Hop, HopId, HopOp, Literal, SizeOp, UnaryOp, scalar};
+use fulgurite_hop::{CastOp, DataType, Hop, HopId, HopOp, Literal, SizeOp, UnaryOp, scalar};
 
 use super::{Lowering, block::describe_type, describe, named_constant};
 use crate::{
@@ -186,7 +186,8 @@ impl Lowering<'_> {
         let id = self.bind_builtin(builtin, call)?.build()?;
         // Of a cast, the list that it is of may tell what its element is.
         let hop = self.block.hop(id);
-        if let (true, [list]) = (builtin.is_cast && hop.is_scalar(), &hop.inputs[..])
+        let is_as_scalar = hop.op.cast() == Some(CastOp::AsScalar);
+        if let (true, [list]) = (is_as_scalar, &hop.inputs[..])
             && let Some(element) = self.only_element_type(*list)
             && element.data_type == DataType::Scalar
         {

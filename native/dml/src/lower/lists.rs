@@ -6,7 +6,10 @@ use fulgurite_error::{Error, Position, Result};
 use fulgurite_hop::{DataType, Hop, HopId, HopOp, ListOp, Literal, ParameterizedOp};
 
 use super::{Lowering, describe, scope::ElementType};
-use crate::syntax::ast::{Expression, ExpressionKind, Range, Subscripts};
+use crate::{
+    builtins,
+    syntax::ast::{Expression, ExpressionKind, Range, Subscripts},
+};
 
 impl Lowering<'_> {
     /// `l[i]` and `l[a:b]`, which are lists, and `l[[i]]`, which is an element.
@@ -70,11 +73,11 @@ impl Lowering<'_> {
 
     fn list_of(&mut self, elements: Vec<HopId>, position: &Position) -> HopId {
         let names = (1..=elements.len()).map(|number| number.to_string());
-        let places = names.zip(0..).collect();
-        let op = HopOp::Parameterized(ParameterizedOp::List, places);
+        let (op, inputs) =
+            builtins::with_names(ParameterizedOp::List, names.zip(elements).collect());
         self.block.push(Hop {
             data_type: DataType::List,
-            ..Hop::matrix(op, elements).at(position)
+            ..Hop::matrix(op, inputs).at(position)
         })
     }
 
@@ -92,8 +95,16 @@ impl Lowering<'_> {
                 .at(position)
                 .with_help("write l[i], l[a:b] or l[\"name\"]")
         };
-        if subscripts.cols != Range::All {
-            return Err(two(&subscripts.position));
+        // A list is a column of values: `l[i, 1]`.
+        match &subscripts.cols {
+            Range::All => {}
+            Range::Single(column) => {
+                let column = self.expression(column)?;
+                if self.block.constant(column) != Some(&Literal::Int(1)) {
+                    return Err(two(&subscripts.position));
+                }
+            }
+            Range::Between(..) => return Err(two(&subscripts.position)),
         }
         match &subscripts.rows {
             Range::All => Err(two(&subscripts.position)),

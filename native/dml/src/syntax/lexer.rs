@@ -67,6 +67,9 @@ impl<'a> Lexer<'a> {
         while let Some(c) = self.peek() {
             if c.is_whitespace() || c == '\u{feff}' {
                 self.advance();
+            } else if c == '.' && self.peek_second().is_none_or(char::is_whitespace) {
+                // A full stop after a statement, which SystemDS drops.
+                self.advance();
             } else if c == '#' {
                 self.take_while(|c| c != '\n');
             } else if self.rest.starts_with("/*") {

@@ -46,7 +46,7 @@ const BAD_SCRIPTS: &[(ErrorKind, &str)] = &[
     (ErrorKind::Validation, "y = matrix(0, X, 2)"),
     (ErrorKind::Validation, "y = matrix(X, 2, 2, byrow=(n > 1))"),
     (ErrorKind::Validation, "y = as.scalar(n)"),
-    (ErrorKind::Validation, "y = as.double(X)"),
+    (ErrorKind::Validation, "l = list(1, 2)\ny = l[X]"),
     (ErrorKind::Validation, "y = as.integer(\"many\")"),
     (ErrorKind::Validation, "y = max(n)"),
     (ErrorKind::Validation, "y = cbind(X, 1)"),
@@ -99,7 +99,10 @@ const BAD_SCRIPTS: &[(ErrorKind, &str)] = &[
         "f = function() { }\nf = function() { }",
     ),
     (ErrorKind::Validation, "f = function(double a, int a) { }"),
-    (ErrorKind::Validation, "f = function(double a = 1 + 1) { }"),
+    (
+        ErrorKind::Validation,
+        "f = function(double a = b + 1, double b) { }",
+    ),
     (ErrorKind::Validation, "f = function(double pi) { }"),
     (
         ErrorKind::Validation,
@@ -108,10 +111,6 @@ const BAD_SCRIPTS: &[(ErrorKind, &str)] = &[
     (
         ErrorKind::Validation,
         "f = function() return (double b) { b = matrix(0, 1, 1) }",
-    ),
-    (
-        ErrorKind::Validation,
-        "f = function(double a) return (double b) { b = a }\nf(1)",
     ),
     (
         ErrorKind::Validation,
@@ -178,8 +177,9 @@ const BAD_SCRIPTS: &[(ErrorKind, &str)] = &[
         ErrorKind::Unsupported,
         "Y = conv2d(X, X, stride=[1, 1], padding=[0, 0])",
     ),
-    (ErrorKind::Unsupported, "y = eval(\"f\", X)"),
-    (ErrorKind::Unsupported, "l = list(1, 2)\ny = l[1]"),
+    (ErrorKind::Validation, "y = eval()"),
+    (ErrorKind::Validation, "l = list(1, 2)\ny = l[1, 2]"),
+    (ErrorKind::Validation, "y = X[[1]]"),
     (ErrorKind::Unsupported, "y = read(\"y\", schema=\"double\")"),
     (
         ErrorKind::Unsupported,

@@ -40,7 +40,7 @@ operators! {
     With { code: "with", first: &[LIST, VALUE, FIRST, LAST], repeats: false, gives: A_LIST }
     /// The list without the elements from a place to another.
     Without { code: "without", first: &[LIST, FIRST, LAST], repeats: false, gives: A_LIST }
-    /// The list with more elements: those of lists, and values of other types.
+    /// The list with one more element for each value; a list of one element stands for that element.
     Append { code: "append", first: &[LIST, VALUE], repeats: true, gives: A_LIST }
     /// The list that is the only element of a list, or the list itself; a list of any other value.
     AsList { code: "as.list", first: &[VALUE], repeats: false, gives: A_LIST }

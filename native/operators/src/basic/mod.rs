@@ -17,6 +17,7 @@ mod text;
 
 pub use aggregate::cumulative;
 pub use parameterized::group_function;
+pub use text::matrix_text;
 
 use std::ops::Range;
 

@@ -19,6 +19,28 @@ pub(super) struct Layout {
     pub line_separator: String,
 }
 
+impl Default for Layout {
+    /// That of `toString(X)`.
+    fn default() -> Self {
+        Layout {
+            rows: 100,
+            cols: 100,
+            decimal: 3,
+            sparse: false,
+            separator: " ".to_owned(),
+            line_separator: "\n".to_owned(),
+        }
+    }
+}
+
+/// The text of `toString(X)`.
+///
+/// # Errors
+/// `memory`, for more text than a string may have.
+pub fn matrix_text(matrix: &MatrixBlock) -> Result<String> {
+    matrix_to_text(matrix, &Layout::default())
+}
+
 const FEWEST_MOST_DIGITS: usize = 3;
 
 /// # Errors

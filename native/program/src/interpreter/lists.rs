@@ -1,9 +1,12 @@
 //! Operators on lists. They are the control program's own: what a list holds stays where it is.
 
+use std::collections::BTreeMap;
+
 use fulgurite_dataflow::{Element, List, LocalMatrix, Variable};
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{CastOp, DataType, Hop, HopOp, ListOp, Literal, ParameterizedOp, scalar};
 use fulgurite_matrix::{MatrixBlock, kernels};
+use fulgurite_operators::matrix_text;
 
 use super::written;
 use crate::session::Session;
@@ -24,35 +27,42 @@ pub(super) fn execute(hop: &Hop, inputs: Vec<Variable>, session: &Session) -> Re
     for input in inputs {
         values.push(in_one_piece(input, session)?);
     }
-    match &hop.op {
-        HopOp::Parameterized(ParameterizedOp::List, places) => {
-            let name_of = |place: usize| {
-                let named = places.iter().find(|(_, at)| **at == place);
-                // Elements without a name go by their numbers.
-                let name = named.map(|(name, _)| name.as_str())?;
-                name.starts_with(|c: char| !c.is_ascii_digit())
-                    .then(|| name.to_owned())
-            };
-            let elements = values
-                .into_iter()
-                .enumerate()
-                .map(|(place, value)| Element {
-                    name: name_of(place),
-                    value,
-                });
-            Ok(Variable::List(List::new(elements.collect())))
-        }
-        HopOp::List(op) => operate(*op, hop, values),
-        HopOp::Cast(op) => cast(*op, &values, hop),
-        HopOp::Parameterized(ParameterizedOp::ToString, _) => {
+    if let HopOp::List(op) = hop.op {
+        return operate(op, hop, values);
+    }
+    if let Some(op) = hop.op.cast() {
+        return cast(op, &values, hop);
+    }
+    match hop.op.with_named_inputs() {
+        Some((ParameterizedOp::List, places)) => Ok(Variable::List(made(values, places))),
+        Some((ParameterizedOp::ToString, _)) => {
             let list = list(values.first())?;
             Ok(Variable::Scalar(Literal::String(text(list)?)))
         }
-        _ => Err(
-            Error::validation(format!("'{}' takes no list", hop.op.code()))
-                .with_help("as.matrix(l[i]) and as.scalar(l[i]) give an element of a list"),
-        ),
+        _ => Err(no_list(hop)),
     }
+}
+
+/// A list of these values. Elements without a name go by their numbers.
+fn made(values: Vec<Variable>, places: &BTreeMap<String, usize>) -> List {
+    let name_of = |place: usize| {
+        let named = places.iter().find(|(_, at)| **at == place);
+        let name = named.map(|(name, _)| name.clone());
+        name.filter(|name| name.starts_with(|c: char| !c.is_ascii_digit()))
+    };
+    let elements = values
+        .into_iter()
+        .enumerate()
+        .map(|(place, value)| Element {
+            name: name_of(place),
+            value,
+        });
+    List::new(elements.collect())
+}
+
+fn no_list(hop: &Hop) -> Error {
+    Error::validation(format!("'{}' takes no list", hop.op.code()))
+        .with_help("as.matrix(l[i]) and as.scalar(l[i]) give an element of a list")
 }
 
 fn operate(op: ListOp, hop: &Hop, values: Vec<Variable>) -> Result<Variable> {
@@ -222,10 +232,10 @@ fn in_one_piece(value: Variable, session: &Session) -> Result<Variable> {
     }
 }
 
-/// A line for each element.
+/// As SystemDS writes it, with names besides.
 pub(super) fn text(list: &List) -> Result<String> {
     let mut text = scalar::LimitedString::default();
-    text.push("[")?;
+    text.push("List containing:\n[")?;
     for (place, element) in list.elements().iter().enumerate() {
         if place > 0 {
             text.push(", ")?;
@@ -237,15 +247,11 @@ pub(super) fn text(list: &List) -> Result<String> {
         match &element.value {
             Variable::Scalar(value) => text.push(&value.to_string())?,
             Variable::List(inner) => text.push(&self::text(inner)?)?,
-            matrix => {
-                let known = matrix.characteristics();
-                let size = |size: Option<u64>| size.map_or_else(|| "?".into(), |n| n.to_string());
-                text.push(&format!(
-                    "matrix {} x {}",
-                    size(known.rows),
-                    size(known.cols)
-                ))?;
+            Variable::Matrix(matrix) => {
+                text.push("\nMatrix:\n")?;
+                text.push(&matrix_text(matrix.block())?)?;
             }
+            other => text.push(&format!("\nMatrix of {}\n", other.characteristics()))?,
         }
     }
     text.push("]")?;

@@ -14,6 +14,7 @@ mod generated;
 mod interrupts;
 mod large_products;
 mod later_reads;
+mod lists;
 mod non_finite;
 mod one_hot;
 mod parfor;

@@ -17,6 +17,8 @@ const TYPES: &[(&str, DataType, ValueType)] = &[
     ("matrix", DataType::Matrix, ValueType::Double),
     ("frame", DataType::Frame, ValueType::String),
     ("list", DataType::List, ValueType::Double),
+    // Of the type in brackets after it.
+    ("scalar", DataType::Scalar, ValueType::Double),
     ("double", DataType::Scalar, ValueType::Double),
     ("int", DataType::Scalar, ValueType::Int),
     ("integer", DataType::Scalar, ValueType::Int),

@@ -186,6 +186,10 @@ impl Parser {
         } else {
             self.expression()?
         };
+        // As SystemDS reads `f(x, y;)`.
+        if self.at_symbol(";") && self.is_symbol(1, ")") {
+            self.advance();
+        }
         Ok(Argument {
             name,
             value,
