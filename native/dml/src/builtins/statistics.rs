@@ -1,7 +1,10 @@
 //! Statistics, distributions and bitwise functions.
 
 use fulgurite_error::Result;
-use fulgurite_hop::{HopId, Literal, ParameterizedOp, ValueType};
+use fulgurite_hop::{
+    AggregateOp, BinaryOp, Dialect, Direction, Hop, HopId, HopOp, Literal, ParameterizedOp, SizeOp,
+    UnaryOp, ValueType,
+};
 
 use super::{
     BoundCall, Builtin, Constant, Kind, Parameter, Rule, build::with_names, builtin, default,
@@ -167,11 +170,44 @@ fn quantile(call: &mut BoundCall<'_>) -> Result<HopId> {
     const PROBABILITIES: usize = 2;
     let many = call.block.hop(call.argument(PROBABILITIES)?).is_matrix();
     let (op, inputs) = call.named(ParameterizedOp::Quantile);
+    if !many && call.block.dialect() == Dialect::SystemDs && call.optional(1).is_none() {
+        return middle_quantile(call);
+    }
     Ok(if many {
         call.matrix(op, inputs)
     } else {
         call.scalar(op, inputs, ValueType::Double)
     })
+}
+
+/// SystemDS's quantile for one probability: of an even number of values, the mean of the value at rank k = ceil(p n) and the
+/// next one.
+fn middle_quantile(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let position = call.position;
+    let (target, probability) = (call.argument(0)?, call.argument(2)?);
+    let block = &mut *call.block;
+    let count = block.size(SizeOp::NRow, target, position);
+    let rank = block.times(probability, count, position)?;
+    let rank = block.unary(UnaryOp::Ceil, rank, position)?;
+    // Half a rank more comes to the next one, whatever rounding does to the probability.
+    let half = block.literal(Literal::Double(0.5), position);
+    let next = block.plus(rank, half, position)?;
+    let next = block.smaller(next, count, position)?;
+    let next = block.binary(BinaryOp::Div, next, count, position)?;
+    let both = [probability, next].map(|value| block.as_matrix(value, position));
+    let both = block.push(Hop::matrix(HopOp::RBind, both.to_vec()).at(position));
+    let named = [("target", target), ("probabilities", both)];
+    let named = named.map(|(name, id)| (name.to_owned(), id));
+    let (op, inputs) = with_names(ParameterizedOp::Quantile, named.to_vec());
+    let values = call.matrix(op, inputs);
+    let mean = call.aggregate(AggregateOp::Mean, Direction::Full, values);
+    let block = &mut *call.block;
+    let one = block.int(1, position);
+    let first = block.part(values, [one; 4], position);
+    let first = block.as_scalar(first, ValueType::Double, position);
+    let two = block.int(2, position);
+    let odd = block.binary(BinaryOp::Modulus, count, two, position)?;
+    block.if_else(odd, first, mean, position)
 }
 
 /// A distribution function with a name of its own: `pnorm(target=x)` is `cdf(target=x, dist="normal")`.

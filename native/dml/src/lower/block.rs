@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use fulgurite_error::{Error, ErrorKind, Position, Result};
 use fulgurite_hop::{
-    BinaryOp, Block, CastOp, Dag, DataType, Hop, HopId, HopOp, Literal, SizeOp, TernaryOp, UnaryOp,
-    ValueType, scalar,
+    BinaryOp, Block, CastOp, Dag, DataType, Dialect, Hop, HopId, HopOp, Literal, SizeOp, TernaryOp,
+    UnaryOp, ValueType, scalar,
 };
 
 /// Builds one DAG: operators are typed, checked and, where all their inputs are literals, folded.
@@ -16,9 +16,67 @@ pub(crate) struct BlockBuilder {
     values: BTreeMap<String, HopId>,
     /// The variables the block has assigned, with the place of the last assignment.
     assigned: BTreeMap<String, Position>,
+    dialect: Dialect,
 }
 
 impl BlockBuilder {
+    pub fn new(dialect: Dialect) -> Self {
+        BlockBuilder {
+            dialect,
+            ..BlockBuilder::default()
+        }
+    }
+
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// A binary operator as a script means it.
+    pub fn operator(
+        &mut self,
+        op: BinaryOp,
+        left: HopId,
+        right: HopId,
+        position: &Position,
+    ) -> Result<HopId> {
+        match (self.dialect, op) {
+            (Dialect::SystemDs, BinaryOp::Modulus) => {
+                let (negative, of_absolutes) = self.of_absolutes(op, left, right, position)?;
+                self.negated_if(negative, of_absolutes, position)
+            }
+            (Dialect::SystemDs, BinaryOp::IntDiv) => {
+                let (left_negative, of_absolutes) = self.of_absolutes(op, left, right, position)?;
+                let zero = self.int(0, position);
+                let right_negative = self.binary(BinaryOp::Less, right, zero, position)?;
+                let differ =
+                    self.binary(BinaryOp::NotEqual, left_negative, right_negative, position)?;
+                self.negated_if(differ, of_absolutes, position)
+            }
+            _ => self.binary(op, left, right, position),
+        }
+    }
+
+    /// Whether the left operand is negative, and the operator of what both are without signs.
+    fn of_absolutes(
+        &mut self,
+        op: BinaryOp,
+        left: HopId,
+        right: HopId,
+        position: &Position,
+    ) -> Result<(HopId, HopId)> {
+        let zero = self.int(0, position);
+        let negative = self.binary(BinaryOp::Less, left, zero, position)?;
+        let left = self.unary(UnaryOp::Abs, left, position)?;
+        let right = self.unary(UnaryOp::Abs, right, position)?;
+        Ok((negative, self.binary(op, left, right, position)?))
+    }
+
+    fn negated_if(&mut self, condition: HopId, value: HopId, position: &Position) -> Result<HopId> {
+        let minus_one = self.int(-1, position);
+        let negated = self.times(minus_one, value, position)?;
+        self.if_else(condition, negated, value, position)
+    }
+
     pub fn hop(&self, id: HopId) -> &Hop {
         self.dag.hop(id)
     }

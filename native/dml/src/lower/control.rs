@@ -166,7 +166,7 @@ impl Lowering<'_> {
         if self.has_user_call(&option.value) {
             return Ok(None);
         }
-        let block = std::mem::take(&mut self.block);
+        let block = self.take_block();
         let value = self.expression(&option.value);
         let scratch = std::mem::replace(&mut self.block, block);
         Ok(scratch.constant(value?).cloned())
@@ -238,7 +238,7 @@ impl Lowering<'_> {
         if self.has_user_call(expression) {
             return Ok(None);
         }
-        let block = std::mem::take(&mut self.block);
+        let block = self.take_block();
         let value = self.expression(expression);
         let scratch = std::mem::replace(&mut self.block, block);
         let value = value?;
@@ -289,7 +289,7 @@ impl Lowering<'_> {
         let before = std::mem::replace(&mut self.blocks, outer);
         let value = self.expression(&hoisted?)?;
         check(self, value)?;
-        let dag = std::mem::take(&mut self.block).finish_predicate(value);
+        let dag = self.take_block().finish_predicate(value);
         Ok(Predicate { before, dag })
     }
 }

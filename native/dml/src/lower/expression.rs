@@ -48,7 +48,7 @@ impl Lowering<'_> {
                 let left = self.expression(left)?;
                 let right = self.expression(right)?;
                 match operator {
-                    BinaryOperator::Cell(op) => self.block.binary(*op, left, right, position),
+                    BinaryOperator::Cell(op) => self.block.operator(*op, left, right, position),
                     BinaryOperator::MatMult => self.matrix_product(left, right, position),
                 }
             }

@@ -253,7 +253,7 @@ impl<'a> Lowering<'a> {
             namespace,
             is_main: false,
             scope: Scope::default(),
-            block: BlockBuilder::default(),
+            block: BlockBuilder::new(options.dialect),
             blocks: Vec::new(),
             temporaries: 0,
             loop_nesting: 0,
@@ -275,8 +275,13 @@ impl<'a> Lowering<'a> {
 
     /// Ends the current statement block.
     fn flush(&mut self) {
-        let block = std::mem::take(&mut self.block);
+        let block = self.take_block();
         self.blocks.extend(block.finish());
+    }
+
+    /// The statement block that was being built; a new one takes its place.
+    fn take_block(&mut self) -> BlockBuilder {
+        std::mem::replace(&mut self.block, BlockBuilder::new(self.options.dialect))
     }
 
     /// A name no script can use.

@@ -3,6 +3,7 @@
 mod common;
 
 mod dag;
+mod dialects;
 mod distributed;
 mod distributed_rows;
 mod distributed_selection;

@@ -2,7 +2,7 @@
 
 use fulgurite_dataflow::Variable;
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{Argument, DataType, Function, Literal, Parameter, ValueType, scalar};
+use fulgurite_hop::{Argument, DataType, Dialect, Function, Literal, Parameter, ValueType, scalar};
 use fulgurite_matrix::memory;
 
 use super::{super::call_errors, Interpreter};
@@ -67,7 +67,8 @@ impl<'p> Interpreter<'p> {
                 call_errors::without_result(name, &result.name)
                     .at_option(function.position.as_ref())
             })?;
-            symbols.set(output, returned(name, result, value)?);
+            let dialect = self.context.session.config.dialect;
+            symbols.set(output, returned(name, result, value, dialect)?);
         }
         Ok(())
     }
@@ -146,11 +147,20 @@ fn passed(function: &str, parameter: &Parameter, value: Variable) -> Result<Vari
 }
 
 /// As [`passed`], but a double is not cut to an int.
-fn returned(function: &str, result: &Parameter, value: Variable) -> Result<Variable> {
+fn returned(
+    function: &str,
+    result: &Parameter,
+    value: Variable,
+    dialect: Dialect,
+) -> Result<Variable> {
     if let (DataType::Scalar, ValueType::Int, Variable::Scalar(Literal::Double(double))) =
         (result.data_type, result.value_type, &value)
     {
-        return Err(call_errors::double_for_int(function, &result.name, *double));
+        return match dialect {
+            Dialect::SystemMl => Err(call_errors::double_for_int(function, &result.name, *double)),
+            // SystemDS looks at the types that it knows before it runs.
+            Dialect::SystemDs => Ok(value),
+        };
     }
     match (result.data_type, &value) {
         (DataType::Scalar, Variable::Scalar(_))

@@ -9,8 +9,8 @@ use std::{collections::HashMap, rc::Rc};
 
 use fulgurite_error::Position;
 use fulgurite_hop::{
-    Argument, Characteristics, Dag, DataType, Folding, Function, Literal, Parameter, Program,
-    Symbols, ValueType, VariableInfo, propagate_dag_folding, rewrite_dag, scalar,
+    Argument, Characteristics, Dag, DataType, Dialect, Folding, Function, Literal, Parameter,
+    Program, Symbols, ValueType, VariableInfo, propagate_dag_folding, rewrite_dag, scalar,
 };
 use fulgurite_operators::{BlockPlan, undefined};
 
@@ -34,6 +34,7 @@ pub(super) struct Facts<'p> {
     /// Matrices, by their places.
     pub(super) matrices: &'p [Matrix],
     pub(super) rewrites_off: &'p [String],
+    pub(super) dialect: Dialect,
 }
 
 /// The code of a region whose variables are these where it begins; nothing where something in it is no code.
@@ -498,6 +499,9 @@ impl<'p> Compiler<'p> {
                 return Some(());
             }
             if (kind, wanted) == (Kind::Double, Kind::Int) {
+                if self.facts.dialect == Dialect::SystemDs {
+                    return None;
+                }
                 let returned = &mut self.emitter.code.returned;
                 returned.push(Returned {
                     function: function.name.clone(),

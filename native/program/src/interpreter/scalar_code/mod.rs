@@ -211,6 +211,7 @@ impl Region {
             program,
             matrices: &entry.matrices,
             rewrites_off: &context.session.config.rewrites_off,
+            dialect: context.session.config.dialect,
         };
         let flow = Flow::of(std::slice::from_ref(block), program)?;
         let started = Instant::now();
