@@ -7,10 +7,28 @@ use super::{Lowering, describe, refuse_constant_name, scope::Variable};
 use crate::{
     builtins, parfor,
     syntax::{
-        self,
+        self, Mention,
         ast::{Call, Expression, ExpressionKind, Statement, StatementKind, Subscripts, Target},
     },
 };
+
+/// Whether a statement that is no branch and no loop calls `time()`.
+fn asks_for_the_time(statement: &Statement) -> bool {
+    match &statement.kind {
+        StatementKind::Assign { .. }
+        | StatementKind::MultiAssign { .. }
+        | StatementKind::Call(_) => {}
+        StatementKind::If { .. } | StatementKind::While { .. } | StatementKind::For { .. } => {
+            return false;
+        }
+    }
+    let mut asks = false;
+    syntax::mentions_of_statements(std::slice::from_ref(statement), &mut |mention| {
+        let is_time = |call: &Call| call.namespace.is_none() && call.name == "time";
+        asks |= matches!(mention, Mention::Call(call) if is_time(call));
+    });
+    asks
+}
 
 impl Lowering<'_> {
     pub(super) fn statements(&mut self, statements: &[Statement]) -> Result<()> {
@@ -24,6 +42,17 @@ impl Lowering<'_> {
     }
 
     fn statement_here(&mut self, statement: &Statement) -> Result<()> {
+        if !asks_for_the_time(statement) {
+            return self.statement_in_block(statement);
+        }
+        // Within a block, operators run in any order.
+        self.flush();
+        self.statement_in_block(statement)?;
+        self.flush();
+        Ok(())
+    }
+
+    fn statement_in_block(&mut self, statement: &Statement) -> Result<()> {
         match &statement.kind {
             StatementKind::Assign {
                 target,

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::{
     aggregate::{Accumulator, Sum},
+    index::{IndexRange, right_index},
     radix::{at_places, rank, sorted},
     results::shape,
 };
@@ -275,8 +276,8 @@ pub enum GroupFunction {
 }
 
 /// `aggregate(target, groups, fn, weights, ngroups)`: a row for each group 1, 2, ...; 0 where nobody is in
-/// it. Without `group_count` there are as many as the largest group says; larger ones are dropped. Several
-/// columns are summed, unweighted.
+/// it. Without `group_count` there are as many as the largest group says; larger ones are dropped. Each
+/// column of the target is aggregated.
 ///
 /// # Errors
 /// `dimension` where lengths differ, `runtime` for a group below 1.
@@ -299,12 +300,12 @@ pub fn grouped_aggregate(
             shape(target),
         )));
     }
+    if target.cols() > 1 && (function != GroupFunction::Sum || weights.is_some()) {
+        return by_columns(target, count, |column| {
+            groups.aggregated(column, weights, function)
+        });
+    }
     if target.cols() > 1 {
-        if function != GroupFunction::Sum || weights.is_some() || group_count.is_none() {
-            return Err(Error::unsupported(
-                "several columns are aggregated with fn=\"sum\", ngroups and no weights",
-            ));
-        }
         let cols = target.cols();
         let target = target.to_dense()?;
         let add = |task: Range<usize>, sums: &mut [TotalOf]| {
@@ -320,25 +321,27 @@ pub fn grouped_aggregate(
         let sums = in_tables(rows, cols, cells(count, cols)?, add)?;
         return MatrixBlock::dense(count, cols, sums);
     }
-    let values = match function {
-        GroupFunction::Sum => groups.tallied::<TotalOf>(target, weights)?,
-        GroupFunction::Count => groups.tallied::<WeightOf>(target, weights)?,
-        GroupFunction::Mean => groups.tallied::<MeanOf>(target, weights)?,
-        GroupFunction::Variance => groups.moments(target, weights, |members, weight| {
-            moment_of(members, 2) * weight / (weight - 1.0)
-        })?,
-        GroupFunction::CentralMoment(order @ 2..=4) => {
-            groups.moments(target, weights, |members, _| {
-                moment_of(members, order as i32)
-            })?
-        }
-        GroupFunction::CentralMoment(order) => {
-            return Err(Error::argument(format!(
-                "moments are of order 2, 3 or 4, not {order}"
-            )));
-        }
-    };
+    let values = groups.aggregated(target, weights, function)?;
     MatrixBlock::dense(count, 1, values)
+}
+
+/// What is computed of each column, side by side.
+fn by_columns(
+    target: &MatrixBlock,
+    rows: usize,
+    aggregated: impl Fn(&MatrixBlock) -> Result<Vec<f64>>,
+) -> Result<MatrixBlock> {
+    let cols = target.cols();
+    let mut result = memory::filled(cells(rows, cols)?, 0.0)?;
+    for col in 0..cols {
+        let place = IndexRange::new(col as i64 + 1, col as i64 + 1);
+        let all = IndexRange::new(1, target.rows() as i64);
+        let column = right_index(target, all, place)?;
+        for (row, value) in aggregated(&column)?.into_iter().enumerate() {
+            result[row * cols + col] = value;
+        }
+    }
+    MatrixBlock::dense(rows, cols, result)
 }
 
 /// Beyond it a table of groups is larger than memory can be.
@@ -380,6 +383,31 @@ impl Groups<'_> {
         match cell >= 1.0 {
             true => Some(cell as i64 as usize - 1).filter(|group| *group < self.count),
             false => None,
+        }
+    }
+
+    /// One aggregate of each group of a column.
+    fn aggregated(
+        &self,
+        target: &MatrixBlock,
+        weights: Option<&MatrixBlock>,
+        function: GroupFunction,
+    ) -> Result<Vec<f64>> {
+        match function {
+            GroupFunction::Sum => self.tallied::<TotalOf>(target, weights),
+            GroupFunction::Count => self.tallied::<WeightOf>(target, weights),
+            GroupFunction::Mean => self.tallied::<MeanOf>(target, weights),
+            GroupFunction::Variance => self.moments(target, weights, |members, weight| {
+                moment_of(members, 2) * weight / (weight - 1.0)
+            }),
+            GroupFunction::CentralMoment(order @ 2..=4) => {
+                self.moments(target, weights, |members, _| {
+                    moment_of(members, order as i32)
+                })
+            }
+            GroupFunction::CentralMoment(order) => Err(Error::argument(format!(
+                "moments are of order 2, 3 or 4, not {order}"
+            ))),
         }
     }
 
