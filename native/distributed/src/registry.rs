@@ -232,16 +232,30 @@ fn parameterized(op: ParameterizedOp) -> Forms {
         | ParameterizedOp::Cholesky
         | ParameterizedOp::Eigen
         | ParameterizedOp::Lu
-        | ParameterizedOp::Svd => Forms::Driver(FACTORIZATION),
+        | ParameterizedOp::Svd
+        | ParameterizedOp::Qr
+        | ParameterizedOp::Determinant
+        | ParameterizedOp::SquareRoot => Forms::Driver(FACTORIZATION),
+        ParameterizedOp::Fft
+        | ParameterizedOp::InverseFft
+        | ParameterizedOp::FftOfRows
+        | ParameterizedOp::InverseFftOfRows => {
+            Forms::Driver("transforms are of matrices that fit the driver")
+        }
+        ParameterizedOp::Unique | ParameterizedOp::CountDistinct => {
+            Forms::Driver("cells are compared in one place")
+        }
+        ParameterizedOp::CumSumProd => Forms::Driver("each row needs the result of the one above"),
+        ParameterizedOp::Roll => Forms::Driver("rows are moved in the driver"),
+        ParameterizedOp::Time => Forms::Driver(SCALARS),
         ParameterizedOp::Cdf | ParameterizedOp::InverseCdf => Forms::Driver(SCALARS),
         ParameterizedOp::ToString => Forms::Driver("a text is the driver's"),
-        ParameterizedOp::List
-        | ParameterizedOp::Transform
-        | ParameterizedOp::BitwAnd
+        ParameterizedOp::List | ParameterizedOp::Transform => Forms::Driver(UNIMPLEMENTED),
+        ParameterizedOp::BitwAnd
         | ParameterizedOp::BitwOr
         | ParameterizedOp::BitwXor
         | ParameterizedOp::BitwShiftL
-        | ParameterizedOp::BitwShiftR => Forms::Driver(UNIMPLEMENTED),
+        | ParameterizedOp::BitwShiftR => Forms::Driver("bits are those of the driver's cells"),
     }
 }
 

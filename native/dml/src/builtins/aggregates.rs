@@ -5,11 +5,12 @@ use fulgurite_hop::{
     AggregateOp::{self, *},
     BinaryOp, CumulativeOp,
     Direction::{self, *},
-    HopId, SizeOp,
+    HopId, HopOp, Literal, ParameterizedOp, SizeOp, ValueType,
 };
 
 use super::{
-    BoundCall, Builtin, Kind, Parameter, Rule, TARGET_MATRIX, builtin, optional, required,
+    BoundCall, Builtin, Constant, Kind, Parameter, Rule, TARGET_MATRIX, build::with_names, builtin,
+    default, optional, required,
 };
 
 pub(super) const BUILTINS: &[Builtin] = &[
@@ -42,6 +43,26 @@ pub(super) const BUILTINS: &[Builtin] = &[
     cumulative("cumprod", CumulativeOp::Prod),
     cumulative("cummin", CumulativeOp::Min),
     cumulative("cummax", CumulativeOp::Max),
+    builtin("rowcumsum", TARGET_MATRIX, Rule::Function(row_cumsum)),
+    builtin(
+        "cumsumprod",
+        TARGET_MATRIX,
+        Rule::NamedMatrix(ParameterizedOp::CumSumProd),
+    ),
+    builtin("countDistinct", DISTINCT, Rule::Function(count_distinct)),
+    builtin(
+        "countDistinctApprox",
+        DISTINCT_APPROX,
+        Rule::Function(count_distinct),
+    ),
+    distinct("rowCountDistinct", |call| count_distinct_by(call, "r")),
+    distinct("colCountDistinct", |call| count_distinct_by(call, "c")),
+    distinct("rowCountDistinctApprox", |call| {
+        count_distinct_by(call, "r")
+    }),
+    distinct("colCountDistinctApprox", |call| {
+        count_distinct_by(call, "c")
+    }),
     builtin("nrow", TABLE, Rule::Size(SizeOp::NRow)),
     builtin("ncol", TABLE, Rule::Size(SizeOp::NCol)),
     builtin("length", SIZED, Rule::Size(SizeOp::Length)),
@@ -54,6 +75,61 @@ const WEIGHTED: &[Parameter] = &[
     required("target", Kind::Matrix),
     optional("weights", Kind::Matrix),
 ];
+
+const DISTINCT: &[Parameter] = &[
+    required("target", Kind::Matrix),
+    default("dir", Kind::String, Constant::String("rc")),
+];
+const DISTINCT_APPROX: &[Parameter] = &[
+    required("target", Kind::Matrix),
+    default("dir", Kind::String, Constant::String("rc")),
+    optional("type", Kind::String),
+];
+
+const fn distinct(name: &'static str, build: fn(&mut BoundCall<'_>) -> Result<HopId>) -> Builtin {
+    builtin(name, TARGET_MATRIX, Rule::Function(build))
+}
+
+/// The names of approximations are taken and the numbers are exact.
+fn count_distinct(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let direction = direction(call, 1)?;
+    count_distinct_by(call, direction)
+}
+
+fn count_distinct_by(call: &mut BoundCall<'_>, direction: &'static str) -> Result<HopId> {
+    let target = call.argument(0)?;
+    let text = Literal::String(direction.to_owned());
+    let text = call.block.literal(text, call.position);
+    let named = vec![("target".to_owned(), target), ("dir".to_owned(), text)];
+    let (op, inputs) = with_names(ParameterizedOp::CountDistinct, named);
+    Ok(match direction {
+        "rc" => call.scalar(op, inputs, ValueType::Int),
+        _ => call.matrix(op, inputs),
+    })
+}
+
+/// Over what the function runs: all cells, each row or each column.
+///
+/// # Errors
+/// Validation, if the argument is something else or no constant.
+pub(super) fn direction(call: &BoundCall<'_>, place: usize) -> Result<&'static str> {
+    match call.constant_string(place)?.as_deref() {
+        None | Some("rc" | "cr") => Ok("rc"),
+        Some("r") => Ok("r"),
+        Some("c") => Ok("c"),
+        Some(_) => Err(call
+            .wrong_type(place, "a direction")
+            .with_help("\"rc\" is over all cells, \"r\" over each row, \"c\" over each column")),
+    }
+}
+
+/// Along each row: `t(cumsum(t(target)))`.
+fn row_cumsum(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let target = call.argument(0)?;
+    let turned = call.matrix(HopOp::Transpose, vec![target]);
+    let sums = call.matrix(HopOp::Cumulative(CumulativeOp::Sum), vec![turned]);
+    Ok(call.matrix(HopOp::Transpose, vec![sums]))
+}
 
 /// Of all cells; with weights, `sum(target * weights) / sum(weights)`.
 fn mean(call: &mut BoundCall<'_>) -> Result<HopId> {

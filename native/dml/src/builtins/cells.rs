@@ -1,7 +1,9 @@
 //! Functions that work cell by cell, and casts of scalars.
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{AggregateOp, BinaryOp, CastOp, Direction, HopId, UnaryOp, ValueType};
+use fulgurite_hop::{
+    AggregateOp, BinaryOp, CastOp, Direction, HopId, Literal, ParameterizedOp, UnaryOp, ValueType,
+};
 
 use super::{BoundCall, Builtin, Kind, Parameter, Rule, TARGET_CELLS, builtin, optional, required};
 use crate::syntax::ast::BinaryOperator;
@@ -27,6 +29,25 @@ pub(super) const BUILTINS: &[Builtin] = &[
     unary("sinh", UnaryOp::Sinh),
     unary("cosh", UnaryOp::Cosh),
     unary("tanh", UnaryOp::Tanh),
+    unary("sigmoid", UnaryOp::Sigmoid),
+    Builtin {
+        aliases: &["isNA"],
+        ..builtin("is.na", TARGET_CELLS, Rule::Function(is_nan))
+    },
+    Builtin {
+        aliases: &["isNaN"],
+        ..builtin("is.nan", TARGET_CELLS, Rule::Function(is_nan))
+    },
+    Builtin {
+        aliases: &["isInf"],
+        ..builtin("is.infinite", TARGET_CELLS, Rule::Function(is_infinite))
+    },
+    builtin("contains", CONTAINS, Rule::Function(contains)),
+    bitwise("bitwAnd", |call| bits(call, ParameterizedOp::BitwAnd)),
+    bitwise("bitwOr", |call| bits(call, ParameterizedOp::BitwOr)),
+    bitwise("bitwXor", |call| bits(call, ParameterizedOp::BitwXor)),
+    bitwise("bitwShiftL", |call| bits(call, ParameterizedOp::BitwShiftL)),
+    bitwise("bitwShiftR", |call| bits(call, ParameterizedOp::BitwShiftR)),
     builtin("xor", LEFT_RIGHT, Rule::Binary(BinaryOp::Xor)),
     Builtin {
         aliases: &["pmin"],
@@ -59,6 +80,10 @@ const LOG: &[Parameter] = &[
 const LEFT_RIGHT: &[Parameter] = &[
     required("left", Kind::Cells),
     required("right", Kind::Cells),
+];
+const CONTAINS: &[Parameter] = &[
+    required("target", Kind::Matrix),
+    required("pattern", Kind::Number),
 ];
 const IF_ELSE: &[Parameter] = &[
     required("test", Kind::Cells),
@@ -106,6 +131,79 @@ fn log(call: &mut BoundCall<'_>) -> Result<HopId> {
             .binary(BinaryOp::LogBase, target, base, call.position),
         None => call.block.unary(UnaryOp::Log, target, call.position),
     }
+}
+
+const fn bitwise(name: &'static str, build: fn(&mut BoundCall<'_>) -> Result<HopId>) -> Builtin {
+    builtin(name, LEFT_RIGHT, Rule::Function(build))
+}
+
+/// An int of two ints, a double of other scalars, else a matrix.
+fn bits(call: &mut BoundCall<'_>, op: ParameterizedOp) -> Result<HopId> {
+    let (left, right) = (call.argument(0)?, call.argument(1)?);
+    let (op, inputs) = call.named(op);
+    let operands = [left, right].map(|operand| call.block.hop(operand));
+    if operands.iter().any(|operand| operand.is_matrix()) {
+        return Ok(call.matrix(op, inputs));
+    }
+    let is_int = operands.map(|operand| operand.value_type) == [ValueType::Int; 2];
+    let value_type = match is_int {
+        true => ValueType::Int,
+        false => ValueType::Double,
+    };
+    Ok(call.scalar(op, inputs, value_type))
+}
+
+/// NaN is the only number that differs from itself.
+fn is_nan(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let target = call.argument(0)?;
+    let differs = call
+        .block
+        .binary(BinaryOp::NotEqual, target, target, call.position)?;
+    as_number(call, target, differs)
+}
+
+fn is_infinite(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let target = call.argument(0)?;
+    let size = call.block.unary(UnaryOp::Abs, target, call.position)?;
+    let infinity = call
+        .block
+        .literal(Literal::Double(f64::INFINITY), call.position);
+    let is_infinite = call
+        .block
+        .binary(BinaryOp::Equal, size, infinity, call.position)?;
+    as_number(call, target, is_infinite)
+}
+
+/// Of scalars, 0 and 1 in the type of the target.
+fn as_number(call: &mut BoundCall<'_>, target: HopId, truth: HopId) -> Result<HopId> {
+    let hop = call.block.hop(target);
+    let cast = match hop.value_type {
+        _ if hop.is_matrix() => return Ok(truth),
+        ValueType::Int => CastOp::AsInteger,
+        _ => CastOp::AsDouble,
+    };
+    call.block.scalar_cast(cast, truth, call.position)
+}
+
+/// Whether a cell is the pattern: how many are, of which NaN are those that differ from themselves.
+fn contains(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let position = call.position;
+    let (target, pattern) = (call.argument(0)?, call.argument(1)?);
+    let block = &mut call.block;
+    let value = block.constant(pattern).and_then(Literal::as_f64);
+    let equal = block.binary(BinaryOp::Equal, target, pattern, position)?;
+    let found = match value {
+        Some(value) if !value.is_nan() => equal,
+        _ => {
+            let odd = block.binary(BinaryOp::NotEqual, target, target, position)?;
+            let is_odd = block.binary(BinaryOp::NotEqual, pattern, pattern, position)?;
+            let both = block.binary(BinaryOp::And, odd, is_odd, position)?;
+            block.binary(BinaryOp::Or, equal, both, position)?
+        }
+    };
+    let count = call.aggregate(AggregateOp::Sum, Direction::Full, found);
+    let zero = call.block.literal(Literal::Double(0.0), position);
+    call.block.binary(BinaryOp::Greater, count, zero, position)
 }
 
 fn min(call: &mut BoundCall<'_>) -> Result<HopId> {

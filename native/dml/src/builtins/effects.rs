@@ -1,4 +1,4 @@
-//! Functions called for their effect, and `toString`, which prints into a string.
+//! Functions called for their effect or at their time, and `toString`, which prints into a string.
 
 use fulgurite_error::Result;
 use fulgurite_hop::{Hop, HopId, HopOp, ParameterizedOp, ValueType};
@@ -19,6 +19,7 @@ pub(super) const BUILTINS: &[Builtin] = &[
         ASSERT,
         Rule::Effect(|call| effect(call, HopOp::Assert)),
     ),
+    builtin("time", &[], Rule::Function(time)),
     builtin("toString", TO_STRING, Rule::Function(to_string)),
 ];
 
@@ -68,6 +69,11 @@ fn root(call: &mut BoundCall<'_>, op: HopOp, inputs: Vec<HopId>) -> HopId {
         .map_or(ValueType::String, |input| call.block.hop(*input).value_type);
     call.block
         .push_root(Hop::scalar(op, inputs, value_type).at(call.position))
+}
+
+fn time(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let (op, inputs) = with_names(ParameterizedOp::Time, Vec::new());
+    Ok(call.scalar(op, inputs, ValueType::Int))
 }
 
 fn to_string(call: &mut BoundCall<'_>) -> Result<HopId> {

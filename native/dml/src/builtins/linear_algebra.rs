@@ -4,9 +4,11 @@
 //! one below the other, and index operators take them apart.
 
 use fulgurite_error::Result;
-use fulgurite_hop::{HopId, Literal, ParameterizedOp, SizeOp};
+use fulgurite_hop::{HopId, HopOp, Literal, ParameterizedOp, SizeOp};
 
-use super::{BoundCall, Builtin, Kind, Parameter, Rule, TARGET_MATRIX, builtin, required};
+use super::{
+    BoundCall, Builtin, Kind, Parameter, Rule, TARGET_MATRIX, builtin, optional, required,
+};
 
 pub(super) const BUILTINS: &[Builtin] = &[
     builtin("solve", MATRICES, Rule::NamedMatrix(ParameterizedOp::Solve)),
@@ -26,11 +28,39 @@ pub(super) const BUILTINS: &[Builtin] = &[
     builtin("eigen", TARGET_MATRIX, Rule::Several(2, eigen)),
     builtin("lu", TARGET_MATRIX, Rule::Several(3, lu)),
     builtin("svd", TARGET_MATRIX, Rule::Several(3, svd)),
+    builtin("qr", TARGET_MATRIX, Rule::Several(2, qr)),
+    builtin(
+        "det",
+        TARGET_MATRIX,
+        Rule::NamedDouble(ParameterizedOp::Determinant),
+    ),
+    builtin(
+        "sqrtMatrixJava",
+        TARGET_MATRIX,
+        Rule::NamedMatrix(ParameterizedOp::SquareRoot),
+    ),
+    builtin("fft", TARGET_MATRIX, Rule::Several(2, fft)),
+    builtin("ifft", COMPLEX, Rule::Several(2, inverse_fft)),
+    builtin(
+        "fft_linearized",
+        TARGET_MATRIX,
+        Rule::Several(2, fft_of_rows),
+    ),
+    builtin(
+        "ifft_linearized",
+        COMPLEX,
+        Rule::Several(2, inverse_fft_of_rows),
+    ),
 ];
 
 const MATRICES: &[Parameter] = &[
     required("left", Kind::Matrix),
     required("right", Kind::Matrix),
+];
+
+const COMPLEX: &[Parameter] = &[
+    required("target", Kind::Matrix),
+    optional("imaginary", Kind::Matrix),
 ];
 
 /// Eigenvalues (a column) and eigenvectors (columns), in ascending order of the values.
@@ -80,6 +110,46 @@ fn svd(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
         part(call, factors, [one, rows], [one, rank]),
         part(call, factors, [values, last_value], [one, rank]),
         part(call, factors, [right, last], [one, rank]),
+    ])
+}
+
+/// Householder vectors as columns, and the upper triangle.
+fn qr(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
+    let (op, inputs) = call.named(ParameterizedOp::Qr);
+    side_by_side(call, op, inputs)
+}
+
+fn fft(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
+    let (op, inputs) = call.named(ParameterizedOp::Fft);
+    side_by_side(call, op, inputs)
+}
+
+fn inverse_fft(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
+    let (op, inputs) = call.named(ParameterizedOp::InverseFft);
+    side_by_side(call, op, inputs)
+}
+
+fn fft_of_rows(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
+    let (op, inputs) = call.named(ParameterizedOp::FftOfRows);
+    side_by_side(call, op, inputs)
+}
+
+fn inverse_fft_of_rows(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
+    let (op, inputs) = call.named(ParameterizedOp::InverseFftOfRows);
+    side_by_side(call, op, inputs)
+}
+
+/// Two matrices as large as the target, from one in which they stand beside each other.
+fn side_by_side(call: &mut BoundCall<'_>, op: HopOp, inputs: Vec<HopId>) -> Result<Vec<HopId>> {
+    let rows = target_size(call, SizeOp::NRow)?;
+    let cols = target_size(call, SizeOp::NCol)?;
+    let both = call.matrix(op, inputs);
+    let one = int(call, 1);
+    let second = plus(call, cols, one)?;
+    let last = plus(call, cols, cols)?;
+    Ok(vec![
+        part(call, both, [one, rows], [one, cols]),
+        part(call, both, [one, rows], [second, last]),
     ])
 }
 

@@ -7,6 +7,7 @@ use super::{
     BoundCall, Builtin, Constant, Kind, Parameter, Rule, TARGET_MATRIX, builtin, default, lists,
     optional, required,
 };
+use super::{aggregates::direction, build::with_names};
 
 pub(super) const BUILTINS: &[Builtin] = &[
     reorganize("t", |call| of_target(call, HopOp::Transpose)),
@@ -47,6 +48,8 @@ pub(super) const BUILTINS: &[Builtin] = &[
         TRIANGLE,
         Rule::NamedMatrix(ParameterizedOp::UpperTri),
     ),
+    builtin("unique", UNIQUE, Rule::Function(unique)),
+    builtin("roll", ROLL, Rule::NamedMatrix(ParameterizedOp::Roll)),
     builtin("outer", OUTER, Rule::NamedMatrix(ParameterizedOp::Outer)),
 ];
 
@@ -73,6 +76,14 @@ const TRIANGLE: &[Parameter] = &[
     default("diag", Kind::Boolean, Constant::Boolean(false)),
     default("values", Kind::Boolean, Constant::Boolean(false)),
 ];
+const UNIQUE: &[Parameter] = &[
+    required("target", Kind::Matrix),
+    default("dir", Kind::String, Constant::String("rc")),
+];
+const ROLL: &[Parameter] = &[
+    required("target", Kind::Matrix),
+    required("shift", Kind::Number),
+];
 const OUTER: &[Parameter] = &[
     required("left", Kind::Matrix),
     required("right", Kind::Matrix),
@@ -85,6 +96,15 @@ const fn reorganize(name: &'static str, build: fn(&mut BoundCall<'_>) -> Result<
 
 fn of_target(call: &mut BoundCall<'_>, op: HopOp) -> Result<HopId> {
     let inputs = vec![call.argument(0)?];
+    Ok(call.matrix(op, inputs))
+}
+
+fn unique(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let target = call.argument(0)?;
+    let text = Literal::String(direction(call, 1)?.to_owned());
+    let text = call.block.literal(text, call.position);
+    let named = vec![("target".to_owned(), target), ("dir".to_owned(), text)];
+    let (op, inputs) = with_names(ParameterizedOp::Unique, named);
     Ok(call.matrix(op, inputs))
 }
 

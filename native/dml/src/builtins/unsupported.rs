@@ -3,7 +3,6 @@
 use super::{Builtin, Rule, builtin};
 
 pub(super) const BUILTINS: &[Builtin] = &[
-    unsupported("qr", FACTORIZATION),
     unsupported("transform", FRAMES),
     unsupported("transformencode", FRAMES),
     unsupported("transformapply", FRAMES),
@@ -25,8 +24,6 @@ pub(super) const BUILTINS: &[Builtin] = &[
     unsupported("lstm_backward", NEURAL),
 ];
 
-const FACTORIZATION: &str =
-    "solve() solves square systems, svd() and cholesky() have orthogonal and triangular factors";
 const FRAMES: &str = "encode the data as numbers before the script reads it";
 const NEURAL: &str = "layers of neural networks have to be written with matrix operators for now";
 

@@ -14,6 +14,8 @@ use fulgurite_error::{Error, Result};
 use super::{
     leave::leaving,
     linear::{self, Cholesky, Definite, Lu},
+    matmult::matmult,
+    reorganize::transpose,
     results::shape,
 };
 use crate::{DenseMatrix, MatrixBlock, parallel::extent_of_cells};
@@ -212,6 +214,51 @@ pub fn lu(matrix: &MatrixBlock) -> Result<[MatrixBlock; 3]> {
         false => 0.0,
     })?;
     Ok([permutation, lower, upper].map(MatrixBlock::from))
+}
+
+/// `det(A)`.
+///
+/// # Errors
+/// As [`lu`].
+pub fn determinant(matrix: &MatrixBlock) -> Result<f64> {
+    square(matrix)?;
+    let matrix = finite(matrix)?;
+    match matrix.rows() {
+        0 => Ok(1.0),
+        _ => Ok(Lu::new(&matrix)?.determinant()),
+    }
+}
+
+/// The symmetric root of a symmetric matrix without negative eigenvalues: R with `R %*% R = A`.
+///
+/// # Errors
+/// As [`eigen`]; `runtime` also if the matrix is not symmetric, or an eigenvalue is negative.
+pub fn square_root(matrix: &MatrixBlock) -> Result<MatrixBlock> {
+    square(matrix)?;
+    let matrix = finite(matrix)?;
+    if let Some((row, col)) = asymmetry(&matrix) {
+        return Err(Error::runtime(format!(
+            "the matrix is not symmetric: cells ({row}, {col}) and ({col}, {row}) differ",
+        )));
+    }
+    let order = matrix.rows();
+    if order == 0 {
+        return Ok(matrix.into());
+    }
+    let (values, vectors) = symmetric_eigen(&matrix)?;
+    let largest = values
+        .iter()
+        .fold(0.0, |most: f64, value| most.max(value.abs()));
+    if let Some(value) = values.iter().find(|value| **value < -SYMMETRY * largest) {
+        return Err(Error::runtime(format!(
+            "the matrix has the negative eigenvalue {value}, and so no real root"
+        )));
+    }
+    let roots: MatrixBlock = DenseMatrix::from_fn(order, order, |row, col| {
+        vectors[(row, col)] * values[col].max(0.0).sqrt()
+    })?
+    .into();
+    matmult(&roots, &transpose(&block(vectors.as_ref())?)?)
 }
 
 /// `svd(A)`: U, S, V with `A = U %*% S %*% t(V)`, S the diagonal matrix of the singular values in descending order; for

@@ -6,13 +6,16 @@
 //! [`elementwise`] and [`aggregate`] are generic over the scalar function and the accumulator, [`matmult`]
 //! has the products ([`dense_product`] those of dense cells, `sparse_product` those of sparse ones), [`reorganize`], [`index`], [`parts`] and [`select`] move cells about, [`generate`] and [`table`]
 //! make matrices from scalars and categories, [`table_product()`] multiplies by a table that is not made, [`statistics`] has moments, order statistics and groups, [`factorize`]
-//! linear systems and factorisations. Sorts by one column and order statistics are in `radix`.
+//! linear systems and factorisations, [`householder`] `qr`, [`fourier`] transforms, [`distinct`] values that differ. Sorts by one column and order statistics are in `radix`.
 
 pub mod aggregate;
 pub mod dense_product;
+pub mod distinct;
 pub mod elementwise;
 pub mod factorize;
+pub mod fourier;
 pub mod generate;
+pub mod householder;
 pub mod index;
 mod leave;
 mod left_index;
@@ -54,7 +57,7 @@ pub use matmult::{matmult, transposed_matmult, tsmm};
 pub use merge::{changed_part, merge_changes};
 pub use parts::{PlacedPart, put_parts};
 pub use random::{Distribution, RandStream, fresh_seed, rand, rand_rows, sample};
-pub use reorganize::{diag, reshape, rev, take_rows, transpose, triangle};
+pub use reorganize::{diag, reshape, rev, roll, take_rows, transpose, triangle};
 pub use select::{Margin, order, order_permutation, remove_empty, replace};
 pub use table::table;
 pub use table_product::{TableFactor, table_product};

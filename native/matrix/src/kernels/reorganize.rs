@@ -185,6 +185,18 @@ pub fn rev(matrix: &MatrixBlock) -> Result<MatrixBlock> {
     take_rows(matrix, matrix.rows(), |row| matrix.rows() - 1 - row)
 }
 
+/// The rows moved down by so many in a circle, or up by a negative number.
+pub fn roll(matrix: &MatrixBlock, shift: i64) -> Result<MatrixBlock> {
+    let rows = matrix.rows();
+    let circle = i64::try_from(rows).unwrap_or(i64::MAX).max(1);
+    // Rows that come from above the first one.
+    let first = usize::try_from((-(shift % circle)).rem_euclid(circle)).unwrap_or(0);
+    take_rows(matrix, rows, |row| match row < rows - first {
+        true => row + first,
+        false => row + first - rows,
+    })
+}
+
 /// The rows `source(0)`, `source(1)`, ... of a matrix.
 ///
 /// # Panics

@@ -5,6 +5,7 @@
 //! and variables come with a planned block, and effects belong to the control program.
 
 mod aggregate;
+mod bits;
 mod cast;
 mod cells;
 mod distributions;

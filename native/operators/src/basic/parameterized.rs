@@ -1,19 +1,25 @@
 //! Builtins with named parameters.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock, time::Instant};
 
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{BinaryOp, Literal, ParameterizedOp, scalar};
 use fulgurite_matrix::{
     MatrixBlock,
     kernels::{
-        self, Margin, factorize,
+        self, Margin,
+        distinct::{self, Scope},
+        factorize,
+        fourier::{Lines, fourier},
+        householder,
         statistics::{self, GroupFunction},
     },
+    memory,
 };
 
 use super::super::value::Value;
 use super::{
+    bits,
     distributions::{Distribution, Tail},
     inputs::Inputs,
     text::{Layout, matrix_to_text},
@@ -74,6 +80,37 @@ pub(super) fn execute(
             let factors = factorize::svd(named.matrix("target")?)?;
             kernels::rbind(&factors.each_ref()).map(Value::Matrix)
         }
+        ParameterizedOp::Qr => {
+            let factors = householder::qr(named.matrix("target")?)?;
+            kernels::cbind(&factors.each_ref()).map(Value::Matrix)
+        }
+        ParameterizedOp::Determinant => factorize::determinant(named.matrix("target")?).map(double),
+        ParameterizedOp::SquareRoot => {
+            factorize::square_root(named.matrix("target")?).map(Value::Matrix)
+        }
+        ParameterizedOp::Fft => transform(&named, false, Lines::RowsAndColumns),
+        ParameterizedOp::InverseFft => transform(&named, true, Lines::RowsAndColumns),
+        ParameterizedOp::FftOfRows => transform(&named, false, Lines::Rows),
+        ParameterizedOp::InverseFftOfRows => transform(&named, true, Lines::Rows),
+        ParameterizedOp::Unique => {
+            distinct::unique(named.matrix("target")?, scope(&named)?).map(Value::Matrix)
+        }
+        ParameterizedOp::CountDistinct => count_distinct(&named),
+        ParameterizedOp::CumSumProd => {
+            householder::cumsumprod(named.matrix("target")?).map(Value::Matrix)
+        }
+        ParameterizedOp::Roll => {
+            let shift = named.number("shift")?.trunc() as i64;
+            kernels::roll(named.matrix("target")?, shift).map(Value::Matrix)
+        }
+        ParameterizedOp::Time => Ok(Value::Scalar(Literal::Int(nanoseconds()))),
+        ParameterizedOp::BitwAnd
+        | ParameterizedOp::BitwOr
+        | ParameterizedOp::BitwXor
+        | ParameterizedOp::BitwShiftL
+        | ParameterizedOp::BitwShiftR => {
+            bits::execute(op, inputs, [named.place("left")?, named.place("right")?])
+        }
         ParameterizedOp::Cdf => {
             let (distribution, tail) = distribution(&named)?;
             Ok(double(
@@ -87,17 +124,50 @@ pub(super) fn execute(
                 .map(double)
         }
         ParameterizedOp::ToString => to_string(&named),
-        ParameterizedOp::List
-        | ParameterizedOp::Transform
-        | ParameterizedOp::BitwAnd
-        | ParameterizedOp::BitwOr
-        | ParameterizedOp::BitwXor
-        | ParameterizedOp::BitwShiftL
-        | ParameterizedOp::BitwShiftR => Err(Error::unsupported(format!(
+        ParameterizedOp::List | ParameterizedOp::Transform => Err(Error::unsupported(format!(
             "the builtin '{}' does not run yet",
             op.code()
         ))),
     }
+}
+
+fn transform(named: &Named, inverse: bool, lines: Lines) -> Result<Value> {
+    let imaginary = named.optional("imaginary", Named::matrix)?;
+    let parts = fourier(named.matrix("target")?, imaginary, inverse, lines)?;
+    kernels::cbind(&parts.each_ref()).map(Value::Matrix)
+}
+
+fn scope(named: &Named) -> Result<Scope> {
+    match named.optional("dir", Named::text)?.as_deref() {
+        None | Some("rc") => Ok(Scope::All),
+        Some("r") => Ok(Scope::EachRow),
+        Some("c") => Ok(Scope::EachColumn),
+        Some(other) => Err(Error::argument(format!("'{other}' is no direction"))
+            .with_help("dir is \"rc\", \"r\" or \"c\"")),
+    }
+}
+
+/// An int over all cells, a vector over rows or columns.
+fn count_distinct(named: &Named) -> Result<Value> {
+    let scope = scope(named)?;
+    let counts = distinct::count_distinct(named.matrix("target")?, scope)?;
+    if scope == Scope::All {
+        let count = counts.first().copied().unwrap_or(0);
+        let count = i64::try_from(count).map_err(|_| Error::internal("more cells than an int"))?;
+        return Ok(Value::Scalar(Literal::Int(count)));
+    }
+    let cells = memory::collected(counts.iter().map(|count| *count as f64))?;
+    match scope {
+        Scope::EachColumn => MatrixBlock::dense(1, cells.len(), cells),
+        Scope::All | Scope::EachRow => MatrixBlock::dense(cells.len(), 1, cells),
+    }
+    .map(Value::Matrix)
+}
+
+/// Since the first call in this process.
+fn nanoseconds() -> i64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    i64::try_from(START.elapsed().as_nanos()).unwrap_or(i64::MAX)
 }
 
 fn remove_empty(named: &Named) -> Result<Value> {

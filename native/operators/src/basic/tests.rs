@@ -419,10 +419,10 @@ fn factorizations_distributions_and_text() {
 fn refusals_name_operator_and_place() {
     let error = try_run(HopOp::MatMult, &[x(), x()]).unwrap_err();
     insta::assert_snapshot!(error);
-    let (op, values) = named(ParameterizedOp::BitwAnd, &[("left", x()), ("right", x())]);
+    let (op, values) = named(ParameterizedOp::Transform, &[("target", x())]);
     let error = try_run(op, &values).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
-    assert_eq!(error.operator(), Some("p(bitwAnd)"));
+    assert_eq!(error.operator(), Some("p(transform)"));
     assert!(error.position().is_some());
     let kind = |op, inputs: &[Value]| try_run(op, inputs).unwrap_err().kind();
     assert_eq!(kind(HopOp::Transpose, &[int(1)]), ErrorKind::Validation);

@@ -183,7 +183,7 @@ cell_operators! {
     /// 1 / (1 + e^-x).
     Sigmoid {
         eval: |x| 1.0 / (1.0 + (-x).exp()),
-        code: "sigmoid", written: Written::Internal("sigmoid"), flops: 25.0, zero: Zero::No,
+        code: "sigmoid", written: Written::Function("sigmoid"), flops: 25.0, zero: Zero::No,
         finite: Finite::Kept, scalars: OfScalar::Double, vectors: Vectors::Shared(vector_math::sigmoid),
     }
     /// x (1 - x).

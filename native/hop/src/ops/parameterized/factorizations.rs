@@ -3,7 +3,7 @@
 use fulgurite_error::Result;
 
 use super::arguments::Arguments;
-use crate::{Characteristics, variable_info::VariableInfo};
+use crate::{Characteristics, ValueType, variable_info::VariableInfo};
 
 /// The number of rows, which is that of columns.
 fn square(call: &Arguments) -> Result<Option<u64>> {
@@ -32,6 +32,11 @@ pub(super) fn eigen(call: &Arguments) -> Result<VariableInfo> {
     Ok(VariableInfo::matrix(Characteristics::new(
         order, cols, None,
     )))
+}
+
+pub(super) fn determinant(call: &Arguments) -> Result<VariableInfo> {
+    square(call)?;
+    Ok(VariableInfo::scalar(ValueType::Double))
 }
 
 /// Three square matrices side by side.

@@ -42,6 +42,7 @@ const DISTRIBUTION: &[&str] = &[
 ];
 /// The last one is for stripes: how many rows of their matrix stand above them.
 const TRIANGLE: &[&str] = &["target", "diag", "values", "rows.above"];
+const COMPLEX: &[&str] = &["target", "imaginary"];
 const PAIR: &[&str] = &["left", "right"];
 
 operators! {
@@ -152,6 +153,66 @@ operators! {
         code: "svd", parameters: Some(&["target"]),
         on_coordinates: false, beside: Beside::Bytes(dense_both), size: factorizations::svd,
     }
+    /// Householder vectors as columns, each divided by the root of half its square's first cell, beside the upper triangle.
+    Qr {
+        code: "qr", parameters: Some(&["target"]),
+        on_coordinates: false, beside: Beside::Bytes(dense_both), size: twice_as_wide,
+    }
+    /// Determinant of a square matrix.
+    Determinant {
+        code: "det", parameters: Some(&["target"]),
+        on_coordinates: false, beside: Beside::Bytes(dense_input), size: factorizations::determinant,
+    }
+    /// The symmetric matrix whose square is the symmetric matrix.
+    SquareRoot {
+        code: "sqrtMatrixJava", parameters: Some(&["target"]),
+        on_coordinates: false, beside: Beside::Bytes(dense_both), size: factorizations::same,
+    }
+    /// Fourier transform of both dimensions: real parts beside imaginary ones.
+    Fft {
+        code: "fft", parameters: Some(COMPLEX),
+        on_coordinates: false, beside: Beside::Bytes(dense_both), size: twice_as_wide,
+    }
+    /// Inverse Fourier transform of both dimensions: real parts beside imaginary ones.
+    InverseFft {
+        code: "ifft", parameters: Some(COMPLEX),
+        on_coordinates: false, beside: Beside::Bytes(dense_both), size: twice_as_wide,
+    }
+    /// Fourier transform of each row: real parts beside imaginary ones.
+    FftOfRows {
+        code: "fft_linearized", parameters: Some(COMPLEX),
+        on_coordinates: false, beside: Beside::Bytes(dense_both), size: twice_as_wide,
+    }
+    /// Inverse Fourier transform of each row: real parts beside imaginary ones.
+    InverseFftOfRows {
+        code: "ifft_linearized", parameters: Some(COMPLEX),
+        on_coordinates: false, beside: Beside::Bytes(dense_both), size: twice_as_wide,
+    }
+    /// The different cells, in a column; or those of each row or column, with zeros behind them.
+    Unique {
+        code: "unique", parameters: Some(&["target", "dir"]),
+        on_coordinates: true, beside: Beside::Bytes(keys), size: selections::unique,
+    }
+    /// How many different cells there are, in all, in each row or in each column.
+    CountDistinct {
+        code: "countDistinct", parameters: Some(&["target", "dir"]),
+        on_coordinates: true, beside: Beside::Bytes(keys), size: selections::count_distinct,
+    }
+    /// Of two columns a and b, the y with y = a + b * (y of the row above).
+    CumSumProd {
+        code: "cumsumprod", parameters: Some(&["target"]),
+        on_coordinates: false, beside: Beside::Bytes(dense_input), size: selections::cumsumprod,
+    }
+    /// The rows moved down in a circle.
+    Roll {
+        code: "roll", parameters: Some(&["target", "shift"]),
+        on_coordinates: false, beside: Beside::Nothing, size: |call| Ok(VariableInfo::matrix(call.main_size())),
+    }
+    /// Nanoseconds since some moment.
+    Time {
+        code: "time", parameters: Some(&[]),
+        on_coordinates: false, beside: Beside::Nothing, size: |_| Ok(VariableInfo::scalar(ValueType::Int)),
+    }
     /// A list of values; any names go.
     List {
         code: "list", parameters: None,
@@ -228,7 +289,10 @@ impl Operator for Named<'_> {
                 },
             },
             gives: Gives::Usually(DataType::Matrix, ValueType::Double),
-            purity: Purity::Pure,
+            purity: match self.op {
+                ParameterizedOp::Time => Purity::Unique,
+                _ => Purity::Pure,
+            },
             finite: Finite::Unknown,
             certain: Certain::No,
             total: Certain::No,
@@ -258,6 +322,15 @@ fn double(_: &Arguments) -> Result<VariableInfo> {
     Ok(VariableInfo::scalar(ValueType::Double))
 }
 
+/// Two matrices as large as the main input, side by side.
+fn twice_as_wide(call: &Arguments) -> Result<VariableInfo> {
+    let size = call.main_size();
+    let cols = size.cols.and_then(|cols| cols.checked_mul(2));
+    Ok(VariableInfo::matrix(Characteristics::new(
+        size.rows, cols, None,
+    )))
+}
+
 /// A permutation of the rows.
 fn permutation(_: &Characteristics, input: &Characteristics) -> Option<u64> {
     Some(input.rows?.saturating_mul(8))
@@ -274,6 +347,11 @@ fn kept_flags(_: &Characteristics, input: &Characteristics) -> Option<u64> {
 /// A sorted copy, or the factorisation.
 fn dense_input(_: &Characteristics, input: &Characteristics) -> Option<u64> {
     dense_bytes(input)
+}
+
+/// Bits and place of each stored cell.
+fn keys(_: &Characteristics, input: &Characteristics) -> Option<u64> {
+    Some(input.nnz.or(input.cells())?.saturating_mul(16))
 }
 
 fn dense_both(output: &Characteristics, input: &Characteristics) -> Option<u64> {

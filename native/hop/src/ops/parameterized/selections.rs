@@ -4,8 +4,7 @@ use fulgurite_error::Result;
 
 use super::arguments::Arguments;
 use crate::{
-    Characteristics, DataType, Literal, ValueType, ops::cellwise::broadcast,
-    variable_info::VariableInfo,
+    Characteristics, Literal, ValueType, ops::cellwise::broadcast, variable_info::VariableInfo,
 };
 
 pub(super) fn remove_empty(call: &Arguments) -> Result<VariableInfo> {
@@ -107,13 +106,61 @@ pub(super) fn outer(call: &Arguments) -> Result<VariableInfo> {
     )))
 }
 
+/// The direction of an operator, where it is known: over all cells, each row or each column.
+fn direction<'a>(call: &'a Arguments) -> Option<&'a str> {
+    match call.named("dir") {
+        None => Some("rc"),
+        Some(place) => match call.fixed(place) {
+            Some(Literal::String(direction)) => Some(direction),
+            _ => None,
+        },
+    }
+}
+
+pub(super) fn unique(call: &Arguments) -> Result<VariableInfo> {
+    let size = call.main_size();
+    let (rows, cols) = match direction(call) {
+        Some("r") => (size.rows, None),
+        Some("c") => (None, size.cols),
+        Some(_) => (None, Some(1)),
+        None => (None, None),
+    };
+    Ok(VariableInfo::matrix(Characteristics::new(rows, cols, None)))
+}
+
+pub(super) fn count_distinct(call: &Arguments) -> Result<VariableInfo> {
+    let size = call.main_size();
+    Ok(match direction(call) {
+        Some("r") => VariableInfo::matrix(Characteristics::new(size.rows, Some(1), None)),
+        Some("c") => VariableInfo::matrix(Characteristics::new(Some(1), size.cols, None)),
+        Some(_) => VariableInfo::scalar(ValueType::Int),
+        None => call.declared(),
+    })
+}
+
+pub(super) fn cumsumprod(call: &Arguments) -> Result<VariableInfo> {
+    let size = call.main_size();
+    if size.cols.is_some_and(|cols| cols != 2) {
+        return Err(call.mismatch(format!(
+            "cumsumprod of a matrix that is {}: it takes two columns",
+            call.shape(call.main)
+        )));
+    }
+    Ok(VariableInfo::matrix(Characteristics::new(
+        size.rows,
+        Some(1),
+        None,
+    )))
+}
+
 pub(super) fn bitwise(call: &Arguments) -> Result<VariableInfo> {
     let places: Vec<usize> = (0..call.arity()).collect();
     if places.iter().all(|place| call.is_scalar(*place)) {
-        return Ok(VariableInfo {
-            data_type: DataType::Scalar,
-            ..VariableInfo::scalar(ValueType::Int)
-        });
+        let is_int = |place: &usize| call.input(*place).value_type == ValueType::Int;
+        return Ok(VariableInfo::scalar(match places.iter().all(is_int) {
+            true => ValueType::Int,
+            false => ValueType::Double,
+        }));
     }
     let (rows, cols) = broadcast(call.call, &places)?;
     Ok(VariableInfo::matrix(Characteristics::new(rows, cols, None)))

@@ -111,6 +111,18 @@ impl Lu {
         Ok(())
     }
 
+    /// The determinant of the matrix.
+    pub fn determinant(&self) -> f64 {
+        let exchanges = self.pivots.iter().enumerate();
+        let exchanges = exchanges.filter(|(row, pivot)| row != *pivot).count();
+        let sign = if exchanges.is_multiple_of(2) {
+            1.0
+        } else {
+            -1.0
+        };
+        (0..self.order).fold(sign, |product, place| product * self.cell(place, place))
+    }
+
     /// Whether the factors give solutions as accurate as those of orthogonal ones.
     ///
     /// They may not where a pivot is nearly nothing of its column, as in singular matrices, and where eliminated cells have grown:
