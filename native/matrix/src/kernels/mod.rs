@@ -14,6 +14,7 @@ pub mod elementwise;
 pub mod factorize;
 pub mod generate;
 pub mod index;
+pub mod layers;
 mod leave;
 mod left_index;
 mod linear;
