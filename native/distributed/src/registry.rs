@@ -99,6 +99,7 @@ const NO_VALUE: &str = "it reads or writes a value, and computes none";
 const NO_MATRIX: &str = "an input that it needs as a matrix is a scalar";
 const SCALARS: &str = "it is about a scalar";
 const FACTORIZATION: &str = "factorizations are of matrices that fit the driver";
+const LAYERS: &str = "layers run on batches that fit the driver";
 const UNIMPLEMENTED: &str = "no stage has it";
 
 /// The forms that the operator has for inputs of these types.
@@ -231,6 +232,16 @@ fn parameterized(op: ParameterizedOp) -> Forms {
         | ParameterizedOp::Eigen
         | ParameterizedOp::Lu
         | ParameterizedOp::Svd => Forms::Driver(FACTORIZATION),
+        ParameterizedOp::Conv2d
+        | ParameterizedOp::Conv2dBackwardFilter
+        | ParameterizedOp::Conv2dBackwardData
+        | ParameterizedOp::MaxPool
+        | ParameterizedOp::MaxPoolBackward
+        | ParameterizedOp::AvgPool
+        | ParameterizedOp::AvgPoolBackward
+        | ParameterizedOp::Lstm
+        | ParameterizedOp::LstmBackward => Forms::Driver(LAYERS),
+        ParameterizedOp::ChannelRow => Forms::Driver("it is one row"),
         ParameterizedOp::Cdf | ParameterizedOp::InverseCdf => Forms::Driver(SCALARS),
         ParameterizedOp::ToString => Forms::Driver("a text is the driver's"),
         ParameterizedOp::List

@@ -4,7 +4,7 @@
 //! one below the other, and index operators take them apart.
 
 use fulgurite_error::Result;
-use fulgurite_hop::{HopId, Literal, ParameterizedOp, SizeOp};
+use fulgurite_hop::{HopId, Literal, ParameterizedOp};
 
 use super::{BoundCall, Builtin, Kind, Parameter, Rule, TARGET_MATRIX, builtin, required};
 
@@ -35,7 +35,7 @@ const MATRICES: &[Parameter] = &[
 
 /// Eigenvalues (a column) and eigenvectors (columns), in ascending order of the values.
 fn eigen(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
-    let order = target_size(call, SizeOp::NRow)?;
+    let order = target_rows(call)?;
     let (op, inputs) = call.named(ParameterizedOp::Eigen);
     let factors = call.matrix(op, inputs);
     let one = int(call, 1);
@@ -49,7 +49,7 @@ fn eigen(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
 
 /// P, L and U with `P %*% A = L %*% U`.
 fn lu(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
-    let order = target_size(call, SizeOp::NRow)?;
+    let order = target_rows(call)?;
     let (op, inputs) = call.named(ParameterizedOp::Lu);
     let factors = call.matrix(op, inputs);
     let mut parts = Vec::new();
@@ -66,8 +66,9 @@ fn lu(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
 
 /// U, S and V with `A = U %*% S %*% t(V)`.
 fn svd(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
-    let rows = target_size(call, SizeOp::NRow)?;
-    let cols = target_size(call, SizeOp::NCol)?;
+    let rows = target_rows(call)?;
+    let target = call.argument(0)?;
+    let cols = call.block.cols(target, call.position);
     let rank = call.block.smaller(rows, cols, call.position)?;
     let (op, inputs) = call.named(ParameterizedOp::Svd);
     let factors = call.matrix(op, inputs);
@@ -83,9 +84,9 @@ fn svd(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
     ])
 }
 
-fn target_size(call: &mut BoundCall<'_>, size: SizeOp) -> Result<HopId> {
+fn target_rows(call: &mut BoundCall<'_>) -> Result<HopId> {
     let target = call.argument(0)?;
-    Ok(call.block.size(size, target, call.position))
+    Ok(call.block.rows(target, call.position))
 }
 
 fn int(call: &mut BoundCall<'_>, value: i64) -> HopId {

@@ -11,25 +11,11 @@ pub(super) const BUILTINS: &[Builtin] = &[
     unsupported("transformcolmap", FRAMES),
     unsupported("transformmeta", FRAMES),
     unsupported("eval", "call the function by its name"),
-    unsupported("conv2d", NEURAL),
-    unsupported("conv2d_backward_filter", NEURAL),
-    unsupported("conv2d_backward_data", NEURAL),
-    unsupported("max_pool", NEURAL),
-    unsupported("max_pool_backward", NEURAL),
-    unsupported("avg_pool", NEURAL),
-    unsupported("avg_pool_backward", NEURAL),
-    unsupported("bias_add", NEURAL),
-    unsupported("bias_multiply", NEURAL),
-    unsupported("batch_norm2d", NEURAL),
-    unsupported("batch_norm2d_backward", NEURAL),
-    unsupported("lstm", NEURAL),
-    unsupported("lstm_backward", NEURAL),
 ];
 
 const FACTORIZATION: &str =
     "solve() solves square systems, svd() and cholesky() have orthogonal and triangular factors";
 const FRAMES: &str = "encode the data as numbers before the script reads it";
-const NEURAL: &str = "layers of neural networks have to be written with matrix operators for now";
 
 const fn unsupported(name: &'static str, help: &'static str) -> Builtin {
     builtin(name, &[], Rule::Unsupported(help))
