@@ -100,6 +100,7 @@ const NO_MATRIX: &str = "an input that it needs as a matrix is a scalar";
 const SCALARS: &str = "it is about a scalar";
 const LISTS: &str = "lists are the driver's; what they hold may be on the workers";
 const FACTORIZATION: &str = "factorizations are of matrices that fit the driver";
+const LAYERS: &str = "layers run on batches that fit the driver";
 const UNIMPLEMENTED: &str = "no stage has it";
 
 /// The forms that the operator has for inputs of these types.
@@ -248,6 +249,16 @@ fn parameterized(op: ParameterizedOp) -> Forms {
         ParameterizedOp::CumSumProd => Forms::Driver("each row needs the result of the one above"),
         ParameterizedOp::Roll => Forms::Driver("rows are moved in the driver"),
         ParameterizedOp::Time => Forms::Driver(SCALARS),
+        ParameterizedOp::Conv2d
+        | ParameterizedOp::Conv2dBackwardFilter
+        | ParameterizedOp::Conv2dBackwardData
+        | ParameterizedOp::MaxPool
+        | ParameterizedOp::MaxPoolBackward
+        | ParameterizedOp::AvgPool
+        | ParameterizedOp::AvgPoolBackward
+        | ParameterizedOp::Lstm
+        | ParameterizedOp::LstmBackward => Forms::Driver(LAYERS),
+        ParameterizedOp::ChannelRow => Forms::Driver("it is one row"),
         ParameterizedOp::Cdf | ParameterizedOp::InverseCdf => Forms::Driver(SCALARS),
         ParameterizedOp::ToString => Forms::Driver("a text is the driver's"),
         ParameterizedOp::List | ParameterizedOp::Transform => Forms::Driver(UNIMPLEMENTED),

@@ -151,3 +151,8 @@ const fn aggregate(name: &'static str, op: AggregateOp, direction: Direction) ->
 const fn cumulative(name: &'static str, op: CumulativeOp) -> Builtin {
     builtin(name, TARGET_MATRIX, Rule::Cumulative(op))
 }
+
+/// Sums of all cells, rows or columns.
+pub(super) fn sums(call: &mut BoundCall<'_>, direction: Direction, matrix: HopId) -> HopId {
+    call.aggregate(Sum, direction, matrix)
+}

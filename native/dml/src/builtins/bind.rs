@@ -1,5 +1,7 @@
 //! Binds the arguments of a call to the parameters of a built-in function.
 
+use std::borrow::Cow;
+
 use fulgurite_error::{Error, Position, Result};
 use fulgurite_hop::{DataType, Hop, Literal, ValueType};
 
@@ -219,12 +221,13 @@ impl Kind {
             Kind::Number | Kind::Boolean => is_number,
             Kind::String => hop.is_scalar() && hop.value_type == ValueType::String,
             Kind::Scalar => hop.is_scalar(),
+            Kind::Sizes(_) => hop.data_type == DataType::List,
             Kind::Any => true,
         }
     }
 
-    fn describe(self) -> &'static str {
-        match self {
+    pub(super) fn describe(self) -> Cow<'static, str> {
+        let text = match self {
             Kind::Matrix => "a matrix",
             Kind::Table => "a matrix or a frame",
             Kind::List => "a list",
@@ -234,7 +237,9 @@ impl Kind {
             Kind::Boolean => "a boolean",
             Kind::String => "a string",
             Kind::Scalar => "a scalar",
+            Kind::Sizes(count) => return format!("a list of {count} numbers").into(),
             Kind::Any => "anything",
-        }
+        };
+        text.into()
     }
 }

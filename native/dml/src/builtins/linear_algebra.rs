@@ -65,7 +65,7 @@ const COMPLEX: &[Parameter] = &[
 
 /// Eigenvalues (a column) and eigenvectors (columns), in ascending order of the values.
 fn eigen(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
-    let order = target_size(call, SizeOp::NRow)?;
+    let order = target_rows(call)?;
     let (op, inputs) = call.named(ParameterizedOp::Eigen);
     let factors = call.matrix(op, inputs);
     let one = int(call, 1);
@@ -79,7 +79,7 @@ fn eigen(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
 
 /// P, L and U with `P %*% A = L %*% U`.
 fn lu(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
-    let order = target_size(call, SizeOp::NRow)?;
+    let order = target_rows(call)?;
     let (op, inputs) = call.named(ParameterizedOp::Lu);
     let factors = call.matrix(op, inputs);
     let mut parts = Vec::new();
@@ -96,8 +96,9 @@ fn lu(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
 
 /// U, S and V with `A = U %*% S %*% t(V)`.
 fn svd(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
-    let rows = target_size(call, SizeOp::NRow)?;
-    let cols = target_size(call, SizeOp::NCol)?;
+    let rows = target_rows(call)?;
+    let target = call.argument(0)?;
+    let cols = call.block.cols(target, call.position);
     let rank = call.block.smaller(rows, cols, call.position)?;
     let (op, inputs) = call.named(ParameterizedOp::Svd);
     let factors = call.matrix(op, inputs);
@@ -151,6 +152,10 @@ fn side_by_side(call: &mut BoundCall<'_>, op: HopOp, inputs: Vec<HopId>) -> Resu
         part(call, both, [one, rows], [one, cols]),
         part(call, both, [one, rows], [second, last]),
     ])
+}
+
+fn target_rows(call: &mut BoundCall<'_>) -> Result<HopId> {
+    target_size(call, SizeOp::NRow)
 }
 
 fn target_size(call: &mut BoundCall<'_>, size: SizeOp) -> Result<HopId> {

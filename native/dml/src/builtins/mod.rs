@@ -10,6 +10,7 @@ mod cells;
 mod construction;
 mod effects;
 mod files;
+mod layers;
 mod linear_algebra;
 mod lists;
 mod reorganization;
@@ -62,6 +63,8 @@ pub(crate) enum Kind {
     Boolean,
     String,
     Scalar,
+    /// So many numbers, as a list in brackets.
+    Sizes(usize),
     Any,
 }
 
@@ -108,6 +111,11 @@ pub(crate) enum Rule {
     Function(fn(&mut BoundCall<'_>) -> Result<HopId>),
     /// So many results, for `[a, b] = f(...)`.
     Several(usize, fn(&mut BoundCall<'_>) -> Result<Vec<HopId>>),
+    /// As [`Rule::Several`], with one of these numbers of results, the first of which is all.
+    SeveralOf(
+        &'static [usize],
+        fn(&mut BoundCall<'_>) -> Result<Vec<HopId>>,
+    ),
     /// `exists(variable)`, which asks for the variable and not its value.
     Exists,
     /// For its effect: gives no value.
@@ -124,6 +132,7 @@ const TABLES: &[&[Builtin]] = &[
     statistics::BUILTINS,
     linear_algebra::BUILTINS,
     lists::BUILTINS,
+    layers::BUILTINS,
     files::BUILTINS,
     effects::BUILTINS,
     unsupported::BUILTINS,
@@ -153,8 +162,23 @@ impl Builtin {
         match self.rule {
             Rule::Effect(_) => 0,
             Rule::Several(results, _) => results,
+            Rule::SeveralOf(counts, _) => counts.first().copied().unwrap_or(0),
             _ => 1,
         }
+    }
+
+    /// Whether a call may have so many results.
+    pub fn may_give(&self, results: usize) -> bool {
+        match self.rule {
+            Rule::SeveralOf(counts, _) => counts.contains(&results),
+            _ => self.results() == results,
+        }
+    }
+
+    /// Whether it takes lists in brackets.
+    pub fn takes_sizes(&self) -> bool {
+        let mut parameters = self.parameters.iter();
+        parameters.any(|parameter| matches!(parameter.kind, Kind::Sizes(_)))
     }
 }
 

@@ -213,6 +213,14 @@ impl BlockBuilder {
         self.push(size.at(position))
     }
 
+    pub fn rows(&mut self, of: HopId, position: &Position) -> HopId {
+        self.size(SizeOp::NRow, of, position)
+    }
+
+    pub fn cols(&mut self, of: HopId, position: &Position) -> HopId {
+        self.size(SizeOp::NCol, of, position)
+    }
+
     /// `matrix[first row : last row, first column : last column]`
     pub fn part(&mut self, matrix: HopId, bounds: [HopId; 4], position: &Position) -> HopId {
         let mut inputs = vec![matrix];

@@ -197,7 +197,7 @@ impl Lowering<'_> {
                 _ => {
                     // An unknown or unsupported function is the greater mistake.
                     let builtin = self.find_builtin(call)?;
-                    match builtin.results() == targets.len() {
+                    match builtin.may_give(targets.len()) {
                         true => self.builtin_results(targets, builtin, call),
                         false => Err(count_mismatch(builtin.results())),
                     }

@@ -1,7 +1,9 @@
 //! Expressions. Calls of user functions are gone from them already: see [`super::calls`].
 
 use fulgurite_error::{Error, Position, Result};
-use fulgurite_hop::{CastOp, DataType, Hop, HopId, HopOp, Literal, SizeOp, UnaryOp, scalar};
+use fulgurite_hop::{
+    CastOp, DataType, Hop, HopId, HopOp, Literal, ParameterizedOp, SizeOp, UnaryOp, scalar,
+};
 
 use super::{Lowering, block::describe_type, describe, named_constant};
 use crate::{
@@ -62,7 +64,7 @@ impl Lowering<'_> {
                 self.builtin_call(builtin, call)
             }
             ExpressionKind::List(_) => Err(Error::validation(
-                "a list in brackets is an argument of the convolution functions only",
+                "a list in brackets is an argument of convolutions and pools only",
             )
             .at(position)
             .with_help("list(a, b) makes a list, cbind(a, b) a matrix")),
@@ -206,9 +208,12 @@ impl Lowering<'_> {
         for argument in &call.arguments {
             evaluated.push(Evaluated {
                 name: argument.name.clone(),
-                id: match builtin.is_cast {
-                    true => self.cast_argument(&argument.value)?,
-                    false => self.expression(&argument.value)?,
+                id: match &argument.value.kind {
+                    ExpressionKind::List(members) if builtin.takes_sizes() => {
+                        self.sizes(members, &argument.value.position)?
+                    }
+                    _ if builtin.is_cast => self.cast_argument(&argument.value)?,
+                    _ => self.expression(&argument.value)?,
                 },
                 position: argument.value.position.clone(),
                 start: argument.position.clone(),
@@ -222,6 +227,20 @@ impl Lowering<'_> {
             self.options.resolver,
             &call.position,
         )
+    }
+
+    /// A list in brackets, of which a built-in function takes the members.
+    fn sizes(&mut self, members: &[Expression], position: &Position) -> Result<HopId> {
+        let mut named = Vec::new();
+        for (number, member) in (1..).zip(members) {
+            named.push((format!("{number}"), self.expression(member)?));
+        }
+        let (op, inputs) = builtins::with_names(ParameterizedOp::List, named);
+        let list = Hop::matrix(op, inputs).at(position);
+        Ok(self.block.push(Hop {
+            data_type: DataType::List,
+            ..list
+        }))
     }
 
     /// `exists("x")` or `exists(x)`: whether the variable is assigned here.

@@ -258,7 +258,7 @@ fn sourced_functions_live_in_their_namespaces() -> Result<()> {
         ),
         (
             "lib/util.dml",
-            "source(\"lib/affine.dml\") as affine\none = function() return (double x) { x = 1 }\nbroken = function() return (double x) { x = conv2d(1) }\n",
+            "source(\"lib/affine.dml\") as affine\none = function() return (double x) { x = 1 }\nbroken = function() return (double x) { x = qr(1) }\n",
         ),
     ]);
     let options = CompileOptions {

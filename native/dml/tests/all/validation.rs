@@ -173,13 +173,26 @@ const BAD_SCRIPTS: &[(ErrorKind, &str)] = &[
     ),
     // Not there yet.
     (ErrorKind::Unsupported, "[H, R] = qr(X)"),
+    // Lists in brackets.
     (
-        ErrorKind::Unsupported,
+        ErrorKind::Validation,
         "Y = conv2d(X, X, stride=[1, 1], padding=[0, 0])",
     ),
     (ErrorKind::Validation, "y = eval()"),
     (ErrorKind::Validation, "l = list(1, 2)\ny = l[1, 2]"),
     (ErrorKind::Validation, "y = X[[1]]"),
+    (
+        ErrorKind::Validation,
+        "Y = max_pool(X, input_shape=[1, 1, 2], pool_size=[1, 1])",
+    ),
+    (
+        ErrorKind::Validation,
+        "Y = max_pool(X, input_shape=[1, 1, X, 2], pool_size=[1, 1])",
+    ),
+    (
+        ErrorKind::Validation,
+        "[a, b, c] = lstm(X, X, X, X, X, TRUE)",
+    ),
     (ErrorKind::Unsupported, "y = read(\"y\", schema=\"double\")"),
     (
         ErrorKind::Unsupported,
@@ -248,7 +261,7 @@ fn outputs_must_be_assigned() {
 #[test]
 fn lenient_where_the_language_is() {
     let scripts = [
-        "f = function(double a) return (double b) { b = conv2d(a) }",
+        "f = function(double a) return (double b) { b = qr(a) }",
         "if (n > 1) { a = 1 }\nprint(a)",
         "if (n > 1) { a = 1 } else { a = X }",
         "min = 3\ny = min(X) + min",

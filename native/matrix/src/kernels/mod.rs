@@ -17,6 +17,7 @@ pub mod fourier;
 pub mod generate;
 pub mod householder;
 pub mod index;
+pub mod layers;
 mod leave;
 mod left_index;
 mod linear;

@@ -1,5 +1,7 @@
 //! Builtins with named parameters.
 
+mod layers;
+
 use std::{collections::BTreeMap, sync::LazyLock, time::Instant};
 
 use fulgurite_error::{Error, Result};
@@ -12,6 +14,7 @@ use fulgurite_matrix::{
         factorize,
         fourier::{Lines, fourier},
         householder,
+        layers::WindowLayer,
         statistics::{self, GroupFunction},
     },
     memory,
@@ -124,6 +127,23 @@ pub(super) fn execute(
                 .map(double)
         }
         ParameterizedOp::ToString => to_string(&named),
+        ParameterizedOp::Conv2d => layers::window(WindowLayer::Conv2d, &named),
+        ParameterizedOp::Conv2dBackwardFilter => {
+            layers::window(WindowLayer::Conv2dBackwardFilter, &named)
+        }
+        ParameterizedOp::Conv2dBackwardData => {
+            layers::window(WindowLayer::Conv2dBackwardData, &named)
+        }
+        ParameterizedOp::MaxPool => layers::window(WindowLayer::MaxPool, &named),
+        ParameterizedOp::MaxPoolBackward => layers::window(WindowLayer::MaxPoolBackward, &named),
+        ParameterizedOp::AvgPool => layers::window(WindowLayer::AvgPool, &named),
+        ParameterizedOp::AvgPoolBackward => layers::window(WindowLayer::AvgPoolBackward, &named),
+        ParameterizedOp::ChannelRow => {
+            kernels::layers::channel_row(named.matrix("target")?, named.size("cols")?)
+                .map(Value::Matrix)
+        }
+        ParameterizedOp::Lstm => layers::lstm(&named),
+        ParameterizedOp::LstmBackward => layers::lstm_backward(&named),
         ParameterizedOp::List | ParameterizedOp::Transform => Err(Error::unsupported(format!(
             "the builtin '{}' does not run yet",
             op.code()

@@ -2,11 +2,13 @@
 
 mod arguments;
 mod factorizations;
+mod layers;
 mod selections;
 
 use std::{borrow::Cow, collections::BTreeMap};
 
 use fulgurite_error::Result;
+use fulgurite_matrix::kernels::layers::WindowLayer;
 
 use self::arguments::Arguments;
 use super::{
@@ -43,6 +45,35 @@ const DISTRIBUTION: &[&str] = &[
 /// The last one is for stripes: how many rows of their matrix stand above them.
 const TRIANGLE: &[&str] = &["target", "diag", "values", "rows.above"];
 const COMPLEX: &[&str] = &["target", "imaginary"];
+/// Of convolutions, the operands left out.
+const CONVOLUTION: [&str; 12] = [
+    "input_shape1",
+    "input_shape2",
+    "input_shape3",
+    "input_shape4",
+    "filter_shape1",
+    "filter_shape2",
+    "filter_shape3",
+    "filter_shape4",
+    "stride1",
+    "stride2",
+    "padding1",
+    "padding2",
+];
+/// Of pooling, likewise.
+const POOLING: [&str; 10] = [
+    "input_shape1",
+    "input_shape2",
+    "input_shape3",
+    "input_shape4",
+    "pool_size1",
+    "pool_size2",
+    "stride1",
+    "stride2",
+    "padding1",
+    "padding2",
+];
+const LSTM: [&str; 6] = ["input", "weights", "bias", "out0", "c0", "return_sequences"];
 const PAIR: &[&str] = &["left", "right"];
 
 operators! {
@@ -248,6 +279,79 @@ operators! {
         code: "bitwShiftR", parameters: Some(PAIR),
         on_coordinates: false, beside: Beside::Nothing, size: selections::bitwise,
     }
+    /// Images convolved with filters.
+    Conv2d {
+        code: "conv2d", parameters: Some(&with_operands::<14>(&["input", "filter"], &CONVOLUTION)),
+        on_coordinates: false, beside: Beside::Bytes(layers::scratch), size: |call| layers::window(call, WindowLayer::Conv2d),
+    }
+    /// The gradient of the filters of a convolution.
+    Conv2dBackwardFilter {
+        code: "conv2d_backward_filter", parameters: Some(&with_operands::<14>(&["input", "dout"], &CONVOLUTION)),
+        on_coordinates: false, beside: Beside::Bytes(layers::scratch),
+        size: |call| layers::window(call, WindowLayer::Conv2dBackwardFilter),
+    }
+    /// The gradient of the images of a convolution.
+    Conv2dBackwardData {
+        code: "conv2d_backward_data", parameters: Some(&with_operands::<14>(&["filter", "dout"], &CONVOLUTION)),
+        on_coordinates: false, beside: Beside::Bytes(layers::scratch),
+        size: |call| layers::window(call, WindowLayer::Conv2dBackwardData),
+    }
+    /// The largest pixel under each window on images.
+    MaxPool {
+        code: "max_pool", parameters: Some(&with_operands::<11>(&["input"], &POOLING)),
+        on_coordinates: false, beside: Beside::Bytes(layers::scratch), size: |call| layers::window(call, WindowLayer::MaxPool),
+    }
+    /// Gradients moved to the largest pixel under each window.
+    MaxPoolBackward {
+        code: "max_pool_backward", parameters: Some(&with_operands::<12>(&["input", "dout"], &POOLING)),
+        on_coordinates: false, beside: Beside::Bytes(layers::scratch),
+        size: |call| layers::window(call, WindowLayer::MaxPoolBackward),
+    }
+    /// The average of the pixels under each window on images.
+    AvgPool {
+        code: "avg_pool", parameters: Some(&with_operands::<11>(&["input"], &POOLING)),
+        on_coordinates: false, beside: Beside::Bytes(layers::scratch), size: |call| layers::window(call, WindowLayer::AvgPool),
+    }
+    /// Gradients shared by the pixels under each window.
+    AvgPoolBackward {
+        code: "avg_pool_backward", parameters: Some(&with_operands::<12>(&["input", "dout"], &POOLING)),
+        on_coordinates: false, beside: Beside::Bytes(layers::scratch),
+        size: |call| layers::window(call, WindowLayer::AvgPoolBackward),
+    }
+    /// A row of so many columns, in which each cell of a column stands for all pixels of its channel.
+    ChannelRow {
+        code: "channel_row", parameters: Some(&["target", "cols"]),
+        on_coordinates: false, beside: Beside::Nothing, size: layers::channel_row,
+    }
+    /// Results of a layer of long short-term memory, one after the other in one row.
+    Lstm {
+        code: "lstm", parameters: Some(&LSTM),
+        on_coordinates: false, beside: Beside::Bytes(layers::steps), size: layers::lstm,
+    }
+    /// Gradients of a layer of long short-term memory, one after the other in one row.
+    LstmBackward {
+        code: "lstm_backward",
+        parameters: Some(&with_operands::<11>(
+            &LSTM, &["dout", "dc", "cache_out", "cache_c", "cache_ifog"])),
+        on_coordinates: false, beside: Beside::Bytes(layers::steps), size: layers::lstm_backward,
+    }
+}
+
+/// Names of operands, then others.
+const fn with_operands<const COUNT: usize>(
+    operands: &[&'static str],
+    others: &[&'static str],
+) -> [&'static str; COUNT] {
+    let mut names = [""; COUNT];
+    let mut place = 0;
+    while place < COUNT {
+        names[place] = match place < operands.len() {
+            true => operands[place],
+            false => others[place - operands.len()],
+        };
+        place += 1;
+    }
+    names
 }
 
 impl ParameterizedOp {
@@ -301,7 +405,10 @@ impl Operator for Named<'_> {
                 on_coordinates: declared.on_coordinates,
                 beside: declared.beside,
             },
-            form: Form::Function(declared.code),
+            form: match self.op {
+                ParameterizedOp::ChannelRow => Form::Internal(declared.code),
+                _ => Form::Function(declared.code),
+            },
         }
     }
 
