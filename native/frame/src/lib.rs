@@ -8,13 +8,14 @@
 //! - take parts: [`Frame::slice`], [`Frame::select`], [`Frame::cbind`], [`Frame::rbind`], [`Frame::assign`];
 //! - types: [`Frame::detect_schema`], [`Frame::apply_schema`], [`Frame::drop_invalid_type`], [`Frame::drop_invalid_length`];
 //! - leave: [`Frame::to_matrix`], [`Frame::to_text`], [`csv::write`];
-
+//! - categories as numbers: [`transform::encode`], [`transform::apply`], [`transform::decode`], [`transform::column_map`].
 //!
 //! Data whose size follows from input is admitted by [`fulgurite_matrix::memory`]; loops over rows ask the interrupt flag.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod csv;
+pub mod transform;
 
 mod column;
 mod frame;
