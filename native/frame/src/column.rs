@@ -272,10 +272,9 @@ fn whole(cell: Cell<'_>) -> Option<i64> {
         Cell::Text(text) if text.trim().parse::<i64>().is_ok() => text.trim().parse().ok(),
         cell => {
             let value = cell.number()?.trunc();
-            // 2^63 is the first double above all of `i64`.
-            (-9.223372036854775808e18..9.223372036854775808e18)
-                .contains(&value)
-                .then_some(value as i64)
+            // The first double above all of `i64`.
+            let above = 2.0_f64.powi(63);
+            (-above..above).contains(&value).then_some(value as i64)
         }
     }
 }
