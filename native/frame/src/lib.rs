@@ -1,0 +1,29 @@
+//! Frames: tables whose columns have types and names.
+//!
+//! A [`Frame`] is immutable and cheap to clone. Its columns are Arrow arrays; text is dictionary-encoded where that is smaller.
+//! Rows and columns are counted from 0 here, and ranges exclude their end. Messages count from 1, as scripts do.
+//!
+//! - make one: [`Frame::new`], [`Frame::from_matrix`], [`csv::read`]; columns: [`Column`], [`TextBuilder`];
+//! - look at it: [`Frame::rows`], [`Frame::cols`], [`Frame::names`], [`Frame::schema`], [`Frame::cell`], [`Frame::column`];
+//! - take parts: [`Frame::slice`], [`Frame::select`], [`Frame::cbind`], [`Frame::rbind`], [`Frame::assign`];
+//! - types: [`Frame::detect_schema`], [`Frame::apply_schema`], [`Frame::drop_invalid_type`], [`Frame::drop_invalid_length`];
+//! - leave: [`Frame::to_matrix`], [`Frame::to_text`], [`csv::write`];
+//! - categories as numbers: [`transform::encode`], [`transform::apply`], [`transform::decode`], [`transform::column_map`].
+//!
+//! Data whose size follows from input is admitted by [`fulgurite_matrix::memory`]; loops over rows ask the interrupt flag.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
+pub mod csv;
+pub mod transform;
+
+mod column;
+mod frame;
+mod parts;
+mod schema;
+mod text;
+mod types;
+
+pub use column::{Cell, Column, TextBuilder};
+pub use frame::Frame;
+pub use schema::ColumnType;

@@ -1,0 +1,159 @@
+//! Frames of parts of others: ranges, columns by name, one beside or below the other.
+
+use std::{ops::Range, sync::Arc};
+
+use fulgurite_error::{Error, Result};
+
+use crate::{Cell, Column, ColumnType, Frame};
+
+impl Frame {
+    /// Rows and columns of these ranges, sharing the buffers.
+    ///
+    /// # Errors
+    /// `dimension` when a range is not within the frame.
+    pub fn slice(&self, rows: Range<usize>, cols: Range<usize>) -> Result<Frame> {
+        self.check(&rows, &cols)?;
+        let columns = self.columns()[cols.clone()].iter();
+        let columns = columns.map(|column| column.slice(rows.start, rows.end));
+        Frame::new(columns.collect(), Some(self.names()[cols].to_vec()))
+    }
+
+    fn check(&self, rows: &Range<usize>, cols: &Range<usize>) -> Result<()> {
+        for (what, range, len) in [("rows", rows, self.rows()), ("columns", cols, self.cols())] {
+            if range.start > range.end || range.end > len {
+                return Err(Error::dimension(format!(
+                    "{what} {}:{} are not within the {len} of the frame",
+                    range.start + 1,
+                    range.end
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The columns of these names, in their order.
+    ///
+    /// # Errors
+    /// As [`Frame::find`].
+    pub fn select(&self, names: &[&str]) -> Result<Frame> {
+        let found = names.iter().map(|name| self.find(name));
+        let found = found.collect::<Result<Vec<_>>>()?;
+        let columns = found.iter().map(|col| self.columns()[*col].clone());
+        let names = found.iter().map(|col| self.names()[*col].clone());
+        Frame::new(columns.collect(), Some(names.collect()))
+    }
+
+    /// The columns of this frame, then those of the other.
+    ///
+    /// # Errors
+    /// `dimension` when the frames differ in rows.
+    pub fn cbind(&self, other: &Frame) -> Result<Frame> {
+        if self.rows() != other.rows() {
+            return Err(Error::dimension(format!(
+                "cbind of frames with {} and {} rows",
+                self.rows(),
+                other.rows()
+            )));
+        }
+        let columns = self.columns().iter().chain(other.columns()).cloned();
+        let names = self.names().iter().chain(other.names()).cloned();
+        Frame::new(columns.collect(), Some(names.collect()))
+    }
+
+    /// The rows of this frame, then those of the other, whose cells become values of this one's types.
+    ///
+    /// # Errors
+    /// `dimension` when the frames differ in columns; `data` when a cell is no value of the type; `memory`.
+    pub fn rbind(&self, other: &Frame) -> Result<Frame> {
+        if self.cols() != other.cols() {
+            return Err(Error::dimension(format!(
+                "rbind of frames with {} and {} columns",
+                self.cols(),
+                other.cols()
+            )));
+        }
+        self.map_columns(|col, column, name| {
+            let below = &other.columns()[col].cast(column.column_type(), name)?;
+            Column::of_cells(
+                column.column_type(),
+                name,
+                column.cells().chain(below.cells()),
+            )
+        })
+    }
+
+    /// This frame with the cells of another at a range, as values of this one's types.
+    ///
+    /// # Errors
+    /// `dimension` when the range is not within the frame or not of the other's shape; `data` when a cell is no value of the type.
+    pub fn assign(&self, rows: Range<usize>, cols: Range<usize>, value: &Frame) -> Result<Frame> {
+        self.check(&rows, &cols)?;
+        if (rows.len(), cols.len()) != (value.rows(), value.cols()) {
+            return Err(Error::dimension(format!(
+                "a {} x {} frame is assigned to {} x {} cells",
+                value.rows(),
+                value.cols(),
+                rows.len(),
+                cols.len()
+            )));
+        }
+        self.map_columns(|col, column, name| {
+            if !cols.contains(&col) {
+                return Ok(column.clone());
+            }
+            let within = &value.columns()[col - cols.start].cast(column.column_type(), name)?;
+            let before = (0..rows.start).map(|row| column.cell(row));
+            let after = (rows.end..self.rows()).map(|row| column.cell(row));
+            let cells = before.chain(within.cells()).chain(after);
+            Column::of_cells(column.column_type(), name, cells)
+        })
+    }
+
+    /// As [`Frame::assign`], of one value to all cells of the range.
+    ///
+    /// # Errors
+    /// As [`Frame::assign`].
+    pub fn assign_cell(
+        &self,
+        rows: Range<usize>,
+        cols: Range<usize>,
+        value: Option<Cell<'_>>,
+    ) -> Result<Frame> {
+        self.check(&rows, &cols)?;
+        self.map_columns(|col, column, name| match cols.contains(&col) {
+            false => Ok(column.clone()),
+            true => {
+                let cells = column.cells().enumerate();
+                let cells = cells.map(|(row, cell)| if rows.contains(&row) { value } else { cell });
+                Column::of_cells(column.column_type(), name, cells)
+            }
+        })
+    }
+
+    /// A frame of the same names whose columns `map` makes of number, column and name.
+    pub(crate) fn map_columns(
+        &self,
+        map: impl Fn(usize, &Column, &str) -> Result<Column>,
+    ) -> Result<Frame> {
+        let columns = self.columns().iter().zip(self.names()).enumerate();
+        let columns = columns.map(|(col, (column, name))| map(col, column, name));
+        Frame::new(columns.collect::<Result<_>>()?, Some(self.names().to_vec()))
+    }
+
+    /// One cell as a frame.
+    ///
+    /// # Errors
+    /// `memory`.
+    pub fn of_cell(value: Cell<'_>) -> Result<Frame> {
+        let kind = match value {
+            Cell::Text(_) => ColumnType::String,
+            Cell::Boolean(_) => ColumnType::Boolean,
+            Cell::Int(_) => ColumnType::Int64,
+            Cell::Fp32(_) => ColumnType::Fp32,
+            Cell::Fp64(_) => ColumnType::Fp64,
+        };
+        let name: Arc<str> = "C1".into();
+        let column = Column::of_cells(kind, &name, std::iter::once(Some(value)))?;
+        Frame::new(vec![column], Some(vec![name]))
+    }
+}

@@ -1,0 +1,240 @@
+//! What is done to each column, as SystemDS's JSON says it.
+
+use fulgurite_error::{Error, Result};
+use serde_json::{Map, Value};
+
+use crate::Frame;
+
+/// How numbers are put into bins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Binning {
+    /// Bins of one width between the smallest and the largest number.
+    EquiWidth,
+    /// Bins of about as many rows each.
+    EquiHeight,
+}
+
+/// How a column becomes numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coding {
+    /// Its cells are numbers.
+    Pass,
+    Recode,
+    Bin {
+        method: Binning,
+        bins: usize,
+    },
+    Hash {
+        buckets: usize,
+    },
+}
+
+/// What is done to a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ColumnSpec {
+    pub coding: Coding,
+    /// A column of the matrix for each code.
+    pub dummycode: bool,
+}
+
+/// A specification.
+#[derive(Debug, Clone)]
+pub struct Spec(Map<String, Value>);
+
+/// The largest number of bins or buckets: that of a matrix's columns.
+const MOST_CODES: u64 = i32::MAX as u64;
+
+impl Spec {
+    /// Reads JSON, in which names need no quotes: `{ids: true, recode: [1], bin: [{id: 2, method: equi-width, numbins: 5}]}`.
+    ///
+    /// # Errors
+    /// `syntax` when it does not parse; `unsupported`, with the path, for keys that are not known here.
+    pub fn parse(text: &str) -> Result<Self> {
+        let value: Value = serde_json::from_str(&quoted(text))
+            .map_err(|error| Error::syntax(format!("the specification does not parse: {error}")))?;
+        let Value::Object(keys) = value else {
+            return Err(Error::syntax("the specification is not an object"));
+        };
+        for key in keys.keys() {
+            match key.as_str() {
+                "ids" | "recode" | "dummycode" | "bin" | "hash" | "K" => {}
+                "impute" | "omit" | "word_embedding" | "scale" | "udf" => {
+                    return Err(Error::unsupported(format!(
+                        "$.{key}: '{key}' of a specification"
+                    )));
+                }
+                _ => {
+                    return Err(Error::data(format!(
+                        "$.{key}: a specification has no key '{key}'"
+                    )));
+                }
+            }
+        }
+        Ok(Spec(keys))
+    }
+
+    /// What is done to each column of this frame.
+    ///
+    /// # Errors
+    /// `data` with the path in the JSON: columns that are not there, or are coded twice.
+    pub fn columns(&self, frame: &Frame) -> Result<Vec<ColumnSpec>> {
+        let by_ids = match self.0.get("ids") {
+            None => false,
+            Some(Value::Bool(by_ids)) => *by_ids,
+            Some(other) => return Err(bad("$.ids", "true or false", other)),
+        };
+        let find = |path: &str, value: &Value| -> Result<usize> {
+            match (by_ids, value) {
+                (true, Value::Number(id)) => id
+                    .as_u64()
+                    .and_then(|id| usize::try_from(id).ok())
+                    .filter(|id| (1..=frame.cols()).contains(id))
+                    .map(|id| id - 1)
+                    .ok_or_else(|| {
+                        Error::data(format!(
+                            "{path}: the frame has {} columns, not {id}",
+                            frame.cols()
+                        ))
+                    }),
+                (false, Value::String(name)) => frame.find(name).map_err(|error| {
+                    let placed = Error::data(format!("{path}: {}", error.message()));
+                    match error.help() {
+                        Some(help) => placed.with_help(help),
+                        None => placed,
+                    }
+                }),
+                (true, other) => Err(bad(path, "a number, as ids is true", other)),
+                (false, other) => Err(bad(path, "a name, as ids is false", other)),
+            }
+        };
+        let pass = ColumnSpec {
+            coding: Coding::Pass,
+            dummycode: false,
+        };
+        let mut columns = vec![pass; frame.cols()];
+        let mut set = |path: &str, col: usize, coding: Coding| match columns[col].coding {
+            Coding::Pass => {
+                columns[col].coding = coding;
+                Ok(())
+            }
+            _ => Err(Error::data(format!(
+                "{path}: column '{}' is coded twice",
+                frame.names()[col]
+            ))),
+        };
+        for (path, value) in self.entries("recode")? {
+            set(&path, find(&path, value)?, Coding::Recode)?;
+        }
+        let hashed = self.entries("hash")?;
+        if !hashed.is_empty() {
+            let buckets = count("$.K", self.0.get("K"))?;
+            for (path, value) in hashed {
+                set(&path, find(&path, value)?, Coding::Hash { buckets })?;
+            }
+        }
+        for (path, value) in self.entries("bin")? {
+            let Value::Object(bin) = value else {
+                return Err(bad(&path, "an object with id, method and numbins", value));
+            };
+            let key = if by_ids { "id" } else { "name" };
+            let column = bin
+                .get(key)
+                .ok_or_else(|| Error::data(format!("{path}.{key} is missing")))?;
+            let method = match bin.get("method").and_then(Value::as_str) {
+                Some("equi-width") => Binning::EquiWidth,
+                Some("equi-height") => Binning::EquiHeight,
+                other => {
+                    let other = other.unwrap_or("missing");
+                    return Err(Error::data(format!(
+                        "{path}.method: equi-width or equi-height, not {other}"
+                    )));
+                }
+            };
+            let bins = count(&format!("{path}.numbins"), bin.get("numbins"))?;
+            set(&path, find(&path, column)?, Coding::Bin { method, bins })?;
+        }
+        for (path, value) in self.entries("dummycode")? {
+            let column = &mut columns[find(&path, value)?];
+            column.dummycode = true;
+            if column.coding == Coding::Pass {
+                column.coding = Coding::Recode;
+            }
+        }
+        Ok(columns)
+    }
+
+    /// The entries of a list with their paths. The older form has them under `attributes`.
+    fn entries(&self, key: &str) -> Result<Vec<(String, &Value)>> {
+        let (path, value) = match self.0.get(key) {
+            None => return Ok(Vec::new()),
+            Some(Value::Object(older)) => (format!("$.{key}.attributes"), older.get("attributes")),
+            Some(value) => (format!("$.{key}"), Some(value)),
+        };
+        match value {
+            Some(Value::Array(entries)) => {
+                let entries = entries.iter().enumerate();
+                Ok(entries
+                    .map(|(at, entry)| (format!("{path}[{at}]"), entry))
+                    .collect())
+            }
+            other => Err(bad(&path, "a list", other.unwrap_or(&Value::Null))),
+        }
+    }
+}
+
+fn bad(path: &str, expected: &str, found: &Value) -> Error {
+    Error::data(format!("{path}: {expected}, not {found}"))
+}
+
+fn count(path: &str, value: Option<&Value>) -> Result<usize> {
+    let found = value.unwrap_or(&Value::Null);
+    let count = found
+        .as_u64()
+        .filter(|count| (1..=MOST_CODES).contains(count));
+    let count = count.and_then(|count| usize::try_from(count).ok());
+    count.ok_or_else(|| bad(path, "a number of 1 or more", found))
+}
+
+/// With quotes around the words that have none, and none but double ones: the JSON library of SystemDS takes both.
+fn quoted(text: &str) -> String {
+    let mut json = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = match first {
+            '"' | '\'' => {
+                let mut escaped = false;
+                let close = rest.char_indices().skip(1).find(|(_, letter)| {
+                    let closes = *letter == first && !escaped;
+                    escaped = *letter == '\\' && !escaped;
+                    closes
+                });
+                let end = close.map_or(rest.len(), |(at, _)| at + 1);
+                match (first, close) {
+                    ('\'', Some((at, _))) => json.push_str(&Value::from(&rest[1..at]).to_string()),
+                    _ => json.push_str(&rest[..end]),
+                }
+                end
+            }
+            ',' | ':' | '{' | '}' | '[' | ']' => {
+                json.push(first);
+                1
+            }
+            letter if letter.is_whitespace() => {
+                json.push(' ');
+                letter.len_utf8()
+            }
+            _ => {
+                let stop = |letter: char| letter.is_whitespace() || ",:{}[]\"'".contains(letter);
+                let end = rest.find(stop).unwrap_or(rest.len());
+                let word = &rest[..end];
+                match serde_json::from_str::<Value>(word).is_ok() {
+                    true => json.push_str(word),
+                    false => json.push_str(&Value::from(word).to_string()),
+                }
+                end
+            }
+        };
+        rest = &rest[end..];
+    }
+    json
+}
