@@ -95,6 +95,8 @@ pub(super) fn grouped_aggregate(
         GroupFunction::Sum => groups.iter().map(|group| group.sum).collect(),
         GroupFunction::Count => groups.iter().map(|group| group.weight).collect(),
         GroupFunction::Mean => groups.iter().map(Group::mean).collect(),
+        GroupFunction::Min => extremes(&columns, &groups, "min", count)?,
+        GroupFunction::Max => extremes(&columns, &groups, "max", count)?,
         GroupFunction::Variance => deviations(&columns, &groups, 2.0, |power, weight| {
             power / (weight - 1.0)
         })?,
@@ -140,6 +142,26 @@ fn groups(columns: &Columns, count: u64) -> Result<Vec<Group>> {
         sum: found.get(row, 2),
     };
     Ok((0..found.rows()).map(group).collect())
+}
+
+/// The smallest or largest value of each group; 0 where nobody is in it.
+fn extremes(columns: &Columns, groups: &[Group], function: &str, count: u64) -> Result<Vec<f64>> {
+    let (combine, neutral) = match function {
+        "min" => (Combine::Min, f64::INFINITY),
+        _ => (Combine::Max, f64::NEG_INFINITY),
+    };
+    let found = columns.combined(&combine, |task| {
+        let (target, weights) = (task.column("target")?, task.given_weights());
+        let members = task.of_groups(target, None, "count", count)?;
+        let extreme = task.of_groups(target, weights, function, count)?;
+        let neutral = task.number(neutral);
+        Ok(task.if_else(members, extreme, neutral))
+    })?;
+    let extreme = |(row, group): (usize, &Group)| match group.members == 0.0 {
+        true => 0.0,
+        false => found.get(row, 0),
+    };
+    Ok(groups.iter().enumerate().map(extreme).collect())
 }
 
 /// A function of the weighted sum of powers of deviations from the group's mean and of its weight; 0 of groups with

@@ -15,6 +15,7 @@ use super::{
 use crate::{
     DenseMatrix, Interrupt, MatrixBlock, memory,
     parallel::{TASK_CELLS, cells, extent_of_cells, reduction_tasks, row_tasks},
+    vector_math::{maximum, minimum},
 };
 
 /// A value and its weight.
@@ -270,6 +271,10 @@ pub enum GroupFunction {
     Sum,
     Count,
     Mean,
+    /// Of values times weights.
+    Min,
+    /// Of values times weights.
+    Max,
     Variance,
     /// Of order 2, 3 or 4.
     CentralMoment(i64),
@@ -397,6 +402,8 @@ impl Groups<'_> {
             GroupFunction::Sum => self.tallied::<TotalOf>(target, weights),
             GroupFunction::Count => self.tallied::<WeightOf>(target, weights),
             GroupFunction::Mean => self.tallied::<MeanOf>(target, weights),
+            GroupFunction::Min => self.tallied::<ExtremeOf<false>>(target, weights),
+            GroupFunction::Max => self.tallied::<ExtremeOf<true>>(target, weights),
             GroupFunction::Variance => self.moments(target, weights, |members, weight| {
                 moment_of(members, 2) * weight / (weight - 1.0)
             }),
@@ -511,6 +518,31 @@ impl Tally for WeightOf {
 
     fn result(self) -> f64 {
         self.0.result()
+    }
+}
+
+/// The largest value times its weight, or the smallest; NaN if one is.
+#[derive(Clone, Copy)]
+struct ExtremeOf<const LARGEST: bool>(Option<f64>);
+
+impl<const LARGEST: bool> Tally for ExtremeOf<LARGEST> {
+    const START: Self = ExtremeOf(None);
+
+    #[inline(always)]
+    fn add(&mut self, value: f64, weight: f64) {
+        let value = value * weight;
+        let better = if LARGEST { maximum } else { minimum };
+        self.0 = Some(self.0.map_or(value, |extreme| better(extreme, value)));
+    }
+
+    fn merge(&mut self, other: Self) {
+        if let Some(value) = other.0 {
+            self.add(value, 1.0);
+        }
+    }
+
+    fn result(self) -> f64 {
+        self.0.unwrap_or(0.0)
     }
 }
 
@@ -642,6 +674,8 @@ mod tests {
         assert_eq!(of(GroupFunction::Sum, None), [4.0, 0.0, 6.0]);
         assert_eq!(of(GroupFunction::Count, Some(4)), [2.0, 0.0, 2.0, 0.0]);
         assert_eq!(of(GroupFunction::Mean, Some(1)), [2.0]);
+        assert_eq!(of(GroupFunction::Min, None), [1.0, 0.0, 2.0]);
+        assert_eq!(of(GroupFunction::Max, None), [3.0, 0.0, 4.0]);
         assert_eq!(of(GroupFunction::Variance, None), [2.0, 0.0, 2.0]);
         assert_eq!(of(GroupFunction::CentralMoment(2), None), [1.0, 0.0, 1.0]);
         let two = MatrixBlock::dense(2, 2, vec![1.0, 2.0, 3.0, 4.0]).unwrap();

@@ -261,12 +261,14 @@ pub fn group_function(name: &str, order: impl FnOnce() -> Result<f64>) -> Result
         "sum" => GroupFunction::Sum,
         "count" => GroupFunction::Count,
         "mean" => GroupFunction::Mean,
+        "min" => GroupFunction::Min,
+        "max" => GroupFunction::Max,
         "variance" => GroupFunction::Variance,
         "centralmoment" => GroupFunction::CentralMoment(scalar::double_to_int(order()?)),
         other => {
             return Err(
                 Error::argument(format!("aggregate knows no function '{other}'")).with_help(
-                    "fn is \"sum\", \"count\", \"mean\", \"variance\" or \"centralmoment\"",
+                    "fn is \"sum\", \"count\", \"mean\", \"min\", \"max\", \"variance\" or \"centralmoment\"",
                 ),
             );
         }

@@ -78,6 +78,10 @@ const CELLS: &[&str] = &[
     "(X * s) / 3 + Y / 3",
     "matrix(0, 60, 8) * Y",
     "X - X * Y",
+    "is.nan(X) + is.na(X * Y)",
+    "is.infinite(X) * Z",
+    "sigmoid(X) * Y",
+    "bitwAnd(X * 4, 6) + bitwShiftL(Y, 2)",
 ];
 
 const AGGREGATES: &[&str] = &[
@@ -90,6 +94,15 @@ const AGGREGATES: &[&str] = &[
     "rowSums(X / Z)",
     "colSums(X * log(Y))",
     "sum(rev(X) * Z)",
+    "contains(X, NaN) + contains(X * Z, 1.25) + contains(X, -3)",
+    "countDistinct(X, \"r\") + rowCountDistinct(X * Z)",
+    "countDistinct(Y, \"c\") + countDistinct(X)",
+    "unique(X)",
+    "unique(X, \"r\")",
+    "unique(X * Z, \"c\")",
+    "roll(X, 7) - roll(X, -3)",
+    "rowcumsum(X * Z)",
+    "cumsumprod(Z[, 1:2] / 8)",
     "rowSums((X * Y != X * Y) * 1)",
 ];
 
