@@ -62,8 +62,8 @@ class Case:
     arguments: dict | None = None
     # Other files of the case's folder: path to text.
     files: dict = dataclasses.field(default_factory=dict)
-    # Text that must not be printed: the suites of nn report their failures so.
-    forbidden: str = ""
+    # Words that must not be printed: the suites of nn report their failures so.
+    forbidden: tuple = ()
 
     def driver(self):
         """The DML that reads the inputs, runs the script and writes the outputs."""
@@ -181,6 +181,10 @@ def write_folder(case, folder, sparse=False):
         (folder / name).write_text(text)
     if case.arguments is None:
         (folder / "driver.dml").write_text(case.driver())
+
+
+def forbidden_line(case, printed):
+    return next((line.strip() for line in printed.splitlines() if any(word in line for word in case.forbidden)), None)
 
 
 # ---- What a system wrote, and what is recorded of it ----

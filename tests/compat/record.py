@@ -20,11 +20,11 @@ TITLES = {"systemds": "SystemDS 3.4.0", "systemml": "SystemML 1.2.0"}
 
 def reason(output, errors):
     """The innermost message of what the JVM printed."""
-    text = output + "\n" + errors
-    lines = [line.strip() for line in text.splitlines()]
-    causes = [line for line in lines if re.match(r"(Caused by: |org\.apache|ERROR|An Error|java\.|Exception)", line)]
-    line = causes[-1] if causes else next((line for line in reversed(lines) if line and "WARN" not in line), "no message")
-    return re.sub(r"^(Caused by: )?([\w.$]+(Exception|Error): )*", "", line)[:200] or line[:200]
+    lines = [line.strip() for line in (output + "\n" + errors).splitlines()]
+    # SystemDS lists the messages from the outermost to the innermost one; SystemML leaves Java's stack trace.
+    causes = [line for line in lines if re.match(r"[A-Z]\w+ -- ", line)] or [line for line in lines if line.startswith("Caused by: ")]
+    line = causes[-1] if causes else next((line for line in lines if re.search("rror|xception", line)), "no message")
+    return re.sub(r"^(Caused by: |[A-Z]\w+ -- |[\w.$]+(Exception|Error): |ERROR: )*", "", line)[:200] or line[:200]
 
 
 def once(case, limit):
@@ -36,8 +36,8 @@ def once(case, limit):
             return f"not done after {limit} s"
         if code != 0 or "An Error Occurred" in output + errors:
             return reason(output, errors)
-        if case.forbidden and case.forbidden in output:
-            return next(line for line in output.splitlines() if case.forbidden in line)
+        if bad := cases.forbidden_line(case, output):
+            return bad
         try:
             return common.run_outputs(case, folder)
         except (OSError, ValueError, KeyError) as error:

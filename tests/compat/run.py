@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 
+import case as cases
 import common
 import compare
 import oracles
@@ -51,8 +52,8 @@ class Runner:
                 return f"not done after {self.limit} s"
             if code != 0:
                 return first_line(errors) if code == 1 else f"exit code {code}: {first_line(errors)}"
-            if case.forbidden and case.forbidden in output:
-                return next(line for line in output.splitlines() if case.forbidden in line)
+            if bad := cases.forbidden_line(case, output):
+                return bad
             try:
                 found = common.run_outputs(case, folder)
             except (OSError, ValueError, KeyError) as error:
