@@ -22,6 +22,8 @@ class Frame:
 
     columns: dict
     header: bool = False
+    # Whether the file's metadata have the sizes.
+    sized: bool = True
 
     def types(self):
         kinds = {bool: "BOOLEAN", int: "INT64", float: "FP64", str: "STRING"}
@@ -58,8 +60,9 @@ class Case:
     system: str = "systemds"
     # Why the numbers of two systems differ by more than rounding; the script then writes what they have in common.
     note: str = ""
-    # Arguments of an algorithm script, which is run as it is; `script` is its path.
-    arguments: dict | None = None
+    # Where scripts are run as they are, instead of a driver: (path, arguments), one after the other. Arguments are a dictionary of
+    # names or a list.
+    steps: list = dataclasses.field(default_factory=list)
     # Other files of the case's folder: path to text.
     files: dict = dataclasses.field(default_factory=dict)
     # Words that must not be printed: the suites of nn report their failures so.
@@ -109,6 +112,14 @@ def builtin(covers, script, out, *, name=None, family=None, **options):
 CASE_OPTIONS = {field.name for field in dataclasses.fields(Case)} - {"script", "outputs", "inputs", "covers", "name", "family"}
 
 
+def scripts(family, covers, steps, out, *, name=None, **options):
+    """A case of SystemML's scripts, which read and write files that their arguments name. The family is a folder of its scripts."""
+    names = covers.split()
+    inputs = {key: options.pop(key) for key in list(options) if key not in CASE_OPTIONS}
+    options.setdefault("system", "systemml")
+    return add(Case(family, name or names[0], names, "", Output.parse(out), inputs, steps=steps, **options))
+
+
 def exclude(names, reason, family="SystemDS builtins"):
     EXCLUDED.extend(Excluded(family, name, reason) for name in names.split())
 
@@ -153,7 +164,9 @@ def write_frame(path, frame):
     rows = frame.rows()
     lines += [",".join(map(cell, row)) for row in rows]
     path.write_text("\n".join(lines) + "\n")
-    about = {"data_type": "frame", "format": "csv", "header": frame.header, "sep": ",", "rows": len(rows), "cols": len(frame.columns)}
+    about = {"data_type": "frame", "format": "csv", "header": frame.header, "sep": ","}
+    if frame.sized:
+        about |= {"rows": len(rows), "cols": len(frame.columns)}
     about["schema"] = ",".join(frame.types())
     path.with_name(path.name + ".mtd").write_text(json.dumps(about))
 
@@ -179,7 +192,7 @@ def write_folder(case, folder, sparse=False):
     for name, text in case.files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    if case.arguments is None:
+    if not case.steps:
         (folder / "driver.dml").write_text(case.driver())
 
 

@@ -36,11 +36,13 @@ def folder_of(case, sparse=False):
         yield folder
 
 
-def script_of(case):
-    """The file to run, relative to the case's folder, and its arguments."""
-    if case.arguments is None:
-        return "driver.dml", None
-    return f"scripts/{case.script}", case.arguments
+def steps_of(case):
+    """The files to run one after the other, relative to the case's folder, each with its arguments as words."""
+    for script, arguments in case.steps or [("driver.dml", None)]:
+        if isinstance(arguments, dict):
+            yield script, ["-nvargs", *(f"{key}={value}" for key, value in arguments.items())]
+        else:
+            yield script, ["-args", *map(str, arguments)] if arguments else []
 
 
 def fingerprint(case):
@@ -50,7 +52,7 @@ def fingerprint(case):
         for path in sorted(folder.rglob("*")):
             if path.is_file() and not path.is_symlink() and path.relative_to(folder).parts[0] not in ("scripts", "nn"):
                 digest.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes() + b"\0")
-    digest.update(repr((case.system, case.arguments and (case.script, sorted(case.arguments.items())))).encode())
+    digest.update(repr((case.system, list(steps_of(case)) if case.steps else None)).encode())
     return digest.hexdigest()[:16]
 
 

@@ -23,7 +23,7 @@ def need_scripts():
         sys.exit(f"The scripts of the reference systems are not in {' and '.join(missing)}: run ci/fetch-oracles --jars")
 
 
-def command(system, script, arguments=None):
+def command(system, script, arguments):
     """The command line that runs a script in the working folder."""
     if system == "systemds":
         home, main = SYSTEMDS, "org.apache.sysds.api.DMLScript"
@@ -36,9 +36,7 @@ def command(system, script, arguments=None):
     line.append(f"-XX:{'SharedArchiveFile' if archive.exists() else 'ArchiveClassesAtExit'}={archive}")
     # An archive of classes halves what a start takes; it needs the jars one by one.
     jars = ":".join(sorted(map(str, (home / "jars").glob("*.jar"))))
-    line += ["-cp", jars, main, "-f", str(script), "-exec", "singlenode"]
-    if arguments:
-        line += ["-nvargs", *(f"{key}={value}" for key, value in arguments.items())]
+    line += ["-cp", jars, main, "-f", str(script), "-exec", "singlenode", *arguments]
     return line
 
 

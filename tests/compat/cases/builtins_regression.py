@@ -91,16 +91,16 @@ builtin("ses", "f = ses(x=X, h=3, alpha=0.3)", "f", X=T)
 builtin("matrixProfile", "[p, i] = matrixProfile(ts=X, window_size=6)", "p, i", X=T, tolerance=1e-6)
 
 strat = np.column_stack([data.normal(80, 3, 30), data.integers(80, 1, 31, 1, 4)])
-builtin("stratstats", "M = stratstats(X=X, Y=Y, S=S, Xcid=Xc, Ycid=Yc, Scid=1)", "M", X=strat, Y=data.missing(data.normal(80, 2, 32), 33), S=strat[:, 3:], Xc=[[1.0, 2.0, 3.0]], Yc=[[1.0, 2.0]])
+builtin("stratstats", "M = stratstats(X=X, Y=Y, S=S, Xcid=Xc, Ycid=Yc, Scid=1)", "M", X=strat, Y=data.missing(data.normal(80, 4, 32), 33), S=strat[:, 3:], Xc=[[1.0, 2.0, 3.0]], Yc=[[1.0, 2.0]])
 mixed = np.column_stack([data.normal(100, 2, 34), data.integers(100, 2, 35, 1, 4)])
 builtin("univar", "S = univar(X=X, types=t)", "S", X=mixed, t=[[1.0, 1.0, 2.0, 3.0]])
 builtin(
     "bivar",
     "[A, B, C, D] = bivar(X=X, S1=S1, S2=S2, T1=T1, T2=T2, verbose=FALSE)",
     "A, B, C, D",
-    X=mixed,
-    S1=[[1.0, 3.0, 4.0]],
-    S2=[[2.0, 3.0, 4.0]],
+    X=mixed[:, [0, 2, 3, 1]],
+    S1=[[1.0, 2.0, 3.0]],
+    S2=[[4.0, 2.0, 3.0]],
     T1=[[1.0, 2.0, 3.0]],
     T2=[[1.0, 2.0, 3.0]],
 )
