@@ -22,7 +22,10 @@ def reason(output, errors):
     """The innermost message of what the JVM printed."""
     lines = [line.strip() for line in (output + "\n" + errors).splitlines()]
     # SystemDS lists the messages from the outermost to the innermost one; SystemML leaves Java's stack trace.
-    causes = [line for line in lines if re.match(r"[A-Z]\w+ -- ", line)] or [line for line in lines if line.startswith("Caused by: ")]
+    causes = [line for line in lines if re.match(r"[A-Z]\w+ --", line)] or [line for line in lines if line.startswith("Caused by: ")]
+    if not causes or causes[-1].endswith("--"):
+        # What is wrong in the text of a script: the innermost one is last.
+        causes = [line for line in lines if " error] -> " in line]
     line = causes[-1] if causes else next((line for line in lines if re.search("rror|xception", line)), "no message")
     return re.sub(r"^(Caused by: |[A-Z]\w+ -- |[\w.$]+(Exception|Error): |ERROR: )*", "", line)[:200] or line[:200]
 

@@ -56,7 +56,7 @@ builtin(
     "[A, B] = hospitalResidencyMatch(R=R, H=H, capacity=c)",
     "A, B",
     R=[[2.0, 1, 3], [1, 2, 3], [1, 3, 2]],
-    H=[[2.0, 1, 0], [0, 1, 0], [1, 2, 3]],
+    H=[[2.0, 1, 3], [1, 2, 3], [3, 1, 2]],
     c=[[1.0], [1], [1]],
 )
 builtin("deepWalk", "P = deepWalk(G, 2, 4, 2, 5)", "P", G=data.graph(12))

@@ -3,7 +3,7 @@
 import numpy as np
 
 import data
-from case import builtin
+from case import builtin, exclude
 
 X = data.normal(60, 4, 61, 3, 2)
 spiked = X.copy()
@@ -94,8 +94,11 @@ builtin("auc", "a = auc(Y=Y, P=P)", "a:scalar", Y=data.integers(60, 1, 76, 0, 1)
 builtin("auc", "a = auc(Y=Y, P=P)", "a:scalar", name="auc-signs", Y=2 * data.integers(60, 1, 76, 0, 1) - 1, P=data.uniform(60, 1, 78))
 near = np.round(X + data.normal(60, 4, 79, 0, 0.3), 4)
 for name in ("mae", "mape", "mse", "msmape", "nrmse", "rmse", "smape"):
-    builtin(name, f"[Z, Q] = {name}(X, Y)", "Z", X=X, Y=near)
-    builtin(name, f"[Z, Q] = {name}(X, Y, P)", "Z, Q", name=f"{name}-quantiles", X=X, Y=near, P=[[0.25], [0.5], [0.9]])
+    if name == "msmape":
+        # Of its two outputs SystemDS declares one.
+        builtin(name, f"Z = {name}(X=X, Y=Y, P=P)", "Z", X=X, Y=near, P=[[0.25], [0.5], [0.9]])
+    else:
+        builtin(name, f"[Z, Q] = {name}(X=X, Y=Y, P=P)", "Z, Q", X=X, Y=near, P=[[0.25], [0.5], [0.9]])
 builtin("flattenQuantile", "Q = flattenQuantile(X, P)", "Q", X=X, P=[[0.1], [0.5], [0.75], [1.0]])
 builtin("psnr", "Z = psnr(X, Y)", "Z", X=X, Y=near)
 builtin("differenceStatistics", "differenceStatistics(X, Y)\ndone = 1", "done:scalar", X=X, Y=near, note="prints only")
@@ -117,8 +120,9 @@ for method in ("nested-loop", "permutation-matrix"):
     builtin("raGroupby", f'Y = raGroupby(X=X, col=1, method="{method}")', "Y", name=f"raGroupby-{method}", X=table)
 for method in ("nested-loop", "sort-merge", "hash", "hash2"):
     script = f'Y = raJoin(A=A, colA=1, B=B, colB=1, method="{method}")\nfor (j in ncol(Y):1) {{ Y = order(target=Y, by=j) }}'
-    builtin("raJoin", script, "Y", name=f"raJoin-{method}", A=table, B=other, note="rows in sorted order")
+    # Of a hash join the left keys are unique.
+    left = np.hstack([np.arange(1.0, 8)[:, None], table[:7, 1:]]) if "hash" in method else table
+    builtin("raJoin", script, "Y", name=f"raJoin-{method}", A=left, B=other, note="rows in sorted order")
 for op in ("==", "!=", "<", ">", "<=", ">="):
     builtin("raSelection", f'Y = raSelection(X=X, col=1, op="{op}", val=3)', "Y", name=f"raSelection-{ {'==': 'eq', '!=': 'ne', '<': 'lt', '>': 'gt', '<=': 'le', '>=': 'ge'}[op]}", X=table)
-builtin("xdummy1", "Y = xdummy1(X)", "Y", X=X)
-builtin("xdummy2", "[Y, Z] = xdummy2(X)", "Y, Z", X=X, note="defines no function of its name")
+exclude("xdummy1 xdummy2", "files that lack the function of their name, on purpose: SystemDS tests its error with them")

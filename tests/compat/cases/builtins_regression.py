@@ -15,7 +15,7 @@ builtin("lmDS", "B = lmDS(X=X, y=y)", "B", name="lmDS-defaults", X=wide, y=wide_
 builtin("lmCG", "B = lmCG(X=X, y=y, icpt=1, reg=1e-4, tol=1e-9, maxi=30, verbose=FALSE)", "B", X=X, y=y, tolerance=1e-6)
 builtin("lmPredict", "B = lmDS(X=X, y=y, icpt=1, verbose=FALSE)\nP = lmPredict(X=X, B=B, ytest=y, icpt=1, verbose=TRUE)", "P", X=X, y=y)
 builtin("lmPredictStats", "R = lmPredictStats(P, y, TRUE)", "R", X=X, y=y, P=np.round(y + data.normal(120, 1, 4, 0, 0.3), 4))
-builtin("cvlm", "[P, B] = cvlm(X=X, y=y, k=4, icpt=1, reg=1e-4)", "P, B", X=X, y=y)
+builtin("cvlm", "[P, B] = cvlm(X=X, y=y, k=4, icpt=0, reg=1e-4)", "P, B", X=X, y=y)
 builtin("steplm", "[B, S] = steplm(X=X, y=y, icpt=1, verbose=FALSE)", "B, S", X=X, y=y)
 builtin("lasso", "w = lasso(X=X, y=y, tau=0.5, verbose=FALSE)", "w", X=X, y=y, tolerance=1e-6)
 

@@ -70,6 +70,10 @@ for name in ("CsplineDS", "CsplineCG"):
 mixed = np.column_stack([data.normal(90, 2, 313), data.integers(90, 2, 314, 1, 4)])
 algorithm("Univar-Stats", {"X": "in/X", "TYPES": "in/T", "STATS": "out/S"}, "S", X=mixed, T=[[1.0, 1, 2, 3]])
 pairs = {"index1": [[1.0, 3, 4]], "index2": [[2.0, 3, 4]], "types1": [[1.0, 2, 3]], "types2": [[1.0, 2, 3]]}
+scripts("SystemDS algorithms", "Univar-Stats", [("scripts/algorithms/Univar-Stats.dml", {"X": "in/X", "TYPES": "in/T", "STATS": "out/S"})], "S", system="systemds", X=mixed, T=[[1.0, 1, 2, 3]])
+scripts("SystemDS algorithms", "StepGLM", [("scripts/algorithms/StepGLM.dml", files("X Y B=out/B S=out/S O=out/O fmt=csv icpt=1 thr=0.01 yneg=1"))], "B, S, O:frame", system="systemds", X=X, Y=yes, tolerance=1e-4)
+fit = 'X = read("in/X")\nTE = read("in/TE")\nF = read("in/F")\nR = matrix(0, 0, 0)\n[M, S, T, COV, RT, XO] = cox(X=X, TE=TE, F=F, R=R)\nMF = rbind(TE, F)\n' + "".join(f'write({name}, "out/{name}", format="csv")\n' for name in ("M", "COV", "RT", "XO", "MF"))
+scripts("SystemDS algorithms", "Cox-predict", [("fit.dml", None), ("scripts/algorithms/Cox-predict.dml", {"X": "out/XO", "RT": "out/RT", "M": "out/M", "Y": "in/Y", "COV": "out/COV", "MF": "out/MF", "P": "out/P", "fmt": "csv"})], "P", system="systemds", files={"fit.dml": fit}, X=S, TE=TE, F=[[3.0], [5.0]], Y=S[:20], tolerance=1e-4)
 kinds = ", ".join(f"bivar.{kind}.stats" for kind in ("scale.scale", "nominal.scale", "nominal.nominal", "ordinal.ordinal"))
 algorithm("bivar-stats", files("X index1 index2 types1 types2 OUTDIR=out"), kinds, X=mixed, **pairs, tolerance=1e-7)
 strat = np.column_stack([data.normal(80, 3, 30), data.integers(80, 1, 31, 1, 4)])
@@ -85,7 +89,7 @@ algorithm("decision-tree", tree, "M", **trees)
 algorithm("decision-tree", {**tree, "impurity": "entropy"}, "M", variant="-entropy", **trees)
 algorithm("decision-tree-predict", files("X Y R M=out/M P=out/P A=out/A CM=out/C fmt=csv"), "P, C", train=("decision-tree", tree), **trees)
 forest = files("X Y R M=out/M C=out/C bins=10 depth=4 num_leaf=5 num_samples=50 num_trees=3 fmt=csv")
-good = 'P = read("out/P")\nY = read("in/Y")\nok = as.matrix(sum(P * Y) > 0.6 * nrow(Y))\nif (ncol(P) == 1) { ok = as.matrix(sum(P == rowIndexMax(Y)) > 0.6 * nrow(Y)) }\nwrite(ok, "out/ok", format="csv")'
+good = 'P = read("out/P")\nY = read("in/Y")\nok = as.matrix(sum(rowMaxs(P) == rowIndexMax(Y)) > 0.6 * nrow(Y))\nwrite(ok, "out/ok", format="csv")'
 algorithm("random-forest", forest, "s", after='M = read("out/M")\ns = as.matrix(nrow(M) >= 7)\nwrite(s, "out/s", format="csv")', **trees, note="draws without a seed: that there is a model")
 algorithm("random-forest-predict", files("X Y R M=out/M C=out/C P=out/P A=out/A CM=out/CM fmt=csv"), "ok", train=("random-forest", forest), after=good, **trees, note="draws without a seed: whether predictions are right")
 for name in ("transform", "apply-transform"):
@@ -104,8 +108,8 @@ def datagen(name, arguments, sizes, note="draws without a seed: sizes"):
 
 datagen("genRandData4ALS", {"X": "out/X", "U": "out/U", "V": "out/V", "rows": 30, "cols": 20, "rank": 3, "nnz": 200}, ["X", "U", "V"])
 datagen("genRandData4ChisquaredTest", [200, 3, 4, "out/s", "out/X"], ["X"])
-datagen("genRandData4DecisionTree1", {"XCat": "out/X", "Y": "out/Y", "num_records": 50, "num_cat": 3, "num_class": 2, "num_distinct": 4, "sp": 1.0, "fmt": "csv"}, ["X", "Y"])
-described = {"R": 60, "C": 6, "NC": 3, "MAXDOMAIN": 4, "DATA": "out/X", "SETSIZE": 2, "LABELSETSIZE": 2, "TYPES": "out/T", "TYPES1": "out/T1", "TYPES2": "out/T2", "INDEX1": "out/I1", "INDEX2": "out/I2", "FMT": "csv"}
+datagen("genRandData4DecisionTree1", {"XCat": "out/X", "Y": "out/Y", "num_records": 50, "num_cat": 4, "num_class": 3, "num_distinct": 4, "sp": 1.0, "fmt": "csv"}, ["X", "Y"])
+described = {"R": 60, "C": 6, "NC": 3, "MAXDOMAIN": 4, "DATA": "out/X", "SETSIZE": 4, "LABELSETSIZE": 4, "TYPES": "out/T", "TYPES1": "out/T1", "TYPES2": "out/T2", "INDEX1": "out/I1", "INDEX2": "out/I2", "FMT": "csv"}
 datagen("genRandData4DescriptiveStats", described, ["X", "T", "T1", "T2", "I1", "I2"])
 datagen("genRandData4FTest", [4, 3, 200, 1.0, 0.5, "out/f", "out/X"], ["X"])
 datagen("genRandData4Kmeans", {"nr": 60, "nf": 3, "nc": 3, "dc": 1.0, "dr": 1.0, "fbf": 1.0, "cbf": 1.0, "X": "out/X", "C": "out/C", "Y": "out/Y", "YbyC": "out/YbyC"}, ["X", "C", "Y", "YbyC"])
@@ -119,8 +123,8 @@ datagen("genRandData4MultiClassSVM", [*linear, 3], ["w", "X", "Y"])
 datagen("genRandData4Multinomial", [50, 4, 0.8, 3, 1, "out/X", "out/Y", "csv"], ["X", "Y"])
 datagen("genRandData4NMF", [10, 12, 3, 20, "out/D", "out/T", "out/X"], ["D", "T", "X"])
 datagen("genRandData4NMFBlockwise", [10, 12, 3, 20, "out/D", "out/T", "out/X", 4], ["D", "T", "X"])
-datagen("genRandData4PCA", {"R": 50, "C": 6, "OUT": "out/X"}, ["X"])
-datagen("genRandData4StratStats", {"nr": 80, "nf": 3, "smin": 1, "smax": 4, "X": "out/X", "Y": "out/Y", "S": "out/Z", "fmt": "csv"}, ["X", "Y"])
+datagen("genRandData4PCA", {"R": 50, "C": 20, "OUT": "out/X"}, ["X"])
+datagen("genRandData4StratStats", {"nr": 80, "nf": 3, "smin": 1, "smax": 4, "D": "out/X", "Xcid": "out/Y", "Ycid": "out/Z", "A": "out/A", "fmt": "csv"}, ["X", "Y", "Z"])
 datagen("genRandData4SurvAnalysis", {"type": "kaplan-meier", "n": 50, "g": 2, "s": 2, "O": "out/O", "B": "out/B", "TE": "out/TE", "F": "out/F", "fmt": "csv"}, ["O", "TE"])
 datagen("genRandData4Transform", {"rows": 40, "cols": 6, "out_X": "out/X", "out_categorical": "out/C", "out_missing": "out/M"}, ["X"])
 datagen("genRandData4Univariate", [60, 2, 1, 0.5, 1, 0.2, 0.1, "out/X"], ["X"])
@@ -128,11 +132,13 @@ exclude("genRandData4DecisionTree2", "SystemML 1.2 itself cannot run it: the fun
 
 
 def utility(name, arguments, out, after="", **options):
+    """Both systems ship these scripts."""
     steps = [(f"scripts/utils/{name}.dml", arguments)]
     if after:
         steps.append(("after.dml", None))
         options["files"] = {"after.dml": after}
     scripts(UTILS, name, steps, out, **options)
+    scripts("SystemDS utils", name, steps, out, system="systemds", **options)
 
 
 M = data.normal(30, 5, 320)
@@ -147,6 +153,7 @@ utility("shuffle", {"x": "in/X", "o": "out/B"}, "Y", after='Y = read("out/B")\nY
 both = 'A = read("out/A")\nB = read("out/B")\nwrite(A, "out/X", format="csv")\nwrite(B, "out/Y", format="csv")'
 utility("splitXY", {"X": "in/X", "y": 4, "OX": "out/A", "OY": "out/B"}, "X, Y", after=both, X=M)
 utility("splitXY-dummy", {"X": "in/X", "N": 2, "OX": "out/A", "OY": "out/B"}, "X, Y", after=both, X=M)
-utility("write", {"I": "in/X", "O": "out/Y", "fmt": "csv", "format": "csv"}, "Y", X=M)
+utility("write", {"I": "in/X", "O": "out/Y", "ofmt": "csv"}, "Y", X=M)
 for name in ("dataprep", "image_utils", "metrics"):
     exclude(name, "a library of functions, without a program of its own", UTILS)
+    exclude(name, "a library of functions, without a program of its own", "SystemDS utils")
