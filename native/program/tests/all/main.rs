@@ -17,6 +17,7 @@ mod interrupts;
 mod large_products;
 mod later_reads;
 mod lists;
+mod layers;
 mod non_finite;
 mod one_hot;
 mod parfor;
