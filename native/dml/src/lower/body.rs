@@ -204,7 +204,7 @@ impl Lowering<'_> {
                 }
             };
         };
-        if function.results.len() != targets.len() {
+        if function.results.len() != targets.len() && targets.len() != 1 {
             return Err(count_mismatch(function.results.len()));
         }
         let mut outputs = Vec::new();

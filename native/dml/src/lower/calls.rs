@@ -2,9 +2,14 @@
 //! their own.
 
 use fulgurite_error::{Error, Position, Result};
-use fulgurite_hop::{Argument, Block, DataType, HopId, Parameter, ValueType};
+use fulgurite_hop::{Argument, Block, DataType, Dialect, HopId, Parameter, ValueType};
 
-use super::{Lowering, block::describe_type, modules::UserFunction, scope::Variable};
+use super::{
+    Lowering,
+    block::describe_type,
+    modules::{UserFunction, is_builtin_namespace},
+    scope::Variable,
+};
 use crate::{
     suggest,
     syntax::{
@@ -147,7 +152,7 @@ impl Lowering<'_> {
         name: &str,
         function: &UserFunction,
     ) -> Result<String> {
-        if function.results.len() != 1 {
+        if function.results.len() != 1 && !self.takes_first_result(function) {
             return Err(wrong_number_of_results(call, name, function));
         }
         let temporary = self.temporary();
@@ -162,8 +167,14 @@ impl Lowering<'_> {
         call: &Call,
         name: &str,
         function: &UserFunction,
-        outputs: Vec<(String, Position)>,
+        mut outputs: Vec<(String, Position)>,
     ) -> Result<()> {
+        if outputs.len() == 1 && self.takes_first_result(function) {
+            // Nobody reads the others.
+            while outputs.len() < function.results.len() {
+                outputs.push((self.temporary(), call.position.clone()));
+            }
+        }
         if function.results.len() != outputs.len() {
             return Err(wrong_number_of_results(call, name, function));
         }
@@ -178,6 +189,16 @@ impl Lowering<'_> {
         let arguments = self.bind_arguments(call, name, function)?;
         self.push_call(name, function, arguments, outputs, &call.position);
         Ok(())
+    }
+
+    /// Whether a call where one result is wanted takes the first one of several: of builtin scripts, and in SystemDS.
+    fn takes_first_result(&self, function: &UserFunction) -> bool {
+        let is_builtin = function
+            .namespace
+            .as_deref()
+            .is_some_and(is_builtin_namespace);
+        let may = is_builtin || self.options.dialect == Dialect::SystemDs;
+        may && !function.results.is_empty()
     }
 
     fn push_call(

@@ -157,7 +157,7 @@ impl Modules {
         let Script {
             functions, imports, ..
         } = syntax::parse(source)?;
-        let namespace = format!("builtin.{name}");
+        let namespace = format!("{BUILTIN}{name}");
         self.builtins.insert(name.to_owned(), namespace.clone());
         self.add(
             functions,
@@ -308,6 +308,14 @@ impl Modules {
         let roots = self.searched.join(", ");
         (!roots.is_empty()).then(|| format!("there is no builtin script of this name in {roots}"))
     }
+}
+
+/// What the namespaces of builtin scripts begin with.
+const BUILTIN: &str = "builtin.";
+
+/// Whether a namespace is that of a builtin script.
+pub(crate) fn is_builtin_namespace(namespace: &str) -> bool {
+    namespace.starts_with(BUILTIN)
 }
 
 /// The folder of a script that was read from a file.
