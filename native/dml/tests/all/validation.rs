@@ -173,7 +173,6 @@ const BAD_SCRIPTS: &[(ErrorKind, &str)] = &[
         "source(\"bad.dml\") as m\ny = m::f()",
     ),
     // Not there yet.
-    (ErrorKind::Unsupported, "[H, R] = qr(X)"),
     (
         ErrorKind::Unsupported,
         "Y = conv2d(X, X, stride=[1, 1], padding=[0, 0])",
@@ -308,7 +307,6 @@ fn habits_of_other_languages_get_help() {
         ),
         ("y = not(n)", "!x"),
         ("cat(n)", "print("),
-        ("y = is.na(X)", "X != X"),
     ] {
         let error = compiled(&with_variables(text), &options()).expect_err(text);
         let given = error.help().unwrap_or_default();
