@@ -193,7 +193,11 @@ fn too_few(call: &BoundCall<'_>) -> Error {
 /// `table(A, B)`, then weights, or output rows and columns, or all three.
 fn table(call: &mut BoundCall<'_>) -> Result<HopId> {
     let mut inputs = vec![call.argument(0)?, call.argument(1)?];
-    let rest: Vec<HopId> = call.rest.iter().map(|argument| argument.id).collect();
+    let mut rest: Vec<HopId> = call.rest.iter().map(|argument| argument.id).collect();
+    if rest.len() == 4 {
+        // SystemDS is told there whether to write empty blocks.
+        rest.pop();
+    }
     let one = call.block.int(1, call.position);
     match rest.as_slice() {
         [] => inputs.push(one),

@@ -89,11 +89,6 @@ pub(super) const BUILTINS: &[Builtin] = &[
         TWO_DEGREES,
         Rule::Function(|call| of(call, ParameterizedOp::InverseCdf, "f")),
     ),
-    bitwise("bitwAnd", |call| bits(call, ParameterizedOp::BitwAnd)),
-    bitwise("bitwOr", |call| bits(call, ParameterizedOp::BitwOr)),
-    bitwise("bitwXor", |call| bits(call, ParameterizedOp::BitwXor)),
-    bitwise("bitwShiftL", |call| bits(call, ParameterizedOp::BitwShiftL)),
-    bitwise("bitwShiftR", |call| bits(call, ParameterizedOp::BitwShiftR)),
 ];
 
 const MOMENT: &[Parameter] = &[
@@ -156,14 +151,6 @@ const TWO_DEGREES: &[Parameter] = &[
     required("df2", Kind::Number),
     default("lower.tail", Kind::Boolean, Constant::Boolean(true)),
 ];
-const CELLS: &[Parameter] = &[
-    required("left", Kind::Cells),
-    required("right", Kind::Cells),
-];
-
-const fn bitwise(name: &'static str, build: fn(&mut BoundCall<'_>) -> Result<HopId>) -> Builtin {
-    builtin(name, CELLS, Rule::Function(build))
-}
 
 /// A double for one probability, a column vector for a column of them.
 fn quantile(call: &mut BoundCall<'_>) -> Result<HopId> {
@@ -218,16 +205,4 @@ fn of(call: &mut BoundCall<'_>, op: ParameterizedOp, distribution: &str) -> Resu
     named.push(("dist".to_owned(), distribution));
     let (op, inputs) = with_names(op, named);
     Ok(call.scalar(op, inputs, ValueType::Double))
-}
-
-fn bits(call: &mut BoundCall<'_>, op: ParameterizedOp) -> Result<HopId> {
-    let (op, inputs) = call.named(op);
-    let is_matrix = inputs
-        .iter()
-        .any(|input| call.block.hop(*input).is_matrix());
-    Ok(if is_matrix {
-        call.matrix(op, inputs)
-    } else {
-        call.scalar(op, inputs, ValueType::Double)
-    })
 }

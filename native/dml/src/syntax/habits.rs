@@ -27,13 +27,12 @@ pub(crate) fn function(name: &str) -> Option<&'static str> {
             "operators work on whole matrices; a for or parfor loop calls a function for each row"
         }
         "colnames" | "rownames" | "names" => "matrices have no names of rows and columns",
-        "is.na" | "isnan" | "is_nan" => {
-            "X != X is 1 where X is NaN; replace(target=X, pattern=NaN, replacement=0) replaces them"
+        "isnan" | "is_nan" => {
+            "is.nan(X) is 1 where X is NaN; replace(target=X, pattern=NaN, replacement=0) replaces them"
         }
         "which" => {
             "removeEmpty(target=seq(1, nrow(x)) * (x != 0), margin=\"rows\") gives the rows where x is not 0"
         }
-        "unique" => "aggregate(target=x, groups=x, fn=\"count\") counts positive whole values",
         "dot" | "matmul" | "crossprod" => "write X %*% Y; t(X) %*% Y for crossprod",
         "transpose" => "t(X) transposes",
         "concat" | "concatenate" | "hstack" | "vstack" | "append_rows" => {

@@ -172,7 +172,6 @@ const BAD_SCRIPTS: &[(ErrorKind, &str)] = &[
         "source(\"bad.dml\") as m\ny = m::f()",
     ),
     // Not there yet.
-    (ErrorKind::Unsupported, "[H, R] = qr(X)"),
     // Lists in brackets.
     (
         ErrorKind::Validation,
@@ -321,7 +320,6 @@ fn habits_of_other_languages_get_help() {
         ),
         ("y = not(n)", "!x"),
         ("cat(n)", "print("),
-        ("y = is.na(X)", "X != X"),
     ] {
         let error = compiled(&with_variables(text), &options()).expect_err(text);
         let given = error.help().unwrap_or_default();

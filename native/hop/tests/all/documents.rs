@@ -46,7 +46,7 @@ fn documented(page: &str) -> Vec<&str> {
             .any(|title| section.starts_with(title))
     });
     let code = sections.flat_map(|section| section.split('`').skip(1).step_by(2));
-    code.flat_map(|code| code.split(|c: char| !c.is_alphanumeric() && c != '.' && c != '_'))
+    code.flat_map(|code| code.split(|c: char| !c.is_alphanumeric() && !['.', '_'].contains(&c)))
         .collect()
 }
 
