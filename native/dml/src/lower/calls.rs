@@ -230,7 +230,7 @@ impl Lowering<'_> {
         name: &str,
         function: &UserFunction,
     ) -> Result<Vec<Argument>> {
-        let given = match_arguments(call, name, &function.parameters)?;
+        let given = match_arguments(call, name, &function.parameters, self.options.dialect)?;
         // In the order the script writes them.
         let mut bound: Vec<Option<Argument>> = function.parameters.iter().map(|_| None).collect();
         for (argument, place) in call.arguments.iter().zip(given) {
@@ -389,11 +389,18 @@ fn wrong_number_of_results(call: &Call, name: &str, function: &UserFunction) -> 
 }
 
 /// For each argument, the place of its parameter.
-fn match_arguments(call: &Call, name: &str, parameters: &[Parameter]) -> Result<Vec<usize>> {
+fn match_arguments(
+    call: &Call,
+    name: &str,
+    parameters: &[Parameter],
+    dialect: Dialect,
+) -> Result<Vec<usize>> {
     let first_named = call.arguments.iter().position(|a| a.name.is_some());
     let last_positional = call.arguments.iter().rposition(|a| a.name.is_none());
     if let (Some(first), Some(last)) = (first_named, last_positional)
         && first < last
+        // In SystemDS it is for the parameter at its place.
+        && dialect == Dialect::SystemMl
         && let Some(argument) = call.arguments.get(last)
     {
         return Err(Error::validation("a positional argument after a named one")

@@ -110,7 +110,8 @@ fn as_matrix(call: &dyn Call) -> Result<VariableInfo> {
         DataType::Scalar => Characteristics::dims(1, 1),
         DataType::Matrix => size,
         DataType::Frame => Characteristics::new(size.rows, size.cols, None),
-        DataType::List => Characteristics::new(None, Some(1), None),
+        // A column of numbers, or the only matrix.
+        DataType::List => Characteristics::UNKNOWN,
     }))
 }
 

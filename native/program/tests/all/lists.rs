@@ -23,6 +23,8 @@ fn lists_hold_values_of_any_type() {
         print(l)
         print(length(l[2:4]) + ' ' + toString(list(list(1, TRUE), 'x')))
         print(toString(as.matrix(list(1, 2.5, TRUE)), sep='|', linesep=';'))
+        m = append(list(), matrix(1, 2, 3))
+        print(ncol(as.matrix(m)) + ' ' + ncol(matrix(0, ncol(as.matrix(m)), 2) %*% matrix(1, 2, 4)))
         print(sum(rbind(list(matrix(1, 2, 2), matrix(2, 1, 2)))) + ' ' + ncol(cbind(list(matrix(1, 2, 2), matrix(2, 2, 3)))))
         ",
     );
