@@ -63,11 +63,16 @@ pub(super) const BUILTINS: &[Builtin] = &[
     distinct("colCountDistinctApprox", |call| {
         count_distinct_by(call, "c")
     }),
+    builtin("contains", CONTAINS, Rule::Function(contains)),
     builtin("nrow", TABLE, Rule::Size(SizeOp::NRow)),
     builtin("ncol", TABLE, Rule::Size(SizeOp::NCol)),
     builtin("length", SIZED, Rule::Size(SizeOp::Length)),
 ];
 
+const CONTAINS: &[Parameter] = &[
+    required("target", Kind::Matrix),
+    required("pattern", Kind::Number),
+];
 const TABLE: &[Parameter] = &[required("target", Kind::Table)];
 const SIZED: &[Parameter] = &[required("target", Kind::Sized)];
 
@@ -155,4 +160,25 @@ const fn cumulative(name: &'static str, op: CumulativeOp) -> Builtin {
 /// Sums of all cells, rows or columns.
 pub(super) fn sums(call: &mut BoundCall<'_>, direction: Direction, matrix: HopId) -> HopId {
     call.aggregate(Sum, direction, matrix)
+}
+
+/// Whether a cell is the pattern: how many are, of which NaN are those that differ from themselves.
+fn contains(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let position = call.position;
+    let (target, pattern) = (call.argument(0)?, call.argument(1)?);
+    let block = &mut call.block;
+    let value = block.constant(pattern).and_then(Literal::as_f64);
+    let equal = block.binary(BinaryOp::Equal, target, pattern, position)?;
+    let found = match value {
+        Some(value) if !value.is_nan() => equal,
+        _ => {
+            let odd = block.binary(BinaryOp::NotEqual, target, target, position)?;
+            let is_odd = block.binary(BinaryOp::NotEqual, pattern, pattern, position)?;
+            let both = block.binary(BinaryOp::And, odd, is_odd, position)?;
+            block.binary(BinaryOp::Or, equal, both, position)?
+        }
+    };
+    let count = call.aggregate(AggregateOp::Sum, Direction::Full, found);
+    let zero = call.block.literal(Literal::Double(0.0), position);
+    call.block.binary(BinaryOp::Greater, count, zero, position)
 }

@@ -42,7 +42,6 @@ pub(super) const BUILTINS: &[Builtin] = &[
         aliases: &["isInf"],
         ..builtin("is.infinite", TARGET_CELLS, Rule::Function(is_infinite))
     },
-    builtin("contains", CONTAINS, Rule::Function(contains)),
     bitwise("bitwAnd", |call| bits(call, ParameterizedOp::BitwAnd)),
     bitwise("bitwOr", |call| bits(call, ParameterizedOp::BitwOr)),
     bitwise("bitwXor", |call| bits(call, ParameterizedOp::BitwXor)),
@@ -80,10 +79,6 @@ const LOG: &[Parameter] = &[
 const LEFT_RIGHT: &[Parameter] = &[
     required("left", Kind::Cells),
     required("right", Kind::Cells),
-];
-const CONTAINS: &[Parameter] = &[
-    required("target", Kind::Matrix),
-    required("pattern", Kind::Number),
 ];
 const IF_ELSE: &[Parameter] = &[
     required("test", Kind::Cells),
@@ -183,27 +178,6 @@ fn as_number(call: &mut BoundCall<'_>, target: HopId, truth: HopId) -> Result<Ho
         _ => CastOp::AsDouble,
     };
     call.block.scalar_cast(cast, truth, call.position)
-}
-
-/// Whether a cell is the pattern: how many are, of which NaN are those that differ from themselves.
-fn contains(call: &mut BoundCall<'_>) -> Result<HopId> {
-    let position = call.position;
-    let (target, pattern) = (call.argument(0)?, call.argument(1)?);
-    let block = &mut call.block;
-    let value = block.constant(pattern).and_then(Literal::as_f64);
-    let equal = block.binary(BinaryOp::Equal, target, pattern, position)?;
-    let found = match value {
-        Some(value) if !value.is_nan() => equal,
-        _ => {
-            let odd = block.binary(BinaryOp::NotEqual, target, target, position)?;
-            let is_odd = block.binary(BinaryOp::NotEqual, pattern, pattern, position)?;
-            let both = block.binary(BinaryOp::And, odd, is_odd, position)?;
-            block.binary(BinaryOp::Or, equal, both, position)?
-        }
-    };
-    let count = call.aggregate(AggregateOp::Sum, Direction::Full, found);
-    let zero = call.block.literal(Literal::Double(0.0), position);
-    call.block.binary(BinaryOp::Greater, count, zero, position)
 }
 
 fn min(call: &mut BoundCall<'_>) -> Result<HopId> {

@@ -135,7 +135,7 @@ fn as_matrix(call: &mut BoundCall<'_>) -> Result<HopId> {
 }
 
 /// The elements of a list that is written out, one below the other; its only one, if that is a matrix.
-fn column(call: &mut BoundCall<'_>, elements: Vec<HopId>) -> Result<HopId> {
+pub(super) fn column(call: &mut BoundCall<'_>, elements: Vec<HopId>) -> Result<HopId> {
     if let [only] = elements[..]
         && call.block.hop(only).is_matrix()
     {

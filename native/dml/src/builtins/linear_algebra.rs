@@ -4,7 +4,7 @@
 //! one below the other, and index operators take them apart.
 
 use fulgurite_error::Result;
-use fulgurite_hop::{HopId, HopOp, Literal, ParameterizedOp, SizeOp};
+use fulgurite_hop::{HopId, HopOp, Literal, ParameterizedOp};
 
 use super::{
     BoundCall, Builtin, Kind, Parameter, Rule, TARGET_MATRIX, builtin, optional, required,
@@ -142,8 +142,9 @@ fn inverse_fft_of_rows(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
 
 /// Two matrices as large as the target, from one in which they stand beside each other.
 fn side_by_side(call: &mut BoundCall<'_>, op: HopOp, inputs: Vec<HopId>) -> Result<Vec<HopId>> {
-    let rows = target_size(call, SizeOp::NRow)?;
-    let cols = target_size(call, SizeOp::NCol)?;
+    let target = call.argument(0)?;
+    let rows = call.block.rows(target, call.position);
+    let cols = call.block.cols(target, call.position);
     let both = call.matrix(op, inputs);
     let one = int(call, 1);
     let second = plus(call, cols, one)?;
@@ -155,12 +156,8 @@ fn side_by_side(call: &mut BoundCall<'_>, op: HopOp, inputs: Vec<HopId>) -> Resu
 }
 
 fn target_rows(call: &mut BoundCall<'_>) -> Result<HopId> {
-    target_size(call, SizeOp::NRow)
-}
-
-fn target_size(call: &mut BoundCall<'_>, size: SizeOp) -> Result<HopId> {
     let target = call.argument(0)?;
-    Ok(call.block.size(size, target, call.position))
+    Ok(call.block.rows(target, call.position))
 }
 
 fn int(call: &mut BoundCall<'_>, value: i64) -> HopId {

@@ -2,13 +2,12 @@
 
 use fulgurite_error::Result;
 use fulgurite_hop::{
-    AggregateOp, BinaryOp, Dialect, Direction, Hop, HopId, HopOp, Literal, ParameterizedOp, SizeOp,
-    UnaryOp, ValueType,
+    AggregateOp, BinaryOp, Dialect, Direction, HopId, Literal, ParameterizedOp, UnaryOp, ValueType,
 };
 
 use super::{
-    BoundCall, Builtin, Constant, Kind, Parameter, Rule, build::with_names, builtin, default,
-    optional, required,
+    BoundCall, Builtin, Constant, Kind, Parameter, Rule, build::with_names, builtin, construction,
+    default, optional, required,
 };
 
 pub(super) const BUILTINS: &[Builtin] = &[
@@ -173,7 +172,7 @@ fn middle_quantile(call: &mut BoundCall<'_>) -> Result<HopId> {
     let position = call.position;
     let (target, probability) = (call.argument(0)?, call.argument(2)?);
     let block = &mut *call.block;
-    let count = block.size(SizeOp::NRow, target, position);
+    let count = block.rows(target, position);
     let rank = block.times(probability, count, position)?;
     let rank = block.unary(UnaryOp::Ceil, rank, position)?;
     // Half a rank more comes to the next one, whatever rounding does to the probability.
@@ -181,8 +180,7 @@ fn middle_quantile(call: &mut BoundCall<'_>) -> Result<HopId> {
     let next = block.plus(rank, half, position)?;
     let next = block.smaller(next, count, position)?;
     let next = block.binary(BinaryOp::Div, next, count, position)?;
-    let both = [probability, next].map(|value| block.as_matrix(value, position));
-    let both = block.push(Hop::matrix(HopOp::RBind, both.to_vec()).at(position));
+    let both = construction::column(call, vec![probability, next])?;
     let named = [("target", target), ("probabilities", both)];
     let named = named.map(|(name, id)| (name.to_owned(), id));
     let (op, inputs) = with_names(ParameterizedOp::Quantile, named.to_vec());

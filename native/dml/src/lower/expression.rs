@@ -2,10 +2,10 @@
 
 use fulgurite_error::{Error, Position, Result};
 use fulgurite_hop::{
-    CastOp, DataType, Hop, HopId, HopOp, Literal, ParameterizedOp, SizeOp, UnaryOp, scalar,
+    CastOp, DataType, Hop, HopId, HopOp, Literal, ParameterizedOp, UnaryOp, scalar,
 };
 
-use super::{Lowering, block::describe_type, describe, named_constant};
+use super::{BlockBuilder, Lowering, block::describe_type, describe, named_constant};
 use crate::{
     builtins::{self, Builtin, Evaluated},
     suggest,
@@ -343,8 +343,10 @@ impl Lowering<'_> {
     /// First row, last row, first column, last column.
     fn bounds(&mut self, matrix: HopId, subscripts: &Subscripts) -> Result<[HopId; 4]> {
         let position = &subscripts.position;
-        let (first_row, last_row) = self.range(matrix, &subscripts.rows, SizeOp::NRow, position)?;
-        let (first_col, last_col) = self.range(matrix, &subscripts.cols, SizeOp::NCol, position)?;
+        let rows = BlockBuilder::rows;
+        let (first_row, last_row) = self.range(matrix, &subscripts.rows, rows, position)?;
+        let cols = BlockBuilder::cols;
+        let (first_col, last_col) = self.range(matrix, &subscripts.cols, cols, position)?;
         Ok([first_row, last_row, first_col, last_col])
     }
 
@@ -352,13 +354,13 @@ impl Lowering<'_> {
         &mut self,
         matrix: HopId,
         range: &Range,
-        size: SizeOp,
+        size: fn(&mut BlockBuilder, HopId, &Position) -> HopId,
         position: &Position,
     ) -> Result<(HopId, HopId)> {
         match range {
             Range::All => {
                 let first = self.block.int(1, position);
-                let last = self.block.size(size, matrix, position);
+                let last = size(&mut self.block, matrix, position);
                 Ok((first, last))
             }
             Range::Single(index) => {

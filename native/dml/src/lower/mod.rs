@@ -11,6 +11,7 @@ mod calls;
 mod control;
 mod evaluation;
 mod expression;
+mod external;
 mod lists;
 mod modules;
 mod scope;

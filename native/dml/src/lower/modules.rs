@@ -14,6 +14,7 @@ use std::{
 use fulgurite_error::{Error, Result, Source};
 use fulgurite_hop::{Literal, Parameter};
 
+use super::external;
 use crate::{
     builtins,
     options::SourceResolver,
@@ -199,7 +200,14 @@ impl Modules {
         })
     }
 
-    fn define(&mut self, definition: FunctionDefinition, namespace: Option<&str>) -> Result<()> {
+    fn define(
+        &mut self,
+        mut definition: FunctionDefinition,
+        namespace: Option<&str>,
+    ) -> Result<()> {
+        if let Some(statements) = external::built_in(&definition)? {
+            definition.body = FunctionBody::Statements(statements);
+        }
         let name = qualified(namespace, &definition.name);
         if let Some(first) = self.functions.get(&name) {
             return Err(Error::validation(format!(

@@ -41,9 +41,14 @@ fn the_table_of_codes_is_up_to_date() {
 /// Names in the first cells of tables under `## Functions`, and in the list of what does not run yet.
 fn documented(page: &str) -> Vec<&str> {
     let sections = page.split("\n## ").filter(|section| {
-        ["Functions\n", "Files\n", "Does not run yet\n"]
-            .iter()
-            .any(|title| section.starts_with(title))
+        [
+            "Expressions\n",
+            "Functions\n",
+            "Files\n",
+            "Does not run yet\n",
+        ]
+        .iter()
+        .any(|title| section.starts_with(title))
     });
     let code = sections.flat_map(|section| section.split('`').skip(1).step_by(2));
     code.flat_map(|code| code.split(|c: char| !c.is_alphanumeric() && !['.', '_'].contains(&c)))

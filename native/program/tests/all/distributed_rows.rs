@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use fulgurite_backend_local::LocalBackend;
+use fulgurite_error::ErrorKind;
 use fulgurite_matrix::MatrixBlock;
 use fulgurite_program::OutputValue;
 use fulgurite_test_numbers::is_close;
@@ -490,12 +491,12 @@ fn aggregates_by_group() {
         cells: Cells::Dense,
     };
     let (x, y) = (wide.matrix(7), wide.matrix(11));
-    for text in [
-        "R = aggregate(target=X, groups=Y[,1] * 2 + 9, fn=\"sum\", ngroups=9)",
-        "R = aggregate(target=X, groups=Y[,1] * 2 + 9, fn=\"mean\", ngroups=9)",
-    ] {
-        assert_same(text, &x, &y);
-    }
+    let text = "R = aggregate(target=X, groups=Y[,1] * 2 + 9, fn=\"sum\", ngroups=9)";
+    assert_same(text, &x, &y);
+    let text = "R = aggregate(target=X, groups=Y[,1] * 2 + 9, fn=\"mean\", ngroups=9)";
+    let (ran, _) = distributed(text, &x, &y);
+    let refused = ran.result.expect_err("columns are summed up only");
+    assert_eq!(refused.kind(), ErrorKind::Unsupported);
 }
 
 #[test]

@@ -58,6 +58,7 @@ fn time_passes_between_statements() {
         s = sum(rand(rows=700, cols=700, seed=1))
         after = time()
         print((after - before > 100000) & (after - before < 60 * 1e9) & (s > 0))
+        last = 0
         for (i in 1:3) { t = time(); if (i > 1) { print(t > last) }; last = t }
         ",
     )
@@ -77,4 +78,23 @@ fn wrong_arguments_are_said() {
         text.lines().next().unwrap_or_default().to_owned()
     });
     insta::assert_snapshot!(errors.join("\n"));
+}
+
+#[test]
+fn binning_of_systemml_is_built_in() {
+    let ran = script(
+        "
+        binning = externalFunction(Matrix[Double] A, Integer binsize, Integer numbins) return (Matrix[Double] B, Integer bins)
+          implemented in (classname='org.apache.sysml.udf.lib.BinningWrapper', exectype='mem')
+        [b, n] = binning(matrix('1 2 2 2 3 4 5 6 7', 9, 1), 2, 5)
+        print(toString(t(b), linesep='') + ' ' + n)
+        [b, n] = binning(matrix('1 1 1', 3, 1), 2, 2)
+        print(toString(t(b), linesep='') + ' ' + n)
+        ",
+    )
+    .run();
+    assert_eq!(
+        ran.text(),
+        "1.500 3.000 5.000 6.500 7.000 0.000 4\n1.000 1.000 0.000 1\n"
+    );
 }

@@ -68,7 +68,9 @@ fn bias_and_rectifier_are_one_fused_operator() {
         Y = bias_add(conv2d(X, W, input_shape=[6, 2, 4, 5], filter_shape=[3, 2, 2, 3]), b)
         R = max(Y, 0)
     ";
-    let ran = inputs(text).config("fulgurite.fusion.policy", "all").run();
+    let ran = inputs(text)
+        .config("fulgurite.fusion.policy", "fuse-all")
+        .run();
     let by_hand = "
         C = conv2d(X, W, input_shape=[6, 2, 4, 5], filter_shape=[3, 2, 2, 3])
         B = matrix(b %*% matrix(1, rows=1, cols=9), rows=1, cols=27)

@@ -81,7 +81,6 @@ const CELLS: &[&str] = &[
     "is.nan(X) + is.na(X * Y)",
     "is.infinite(X) * Z",
     "sigmoid(X) * Y",
-    "bitwAnd(X * 4, 6) + bitwShiftL(Y, 2)",
 ];
 
 const AGGREGATES: &[&str] = &[
@@ -95,14 +94,7 @@ const AGGREGATES: &[&str] = &[
     "colSums(X * log(Y))",
     "sum(rev(X) * Z)",
     "contains(X, NaN) + contains(X * Z, 1.25) + contains(X, -3)",
-    "countDistinct(X, \"r\") + rowCountDistinct(X * Z)",
-    "countDistinct(Y, \"c\") + countDistinct(X)",
-    "unique(X)",
-    "unique(X, \"r\")",
-    "unique(X * Z, \"c\")",
-    "roll(X, 7) - roll(X, -3)",
     "rowcumsum(X * Z)",
-    "cumsumprod(Z[, 1:2] / 8)",
     "rowSums((X * Y != X * Y) * 1)",
 ];
 
