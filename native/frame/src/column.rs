@@ -112,7 +112,7 @@ impl Column {
     /// The column of an Arrow array.
     ///
     /// # Errors
-    /// `unsupported` when columns have no such type.
+    /// `unsupported` when columns have no such type, `data` for a dictionary shorter than its codes.
     pub fn from_array(array: &ArrayRef) -> Result<Self> {
         fn of<A: Array + Clone + 'static>(
             array: &ArrayRef,
@@ -123,6 +123,10 @@ impl Column {
         if let Some(coded) = array.as_any().downcast_ref::<DictionaryArray<Int32Type>>()
             && coded.values().as_any().is::<StringArray>()
         {
+            let codes = coded.to_data().validate_values();
+            codes.map_err(|error| {
+                Error::data(format!("a dictionary does not fit its codes: {error}"))
+            })?;
             return Ok(Column::Coded(coded.clone()));
         }
         of(array, Column::Text)

@@ -17,8 +17,10 @@ pub fn output_bytes(hop: &Hop) -> Option<u64> {
         (Some(Literal::String(text)), _) => Some(SCALAR_BYTES + text.len() as u64),
         (_, DataType::Scalar) => Some(SCALAR_BYTES),
         (_, DataType::Matrix) => hop.characteristics.memory_bytes(),
-        // The cells of a frame and the members of a list have no fixed width.
-        (_, DataType::Frame | DataType::List) => None,
+        // It holds values of other operators.
+        (_, DataType::List) => Some(0),
+        // The cells of a frame have no fixed width.
+        (_, DataType::Frame) => None,
     }
 }
 
@@ -119,8 +121,8 @@ pub fn peak_bytes(dag: &Dag) -> Option<u64> {
         sizes[id.index()] = match hop.data_type {
             DataType::Matrix if is_variable => 0,
             DataType::Matrix => output_bytes(hop)?,
-            DataType::Scalar => 0,
-            DataType::Frame | DataType::List => return None,
+            DataType::Scalar | DataType::List => 0,
+            DataType::Frame => return None,
         };
         live = live.saturating_add(sizes[id.index()]);
         peak = peak.max(live.saturating_add(intermediate_bytes(dag, id)?));

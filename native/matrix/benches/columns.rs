@@ -6,8 +6,10 @@ use std::{hint::black_box, time::Instant};
 use fulgurite_matrix::{
     CsrMatrix, MatrixBlock,
     kernels::{
-        Operand, order, order_permutation,
-        statistics::{GroupFunction, grouped_aggregate, median, quantiles},
+        Operand,
+        groups::{GroupFunction, grouped_aggregate},
+        order, order_permutation,
+        statistics::{median, quantiles},
         table, tsmm,
     },
     memory::keep_freed_memory,

@@ -66,6 +66,10 @@ impl SymbolTable {
                     Some(Variable::Matrix(other)) if matrix.is(other) => None,
                     _ => Some(matrix.block().memory_bytes() as u64),
                 },
+                Variable::List(list) => match others.find(name) {
+                    Some(Variable::List(other)) if list.is(other) => None,
+                    _ => Some(list.bytes()),
+                },
                 Variable::Written(written) => Some(written.waiting().bytes),
                 _ => None,
             });

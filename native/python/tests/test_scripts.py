@@ -147,6 +147,18 @@ Z = f(X)
         ("Z = X * 2", "700k", "900k"),
         (_TWICE, "1m", "2m"),
         (_CALL, "1m", "2m"),
+        # What lists hold, and variables that wait for a function that is called by its name.
+        (
+            "l = list()\nfor (i in 1:4) { l = append(l, X * i) }\nZ = X * 2",
+            "2m",
+            "6m",
+        ),
+        (
+            "f = function(matrix[double] A) return (matrix[double] B) { B = A * 2 }\nY = X + 1\nif (sum(Y) > 1e9) {print('')}\n"
+            "Z = eval('f', X)\nZ = Z + Y",
+            "1m",
+            "4m",
+        ),
         (
             "n = 1\nwhile (n < 4) { Z = matrix(n, n * 50000, 1)\n n = n + 1 }",
             "1500k",

@@ -331,11 +331,6 @@ const KEYS: &[Key] = &[
     },
 ];
 
-fn paths(paths: &[PathBuf]) -> String {
-    let paths = paths.iter().map(|path| path.display().to_string());
-    paths.collect::<Vec<_>>().join(",")
-}
-
 fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split(',')
         .map(str::trim)
@@ -452,7 +447,6 @@ impl Config {
             ("fulgurite.blocksize", self.blocksize.to_string()),
             ("fulgurite.codegen.scalars", self.scalar_code.to_string()),
             ("fulgurite.dialect", self.dialect.name().into()),
-            ("fulgurite.builtins", paths(&self.builtins)),
             ("fulgurite.rewrites.off", self.rewrites_off.join(",")),
             (
                 "fulgurite.read.map",

@@ -4,7 +4,7 @@
 use fulgurite_dataflow::{Combine, Variable};
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Formulas, Literal, scalar};
-use fulgurite_matrix::{MatrixBlock, kernels::statistics::GroupFunction};
+use fulgurite_matrix::{MatrixBlock, kernels::groups::GroupFunction};
 
 use super::{columns::Columns, named};
 use crate::{operator::Operator, workers::Workers};

@@ -27,7 +27,6 @@ pub(crate) fn bind<'a>(
     let mut rest = Vec::new();
     let (named, positional): (Vec<_>, Vec<_>) = evaluated
         .into_iter()
-        .map(|argument| without_remark(builtin, argument))
         .partition(|argument| argument.name.is_some() && !builtin.ignores_names);
     if let (true, Some(first)) = (builtin.named_only, positional.first()) {
         return Err(
@@ -101,15 +100,6 @@ pub(crate) fn bind<'a>(
         arguments,
         rest,
     })
-}
-
-/// SystemDS takes all arguments of `table` by their places, and scripts name the last ones for their readers.
-fn without_remark(builtin: &Builtin, argument: Evaluated) -> Evaluated {
-    let is_parameter = |name: &String| builtin.parameters.iter().any(|other| other.name == name);
-    let name = argument
-        .name
-        .filter(|name| builtin.name != "table" || is_parameter(name));
-    Evaluated { name, ..argument }
 }
 
 /// Positional arguments go to the parameters in order; where they are too few for all, those that may be

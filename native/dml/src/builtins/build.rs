@@ -40,7 +40,7 @@ impl BoundCall<'_> {
     /// The results of a function that has several.
     pub fn build_several(&mut self) -> Result<Vec<HopId>> {
         match self.builtin.rule {
-            Rule::Several(_, build) | Rule::SeveralOf(_, build) => build(self),
+            Rule::Several(_, build) => build(self),
             _ => self.build().map(|result| vec![result]),
         }
     }
@@ -78,7 +78,7 @@ impl BoundCall<'_> {
             }
             Rule::Function(build) | Rule::Effect(build) => build(self),
             Rule::Exists => Err(Error::internal("'exists' asks for no value").at(position)),
-            Rule::Several(..) | Rule::SeveralOf(..) => Err(Error::validation(format!(
+            Rule::Several(..) => Err(Error::validation(format!(
                 "'{}' gives {} results, not one",
                 self.name,
                 self.builtin.results()

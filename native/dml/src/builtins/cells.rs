@@ -5,7 +5,9 @@ use fulgurite_hop::{
     AggregateOp, BinaryOp, CastOp, Direction, HopId, Literal, ParameterizedOp, UnaryOp, ValueType,
 };
 
-use super::{BoundCall, Builtin, Kind, Parameter, Rule, TARGET_CELLS, builtin, optional, required};
+use super::{
+    BoundCall, Builtin, Kind, Parameter, Rule, TARGET_CELLS, builtin, cast, optional, required,
+};
 use crate::syntax::ast::BinaryOperator;
 
 pub(super) const BUILTINS: &[Builtin] = &[
@@ -31,12 +33,8 @@ pub(super) const BUILTINS: &[Builtin] = &[
     unary("tanh", UnaryOp::Tanh),
     unary("sigmoid", UnaryOp::Sigmoid),
     Builtin {
-        aliases: &["isNA"],
+        aliases: &["isNA", "is.nan", "isNaN"],
         ..builtin("is.na", TARGET_CELLS, Rule::Function(is_nan))
-    },
-    Builtin {
-        aliases: &["isNaN"],
-        ..builtin("is.nan", TARGET_CELLS, Rule::Function(is_nan))
     },
     Builtin {
         aliases: &["isInf"],
@@ -90,20 +88,6 @@ const PPRED: &[Parameter] = &[
     required("right", Kind::Cells),
     required("op", Kind::String),
 ];
-const VALUE: &[Parameter] = &[required("value", Kind::Any)];
-
-const fn cast(
-    name: &'static str,
-    aliases: &'static [&'static str],
-    rule: fn(&mut BoundCall<'_>) -> Result<HopId>,
-) -> Builtin {
-    Builtin {
-        aliases,
-        is_cast: true,
-        ..builtin(name, VALUE, Rule::Function(rule))
-    }
-}
-
 /// A scalar as another type of scalar; of a 1 x 1 matrix and a list of one scalar, that scalar.
 fn scalar_cast(call: &mut BoundCall<'_>, op: CastOp) -> Result<HopId> {
     let mut value = call.argument(0)?;

@@ -4,7 +4,8 @@ use fulgurite_error::{Error, Result};
 use fulgurite_hop::{DataGenOp, DataType, HopId, HopOp, Literal, ParameterizedOp, ValueType};
 
 use super::{
-    BoundCall, Builtin, Constant, Kind, Parameter, Rule, builtin, default, optional, required,
+    BoundCall, Builtin, Constant, Kind, Parameter, Rule, VALUE, builtin, cast, default, optional,
+    required,
 };
 
 pub(super) const BUILTINS: &[Builtin] = &[
@@ -16,19 +17,12 @@ pub(super) const BUILTINS: &[Builtin] = &[
         ..builtin("rand", RAND, Rule::Function(rand))
     },
     builtin("sample", SAMPLE, Rule::Function(sample)),
-    cast("as.scalar", as_scalar),
-    cast("as.matrix", as_matrix),
-    cast("as.frame", as_frame),
+    cast("as.scalar", &[], as_scalar),
+    cast("as.matrix", &[], as_matrix),
+    cast("as.frame", &[], as_frame),
     // Needs to know the variables, so lower::expression makes it.
     builtin("exists", VALUE, Rule::Exists),
 ];
-
-const fn cast(name: &'static str, build: fn(&mut BoundCall<'_>) -> Result<HopId>) -> Builtin {
-    Builtin {
-        is_cast: true,
-        ..builtin(name, VALUE, Rule::Function(build))
-    }
-}
 
 const MATRIX: &[Parameter] = &[
     required("data", Kind::Any),
@@ -58,7 +52,6 @@ const SAMPLE: &[Parameter] = &[
     default("replace", Kind::Boolean, Constant::Boolean(false)),
     default("seed", Kind::Number, Constant::Int(-1)),
 ];
-const VALUE: &[Parameter] = &[required("value", Kind::Any)];
 
 /// Fills a matrix from a scalar, or reshapes one.
 fn matrix(call: &mut BoundCall<'_>) -> Result<HopId> {

@@ -56,18 +56,22 @@ pub(super) const BUILTINS: &[Builtin] = &[
         BIAS,
         Rule::Function(|call| bias(call, |layer, x, y| layer.times(x, y))),
     ),
-    builtin("batch_norm2d", BATCH_NORM, Rule::Several(5, batch_norm2d)),
+    builtin(
+        "batch_norm2d",
+        BATCH_NORM,
+        Rule::Several(&[5], batch_norm2d),
+    ),
     builtin(
         "batch_norm2d_backward",
         BATCH_NORM_BACKWARD,
-        Rule::Several(3, batch_norm2d_backward),
+        Rule::Several(&[3], batch_norm2d_backward),
     ),
     // SystemML's has two results, and SystemDS's the steps' besides.
-    builtin("lstm", LSTM, Rule::SeveralOf(&[5, 2], lstm)),
+    builtin("lstm", LSTM, Rule::Several(&[5, 2], lstm)),
     builtin(
         "lstm_backward",
         LSTM_BACKWARD,
-        Rule::Several(5, lstm_backward),
+        Rule::Several(&[5], lstm_backward),
     ),
 ];
 

@@ -25,10 +25,10 @@ pub(super) const BUILTINS: &[Builtin] = &[
         TARGET_MATRIX,
         Rule::NamedMatrix(ParameterizedOp::Cholesky),
     ),
-    builtin("eigen", TARGET_MATRIX, Rule::Several(2, eigen)),
-    builtin("lu", TARGET_MATRIX, Rule::Several(3, lu)),
-    builtin("svd", TARGET_MATRIX, Rule::Several(3, svd)),
-    builtin("qr", TARGET_MATRIX, Rule::Several(2, qr)),
+    builtin("eigen", TARGET_MATRIX, Rule::Several(&[2], eigen)),
+    builtin("lu", TARGET_MATRIX, Rule::Several(&[3], lu)),
+    builtin("svd", TARGET_MATRIX, Rule::Several(&[3], svd)),
+    builtin("qr", TARGET_MATRIX, Rule::Several(&[2], qr)),
     builtin(
         "det",
         TARGET_MATRIX,
@@ -39,17 +39,17 @@ pub(super) const BUILTINS: &[Builtin] = &[
         TARGET_MATRIX,
         Rule::NamedMatrix(ParameterizedOp::SquareRoot),
     ),
-    builtin("fft", TARGET_MATRIX, Rule::Several(2, fft)),
-    builtin("ifft", COMPLEX, Rule::Several(2, inverse_fft)),
+    builtin("fft", TARGET_MATRIX, Rule::Several(&[2], fft)),
+    builtin("ifft", COMPLEX, Rule::Several(&[2], inverse_fft)),
     builtin(
         "fft_linearized",
         TARGET_MATRIX,
-        Rule::Several(2, fft_of_rows),
+        Rule::Several(&[2], fft_of_rows),
     ),
     builtin(
         "ifft_linearized",
         COMPLEX,
-        Rule::Several(2, inverse_fft_of_rows),
+        Rule::Several(&[2], inverse_fft_of_rows),
     ),
 ];
 

@@ -3,25 +3,21 @@
 use std::collections::BTreeSet;
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{
-    Characteristics, DataType, Hop, HopId, HopOp, ListOp, ParameterizedOp, ValueType,
-};
+use fulgurite_hop::{HopId, HopOp, ListOp, ParameterizedOp};
 
-use super::{BoundCall, Builtin, Kind, Parameter, Rule, build::with_names, builtin, required};
+use super::{
+    BoundCall, Builtin, Kind, Parameter, Rule, build::with_names, builtin, cast, required,
+};
 
 pub(super) const BUILTINS: &[Builtin] = &[
     Builtin {
         rest: Some(Kind::Any),
         ..builtin("list", &[], Rule::Function(list))
     },
-    Builtin {
-        is_cast: true,
-        ..builtin("as.list", VALUE, Rule::Function(as_list))
-    },
-    builtin("remove", REMOVE, Rule::Several(2, remove)),
+    cast("as.list", &[], as_list),
+    builtin("remove", REMOVE, Rule::Several(&[2], remove)),
 ];
 
-const VALUE: &[Parameter] = &[required("value", Kind::Any)];
 const REMOVE: &[Parameter] = &[
     required("list", Kind::List),
     required("place", Kind::Scalar),
@@ -45,15 +41,7 @@ fn list(call: &mut BoundCall<'_>) -> Result<HopId> {
         named.push((name, element.id));
     }
     let (op, inputs) = with_names(ParameterizedOp::List, named);
-    let list = Hop {
-        op,
-        inputs,
-        data_type: DataType::List,
-        value_type: ValueType::Double,
-        characteristics: Characteristics::UNKNOWN,
-        position: Some(call.position.clone()),
-    };
-    Ok(call.block.push(list))
+    Ok(call.block.list(op, inputs, call.position))
 }
 
 fn as_list(call: &mut BoundCall<'_>) -> Result<HopId> {
@@ -83,8 +71,5 @@ pub(super) fn bound(call: &mut BoundCall<'_>, op: ListOp, list: HopId) -> HopId 
 }
 
 fn operator(call: &mut BoundCall<'_>, op: ListOp, inputs: Vec<HopId>) -> HopId {
-    call.block.push(Hop {
-        data_type: DataType::List,
-        ..Hop::matrix(HopOp::List(op), inputs).at(call.position)
-    })
+    call.block.list(HopOp::List(op), inputs, call.position)
 }

@@ -35,7 +35,7 @@ pub(crate) struct Builtin {
     pub rest: Option<Kind>,
     /// Arguments must be named: `rand(rows=...)`.
     pub named_only: bool,
-    /// Names of arguments say nothing: `ifelse(c, a, b = 2)`.
+    /// Names of arguments are remarks, and places decide, as in SystemDS: `table(a, b, rows=n, cols=m)`.
     pub ignores_names: bool,
     /// `as.scalar` and its kin: what stands in it may be an element of a list whose type it tells.
     pub is_cast: bool,
@@ -109,10 +109,8 @@ pub(crate) enum Rule {
     /// Inputs by the names of the parameters; gives a double.
     NamedDouble(ParameterizedOp),
     Function(fn(&mut BoundCall<'_>) -> Result<HopId>),
-    /// So many results, for `[a, b] = f(...)`.
-    Several(usize, fn(&mut BoundCall<'_>) -> Result<Vec<HopId>>),
-    /// As [`Rule::Several`], with one of these numbers of results, the first of which is all.
-    SeveralOf(
+    /// One of these numbers of results, the first of which is all, for `[a, b] = f(...)`.
+    Several(
         &'static [usize],
         fn(&mut BoundCall<'_>) -> Result<Vec<HopId>>,
     ),
@@ -161,8 +159,7 @@ impl Builtin {
     pub fn results(&self) -> usize {
         match self.rule {
             Rule::Effect(_) => 0,
-            Rule::Several(results, _) => results,
-            Rule::SeveralOf(counts, _) => counts.first().copied().unwrap_or(0),
+            Rule::Several(counts, _) => counts.first().copied().unwrap_or(0),
             _ => 1,
         }
     }
@@ -170,7 +167,7 @@ impl Builtin {
     /// Whether a call may have so many results.
     pub fn may_give(&self, results: usize) -> bool {
         match self.rule {
-            Rule::SeveralOf(counts, _) => counts.contains(&results),
+            Rule::Several(counts, _) => counts.contains(&results),
             _ => self.results() == results,
         }
     }
@@ -192,6 +189,19 @@ const fn builtin(name: &'static str, parameters: &'static [Parameter], rule: Rul
         ignores_names: false,
         is_cast: false,
         rule,
+    }
+}
+
+/// `as.scalar` and its kin.
+const fn cast(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    build: fn(&mut BoundCall<'_>) -> Result<HopId>,
+) -> Builtin {
+    Builtin {
+        aliases,
+        is_cast: true,
+        ..builtin(name, VALUE, Rule::Function(build))
     }
 }
 
@@ -219,6 +229,7 @@ const fn default(name: &'static str, kind: Kind, value: Constant) -> Parameter {
     }
 }
 
+const VALUE: &[Parameter] = &[required("value", Kind::Any)];
 const TARGET_MATRIX: &[Parameter] = &[required("target", Kind::Matrix)];
 const TARGET_CELLS: &[Parameter] = &[required("target", Kind::Cells)];
 

@@ -14,9 +14,12 @@ pub(super) const BUILTINS: &[Builtin] = &[
     reorganize("rev", |call| of_target(call, HopOp::Rev)),
     reorganize("diag", |call| of_target(call, HopOp::Diag)),
     Builtin {
-        aliases: &["append"],
         rest: Some(Kind::Any),
         ..builtin("cbind", &[], Rule::Function(cbind))
+    },
+    Builtin {
+        rest: Some(Kind::Any),
+        ..builtin("append", &[], Rule::Function(append))
     },
     Builtin {
         rest: Some(Kind::Any),
@@ -25,6 +28,7 @@ pub(super) const BUILTINS: &[Builtin] = &[
     Builtin {
         aliases: &["ctable"],
         rest: Some(Kind::Cells),
+        ignores_names: true,
         ..builtin("table", TABLE, Rule::Function(table))
     },
     builtin(
@@ -115,11 +119,8 @@ fn cbind(call: &mut BoundCall<'_>) -> Result<HopId> {
         .rest
         .iter()
         .all(|argument| call.block.is_string(argument.id));
-    if first_is_list(call) && call.name == "append" {
-        return Ok(lists::append(call));
-    }
     if !all_strings || call.rest.is_empty() {
-        return bind_tables(call, HopOp::CBind);
+        return bind_tables(call, HopOp::CBind, ListOp::Columns);
     }
     let texts: Vec<HopId> = call.rest.iter().map(|argument| argument.id).collect();
     let newline = call
@@ -138,8 +139,16 @@ fn cbind(call: &mut BoundCall<'_>) -> Result<HopId> {
     joined.ok_or_else(|| too_few(call))
 }
 
+/// A list with more elements; else as `cbind`.
+fn append(call: &mut BoundCall<'_>) -> Result<HopId> {
+    match first_is_list(call) {
+        true => Ok(lists::append(call)),
+        false => cbind(call),
+    }
+}
+
 fn rbind(call: &mut BoundCall<'_>) -> Result<HopId> {
-    bind_tables(call, HopOp::RBind)
+    bind_tables(call, HopOp::RBind, ListOp::Rows)
 }
 
 fn first_is_list(call: &BoundCall<'_>) -> bool {
@@ -147,15 +156,11 @@ fn first_is_list(call: &BoundCall<'_>) -> bool {
     first.is_some_and(|argument| call.block.hop(argument.id).data_type == DataType::List)
 }
 
-fn bind_tables(call: &mut BoundCall<'_>, op: HopOp) -> Result<HopId> {
+fn bind_tables(call: &mut BoundCall<'_>, op: HopOp, of_list: ListOp) -> Result<HopId> {
     if let [only] = &call.rest[..]
         && first_is_list(call)
     {
         let list = only.id;
-        let of_list = match op {
-            HopOp::RBind => ListOp::Rows,
-            _ => ListOp::Columns,
-        };
         return Ok(lists::bound(call, of_list, list));
     }
     for argument in &call.rest {
@@ -194,7 +199,11 @@ fn too_few(call: &BoundCall<'_>) -> Error {
 fn table(call: &mut BoundCall<'_>) -> Result<HopId> {
     let mut inputs = vec![call.argument(0)?, call.argument(1)?];
     let mut rest: Vec<HopId> = call.rest.iter().map(|argument| argument.id).collect();
-    if rest.len() == 4 {
+    if rest.len() == 4
+        && rest
+            .last()
+            .is_some_and(|last| call.block.hop(*last).is_scalar())
+    {
         // SystemDS is told there whether to write empty blocks.
         rest.pop();
     }

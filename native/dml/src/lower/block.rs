@@ -276,6 +276,14 @@ impl BlockBuilder {
         self.push(Hop::matrix(op, vec![value]).at(position))
     }
 
+    /// An operator that gives a list.
+    pub fn list(&mut self, op: HopOp, inputs: Vec<HopId>, position: &Position) -> HopId {
+        self.push(Hop {
+            data_type: DataType::List,
+            ..Hop::matrix(op, inputs).at(position)
+        })
+    }
+
     /// A frame of a matrix, a scalar or a list of a frame.
     pub fn as_frame(&mut self, value: HopId, value_type: ValueType, position: &Position) -> HopId {
         self.push(Hop {

@@ -19,6 +19,7 @@ impl Lowering<'_> {
         if !subscripts.is_element {
             return Ok(self.list_operator(ListOp::Part, vec![list, first, last], position));
         }
+        self.check_place(list, first, position)?;
         let Some(element) = self.element_type(list, first) else {
             return Err(Error::validation("what type this element has is not known here")
                 .at(position)
@@ -75,17 +76,11 @@ impl Lowering<'_> {
         let names = (1..=elements.len()).map(|number| number.to_string());
         let (op, inputs) =
             builtins::with_names(ParameterizedOp::List, names.zip(elements).collect());
-        self.block.push(Hop {
-            data_type: DataType::List,
-            ..Hop::matrix(op, inputs).at(position)
-        })
+        self.block.list(op, inputs, position)
     }
 
     fn list_operator(&mut self, op: ListOp, inputs: Vec<HopId>, position: &Position) -> HopId {
-        self.block.push(Hop {
-            data_type: DataType::List,
-            ..Hop::matrix(HopOp::List(op), inputs).at(position)
-        })
+        self.block.list(HopOp::List(op), inputs, position)
     }
 
     /// The first and the last place of an index into a list.
@@ -128,6 +123,21 @@ impl Lowering<'_> {
             .with_help("as.scalar() makes a scalar of a 1 x 1 matrix"));
         }
         Ok(id)
+    }
+
+    /// That a list whose elements are known has one at a place that is known.
+    fn check_place(&self, list: HopId, place: HopId, position: &Position) -> Result<()> {
+        match (self.element_types(list), self.block.constant(place)) {
+            (Some(types), Some(_)) if self.element_type(list, place).is_none() => {
+                Err(Error::dimension(format!(
+                    "the list has no such element: it has {}",
+                    types.len()
+                ))
+                .at(position)
+                .with_help("elements count from 1; length() tells how many there are"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The types of a list's elements, where all are known.

@@ -298,13 +298,15 @@ impl Modules {
             known.extend::<Vec<&str>>(crate::builtins::names().collect());
             let habit = syntax::habit_of_function(&name).map(str::to_owned);
             let near = || suggest::did_you_mean(&name, known);
-            habit
-                .or_else(near)
-                .or_else(|| self.searched())
-                .unwrap_or_else(|| {
+            let help = habit.or_else(near);
+            match (help, self.searched()) {
+                (Some(help), Some(searched)) => format!("{help} ({searched})"),
+                (Some(help), None) | (None, Some(help)) => help,
+                (None, None) => {
                     "define it, as in f = function(matrix[double] X) return (double y) { ... }"
                         .to_owned()
-                })
+                }
+            }
         };
         error.with_help(help)
     }

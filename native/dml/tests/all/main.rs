@@ -2,6 +2,7 @@
 
 mod support;
 
+mod modules;
 mod parfor;
 mod parsing;
 mod programs;

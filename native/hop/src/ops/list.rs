@@ -18,7 +18,8 @@ struct ListFacts {
     code: &'static str,
     first: &'static [Input],
     repeats: bool,
-    gives: Gives<'static>,
+    /// Nothing where its HOP says it.
+    gives: Option<DataType>,
 }
 
 const LIST: Input = ("list", Accepts::List);
@@ -26,14 +27,14 @@ const VALUE: Input = ("value", Accepts::Any);
 /// Places count from 1; a string is the name of an element.
 const FIRST: Input = ("first", Accepts::Scalar);
 const LAST: Input = ("last", Accepts::Scalar);
-const A_LIST: Gives<'static> = Gives::Always(DataType::List);
-const A_MATRIX: Gives<'static> = Gives::Always(DataType::Matrix);
+const A_LIST: Option<DataType> = Some(DataType::List);
+const A_MATRIX: Option<DataType> = Some(DataType::Matrix);
 
 operators! {
     /// Operators on lists.
     ListOp: ListFacts;
     /// One element, which has the type that it is said to have.
-    Element { code: "element", first: &[LIST, FIRST], repeats: false, gives: Gives::Usually(DataType::Matrix, ValueType::Double) }
+    Element { code: "element", first: &[LIST, FIRST], repeats: false, gives: None }
     /// The elements from a place to another, with their names.
     Part { code: "part", first: &[LIST, FIRST, LAST], repeats: false, gives: A_LIST }
     /// The list with other elements at some places: those of a list, or one of another type.
@@ -67,8 +68,8 @@ impl Operator for ListOp {
                 },
             },
             gives: match declared.gives {
-                Gives::Always(data_type) => Gives::Always(data_type),
-                _ => Gives::Usually(DataType::Matrix, ValueType::Double),
+                Some(data_type) => Gives::Always(data_type),
+                None => Gives::Usually(DataType::Matrix, ValueType::Double),
             },
             purity: Purity::Pure,
             finite: Finite::Unknown,

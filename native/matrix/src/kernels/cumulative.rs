@@ -3,16 +3,42 @@
 
 use std::ops::Range;
 
-use fulgurite_error::Result;
+use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
 use super::Accumulator;
 use crate::{
-    DenseMatrix, MatrixBlock,
+    DenseMatrix, Interrupt, MatrixBlock,
     memory::{self, by_chunks},
-    parallel::{cells, reduction_tasks},
+    parallel::{TASK_CELLS, cells, reduction_tasks},
     vector_math::{Work, vectorized},
 };
+
+/// `cumsumprod(matrix)`: of columns a and b, the y with `y[i] = a[i] + b[i] * y[i - 1]`.
+///
+/// # Errors
+/// `dimension` if there are not two columns, `memory`, `interrupted`.
+pub fn cumsumprod(matrix: &MatrixBlock) -> Result<MatrixBlock> {
+    if matrix.cols() != 2 {
+        return Err(Error::dimension(format!(
+            "cumsumprod of a {} x {} matrix: it takes two columns",
+            matrix.rows(),
+            matrix.cols()
+        )));
+    }
+    let input = matrix.to_dense()?;
+    let mut output = memory::room(matrix.rows())?;
+    let interrupt = Interrupt::current();
+    let mut last = 0.0;
+    for rows in input.values().chunks(2 * TASK_CELLS) {
+        interrupt.check()?;
+        output.extend(rows.chunks_exact(2).map(|row| {
+            last = row[0] + row[1] * last;
+            last
+        }));
+    }
+    MatrixBlock::dense(matrix.rows(), 1, output)
+}
 
 /// `cumsum`, `cumprod`, `cummin` and `cummax`: each cell with those above it. A sum carries its rounding errors along.
 ///
@@ -98,5 +124,21 @@ impl<A: Accumulator> Work for Running<'_, A> {
                 *out = running.result();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_row_takes_in_the_one_above() {
+        let dense =
+            |rows, cols, cells: &[f64]| MatrixBlock::dense(rows, cols, cells.to_vec()).unwrap();
+        let x = dense(4, 2, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+        let running = cumsumprod(&x).unwrap().to_dense().unwrap();
+        assert_eq!(running.values(), [1.0, 7.0, 47.0, 383.0]);
+        assert_eq!(cumsumprod(&dense(0, 2, &[])).unwrap().rows(), 0);
+        assert!(cumsumprod(&dense(1, 3, &[1.0; 3])).is_err());
     }
 }

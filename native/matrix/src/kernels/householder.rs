@@ -4,11 +4,7 @@ use fulgurite_error::Result;
 use rayon::prelude::*;
 
 use super::reorganize::transpose;
-use crate::{
-    DenseMatrix, Interrupt, MatrixBlock,
-    memory::{self, zeros},
-    parallel::TASK_CELLS,
-};
+use crate::{DenseMatrix, Interrupt, MatrixBlock, memory::zeros, parallel::TASK_CELLS};
 
 /// `qr(A)`: H and R, both as large as A. R is the upper triangle. Column j of H is the vector v of the reflection
 /// `I - v %*% t(v) / v[j]`, which makes the j-th column of what is left a multiple of a unit vector: its scale is that of commons-math,
@@ -65,32 +61,6 @@ pub fn qr(matrix: &MatrixBlock) -> Result<[MatrixBlock; 2]> {
     Ok([vectors.into(), triangle.into()])
 }
 
-/// `cumsumprod(matrix)`: of columns a and b, the y with `y[i] = a[i] + b[i] * y[i - 1]`.
-///
-/// # Errors
-/// `dimension` if there are not two columns, `memory`, `interrupted`.
-pub fn cumsumprod(matrix: &MatrixBlock) -> Result<MatrixBlock> {
-    if matrix.cols() != 2 {
-        return Err(fulgurite_error::Error::dimension(format!(
-            "cumsumprod of a {} x {} matrix: it takes two columns",
-            matrix.rows(),
-            matrix.cols()
-        )));
-    }
-    let input = matrix.to_dense()?;
-    let mut output = memory::room(matrix.rows())?;
-    let interrupt = Interrupt::current();
-    let mut last = 0.0;
-    for rows in input.values().chunks(2 * TASK_CELLS) {
-        interrupt.check()?;
-        output.extend(rows.chunks_exact(2).map(|row| {
-            last = row[0] + row[1] * last;
-            last
-        }));
-    }
-    MatrixBlock::dense(matrix.rows(), 1, output)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,13 +112,5 @@ mod tests {
         );
         let [empty, _] = qr(&dense(0, 3, &[])).unwrap();
         assert_eq!((empty.rows(), empty.cols()), (0, 3));
-    }
-
-    #[test]
-    fn each_row_takes_in_the_one_above() {
-        let x = dense(4, 2, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
-        assert_close(&cumsumprod(&x).unwrap(), &[1.0, 7.0, 47.0, 383.0]);
-        assert_eq!(cumsumprod(&dense(0, 2, &[])).unwrap().rows(), 0);
-        assert!(cumsumprod(&dense(1, 3, &[1.0; 3])).is_err());
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! [`elementwise`] and [`aggregate`] are generic over the scalar function and the accumulator, [`matmult`]
 //! has the products ([`dense_product`] those of dense cells, `sparse_product` those of sparse ones), [`reorganize`], [`index`], [`parts`] and [`select`] move cells about, [`generate`] and [`table`]
-//! make matrices from scalars and categories, [`table_product()`] multiplies by a table that is not made, [`statistics`] has moments, order statistics and groups, [`factorize`]
+//! make matrices from scalars and categories, [`table_product()`] multiplies by a table that is not made, [`statistics`] has moments and order statistics, [`groups`] aggregates of groups, [`factorize`]
 //! linear systems and factorisations, [`householder`] `qr`, [`fourier`] transforms, [`distinct`] values that differ. Sorts by one column and order statistics are in `radix`.
 
 pub mod aggregate;
@@ -15,6 +15,7 @@ pub mod elementwise;
 pub mod factorize;
 pub mod fourier;
 pub mod generate;
+pub mod groups;
 pub mod householder;
 pub mod index;
 pub mod layers;
@@ -45,7 +46,7 @@ mod tests;
 
 pub use crate::parallel::TASK_CELLS;
 pub use aggregate::Accumulator;
-pub use cumulative::cumulative;
+pub use cumulative::{cumsumprod, cumulative};
 pub use dense_range::DenseRange;
 pub use elementwise::{
     Operand, binary, binary_by, binary_over_slices, outer, outer_over_slices, ternary, ternary_by,

@@ -13,9 +13,10 @@ use fulgurite_matrix::{
         distinct::{self, Scope},
         factorize,
         fourier::{Lines, fourier},
+        groups::{self, GroupFunction},
         householder,
         layers::WindowLayer,
-        statistics::{self, GroupFunction},
+        statistics,
     },
     memory,
 };
@@ -100,7 +101,7 @@ pub(super) fn execute(
         }
         ParameterizedOp::CountDistinct => count_distinct(&named),
         ParameterizedOp::CumSumProd => {
-            householder::cumsumprod(named.matrix("target")?).map(Value::Matrix)
+            kernels::cumsumprod(named.matrix("target")?).map(Value::Matrix)
         }
         ParameterizedOp::Roll => {
             let shift = named.number("shift")?.trunc() as i64;
@@ -282,7 +283,7 @@ fn grouped_aggregate(named: &Named) -> Result<Value> {
         .map(|count| usize::try_from(scalar::double_to_int(count)))
         .transpose()
         .map_err(|_| Error::argument("aggregate cannot have a negative number of groups"))?;
-    statistics::grouped_aggregate(
+    groups::grouped_aggregate(
         named.matrix("target")?,
         named.matrix("groups")?,
         named.weights()?,

@@ -10,7 +10,7 @@ use fulgurite_dml::{CompileOptions, SourceResolver, compile};
 use fulgurite_error::{Error, Result, Source};
 use fulgurite_hop::{Block, Predicate, Program, verify};
 
-/// Scripts in memory, by path.
+/// Scripts in memory, by path; builtin ones in `builtin`.
 pub struct Sources(pub &'static [(&'static str, &'static str)]);
 
 impl SourceResolver for Sources {
@@ -19,6 +19,14 @@ impl SourceResolver for Sources {
         found
             .map(|(name, text)| Source::new(*name, *text))
             .ok_or_else(|| Error::io(format!("there is no script '{path}'")))
+    }
+
+    fn builtin(&self, name: &str) -> Result<Option<Arc<Source>>> {
+        Ok(self.load(&format!("builtin/{name}.dml")).ok())
+    }
+
+    fn builtin_roots(&self) -> Vec<String> {
+        vec!["builtin".to_owned()]
     }
 }
 

@@ -34,27 +34,10 @@ impl<'p> Interpreter<'p> {
             .functions
             .get(name)
             .ok_or_else(|| Error::validation(format!("there is no function '{name}'")))?;
-        if self.call_depth >= call_errors::MAX_CALLS {
-            return Err(call_errors::too_deep(name));
-        }
         let mut inner = bind(function, arguments, symbols)?;
-        self.call_depth += 1;
-        self.planner.loops.enter_function();
-        let meter = &mut self.context.meter;
-        let measured = meter.measures().then(|| (inner.clone(), meter.start()));
-        let limit = self.context.limit.take();
-        self.context.limit = limit.as_ref().map(|limit| limit.of_call(&inner, symbols));
-        let ran = self.run(&function.body, &mut inner);
-        self.context.limit = limit;
-        if let Some((arguments, outer)) = measured {
-            let operators = self.context.meter.finish(outer);
-            let held = inner.bytes_besides(&arguments);
-            let meter = &mut self.context.meter;
-            meter.note(|| operators.saturating_add(held));
-        }
-        self.planner.loops.leave();
-        self.call_depth -= 1;
-        ran?;
+        self.in_call(name, &mut inner, symbols, |interpreter, inner| {
+            interpreter.run(&function.body, inner)
+        })?;
         if outputs.len() > function.results.len() {
             return Err(Error::validation(format!(
                 "function '{name}' has {} results, {} are assigned",
@@ -71,6 +54,39 @@ impl<'p> Interpreter<'p> {
             symbols.set(output, returned(name, result, value, dialect)?);
         }
         Ok(())
+    }
+
+    /// Runs a function on variables of its own, while those of its caller wait.
+    ///
+    /// # Errors
+    /// Its own; runtime, for calls that are nested too deeply.
+    pub(super) fn in_call(
+        &mut self,
+        name: &str,
+        inner: &mut SymbolTable,
+        symbols: &SymbolTable,
+        run: impl FnOnce(&mut Self, &mut SymbolTable) -> Result<()>,
+    ) -> Result<()> {
+        if self.call_depth >= call_errors::MAX_CALLS {
+            return Err(call_errors::too_deep(name));
+        }
+        self.call_depth += 1;
+        self.planner.loops.enter_function();
+        let meter = &mut self.context.meter;
+        let measured = meter.measures().then(|| (inner.clone(), meter.start()));
+        let limit = self.context.limit.take();
+        self.context.limit = limit.as_ref().map(|limit| limit.of_call(inner, symbols));
+        let ran = run(self, inner);
+        self.context.limit = limit;
+        if let Some((arguments, outer)) = measured {
+            let operators = self.context.meter.finish(outer);
+            let held = inner.bytes_besides(&arguments);
+            let meter = &mut self.context.meter;
+            meter.note(|| operators.saturating_add(held));
+        }
+        self.planner.loops.leave();
+        self.call_depth -= 1;
+        ran
     }
 }
 

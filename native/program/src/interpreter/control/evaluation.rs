@@ -6,7 +6,7 @@ use fulgurite_error::{Error, Position, Result};
 use fulgurite_hop::{Argument, EVAL_LIST, Literal, scalar};
 use fulgurite_matrix::MatrixBlock;
 
-use super::{super::call_errors, Interpreter};
+use super::Interpreter;
 use crate::symbols::SymbolTable;
 
 impl Interpreter<'_> {
@@ -46,7 +46,7 @@ impl Interpreter<'_> {
             _ => None,
         };
         let values: Vec<Element> = values.collect();
-        let results = self.evaluated_results(name, namespace, values, position)?;
+        let results = self.evaluated_results((name, namespace), values, position, symbols)?;
         let result = match function == EVAL_LIST {
             true => Variable::List(as_list(results)),
             false => as_matrix(name, results)?,
@@ -59,10 +59,10 @@ impl Interpreter<'_> {
 
     fn evaluated_results(
         &mut self,
-        name: &str,
-        namespace: Option<&str>,
+        (name, namespace): (&str, Option<&str>),
         values: Vec<Element>,
         position: Option<&Position>,
+        symbols: &SymbolTable,
     ) -> Result<Vec<Element>> {
         let arguments: Vec<EvaluatedArgument> = values.iter().map(known).collect();
         let elements: Option<Vec<EvaluatedArgument>> = match &values[..] {
@@ -111,17 +111,12 @@ impl Interpreter<'_> {
         for (place, value) in values.into_iter().enumerate() {
             inner.set(CompiledCall::argument(place), value.value);
         }
-        if self.call_depth >= call_errors::MAX_CALLS {
-            return Err(call_errors::too_deep(name));
-        }
-        self.call_depth += 1;
-        self.planner.loops.enter_function();
-        let outer = std::mem::replace(&mut self.program, &compiled.program);
-        let ran = self.run(&compiled.program.body, &mut inner);
-        self.program = outer;
-        self.planner.loops.leave();
-        self.call_depth -= 1;
-        ran?;
+        self.in_call(name, &mut inner, symbols, |interpreter, inner| {
+            let outer = std::mem::replace(&mut interpreter.program, &compiled.program);
+            let ran = interpreter.run(&compiled.program.body, inner);
+            interpreter.program = outer;
+            ran
+        })?;
         let mut results = Vec::new();
         for (variable, name) in &compiled.results {
             results.push(Element {
