@@ -149,7 +149,7 @@ Z = f(X)
         (_CALL, "1m", "2m"),
         # What lists hold, and variables that wait for a function that is called by its name.
         (
-            "l = list()\nfor (i in 1:4) { l = append(l, X * i) }\nZ = X * 2",
+            "l = list()\nfor (i in 1:4) { l = append(l, X * i) }\nZ = as.matrix(l[1]) * 2",
             "2m",
             "6m",
         ),
