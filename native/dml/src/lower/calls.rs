@@ -13,7 +13,7 @@ use super::{
 use crate::{
     suggest,
     syntax::{
-        self,
+        self, Mention,
         ast::{self, Call, Expression, ExpressionKind, FunctionBody, Range, Subscripts},
     },
 };
@@ -79,33 +79,16 @@ impl Lowering<'_> {
         })
     }
 
+    /// Whether functions of scripts are called in an expression.
     pub(super) fn has_user_call(&self, expression: &Expression) -> bool {
-        let in_range = |range: &Range| match range {
-            Range::All => false,
-            Range::Single(index) => self.has_user_call(index),
-            Range::Between(from, to) => self.has_user_call(from) || self.has_user_call(to),
-        };
-        match &expression.kind {
-            ExpressionKind::Literal(_)
-            | ExpressionKind::Variable(_)
-            | ExpressionKind::Argument(_) => false,
-            ExpressionKind::IfDef { argument, default } => {
-                !self.options.arguments.contains_key(argument) && self.has_user_call(default)
+        let mut has = false;
+        syntax::mentions_of_expression(expression, &mut |mention| {
+            if let Mention::Call(call) = mention {
+                has |= self.modules.resolve(self.namespace, call).is_some()
+                    || self.evaluates(call).is_some();
             }
-            ExpressionKind::Index { subscripts, .. } => {
-                in_range(&subscripts.rows) || in_range(&subscripts.cols)
-            }
-            ExpressionKind::Unary(_, operand) => self.has_user_call(operand),
-            ExpressionKind::Binary(_, left, right) => {
-                self.has_user_call(left) || self.has_user_call(right)
-            }
-            ExpressionKind::List(elements) => elements.iter().any(|e| self.has_user_call(e)),
-            ExpressionKind::Call(call) => {
-                self.modules.resolve(self.namespace, call).is_some()
-                    || self.evaluates(call).is_some()
-                    || call.arguments.iter().any(|a| self.has_user_call(&a.value))
-            }
-        }
+        });
+        has
     }
 
     /// Hoists from the arguments of a built-in function.
