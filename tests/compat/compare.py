@@ -8,8 +8,8 @@ from case import number
 def difference(expected, found, tolerance):
     """Where two matrices differ most beyond the tolerance, in words; `None` where they agree.
 
-    A cell may be off by the tolerance times the larger of 1, its own size and the median size of its column: rounding of a sum
-    shows in all cells of what was computed from it.
+    A cell may be off by the tolerance times the largest of 1, its own size and a thousandth of the largest of its column: rounding
+    of a sum shows in all cells of what was computed from it.
     """
     expected, found = np.atleast_2d(np.asarray(expected, float)), np.atleast_2d(np.asarray(found, float))
     if expected.shape != found.shape:

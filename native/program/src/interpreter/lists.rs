@@ -88,16 +88,16 @@ fn operate(op: ListOp, hop: &Hop, values: Vec<Variable>) -> Result<Variable> {
             list.without(list.range(index(1)?, index(2)?)?)
         }
         ListOp::With => {
-            let list = first()?;
-            let range = list.range(index(2)?, index(3)?)?;
-            let value = values.get(1).ok_or_else(|| missing(op))?;
-            list.clone().with(range, value)?
+            let range = first()?.range(index(2)?, index(3)?)?;
+            let mut values = values.into_iter();
+            let list = owned(values.next())?;
+            let value = values.next().ok_or_else(|| missing(op))?;
+            list.with(range, &value)?
         }
         ListOp::Append => {
             let mut values = values.into_iter();
-            let all = values.next().ok_or_else(|| missing(op))?;
-            let all = list(Some(&all))?.clone();
-            values.fold(all, List::append)
+            let list = owned(values.next())?;
+            values.fold(list, List::append)
         }
         ListOp::AsList => match values.into_iter().next() {
             Some(Variable::List(list)) => match list.only() {
@@ -212,6 +212,14 @@ fn list(value: Option<&Variable>) -> Result<&List> {
                 .with_help("list(x) makes a list of one element"),
         ),
         None => Err(Error::internal("an operator on lists without one")),
+    }
+}
+
+/// The list itself, which nobody else may hold: then it is changed where it is.
+fn owned(value: Option<Variable>) -> Result<List> {
+    match value {
+        Some(Variable::List(list)) => Ok(list),
+        other => list(other.as_ref()).cloned(),
     }
 }
 
