@@ -99,6 +99,7 @@ const NO_VALUE: &str = "it reads or writes a value, and computes none";
 const NO_MATRIX: &str = "an input that it needs as a matrix is a scalar";
 const SCALARS: &str = "it is about a scalar";
 const LISTS: &str = "lists are the driver's; what they hold may be on the workers";
+const FRAMES: &str = "frames are the driver's";
 const FACTORIZATION: &str = "factorizations are of matrices that fit the driver";
 const LAYERS: &str = "layers run on batches that fit the driver";
 const UNIMPLEMENTED: &str = "no stage has it";
@@ -129,6 +130,7 @@ pub fn forms(op: &HopOp, inputs: &[InputFacts]) -> Forms {
         HopOp::Transpose => Forms::Driver("stripes are read as columns, or turned by their reader"),
         HopOp::Cast(_) | HopOp::Size(_) => Forms::Driver(SCALARS),
         HopOp::List(_) => Forms::Driver(LISTS),
+        HopOp::Frame(_) => Forms::Driver(FRAMES),
         HopOp::Literal(_)
         | HopOp::TransientRead(_)
         | HopOp::TransientWrite(_)

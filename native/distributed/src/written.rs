@@ -119,7 +119,7 @@ pub fn put(matrix: &Variable, parts: Vec<Part>, workers: Option<&Workers>) -> Re
         Variable::Matrix(base) if fits_here(base.block(), &parts, workers) => {
             put_here(base.block(), &parts)
         }
-        Variable::Scalar(_) | Variable::List(_) | Variable::Range(_) => {
+        Variable::Scalar(_) | Variable::List(_) | Variable::Frame(_) | Variable::Range(_) => {
             Err(Error::internal("parts are written into what is no matrix"))
         }
         Variable::Written(written) => {

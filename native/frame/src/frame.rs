@@ -121,6 +121,11 @@ impl Frame {
         MatrixBlock::Dense(cells).in_best_layout()
     }
 
+    /// Whether it is the very same frame.
+    pub fn is(&self, other: &Frame) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     pub fn rows(&self) -> usize {
         self.0.rows
     }

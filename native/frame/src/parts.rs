@@ -130,6 +130,36 @@ impl Frame {
         })
     }
 
+    /// This frame with the cells in which `changed` differs from `before`.
+    ///
+    /// # Errors
+    /// `dimension` when the three differ in sizes; `data` when a cell is no value of the column's type; `memory`.
+    pub fn with_changes(&self, before: &Frame, changed: &Frame) -> Result<Frame> {
+        let size = (self.rows(), self.cols());
+        for other in [before, changed] {
+            if (other.rows(), other.cols()) != size {
+                return Err(Error::dimension(format!(
+                    "a {} x {} frame in place of a {} x {} one",
+                    other.rows(),
+                    other.cols(),
+                    size.0,
+                    size.1
+                )));
+            }
+        }
+        self.map_columns(|col, column, name| {
+            let (before, changed) = (&before.columns()[col], &changed.columns()[col]);
+            let cells = (0..size.0).map(|row| {
+                let (old, new) = (before.cell(row), changed.cell(row));
+                match old.map(Cell::text) == new.map(Cell::text) {
+                    true => column.cell(row),
+                    false => new,
+                }
+            });
+            Column::of_cells(column.column_type(), name, cells)
+        })
+    }
+
     /// A frame of the same names whose columns `map` makes of number, column and name.
     pub(crate) fn map_columns(
         &self,

@@ -80,7 +80,9 @@ impl Role {
             | HopOp::Table
             | HopOp::Parameterized(..) => Role::Outside(Outside::Rearranges),
             HopOp::DataGen(_) => Role::Outside(Outside::Generates),
-            HopOp::Cast(_) | HopOp::Size(_) | HopOp::List(_) => Role::Outside(Outside::Whole),
+            HopOp::Cast(_) | HopOp::Size(_) | HopOp::List(_) | HopOp::Frame(_) => {
+                Role::Outside(Outside::Whole)
+            }
             HopOp::Fused(_) => Role::Outside(Outside::Fused),
         }
     }

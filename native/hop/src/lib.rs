@@ -41,8 +41,8 @@ pub use formulas::Formulas;
 pub use iteration_memory::iteration_bytes;
 pub use literal::Literal;
 pub use ops::{
-    AggregateOp, BinaryOp, CastOp, CumulativeOp, DataGenOp, Direction, FileFormat, HopOp, ListOp,
-    ParameterizedOp, ReadOptions, SizeOp, TernaryOp, UnaryOp, WriteOptions, seq_length,
+    AggregateOp, BinaryOp, CastOp, CumulativeOp, DataGenOp, Direction, FileFormat, FrameOp, HopOp,
+    ListOp, ParameterizedOp, ReadOptions, SizeOp, TernaryOp, UnaryOp, WriteOptions, seq_length,
 };
 pub use print::{Bytes, Seconds};
 pub use program::{

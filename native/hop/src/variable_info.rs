@@ -30,6 +30,15 @@ impl VariableInfo {
         }
     }
 
+    /// Of text, which all types of columns can be.
+    pub fn frame(characteristics: Characteristics) -> Self {
+        VariableInfo {
+            data_type: DataType::Frame,
+            value_type: ValueType::String,
+            ..VariableInfo::matrix(characteristics)
+        }
+    }
+
     pub fn list() -> Self {
         VariableInfo {
             data_type: DataType::List,

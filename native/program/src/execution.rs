@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 use fulgurite_dataflow::{DatasetId, DistributedMatrix, OnBehalf, SourceSpec, Variable};
 use fulgurite_error::{Error, ErrorKind, Result};
+use fulgurite_frame::Frame;
 use fulgurite_hop::{Block, Characteristics, Literal, Program};
 use fulgurite_matrix::MatrixBlock;
 
@@ -30,6 +31,7 @@ pub struct Execution {
 pub enum OutputValue {
     Scalar(Literal),
     Matrix(MatrixBlock),
+    Frame(Frame),
     /// The caller now owns the dataset and releases it.
     Dataset {
         id: DatasetId,
@@ -196,6 +198,7 @@ impl ReadyOutput {
                         .with_help("ask for its elements: x = as.matrix(l[1])"),
                 );
             }
+            Variable::Frame(frame) => ReadyOutput::Here(OutputValue::Frame(frame.clone())),
             Variable::Range(range) => {
                 ReadyOutput::Here(OutputValue::Matrix(range.to_dense()?.into()))
             }

@@ -70,6 +70,10 @@ impl SymbolTable {
                     Some(Variable::List(other)) if list.is(other) => None,
                     _ => Some(list.bytes()),
                 },
+                Variable::Frame(frame) => match others.find(name) {
+                    Some(Variable::Frame(other)) if frame.is(other) => None,
+                    _ => Some(frame.memory_bytes() as u64),
+                },
                 Variable::Written(written) => Some(written.waiting().bytes),
                 _ => None,
             });

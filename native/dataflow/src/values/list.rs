@@ -36,11 +36,12 @@ impl List {
         self.0.len()
     }
 
-    /// Bytes of its matrices in this process. What stands in it twice counts twice.
+    /// Bytes of its matrices and frames in this process. What stands in it twice counts twice.
     pub fn bytes(&self) -> u64 {
         let of = |element: &Element| match &element.value {
             Variable::Matrix(matrix) => matrix.block().memory_bytes() as u64,
             Variable::List(list) => list.bytes(),
+            Variable::Frame(frame) => frame.memory_bytes() as u64,
             _ => 0,
         };
         self.0.iter().map(of).fold(0, u64::saturating_add)

@@ -1,4 +1,4 @@
-//! The values of a control program: scalars, matrices here, matrices on the workers, and matrices with parts that are not
+//! The values of a control program: scalars, matrices here, matrices on the workers, frames, lists, and matrices with parts that are not
 //! in their places yet. They know each other: a matrix that is here remembers its stripes, a dataset what was collected.
 //!
 //! - `handles`: owners of what a backend holds.
@@ -12,6 +12,7 @@ mod written;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fulgurite_error::{Error, Result};
+use fulgurite_frame::Frame;
 use fulgurite_hop::{Characteristics, Literal, VariableInfo};
 use fulgurite_matrix::{MatrixBlock, kernels::DenseRange};
 use fulgurite_operators::Value;
@@ -27,6 +28,8 @@ pub enum Variable {
     Matrix(LocalMatrix),
     Distributed(DistributedMatrix),
     List(List),
+    /// Here: workers have none.
+    Frame(Frame),
     /// Only in loops.
     Written(WrittenMatrix),
     /// Only between operators of a block in this process.
@@ -52,6 +55,7 @@ impl Variable {
         match self {
             Variable::Scalar(_) => "a scalar",
             Variable::List(_) => "a list",
+            Variable::Frame(_) => "a frame",
             Variable::Matrix(_)
             | Variable::Distributed(_)
             | Variable::Written(_)
@@ -70,6 +74,7 @@ impl Variable {
             (Variable::Scalar(left), Variable::Scalar(right)) => left.is(right),
             (Variable::Matrix(left), Variable::Matrix(right)) => left.is(right),
             (Variable::List(left), Variable::List(right)) => left.is(right),
+            (Variable::Frame(left), Variable::Frame(right)) => left.is(right),
             (Variable::Distributed(left), Variable::Distributed(right)) => {
                 Arc::ptr_eq(&left.dataset, &right.dataset) && left.transposed == right.transposed
             }
@@ -94,7 +99,9 @@ impl Variable {
                 let mut elements = list.elements().iter();
                 elements.any(|element| element.value.is_distributed())
             }
-            Variable::Scalar(_) | Variable::Matrix(_) | Variable::Range(_) => false,
+            Variable::Scalar(_) | Variable::Matrix(_) | Variable::Frame(_) | Variable::Range(_) => {
+                false
+            }
         }
     }
 
@@ -105,6 +112,9 @@ impl Variable {
             Variable::Matrix(matrix) => matrix.characteristics(),
             Variable::Distributed(matrix) => matrix.characteristics(),
             Variable::List(list) => Characteristics::dims(list.len() as u64, 1),
+            Variable::Frame(frame) => {
+                Characteristics::dims(frame.rows() as u64, frame.cols() as u64)
+            }
             Variable::Written(written) => written.characteristics(),
             Variable::Range(range) => {
                 Characteristics::dims(range.rows() as u64, range.cols() as u64)
@@ -117,6 +127,7 @@ impl Variable {
         match self {
             Variable::Scalar(value) => VariableInfo::constant(value.clone()),
             Variable::List(_) => VariableInfo::list(),
+            Variable::Frame(_) => VariableInfo::frame(self.characteristics()),
             matrix => VariableInfo::matrix(matrix.characteristics()),
         }
     }
@@ -134,6 +145,10 @@ impl Variable {
                 "a list stands where a matrix or a scalar is needed",
             )
             .with_help("as.matrix(l[i]) and as.scalar(l[i]) give an element of a list")),
+            Variable::Frame(_) => Err(Error::validation(
+                "a frame stands where a matrix or a scalar is needed",
+            )
+            .with_help(FROM_FRAME)),
             Variable::Written(_) | Variable::Range(_) => Err(Error::internal(
                 "a matrix is not in one piece: parts are not in their places, or it is a range of another",
             )),
@@ -147,6 +162,8 @@ impl Variable {
             Variable::Scalar(value) => Ok(value),
             Variable::List(_) => Err(Error::validation("a list stands where a scalar is needed")
                 .with_help("take an element of it with as.scalar(l[i])")),
+            Variable::Frame(_) => Err(Error::validation("a frame stands where a scalar is needed")
+                .with_help("take one cell out of it with as.scalar(F[i, j])")),
             _ => Err(
                 Error::validation("a matrix stands where a scalar is needed")
                     .with_help("take one cell out of it with as.scalar()"),
@@ -154,6 +171,10 @@ impl Variable {
         }
     }
 }
+
+/// How a frame becomes something else.
+const FROM_FRAME: &str =
+    "as.matrix() makes a matrix of a frame of numbers, transformencode() of categories";
 
 impl From<Value> for Variable {
     fn from(value: Value) -> Self {

@@ -70,8 +70,8 @@ pub(super) const BUILTINS: &[Builtin] = &[
 ];
 
 const CONTAINS: &[Parameter] = &[
-    required("target", Kind::Matrix),
-    required("pattern", Kind::Number),
+    required("target", Kind::Table),
+    required("pattern", Kind::Scalar),
 ];
 const TABLE: &[Parameter] = &[required("target", Kind::Table)];
 const SIZED: &[Parameter] = &[required("target", Kind::Sized)];

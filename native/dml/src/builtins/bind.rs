@@ -211,15 +211,18 @@ fn check_kind(
 
 impl Kind {
     fn allows(self, hop: &Hop) -> bool {
-        let is_number = hop.is_scalar() && hop.value_type != ValueType::String;
+        let is_text = hop.is_scalar() && hop.value_type == ValueType::String;
+        let is_number = hop.is_scalar() && !is_text;
         match self {
             Kind::Matrix => hop.is_matrix(),
             Kind::Table => matches!(hop.data_type, DataType::Matrix | DataType::Frame),
             Kind::List => hop.data_type == DataType::List,
+            Kind::Frame => hop.data_type == DataType::Frame,
             Kind::Sized => !hop.is_scalar(),
             Kind::Cells => hop.is_matrix() || is_number,
+            Kind::AnyCells => !matches!(hop.data_type, DataType::List) && !is_text,
             Kind::Number | Kind::Boolean => is_number,
-            Kind::String => hop.is_scalar() && hop.value_type == ValueType::String,
+            Kind::String => is_text,
             Kind::Scalar => hop.is_scalar(),
             Kind::Sizes(_) => hop.data_type == DataType::List,
             Kind::Any => true,
@@ -231,8 +234,10 @@ impl Kind {
             Kind::Matrix => "a matrix",
             Kind::Table => "a matrix or a frame",
             Kind::List => "a list",
+            Kind::Frame => "a frame",
             Kind::Sized => "a matrix, a frame or a list",
             Kind::Cells => "a matrix or a number",
+            Kind::AnyCells => "a matrix, a frame or a number",
             Kind::Number => "a number",
             Kind::Boolean => "a boolean",
             Kind::String => "a string",

@@ -2,11 +2,13 @@
 
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{
-    AggregateOp, BinaryOp, CastOp, Direction, HopId, Literal, ParameterizedOp, UnaryOp, ValueType,
+    AggregateOp, BinaryOp, CastOp, Direction, FrameOp, HopId, Literal, ParameterizedOp, UnaryOp,
+    ValueType,
 };
 
 use super::{
-    BoundCall, Builtin, Kind, Parameter, Rule, TARGET_CELLS, builtin, cast, optional, required,
+    BoundCall, Builtin, Kind, Parameter, Rule, TARGET_ANY_CELLS, TARGET_CELLS, builtin, cast,
+    frames, optional, required,
 };
 use crate::syntax::ast::BinaryOperator;
 
@@ -34,7 +36,7 @@ pub(super) const BUILTINS: &[Builtin] = &[
     unary("sigmoid", UnaryOp::Sigmoid),
     Builtin {
         aliases: &["isNA", "is.nan", "isNaN"],
-        ..builtin("is.na", TARGET_CELLS, Rule::Function(is_nan))
+        ..builtin("is.na", TARGET_ANY_CELLS, Rule::Function(is_nan))
     },
     Builtin {
         aliases: &["isInf"],
@@ -135,6 +137,9 @@ fn bits(call: &mut BoundCall<'_>, op: ParameterizedOp) -> Result<HopId> {
 /// NaN is the only number that differs from itself.
 fn is_nan(call: &mut BoundCall<'_>) -> Result<HopId> {
     let target = call.argument(0)?;
+    if frames::is_first(call)? {
+        return frames::of_arguments(call, FrameOp::IsMissing);
+    }
     let differs = call
         .block
         .binary(BinaryOp::NotEqual, target, target, call.position)?;

@@ -47,13 +47,6 @@ const WRITE: &[Parameter] = &[
 ];
 
 fn read(call: &mut BoundCall<'_>) -> Result<HopId> {
-    const SCHEMA: usize = 12;
-    if call.optional(SCHEMA).is_some() {
-        return Err(Error::unsupported("'schema' of read is not supported yet")
-            .at(call.position_of(SCHEMA))
-            .in_operator("read")
-            .with_help("leave it out, and put it into the file's .mtd"));
-    }
     let options = ReadOptions {
         rows: size(call, 1)?,
         cols: size(call, 2)?,
@@ -66,6 +59,7 @@ fn read(call: &mut BoundCall<'_>) -> Result<HopId> {
         fill: call.constant_boolean(9)?,
         default: call.constant(10)?.and_then(Literal::as_f64),
         na_strings: call.constant_string(11)?.map(|texts| na_strings(&texts)),
+        schema: call.constant_string(12)?,
     };
     let path = call.argument(0)?;
     let declared = match call.block.constant(path) {
@@ -76,13 +70,12 @@ fn read(call: &mut BoundCall<'_>) -> Result<HopId> {
         .data_type
         .or(declared.map(|(data_type, _)| data_type))
         .unwrap_or(DataType::Matrix);
-    let value_type = options
-        .value_type
-        .or(declared.map(|(_, value_type)| value_type))
-        .unwrap_or(match data_type {
-            DataType::Frame => ValueType::String,
-            _ => ValueType::Double,
-        });
+    let declared = declared.map(|(_, value_type)| value_type);
+    let value_type = match data_type {
+        // All types of columns can be text.
+        DataType::Frame => options.value_type.unwrap_or(ValueType::String),
+        _ => options.value_type.or(declared).unwrap_or(ValueType::Double),
+    };
     let (data_type, value_type, characteristics) = match data_type {
         // The cells of a matrix are doubles, whatever the file's type.
         DataType::Matrix => {
@@ -90,7 +83,11 @@ fn read(call: &mut BoundCall<'_>) -> Result<HopId> {
             (data_type, ValueType::Double, characteristics)
         }
         DataType::Scalar => (data_type, value_type, Characteristics::SCALAR),
-        DataType::Frame | DataType::List => (data_type, value_type, Characteristics::UNKNOWN),
+        DataType::Frame => {
+            let characteristics = Characteristics::new(options.rows, options.cols, None);
+            (data_type, value_type, characteristics)
+        }
+        DataType::List => (data_type, value_type, Characteristics::UNKNOWN),
     };
     let hop = Hop {
         op: HopOp::PersistentRead(options),
@@ -134,7 +131,7 @@ fn write(call: &mut BoundCall<'_>) -> Result<HopId> {
     Ok(call.block.push_root(hop))
 }
 
-const FORMATS: [(&str, FileFormat); 7] = [
+const FORMATS: [(&str, FileFormat); 8] = [
     ("csv", FileFormat::Csv),
     ("text", FileFormat::Text),
     ("mm", FileFormat::MatrixMarket),
@@ -142,6 +139,7 @@ const FORMATS: [(&str, FileFormat); 7] = [
     ("binary", FileFormat::Binary),
     ("libsvm", FileFormat::Libsvm),
     ("parquet", FileFormat::Parquet),
+    ("jsonl", FileFormat::JsonLines),
 ];
 
 const DATA_TYPES: [(&str, DataType); 3] = [

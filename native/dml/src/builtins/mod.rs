@@ -10,6 +10,7 @@ mod cells;
 mod construction;
 mod effects;
 mod files;
+mod frames;
 mod layers;
 mod linear_algebra;
 mod lists;
@@ -55,10 +56,13 @@ pub(crate) enum Kind {
     /// A matrix or a frame.
     Table,
     List,
+    Frame,
     /// A matrix, a frame or a list.
     Sized,
     /// A matrix or a number.
     Cells,
+    /// A matrix, a frame or a number.
+    AnyCells,
     Number,
     Boolean,
     String,
@@ -130,6 +134,7 @@ const TABLES: &[&[Builtin]] = &[
     statistics::BUILTINS,
     linear_algebra::BUILTINS,
     lists::BUILTINS,
+    frames::BUILTINS,
     layers::BUILTINS,
     files::BUILTINS,
     effects::BUILTINS,
@@ -231,6 +236,7 @@ const fn default(name: &'static str, kind: Kind, value: Constant) -> Parameter {
 
 const VALUE: &[Parameter] = &[required("value", Kind::Any)];
 const TARGET_MATRIX: &[Parameter] = &[required("target", Kind::Matrix)];
+const TARGET_ANY_CELLS: &[Parameter] = &[required("target", Kind::AnyCells)];
 const TARGET_CELLS: &[Parameter] = &[required("target", Kind::Cells)];
 
 #[cfg(test)]

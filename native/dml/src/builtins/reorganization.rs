@@ -1,11 +1,11 @@
 //! Functions that move cells: transposition, binding, selection, order, contingency tables.
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{DataType, Hop, HopId, HopOp, ListOp, Literal, ParameterizedOp};
+use fulgurite_hop::{DataType, FrameOp, Hop, HopId, HopOp, ListOp, Literal, ParameterizedOp};
 
 use super::{
-    BoundCall, Builtin, Constant, Kind, Parameter, Rule, TARGET_MATRIX, builtin, default, lists,
-    optional, required,
+    BoundCall, Builtin, Constant, Kind, Parameter, Rule, TARGET_MATRIX, builtin, default, frames,
+    lists, optional, required,
 };
 use super::{aggregates::direction, build::with_names};
 
@@ -34,14 +34,27 @@ pub(super) const BUILTINS: &[Builtin] = &[
     builtin(
         "removeEmpty",
         REMOVE_EMPTY,
-        Rule::NamedMatrix(ParameterizedOp::RemoveEmpty),
+        Rule::Function(|call| match frames::is_first(call)? {
+            true => frames::remove_empty(call),
+            false => named(call, ParameterizedOp::RemoveEmpty),
+        }),
     ),
     builtin(
         "replace",
         REPLACE,
-        Rule::NamedMatrix(ParameterizedOp::Replace),
+        Rule::Function(|call| match frames::is_first(call)? {
+            true => frames::of_arguments(call, FrameOp::Replace),
+            false => named(call, ParameterizedOp::Replace),
+        }),
     ),
-    builtin("order", ORDER, Rule::NamedMatrix(ParameterizedOp::Order)),
+    builtin(
+        "order",
+        ORDER,
+        Rule::Function(|call| match frames::is_first(call)? {
+            true => frames::order(call),
+            false => named(call, ParameterizedOp::Order),
+        }),
+    ),
     builtin(
         "lower.tri",
         TRIANGLE,
@@ -59,18 +72,18 @@ pub(super) const BUILTINS: &[Builtin] = &[
 
 const TABLE: &[Parameter] = &[required("A", Kind::Cells), required("B", Kind::Cells)];
 const REMOVE_EMPTY: &[Parameter] = &[
-    required("target", Kind::Matrix),
+    required("target", Kind::Table),
     required("margin", Kind::String),
     optional("select", Kind::Matrix),
     default("empty.return", Kind::Boolean, Constant::Boolean(true)),
 ];
 const REPLACE: &[Parameter] = &[
-    required("target", Kind::Matrix),
+    required("target", Kind::Table),
     required("pattern", Kind::Scalar),
     required("replacement", Kind::Scalar),
 ];
 const ORDER: &[Parameter] = &[
-    required("target", Kind::Matrix),
+    required("target", Kind::Table),
     default("by", Kind::Cells, Constant::Int(1)),
     default("decreasing", Kind::Boolean, Constant::Boolean(false)),
     default("index.return", Kind::Boolean, Constant::Boolean(false)),
@@ -81,7 +94,7 @@ const TRIANGLE: &[Parameter] = &[
     default("values", Kind::Boolean, Constant::Boolean(false)),
 ];
 const UNIQUE: &[Parameter] = &[
-    required("target", Kind::Matrix),
+    required("target", Kind::Table),
     default("dir", Kind::String, Constant::String("rc")),
 ];
 const ROLL: &[Parameter] = &[
@@ -103,7 +116,16 @@ fn of_target(call: &mut BoundCall<'_>, op: HopOp) -> Result<HopId> {
     Ok(call.matrix(op, inputs))
 }
 
+/// With inputs by the names of the parameters.
+fn named(call: &mut BoundCall<'_>, op: ParameterizedOp) -> Result<HopId> {
+    let (op, inputs) = call.named(op);
+    Ok(call.matrix(op, inputs))
+}
+
 fn unique(call: &mut BoundCall<'_>) -> Result<HopId> {
+    if frames::is_first(call)? {
+        return frames::of_arguments(call, FrameOp::Unique);
+    }
     let target = call.argument(0)?;
     let text = Literal::String(direction(call, 1)?.to_owned());
     let text = call.block.literal(text, call.position);

@@ -4,14 +4,13 @@ use super::{Builtin, Rule, builtin};
 
 pub(super) const BUILTINS: &[Builtin] = &[
     unsupported("transform", FRAMES),
-    unsupported("transformencode", FRAMES),
-    unsupported("transformapply", FRAMES),
-    unsupported("transformdecode", FRAMES),
-    unsupported("transformcolmap", FRAMES),
-    unsupported("transformmeta", FRAMES),
+    unsupported(
+        "transformmeta",
+        "read the metadata as a frame: read(file, data_type=\"frame\")",
+    ),
 ];
 
-const FRAMES: &str = "encode the data as numbers before the script reads it";
+const FRAMES: &str = "transformencode() and transformapply() encode frames";
 
 const fn unsupported(name: &'static str, help: &'static str) -> Builtin {
     builtin(name, &[], Rule::Unsupported(help))

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use fulgurite_error::{Error, ErrorKind, Position, Result};
 use fulgurite_hop::{
-    BinaryOp, Block, CastOp, Dag, DataType, Dialect, Hop, HopId, HopOp, Literal, SizeOp, TernaryOp,
-    UnaryOp, ValueType, scalar,
+    BinaryOp, Block, CastOp, Dag, DataType, Dialect, FrameOp, Hop, HopId, HopOp, Literal, SizeOp,
+    TernaryOp, UnaryOp, ValueType, scalar,
 };
 
 /// Builds one DAG: operators are typed, checked and, where all their inputs are literals, folded.
@@ -177,6 +177,12 @@ impl BlockBuilder {
         position: &Position,
     ) -> Result<HopId> {
         let inputs = vec![left, right];
+        if inputs
+            .iter()
+            .any(|id| self.hop(*id).data_type == DataType::Frame)
+        {
+            return self.compared(op, left, right, position);
+        }
         let texts = self.is_string(left) || self.is_string(right);
         if !(texts && op.takes_texts() && self.hop(left).is_scalar() && self.hop(right).is_scalar())
         {
@@ -282,6 +288,50 @@ impl BlockBuilder {
             data_type: DataType::List,
             ..Hop::matrix(op, inputs).at(position)
         })
+    }
+
+    /// An operator on frames.
+    pub fn frame(&mut self, op: FrameOp, inputs: Vec<HopId>, position: &Position) -> HopId {
+        let (data_type, value_type) = match op.gives() {
+            DataType::Frame => (DataType::Frame, ValueType::String),
+            other => (other, ValueType::Double),
+        };
+        self.push(Hop {
+            data_type,
+            value_type,
+            ..Hop::matrix(HopOp::Frame(op), inputs).at(position)
+        })
+    }
+
+    /// A comparison of frames, or of one with a scalar.
+    fn compared(
+        &mut self,
+        op: BinaryOp,
+        left: HopId,
+        right: HopId,
+        position: &Position,
+    ) -> Result<HopId> {
+        let is_frame = |id: HopId| self.hop(id).data_type == DataType::Frame;
+        let found = match (FrameOp::of_comparison(op), is_frame(left)) {
+            (None, _) => None,
+            (Some(op), true) => Some((op, left, right)),
+            (Some(op), false) => Some((op.mirrored(), right, left)),
+        };
+        let Some((op, frame, mut other)) = found else {
+            return self
+                .check_cells(op.code(), &[left, right], position)
+                .map(|()| left);
+        };
+        let hop = self.hop(other);
+        match hop.data_type {
+            DataType::Frame | DataType::Scalar => {}
+            DataType::Matrix => {
+                let value_type = hop.value_type;
+                other = self.as_frame(other, value_type, position);
+            }
+            DataType::List => self.check_cells("comparison", &[other], position)?,
+        }
+        Ok(self.frame(op, vec![frame, other], position))
     }
 
     /// A frame of a matrix, a scalar or a list of a frame.

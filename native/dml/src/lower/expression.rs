@@ -308,13 +308,16 @@ impl Lowering<'_> {
         };
         let replacement = self.block.hop(value);
         let fits = match data_type {
-            DataType::Matrix => replacement.is_matrix() || !self.block.is_string(value),
+            DataType::Matrix => {
+                replacement.is_matrix() || replacement.is_scalar() && !self.block.is_string(value)
+            }
             _ => true,
         };
         if !fits || replacement.data_type == DataType::List {
             return Err(Error::validation(format!(
-                "{} cannot be assigned to a part of the matrix '{}'",
+                "{} cannot be assigned to a part of {} '{}'",
                 describe(replacement),
+                describe_type(data_type, value_type).replacen("a ", "the ", 1),
                 target.variable
             ))
             .at(&target.position));
@@ -364,11 +367,11 @@ impl Lowering<'_> {
                 Ok((first, last))
             }
             Range::Single(index) => {
-                let id = self.index(index)?;
+                let id = self.index(matrix, index)?;
                 Ok((id, id))
             }
             Range::Between(from, to) => {
-                let (first, last) = (self.index(from)?, self.index(to)?);
+                let (first, last) = (self.index(matrix, from)?, self.index(matrix, to)?);
                 if let (Some(low), Some(high)) = (self.constant_int(first), self.constant_int(last))
                     && low > high
                 {
@@ -382,8 +385,12 @@ impl Lowering<'_> {
         }
     }
 
-    fn index(&mut self, expression: &Expression) -> Result<HopId> {
+    fn index(&mut self, of: HopId, expression: &Expression) -> Result<HopId> {
         let id = self.expression(expression)?;
+        if self.block.is_string(id) && self.block.hop(of).data_type == DataType::Frame {
+            // The name of a column.
+            return Ok(id);
+        }
         self.check_number(id, Self::AN_INDEX, &expression.position)?;
         if let Some(value) = self.constant_int(id).filter(|value| *value < 1) {
             return Err(Error::dimension(format!(

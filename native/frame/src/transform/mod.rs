@@ -31,13 +31,26 @@ use columns::Coder;
 /// ```
 pub fn encode(frame: &Frame, spec: &Spec) -> Result<(MatrixBlock, Frame)> {
     let plan = spec.columns(frame)?;
-    let interrupt = Interrupt::current();
-    let columns = frame.columns().par_iter().zip(frame.names()).zip(&plan);
-    let coders =
-        columns.map(|((column, name), plan)| interrupt.within(|| Coder::build(column, name, plan)));
-    let coders = coders.collect::<Result<Vec<_>>>()?;
+    let coders = coders_for(frame, &plan)?;
     let meta = meta_of(frame, &coders)?;
     Ok((matrix_of(frame, &plan, &coders)?, meta))
+}
+
+/// The metadata of a frame alone: [`apply`] encodes it, and others alike.
+///
+/// # Errors
+/// As [`encode`].
+pub fn metadata(frame: &Frame, spec: &Spec) -> Result<Frame> {
+    let plan = spec.columns(frame)?;
+    meta_of(frame, &coders_for(frame, &plan)?)
+}
+
+fn coders_for(frame: &Frame, plan: &[ColumnSpec]) -> Result<Vec<Coder>> {
+    let interrupt = Interrupt::current();
+    let columns = frame.columns().par_iter().zip(frame.names()).zip(plan);
+    let coders =
+        columns.map(|((column, name), plan)| interrupt.within(|| Coder::build(column, name, plan)));
+    coders.collect()
 }
 
 /// The matrix of a frame by the metadata of another.

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::{
-    AggregateOp, BinaryOp, CastOp, CumulativeOp, DataGenOp, Direction, HopOp, ListOp,
+    AggregateOp, BinaryOp, CastOp, CumulativeOp, DataGenOp, Direction, FrameOp, HopOp, ListOp,
     ParameterizedOp, ReadOptions, SizeOp, TernaryOp, UnaryOp, WriteOptions,
     aggregate::Aggregate,
     append::{CBind, RBind},
@@ -65,6 +65,7 @@ kinds! {
     HopOp::Size(op) => op, SizeOp::ALL.iter().copied().map(HopOp::Size);
     HopOp::Parameterized(op, places) => &Named { op: *op, places }, named();
     HopOp::List(op) => op, ListOp::ALL.iter().copied().map(HopOp::List);
+    HopOp::Frame(op) => op, FrameOp::ALL.iter().copied().map(HopOp::Frame);
     HopOp::Print => &Print, [HopOp::Print];
     HopOp::Stop => &Stop, [HopOp::Stop];
     HopOp::Assert => &Assert, [HopOp::Assert];

@@ -29,6 +29,9 @@ pub enum FileFormat {
     Libsvm,
     #[serde(rename = "parquet")]
     Parquet,
+    /// Of frames alone.
+    #[serde(rename = "jsonl")]
+    JsonLines,
 }
 
 impl FileFormat {
@@ -39,6 +42,7 @@ impl FileFormat {
         FileFormat::Binary,
         FileFormat::Libsvm,
         FileFormat::Parquet,
+        FileFormat::JsonLines,
     ];
 
     pub fn code(self) -> &'static str {
@@ -49,6 +53,7 @@ impl FileFormat {
             FileFormat::Binary => "binary",
             FileFormat::Libsvm => "libsvm",
             FileFormat::Parquet => "parquet",
+            FileFormat::JsonLines => "jsonl",
         }
     }
 
@@ -76,6 +81,8 @@ pub struct ReadOptions {
     pub na_strings: Option<Vec<String>>,
     pub data_type: Option<crate::DataType>,
     pub value_type: Option<crate::ValueType>,
+    /// Types of a frame's columns, with commas between them.
+    pub schema: Option<String>,
 }
 
 /// Parameters of `write`.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    AggregateOp, BinaryOp, CastOp, CumulativeOp, DataGenOp, Direction, ListOp, ParameterizedOp,
-    ReadOptions, SizeOp, TernaryOp, UnaryOp, WriteOptions,
+    AggregateOp, BinaryOp, CastOp, CumulativeOp, DataGenOp, Direction, FrameOp, ListOp,
+    ParameterizedOp, ReadOptions, SizeOp, TernaryOp, UnaryOp, WriteOptions,
 };
 use crate::Literal;
 
@@ -60,6 +60,8 @@ pub enum HopOp {
     Parameterized(ParameterizedOp, BTreeMap<String, usize>),
     /// Inputs by kind, see [`ListOp`].
     List(ListOp),
+    /// Inputs by kind, see [`FrameOp`].
+    Frame(FrameOp),
     /// Input: a scalar. With more inputs: a printf format and its values.
     Print,
     /// Input: the message.

@@ -18,6 +18,7 @@ mod declare;
 mod effects;
 mod estimates;
 mod files;
+mod frame;
 mod fused;
 mod generate;
 mod index;
@@ -40,6 +41,7 @@ pub use cellwise::{BinaryOp, TernaryOp, UnaryOp, floor_div, floor_mod, precedenc
 pub(crate) use cellwise::{IntResult, OfScalars};
 pub use cumulative::CumulativeOp;
 pub use files::{FileFormat, ReadOptions, WriteOptions};
+pub use frame::FrameOp;
 pub use generate::{DataGenOp, seq_length};
 pub use kinds::HopOp;
 pub use list::ListOp;

@@ -49,6 +49,8 @@ pub enum Accepts {
     Scalar,
     MatrixOrScalar,
     List,
+    Frame,
+    FrameOrScalar,
     /// Matrices, frames and lists.
     NoScalar,
     Any,
@@ -61,6 +63,8 @@ impl Accepts {
             Accepts::Scalar => data_type == DataType::Scalar,
             Accepts::MatrixOrScalar => matches!(data_type, DataType::Matrix | DataType::Scalar),
             Accepts::List => data_type == DataType::List,
+            Accepts::Frame => data_type == DataType::Frame,
+            Accepts::FrameOrScalar => matches!(data_type, DataType::Frame | DataType::Scalar),
             Accepts::NoScalar => data_type != DataType::Scalar,
             Accepts::Any => true,
         }
@@ -73,6 +77,8 @@ impl Accepts {
             Accepts::Scalar => "a scalar",
             Accepts::MatrixOrScalar => "a matrix or a scalar",
             Accepts::List => "a list",
+            Accepts::Frame => "a frame",
+            Accepts::FrameOrScalar => "a frame or a scalar",
             Accepts::NoScalar => "a matrix, frame or list",
             Accepts::Any => "anything",
         }

@@ -14,17 +14,20 @@ pub enum FileFormat {
     Libsvm,
     /// Read and written by Spark only.
     Parquet,
+    /// Objects, one in each line; of frames alone.
+    JsonLines,
     /// Blocks in Arrow's IPC format.
     Binary,
 }
 
 impl FileFormat {
-    const ALL: [FileFormat; 6] = [
+    const ALL: [FileFormat; 7] = [
         FileFormat::Csv,
         FileFormat::Text,
         FileFormat::MatrixMarket,
         FileFormat::Libsvm,
         FileFormat::Parquet,
+        FileFormat::JsonLines,
         FileFormat::Binary,
     ];
 
@@ -36,6 +39,7 @@ impl FileFormat {
             FileFormat::MatrixMarket => "mm",
             FileFormat::Libsvm => "libsvm",
             FileFormat::Parquet => "parquet",
+            FileFormat::JsonLines => "jsonl",
             FileFormat::Binary => "binary",
         }
     }
@@ -63,6 +67,8 @@ pub struct Metadata {
     pub separator: Option<String>,
     pub fill: Option<bool>,
     pub default: Option<f64>,
+    /// Types of a frame's columns, with commas between them.
+    pub schema: Option<String>,
     /// Texts that stand for NaN; an empty one leaves empty cells what they are.
     pub na_strings: Option<Vec<String>>,
 }
@@ -95,7 +101,12 @@ impl Metadata {
                     metadata.separator = Some(value.as_str().ok_or_else(wrong)?.to_owned());
                 }
                 "default" => metadata.default = Some(number(value).ok_or_else(wrong)?),
-                "na.strings" => metadata.na_strings = Some(strings(value).ok_or_else(wrong)?),
+                "schema" => {
+                    metadata.schema = Some(value.as_str().ok_or_else(wrong)?.to_owned());
+                }
+                "na.strings" | "naStrings" => {
+                    metadata.na_strings = Some(strings(value).ok_or_else(wrong)?)
+                }
                 _ => {}
             }
         }
@@ -127,6 +138,7 @@ impl Metadata {
             "na.strings",
             self.na_strings.as_ref().map(|list| json!(list)),
         );
+        put("schema", self.schema.as_ref().map(|text| json!(text)));
         put("author", Some(json!("Fulgurite")));
         format!("{:#}\n", Value::Object(map))
     }
@@ -152,6 +164,7 @@ impl Metadata {
             separator: either("sep", self.separator, file.separator)?,
             fill: either("fill", self.fill, file.fill)?,
             default: either("default", self.default, file.default)?,
+            schema: either("schema", self.schema, file.schema)?,
             na_strings: either("na.strings", self.na_strings, file.na_strings)?,
         })
     }

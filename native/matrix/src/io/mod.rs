@@ -38,4 +38,4 @@ pub use matrix_market::MatrixMarketHeader;
 pub use metadata::{FileFormat, Metadata};
 pub use read::{Access, Contents, read, read_bytes_as, read_copy, resolve, resolve_found};
 pub use text::{Outcome, ParsedLines, TextFormat, WrittenText, format_text, parse_text};
-pub use write::{WriteOptions, write, write_scalar};
+pub use write::{WriteOptions, write, write_frame, write_scalar};

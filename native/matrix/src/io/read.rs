@@ -33,6 +33,8 @@ pub enum Contents {
     Matrix(MatrixBlock),
     /// A scalar's text, to be read as the metadata's value type.
     Scalar(String),
+    /// The bytes of the parts of a frame's file, uncompressed.
+    Frame(Vec<Vec<u8>>),
 }
 
 /// All that is known of a file without reading its cells: the call's parameters, completed by
@@ -117,10 +119,11 @@ pub fn resolve_found(
     if resolved.data_type.as_deref() == Some("scalar") {
         return Ok(resolved);
     }
+    let is_frame = resolved.data_type.as_deref() == Some("frame");
     if let Some(other) = resolved
         .data_type
         .as_deref()
-        .filter(|data_type| *data_type != "matrix")
+        .filter(|data_type| *data_type != "matrix" && !is_frame)
     {
         return Err(Error::unsupported(format!(
             "{path}: a file of data type '{other}' cannot be read yet"
@@ -131,6 +134,7 @@ pub fn resolve_found(
             [b'%', b'%', ..] => Some(FileFormat::MatrixMarket),
             b"PAR1" => Some(FileFormat::Parquet),
             _ if is_named_csv(&path.to_string()) => Some(FileFormat::Csv),
+            _ if is_frame && is_named_json(&path.to_string()) => Some(FileFormat::JsonLines),
             _ => {
                 return Err(Error::argument(format!(
                     "{path}: nothing says what format the file has: there is no {path}.mtd"
@@ -138,6 +142,9 @@ pub fn resolve_found(
                 .with_help("write an .mtd file, or pass format= to read()"));
             }
         };
+    }
+    if is_frame {
+        return Ok(resolved);
     }
     if resolved.format == Some(FileFormat::MatrixMarket) {
         let head = head(HEADER_BYTES)?;
@@ -176,6 +183,12 @@ pub fn resolve_found(
 fn is_named_csv(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     path.ends_with(".csv") || path.ends_with(".csv.gz")
+}
+
+/// `.jsonl` and `.jsonl.gz`, in any case.
+fn is_named_json(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    path.ends_with(".jsonl") || path.ends_with(".jsonl.gz")
 }
 
 /// Bytes that tell MatrixMarket and Parquet files.
@@ -254,6 +267,10 @@ fn read_parts(
             .collect::<Result<_>>()?;
         return Ok(Contents::Scalar(texts.concat()));
     }
+    if resolved.data_type.as_deref() == Some("frame") {
+        let bytes = parts.iter().map(|part| read_bytes(part));
+        return read_contents(bytes.collect::<Result<_>>()?, name, resolved);
+    }
     if resolved.format == Some(FileFormat::Binary) {
         return read_binary(parts, access)
             .and_then(|matrix| fit(matrix, resolved))
@@ -277,6 +294,13 @@ fn read_contents(parts: Vec<Vec<u8>>, name: &dyn Display, resolved: &Metadata) -
         return String::from_utf8(parts.concat())
             .map(Contents::Scalar)
             .map_err(|_| Error::data(format!("{name} is not UTF-8 text")));
+    }
+    if resolved.data_type.as_deref() == Some("frame") {
+        let parts = parts.into_iter().map(unpacked);
+        return parts
+            .collect::<Result<_>>()
+            .map(Contents::Frame)
+            .map_err(|error| in_file(name, error));
     }
     if resolved.format == Some(FileFormat::Parquet) {
         return Err(in_file(
@@ -320,6 +344,8 @@ fn parse(parts: Vec<Vec<u8>>, name: &dyn Display, resolved: &Metadata) -> Result
             }
             Ok(matrix)
         }
+        Some(FileFormat::JsonLines) => Err(Error::unsupported("a matrix has no JSON lines")
+            .with_help("read it as a frame: read(file, data_type=\"frame\"), then as.matrix()")),
         Some(FileFormat::Binary | FileFormat::Parquet) | None => {
             Err(Error::internal("a file's format was not resolved"))
         }

@@ -94,6 +94,10 @@ pub fn write(matrix: &MatrixBlock, path: &str, options: &WriteOptions) -> Result
                 Ok(())
             })?;
         }
+        FileFormat::JsonLines => {
+            return Err(Error::unsupported("a matrix has no JSON lines")
+                .with_help("as.frame() makes a frame of it, which has"));
+        }
         FileFormat::Parquet => {
             return Err(Error::unsupported("only Spark writes Parquet files")
                 .with_help("run the script on Spark, or write csv, text, mm, libsvm or binary"));
@@ -122,6 +126,21 @@ pub fn write_scalar(text: &str, value_type: &str, path: &str) -> Result<()> {
         ..Metadata::default()
     };
     finish_with_metadata(file, &metadata)
+}
+
+/// Writes a frame, whose bytes `write` writes, and `<path>.mtd`.
+///
+/// # Errors
+/// As [`write()`], and those of `write`.
+pub fn write_frame(
+    path: &str,
+    metadata: &Metadata,
+    write: impl FnOnce(&mut dyn std::io::Write) -> Result<()>,
+) -> Result<()> {
+    let local = local_path(path)?;
+    let mut file = PendingFile::create(&local)?;
+    write(&mut file)?;
+    finish_with_metadata(file, metadata)
 }
 
 /// Both files exist in full before either gets its name. Pipes and devices have no metadata.

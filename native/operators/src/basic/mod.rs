@@ -106,6 +106,7 @@ fn dispatch(hop: &Hop, inputs: Inputs, stream: RandStream) -> Result<Value> {
         | HopOp::PersistentRead(_)
         | HopOp::PersistentWrite(_)
         | HopOp::List(_)
+        | HopOp::Frame(_)
         | HopOp::Print
         | HopOp::Stop
         | HopOp::Assert

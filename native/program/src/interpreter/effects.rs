@@ -4,12 +4,15 @@ use fulgurite_dataflow::Variable;
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Literal, scalar};
 
-use super::{lists, printf::format};
+use super::{frames, lists, printf::format};
 
 /// What `print` prints: a scalar, or a format and its values.
 pub(crate) fn line(inputs: &[Variable]) -> Result<String> {
     if let [Variable::List(list)] = inputs {
         return lists::text(list);
+    }
+    if let [Variable::Frame(frame)] = inputs {
+        return frames::text(frame);
     }
     let literals = inputs
         .iter()

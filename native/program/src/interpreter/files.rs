@@ -15,7 +15,7 @@ use fulgurite_matrix::{
     java_double, parse_double,
 };
 
-use super::data_file::DataFile;
+use super::{data_file::DataFile, frame_files};
 use crate::session::Session;
 
 /// The cells of a csv or libsvm file take at most about this many times their text, of which a cell has at least a
@@ -43,7 +43,16 @@ pub(super) fn read(
                 scalar_from_file(text, value_type, &path).map(Variable::Scalar)
             }
             Contents::Matrix(matrix) => Ok(Variable::matrix(matrix)),
+            Contents::Frame(_) => Err(Error::internal("a scalar's file was taken for a frame")),
         };
+    }
+    if resolved.data_type.as_deref() == Some("frame") {
+        let Contents::Frame(parts) =
+            file.read(&call, (&resolved, file_bytes), budget, Access::Copied)?
+        else {
+            return Err(Error::internal("a frame's file was taken for a matrix"));
+        };
+        return frame_files::read(&path, parts, &resolved).map(Variable::Frame);
     }
     let only_workers = resolved.format == Some(io::FileFormat::Parquet);
     let is_larger = is_larger(&resolved, file_bytes, budget)
@@ -62,7 +71,9 @@ pub(super) fn read(
     }
     match file.read(&call, (&resolved, file_bytes), budget, reading)? {
         Contents::Matrix(matrix) => Ok(Variable::matrix(matrix)),
-        Contents::Scalar(_) => Err(Error::internal("a scalar's file was taken for a matrix")),
+        Contents::Scalar(_) | Contents::Frame(_) => {
+            Err(Error::internal("another file was taken for a matrix"))
+        }
     }
 }
 
@@ -91,6 +102,8 @@ fn source_of(path: &str, metadata: &Metadata, reading: Access) -> Option<SourceS
             columns: metadata.cols,
         }),
         io::FileFormat::Parquet => Some(SourceSpec::Parquet { path }),
+        // A frame.
+        io::FileFormat::JsonLines => None,
         io::FileFormat::Binary => Some(SourceSpec::Binary {
             path,
             mapped: reading == Access::Mapped,
@@ -160,7 +173,7 @@ pub(super) fn write(
             let code = text(&inputs, 2, "the format of a file")?;
             io::FileFormat::from_code(&code).ok_or_else(|| {
                 Error::argument(format!("there is no file format '{code}'"))
-                    .with_help("the formats are csv, text, mm, libsvm, binary and parquet")
+                    .with_help("the formats are csv, text, mm, libsvm, binary, parquet and jsonl")
             })?
         }
         false => file_format(options.format.unwrap_or(FileFormat::Text)),
@@ -186,6 +199,9 @@ pub(super) fn write(
         Some(Variable::Distributed(matrix)) => {
             let collected = matrix.collect()?;
             file.write(|local| io::write(collected.block(), local, &written))
+        }
+        Some(Variable::Frame(frame)) => {
+            file.write(|local| frame_files::write(frame, local, &written))
         }
         Some(Variable::List(_)) => Err(Error::unsupported("lists are not written to files yet")
             .with_help("write the elements one by one")),
@@ -233,6 +249,7 @@ fn written_format(format: io::FileFormat) -> FileFormat {
         io::FileFormat::Libsvm => FileFormat::Libsvm,
         io::FileFormat::Binary => FileFormat::Binary,
         io::FileFormat::Parquet => FileFormat::Parquet,
+        io::FileFormat::JsonLines => FileFormat::JsonLines,
     }
 }
 
@@ -272,7 +289,10 @@ pub(crate) fn read_metadata(
         return Some(VariableInfo::scalar(declared.unwrap_or(ValueType::Double)));
     }
     let known = Characteristics::new(resolved.rows, resolved.cols, resolved.nnz);
-    Some(VariableInfo::matrix(known))
+    Some(match resolved.data_type.as_deref() {
+        Some("frame") => VariableInfo::frame(known),
+        _ => VariableInfo::matrix(known),
+    })
 }
 
 /// The types that a file's metadata declare, for the compiler.
@@ -304,6 +324,7 @@ fn metadata_of(options: &ReadOptions) -> Metadata {
         fill: options.fill,
         default: options.default,
         na_strings: options.na_strings.clone(),
+        schema: options.schema.clone(),
     }
 }
 
@@ -315,6 +336,7 @@ fn file_format(format: FileFormat) -> io::FileFormat {
         FileFormat::Binary => io::FileFormat::Binary,
         FileFormat::Libsvm => io::FileFormat::Libsvm,
         FileFormat::Parquet => io::FileFormat::Parquet,
+        FileFormat::JsonLines => io::FileFormat::JsonLines,
     }
 }
 
@@ -392,6 +414,7 @@ pub fn read_source(source: &SourceSpec) -> Result<MatrixBlock> {
     match io::read(path, &call, access)? {
         Contents::Matrix(matrix) => Ok(matrix),
         Contents::Scalar(_) => Err(Error::data(format!("{path} holds a scalar, not a matrix"))),
+        Contents::Frame(_) => Err(Error::data(format!("{path} holds a frame, not a matrix"))),
     }
 }
 

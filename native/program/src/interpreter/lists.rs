@@ -8,7 +8,7 @@ use fulgurite_hop::{CastOp, DataType, Hop, HopOp, ListOp, Literal, Parameterized
 use fulgurite_matrix::{MatrixBlock, kernels};
 use fulgurite_operators::matrix_text;
 
-use super::written;
+use super::{frames, written};
 use crate::session::Session;
 
 /// Whether an operator is about a list.
@@ -25,7 +25,7 @@ pub(super) fn concerns(hop: &Hop, inputs: &[Variable]) -> bool {
 pub(super) fn execute(hop: &Hop, inputs: Vec<Variable>, session: &Session) -> Result<Variable> {
     let mut values = Vec::new();
     for input in inputs {
-        values.push(in_one_piece(input, session)?);
+        values.push(written::in_one_piece(input, session)?);
     }
     if let HopOp::List(op) = hop.op {
         return operate(op, hop, values);
@@ -156,7 +156,8 @@ fn of_type(hop: &Hop, list: &List) -> Result<Variable> {
     match (hop.data_type, &element.value) {
         (DataType::Scalar, Variable::Scalar(_))
         | (DataType::Matrix, Variable::Matrix(_) | Variable::Distributed(_))
-        | (DataType::List, Variable::List(_)) => Ok(element.value.clone()),
+        | (DataType::List, Variable::List(_))
+        | (DataType::Frame, Variable::Frame(_)) => Ok(element.value.clone()),
         (DataType::Scalar, Variable::Matrix(matrix))
             if (matrix.block().rows(), matrix.block().cols()) == (1, 1) =>
         {
@@ -227,19 +228,6 @@ fn missing(op: ListOp) -> Error {
     Error::internal(format!("'{}' lacks an input", op.code()))
 }
 
-/// Matrices with parts that are not in their places are put together, and what workers have is kept there.
-fn in_one_piece(value: Variable, session: &Session) -> Result<Variable> {
-    match value {
-        Variable::Written(matrix) => written::whole(&matrix, session),
-        Variable::Range(range) => Ok(Variable::matrix(range.to_dense()?.into())),
-        Variable::Distributed(mut matrix) => {
-            matrix.persist()?;
-            Ok(Variable::Distributed(matrix))
-        }
-        other => Ok(other),
-    }
-}
-
 /// As SystemDS writes it, with names besides.
 pub(super) fn text(list: &List) -> Result<String> {
     let mut text = scalar::LimitedString::default();
@@ -258,6 +246,10 @@ pub(super) fn text(list: &List) -> Result<String> {
             Variable::Matrix(matrix) => {
                 text.push("\nMatrix:\n")?;
                 text.push(&matrix_text(matrix.block())?)?;
+            }
+            Variable::Frame(frame) => {
+                text.push("\nFrame:\n")?;
+                text.push(&frames::text(frame)?)?;
             }
             other => text.push(&format!("\nMatrix of {}\n", other.characteristics()))?,
         }

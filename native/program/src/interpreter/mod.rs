@@ -5,6 +5,8 @@
 //! - `call_errors`: what goes wrong when functions are called.
 //! - `printf`, `effects`: what statements print, and how they stop.
 //! - `data_file`: where a file is; `files`: reads and writes it.
+//! - `frame_files`: files of frames.
+//! - `frames`: operators on frames.
 //! - `lists`: operators on lists.
 //! - `spread`: products that take less time on the workers; `transfers`: what stays with them; `placement`: where each
 //!   operator goes.
@@ -21,6 +23,8 @@ mod data_file;
 mod effects;
 mod evaluate;
 mod files;
+mod frame_files;
+mod frames;
 mod lists;
 mod loop_writes;
 mod placement;

@@ -198,6 +198,7 @@ fn input_bytes(plan: &BlockPlan, id: HopId, inputs: &[Variable]) -> Option<u64> 
         }
         total = total.saturating_add(match input {
             Variable::Scalar(_) | Variable::List(_) => 0,
+            Variable::Frame(frame) => frame.memory_bytes() as u64,
             Variable::Matrix(matrix) => matrix.block().memory_bytes() as u64,
             Variable::Distributed(matrix) => matrix.stripes.memory_bytes()?,
             Variable::Written(written) => written.characteristics().memory_bytes()?,
@@ -273,7 +274,11 @@ pub(crate) fn bring_left_operand_to_stripes(
         Variable::Matrix(matrix) => {
             *left = Variable::Matrix(LocalMatrix::new(kernels::transpose(matrix.block())?));
         }
-        Variable::Scalar(_) | Variable::List(_) | Variable::Written(_) | Variable::Range(_) => {}
+        Variable::Scalar(_)
+        | Variable::List(_)
+        | Variable::Frame(_)
+        | Variable::Written(_)
+        | Variable::Range(_) => {}
     }
     Ok(false)
 }

@@ -49,7 +49,7 @@ pub(crate) fn is_kept(matrix: &Variable, session: &Session) -> bool {
             let after = dense_bytes(matrix.block());
             in_reach(session) && before.saturating_add(after) > session.config.memory_local
         }
-        Variable::Scalar(_) | Variable::List(_) | Variable::Range(_) => false,
+        Variable::Scalar(_) | Variable::List(_) | Variable::Frame(_) | Variable::Range(_) => false,
     }
 }
 
@@ -98,4 +98,17 @@ pub(crate) fn expectation(
 pub(crate) fn in_reach(session: &Session) -> bool {
     let backend = session.backend.as_ref();
     backend.is_some_and(|backend| backend.is_in_reach())
+}
+
+/// Matrices with parts that are not in their places are put together, and what workers have is kept there.
+pub(super) fn in_one_piece(value: Variable, session: &Session) -> Result<Variable> {
+    match value {
+        Variable::Written(matrix) => whole(&matrix, session),
+        Variable::Range(range) => Ok(Variable::matrix(range.to_dense()?.into())),
+        Variable::Distributed(mut matrix) => {
+            matrix.persist()?;
+            Ok(Variable::Distributed(matrix))
+        }
+        other => Ok(other),
+    }
 }

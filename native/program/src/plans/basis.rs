@@ -26,6 +26,10 @@ enum Fact {
         transposed: bool,
     },
     List,
+    Frame {
+        rows: usize,
+        cols: usize,
+    },
 }
 
 impl Basis {
@@ -90,6 +94,10 @@ impl Fact {
             }
             Some(Variable::Scalar(value)) => Fact::Scalar(value.value_type()),
             Some(Variable::List(_)) => Fact::List,
+            Some(Variable::Frame(frame)) => Fact::Frame {
+                rows: frame.rows(),
+                cols: frame.cols(),
+            },
             Some(matrix) => {
                 let known = matrix.characteristics();
                 Fact::Matrix {

@@ -153,12 +153,21 @@ fn passed(function: &str, parameter: &Parameter, value: Variable) -> Result<Vari
                     .with_help("take one cell or element out of it with as.scalar()"),
             )
         }
-        (DataType::Matrix, other @ (Variable::Scalar(_) | Variable::List(_))) => Err(
+        (
+            DataType::Matrix,
+            other @ (Variable::Scalar(_) | Variable::List(_) | Variable::Frame(_)),
+        ) => Err(
             Error::validation(format!("{} is a matrix, {} is passed", of(), other.kind()))
                 .with_help("make it a matrix with as.matrix()"),
         ),
         (DataType::Matrix, value) => Ok(value),
-        (DataType::Frame, _) => Err(Error::unsupported(format!("{} is a frame", of()))),
+        (DataType::Frame, frame @ Variable::Frame(_)) => Ok(frame),
+        (DataType::Frame, other) => {
+            Err(
+                Error::validation(format!("{} is a frame, {} is passed", of(), other.kind()))
+                    .with_help("as.frame() makes a frame"),
+            )
+        }
     }
 }
 
@@ -184,7 +193,8 @@ fn returned(
             DataType::Matrix,
             Variable::Matrix(_) | Variable::Distributed(_) | Variable::Written(_),
         )
-        | (DataType::List, Variable::List(_)) => passed(function, result, value),
+        | (DataType::List, Variable::List(_))
+        | (DataType::Frame, Variable::Frame(_)) => passed(function, result, value),
         (declared, _) => Err(Error::validation(format!(
             "result '{}' of '{function}' is declared as {declared:?}, its value is {}",
             result.name,

@@ -16,7 +16,7 @@ use fulgurite_operators::{
 
 use super::{
     context::{Context, Scratch},
-    effects, files, lists,
+    effects, files, frames, lists,
     placement::{self, Decision},
     transfers::{Site, Transfers},
 };
@@ -152,6 +152,10 @@ impl Evaluation<'_> {
             HopOp::Size(size) => self.size(*size, inputs).map(Some),
             _ if lists::concerns(hop, inputs) => {
                 lists::execute(hop, std::mem::take(inputs), &self.context.session).map(Some)
+            }
+            _ if frames::concerns(hop, inputs) => {
+                let session = &self.context.session;
+                frames::execute(hop, std::mem::take(inputs), session).map(Some)
             }
             _ if inputs.iter().all(Variable::is_scalar) && hop.is_scalar() => {
                 let stream = self.context.session.config.rand_stream;
@@ -430,6 +434,10 @@ fn local(variable: Variable) -> Result<Value> {
         Variable::Range(range) => Value::Range(range),
         Variable::List(_) => {
             return Err(Error::validation("a list stands where a matrix is needed"));
+        }
+        Variable::Frame(_) => {
+            return Err(Error::validation("a frame stands where a matrix is needed")
+                .with_help("as.matrix() makes a matrix of a frame of numbers"));
         }
         Variable::Written(_) => return Err(Error::internal("parts are not in their places")),
     })

@@ -181,6 +181,7 @@ impl Region {
             Some(
                 Variable::Distributed(_)
                 | Variable::List(_)
+                | Variable::Frame(_)
                 | Variable::Written(_)
                 | Variable::Range(_),
             ) => Kind::Other,

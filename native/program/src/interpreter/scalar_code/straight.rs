@@ -150,6 +150,7 @@ pub(super) fn may_be_code(dag: &Dag, hop: &Hop) -> bool {
         | HopOp::Cumulative(_)
         | HopOp::Parameterized(..)
         | HopOp::List(_)
+        | HopOp::Frame(_)
         | HopOp::Fused(_) => false,
     }
 }
@@ -379,6 +380,7 @@ impl Straight {
                 | HopOp::Size(_)
                 | HopOp::Parameterized(..)
                 | HopOp::List(_)
+                | HopOp::Frame(_)
                 | HopOp::Assert
                 | HopOp::Fused(_),
                 _,

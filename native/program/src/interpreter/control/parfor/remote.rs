@@ -192,7 +192,9 @@ impl<'p> Interpreter<'p> {
             }
             match variable {
                 Some(Variable::Written(_)) => return here(Why::Distributed(name.clone())),
-                Some(Variable::List(_)) => return here(Why::NoMatrix(name.clone())),
+                Some(Variable::List(_) | Variable::Frame(_)) => {
+                    return here(Why::NoMatrix(name.clone()));
+                }
                 Some(Variable::Distributed(matrix)) => {
                     let on = (session, &capacity);
                     let found =
@@ -517,7 +519,10 @@ fn values(
             Some(Variable::Matrix(matrix)) => matrix.clone(),
             // What the first iteration left, of a matrix that was here.
             Some(Variable::Distributed(matrix)) => matrix.collect()?,
-            Some(Variable::List(_) | Variable::Written(_) | Variable::Range(_)) | None => continue,
+            Some(
+                Variable::List(_) | Variable::Frame(_) | Variable::Written(_) | Variable::Range(_),
+            )
+            | None => continue,
         };
         values.matrices.push((name.clone(), matrix));
     }

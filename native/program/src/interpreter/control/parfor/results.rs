@@ -2,6 +2,7 @@
 
 use fulgurite_dataflow::{List, LocalMatrix, Variable};
 use fulgurite_error::{Error, Result};
+use fulgurite_frame::Frame;
 use fulgurite_matrix::{
     MatrixBlock,
     arrow_block::Block,
@@ -133,6 +134,29 @@ pub(super) fn merged_list(name: &str, original: &List, copies: &[Variable]) -> R
                 let new = Variable::List(List::new(vec![after.clone()]));
                 merged = merged.with(place..place + 1, &new)?;
             }
+        }
+    }
+    Ok(merged)
+}
+
+/// A frame from the copies that threads wrote into, each in cells of its own.
+///
+/// # Errors
+/// `runtime`, when one left it with other sizes.
+pub(super) fn merged_frame(name: &str, original: &Frame, copies: &[Variable]) -> Result<Frame> {
+    let mut merged = original.clone();
+    for copy in copies {
+        let Variable::Frame(copy) = copy else {
+            continue;
+        };
+        if !copy.is(original) {
+            merged = merged.with_changes(original, copy).map_err(|error| {
+                Error::runtime(format!(
+                    "iterations of the parfor left '{name}' with other sizes: {}",
+                    error.message()
+                ))
+                .with_help("write into parts of it, or write `for`")
+            })?;
         }
     }
     Ok(merged)

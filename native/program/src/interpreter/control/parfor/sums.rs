@@ -38,9 +38,11 @@ impl Sum {
             Variable::Matrix(matrix) => Ok(Sum::Here(matrix.block().clone())),
             Variable::Distributed(sum) => Ok(Sum::there(session.workers()?.lying(sum, false)?)),
             Variable::Written(written) => Sum::start(&written::whole(written, session)?, session),
-            Variable::Scalar(_) | Variable::List(_) | Variable::Range(_) => Err(Error::internal(
-                "what is no matrix is summed up as a matrix",
-            )),
+            Variable::Scalar(_) | Variable::List(_) | Variable::Frame(_) | Variable::Range(_) => {
+                Err(Error::internal(
+                    "what is no matrix is summed up as a matrix",
+                ))
+            }
         }
     }
 
@@ -80,6 +82,7 @@ impl Sum {
                     Variable::Matrix(addend) => addend,
                     Variable::Scalar(_)
                     | Variable::List(_)
+                    | Variable::Frame(_)
                     | Variable::Written(_)
                     | Variable::Range(_) => return Err(no_matrix()),
                 };

@@ -200,6 +200,9 @@ impl<'p> Interpreter<'p> {
                 Some(Variable::List(original)) => {
                     Variable::List(results::merged_list(&name, original, &copies)?)
                 }
+                Some(Variable::Frame(original)) => {
+                    Variable::Frame(results::merged_frame(&name, original, &copies)?)
+                }
                 _ => continue,
             };
             symbols.set(name, merged);
@@ -382,7 +385,7 @@ impl<'p> Worker<'p> {
         let names = parallel_loop.parallel.results.iter();
         for name in names.filter(|name| !start.keeps_parts_of(name)) {
             let own = match symbols.take(name) {
-                Ok(own @ (Variable::Matrix(_) | Variable::List(_))) => Ok(own),
+                Ok(own @ (Variable::Matrix(_) | Variable::List(_) | Variable::Frame(_))) => Ok(own),
                 Ok(Variable::Distributed(matrix)) if !team.is_stopped() => {
                     matrix.collect().map(Variable::Matrix)
                 }

@@ -1,0 +1,152 @@
+//! Functions of frames.
+
+use fulgurite_error::Result;
+use fulgurite_hop::{DataType, FrameOp, HopId};
+
+use super::{
+    BoundCall, Builtin, Constant, Kind, Parameter, Rule, builtin, default, optional, required,
+};
+
+pub(super) const BUILTINS: &[Builtin] = &[
+    builtin("transformencode", ENCODE, Rule::Several(&[2], encode)),
+    builtin("transformapply", APPLY, Rule::Function(apply)),
+    builtin("transformdecode", DECODE, Rule::Function(decode)),
+    builtin("transformcolmap", COLUMN_MAP, Rule::Function(column_map)),
+    builtin("detectSchema", FRAME, Rule::Function(detect_schema)),
+    builtin("applySchema", SCHEMA, Rule::Function(apply_schema)),
+    builtin("dropInvalidType", SCHEMA, Rule::Function(drop_type)),
+    builtin("dropInvalidLength", LENGTHS, Rule::Function(drop_length)),
+    builtin("valueSwap", SCHEMA, Rule::Function(value_swap)),
+    builtin("colnames", FRAME, Rule::Function(names)),
+    builtin("map", MAP, Rule::Function(map)),
+];
+
+const FRAME: &[Parameter] = &[required("target", Kind::Frame)];
+const ENCODE: &[Parameter] = &[
+    required("target", Kind::Frame),
+    required("spec", Kind::String),
+];
+const APPLY: &[Parameter] = &[
+    required("target", Kind::Frame),
+    required("spec", Kind::String),
+    required("meta", Kind::Frame),
+    optional("embedding", Kind::Matrix),
+];
+const DECODE: &[Parameter] = &[
+    required("target", Kind::Matrix),
+    required("spec", Kind::String),
+    required("meta", Kind::Frame),
+];
+const COLUMN_MAP: &[Parameter] = &[
+    required("target", Kind::Frame),
+    required("spec", Kind::String),
+];
+const SCHEMA: &[Parameter] = &[
+    required("target", Kind::Frame),
+    required("schema", Kind::Frame),
+];
+const LENGTHS: &[Parameter] = &[
+    required("target", Kind::Frame),
+    required("lengths", Kind::Matrix),
+];
+const MAP: &[Parameter] = &[
+    required("target", Kind::Table),
+    required("function", Kind::String),
+    default("margin", Kind::Number, Constant::Int(0)),
+];
+
+/// The matrix, and the metadata that it was made by.
+fn encode(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
+    let (target, spec) = (call.argument(0)?, call.argument(1)?);
+    let metadata = operator(call, FrameOp::Metadata, vec![target, spec]);
+    let matrix = operator(call, FrameOp::Encode, vec![target, spec, metadata]);
+    Ok(vec![matrix, metadata])
+}
+
+fn apply(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let op = match call.optional(3) {
+        Some(_) => FrameOp::Embed,
+        None => FrameOp::Encode,
+    };
+    of_arguments(call, op)
+}
+
+fn decode(call: &mut BoundCall<'_>) -> Result<HopId> {
+    of_arguments(call, FrameOp::Decode)
+}
+
+fn column_map(call: &mut BoundCall<'_>) -> Result<HopId> {
+    of_arguments(call, FrameOp::ColumnMap)
+}
+
+fn detect_schema(call: &mut BoundCall<'_>) -> Result<HopId> {
+    of_arguments(call, FrameOp::DetectSchema)
+}
+
+fn apply_schema(call: &mut BoundCall<'_>) -> Result<HopId> {
+    of_arguments(call, FrameOp::ApplySchema)
+}
+
+fn drop_type(call: &mut BoundCall<'_>) -> Result<HopId> {
+    of_arguments(call, FrameOp::DropInvalidType)
+}
+
+fn drop_length(call: &mut BoundCall<'_>) -> Result<HopId> {
+    of_arguments(call, FrameOp::DropInvalidLength)
+}
+
+fn value_swap(call: &mut BoundCall<'_>) -> Result<HopId> {
+    of_arguments(call, FrameOp::ValueSwap)
+}
+
+fn names(call: &mut BoundCall<'_>) -> Result<HopId> {
+    of_arguments(call, FrameOp::Names)
+}
+
+/// Of a matrix, the frame that it is.
+fn map(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let (target, function, margin) = (call.argument(0)?, call.argument(1)?, call.argument(2)?);
+    let target = match call.block.hop(target).data_type {
+        DataType::Frame => target,
+        _ => {
+            let value_type = call.block.hop(target).value_type;
+            call.block.as_frame(target, value_type, call.position)
+        }
+    };
+    Ok(operator(call, FrameOp::Map, vec![target, function, margin]))
+}
+
+/// Whether the first argument is a frame, of functions that take matrices as well.
+pub(super) fn is_first(call: &BoundCall<'_>) -> Result<bool> {
+    Ok(call.block.hop(call.argument(0)?).data_type == DataType::Frame)
+}
+
+/// The operator with all arguments that are given, in the order of the parameters.
+pub(super) fn of_arguments(call: &mut BoundCall<'_>, op: FrameOp) -> Result<HopId> {
+    let given = call.given().into_iter().map(|(_, argument)| argument);
+    let inputs = given.collect();
+    Ok(operator(call, op, inputs))
+}
+
+pub(super) fn operator(call: &mut BoundCall<'_>, op: FrameOp, inputs: Vec<HopId>) -> HopId {
+    call.block.frame(op, inputs, call.position)
+}
+
+/// `order(target=F, by=…)`: the sorted frame, or the numbers of its rows in order.
+pub(super) fn order(call: &mut BoundCall<'_>) -> Result<HopId> {
+    const INDEX_RETURN: usize = 3;
+    let by_index = call.constant_boolean(INDEX_RETURN)?.unwrap_or(false);
+    let inputs = vec![call.argument(0)?, call.argument(1)?, call.argument(2)?];
+    let op = match by_index {
+        true => FrameOp::Order,
+        false => FrameOp::Sort,
+    };
+    Ok(operator(call, op, inputs))
+}
+
+/// `removeEmpty(target=F, margin=…)`.
+pub(super) fn remove_empty(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let mut inputs = vec![call.argument(0)?, call.argument(1)?];
+    inputs.extend(call.optional(2));
+    Ok(operator(call, FrameOp::RemoveEmpty, inputs))
+}

@@ -1,0 +1,202 @@
+//! Operators on frames alone. What matrices have too (parts, binding, casts) is declared once for both.
+
+use std::borrow::Cow;
+
+use fulgurite_error::Result;
+
+use super::{
+    call::Call,
+    declare::operators,
+    operator::{
+        Accepts, Certain, Facts, Finite, Form, Gives, Input, Inputs, Memory, More, Operator,
+        Purity, Zeros,
+    },
+};
+use crate::{BinaryOp, Characteristics, DataType, variable_info::VariableInfo};
+
+struct FrameFacts {
+    code: &'static str,
+    inputs: &'static [Input],
+    /// All of these follow, or none.
+    optional: &'static [Input],
+    gives: DataType,
+    size: fn(&dyn Call) -> Characteristics,
+}
+
+const FRAME: Input = ("frame", Accepts::Frame);
+/// JSON, as SystemDS has it.
+const SPECIFICATION: Input = ("specification", Accepts::Scalar);
+const METADATA: Input = ("metadata", Accepts::Frame);
+/// A frame of one row that names types.
+const SCHEMA: Input = ("schema", Accepts::Frame);
+/// Frames, or a scalar.
+const COMPARED: &[Input] = &[FRAME, ("other", Accepts::FrameOrScalar)];
+
+const ORDERED: &[Input] = &[
+    FRAME,
+    ("by", Accepts::MatrixOrScalar),
+    ("decreasing", Accepts::Scalar),
+];
+
+operators! {
+    /// Operators on frames.
+    FrameOp: FrameFacts;
+    /// The frame that says which code stands for which category, as a specification asks for it.
+    Metadata {
+        code: "metadata", inputs: &[FRAME, SPECIFICATION], optional: &[], gives: DataType::Frame,
+        size: |call| Characteristics::new(None, call.size_of(0).cols, None),
+    }
+    /// The matrix of a frame, by metadata.
+    Encode {
+        code: "encode", inputs: &[FRAME, SPECIFICATION, METADATA], optional: &[], gives: DataType::Matrix,
+        size: |_| Characteristics::UNKNOWN,
+    }
+    /// As `encode`, with rows of a matrix in the place of codes.
+    Embed {
+        code: "embed", inputs: &[FRAME, SPECIFICATION, METADATA, ("embeddings", Accepts::Matrix)], optional: &[], gives: DataType::Matrix,
+        size: |_| Characteristics::UNKNOWN,
+    }
+    /// The frame that a matrix was made of.
+    Decode {
+        code: "decode", inputs: &[("matrix", Accepts::Matrix), SPECIFICATION, METADATA], optional: &[], gives: DataType::Frame,
+        size: |call| Characteristics::new(call.size_of(0).rows, call.size_of(2).cols, None),
+    }
+    /// Which columns of the matrix stand for each column of the frame.
+    ColumnMap {
+        code: "columns", inputs: &[METADATA, SPECIFICATION], optional: &[], gives: DataType::Matrix,
+        size: |call| Characteristics::new(call.size_of(0).cols, Some(3), None),
+    }
+    /// The narrowest types that the cells of each column have, as one row.
+    DetectSchema { code: "detectSchema", inputs: &[FRAME], optional: &[], gives: DataType::Frame, size: one_row }
+    /// The frame with other types of columns.
+    ApplySchema { code: "applySchema", inputs: &[FRAME, SCHEMA], optional: &[], gives: DataType::Frame, size: as_large }
+    /// Without the cells that are no values of their column's type.
+    DropInvalidType { code: "dropInvalidType", inputs: &[FRAME, SCHEMA], optional: &[], gives: DataType::Frame, size: as_large }
+    /// Without the cells that are longer than a number for their column.
+    DropInvalidLength {
+        code: "dropInvalidLength", inputs: &[FRAME, ("lengths", Accepts::Matrix)], optional: &[], gives: DataType::Frame, size: as_large,
+    }
+    /// Cells that stand in each other's columns change places.
+    ValueSwap { code: "valueSwap", inputs: &[FRAME, SCHEMA], optional: &[], gives: DataType::Frame, size: as_large }
+    /// The names of the columns, as one row.
+    Names { code: "colnames", inputs: &[FRAME], optional: &[], gives: DataType::Frame, size: one_row }
+    /// A function of each cell, row or column, which is written as text.
+    Map {
+        code: "map", inputs: &[FRAME, ("function", Accepts::Scalar), ("margin", Accepts::Scalar)], optional: &[], gives: DataType::Frame,
+        size: |_| Characteristics::UNKNOWN,
+    }
+    /// The frame with one value replaced.
+    Replace {
+        code: "replace", inputs: &[FRAME, ("pattern", Accepts::Scalar), ("replacement", Accepts::Scalar)],
+        optional: &[], gives: DataType::Frame, size: as_large,
+    }
+    /// The frame without empty rows or columns, or with the selected ones.
+    RemoveEmpty {
+        code: "removeEmpty", inputs: &[FRAME, ("margin", Accepts::Scalar)], optional: &[("select", Accepts::Matrix)],
+        gives: DataType::Frame, size: |_| Characteristics::UNKNOWN,
+    }
+    /// The rows sorted by columns.
+    Sort { code: "sort", inputs: ORDERED, optional: &[], gives: DataType::Frame, size: as_large }
+    /// The numbers of the rows in sorted order.
+    Order {
+        code: "order", inputs: ORDERED, optional: &[], gives: DataType::Matrix,
+        size: |call| Characteristics::new(call.size_of(0).rows, Some(1), None),
+    }
+    /// The distinct rows, columns or cells.
+    Unique {
+        code: "unique", inputs: &[FRAME, ("dir", Accepts::Scalar)], optional: &[], gives: DataType::Frame,
+        size: |_| Characteristics::UNKNOWN,
+    }
+    /// 1 where a value is missing.
+    IsMissing { code: "isNA", inputs: &[FRAME], optional: &[], gives: DataType::Matrix, size: as_large }
+    /// 1 where cells are equal.
+    Equal { code: "==", inputs: COMPARED, optional: &[], gives: DataType::Matrix, size: as_large }
+    /// 1 where they are not.
+    NotEqual { code: "!=", inputs: COMPARED, optional: &[], gives: DataType::Matrix, size: as_large }
+    /// 1 where the cell comes before the other.
+    Less { code: "<", inputs: COMPARED, optional: &[], gives: DataType::Matrix, size: as_large }
+    /// 1 where it comes before it, or is equal.
+    LessEqual { code: "<=", inputs: COMPARED, optional: &[], gives: DataType::Matrix, size: as_large }
+    /// 1 where it comes after it.
+    Greater { code: ">", inputs: COMPARED, optional: &[], gives: DataType::Matrix, size: as_large }
+    /// 1 where it comes after it, or is equal.
+    GreaterEqual { code: ">=", inputs: COMPARED, optional: &[], gives: DataType::Matrix, size: as_large }
+}
+
+fn one_row(call: &dyn Call) -> Characteristics {
+    Characteristics::new(Some(1), call.size_of(0).cols, None)
+}
+
+fn as_large(call: &dyn Call) -> Characteristics {
+    let size = call.size_of(0);
+    Characteristics::new(size.rows, size.cols, None)
+}
+
+impl FrameOp {
+    /// What it gives: a frame, or a matrix of doubles.
+    pub fn gives(self) -> DataType {
+        self.declared().gives
+    }
+
+    /// The operator that compares frames as this one compares cells.
+    pub fn of_comparison(op: BinaryOp) -> Option<FrameOp> {
+        Some(match op {
+            BinaryOp::Equal => FrameOp::Equal,
+            BinaryOp::NotEqual => FrameOp::NotEqual,
+            BinaryOp::Less => FrameOp::Less,
+            BinaryOp::LessEqual => FrameOp::LessEqual,
+            BinaryOp::Greater => FrameOp::Greater,
+            BinaryOp::GreaterEqual => FrameOp::GreaterEqual,
+            _ => return None,
+        })
+    }
+
+    /// The same comparison, with the operands exchanged.
+    #[must_use]
+    pub fn mirrored(self) -> FrameOp {
+        match self {
+            FrameOp::Less => FrameOp::Greater,
+            FrameOp::LessEqual => FrameOp::GreaterEqual,
+            FrameOp::Greater => FrameOp::Less,
+            FrameOp::GreaterEqual => FrameOp::LessEqual,
+            other => other,
+        }
+    }
+}
+
+impl Operator for FrameOp {
+    fn code(&self) -> Cow<'static, str> {
+        format!("frame({})", FrameOp::code(*self)).into()
+    }
+
+    fn facts(&self) -> Facts<'_> {
+        let declared = self.declared();
+        Facts {
+            doc: self.doc(),
+            inputs: Inputs {
+                first: declared.inputs,
+                more: match declared.optional {
+                    [] => More::Nothing,
+                    optional => More::Together(optional),
+                },
+            },
+            gives: Gives::Always(declared.gives),
+            purity: Purity::Pure,
+            finite: Finite::Unknown,
+            certain: Certain::No,
+            total: Certain::No,
+            zeros: Zeros::Unknown,
+            memory: Memory::ROW_POINTERS,
+            form: Form::Code,
+        }
+    }
+
+    fn size(&self, call: &dyn Call) -> Result<VariableInfo> {
+        let declared = self.declared();
+        let characteristics = (declared.size)(call);
+        Ok(match declared.gives {
+            DataType::Frame => VariableInfo::frame(characteristics),
+            _ => VariableInfo::matrix(characteristics),
+        })
+    }
+}

@@ -1,0 +1,288 @@
+//! Operators on frames. They run in this process.
+
+use std::ops::Range;
+
+use fulgurite_dataflow::Variable;
+use fulgurite_error::{Error, Result};
+use fulgurite_frame::{
+    Cell, Frame,
+    transform::{self, Spec},
+};
+use fulgurite_hop::{
+    CastOp, DataType, FrameOp, Hop, HopOp, Literal, ParameterizedOp, ValueType, scalar,
+};
+use fulgurite_matrix::MatrixBlock;
+
+use super::written::in_one_piece;
+use crate::session::Session;
+
+/// Whether an operator is about a frame.
+pub(super) fn concerns(hop: &Hop, inputs: &[Variable]) -> bool {
+    hop.data_type == DataType::Frame
+        || matches!(hop.op, HopOp::Frame(_))
+        || inputs
+            .iter()
+            .any(|input| matches!(input, Variable::Frame(_)))
+}
+
+/// # Errors
+/// `dimension`, for parts that a frame does not have; `data`, for cells that are no values of the type they are needed as.
+pub(super) fn execute(hop: &Hop, inputs: Vec<Variable>, session: &Session) -> Result<Variable> {
+    let pieces = inputs.into_iter().map(|input| in_one_piece(input, session));
+    let inputs = Inputs(pieces.collect::<Result<_>>()?);
+    if let Some(op) = hop.op.cast() {
+        return cast(op, hop.value_type, &inputs);
+    }
+    match &hop.op {
+        HopOp::Frame(op) => return operate(*op, &inputs),
+        HopOp::RightIndex => {
+            let frame = inputs.frame(0)?;
+            let (rows, cols) = inputs.ranges(frame, 1)?;
+            return frame.slice(rows, cols).map(Variable::Frame);
+        }
+        HopOp::LeftIndex => {
+            let frame = inputs.frame(0)?;
+            let (rows, cols) = inputs.ranges(frame, 2)?;
+            return match inputs.get(1)? {
+                Variable::Scalar(value) => frame.assign_cell(rows, cols, Some(cell_of(value))),
+                _ => frame.assign(rows, cols, &inputs.as_frame(1)?),
+            }
+            .map(Variable::Frame);
+        }
+        HopOp::CBind => return inputs.bound(Frame::cbind),
+        HopOp::RBind => return inputs.bound(Frame::rbind),
+        _ => {}
+    }
+    match hop.op.with_named_inputs() {
+        Some((op, places)) => {
+            let place = |name: &str| places.get(name).copied();
+            named(op, &place, &inputs)?
+        }
+        None => None,
+    }
+    .ok_or_else(|| {
+        Error::validation(format!("'{}' takes no frame", hop.op.code())).with_help(
+            "as.matrix() makes a matrix of a frame of numbers, transformencode() of categories",
+        )
+    })
+}
+
+/// As `toString` writes it, with its own numbers of rows, columns and digits.
+pub(super) fn text(frame: &Frame) -> Result<String> {
+    frame.to_text(ROWS_SHOWN, COLS_SHOWN, DECIMALS, " ", "\n")
+}
+
+/// What `toString` shows where it is told nothing.
+const ROWS_SHOWN: usize = 100;
+const COLS_SHOWN: usize = 100;
+const DECIMALS: usize = 3;
+
+fn operate(op: FrameOp, inputs: &Inputs) -> Result<Variable> {
+    let spec = || Spec::parse(&inputs.text(1)?);
+    let frame = || inputs.frame(0);
+    Ok(Variable::Frame(match op {
+        FrameOp::Metadata => transform::metadata(frame()?, &spec()?)?,
+        FrameOp::Encode => {
+            return transform::apply(frame()?, &spec()?, inputs.frame(2)?).map(Variable::matrix);
+        }
+        FrameOp::Embed => return Err(Error::unsupported("embeddings by transformapply")),
+        FrameOp::Decode => {
+            let matrix = inputs.matrix(0)?;
+            transform::decode(&matrix, &spec()?, inputs.frame(2)?)?
+        }
+        FrameOp::ColumnMap => {
+            return transform::column_map(frame()?, &spec()?).map(Variable::matrix);
+        }
+        FrameOp::DetectSchema => frame()?.detect_schema()?,
+        FrameOp::ApplySchema => frame()?.apply_schema(&Frame::read_schema(inputs.frame(1)?)?)?,
+        FrameOp::DropInvalidType => {
+            let schema = Frame::read_schema(inputs.frame(1)?)?;
+            frame()?.drop_invalid_type(&schema)?
+        }
+        FrameOp::DropInvalidLength => {
+            let lengths = inputs.matrix(1)?;
+            let cols = 0..lengths.cols();
+            let lengths: Vec<f64> = cols.map(|col| lengths.get(0, col)).collect();
+            frame()?.drop_invalid_length(&lengths)?
+        }
+        FrameOp::Names => frame()?.names_frame()?,
+        FrameOp::ValueSwap
+        | FrameOp::Replace
+        | FrameOp::RemoveEmpty
+        | FrameOp::Sort
+        | FrameOp::Order
+        | FrameOp::Unique
+        | FrameOp::Map
+        | FrameOp::IsMissing
+        | FrameOp::Equal
+        | FrameOp::NotEqual
+        | FrameOp::Less
+        | FrameOp::LessEqual
+        | FrameOp::Greater
+        | FrameOp::GreaterEqual => {
+            return Err(Error::unsupported(format!("'{}' of frames", op.code())));
+        }
+    }))
+}
+
+fn cast(op: CastOp, value_type: ValueType, inputs: &Inputs) -> Result<Variable> {
+    match op {
+        CastOp::AsFrame => inputs.as_frame(0).map(Variable::Frame),
+        CastOp::AsMatrix => inputs.frame(0)?.to_matrix().map(Variable::matrix),
+        CastOp::AsScalar | CastOp::AsDouble | CastOp::AsInteger | CastOp::AsLogical => {
+            let frame = inputs.frame(0)?;
+            if (frame.rows(), frame.cols()) != (1, 1) {
+                return Err(Error::dimension(format!(
+                    "as.scalar of a frame that is {} x {}",
+                    frame.rows(),
+                    frame.cols()
+                ))
+                .with_help("only a 1 x 1 frame has a scalar; index one cell first"));
+            }
+            let cell = frame.cell(0, 0);
+            scalar_of(cell, value_type).map(Variable::Scalar)
+        }
+    }
+}
+
+/// A missing cell is an empty text, or NaN.
+fn scalar_of(cell: Option<Cell<'_>>, value_type: ValueType) -> Result<Literal> {
+    if value_type == ValueType::String {
+        let text = cell.map(Cell::text).unwrap_or_default();
+        return Ok(Literal::String(text.into_owned()));
+    }
+    let number = match cell {
+        None => f64::NAN,
+        Some(cell) => cell.number().ok_or_else(|| {
+            Error::data(format!("'{}' is no number", cell.text()))
+                .with_help("as.scalar() of a frame of text gives a string")
+        })?,
+    };
+    scalar::convert(&Literal::Double(number), value_type)
+}
+
+fn named(
+    op: ParameterizedOp,
+    place: &dyn Fn(&str) -> Option<usize>,
+    inputs: &Inputs,
+) -> Result<Option<Variable>> {
+    let target = || inputs.frame(place("target").unwrap_or(0));
+    let number = |name: &str, default: usize| match place(name) {
+        None => Ok(default),
+        Some(at) => inputs.count(at),
+    };
+    let words = |name: &str, default: &str| match place(name) {
+        None => Ok(default.to_owned()),
+        Some(at) => inputs.text(at),
+    };
+    Ok(Some(match op {
+        ParameterizedOp::ToString => {
+            let (rows, cols) = (number("rows", ROWS_SHOWN)?, number("cols", COLS_SHOWN)?);
+            let decimals = number("decimal", DECIMALS)?;
+            let (between, end) = (words("sep", " ")?, words("linesep", "\n")?);
+            let text = target()?.to_text(rows, cols, decimals, &between, &end)?;
+            Variable::Scalar(Literal::String(text))
+        }
+        _ => return Ok(None),
+    }))
+}
+
+fn cell_of(value: &Literal) -> Cell<'_> {
+    match value {
+        Literal::Int(value) => Cell::Int(*value),
+        Literal::Double(value) => Cell::Fp64(*value),
+        Literal::Boolean(value) => Cell::Boolean(*value),
+        Literal::String(text) => Cell::Text(text),
+    }
+}
+
+/// The inputs of an operator, each as what the operator takes it for.
+struct Inputs(Vec<Variable>);
+
+impl Inputs {
+    fn get(&self, place: usize) -> Result<&Variable> {
+        let value = self.0.get(place);
+        value.ok_or_else(|| Error::internal("an operator on frames lacks an input"))
+    }
+
+    fn frame(&self, place: usize) -> Result<&Frame> {
+        match self.get(place)? {
+            Variable::Frame(frame) => Ok(frame),
+            other => Err(
+                Error::validation(format!("a frame is needed, not {}", other.kind()))
+                    .with_help("as.frame() makes a frame"),
+            ),
+        }
+    }
+
+    /// A matrix or a scalar as a frame, too.
+    fn as_frame(&self, place: usize) -> Result<Frame> {
+        match self.get(place)? {
+            Variable::Frame(frame) => Ok(frame.clone()),
+            Variable::Scalar(value) => Frame::of_cell(cell_of(value)),
+            _ => Frame::from_matrix(&self.matrix(place)?),
+        }
+    }
+
+    /// A matrix, wherever it is.
+    fn matrix(&self, place: usize) -> Result<MatrixBlock> {
+        match self.get(place)? {
+            Variable::Matrix(matrix) => Ok(matrix.block().clone()),
+            Variable::Distributed(matrix) => Ok(matrix.collect()?.block().clone()),
+            Variable::Range(range) => Ok(range.to_dense()?.into()),
+            Variable::Frame(frame) => frame.to_matrix(),
+            other => Err(Error::validation(format!(
+                "a matrix is needed, not {}",
+                other.kind()
+            ))),
+        }
+    }
+
+    fn text(&self, place: usize) -> Result<String> {
+        Ok(self.get(place)?.as_scalar()?.to_string())
+    }
+
+    fn count(&self, place: usize) -> Result<usize> {
+        let number = scalar::number(self.get(place)?.as_scalar()?)?;
+        Ok(usize::try_from(scalar::double_to_int(number)).unwrap_or(0))
+    }
+
+    /// Rows and columns from four bounds; columns may be named.
+    fn ranges(&self, frame: &Frame, first: usize) -> Result<(Range<usize>, Range<usize>)> {
+        let row = |place| self.bound_at(place, "row", frame.rows());
+        let col = |place| match self.get(place)?.as_scalar()? {
+            Literal::String(name) => Ok(frame.find(name)? + 1),
+            _ => self.bound_at(place, "column", frame.cols()),
+        };
+        let rows = (row(first)?, row(first + 1)?);
+        let cols = (col(first + 2)?, col(first + 3)?);
+        for ((from, to), what) in [(rows, "row"), (cols, "column")] {
+            if from > to {
+                return Err(Error::dimension(format!("{what}s {from} to {to} are none"))
+                    .with_help("the lower bound must not lie above the upper one"));
+            }
+        }
+        Ok((rows.0 - 1..rows.1, cols.0 - 1..cols.1))
+    }
+
+    /// From 1.
+    fn bound_at(&self, place: usize, what: &str, size: usize) -> Result<usize> {
+        let number = scalar::number(self.get(place)?.as_scalar()?)?;
+        let number = scalar::double_to_int(number);
+        let bound = usize::try_from(number).ok();
+        bound
+            .filter(|bound| (1..=size).contains(bound))
+            .ok_or_else(|| {
+                Error::dimension(format!("{what} {number} of a frame that has {size}"))
+                    .with_help(format!("{what}s count from 1 to {size}"))
+            })
+    }
+
+    fn bound(&self, bind: fn(&Frame, &Frame) -> Result<Frame>) -> Result<Variable> {
+        let mut result = self.as_frame(0)?;
+        for place in 1..self.0.len() {
+            result = bind(&result, &self.as_frame(place)?)?;
+        }
+        Ok(Variable::Frame(result))
+    }
+}
