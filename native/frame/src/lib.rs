@@ -7,6 +7,8 @@
 //! - look at it: [`Frame::rows`], [`Frame::cols`], [`Frame::names`], [`Frame::schema`], [`Frame::cell`], [`Frame::column`];
 //! - take parts: [`Frame::slice`], [`Frame::select`], [`Frame::cbind`], [`Frame::rbind`], [`Frame::assign`];
 //! - types: [`Frame::detect_schema`], [`Frame::apply_schema`], [`Frame::drop_invalid_type`], [`Frame::drop_invalid_length`];
+//! - ask and clean: [`Frame::compare`], [`Frame::is_missing`], [`Frame::replace`], [`Frame::remove_empty`], [`Frame::order`],
+//!   [`Frame::unique_rows`];
 //! - leave: [`Frame::to_matrix`], [`Frame::to_text`], [`csv::write`];
 //! - categories as numbers: [`transform::encode`], [`transform::apply`], [`transform::decode`], [`transform::column_map`].
 //!
@@ -17,13 +19,17 @@
 pub mod csv;
 pub mod transform;
 
+mod clean;
 mod column;
+mod compare;
 mod frame;
+mod order;
 mod parts;
 mod schema;
 mod text;
 mod types;
 
 pub use column::{Cell, Column, TextBuilder};
+pub use compare::Comparison;
 pub use frame::Frame;
 pub use schema::ColumnType;

@@ -48,7 +48,7 @@ impl Frame {
         self.map_columns(|col, column, name| column.cast(schema[col], name))
     }
 
-    fn check_schema(&self, types: usize) -> Result<()> {
+    pub(crate) fn check_schema(&self, types: usize) -> Result<()> {
         match types == self.cols() {
             true => Ok(()),
             false => Err(Error::dimension(format!(
@@ -158,7 +158,7 @@ fn wider(one: ColumnType, other: ColumnType) -> ColumnType {
     }
 }
 
-fn fits(kind: ColumnType, within: ColumnType) -> bool {
+pub(crate) fn fits(kind: ColumnType, within: ColumnType) -> bool {
     within == ColumnType::String
         || (kind == within)
         || (kind != ColumnType::Boolean && rank(kind) <= rank(within))
