@@ -1,6 +1,6 @@
 //! Frames of parts of others: ranges, columns by name, one beside or below the other.
 
-use std::{ops::Range, sync::Arc};
+use std::ops::Range;
 
 use fulgurite_error::{Error, Result};
 
@@ -170,20 +170,56 @@ impl Frame {
         Frame::new(columns.collect::<Result<_>>()?, Some(self.names().to_vec()))
     }
 
+    /// A frame with one value in every cell.
+    ///
+    /// # Errors
+    /// `memory`.
+    pub fn filled(value: Cell<'_>, rows: usize, cols: usize) -> Result<Frame> {
+        let cells = std::iter::repeat_n(Some(value), rows);
+        let column = Column::of_cells(type_of(value), "", cells)?;
+        Frame::new(vec![column; cols], None)
+    }
+
+    /// A frame with these cells, row by row. A column of several types is text.
+    ///
+    /// # Errors
+    /// `dimension` for another number of cells; `memory`.
+    pub fn of_cells(cells: &[Cell<'_>], rows: usize, cols: usize) -> Result<Frame> {
+        if rows.checked_mul(cols) != Some(cells.len()) {
+            return Err(Error::dimension(format!(
+                "{} values for a frame that is {rows} x {cols}",
+                cells.len()
+            )));
+        }
+        let columns = (0..cols).map(|col| {
+            let of_column = || cells.iter().skip(col).step_by(cols);
+            let mut types = of_column().map(|cell| type_of(*cell));
+            let first = types.next().unwrap_or(ColumnType::String);
+            let kind = match types.all(|other| other == first) {
+                true => first,
+                false => ColumnType::String,
+            };
+            Column::of_cells(kind, "", of_column().map(|cell| Some(*cell)))
+        });
+        Frame::new(columns.collect::<Result<_>>()?, None)
+    }
+
     /// One cell as a frame.
     ///
     /// # Errors
     /// `memory`.
     pub fn of_cell(value: Cell<'_>) -> Result<Frame> {
-        let kind = match value {
-            Cell::Text(_) => ColumnType::String,
-            Cell::Boolean(_) => ColumnType::Boolean,
-            Cell::Int(_) => ColumnType::Int64,
-            Cell::Fp32(_) => ColumnType::Fp32,
-            Cell::Fp64(_) => ColumnType::Fp64,
-        };
-        let name: Arc<str> = "C1".into();
-        let column = Column::of_cells(kind, &name, std::iter::once(Some(value)))?;
-        Frame::new(vec![column], Some(vec![name]))
+        Frame::filled(value, 1, 1)
+    }
+}
+
+/// The type of columns that such values are of.
+fn type_of(value: Cell<'_>) -> ColumnType {
+    match value {
+        Cell::Text(_) => ColumnType::String,
+        Cell::Boolean(_) => ColumnType::Boolean,
+        Cell::Int(_) => ColumnType::Int64,
+        Cell::Fp32(_) => ColumnType::Fp32,
+        Cell::Fp64(_) => ColumnType::Fp64,
     }
 }

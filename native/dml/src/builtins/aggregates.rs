@@ -5,12 +5,12 @@ use fulgurite_hop::{
     AggregateOp::{self, *},
     BinaryOp, CumulativeOp,
     Direction::{self, *},
-    HopId, HopOp, Literal, ParameterizedOp, SizeOp, ValueType,
+    FrameOp, HopId, HopOp, Literal, ParameterizedOp, SizeOp, ValueType,
 };
 
 use super::{
     BoundCall, Builtin, Constant, Kind, Parameter, Rule, TARGET_MATRIX, build::with_names, builtin,
-    default, optional, required,
+    default, frames, optional, required,
 };
 
 pub(super) const BUILTINS: &[Builtin] = &[
@@ -82,7 +82,7 @@ const WEIGHTED: &[Parameter] = &[
 ];
 
 const DISTINCT: &[Parameter] = &[
-    required("target", Kind::Matrix),
+    required("target", Kind::Table),
     default("dir", Kind::String, Constant::String("rc")),
 ];
 const DISTINCT_APPROX: &[Parameter] = &[
@@ -98,6 +98,15 @@ const fn distinct(name: &'static str, build: fn(&mut BoundCall<'_>) -> Result<Ho
 /// The names of approximations are taken and the numbers are exact.
 fn count_distinct(call: &mut BoundCall<'_>) -> Result<HopId> {
     let direction = direction(call, 1)?;
+    if frames::is_first(call)? {
+        return match direction {
+            "rc" => {
+                let target = call.argument(0)?;
+                Ok(frames::operator(call, FrameOp::CountDistinct, vec![target]))
+            }
+            _ => Err(call.wrong_type(0, "a matrix, or a frame for all its cells")),
+        };
+    }
     count_distinct_by(call, direction)
 }
 

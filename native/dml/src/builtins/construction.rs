@@ -55,7 +55,7 @@ const SAMPLE: &[Parameter] = &[
 
 /// Fills a matrix from a scalar, or reshapes one.
 fn matrix(call: &mut BoundCall<'_>) -> Result<HopId> {
-    let inputs = vec![call.argument(0)?, call.argument(1)?, call.argument(2)?];
+    let mut inputs = vec![call.argument(0)?, call.argument(1)?, call.argument(2)?];
     let data = call.block.hop(inputs[0]);
     match (data.data_type, data.value_type) {
         (DataType::Matrix, _) => {
@@ -66,8 +66,14 @@ fn matrix(call: &mut BoundCall<'_>) -> Result<HopId> {
             .wrong_type(0, "a number, a string of numbers or a matrix")
             .with_help("write 0 or 1")),
         (DataType::Scalar, _) => Ok(call.matrix(HopOp::DataGen(DataGenOp::Fill), inputs)),
-        (DataType::Frame | DataType::List, _) => Err(call
-            .wrong_type(0, "a number, a string of numbers or a matrix")
+        (DataType::List, _) => {
+            let by_row = call.constant_boolean(3)?.unwrap_or(true);
+            let cells = call.block.as_matrix(inputs[0], call.position);
+            inputs[0] = cells;
+            Ok(call.matrix(HopOp::Reshape { by_row }, inputs))
+        }
+        (DataType::Frame, _) => Err(call
+            .wrong_type(0, "a number, a string of numbers, a list or a matrix")
             .with_help("convert it with as.matrix() first")),
     }
 }

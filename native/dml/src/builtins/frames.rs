@@ -19,6 +19,7 @@ pub(super) const BUILTINS: &[Builtin] = &[
     builtin("valueSwap", SCHEMA, Rule::Function(value_swap)),
     builtin("colnames", FRAME, Rule::Function(names)),
     builtin("map", MAP, Rule::Function(map)),
+    builtin("frame", FILL, Rule::Function(fill)),
 ];
 
 const FRAME: &[Parameter] = &[required("target", Kind::Frame)];
@@ -49,11 +50,25 @@ const LENGTHS: &[Parameter] = &[
     required("target", Kind::Frame),
     required("lengths", Kind::Matrix),
 ];
+const FILL: &[Parameter] = &[
+    required("data", Kind::ScalarOrList),
+    required("rows", Kind::Number),
+    required("cols", Kind::Number),
+    optional("schema", Kind::ScalarOrList),
+];
 const MAP: &[Parameter] = &[
     required("target", Kind::Table),
     required("function", Kind::String),
     default("margin", Kind::Number, Constant::Int(0)),
 ];
+
+/// Every cell is a scalar, or all cells are those of a list.
+fn fill(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let (data, rows, cols) = (call.argument(0)?, call.argument(1)?, call.argument(2)?);
+    let mut inputs = vec![data, rows, cols];
+    inputs.extend(call.optional(3));
+    Ok(operator(call, FrameOp::Fill, inputs))
+}
 
 /// The matrix, and the metadata that it was made by.
 fn encode(call: &mut BoundCall<'_>) -> Result<Vec<HopId>> {
@@ -146,7 +161,12 @@ pub(super) fn order(call: &mut BoundCall<'_>) -> Result<HopId> {
 
 /// `removeEmpty(target=F, margin=…)`.
 pub(super) fn remove_empty(call: &mut BoundCall<'_>) -> Result<HopId> {
-    let mut inputs = vec![call.argument(0)?, call.argument(1)?];
+    const EMPTY_RETURN: usize = 3;
+    let mut inputs = vec![
+        call.argument(0)?,
+        call.argument(1)?,
+        call.argument(EMPTY_RETURN)?,
+    ];
     inputs.extend(call.optional(2));
     Ok(operator(call, FrameOp::RemoveEmpty, inputs))
 }

@@ -63,10 +63,13 @@ pub(crate) enum Kind {
     Cells,
     /// A matrix, a frame or a number.
     AnyCells,
+    /// A number, the name of a column, or a matrix of numbers.
+    By,
     Number,
     Boolean,
     String,
     Scalar,
+    ScalarOrList,
     /// So many numbers, as a list in brackets.
     Sizes(usize),
     Any,
@@ -175,12 +178,6 @@ impl Builtin {
             Rule::Several(counts, _) => counts.contains(&results),
             _ => self.results() == results,
         }
-    }
-
-    /// Whether it takes lists in brackets.
-    pub fn takes_sizes(&self) -> bool {
-        let mut parameters = self.parameters.iter();
-        parameters.any(|parameter| matches!(parameter.kind, Kind::Sizes(_)))
     }
 }
 

@@ -1,7 +1,9 @@
 //! Functions that move cells: transposition, binding, selection, order, contingency tables.
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{DataType, FrameOp, Hop, HopId, HopOp, ListOp, Literal, ParameterizedOp};
+use fulgurite_hop::{
+    BinaryOp, DataType, FrameOp, Hop, HopId, HopOp, ListOp, Literal, ParameterizedOp,
+};
 
 use super::{
     BoundCall, Builtin, Constant, Kind, Parameter, Rule, TARGET_MATRIX, builtin, default, frames,
@@ -52,6 +54,9 @@ pub(super) const BUILTINS: &[Builtin] = &[
         ORDER,
         Rule::Function(|call| match frames::is_first(call)? {
             true => frames::order(call),
+            false if call.block.is_string(call.argument(1)?) => {
+                Err(call.wrong_type(1, "a number or a matrix"))
+            }
             false => named(call, ParameterizedOp::Order),
         }),
     ),
@@ -84,7 +89,7 @@ const REPLACE: &[Parameter] = &[
 ];
 const ORDER: &[Parameter] = &[
     required("target", Kind::Table),
-    default("by", Kind::Cells, Constant::Int(1)),
+    default("by", Kind::By, Constant::Int(1)),
     default("decreasing", Kind::Boolean, Constant::Boolean(false)),
     default("index.return", Kind::Boolean, Constant::Boolean(false)),
 ];
@@ -263,5 +268,37 @@ fn table(call: &mut BoundCall<'_>) -> Result<HopId> {
     {
         return Err(call.wrong_type(0, "a matrix"));
     }
+    if let [counting, categories, ..] = inputs[..]
+        && counts_from_one(call, counting)
+        && call.block.hop(categories).is_matrix()
+    {
+        inputs[1] = first_column(call, categories)?;
+    }
     Ok(call.matrix(HopOp::Table, inputs))
+}
+
+/// Whether it is `seq(1, …)`.
+fn counts_from_one(call: &BoundCall<'_>, matrix: HopId) -> bool {
+    let hop = call.block.hop(matrix);
+    let from = hop
+        .inputs
+        .first()
+        .and_then(|from| call.block.constant(*from));
+    hop.op.is_sequence() && from.and_then(Literal::as_f64) == Some(1.0)
+}
+
+/// Of a matrix that may have several columns, the first one: as SystemML takes it where the other argument is a sequence. A row
+/// stays, which pairs up with the sequence.
+fn first_column(call: &mut BoundCall<'_>, matrix: HopId) -> Result<HopId> {
+    let position = call.position;
+    let size = call.block.hop(matrix).characteristics;
+    if size.rows == Some(1) || size.cols == Some(1) {
+        return Ok(matrix);
+    }
+    let one = call.block.int(1, position);
+    let rows = call.block.rows(matrix, position);
+    let cols = call.block.cols(matrix, position);
+    let is_row = call.block.binary(BinaryOp::Equal, rows, one, position)?;
+    let last = call.block.if_else(is_row, cols, one, position)?;
+    Ok(call.block.part(matrix, [one, rows, one, last], position))
 }

@@ -204,7 +204,11 @@ impl Lowering<'_> {
                 }
             };
         };
-        if function.results.len() != targets.len() && targets.len() != 1 {
+        let fits = match self.takes_first_results(function) {
+            true => targets.len() <= function.results.len(),
+            false => targets.len() == function.results.len() || targets.len() == 1,
+        };
+        if !fits {
             return Err(count_mismatch(function.results.len()));
         }
         let mut outputs = Vec::new();

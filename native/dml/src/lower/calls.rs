@@ -135,7 +135,7 @@ impl Lowering<'_> {
         name: &str,
         function: &UserFunction,
     ) -> Result<String> {
-        if function.results.len() != 1 && !self.takes_first_result(function) {
+        if function.results.len() != 1 && !self.takes_first_results(function) {
             return Err(wrong_number_of_results(call, name, function));
         }
         let temporary = self.temporary();
@@ -152,7 +152,7 @@ impl Lowering<'_> {
         function: &UserFunction,
         mut outputs: Vec<(String, Position)>,
     ) -> Result<()> {
-        if outputs.len() == 1 && self.takes_first_result(function) {
+        if !outputs.is_empty() && self.takes_first_results(function) {
             // Nobody reads the others.
             while outputs.len() < function.results.len() {
                 outputs.push((self.temporary(), call.position.clone()));
@@ -174,8 +174,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Whether a call where one result is wanted takes the first one of several: of builtin scripts, and in SystemDS.
-    fn takes_first_result(&self, function: &UserFunction) -> bool {
+    /// Whether a call where fewer results are wanted takes the first ones: of builtin scripts, and in SystemDS.
+    pub(super) fn takes_first_results(&self, function: &UserFunction) -> bool {
         let is_builtin = function
             .namespace
             .as_deref()

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use fulgurite_error::{Error, Position, Result};
-use fulgurite_hop::{Block, DataType, HopId, Literal, Parallel, Predicate, ValueType, scalar};
+use fulgurite_hop::{
+    Block, DataType, Dialect, HopId, Literal, Parallel, Predicate, ValueType, scalar,
+};
 
 use super::{
     Lowering,
@@ -15,7 +17,7 @@ use crate::{
     parfor::{self, Known, LoopOptions, ParallelLoop, ReadLater},
     syntax::{
         assigned,
-        ast::{Call, Expression, LoopOption, LoopRange, Statement},
+        ast::{Call, Expression, ExpressionKind, LoopOption, LoopRange, Statement},
     },
 };
 
@@ -98,6 +100,14 @@ impl Lowering<'_> {
         let to = self.bound(&range.to, "the last value of a loop")?;
         let increment = match &range.increment {
             Some(increment) => Some(self.increment(increment)?),
+            // SystemML's parallel loops count up alone.
+            None if parallel.is_some() && self.options.dialect == Dialect::SystemMl => {
+                let one = ExpressionKind::Literal(Literal::Int(1));
+                Some(self.increment(&Expression {
+                    kind: one,
+                    position: position.clone(),
+                })?)
+            }
             None => None,
         };
         let before = self.scope.clone();
@@ -242,6 +252,9 @@ impl Lowering<'_> {
         let value = self.expression(expression);
         let scratch = std::mem::replace(&mut self.block, block);
         let value = value?;
+        if scratch.hop(value).is_matrix() && self.options.dialect == Dialect::SystemDs {
+            return Ok(None);
+        }
         check_condition(&scratch, value, statement, &expression.position)?;
         let Some(constant) = scratch.constant(value) else {
             return Ok(None);
@@ -254,13 +267,20 @@ impl Lowering<'_> {
     /// The predicate of a branch or loop; the current block is ended already.
     fn condition(&mut self, expression: &Expression, statement: &str) -> Result<Predicate> {
         self.predicate(expression, |lowering, value| {
-            check_condition(&lowering.block, value, statement, &expression.position)
+            let position = &expression.position;
+            let is_matrix = lowering.block.hop(value).is_matrix();
+            if is_matrix && lowering.options.dialect == Dialect::SystemDs {
+                // The only cell.
+                return Ok(lowering.block.as_scalar(value, ValueType::Double, position));
+            }
+            check_condition(&lowering.block, value, statement, position).map(|()| value)
         })
     }
 
     fn bound(&mut self, expression: &Expression, what: &str) -> Result<Predicate> {
         self.predicate(expression, |lowering, value| {
-            lowering.check_number(value, what, &expression.position)
+            let checked = lowering.check_number(value, what, &expression.position);
+            checked.map(|()| value)
         })
     }
 
@@ -274,21 +294,21 @@ impl Lowering<'_> {
                     .at(&expression.position)
                     .with_help("increments are whole numbers"));
             }
-            Ok(())
+            Ok(value)
         })
     }
 
     fn predicate(
         &mut self,
         expression: &Expression,
-        check: impl FnOnce(&Self, HopId) -> Result<()>,
+        checked: impl FnOnce(&mut Self, HopId) -> Result<HopId>,
     ) -> Result<Predicate> {
         let outer = std::mem::take(&mut self.blocks);
         let hoisted = self.hoist(expression);
         self.flush();
         let before = std::mem::replace(&mut self.blocks, outer);
         let value = self.expression(&hoisted?)?;
-        check(self, value)?;
+        let value = checked(self, value)?;
         let dag = self.take_block().finish_predicate(value);
         Ok(Predicate { before, dag })
     }

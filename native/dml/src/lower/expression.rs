@@ -63,11 +63,7 @@ impl Lowering<'_> {
                 }
                 self.builtin_call(builtin, call)
             }
-            ExpressionKind::List(_) => Err(Error::validation(
-                "a list in brackets is an argument of convolutions and pools only",
-            )
-            .at(position)
-            .with_help("list(a, b) makes a list, cbind(a, b) a matrix")),
+            ExpressionKind::List(members) => self.bracketed(members, position),
         }
     }
 
@@ -209,9 +205,6 @@ impl Lowering<'_> {
             evaluated.push(Evaluated {
                 name: argument.name.clone(),
                 id: match &argument.value.kind {
-                    ExpressionKind::List(members) if builtin.takes_sizes() => {
-                        self.sizes(members, &argument.value.position)?
-                    }
                     _ if builtin.is_cast => self.cast_argument(&argument.value)?,
                     _ => self.expression(&argument.value)?,
                 },
@@ -229,8 +222,8 @@ impl Lowering<'_> {
         )
     }
 
-    /// A list in brackets, of which a built-in function takes the members.
-    fn sizes(&mut self, members: &[Expression], position: &Position) -> Result<HopId> {
+    /// A list in brackets: `[a, b]` is `list(a, b)`.
+    fn bracketed(&mut self, members: &[Expression], position: &Position) -> Result<HopId> {
         let mut named = Vec::new();
         for (number, member) in (1..).zip(members) {
             named.push((format!("{number}"), self.expression(member)?));

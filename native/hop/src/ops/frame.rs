@@ -12,7 +12,7 @@ use super::{
         Purity, Zeros,
     },
 };
-use crate::{BinaryOp, Characteristics, DataType, variable_info::VariableInfo};
+use crate::{BinaryOp, Characteristics, DataType, ValueType, variable_info::VariableInfo};
 
 struct FrameFacts {
     code: &'static str,
@@ -41,6 +41,11 @@ const ORDERED: &[Input] = &[
 operators! {
     /// Operators on frames.
     FrameOp: FrameFacts;
+    /// A frame with a value in every cell, or with those of a list row by row; with the types of a list.
+    Fill {
+        code: "fill", inputs: &[("data", Accepts::Any), ("rows", Accepts::Scalar), ("cols", Accepts::Scalar)],
+        optional: &[("schema", Accepts::Any)], gives: DataType::Frame, size: filled,
+    }
     /// The frame that says which code stands for which category, as a specification asks for it.
     Metadata {
         code: "metadata", inputs: &[FRAME, SPECIFICATION], optional: &[], gives: DataType::Frame,
@@ -92,7 +97,7 @@ operators! {
     }
     /// The frame without empty rows or columns, or with the selected ones.
     RemoveEmpty {
-        code: "removeEmpty", inputs: &[FRAME, ("margin", Accepts::Scalar)], optional: &[("select", Accepts::Matrix)],
+        code: "removeEmpty", inputs: &[FRAME, ("margin", Accepts::Scalar), ("empty.return", Accepts::Scalar)], optional: &[("select", Accepts::Matrix)],
         gives: DataType::Frame, size: |_| Characteristics::UNKNOWN,
     }
     /// The rows sorted by columns.
@@ -106,6 +111,10 @@ operators! {
     Unique {
         code: "unique", inputs: &[FRAME, ("dir", Accepts::Scalar)], optional: &[], gives: DataType::Frame,
         size: |_| Characteristics::UNKNOWN,
+    }
+    /// How many values are different.
+    CountDistinct {
+        code: "countDistinct", inputs: &[FRAME], optional: &[], gives: DataType::Scalar, size: |_| Characteristics::SCALAR,
     }
     /// 1 where a value is missing.
     IsMissing { code: "isNA", inputs: &[FRAME], optional: &[], gives: DataType::Matrix, size: as_large }
@@ -123,6 +132,11 @@ operators! {
     GreaterEqual { code: ">=", inputs: COMPARED, optional: &[], gives: DataType::Matrix, size: as_large }
 }
 
+fn filled(call: &dyn Call) -> Characteristics {
+    let size = |place| call.size(place).ok().flatten();
+    Characteristics::new(size(1), size(2), None)
+}
+
 fn one_row(call: &dyn Call) -> Characteristics {
     Characteristics::new(Some(1), call.size_of(0).cols, None)
 }
@@ -133,7 +147,7 @@ fn as_large(call: &dyn Call) -> Characteristics {
 }
 
 impl FrameOp {
-    /// What it gives: a frame, or a matrix of doubles.
+    /// What it gives: a frame, a matrix of doubles or a double.
     pub fn gives(self) -> DataType {
         self.declared().gives
     }
@@ -196,6 +210,7 @@ impl Operator for FrameOp {
         let characteristics = (declared.size)(call);
         Ok(match declared.gives {
             DataType::Frame => VariableInfo::frame(characteristics),
+            DataType::Scalar => VariableInfo::scalar(ValueType::Double),
             _ => VariableInfo::matrix(characteristics),
         })
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use fulgurite_dataflow::Variable;
 use fulgurite_error::{Error, Result};
 use fulgurite_frame::{
-    Cell, Frame,
+    Cell, ColumnType, Comparison, Frame,
     transform::{self, Spec},
 };
 use fulgurite_hop::{
@@ -81,6 +81,7 @@ fn operate(op: FrameOp, inputs: &Inputs) -> Result<Variable> {
     let spec = || Spec::parse(&inputs.text(1)?);
     let frame = || inputs.frame(0);
     Ok(Variable::Frame(match op {
+        FrameOp::Fill => filled(inputs)?,
         FrameOp::Metadata => transform::metadata(frame()?, &spec()?)?,
         FrameOp::Encode => {
             return transform::apply(frame()?, &spec()?, inputs.frame(2)?).map(Variable::matrix);
@@ -106,23 +107,116 @@ fn operate(op: FrameOp, inputs: &Inputs) -> Result<Variable> {
             frame()?.drop_invalid_length(&lengths)?
         }
         FrameOp::Names => frame()?.names_frame()?,
-        FrameOp::ValueSwap
-        | FrameOp::Replace
-        | FrameOp::RemoveEmpty
-        | FrameOp::Sort
-        | FrameOp::Order
-        | FrameOp::Unique
-        | FrameOp::Map
-        | FrameOp::IsMissing
-        | FrameOp::Equal
-        | FrameOp::NotEqual
-        | FrameOp::Less
-        | FrameOp::LessEqual
-        | FrameOp::Greater
-        | FrameOp::GreaterEqual => {
-            return Err(Error::unsupported(format!("'{}' of frames", op.code())));
+        FrameOp::ValueSwap => frame()?.value_swap(&Frame::read_schema(inputs.frame(1)?)?)?,
+        FrameOp::Replace => frame()?.replace(&inputs.text(1)?, &inputs.text(2)?)?,
+        FrameOp::RemoveEmpty => remove_empty(inputs)?,
+        FrameOp::Sort => frame()?.order(&inputs.columns(1)?, inputs.truth(2)?)?,
+        FrameOp::Order => {
+            let order = frame()?.order_index(&inputs.columns(1)?, inputs.truth(2)?)?;
+            return Ok(Variable::matrix(order));
         }
+        FrameOp::Unique => unique(frame()?, &inputs.text(1)?)?,
+        FrameOp::CountDistinct => {
+            let count = frame()?.count_distinct()?;
+            return Ok(Variable::Scalar(Literal::Double(count)));
+        }
+        FrameOp::Map => return Err(Error::unsupported("map of frames")),
+        FrameOp::IsMissing => return frame()?.is_missing().map(Variable::matrix),
+        FrameOp::Equal => return compare(Comparison::Equal, inputs),
+        FrameOp::NotEqual => return compare(Comparison::NotEqual, inputs),
+        FrameOp::Less => return compare(Comparison::Less, inputs),
+        FrameOp::LessEqual => return compare(Comparison::LessEqual, inputs),
+        FrameOp::Greater => return compare(Comparison::Greater, inputs),
+        FrameOp::GreaterEqual => return compare(Comparison::GreaterEqual, inputs),
     }))
+}
+
+/// `frame(data, rows, cols, schema)`.
+fn filled(inputs: &Inputs) -> Result<Frame> {
+    let (rows, cols) = (inputs.count(1)?, inputs.count(2)?);
+    let schema = match inputs.0.get(3) {
+        None => None,
+        Some(Variable::List(list)) => {
+            let elements = list.elements().iter();
+            let types =
+                elements.map(|element| ColumnType::parse(&element.value.as_scalar()?.to_string()));
+            Some(types.collect::<Result<Vec<_>>>()?)
+        }
+        // One for all columns, or one for each.
+        Some(value) => {
+            let names = value.as_scalar()?.to_string();
+            let types = names.split(',').map(ColumnType::parse);
+            let types = types.collect::<Result<Vec<_>>>()?;
+            Some(match types[..] {
+                [only] => vec![only; cols],
+                _ => types,
+            })
+        }
+    };
+    let frame = match inputs.get(0)? {
+        Variable::Scalar(value) => Frame::filled(cell_of(value), rows, cols)?,
+        Variable::List(list) => {
+            let elements = list.elements().iter();
+            let values = elements.map(|element| element.value.as_scalar());
+            let values = values.collect::<Result<Vec<_>>>()?;
+            let cells: Vec<Cell<'_>> = values.into_iter().map(cell_of).collect();
+            Frame::of_cells(&cells, rows, cols)?
+        }
+        other => {
+            return Err(Error::validation(format!(
+                "a frame is filled with a scalar or a list, not {}",
+                other.kind()
+            )));
+        }
+    };
+    match schema {
+        Some(schema) => frame.apply_schema(&schema),
+        None => Ok(frame),
+    }
+}
+
+fn compare(comparison: Comparison, inputs: &Inputs) -> Result<Variable> {
+    let frame = inputs.frame(0)?;
+    match inputs.get(1)? {
+        Variable::Scalar(value) => frame.compare_cell(comparison, cell_of(value)),
+        _ => frame.compare(comparison, inputs.frame(1)?),
+    }
+    .map(Variable::matrix)
+}
+
+fn remove_empty(inputs: &Inputs) -> Result<Frame> {
+    let frame = inputs.frame(0)?;
+    let margin = inputs.text(1)?;
+    let by_rows = match margin.as_str() {
+        "rows" => true,
+        "cols" => false,
+        _ => {
+            return Err(Error::argument(format!(
+                "the margin of removeEmpty is \"rows\" or \"cols\", not \"{margin}\""
+            )));
+        }
+    };
+    let select = match inputs.0.len() {
+        4 => Some(inputs.matrix(3)?),
+        _ => None,
+    };
+    let kept = frame.remove_empty(by_rows, select.as_ref())?;
+    match inputs.truth(2)? {
+        true if kept.rows() == 0 && by_rows => frame.one_empty_row(),
+        true if kept.cols() == 0 && !by_rows => frame.one_empty_column(),
+        _ => Ok(kept),
+    }
+}
+
+fn unique(frame: &Frame, direction: &str) -> Result<Frame> {
+    match (direction, frame.cols()) {
+        ("r", _) | (_, 1) => frame.unique_rows(),
+        _ => Err(Error::unsupported(format!(
+            "unique of a frame of {} columns in the direction \"{direction}\"",
+            frame.cols()
+        ))
+        .with_help("dir=\"r\" gives the distinct rows")),
+    }
 }
 
 fn cast(op: CastOp, value_type: ValueType, inputs: &Inputs) -> Result<Variable> {
@@ -240,6 +334,31 @@ impl Inputs {
 
     fn text(&self, place: usize) -> Result<String> {
         Ok(self.get(place)?.as_scalar()?.to_string())
+    }
+
+    fn truth(&self, place: usize) -> Result<bool> {
+        scalar::truth(self.get(place)?.as_scalar()?)
+    }
+
+    /// Numbers of columns, from 0: of a scalar, its name or number, or of a vector.
+    fn columns(&self, place: usize) -> Result<Vec<usize>> {
+        let frame = self.frame(0)?;
+        let numbers = match self.get(place)? {
+            Variable::Scalar(Literal::String(name)) => return Ok(vec![frame.find(name)?]),
+            Variable::Scalar(number) => vec![scalar::number(number)?],
+            _ => self.matrix(place)?.to_dense()?.values().to_vec(),
+        };
+        let columns = numbers.into_iter().map(|number| {
+            let col = usize::try_from(scalar::double_to_int(number)).ok();
+            let col = col.and_then(|col| col.checked_sub(1));
+            col.filter(|col| *col < frame.cols()).ok_or_else(|| {
+                Error::dimension(format!(
+                    "column {number} of a frame that has {}",
+                    frame.cols()
+                ))
+            })
+        });
+        columns.collect()
     }
 
     fn count(&self, place: usize) -> Result<usize> {
