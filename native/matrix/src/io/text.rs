@@ -281,7 +281,7 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         match read(&path, metadata, Access::Copied).unwrap() {
             Contents::Matrix(matrix) => matrix,
-            Contents::Scalar(text) => panic!("a scalar: {text}"),
+            other => panic!("no matrix: {other:?}"),
         }
     }
 

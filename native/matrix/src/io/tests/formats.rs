@@ -197,7 +197,7 @@ fn matrix_market_files() {
     let read_text = |text: &str| read(&folder.put("m.mtx", text), &Metadata::default());
     let cells = |text: &str| match read_text(text).unwrap() {
         Contents::Matrix(matrix) => rows(&matrix),
-        Contents::Scalar(text) => panic!("a scalar: {text}"),
+        other => panic!("no matrix: {other:?}"),
     };
     let of = |kind: &str, body: &str| format!("%%MatrixMarket matrix {kind}\n{body}");
     assert_eq!(
@@ -300,7 +300,7 @@ fn labels_of_libsvm_files_are_the_last_column() {
     };
     let cells = |text: &str, cols| match parse(text, cols).unwrap() {
         Contents::Matrix(matrix) => rows(&matrix),
-        Contents::Scalar(text) => panic!("a scalar: {text}"),
+        other => panic!("no matrix: {other:?}"),
     };
     let text = "# a comment\n-1 1:0.5 3:2 # another\n\n+1\n0 2:1e1 4:0\r\n";
     let expected = [

@@ -66,7 +66,7 @@ fn of_format(format: FileFormat) -> Metadata {
 fn read_matrix(path: &str, call: &Metadata) -> MatrixBlock {
     match read(path, call).unwrap() {
         Contents::Matrix(matrix) => matrix,
-        Contents::Scalar(text) => panic!("a scalar: {text}"),
+        other => panic!("no matrix: {other:?}"),
     }
 }
 
