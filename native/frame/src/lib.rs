@@ -10,6 +10,7 @@
 //! - ask and clean: [`Frame::compare`], [`Frame::is_missing`], [`Frame::replace`], [`Frame::remove_empty`], [`Frame::order`],
 //!   [`Frame::unique_rows`];
 //! - leave: [`Frame::to_matrix`], [`Frame::to_text`], [`csv::write`];
+//! - functions of cells: [`map::Function`];
 //! - categories as numbers: [`transform::encode`], [`transform::apply`], [`transform::decode`], [`transform::column_map`].
 //!
 //! Data whose size follows from input is admitted by [`fulgurite_matrix::memory`]; loops over rows ask the interrupt flag.
@@ -17,6 +18,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod csv;
+pub mod map;
 pub mod transform;
 
 mod clean;
