@@ -5,7 +5,7 @@ use std::ops::Range;
 use fulgurite_dataflow::Variable;
 use fulgurite_error::{Error, Result};
 use fulgurite_frame::{
-    Cell, ColumnType, Comparison, Frame,
+    Cell, ColumnType, Comparison, Frame, map::Function,
     transform::{self, Spec},
 };
 use fulgurite_hop::{
@@ -120,7 +120,7 @@ fn operate(op: FrameOp, inputs: &Inputs) -> Result<Variable> {
             let count = frame()?.count_distinct()?;
             return Ok(Variable::Scalar(Literal::Double(count)));
         }
-        FrameOp::Map => return Err(Error::unsupported("map of frames")),
+        FrameOp::Map => Function::parse(&inputs.text(1)?)?.apply(frame()?, inputs.count(2)?)?,
         FrameOp::IsMissing => return frame()?.is_missing().map(Variable::matrix),
         FrameOp::Equal => return compare(Comparison::Equal, inputs),
         FrameOp::NotEqual => return compare(Comparison::NotEqual, inputs),

@@ -164,6 +164,7 @@ fn value_of(value: OutputValue, backend: &dyn Backend) -> Result<Value> {
             let number = number.ok_or_else(|| Error::unsupported("an output that is a text"))?;
             Ok(Value::Number(number))
         }
+        OutputValue::Frame(_) => Err(Error::unsupported("an output that is a frame")),
         OutputValue::Dataset { id, .. } => {
             let collect = Primitive::Collect {
                 input: id,
