@@ -12,7 +12,7 @@
 //!   [`Frame::unique_rows`];
 //! - leave: [`Frame::to_matrix`], [`Frame::to_text`], [`csv::write`], [`parquet::write`], [`ipc::write`], [`json_lines::write`], [`Frame::to_record_batch`];
 //! - functions of cells: [`map::Function`];
-//! - categories as numbers: [`transform::encode`], [`transform::apply`], [`transform::decode`], [`transform::column_map`].
+//! - categories as numbers: [`transform::encode`], [`transform::apply`], [`transform::apply_embedding`], [`transform::decode`], [`transform::column_map`].
 //!
 //! Data whose size follows from input is admitted by [`fulgurite_matrix::memory`]; loops over rows ask the interrupt flag.
 
@@ -39,5 +39,5 @@ mod types;
 
 pub use column::{Cell, Column, TextBuilder};
 pub use compare::Comparison;
-pub use frame::Frame;
+pub use frame::{ColumnMeta, Frame};
 pub use schema::ColumnType;
