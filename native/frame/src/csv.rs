@@ -8,7 +8,7 @@ use std::{
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::Interrupt;
 
-use crate::{Cell, Column, ColumnType, Frame, TextBuilder, column::ROWS_AT_ONCE};
+use crate::{Cell, Column, ColumnMeta, ColumnType, Frame, TextBuilder, column::ROWS_AT_ONCE};
 
 /// How a csv file is written.
 #[derive(Debug, Clone)]
@@ -36,6 +36,8 @@ impl Default for CsvFormat {
 
 /// Reads a frame. Without a schema all columns are text. Spaces around fields are dropped.
 ///
+/// Lines of SystemDS before the rows that begin with `#Meta` become [`Frame::column_meta`].
+///
 /// # Errors
 /// `data` with the line, or with row and column, of what can't be read; `io`; `memory`.
 ///
@@ -51,7 +53,8 @@ pub fn read(input: impl Read, format: &CsvFormat, schema: Option<&[ColumnType]>)
     let mut reader = ::csv::ReaderBuilder::new()
         .delimiter(format.separator)
         .has_headers(format.header)
-        .flexible(format.fill)
+        // Lines of metadata are longer.
+        .flexible(true)
         .trim(::csv::Trim::All)
         .from_reader(input);
     let names: Option<Vec<Arc<str>>> = match format.header {
@@ -64,9 +67,13 @@ pub fn read(input: impl Read, format: &CsvFormat, schema: Option<&[ColumnType]>)
     let mut builders: Vec<TextBuilder> = Vec::new();
     let mut rows = 0;
     let mut record = ::csv::StringRecord::new();
+    let mut meta: Vec<ColumnMeta> = Vec::new();
     let known = names.as_ref().map(Vec::len).or(schema.map(<[_]>::len));
     builders.resize_with(known.unwrap_or(0), TextBuilder::default);
     while reader.read_record(&mut record).map_err(unreadable)? {
+        if rows == 0 && read_meta(&record, &mut meta) {
+            continue;
+        }
         if rows == 0 && known.is_none() {
             builders.resize_with(record.len(), TextBuilder::default);
         }
@@ -89,11 +96,40 @@ pub fn read(input: impl Read, format: &CsvFormat, schema: Option<&[ColumnType]>)
         }
     }
     let columns = builders.into_iter().map(TextBuilder::finish);
-    let frame = Frame::new(columns.collect::<Result<Vec<Column>>>()?, names)?;
-    match schema {
-        Some(schema) => frame.apply_schema(schema),
-        None => Ok(frame),
+    let mut columns = columns.collect::<Result<Vec<Column>>>()?;
+    if rows == 0 && columns.is_empty() {
+        // A file of metadata alone tells its columns.
+        for _ in &meta {
+            columns.push(TextBuilder::default().finish()?);
+        }
     }
+    let mut frame = Frame::new(columns, names)?;
+    if let Some(schema) = schema {
+        frame = frame.apply_schema(schema)?;
+    }
+    match meta.is_empty() {
+        true => Ok(frame),
+        false => frame.with_column_meta(meta),
+    }
+}
+
+/// What lines begin with that say by what missing values were replaced, and how many categories there are.
+const META_FILLS: &str = "#Meta\u{b7}MV";
+const META_COUNTS: &str = "#Meta\u{b7}ND";
+
+/// Whether this is a line of metadata, which is added to that of the columns.
+fn read_meta(record: &::csv::StringRecord, meta: &mut Vec<ColumnMeta>) -> bool {
+    let Some(kind @ (META_FILLS | META_COUNTS)) = record.get(0) else {
+        return false;
+    };
+    meta.resize(meta.len().max(record.len() - 1), ColumnMeta::default());
+    for (meta, field) in meta.iter_mut().zip(record.iter().skip(1)) {
+        match kind {
+            META_FILLS => meta.fill = Some(field).filter(|text| *text != "null").map(Arc::from),
+            _ => meta.distinct = field.parse().ok(),
+        }
+    }
+    true
 }
 
 /// Writes a frame; a missing value is an empty field.
@@ -104,10 +140,25 @@ pub fn write(frame: &Frame, output: impl Write, format: &CsvFormat) -> Result<()
     let interrupt = Interrupt::current();
     let mut writer = ::csv::WriterBuilder::new()
         .delimiter(format.separator)
+        .flexible(true)
         .from_writer(output);
     if format.header {
         let names = frame.names().iter().map(|name| name.as_bytes());
         writer.write_record(names).map_err(unwritable)?;
+    }
+    if !frame.column_meta().is_empty() {
+        let meta = frame.column_meta().iter();
+        let fills = meta.map(|meta| meta.fill.as_deref().unwrap_or("null").to_owned());
+        let meta = frame.column_meta().iter();
+        let counts = meta.map(|meta| meta.distinct.map_or("-1".into(), |count| count.to_string()));
+        let lines: [(&str, Vec<String>); 2] = [
+            (META_FILLS, fills.collect()),
+            (META_COUNTS, counts.collect()),
+        ];
+        for (kind, fields) in lines {
+            let fields = std::iter::once(kind).chain(fields.iter().map(String::as_str));
+            writer.write_record(fields).map_err(unwritable)?;
+        }
     }
     for row in 0..frame.rows() {
         if row % ROWS_AT_ONCE == 0 {

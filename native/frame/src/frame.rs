@@ -26,6 +26,17 @@ struct Inner {
     rows: usize,
     columns: Vec<Column>,
     names: Vec<Arc<str>>,
+    /// Of each column, or none.
+    meta: Vec<ColumnMeta>,
+}
+
+/// What metadata of an encoding says about a column besides its cells. Csv files keep it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ColumnMeta {
+    /// What takes the place of missing cells.
+    pub fill: Option<Arc<str>>,
+    /// The number of categories.
+    pub distinct: Option<usize>,
 }
 
 /// Frames are equal when their types, names and cells are, however they are stored. NaN equals NaN.
@@ -69,7 +80,33 @@ impl Frame {
             rows,
             columns,
             names,
+            meta: Vec::new(),
         })))
+    }
+
+    /// The same frame with this metadata of its columns. Parts and other frames made of it have none.
+    ///
+    /// # Errors
+    /// `dimension` when there is not one for each column.
+    pub fn with_column_meta(&self, meta: Vec<ColumnMeta>) -> Result<Self> {
+        if meta.len() != self.cols() {
+            return Err(Error::dimension(format!(
+                "metadata of {} columns for {}",
+                meta.len(),
+                self.cols()
+            )));
+        }
+        Ok(Frame(Arc::new(Inner {
+            rows: self.rows(),
+            columns: self.columns().to_vec(),
+            names: self.names().to_vec(),
+            meta,
+        })))
+    }
+
+    /// One for each column, or none at all.
+    pub fn column_meta(&self) -> &[ColumnMeta] {
+        &self.0.meta
     }
 
     /// A frame of one column of text for each list.
@@ -176,7 +213,11 @@ impl Frame {
     /// # Errors
     /// `dimension` when there is not one name for each.
     pub fn with_names(&self, names: Vec<Arc<str>>) -> Result<Frame> {
-        Frame::new(self.columns().to_vec(), Some(names))
+        let renamed = Frame::new(self.columns().to_vec(), Some(names))?;
+        match self.column_meta() {
+            [] => Ok(renamed),
+            meta => renamed.with_column_meta(meta.to_vec()),
+        }
     }
 
     /// Bytes of the columns' buffers.

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, StringArray};
+use arrow::{
+    array::{Array, DictionaryArray, StringArray},
+    datatypes::Int32Type,
+};
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Interrupt, java_double, memory, parse_double};
 use rustc_hash::FxHashMap;
 
-use super::{Binning, Coding, ColumnSpec};
+use super::{Binning, Coding, ColumnSpec, Scaling, fill::mean};
 use crate::{
     Cell, Column, ColumnType,
     column::{ROWS_AT_ONCE, push},
@@ -26,6 +29,8 @@ pub(super) enum Coder {
     /// Least and greatest number of each bin; the first is below all numbers and the last above, whatever they say.
     Bin(Vec<(f64, f64)>),
     Hash(usize),
+    /// What is subtracted, and what the rest is divided by.
+    Scale(f64, f64),
 }
 
 impl Coder {
@@ -41,7 +46,8 @@ impl Coder {
                     Binning::EquiHeight => equi_height(numbers, bins)?,
                 })
             }
-            Coding::Recode => recode(column)?,
+            Coding::Recode | Coding::Embed => recode(column)?,
+            Coding::Scale(scaling) => scale(&column_of_numbers(column, name)?, scaling),
         })
     }
 
@@ -73,7 +79,22 @@ impl Coder {
                 }
                 Ok(Coder::Bin(bins))
             }
-            Coding::Recode => {
+            Coding::Scale(_) => {
+                let found = cells.take(1).map(|(row, text)| {
+                    let ends = text.split_once(SEPARATOR);
+                    let ends =
+                        ends.and_then(|(mean, by)| Some((parse_double(mean)?, parse_double(by)?)));
+                    ends.ok_or_else(|| refused(row, &text, "scale (mean·deviation)"))
+                });
+                let found = found.collect::<Result<Vec<_>>>()?;
+                let (mean, by) = found.first().ok_or_else(|| {
+                    Error::data(format!(
+                        "metadata, column '{name}': no scale (mean·deviation)"
+                    ))
+                })?;
+                Ok(Coder::Scale(*mean, *by))
+            }
+            Coding::Recode | Coding::Embed => {
                 let mut codes = FxHashMap::default();
                 let mut categories = Vec::new();
                 for (row, text) in cells {
@@ -100,7 +121,7 @@ impl Coder {
     /// How many codes there are; of columns that pass through, one.
     pub(super) fn codes(&self) -> usize {
         match self {
-            Coder::Pass => 1,
+            Coder::Pass | Coder::Scale(..) => 1,
             Coder::Recode { categories, .. } => categories.len(),
             Coder::Bin(bins) => bins.len(),
             Coder::Hash(buckets) => *buckets,
@@ -110,7 +131,7 @@ impl Coder {
     pub(super) fn meta_len(&self) -> usize {
         match self {
             Coder::Pass => 0,
-            Coder::Hash(_) => 1,
+            Coder::Hash(_) | Coder::Scale(..) => 1,
             Coder::Recode { .. } | Coder::Bin(_) => self.codes(),
         }
     }
@@ -120,6 +141,11 @@ impl Coder {
         match self {
             Coder::Pass => Vec::new(),
             Coder::Hash(buckets) => vec![buckets.to_string()],
+            Coder::Scale(mean, by) => vec![format!(
+                "{}{SEPARATOR}{}",
+                java_double(*mean),
+                java_double(*by)
+            )],
             Coder::Bin(bins) => {
                 let bins = bins
                     .iter()
@@ -140,8 +166,27 @@ impl Coder {
         match self {
             Coder::Recode { codes, .. } => codes.get(text).map_or(f64::NAN, |code| *code as f64),
             Coder::Hash(buckets) => bucket(text, *buckets),
-            Coder::Pass | Coder::Bin(_) => f64::NAN,
+            Coder::Pass | Coder::Bin(_) | Coder::Scale(..) => f64::NAN,
         }
+    }
+
+    /// How many categories there are, where they are recoded.
+    pub(super) fn distinct(&self) -> Option<usize> {
+        match self {
+            Coder::Recode { categories, .. } => Some(categories.len()),
+            Coder::Pass | Coder::Bin(_) | Coder::Hash(_) | Coder::Scale(..) => None,
+        }
+    }
+
+    /// The code of each text of a dictionary.
+    pub(super) fn codes_of_keys(&self, coded: &DictionaryArray<Int32Type>) -> Result<Vec<f64>> {
+        let Some(values) = coded.values().as_any().downcast_ref::<StringArray>() else {
+            return Ok(Vec::new());
+        };
+        memory::collected((0..values.len()).map(|at| match values.is_null(at) {
+            true => f64::NAN,
+            false => self.code(values.value(at)),
+        }))
     }
 
     /// The code of each row; NaN where it is missing or not known.
@@ -156,20 +201,21 @@ impl Coder {
                 }
                 Ok(numbers)
             }
+            Coder::Scale(mean, by) => {
+                let mut numbers = column_of_numbers(column, name)?;
+                for number in &mut numbers {
+                    *number = (*number - mean) / by;
+                }
+                Ok(numbers)
+            }
             Coder::Recode { .. } | Coder::Hash(_) => {
                 let interrupt = Interrupt::current();
                 let mut codes = memory::room(column.len())?;
                 // Each distinct text is looked up once.
-                let mut by_key = Vec::new();
-                if let Column::Coded(coded) = column
-                    && let Some(values) = coded.values().as_any().downcast_ref::<StringArray>()
-                {
-                    let found = (0..values.len()).map(|at| match values.is_null(at) {
-                        true => f64::NAN,
-                        false => self.code(values.value(at)),
-                    });
-                    by_key = memory::collected(found)?;
-                }
+                let by_key = match column {
+                    Column::Coded(coded) => self.codes_of_keys(coded)?,
+                    _ => Vec::new(),
+                };
                 for row in 0..column.len() {
                     if row % ROWS_AT_ONCE == 0 {
                         interrupt.check()?;
@@ -209,6 +255,7 @@ impl Coder {
                 });
                 Column::of_cells(ColumnType::String, name, cells)
             }
+            Coder::Scale(mean, by) => numbers(&|code| Some(code * by + mean)),
             Coder::Hash(_) => Err(Error::unsupported(format!(
                 "column '{name}' is hashed: its categories can't be decoded"
             ))),
@@ -253,6 +300,23 @@ fn recode(column: &Column) -> Result<Coder> {
         }
     }
     Ok(Coder::Recode { codes, categories })
+}
+
+/// The standard deviation is that of a sample. Where it is 0, or there is one number, the rest is not divided.
+fn scale(numbers: &[f64], scaling: Scaling) -> Coder {
+    let center = mean(numbers).unwrap_or(0.0);
+    let squares = numbers.iter().filter(|number| !number.is_nan());
+    let (squares, count) = squares.fold((0.0, 0_usize), |(sum, count), number| {
+        (sum + (number - center) * (number - center), count + 1)
+    });
+    let deviation = (squares / (count.max(2) - 1) as f64).sqrt();
+    Coder::Scale(
+        center,
+        match scaling {
+            Scaling::ZScore if deviation > 0.0 => deviation,
+            Scaling::ZScore | Scaling::MeanSubtraction => 1.0,
+        },
+    )
 }
 
 fn equi_width(numbers: &[f64], bins: usize) -> Result<Vec<(f64, f64)>> {

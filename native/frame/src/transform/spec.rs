@@ -1,5 +1,7 @@
 //! What is done to each column, as SystemDS's JSON says it.
 
+use std::sync::Arc;
+
 use fulgurite_error::{Error, Result};
 use serde_json::{Map, Value};
 
@@ -27,14 +29,37 @@ pub enum Coding {
     Hash {
         buckets: usize,
     },
+    Scale(Scaling),
+    /// The row of an embedding that its code says.
+    Embed,
+}
+
+/// How numbers are scaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scaling {
+    MeanSubtraction,
+    /// By the standard deviation, too.
+    ZScore,
+}
+
+/// What takes the place of missing cells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Filling {
+    Mean,
+    /// The most frequent value.
+    Mode,
+    Constant(Arc<str>),
 }
 
 /// What is done to a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnSpec {
     pub coding: Coding,
     /// A column of the matrix for each code.
     pub dummycode: bool,
+    pub fill: Option<Filling>,
+    /// Rows where it misses a value are left out.
+    pub omit: bool,
 }
 
 /// A specification.
@@ -57,8 +82,9 @@ impl Spec {
         };
         for key in keys.keys() {
             match key.as_str() {
-                "ids" | "recode" | "dummycode" | "bin" | "hash" | "K" => {}
-                "impute" | "omit" | "word_embedding" | "scale" | "udf" => {
+                "ids" | "recode" | "dummycode" | "bin" | "hash" | "K" | "impute" | "omit"
+                | "scale" | "word_embedding" => {}
+                "udf" => {
                     return Err(Error::unsupported(format!(
                         "$.{key}: '{key}' of a specification"
                     )));
@@ -110,8 +136,10 @@ impl Spec {
         let pass = ColumnSpec {
             coding: Coding::Pass,
             dummycode: false,
+            fill: None,
+            omit: false,
         };
-        let mut columns = vec![pass; frame.cols()];
+        let mut columns: Vec<_> = std::iter::repeat_n(pass, frame.cols()).collect();
         let mut set = |path: &str, col: usize, coding: Coding| match columns[col].coding {
             Coding::Pass => {
                 columns[col].coding = coding;
@@ -132,14 +160,26 @@ impl Spec {
                 set(&path, find(&path, value)?, Coding::Hash { buckets })?;
             }
         }
-        for (path, value) in self.entries("bin")? {
-            let Value::Object(bin) = value else {
-                return Err(bad(&path, "an object with id, method and numbins", value));
+        let key = if by_ids { "id" } else { "name" };
+        for (path, value) in self.entries("word_embedding")? {
+            set(&path, find(&path, value)?, Coding::Embed)?;
+        }
+        for (path, value) in self.entries("scale")? {
+            let (scale, column) = object(&path, value, key, "method")?;
+            let scaling = match scale.get("method").and_then(Value::as_str) {
+                Some("mean-subtraction") => Scaling::MeanSubtraction,
+                Some("z-score") => Scaling::ZScore,
+                other => {
+                    let other = other.unwrap_or("missing");
+                    return Err(Error::data(format!(
+                        "{path}.method: mean-subtraction or z-score, not {other}"
+                    )));
+                }
             };
-            let key = if by_ids { "id" } else { "name" };
-            let column = bin
-                .get(key)
-                .ok_or_else(|| Error::data(format!("{path}.{key} is missing")))?;
+            set(&path, find(&path, column)?, Coding::Scale(scaling))?;
+        }
+        for (path, value) in self.entries("bin")? {
+            let (bin, column) = object(&path, value, key, "method and numbins")?;
             let method = match bin.get("method").and_then(Value::as_str) {
                 Some("equi-width") => Binning::EquiWidth,
                 Some("equi-height") => Binning::EquiHeight,
@@ -154,11 +194,59 @@ impl Spec {
             set(&path, find(&path, column)?, Coding::Bin { method, bins })?;
         }
         for (path, value) in self.entries("dummycode")? {
-            let column = &mut columns[find(&path, value)?];
+            let col = find(&path, value)?;
+            let column = &mut columns[col];
+            if matches!(column.coding, Coding::Scale(_) | Coding::Embed) {
+                return Err(Error::data(format!(
+                    "{path}: column '{}' is coded twice",
+                    frame.names()[col]
+                )));
+            }
             column.dummycode = true;
             if column.coding == Coding::Pass {
                 column.coding = Coding::Recode;
             }
+        }
+        for (path, value) in self.entries("omit")? {
+            columns[find(&path, value)?].omit = true;
+        }
+        for (path, value) in self.entries("impute")? {
+            let (impute, column) = object(&path, value, key, "method")?;
+            let filling = match impute.get("method").and_then(Value::as_str) {
+                Some("global_mean") => Filling::Mean,
+                Some("global_mode") => Filling::Mode,
+                Some("constant") => Filling::Constant(match impute.get("value") {
+                    Some(Value::String(text)) => text.as_str().into(),
+                    Some(value @ (Value::Number(_) | Value::Bool(_))) => value.to_string().into(),
+                    other => {
+                        let path = format!("{path}.value");
+                        return Err(bad(
+                            &path,
+                            "a text or number",
+                            other.unwrap_or(&Value::Null),
+                        ));
+                    }
+                }),
+                other => {
+                    let other = other.unwrap_or("missing");
+                    return Err(Error::data(format!(
+                        "{path}.method: global_mean, global_mode or constant, not {other}"
+                    )));
+                }
+            };
+            let col = find(&path, column)?;
+            let is_category = matches!(
+                columns[col].coding,
+                Coding::Recode | Coding::Hash { .. } | Coding::Embed
+            );
+            if filling == Filling::Mean && is_category {
+                return Err(Error::data(format!(
+                    "{path}.method: the categories of column '{}' have no mean",
+                    frame.names()[col]
+                ))
+                .with_help("take global_mode"));
+            }
+            columns[col].fill = Some(filling);
         }
         Ok(columns)
     }
@@ -184,6 +272,23 @@ impl Spec {
 
 fn bad(path: &str, expected: &str, found: &Value) -> Error {
     Error::data(format!("{path}: {expected}, not {found}"))
+}
+
+/// An object and what it names its column by.
+fn object<'a>(
+    path: &str,
+    value: &'a Value,
+    key: &str,
+    others: &str,
+) -> Result<(&'a Map<String, Value>, &'a Value)> {
+    let Value::Object(object) = value else {
+        let expected = format!("an object with {key}, {others}");
+        return Err(bad(path, &expected, value));
+    };
+    let column = object
+        .get(key)
+        .ok_or_else(|| Error::data(format!("{path}.{key} is missing")))?;
+    Ok((object, column))
 }
 
 fn count(path: &str, value: Option<&Value>) -> Result<usize> {

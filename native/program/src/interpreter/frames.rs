@@ -86,7 +86,12 @@ fn operate(op: FrameOp, inputs: &Inputs) -> Result<Variable> {
         FrameOp::Encode => {
             return transform::apply(frame()?, &spec()?, inputs.frame(2)?).map(Variable::matrix);
         }
-        FrameOp::Embed => return Err(Error::unsupported("embeddings by transformapply")),
+        FrameOp::Embed => {
+            let embeddings = inputs.matrix(3)?;
+            let meta = inputs.frame(2)?;
+            let matrix = transform::apply_embedding(frame()?, &spec()?, meta, &embeddings)?;
+            return Ok(Variable::matrix(matrix));
+        }
         FrameOp::Decode => {
             let matrix = inputs.matrix(0)?;
             transform::decode(&matrix, &spec()?, inputs.frame(2)?)?

@@ -13,11 +13,15 @@ use crate::session::Session;
 
 /// Whether an operator is about a list.
 pub(super) fn concerns(hop: &Hop, inputs: &[Variable]) -> bool {
-    hop.data_type == DataType::List
-        || matches!(hop.op, HopOp::List(_))
-        || inputs
-            .iter()
-            .any(|input| matches!(input, Variable::List(_)))
+    let has_list = || {
+        let mut inputs = inputs.iter();
+        inputs.any(|input| matches!(input, Variable::List(_)))
+    };
+    match hop.op {
+        HopOp::List(_) => true,
+        HopOp::Frame(_) => false,
+        _ => hop.data_type == DataType::List || has_list(),
+    }
 }
 
 /// # Errors

@@ -1,0 +1,80 @@
+//! Frames as Parquet files.
+
+use std::{fs::File, io::Write};
+
+use ::parquet::{
+    arrow::{ArrowWriter, arrow_reader::ParquetRecordBatchReaderBuilder},
+    basic::Compression,
+    errors::ParquetError,
+    file::properties::WriterProperties,
+};
+use arrow::array::RecordBatch;
+use fulgurite_error::{Error, Result};
+use fulgurite_matrix::{Interrupt, memory};
+
+use crate::{Frame, column::ROWS_AT_ONCE, guard::reading};
+
+/// Reads a file.
+///
+/// # Errors
+/// `data` when it is damaged; `unsupported` for a compression that is not built in; `io`; as [`Frame::from_record_batches`].
+pub fn read(input: File) -> Result<Frame> {
+    reading("Parquet", || {
+        let interrupt = Interrupt::current();
+        let builder = ParquetRecordBatchReaderBuilder::try_new(input).map_err(unreadable)?;
+        let groups = builder.metadata().row_groups().iter();
+        let bytes: i64 = groups.map(|group| group.total_byte_size().max(0)).sum();
+        memory::admit(usize::try_from(bytes).unwrap_or(usize::MAX))?;
+        let schema = builder.schema().clone();
+        let reader = builder
+            .with_batch_size(ROWS_AT_ONCE)
+            .build()
+            .map_err(unreadable)?;
+        let mut batches = Vec::new();
+        for batch in reader {
+            interrupt.check()?;
+            batches.push(batch.map_err(|error| {
+                let message = format!("a Parquet file can't be read: {error}");
+                match message.contains("Disabled feature") {
+                    true => Error::unsupported(message)
+                        .with_help("write the file with snappy, gzip or lz4"),
+                    false => Error::data(message),
+                }
+            })?);
+        }
+        if batches.is_empty() {
+            batches.push(RecordBatch::new_empty(schema));
+        }
+        Frame::from_record_batches(&batches)
+    })
+}
+
+/// Writes a file, compressed by snappy.
+///
+/// # Errors
+/// `io` when the output takes no more.
+pub fn write(frame: &Frame, output: impl Write + Send) -> Result<()> {
+    let batch = frame.to_record_batch()?;
+    let interrupt = Interrupt::current();
+    let unwritable = |error| Error::io(format!("a Parquet file can't be written: {error}"));
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .build();
+    let mut writer =
+        ArrowWriter::try_new(output, batch.schema(), Some(properties)).map_err(unwritable)?;
+    for from in (0..frame.rows()).step_by(ROWS_AT_ONCE) {
+        interrupt.check()?;
+        let rows = batch.slice(from, ROWS_AT_ONCE.min(frame.rows() - from));
+        writer.write(&rows).map_err(unwritable)?;
+    }
+    writer.close().map_err(unwritable)?;
+    Ok(())
+}
+
+fn unreadable(error: ParquetError) -> Error {
+    let message = format!("a Parquet file can't be read: {error}");
+    match error {
+        ParquetError::External(_) => Error::io(message),
+        _ => Error::data(message),
+    }
+}

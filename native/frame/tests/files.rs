@@ -1,0 +1,264 @@
+//! Frames in files of Arrow, Parquet and lines of JSON, and as record batches.
+
+use std::{
+    fs::File,
+    io::{Cursor, Seek, Write},
+    sync::Arc,
+};
+
+use arrow::{
+    array::{
+        ArrayRef, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Int8Array,
+        Int32Array, LargeStringArray, ListArray, NullArray, RecordBatch, StringArray,
+        StringViewArray, TimestampMillisecondArray, UInt64Array,
+    },
+    datatypes::{Int8Type, Int32Type},
+    ipc::writer::StreamWriter,
+};
+use fulgurite_error::{ErrorKind, Result};
+use fulgurite_frame::{
+    Cell, Column, ColumnType, Frame,
+    csv::{self, CsvFormat},
+    ipc, json_lines, parquet,
+};
+use proptest::prelude::*;
+
+const TYPES: [ColumnType; 6] = [
+    ColumnType::String,
+    ColumnType::Boolean,
+    ColumnType::Int32,
+    ColumnType::Int64,
+    ColumnType::Fp32,
+    ColumnType::Fp64,
+];
+
+fn mixed() -> Frame {
+    let text = "name,flag,i,l,f,d\n\"a \"\"q\"\", b\",true,1,9007199254740993,1.5,NaN\n,,,,,\nGröße,false,-7,-1,-0.1,1e300\nx,true,0,0,Infinity,-0.0\n";
+    let format = CsvFormat {
+        header: true,
+        ..CsvFormat::default()
+    };
+    csv::read(text.as_bytes(), &format, Some(&TYPES)).unwrap()
+}
+
+fn through_parquet(frame: &Frame) -> Result<Frame> {
+    let mut file = tempfile::tempfile().unwrap();
+    parquet::write(frame, &mut file)?;
+    file.rewind().unwrap();
+    parquet::read(file)
+}
+
+fn through_ipc(frame: &Frame) -> Result<Frame> {
+    let mut file = Vec::new();
+    ipc::write(frame, &mut file)?;
+    ipc::read(Cursor::new(file))
+}
+
+fn through_json(frame: &Frame) -> Result<Frame> {
+    let mut file = Vec::new();
+    json_lines::write(frame, &mut file)?;
+    json_lines::read(&*file, Some(&frame.schema()))
+}
+
+#[test]
+fn names_types_and_missing_values_are_kept() {
+    let frame = mixed();
+    let empty = frame.slice(0..0, 0..6).unwrap();
+    let many = frame
+        .take(&(0..300_000).map(|row| row % 4).collect::<Vec<_>>())
+        .unwrap();
+    for frame in [
+        &frame,
+        &empty,
+        &many,
+        &frame.slice(1..2, 0..6).unwrap(),
+        &frame.slice(1..4, 1..3).unwrap(),
+    ] {
+        assert_eq!(&through_parquet(frame).unwrap(), frame);
+        assert_eq!(&through_ipc(frame).unwrap(), frame);
+        let batch = frame.to_record_batch().unwrap();
+        assert_eq!(&Frame::from_record_batches(&[batch]).unwrap(), frame);
+        if frame.rows() > 0 {
+            assert_eq!(&through_json(frame).unwrap(), frame);
+        }
+    }
+    let twice = Frame::from_record_batches(&[
+        frame.to_record_batch().unwrap(),
+        frame.to_record_batch().unwrap(),
+    ]);
+    assert_eq!(twice.unwrap(), frame.rbind(&frame).unwrap());
+    assert_eq!(Frame::from_record_batches(&[]).unwrap().cols(), 0);
+}
+
+#[test]
+fn streams_are_read() {
+    let batch = mixed().to_record_batch().unwrap();
+    let mut stream = Vec::new();
+    let mut writer = StreamWriter::try_new(&mut stream, &batch.schema()).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    drop(writer);
+    assert_eq!(ipc::read(Cursor::new(stream)).unwrap(), mixed());
+}
+
+fn of(arrays: Vec<ArrayRef>) -> Result<Frame> {
+    let names = (0..arrays.len()).map(|at| format!("a{at}"));
+    Frame::from_record_batches(&[RecordBatch::try_from_iter(names.zip(arrays)).unwrap()])
+}
+
+#[test]
+fn other_types_of_arrow_are_converted() {
+    let coded: DictionaryArray<Int8Type> = [Some("u"), None, Some("u")].into_iter().collect();
+    let frame = of(vec![
+        Arc::new(LargeStringArray::from(vec![Some("a"), None, Some("b")])),
+        Arc::new(StringViewArray::from(vec![
+            Some("a"),
+            None,
+            Some("a long text that is not inline"),
+        ])),
+        Arc::new(coded),
+        Arc::new(Int8Array::from(vec![Some(-1), None, Some(2)])),
+        Arc::new(UInt64Array::from(vec![Some(1), None, Some(2)])),
+        Arc::new(Date32Array::from(vec![Some(0), None, Some(18_000)])),
+        Arc::new(TimestampMillisecondArray::from(vec![
+            Some(1500),
+            None,
+            Some(0),
+        ])),
+        Arc::new(
+            Decimal128Array::from(vec![Some(125), None, Some(-5)])
+                .with_precision_and_scale(9, 2)
+                .unwrap(),
+        ),
+        Arc::new(NullArray::new(3)),
+    ])
+    .unwrap();
+    let row = |row: usize| {
+        let cells = (0..frame.cols()).map(|col| {
+            frame
+                .cell(row, col)
+                .map(|cell| cell.text().into_owned())
+                .unwrap_or("-".into())
+        });
+        cells.collect::<Vec<_>>().join("|")
+    };
+    assert_eq!(
+        row(0),
+        "a|a|u|-1|1|1970-01-01|1970-01-01T00:00:01.500|1.25|-"
+    );
+    assert_eq!(row(1), "-|-|-|-|-|-|-|-|-");
+    assert_eq!(
+        row(2),
+        "b|a long text that is not inline|u|2|2|2019-04-14|1970-01-01T00:00:00|-0.05|-"
+    );
+    assert_eq!(frame.schema()[3..5], [ColumnType::Int32, ColumnType::Int64]);
+}
+
+#[test]
+fn what_has_no_type_of_frames_is_named() {
+    let list = ListArray::from_iter_primitive::<Int32Type, _, _>([Some([Some(1)])]);
+    let error = of(vec![
+        Arc::new(BooleanArray::from(vec![true])),
+        Arc::new(list),
+    ])
+    .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(
+        error
+            .message()
+            .starts_with("column 'a1': frames have no columns of the Arrow type List"),
+        "{error}"
+    );
+    let error = of(vec![Arc::new(UInt64Array::from(vec![u64::MAX]))]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Data);
+    assert!(
+        error.message().starts_with("column 'a0', of type UInt64"),
+        "{error}"
+    );
+    // A code without a value is refused before it is followed.
+    let keys = Int32Array::from(vec![0, 1]);
+    let values: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None]));
+    let coded = DictionaryArray::<Int32Type>::try_new(keys, values).unwrap();
+    let frame = of(vec![Arc::new(coded)]).unwrap();
+    assert_eq!(
+        (frame.cell(0, 0), frame.cell(1, 0)),
+        (Some(Cell::Text("a")), None)
+    );
+}
+
+#[test]
+fn objects_become_rows() {
+    let text = "{\"b\": 1, \"a\": true}\n\n  {\"a\": null, \"c\": [1, {\"x\": 2}], \"b\": 2}\n{\"d\": \"NaN\", \"e\": 1.0, \"c\": \"é\\n\"}\n{\"d\": 2, \"e\":9007199254740993}";
+    let frame = json_lines::read(text.as_bytes(), None).unwrap();
+    let names: Vec<_> = frame.names().iter().map(|name| &**name).collect();
+    assert_eq!(names, ["b", "a", "c", "d", "e"]);
+    assert_eq!(
+        frame.schema(),
+        [
+            ColumnType::Int64,
+            ColumnType::Boolean,
+            ColumnType::String,
+            ColumnType::Fp64,
+            ColumnType::Fp64
+        ]
+    );
+    assert_eq!(frame.cell(1, 2), Some(Cell::Text("[1,{\"x\":2}]")));
+    assert_eq!((frame.cell(0, 2), frame.cell(2, 0)), (None, None));
+    assert_eq!(json_lines::read("".as_bytes(), None).unwrap().cols(), 0);
+    for (text, message) in [
+        (
+            "{\"a\": 1}\n[1]",
+            "line 2: invalid type: sequence, expected an object",
+        ),
+        ("{\"a\": 1, \"a\": 2}", "row 1: the key 'a' is there twice"),
+        ("{\"a\": }", "line 1: expected value at character 7"),
+        ("{} {}", "line 1: trailing characters at character 4"),
+    ] {
+        let error = json_lines::read(text.as_bytes(), None).unwrap_err();
+        assert_eq!((error.kind(), error.message()), (ErrorKind::Data, message));
+    }
+}
+
+#[test]
+fn damaged_files_are_errors() {
+    let mut arrow = Vec::new();
+    ipc::write(&mixed(), &mut arrow).unwrap();
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    parquet::write(&mixed(), &mut file).unwrap();
+    let stored = std::fs::read(file.path()).unwrap();
+    for at in (0..arrow.len()).step_by(7) {
+        assert!(ipc::read(Cursor::new(&arrow[..at])).is_err(), "{at}");
+        let mut changed = arrow.clone();
+        changed[at] ^= 0x55;
+        let _ = ipc::read(Cursor::new(changed));
+    }
+    for at in (0..stored.len()).step_by(7) {
+        let mut changed = stored.clone();
+        changed[at] ^= 0x55;
+        for bytes in [&stored[..at], &changed] {
+            let mut damaged = tempfile::tempfile().unwrap();
+            damaged.write_all(bytes).unwrap();
+            damaged.rewind().unwrap();
+            let read = parquet::read(damaged);
+            assert!(bytes.len() == stored.len() || read.is_err());
+        }
+    }
+    assert!(File::open("/dev/null").map(parquet::read).unwrap().is_err());
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(
+        texts in prop::collection::vec(prop::option::of("[ -~é\n]{0,5}"), 1..30),
+        numbers in prop::collection::vec(prop::option::of(any::<f64>()), 30),
+    ) {
+        let cells = texts.iter().map(|text| text.as_deref().map(Cell::Text));
+        let text = Column::of_cells(ColumnType::String, "", cells).unwrap();
+        let cells = numbers[..texts.len()].iter().map(|number| number.map(Cell::Fp64));
+        let number = Column::of_cells(ColumnType::Fp64, "", cells).unwrap();
+        let frame = Frame::new(vec![text, number], None).unwrap();
+        prop_assert_eq!(&through_ipc(&frame).unwrap(), &frame);
+        prop_assert_eq!(&through_parquet(&frame).unwrap(), &frame);
+        prop_assert_eq!(&through_json(&frame).unwrap(), &frame);
+    }
+}
