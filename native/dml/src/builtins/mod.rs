@@ -13,6 +13,7 @@ mod files;
 mod layers;
 mod linear_algebra;
 mod lists;
+mod reference;
 mod reorganization;
 mod statistics;
 mod unsupported;
@@ -25,6 +26,7 @@ use fulgurite_hop::{
 
 pub(crate) use bind::bind;
 pub(crate) use build::{BoundCall, Evaluated, unsupported as unsupported_function, with_names};
+pub use reference::{ArgumentDeclaration, ArgumentPresence, FunctionDeclaration, functions};
 
 /// A built-in function.
 pub(crate) struct Builtin {
