@@ -42,22 +42,26 @@ def test_the_tutorial_shows_what_python_prints():
 
 
 def code_of(cell):
-    cell = cell.strip()
+    cell = cell.strip().replace("`<br>`", "\n")
     return cell.strip("`").replace("\\|", "|") if cell.startswith("`") else None
 
 
+# What gives no value to compare.
+EFFECT = re.compile(r"(print|write|stop)\(|\w+ = (read|function)\(")
+
+
 def rows_of(text):
-    """NumPy's and DML's code of each row that has both."""
+    """NumPy's and DML's code of each row that gives a value."""
     for line in text.splitlines():
         cells = re.split(r"(?<!\\)\|", line)[1:-1]
         if line.startswith("|") and len(cells) == 4:
             numpy, dml = code_of(cells[1]), code_of(cells[3])
-            if numpy and dml:
+            if numpy and dml and not EFFECT.match(dml):
                 yield numpy, dml
 
 
 def read_table():
-    text, _ = (FOLDER / "table.md").read_text().split("## Statements")
+    text = (FOLDER / "table.md").read_text()
     setups = {kind: re.search(rf"```{kind}\n(.*?)```", text, re.DOTALL)[1] for kind in ("python", "r")}
     return setups, list(rows_of(text))
 
