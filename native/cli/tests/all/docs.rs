@@ -153,6 +153,11 @@ fn troubleshooting_shows_what_is_printed() {
 }
 
 #[test]
+fn the_language_shows_what_is_printed() {
+    page_shows_what_is_printed("docs/language/README.md", 4);
+}
+
+#[test]
 fn files_shows_what_is_printed() {
     page_shows_what_is_printed("docs/language/files.md", 5);
 }

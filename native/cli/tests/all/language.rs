@@ -254,14 +254,18 @@ fn the_index_lists_all_functions() {
     let index = fs::read_to_string(repository().join(&path)).expect("the index");
     let start = index.find("\n## ").map_or(index.len(), |before| before + 1);
     let mut now = index[..start].to_owned();
+    let declared = functions();
     let mut parts = Vec::new();
     for (name, page) in pages() {
         let title = page.lines().next().unwrap_or_default();
         let title = title.trim_start_matches("# ");
         let mut part = format!("## [{title}]({name})\n\n| function | |\n|---|---|\n");
         for entry in page.split("\n### ").skip(1).map(Entry::of) {
+            let of_name = declared.iter().find(|function| function.name == entry.name);
+            let aliases = of_name.map_or(&[][..], |function| function.aliases);
+            let aliases: String = aliases.iter().map(|alias| format!(", `{alias}`")).collect();
             part += &format!(
-                "| [`{0}`]({name}#{1}) | {2} |\n",
+                "| [`{0}`]({name}#{1}){aliases} | {2} |\n",
                 entry.name,
                 anchor(entry.name),
                 entry.summary()
