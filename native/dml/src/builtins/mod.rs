@@ -1,7 +1,8 @@
 //! The built-in functions: each declared once, with its parameters and the HOP it becomes.
 //!
 //! A call is bound to its declaration by [`bind`], which checks numbers, names and types of arguments;
-//! then [`Builtin::build`] makes the HOP. To add a function, add its declaration to the table of its kind.
+//! then [`Builtin::build`] makes the HOP. To add a function, add its declaration to the table of its kind, and a part to a
+//! page of `docs/language/functions`.
 
 mod aggregates;
 mod bind;
