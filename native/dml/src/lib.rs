@@ -17,6 +17,7 @@ mod parfor;
 mod suggest;
 mod syntax;
 
+pub use builtins::{ArgumentDeclaration, ArgumentPresence, FunctionDeclaration, functions};
 pub use library::Library;
 pub use lower::{CompiledCall, EvaluatedArgument, EvaluatedCall, compile, compile_call};
 pub use options::{

@@ -1,6 +1,6 @@
 //! Whose meaning a script has where the languages of SystemML and SystemDS differ.
 
-/// A dialect of the language. `docs/language.md` lists what differs.
+/// A dialect of the language. `docs/language/README.md` lists what differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Dialect {
     /// Of SystemML 1.2.

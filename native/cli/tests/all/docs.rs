@@ -9,7 +9,7 @@ use std::{
 
 const OPENING: &str = "```console\n";
 
-fn repository() -> PathBuf {
+pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
@@ -98,7 +98,7 @@ fn without_times(text: &str, commands: &str) -> String {
 }
 
 /// Compares a committed text with what it should be, or writes it.
-fn is_current(path: &str, committed: &str, now: &str) {
+pub(crate) fn is_current(path: &str, committed: &str, now: &str) {
     if std::env::var_os("UPDATE_DOCS").is_some() {
         fs::write(repository().join(path), now).expect("the folder is writable");
     } else {
@@ -153,6 +153,16 @@ fn troubleshooting_shows_what_is_printed() {
 }
 
 #[test]
+fn the_language_shows_what_is_printed() {
+    page_shows_what_is_printed("docs/language/README.md", 4);
+}
+
+#[test]
+fn files_shows_what_is_printed() {
+    page_shows_what_is_printed("docs/language/files.md", 5);
+}
+
+#[test]
 fn the_picture_is_that_of_the_example() {
     let path = "docs/images/plan.svg";
     let committed = fs::read_to_string(repository().join(path)).expect("the picture");
@@ -197,14 +207,17 @@ fn anchors(page: &Path) -> Vec<String> {
     let text = prose(page);
     let headings = text.lines().filter(|line| line.starts_with('#'));
     headings
-        .map(|line| {
-            let title = line.trim_start_matches('#').trim().to_lowercase();
-            title
-                .chars()
-                .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))
-                .map(|c| if c == ' ' { '-' } else { c })
-                .collect()
-        })
+        .map(|line| anchor(line.trim_start_matches('#').trim()))
+        .collect()
+}
+
+/// The name of a heading in links.
+pub(crate) fn anchor(title: &str) -> String {
+    title
+        .to_lowercase()
+        .chars()
+        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))
+        .map(|c| if c == ' ' { '-' } else { c })
         .collect()
 }
 

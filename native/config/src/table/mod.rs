@@ -188,7 +188,7 @@ const KEYS: &[Key] = &[
         default: "systemml",
         doc: Cow::Borrowed(
             "Whose meaning a script has where the languages of SystemML 1.2 and SystemDS 3.4 differ: see \
-              docs/language.md.",
+              docs/language/README.md.",
         ),
         set: Set::By(|config, text| {
             config.dialect = choose(Dialect::NAMES, text)?;

@@ -1,7 +1,8 @@
 //! The built-in functions: each declared once, with its parameters and the HOP it becomes.
 //!
 //! A call is bound to its declaration by [`bind`], which checks numbers, names and types of arguments;
-//! then [`Builtin::build`] makes the HOP. To add a function, add its declaration to the table of its kind.
+//! then [`Builtin::build`] makes the HOP. To add a function, add its declaration to the table of its kind, and a part to a
+//! page of `docs/language/functions`.
 
 mod aggregates;
 mod bind;
@@ -14,6 +15,7 @@ mod frames;
 mod layers;
 mod linear_algebra;
 mod lists;
+mod reference;
 mod reorganization;
 mod statistics;
 mod unsupported;
@@ -26,6 +28,7 @@ use fulgurite_hop::{
 
 pub(crate) use bind::bind;
 pub(crate) use build::{BoundCall, Evaluated, unsupported as unsupported_function, with_names};
+pub use reference::{ArgumentDeclaration, ArgumentPresence, FunctionDeclaration, functions};
 
 /// A built-in function.
 pub(crate) struct Builtin {
