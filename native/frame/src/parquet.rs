@@ -1,12 +1,14 @@
 //! Frames as Parquet files.
 
-use std::{fs::File, io::Write};
+use std::io::Write;
+
+use bytes::Bytes;
 
 use ::parquet::{
     arrow::{ArrowWriter, arrow_reader::ParquetRecordBatchReaderBuilder},
     basic::Compression,
     errors::ParquetError,
-    file::properties::WriterProperties,
+    file::{properties::WriterProperties, reader::ChunkReader},
 };
 use arrow::array::RecordBatch;
 use fulgurite_error::{Error, Result};
@@ -18,7 +20,7 @@ use crate::{Frame, column::ROWS_AT_ONCE, guard::reading};
 ///
 /// # Errors
 /// `data` when it is damaged; `unsupported` for a compression that is not built in; `io`; as [`Frame::from_record_batches`].
-pub fn read(input: File) -> Result<Frame> {
+pub fn read(input: impl ChunkReader + 'static) -> Result<Frame> {
     reading("Parquet", || {
         let interrupt = Interrupt::current();
         let builder = ParquetRecordBatchReaderBuilder::try_new(input).map_err(unreadable)?;
@@ -47,6 +49,14 @@ pub fn read(input: File) -> Result<Frame> {
         }
         Frame::from_record_batches(&batches)
     })
+}
+
+/// As [`read`], of a file that is in memory.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_bytes(input: Vec<u8>) -> Result<Frame> {
+    read(Bytes::from(input))
 }
 
 /// Writes a file, compressed by snappy.

@@ -8,7 +8,7 @@ use std::{
 use fulgurite_backend_local::with_chosen_backend;
 use fulgurite_codegen::PlanCache;
 use fulgurite_config::{Calibration, Config};
-use fulgurite_dataflow::Backend;
+use fulgurite_dataflow::{Backend, Primitive};
 use fulgurite_error::{Error, Result};
 use fulgurite_explain::explain;
 use fulgurite_hop::Literal;
@@ -125,15 +125,33 @@ fn run(request: Request, session: &Session) -> Result<Executed> {
             ))
         })
         .collect::<Result<_>>()?;
-    let outcome = execute(Execution { request, matrices }, session)?;
+    let outcome = execute(Execution::new(request, matrices), session)?;
+    refuse_frames(&outcome.outputs, session)?;
     Ok(Executed {
         outputs: outcome
             .outputs
             .into_iter()
-            .map(|(name, value)| (name, hand_over(value)))
-            .collect(),
+            .map(|(name, value)| Ok((name, hand_over(value)?)))
+            .collect::<Result<_>>()?,
         report: outcome.report,
     })
+}
+
+/// The JVM has no frames. What is on the workers is released, as nobody else will.
+fn refuse_frames(outputs: &BTreeMap<String, OutputValue>, session: &Session) -> Result<()> {
+    let is_frame = |value: &OutputValue| matches!(value, OutputValue::Frame(_));
+    let Some((name, _)) = outputs.iter().find(|(_, value)| is_frame(value)) else {
+        return Ok(());
+    };
+    for value in outputs.values() {
+        if let (OutputValue::Dataset { id, .. }, Some(backend)) = (value, &session.backend) {
+            backend.apply(&Primitive::Release { dataset: *id }, None)?;
+        }
+    }
+    Err(Error::unsupported(format!(
+        "the output '{name}' is a frame, which the JVM cannot take yet"
+    ))
+    .with_help("write it to a file, or make a matrix of it: transformencode(), as.matrix()"))
 }
 
 /// What is explained reads no values, but plans with the sizes of the matrices that are here.
@@ -158,13 +176,13 @@ fn handle_of(number: u64) -> i64 {
 }
 
 /// The caller owns what this returns.
-fn hand_over(value: OutputValue) -> Output {
+fn hand_over(value: OutputValue) -> Result<Output> {
     let size = |known: Option<u64>| {
         known
             .and_then(|size| i64::try_from(size).ok())
             .unwrap_or(-1)
     };
-    match value {
+    Ok(match value {
         OutputValue::Scalar(value) => Output::Scalar { value },
         OutputValue::Matrix(matrix) => Output::Local {
             rows: size(Some(matrix.rows() as u64)),
@@ -172,6 +190,7 @@ fn hand_over(value: OutputValue) -> Output {
             nnz: size(Some(matrix.nnz() as u64)),
             handle: registry().insert_matrix(matrix),
         },
+        OutputValue::Frame(_) => return Err(Error::internal("a frame was not refused")),
         OutputValue::Dataset {
             id,
             characteristics,
@@ -181,7 +200,7 @@ fn hand_over(value: OutputValue) -> Output {
             cols: size(characteristics.cols),
             nnz: size(characteristics.nnz),
         },
-    }
+    })
 }
 
 fn reply(value: &impl Serialize) -> Result<Vec<u8>> {

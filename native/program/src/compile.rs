@@ -14,8 +14,8 @@ use fulgurite_dml::{
 };
 use fulgurite_error::{Error, Result, Source};
 use fulgurite_hop::{
-    Block, Dag, DataType, Hop, HopId, OptimizeOptions, Outputs, Program, ReadOptions, Symbols,
-    ValueType, VariableInfo, json, optimize_program, optimize_program_traced,
+    Block, Characteristics, Dag, DataType, Hop, HopId, OptimizeOptions, Outputs, Program,
+    ReadOptions, Symbols, ValueType, VariableInfo, json, optimize_program, optimize_program_traced,
     rewrites::Application,
 };
 use fulgurite_matrix::memory;
@@ -179,6 +179,7 @@ fn optimize_options<'a>(request: &Request, config: &'a Config) -> OptimizeOption
 fn declared_inputs(request: &Request) -> Symbols {
     let info = |binding: &Binding| match binding {
         Binding::Scalar { value } => VariableInfo::constant(value.clone()),
+        Binding::Frame => VariableInfo::frame(Characteristics::UNKNOWN),
         other => VariableInfo::matrix(other.characteristics()),
     };
     let inputs = request.inputs.iter();

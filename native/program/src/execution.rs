@@ -24,6 +24,19 @@ use super::{
 pub struct Execution {
     pub request: Request,
     pub matrices: BTreeMap<String, MatrixBlock>,
+    /// Its frames, likewise.
+    pub frames: BTreeMap<String, Frame>,
+}
+
+impl Execution {
+    /// Of a request whose inputs are matrices and scalars.
+    pub fn new(request: Request, matrices: BTreeMap<String, MatrixBlock>) -> Self {
+        Execution {
+            request,
+            matrices,
+            frames: BTreeMap::new(),
+        }
+    }
 }
 
 /// A variable handed back.
@@ -70,9 +83,13 @@ pub fn execute(execution: Execution, session: &Session) -> Result<Outcome> {
 
 fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
     let started = Instant::now();
-    let Execution { request, matrices } = execution;
+    let Execution {
+        request,
+        matrices,
+        mut frames,
+    } = execution;
     let session = configured(session, &request)?;
-    let mut symbols = bind_inputs(&request, matrices, &session)?;
+    let mut symbols = bind_inputs(&request, (matrices, &mut frames), &session)?;
     let known = request
         .inputs
         .iter()
@@ -127,7 +144,7 @@ fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
 
 fn bind_inputs(
     request: &Request,
-    mut matrices: BTreeMap<String, MatrixBlock>,
+    (mut matrices, frames): (BTreeMap<String, MatrixBlock>, &mut BTreeMap<String, Frame>),
     session: &Session,
 ) -> Result<SymbolTable> {
     let mut symbols = SymbolTable::default();
@@ -143,6 +160,12 @@ fn bind_inputs(
                 })?;
                 Variable::matrix(matrix)
             }
+            Binding::Frame => Variable::Frame(frames.remove(&input.name).ok_or_else(|| {
+                Error::argument(format!(
+                    "the input '{}' comes without its frame",
+                    input.name
+                ))
+            })?),
             Binding::Dataset { .. } => {
                 Variable::Distributed(registered(&input.name, &input.binding, session)?)
             }

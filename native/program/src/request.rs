@@ -70,6 +70,8 @@ pub enum Binding {
     Local {
         handle: u64,
     },
+    /// A frame of this process, which `Execution::frames` holds under the same name.
+    Frame,
     /// Registered with the backend under the input's name. Unknown sizes are -1.
     Dataset {
         #[serde(default = "unknown")]
@@ -87,6 +89,16 @@ impl Input {
         Input {
             name: name.as_ref().to_owned(),
             binding: Binding::Local { handle: 0 },
+        }
+    }
+}
+
+impl Input {
+    /// A frame of this process, which `Execution::frames` holds under the same name.
+    pub fn frame(name: impl AsRef<str>) -> Self {
+        Input {
+            name: name.as_ref().to_owned(),
+            binding: Binding::Frame,
         }
     }
 }

@@ -11,6 +11,7 @@ from ._array import Array, compute
 from ._convert import asarray
 from ._engine import config
 from ._errors import FallbackError, FulguriteError, MemoryLimitError, ShapeError
+from ._frame import Frame
 from ._fallbacks import fallbacks
 from ._functions import *  # noqa: F403
 from ._fuse import fuse
@@ -33,6 +34,7 @@ for _name in DTYPES:
 __all__ = [
     "Array",
     "FallbackError",
+    "Frame",
     "FulguriteError",
     "MemoryLimitError",
     "SUPPORTED_API_VERSIONS",

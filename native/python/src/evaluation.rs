@@ -168,7 +168,7 @@ pub fn run_program(
         .map(|output| match output {
             OutputValue::Scalar(value) => Ok(Variable::Scalar(value)),
             OutputValue::Matrix(block) => Ok(Variable::matrix(block)),
-            OutputValue::Dataset { .. } => {
+            OutputValue::Frame(_) | OutputValue::Dataset { .. } => {
                 Err(Error::internal("a result that is not in this process"))
             }
         })

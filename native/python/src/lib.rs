@@ -9,6 +9,7 @@
 //! - `waiting`: runs that Ctrl-C may end.
 //! - `evaluation`: computes expressions.
 //! - `script`: runs and explains scripts and expressions.
+//! - `frames`: tables, of Arrow's streams and back.
 //! - `node`: expressions as Python has them.
 //! - `traced`: functions whose calls are one program.
 //!
@@ -23,6 +24,7 @@ mod engine;
 mod evaluation;
 mod expression;
 mod failure;
+mod frames;
 mod node;
 mod script;
 mod structure;
@@ -41,6 +43,7 @@ mod _native {
     use super::{
         engine::{Engine, forked, statistics},
         evaluation::evaluate,
+        frames::PyFrame,
         node::{Node, Operator},
         script::{explain_dag, explain_script, run_script},
         traced::Traced,

@@ -22,14 +22,22 @@ use crate::{
     evaluation::tell,
     expression::Expression,
     failure::raised,
+    frames::PyFrame,
     node::{Node, literal},
     structure::Structure,
     waiting::with_signals,
 };
 
+/// A variable that a script leaves.
+#[derive(IntoPyObject)]
+pub enum Output {
+    Node(Node),
+    Frame(PyFrame),
+}
+
 /// Runs a script on values; gives its outputs. Lines that it prints go to `print`, and `progress` is told how far it is.
 #[pyfunction]
-#[pyo3(signature = (engine, text, name, inputs, outputs, arguments, print, progress=None, builtins=None))]
+#[pyo3(signature = (engine, text, name, inputs, frames, outputs, arguments, print, progress=None, builtins=None))]
 #[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
 pub fn run_script<'py>(
     py: Python<'py>,
@@ -37,12 +45,13 @@ pub fn run_script<'py>(
     text: String,
     name: String,
     inputs: BTreeMap<String, PyRef<'py, Node>>,
+    frames: BTreeMap<String, PyRef<'py, PyFrame>>,
     outputs: Vec<String>,
     arguments: BTreeMap<String, String>,
     print: Bound<'py, PyAny>,
     progress: Option<Bound<'py, PyAny>>,
     builtins: Option<String>,
-) -> PyResult<BTreeMap<String, Node>> {
+) -> PyResult<BTreeMap<String, Output>> {
     refuse_after_fork().map_err(|error| raised(py, &error, None))?;
     COUNTS.evaluations.fetch_add(1, Ordering::Relaxed);
     let mut execution = Execution {
@@ -57,6 +66,10 @@ pub fn run_script<'py>(
         },
         ..Execution::default()
     };
+    for (name, frame) in frames {
+        execution.request.inputs.push(Input::frame(&name));
+        execution.frames.insert(name, frame.0.clone());
+    }
     for (name, node) in inputs {
         match node.expression.known() {
             Some(Variable::Matrix(matrix)) => {
@@ -113,12 +126,14 @@ pub fn run_script<'py>(
         let value = match value {
             OutputValue::Scalar(value) => Variable::Scalar(value),
             OutputValue::Matrix(block) => Variable::matrix(block),
+            OutputValue::Frame(frame) => return Ok((name, Output::Frame(PyFrame(frame)))),
             OutputValue::Dataset { .. } => {
                 let error = Error::internal("a result that is not in this process");
                 return Err(raised(py, &error, None));
             }
         };
-        Ok((name, Node::new(Expression::value(value))))
+        let node = Node::new(Expression::value(value));
+        Ok((name, Output::Node(node)))
     });
     outputs.collect()
 }

@@ -192,10 +192,7 @@ impl PolicyRuns {
     }
 
     fn execute(&mut self, request: &Request, inputs: &BTreeMap<String, MatrixBlock>) -> Result<()> {
-        let execution = Execution {
-            request: request.clone(),
-            matrices: inputs.clone(),
-        };
+        let execution = Execution::new(request.clone(), inputs.clone());
         let start = Instant::now();
         let session = self.session.clone().with_programs(Arc::default());
         let outcome = execute(execution, &session)?;
@@ -210,7 +207,7 @@ impl PolicyRuns {
                     .iter()
                     .map(|x| x.abs())
                     .sum(),
-                OutputValue::Dataset { .. } => f64::NAN,
+                OutputValue::Frame(_) | OutputValue::Dataset { .. } => f64::NAN,
             })
             .collect();
         self.first.get_or_insert(outcome.report);

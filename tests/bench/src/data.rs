@@ -55,10 +55,7 @@ impl DataScript {
             .into_iter()
             .map(str::to_owned)
             .collect();
-        let made = Execution {
-            request,
-            matrices: BTreeMap::new(),
-        };
+        let made = Execution::new(request, BTreeMap::new());
         (execute(made, session)?.outputs.into_iter())
             .map(|(name, value)| match value {
                 OutputValue::Matrix(matrix) => Ok((name, matrix)),

@@ -36,7 +36,7 @@ pub fn table(options: &Options) -> Result<String> {
         };
         let (request, matrices) = prepare(path, &data, shape)?;
         let session = crate::session(Config::default()).with_print(std::sync::Arc::new(|_| Ok(())));
-        let report = execute(Execution { request, matrices }, &session)?.report;
+        let report = execute(Execution::new(request, matrices), &session)?.report;
         let fusion = &report.fusion;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let _ = writeln!(

@@ -73,10 +73,7 @@ pub fn measure(options: &Options) -> Result<Value> {
             break;
         }
         gigabytes_per_second = gigabytes_per_second.max(read_bandwidth(options.threads));
-        let execution = Execution {
-            request: request.clone(),
-            matrices: inputs.clone(),
-        };
+        let execution = Execution::new(request.clone(), inputs.clone());
         let start = Instant::now();
         let outcome = execute(execution, &session)?;
         milliseconds.push(start.elapsed().as_secs_f64() * 1e3);
@@ -93,7 +90,7 @@ pub fn measure(options: &Options) -> Result<Value> {
                 .iter()
                 .sum(),
         ),
-        OutputValue::Dataset { .. } => None,
+        OutputValue::Frame(_) | OutputValue::Dataset { .. } => None,
     };
     let bytes: usize = inputs.values().map(MatrixBlock::memory_bytes).sum();
     let operators = outcome.report.operators.iter();

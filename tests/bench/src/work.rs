@@ -108,7 +108,7 @@ impl Work {
         }
         Ok(Work {
             session,
-            execution: Execution { request, matrices },
+            execution: Execution::new(request, matrices),
             last: None,
             bytes_before,
         })
@@ -143,7 +143,7 @@ impl Work {
                     Some(value) => MatrixBlock::filled(1, 1, value)?,
                     None => return Err(Error::argument(format!("{name} is not a number"))),
                 },
-                OutputValue::Dataset { .. } => {
+                OutputValue::Frame(_) | OutputValue::Dataset { .. } => {
                     return Err(Error::argument(format!("{name} is not a local matrix")));
                 }
             };

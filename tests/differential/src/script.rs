@@ -105,7 +105,7 @@ impl Script {
                 Ok(())
             },
         ));
-        let outcome = execute(Execution { request, matrices }, &session)?;
+        let outcome = execute(Execution::new(request, matrices), &session)?;
         let outputs = outcome.outputs.into_iter();
         let outputs = outputs
             .map(|(name, value)| Ok((name, matrix(value, &session)?)))
@@ -210,6 +210,7 @@ fn matrix(value: OutputValue, session: &Session) -> Result<MatrixBlock> {
                 .ok_or_else(|| Error::validation("the output is a string"))?;
             Ok(MatrixBlock::filled(1, 1, number)?)
         }
+        OutputValue::Frame(frame) => frame.to_matrix(),
         OutputValue::Dataset { id, .. } => {
             let backend = session.backend.as_ref();
             let backend = backend.ok_or_else(|| Error::internal("a dataset without a backend"))?;

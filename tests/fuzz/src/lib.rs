@@ -173,7 +173,7 @@ fn file(bytes: &[u8], folder: &Path, format: FileFormat) -> Vec<Result<()>> {
                 cells(true, Symmetry::Symmetric),
             ]
         }
-        FileFormat::Binary | FileFormat::Parquet => Vec::new(),
+        FileFormat::Binary | FileFormat::Parquet | FileFormat::JsonLines => Vec::new(),
     };
     let lines = formats.iter();
     let lines = lines.map(|format| io::parse_text(rest, format).map(drop));

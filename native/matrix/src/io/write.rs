@@ -135,7 +135,7 @@ pub fn write_scalar(text: &str, value_type: &str, path: &str) -> Result<()> {
 pub fn write_frame(
     path: &str,
     metadata: &Metadata,
-    write: impl FnOnce(&mut dyn std::io::Write) -> Result<()>,
+    write: impl FnOnce(&mut (dyn std::io::Write + Send)) -> Result<()>,
 ) -> Result<()> {
     let local = local_path(path)?;
     let mut file = PendingFile::create(&local)?;

@@ -1,11 +1,12 @@
 //! Frames in files: csv, JSON lines, Parquet, and Arrow's IPC format.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, io::Cursor};
 
 use fulgurite_error::{Error, Result};
 use fulgurite_frame::{
     ColumnType, Frame,
     csv::{self, CsvFormat},
+    ipc, json_lines, parquet,
 };
 use fulgurite_matrix::io::{self, FileFormat, Metadata};
 
@@ -22,6 +23,13 @@ pub(super) fn read(path: &str, parts: Vec<Vec<u8>>, resolved: &Metadata) -> Resu
                 &csv_format(resolved)?,
                 schema.as_deref(),
             )?,
+            Some(FileFormat::JsonLines) => {
+                json_lines::read(&*joined(&parts, resolved), schema.as_deref())?
+            }
+            Some(FileFormat::Parquet) => bound(parts.into_iter().map(parquet::read_bytes))?,
+            Some(FileFormat::Binary) => {
+                bound(parts.iter().map(|part| ipc::read(Cursor::new(part))))?
+            }
             other => return Err(no_format(other)),
         };
         for (what, promised, found) in [
@@ -43,6 +51,19 @@ pub(super) fn read(path: &str, parts: Vec<Vec<u8>>, resolved: &Metadata) -> Resu
             None => named,
         }
     })
+}
+
+/// Parts of a frame, one below the other.
+fn bound(parts: impl Iterator<Item = Result<Frame>>) -> Result<Frame> {
+    let mut whole: Option<Frame> = None;
+    for part in parts {
+        let part = part?;
+        whole = Some(match whole {
+            None => part,
+            Some(above) => above.rbind(&part)?,
+        });
+    }
+    whole.ok_or_else(|| Error::data("the file has no parts"))
 }
 
 /// Writes a frame with its metadata.
@@ -68,14 +89,22 @@ pub(super) fn write(frame: &Frame, path: &str, options: &io::WriteOptions) -> Re
             let format = csv_format(&metadata)?;
             io::write_frame(path, &metadata, |output| csv::write(frame, output, &format))
         }
+        FileFormat::JsonLines => {
+            io::write_frame(path, &metadata, |output| json_lines::write(frame, output))
+        }
+        FileFormat::Parquet => {
+            io::write_frame(path, &metadata, |output| parquet::write(frame, output))
+        }
+        FileFormat::Binary => io::write_frame(path, &metadata, |output| ipc::write(frame, output)),
         other => Err(no_format(Some(other))),
     }
 }
 
 fn no_format(format: Option<FileFormat>) -> Error {
     let code = format.map_or("none", FileFormat::code);
-    Error::unsupported(format!("frames have no files of the format '{code}'"))
-        .with_help("give format=\"csv\" to read() or write(), or put it into the file's .mtd")
+    Error::unsupported(format!("frames have no files of the format '{code}'")).with_help(
+        "the formats are csv, jsonl, parquet and binary: give one, or put it into the file's .mtd",
+    )
 }
 
 /// `STRING,FP64`: a comma at the end is none.

@@ -5,7 +5,8 @@ use std::ops::Range;
 use fulgurite_dataflow::Variable;
 use fulgurite_error::{Error, Result};
 use fulgurite_frame::{
-    Cell, ColumnType, Comparison, Frame, map::Function,
+    Cell, ColumnType, Comparison, Frame,
+    map::Function,
     transform::{self, Spec},
 };
 use fulgurite_hop::{

@@ -55,7 +55,7 @@ fn interrupted(text: &str, threads: usize, matrix: MatrixBlock) -> Error {
         binding: Binding::Local { handle: 0 },
     });
     let matrices = BTreeMap::from([("X".to_owned(), matrix)]);
-    execute(Execution { request, matrices }, &session).expect_err(text)
+    execute(Execution::new(request, matrices), &session).expect_err(text)
 }
 
 #[test]

@@ -236,10 +236,7 @@ impl Watched {
         request.config.extend(config);
         let backend: Arc<dyn Backend> = Arc::<Watched>::clone(self);
         let session = Session::new(Config::default()).with_backend(backend);
-        let execution = Execution {
-            request,
-            matrices: BTreeMap::new(),
-        };
+        let execution = Execution::new(request, BTreeMap::new());
         execute(execution, &session)
     }
 }

@@ -145,7 +145,7 @@ pub(super) fn run(dag: &Dag, inputs: &Values, way: Way) -> Result<Ran> {
     if way.place != MatrixPlace::Here {
         session = session.with_backend(Arc::clone(&backend) as Arc<dyn Backend>);
     }
-    let outcome = execute(Execution { request, matrices }, &session)?;
+    let outcome = execute(Execution::new(request, matrices), &session)?;
     let mut operators = outcome.report.operators.iter();
     let on_workers = operators.any(|operator| operator.location == backend.name());
     let outputs = outcome.outputs.into_iter();

@@ -111,7 +111,7 @@ fn run(
         config.set(key, value).expect("a known key");
     }
     let outcome = execute(
-        Execution { request, matrices },
+        Execution::new(request, matrices),
         &with_chosen_backend(Session::new(config)),
     )
     .unwrap_or_else(|error| panic!("{statements}\n{error}"));
@@ -121,7 +121,7 @@ fn run(
             OutputValue::Scalar(value) => {
                 MatrixBlock::filled(1, 1, value.as_f64().expect("a number")).unwrap()
             }
-            OutputValue::Dataset { .. } => panic!("{name} is distributed"),
+            OutputValue::Frame(_) | OutputValue::Dataset { .. } => panic!("{name} is distributed"),
         };
         (name, matrix)
     };

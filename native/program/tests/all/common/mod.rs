@@ -130,10 +130,7 @@ impl Script {
             session = session.with_backend(backend);
         }
         session = session.with_programs(self.programs);
-        let execution = Execution {
-            request: self.request,
-            matrices: self.matrices,
-        };
+        let execution = Execution::new(self.request, self.matrices);
         let result = execute(execution, &session);
         let printed = printed
             .lock()
@@ -170,6 +167,7 @@ impl Ran {
     pub fn matrix_of(&self, name: &str, backend: &dyn Backend) -> MatrixBlock {
         match &self.outcome().outputs[name] {
             OutputValue::Matrix(matrix) => matrix.clone(),
+            OutputValue::Frame(frame) => panic!("{name} is {frame:?}"),
             OutputValue::Scalar(value) => {
                 MatrixBlock::filled(1, 1, value.as_f64().expect("a number")).unwrap()
             }
