@@ -244,16 +244,11 @@ impl Column {
                 }
                 builder.finish()
             }
-            ColumnType::Boolean => column!(Boolean, BooleanArray, |cell| match cell {
-                Cell::Text(text) => boolean(text.trim()).or_else(|| number(text).map(|n| n != 0.0)),
-                cell => cell.number().map(|value| value != 0.0),
-            }),
-            ColumnType::Int32 => {
-                column!(Int32, Int32Array, |cell| i32::try_from(whole(cell)?).ok())
-            }
-            ColumnType::Int64 => column!(Int64, Int64Array, whole),
-            ColumnType::Fp32 => column!(Fp32, Float32Array, |cell| Some(cell.number()? as f32)),
-            ColumnType::Fp64 => column!(Fp64, Float64Array, |cell| cell.number()),
+            ColumnType::Boolean => column!(Boolean, BooleanArray, as_boolean),
+            ColumnType::Int32 => column!(Int32, Int32Array, as_int32),
+            ColumnType::Int64 => column!(Int64, Int64Array, as_int64),
+            ColumnType::Fp32 => column!(Fp32, Float32Array, as_fp32),
+            ColumnType::Fp64 => column!(Fp64, Float64Array, as_fp64),
         }
     }
 
@@ -269,8 +264,27 @@ impl Column {
     }
 }
 
+pub(crate) fn as_boolean(cell: Cell<'_>) -> Option<bool> {
+    match cell {
+        Cell::Text(text) => boolean(text.trim()).or_else(|| number(text).map(|n| n != 0.0)),
+        cell => cell.number().map(|value| value != 0.0),
+    }
+}
+
+pub(crate) fn as_int32(cell: Cell<'_>) -> Option<i32> {
+    i32::try_from(as_int64(cell)?).ok()
+}
+
+pub(crate) fn as_fp32(cell: Cell<'_>) -> Option<f32> {
+    Some(cell.number()? as f32)
+}
+
+pub(crate) fn as_fp64(cell: Cell<'_>) -> Option<f64> {
+    cell.number()
+}
+
 /// A whole number: of a number with a fraction, what is before its point.
-fn whole(cell: Cell<'_>) -> Option<i64> {
+pub(crate) fn as_int64(cell: Cell<'_>) -> Option<i64> {
     match cell {
         Cell::Int(value) => Some(value),
         Cell::Text(text) if text.trim().parse::<i64>().is_ok() => text.trim().parse().ok(),
@@ -312,25 +326,42 @@ pub(crate) fn push<T>(values: &mut Vec<T>, value: T) -> Result<()> {
 /// ```
 #[derive(Default)]
 pub struct TextBuilder {
-    /// -1 where the value is missing.
+    /// -1 where the value is missing. Of plain text, else, any other number.
     codes: Vec<i32>,
     distinct: FxHashMap<Arc<str>, i32>,
     /// By code.
     values: Vec<Arc<str>>,
     distinct_bytes: usize,
     bytes: usize,
+    /// Texts one behind the other and where they end, once most have turned out to be distinct.
+    plain: Option<(Vec<u8>, Vec<i32>)>,
 }
+
+/// Distinct texts after which a column whose texts are mostly distinct becomes plain.
+const TRIED_TEXTS: usize = 1 << 14;
 
 impl TextBuilder {
     /// # Errors
     /// `memory`; `unsupported` for more distinct values than a dictionary holds.
     pub fn push(&mut self, text: Option<&str>) -> Result<()> {
+        if self.plain.is_some() {
+            return self.push_plain(text);
+        }
         let Some(text) = text else {
             return push(&mut self.codes, -1);
         };
+        let code = self.code(text)?;
         self.bytes = self.bytes.saturating_add(text.len());
+        push(&mut self.codes, code)?;
+        if self.values.len() == TRIED_TEXTS && self.codes.len() < 2 * TRIED_TEXTS {
+            self.become_plain()?;
+        }
+        Ok(())
+    }
+
+    fn code(&mut self, text: &str) -> Result<i32> {
         if let Some(code) = self.distinct.get(text) {
-            return push(&mut self.codes, *code);
+            return Ok(*code);
         }
         let code = i32::try_from(self.values.len())
             .map_err(|_| Error::unsupported("a column has at most 2^31 distinct texts"))?;
@@ -345,7 +376,89 @@ impl TextBuilder {
         self.distinct_bytes += text.len();
         self.distinct.insert(text.clone(), code);
         push(&mut self.values, text)?;
-        push(&mut self.codes, code)
+        Ok(code)
+    }
+
+    fn become_plain(&mut self) -> Result<()> {
+        self.plain = Some((memory::room(self.bytes)?, memory::room(self.codes.len())?));
+        let codes = std::mem::take(&mut self.codes);
+        let values = std::mem::take(&mut self.values);
+        (self.distinct, self.distinct_bytes) = (FxHashMap::default(), 0);
+        for code in codes {
+            let text = usize::try_from(code).ok().map(|code| &*values[code]);
+            self.push_plain(text)?;
+        }
+        Ok(())
+    }
+
+    fn push_plain(&mut self, text: Option<&str>) -> Result<()> {
+        let Some((data, ends)) = &mut self.plain else {
+            return self.push(text);
+        };
+        let bytes = text.map_or(&[][..], str::as_bytes);
+        match i32::try_from(data.len() + bytes.len()) {
+            Ok(end) => {
+                if data.capacity() - data.len() < bytes.len() {
+                    memory::reserve(data, data.len().max(bytes.len()).max(1 << 12))?;
+                }
+                data.extend_from_slice(bytes);
+                push(ends, end)?;
+                push(&mut self.codes, if text.is_some() { 0 } else { -1 })
+            }
+            // Too long for one array: a dictionary may still hold the distinct ones.
+            Err(_) => {
+                self.become_coded()?;
+                self.push(text)
+            }
+        }
+    }
+
+    fn become_coded(&mut self) -> Result<()> {
+        let Some((data, ends)) = self.plain.take() else {
+            return Ok(());
+        };
+        let present = std::mem::take(&mut self.codes);
+        self.bytes = data.len();
+        let mut from = 0;
+        for (end, present) in ends.into_iter().zip(present) {
+            let bytes = &data[from..end as usize];
+            from = end as usize;
+            // It came from texts.
+            let text = std::str::from_utf8(bytes).unwrap_or_default();
+            let code = if present < 0 { -1 } else { self.code(text)? };
+            push(&mut self.codes, code)?;
+        }
+        Ok(())
+    }
+
+    /// Adds texts by codes of these values; -1 is a missing one.
+    ///
+    /// # Errors
+    /// As [`TextBuilder::push`].
+    pub(crate) fn append(
+        &mut self,
+        codes: &[i32],
+        values: &[impl AsRef<str>],
+        is_plain: bool,
+    ) -> Result<()> {
+        if is_plain && self.plain.is_none() && self.codes.len() <= 2 * self.values.len() {
+            self.become_plain()?;
+        }
+        let text = |code: i32| usize::try_from(code).ok().map(|code| values[code].as_ref());
+        if self.plain.is_some() || is_plain {
+            return codes.iter().try_for_each(|code| self.push(text(*code)));
+        }
+        let mut ours = memory::room(values.len())?;
+        for value in values {
+            ours.push(self.code(value.as_ref())?);
+        }
+        for code in codes {
+            let len = text(*code).map_or(0, str::len);
+            self.bytes = self.bytes.saturating_add(len);
+            let code = usize::try_from(*code).map_or(-1, |code| ours[code]);
+            push(&mut self.codes, code)?;
+        }
+        Ok(())
     }
 
     /// # Errors
@@ -361,6 +474,14 @@ impl TextBuilder {
             .codes
             .contains(&-1)
             .then(|| NullBuffer::from_iter(nulls));
+        if let Some((data, ends)) = self.plain {
+            let mut offsets = memory::room::<i32>(ends.len() + 1)?;
+            offsets.push(0);
+            offsets.extend_from_slice(&ends);
+            return StringArray::try_new(OffsetBuffer::new(offsets.into()), data.into(), nulls)
+                .map(Column::Text)
+                .map_err(inconsistent);
+        }
         if codes_bytes >= self.bytes && i32::try_from(self.bytes).is_ok() {
             let texts = self.codes.iter().map(|code| {
                 let code = usize::try_from(*code).ok();

@@ -113,6 +113,88 @@ fn short_lines_are_errors_unless_filled() {
 }
 
 #[test]
+fn files_are_read_in_pieces_as_a_whole() {
+    let rows = 300_000;
+    let mut text = String::from("\u{feff}id,name,\"the \"\"number\"\"\",place\r\n");
+    for row in 0..rows {
+        let name = match row % 5 {
+            0 => format!("\"row {row},\nand more\""),
+            1 => "NA".to_owned(),
+            _ => format!("name {}", row % 100),
+        };
+        text += &format!("{row},{name},{}.25,place {}\r\n", row % 1000, row % 7);
+    }
+    let format = CsvFormat {
+        missing: vec!["NA".into()],
+        ..with_header()
+    };
+    let schema = [
+        ColumnType::Int64,
+        ColumnType::String,
+        ColumnType::Fp64,
+        ColumnType::String,
+    ];
+    let typed = csv::read(text.as_bytes(), &format, Some(&schema)).unwrap();
+    assert_eq!((typed.rows(), typed.schema()), (rows, schema.to_vec()));
+    assert_eq!(
+        (&*typed.names()[0], &*typed.names()[2]),
+        ("id", "the \"number\"")
+    );
+    let untyped = csv::read(text.as_bytes(), &format, None).unwrap();
+    assert_eq!(untyped.apply_schema(&schema).unwrap(), typed);
+    for row in (0..rows).step_by(997) {
+        assert_eq!(typed.cell(row, 0), Some(Cell::Int(row as i64)));
+        assert_eq!(
+            typed.cell(row, 2),
+            Some(Cell::Fp64((row % 1000) as f64 + 0.25))
+        );
+        let (name, place) = (format!("name {}", row % 100), format!("place {}", row % 7));
+        let many = format!("row {row},\nand more");
+        let name = [Some(&*many), None, Some(&*name)][(row % 5).min(2)];
+        assert_eq!(typed.cell(row, 1), name.map(Cell::Text));
+        assert_eq!(typed.cell(row, 3), Some(Cell::Text(&place)));
+    }
+    let place = text.find("\n250000,").unwrap();
+    for (wrong, message) in [
+        ("x,NA,1,2\n", "row 250001, column 'id': 'x' is no INT64"),
+        ("1,NA,1\n", "row 250001 has 3 fields, not 4"),
+        ("1,\u{1},1,2\n", "row 250001 of the csv is not UTF-8"),
+    ] {
+        let mut changed = text.clone().into_bytes();
+        let wrong = wrong
+            .bytes()
+            .map(|byte| if byte == 1 { 0xFF } else { byte });
+        changed.splice(place + 1..place + 1, wrong);
+        let error = csv::read(&*changed, &format, Some(&schema)).unwrap_err();
+        assert_eq!((error.kind(), error.message()), (ErrorKind::Data, message));
+    }
+}
+
+#[test]
+fn many_distinct_texts_are_kept_as_they_are() {
+    let mut text = String::from("a,b\n");
+    for row in 0..60_000 {
+        let a = if row < 30_000 { row } else { row % 3 };
+        text += &format!(
+            "{a},{}\n",
+            if row % 10 == 0 {
+                String::new()
+            } else {
+                row.to_string()
+            }
+        );
+    }
+    let frame = read(&text);
+    assert_eq!(frame.cell(29_999, 0), Some(Cell::Text("29999")));
+    assert_eq!(frame.cell(59_999, 0), Some(Cell::Text("2")));
+    assert_eq!(
+        (frame.cell(50, 1), frame.cell(59_999, 1)),
+        (None, Some(Cell::Text("59999")))
+    );
+    assert_eq!(frame.to_matrix().unwrap().get(59_998, 1), 59_998.0);
+}
+
+#[test]
 fn matrices_become_frames_and_come_back() {
     let matrix = MatrixBlock::dense(2, 2, vec![1.0, 0.0, -2.5, f64::INFINITY]).unwrap();
     let frame = Frame::from_matrix(&matrix).unwrap();
