@@ -1,14 +1,11 @@
-//! Frames as Arrow IPC files, which are Feather files of version 2 too.
+//! Frames as Arrow IPC files, which are Feather files of version 2 too. Buffers compressed by lz4 are read, those by zstd are not.
 
 use std::io::{Read, Seek, Write};
 
-use arrow::{
-    array::RecordBatch,
-    error::ArrowError,
-    ipc::{
-        reader::{FileReader, StreamReader},
-        writer::FileWriter,
-    },
+use arrow::{array::RecordBatch, error::ArrowError};
+use arrow_ipc::{
+    reader::{FileReader, StreamReader},
+    writer::FileWriter,
 };
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::Interrupt;

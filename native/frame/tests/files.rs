@@ -13,7 +13,10 @@ use arrow::{
         StringViewArray, TimestampMillisecondArray, UInt64Array,
     },
     datatypes::{Int8Type, Int32Type},
-    ipc::writer::StreamWriter,
+};
+use arrow_ipc::{
+    CompressionType,
+    writer::{FileWriter, IpcWriteOptions, StreamWriter},
 };
 use fulgurite_error::{ErrorKind, Result};
 use fulgurite_frame::{
@@ -99,6 +102,21 @@ fn streams_are_read() {
     writer.finish().unwrap();
     drop(writer);
     assert_eq!(ipc::read(Cursor::new(stream)).unwrap(), mixed());
+}
+
+/// As pandas writes Feather files.
+#[test]
+fn compressed_files_are_read() {
+    let batch = mixed().to_record_batch().unwrap();
+    let options = IpcWriteOptions::default()
+        .try_with_compression(Some(CompressionType::LZ4_FRAME))
+        .unwrap();
+    let mut file = Vec::new();
+    let mut writer = FileWriter::try_new_with_options(&mut file, &batch.schema(), options).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    drop(writer);
+    assert_eq!(ipc::read(Cursor::new(file)).unwrap(), mixed());
 }
 
 fn of(arrays: Vec<ArrayRef>) -> Result<Frame> {
