@@ -192,7 +192,6 @@ const BAD_SCRIPTS: &[(ErrorKind, &str)] = &[
         ErrorKind::Validation,
         "[a, b, c] = lstm(X, X, X, X, X, TRUE)",
     ),
-    (ErrorKind::Unsupported, "y = read(\"y\", schema=\"double\")"),
     (
         ErrorKind::Unsupported,
         "if (n > 1) { q = 1 }\ny = exists(q)",
@@ -260,7 +259,7 @@ fn outputs_must_be_assigned() {
 #[test]
 fn lenient_where_the_language_is() {
     let scripts = [
-        "f = function(double a) return (double b) { b = transformdecode(a) }",
+        "f = function(double a) return (double b) { b = transform(a) }",
         "if (n > 1) { a = 1 }\nprint(a)",
         "if (n > 1) { a = 1 } else { a = X }",
         "min = 3\ny = min(X) + min",

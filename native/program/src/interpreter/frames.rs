@@ -229,7 +229,7 @@ fn cast(op: CastOp, value_type: ValueType, inputs: &Inputs) -> Result<Variable> 
     match op {
         CastOp::AsFrame => inputs.as_frame(0).map(Variable::Frame),
         CastOp::AsMatrix => inputs.frame(0)?.to_matrix().map(Variable::matrix),
-        CastOp::AsScalar | CastOp::AsDouble | CastOp::AsInteger | CastOp::AsLogical => {
+        _ => {
             let frame = inputs.frame(0)?;
             if (frame.rows(), frame.cols()) != (1, 1) {
                 return Err(Error::dimension(format!(
