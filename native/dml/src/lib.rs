@@ -16,6 +16,7 @@ mod options;
 mod parfor;
 mod suggest;
 mod syntax;
+mod warnings;
 
 pub use library::Library;
 pub use lower::{CompiledCall, EvaluatedArgument, EvaluatedCall, compile, compile_call};
@@ -23,3 +24,4 @@ pub use options::{
     CompileOptions, FileSystem, InputVariable, NoFiles, SourceResolver, parse_argument,
 };
 pub use syntax::{ast, parse};
+pub use warnings::warnings;

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use fulgurite_error::{Error, Result, Source};
+use fulgurite_error::{Code, Error, Result, Source};
 use fulgurite_hop::{Characteristics, DataType, Dialect, Literal, ValueType, scalar};
 use fulgurite_matrix::io::Metadata;
 
@@ -113,6 +113,7 @@ pub struct NoFiles;
 impl SourceResolver for NoFiles {
     fn load(&self, path: &str) -> Result<Arc<Source>> {
         Err(Error::io(format!("the script '{path}' cannot be loaded"))
+            .with_code(Code::FileNotFound)
             .with_help("this program was compiled without access to files"))
     }
 }

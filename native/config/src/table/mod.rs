@@ -8,7 +8,7 @@ mod values;
 
 use std::{borrow::Cow, collections::BTreeMap, fmt::Write, path::PathBuf, sync::LazyLock};
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Code, Error, Result};
 use fulgurite_fusion::{
     CostConstants, Policy,
     machine::{CONSTANTS, Constant, Declaration},
@@ -407,7 +407,8 @@ impl Config {
     /// `argument`, for a key that does not exist (naming the nearest one) and for a value that is not of its type.
     pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
         let Some(key) = keys().find(|key| key.name == name) else {
-            let error = Error::argument(format!("there is no configuration key '{name}'"));
+            let error = Error::argument(format!("there is no configuration key '{name}'"))
+                .with_code(Code::Configuration);
             return Err(match nearest(name) {
                 Some(near) => error.with_help(format!("did you mean '{near}'?")),
                 None => error.with_help("`fulgurite config` lists all keys"),
@@ -415,6 +416,7 @@ impl Config {
         };
         key.set(self, value.trim()).map_err(|error| {
             Error::argument(format!("{name}: {}", error.message()))
+                .with_code(Code::Configuration)
                 .with_help(format!("the value is {}", key.kind))
         })
     }
