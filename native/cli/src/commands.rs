@@ -4,7 +4,7 @@ use std::{io::Read, sync::Arc};
 
 use fulgurite_backend_local::with_chosen_backend;
 use fulgurite_config::{Calibration, Config};
-use fulgurite_error::{Error, ErrorKind, Result};
+use fulgurite_error::{Code, Error, ErrorKind, Result};
 use fulgurite_explain::explain;
 use fulgurite_matrix::Interrupt;
 use fulgurite_program::{
@@ -208,7 +208,13 @@ fn read(script: &Script) -> Result<(String, String)> {
     };
     match text {
         Ok(text) => Ok((name, text)),
-        Err(error) => Err(Error::io(format!("cannot read the script {name}: {error}"))),
+        Err(error) => {
+            let failed = Error::io(format!("cannot read the script {name}: {error}"));
+            Err(match error.kind() {
+                std::io::ErrorKind::NotFound => failed.with_code(Code::FileNotFound),
+                _ => failed,
+            })
+        }
     }
 }
 

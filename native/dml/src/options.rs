@@ -155,7 +155,12 @@ impl SourceResolver for FileSystem {
         }
         let file = found.unwrap_or_else(|| PathBuf::from(path));
         let failed = |error: &std::io::Error| {
-            Error::io(format!("cannot read the script '{path}': {error}")).with_help(
+            let failed = Error::io(format!("cannot read the script '{path}': {error}"));
+            let failed = match error.kind() {
+                std::io::ErrorKind::NotFound => failed.with_code(Code::FileNotFound),
+                _ => failed,
+            };
+            failed.with_help(
                 "paths are relative to setwd(), the folder of the script, a folder above it or the current folder",
             )
         };

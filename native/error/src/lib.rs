@@ -213,6 +213,12 @@ impl Error {
         self
     }
 
+    /// The same error in other words.
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.0.message = text::clean(message.into());
+        self
+    }
+
     /// Tells more, with a place of its own.
     pub fn with_note(mut self, message: impl Into<String>, position: Option<&Position>) -> Self {
         self.0.notes.push(Note {

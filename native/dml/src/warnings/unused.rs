@@ -202,7 +202,7 @@ fn functions<'a>(script: &'a Script, found: &mut Vec<Warning>) {
     for (name, function) in own {
         let is_external = matches!(function.body, FunctionBody::External(_));
         if !called.contains(name) && !is_external {
-            let message = format!("the function '{name}' is never called");
+            let message = format!("no statement of this script calls the function '{name}'");
             found.push(
                 Warning::new(Code::UnusedFunction, message, &function.position)
                     .with_help("call it, or leave it out"),
