@@ -21,6 +21,9 @@ use super::{
 /// How deeply blocks, parentheses and calls may nest.
 const MAX_NESTING: u32 = 250;
 
+/// How many errors of a script are looked for.
+const MOST_ERRORS_FOUND: usize = 100;
+
 pub(super) struct Parser {
     tokens: Vec<Token>,
     next: usize,
@@ -30,6 +33,8 @@ pub(super) struct Parser {
     height: u32,
     /// What was wrong so far.
     errors: Vec<Error>,
+    /// How many errors are looked for.
+    most_errors: usize,
 }
 
 impl Parser {
@@ -46,6 +51,7 @@ impl Parser {
             nesting: 0,
             height: 0,
             errors: Vec::new(),
+            most_errors: MOST_ERRORS_FOUND,
         }
     }
 

@@ -5,9 +5,6 @@ use fulgurite_error::{Error, ErrorKind, Result};
 use super::Parser;
 use crate::syntax::token::{Token, TokenKind};
 
-/// How many errors are looked for in a script.
-const MOST_FOUND: usize = 100;
-
 impl Parser {
     /// Parses a statement. After an error in it, the parser stands where the next one begins.
     ///
@@ -33,7 +30,7 @@ impl Parser {
             return Err(error);
         }
         self.errors.push(error);
-        if self.errors.len() >= MOST_FOUND {
+        if self.errors.len() >= self.most_errors {
             self.next = self.tokens.len();
         }
         Ok(())
@@ -41,7 +38,7 @@ impl Parser {
 
     /// The error that keeps the parser from seeing the rest of the script: what is missing there says nothing.
     pub(super) fn cut_off(&self) -> Option<Error> {
-        if self.errors.len() >= MOST_FOUND {
+        if self.errors.len() >= self.most_errors {
             return self.errors.last().cloned();
         }
         match self.tokens.iter().nth_back(1).map(|token| &token.kind) {
@@ -130,5 +127,93 @@ impl Parser {
             _ => false,
         };
         begins(self.token())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use fulgurite_error::{Code, Source};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::syntax::{lexer, parse};
+
+    const SCRIPT: &str = "\
+source(\"lib.dml\") as lib
+f = function(matrix[double] X, double a = 2) return (double s, int n) {
+  s = sum(X * a) # a comment
+  if (s > 1e3 & a != 0) {
+    n = nrow(X)
+  } else if (a < 0) n = 1 else {
+    stop(\"no \\\"n\\\"\")
+  }
+}
+X = rand(rows=10, cols=$cols,
+         min=-1)
+[s, n] = f(X, 0.5)
+parfor (i in 1:n, check=0) {
+  X[i, ] = X[i, ] / lib::g(s) - ifdef($shift, 0)
+}
+while (s > 1) { s = s / 2; s += 0.1 }
+print(\"s: \" + toString(X[1:3, 2]))
+";
+
+    /// What a parser says that ends at the first error.
+    fn first_error(source: &Arc<Source>) -> Option<Error> {
+        let mut parser = Parser::new(source, lexer::tokenize(source));
+        parser.most_errors = 1;
+        parser.script().err()
+    }
+
+    fn place(error: &Error) -> Option<(u32, u32)> {
+        let position = error.position()?;
+        Some((position.line, position.column))
+    }
+
+    /// The script with some stretches taken out, doubled or replaced by what scripts consist of.
+    fn mutilated() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            Just(String::new()),
+            "[(){}\\[\\];,=+<\"'#$.@~ \n]",
+            "(if|else|for|in|function|return|source|as|ifdef) ",
+            "[a-z0-9.]{1,4}",
+        ];
+        let change = (0..SCRIPT.len(), 0usize..12, piece);
+        proptest::collection::vec(change, 1..6).prop_map(|changes| {
+            let mut text = SCRIPT.to_owned();
+            for (at, length, piece) in changes {
+                let at = at.min(text.len());
+                let end = (at + length).min(text.len());
+                text.replace_range(at..end, &piece);
+            }
+            text
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3_000))]
+
+        /// An unclosed block is told where it begins, before what is wrong in it.
+        #[test]
+        fn the_first_error_is_found_whatever_follows(text in mutilated()) {
+            let source = Source::new("a.dml", text);
+            let all = parse(&source).err();
+            let first = first_error(&source);
+            prop_assert_eq!(all.is_some(), first.is_some());
+            let (Some(all), Some(first)) = (all, first) else {
+                return Ok(());
+            };
+            let all: Vec<Error> = all.each().collect();
+            prop_assert!(all.contains(&first), "{first}");
+            for pair in all.windows(2) {
+                prop_assert!(place(&pair[0]) <= place(&pair[1]), "{} {}", pair[0], pair[1]);
+            }
+            let before = all.iter().take_while(|error| **error != first);
+            for error in before {
+                prop_assert_eq!(error.code(), Code::NeverClosed);
+            }
+        }
     }
 }
