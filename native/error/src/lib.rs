@@ -18,6 +18,7 @@
 //! ```
 
 mod code;
+mod details;
 mod position;
 mod text;
 mod warning;
@@ -25,6 +26,7 @@ mod warning;
 use std::{fmt, sync::Arc};
 
 pub use code::{Code, NoSuchCode};
+pub use details::Note;
 pub use position::{Position, Source};
 use serde::{Deserialize, Serialize};
 pub use text::{printable, without_credentials};
@@ -119,22 +121,6 @@ struct Inner {
     notes: Vec<Note>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     others: Vec<Error>,
-}
-
-/// What else there is to know of an error, with a place of its own.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Note {
-    pub message: String,
-    pub position: Option<Position>,
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.position {
-            Some(position) => write!(f, "{} at {position}", self.message),
-            None => f.write_str(&self.message),
-        }
-    }
 }
 
 impl Error {
@@ -301,7 +287,7 @@ impl Error {
         if let Some(operator) = &self.0.operator {
             write!(f, " (in {operator})")?;
         }
-        text::write_details(
+        details::write(
             f,
             self.0.position.as_ref(),
             &self.0.notes,

@@ -1,27 +1,6 @@
 //! What messages may say: no control characters, which a terminal would obey, and no credentials.
 
-use std::{borrow::Cow, fmt};
-
-use crate::{Note, Position};
-
-/// What follows the first line of an error or a warning.
-pub(crate) fn write_details(
-    f: &mut fmt::Formatter<'_>,
-    position: Option<&Position>,
-    notes: &[Note],
-    help: Option<&str>,
-) -> fmt::Result {
-    if let Some(position) = position {
-        write!(f, "\n{}", position.snippet())?;
-    }
-    for note in notes {
-        write!(f, "\n   = note: {note}")?;
-    }
-    match help {
-        Some(help) => write!(f, "\n   = help: {help}"),
-        None => Ok(()),
-    }
-}
+use std::borrow::Cow;
 
 /// A text without control characters, but for line feeds and tabs, and without credentials.
 pub(crate) fn clean(text: String) -> String {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Code, Note, Position, text};
+use crate::{Code, Note, Position, details, text};
 
 /// A remark on a script that runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +36,6 @@ impl Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "warning[{}]: {}", self.code, self.message)?;
-        text::write_details(f, Some(&self.position), &self.notes, self.help.as_deref())
+        details::write(f, Some(&self.position), &self.notes, self.help.as_deref())
     }
 }
