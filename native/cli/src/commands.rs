@@ -4,16 +4,18 @@ use std::{io::Read, sync::Arc};
 
 use fulgurite_backend_local::with_chosen_backend;
 use fulgurite_config::{Calibration, Config};
-use fulgurite_error::{Error, ErrorKind, Result};
+use fulgurite_error::{Code, Error, ErrorKind, Result};
 use fulgurite_explain::explain;
 use fulgurite_matrix::Interrupt;
 use fulgurite_program::{
     Execution, Outcome, Request, Session, Watch, check, execute,
     request::{Binding, Input},
+    warnings,
 };
 
 use crate::{
     ctrl_c::{self, Ending},
+    diagnostics::Diagnostics,
     options::{Cli, Command, MatrixSize, Script},
     output::{print, tell},
 };
@@ -24,6 +26,8 @@ pub enum Failure {
     Usage(Error),
     /// The script, or what it needs.
     Script(Error),
+    /// The script, and its errors are reported already.
+    Reported,
 }
 
 impl From<Error> for Failure {
@@ -78,10 +82,21 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
             };
             Ok(print(&explain(&request, &session)?)?)
         }
-        Command::Check { script } => {
-            let (request, session) = prepare(script)?;
-            Ok(check(&request, &session)?)
-        }
+        Command::Check {
+            explain: Some(code),
+            ..
+        } => Ok(print(code.page())?),
+        Command::Check {
+            script: Some(script),
+            format,
+            explain: None,
+        } => checked(script, &format),
+        // clap asks for the script.
+        Command::Check {
+            script: None,
+            explain: None,
+            ..
+        } => Err(Failure::Usage(Error::argument("check needs a script"))),
         Command::Config { calibrate, entries } => {
             let configuration = configuration(&entries)?;
             let calibration = Calibration::of_this_machine();
@@ -97,6 +112,23 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
                 calibration.describe(&configuration)
             ))?)
         }
+    }
+}
+
+/// Compiles a script, and reports what is wrong and what looks so.
+fn checked(script: Script, format: &str) -> Result<(), Failure> {
+    let (error, warnings) = match prepare(script) {
+        Ok((request, session)) => (check(&request, &session).err(), warnings(&request)),
+        Err(error) => (Some(error), Vec::new()),
+    };
+    let found = Diagnostics::new(error, warnings);
+    match format {
+        "json" => print(&found.to_json()?)?,
+        _ => found.to_text().iter().for_each(|text| tell(text)),
+    }
+    match found.has_errors() {
+        true => Err(Failure::Reported),
+        false => Ok(()),
     }
 }
 
@@ -176,7 +208,13 @@ fn read(script: &Script) -> Result<(String, String)> {
     };
     match text {
         Ok(text) => Ok((name, text)),
-        Err(error) => Err(Error::io(format!("cannot read the script {name}: {error}"))),
+        Err(error) => {
+            let failed = Error::io(format!("cannot read the script {name}: {error}"));
+            Err(match error.kind() {
+                std::io::ErrorKind::NotFound => failed.with_code(Code::FileNotFound),
+                _ => failed,
+            })
+        }
     }
 }
 

@@ -1,13 +1,14 @@
 //! The `fulgurite` command: runs, explains and checks scripts without a JVM.
 //!
 //! [`options`] declares what can be typed; [`systemml`] turns SystemML's single-dash options into it; [`commands`]
-//! does the work; [`output`] writes what comes of it; [`ctrl_c`] ends it.
+//! does the work; [`diagnostics`] reports what is wrong with a script; [`output`] writes what comes of it; [`ctrl_c`] ends it.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod commands;
 mod ctrl_c;
+mod diagnostics;
 mod options;
 mod output;
 mod systemml;
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
                 _ => FAILED,
             })
         }
+        Err(Failure::Reported) => ExitCode::from(FAILED),
         Err(Failure::Usage(error)) => {
             tell(&error.to_string());
             ExitCode::from(USAGE)

@@ -6,6 +6,7 @@ use clap::{
     Args, Parser, Subcommand,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
+use fulgurite_error::Code;
 use fulgurite_program::{ExplainFormat, ExplainLevel};
 
 const ARGUMENTS: &str = "\
@@ -30,6 +31,16 @@ Examples:
   fulgurite explain mlogreg.dml --size X=10000x50 --size y=10000x1 --level partitions --format json
   fulgurite explain mlogreg.dml --size X=10000x50 --size y=10000x1 --assume classes=10 --format html > plan.html
   fulgurite explain mlogreg.dml --size X=10000x50 --size y=10000x1 --assume classes=10 --why 71";
+
+const CHECK: &str = "\
+-nvargs k=v ... and -args a b ... give the script's arguments, as for run.
+
+Exit codes: 0 no errors, whatever warnings there are; 1 errors; 2 wrong usage.
+
+Examples:
+  fulgurite check mlogreg.dml -nvargs X=X.csv Y=Y.csv
+  fulgurite check mlogreg.dml --format json -nvargs X=X.csv Y=Y.csv
+  fulgurite check --explain E0201";
 
 /// Runs scripts in DML, SystemML's R-like language for linear algebra, with fused operators.
 #[derive(Debug, Parser)]
@@ -76,11 +87,18 @@ pub enum Command {
         #[arg(long = "assume", value_name = "NAME=VALUE", value_parser = entry)]
         assumed: Vec<(String, String)>,
     },
-    /// Compile a script and report the first error, without running anything
-    #[command(after_help = ARGUMENTS)]
+    /// Compile a script and report all errors and warnings, without running anything
+    #[command(after_help = CHECK)]
     Check {
         #[command(flatten)]
-        script: Script,
+        script: Option<Script>,
+        /// How errors and warnings are reported: as text on the standard error, or as one JSON document on the
+        /// standard output
+        #[arg(long, default_value = "text", value_parser = ["text", "json"])]
+        format: String,
+        /// Show the page about a code of an error or warning, such as E0201
+        #[arg(long, value_name = "CODE", exclusive = true, value_parser = code)]
+        explain: Option<Code>,
     },
     /// List all configuration keys with type, default and meaning, and the speeds that the cost model reckons with
     Config {
@@ -123,6 +141,12 @@ pub struct MatrixSize {
     pub rows: i64,
     pub cols: i64,
     pub nnz: i64,
+}
+
+/// `E0201`, in any case.
+fn code(text: &str) -> Result<Code, String> {
+    let unknown = |_| "there is no such code; docs/errors lists them".to_owned();
+    text.parse().map_err(unknown)
 }
 
 fn levels() -> impl TypedValueParser<Value = ExplainLevel> {

@@ -16,6 +16,7 @@ mod options;
 mod parfor;
 mod suggest;
 mod syntax;
+mod warnings;
 
 pub use builtins::{ArgumentDeclaration, ArgumentPresence, FunctionDeclaration, functions};
 pub use library::Library;
@@ -24,3 +25,4 @@ pub use options::{
     CompileOptions, FileSystem, InputVariable, NoFiles, SourceResolver, parse_argument,
 };
 pub use syntax::{ast, parse};
+pub use warnings::warnings;

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use fulgurite_error::{Error, Result, Source};
+use fulgurite_error::{Code, Error, Result, Source};
 use fulgurite_hop::{Characteristics, DataType, Dialect, Literal, ValueType, scalar};
 use fulgurite_matrix::io::Metadata;
 
@@ -113,6 +113,7 @@ pub struct NoFiles;
 impl SourceResolver for NoFiles {
     fn load(&self, path: &str) -> Result<Arc<Source>> {
         Err(Error::io(format!("the script '{path}' cannot be loaded"))
+            .with_code(Code::FileNotFound)
             .with_help("this program was compiled without access to files"))
     }
 }
@@ -154,7 +155,12 @@ impl SourceResolver for FileSystem {
         }
         let file = found.unwrap_or_else(|| PathBuf::from(path));
         let failed = |error: &std::io::Error| {
-            Error::io(format!("cannot read the script '{path}': {error}")).with_help(
+            let failed = Error::io(format!("cannot read the script '{path}': {error}"));
+            let failed = match error.kind() {
+                std::io::ErrorKind::NotFound => failed.with_code(Code::FileNotFound),
+                _ => failed,
+            };
+            failed.with_help(
                 "paths are relative to setwd(), the folder of the script, a folder above it or the current folder",
             )
         };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use fulgurite_codegen::PlanCache;
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Code, Error, Result};
 use fulgurite_hop::{Hop, HopId, Literal};
 use fulgurite_matrix::{
     arrow_block::cut_off,
@@ -216,6 +216,7 @@ pub fn not_evaluated(id: HopId) -> Error {
 /// The error of reading a variable that nobody assigned.
 pub fn undefined(name: &str) -> Error {
     Error::runtime(format!("variable '{name}' has no value"))
+        .with_code(Code::NoValue)
         .with_help("it is assigned only in a branch that was not taken; assign it before")
 }
 

@@ -12,7 +12,7 @@ use fulgurite_dml::{
     CompileOptions, CompiledCall, EvaluatedCall, FileSystem, InputVariable, Library,
     SourceResolver, compile_call, parse_argument,
 };
-use fulgurite_error::{Error, Result, Source};
+use fulgurite_error::{Error, Result, Source, Warning};
 use fulgurite_hop::{
     Block, Characteristics, Dag, DataType, Hop, HopId, OptimizeOptions, Outputs, Program,
     ReadOptions, Symbols, ValueType, VariableInfo, json, optimize_program, optimize_program_traced,
@@ -91,6 +91,13 @@ pub fn check(request: &Request, session: &Session) -> Result<()> {
     let session = configured(session, request)?;
     let inputs = declared_inputs(request);
     on_deep_stack(|| compile(request, &inputs, &session, Unused::Kept).map(drop))
+}
+
+/// What looks like a mistake in the request's script, and is none: what [`check`] lets pass.
+pub fn warnings(request: &Request) -> Vec<Warning> {
+    let script = request.script.as_deref().unwrap_or_default();
+    let source = source(request.name.as_deref(), script);
+    fulgurite_dml::warnings(&source, &request.outputs)
 }
 
 /// A program as it is explained: with sizes and rewrites, and how it came to be.

@@ -33,7 +33,7 @@ mod session;
 mod symbols;
 mod watch;
 
-pub use compile::{FrontEnd, TracedProgram, check, compile_traced, on_deep_stack};
+pub use compile::{FrontEnd, TracedProgram, check, compile_traced, on_deep_stack, warnings};
 pub use execution::{Execution, Outcome, OutputValue, execute};
 pub use interpreter::{
     Reason, Site, Transfers, expected_degree, expected_scalar_code, expected_spread,

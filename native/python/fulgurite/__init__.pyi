@@ -216,6 +216,8 @@ class FulguriteError(Exception):
     file: str | None
     line: int | None
     help: str | None
+    @property
+    def code(self) -> str | None: ...
 
 class MemoryLimitError(FulguriteError, MemoryError): ...
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 
 import numpy as np
 
@@ -41,6 +42,12 @@ class FulguriteError(Exception):
     def message(self):
         """All of it as text: what went wrong, where, and what to do next."""
         return str(self)
+
+    @property
+    def code(self):
+        """Its stable code, such as ``E0401``, which ``fulgurite check --explain`` explains; or ``None``."""
+        found = re.match(r"\w+ error\[([A-Z]\d{4})\]", str(self))
+        return found and found[1]
 
     @property
     def position(self):
@@ -105,12 +112,12 @@ def at_place(message, place):
     return text
 
 
-def from_engine(kind, message, operator, file, line, help, text):
+def from_engine(kind, message, operator, file, line, help, text, code):
     """The exception for an error of the engine."""
     if kind == "interrupted":
         return KeyboardInterrupt()
     if text is None or file is None:
-        text = f"{kind} error: {message}"
+        text = f"{kind} error[{code}]: {message}"
         if operator:
             text += f" (in {operator})"
         text = at_place(text, None if file is None else (file, line))

@@ -121,7 +121,7 @@ def mismatch(name, values, how):
     """The error of operands whose shapes do not go together; it names the lines that asked for them."""
     where = place()
     shapes = " and ".join(str(shape_of(value)) for value in values)
-    text = at_place(f"dimension error: shapes {shapes} {how} (in {name})", where)
+    text = at_place(f"dimension error[E0401]: shapes {shapes} {how} (in {name})", where)
     for value in values:
         made = value._node.place if type(value) is Array and value._node is not None else None
         if made is not None and made != where:

@@ -31,6 +31,7 @@ pub fn raised(py: Python<'_>, error: &Error, place: Option<&Place>) -> PyErr {
                 error.help(),
                 // The text with the line of a script, which a place in Python has not.
                 place.is_none().then(|| error.to_string()),
+                error.code().number(),
             ))
         });
     match made {

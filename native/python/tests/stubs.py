@@ -72,6 +72,8 @@ WHOLE = {
     file: str | None
     line: int | None
     help: str | None
+    @property
+    def code(self) -> str | None: ...
 """,
 }
 

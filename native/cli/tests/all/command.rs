@@ -95,6 +95,82 @@ fn a_script_reads_computes_and_writes() {
 }
 
 #[test]
+fn errors_and_warnings_come_together_and_as_json() {
+    let folder = folder("a = 1\nX = Y\nb = c(1)\nd = X + b\nprint(a)\nwrite(d, 'o')");
+    let check = |script: &str, more: &[&str]| {
+        fs::write(folder.path().join("script.dml"), script).expect("writable");
+        fulgurite(folder.path(), &[&["check", "script.dml"], more].concat())
+    };
+    let script = "a = 1\nX = Y\nb = c(1)\nd = X + b\nwrite(d, 'o')";
+    let output = check(script, &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(standard_output(&output), "");
+    let shown = standard_error(&output);
+    let headings: Vec<&str> = shown.lines().filter(|line| line.contains("]: ")).collect();
+    assert_eq!(
+        headings,
+        [
+            "warning[W0101]: the variable 'a' is assigned and never read",
+            "validation error[E0201]: variable 'Y' is not defined",
+            "validation error[E0202]: unknown function 'c'",
+        ]
+    );
+    assert!(shown.ends_with("\n\n2 errors, 1 warning\n"), "{shown}");
+    let output = check(script, &["--format", "json"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(standard_error(&output), "");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a document");
+    assert_eq!((&json["errors"], &json["warnings"]), (&2.into(), &1.into()));
+    let second = &json["diagnostics"][1];
+    let parts = [
+        "severity", "code", "kind", "file", "line", "column", "length",
+    ];
+    let parts = parts.map(|part| second[part].to_string());
+    assert_eq!(
+        parts.join(" "),
+        r#""error" "E0201" "validation" "script.dml" 2 5 1"#
+    );
+    // A warning is no failure, and no run tells of it.
+    let output = check("a = 1\nwrite(2, 'o')", &[]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(standard_error(&output).starts_with("warning[W0101]"));
+    let output = fulgurite(folder.path(), &["run", "script.dml"]);
+    assert_eq!(standard_error(&output), "");
+    let output = check("", &["--config", "no=1", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a document");
+    assert_eq!(json["diagnostics"][0]["code"], "E0502");
+    assert!(json["diagnostics"][0]["line"].is_null());
+}
+
+#[test]
+fn a_run_tells_all_errors_but_no_more_than_twenty() {
+    let script: String = (0..30).map(|n| format!("x{n} = f{n}(1)\n")).collect();
+    let folder = folder(&script);
+    for command in ["run", "check"] {
+        let output = fulgurite(folder.path(), &[command, "script.dml"]);
+        assert_eq!(output.status.code(), Some(1));
+        let shown = standard_error(&output);
+        assert_eq!(shown.matches("E0202").count(), 20, "{shown}");
+        let last = shown.lines().last().unwrap_or_default();
+        assert!(
+            last.starts_with("30 errors") && last.contains("10 "),
+            "{last}"
+        );
+    }
+}
+
+#[test]
+fn pages_about_codes_are_printed() {
+    let folder = folder("");
+    let output = fulgurite(folder.path(), &["check", "--explain", "e0201"]);
+    assert!(standard_output(&output).starts_with("# E0201: a variable is not defined\n"));
+    let output = fulgurite(folder.path(), &["check", "--explain", "E9999"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(standard_error(&output).contains("no such code"));
+}
+
+#[test]
 fn systemml_options_run_a_script() {
     let folder = folder("print($1 + $2)");
     let output = fulgurite(

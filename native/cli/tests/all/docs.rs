@@ -7,6 +7,8 @@ use std::{
     process::Command,
 };
 
+use fulgurite_error::Code;
+
 const OPENING: &str = "```console\n";
 
 pub(crate) fn repository() -> PathBuf {
@@ -148,8 +150,52 @@ fn getting_started_shows_what_is_printed() {
 }
 
 #[test]
+fn errors_show_what_is_printed() {
+    page_shows_what_is_printed("docs/errors/README.md", 1);
+}
+
+#[test]
 fn troubleshooting_shows_what_is_printed() {
     page_shows_what_is_printed("docs/troubleshooting.md", 16);
+}
+
+/// Codes that no script on its own gives: of requests, of a backend, of a user's Ctrl-C, and of bugs.
+const WITHOUT_EXAMPLE: [Code; 8] = [
+    Code::Syntax,
+    Code::OutputNotAssigned,
+    Code::Plan,
+    Code::UnsupportedFunction,
+    Code::Interrupted,
+    Code::Backend,
+    Code::Internal,
+    Code::Validation,
+];
+
+#[test]
+fn each_code_has_a_page_with_an_example_that_gives_it() {
+    for code in Code::ALL {
+        let path = format!("docs/errors/{code}.md");
+        let has_example = !WITHOUT_EXAMPLE.contains(code);
+        page_shows_what_is_printed(&path, usize::from(has_example));
+        let page = fs::read_to_string(repository().join(&path)).expect("the page");
+        let shows_code = page.contains(&format!("[{code}]: "));
+        assert_eq!(shows_code, has_example, "{path}");
+    }
+}
+
+#[test]
+fn codes_are_listed() {
+    let path = "docs/errors/README.md";
+    let committed = fs::read_to_string(repository().join(path)).expect("the page");
+    let (text, _) = committed.split_once("\n| Code ").expect("a table");
+    let rows = Code::ALL.iter();
+    let rows: String = rows
+        .map(|code| format!("| [{code}]({code}.md) | {} |\n", code.title()))
+        .collect();
+    let now = format!("{text}\n| Code | What is wrong |\n| --- | --- |\n{rows}");
+    is_current(path, &committed, &now);
+    let others = fs::read_dir(repository().join("docs/errors")).expect("a folder");
+    assert_eq!(others.count(), Code::ALL.len() + 1, "a page without a code");
 }
 
 #[test]

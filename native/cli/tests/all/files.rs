@@ -78,7 +78,7 @@ fn devices_are_written_to_and_no_script() {
     }
     let (_, error) = run(&writes, &["-args", "/dev/full"], "");
     assert!(
-        error.starts_with("io error: cannot write /dev/full"),
+        error.starts_with("io error[E0600]: cannot write /dev/full"),
         "{error}"
     );
     let sources = folder("source('/dev/zero') as zero\nprint(1)");
@@ -99,7 +99,10 @@ fn headers_promise_and_coordinates_hold() {
     );
     put(&sums, "X.mtx", &market("9 1 18446744073709551615"));
     let (_, error) = run(&sums, &["-args", "X.mtx"], "");
-    assert!(error.starts_with("data error: X.mtx: line 2:"), "{error}");
+    assert!(
+        error.starts_with("data error[E0700]: X.mtx: line 2:"),
+        "{error}"
+    );
     put(&sums, "X.csv", "1\n");
     for (metadata, reason) in [
         (

@@ -52,7 +52,10 @@ fn is_too_large(script: &str, line: usize, operator: &str) {
     let output = run(folder.path(), &["run", "s.dml"], None);
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{script}\n{error}");
-    assert!(error.starts_with("memory error: "), "{script}\n{error}");
+    assert!(
+        error.starts_with("memory error[E1000]: "),
+        "{script}\n{error}"
+    );
     assert!(
         error.contains(&format!("s.dml:{line}:")),
         "{script}\n{error}"
@@ -327,7 +330,10 @@ fn holds(whole: &Output, output: &Output, what: &str) {
                 );
             }
         }
-        Some(1) => assert!(error.starts_with("memory error: "), "{what}\n{error}"),
+        Some(1) => assert!(
+            error.starts_with("memory error[E1000]: "),
+            "{what}\n{error}"
+        ),
         _ => panic!("{what}: {:?}\n{error}", output.status),
     }
 }

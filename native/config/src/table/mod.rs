@@ -8,7 +8,7 @@ mod values;
 
 use std::{borrow::Cow, collections::BTreeMap, fmt::Write, path::PathBuf, sync::LazyLock};
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Code, Error, Result};
 use fulgurite_fusion::{
     CostConstants, Policy,
     machine::{CONSTANTS, Constant, Declaration},
@@ -407,7 +407,8 @@ impl Config {
     /// `argument`, for a key that does not exist (naming the nearest one) and for a value that is not of its type.
     pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
         let Some(key) = keys().find(|key| key.name == name) else {
-            let error = Error::argument(format!("there is no configuration key '{name}'"));
+            let error = Error::argument(format!("there is no configuration key '{name}'"))
+                .with_code(Code::Configuration);
             return Err(match nearest(name) {
                 Some(near) => error.with_help(format!("did you mean '{near}'?")),
                 None => error.with_help("`fulgurite config` lists all keys"),
@@ -415,6 +416,7 @@ impl Config {
         };
         key.set(self, value.trim()).map_err(|error| {
             Error::argument(format!("{name}: {}", error.message()))
+                .with_code(Code::Configuration)
                 .with_help(format!("the value is {}", key.kind))
         })
     }
@@ -580,7 +582,7 @@ mod tests {
             .set("fulgurite.memory.locale", "1g")
             .expect_err("no such key");
         insta::assert_snapshot!(error, @r"
-        argument error: there is no configuration key 'fulgurite.memory.locale'
+        argument error[E0502]: there is no configuration key 'fulgurite.memory.locale'
            = help: did you mean 'fulgurite.memory.local'?
         ");
         let error = Config::default()
@@ -602,15 +604,15 @@ mod tests {
         .map(|(key, value)| config.set(key, value).expect_err("a bad value").to_string())
         .into();
         insta::assert_snapshot!(errors.join("\n"), @r"
-        argument error: fulgurite.memory.local: 'much' is not a size
+        argument error[E0502]: fulgurite.memory.local: 'much' is not a size
            = help: the value is a size: bytes, or a number with k, m, g or t
-        argument error: fulgurite.threads: '-1' is not a whole number from 0 to 4096
+        argument error[E0502]: fulgurite.threads: '-1' is not a whole number from 0 to 4096
            = help: the value is a whole number from 0 to 4096
-        argument error: fulgurite.fusion.policy: 'costs' is none of the choices
+        argument error[E0502]: fulgurite.fusion.policy: 'costs' is none of the choices
            = help: the value is one of cost, fuse-all, fuse-no-redundancy, none
-        argument error: fulgurite.cost.calibrate: 'perhaps' is neither true nor false
+        argument error[E0502]: fulgurite.cost.calibrate: 'perhaps' is neither true nor false
            = help: the value is true or false
-        argument error: fulgurite.cost.compute: '-3' is not a speed
+        argument error[E0502]: fulgurite.cost.compute: '-3' is not a speed
            = help: the value is auto, or a number above 0
         ");
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Code, Error, Result};
 use fulgurite_hop::{Literal, scalar};
 
 use super::Variable;
@@ -67,7 +67,8 @@ impl List {
         if let Literal::String(name) = index {
             let named = |element: &Element| element.name.as_deref() == Some(name);
             return self.0.iter().position(named).ok_or_else(|| {
-                let error = Error::dimension(format!("the list has no element '{name}'"));
+                let error = Error::dimension(format!("the list has no element '{name}'"))
+                    .with_code(Code::NoSuchElement);
                 match self.names() {
                     names if names.is_empty() => error.with_help("its elements have no names"),
                     names => error.with_help(format!("its elements are {}", names.join(", "))),
@@ -84,6 +85,7 @@ impl List {
                 "index {number} is out of range: the list has {} elements",
                 self.len()
             ))
+            .with_code(Code::NoSuchElement)
             .with_help("elements count from 1; length() tells how many there are")
         })
     }

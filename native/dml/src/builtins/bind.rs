@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fulgurite_error::{Error, Position, Result};
+use fulgurite_error::{Code, Error, Position, Result};
 use fulgurite_hop::{DataType, Hop, Literal, ValueType};
 
 use super::{
@@ -31,6 +31,7 @@ pub(crate) fn bind<'a>(
     if let (true, Some(first)) = (builtin.named_only, positional.first()) {
         return Err(
             Error::validation(format!("the arguments of '{name}' must be named"))
+                .with_code(Code::ArgumentOrder)
                 .at(&first.position)
                 .with_help(format!("usage: {name}({})", signature(builtin))),
         );
@@ -46,6 +47,7 @@ pub(crate) fn bind<'a>(
             Some(Some(_)) => {
                 return Err(
                     Error::validation(format!("'{name}' is given '{wanted}' twice"))
+                        .with_code(Code::ArgumentTwice)
                         .at(&argument.start),
                 );
             }
@@ -72,6 +74,7 @@ pub(crate) fn bind<'a>(
                     "'{name}' needs an argument '{}'",
                     parameter.name
                 ))
+                .with_code(Code::MissingArgument)
                 .at(position)
                 .with_help(format!("usage: {name}({})", signature(builtin))));
             }
@@ -144,6 +147,7 @@ fn bind_positional(
             Err(Error::validation(format!(
                 "'{name}' takes at most {most} argument{plural}, not {given}"
             ))
+            .with_code(Code::WrongArgumentCount)
             .at(position)
             .with_help(format!("usage: {name}({})", signature(builtin))))
         }
@@ -155,6 +159,7 @@ fn unknown_parameter(builtin: &Builtin, name: &str, wanted: &str, position: &Pos
     let help = suggest::did_you_mean(wanted, names)
         .unwrap_or_else(|| format!("usage: {name}({})", signature(builtin)));
     Error::validation(format!("'{name}' has no parameter '{wanted}'"))
+        .with_code(Code::UnknownParameter)
         .at(position)
         .with_help(help)
 }
@@ -195,6 +200,7 @@ fn check_kind(
         kind.describe(),
         describe(hop)
     ))
+    .with_code(Code::ArgumentType)
     .at(&argument.position);
     Err(match (kind, hop.data_type) {
         (Kind::Number | Kind::Scalar | Kind::Boolean, DataType::Matrix) => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fulgurite_error::{Error, Position, Result};
+use fulgurite_error::{Code, Error, Position, Result};
 use fulgurite_hop::{
     AggregateOp, Direction, Hop, HopId, HopOp, Literal, ParameterizedOp, ValueType,
 };
@@ -83,6 +83,7 @@ impl BoundCall<'_> {
                 self.name,
                 self.builtin.results()
             ))
+            .with_code(Code::ResultCount)
             .at(position)
             .with_help("call it as a statement: [a, b] = f(...) takes several results")),
             Rule::Unsupported(help) => Err(unsupported(self.name, help, position)),
@@ -156,6 +157,7 @@ impl BoundCall<'_> {
                 let parameter = self.builtin.parameters.get(place).map_or("", |p| p.name);
                 Err(
                     Error::validation(format!("'{}' needs a constant as '{parameter}'", self.name))
+                        .with_code(Code::ConstantNeeded)
                         .at(self.position_of(place))
                         .with_help("write a literal or a $-argument, or a variable assigned one"),
                 )
@@ -190,6 +192,7 @@ impl BoundCall<'_> {
             "'{}' takes {wanted} as '{parameter}', not {found}",
             self.name
         ))
+        .with_code(Code::ArgumentType)
         .at(self.position_of(place))
     }
 }
@@ -203,6 +206,7 @@ pub(crate) fn with_names(op: ParameterizedOp, named: Vec<(String, HopId)>) -> (H
 
 pub(crate) fn unsupported(name: &str, help: &str, position: &Position) -> Error {
     Error::unsupported(format!("the function '{name}' is not supported yet"))
+        .with_code(Code::UnsupportedFunction)
         .at(position)
         .in_operator(name)
         .with_help(help)

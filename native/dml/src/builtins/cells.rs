@@ -1,6 +1,6 @@
 //! Functions that work cell by cell, and casts of scalars.
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Code, Error, Result};
 use fulgurite_hop::{
     AggregateOp, BinaryOp, CastOp, Direction, FrameOp, HopId, Literal, ParameterizedOp, UnaryOp,
     ValueType,
@@ -216,6 +216,7 @@ fn ppred(call: &mut BoundCall<'_>) -> Result<HopId> {
             call.block.binary(op, left, right, call.position)
         }
         _ => Err(Error::validation(format!("'{symbol}' is not a comparison"))
+            .with_code(Code::UnknownChoice)
             .at(call.position_of(2))
             .with_help("the comparisons are <, <=, >, >=, == and !=")),
     }

@@ -1,6 +1,6 @@
 //! Functions that make matrices and frames of something else.
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Code, Error, Result};
 use fulgurite_hop::{DataGenOp, DataType, HopId, HopOp, Literal, ParameterizedOp, ValueType};
 
 use super::{
@@ -92,6 +92,7 @@ fn rand(call: &mut BoundCall<'_>) -> Result<HopId> {
         && !["uniform", "normal", "poisson"].contains(&pdf.as_str())
     {
         return Err(Error::validation(format!("unknown distribution '{pdf}'"))
+            .with_code(Code::UnknownChoice)
             .at(call.position_of(PDF))
             .with_help("rand knows uniform, normal and poisson"));
     }

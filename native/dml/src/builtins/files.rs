@@ -1,6 +1,6 @@
 //! `read` and `write`.
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Code, Error, Result};
 use fulgurite_hop::{
     Characteristics, DataType, FileFormat, Hop, HopId, HopOp, Literal, ReadOptions, ValueType,
     WriteOptions, scalar,
@@ -176,6 +176,7 @@ fn word<T: Copy>(call: &BoundCall<'_>, place: usize, words: &[(&str, T)]) -> Res
                 .unwrap_or_else(|| format!("known are {}", known.join(", ")));
             Err(
                 Error::validation(format!("unknown {parameter} '{written}'"))
+                    .with_code(Code::UnknownChoice)
                     .at(call.position_of(place))
                     .with_help(help),
             )

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Code, Error, Result};
 use fulgurite_hop::{HopId, HopOp, ListOp, ParameterizedOp};
 
 use super::{
@@ -35,6 +35,7 @@ fn list(call: &mut BoundCall<'_>) -> Result<HopId> {
         if !names.insert(name.clone()) {
             return Err(
                 Error::validation(format!("the list has two elements '{name}'"))
+                    .with_code(Code::ArgumentTwice)
                     .at(&element.position),
             );
         }

@@ -1,6 +1,6 @@
 //! Functions that move cells: transposition, binding, selection, order, contingency tables.
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Code, Error, Result};
 use fulgurite_hop::{
     BinaryOp, DataType, FrameOp, Hop, HopId, HopOp, ListOp, Literal, ParameterizedOp,
 };
@@ -198,6 +198,7 @@ fn bind_tables(call: &mut BoundCall<'_>, op: HopOp, of_list: ListOp) -> Result<H
                 call.name,
                 crate::lower::describe(hop)
             ))
+            .with_code(Code::ArgumentType)
             .at(&argument.position)
             .with_help("as.matrix() makes a 1 x 1 matrix of a scalar"));
         }
@@ -219,7 +220,9 @@ fn bind_tables(call: &mut BoundCall<'_>, op: HopOp, of_list: ListOp) -> Result<H
 }
 
 fn too_few(call: &BoundCall<'_>) -> Error {
-    Error::validation(format!("'{}' takes two or more matrices", call.name)).at(call.position)
+    Error::validation(format!("'{}' takes two or more matrices", call.name))
+        .with_code(Code::MissingArgument)
+        .at(call.position)
 }
 
 /// `table(A, B)`, then weights, or output rows and columns, or all three.
@@ -246,6 +249,7 @@ fn table(call: &mut BoundCall<'_>) -> Result<HopId> {
                 call.name,
                 rest.len() + 2
             ))
+            .with_code(Code::WrongArgumentCount)
             .at(call.position)
             .with_help(
                 "usage: table(A, B), table(A, B, weights) or table(A, B, weights, rows, cols)",
@@ -258,6 +262,7 @@ fn table(call: &mut BoundCall<'_>) -> Result<HopId> {
                 "'{}' takes numbers as output rows and columns, not a matrix",
                 call.name
             ))
+            .with_code(Code::ArgumentType)
             .at(call.position));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fulgurite_error::{Error, ErrorKind, Position, Result};
+use fulgurite_error::{Code, Error, ErrorKind, Position, Result};
 use fulgurite_hop::{
     BinaryOp, Block, CastOp, Dag, DataType, Dialect, FrameOp, Hop, HopId, HopOp, Literal, SizeOp,
     TernaryOp, UnaryOp, ValueType, scalar,
@@ -400,6 +400,7 @@ impl BlockBuilder {
                 "'{code}' takes matrices and numbers, not {}",
                 describe(hop)
             ))
+            .with_code(Code::OperandType)
             .at(position)
             .with_help(help));
         }

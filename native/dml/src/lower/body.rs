@@ -1,6 +1,6 @@
 //! Assignments and calls for their effect.
 
-use fulgurite_error::{Error, Position, Result};
+use fulgurite_error::{Code, Error, Position, Result};
 use fulgurite_hop::{DataType, HopId};
 
 use super::{Lowering, describe, refuse_constant_name, scope::Variable};
@@ -31,13 +31,7 @@ fn asks_for_the_time(statement: &Statement) -> bool {
 }
 
 impl Lowering<'_> {
-    pub(super) fn statements(&mut self, statements: &[Statement]) -> Result<()> {
-        statements
-            .iter()
-            .try_for_each(|statement| self.statement(statement))
-    }
-
-    fn statement(&mut self, statement: &Statement) -> Result<()> {
+    pub(super) fn statement(&mut self, statement: &Statement) -> Result<()> {
         syntax::on_enough_stack(|| self.statement_here(statement))
     }
 
@@ -185,6 +179,7 @@ impl Lowering<'_> {
                 targets.len(),
                 if targets.len() == 1 { "" } else { "s" },
             ))
+            .with_code(Code::ResultCount)
             .at(position)
         };
         let Some((name, function)) = self.modules.resolve(self.namespace, call) else {
@@ -266,6 +261,7 @@ impl Lowering<'_> {
                 "the result of '{}' is not assigned",
                 call.name
             ))
+            .with_code(Code::ResultUnused)
             .at(&call.position)
             .with_help("assign it to a variable, or print it"));
         }
@@ -321,6 +317,7 @@ impl Lowering<'_> {
             return Ok(());
         }
         let error = Error::validation(format!("{what} must be a number, not {}", describe(hop)))
+            .with_code(Code::IndexType)
             .at(position);
         Err(match hop.data_type {
             DataType::Matrix if what == Self::AN_INDEX => error.with_help(

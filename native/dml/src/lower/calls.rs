@@ -1,7 +1,7 @@
 //! Calls of user functions: taken out of expressions, in the order they are evaluated, into blocks of
 //! their own.
 
-use fulgurite_error::{Error, Position, Result};
+use fulgurite_error::{Code, Error, Position, Result};
 use fulgurite_hop::{Argument, Block, DataType, Dialect, HopId, Parameter, ValueType};
 
 use super::{
@@ -165,6 +165,7 @@ impl Lowering<'_> {
             return Err(Error::unsupported(format!(
                 "the external function '{name}' is not supported yet"
             ))
+            .with_code(Code::UnsupportedFunction)
             .at(&call.position)
             .in_operator(name)
             .with_help("write a function of the script that does the same"));
@@ -227,6 +228,7 @@ impl Lowering<'_> {
                     "'{name}' is given '{}' twice",
                     parameter.name
                 ))
+                .with_code(Code::ArgumentTwice)
                 .at(&argument.position));
             }
             *slot = Some(self.bind_argument(argument, name, parameter)?);
@@ -253,6 +255,7 @@ impl Lowering<'_> {
                         "'{name}' needs an argument '{}'",
                         parameter.name
                     ))
+                    .with_code(Code::MissingArgument)
                     .at(&call.position)
                     .with_help(format!("it is defined at {}", function.definition.position)));
                 }
@@ -312,6 +315,7 @@ impl Lowering<'_> {
                 parameter.name,
                 describe_type(data_type, value_type)
             ))
+            .with_code(Code::ArgumentType)
             .at(&argument.value.position);
             return Err(match (parameter.data_type, data_type) {
                 (DataType::Scalar, DataType::Matrix) => {
@@ -364,8 +368,10 @@ impl Lowering<'_> {
 fn wrong_number_of_results(call: &Call, name: &str, function: &UserFunction) -> Error {
     let error = match function.results.len() {
         0 => Error::validation(format!("'{name}' gives no result"))
+            .with_code(Code::ResultCount)
             .with_help("call it as a statement of its own"),
         results => Error::validation(format!("'{name}' gives {results} results, not one"))
+            .with_code(Code::ResultCount)
             .with_help("call it as a statement: [a, b] = f(...) takes several results"),
     };
     error.at(&call.position)
@@ -387,6 +393,7 @@ fn match_arguments(
         && let Some(argument) = call.arguments.get(last)
     {
         return Err(Error::validation("a positional argument after a named one")
+            .with_code(Code::ArgumentOrder)
             .at(&argument.position)
             .with_help("name it too, or move it to the front"));
     }
@@ -397,6 +404,7 @@ fn match_arguments(
             if parameters.len() == 1 { "" } else { "s" },
             call.arguments.len()
         ))
+        .with_code(Code::WrongArgumentCount)
         .at(&call.position));
     }
     let place = |(index, argument): (usize, &ast::Argument)| match &argument.name {
@@ -406,6 +414,7 @@ fn match_arguments(
             .position(|parameter| parameter.name == *wanted)
             .ok_or_else(|| {
                 let error = Error::validation(format!("'{name}' has no parameter '{wanted}'"))
+                    .with_code(Code::UnknownParameter)
                     .at(&argument.position);
                 let names = parameters.iter().map(|parameter| parameter.name.as_str());
                 match suggest::did_you_mean(wanted, names) {

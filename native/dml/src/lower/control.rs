@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fulgurite_error::{Error, Position, Result};
+use fulgurite_error::{Code, Error, Position, Result};
 use fulgurite_hop::{
     Block, DataType, Dialect, HopId, Literal, Parallel, Predicate, ValueType, scalar,
 };
@@ -197,7 +197,7 @@ impl Lowering<'_> {
     }
 
     /// Lowers statements into blocks of their own.
-    fn inner(&mut self, statements: &[Statement]) -> Result<Vec<Block>> {
+    pub(super) fn inner(&mut self, statements: &[Statement]) -> Result<Vec<Block>> {
         let outer = std::mem::take(&mut self.blocks);
         let result = self.statements(statements);
         self.flush();
@@ -217,22 +217,24 @@ impl Lowering<'_> {
             return Err(Error::validation(format!(
                 "loops nested more than {MAX_LOOP_NESTING} levels deep"
             ))
+            .with_code(Code::NestedTooDeeply)
             .at(position)
             .with_help("move the inner loops into a function"));
         }
-        self.loop_nesting += 1;
         let assigned = assigned(body);
         let mut head = self.scope.clone();
         head.forget_values(&assigned);
         loop {
             self.scope = head.clone();
-            let built = lower(self)?;
+            self.loop_nesting += 1;
+            let built = lower(self);
+            self.loop_nesting -= 1;
+            let built = built?;
             let mut merged = head.merge(&self.scope);
             merged.forget_values(&assigned);
             // What the body alone defines is not there the first time: reading it at the head is an
             // error, whatever comes back.
             if head.names().all(|name| merged.get(name) == head.get(name)) {
-                self.loop_nesting -= 1;
                 return Ok((built, head));
             }
             head = merged;
@@ -291,6 +293,7 @@ impl Lowering<'_> {
                 |literal: &Literal| literal.as_f64().map(scalar::double_to_int) == Some(0);
             if lowering.block.constant(value).is_some_and(is_zero) {
                 return Err(Error::validation("the increment of a loop is 0")
+                    .with_code(Code::LoopIncrement)
                     .at(&expression.position)
                     .with_help("increments are whole numbers"));
             }
@@ -333,6 +336,7 @@ fn check_condition(
         "the condition of '{statement}' must be a boolean or a number, not {}",
         describe(hop)
     ))
+    .with_code(Code::ConditionType)
     .at(position)
     .with_help(help))
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use fulgurite_error::{Error, Position, Result, Source};
+use fulgurite_error::{Code, Error, Position, Result, Source};
 use fulgurite_hop::{Argument, Block, DataType, EVAL, EVAL_LIST, Literal, Program, ValueType};
 
 use super::{Lowering, check_outputs, lower_functions, modules::Modules, scope::Variable};
@@ -169,7 +169,10 @@ pub fn compile_call(
         body: main.blocks,
         ..Program::default()
     };
-    lower_functions(&options, &modules, main.called, &mut program)?;
+    let failures = lower_functions(&options, &modules, main.called, &mut program)?;
+    if let Some(error) = Error::all(failures) {
+        return Err(error);
+    }
     Ok(CompiledCall {
         program,
         results,
@@ -231,6 +234,7 @@ impl Lowering<'_> {
         let Some((name, rest)) = call.arguments.split_first() else {
             return Err(
                 Error::validation(format!("'{}' needs the name of a function", call.name))
+                    .with_code(Code::ArgumentType)
                     .at(&call.position)
                     .with_help("usage: eval(\"f\", x, y), or eval(\"f\", list(x=x, y=y))"),
             );

@@ -1,6 +1,6 @@
 //! Expressions. Calls of user functions are gone from them already: see [`super::calls`].
 
-use fulgurite_error::{Error, Position, Result};
+use fulgurite_error::{Code, Error, Position, Result};
 use fulgurite_hop::{
     CastOp, DataType, Hop, HopId, HopOp, Literal, ParameterizedOp, UnaryOp, scalar,
 };
@@ -58,6 +58,7 @@ impl Lowering<'_> {
                 let builtin = self.find_builtin(call)?;
                 if builtin.results() == 0 {
                     return Err(Error::validation(format!("'{}' gives no value", call.name))
+                        .with_code(Code::ResultCount)
                         .at(&call.position)
                         .with_help("write it as a statement of its own"));
                 }
@@ -88,7 +89,9 @@ impl Lowering<'_> {
             },
             UnaryOperator::Plus => {
                 if self.block.is_string(operand) {
-                    return Err(Error::validation("a string has no sign").at(position));
+                    return Err(Error::validation("a string has no sign")
+                        .with_code(Code::OperandType)
+                        .at(position));
                 }
                 Ok(operand)
             }
@@ -103,6 +106,7 @@ impl Lowering<'_> {
                     "'%*%' multiplies two matrices, but one operand is {}",
                     describe(hop)
                 ))
+                .with_code(Code::OperandType)
                 .at(position)
                 .with_help("'*' multiplies by a scalar"));
             }
@@ -114,6 +118,7 @@ impl Lowering<'_> {
 
     /// The current value of a variable.
     pub(super) fn read_variable(&mut self, name: &str, position: &Position) -> Result<HopId> {
+        self.refuse_doubtful(name)?;
         if let Some(value) = self.block.value(name) {
             return Ok(value);
         }
@@ -125,11 +130,12 @@ impl Lowering<'_> {
             let help = habit
                 .or_else(|| suggest::did_you_mean(name, self.scope.names()))
                 .unwrap_or_else(|| "assign it before this line, or pass it as an input".to_owned());
-            return Err(
-                Error::validation(format!("variable '{name}' is not defined"))
-                    .at(position)
-                    .with_help(help),
-            );
+            let error = Error::validation(format!("variable '{name}' is not defined"))
+                .with_code(Code::UndefinedVariable)
+                .at(position)
+                .with_help(help);
+            self.scope.doubt(name, &error);
+            return Err(error);
         };
         if let Some(other) = variable.conflict {
             return Err(Error::validation(format!(
@@ -137,6 +143,7 @@ impl Lowering<'_> {
                 describe_type(variable.data_type, variable.value_type),
                 describe_type(other, variable.value_type)
             ))
+            .with_code(Code::TypeDependsOnPath)
             .at(position)
             .with_help("use a variable of its own for each"));
         }
@@ -172,6 +179,7 @@ impl Lowering<'_> {
         };
         Err(
             Error::argument(format!("the argument '${name}' is not given"))
+                .with_code(Code::MissingScriptArgument)
                 .at(position)
                 .with_help(help),
         )
@@ -249,6 +257,7 @@ impl Lowering<'_> {
         let Some(name) = name else {
             return Err(
                 Error::validation("'exists' takes a variable, or its name as a string")
+                    .with_code(Code::ArgumentType)
                     .at(&call.position),
             );
         };
@@ -313,6 +322,7 @@ impl Lowering<'_> {
                 describe_type(data_type, value_type).replacen("a ", "the ", 1),
                 target.variable
             ))
+            .with_code(Code::OperandType)
             .at(&target.position));
         }
         let mut inputs = vec![matrix, value];
@@ -331,6 +341,7 @@ impl Lowering<'_> {
                 "'{variable}' is {} and cannot be indexed",
                 describe_type(DataType::Scalar, hop.value_type)
             ))
+            .with_code(Code::IndexType)
             .at(position)
             .with_help("only matrices, frames and lists have parts")),
         }
@@ -371,6 +382,7 @@ impl Lowering<'_> {
                     return Err(Error::dimension(format!(
                         "the range {low}:{high} is empty; ranges in an index count upwards"
                     ))
+                    .with_code(Code::EmptyRange)
                     .at(&from.position));
                 }
                 Ok((first, last))
@@ -389,6 +401,7 @@ impl Lowering<'_> {
             return Err(Error::dimension(format!(
                 "index {value} is out of range; indexes count from 1"
             ))
+            .with_code(Code::IndexOutOfRange)
             .at(&expression.position));
         }
         Ok(id)
@@ -406,6 +419,7 @@ fn refuse_element(subscripts: &Subscripts) -> Result<()> {
         false => Ok(()),
         true => Err(
             Error::validation("[[ ]] takes an element of a list, and this is no list")
+                .with_code(Code::IndexType)
                 .at(&subscripts.position)
                 .with_help("write X[i, j]; as.scalar(X[i, j]) is the cell as a number"),
         ),

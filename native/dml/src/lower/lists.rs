@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fulgurite_error::{Error, Position, Result};
+use fulgurite_error::{Code, Error, Position, Result};
 use fulgurite_hop::{DataType, Hop, HopId, HopOp, ListOp, Literal, ParameterizedOp};
 
 use super::{Lowering, describe, scope::ElementType};
@@ -21,7 +21,7 @@ impl Lowering<'_> {
         }
         self.check_place(list, first, position)?;
         let Some(element) = self.element_type(list, first) else {
-            return Err(Error::validation("what type this element has is not known here")
+            return Err(Error::validation("what type this element has is not known here").with_code(Code::ElementType)
                 .at(position)
                 .with_help(
                     "say it: as.matrix(l[[i]]), as.scalar(l[[i]]), as.frame(l[[i]]) or as.list(l[[i]])",
@@ -87,6 +87,7 @@ impl Lowering<'_> {
     fn places(&mut self, subscripts: &Subscripts) -> Result<(HopId, HopId)> {
         let two = |position: &Position| {
             Error::validation("a list has one index, not rows and columns")
+                .with_code(Code::IndexType)
                 .at(position)
                 .with_help("write l[i], l[a:b] or l[\"name\"]")
         };
@@ -119,6 +120,7 @@ impl Lowering<'_> {
                 "an index of a list is a number or a name, not {}",
                 describe(hop)
             ))
+            .with_code(Code::IndexType)
             .at(&place.position)
             .with_help("as.scalar() makes a scalar of a 1 x 1 matrix"));
         }
@@ -133,6 +135,7 @@ impl Lowering<'_> {
                     "the list has no such element: it has {}",
                     types.len()
                 ))
+                .with_code(Code::NoSuchElement)
                 .at(position)
                 .with_help("elements count from 1; length() tells how many there are"))
             }

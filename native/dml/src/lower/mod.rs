@@ -14,11 +14,12 @@ mod expression;
 mod external;
 mod lists;
 mod modules;
+mod recovery;
 mod scope;
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use fulgurite_error::{Error, ErrorKind, Result, Source};
+use fulgurite_error::{Code, Error, ErrorKind, Result, Source};
 use fulgurite_hop::{
     Block, DataType, Function, Literal, Program,
     liveness::{self, Live},
@@ -49,12 +50,16 @@ pub fn compile(source: &Arc<Source>, options: &CompileOptions<'_>) -> Result<Pro
     let modules = Modules::load(&mut script, options.resolver)?;
     let mut main = Lowering::new(options, &modules, None);
     main.is_main = true;
+    main.failures = Some(Vec::new());
     main.bind_inputs();
     main.live_after = LiveAfter::of(&script.body, read_at_end(&options.outputs, &script.body));
-    main.statements(&script.body)?;
+    let lowered = main.statements(&script.body);
     main.flush();
-    check_outputs(&main.scope, &options.outputs)?;
-    check_assumed(&main.scope, options)?;
+    let mut failures = main.failures.take().unwrap_or_default();
+    let checked = lowered
+        .and_then(|()| check_outputs(&main.scope, &options.outputs))
+        .and_then(|()| check_assumed(&main.scope, options));
+    failures.extend(checked.err());
     let mut body = main.blocks;
     if !options.keep_unused {
         liveness::prune(&mut body, &options.outputs.iter().cloned().collect());
@@ -63,8 +68,16 @@ pub fn compile(source: &Arc<Source>, options: &CompileOptions<'_>) -> Result<Pro
         body,
         ..Program::default()
     };
-    lower_functions(options, &modules, main.called, &mut program)?;
-    Ok(program)
+    failures.extend(lower_functions(
+        options,
+        &modules,
+        main.called,
+        &mut program,
+    )?);
+    match Error::all(failures) {
+        Some(error) => Err(error),
+        None => Ok(program),
+    }
 }
 
 /// What the caller wants is read where the script ends.
@@ -77,13 +90,14 @@ fn read_at_end(outputs: &[String], body: &[Statement]) -> ReadLater {
 }
 
 /// Lowers the functions that are called, directly or not; and checks those of the script itself that are
-/// not.
+/// not. Gives what is wrong with them.
 fn lower_functions(
     options: &CompileOptions<'_>,
     modules: &Modules,
     called: BTreeSet<String>,
     program: &mut Program,
-) -> Result<()> {
+) -> Result<Vec<Error>> {
+    let mut failures = Vec::new();
     let mut waiting: Vec<String> = called.into_iter().collect();
     while let Some(name) = waiting.pop() {
         if program.functions.contains_key(&name) {
@@ -92,20 +106,29 @@ fn lower_functions(
         let Some(function) = modules.get(&name) else {
             return Err(Error::internal(format!("the function '{name}' vanished")));
         };
-        let (function, called) = lower_function(options, modules, &name, function)?;
-        program.functions.insert(name, function);
-        waiting.extend(called);
+        let lowered = lower_function(options, modules, &name, function)?;
+        failures.extend(lowered.failures);
+        program.functions.insert(name, lowered.function);
+        waiting.extend(lowered.called);
     }
     for (name, function) in modules.iter() {
         if function.namespace.is_none() && !program.functions.contains_key(name) {
-            match lower_function(options, modules, name, function) {
-                // What is never called need not run.
-                Err(error) if error.kind() != ErrorKind::Unsupported => return Err(error),
-                _ => {}
+            let found = lower_function(options, modules, name, function)?.failures;
+            // What is never called need not run.
+            let first = found.first().map(Error::kind);
+            if first != Some(ErrorKind::Unsupported) {
+                failures.extend(found);
             }
         }
     }
-    Ok(())
+    Ok(failures)
+}
+
+struct LoweredFunction {
+    function: Function,
+    called: BTreeSet<String>,
+    /// In the order in which they were found.
+    failures: Vec<Error>,
 }
 
 fn lower_function(
@@ -113,7 +136,7 @@ fn lower_function(
     modules: &Modules,
     name: &str,
     function: &UserFunction,
-) -> Result<(Function, BTreeSet<String>)> {
+) -> Result<LoweredFunction> {
     let definition = &function.definition;
     let statements = match &definition.body {
         FunctionBody::Statements(statements) => statements.as_slice(),
@@ -129,10 +152,14 @@ fn lower_function(
     let results = definition.results.iter();
     let results = results.map(|result| (result.name.clone(), result.position.clone()));
     lowering.live_after = LiveAfter::of(statements, results.collect());
-    lowering.statements(statements)?;
+    lowering.failures = Some(Vec::new());
+    let lowered = lowering.statements(statements);
     lowering.flush();
-    if !matches!(definition.body, FunctionBody::External(_)) {
-        check_results(&lowering.scope, name, function)?;
+    let mut failures = lowering.failures.take().unwrap_or_default();
+    match lowered {
+        Ok(()) if matches!(definition.body, FunctionBody::External(_)) => {}
+        Ok(()) => failures.extend(check_results(&lowering.scope, name, function)),
+        Err(error) => failures.push(error),
     }
     let live: Live = function.results.iter().map(|r| r.name.clone()).collect();
     if !options.keep_unused {
@@ -145,42 +172,58 @@ fn lower_function(
         body: lowering.blocks,
         position: Some(definition.position.clone()),
     };
-    Ok((lowered, lowering.called))
+    Ok(LoweredFunction {
+        function: lowered,
+        called: lowering.called,
+        failures,
+    })
 }
 
 /// Every result must be assigned, with the type it is declared with.
-fn check_results(scope: &Scope, name: &str, function: &UserFunction) -> Result<()> {
+fn check_results(scope: &Scope, name: &str, function: &UserFunction) -> Vec<Error> {
+    let mut failures = Vec::new();
     for (result, typed) in function.results.iter().zip(&function.definition.results) {
+        if scope.doubts(&result.name).is_some() {
+            continue;
+        }
         let Some(variable) = scope.get(&result.name) else {
-            return Err(Error::validation(format!(
-                "the function '{name}' never assigns its result '{}'",
-                result.name
-            ))
-            .at(&typed.position)
-            .with_help("assign it in the body, on every path"));
+            failures.push(
+                Error::validation(format!(
+                    "the function '{name}' never assigns its result '{}'",
+                    result.name
+                ))
+                .with_code(Code::ResultNotAssigned)
+                .at(&typed.position)
+                .with_help("assign it in the body, on every path"),
+            );
+            continue;
         };
         if variable.data_type != result.data_type {
-            return Err(Error::validation(format!(
-                "the result '{}' of '{name}' is declared {}, but is {}",
-                result.name,
-                block::describe_type(result.data_type, result.value_type),
-                block::describe_type(variable.data_type, variable.value_type)
-            ))
-            .at(&typed.position)
-            .with_help("convert it with as.scalar() or as.matrix(), or change the declaration"));
+            failures.push(
+                Error::validation(format!(
+                    "the result '{}' of '{name}' is declared {}, but is {}",
+                    result.name,
+                    block::describe_type(result.data_type, result.value_type),
+                    block::describe_type(variable.data_type, variable.value_type)
+                ))
+                .with_code(Code::ResultType)
+                .at(&typed.position)
+                .with_help("convert it with as.scalar() or as.matrix(), or change the declaration"),
+            );
         }
     }
-    Ok(())
+    failures
 }
 
 fn check_outputs(scope: &Scope, outputs: &[String]) -> Result<()> {
     for output in outputs {
-        if scope.get(output).is_none() {
+        if scope.get(output).is_none() && scope.doubts(output).is_none() {
             let help = suggest::did_you_mean(output, scope.names())
                 .unwrap_or_else(|| "assign it in the script, or do not ask for it".to_owned());
             return Err(Error::validation(format!(
                 "the script never assigns the output '{output}'"
             ))
+            .with_code(Code::OutputNotAssigned)
             .with_help(help));
         }
     }
@@ -190,7 +233,7 @@ fn check_outputs(scope: &Scope, outputs: &[String]) -> Result<()> {
 fn check_assumed(scope: &Scope, options: &CompileOptions<'_>) -> Result<()> {
     for name in options.assumed.keys() {
         let is_scalar = |variable: &Variable| variable.data_type == DataType::Scalar;
-        if !scope.get(name).is_some_and(is_scalar) {
+        if scope.doubts(name).is_none() && !scope.get(name).is_some_and(is_scalar) {
             let help = suggest::did_you_mean(name, scope.names()).unwrap_or_else(|| {
                 "only scalars that the script assigns can be assumed".to_owned()
             });
@@ -218,6 +261,7 @@ fn refuse_constant_name(name: &str) -> Result<()> {
     match named_constant(name) {
         Some(_) => Err(
             Error::validation(format!("'{name}' is a constant and cannot be assigned"))
+                .with_code(Code::ConstantAssigned)
                 .with_help("choose another name"),
         ),
         None => Ok(()),
@@ -240,6 +284,10 @@ struct Lowering<'a> {
     called: BTreeSet<String>,
     /// Of the body that is lowered.
     live_after: LiveAfter,
+    /// What was wrong so far; `None` where the first error ends the lowering.
+    failures: Option<Vec<Error>>,
+    /// How often statements of a block were begun.
+    bodies_entered: usize,
 }
 
 impl<'a> Lowering<'a> {
@@ -260,6 +308,8 @@ impl<'a> Lowering<'a> {
             loop_nesting: 0,
             called: BTreeSet::new(),
             live_after: LiveAfter::default(),
+            failures: None,
+            bodies_entered: 0,
         }
     }
 

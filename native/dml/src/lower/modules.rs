@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use fulgurite_error::{Error, Result, Source};
+use fulgurite_error::{Code, Error, Result, Source};
 use fulgurite_hop::{Literal, Parameter};
 
 use super::external;
@@ -121,6 +121,7 @@ impl Modules {
                     "the namespace '{}' stands for '{other}' already",
                     import.namespace
                 ))
+                .with_code(Code::DefinedTwice)
                 .at(&import.position)
                 .with_help("choose another name after 'as'")),
                 _ => Ok(None),
@@ -214,6 +215,7 @@ impl Modules {
                 "the function '{}' is defined twice",
                 definition.name
             ))
+            .with_code(Code::DefinedTwice)
             .at(&definition.position)
             .with_help(format!(
                 "the first definition is at {}",
@@ -281,7 +283,9 @@ impl Modules {
     /// The error for a call that means nothing.
     pub fn unknown(&self, caller: Option<&str>, call: &Call) -> Error {
         let name = call.qualified_name();
-        let error = Error::validation(format!("unknown function '{name}'")).at(&call.position);
+        let error = Error::validation(format!("unknown function '{name}'"))
+            .with_code(Code::UnknownFunction)
+            .at(&call.position);
         let prefix = caller.map(|namespace| format!("{namespace}::"));
         let mut known: Vec<&str> = self.functions.keys().map(String::as_str).collect();
         if let Some(prefix) = &prefix {
@@ -362,6 +366,7 @@ fn signature(names: &[TypedName]) -> Result<Vec<Parameter>> {
         if parameters.iter().any(|known| known.name == typed.name) {
             return Err(
                 Error::validation(format!("'{}' is declared twice", typed.name))
+                    .with_code(Code::DefinedTwice)
                     .at(&typed.position),
             );
         }

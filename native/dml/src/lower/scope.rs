@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use fulgurite_error::Error;
 use fulgurite_hop::{Characteristics, DataType, Literal, ValueType};
 
 /// What is known of an element of a list.
@@ -102,50 +103,75 @@ impl PartialEq for Variable {
 }
 
 /// All variables at a point of the script.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Scope(BTreeMap<String, Variable>);
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scope {
+    variables: BTreeMap<String, Variable>,
+    /// Those of which nothing is known after an error.
+    doubtful: BTreeMap<String, Error>,
+}
 
 impl Scope {
     pub fn get(&self, name: &str) -> Option<&Variable> {
-        self.0.get(name)
+        self.variables.get(name)
     }
 
     pub fn set(&mut self, name: impl Into<String>, variable: Variable) {
-        self.0.insert(name.into(), variable);
+        let name = name.into();
+        self.doubtful.remove(&name);
+        self.variables.insert(name, variable);
+    }
+
+    /// Notes the error for which nothing is known of a variable.
+    pub fn doubt(&mut self, name: &str, error: &Error) {
+        let doubts = self.doubtful.entry(name.to_owned());
+        doubts.or_insert_with(|| error.clone());
+    }
+
+    /// The error for which nothing is known of a variable.
+    pub fn doubts(&self, name: &str) -> Option<&Error> {
+        self.doubtful.get(name)
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.variables.keys().map(String::as_str)
     }
 
     /// What holds where two paths meet.
     pub fn merge(&self, other: &Scope) -> Scope {
-        let both = self.0.iter().map(|(name, variable)| {
-            let merged = match other.0.get(name) {
+        let both = self.variables.iter().map(|(name, variable)| {
+            let merged = match other.variables.get(name) {
                 Some(other) => variable.merge(other),
                 None => variable.maybe(),
             };
             (name.clone(), merged)
         });
         let others = other
-            .0
+            .variables
             .iter()
-            .filter(|(name, _)| !self.0.contains_key(*name))
+            .filter(|(name, _)| !self.variables.contains_key(*name))
             .map(|(name, variable)| (name.clone(), variable.maybe()));
-        Scope(both.chain(others).collect())
+        let doubtful = other.doubtful.iter().chain(&self.doubtful);
+        Scope {
+            variables: both.chain(others).collect(),
+            doubtful: doubtful
+                .map(|(name, error)| (name.clone(), error.clone()))
+                .collect(),
+        }
     }
 
     /// Adds the variables that only a dropped branch assigns: legal to read, but not there at run time.
     pub fn add_phantoms(&mut self, other: Scope) {
-        for (name, variable) in other.0 {
-            self.0.entry(name).or_insert_with(|| variable.maybe());
+        for (name, variable) in other.variables {
+            self.variables
+                .entry(name)
+                .or_insert_with(|| variable.maybe());
         }
     }
 
     /// Forgets the values, but not the types, of variables that a loop assigns.
     pub fn forget_values<'n>(&mut self, names: impl IntoIterator<Item = &'n String>) {
         for name in names {
-            if let Some(variable) = self.0.get_mut(name) {
+            if let Some(variable) = self.variables.get_mut(name) {
                 variable.constant = None;
                 if variable.data_type != DataType::Scalar {
                     variable.characteristics = Characteristics::UNKNOWN;

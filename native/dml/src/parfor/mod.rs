@@ -18,7 +18,7 @@ mod reads;
 
 use std::collections::BTreeSet;
 
-use fulgurite_error::{Error, Position, Result};
+use fulgurite_error::{Code, Error, Position, Result};
 use fulgurite_hop::DataType;
 
 use self::{
@@ -90,7 +90,7 @@ fn is_sum(
             true => Err(Error::validation(format!(
                 "iterations of the parfor sum up the scalar '{variable}' at {}, and each has its own",
                 place(&sum.position)
-            ))
+            )).with_code(Code::ParforDependency)
             .at(&sum.position)
             .with_help(
                 "write what is added into a cell of a matrix, as in R[i, 1] = x, and sum that after the loop",
@@ -106,7 +106,7 @@ fn is_sum(
             place(&sum.position),
             other.action.participle(),
             place(&other.position)
-        ))
+        )).with_code(Code::ParforDependency)
         .at(&sum.position)
         .with_help("sum up into a matrix of its own, or write `for`")),
     }
@@ -131,7 +131,7 @@ fn check_whole(variable: &str, accesses: &[Access], read_later: &ReadLater) -> R
             "every iteration of the parfor assigns '{variable}' at {}, and it is read after the loop at {}",
             place(&write.position),
             place(later)
-        ))
+        )).with_code(Code::ParforDependency)
         .at(&write.position)
         .with_help("write into a row, column or cell of a matrix for each iteration, as in R[i, 1] = x, or write `for`")),
     }
@@ -167,7 +167,7 @@ fn conflict(variable: &str, write: &Access, other: &Access) -> Error {
     Error::validation(format!(
         "iterations of the parfor may depend on each other: '{variable}' is written by one at {} and {other_place}",
         place(&write.position),
-    ))
+    )).with_code(Code::ParforDependency)
     .at(&write.position)
 }
 

@@ -3,7 +3,7 @@
 //! Only `check` changes what a loop means. `par` bounds how many iterations run at a time, and `mode` says where. The
 //! others are hints of SystemML about how; their values are checked and nothing follows from them here.
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Code, Error, Result};
 use fulgurite_hop::{Literal, ParforMode};
 
 use crate::{suggest, syntax::ast::LoopOption};
@@ -166,6 +166,7 @@ pub(crate) fn check_names(options: &[LoopOption]) -> Result<()> {
             });
             return Err(
                 Error::validation(format!("unknown loop option '{}'", option.name))
+                    .with_code(Code::ParforOption)
                     .at(&option.position)
                     .with_help(help),
             );
@@ -181,6 +182,7 @@ fn refused(option: &LoopOption, given: &str, values: &Values) -> Error {
         Values::OneOf(choices) => format!("it takes one of {}", choices.join(", ")),
     };
     Error::validation(format!("the loop option '{}' is {given}", option.name))
+        .with_code(Code::ParforOption)
         .at(&option.value.position)
         .with_help(takes)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fulgurite_error::{Error, Position, Result, Source};
+use fulgurite_error::{Code, Error, Position, Result, Source};
 
 use super::{
     habits,
@@ -10,8 +10,8 @@ use super::{
 };
 use crate::suggest;
 
-/// All tokens of a script; the last one is always [`TokenKind::End`].
-pub(super) fn tokenize(source: &Arc<Source>) -> Result<Vec<Token>> {
+/// All tokens of a script; the last one is always [`TokenKind::End`]. What is none is [`TokenKind::Wrong`].
+pub(super) fn tokenize(source: &Arc<Source>) -> Vec<Token> {
     let mut lexer = Lexer {
         source,
         rest: &source.text,
@@ -20,11 +20,17 @@ pub(super) fn tokenize(source: &Arc<Source>) -> Result<Vec<Token>> {
     };
     let mut tokens = Vec::new();
     loop {
-        let token = lexer.next_token()?;
+        let left = lexer.rest.len();
+        let token = lexer.next_token().unwrap_or_else(|error| {
+            if lexer.rest.len() == left {
+                lexer.advance();
+            }
+            lexer.wrong(error)
+        });
         let at_end = token.kind == TokenKind::End;
         tokens.push(token);
         if at_end {
-            return Ok(tokens);
+            return tokens;
         }
     }
 }
@@ -63,6 +69,15 @@ impl<'a> Lexer<'a> {
         Ok(Token { kind, position })
     }
 
+    /// What stands in the place of a token that is none.
+    fn wrong(&self, error: Error) -> Token {
+        let position = error.position().cloned();
+        Token {
+            position: position.unwrap_or_else(|| self.here(1)),
+            kind: TokenKind::Wrong(error),
+        }
+    }
+
     fn skip_blanks_and_comments(&mut self) -> Result<()> {
         while let Some(c) = self.peek() {
             if c.is_whitespace() || c == '\u{feff}' {
@@ -75,7 +90,9 @@ impl<'a> Lexer<'a> {
             } else if self.rest.starts_with("/*") {
                 let start = self.here(2);
                 let Some(end) = self.rest.find("*/") else {
+                    self.rest = "";
                     return Err(Error::syntax("this comment is never closed")
+                        .with_code(Code::NeverClosed)
                         .at(&start)
                         .with_help("end it with '*/'"));
                 };
@@ -94,15 +111,17 @@ impl<'a> Lexer<'a> {
         let start = self.here(1);
         let quote = self.advance();
         let mut text = String::new();
+        let mut wrong = None;
         loop {
             let escape = self.here(2);
             match self.advance() {
                 None => {
                     return Err(Error::syntax("this string is never closed")
+                        .with_code(Code::NeverClosed)
                         .at(&start)
                         .with_help("end it with the quote it starts with"));
                 }
-                c if c == quote => return Ok(TokenKind::String(text)),
+                c if c == quote => return wrong.map_or(Ok(TokenKind::String(text)), Err),
                 Some('\\') => match self.advance() {
                     Some('b') => text.push('\u{8}'),
                     Some('t') => text.push('\t'),
@@ -111,9 +130,11 @@ impl<'a> Lexer<'a> {
                     Some('r') => text.push('\r'),
                     Some(c @ ('"' | '\'' | '\\')) => text.push(c),
                     _ => {
-                        return Err(Error::syntax("unknown escape in a string").at(&escape).with_help(
+                        wrong.get_or_insert_with(|| {
+                            Error::syntax("unknown escape in a string").with_code(Code::BadLiteral).at(&escape).with_help(
                             "the escapes are \\b \\t \\n \\f \\r \\\" \\' \\\\; write \\\\ for a backslash",
-                        ));
+                        )
+                        });
                     }
                 },
                 Some(c) => text.push(c),
@@ -128,7 +149,9 @@ impl<'a> Lexer<'a> {
         let is_number = name.chars().all(|c| c.is_ascii_digit());
         if name.is_empty() || (!is_number && !name.starts_with(|c: char| c.is_ascii_alphabetic())) {
             return Err(
-                Error::syntax("expected an argument's name or number after '$'").at(&start),
+                Error::syntax("expected an argument's name or number after '$'")
+                    .with_code(Code::UnexpectedToken)
+                    .at(&start),
             );
         }
         Ok(TokenKind::Argument(name.to_owned()))
@@ -164,19 +187,24 @@ impl<'a> Lexer<'a> {
         }
         let position = Position::new(self.source, line, column, self.column - column);
         if self.peek().is_some_and(is_name_part) {
+            self.take_while(is_name_part);
             return Err(Error::syntax(
                 "a name cannot start with a digit, nor directly follow a number",
             )
+            .with_code(Code::BadName)
             .at(&position));
         }
         if is_double {
-            let value = digits
-                .parse()
-                .map_err(|_| Error::syntax(format!("'{digits}' is not a number")).at(&position))?;
+            let value = digits.parse().map_err(|_| {
+                Error::syntax(format!("'{digits}' is not a number"))
+                    .with_code(Code::BadLiteral)
+                    .at(&position)
+            })?;
             return Ok(TokenKind::Double(value));
         }
         let value = digits.parse().map_err(|_| {
             Error::syntax(format!("{digits} does not fit into a 64-bit integer"))
+                .with_code(Code::BadLiteral)
                 .at(&position)
                 .with_help(format!("write it as a double: {digits}.0"))
         })?;
@@ -231,6 +259,7 @@ impl<'a> Lexer<'a> {
                 .unwrap_or_else(|| "use '_' instead".to_owned()),
         };
         Err(Error::syntax(format!("the name '{text}' contains a dot"))
+            .with_code(Code::BadName)
             .at(&position)
             .with_help(help))
     }
@@ -240,7 +269,8 @@ impl<'a> Lexer<'a> {
             .iter()
             .find(|symbol| self.rest.starts_with(**symbol))
         else {
-            let error = Error::syntax(format!("unexpected character '{}'", first.escape_debug()));
+            let error = Error::syntax(format!("unexpected character '{}'", first.escape_debug()))
+                .with_code(Code::UnexpectedCharacter);
             return Err(match first {
                 '_' => error.with_help("a name starts with a letter"),
                 '@' => error.with_help("write A %*% B for a matrix product"),

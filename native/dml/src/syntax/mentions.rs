@@ -1,13 +1,18 @@
 //! The calls and the variables of syntax trees.
 
+use fulgurite_error::Position;
+
 use super::ast::{
-    Call, Expression, ExpressionKind, Range, Statement, StatementKind, Subscripts, Target,
+    BinaryOperator, Call, Expression, ExpressionKind, Range, Statement, StatementKind, Subscripts,
+    Target,
 };
 
 /// A part of a tree that passes may ask for.
 pub(crate) enum Mention<'a> {
     Call(&'a Call),
     Variable(&'a str),
+    /// An operator between two operands, and its place.
+    Binary(BinaryOperator, &'a Expression, &'a Expression, &'a Position),
 }
 
 /// Visits all calls and reads of variables in statements, at any depth.
@@ -82,7 +87,13 @@ pub(crate) fn of_expression<'a>(expression: &'a Expression, visit: &mut dyn FnMu
             of_subscripts(subscripts, visit);
         }
         ExpressionKind::Unary(_, operand) => of_expression(operand, visit),
-        ExpressionKind::Binary(_, left, right) => {
+        ExpressionKind::Binary(operator, left, right) => {
+            visit(Mention::Binary(
+                *operator,
+                left,
+                right,
+                &expression.position,
+            ));
             of_expression(left, visit);
             of_expression(right, visit);
         }

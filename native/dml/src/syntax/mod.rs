@@ -36,6 +36,10 @@ pub(crate) fn on_enough_stack<T>(level: impl FnOnce() -> Result<T>) -> Result<T>
 }
 
 /// Parses a whole script. Names are not resolved and types not checked.
+///
+/// # Errors
+/// `syntax`: the first mistake, which carries those that were found after it. After a mistake, the parser goes on where the
+/// next statement begins.
 pub fn parse(source: &Arc<Source>) -> Result<ast::Script> {
-    parser::Parser::new(source, lexer::tokenize(source)?).script()
+    parser::Parser::new(source, lexer::tokenize(source)).script()
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fulgurite_error::Position;
+use fulgurite_error::{Error, Position};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Token {
@@ -24,6 +24,8 @@ pub(super) enum TokenKind {
     String(String),
     /// `$name` or `$1`, without the `$`.
     Argument(String),
+    /// What is no token, with the error that says why.
+    Wrong(Error),
     End,
 }
 
@@ -88,6 +90,7 @@ impl fmt::Display for TokenKind {
             TokenKind::Double(value) => write!(f, "the number {value}"),
             TokenKind::String(_) => f.write_str("a string"),
             TokenKind::Argument(name) => write!(f, "'${name}'"),
+            TokenKind::Wrong(error) => f.write_str(error.message()),
             TokenKind::End => f.write_str("the end of the script"),
         }
     }

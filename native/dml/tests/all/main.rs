@@ -2,6 +2,7 @@
 
 mod support;
 
+mod diagnostics;
 mod modules;
 mod parfor;
 mod parsing;

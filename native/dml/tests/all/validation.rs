@@ -251,7 +251,7 @@ fn outputs_must_be_assigned() {
     };
     let error = compile(&Source::new("test.dml", "betta = 1"), &options).expect_err("no beta");
     insta::assert_snapshot!(error.to_string(), @r"
-    validation error: the script never assigns the output 'beta'
+    validation error[E0206]: the script never assigns the output 'beta'
        = help: did you mean 'betta'?
     ");
 }

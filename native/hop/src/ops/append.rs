@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fulgurite_error::Result;
+use fulgurite_error::{Code, Result};
 
 use super::{
     call::Call,
@@ -108,5 +108,6 @@ fn common(
     let shapes: Vec<String> = (0..call.arity()).map(|place| call.shape(place)).collect();
     Err(call
         .mismatch(format!("shapes do not fit: {}", shapes.join(" and ")))
+        .with_code(Code::ShapesDiffer)
         .with_help(format!("all operands need the same number of {what}")))
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fulgurite_error::Result;
+use fulgurite_error::{Code, Result};
 
 use super::{
     call::{Call, Known},
@@ -100,6 +100,7 @@ fn as_scalar(call: &dyn Call) -> Result<VariableInfo> {
         (Some(1) | None, Some(1) | None) => Ok(VariableInfo::scalar(ValueType::Double)),
         _ => Err(call
             .mismatch(format!("as.scalar of a matrix that is {}", call.shape(0)))
+            .with_code(Code::NotOneCell)
             .with_help("only a 1 x 1 matrix has a scalar; index one cell first")),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fulgurite_error::Result;
+use fulgurite_error::{Code, Result};
 
 use super::{
     call::{Call, Known},
@@ -142,6 +142,7 @@ impl Operator for LeftIndex {
                     number(rows),
                     number(cols)
                 ))
+                .with_code(Code::ShapesDiffer)
                 .with_help("the value must have exactly the shape of the range"));
         }
         let nnz = size
@@ -190,6 +191,7 @@ fn range(call: &dyn Call, first: usize, size: Option<u64>, what: &str) -> Result
                         "{what} {index} of a matrix that is {}",
                         call.shape(0)
                     ))
+                    .with_code(Code::IndexOutOfRange)
                     .with_help(format!("{what}s count from 1{end}")));
             }
         }
@@ -202,6 +204,7 @@ fn range(call: &dyn Call, first: usize, size: Option<u64>, what: &str) -> Result
     {
         return Err(call
             .mismatch(format!("{what}s {lower} to {upper} are none"))
+            .with_code(Code::EmptyRange)
             .with_help("the lower bound must not lie above the upper one"));
     }
     // Both or none: one bound alone decides nothing, and must not be noted as used.

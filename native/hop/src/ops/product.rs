@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fulgurite_error::Result;
+use fulgurite_error::{Code, Result};
 
 use super::{
     call::Call,
@@ -46,6 +46,7 @@ impl Operator for MatMult {
                     call.shape(0),
                     call.shape(1)
                 ))
+                .with_code(Code::ShapesDiffer)
                 .with_help("the left operand needs as many columns as the right one has rows"));
         }
         let size = Characteristics::new(left.rows, right.cols, None);

@@ -2,9 +2,12 @@
 
 use std::{cell::RefCell, collections::BTreeSet};
 
-use fulgurite_error::Result;
+use fulgurite_error::Error;
 
-use super::{Folding, ReadMetadata, Symbols, Used};
+use super::{
+    Folding, ReadMetadata, Symbols, Used,
+    notes::{self, Assigned},
+};
 use crate::{
     Characteristics, Dag, DataType, Hop, HopId, Literal, SizeOp, VariableInfo, ZeroCarriers,
     ops::Call,
@@ -19,6 +22,8 @@ pub(super) struct Outcome {
     pub written: Symbols,
     /// The value of the first root, where it is known: of a predicate.
     pub value: Option<Literal>,
+    /// Where sizes certainly do not fit. Of what such an operator gives, no size is known.
+    pub errors: Vec<Error>,
 }
 
 pub(super) fn propagate(
@@ -26,7 +31,9 @@ pub(super) fn propagate(
     symbols: &Symbols,
     folding: Folding<'_>,
     metadata: ReadMetadata,
-) -> Result<Outcome> {
+    assigned: &Assigned,
+) -> Outcome {
+    let mut errors = Vec::new();
     let used = RefCell::new(BTreeSet::new());
     let mut facts: Vec<Fact> = Vec::with_capacity(dag.len());
     let mut result = Dag::new();
@@ -38,7 +45,10 @@ pub(super) fn propagate(
         } else if let Some(info) = read_file(&call, metadata) {
             without_constant(info)
         } else {
-            without_constant(call.infer()?)
+            without_constant(call.infer().unwrap_or_else(|error| {
+                errors.push(notes::with_operands(error, dag, &call, assigned));
+                unknown(&call)
+            }))
         };
         if let Some((value, rests_on)) = evaluate(&call) {
             fact.info.value_type = value.value_type();
@@ -60,14 +70,27 @@ pub(super) fn propagate(
     }
     result.roots = dag.roots.clone();
     let first = dag.roots.first().and_then(|root| facts.get(root.index()));
-    Ok(Outcome {
+    Outcome {
         written: written(dag, &facts),
         value: first.and_then(|fact| fact.info.constant.clone()),
         dag: result,
         used: Used {
             constants: used.into_inner(),
         },
-    })
+        errors,
+    }
+}
+
+/// What an operator gives whose inputs do not fit.
+fn unknown(call: &HopCall) -> VariableInfo {
+    let declared = call.declared();
+    VariableInfo {
+        characteristics: match declared.data_type {
+            DataType::Scalar => Characteristics::SCALAR,
+            DataType::Matrix | DataType::Frame | DataType::List => Characteristics::UNKNOWN,
+        },
+        ..declared
+    }
 }
 
 /// The size of an expression that has fewer non-zeros than its last operator lets on, as `log(X + 1)` has.

@@ -12,11 +12,12 @@
 
 mod dag;
 mod functions;
+mod notes;
 mod program;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fulgurite_error::Result;
+use fulgurite_error::{Error, Result};
 
 pub(crate) use self::program::{Branches, Removal, Removed, written_in};
 use crate::VariableInfo;
@@ -53,7 +54,7 @@ pub type ReadMetadata<'a> = &'a dyn Fn(&str, &ReadOptions) -> Option<VariableInf
 /// HOPs keep their ids; inputs of folded ones may be left without consumers.
 ///
 /// # Errors
-/// Dimension, where sizes certainly do not fit, with operator, shapes and place in the script.
+/// Dimension, where sizes certainly do not fit, with operator, shapes and place in the script; all such places.
 pub fn propagate_dag(dag: &Dag, symbols: &Symbols) -> Result<(Dag, Used)> {
     propagate_dag_folding(dag, symbols, Folding::Literals)
 }
@@ -67,8 +68,12 @@ pub fn propagate_dag_folding(
     symbols: &Symbols,
     folding: Folding<'_>,
 ) -> Result<(Dag, Used)> {
-    let outcome = dag::propagate(dag, symbols, folding, &|_, _| None)?;
-    Ok((outcome.dag, outcome.used))
+    let nowhere = notes::Assigned::new();
+    let outcome = dag::propagate(dag, symbols, folding, &|_, _| None, &nowhere);
+    match Error::all(outcome.errors) {
+        Some(error) => Err(error),
+        None => Ok((outcome.dag, outcome.used)),
+    }
 }
 
 /// Propagates through a whole program and removes branches whose predicate is constant. Here constants are

@@ -7,9 +7,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fulgurite_error::{Position, Result};
+use fulgurite_error::{Error, Position, Result};
 
-use super::{Folding, ReadMetadata, Symbols, VariableInfo, dag, functions::Functions};
+use super::{
+    Folding, ReadMetadata, Symbols, VariableInfo, dag, functions::Functions, notes::Assigned,
+};
 use crate::{
     Block, Characteristics, Dag, DataType, Literal, Predicate, Program, ValueType, program::walk,
     scalar,
@@ -28,6 +30,8 @@ pub(super) fn propagate(
         functions: Functions::new(program),
         pass: Pass::Search,
         loops: 0,
+        assigned: Assigned::new(),
+        errors: Vec::new(),
     };
     // What a call passes and what it gets back depend on each other across the program.
     for _ in 0..MOST_PASSES {
@@ -48,11 +52,15 @@ pub(super) fn propagate(
         let mut function = function.clone();
         // What is never called stays as it is: nothing is known of its arguments.
         if let Some(mut arguments) = walk.functions.arguments_of(name) {
+            walk.assigned.clear();
             function.body = walk.blocks(&function.body, &mut arguments)?;
         }
         functions.insert(name.clone(), function);
     }
-    Ok((Program { functions, body }, walk.removed))
+    match Error::all(walk.errors) {
+        Some(error) => Err(error),
+        None => Ok((Program { functions, body }, walk.removed)),
+    }
 }
 
 /// Loops deeper than this are not searched: each level goes several times through all levels below it.
@@ -100,6 +108,10 @@ pub(super) struct Walk<'a> {
     pass: Pass,
     /// In how many loops the walk is.
     loops: usize,
+    /// Of the body that the final pass is in.
+    assigned: Assigned,
+    /// Of the final pass.
+    errors: Vec<Error>,
 }
 
 impl Walk<'_> {
@@ -230,7 +242,7 @@ impl Walk<'_> {
                 function,
                 arguments,
                 outputs,
-                position: _,
+                position,
             } => {
                 let results = match self.functions.enter(function, arguments, symbols) {
                     Some(body) => {
@@ -244,6 +256,10 @@ impl Walk<'_> {
                     None => Vec::new(),
                 };
                 for (place, output) in outputs.iter().enumerate() {
+                    if self.pass == Pass::Final {
+                        let place = position.clone().map(|position| (output.clone(), position));
+                        self.assigned.extend(place);
+                    }
                     match results.get(place) {
                         Some(info) => symbols.insert(output.clone(), info.clone()),
                         None => symbols.remove(output),
@@ -264,17 +280,17 @@ impl Walk<'_> {
 
     /// A DAG and the value of its first root.
     fn dag(&mut self, dag: &Dag, symbols: &mut Symbols) -> Result<(Dag, Option<Literal>)> {
-        match dag::propagate(dag, symbols, Folding::Variables, self.metadata) {
-            Ok(outcome) => {
-                symbols.extend(outcome.written);
-                Ok((outcome.dag, outcome.value))
-            }
-            Err(error) if self.pass == Pass::Final => Err(error),
-            Err(_) => {
-                symbols.extend(unknown_writes(dag));
-                Ok((dag.clone(), None))
-            }
+        let folding = Folding::Variables;
+        let outcome = dag::propagate(dag, symbols, folding, self.metadata, &self.assigned);
+        if self.pass == Pass::Final {
+            self.errors.extend(outcome.errors);
+            self.assigned.extend(writes(dag));
+        } else if !outcome.errors.is_empty() {
+            symbols.extend(unknown_writes(dag));
+            return Ok((dag.clone(), None));
         }
+        symbols.extend(outcome.written);
+        Ok((outcome.dag, outcome.value))
     }
 
     /// A predicate and, where it is known, whether it holds.
@@ -384,6 +400,14 @@ pub(crate) fn written_in(blocks: &[Block]) -> BTreeSet<String> {
         Block::If { .. } | Block::While { .. } => {}
     });
     names
+}
+
+/// The variables that a DAG writes, and where the script assigns them.
+fn writes(dag: &Dag) -> impl Iterator<Item = (String, Position)> {
+    dag.iter().filter_map(|(_, hop)| {
+        let name = hop.op.variable_written()?;
+        Some((name.to_owned(), hop.position.clone()?))
+    })
 }
 
 fn unknown_writes(dag: &Dag) -> Symbols {

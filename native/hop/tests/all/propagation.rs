@@ -28,16 +28,18 @@ fn fused_additions_have_the_non_zeros_of_both_summands() {
 #[test]
 fn bounds_that_are_no_range_are_errors() {
     insta::assert_snapshot!(size_of_range("rix (0,1,2,3,4)", "? x ?", "1 1 0 1"), @r"
-    dimension error: column 0 of a matrix that is ? x ? (in rix)
+    dimension error[E0402]: column 0 of a matrix that is ? x ? (in rix)
        = help: columns count from 1
     ");
     insta::assert_snapshot!(size_of_range("rix (0,1,2,3,4)", "3 x 4", "3 2 2 2"), @r"
-    dimension error: rows 3 to 2 are none (in rix)
+    dimension error[E0403]: rows 3 to 2 are none (in rix)
+       = note: 'X' is 3 x 4
        = help: the lower bound must not lie above the upper one
     ");
     let assigned = size_of_range("lix (0,1,1,2,3,4)", "3 x 4", "1 2 1 1");
     insta::assert_snapshot!(assigned, @r"
-    dimension error: a scalar assigned to a range of 2 x 1 (in lix)
+    dimension error[E0401]: a scalar assigned to a range of 2 x 1 (in lix)
+       = note: 'X' is 3 x 4
        = help: the value must have exactly the shape of the range
     ");
 }

@@ -1,6 +1,6 @@
 //! Comma-separated values: numbers and separators only, without quoting.
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Code, Error, Result};
 use memchr::memchr3;
 use rayon::prelude::*;
 
@@ -193,12 +193,12 @@ impl Problem {
     fn at_row(&self, row: usize) -> Error {
         match self {
             Problem::Cell { col, text } if text.is_empty() => {
-                Error::data(format!("row {row}, column {col}: the cell is empty"))
+                Error::data(format!("row {row}, column {col}: the cell is empty")).with_code(Code::BadCell)
                     .with_help("fill=TRUE takes empty cells for the default")
             }
             Problem::Cell { col, text } => Error::data(format!(
                 "row {row}, column {col}: '{text}' is not a number"
-            ))
+            )).with_code(Code::BadCell)
             .with_help(
                 "a header line needs header=TRUE; other separators are set with sep; texts for missing \
                  values are named by na.strings, in read() or in the .mtd file",

@@ -7,7 +7,7 @@ use std::{
 };
 
 use flate2::read::MultiGzDecoder;
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Code, Error, Result};
 #[cfg(unix)]
 use rayon::prelude::*;
 
@@ -233,7 +233,11 @@ pub(super) fn cannot(what: &str, path: &Path, error: &io::Error) -> Error {
         let reason = format!("cannot {what} {}: there is no room for it", path.display());
         return Error::memory(reason).with_help("give the process more memory");
     }
-    Error::io(format!("cannot {what} {}: {error}", path.display()))
+    let failed = Error::io(format!("cannot {what} {}: {error}", path.display()));
+    match error.kind() {
+        io::ErrorKind::NotFound => failed.with_code(Code::FileNotFound),
+        _ => failed,
+    }
 }
 
 /// The path with something appended to its name.

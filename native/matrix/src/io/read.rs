@@ -354,11 +354,8 @@ fn parse(parts: Vec<Vec<u8>>, name: &dyn Display, resolved: &Metadata) -> Result
 
 /// Names the file in an error about its contents.
 fn in_file(name: &dyn Display, error: Error) -> Error {
-    let named = Error::new(error.kind(), format!("{name}: {}", error.message()));
-    match error.help() {
-        Some(help) => named.with_help(help),
-        None => named,
-    }
+    let named = format!("{name}: {}", error.message());
+    error.with_message(named)
 }
 
 fn size(known: Option<u64>) -> Result<usize> {

@@ -162,7 +162,7 @@ fn write_blocks(file: &mut PendingFile, matrix: &MatrixBlock, path: &Path) -> Re
     interrupt.check()?;
     written.map_err(|error| {
         let reason = format!("cannot write {}: {}", path.display(), error.message());
-        Error::new(error.kind(), reason)
+        error.with_message(reason)
     })?;
     Ok(nnz)
 }

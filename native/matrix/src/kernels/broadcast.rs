@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Code, Error, Result};
 use rayon::prelude::*;
 
 use crate::{
@@ -54,6 +54,7 @@ pub(super) fn result_shape(operands: &[Operand]) -> Result<(usize, usize)> {
             "shapes {} do not fit cell by cell",
             listed.join(" and ")
         ))
+        .with_code(Code::ShapesDiffer)
     })
 }
 

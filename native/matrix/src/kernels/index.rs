@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Code, Error, Result};
 use rayon::prelude::*;
 
 use super::{dense_range::DenseRange, results::settle};
@@ -41,14 +41,16 @@ impl IndexRange {
             format!("{what}s {first}:{last}")
         };
         if first < 1 || last > size as i64 {
-            return Err(Error::dimension(format!(
-                "{written} of a matrix with {size} {what}s"
-            )));
+            return Err(
+                Error::dimension(format!("{written} of a matrix with {size} {what}s"))
+                    .with_code(Code::IndexOutOfRange),
+            );
         }
         if first > last {
             return Err(Error::dimension(format!(
                 "{written}: the lower bound is above the upper one"
-            )));
+            ))
+            .with_code(Code::EmptyRange));
         }
         Ok(first as usize - 1..last as usize)
     }
@@ -234,7 +236,8 @@ fn same_extent(
         None => Ok(first),
         Some(other) => Err(Error::dimension(format!(
             "{operator} needs matrices with equally many {what}, not {first} and {other}"
-        ))),
+        ))
+        .with_code(Code::ShapesDiffer)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use fulgurite_error::{Error, ErrorKind, Result};
+use fulgurite_error::{Code, Error, ErrorKind, Result};
 use rayon::prelude::*;
 
 use super::{
@@ -37,7 +37,8 @@ pub fn left_index(
             shape(value),
             rows.len(),
             cols.len()
-        )));
+        ))
+        .with_code(Code::ShapesDiffer));
     }
     match matrix {
         MatrixBlock::Dense(dense) => into_dense(dense, value, rows, &cols),

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Code, Error, Result};
 use rayon::prelude::*;
 
 use super::{
@@ -36,7 +36,8 @@ pub fn matmult(left: &MatrixBlock, right: &MatrixBlock) -> Result<MatrixBlock> {
             "cannot multiply a {} matrix by a {} matrix",
             shape(left),
             shape(right)
-        )));
+        ))
+        .with_code(Code::ShapesDiffer));
     }
     let product = skipping_matmult(left, right)?;
     let mut met = ZerosMet::of(product);
@@ -77,7 +78,8 @@ pub fn transposed_matmult(left: &MatrixBlock, right: &MatrixBlock) -> Result<Mat
             "cannot multiply the transpose of a {} matrix by a {} matrix",
             shape(left),
             shape(right)
-        )));
+        ))
+        .with_code(Code::ShapesDiffer));
     }
     let product = skipping_transposed(left, right)?;
     zeros_met_across(product, left, right)

@@ -1,6 +1,6 @@
 //! Casts between types.
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Code, Error, Result};
 use fulgurite_hop::{CastOp, Literal, scalar};
 use fulgurite_matrix::MatrixBlock;
 
@@ -38,5 +38,6 @@ fn only_cell(op: CastOp, matrix: &MatrixBlock) -> Result<Literal> {
         op.code(),
         matrix.rows(),
         matrix.cols()
-    )))
+    ))
+    .with_code(Code::NotOneCell))
 }

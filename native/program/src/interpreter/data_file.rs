@@ -118,14 +118,8 @@ impl<'a> DataFile<'a> {
 
     /// An error about the staged file is one about this file.
     fn named(&self, error: Error) -> Error {
-        let named = Error::new(
-            error.kind(),
-            format!("cannot write '{}': {}", self.path, error.message()),
-        );
-        match error.help() {
-            Some(help) => named.with_help(help),
-            None => named,
-        }
+        let named = format!("cannot write '{}': {}", self.path, error.message());
+        error.with_message(named)
     }
 }
 

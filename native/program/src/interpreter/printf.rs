@@ -290,14 +290,14 @@ mod tests {
             show("50%", &[]),
         ];
         insta::assert_snapshot!(shown.join("\n"), @r"
-        validation error: '%d' takes an int, not '1.0'
+        validation error[E0300]: '%d' takes an int, not '1.0'
            = help: write '%f', or convert it with as.integer()
-        validation error: '%f' takes a number, not '1'
+        validation error[E0300]: '%f' takes a number, not '1'
            = help: write '%d', or convert it with as.double()
-        validation error: there is no conversion '%q'
+        validation error[E0300]: there is no conversion '%q'
            = help: there are %d, %x, %f, %e, %g, %s, %b, %n and %%
-        validation error: the format '%d %d' asks for more values than are given
-        validation error: the format ends in the middle of a '%' conversion
+        validation error[E0300]: the format '%d %d' asks for more values than are given
+        validation error[E0300]: the format ends in the middle of a '%' conversion
            = help: write '%%' for a percent sign
         ");
     }

@@ -70,7 +70,7 @@ fn the_first_error_in_order_ends_the_loop() {
     iteration 2
     iteration 3
     iteration 4
-    stopped error: no more at 4
+    stopped error[E1200]: no more at 4
       --> test.dml:5:24
        |
      5 |           if (i > 3) { stop('no more at ' + i) }

@@ -261,7 +261,7 @@ fn the_first_error_in_order_is_the_loops() {
     assert_eq!(there, outcome(script(text)));
     insta::assert_snapshot!(there.lines().skip(12).collect::<Vec<_>>().join("\n"), @r"
     iteration 13
-    dimension error: column 13 of a matrix with 6 columns (in rix)
+    dimension error[E0402]: column 13 of a matrix with 6 columns (in rix)
       --> test.dml:5:52
        |
      5 |           if (i %% 13 == 0) { R[i, 1] = as.scalar(X[i, i]) }

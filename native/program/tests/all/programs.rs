@@ -70,7 +70,7 @@ fn prints_come_before_the_error_that_follows() {
     .run();
     insta::assert_snapshot!(ran.text(), @r"
     first
-    stopped error: enough: 4.0
+    stopped error[E1200]: enough: 4.0
       --> test.dml:3:1
        |
      3 | stop('enough: ' + sum(A))
@@ -82,7 +82,7 @@ fn prints_come_before_the_error_that_follows() {
 fn assertions_fail_at_their_place() {
     let ran = script("x = 3\nassert(x > 2)\nassert(x > 3)").run();
     insta::assert_snapshot!(ran.text(), @r"
-    stopped error: assertion failed
+    stopped error[E1200]: assertion failed
       --> test.dml:3:1
        |
      3 | assert(x > 3)
@@ -97,7 +97,7 @@ fn a_variable_of_a_branch_not_taken_has_no_value() {
         .run();
     insta::assert_snapshot!(ran.text(), @r"
     before
-    runtime error: variable 'y' has no value (in TRead y)
+    runtime error[E1101]: variable 'y' has no value (in TRead y)
       --> test.dml:3:7
        |
      3 | print(y)
@@ -111,11 +111,13 @@ fn dimensions_that_do_not_fit_name_operator_and_line() {
     // Known before the run: nothing is printed.
     let known = script("print('before')\nA = matrix(1, 3, 2)\nB = A %*% A\nprint(sum(B))").run();
     insta::assert_snapshot!(known.text(), @r"
-    dimension error: shapes do not fit: 3 x 2 %*% 3 x 2 (in ba(+*))
+    dimension error[E0401]: shapes do not fit: 3 x 2 %*% 3 x 2 (in ba(+*))
       --> test.dml:3:7
        |
      3 | B = A %*% A
        |       ^^^
+       = note: the left operand is 3 x 2, computed at test.dml:2:5
+       = note: the right operand is 3 x 2, computed at test.dml:2:5
        = help: the left operand needs as many columns as the right one has rows
     ");
     // Known only in the run.
@@ -129,7 +131,7 @@ fn dimensions_that_do_not_fit_name_operator_and_line() {
     .run();
     insta::assert_snapshot!(unknown.text(), @r"
     before
-    dimension error: cannot multiply a 3 x 2 matrix by a 3 x 2 matrix (in ba(+*))
+    dimension error[E0401]: cannot multiply a 3 x 2 matrix by a 3 x 2 matrix (in ba(+*))
       --> test.dml:4:7
        |
      4 | B = A %*% A
@@ -192,35 +194,35 @@ fn factorizations_run_and_refuse_bad_matrices() {
     ]
     .map(|text| script(text).run().text());
     insta::assert_snapshot!(refused.join("\n"), @r"
-    runtime error: the 2 x 2 matrix is singular: to working precision, column 2 is a combination of the columns before it (in p(solve))
+    runtime error[E1100]: the 2 x 2 matrix is singular: to working precision, column 2 is a combination of the columns before it (in p(solve))
       --> test.dml:2:5
        |
      2 | x = solve(A, A)
        |     ^^^^^
        = help: leave out dependent columns, or add a small multiple of the identity (regularisation)
-    dimension error: the matrix is not square: 2 x 3 (in p(inv))
+    dimension error[E0400]: the matrix is not square: 2 x 3 (in p(inv))
       --> test.dml:2:11
        |
      2 | print(sum(inv(A)))
        |           ^^^
-    runtime error: the matrix is not positive definite: its upper left 2 x 2 part is not (in p(cholesky))
+    runtime error[E1100]: the matrix is not positive definite: its upper left 2 x 2 part is not (in p(cholesky))
       --> test.dml:2:11
        |
      2 | print(sum(cholesky(A)))
        |           ^^^^^^^^
        = help: covariances are positive definite once dependent columns are left out
-    runtime error: cell (1, 2) of the matrix is NaN (in p(eigen))
+    runtime error[E1100]: cell (1, 2) of the matrix is NaN (in p(eigen))
       --> test.dml:2:10
        |
      2 | [e, V] = eigen(A)
        |          ^^^^^
        = help: replace(target=X, pattern=NaN, replacement=0) and removeEmpty() take such cells out
-    runtime error: 1.5 is no probability: it must be between 0 and 1 (in p(icdf))
+    runtime error[E1100]: 1.5 is no probability: it must be between 0 and 1 (in p(icdf))
       --> test.dml:2:7
        |
      2 | print(qnorm(target=p))
        |       ^^^^^
-    argument error: the parameter 'df' of the distribution 't' is 0: it must be positive (in p(cdf))
+    argument error[E0500]: the parameter 'df' of the distribution 't' is 0: it must be positive (in p(cdf))
       --> test.dml:1:7
        |
      1 | print(pt(target=1, df=0))
@@ -259,7 +261,7 @@ fn arguments_and_scalar_inputs() {
     insta::assert_snapshot!(ran.text(), @"7 none TRUE");
     let missing = script("print($x)").run();
     insta::assert_snapshot!(missing.text(), @r"
-    argument error: the argument '$x' is not given
+    argument error[E0501]: the argument '$x' is not given
       --> test.dml:1:7
        |
      1 | print($x)

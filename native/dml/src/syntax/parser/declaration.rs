@@ -1,6 +1,6 @@
 //! What stands at the top level only: functions, `source` and `setwd`.
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Code, Error, Result};
 use fulgurite_hop::{DataType, Literal, ValueType};
 
 use super::Parser;
@@ -89,7 +89,9 @@ impl Parser {
             Vec::new()
         };
         if let Some(result) = results.iter().find(|result| result.default.is_some()) {
-            return Err(Error::syntax("a result takes no default").at(&result.position));
+            return Err(Error::syntax("a result takes no default")
+                .with_code(Code::Misplaced)
+                .at(&result.position));
         }
         let body = if external {
             self.expect_keyword("implemented", "after an external function's signature")?;
@@ -141,7 +143,9 @@ impl Parser {
         let (name, position, data_type, value_type) = if has_type {
             let named = TYPES.iter().find(|(name, ..)| same_type_name(name, &first));
             let Some((_, data_type, mut value_type)) = named.copied() else {
-                let error = Error::syntax(format!("unknown type '{first}'")).at(&first_position);
+                let error = Error::syntax(format!("unknown type '{first}'"))
+                    .with_code(Code::UnknownType)
+                    .at(&first_position);
                 let names = TYPES.iter().map(|(name, ..)| *name);
                 return Err(match suggest::did_you_mean(&first, names) {
                     Some(help) => error.with_help(help),
@@ -187,6 +191,7 @@ impl Parser {
             .map(|(_, _, value_type)| *value_type)
             .ok_or_else(|| {
                 Error::syntax(format!("unknown value type '{name}'"))
+                    .with_code(Code::UnknownType)
                     .at(&position)
                     .with_help("the value types are double, int, boolean, string and unknown")
             })

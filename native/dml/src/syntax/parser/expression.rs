@@ -1,6 +1,6 @@
 //! Expressions, by precedence climbing.
 
-use fulgurite_error::{Error, Position, Result};
+use fulgurite_error::{Code, Error, Position, Result};
 use fulgurite_hop::{Literal, ops::precedence};
 
 use super::Parser;
@@ -101,6 +101,7 @@ impl Parser {
                     return Err(Error::syntax(format!(
                         "'{namespace}::{name}' is not called; only functions live in namespaces"
                     ))
+                    .with_code(Code::UnexpectedToken)
                     .at(&position)
                     .with_help("write the arguments in parentheses after it"));
                 } else {
@@ -149,7 +150,9 @@ impl Parser {
     pub(super) fn call(&mut self) -> Result<Call> {
         let token = self.advance();
         let TokenKind::Name { namespace, name } = token.kind else {
-            return Err(Error::syntax("expected a function's name").at(&token.position));
+            return Err(Error::syntax("expected a function's name")
+                .with_code(Code::UnexpectedToken)
+                .at(&token.position));
         };
         self.expect_symbol("(", "to open the argument list")?;
         let mut height = 0;
@@ -276,6 +279,7 @@ impl Parser {
         if self.at_symbol("[") && !self.at_multi_assignment() {
             return Err(
                 Error::syntax(format!("{what} cannot be indexed, only a variable can"))
+                    .with_code(Code::Misplaced)
                     .at(&self.token().position)
                     .with_help("assign it to a variable first"),
             );
@@ -289,6 +293,7 @@ impl Parser {
                 "an expression of more than {} operators inside one another, which is the limit",
                 MAX_HEIGHT - 1
             ))
+            .with_code(Code::NestedTooDeeply)
             .at(position)
             .with_help("assign parts of it to variables"));
         }

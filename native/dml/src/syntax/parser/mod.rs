@@ -5,11 +5,12 @@
 
 mod declaration;
 mod expression;
+mod recovery;
 mod statement;
 
 use std::sync::Arc;
 
-use fulgurite_error::{Error, Position, Result, Source};
+use fulgurite_error::{Code, Error, Position, Result, Source};
 
 use super::{
     ast::Script,
@@ -20,6 +21,9 @@ use super::{
 /// How deeply blocks, parentheses and calls may nest.
 const MAX_NESTING: u32 = 250;
 
+/// How many errors of a script are looked for.
+const MOST_ERRORS_FOUND: usize = 100;
+
 pub(super) struct Parser {
     tokens: Vec<Token>,
     next: usize,
@@ -27,6 +31,10 @@ pub(super) struct Parser {
     nesting: u32,
     /// Height of the expression parsed last.
     height: u32,
+    /// What was wrong so far.
+    errors: Vec<Error>,
+    /// How many errors are looked for.
+    most_errors: usize,
 }
 
 impl Parser {
@@ -42,6 +50,8 @@ impl Parser {
             end,
             nesting: 0,
             height: 0,
+            errors: Vec::new(),
+            most_errors: MOST_ERRORS_FOUND,
         }
     }
 
@@ -49,9 +59,12 @@ impl Parser {
         let mut script = Script::default();
         let mut folder = None;
         while self.token().kind != TokenKind::End {
-            self.top_level(&mut script, &mut folder)?;
+            self.recovering(|parser| parser.top_level(&mut script, &mut folder))?;
         }
-        Ok(script)
+        match Error::all(self.errors) {
+            Some(error) => Err(error),
+            None => Ok(script),
+        }
     }
 
     fn token(&self) -> &Token {
@@ -133,8 +146,12 @@ impl Parser {
 
     fn unexpected(&self, expected: &str) -> Error {
         let token = self.token();
-        let error =
-            Error::syntax(format!("expected {expected}, found {}", token.kind)).at(&token.position);
+        if let TokenKind::Wrong(error) = &token.kind {
+            return error.clone();
+        }
+        let error = Error::syntax(format!("expected {expected}, found {}", token.kind))
+            .with_code(Code::UnexpectedToken)
+            .at(&token.position);
         match self.habit() {
             Some(help) => error.with_help(help),
             None => error,
@@ -177,6 +194,7 @@ impl Parser {
             return Err(Error::syntax(format!(
                 "nested more than {MAX_NESTING} levels deep, which is the limit"
             ))
+            .with_code(Code::NestedTooDeeply)
             .at(&self.token().position)
             .with_help(
                 "assign inner expressions to variables, or move inner blocks into functions",

@@ -1,6 +1,6 @@
 //! Statements and blocks.
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Code, Error, Result};
 use fulgurite_hop::Literal;
 
 use super::Parser;
@@ -22,11 +22,13 @@ impl Parser {
             TokenKind::Keyword("for" | "parfor") => self.nested(Self::for_statement)?,
             TokenKind::Keyword(keyword @ ("source" | "setwd")) => {
                 return Err(Error::syntax(format!("'{keyword}' inside a block"))
+                    .with_code(Code::Misplaced)
                     .at(&token.position)
                     .with_help("move it to the top level of the script"));
             }
             TokenKind::Keyword("else") => {
                 return Err(Error::syntax("'else' without 'if'")
+                    .with_code(Code::Misplaced)
                     .at(&token.position)
                     .with_help("put the statements of the 'if' into braces"));
             }
@@ -59,12 +61,14 @@ impl Parser {
         self.advance();
         if self.at_keyword("function") || self.at_keyword("externalFunction") {
             return Err(Error::syntax("a function defined inside a block")
+                .with_code(Code::Misplaced)
                 .at(&target.position)
                 .with_help("move the definition to the top level of the script"));
         }
         let value = self.expression()?;
         if self.is_assignment(0) {
             return Err(Error::syntax("an assignment is not an expression")
+                .with_code(Code::Misplaced)
                 .at(&self.token().position)
                 .with_help("write one assignment for each variable"));
         }
@@ -142,6 +146,7 @@ impl Parser {
                 return Err(Error::syntax(format!(
                     "more than {MAX_ELSE_IFS} times 'else if' after one 'if', which is the limit"
                 ))
+                .with_code(Code::NestedTooDeeply)
                 .at(&self.token().position)
                 .with_help(
                     "look the value up in a matrix, or split the branches between functions",
@@ -189,6 +194,7 @@ impl Parser {
         let predicate = self.expression()?;
         if self.is_assignment(0) {
             return Err(Error::syntax("an assignment where a condition is expected")
+                .with_code(Code::Misplaced)
                 .at(&self.token().position)
                 .with_help("compare with '=='"));
         }
@@ -245,7 +251,9 @@ impl Parser {
             .iter()
             .find(|argument| argument.name.is_some())
         {
-            return Err(Error::syntax("seq takes no named arguments").at(&named.position));
+            return Err(Error::syntax("seq takes no named arguments")
+                .with_code(Code::UnexpectedToken)
+                .at(&named.position));
         }
         let mut values = call.arguments.into_iter().map(|argument| argument.value);
         match (values.next(), values.next(), values.next(), values.next()) {
@@ -256,6 +264,7 @@ impl Parser {
                 is_seq: true,
             }),
             _ => Err(Error::syntax("seq takes two or three arguments")
+                .with_code(Code::UnexpectedToken)
                 .at(&position)
                 .with_help("write seq(from, to) or seq(from, to, increment)")),
         }
@@ -298,9 +307,14 @@ impl Parser {
                 return Ok(statements);
             }
             if self.token().kind == TokenKind::End {
-                return Err(Error::syntax("this '{' is never closed").at(&open));
+                if let Some(error) = self.cut_off() {
+                    return Err(error);
+                }
+                return Err(Error::syntax("this '{' is never closed")
+                    .with_code(Code::NeverClosed)
+                    .at(&open));
             }
-            statements.push(self.statement()?);
+            statements.extend(self.recovering(Self::statement)?);
         }
     }
 }

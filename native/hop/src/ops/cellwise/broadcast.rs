@@ -1,6 +1,6 @@
 //! The shape of cell-wise results.
 
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Code, Error, Result};
 
 use crate::ops::call::Call;
 
@@ -61,5 +61,6 @@ fn fit(left: Option<u64>, right: Option<u64>) -> Option<Option<u64>> {
 fn shapes_differ(call: &dyn Call, places: impl Iterator<Item = usize>) -> Error {
     let shapes: Vec<String> = places.map(|place| call.shape(place)).collect();
     call.mismatch(format!("shapes do not fit: {}", shapes.join(" and ")))
+        .with_code(Code::ShapesDiffer)
         .with_help("operands need equal shapes, or one is a vector as long as the other's side")
 }

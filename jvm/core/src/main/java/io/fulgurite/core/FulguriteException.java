@@ -1,11 +1,17 @@
 package io.fulgurite.core;
 
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
 /**
  * The one exception of Fulgurite. Its message is complete: kind, what went wrong, where in the script (with the line
  * itself), and what to do next. The parts are there for programs. Neither the message nor a cause shows credentials.
  */
 public class FulguriteException extends RuntimeException {
     private static final long serialVersionUID = 1L;
+
+    /** How the messages of native errors begin. */
+    private static final Pattern HEADING = Pattern.compile("\\w+ error\\[(E\\d{4})]");
 
     private final String kind;
     private final String operator;
@@ -45,6 +51,16 @@ public class FulguriteException extends RuntimeException {
      */
     public String kind() {
         return kind;
+    }
+
+    /**
+     * The stable code of the error, such as {@code E0401}, which {@code fulgurite check --explain} explains; null for
+     * errors of this side, which have none.
+     */
+    public String code() {
+        String message = getMessage();
+        Matcher heading = HEADING.matcher(message == null ? "" : message);
+        return heading.lookingAt() ? heading.group(1) : null;
     }
 
     /** The code of the operator that failed, such as {@code ba(+*)}; null when none did. */

@@ -42,8 +42,11 @@ private[fulgurite] object Errors {
     try work
     catch {
       case bad: FulguriteException if bad.kind == "data" && !bad.getMessage.contains(s"'$input'") =>
-        throw new FulguriteException("data", s"data error: input '$input': ${bad.getMessage.stripPrefix("data error: ")}", null)
+        throw new FulguriteException("data", s"data error: input '$input': ${withoutHeading(bad)}", null)
     }
+
+  /** The message of an error in data without its kind and code. */
+  def withoutHeading(bad: FulguriteException): String = bad.getMessage.replaceFirst("^data error(\\[E\\d+\\])?: ", "")
 
   /** The FulguriteException among the causes. */
   def find(failure: Throwable): Option[FulguriteException] = causes(failure).collectFirst { case ours: FulguriteException => ours }

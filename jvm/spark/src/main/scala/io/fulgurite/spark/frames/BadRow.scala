@@ -28,7 +28,7 @@ private[frames] object BadRow {
     }
 
   private def at(row: Long, reason: FulguriteException): FulguriteException = {
-    val (message, help) = reason.getMessage.stripPrefix("data error: ").split("\n   = help: ", 2) match {
+    val (message, help) = Errors.withoutHeading(reason).split("\n   = help: ", 2) match {
       case Array(message, help) => (message, help)
       case other => (other.mkString, "correct the row")
     }
