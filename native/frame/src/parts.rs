@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use fulgurite_error::{Error, Result};
 
-use crate::{Cell, Column, ColumnType, Frame};
+use crate::{Cell, Column, ColumnType, Frame, frame::default_names};
 
 impl Frame {
     /// Rows and columns of these ranges, sharing the buffers.
@@ -43,7 +43,7 @@ impl Frame {
         Frame::new(columns.collect(), Some(names.collect()))
     }
 
-    /// The columns of this frame, then those of the other.
+    /// The columns of this frame, then those of the other. Names that only number the columns go on from here.
     ///
     /// # Errors
     /// `dimension` when the frames differ in rows.
@@ -56,7 +56,13 @@ impl Frame {
             )));
         }
         let columns = self.columns().iter().chain(other.columns()).cloned();
-        let names = self.names().iter().chain(other.names()).cloned();
+        let numbered = default_names(self.cols() + other.cols());
+        let have_numbers = *other.names() == numbered[..other.cols()];
+        let of_other = match have_numbers {
+            true => &numbered[self.cols()..],
+            false => other.names(),
+        };
+        let names = self.names().iter().chain(of_other).cloned();
         Frame::new(columns.collect(), Some(names.collect()))
     }
 

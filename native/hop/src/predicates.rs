@@ -183,6 +183,11 @@ impl HopOp {
 
     /// `cbind` or `rbind`
     pub fn is_append(&self) -> bool {
-        matches!(self, HopOp::CBind | HopOp::RBind)
+        *self == HopOp::CBind || self.stacks()
+    }
+
+    /// `rbind(X, Y)`
+    pub fn stacks(&self) -> bool {
+        *self == HopOp::RBind
     }
 }

@@ -230,8 +230,8 @@ fn the_reference_says_what_declarations_say() {
             };
             let (text, examples) = with_outputs(&entry.written(declared), Scripts::Separate);
             gaps.extend(entry.gaps(declared, examples));
-            let errors = text.lines().filter(|line| line.contains(" error: "));
-            let wrong = errors.filter(|line| !line.starts_with("stopped error: "));
+            let errors = text.lines().filter(|line| line.contains(" error["));
+            let wrong = errors.filter(|line| !line.starts_with("stopped error["));
             gaps.extend(wrong.map(|line| format!("{}: {line}", entry.name)));
             now += &format!("\n### {text}");
         }
@@ -321,7 +321,7 @@ fn the_table_of_languages_runs() {
     }
     assert!(count >= 100, "the table has {count} rows");
     let printed = printed(&script);
-    let errors = printed.lines().filter(|line| line.contains(" error: "));
+    let errors = printed.lines().filter(|line| line.contains(" error["));
     let errors: Vec<&str> = errors.collect();
-    assert_eq!(errors, ["stopped error: x"], "{printed}");
+    assert_eq!(errors, ["stopped error[E1200]: x"], "{printed}");
 }

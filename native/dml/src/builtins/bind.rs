@@ -25,9 +25,11 @@ pub(crate) fn bind<'a>(
 ) -> Result<BoundCall<'a>> {
     let mut arguments: Vec<Option<Evaluated>> = builtin.parameters.iter().map(|_| None).collect();
     let mut rest = Vec::new();
+    // The elements of a list have names of their own, and stay in their order.
+    let is_list = builtin.name == "list";
     let (named, positional): (Vec<_>, Vec<_>) = evaluated
         .into_iter()
-        .partition(|argument| argument.name.is_some() && !builtin.ignores_names);
+        .partition(|argument| is_list || argument.name.is_some() && !builtin.ignores_names);
     if let (true, Some(first)) = (builtin.named_only, positional.first()) {
         return Err(
             Error::validation(format!("the arguments of '{name}' must be named"))
@@ -51,8 +53,7 @@ pub(crate) fn bind<'a>(
                         .at(&argument.start),
                 );
             }
-            // The elements of a list have names of their own.
-            None if builtin.name == "list" => rest.push(argument),
+            None if is_list => rest.push(argument),
             None => return Err(unknown_parameter(builtin, name, wanted, &argument.start)),
         }
     }

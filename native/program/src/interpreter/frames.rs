@@ -36,12 +36,12 @@ pub(super) fn execute(hop: &Hop, inputs: Vec<Variable>, session: &Session) -> Re
     }
     match &hop.op {
         HopOp::Frame(op) => return operate(*op, &inputs),
-        HopOp::RightIndex => {
+        op if op.is_part() => {
             let frame = inputs.frame(0)?;
             let (rows, cols) = inputs.ranges(frame, 1)?;
             return frame.slice(rows, cols).map(Variable::Frame);
         }
-        HopOp::LeftIndex => {
+        op if op.writes_part() => {
             let frame = inputs.frame(0)?;
             let (rows, cols) = inputs.ranges(frame, 2)?;
             return match inputs.get(1)? {
@@ -50,8 +50,8 @@ pub(super) fn execute(hop: &Hop, inputs: Vec<Variable>, session: &Session) -> Re
             }
             .map(Variable::Frame);
         }
-        HopOp::CBind => return inputs.bound(Frame::cbind),
-        HopOp::RBind => return inputs.bound(Frame::rbind),
+        op if op.stacks() => return inputs.bound(Frame::rbind),
+        op if op.is_append() => return inputs.bound(Frame::cbind),
         _ => {}
     }
     match hop.op.with_named_inputs() {

@@ -11,6 +11,7 @@ mod distributed_templates;
 mod file_systems;
 mod files;
 mod forms;
+mod frames;
 mod functions;
 mod generated;
 mod interrupts;

@@ -216,7 +216,7 @@ fn iterations_see_functions_constants_and_the_values_that_variables_have() {
         flag = nrow(X) > 3
         R = matrix(0, 40, 6)
         for (round in 1:3) {
-          parfor (i in 40:1) {
+          parfor (i in seq(40, 1, -1)) {
             if (flag) { R[i, ] = scale(X[i, ], i / round) }
             if (i %% 20 == 0) { print(name + ' ' + round + ' ' + i + ' ' + nan) }
             parfor (j in 1:6) { R[i, j] = R[i, j] + j }
@@ -316,7 +316,7 @@ fn by_rows(range: &str) -> (String, Vec<Vec<u64>>, String) {
 fn iterations_run_where_the_rows_are_that_they_read() {
     for (range, rows) in [
         ("1:nrow(X)", 100),
-        ("nrow(X):1", 100),
+        ("seq(nrow(X), 1, -1)", 100),
         ("seq(3, 99, 4)", 25),
         ("20:22", 3),
     ] {

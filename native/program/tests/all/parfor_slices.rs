@@ -69,7 +69,7 @@ fn sparse(rows: usize, cols: usize) -> MatrixBlock {
 fn iterations_run_where_their_slices_are() {
     for (range, read, what) in [
         ("1:40", "X[, i]", "its column of 'X'"),
-        ("40:1", "X[3:90, i]", "its column of 'X'"),
+        ("seq(40, 1, -1)", "X[3:90, i]", "its column of 'X'"),
         ("seq(1, 57, 2)", "X[, i + 1]", "its column of 'X'"),
         ("1:100", "X[151 - i, ]", "its row of 'X'"),
         (
@@ -83,7 +83,7 @@ fn iterations_run_where_their_slices_are() {
             "its 7 rows of 'X'",
         ),
         (
-            "20:2",
+            "seq(20, 2, -1)",
             "X[(i * b - 6):(i * b - 3), 2:9]",
             "its 4 rows of 'X'",
         ),

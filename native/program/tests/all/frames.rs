@@ -1,0 +1,199 @@
+//! Frames in scripts: parts, comparisons, coding of categories, files, functions and loops.
+
+use crate::common::script;
+
+fn printed(text: &str) -> String {
+    script(text).run().text()
+}
+
+/// A frame of four rows with text, numbers, truth values and missing cells.
+const PEOPLE: &str = "
+    F = frame(list('Graz', 3, 1.5, TRUE, 'Linz', 4, 2.5, FALSE, 'a, \"b\"', 5, -1.0, TRUE, 'Graz', 6, 0.0, FALSE),
+      rows=4, cols=4, schema=list('STRING', 'INT32', 'FP64', 'BOOLEAN'))
+";
+
+fn of_people(text: &str) -> String {
+    printed(&format!("{PEOPLE}{text}"))
+}
+
+#[test]
+fn parts_of_frames() {
+    let text = of_people(
+        "
+        print(toString(F))
+        print(nrow(F) + ' ' + ncol(F) + ' ' + length(F))
+        print(F[2:3, 1:2])
+        print(F[, 'C2'])
+        print(as.scalar(F[3, 1]) + '!' + as.scalar(F[1, 'C3']))
+        G = F
+        G[1, 1] = 'Wien'
+        G[2:3, 2] = frame(list(40, 50), rows=2, cols=1)
+        G[4, 3:4] = F[1, 3:4]
+        print(G)
+        print(F)
+        print(cbind(F[1:2, 1], matrix('7 8', 2, 1)))
+        print(rbind(F[1, ], G[1, ]))
+        print(toString(as.matrix(F[, 2:4]) * 2))
+        print(sum(as.matrix(F[, 2])) + ' ' + sum(as.matrix(F[, 'C4'])))
+        print(toString(F, rows=1, cols=2, sep='|', decimal=1))
+        ",
+    );
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn cells_are_compared_and_replaced() {
+    let text = of_people(
+        "
+        print(t(F[, 1] == 'Graz'))
+        print(t('Graz' != F[, 1]))
+        print(t(F[, 2] > 4))
+        print(t(F[, 3] <= F[, 2]))
+        print(sum((F[, 2] >= 4) & (F[, 1] == 'Graz')))
+        print(contains(F[, 1], 'Linz') + ' ' + contains(F[, 1], 'Paris') + ' ' + countDistinct(F[, 1]))
+        G = replace(target=F[, 1], pattern='Graz', replacement='Wien')
+        print(G)
+        print(order(target=F, by=2, decreasing=TRUE))
+        print(t(order(target=F, by='C1', index.return=TRUE)))
+        print(order(target=F[, 1:2], by=matrix('1 2', 2, 1), decreasing=TRUE))
+        print(unique(F[, 1]))
+        print(removeEmpty(target=F, margin='rows', select=F[, 1] == 'Graz'))
+        print(nrow(removeEmpty(target=F, margin='rows', select=F[, 1] == 'x', empty.return=FALSE)))
+        H = frame('', rows=2, cols=1)
+        print(sum(is.na(dropInvalidLength(F[, 1], matrix(4, 1, 1)))))
+        print(map(F[, 1], \"x -> x.length() > 4 ? x.toUpperCase() : x.substring(1)\"))
+        ",
+    );
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn categories_become_numbers_and_come_back() {
+    let text = of_people(
+        "
+        s = \"{recode: [C1], dummycode: [C4], bin: [{name: C2, method: equi-width, numbins: 2}]}\"
+        [X, M] = transformencode(target=F, spec=s)
+        print(X)
+        print(M)
+        print(transformdecode(target=X, spec=s, meta=M))
+        print(transformcolmap(target=M, spec=s))
+        G = F
+        G[1, 1] = 'unknown'
+        print(transformapply(target=G, spec=s, meta=M))
+        [Y, N] = transformencode(target=F, spec='{ids: true, recode: [1]}')
+        print(sum(X[, 1] == Y[, 1]) + ' ' + nrow(N))
+        W = matrix(seq(1, 6), 3, 2)
+        print(transformapply(target=F[, 1], spec='{ids: true, word_embedding: [1]}', meta=N[, 1], embedding=W))
+        ",
+    );
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn types_are_found_and_given() {
+    let text = printed(
+        "
+        F = frame(list('1', 'x', '2.5', 'true', '', ''), rows=3, cols=2)
+        print(detectSchema(F))
+        S = detectSchema(F[1:2, 1])
+        print(applySchema(F[1:2, 1], S))
+        print(dropInvalidType(F[, 2], frame('BOOLEAN', rows=1, cols=1)))
+        print(colnames(F))
+        ",
+    );
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn frames_go_through_functions_branches_loops_and_lists() {
+    let text = of_people(
+        "
+        f = function(Frame[Unknown] A, int k) return (Frame[String] R, double n) {
+          R = A[k, ]
+          n = ncol(A)
+        }
+        [R, n] = f(F, 3)
+        print(R)
+        if (n > 3) { R = rbind(R, F[1, ]) } else { R = R[1, ] }
+        print(nrow(R))
+        for (i in 1:2) { R = rbind(R, R) }
+        print(nrow(R) + ' ' + nrow(unique(R, dir='r')))
+        parfor (i in 1:4) { F[i, 2] = i * 10 }
+        print(F[, 2])
+        l = list(F, x=2)
+        H = as.frame(l[1])
+        l[[1]] = F[1, ]
+        print(nrow(H) + ' ' + nrow(as.frame(l[1])))
+        print(l)
+        G = evalList('f', list(F, 2))
+        print(nrow(as.frame(G[1])))
+        ",
+    );
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn files_keep_frames() {
+    let folder = tempfile::tempdir().unwrap();
+    for format in ["csv", "jsonl", "parquet", "binary"] {
+        let path = folder.path().join(format);
+        let path = path.display();
+        let text = of_people(&format!(
+            "
+            G = cbind(F, frame('x', rows=4, cols=1))
+            G = dropInvalidLength(G, matrix('4 9 9 9 9', 1, 5))
+            write(G, '{path}', format='{format}', header=TRUE)
+            H = read('{path}', data_type='frame')
+            print(sum(H == G) + ' ' + sum(is.na(H)) + ' ' + as.scalar(H[1, 1]))
+            print(toString(detectSchema(H)))
+            ",
+        ));
+        insta::assert_snapshot!(format!("a frame as {format}"), text);
+    }
+}
+
+#[test]
+fn what_is_wrong_with_frames_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = folder.path().join("a.csv");
+    std::fs::write(&csv, "name,age\nAnna,3\nBert,many\n").unwrap();
+    let csv = csv.display();
+    let scripts = [
+        "x = as.matrix(F)\nprint(toString(x))".to_owned(),
+        "print(F[5, 1])".to_owned(),
+        "i = 0\nprint(F[1, i])".to_owned(),
+        "print(F[1, 'C9'])".to_owned(),
+        "F[1, 2] = 'many'\nprint(toString(F))".to_owned(),
+        "F[1:2, ] = F[1, ]\nprint(toString(F))".to_owned(),
+        "X = F + 1\nprint(toString(X))".to_owned(),
+        "X = F %*% F\nprint(toString(X))".to_owned(),
+        "X = sum(F)\nprint(toString(X))".to_owned(),
+        "x = as.scalar(F)\nprint(toString(x))".to_owned(),
+        "X = matrix(0, 2, 2)\nX[1, 1] = F".to_owned(),
+        "G = rbind(F, F[, 1])\nprint(toString(G))".to_owned(),
+        "[X, M] = transformencode(target=F, spec='{recode: [C1, C9]}')\nprint(X)".to_owned(),
+        "[X, M] = transformencode(target=F, spec='{recode: [C1')\nprint(X)".to_owned(),
+        "[X, M] = transformencode(target=F, spec='{recode: [C1], mean: [C2]}')\nprint(X)".to_owned(),
+        "[X, M] = transformencode(target=F, spec='{ids: true, recode: [2]}')\nprint(X)".to_owned(),
+        "X = transformapply(target=F, spec='{}', meta=F[, 1:2])\nprint(X)".to_owned(),
+        "G = map(F, 'x -> x.shout()')\nprint(G)".to_owned(),
+        "G = map(F, 'x -> (')\nprint(G)".to_owned(),
+        "write(F, 'out')".to_owned(),
+        format!("G = read('{csv}', data_type='frame', format='csv', header=TRUE, schema='STRING,INT32')\nprint(G)"),
+        format!("G = read('{csv}', data_type='frame', format='csv', header=TRUE, schema='STRING,NUMBER')\nprint(G)"),
+        format!("G = read('{csv}', data_type='frame', format='csv', schema='STRING')\nprint(G)"),
+        "f = function(Frame[String] A) return (double n) { n = nrow(A) }\nprint(f(matrix(1, 1, 1)))".to_owned(),
+        "G = frame(list(1, 2, 3), rows=2, cols=2)\nprint(G)".to_owned(),
+        "print(order(target=F, by=9))".to_owned(),
+        "print(transform(F))".to_owned(),
+    ];
+    let said = scripts.map(|text| {
+        let error = script(&format!("{PEOPLE}{text}"))
+            .run()
+            .result
+            .expect_err(&text);
+        let folder = folder.path().display().to_string();
+        error.to_string().replace(&folder, "FOLDER")
+    });
+    insta::assert_snapshot!(said.join("\n\n"));
+}
