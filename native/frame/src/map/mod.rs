@@ -9,7 +9,7 @@
 mod calls;
 mod names;
 mod parse;
-mod pattern;
+pub(crate) mod pattern;
 mod stem;
 mod value;
 mod words;
