@@ -90,6 +90,13 @@ pub(crate) fn java_order(left: &str, right: &str) -> Ordering {
     }
 }
 
+/// Java's hash of a string.
+pub(crate) fn java_hash(text: &str) -> i32 {
+    text.encode_utf16().fold(0_i32, |hash, unit| {
+        hash.wrapping_mul(31).wrapping_add(i32::from(unit))
+    })
+}
+
 fn order_of(left: Cell<'_>, right: Cell<'_>) -> Option<Ordering> {
     match (left, right) {
         (Cell::Text(_), _) | (_, Cell::Text(_)) => Some(java_order(&left.text(), &right.text())),

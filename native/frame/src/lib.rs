@@ -12,7 +12,8 @@
 //!   [`Frame::unique_rows`];
 //! - leave: [`Frame::to_matrix`], [`Frame::to_text`], [`csv::write`], [`parquet::write`], [`ipc::write`], [`json_lines::write`], [`Frame::to_record_batch`];
 //! - functions of cells: [`map::Function`];
-//! - categories as numbers: [`transform::encode`], [`transform::apply`], [`transform::apply_embedding`], [`transform::decode`], [`transform::column_map`].
+//! - categories as numbers: [`transform::encode`], [`transform::apply`], [`transform::apply_embedding`], [`transform::decode`], [`transform::column_map`];
+//! - texts as tokens: [`tokenize::tokenize`].
 //!
 //! Data whose size follows from input is admitted by [`fulgurite_matrix::memory`]; loops over rows ask the interrupt flag.
 
@@ -23,6 +24,7 @@ pub mod ipc;
 pub mod json_lines;
 pub mod map;
 pub mod parquet;
+pub mod tokenize;
 pub mod transform;
 
 mod batches;
@@ -31,6 +33,7 @@ mod column;
 mod compare;
 mod frame;
 mod guard;
+mod json;
 mod order;
 mod parts;
 mod schema;

@@ -359,9 +359,9 @@ fn what_is_not_known_is_refused_with_its_place() {
             "'(a, b, c)' are no parameters of a function of one or two",
         ),
         (
-            "UtilFunctions.syntacticalPatternDiscovery(0.8,NA)",
+            "UtilFunctions.frobnicate(0.8,NA)",
             ErrorKind::Unsupported,
-            "map with 'UtilFunctions.syntacticalPatternDiscovery', which is no function of a cell",
+            "map with 'UtilFunctions.frobnicate', which is no function of a cell",
         ),
     ] {
         let error = Function::parse(function).unwrap_err();

@@ -19,6 +19,7 @@ pub(super) const BUILTINS: &[Builtin] = &[
     builtin("valueSwap", SCHEMA, Rule::Function(value_swap)),
     builtin("colnames", FRAME, Rule::Function(names)),
     builtin("map", MAP, Rule::Function(map)),
+    builtin("tokenize", TOKENIZE, Rule::Function(tokenize)),
     builtin("frame", FILL, Rule::Function(fill)),
 ];
 
@@ -60,6 +61,12 @@ const MAP: &[Parameter] = &[
     required("target", Kind::Table),
     required("function", Kind::String),
     default("margin", Kind::Number, Constant::Int(0)),
+];
+
+const TOKENIZE: &[Parameter] = &[
+    required("target", Kind::Frame),
+    required("spec", Kind::String),
+    required("max_tokens", Kind::Number),
 ];
 
 /// Every cell is a scalar, or all cells are those of a list.
@@ -116,6 +123,10 @@ fn value_swap(call: &mut BoundCall<'_>) -> Result<HopId> {
 
 fn names(call: &mut BoundCall<'_>) -> Result<HopId> {
     of_arguments(call, FrameOp::Names)
+}
+
+fn tokenize(call: &mut BoundCall<'_>) -> Result<HopId> {
+    of_arguments(call, FrameOp::Tokenize)
 }
 
 /// Of a matrix, the frame that it is.

@@ -10,7 +10,11 @@ use super::{
     value::{Operator, Value, operate},
     words::{jaccard, word_error_rate},
 };
-use crate::{column::boolean, compare::java_order, types::SEPARATOR};
+use crate::{
+    column::boolean,
+    compare::{java_hash, java_order},
+    types::SEPARATOR,
+};
 
 /// A method of a value.
 pub(super) fn method(
@@ -62,9 +66,7 @@ pub(super) fn method(
             Value::Text(other) => text.to_lowercase() == other.to_lowercase(),
             _ => false,
         }),
-        Method::HashCode => Value::Int(text.encode_utf16().fold(0_i32, |hash, unit| {
-            hash.wrapping_mul(31).wrapping_add(i32::from(unit))
-        })),
+        Method::HashCode => Value::Int(java_hash(text)),
         Method::IndexOf => {
             let from = if arguments.len() > 1 { whole(1)? } else { 0 };
             let from = units_len(text).min(usize::try_from(from).unwrap_or(0));

@@ -7,11 +7,14 @@
 //! As in SystemDS, missing cells stay missing, and the cells of the result are text.
 
 mod calls;
+mod disguised;
 mod names;
 mod parse;
-mod pattern;
+pub(crate) mod pattern;
+mod smoothing;
 mod stem;
 mod value;
+mod whole;
 mod words;
 
 use std::rc::Rc;
@@ -29,17 +32,31 @@ use crate::{
 use parse::{Literal, Node};
 use pattern::Patterns;
 use value::{Operator, Value, operate};
+use whole::FrameFunction;
 
-/// A function of a cell, of a row or column, or of two cells.
+/// A function of a cell, of a row or column, of two cells, or of a whole frame.
 #[derive(Debug, Clone)]
-pub struct Function {
+pub struct Function(Kind);
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Cells(CellFunction),
+    Frame(FrameFunction),
+}
+
+#[derive(Debug, Clone)]
+struct CellFunction {
     text: String,
     parameters: usize,
     node: Node,
 }
 
 impl Function {
-    /// Reads a function of one or two parameters.
+    /// Reads a function of one or two parameters, or a call of a function of a frame.
+    ///
+    /// Of a frame there are `UtilFunctions.syntacticalPatternDiscovery(threshold,replacement)`, which replaces cells of another form than
+    /// most of their column, and `UtilFunctions.exponentialMovingAverageImputation(iterations;mode;freq;alpha;beta;gamma)`, which smooths
+    /// columns of numbers and forecasts what is missing. A weight that is `NaN` is searched in so many iterations.
     ///
     /// # Errors
     /// `syntax` when it does not parse; `unsupported`, with the place in the text, for methods and names that are not known here.
@@ -51,17 +68,23 @@ impl Function {
     /// assert_eq!(error.message(), "character 8: the method 'frobnicate'");
     /// ```
     pub fn parse(text: &str) -> Result<Self> {
+        if let Some(function) = FrameFunction::parse(text)? {
+            return Ok(Function(Kind::Frame(function)));
+        }
         let (parameters, node) = parse::function(text)?;
-        Ok(Function {
+        Ok(Function(Kind::Cells(CellFunction {
             text: text.to_owned(),
             parameters,
             node,
-        })
+        })))
     }
 
     /// How many parameters it has, one or two.
     pub fn parameters(&self) -> usize {
-        self.parameters
+        match &self.0 {
+            Kind::Cells(function) => function.parameters,
+            Kind::Frame(_) => 1,
+        }
     }
 
     /// The frame of what the function makes of each cell (`margin` 0), each row (1) or each column (2), as text.
@@ -81,7 +104,23 @@ impl Function {
     /// # Ok::<(), fulgurite_error::Error>(())
     /// ```
     pub fn apply(&self, frame: &Frame, margin: usize) -> Result<Frame> {
-        let columns = match (self.parameters, margin) {
+        let columns = match &self.0 {
+            Kind::Cells(function) => function.columns(frame, margin)?,
+            Kind::Frame(function) if margin == 0 => function.columns(frame)?,
+            Kind::Frame(_) => {
+                return Err(Error::argument(format!(
+                    "the margin of a function of a frame is 0, not {margin}"
+                )));
+            }
+        };
+        let names = default_names(columns.len());
+        Frame::new(columns, Some(names))
+    }
+}
+
+impl CellFunction {
+    fn columns(&self, frame: &Frame, margin: usize) -> Result<Vec<Column>> {
+        Ok(match (self.parameters, margin) {
             (2, 0) => self.of_pairs(frame)?,
             (1, 0) => {
                 let columns = frame.columns().iter().zip(frame.names());
@@ -100,9 +139,7 @@ impl Function {
                     "the margin is 0, 1 or 2, not {margin}"
                 )));
             }
-        };
-        let names = default_names(columns.len());
-        Frame::new(columns, Some(names))
+        })
     }
 
     fn of_column(&self, column: &Column, name: &str) -> Result<Column> {
@@ -275,7 +312,7 @@ struct Run {
 
 impl Run {
     /// The result as text; null is a missing value.
-    fn text(&self, function: &Function, parameters: &[Value]) -> Result<Option<String>> {
+    fn text(&self, function: &CellFunction, parameters: &[Value]) -> Result<Option<String>> {
         let value = self.value(&function.text, &function.node, parameters)?;
         match value {
             Value::Null => Ok(None),
@@ -286,7 +323,7 @@ impl Run {
     /// The result for an array, of texts and as long.
     fn texts(
         &self,
-        function: &Function,
+        function: &CellFunction,
         cells: Rc<[Value]>,
         len: usize,
     ) -> Result<Vec<Option<String>>> {

@@ -16,16 +16,16 @@ const LARGEST: usize = 8 << 20;
 
 /// Compiled patterns of a function.
 #[derive(Default)]
-pub(super) struct Patterns(RefCell<FxHashMap<String, Rc<Pattern>>>);
+pub(crate) struct Patterns(RefCell<FxHashMap<String, Rc<Pattern>>>);
 
 /// A pattern that matches anywhere, and one that matches all of a text.
-pub(super) struct Pattern {
-    pub(super) anywhere: Regex,
+pub(crate) struct Pattern {
+    pub(crate) anywhere: Regex,
     pub(super) whole: Regex,
 }
 
 impl Patterns {
-    pub(super) fn get(&self, java: &str) -> Result<Rc<Pattern>> {
+    pub(crate) fn get(&self, java: &str) -> Result<Rc<Pattern>> {
         if let Some(known) = self.0.borrow().get(java) {
             return Ok(known.clone());
         }

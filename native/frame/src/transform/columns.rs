@@ -14,6 +14,7 @@ use super::{Binning, Coding, ColumnSpec, Scaling, fill::mean};
 use crate::{
     Cell, Column, ColumnType,
     column::{ROWS_AT_ONCE, push},
+    compare::java_hash,
     frame::column_of_numbers,
     types::SEPARATOR,
 };
@@ -347,9 +348,6 @@ fn equi_height(mut numbers: Vec<f64>, bins: usize) -> Result<Vec<(f64, f64)>> {
 
 /// The absolute value of Java's hash of a string, modulo the number of buckets, from 1.
 fn bucket(text: &str, buckets: usize) -> f64 {
-    let units = text.encode_utf16();
-    let hash = units.fold(0_i32, |hash, unit| {
-        hash.wrapping_mul(31).wrapping_add(i32::from(unit))
-    });
+    let hash = java_hash(text);
     (u64::from(hash.unsigned_abs()) % buckets as u64 + 1) as f64
 }

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use fulgurite_error::{Error, Result};
 use serde_json::{Map, Value};
 
-use crate::Frame;
+use crate::{
+    Frame,
+    json::{bad, count, object_of},
+};
 
 /// How numbers are put into bins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,20 +69,13 @@ pub struct ColumnSpec {
 #[derive(Debug, Clone)]
 pub struct Spec(Map<String, Value>);
 
-/// The largest number of bins or buckets: that of a matrix's columns.
-const MOST_CODES: u64 = i32::MAX as u64;
-
 impl Spec {
     /// Reads JSON, in which names need no quotes: `{ids: true, recode: [1], bin: [{id: 2, method: equi-width, numbins: 5}]}`.
     ///
     /// # Errors
     /// `syntax` when it does not parse; `unsupported`, with the path, for keys that are not known here.
     pub fn parse(text: &str) -> Result<Self> {
-        let value: Value = serde_json::from_str(&quoted(text))
-            .map_err(|error| Error::syntax(format!("the specification does not parse: {error}")))?;
-        let Value::Object(keys) = value else {
-            return Err(Error::syntax("the specification is not an object"));
-        };
+        let keys = object_of(text)?;
         for key in keys.keys() {
             match key.as_str() {
                 "ids" | "recode" | "dummycode" | "bin" | "hash" | "K" | "impute" | "omit"
@@ -270,10 +266,6 @@ impl Spec {
     }
 }
 
-fn bad(path: &str, expected: &str, found: &Value) -> Error {
-    Error::data(format!("{path}: {expected}, not {found}"))
-}
-
 /// An object and what it names its column by.
 fn object<'a>(
     path: &str,
@@ -289,57 +281,4 @@ fn object<'a>(
         .get(key)
         .ok_or_else(|| Error::data(format!("{path}.{key} is missing")))?;
     Ok((object, column))
-}
-
-fn count(path: &str, value: Option<&Value>) -> Result<usize> {
-    let found = value.unwrap_or(&Value::Null);
-    let count = found
-        .as_u64()
-        .filter(|count| (1..=MOST_CODES).contains(count));
-    let count = count.and_then(|count| usize::try_from(count).ok());
-    count.ok_or_else(|| bad(path, "a number of 1 or more", found))
-}
-
-/// With quotes around the words that have none, and none but double ones: the JSON library of SystemDS takes both.
-fn quoted(text: &str) -> String {
-    let mut json = String::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let end = match first {
-            '"' | '\'' => {
-                let mut escaped = false;
-                let close = rest.char_indices().skip(1).find(|(_, letter)| {
-                    let closes = *letter == first && !escaped;
-                    escaped = *letter == '\\' && !escaped;
-                    closes
-                });
-                let end = close.map_or(rest.len(), |(at, _)| at + 1);
-                match (first, close) {
-                    ('\'', Some((at, _))) => json.push_str(&Value::from(&rest[1..at]).to_string()),
-                    _ => json.push_str(&rest[..end]),
-                }
-                end
-            }
-            ',' | ':' | '{' | '}' | '[' | ']' => {
-                json.push(first);
-                1
-            }
-            letter if letter.is_whitespace() => {
-                json.push(' ');
-                letter.len_utf8()
-            }
-            _ => {
-                let stop = |letter: char| letter.is_whitespace() || ",:{}[]\"'".contains(letter);
-                let end = rest.find(stop).unwrap_or(rest.len());
-                let word = &rest[..end];
-                match serde_json::from_str::<Value>(word).is_ok() {
-                    true => json.push_str(word),
-                    false => json.push_str(&Value::from(word).to_string()),
-                }
-                end
-            }
-        };
-        rest = &rest[end..];
-    }
-    json
 }

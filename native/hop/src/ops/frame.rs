@@ -90,6 +90,11 @@ operators! {
         code: "map", inputs: &[FRAME, ("function", Accepts::Scalar), ("margin", Accepts::Scalar)], optional: &[], gives: DataType::Frame,
         size: |_| Characteristics::UNKNOWN,
     }
+    /// The words of texts, each in its row or all of a text in one, as a specification asks for them.
+    Tokenize {
+        code: "tokenize", inputs: &[FRAME, SPECIFICATION, ("max_tokens", Accepts::Scalar)], optional: &[], gives: DataType::Frame,
+        size: |_| Characteristics::UNKNOWN,
+    }
     /// The frame with one value replaced.
     Replace {
         code: "replace", inputs: &[FRAME, ("pattern", Accepts::Scalar), ("replacement", Accepts::Scalar)],

@@ -7,6 +7,7 @@ use fulgurite_error::{Error, Result};
 use fulgurite_frame::{
     Cell, ColumnType, Comparison, Frame,
     map::Function,
+    tokenize,
     transform::{self, Spec},
 };
 use fulgurite_hop::{
@@ -127,6 +128,10 @@ fn operate(op: FrameOp, inputs: &Inputs) -> Result<Variable> {
             return Ok(Variable::Scalar(Literal::Double(count)));
         }
         FrameOp::Map => Function::parse(&inputs.text(1)?)?.apply(frame()?, inputs.count(2)?)?,
+        FrameOp::Tokenize => {
+            let spec = tokenize::Spec::parse(&inputs.text(1)?)?;
+            tokenize::tokenize(frame()?, &spec, inputs.count(2)?)?
+        }
         FrameOp::IsMissing => return frame()?.is_missing().map(Variable::matrix),
         FrameOp::Equal => return compare(Comparison::Equal, inputs),
         FrameOp::NotEqual => return compare(Comparison::NotEqual, inputs),
