@@ -11,7 +11,7 @@
 //! - ask and clean: [`Frame::compare`], [`Frame::is_missing`], [`Frame::replace`], [`Frame::remove_empty`], [`Frame::order`],
 //!   [`Frame::unique_rows`];
 //! - leave: [`Frame::to_matrix`], [`Frame::to_text`], [`csv::write`], [`parquet::write`], [`ipc::write`], [`json_lines::write`], [`Frame::to_record_batch`];
-//! - functions of cells: [`map::Function`];
+//! - functions of cells and of whole frames: [`map::Function`];
 //! - categories as numbers: [`transform::encode`], [`transform::apply`], [`transform::apply_embedding`], [`transform::decode`], [`transform::column_map`];
 //! - texts as tokens: [`tokenize::tokenize`].
 //!

@@ -5,6 +5,8 @@
 //! It has no state and asks for no time, so that each distinct text of a column is mapped once.
 //!
 //! As in SystemDS, missing cells stay missing, and the cells of the result are text.
+//!
+//! Two functions take a whole frame: one replaces missing values in disguise, the other smooths columns of numbers ([`Function::parse`]).
 
 mod calls;
 mod disguised;
