@@ -45,8 +45,8 @@ private[fulgurite] object Errors {
         throw new FulguriteException("data", s"data error: input '$input': ${withoutHeading(bad)}", null)
     }
 
-  /** The message of an error in data without its kind and code. */
-  def withoutHeading(bad: FulguriteException): String = bad.getMessage.replaceFirst("^data error(\\[E\\d+\\])?: ", "")
+  /** The message of an error without its kind and code. */
+  def withoutHeading(bad: FulguriteException): String = bad.getMessage.replaceFirst("^[a-z]+ error(\\[E\\d+\\])?: ", "")
 
   /** The FulguriteException among the causes. */
   def find(failure: Throwable): Option[FulguriteException] = causes(failure).collectFirst { case ours: FulguriteException => ours }

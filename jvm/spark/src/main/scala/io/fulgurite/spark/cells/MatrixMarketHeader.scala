@@ -2,7 +2,7 @@ package io.fulgurite.spark.cells
 
 import com.fasterxml.jackson.databind.JsonNode
 import io.fulgurite.core.FulguriteException
-import io.fulgurite.spark.Json
+import io.fulgurite.spark.{Errors, Json}
 import io.fulgurite.spark.text.{Chunk, ParsedText}
 import org.apache.hadoop.fs.{FileSystem, Path}
 
@@ -29,7 +29,7 @@ private object MatrixMarketHeader {
       try ParsedText(new Chunk(head, head.length), Format)
       catch {
         case bad: FulguriteException =>
-          throw new FulguriteException(bad.kind, s"${bad.kind} error: '$file': ${bad.getMessage.stripPrefix(s"${bad.kind} error: ")}", bad)
+          throw new FulguriteException(bad.kind, s"${bad.kind} error: '$file': ${Errors.withoutHeading(bad)}", bad)
       }
     of(parsed.header.get)
   }
