@@ -22,12 +22,16 @@ import status
 
 POLICIES = ("none", "cost")
 FORMS = ("dense", "sparse")
+# Where operators run: in this process, or, where they need more than a few kilobytes, as dataflow on workers in it.
+PLACES = ("here", "workers")
+WORKERS = {"fulgurite.backend": "local", "fulgurite.memory.local": "4k"}
 EXPECTED = common.HERE / "expected.txt"
 
 
 class Runner:
-    def __init__(self, command, limit, forms, policies):
+    def __init__(self, command, limit, forms, policies, place="here"):
         self.command, self.limit = command, limit
+        self.elsewhere = WORKERS if place == "workers" else {}
         self.modes = [(policy, form) for form in forms for policy in policies]
         listed = subprocess.run([command, "config"], capture_output=True, text=True, check=True).stdout
         self.keys = set(re.findall(r"^(fulgurite\.[\w.]+) = ", listed, re.M))
@@ -35,6 +39,7 @@ class Runner:
     def configuration(self, case, policy):
         scripts = oracles.SCRIPTS[case.system]
         entries = {"fulgurite.fusion.policy": policy, "fulgurite.threads": "1", "fulgurite.rand.stream": case.system, "fulgurite.dialect": case.system}
+        entries.update(self.elsewhere)
         if case.system == "systemds":
             entries["fulgurite.builtins"] = str(scripts / "builtin")
         # Of the keys, a command of today knows what it knows.
@@ -91,6 +96,7 @@ def main():
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--policy", choices=POLICIES, help="only this one")
     parser.add_argument("--form", choices=FORMS, help="only this form of inputs")
+    parser.add_argument("--place", choices=PLACES, default="here", help="where operators run that need more than a few kilobytes")
     parser.add_argument("--check", action="store_true", help="leave STATUS.md as it is")
     parser.add_argument("--bless", action="store_true", help="write expected.txt: what passes now has to pass from now on")
     options = parser.parse_args()
@@ -98,13 +104,13 @@ def main():
     command = str(pathlib.Path(options.fulgurite).resolve())
     forms = [options.form] if options.form else FORMS
     policies = [options.policy] if options.policy else POLICIES
-    runner = Runner(command, options.limit, forms, policies)
+    runner = Runner(command, options.limit, forms, policies, options.place)
     families = common.load_cases()
     chosen = common.select(families, options.words)
     started = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(options.workers) as pool:
         results = dict(zip((f"{case.family}: {case.name}" for case in chosen), pool.map(runner.run, chosen), strict=True))
-    whole = not options.words and not options.form and not options.policy
+    whole = not options.words and not options.form and not options.policy and options.place == "here"
     for name, failures in results.items():
         if failures and not whole:
             print(name, *(f"\n  {mode}: {text}" for mode, text in failures.items()), sep="")
