@@ -283,13 +283,13 @@ pub(crate) fn as_fp64(cell: Cell<'_>) -> Option<f64> {
     cell.number()
 }
 
-/// A whole number: of a number with a fraction, what is before its point.
+/// A whole number.
 pub(crate) fn as_int64(cell: Cell<'_>) -> Option<i64> {
     match cell {
         Cell::Int(value) => Some(value),
         Cell::Text(text) if text.trim().parse::<i64>().is_ok() => text.trim().parse().ok(),
         cell => {
-            let value = cell.number()?.trunc();
+            let value = cell.number().filter(|value| value.fract() == 0.0)?;
             // The first double above all of `i64`.
             let above = 2.0_f64.powi(63);
             (-above..above).contains(&value).then_some(value as i64)

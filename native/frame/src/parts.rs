@@ -186,7 +186,7 @@ impl Frame {
         Frame::new(vec![column; cols], None)
     }
 
-    /// A frame with these cells, row by row. A column of several types is text.
+    /// A frame with these cells, row by row. A column of numbers of several types is FP64, of other types text.
     ///
     /// # Errors
     /// `dimension` for another number of cells; `memory`.
@@ -199,12 +199,9 @@ impl Frame {
         }
         let columns = (0..cols).map(|col| {
             let of_column = || cells.iter().skip(col).step_by(cols);
-            let mut types = of_column().map(|cell| type_of(*cell));
-            let first = types.next().unwrap_or(ColumnType::String);
-            let kind = match types.all(|other| other == first) {
-                true => first,
-                false => ColumnType::String,
-            };
+            let types = of_column().map(|cell| type_of(*cell));
+            let common = types.reduce(ColumnType::common);
+            let kind = common.unwrap_or(ColumnType::String);
             Column::of_cells(kind, "", of_column().map(|cell| Some(*cell)))
         });
         Frame::new(columns.collect::<Result<_>>()?, None)

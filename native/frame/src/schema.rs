@@ -42,6 +42,17 @@ impl ColumnType {
         })
     }
 
+    /// The type of a column with values of both: of numbers FP64, else text.
+    #[must_use]
+    pub fn common(self, other: ColumnType) -> ColumnType {
+        let is_number = |kind| !matches!(kind, ColumnType::String | ColumnType::Boolean);
+        match self == other {
+            true => self,
+            false if is_number(self) && is_number(other) => ColumnType::Fp64,
+            false => ColumnType::String,
+        }
+    }
+
     /// The name in SystemDS.
     pub fn name(self) -> &'static str {
         match self {

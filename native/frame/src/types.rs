@@ -91,19 +91,30 @@ impl Frame {
     }
 }
 
+/// Floats have all whole numbers up to here.
+const MOST_WHOLE_OF_FLOATS: f64 = 16_777_216.0;
+
 fn detected(column: &Column) -> String {
     let mut widest = None;
+    let mut is_exact = true;
     let mut is_missing = false;
     for cell in column.cells() {
         match cell {
             None => is_missing = true,
             Some(cell) => {
                 let kind = type_of(&cell.text());
+                let whole = cell
+                    .number()
+                    .filter(|_| rank(kind) <= rank(ColumnType::Int64));
+                is_exact &= whole.is_none_or(|number| number.abs() <= MOST_WHOLE_OF_FLOATS);
                 widest = Some(widest.map_or(kind, |widest| wider(widest, kind)));
             }
         }
     }
-    let kind = widest.unwrap_or(ColumnType::String);
+    let kind = match widest.unwrap_or(ColumnType::String) {
+        ColumnType::Fp32 if !is_exact => ColumnType::Fp64,
+        kind => kind,
+    };
     match is_missing {
         true => format!("{kind}{SEPARATOR}n"),
         false => kind.to_string(),

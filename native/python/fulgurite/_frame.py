@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import sys
 
+import numpy as np
+
 from . import _native
 
 __all__ = ["Frame", "as_frame", "is_table"]
@@ -120,10 +122,24 @@ def _native_of(table):
     if hasattr(table, "__arrow_c_stream__"):
         return _native.Frame.of_stream(table.__arrow_c_stream__())
     if isinstance(table, dict):
-        return _native.Frame.of_columns(
-            [str(name) for name in table], [list(values) for values in table.values()]
-        )
+        columns = [_plain(name, values) for name, values in table.items()]
+        return _native.Frame.of_columns([str(name) for name in table], columns)
     raise TypeError(f"a frame is made of a table or of lists by names, not of {type(table).__name__}")
+
+
+def _plain(name, values):
+    """The values of a column as Python's own, with None for what is missing."""
+    if isinstance(values, (str, bytes)):
+        raise TypeError(f"the column {name!r} is a list of values, not one text")
+    values = values.tolist() if hasattr(values, "tolist") else list(values)
+    return [_plain_value(value) for value in values]
+
+
+def _plain_value(value):
+    if isinstance(value, np.generic):
+        value = value.item()
+    # pandas' NA and NaT.
+    return None if type(value).__name__ in ("NAType", "NaTType") else value
 
 
 def _of_pandas(table):

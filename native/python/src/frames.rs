@@ -179,13 +179,7 @@ fn column(py: Python<'_>, name: &str, values: &Bound<'_, PyList>) -> PyResult<Co
         });
     }
     let types = cells.iter().flatten().map(Value::column_type);
-    let common = types.reduce(|one, other| match (one, other) {
-        _ if one == other => one,
-        (ColumnType::Int64 | ColumnType::Fp64, ColumnType::Int64 | ColumnType::Fp64) => {
-            ColumnType::Fp64
-        }
-        _ => ColumnType::String,
-    });
+    let common = types.reduce(ColumnType::common);
     let cells = cells.iter().map(|cell| cell.as_ref().map(Value::cell));
     Column::of_cells(common.unwrap_or(ColumnType::String), name, cells)
         .map_err(|error| raised(py, &error, None))

@@ -30,6 +30,14 @@ def test_lists_of_several_types():
     assert fg.Frame({"a": []}).shape == (0, 1)
 
 
+def test_values_of_numpy_are_numbers():
+    columns = {"a": np.arange(3), "b": [np.float32(0.5), np.int64(1), 2], "c": np.array([True, False, True])}
+    frame = fg.Frame(columns)
+    assert list(frame.types.values()) == ["INT64", "FP64", "BOOLEAN"]
+    with pytest.raises(TypeError, match="the column 'a' is a list of values"):
+        fg.Frame({"a": "xyz"})
+
+
 def test_pandas():
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame(CELLS, index=[7, 5, 3, 1])

@@ -16,6 +16,9 @@ use crate::{
     types::SEPARATOR,
 };
 
+/// Bytes of a text that a function may make of a cell.
+const LONGEST_TEXT: usize = 64 << 20;
+
 /// A method of a value.
 pub(super) fn method(
     method: Method,
@@ -86,11 +89,14 @@ pub(super) fn method(
             let times = whole(0)?;
             let times = usize::try_from(times)
                 .map_err(|_| Error::data(format!("a text is repeated {times} times")))?;
-            memory::admit(text.len().saturating_mul(times))?;
-            let mut repeated = String::new();
-            for _ in 0..times {
-                repeated.push_str(text);
+            let bytes = text.len().saturating_mul(times);
+            if bytes > LONGEST_TEXT {
+                return Err(Error::runtime(format!(
+                    "a text of {bytes} bytes; the most is {LONGEST_TEXT}"
+                )));
             }
+            memory::admit(bytes)?;
+            let repeated = text.repeat(times);
             Value::text(repeated)
         }
         Method::Replace => match (&arguments[0], &arguments[1]) {

@@ -40,6 +40,8 @@ impl Coder {
             Coding::Pass => Coder::Pass,
             Coding::Hash { buckets } => Coder::Hash(buckets),
             Coding::Bin { method, bins } => {
+                // Each bin is two numbers, and a cell of text in the metadata.
+                memory::admit(bins.saturating_mul(BYTES_OF_A_BIN))?;
                 let mut numbers = column_of_numbers(column, name)?;
                 numbers.retain(|number| number.is_finite());
                 Coder::Bin(match method {
@@ -319,6 +321,9 @@ fn scale(numbers: &[f64], scaling: Scaling) -> Coder {
         },
     )
 }
+
+/// Twice, as the text is made and then put into a column.
+const BYTES_OF_A_BIN: usize = 256;
 
 fn equi_width(numbers: &[f64], bins: usize) -> Result<Vec<(f64, f64)>> {
     let min = numbers.iter().copied().fold(f64::INFINITY, f64::min);

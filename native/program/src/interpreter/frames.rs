@@ -69,6 +69,21 @@ pub(super) fn execute(hop: &Hop, inputs: Vec<Variable>, session: &Session) -> Re
     })
 }
 
+/// That a file holds what the script takes it for, which is decided before the run.
+///
+/// # Errors
+/// Validation, for the file of a frame that is read as a matrix.
+pub(super) fn check_read(hop: &Hop, value: &Variable) -> Result<()> {
+    match (hop.data_type, value) {
+        (DataType::Frame, _) => Ok(()),
+        (_, Variable::Frame(_)) => Err(Error::validation(
+            "the file holds a frame, and was not there before the run to tell",
+        )
+        .with_help("say it: read(file, data_type=\"frame\")")),
+        _ => Ok(()),
+    }
+}
+
 /// As `toString` writes it, with its own numbers of rows, columns and digits.
 pub(super) fn text(frame: &Frame) -> Result<String> {
     frame.to_text(ROWS_SHOWN, COLS_SHOWN, DECIMALS, " ", "\n")
@@ -253,8 +268,12 @@ fn cast(op: CastOp, value_type: ValueType, inputs: &Inputs) -> Result<Variable> 
 /// A missing cell is an empty text, or NaN.
 fn scalar_of(cell: Option<Cell<'_>>, value_type: ValueType) -> Result<Literal> {
     if value_type == ValueType::String {
-        let text = cell.map(Cell::text).unwrap_or_default();
-        return Ok(Literal::String(text.into_owned()));
+        return Ok(Literal::String(match cell {
+            None => String::new(),
+            // As scripts write it.
+            Some(Cell::Boolean(value)) => Literal::Boolean(value).to_string(),
+            Some(cell) => cell.text().into_owned(),
+        }));
     }
     let number = match cell {
         None => f64::NAN,

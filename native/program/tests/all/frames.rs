@@ -185,6 +185,10 @@ fn what_is_wrong_with_frames_is_said() {
         "f = function(Frame[String] A) return (double n) { n = nrow(A) }\nprint(f(matrix(1, 1, 1)))".to_owned(),
         "G = frame(list(1, 2, 3), rows=2, cols=2)\nprint(G)".to_owned(),
         "print(order(target=F, by=9))".to_owned(),
+        "G = applySchema(frame('2.5', rows=1, cols=1), frame('INT32', rows=1, cols=1))\nprint(G)".to_owned(),
+        "F[1, 2] = 2.5\nprint(F)".to_owned(),
+        "G = map(F, 'x -> x.repeat(2000000000)')\nprint(G)".to_owned(),
+        format!("write(F, '{csv}2', format='csv')\nG = read('{csv}2', format='csv')\nprint(nrow(G))"),
         "print(transform(F))".to_owned(),
     ];
     let said = scripts.map(|text| {
@@ -196,4 +200,35 @@ fn what_is_wrong_with_frames_is_said() {
         error.to_string().replace(&folder, "FOLDER")
     });
     insta::assert_snapshot!(said.join("\n\n"));
+}
+
+#[test]
+fn numbers_and_truth_values_are_what_they_look_like() {
+    let text = printed(
+        "
+        F = frame(list(1.5, 2), rows=2, cols=1)
+        print(t(F < 10))
+        B = frame(TRUE, rows=1, cols=1)
+        print(as.scalar(B[1, 1]) + ' ' + as.logical(as.scalar(B[1, 1])))
+        W = frame(list('16777217', '0.1'), rows=2, cols=1)
+        G = applySchema(W, detectSchema(W))
+        print(as.scalar(G[1, 1]))
+        ",
+    );
+    assert_eq!(text, "1.000 1.000\n\nTRUE TRUE\n1.6777217E7\n");
+}
+
+#[test]
+fn the_budget_binds_frames() {
+    for text in [
+        "F = frame('x', rows=10000000, cols=3)\nprint(as.scalar(F[3, 1]))",
+        "F = frame(1.5, rows=2, cols=1)\n[X, M] = transformencode(target=F, spec='{ids: true, bin: [{id: 1, method: equi-width, numbins: 1000000}]}')\nprint(nrow(M))",
+    ] {
+        let error = script(text)
+            .config("fulgurite.memory.local", "1m")
+            .run()
+            .result
+            .expect_err(text);
+        assert_eq!(error.kind().name(), "memory", "{error}");
+    }
 }

@@ -9,7 +9,10 @@ use fulgurite_dataflow::{DistributedMatrix, Form, OnBehalf, Variable};
 use fulgurite_distributed::{Operator, Workers, comes_back};
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Hop, HopId, HopOp, Literal, SizeOp};
-use fulgurite_matrix::{MatrixBlock, memory::Budget};
+use fulgurite_matrix::{
+    MatrixBlock,
+    memory::{self, Budget},
+};
 use fulgurite_operators::{
     BlockPlan, Locally, Value, guarded_operator, not_evaluated, scalar_operator,
 };
@@ -130,6 +133,7 @@ impl Evaluation<'_> {
             HopOp::PersistentRead(options) => {
                 let started = self.started();
                 let value = files::read(options, inputs, &self.context.session)?;
+                frames::check_read(hop, &value)?;
                 self.record(id, value.is_distributed(), started);
                 Ok(Some(value))
             }
@@ -154,8 +158,12 @@ impl Evaluation<'_> {
                 lists::execute(hop, std::mem::take(inputs), &self.context.session).map(Some)
             }
             _ if frames::concerns(hop, inputs) => {
-                let session = &self.context.session;
-                frames::execute(hop, std::mem::take(inputs), session).map(Some)
+                let (inputs, session) = (std::mem::take(inputs), &self.context.session);
+                let run = || frames::execute(hop, inputs, session).map(Some);
+                match self.budget() {
+                    Some(budget) => memory::within(budget, run),
+                    None => run(),
+                }
             }
             _ if inputs.iter().all(Variable::is_scalar) && hop.is_scalar() => {
                 let stream = self.context.session.config.rand_stream;
