@@ -95,8 +95,12 @@ pub(super) fn method(
                     "a text of {bytes} bytes; the most is {LONGEST_TEXT}"
                 )));
             }
-            memory::admit(bytes)?;
-            let repeated = text.repeat(times);
+            let mut repeated = memory::room::<u8>(bytes)?;
+            for _ in 0..times {
+                repeated.extend_from_slice(text.as_bytes());
+            }
+            let repeated = String::from_utf8(repeated)
+                .map_err(|_| Error::internal("a repeated text is none"))?;
             Value::text(repeated)
         }
         Method::Replace => match (&arguments[0], &arguments[1]) {
