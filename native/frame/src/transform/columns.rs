@@ -10,7 +10,7 @@ use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Interrupt, java_double, memory, parse_double};
 use rustc_hash::FxHashMap;
 
-use super::{Binning, Coding, ColumnSpec, Scaling, fill::mean};
+use super::{Binning, Coding, ColumnSpec, Scaling, fill::mean, known::Known};
 use crate::{
     Cell, Column, ColumnType,
     column::{ROWS_AT_ONCE, push},
@@ -219,6 +219,7 @@ impl Coder {
                     Column::Coded(coded) => self.codes_of_keys(coded)?,
                     _ => Vec::new(),
                 };
+                let mut known = Known::default();
                 for row in 0..column.len() {
                     if row % ROWS_AT_ONCE == 0 {
                         interrupt.check()?;
@@ -228,7 +229,7 @@ impl Coder {
                         Column::Coded(coded) => by_key[coded.keys().value(row) as usize],
                         _ => column
                             .cell(row)
-                            .map_or(f64::NAN, |cell| self.code(&cell.text())),
+                            .map_or(f64::NAN, |cell| known.of(cell, || self.code(&cell.text()))),
                     });
                 }
                 Ok(codes)
@@ -271,6 +272,7 @@ fn recode(column: &Column) -> Result<Coder> {
     let mut codes: FxHashMap<Arc<str>, usize> = FxHashMap::default();
     let mut categories = Vec::new();
     let mut seen = Vec::new();
+    let mut known = Known::default();
     if let Column::Coded(coded) = column {
         seen = memory::filled(coded.values().len(), false)?;
     }
@@ -287,6 +289,11 @@ fn recode(column: &Column) -> Result<Coder> {
         let Some(cell) = column.cell(row) else {
             continue;
         };
+        let mut is_new = false;
+        known.of(cell, || is_new = true);
+        if !is_new {
+            continue;
+        }
         let text = cell.text();
         if !codes.contains_key(&*text) {
             if categories.len().is_power_of_two() {

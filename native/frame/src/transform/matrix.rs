@@ -158,8 +158,9 @@ pub(super) fn assembled(rows: usize, width: usize, sources: &[Source<'_>]) -> Re
     }
     let pointers = pointers(rows, sources, &interrupt)?;
     let nnz = pointers.last().map_or(0, |nnz| *nnz as usize);
-    let mut indices = memory::filled(nnz, 0_i32)?;
-    let mut values = memory::filled(nnz, 1.0)?;
+    // Zeros are first touched by the threads that write there.
+    let mut indices = memory::zeros_of::<i32>(nnz)?;
+    let mut values = memory::zeros(nnz)?;
     let mut blocks = Vec::new();
     let (mut rest, mut rest_values) = (&mut indices[..], &mut values[..]);
     for from in (0..rows).step_by(BLOCK_ROWS) {
@@ -191,7 +192,7 @@ pub(super) fn assembled(rows: usize, width: usize, sources: &[Source<'_>]) -> Re
 }
 
 fn pointers(rows: usize, sources: &[Source<'_>], interrupt: &Interrupt) -> Result<Vec<i64>> {
-    let mut pointers = memory::filled(rows + 1, 0_i64)?;
+    let mut pointers = memory::zeros_of::<i64>(rows + 1)?;
     let (known, others): (Vec<_>, Vec<_>) = sources.iter().partition(|source| source.always_one());
     let blocks = pointers[1..].par_chunks_mut(BLOCK_ROWS).enumerate();
     blocks.try_for_each(|(block, counts)| {

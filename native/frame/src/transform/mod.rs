@@ -8,6 +8,7 @@
 
 mod columns;
 mod fill;
+mod known;
 mod matrix;
 mod spec;
 

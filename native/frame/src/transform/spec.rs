@@ -119,11 +119,8 @@ impl Spec {
                         ))
                     }),
                 (false, Value::String(name)) => frame.find(name).map_err(|error| {
-                    let placed = Error::data(format!("{path}: {}", error.message()));
-                    match error.help() {
-                        Some(help) => placed.with_help(help),
-                        None => placed,
-                    }
+                    let message = format!("{path}: {}", error.message());
+                    error.with_message(message)
                 }),
                 (true, other) => Err(bad(path, "a number, as ids is true", other)),
                 (false, other) => Err(bad(path, "a name, as ids is false", other)),

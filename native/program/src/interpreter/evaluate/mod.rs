@@ -158,12 +158,15 @@ impl Evaluation<'_> {
                 lists::execute(hop, std::mem::take(inputs), &self.context.session).map(Some)
             }
             _ if frames::concerns(hop, inputs) => {
+                let started = self.started();
                 let (inputs, session) = (std::mem::take(inputs), &self.context.session);
-                let run = || frames::execute(hop, inputs, session).map(Some);
-                match self.budget() {
+                let run = || frames::execute(hop, inputs, session);
+                let value = match self.budget() {
                     Some(budget) => memory::within(budget, run),
                     None => run(),
-                }
+                }?;
+                self.record(id, false, started);
+                Ok(Some(value))
             }
             _ if inputs.iter().all(Variable::is_scalar) && hop.is_scalar() => {
                 let stream = self.context.session.config.rand_stream;
