@@ -1,6 +1,6 @@
 //! What `check` reports: errors and warnings in the order of the script, as text or JSON.
 
-use fulgurite_error::{Code, Error, MOST_ERRORS, Note, Position, Result, Warning};
+use fulgurite_error::{Code, Error, MOST_ERRORS, Note, Position, Result, Warning, sort_by_place};
 use serde_json::{Value, json};
 
 enum Diagnostic {
@@ -26,15 +26,7 @@ impl Diagnostics {
             .chain(warnings.into_iter().map(Diagnostic::Warning))
             .collect();
         // Warnings are of the script itself; errors of other files stay behind.
-        let files: Vec<Option<String>> = shown.iter().map(Diagnostic::file).collect();
-        shown.sort_by_key(|diagnostic| {
-            let file = diagnostic.file();
-            let position = diagnostic.position();
-            (
-                files.iter().position(|known| *known == file),
-                position.map(|position| (position.line, position.column)),
-            )
-        });
+        sort_by_place(&mut shown, Diagnostic::position);
         Diagnostics {
             errors: count,
             warnings: warned,
@@ -95,10 +87,6 @@ impl Diagnostic {
             Diagnostic::Error(error) => error.position(),
             Diagnostic::Warning(warning) => Some(&warning.position),
         }
-    }
-
-    fn file(&self) -> Option<String> {
-        self.position().map(|position| position.source.name.clone())
     }
 
     fn to_json(&self) -> Value {

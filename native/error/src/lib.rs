@@ -27,7 +27,7 @@ use std::{fmt, sync::Arc};
 
 pub use code::{Code, NoSuchCode};
 pub use details::Note;
-pub use position::{Position, Source};
+pub use position::{Position, Source, sort_by_place};
 use serde::{Deserialize, Serialize};
 pub use text::{printable, without_credentials};
 pub use warning::Warning;
@@ -149,26 +149,11 @@ impl Error {
                 }
             }
         }
-        // Files stay in the order in which they were come upon.
-        let files: Vec<Option<String>> = all.iter().map(Error::file).collect();
-        let place = |error: &Error| {
-            let file = error.file();
-            let position = error.position();
-            (
-                files.iter().position(|known| *known == file),
-                position.map(|position| (position.line, position.column)),
-            )
-        };
-        all.sort_by_key(place);
+        sort_by_place(&mut all, Error::position);
         let mut all = all.into_iter();
         let mut first = all.next()?;
         first.0.others = all.collect();
         Some(first)
-    }
-
-    fn file(&self) -> Option<String> {
-        let position = self.0.position.as_ref()?;
-        Some(position.source.name.clone())
     }
 
     /// Points at a place in the script; the first (innermost) place stays.

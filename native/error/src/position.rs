@@ -114,3 +114,16 @@ impl From<Position> for Flat {
         }
     }
 }
+
+/// Sorts what is told of scripts by its places. Files stay in the order in which they were come upon.
+pub fn sort_by_place<T>(items: &mut [T], position: impl Fn(&T) -> Option<&Position>) {
+    let file = |item: &T| position(item).map(|position| position.source.name.clone());
+    let files: Vec<Option<String>> = items.iter().map(file).collect();
+    items.sort_by_key(|item| {
+        let own = file(item);
+        (
+            files.iter().position(|known| *known == own),
+            position(item).map(|position| (position.line, position.column)),
+        )
+    });
+}

@@ -43,18 +43,6 @@ impl Comparison {
         })
     }
 
-    /// The comparison with its sides exchanged.
-    #[must_use]
-    pub fn flipped(self) -> Self {
-        match self {
-            Comparison::Equal | Comparison::NotEqual => self,
-            Comparison::Less => Comparison::Greater,
-            Comparison::LessEqual => Comparison::GreaterEqual,
-            Comparison::Greater => Comparison::Less,
-            Comparison::GreaterEqual => Comparison::LessEqual,
-        }
-    }
-
     /// None is the order of NaN and anything.
     pub(crate) fn holds(self, order: Option<Ordering>) -> bool {
         match self {

@@ -128,6 +128,7 @@ impl Frame {
     pub fn from_matrix(matrix: &MatrixBlock) -> Result<Self> {
         let (rows, cols) = (matrix.rows(), matrix.cols());
         memory::cells(rows, cols)?;
+        admit_columns(cols)?;
         let interrupt = Interrupt::current();
         let mut columns = Vec::new();
         for _ in 0..cols {
@@ -246,6 +247,12 @@ impl Frame {
             }
         })
     }
+}
+
+/// Asks for the memory of so many columns, before they are made: without a row they take some all the same.
+pub(crate) fn admit_columns(cols: usize) -> Result<()> {
+    const BYTES_OF_A_COLUMN: usize = 512;
+    memory::admit(cols.saturating_mul(BYTES_OF_A_COLUMN))
 }
 
 pub(crate) fn default_names(cols: usize) -> Vec<Arc<str>> {

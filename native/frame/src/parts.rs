@@ -4,7 +4,10 @@ use std::ops::Range;
 
 use fulgurite_error::{Error, Result};
 
-use crate::{Cell, Column, ColumnType, Frame, frame::default_names};
+use crate::{
+    Cell, Column, ColumnType, Frame,
+    frame::{admit_columns, default_names},
+};
 
 impl Frame {
     /// Rows and columns of these ranges, sharing the buffers.
@@ -181,6 +184,7 @@ impl Frame {
     /// # Errors
     /// `memory`.
     pub fn filled(value: Cell<'_>, rows: usize, cols: usize) -> Result<Frame> {
+        admit_columns(cols)?;
         let cells = std::iter::repeat_n(Some(value), rows);
         let column = Column::of_cells(type_of(value), "", cells)?;
         Frame::new(vec![column; cols], None)
@@ -197,6 +201,7 @@ impl Frame {
                 cells.len()
             )));
         }
+        admit_columns(cols)?;
         let columns = (0..cols).map(|col| {
             let of_column = || cells.iter().skip(col).step_by(cols);
             let types = of_column().map(|cell| type_of(*cell));

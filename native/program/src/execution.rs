@@ -86,10 +86,10 @@ fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
     let Execution {
         request,
         matrices,
-        mut frames,
+        frames,
     } = execution;
     let session = configured(session, &request)?;
-    let mut symbols = bind_inputs(&request, (matrices, &mut frames), &session)?;
+    let mut symbols = bind_inputs(&request, matrices, frames, &session)?;
     let known = request
         .inputs
         .iter()
@@ -144,7 +144,8 @@ fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
 
 fn bind_inputs(
     request: &Request,
-    (mut matrices, frames): (BTreeMap<String, MatrixBlock>, &mut BTreeMap<String, Frame>),
+    mut matrices: BTreeMap<String, MatrixBlock>,
+    mut frames: BTreeMap<String, Frame>,
     session: &Session,
 ) -> Result<SymbolTable> {
     let mut symbols = SymbolTable::default();

@@ -177,11 +177,11 @@ impl BlockBuilder {
         position: &Position,
     ) -> Result<HopId> {
         let inputs = vec![left, right];
-        if inputs
-            .iter()
-            .any(|id| self.hop(*id).data_type == DataType::Frame)
+        let is_frame = |id: &HopId| self.hop(*id).data_type == DataType::Frame;
+        if inputs.iter().any(is_frame)
+            && let Some(comparison) = FrameOp::of_comparison(op)
         {
-            return self.compared(op, left, right, position);
+            return self.compared(comparison, left, right, position);
         }
         let texts = self.is_string(left) || self.is_string(right);
         if !(texts && op.takes_texts() && self.hop(left).is_scalar() && self.hop(right).is_scalar())
@@ -306,21 +306,14 @@ impl BlockBuilder {
     /// A comparison of frames, or of one with a scalar.
     fn compared(
         &mut self,
-        op: BinaryOp,
+        op: FrameOp,
         left: HopId,
         right: HopId,
         position: &Position,
     ) -> Result<HopId> {
-        let is_frame = |id: HopId| self.hop(id).data_type == DataType::Frame;
-        let found = match (FrameOp::of_comparison(op), is_frame(left)) {
-            (None, _) => None,
-            (Some(op), true) => Some((op, left, right)),
-            (Some(op), false) => Some((op.mirrored(), right, left)),
-        };
-        let Some((op, frame, mut other)) = found else {
-            return self
-                .check_cells(op.code(), &[left, right], position)
-                .map(|()| left);
+        let (op, frame, mut other) = match self.hop(left).data_type == DataType::Frame {
+            true => (op, left, right),
+            false => (op.mirrored(), right, left),
         };
         let hop = self.hop(other);
         match hop.data_type {
@@ -329,7 +322,7 @@ impl BlockBuilder {
                 let value_type = hop.value_type;
                 other = self.as_frame(other, value_type, position);
             }
-            DataType::List => self.check_cells("comparison", &[other], position)?,
+            DataType::List => self.check_cells(op.sign(), &[other], position)?,
         }
         Ok(self.frame(op, vec![frame, other], position))
     }

@@ -10,9 +10,10 @@ use std::{
 
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Interrupt, memory};
+use memchr::memchr2;
 use rayon::prelude::*;
 
-use crate::{Cell, ColumnMeta, ColumnType, Frame, column::ROWS_AT_ONCE};
+use crate::{Cell, ColumnMeta, ColumnType, Frame, column::ROWS_AT_ONCE, frame::admit_columns};
 use piece::Growing;
 use records::{Records, boundaries};
 
@@ -120,6 +121,10 @@ impl Reader {
             // What is wrong is found with the rows.
             std::str::from_utf8(&text[..error.valid_up_to()]).unwrap_or_default()
         });
+        // Each field of the first line is a column.
+        let first_line = &text[..memchr2(b'\n', b'\r', text).unwrap_or(text.len())];
+        let separators = first_line.iter().filter(|byte| **byte == format.separator);
+        admit_columns(separators.count() + 1)?;
         let mut records = Records::new(valid, format.separator);
         let mut begin = 0;
         let mut first = None;

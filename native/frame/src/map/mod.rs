@@ -245,11 +245,8 @@ fn column_of<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Result<Column>
 
 /// An error with the cell that it is about.
 fn within(place: &str, error: Error) -> Error {
-    let placed = Error::new(error.kind(), format!("{place}: {}", error.message()));
-    match error.help() {
-        Some(help) => placed.with_help(help),
-        None => placed,
-    }
+    let message = format!("{place}: {}", error.message());
+    error.with_message(message)
 }
 
 /// What `one` makes of each number below `len`, in their order; of several errors, the first.

@@ -7,10 +7,7 @@ use fulgurite_error::Result;
 use super::{
     call::Call,
     declare::operators,
-    operator::{
-        Accepts, Certain, Facts, Finite, Form, Gives, Input, Inputs, Memory, More, Operator,
-        Purity, Zeros,
-    },
+    operator::{Accepts, Facts, Gives, Input, Inputs, More, Operator},
 };
 use crate::{BinaryOp, Characteristics, DataType, ValueType, variable_info::VariableInfo};
 
@@ -159,15 +156,13 @@ impl FrameOp {
 
     /// The operator that compares frames as this one compares cells.
     pub fn of_comparison(op: BinaryOp) -> Option<FrameOp> {
-        Some(match op {
-            BinaryOp::Equal => FrameOp::Equal,
-            BinaryOp::NotEqual => FrameOp::NotEqual,
-            BinaryOp::Less => FrameOp::Less,
-            BinaryOp::LessEqual => FrameOp::LessEqual,
-            BinaryOp::Greater => FrameOp::Greater,
-            BinaryOp::GreaterEqual => FrameOp::GreaterEqual,
-            _ => return None,
-        })
+        let mut all = FrameOp::ALL.iter().copied();
+        all.find(|known| known.declared().inputs == COMPARED && FrameOp::code(*known) == op.code())
+    }
+
+    /// Of a comparison its sign, as scripts have it.
+    pub fn sign(self) -> &'static str {
+        FrameOp::code(self)
     }
 
     /// The same comparison, with the operands exchanged.
@@ -190,24 +185,15 @@ impl Operator for FrameOp {
 
     fn facts(&self) -> Facts<'_> {
         let declared = self.declared();
-        Facts {
-            doc: self.doc(),
-            inputs: Inputs {
-                first: declared.inputs,
-                more: match declared.optional {
-                    [] => More::Nothing,
-                    optional => More::Together(optional),
-                },
+        let inputs = Inputs {
+            first: declared.inputs,
+            more: match declared.optional {
+                [] => More::Nothing,
+                optional => More::Together(optional),
             },
-            gives: Gives::Always(declared.gives),
-            purity: Purity::Pure,
-            finite: Finite::Unknown,
-            certain: Certain::No,
-            total: Certain::No,
-            zeros: Zeros::Unknown,
-            memory: Memory::ROW_POINTERS,
-            form: Form::Code,
-        }
+        };
+        let gives = Gives::Always(declared.gives);
+        Facts::without_cells(self.doc(), inputs, gives)
     }
 
     fn size(&self, call: &dyn Call) -> Result<VariableInfo> {

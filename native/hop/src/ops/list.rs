@@ -7,10 +7,7 @@ use fulgurite_error::Result;
 use super::{
     call::Call,
     declare::operators,
-    operator::{
-        Accepts, Certain, Facts, Finite, Form, Gives, Input, Inputs, Memory, More, Operator,
-        Purity, Zeros,
-    },
+    operator::{Accepts, Facts, Gives, Input, Inputs, More, Operator},
 };
 use crate::{DataType, ValueType, variable_info::VariableInfo};
 
@@ -58,27 +55,18 @@ impl Operator for ListOp {
 
     fn facts(&self) -> Facts<'_> {
         let declared = self.declared();
-        Facts {
-            doc: self.doc(),
-            inputs: Inputs {
-                first: declared.first,
-                more: match declared.repeats {
-                    true => More::Repeated(VALUE),
-                    false => More::Nothing,
-                },
+        let inputs = Inputs {
+            first: declared.first,
+            more: match declared.repeats {
+                true => More::Repeated(VALUE),
+                false => More::Nothing,
             },
-            gives: match declared.gives {
-                Some(data_type) => Gives::Always(data_type),
-                None => Gives::Usually(DataType::Matrix, ValueType::Double),
-            },
-            purity: Purity::Pure,
-            finite: Finite::Unknown,
-            certain: Certain::No,
-            total: Certain::No,
-            zeros: Zeros::Unknown,
-            memory: Memory::ROW_POINTERS,
-            form: Form::Code,
-        }
+        };
+        let gives = match declared.gives {
+            Some(data_type) => Gives::Always(data_type),
+            None => Gives::Usually(DataType::Matrix, ValueType::Double),
+        };
+        Facts::without_cells(self.doc(), inputs, gives)
     }
 
     fn size(&self, call: &dyn Call) -> Result<VariableInfo> {

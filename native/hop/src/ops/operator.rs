@@ -42,6 +42,24 @@ pub(crate) struct Facts<'a> {
     pub form: Form<'a>,
 }
 
+impl<'a> Facts<'a> {
+    /// Of a pure operator that is about lists or frames: cells have no part in it.
+    pub fn without_cells(doc: &'static str, inputs: Inputs, gives: Gives<'a>) -> Self {
+        Facts {
+            doc,
+            inputs,
+            gives,
+            purity: Purity::Pure,
+            finite: Finite::Unknown,
+            certain: Certain::No,
+            total: Certain::No,
+            zeros: Zeros::Unknown,
+            memory: Memory::ROW_POINTERS,
+            form: Form::Code,
+        }
+    }
+}
+
 /// Which types an input may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accepts {

@@ -45,11 +45,8 @@ pub(super) fn read(path: &str, parts: Vec<Vec<u8>>, resolved: &Metadata) -> Resu
         Ok(frame)
     };
     read().map_err(|error| {
-        let named = Error::new(error.kind(), format!("{path}: {}", error.message()));
-        match error.help() {
-            Some(help) => named.with_help(help),
-            None => named,
-        }
+        let message = format!("{path}: {}", error.message());
+        error.with_message(message)
     })
 }
 

@@ -148,37 +148,18 @@ fn operate(op: FrameOp, inputs: &Inputs) -> Result<Variable> {
             tokenize::tokenize(frame()?, &spec, inputs.count(2)?)?
         }
         FrameOp::IsMissing => return frame()?.is_missing().map(Variable::matrix),
-        FrameOp::Equal => return compare(Comparison::Equal, inputs),
-        FrameOp::NotEqual => return compare(Comparison::NotEqual, inputs),
-        FrameOp::Less => return compare(Comparison::Less, inputs),
-        FrameOp::LessEqual => return compare(Comparison::LessEqual, inputs),
-        FrameOp::Greater => return compare(Comparison::Greater, inputs),
-        FrameOp::GreaterEqual => return compare(Comparison::GreaterEqual, inputs),
+        FrameOp::Equal
+        | FrameOp::NotEqual
+        | FrameOp::Less
+        | FrameOp::LessEqual
+        | FrameOp::Greater
+        | FrameOp::GreaterEqual => return compare(op.sign(), inputs),
     }))
 }
 
 /// `frame(data, rows, cols, schema)`.
 fn filled(inputs: &Inputs) -> Result<Frame> {
     let (rows, cols) = (inputs.count(1)?, inputs.count(2)?);
-    let schema = match inputs.0.get(3) {
-        None => None,
-        Some(Variable::List(list)) => {
-            let elements = list.elements().iter();
-            let types =
-                elements.map(|element| ColumnType::parse(&element.value.as_scalar()?.to_string()));
-            Some(types.collect::<Result<Vec<_>>>()?)
-        }
-        // One for all columns, or one for each.
-        Some(value) => {
-            let names = value.as_scalar()?.to_string();
-            let types = names.split(',').map(ColumnType::parse);
-            let types = types.collect::<Result<Vec<_>>>()?;
-            Some(match types[..] {
-                [only] => vec![only; cols],
-                _ => types,
-            })
-        }
-    };
     let frame = match inputs.get(0)? {
         Variable::Scalar(value) => Frame::filled(cell_of(value), rows, cols)?,
         Variable::List(list) => {
@@ -195,13 +176,29 @@ fn filled(inputs: &Inputs) -> Result<Frame> {
             )));
         }
     };
-    match schema {
-        Some(schema) => frame.apply_schema(&schema),
-        None => Ok(frame),
+    let types = match inputs.0.get(3) {
+        None => return Ok(frame),
+        Some(Variable::List(list)) => {
+            let elements = list.elements().iter();
+            let types =
+                elements.map(|element| ColumnType::parse(&element.value.as_scalar()?.to_string()));
+            types.collect::<Result<Vec<_>>>()?
+        }
+        Some(value) => {
+            let names = value.as_scalar()?.to_string();
+            let types = names.split(',').map(ColumnType::parse);
+            types.collect::<Result<Vec<_>>>()?
+        }
+    };
+    match types[..] {
+        [only] => frame.apply_schema(&vec![only; frame.cols()]),
+        _ => frame.apply_schema(&types),
     }
 }
 
-fn compare(comparison: Comparison, inputs: &Inputs) -> Result<Variable> {
+fn compare(sign: &str, inputs: &Inputs) -> Result<Variable> {
+    let comparison = Comparison::parse(sign)
+        .ok_or_else(|| Error::internal(format!("'{sign}' compares no cells")))?;
     let frame = inputs.frame(0)?;
     match inputs.get(1)? {
         Variable::Scalar(value) => frame.compare_cell(comparison, cell_of(value)),
@@ -378,22 +375,19 @@ impl Inputs {
             Variable::Scalar(number) => vec![scalar::number(number)?],
             _ => self.matrix(place)?.to_dense()?.values().to_vec(),
         };
-        let columns = numbers.into_iter().map(|number| {
-            let col = usize::try_from(scalar::double_to_int(number)).ok();
-            let col = col.and_then(|col| col.checked_sub(1));
-            col.filter(|col| *col < frame.cols()).ok_or_else(|| {
-                Error::dimension(format!(
-                    "column {number} of a frame that has {}",
-                    frame.cols()
-                ))
-            })
-        });
+        let columns = numbers
+            .into_iter()
+            .map(|number| Ok(within(number, "column", frame.cols())? - 1));
         columns.collect()
     }
 
     fn count(&self, place: usize) -> Result<usize> {
         let number = scalar::number(self.get(place)?.as_scalar()?)?;
-        Ok(usize::try_from(scalar::double_to_int(number)).unwrap_or(0))
+        usize::try_from(scalar::double_to_int(number)).map_err(|_| {
+            Error::argument(format!(
+                "{number} stands where a number of 0 or more is needed"
+            ))
+        })
     }
 
     /// Rows and columns from four bounds; columns may be named.
@@ -416,15 +410,7 @@ impl Inputs {
 
     /// From 1.
     fn bound_at(&self, place: usize, what: &str, size: usize) -> Result<usize> {
-        let number = scalar::number(self.get(place)?.as_scalar()?)?;
-        let number = scalar::double_to_int(number);
-        let bound = usize::try_from(number).ok();
-        bound
-            .filter(|bound| (1..=size).contains(bound))
-            .ok_or_else(|| {
-                Error::dimension(format!("{what} {number} of a frame that has {size}"))
-                    .with_help(format!("{what}s count from 1 to {size}"))
-            })
+        within(scalar::number(self.get(place)?.as_scalar()?)?, what, size)
     }
 
     fn bound(&self, bind: fn(&Frame, &Frame) -> Result<Frame>) -> Result<Variable> {
@@ -434,4 +420,15 @@ impl Inputs {
         }
         Ok(Variable::Frame(result))
     }
+}
+
+/// The number of a row or a column, from 1.
+fn within(number: f64, what: &str, size: usize) -> Result<usize> {
+    let number = scalar::double_to_int(number);
+    let within = usize::try_from(number).ok();
+    let within = within.filter(|number| (1..=size).contains(number));
+    within.ok_or_else(|| {
+        Error::dimension(format!("{what} {number} of a frame that has {size}"))
+            .with_help(format!("{what}s count from 1 to {size}"))
+    })
 }

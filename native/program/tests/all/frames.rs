@@ -47,6 +47,8 @@ fn cells_are_compared_and_replaced() {
         "
         print(t(F[, 1] == 'Graz'))
         print(t('Graz' != F[, 1]))
+        print(t(4 > F[, 2]))
+        print(t(4 <= F[, 2]))
         print(t(F[, 2] > 4))
         print(t(F[, 3] <= F[, 2]))
         print(sum((F[, 2] >= 4) & (F[, 1] == 'Graz')))
@@ -187,6 +189,7 @@ fn what_is_wrong_with_frames_is_said() {
         "print(order(target=F, by=9))".to_owned(),
         "G = applySchema(frame('2.5', rows=1, cols=1), frame('INT32', rows=1, cols=1))\nprint(G)".to_owned(),
         "F[1, 2] = 2.5\nprint(F)".to_owned(),
+        "k = -1\nwhile (k < -1) { k = 0 }\nprint(frame('a', rows=k, cols=2))".to_owned(),
         "G = map(F, 'x -> x.repeat(2000000000)')\nprint(G)".to_owned(),
         format!("write(F, '{csv}2', format='csv')\nG = read('{csv}2', format='csv')\nprint(nrow(G))"),
         "print(transform(F))".to_owned(),
@@ -222,6 +225,8 @@ fn numbers_and_truth_values_are_what_they_look_like() {
 fn the_budget_binds_frames() {
     for text in [
         "F = frame('x', rows=10000000, cols=3)\nprint(as.scalar(F[3, 1]))",
+        "F = frame('x', rows=0, cols=1000000000000, schema='INT32')\nprint(detectSchema(F))",
+        "F = as.frame(matrix(1, 1, 100000))\nprint(as.scalar(F[1, 1]))",
         "F = frame(1.5, rows=2, cols=1)\n[X, M] = transformencode(target=F, spec='{ids: true, bin: [{id: 1, method: equi-width, numbins: 1000000}]}')\nprint(nrow(M))",
     ] {
         let error = script(text)
