@@ -8,12 +8,29 @@ import operator
 from narwhals._sql.dataframe import SQLLazyFrame
 from narwhals._sql.group_by import SQLGroupBy
 from narwhals._utils import Implementation, extend_bool, parse_columns_to_drop
-from narwhals.exceptions import ColumnNotFoundError
+from narwhals.exceptions import (
+    ColumnNotFoundError,
+    DuplicateError,
+    InvalidOperationError,
+    ShapeError,
+)
 
-from .._errors import ColumnError
+from .. import _errors
 from .._expressions import column, lit
 from .._lazyframe import LazyFrame, concat_frames
 from .types import theirs
+
+
+def of_narwhals(error):
+    """The exception that users of Narwhals catch for an error of ours."""
+    if isinstance(error, _errors.ColumnError):
+        is_twice = "two columns have the name" in str(error)
+        return DuplicateError(str(error)) if is_twice else ColumnNotFoundError(str(error))
+    if isinstance(error, _errors.ShapeError):
+        return ShapeError(str(error))
+    if error.kind in ("validation", "data"):
+        return InvalidOperationError(str(error))
+    return error
 
 
 def named(df, exprs):
@@ -74,8 +91,8 @@ class Frame(SQLLazyFrame):
     def schema(self):
         try:
             found = self.native.schema
-        except ColumnError as error:
-            raise ColumnNotFoundError(str(error)) from error
+        except _errors.FulguriteError as error:
+            raise of_narwhals(error) from error
         return {name: theirs(kind, self._version) for name, kind in found.items()}
 
     def collect_schema(self):
@@ -88,8 +105,8 @@ class Frame(SQLLazyFrame):
     def collect(self, backend, **_):
         try:
             return self._collected(backend)
-        except ColumnError as error:
-            raise ColumnNotFoundError(str(error)) from error
+        except _errors.FulguriteError as error:
+            raise of_narwhals(error) from error
 
     def _collected(self, backend):
         more = {"version": self._version}
