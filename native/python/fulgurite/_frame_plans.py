@@ -8,6 +8,7 @@ import numpy as np
 
 from ._array import from_host
 from ._convert import asarray
+from ._errors import class_of
 from ._frame_sources import Source
 from ._trees import Cells, literal
 
@@ -34,7 +35,17 @@ def written(plan):
             return {"array": numbers[id(value)], "type": str(array.dtype).replace("bool", "boolean")}
         raise TypeError(f"a plan has no {type(value).__name__}")
 
-    return json.dumps(plan, default=leaf, allow_nan=False), sources, arrays
+    try:
+        return json.dumps(plan, default=leaf, allow_nan=False), sources, arrays
+    except RecursionError:
+        raise too_deep() from None
+
+
+def too_deep():
+    """The error for plans that Python can't write."""
+    message = "argument error[E0500]: a plan has too many steps, or an expression too many operators, within each other"
+    help = "collect an intermediate result"
+    return class_of("argument")(f"{message}\n   = help: {help}", "argument", help=help)
 
 
 def headers(sources):

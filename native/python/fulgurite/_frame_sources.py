@@ -71,7 +71,7 @@ class _File(Source):
         except OSError:
             now = None
         if now != self._stamp:
-            message = f"data error[E0604]: the file '{self.path}' was changed after a frame was made of it"
+            message = f"data error[E0700]: the file '{self.path}' was changed after a frame was made of it"
             where = place()
             raise class_of("data")(
                 at_place(message, where) + "\n   = help: scan it again",

@@ -1,6 +1,9 @@
 //! Relational plans of Python: resolved, explained and run. The plans are JSON, which `fulgurite._frame_plans` writes.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, atomic::Ordering},
+};
 
 use arrow::{
     array::{ArrayRef, BooleanArray, Float64Array, Int64Array},
@@ -83,8 +86,23 @@ pub fn relation_columns(
     tables: Vec<PyRef<'_, PyTable>>,
     place: Asks,
 ) -> PyResult<Vec<Option<Vec<String>>>> {
-    let _ = (py, plan, place);
-    Ok(tables.iter().map(|_| None).collect())
+    let tables = tables_of(&tables);
+    let needed = || {
+        let plan = Relation::from_json(plan)?.optimized(&tables)?;
+        let mut needed: Vec<Option<BTreeSet<Arc<str>>>> = vec![Some(BTreeSet::new()); tables.len()];
+        plan.each_scan(&mut |table, columns| match (needed.get_mut(table), columns) {
+            (Some(Some(known)), Some(columns)) => known.extend(columns.iter().cloned()),
+            (Some(known), _) => *known = None,
+            (None, _) => {}
+        });
+        Ok(needed)
+    };
+    let needed = needed().map_err(|error| raised(py, &error, at(place).as_ref()))?;
+    let names = needed.into_iter().map(|names| {
+        let names = names?.into_iter().map(|name| name.to_string());
+        Some(names.collect())
+    });
+    Ok(names.collect())
 }
 
 /// Runs a plan on tables and arrays: nodes that have values, or arrays of NumPy.
