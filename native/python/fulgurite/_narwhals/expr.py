@@ -228,7 +228,7 @@ class Expr(SQLExpr):
 
     def replace_strict(self, default, old, new, *, return_dtype):
         if default is NO_DEFAULT:
-            raise ValueError("`replace_strict` takes a `default` here")
+            raise NotImplementedError("`replace_strict` takes a `default` here")
         kind = None if return_dtype is None else ours(return_dtype, self._version)
 
         def replaced(x, default):

@@ -88,6 +88,8 @@ class Namespace(AlignDiagonal, SQLNamespace):
 
     def lit(self, value, dtype):
         kind = None if dtype is None else ours(dtype, self._version)
+        if isinstance(value, (list, tuple, dict)):
+            raise NotImplementedError("columns have no lists and structs")
 
         def func(df, _=None):
             return [lit(value, kind)]
