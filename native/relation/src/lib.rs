@@ -25,6 +25,7 @@ pub mod table;
 pub mod types;
 
 mod deep;
+mod optimize;
 
 pub use engine::collect;
 pub use plan::{MOST_NESTED, Relation};

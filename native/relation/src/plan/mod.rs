@@ -149,3 +149,32 @@ impl Relation {
         }
     }
 }
+
+impl Relation {
+    /// The same operator on other inputs.
+    pub fn map_inputs(&self, mut f: impl FnMut(&Relation) -> Relation) -> Relation {
+        let mut plan = self.clone();
+        match &mut plan {
+            Relation::Scan { .. } => {}
+            Relation::Join { left, right, .. } => {
+                **left = f(left);
+                **right = f(right);
+            }
+            Relation::Concat { inputs } => {
+                for input in inputs {
+                    *input = f(input);
+                }
+            }
+            Relation::Filter { input, .. }
+            | Relation::Select { input, .. }
+            | Relation::WithColumns { input, .. }
+            | Relation::GroupBy { input, .. }
+            | Relation::Sort { input, .. }
+            | Relation::Unique { input, .. }
+            | Relation::Slice { input, .. }
+            | Relation::Drop { input, .. }
+            | Relation::Rename { input, .. } => **input = f(input),
+        }
+        plan
+    }
+}
