@@ -227,14 +227,13 @@ class _Run:
             raise Refused(f"calls nest more than {_DEPTH} deep")
         try:
             signature = inspect.signature(function, follow_wrapped=False)
-            bound = signature.bind(*args, **kwargs)
+            variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+            if any(each.kind in variadic for each in signature.parameters.values()):
+                raise Refused(f"{function.__name__} takes any number of arguments")
+            names = dict(signature.bind(*args, **kwargs).arguments)
         except TypeError as error:
             raise Refused(f"{function.__name__}: {error}") from None
-        variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-        names = dict(bound.arguments)
         for each in signature.parameters.values():
-            if each.kind in variadic:
-                raise Refused(f"{function.__name__} takes any number of arguments")
             if each.name not in names:
                 names[each.name] = _constant(each.default)
         frame = _Frame(source)

@@ -132,14 +132,15 @@ def if_else(condition, yes, no):
         return yes
     if condition is FALSE:
         return no
-    if yes is TRUE:
+    opposite = negation(condition)
+    if yes is TRUE or yes is condition:
         return some(condition, no)
-    if no is FALSE:
+    if no is FALSE or no is condition:
         return every(condition, yes)
-    if yes is FALSE:
-        return every(negation(condition), no)
-    if no is TRUE:
-        return some(negation(condition), yes)
+    if yes is FALSE or yes is opposite:
+        return every(opposite, no)
+    if no is TRUE or no is opposite:
+        return some(opposite, yes)
     return call("if_else", condition, yes, no)
 
 

@@ -113,7 +113,11 @@ def _is_compiled_to(node, code):
     # Names of closures are locals of a function around it.
     free = [ast.arg(name) for name in code.co_freevars]
     arguments = ast.arguments([], free, None, [], [], None, [])
-    outer = ast.FunctionDef("outer", arguments, [inner], [], None, None)
+    body = [inner]
+    if isinstance(node, ast.FunctionDef) and node.name not in code.co_freevars:
+        # The name is not one of a closure, so that calls of it look elsewhere.
+        body.insert(0, ast.Global([node.name]))
+    outer = ast.FunctionDef("outer", arguments, body, [], None, None)
     if hasattr(node, "type_params"):
         outer.type_params = []
     module = ast.fix_missing_locations(ast.Module([outer], []))
