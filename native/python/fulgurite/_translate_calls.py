@@ -21,12 +21,12 @@ from ._translate_nodes import (
     number,
     some,
 )
+from ._translate_comparisons import compare
 from ._translate_operators import (
     NUMBERS,
     a_float,
     as_int,
     binary,
-    compare,
     float_node,
     float_pow,
     fold,

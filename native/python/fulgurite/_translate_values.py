@@ -294,7 +294,8 @@ def parameter(node, kind, nullable):
     return ((missing, NONE), (negation(missing), scalar))
 
 
-_ALIASES = {"bool": "boolean", "str": "string", "utf8": "string", "int": "int64", "float": "float64"}
+_ALIASES = {"bool": "boolean", "int": "int64", "float": "float64"}
+_ALIASES |= dict.fromkeys(("str", "utf8", "categorical"), "string")
 
 
 def _of_column(node, kind):

@@ -511,7 +511,7 @@ def refused_starred(*x):
         (refused_recursion, "refused_recursion calls itself", 1),
         (refused_print, "a call of print()", 1),
         (refused_isinstance, "a call of isinstance()", 1),
-        (refused_types, "the result is int64 or string", None),
+        (refused_types, "the result is int64 or string", 0),
         (refused_global, "a name of an outer scope is assigned", 1),
         (refused_inner, "a function within the function", 1),
         (refused_comprehension, "a comprehension", 1),
