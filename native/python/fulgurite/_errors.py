@@ -8,6 +8,7 @@ import re
 import numpy as np
 
 __all__ = [
+    "ColumnError",
     "FallbackError",
     "FulguriteError",
     "MemoryLimitError",
@@ -67,6 +68,13 @@ class ArgumentError(FulguriteError, ValueError):
     """A value that an operator or a setting does not have."""
 
 
+class ColumnError(FulguriteError, KeyError):
+    """A column that a frame has not, or has twice."""
+
+    # That of KeyError quotes.
+    __str__ = Exception.__str__
+
+
 class MemoryLimitError(FulguriteError, MemoryError):
     """More memory is needed than ``config(memory=...)`` or the machine allows."""
 
@@ -92,6 +100,11 @@ _CLASSES = {
     "memory": MemoryLimitError,
     "io": FileError,
 }
+
+
+def class_of(kind):
+    """The class of errors of a kind."""
+    return _CLASSES.get(kind, FulguriteError)
 
 
 # Operators that fail for matrices with these numbers.

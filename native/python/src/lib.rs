@@ -11,6 +11,8 @@
 //! - `script`: runs and explains scripts and expressions.
 //! - `frames`: tables, of Arrow's streams and back.
 //! - `node`: expressions as Python has them.
+//! - `tables`: tables of relational plans, of Arrow's streams, lists and files, and back.
+//! - `relation`: relational plans, resolved, explained and run.
 //! - `traced`: functions whose calls are one program.
 //!
 //! Invariants:
@@ -26,8 +28,10 @@ mod expression;
 mod failure;
 mod frames;
 mod node;
+mod relation;
 mod script;
 mod structure;
+mod tables;
 mod traced;
 mod waiting;
 
@@ -45,7 +49,9 @@ mod _native {
         evaluation::evaluate,
         frames::PyFrame,
         node::{Node, Operator},
+        relation::{relation_collect, relation_columns, relation_explain, relation_schema},
         script::{explain_dag, explain_script, run_script},
+        tables::PyTable,
         traced::Traced,
     };
 

@@ -8,6 +8,7 @@ use std::{
     },
 };
 
+use arrow::buffer::ScalarBuffer;
 use fulgurite_dataflow::Variable;
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{HopOp, Literal};
@@ -134,6 +135,16 @@ impl Node {
             Ok(block) => Ok(Node::new(Expression::value(Variable::matrix(block)))),
             Err(error) => Err(raised(py, &error, None)),
         }
+    }
+
+    /// The cells of a matrix that has a value, row after row; a copy of those that are stored sparsely.
+    pub fn dense_buffer(&self, py: Python<'_>) -> PyResult<ScalarBuffer<f64>> {
+        let dense = match self.block(py)? {
+            MatrixBlock::Dense(dense) => Ok(dense),
+            sparse => py.detach(|| sparse.to_dense()),
+        };
+        let dense = dense.map_err(|error| raised(py, &error, None))?;
+        Ok(dense.buffer().clone())
     }
 
     /// The block of a matrix that has a value.
