@@ -74,12 +74,20 @@ class _Udf:
             if isinstance(value, Expr):
                 if value._many is not None:
                     raise ValueError(f"the argument {name!r} is several columns: name one")
+                if _has_aggregate(value._tree):
+                    raise ValueError(f"the argument {name!r} is an aggregate: make it a column with with_columns() before")
                 trees[name] = value._tree
             else:
                 constants[name] = value
         if not trees:
             raise TypeError(f"{self.__name__} gets a column at least")
         return expression(Called(self.function, trees, constants, self.returns), self.__name__)
+
+
+def _has_aggregate(tree):
+    if isinstance(tree, dict):
+        return "agg" in tree or any(_has_aggregate(each) for each in tree.values())
+    return isinstance(tree, list) and any(_has_aggregate(each) for each in tree)
 
 
 def mapped(frame, function, name, returns):
