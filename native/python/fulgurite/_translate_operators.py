@@ -434,6 +434,8 @@ def _divided(path, left, right):
         if is_zero(divisor) is TRUE:
             return path.raises(), path.raises()
         path.guard(is_zero(divisor))
+    if divisor.op == "lit" and _is_power(dict(divisor.options)["value"]):
+        return _divided_by_power(path, left, dividend, divisor)
     rest = call("fmod", dividend, divisor)
     quotient = call("div", call("sub", dividend, rest), divisor)
     has_rest = call("ne", rest, number(0.0))
@@ -458,6 +460,23 @@ def _divided(path, left, right):
         whole = if_else(is_zero(divisor), plain, whole)
         modulus = if_else(is_zero(divisor), number(math.nan), modulus)
     return a_float(whole, left, right), a_float(modulus, left, right)
+
+
+def _is_power(value):
+    """Whether it is 1, 2, 4 and so on."""
+    return 1.0 <= value < 2.0**1000 and math.frexp(value)[0] == 0.5
+
+
+def _divided_by_power(path, left, dividend, divisor):
+    """Quotients by powers of two are exact unless they are tiny, so that `x % 1` and the like need no remainder of C's."""
+    power = dict(divisor.options)["value"]
+    if power > 1.0:
+        tiny = call("lt", call("abs", dividend), number(math.ldexp(power, -1022)))
+        path.guard(every(tiny, call("ne", dividend, number(0.0))))
+    floor = call("floor", call("mul", dividend, number(1.0 / power)))
+    modulus = call("sub", dividend, call("mul", floor, divisor))
+    whole = if_else(call("is_infinite", dividend), number(math.nan), floor)
+    return a_float(whole, left), a_float(modulus, left)
 
 
 def float_pow(path, left, right):

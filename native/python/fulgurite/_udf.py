@@ -2,8 +2,8 @@
 
 A call of one is a leaf of an expression's tree, :class:`Called`, until a step of a frame has it: then the types of its arguments
 are known, and it is translated (`_translate`). The step reads it as a column of the step below, :class:`Functions`, which
-is planned in two ways. Without rows to run in Python it is the translated expressions, and nothing else is run. A frame that is collected
-first counts those rows; their results are joined to the others by the row's number.
+is planned in two ways. Without rows to run in Python it is the translated expressions. A frame that is collected first counts the
+rows that have to run in Python; their results are joined to the others by the row's number.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import itertools
 
 import numpy as np
 
+from ._errors import FulguriteError
 from ._expressions import Expr, col, expression, lit
 from ._fallbacks import note
 from ._frame_sources import Frames, Memory, table_of
@@ -183,12 +184,23 @@ class _Function:
             self.translation = translate(
                 called.function, kinds, constants=called.constants, name=self.name + "_{}"
             )
-        except Untranslatable as error:
-            self.reason = str(error)
+            self._check(frame)
+        except (Untranslatable, FulguriteError) as error:
+            self.translation = None
+            self.reason = str(error).partition("\n")[0]
             note(called.name, self.reason)
             self.kind = called.returns or _annotated(called.function)
         else:
             self.kind = self.translation.type
+
+    def _check(self, frame):
+        """Asks the planner whether it has all that the translation uses."""
+        for part in self.parts:
+            frame = frame.with_columns(expression(part["expr"], part["name"]))
+        made = [expression(self.value, "value")]
+        if self.guard is not None:
+            made.append(expression(self.guard, "guard"))
+        _ = frame.select(*made).schema
 
     @property
     def parts(self):

@@ -21,7 +21,6 @@ VALUES = {
     + ["straße", "ΑΣ", "日本語", "e\u0301", "İ", "x\ny", "0012", "abcdefgh"],
 }
 TYPES = tuple(VALUES)
-_NUMBERS = ("int64", "int8", "uint64", "float64", "float32", "boolean")
 _OF_MATH = (
     "sqrt exp expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh fabs floor ceil trunc".split()
 )
