@@ -107,6 +107,9 @@ def class_of(kind):
     return _CLASSES.get(kind, FulguriteError)
 
 
+# How messages about names of columns begin.
+_OF_COLUMNS = ("there is no column '", "two columns have the name '")
+
 # Operators that fail for matrices with these numbers.
 _LINEAR = ("p(solve)", "p(inv)", "p(cholesky)")
 
@@ -137,4 +140,6 @@ def from_engine(kind, message, operator, file, line, help, text, code):
         if help:
             text += f"\n   = help: {help}"
     made = SingularError if kind == "runtime" and operator in _LINEAR else _CLASSES.get(kind)
+    if kind == "validation" and message.startswith(_OF_COLUMNS):
+        made = ColumnError
     return (made or FulguriteError)(text, kind, operator, file, line or None, help)

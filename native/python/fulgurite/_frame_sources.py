@@ -155,40 +155,41 @@ class Arrow:
 
 
 class Pandas:
-    """Tables of pandas, whose columns may lack values in the way that those of `like` do."""
+    """Tables of pandas. Columns that had a type of pandas' own or of Arrow in the table that came in have such a type again."""
 
-    __slots__ = ("_mapped",)
+    __slots__ = ("_arrows", "_masked")
 
     def __init__(self, like=None):
-        self._mapped = None if like is None else _types_like(like)
+        named = [] if like is None else [(str(name), dtype) for name, dtype in zip(like.columns, like.dtypes, strict=True)]
+        kinds = {name: type(dtype).__name__ for name, dtype in named}
+        self._arrows = {name for name, kind in kinds.items() if kind == "ArrowDtype"}
+        self._masked = {name for name, kind in kinds.items() if kind.removesuffix("Dtype") in _MASKED}
 
     def of(self, table):
+        import pandas
+
         if not importlib.util.find_spec("pyarrow"):
             return Frames.of(table).to_pandas()
-        return Arrow.of(table).to_pandas(types_mapper=self._mapped, split_blocks=True)
+        found = Arrow.of(table)
+        if not (self._arrows or self._masked):
+            return found.to_pandas(split_blocks=True)
+        columns = {}
+        for name in found.column_names:
+            mapper = pandas.ArrowDtype if name in self._arrows else _masked_type if name in self._masked else None
+            columns[name] = found.select([name]).to_pandas(types_mapper=mapper)[name]
+        return pandas.DataFrame(columns, copy=False)
 
 
-def _types_like(frame):
-    """What gives columns of a type of Arrow the types that a table's columns have, where it has others than NumPy's."""
-    pandas = sys.modules["pandas"]
-    kinds = [dtype for dtype in frame.dtypes if not isinstance(dtype, np.dtype)]
-    if any(isinstance(kind, pandas.ArrowDtype) for kind in kinds):
-        return pandas.ArrowDtype
-    if not any(type(kind).__name__ in _NULLABLE for kind in kinds):
-        return None
-    import pyarrow
-
-    found = {
-        pyarrow.from_numpy_dtype(name.lower()): getattr(pandas, f"{name}Dtype")()
-        for name in ("Int8 Int16 Int32 Int64 UInt8 UInt16 UInt32 UInt64 Float32 Float64".split())
-    }
-    found[pyarrow.bool_()] = pandas.BooleanDtype()
-    return found.get
+_MASKED = frozenset("Int8 Int16 Int32 Int64 UInt8 UInt16 UInt32 UInt64 Float32 Float64 Boolean".split())
 
 
-_NULLABLE = frozenset(
-    f"{name}Dtype" for name in "Int8 Int16 Int32 Int64 UInt8 UInt16 UInt32 UInt64 Float32 Float64 Boolean".split()
-)
+def _masked_type(kind):
+    """The type of pandas with missing values for a type of Arrow; `None` where there is none."""
+    import pandas
+
+    names = {"double": "Float64", "float": "Float32", "bool": "Boolean"}
+    name = names.get(str(kind), str(kind).replace("u", "U").replace("int", "Int"))
+    return getattr(pandas, f"{name}Dtype")() if name in _MASKED else None
 
 
 def source_of(table):

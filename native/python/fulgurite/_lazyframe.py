@@ -166,13 +166,14 @@ class LazyFrame(Rows):
         """The last row."""
         return self.tail(1)
 
-    def sort(self, by, *more_by, descending=False, nulls_last=False):
+    def sort(self, by, *more_by, descending=False, nulls_last=False, maintain_order=True):
         """The rows in the order of columns or expressions; rows that are equal keep their order.
 
         Args:
             by: Columns and expressions, the first one before the others. NaN is larger than all numbers.
             descending: Whether large values come first, for all or for each of them.
             nulls_last: Whether missing values come last, for all or for each of them; otherwise they come first.
+            maintain_order: Is there for Polars' sake: the order of equal rows is kept in any case.
         """
         keys = self._expanded(parsed_all([by, *more_by]))
         falls, lasts = each_of("descending", descending, keys), each_of("nulls_last", nulls_last, keys)
@@ -328,6 +329,7 @@ class LazyFrame(Rows):
         suffix="_right",
         nulls_equal=False,
         coalesce=None,
+        maintain_order=None,
     ):
         """The rows of two frames whose keys are equal.
 
@@ -340,6 +342,8 @@ class LazyFrame(Rows):
             suffix: What names of the other frame get that this one has, too.
             nulls_equal: Whether missing keys are equal to each other.
             coalesce: Whether keys are one column; by default they are but in full joins.
+            maintain_order: Is there for Polars' sake. Rows are in the order of the left frame, and those that one row of it finds
+                in the order of the right frame; in right joins it is the other way round.
         """
         if not isinstance(other, LazyFrame):
             raise TypeError(f"frames are joined with lazy frames, not with {type(other).__name__}: make one with fulgurite.frame()")
