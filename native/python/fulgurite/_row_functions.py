@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import threading
 
 import numpy as np
 
-__all__ = ["apply", "column_of"]
+__all__ = ["apply", "column_of", "is_running"]
 
 # Longer texts in notes are cut.
 _SHOWN = 60
+
+
+_local = threading.local()
+
+
+def is_running():
+    """Whether this thread runs a function row by row: what it calls gets values and no columns."""
+    return getattr(_local, "depth", 0) > 0
+
+
+@contextlib.contextmanager
+def _running():
+    _local.depth = getattr(_local, "depth", 0) + 1
+    try:
+        yield
+    finally:
+        _local.depth -= 1
 
 
 def apply(function, columns, constants=None, *, rows=None):
@@ -26,14 +45,15 @@ def apply(function, columns, constants=None, *, rows=None):
     constants = constants or {}
     names = list(columns)
     found = []
-    for at, values in enumerate(zip(*columns.values(), strict=True)):
-        row = dict(zip(names, values, strict=True))
-        try:
-            found.append(function(**row, **constants))
-        except Exception as error:
-            shown = ", ".join(f"{name}={_shown(value)}" for name, value in row.items())
-            _note(error, f"in row {at if rows is None else rows[at]} (counted from 0): {shown}")
-            raise
+    with _running():
+        for at, values in enumerate(zip(*columns.values(), strict=True)):
+            row = dict(zip(names, values, strict=True))
+            try:
+                found.append(function(**row, **constants))
+            except Exception as error:
+                shown = ", ".join(f"{name}={_shown(value)}" for name, value in row.items())
+                _note(error, f"in row {at if rows is None else rows[at]} (counted from 0): {shown}")
+                raise
     return found
 
 

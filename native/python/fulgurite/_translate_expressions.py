@@ -371,6 +371,8 @@ class Expressions:
             except TypeError:
                 raise Refused(f"{function.__name__}() of {len(args)} arguments") from None
             return known(path, *args)
+        # Functions of expressions are functions of values here.
+        function = getattr(function, "__translated__", function)
         if isinstance(function, types.FunctionType):
             return self.inlined(Source(function), path, args, kwargs)
         name = getattr(function, "__qualname__", type(function).__name__)

@@ -18,7 +18,7 @@ from ._errors import FulguriteError
 from ._expressions import Expr, col, expression, lit
 from ._fallbacks import note
 from ._frame_sources import Frames, Memory, table_of
-from ._row_functions import apply, column_of
+from ._row_functions import apply, column_of, is_running
 from ._translate import Untranslatable, translate
 from ._trees import Called, Step, type_name
 
@@ -60,10 +60,12 @@ class _Udf:
 
     def __init__(self, function, returns=None):
         functools.update_wrapper(self, function)
-        self.function = function
+        self.function = self.__translated__ = function
         self.returns = None if returns is None else type_name(returns)
 
     def __call__(self, *args, **kwargs):
+        if is_running():
+            return self.function(*args, **kwargs)
         try:
             bound = inspect.signature(self.function).bind(*args, **kwargs).arguments
         except TypeError as error:

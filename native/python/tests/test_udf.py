@@ -1,7 +1,10 @@
 """Python functions among the expressions of frames."""
 
 import datetime
+import linecache
+import re
 import warnings
+from pathlib import Path
 
 import fulgurite as fg
 import functions
@@ -130,6 +133,22 @@ def test_large_functions():
     assert made.columns == ["x", "newton"]
 
 
+def test_functions_call_each_other():
+    @fg.udf
+    def half(x):
+        return x / 2
+
+    def quarter(x):
+        return half(half(x))
+
+    def text_of_half(x):
+        return repr(half(x))
+
+    frame = fg.frame({"x": [1, 2]})
+    assert collected(frame.map(quarter)) == {"x": [1, 2], "quarter": [0.25, 0.5]}
+    assert collected(frame.map(text_of_half)) == {"x": [1, 2], "text_of_half": ["0.5", "1.0"]}
+
+
 def test_what_a_function_does_not_get():
     f = fg.udf(lambda x: x + 1)
     with pytest.raises(ValueError, match="is an aggregate"):
@@ -191,6 +210,15 @@ def test_random_functions():
                 assert _alike(collected(frame.map(function))["f"], want), source
             checked += 1
     assert checked > 0.3 * _FUNCTIONS
+
+
+def test_the_page_runs(capsys):
+    page = (Path(__file__).parents[3] / "docs" / "python-functions.md").read_text()
+    blocks = re.findall(r"```(\w+)\n(.*?)```", page, re.DOTALL)
+    code = "".join(text for kind, text in blocks if kind == "python")
+    linecache.cache["<page>"] = (len(code), None, code.splitlines(keepends=True), "<page>")
+    exec(compile(code, "<page>", "exec"), {})
+    assert capsys.readouterr().out == "".join(text for kind, text in blocks if kind == "text")
 
 
 def _alike(got, want):
