@@ -170,7 +170,7 @@ def _half_even(size):
 
 @_simple(round)
 def _round_digits(path, x, digits):
-    """Rows near a half run in Python, which rounds the number that the digits stand for."""
+    """Rows at a half run in Python, which rounds the exact number: 2.675 is a little less than its digits say."""
     if digits.kind == "none":
         return _round_whole(path, only(x))[0][1]
     if digits.kind not in _WHOLE or x.kind not in NUMBERS:
@@ -189,9 +189,8 @@ def _round_digits(path, x, digits):
     size = call("mul", call("abs", x.node), power)
     low = call("floor", size)
     left = call("sub", size, low)
-    # The product errs by less than a unit in its last place, which is below 2**-12 here.
-    far = call("abs", call("sub", left, number(0.5)))
-    is_sure = every(call("lt", size, number(2.0**40)), call("gt", far, number(2.0**-12)))
+    # The product is rounded, and rounding does not cross a half: it may only become one.
+    is_sure = every(call("lt", size, number(2.0**52)), call("ne", left, number(0.5)))
     path.guard(every(negation(is_sure), call("is_finite", x.node)))
     near = if_else(call("gt", left, number(0.5)), call("add", low, number(1.0)), low)
     rounded = call("div", near, power)
