@@ -2,10 +2,8 @@
 //! become programs of high-level operators. It computes nothing.
 //!
 //! - `failure`: errors as Python's exceptions.
-//! - `expression`: arrays that are not computed yet, as DAGs of operators.
 //! - `arrays`: memory of NumPy and SciPy as blocks, and back.
-//! - `structure`: what two expressions have in common, and the program of one.
-//! - `engine`: what evaluations share: configuration, programs, compiled plans.
+//! - `engine`: what evaluations share: configuration, compiled plans.
 //! - `waiting`: runs that Ctrl-C may end.
 //! - `evaluation`: computes expressions.
 //! - `script`: runs and explains scripts and expressions.
@@ -24,13 +22,11 @@
 mod arrays;
 mod engine;
 mod evaluation;
-mod expression;
 mod failure;
 mod frames;
 mod node;
 mod relation;
 mod script;
-mod structure;
 mod tables;
 mod traced;
 mod waiting;

@@ -7,15 +7,15 @@ use arrow::{
     buffer::{BooleanBuffer, ScalarBuffer},
 };
 use fulgurite_error::Error;
+use fulgurite_lazy::{COUNTS, Place};
 use fulgurite_relation::{Relation, Table};
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::{prelude::*, types::PyAny};
 
 use crate::{
     arrays,
-    engine::{COUNTS, Engine},
+    engine::Engine,
     evaluation::Waiting,
-    expression::Place,
     failure::raised,
     node::Node,
     tables::{PyTable, type_name},
