@@ -18,6 +18,7 @@ from ._frame_sources import Arrow, CsvFile, Frames, Pandas, ParquetFile, Polars,
 from ._places import place
 from ._symbols import Rows
 from ._trees import literal
+from ._udf import explained, lifted, mapped, settled
 
 __all__ = ["GroupBy", "LazyFrame", "concat_frames", "frame", "scan_csv", "scan_parquet"]
 
@@ -83,10 +84,12 @@ class LazyFrame(Rows):
         """
         text, sources, _ = written(self._plan)
         try:
-            return _native.relation_explain(text, headers(sources), bool(optimized), place())
+            shown = _native.relation_explain(text, headers(sources), bool(optimized), place())
         except FulguriteError:
             self._blame()
             raise
+        lines = explained(self._plan)
+        return "\n".join([shown.rstrip("\n"), "functions:", *(f"  {line}" for line in lines)]) if lines else shown
 
     def __repr__(self):
         try:
@@ -236,6 +239,24 @@ class LazyFrame(Rows):
         """
         made = self._expanded(parsed_all(exprs, named_exprs))
         return self._then({"with_columns": {"input": self._plan, "exprs": made}})
+
+    def map(self, function, *, name=None, returns=None):
+        """The frame with a column that a Python function gives of others: its parameters are their names.
+
+        :func:`fulgurite.udf` says what becomes of the function.
+
+        Args:
+            function: A function of values. A parameter with a default is a column if there is one of its name.
+            name: The name of the column; by default, that of the function.
+            returns: The type of the column, for functions that have no translation and no annotation.
+
+        >>> import fulgurite as fg
+        >>> def total(price, count):
+        ...     return price * count if count > 0 else 0.0
+        >>> fg.frame({"price": [1.5, 2.0], "count": [2, 0]}).map(total).collect().to_dict()
+        {'price': [1.5, 2.0], 'count': [2, 0], 'total': [3.0, 0.0]}
+        """
+        return mapped(self, function, name, returns)
 
     def drop(self, *columns, strict=True):
         """The frame without columns; those that it has not are an error, unless `strict` is false."""
@@ -409,7 +430,7 @@ class LazyFrame(Rows):
     def _table(self):
         """The frame's rows, computed."""
         where = place()
-        text, sources, arrays = written(self._plan)
+        text, sources, arrays = written(settled(self._plan))
         try:
             header = headers(sources)
             columns = _native.relation_columns(text, header, where)
@@ -424,7 +445,7 @@ class LazyFrame(Rows):
             raise
 
     def _then(self, plan):
-        return made(plan, self._kind, (self,))
+        return made(lifted(self, plan), self._kind, (self,))
 
     def _expanded(self, exprs):
         """Names and trees of expressions, where some of them are columns of this frame."""
