@@ -11,7 +11,7 @@ use arrow::{
 };
 use fulgurite_error::Error;
 use fulgurite_lazy::{COUNTS, Place};
-use fulgurite_relation::{Relation, Table};
+use fulgurite_relation::{BesideColumn, Fusion, Relation, Table, WORTH_A_PLAN};
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::{prelude::*, types::PyAny};
 
@@ -119,15 +119,14 @@ pub fn relation_collect(
     progress: Option<Bound<'_, PyAny>>,
     place: Asks,
 ) -> PyResult<PyTable> {
-    let _ = engine;
     let place = at(place);
     let fails = |error: Error| raised(py, &error, place.as_ref());
     COUNTS.evaluations.fetch_add(1, Ordering::Relaxed);
     let plan = Relation::from_json(plan).map_err(fails)?;
     let tables = tables_of(&tables);
-    let mut columns = Vec::new();
+    let mut beside = Vec::new();
     for array in &arrays {
-        columns.push(column(py, array)?);
+        beside.push(column(py, array)?);
     }
     let cells = tables.iter().map(|table| {
         let cells = table.rows().saturating_mul(table.names().len());
@@ -140,23 +139,31 @@ pub fn relation_collect(
         operators: 0,
         cells: cells.fold(0, u64::saturating_add),
     };
+    let evaluator = Arc::clone(&engine.0);
     let run = move |interrupt: &fulgurite_matrix::Interrupt| {
-        interrupt.within(|| {
-            let table = fulgurite_relation::collect(&plan, &tables, &columns);
-            // What an interrupted kernel gave is no result.
-            interrupt.check().and(table)
-        })
+        let fusion = Fusion {
+            tables: &tables,
+            arrays: &beside,
+            evaluator: &evaluator,
+            interrupt,
+            least_rows: WORTH_A_PLAN,
+        };
+        fusion.collect(&plan)
     };
     let table = waiting.run(py, &[], run)?;
     table.map(PyTable).map_err(fails)
 }
 
 /// An array's cells as a column, without a copy for numbers.
-fn column(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+fn column(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<BesideColumn> {
     if let Ok(node) = array.cast::<Node>() {
-        let cells = node.get().dense_buffer(py)?;
-        return Ok(Arc::new(Float64Array::new(cells, None)));
+        return Ok(BesideColumn::Waits(Arc::clone(&node.get().expression)));
     }
+    known(py, array).map(BesideColumn::Known)
+}
+
+/// The column of an array of NumPy.
+fn known(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     let shared = |error: Error| raised(py, &error, None);
     if let Ok(floats) = array.cast::<PyArrayDyn<f64>>() {
         let cells: ScalarBuffer<f64> = arrays::buffer(floats).map_err(shared)?;

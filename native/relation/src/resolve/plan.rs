@@ -106,6 +106,40 @@ pub enum TypedNode {
     },
 }
 
+impl TypedRelation {
+    /// What it reads, to be replaced.
+    pub(crate) fn inputs_mut(&mut self) -> Vec<&mut TypedRelation> {
+        match &mut self.node {
+            TypedNode::Scan { .. } => Vec::new(),
+            TypedNode::Join { left, right, .. } => vec![left, right],
+            TypedNode::Concat { inputs } => inputs.iter_mut().collect(),
+            TypedNode::Filter { input, .. }
+            | TypedNode::Select { input, .. }
+            | TypedNode::WithColumns { input, .. }
+            | TypedNode::GroupBy { input, .. }
+            | TypedNode::Sort { input, .. }
+            | TypedNode::Unique { input, .. }
+            | TypedNode::Slice { input, .. } => vec![input],
+        }
+    }
+
+    /// What it reads.
+    pub fn inputs(&self) -> Vec<&TypedRelation> {
+        match &self.node {
+            TypedNode::Scan { .. } => Vec::new(),
+            TypedNode::Join { left, right, .. } => vec![left, right],
+            TypedNode::Concat { inputs } => inputs.iter().collect(),
+            TypedNode::Filter { input, .. }
+            | TypedNode::Select { input, .. }
+            | TypedNode::WithColumns { input, .. }
+            | TypedNode::GroupBy { input, .. }
+            | TypedNode::Sort { input, .. }
+            | TypedNode::Unique { input, .. }
+            | TypedNode::Slice { input, .. } => vec![input],
+        }
+    }
+}
+
 /// Looks up the names of a plan over tables of these columns, and finds its types.
 ///
 /// `arrays` are the types of the arrays that come with the plan, where they are known.
