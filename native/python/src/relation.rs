@@ -11,7 +11,7 @@ use arrow::{
 };
 use fulgurite_error::Error;
 use fulgurite_lazy::{COUNTS, Place};
-use fulgurite_relation::{Relation, Table};
+use fulgurite_relation::{Columns, Relation, Table};
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::{prelude::*, types::PyAny};
 
@@ -34,6 +34,10 @@ fn at(place: Asks) -> Option<Place> {
     })
 }
 
+fn columns_of(tables: &[PyRef<'_, PyTable>]) -> Vec<Columns> {
+    tables.iter().map(|table| table.0.schema()).collect()
+}
+
 fn tables_of(tables: &[PyRef<'_, PyTable>]) -> Vec<Table> {
     tables.iter().map(|table| table.0.clone()).collect()
 }
@@ -47,7 +51,7 @@ pub fn relation_schema(
     tables: Vec<PyRef<'_, PyTable>>,
     place: Asks,
 ) -> PyResult<Vec<(String, String)>> {
-    let schema = Relation::from_json(plan).and_then(|plan| plan.schema(&tables_of(&tables)));
+    let schema = Relation::from_json(plan).and_then(|plan| plan.schema(&columns_of(&tables)));
     let schema = schema.map_err(|error| raised(py, &error, at(place).as_ref()))?;
     let columns = schema.into_iter();
     Ok(columns
@@ -65,12 +69,12 @@ pub fn relation_explain(
     optimized: bool,
     place: Asks,
 ) -> PyResult<String> {
-    let tables = tables_of(&tables);
+    let sources = columns_of(&tables);
     let explained = || {
         let plan = Relation::from_json(plan)?;
-        plan.schema(&tables)?;
+        plan.schema(&sources)?;
         Ok(match optimized {
-            true => plan.optimized(&tables)?.to_string(),
+            true => plan.optimized(&sources)?.to_string(),
             false => plan.to_string(),
         })
     };
@@ -86,15 +90,22 @@ pub fn relation_columns(
     tables: Vec<PyRef<'_, PyTable>>,
     place: Asks,
 ) -> PyResult<Vec<Option<Vec<String>>>> {
-    let tables = tables_of(&tables);
+    let sources = columns_of(&tables);
     let needed = || {
-        let plan = Relation::from_json(plan)?.optimized(&tables)?;
+        let plan = Relation::from_json(plan)?.optimized(&sources)?;
         let mut needed: Vec<Option<BTreeSet<Arc<str>>>> = vec![Some(BTreeSet::new()); tables.len()];
-        plan.each_scan(&mut |table, columns| match (needed.get_mut(table), columns) {
-            (Some(Some(known)), Some(columns)) => known.extend(columns.iter().cloned()),
-            (Some(known), _) => *known = None,
-            (None, _) => {}
-        });
+        let mut plans = vec![&plan];
+        while let Some(plan) = plans.pop() {
+            if let Relation::Scan { table, columns } = plan
+                && let Some(known) = needed.get_mut(*table)
+            {
+                match (known.as_mut(), columns) {
+                    (Some(known), Some(columns)) => known.extend(columns.iter().cloned()),
+                    _ => *known = None,
+                }
+            }
+            plans.extend(plan.inputs());
+        }
         Ok(needed)
     };
     let needed = needed().map_err(|error| raised(py, &error, at(place).as_ref()))?;
@@ -123,7 +134,9 @@ pub fn relation_collect(
     let place = at(place);
     let fails = |error: Error| raised(py, &error, place.as_ref());
     COUNTS.evaluations.fetch_add(1, Ordering::Relaxed);
-    let plan = Relation::from_json(plan).map_err(fails)?;
+    let sources = columns_of(&tables);
+    let plan = Relation::from_json(plan).and_then(|plan| plan.optimized(&sources));
+    let plan = plan.map_err(fails)?;
     let tables = tables_of(&tables);
     let mut columns = Vec::new();
     for array in &arrays {

@@ -6,8 +6,8 @@ use std::{fs::File, sync::Arc};
 
 use arrow::{
     array::{
-        Array, ArrayRef, BooleanArray, Date32Array, NullArray, PrimitiveArray,
-        RecordBatchIterator, RecordBatchReader, StringBuilder, TimestampMicrosecondArray,
+        Array, ArrayRef, BooleanArray, Date32Array, NullArray, PrimitiveArray, RecordBatchIterator,
+        RecordBatchReader, StringBuilder, TimestampMicrosecondArray,
     },
     buffer::{BooleanBuffer, NullBuffer, ScalarBuffer},
     datatypes::{
@@ -61,11 +61,7 @@ impl PyTable {
 
     /// Of arrays of NumPy, and of lists of texts, in the order of the names.
     #[staticmethod]
-    fn of_columns(
-        py: Python<'_>,
-        names: Vec<String>,
-        columns: Vec<Given<'_>>,
-    ) -> PyResult<Self> {
+    fn of_columns(py: Python<'_>, names: Vec<String>, columns: Vec<Given<'_>>) -> PyResult<Self> {
         let mut made_columns = Vec::new();
         for (name, column) in names.into_iter().zip(columns) {
             let array = column_of(py, &column)?;
@@ -237,7 +233,9 @@ where
 /// A column's numbers as doubles, with NaN for missing ones.
 fn with_nan(column: &ArrayRef) -> Result<Vec<f64>> {
     let floats = arrow::compute::cast(column, &DataType::Float64).map_err(unreadable)?;
-    let floats = floats.as_any().downcast_ref::<PrimitiveArray<Float64Type>>();
+    let floats = floats
+        .as_any()
+        .downcast_ref::<PrimitiveArray<Float64Type>>();
     let floats = floats.ok_or_else(|| Error::internal("a cast to another type than asked for"))?;
     memory::collected(
         floats.len(),
@@ -246,9 +244,7 @@ fn with_nan(column: &ArrayRef) -> Result<Vec<f64>> {
 }
 
 fn made(py: Python<'_>, table: Result<Table>) -> PyResult<PyTable> {
-    table
-        .map(PyTable)
-        .map_err(|error| raised(py, &error, None))
+    table.map(PyTable).map_err(|error| raised(py, &error, None))
 }
 
 fn unreadable(error: ArrowError) -> Error {
