@@ -9,12 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from . import _engine, _native
-from ._array import FLOAT, evaluate, node_of, to_numpy, watched
+from ._array import FLOAT, make, to_numpy, watched
 from ._errors import FulguriteError
 from ._expression_makers import coalesce, condition
 from ._expressions import Expr, col, column, expanded, parsed_all
 from ._frame_plans import array_of, cells_of, count, each_of, headers, written
 from ._frame_sources import Arrow, CsvFile, Frames, Pandas, ParquetFile, Polars, source_of
+from ._ops import column as column_of
 from ._places import place
 from ._symbols import Rows
 from ._trees import literal
@@ -408,6 +409,8 @@ class LazyFrame(Rows):
         if nulls not in ("nan", "refuse"):
             raise ValueError(f"nulls is 'nan' or 'refuse', not {nulls!r}")
         wanted = self if columns is None else self.select(columns)
+        if nulls == "nan" and _is_of_floats(wanted.dtypes):
+            return wanted._matrix(isinstance(columns, (str, Expr)) and wanted.width == 1)
         table = wanted._table()
         hosts = [cells_of(table, name, nulls) for name in table.names]
         if isinstance(columns, (str, Expr)) and len(hosts) == 1:
@@ -429,17 +432,25 @@ class LazyFrame(Rows):
 
     def _table(self):
         """The frame's rows, computed."""
+        return self._run(_native.relation_collect)
+
+    def _matrix(self, is_vector):
+        """The frame's columns as an array that waits."""
+        names = self.columns
+        rows, node = self._run(_native.relation_matrix, names)
+        return make(node, (rows,) if is_vector else (rows, len(names)))
+
+    def _run(self, function, *more):
         where = place()
         text, sources, arrays = written(settled(self._plan))
         try:
             header = headers(sources)
             columns = _native.relation_columns(text, header, where)
             tables = [source.table(names) for source, names in zip(sources, columns, strict=True)]
-            evaluate([array for array in arrays if array._node is not None])
-            cells = [node_of(array) if array._kind is FLOAT else to_numpy(array) for array in arrays]
+            cells = [column_of(array) if array._kind is FLOAT else to_numpy(array) for array in arrays]
             settings = _engine.settings()
             with watched(settings) as (is_main, progress):
-                return _native.relation_collect(settings.engine, text, tables, cells, is_main, progress, where)
+                return function(settings.engine, text, tables, cells, *more, is_main, progress, where)
         except FulguriteError:
             self._blame()
             raise
@@ -600,6 +611,13 @@ def concat_frames(frames):
 
 
 LazyFrame._concat = staticmethod(concat_frames)
+
+
+def _is_of_floats(dtypes):
+    """Whether cells of all columns together are of float64."""
+    numbers = ("int", "uint", "float", "bool")
+    names = [str(dtype).lower() for dtype in dtypes]
+    return "float64" in names and all(name.startswith(numbers) for name in names)
 
 
 # Joins.

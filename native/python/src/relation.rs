@@ -11,7 +11,7 @@ use arrow::{
 };
 use fulgurite_error::Error;
 use fulgurite_lazy::{COUNTS, Place};
-use fulgurite_relation::{BesideColumn, Fusion, Relation, Table, WORTH_A_PLAN};
+use fulgurite_relation::{BesideColumn, Columns, Fusion, Relation, Table, WORTH_A_PLAN};
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::{prelude::*, types::PyAny};
 
@@ -34,6 +34,10 @@ fn at(place: Asks) -> Option<Place> {
     })
 }
 
+fn columns_of(tables: &[PyRef<'_, PyTable>]) -> Vec<Columns> {
+    tables.iter().map(|table| table.0.schema()).collect()
+}
+
 fn tables_of(tables: &[PyRef<'_, PyTable>]) -> Vec<Table> {
     tables.iter().map(|table| table.0.clone()).collect()
 }
@@ -47,7 +51,7 @@ pub fn relation_schema(
     tables: Vec<PyRef<'_, PyTable>>,
     place: Asks,
 ) -> PyResult<Vec<(String, String)>> {
-    let schema = Relation::from_json(plan).and_then(|plan| plan.schema(&tables_of(&tables)));
+    let schema = Relation::from_json(plan).and_then(|plan| plan.schema(&columns_of(&tables)));
     let schema = schema.map_err(|error| raised(py, &error, at(place).as_ref()))?;
     let columns = schema.into_iter();
     Ok(columns
@@ -65,12 +69,12 @@ pub fn relation_explain(
     optimized: bool,
     place: Asks,
 ) -> PyResult<String> {
-    let tables = tables_of(&tables);
+    let sources = columns_of(&tables);
     let explained = || {
         let plan = Relation::from_json(plan)?;
-        plan.schema(&tables)?;
+        plan.schema(&sources)?;
         Ok(match optimized {
-            true => plan.optimized(&tables)?.to_string(),
+            true => plan.optimized(&sources)?.to_string(),
             false => plan.to_string(),
         })
     };
@@ -86,15 +90,22 @@ pub fn relation_columns(
     tables: Vec<PyRef<'_, PyTable>>,
     place: Asks,
 ) -> PyResult<Vec<Option<Vec<String>>>> {
-    let tables = tables_of(&tables);
+    let sources = columns_of(&tables);
     let needed = || {
-        let plan = Relation::from_json(plan)?.optimized(&tables)?;
+        let plan = Relation::from_json(plan)?.optimized(&sources)?;
         let mut needed: Vec<Option<BTreeSet<Arc<str>>>> = vec![Some(BTreeSet::new()); tables.len()];
-        plan.each_scan(&mut |table, columns| match (needed.get_mut(table), columns) {
-            (Some(Some(known)), Some(columns)) => known.extend(columns.iter().cloned()),
-            (Some(known), _) => *known = None,
-            (None, _) => {}
-        });
+        let mut plans = vec![&plan];
+        while let Some(plan) = plans.pop() {
+            if let Relation::Scan { table, columns } = plan
+                && let Some(known) = needed.get_mut(*table)
+            {
+                match (known.as_mut(), columns) {
+                    (Some(known), Some(columns)) => known.extend(columns.iter().cloned()),
+                    _ => *known = None,
+                }
+            }
+            plans.extend(plan.inputs());
+        }
         Ok(needed)
     };
     let needed = needed().map_err(|error| raised(py, &error, at(place).as_ref()))?;
@@ -121,13 +132,53 @@ pub fn relation_collect(
 ) -> PyResult<PyTable> {
     let place = at(place);
     let fails = |error: Error| raised(py, &error, place.as_ref());
-    COUNTS.evaluations.fetch_add(1, Ordering::Relaxed);
     let plan = Relation::from_json(plan).map_err(fails)?;
+    let table = running(py, engine, tables, arrays, is_main_thread, progress, move |fusion| {
+        fusion.collect(&plan)
+    })?;
+    table.map(PyTable).map_err(fails)
+}
+
+/// Columns of a plan beside each other, as a matrix that waits, and its rows.
+#[pyfunction]
+#[pyo3(signature = (engine, plan, tables, arrays, names, is_main_thread, progress=None, place=None))]
+#[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
+pub fn relation_matrix(
+    py: Python<'_>,
+    engine: &Engine,
+    plan: &str,
+    tables: Vec<PyRef<'_, PyTable>>,
+    arrays: Vec<Bound<'_, PyAny>>,
+    names: Vec<String>,
+    is_main_thread: bool,
+    progress: Option<Bound<'_, PyAny>>,
+    place: Asks,
+) -> PyResult<(usize, Node)> {
+    let place = at(place);
+    let fails = |error: Error| raised(py, &error, place.as_ref());
+    let plan = Relation::from_json(plan).map_err(fails)?;
+    let names: Vec<Arc<str>> = names.iter().map(|name| name.as_str().into()).collect();
+    let matrix = running(py, engine, tables, arrays, is_main_thread, progress, move |fusion| {
+        fusion.matrix(&plan, &names)
+    })?;
+    let (rows, matrix) = matrix.map_err(fails)?;
+    Ok((rows, Node::new(matrix)))
+}
+
+/// Runs something on tables and arrays, without the interpreter's lock.
+fn running<T: Send + 'static>(
+    py: Python<'_>,
+    engine: &Engine,
+    tables: Vec<PyRef<'_, PyTable>>,
+    arrays: Vec<Bound<'_, PyAny>>,
+    is_main_thread: bool,
+    progress: Option<Bound<'_, PyAny>>,
+    run: impl FnOnce(&Fusion<'_>) -> fulgurite_error::Result<T> + Send + 'static,
+) -> PyResult<fulgurite_error::Result<T>> {
+    COUNTS.evaluations.fetch_add(1, Ordering::Relaxed);
     let tables = tables_of(&tables);
-    let mut beside = Vec::new();
-    for array in &arrays {
-        beside.push(column(py, array)?);
-    }
+    let beside = arrays.iter().map(|array| column(py, array));
+    let beside: Vec<BesideColumn> = beside.collect::<PyResult<_>>()?;
     let cells = tables.iter().map(|table| {
         let cells = table.rows().saturating_mul(table.names().len());
         u64::try_from(cells).unwrap_or(u64::MAX)
@@ -141,17 +192,15 @@ pub fn relation_collect(
     };
     let evaluator = Arc::clone(&engine.0);
     let run = move |interrupt: &fulgurite_matrix::Interrupt| {
-        let fusion = Fusion {
+        run(&Fusion {
             tables: &tables,
             arrays: &beside,
             evaluator: &evaluator,
             interrupt,
             least_rows: WORTH_A_PLAN,
-        };
-        fusion.collect(&plan)
+        })
     };
-    let table = waiting.run(py, &[], run)?;
-    table.map(PyTable).map_err(fails)
+    waiting.run(py, &[], run)
 }
 
 /// An array's cells as a column, without a copy for numbers.

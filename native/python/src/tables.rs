@@ -6,8 +6,8 @@ use std::{fs::File, sync::Arc};
 
 use arrow::{
     array::{
-        Array, ArrayRef, BooleanArray, Date32Array, NullArray, PrimitiveArray,
-        RecordBatchIterator, RecordBatchReader, StringBuilder, TimestampMicrosecondArray,
+        Array, ArrayRef, BooleanArray, Date32Array, NullArray, PrimitiveArray, RecordBatchIterator,
+        RecordBatchReader, StringBuilder, TimestampMicrosecondArray,
     },
     buffer::{BooleanBuffer, NullBuffer, ScalarBuffer},
     datatypes::{
@@ -61,11 +61,7 @@ impl PyTable {
 
     /// Of arrays of NumPy, and of lists of texts, in the order of the names.
     #[staticmethod]
-    fn of_columns(
-        py: Python<'_>,
-        names: Vec<String>,
-        columns: Vec<Given<'_>>,
-    ) -> PyResult<Self> {
+    fn of_columns(py: Python<'_>, names: Vec<String>, columns: Vec<Given<'_>>) -> PyResult<Self> {
         let mut made_columns = Vec::new();
         for (name, column) in names.into_iter().zip(columns) {
             let array = column_of(py, &column)?;
@@ -180,8 +176,10 @@ impl PyTable {
         let cells = match column.data_type() {
             DataType::Boolean => {
                 let bits = column.as_any().downcast_ref::<BooleanArray>();
-                let bits = bits.into_iter().flat_map(|bits| bits.values().iter());
-                let bits = memory::collected(column.len(), bits);
+                let bits = bits.ok_or_else(|| {
+                    raised(py, &Error::internal("booleans that are none"), None)
+                })?;
+                let bits = memory::collected((0..bits.len()).map(|row| bits.value(row)));
                 let bits = bits.map_err(|error| raised(py, &error, None))?;
                 Some(PyArray1::from_vec(py, bits).into_any())
             }
@@ -237,18 +235,15 @@ where
 /// A column's numbers as doubles, with NaN for missing ones.
 fn with_nan(column: &ArrayRef) -> Result<Vec<f64>> {
     let floats = arrow::compute::cast(column, &DataType::Float64).map_err(unreadable)?;
-    let floats = floats.as_any().downcast_ref::<PrimitiveArray<Float64Type>>();
+    let floats = floats
+        .as_any()
+        .downcast_ref::<PrimitiveArray<Float64Type>>();
     let floats = floats.ok_or_else(|| Error::internal("a cast to another type than asked for"))?;
-    memory::collected(
-        floats.len(),
-        floats.iter().map(|value| value.unwrap_or(f64::NAN)),
-    )
+    memory::collected(floats.iter().map(|value| value.unwrap_or(f64::NAN)))
 }
 
 fn made(py: Python<'_>, table: Result<Table>) -> PyResult<PyTable> {
-    table
-        .map(PyTable)
-        .map_err(|error| raised(py, &error, None))
+    table.map(PyTable).map_err(|error| raised(py, &error, None))
 }
 
 fn unreadable(error: ArrowError) -> Error {
@@ -295,8 +290,8 @@ pub fn type_name(kind: &DataType) -> String {
 fn column_of(py: Python<'_>, (kind, values, missing): &Given<'_>) -> PyResult<ArrayRef> {
     let nulls = missing.as_ref().map(|missing| {
         let missing = missing.readonly();
-        let present = missing.as_array().iter().map(|missing| !missing).collect();
-        NullBuffer::new(BooleanBuffer::from(present))
+        let present: BooleanBuffer = missing.as_array().iter().map(|missing| !missing).collect();
+        NullBuffer::new(present)
     });
     let nulls = nulls.as_ref();
     Ok(match kind.as_str() {
