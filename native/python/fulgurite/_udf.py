@@ -339,21 +339,32 @@ class Functions(Step):
 
 def settled(plan):
     """A plan whose rows that need it have run in Python."""
+    return _without_steps(plan, lambda step: settled(step.settled())) if any(_steps(plan)) else plan
+
+
+def _steps(plan):
+    """The functions of a plan, those that run last first. Plans may be deeper than calls."""
+    waiting = [plan]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Step):
+            yield part
+        elif isinstance(part, dict):
+            waiting.extend(reversed(part.values()))
+        elif isinstance(part, list):
+            waiting.extend(reversed(part))
+
+
+def _without_steps(plan, replace):
     if isinstance(plan, Step):
-        return settled(plan.settled())
+        return replace(plan)
     if isinstance(plan, dict):
-        return {key: settled(value) for key, value in plan.items()}
+        return {key: _without_steps(value, replace) for key, value in plan.items()}
     if isinstance(plan, list):
-        return [settled(each) for each in plan]
+        return [_without_steps(each, replace) for each in plan]
     return plan
 
 
 def explained(plan):
     """Lines for the functions of a plan, those that run first below."""
-    if isinstance(plan, Step):
-        return [*plan.lines(), *explained(plan.frame._plan)]
-    if isinstance(plan, dict):
-        return [line for value in plan.values() for line in explained(value)]
-    if isinstance(plan, list):
-        return [line for each in plan for line in explained(each)]
-    return []
+    return [line for step in _steps(plan) for line in [*step.lines(), *explained(step.frame._plan)]]

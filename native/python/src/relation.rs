@@ -133,9 +133,15 @@ pub fn relation_collect(
     let place = at(place);
     let fails = |error: Error| raised(py, &error, place.as_ref());
     let plan = Relation::from_json(plan).map_err(fails)?;
-    let table = running(py, engine, tables, arrays, is_main_thread, progress, move |fusion| {
-        fusion.collect(&plan)
-    })?;
+    let table = running(
+        py,
+        engine,
+        tables,
+        arrays,
+        is_main_thread,
+        progress,
+        move |fusion| fusion.collect(&plan),
+    )?;
     table.map(PyTable).map_err(fails)
 }
 
@@ -158,9 +164,15 @@ pub fn relation_matrix(
     let fails = |error: Error| raised(py, &error, place.as_ref());
     let plan = Relation::from_json(plan).map_err(fails)?;
     let names: Vec<Arc<str>> = names.iter().map(|name| name.as_str().into()).collect();
-    let matrix = running(py, engine, tables, arrays, is_main_thread, progress, move |fusion| {
-        fusion.matrix(&plan, &names)
-    })?;
+    let matrix = running(
+        py,
+        engine,
+        tables,
+        arrays,
+        is_main_thread,
+        progress,
+        move |fusion| fusion.matrix(&plan, &names),
+    )?;
     let (rows, matrix) = matrix.map_err(fails)?;
     Ok((rows, Node::new(matrix)))
 }

@@ -176,9 +176,8 @@ impl PyTable {
         let cells = match column.data_type() {
             DataType::Boolean => {
                 let bits = column.as_any().downcast_ref::<BooleanArray>();
-                let bits = bits.ok_or_else(|| {
-                    raised(py, &Error::internal("booleans that are none"), None)
-                })?;
+                let bits = bits
+                    .ok_or_else(|| raised(py, &Error::internal("booleans that are none"), None))?;
                 let bits = memory::collected((0..bits.len()).map(|row| bits.value(row)));
                 let bits = bits.map_err(|error| raised(py, &error, None))?;
                 Some(PyArray1::from_vec(py, bits).into_any())

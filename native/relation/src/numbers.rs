@@ -1,9 +1,9 @@
 //! Columns as matrices of one column, and what is known of their numbers.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrow::{
-    array::{Array, ArrayRef, AsArray, PrimitiveArray},
+    array::{Array, ArrayRef, AsArray, PrimitiveArray, UInt32Array},
     datatypes::{
         ArrowPrimitiveType, DataType, Date32Type, Float64Type, Int8Type, Int16Type, Int32Type,
         Int64Type, TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
@@ -14,6 +14,8 @@ use fulgurite_error::Result;
 use fulgurite_lazy::Expression;
 use fulgurite_matrix::{DenseMatrix, Interrupt, MatrixBlock, memory};
 use rayon::prelude::*;
+
+use crate::engine::groups::{self, Groups};
 
 /// Whole numbers up to here are exact in doubles.
 pub(crate) const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -101,6 +103,52 @@ pub(crate) struct NumericColumn {
     pub span: Span,
 }
 
+/// Rows with equal keys, as plans read them.
+#[derive(Debug)]
+pub(crate) struct KeyGroups {
+    /// The number of each row's group, from 1 on, as a column.
+    pub codes: Arc<Expression>,
+    /// The first row of each group.
+    pub first_rows: UInt32Array,
+}
+
+/// Groups of a table's rows that were asked for, by their key columns.
+#[derive(Debug, Default)]
+pub(crate) struct GroupCache(Mutex<Vec<(Vec<ArrayRef>, Arc<KeyGroups>)>>);
+
+/// Sets of keys whose groups are kept with a table.
+const MOST_KEPT: usize = 4;
+
+impl GroupCache {
+    /// The groups by these columns.
+    ///
+    /// # Errors
+    /// `memory`.
+    pub fn of(&self, keys: &[ArrayRef]) -> Result<Arc<KeyGroups>> {
+        let is_same = |known: &[ArrayRef]| {
+            known.len() == keys.len() && known.iter().zip(keys).all(|(a, b)| Arc::ptr_eq(a, b))
+        };
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, groups)) = lock().iter().find(|(known, _)| is_same(known)) {
+            return Ok(Arc::clone(groups));
+        }
+        let Groups {
+            codes, first_rows, ..
+        } = groups::codes(keys)?;
+        let cells = filled(codes.len(), |row| f64::from(codes[row]) + 1.0)?;
+        let groups = Arc::new(KeyGroups {
+            codes: leaf(cells),
+            first_rows: first_rows.into(),
+        });
+        let mut known = lock();
+        if known.len() == MOST_KEPT {
+            known.remove(0);
+        }
+        known.push((keys.to_vec(), Arc::clone(&groups)));
+        Ok(groups)
+    }
+}
+
 /// A column as a matrix, once it was asked for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ColumnCache(Arc<OnceLock<Option<NumericColumn>>>);
@@ -139,19 +187,6 @@ impl NumericColumn {
             valid,
             span,
         }))
-    }
-
-    /// Of numbers that are all there.
-    ///
-    /// # Errors
-    /// `internal`.
-    pub fn of_cells(cells: Vec<f64>) -> Result<Self> {
-        let cells = DenseMatrix::new(cells.len(), 1, cells)?;
-        Ok(NumericColumn {
-            span: span(cells.values()),
-            values: leaf(cells),
-            valid: None,
-        })
     }
 }
 

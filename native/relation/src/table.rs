@@ -15,7 +15,7 @@ use fulgurite_matrix::{Interrupt, memory};
 use rustc_hash::FxHashMap;
 
 use crate::{
-    numbers::{ColumnCache, NumericColumn},
+    numbers::{ColumnCache, GroupCache, KeyGroups, NumericColumn},
     types,
 };
 
@@ -46,6 +46,7 @@ pub struct Table {
     rows: usize,
     /// Of columns that plans read.
     numbers: Arc<[ColumnCache]>,
+    groups: Arc<GroupCache>,
 }
 
 impl Table {
@@ -95,6 +96,7 @@ impl Table {
             names: names.into(),
             numbers: columns.iter().map(|_| ColumnCache::default()).collect(),
             columns: columns.into(),
+            groups: Arc::default(),
             rows,
         })
     }
@@ -183,8 +185,17 @@ impl Table {
                 .iter()
                 .map(|place| self.numbers[*place].clone())
                 .collect(),
+            groups: Arc::clone(&self.groups),
             rows: self.rows,
         }
+    }
+
+    /// The groups of its rows by columns, which are kept with the table.
+    ///
+    /// # Errors
+    /// `memory`.
+    pub(crate) fn groups(&self, keys: &[ArrayRef]) -> Result<Arc<KeyGroups>> {
+        self.groups.of(keys)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &ArrayRef)> {

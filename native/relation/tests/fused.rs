@@ -201,7 +201,9 @@ fn keys_have(grouped: &Value, key: &str) -> bool {
 
 /// Sums of huge numbers that cancel leave what was rounded.
 fn close(a: f64, b: f64, largest: f64) -> bool {
-    (a.is_nan() && b.is_nan()) || a == b || (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs())) + 1e-12 * largest
+    (a.is_nan() && b.is_nan())
+        || a == b
+        || (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs())) + 1e-12 * largest
 }
 
 fn assert_same(a: &Table, b: &Table, largest: f64) {

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use arrow::{
-    array::{ArrayRef, AsArray, BooleanArray, UInt32Array},
+    array::{ArrayRef, AsArray, BooleanArray},
     datatypes::{DataType, Float64Type},
 };
 use fulgurite_error::{Error, Result};
 use fulgurite_lazy::Input;
-use fulgurite_matrix::memory;
 
 use super::{
     Fusion, algebra, columns,
@@ -18,7 +17,7 @@ use super::{
 use crate::{
     engine,
     expression::Aggregate,
-    numbers::{NumericColumn, Span, bounds},
+    numbers::{Span, bounds},
     resolve::{TypedExpression, TypedNamed},
     table::Table,
 };
@@ -323,16 +322,12 @@ pub(super) fn grouped(
     for key in keys {
         key_arrays.push(fusion.kernels(&pipeline.substituted(&key.expr), base)?);
     }
-    let groups = engine::groups::codes(&key_arrays)?;
-    let mut codes = memory::zeros(count)?;
-    for (place, code) in codes.iter_mut().zip(&groups.codes) {
-        *place = f64::from(*code) + 1.0;
-    }
-    let codes = NumericColumn::of_cells(codes)?;
+    let groups = base.groups(&key_arrays)?;
+    let group_count = groups.first_rows.len();
     let rows = Rows {
         count,
         mask: fusion.mask(pipeline)?,
-        groups: Some((codes.values.into(), groups.count)),
+        groups: Some((Arc::clone(&groups.codes).into(), group_count)),
     };
     let outer = Outer::of(aggs, keys.len());
     let Some(all) = all_aggregated(fusion, pipeline, &outer.aggregates, &rows)? else {
@@ -348,15 +343,14 @@ pub(super) fn grouped(
         }),
     };
     fusion.evaluate(all.iter().map(|one| &one.number).chain(&members))?;
-    let first = UInt32Array::from(groups.first_rows);
-    let firsts = engine::rows::taken(&key_arrays, &first)?;
+    let firsts = engine::rows::taken(&key_arrays, &groups.first_rows)?;
     let names = keys.iter().map(|key| Arc::clone(&key.name));
     let before = names.zip(firsts).collect();
-    let table = small(&all, groups.count, before)?;
+    let table = small(&all, group_count, before)?;
     let table = match members {
         None => table,
         Some(members) => {
-            let members = columns::array(&members, &DataType::Float64, groups.count)?;
+            let members = columns::array(&members, &DataType::Float64, group_count)?;
             let cells = members.as_primitive::<Float64Type>();
             let flags = BooleanArray::new(columns::flags(cells.values()), None);
             engine::rows::filter(&table, &flags)?

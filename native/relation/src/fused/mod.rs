@@ -184,7 +184,10 @@ impl Fusion<'_> {
                     None => self.step(plan, vec![self.materialized(&pipeline)?]),
                 }
             }
-            TypedNode::Scan { .. } => engine::run(plan, self.tables, &[]),
+            TypedNode::Scan { table, columns } => match self.tables.get(*table) {
+                Some(table) => Ok(table.select(columns)),
+                None => Err(Error::plan(format!("a scan of table {table}"))),
+            },
             TypedNode::Filter { .. } | TypedNode::Select { .. } | TypedNode::WithColumns { .. } => {
                 let pipeline = self.pipeline(plan)?;
                 self.materialized(&pipeline)
@@ -250,6 +253,20 @@ impl Fusion<'_> {
     fn materialized(&self, pipeline: &Pipeline) -> Result<Table> {
         let pipeline = match self.mask(pipeline)? {
             None => pipeline.clone(),
+            Some(mask)
+                if pipeline
+                    .columns
+                    .iter()
+                    .any(|column| reads_arrays(&column.expr)) =>
+            {
+                // Arrays stand beside all rows.
+                let flags = BooleanArray::new(self.flags(&mask, pipeline.base.rows())?, None);
+                let whole = self.materialized(&Pipeline {
+                    predicate: None,
+                    ..pipeline.clone()
+                })?;
+                return engine::rows::filter(&whole, &flags);
+            }
             Some(mask) => self.compacted(pipeline, &mask)?,
         };
         let base = &pipeline.base;

@@ -63,11 +63,15 @@ pub(super) fn pruned(known: &Names<'_>, relation: &Relation, needed: Option<&Nee
         }
         Relation::WithColumns { input, exprs } => {
             let kept = needed_of(exprs, &is_needed);
+            let of_input = known.of(input);
             let needed = needed.map(|needed| {
                 let mut all = needed.clone();
-                kept.iter().for_each(|named| {
-                    all.remove(&named.name);
-                });
+                // A column that another one takes the place of holds that place.
+                kept.iter()
+                    .filter(|named| !of_input.contains(&named.name))
+                    .for_each(|named| {
+                        all.remove(&named.name);
+                    });
                 all.extend(used(&kept));
                 all
             });
