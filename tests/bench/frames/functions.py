@@ -16,7 +16,7 @@ def with_polars(customers):
     age, income, claims, years = map(polars.col, COLUMNS)
     risk = 0.03 * age + 0.2 * claims - 0.00001 * income - 1.5
     risk = polars.when(years > 5).then(risk - 0.05 * (years - 5)).otherwise(risk)
-    return customers.lazy().select(score=polars.when(risk > 0).then(risk).otherwise(0.0).mean()).collect()
+    return customers.lazy().select(score=polars.when(risk > 0).then(risk).otherwise(0.0).mean()).collect(engine="streaming")
 
 
 def with_duckdb(db):
