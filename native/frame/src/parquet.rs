@@ -5,12 +5,15 @@ use std::io::Write;
 use bytes::Bytes;
 
 use ::parquet::{
-    arrow::{ArrowWriter, arrow_reader::ParquetRecordBatchReaderBuilder},
+    arrow::{ArrowWriter, ProjectionMask, arrow_reader::ParquetRecordBatchReaderBuilder},
     basic::Compression,
     errors::ParquetError,
     file::{properties::WriterProperties, reader::ChunkReader},
 };
-use arrow::array::RecordBatch;
+use arrow::{
+    array::{RecordBatch, RecordBatchReader},
+    datatypes::SchemaRef,
+};
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Interrupt, memory};
 
@@ -21,17 +24,55 @@ use crate::{Frame, column::ROWS_AT_ONCE, guard::reading};
 /// # Errors
 /// `data` when it is damaged; `unsupported` for a compression that is not built in; `io`; as [`Frame::from_record_batches`].
 pub fn read(input: impl ChunkReader + 'static) -> Result<Frame> {
+    let (schema, mut batches) = read_batches(input, None)?;
+    if batches.is_empty() {
+        batches.push(RecordBatch::new_empty(schema));
+    }
+    Frame::from_record_batches(&batches)
+}
+
+/// The columns of a file, with the types that Arrow has for them. Nothing else of it is read.
+///
+/// # Errors
+/// `data` when it is damaged; `io`.
+pub fn schema(input: impl ChunkReader + 'static) -> Result<SchemaRef> {
+    reading("Parquet", || {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(input).map_err(unreadable)?;
+        Ok(builder.schema().clone())
+    })
+}
+
+/// The rows of a file as Arrow has them: all of its columns, or the named ones in the order of the file.
+///
+/// # Errors
+/// As [`read`], but for types of frames.
+pub fn read_batches(
+    input: impl ChunkReader + 'static,
+    names: Option<&[String]>,
+) -> Result<(SchemaRef, Vec<RecordBatch>)> {
     reading("Parquet", || {
         let interrupt = Interrupt::current();
-        let builder = ParquetRecordBatchReaderBuilder::try_new(input).map_err(unreadable)?;
+        let mut builder = ParquetRecordBatchReaderBuilder::try_new(input).map_err(unreadable)?;
+        let fields = builder.schema().fields();
+        let wanted = |name: &String| names.is_none_or(|names| names.contains(name));
+        let roots: Vec<usize> = fields
+            .iter()
+            .enumerate()
+            .filter(|(_, field)| wanted(field.name()))
+            .map(|(root, _)| root)
+            .collect();
+        let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
+        let leaves = 0..builder.parquet_schema().num_columns();
+        let leaves: Vec<usize> = leaves.filter(|leaf| mask.leaf_included(*leaf)).collect();
         let groups = builder.metadata().row_groups().iter();
-        let bytes: i64 = groups.map(|group| group.total_byte_size().max(0)).sum();
+        let bytes: i64 = groups
+            .flat_map(|group| leaves.iter().map(|leaf| group.column(*leaf)))
+            .map(|column| column.uncompressed_size().max(0))
+            .sum();
         memory::admit(usize::try_from(bytes).unwrap_or(usize::MAX))?;
-        let schema = builder.schema().clone();
-        let reader = builder
-            .with_batch_size(ROWS_AT_ONCE)
-            .build()
-            .map_err(unreadable)?;
+        builder = builder.with_projection(mask).with_batch_size(ROWS_AT_ONCE);
+        let reader = builder.build().map_err(unreadable)?;
+        let schema = reader.schema();
         let mut batches = Vec::new();
         for batch in reader {
             interrupt.check()?;
@@ -44,10 +85,7 @@ pub fn read(input: impl ChunkReader + 'static) -> Result<Frame> {
                 }
             })?);
         }
-        if batches.is_empty() {
-            batches.push(RecordBatch::new_empty(schema));
-        }
-        Frame::from_record_batches(&batches)
+        Ok((schema, batches))
     })
 }
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import numpy as _np
 
-from . import _functions, fft, linalg
+from . import _expression_makers, _functions, fft, linalg
 from . import _methods as _
 from . import _numpy as _numpy_functions  # noqa: F401
 from ._array import Array, compute
 from ._convert import asarray
 from ._engine import config
-from ._errors import FallbackError, FulguriteError, MemoryLimitError, ShapeError
+from ._errors import ColumnError, FallbackError, FulguriteError, MemoryLimitError, ShapeError
+from ._expression_makers import *  # noqa: F403
+from ._expressions import Expr, col, lit
 from ._frame import Frame
 from ._fallbacks import fallbacks
 from ._functions import *  # noqa: F403
 from ._fuse import fuse
 from ._info import __array_namespace_info__
+from ._lazyframe import LazyFrame, frame, scan_csv, scan_parquet
 from ._scripts import run
 from ._show import explain, statistics, why
 from ._sources import rand, randn, read
@@ -33,24 +36,30 @@ for _name in DTYPES:
 
 __all__ = [
     "Array",
+    "ColumnError",
+    "Expr",
     "FallbackError",
     "Frame",
     "FulguriteError",
+    "LazyFrame",
     "MemoryLimitError",
     "SUPPORTED_API_VERSIONS",
     "ShapeError",
     "__array_api_version__",
     "__array_namespace_info__",
     "asarray",
+    "col",
     "compute",
     "config",
     "e",
     "explain",
     "fallbacks",
     "fft",
+    "frame",
     "fuse",
     "inf",
     "linalg",
+    "lit",
     "nan",
     "newaxis",
     "pi",
@@ -58,8 +67,11 @@ __all__ = [
     "randn",
     "read",
     "run",
+    "scan_csv",
+    "scan_parquet",
     "statistics",
     "why",
     *DTYPES,
     *_functions.__all__,
+    *_expression_makers.__all__,
 ]

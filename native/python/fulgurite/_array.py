@@ -11,6 +11,7 @@ from . import _engine, _native
 from ._fallbacks import note
 from ._places import place
 from ._progress import line
+from ._symbols import symbol_in
 
 __all__ = ["Array", "compute"]
 
@@ -432,6 +433,9 @@ def compute(*values):
 
 def on_host(name, reason, function, *args, **kwargs):
     """Runs a function of NumPy on evaluated values; arrays in what it gives become ours."""
+    symbol = symbol_in(args)
+    if symbol is not None:
+        return symbol.function(name, args, kwargs)
     note(name, reason)
     arrays = []
     _collect(args, arrays)

@@ -8,6 +8,7 @@ import re
 import numpy as np
 
 __all__ = [
+    "ColumnError",
     "FallbackError",
     "FulguriteError",
     "MemoryLimitError",
@@ -67,6 +68,13 @@ class ArgumentError(FulguriteError, ValueError):
     """A value that an operator or a setting does not have."""
 
 
+class ColumnError(FulguriteError, KeyError):
+    """A column that a frame has not, or has twice."""
+
+    # That of KeyError quotes.
+    __str__ = Exception.__str__
+
+
 class MemoryLimitError(FulguriteError, MemoryError):
     """More memory is needed than ``config(memory=...)`` or the machine allows."""
 
@@ -93,6 +101,14 @@ _CLASSES = {
     "io": FileError,
 }
 
+
+def class_of(kind):
+    """The class of errors of a kind."""
+    return _CLASSES.get(kind, FulguriteError)
+
+
+# How messages about names of columns begin.
+_OF_COLUMNS = ("there is no column '", "two columns have the name '")
 
 # Operators that fail for matrices with these numbers.
 _LINEAR = ("p(solve)", "p(inv)", "p(cholesky)")
@@ -124,4 +140,6 @@ def from_engine(kind, message, operator, file, line, help, text, code):
         if help:
             text += f"\n   = help: {help}"
     made = SingularError if kind == "runtime" and operator in _LINEAR else _CLASSES.get(kind)
+    if kind == "validation" and message.startswith(_OF_COLUMNS):
+        made = ColumnError
     return (made or FulguriteError)(text, kind, operator, file, line or None, help)

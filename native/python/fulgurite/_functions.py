@@ -15,6 +15,7 @@ from ._hosted import floor_divide_on_host, named, or_numpy
 from ._manipulation import *  # noqa: F403
 from ._ops import Unplanned
 from ._places import place
+from ._symbols import Symbol
 
 __all__ = [
     *_hosted.__all__,
@@ -155,6 +156,8 @@ def sigmoid(x, /):
     >>> float(fg.sigmoid(fg.asarray(0.0)))
     0.5
     """
+    if isinstance(x, Symbol):
+        return x.function("sigmoid", (x,), {})
     x = _ops.floats(asarray(x, dtype=np.float64))
     return make(_SIGMOID((node_of(x),), place()), x._shape, FLOAT, x._row)
 

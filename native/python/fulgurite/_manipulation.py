@@ -10,6 +10,7 @@ from . import _cellwise, _ops, _ranges, _shapes
 from ._array import on_host, same
 from ._hosted import or_numpy
 from ._ops import Unplanned
+from ._symbols import Rows
 
 __all__ = [
     "broadcast_arrays",
@@ -75,12 +76,15 @@ def broadcast_to(x, /, shape):
 
 
 def concat(arrays, /, axis=0):
-    """Arrays, joined along an axis."""
+    """Arrays, joined along an axis; or the rows of lazy frames with the same columns, one behind the other."""
+    arrays = list(arrays)
+    if arrays and isinstance(arrays[0], Rows):
+        return arrays[0]._concat(arrays)
     try:
-        return _shapes.concat(list(arrays), axis)
+        return _shapes.concat(arrays, axis)
     except Unplanned as why:
         reason = why.reason
-    return on_host("concat", reason, np.concat, list(arrays), axis=axis)
+    return on_host("concat", reason, np.concat, arrays, axis=axis)
 
 
 def stack(arrays, /, axis=0):

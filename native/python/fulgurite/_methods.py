@@ -21,6 +21,7 @@ from ._array import (
 )
 from ._fallbacks import note
 from ._ops import Unplanned
+from ._symbols import Symbol
 
 
 def _forward(name):
@@ -47,7 +48,7 @@ def _backward(name):
 
 def _is_foreign(other):
     """What knows better what to do with an array, or nothing at all."""
-    return isinstance(other, (str, bytes, dict)) or other is None
+    return isinstance(other, (str, bytes, dict, Symbol)) or other is None
 
 
 def _install():

@@ -17,6 +17,7 @@ from ._errors import ShapeError, at_place
 from ._fallbacks import NO_CELLS
 from ._native import Node, Operator
 from ._places import place
+from ._symbols import Symbol
 
 ADD, SUBTRACT = Operator("b(+)"), Operator("b(-)")
 MULTIPLY, DIVIDE = Operator("b(*)"), Operator("b(/)")
@@ -66,7 +67,7 @@ def promoted(value):
         return value.item() if isinstance(value, np.generic) else value
     from ._convert import asarray
 
-    if isinstance(value, (complex, str, bytes)) or value is None:
+    if isinstance(value, (complex, str, bytes, Symbol)) or value is None:
         raise Unplanned(f"an argument is {type(value).__name__}")
     array = asarray(value)
     if array._kind is None:

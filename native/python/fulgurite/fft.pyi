@@ -1,10 +1,11 @@
 """Types of the public names; written by `native/python/tests/stubs.py`."""
 
 from builtins import bool as _Bool
-from collections.abc import Callable, Iterator, Sequence
+from builtins import str as _Str
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Sized
 from os import PathLike
 from types import EllipsisType, ModuleType
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray

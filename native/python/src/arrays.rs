@@ -21,7 +21,7 @@ struct Lent {
 ///
 /// # Errors
 /// `data`, for one that is not aligned or not in one piece.
-fn buffer<T: numpy::Element + arrow::datatypes::ArrowNativeType>(
+pub fn buffer<T: numpy::Element + arrow::datatypes::ArrowNativeType>(
     array: &Bound<'_, PyArrayDyn<T>>,
 ) -> Result<ScalarBuffer<T>> {
     let cells = array.len();

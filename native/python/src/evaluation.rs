@@ -6,20 +6,13 @@ use std::{
 };
 
 use fulgurite_dataflow::Variable;
-use fulgurite_error::{Error, Result};
+use fulgurite_error::Result;
+use fulgurite_lazy::{COUNTS, Expression, SOURCE, Structure, refuse_after_fork};
 use fulgurite_matrix::Interrupt;
 use fulgurite_operators::panics;
-use fulgurite_program::OutputValue;
 use pyo3::{prelude::*, types::PyAny};
 
-use crate::{
-    engine::{COUNTS, Engine, Evaluator, Variant, refuse_after_fork},
-    expression::Expression,
-    failure::raised,
-    node::Node,
-    structure::{SOURCE, Structure},
-    waiting::with_signals,
-};
+use crate::{engine::Engine, failure::raised, node::Node, waiting::with_signals};
 
 /// Cells from which on an evaluation may take so long that somebody may want to end it ...
 const LONG_CELLS: u64 = 1 << 22;
@@ -52,6 +45,7 @@ impl Waiting<'_, '_> {
         leaves: &[Variable],
         run: impl FnOnce(&Interrupt) -> Result<T> + Send + 'static,
     ) -> PyResult<Result<T>> {
+        // Before a thread is asked that a fork did not take along.
         if let Err(error) = refuse_after_fork() {
             return Ok(Err(error));
         }
@@ -129,10 +123,7 @@ pub fn evaluate(
     let (evaluator, running) = (Arc::clone(&engine.0), Arc::clone(&structure));
     let run = move |interrupt: &Interrupt| {
         let structure = running;
-        let known = evaluator.program(&structure)?;
-        let variables = Structure::variables(&structure.leaves, &structure.literals, &known.varies);
-        let outputs = structure.output_names();
-        run_program(&evaluator, &known, variables, &outputs, interrupt)
+        evaluator.compute(&structure, interrupt)
     };
     let outcome = waiting.run(py, &structure.leaves, run)?;
     let elapsed = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
@@ -148,29 +139,4 @@ pub fn evaluate(
         expression.computed(value);
     }
     Ok(())
-}
-
-/// Runs a program with these variables; gives its outputs in their order.
-///
-/// # Errors
-/// Of its operators; `runtime`, in a process that was forked.
-pub fn run_program(
-    engine: &Evaluator,
-    known: &Variant,
-    variables: impl Iterator<Item = (String, Variable)>,
-    outputs: &[String],
-    interrupt: &Interrupt,
-) -> Result<Vec<Variable>> {
-    let session = engine.session()?.clone().with_interrupt(interrupt.clone());
-    let outputs = known.program.run(variables, outputs, &session)?;
-    outputs
-        .into_iter()
-        .map(|output| match output {
-            OutputValue::Scalar(value) => Ok(Variable::Scalar(value)),
-            OutputValue::Matrix(block) => Ok(Variable::matrix(block)),
-            OutputValue::Frame(_) | OutputValue::Dataset { .. } => {
-                Err(Error::internal("a result that is not in this process"))
-            }
-        })
-        .collect()
 }

@@ -3,7 +3,7 @@
 use fulgurite_error::Error;
 use pyo3::{prelude::*, sync::PyOnceLock};
 
-use crate::expression::Place;
+use fulgurite_lazy::{Place, SOURCE};
 
 /// The exception for an error, which arose where a line of Python asked for an operator.
 pub fn raised(py: Python<'_>, error: &Error, place: Option<&Place>) -> PyErr {
@@ -17,7 +17,7 @@ pub fn raised(py: Python<'_>, error: &Error, place: Option<&Place>) -> PyErr {
             let position = error.position();
             let (file, line) = match (place, position) {
                 (Some(place), _) => (Some(place.file.to_string()), place.line),
-                (None, Some(position)) if position.source.name != crate::structure::SOURCE => {
+                (None, Some(position)) if position.source.name != SOURCE => {
                     (Some(position.source.name.clone()), position.line)
                 }
                 _ => (None, 0),

@@ -19,7 +19,7 @@ use pyo3::{
 use crate::failure::raised;
 
 /// The name of capsules that hold a stream, by Arrow's PyCapsule interface.
-const STREAM: &std::ffi::CStr = c"arrow_array_stream";
+pub const STREAM: &std::ffi::CStr = c"arrow_array_stream";
 
 /// A frame.
 #[pyclass(frozen, name = "Frame", module = "fulgurite._native")]

@@ -2,15 +2,15 @@
 //! become programs of high-level operators. It computes nothing.
 //!
 //! - `failure`: errors as Python's exceptions.
-//! - `expression`: arrays that are not computed yet, as DAGs of operators.
 //! - `arrays`: memory of NumPy and SciPy as blocks, and back.
-//! - `structure`: what two expressions have in common, and the program of one.
-//! - `engine`: what evaluations share: configuration, programs, compiled plans.
+//! - `engine`: what evaluations share: configuration, compiled plans.
 //! - `waiting`: runs that Ctrl-C may end.
 //! - `evaluation`: computes expressions.
 //! - `script`: runs and explains scripts and expressions.
 //! - `frames`: tables, of Arrow's streams and back.
 //! - `node`: expressions as Python has them.
+//! - `tables`: tables of relational plans, of Arrow's streams, lists and files, and back.
+//! - `relation`: relational plans, resolved, explained and run.
 //! - `traced`: functions whose calls are one program.
 //!
 //! Invariants:
@@ -22,12 +22,12 @@
 mod arrays;
 mod engine;
 mod evaluation;
-mod expression;
 mod failure;
 mod frames;
 mod node;
+mod relation;
 mod script;
-mod structure;
+mod tables;
 mod traced;
 mod waiting;
 
@@ -45,7 +45,9 @@ mod _native {
         evaluation::evaluate,
         frames::PyFrame,
         node::{Node, Operator},
+        relation::{relation_collect, relation_columns, relation_explain, relation_schema},
         script::{explain_dag, explain_script, run_script},
+        tables::PyTable,
         traced::Traced,
     };
 

@@ -1,16 +1,12 @@
 //! Expressions as Python has them.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc, LazyLock, Mutex, PoisonError,
-        atomic::{AtomicU32, Ordering},
-    },
-};
+use std::sync::Arc;
 
+use arrow::buffer::ScalarBuffer;
 use fulgurite_dataflow::Variable;
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{HopOp, Literal};
+use fulgurite_hop::Literal;
+use fulgurite_lazy::{Expression, Input, Kind, Place, Shape, State};
 use fulgurite_matrix::{DenseMatrix, MatrixBlock};
 use numpy::PyArrayDyn;
 use pyo3::{
@@ -20,44 +16,20 @@ use pyo3::{
     types::{PyBool, PyFloat, PyInt, PyString, PyTuple},
 };
 
-use crate::{
-    arrays,
-    expression::{Expression, Input, Kind, Place, Shape, State},
-    failure::raised,
-};
+use crate::{arrays, failure::raised};
 
 /// An operator, by its code (`ba(+*)`) and the names of its inputs where it has names.
 #[pyclass(frozen, module = "fulgurite._native")]
 pub struct Operator(Arc<Kind>);
-
-/// Operators by their codes and the names of their inputs.
-type Kinds = HashMap<(String, Vec<String>), Arc<Kind>>;
-
-static KINDS: LazyLock<Mutex<Kinds>> = LazyLock::new(Mutex::default);
-static NEXT: AtomicU32 = AtomicU32::new(0);
 
 #[pymethods]
 impl Operator {
     #[new]
     #[pyo3(signature = (code, names=Vec::new()))]
     fn new(py: Python<'_>, code: String, names: Vec<String>) -> PyResult<Self> {
-        let mut kinds = KINDS.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (code, names);
-        if let Some(known) = kinds.get(&key) {
-            return Ok(Operator(Arc::clone(known)));
-        }
-        let (code, names) = &key;
-        let Some(op) = HopOp::from_code(code) else {
-            let unknown = Error::internal(format!("there is no operator '{code}'"));
-            return Err(raised(py, &unknown, None));
-        };
-        let op = op.naming_inputs(names);
-        let kind = Arc::new(Kind {
-            op,
-            number: NEXT.fetch_add(1, Ordering::Relaxed),
-        });
-        kinds.insert(key, Arc::clone(&kind));
-        Ok(Operator(kind))
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let kind = Kind::named(&code, &names);
+        kind.map(Operator).map_err(|error| raised(py, &error, None))
     }
 
     fn __repr__(&self) -> String {
@@ -134,6 +106,16 @@ impl Node {
             Ok(block) => Ok(Node::new(Expression::value(Variable::matrix(block)))),
             Err(error) => Err(raised(py, &error, None)),
         }
+    }
+
+    /// The cells of a matrix that has a value, row after row; a copy of those that are stored sparsely.
+    pub fn dense_buffer(&self, py: Python<'_>) -> PyResult<ScalarBuffer<f64>> {
+        let dense = match self.block(py)? {
+            MatrixBlock::Dense(dense) => Ok(dense),
+            sparse => py.detach(|| sparse.to_dense()),
+        };
+        let dense = dense.map_err(|error| raised(py, &error, None))?;
+        Ok(dense.buffer().clone())
     }
 
     /// The block of a matrix that has a value.
@@ -274,13 +256,7 @@ impl Node {
 
     /// The number that it is.
     fn number(&self, py: Python<'_>) -> PyResult<f64> {
-        let number = match self.expression.known() {
-            Some(Variable::Scalar(value)) => value.as_f64(),
-            Some(Variable::Matrix(matrix)) if matrix.block().values().len() == 1 => {
-                matrix.block().values().first().copied()
-            }
-            _ => None,
-        };
+        let number = self.expression.number();
         number.ok_or_else(|| raised(py, &Error::internal("a scalar without a value"), None))
     }
 

@@ -9,6 +9,7 @@ use std::{
 use fulgurite_dataflow::Variable;
 use fulgurite_error::{Error, Result};
 use fulgurite_explain::explain;
+use fulgurite_lazy::{COUNTS, Expression, Structure, refuse_after_fork};
 use fulgurite_matrix::Interrupt;
 use fulgurite_operators::panics;
 use fulgurite_program::{
@@ -18,13 +19,11 @@ use fulgurite_program::{
 use pyo3::{prelude::*, types::PyAny};
 
 use crate::{
-    engine::{COUNTS, Engine, refuse_after_fork},
+    engine::Engine,
     evaluation::tell,
-    expression::Expression,
     failure::raised,
     frames::PyFrame,
     node::{Node, literal},
-    structure::Structure,
     waiting::with_signals,
 };
 

@@ -8,17 +8,11 @@ use std::{
 use fulgurite_dataflow::Variable;
 use fulgurite_error::Error;
 use fulgurite_hop::Literal;
+use fulgurite_lazy::{COUNTS, Expression, Place, SOURCE, Structure, Variant};
 use fulgurite_matrix::Interrupt;
 use pyo3::{prelude::*, types::PyAny};
 
-use crate::{
-    engine::{COUNTS, Engine, Variant},
-    evaluation::{Waiting, run_program},
-    expression::{Expression, Place},
-    failure::raised,
-    node::Node,
-    structure::{SOURCE, Structure},
-};
+use crate::{engine::Engine, evaluation::Waiting, failure::raised, node::Node};
 
 /// The expressions that a function gave for certain arguments, as a program of others.
 #[pyclass(frozen, module = "fulgurite._native")]
@@ -135,7 +129,7 @@ impl Traced {
             let outputs = Arc::clone(&self.outputs);
             let run = move |interrupt: &Interrupt| {
                 let variables = variables.into_iter();
-                run_program(&evaluator, &variant, variables, &outputs, interrupt)
+                evaluator.run(&variant, variables, &outputs, interrupt)
             };
             let outcome = waiting.run(py, &values, run)?;
             outcome.map_err(|error| {

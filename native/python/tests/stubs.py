@@ -10,7 +10,7 @@ from pathlib import Path
 
 import fulgurite as fg
 import numpy as np
-from fulgurite import _api, _errors
+from fulgurite import _api, _expression_texts, _lazyframe
 
 FOLDER = Path(fg.__file__).parent
 WIDTH = 100
@@ -18,10 +18,11 @@ WIDTH = 100
 HEADER = '''"""Types of the public names; written by `native/python/tests/stubs.py`."""
 
 from builtins import bool as _Bool
-from collections.abc import Callable, Iterator, Sequence
+from builtins import str as _Str
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Sized
 from os import PathLike
 from types import EllipsisType, ModuleType
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -38,6 +39,8 @@ _Shape: TypeAlias = int | Sequence[int]
 _Part: TypeAlias = int | slice | EllipsisType | Array | NDArray[Any] | Sequence[int] | None
 _Key: TypeAlias = _Part | tuple[_Part, ...]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_Value: TypeAlias = Any
+_Type: TypeAlias = Any
 
 __version__: str
 __array_api_version__: str
@@ -65,6 +68,16 @@ WHOLE = {
     ) -> None: ...
     def __enter__(self) -> config: ...
     def __exit__(self, *_: object) -> None: ...
+""",
+    "len": """@overload
+def len() -> Expr: ...
+@overload
+def len(values: Sized, /) -> int: ...
+""",
+    "concat": """@overload
+def concat(arrays: Sequence[LazyFrame], /) -> LazyFrame: ...
+@overload
+def concat(arrays: Sequence[_Cells], /, axis: _Axis = 0) -> Array: ...
 """,
     "FulguriteError": """class FulguriteError(Exception):
     kind: str
@@ -229,6 +242,113 @@ class _Info:
     def devices(self) -> tuple[str, ...]: ...
 """
 
+# Parameters of what frames and expressions have, and results that are none of their own class.
+OF_FRAMES = {
+    "other": "_Value",
+    "value": "_Value",
+    "values": "_Value",
+    "lower_bound": "_Value",
+    "upper_bound": "_Value",
+    "exponent": "_Value",
+    "base": "_Value",
+    "others": "_Value",
+    "exprs": "_Value",
+    "more_exprs": "_Value",
+    "named_exprs": "_Value",
+    "predicates": "_Value",
+    "constraints": "_Value",
+    "by": "_Value",
+    "more_by": "_Value",
+    "named_by": "_Value",
+    "aggs": "_Value",
+    "named_aggs": "_Value",
+    "dtype": "_Type | None",
+    "dtypes": "_Type | Mapping[_Str, _Type]",
+    "name": "_Str",
+    "columns": "_Value",
+    "more_columns": "_Str",
+    "more_names": "_Str",
+    "subset": "_Value",
+    "on": "_Value",
+    "left_on": "_Value",
+    "right_on": "_Value",
+    "suffix": "_Str",
+    "prefix": "_Str",
+    "pattern": "_Str",
+    "characters": "_Str | None",
+    "separator": "_Str",
+    "has_header": "_Bool",
+    "null_values": "_Str | Sequence[_Str] | None",
+    "source": "_Str | PathLike[_Str]",
+    "table": "object",
+    "literal": "_Bool",
+    "strict": "_Bool",
+    "ignore_nulls": "_Bool",
+    "nulls_equal": "_Bool",
+    "maintain_order": "Any",
+    "optimized": "_Bool",
+    "descending": "_Bool | Sequence[_Bool]",
+    "nulls_last": "_Bool | Sequence[_Bool]",
+    "coalesce": "_Bool | None",
+    "closed": 'Literal["both", "left", "right", "none"]',
+    "interpolation": 'Literal["nearest", "lower", "higher", "midpoint", "linear"]',
+    "mode": 'Literal["half_to_even"]',
+    "keep": 'Literal["any", "first", "last", "none"]',
+    "how": 'Literal["inner", "left", "right", "full", "semi", "anti", "cross"]',
+    "nulls": 'Literal["nan", "refuse"]',
+    "quantile": "float",
+    "ddof": "int",
+    "decimals": "int",
+    "n": "int",
+    "k": "int",
+    "offset": "int",
+    "length": "int | None",
+    "group_index": "int",
+    "mapping": "Mapping[_Str, _Str] | Callable[[_Str], _Str]",
+    "function": "Callable[..., Any]",
+}
+OF_FRAME_METHODS = {
+    ("is_in", "other"): "Collection[Any] | Array | NDArray[Any]",
+    ("replace", "value"): "_Str",
+    ("replace_all", "value"): "_Str",
+    ("slice", "length"): "int | None",
+    ("zfill", "length"): "int",
+    ("col", "name"): "_Str | Sequence[_Str]",
+    ("join", "other"): "LazyFrame",
+    ("cast", "dtype"): "_Type",
+}
+FRAME_RESULTS = {
+    "schema": "dict[_Str, _Str]",
+    "collect_schema": "dict[_Str, _Str]",
+    "columns": "list[_Str]",
+    "dtypes": "list[_Str]",
+    "width": "int",
+    "explain": "_Str",
+    "collect": "Any",
+    "to_pandas": "Any",
+    "to_polars": "Any",
+    "to_arrow": "Any",
+    "to_array": "Array",
+    "pipe": "Any",
+    "group_by": "_GroupBy",
+    "str": "_Texts",
+    "dt": "_Dates",
+    "name": "_Names",
+    "when": "_When",
+}
+# Methods of strings, dates and names hide builtins in their classes, and give expressions all the same.
+FRAMES = ("frame", "scan_csv", "scan_parquet")
+EXPRESSIONS = (
+    "all_horizontal any_horizontal coalesce col concat_str lit max_horizontal min_horizontal sum_horizontal when".split()
+)
+CHOICES = """class _When:
+    def then(self, value: _Value) -> _Then: ...
+
+class _Then(Expr):
+    def when(self, *predicates: _Value, **constraints: _Value) -> _When: ...
+    def otherwise(self, value: _Value) -> Expr: ...
+"""
+
 PROPERTIES = {
     "shape": "tuple[int, ...]",
     "ndim": "int",
@@ -272,9 +392,10 @@ def _default(value):
     return repr(value) if isinstance(value, (bool, int, float, str, tuple, type(None))) else "..."
 
 
-def _parameter(function, parameter):
+def _parameter(function, parameter, of_frames=False):
     name = parameter.name
-    kind = OF_FUNCTION.get((function, name), PARAMETERS.get(name, "Any"))
+    kind = OF_FRAME_METHODS.get((function, name), OF_FRAMES.get(name, "Any")) if of_frames else None
+    kind = kind or OF_FUNCTION.get((function, name), PARAMETERS.get(name, "Any"))
     star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
     text = f"{star}{name}: {kind}"
     if parameter.default is not parameter.empty:
@@ -282,7 +403,7 @@ def _parameter(function, parameter):
     return text
 
 
-def _signature(name, function, *, is_method=False):
+def _signature(name, function, *, is_method=False, gives=None):
     parameters = list(inspect.signature(function).parameters.values())
     texts, was_positional, had_star = [], False, False
     for at, parameter in enumerate(parameters):
@@ -293,10 +414,10 @@ def _signature(name, function, *, is_method=False):
             texts.append("*")
             had_star = True
         had_star |= parameter.kind is parameter.VAR_POSITIONAL
-        texts.append("self" if is_method and at == 0 else _parameter(name, parameter))
+        texts.append("self" if is_method and at == 0 else _parameter(name, parameter, gives is not None))
     if was_positional:
         texts.append("/")
-    result = RESULTS.get(name, "Array")
+    result = gives or RESULTS.get(name, "Array")
     line = f"def {name}({', '.join(texts)}) -> {result}: ..."
     indent = "    " * is_method
     if len(indent + line) <= WIDTH:
@@ -333,8 +454,40 @@ def _array():
     return "\n".join(lines) + "\n"
 
 
+def _frames(name, kind, gives):
+    """A class of frames or expressions, most of whose methods give `gives`."""
+    lines = [f"class {name}:"]
+    if kind is fg.Expr:
+        lines.append("    __array_priority__: int")
+        lines.append("    __hash__: None  # type: ignore[assignment]")
+        for each in "add sub mul truediv floordiv mod pow and or xor".split():
+            lines.append(f"    def __{each}__(self, other: _Value, /) -> Expr: ...")
+            lines.append(f"    def __r{each}__(self, other: _Value, /) -> Expr: ...")
+        for each in ("eq", "ne"):
+            lines.append(f"    def __{each}__(self, other: object, /) -> Expr: ...  # type: ignore[override]")
+        for each in ("lt", "le", "gt", "ge"):
+            lines.append(f"    def __{each}__(self, other: _Value, /) -> Expr: ...")
+        for each in ("neg", "pos", "abs", "invert"):
+            lines.append(f"    def __{each}__(self) -> Expr: ...")
+    if kind is fg.LazyFrame:
+        lines.append("    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...")
+    for each, value in sorted(vars(kind).items()):
+        if each.startswith("_") or each == "function":
+            continue
+        if isinstance(value, property):
+            lines += ["    @property", f"    def {each}(self) -> {FRAME_RESULTS[each]}: ..."]
+        elif callable(value):
+            result = FRAME_RESULTS.get(each, gives) if kind is fg.LazyFrame else gives
+            lines.append("    " + _signature(each, value, is_method=True, gives=result))
+    return "\n".join(lines) + "\n"
+
+
 def main_stub():
     parts = [HEADER + MAIN, _array(), MORE]
+    parts.append(_frames("Expr", fg.Expr, "Expr"))
+    for name, kind in (("_Texts", _expression_texts.Texts), ("_Dates", _expression_texts.Dates), ("_Names", _expression_texts.Names)):
+        parts.append(_frames(name, kind, "Expr"))
+    parts += [CHOICES, _frames("LazyFrame", fg.LazyFrame, "LazyFrame"), _frames("_GroupBy", _lazyframe.GroupBy, "LazyFrame")]
     parts += [_record(name, fields) for name, fields in RECORDS.items()]
     for name in _api.DTYPES:
         parts.append(f"{name} = np.{'bool_' if name == 'bool' else name}\n")
@@ -345,6 +498,9 @@ def main_stub():
         elif isinstance(value, type) and issubclass(value, Exception):
             bases = ", ".join(base.__name__ for base in value.__bases__)
             parts.append(f"class {name}({bases}): ...\n")
+        elif name in (*FRAMES, *EXPRESSIONS):
+            gives = FRAME_RESULTS.get(name, "LazyFrame" if name in FRAMES else "Expr")
+            parts.append(_signature(name, value, gives=gives) + "\n")
         elif inspect.isfunction(value):
             parts.append(_signature(name, value) + "\n")
     return "\n".join(parts)

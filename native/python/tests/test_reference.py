@@ -6,13 +6,14 @@ import pathlib
 
 import fulgurite as fg
 import fulgurite.linalg
+from fulgurite import _expression_texts, _lazyframe
 
 PAGE = pathlib.Path(__file__).parents[3] / "docs" / "python-reference.md"
 
 HEAD = """# Reference of the Python package
 
 What `import fulgurite as fg` has, with the signature and what it does. [Arrays in
-Python](python.md) is the guide. A test writes this page from the docstrings.
+Python](python.md) and [frames in Python](frames.md) are the guides. A test writes this page from the docstrings.
 """
 
 
@@ -35,20 +36,21 @@ def table(title, module, names):
     return f"\n## {title}\n\n| | |\n|---|---|\n" + "\n".join(rows) + "\n"
 
 
-def methods():
+def methods(title, kind, prefix=""):
     names = [
         name
-        for name, value in vars(fg.Array).items()
-        if not name.startswith("_") and (callable(value) or isinstance(value, property))
+        for name, value in vars(kind).items()
+        if not name.startswith("_") and name != "function" and (callable(value) or isinstance(value, property))
     ]
     rows = []
     for name in sorted(names):
-        value = vars(fg.Array)[name]
+        value = vars(kind)[name]
+        name = prefix + name
         if isinstance(value, property):
             rows.append(entry(name, value.fget).replace("(self)", "", 1))
         else:
             rows.append(entry(name, value).replace("(self, ", "(", 1).replace("(self)", "()", 1))
-    return "\n## Arrays\n\n| | |\n|---|---|\n" + "\n".join(rows) + "\n"
+    return f"\n## {title}\n\n| | |\n|---|---|\n" + "\n".join(rows) + "\n"
 
 
 def reference():
@@ -68,7 +70,13 @@ def reference():
         HEAD
         + table("Functions", fg, functions)
         + table("Linear algebra: `fg.linalg`", fulgurite.linalg, fulgurite.linalg.__all__)
-        + methods()
+        + methods("Arrays", fg.Array)
+        + methods("Lazy frames", fg.LazyFrame)
+        + methods("Groups of rows", _lazyframe.GroupBy)
+        + methods("Expressions", fg.Expr)
+        + methods("Expressions of texts", _expression_texts.Texts, "str.")
+        + methods("Expressions of dates", _expression_texts.Dates, "dt.")
+        + methods("Names of expressions", _expression_texts.Names, "name.")
         + table("Classes", fg, classes)
     )
 

@@ -24,6 +24,11 @@ with fg.config(threads=1):
     total: float = float(fg.sum(a[0:1]))
 u, s, v = fg.linalg.svd(fg.ones((2, 2)))
 rows: int = scaled(fg.fft.fft(u), 2.0).shape[0]
+frame = fg.frame({"key": ["x"], "n": [1]})
+totals = frame.filter(fg.col("n") > 0, key="x").group_by("key").agg(fg.col("n").sum() / fg.len(), top=fg.col("n").max())
+names: list[str] = fg.concat([totals, totals]).sort("key", descending=[True]).columns
+chosen: fg.Expr = fg.when(fg.col("n") > 1).then("n").when(n=1).then(2).otherwise(fg.lit(0)).alias("m")
+cells: fg.Array = frame.with_columns(chosen, fg.col("key").str.slice(0, 2).str.len_chars()).to_array(["n"])
 try:
     fg.compute(a)
 except fg.FulguriteError as error:

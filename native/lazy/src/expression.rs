@@ -12,12 +12,7 @@ use fulgurite_dataflow::Variable;
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{Characteristics, DataType, HopOp, Literal, ValueType, VariableInfo};
 
-/// An operator with what tells it from others, at the price of a number.
-#[derive(Debug)]
-pub struct Kind {
-    pub op: HopOp,
-    pub number: u32,
-}
+use crate::Kind;
 
 /// Where somebody wrote an operator: a file of Python and its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +50,18 @@ impl Shape {
 pub enum Input {
     Expression(Arc<Expression>),
     Literal(Literal),
+}
+
+impl From<Arc<Expression>> for Input {
+    fn from(expression: Arc<Expression>) -> Self {
+        Input::Expression(expression)
+    }
+}
+
+impl From<f64> for Input {
+    fn from(value: f64) -> Self {
+        Input::Literal(Literal::Double(value))
+    }
 }
 
 impl Input {
@@ -147,6 +154,25 @@ impl Expression {
             names: AtomicUsize::new(0),
             passed: AtomicU32::new(0),
         }))
+    }
+
+    /// An operator on inputs, from whose sizes its own follows.
+    ///
+    /// # Errors
+    /// `dimension`, for inputs that do not go together.
+    pub fn of(kind: &Arc<Kind>, inputs: Vec<Input>) -> Result<Arc<Self>> {
+        Expression::operator(kind, inputs, None, None)
+    }
+
+    /// The number that it is, once it has a value of one cell.
+    pub fn number(&self) -> Option<f64> {
+        match self.known()? {
+            Variable::Scalar(value) => value.as_f64(),
+            Variable::Matrix(matrix) if matrix.block().values().len() == 1 => {
+                matrix.block().values().first().copied()
+            }
+            _ => None,
+        }
     }
 
     pub fn state(&self) -> State {

@@ -8,7 +8,7 @@ use fulgurite_error::{Position, Source};
 use fulgurite_hop::{Dag, DataType, Formulas, Hop, HopId, HopOp, Literal, ValueType};
 use rustc_hash::FxHashMap;
 
-use crate::expression::{Expression, Input, Kind, Place, Shape, State};
+use crate::{Expression, Input, Kind, Place, Shape, State};
 
 /// Positions in programs stand for the operators of a structure, since the same one may stand at several places of a
 /// script: line `n` of this file is operator `n - 1`.
@@ -374,6 +374,10 @@ impl Structure {
             rows.saturating_mul(cols)
         });
         cells.fold(0, u64::saturating_add)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.operators.is_empty()
     }
 
     /// How many operators there are.

@@ -1,0 +1,185 @@
+//! Relational plans of Python: resolved, explained and run. The plans are JSON, which `fulgurite._frame_plans` writes.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, atomic::Ordering},
+};
+
+use arrow::{
+    array::{ArrayRef, BooleanArray, Float64Array, Int64Array},
+    buffer::{BooleanBuffer, ScalarBuffer},
+};
+use fulgurite_error::Error;
+use fulgurite_lazy::{COUNTS, Place};
+use fulgurite_relation::{Columns, Relation, Table};
+use numpy::{PyArray1, PyArrayDyn, PyArrayMethods};
+use pyo3::{prelude::*, types::PyAny};
+
+use crate::{
+    arrays,
+    engine::Engine,
+    evaluation::Waiting,
+    failure::raised,
+    node::Node,
+    tables::{PyTable, type_name},
+};
+
+/// The file and the line that ask.
+type Asks = Option<(String, u32)>;
+
+fn at(place: Asks) -> Option<Place> {
+    place.map(|(file, line)| Place {
+        file: file.into(),
+        line,
+    })
+}
+
+fn columns_of(tables: &[PyRef<'_, PyTable>]) -> Vec<Columns> {
+    tables.iter().map(|table| table.0.schema()).collect()
+}
+
+fn tables_of(tables: &[PyRef<'_, PyTable>]) -> Vec<Table> {
+    tables.iter().map(|table| table.0.clone()).collect()
+}
+
+/// The names and types of a plan's columns.
+#[pyfunction]
+#[pyo3(signature = (plan, tables, place=None))]
+pub fn relation_schema(
+    py: Python<'_>,
+    plan: &str,
+    tables: Vec<PyRef<'_, PyTable>>,
+    place: Asks,
+) -> PyResult<Vec<(String, String)>> {
+    let schema = Relation::from_json(plan).and_then(|plan| plan.schema(&columns_of(&tables)));
+    let schema = schema.map_err(|error| raised(py, &error, at(place).as_ref()))?;
+    let columns = schema.into_iter();
+    Ok(columns
+        .map(|(name, kind)| (name.to_string(), type_name(&kind)))
+        .collect())
+}
+
+/// A plan as text: as it was written, or as it runs.
+#[pyfunction]
+#[pyo3(signature = (plan, tables, optimized=true, place=None))]
+pub fn relation_explain(
+    py: Python<'_>,
+    plan: &str,
+    tables: Vec<PyRef<'_, PyTable>>,
+    optimized: bool,
+    place: Asks,
+) -> PyResult<String> {
+    let sources = columns_of(&tables);
+    let explained = || {
+        let plan = Relation::from_json(plan)?;
+        plan.schema(&sources)?;
+        Ok(match optimized {
+            true => plan.optimized(&sources)?.to_string(),
+            false => plan.to_string(),
+        })
+    };
+    explained().map_err(|error| raised(py, &error, at(place).as_ref()))
+}
+
+/// The names of the columns of each table that a plan needs; `None` for all.
+#[pyfunction]
+#[pyo3(signature = (plan, tables, place=None))]
+pub fn relation_columns(
+    py: Python<'_>,
+    plan: &str,
+    tables: Vec<PyRef<'_, PyTable>>,
+    place: Asks,
+) -> PyResult<Vec<Option<Vec<String>>>> {
+    let sources = columns_of(&tables);
+    let needed = || {
+        let plan = Relation::from_json(plan)?.optimized(&sources)?;
+        let mut needed: Vec<Option<BTreeSet<Arc<str>>>> = vec![Some(BTreeSet::new()); tables.len()];
+        let mut plans = vec![&plan];
+        while let Some(plan) = plans.pop() {
+            if let Relation::Scan { table, columns } = plan
+                && let Some(known) = needed.get_mut(*table)
+            {
+                match (known.as_mut(), columns) {
+                    (Some(known), Some(columns)) => known.extend(columns.iter().cloned()),
+                    _ => *known = None,
+                }
+            }
+            plans.extend(plan.inputs());
+        }
+        Ok(needed)
+    };
+    let needed = needed().map_err(|error| raised(py, &error, at(place).as_ref()))?;
+    let names = needed.into_iter().map(|names| {
+        let names = names?.into_iter().map(|name| name.to_string());
+        Some(names.collect())
+    });
+    Ok(names.collect())
+}
+
+/// Runs a plan on tables and arrays: nodes that have values, or arrays of NumPy.
+#[pyfunction]
+#[pyo3(signature = (engine, plan, tables, arrays, is_main_thread, progress=None, place=None))]
+#[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
+pub fn relation_collect(
+    py: Python<'_>,
+    engine: &Engine,
+    plan: &str,
+    tables: Vec<PyRef<'_, PyTable>>,
+    arrays: Vec<Bound<'_, PyAny>>,
+    is_main_thread: bool,
+    progress: Option<Bound<'_, PyAny>>,
+    place: Asks,
+) -> PyResult<PyTable> {
+    let _ = engine;
+    let place = at(place);
+    let fails = |error: Error| raised(py, &error, place.as_ref());
+    COUNTS.evaluations.fetch_add(1, Ordering::Relaxed);
+    let sources = columns_of(&tables);
+    let plan = Relation::from_json(plan).and_then(|plan| plan.optimized(&sources));
+    let plan = plan.map_err(fails)?;
+    let tables = tables_of(&tables);
+    let mut columns = Vec::new();
+    for array in &arrays {
+        columns.push(column(py, array)?);
+    }
+    let cells = tables.iter().map(|table| {
+        let cells = table.rows().saturating_mul(table.names().len());
+        u64::try_from(cells).unwrap_or(u64::MAX)
+    });
+    let waiting = Waiting {
+        is_main_thread,
+        progress: progress.as_ref(),
+        may_take_long: true,
+        operators: 0,
+        cells: cells.fold(0, u64::saturating_add),
+    };
+    let run = move |interrupt: &fulgurite_matrix::Interrupt| {
+        interrupt.within(|| {
+            let table = fulgurite_relation::collect(&plan, &tables, &columns);
+            // What an interrupted kernel gave is no result.
+            interrupt.check().and(table)
+        })
+    };
+    let table = waiting.run(py, &[], run)?;
+    table.map(PyTable).map_err(fails)
+}
+
+/// An array's cells as a column, without a copy for numbers.
+fn column(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+    if let Ok(node) = array.cast::<Node>() {
+        let cells = node.get().dense_buffer(py)?;
+        return Ok(Arc::new(Float64Array::new(cells, None)));
+    }
+    let shared = |error: Error| raised(py, &error, None);
+    if let Ok(floats) = array.cast::<PyArrayDyn<f64>>() {
+        let cells: ScalarBuffer<f64> = arrays::buffer(floats).map_err(shared)?;
+        return Ok(Arc::new(Float64Array::new(cells, None)));
+    }
+    if let Ok(whole) = array.cast::<PyArrayDyn<i64>>() {
+        let cells: ScalarBuffer<i64> = arrays::buffer(whole).map_err(shared)?;
+        return Ok(Arc::new(Int64Array::new(cells, None)));
+    }
+    let bits = array.cast::<PyArray1<bool>>()?.readonly();
+    let bits: BooleanBuffer = bits.as_array().iter().copied().collect();
+    Ok(Arc::new(BooleanArray::new(bits, None)))
+}

@@ -1,0 +1,47 @@
+"""Lazy frames give what Polars gives: random pipelines on random frames."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pl = pytest.importorskip("polars")
+
+import fulgurite as fg  # noqa: E402
+import pipelines  # noqa: E402
+
+# Of each pair of frames.
+PIPELINES = 12
+
+REFUSED_BY_POLARS = (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError)
+
+
+def compare(seed):
+    """How many pipelines were compared."""
+    rng = np.random.default_rng(seed)
+    frame, other = pipelines.random_frame(rng), pipelines.random_frame(rng)
+    compared = 0
+    for _ in range(PIPELINES):
+        text, is_ordered = pipelines.Grammar(rng).pipeline()
+        try:
+            want = pipelines.evaluated(text, pl, frame, other)
+        except REFUSED_BY_POLARS:
+            continue
+        try:
+            pipelines.alike(pipelines.evaluated(text, fg, frame, other), want, is_ordered)
+        except Exception as error:
+            error.add_note(f"seed {seed}: {text}")
+            raise
+        compared += 1
+    return compared
+
+
+@settings(max_examples=250)
+@given(st.integers(0, 2**32 - 1))
+def test_random_pipelines(seed):
+    compare(seed)
+
+
+def test_most_pipelines_are_compared():
+    """Polars refuses few of them."""
+    assert sum(map(compare, range(20))) > 0.8 * 20 * PIPELINES
