@@ -74,7 +74,7 @@ def for_fulgurite(tables):
 def for_pandas(tables):
     found = {}
     for name in list(tables):
-        # Columns that are not shared with Arrow, so that its memory goes.
+        # Each table of Arrow goes as soon as there is one of pandas.
         found[name] = tables.pop(name).to_pandas(date_as_object=False, split_blocks=True)
     return found
 
