@@ -237,8 +237,8 @@ def main():
     before = json.loads(kept.read_text()) if kept.exists() else {}
     if options.renew:
         results = renewed(before, rows, results["date"])
-    # `ci/bench work` and `ci/bench --python` keep their figures there, too.
-    results |= {name: before[name] for name in ["work", "python"] if name in before}
+    # `ci/bench work`, `--python`, `--learn` and `--frames` keep their figures there, too.
+    results |= {name: before[name] for name in ["work", "python", "learn", "frames"] if name in before}
     folder = options.folder if options.keep or options.renew else options.scratch
     (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n")
     (folder / "RESULTS.md").write_text(bench_report.report(results))
