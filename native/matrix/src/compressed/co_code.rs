@@ -20,8 +20,8 @@ const NEIGHBOURS: usize = 24;
 /// Columns that share a code, by their places among those to be grouped.
 #[derive(Debug, Clone)]
 pub(super) struct CodedTogether {
-    pub columns: Vec<usize>,
-    pub sampled: SampledCodes,
+    pub(super) columns: Vec<usize>,
+    pub(super) sampled: SampledCodes,
 }
 
 /// Bytes that a group is estimated to take in its best encoding, and what its lookups cost.
@@ -86,8 +86,13 @@ pub(super) fn grouped(
         })
         .collect();
     let mut order: Vec<usize> = (0..groups.len()).collect();
-    let distinct = |group: &Option<CodedTogether>| group.as_ref().map_or(0.0, |g| g.sampled.distinct);
-    order.sort_by(|a, b| distinct(&groups[*a]).total_cmp(&distinct(&groups[*b])).then(a.cmp(b)));
+    let distinct =
+        |group: &Option<CodedTogether>| group.as_ref().map_or(0.0, |g| g.sampled.distinct);
+    order.sort_by(|a, b| {
+        distinct(&groups[*a])
+            .total_cmp(&distinct(&groups[*b]))
+            .then(a.cmp(b))
+    });
     let mut work = 0;
     let mut queue = BinaryHeap::new();
     for (place, left) in order.iter().enumerate() {
@@ -103,7 +108,8 @@ pub(super) fn grouped(
         if groups[best.left].is_none() || groups[best.right].is_none() {
             continue;
         }
-        let (Some(left), Some(right)) = (groups[best.left].take(), groups[best.right].take()) else {
+        let (Some(left), Some(right)) = (groups[best.left].take(), groups[best.right].take())
+        else {
             continue;
         };
         let mut columns = left.columns;
@@ -135,6 +141,10 @@ fn candidate(
     rows: usize,
 ) -> Option<Candidate> {
     let (one, other) = (groups[left].as_ref()?, groups[right].as_ref()?);
+    // Columns that seem constant need no code.
+    if one.sampled.distinct <= 1.0 || other.sampled.distinct <= 1.0 {
+        return None;
+    }
     let most = one.sampled.distinct.max(other.sampled.distinct);
     let joint = one.sampled.with(&other.sampled, sample, rows);
     let depend = joint.distinct <= 1.5 * most;

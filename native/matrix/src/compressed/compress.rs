@@ -80,7 +80,10 @@ pub fn plan(matrix: &MatrixBlock) -> Result<CompressionPlan> {
         ByRows::Dense(_) => {
             let all: Vec<usize> = memory::collected(0..cols)?;
             let columns = sampled_columns(&by_rows, &all, &sample, rows)?;
-            let may_be = columns.iter().filter(|column| column.distinct <= 2.0).count();
+            let may_be = columns
+                .iter()
+                .filter(|column| column.distinct <= 2.0)
+                .count();
             sampled = Some(columns);
             may_be >= LEAST_DUMMIES
         }
@@ -96,8 +99,13 @@ pub fn plan(matrix: &MatrixBlock) -> Result<CompressionPlan> {
     }
     let mut blocks = plan.dummies.iter().peekable();
     rest.retain(|column| {
-        while blocks.next_if(|block| block.columns.end <= *column).is_some() {}
-        blocks.peek().is_none_or(|block| !block.columns.contains(column))
+        while blocks
+            .next_if(|block| block.columns.end <= *column)
+            .is_some()
+        {}
+        blocks
+            .peek()
+            .is_none_or(|block| !block.columns.contains(column))
     });
     if let ByRows::Csr(csr) = &by_rows
         && rest.len().saturating_mul(rows) / CELLS_PER_STORED > csr.stored()
@@ -110,7 +118,8 @@ pub fn plan(matrix: &MatrixBlock) -> Result<CompressionPlan> {
         Some(all) => {
             let mut places = rest.iter().peekable();
             let kept = all.into_iter().enumerate();
-            let kept = kept.filter(|(column, _)| places.next_if(|place| *place == column).is_some());
+            let kept =
+                kept.filter(|(column, _)| places.next_if(|place| *place == column).is_some());
             kept.map(|(_, sampled)| sampled).collect()
         }
         None => sampled_columns(&by_rows, &rest, &sample, rows)?,
@@ -163,6 +172,7 @@ pub fn compress(matrix: &MatrixBlock) -> Result<CompressedMatrix> {
             None => plain.extend(columns),
         }
     }
+    let mut groups = constants_together(rows, groups)?;
     if !plain.is_empty() {
         plain.sort_unstable();
         let block = columns_at(&by_rows, rows, &plain)?;
@@ -171,6 +181,34 @@ pub fn compress(matrix: &MatrixBlock) -> Result<CompressedMatrix> {
         groups.push(ColumnGroup::new(rows, numbers, encoding)?);
     }
     CompressedMatrix::new(rows, cols, groups)
+}
+
+/// All columns that are 0 in one group, and all other constant ones in another.
+fn constants_together(rows: usize, groups: Vec<ColumnGroup>) -> Result<Vec<ColumnGroup>> {
+    let (mut kept, mut empty, mut constant) = (Vec::new(), Vec::new(), Vec::new());
+    for group in groups {
+        match group.encoding() {
+            GroupEncoding::Empty => empty.extend_from_slice(group.columns()),
+            GroupEncoding::Constant(tuple) => {
+                constant.extend(group.columns().iter().copied().zip(tuple.iter().copied()));
+            }
+            GroupEncoding::Coded { .. }
+            | GroupEncoding::Exceptions { .. }
+            | GroupEncoding::Runs { .. }
+            | GroupEncoding::OneHot { .. }
+            | GroupEncoding::Plain(_) => kept.push(group),
+        }
+    }
+    if !empty.is_empty() {
+        empty.sort_unstable();
+        kept.push(ColumnGroup::empty(rows, empty)?);
+    }
+    if !constant.is_empty() {
+        constant.sort_unstable_by_key(|(column, _)| *column);
+        let (columns, tuple): (Vec<i32>, Vec<f64>) = constant.into_iter().unzip();
+        kept.push(ColumnGroup::constant(rows, columns, tuple)?);
+    }
+    Ok(kept)
 }
 
 /// Some columns, in the layout that they are in.
@@ -182,14 +220,15 @@ fn columns_at(matrix: &ByRows<'_>, rows: usize, columns: &[usize]) -> Result<Mat
         ByRows::Dense(dense) => {
             let width = columns.len();
             let tile = 1024;
-            let values = memory::by_chunks(memory::cells(rows, width)?, tile * width, |chunk, out| {
-                for (row, out) in (chunk * tile..).zip(out.chunks_exact_mut(width)) {
-                    let cells = dense.row(row);
-                    for (out, column) in out.iter_mut().zip(columns) {
-                        *out = cells[*column];
+            let values =
+                memory::by_chunks(memory::cells(rows, width)?, tile * width, |chunk, out| {
+                    for (row, out) in (chunk * tile..).zip(out.chunks_exact_mut(width)) {
+                        let cells = dense.row(row);
+                        for (out, column) in out.iter_mut().zip(columns) {
+                            *out = cells[*column];
+                        }
                     }
-                }
-            })?;
+                })?;
             DenseMatrix::new(rows, width, values).map(MatrixBlock::Dense)
         }
         ByRows::Csr(csr) if columns.len() == csr.cols() => {

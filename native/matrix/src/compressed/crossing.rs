@@ -63,8 +63,9 @@ impl CompressedMatrix {
         }
         let n = self.cols;
         let mut out = memory::zeros(memory::cells(n, n)?)?;
-        let numbers: Vec<(usize, usize)> =
-            (0..joint.len()).flat_map(|a| (a..joint.len()).map(move |b| (a, b))).collect();
+        let numbers: Vec<(usize, usize)> = (0..joint.len())
+            .flat_map(|a| (a..joint.len()).map(move |b| (a, b)))
+            .collect();
         let interrupt = Interrupt::current();
         // A few at a time: products of dummies are as large as the result.
         for numbers in numbers.chunks(16) {
@@ -88,11 +89,17 @@ impl CompressedMatrix {
     fn plain_squares(&self, out: &mut [f64]) -> Result<()> {
         let n = self.cols;
         let of_groups = |is_plain: bool| {
-            let groups = self.groups.iter().filter(|group| group.plain().is_some() == is_plain);
+            let groups = self
+                .groups
+                .iter()
+                .filter(|group| group.plain().is_some() == is_plain);
             groups.cloned().collect::<Vec<ColumnGroup>>()
         };
         let (plain, coded) = (of_groups(true), of_groups(false));
-        let numbers: Vec<i32> = coded.iter().flat_map(|group| group.columns().to_vec()).collect();
+        let numbers: Vec<i32> = coded
+            .iter()
+            .flat_map(|group| group.columns().to_vec())
+            .collect();
         // The coded groups alone, their columns numbered as they come.
         let mut renumbered = Vec::new();
         let mut next = 0;
@@ -140,7 +147,10 @@ impl CompressedMatrix {
         });
         let mut total = memory::zeros(n * n)?;
         for part in tasks.collect::<Result<Vec<_>>>()? {
-            total.iter_mut().zip(part).for_each(|(total, part)| *total += part);
+            total
+                .iter_mut()
+                .zip(part)
+                .for_each(|(total, part)| *total += part);
         }
         mirror_upper(&mut total, n);
         MatrixBlock::dense(n, n, total)
@@ -169,7 +179,9 @@ impl CompressedMatrix {
                 let mut pair: Vec<f64> =
                     memory::zeros(memory::cells(left_group.distinct(), wanted)?)?;
                 if left.groups.len() == 1 && right.groups.len() == 1 {
-                    pair.iter_mut().zip(&counts).for_each(|(pair, count)| *pair = f64::from(*count));
+                    pair.iter_mut()
+                        .zip(&counts)
+                        .for_each(|(pair, count)| *pair = f64::from(*count));
                 } else {
                     for (at, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
                         let (x, y) = match is_same {
@@ -214,7 +226,10 @@ impl CompressedMatrix {
                 }
             }
         });
-        counts.iter_mut().zip(&others).for_each(|(count, other)| *count += other);
+        counts
+            .iter_mut()
+            .zip(&others)
+            .for_each(|(count, other)| *count += other);
         Ok(counts)
     }
 }
@@ -229,7 +244,9 @@ struct Joint<'a> {
 impl Joint<'_> {
     /// The code of a group in a joint code.
     fn digit(&self, group: usize, joint: usize) -> usize {
-        let below = self.groups[group + 1..].iter().map(|group| group.distinct());
+        let below = self.groups[group + 1..]
+            .iter()
+            .map(|group| group.distinct());
         joint / below.product::<usize>() % self.groups[group].distinct()
     }
 
@@ -273,7 +290,10 @@ impl Joint<'_> {
                 }
             );
         }
-        places.iter_mut().zip(&joint[..]).for_each(|(place, joint)| *place += joint);
+        places
+            .iter_mut()
+            .zip(&joint[..])
+            .for_each(|(place, joint)| *place += joint);
     }
 }
 
@@ -284,7 +304,9 @@ fn joined<'a>(groups: &[&'a ColumnGroup]) -> Vec<Joint<'a>> {
     let mut joined: Vec<Joint<'a>> = Vec::new();
     for group in by_size {
         let distinct = group.distinct();
-        let fitting = joined.iter_mut().find(|joint| joint.codes * distinct <= JOINT);
+        let fitting = joined
+            .iter_mut()
+            .find(|joint| joint.codes * distinct <= JOINT);
         match fitting {
             Some(joint) => {
                 joint.codes *= distinct;
@@ -306,7 +328,11 @@ fn can_be_counted(rows: usize, joint: &[Joint<'_>]) -> bool {
         counts <= MOST_COUNTS
             || (u32::try_from(counts).is_ok() && are_dummies(left) && are_dummies(right))
     };
-    let pairs_fit = |a: usize| joint[a + 1..].iter().all(|right| has_room(&joint[a], right));
+    let pairs_fit = |a: usize| {
+        joint[a + 1..]
+            .iter()
+            .all(|right| has_room(&joint[a], right))
+    };
     let is_narrow = |group: &&ColumnGroup| {
         !matches!(group.encoding(), GroupEncoding::OneHot { .. })
             || is_zero_when_off(group)
@@ -366,7 +392,12 @@ impl<'a> GroupProduct<'a> {
         {
             let mut block = memory::room(memory::cells(left.width(), width)?)?;
             for (scale, counts) in ons.iter().zip(counts.chunks_exact(codes)) {
-                block.extend(counts.iter().zip(on.iter()).map(|(count, on)| scale * on * count));
+                block.extend(
+                    counts
+                        .iter()
+                        .zip(on.iter())
+                        .map(|(count, on)| scale * on * count),
+                );
             }
             return Ok(GroupProduct::Block(left, right, block));
         }
@@ -377,7 +408,11 @@ impl<'a> GroupProduct<'a> {
                 for (at, sum) in sums.iter_mut().enumerate() {
                     let ons = counts[at];
                     *sum += if ons > 0.0 { on[at] * ons } else { 0.0 };
-                    *sum += if rows > ons { off[at] * (rows - ons) } else { 0.0 };
+                    *sum += if rows > ons {
+                        off[at] * (rows - ons)
+                    } else {
+                        0.0
+                    };
                 }
                 continue;
             }

@@ -12,7 +12,7 @@ use super::{
     group::{ColumnGroup, GroupEncoding},
     tile_tasks,
 };
-use crate::{ByRows, Interrupt, memory};
+use crate::{ByRows, Interrupt, memory, parallel::row_tasks};
 
 /// Narrower blocks are coded like other columns.
 const LEAST_WIDTH: usize = 3;
@@ -97,16 +97,30 @@ pub(super) struct DummyBlock {
 }
 
 /// Blocks of dummy columns that take less as one code. All rows are looked at.
-pub(super) fn dummy_blocks(matrix: &ByRows<'_>, (rows, cols): (usize, usize)) -> Result<Vec<DummyBlock>> {
+pub(super) fn dummy_blocks(
+    matrix: &ByRows<'_>,
+    (rows, cols): (usize, usize),
+) -> Result<Vec<DummyBlock>> {
     let interrupt = Interrupt::current();
-    let parts = tile_tasks(rows).into_par_iter().map(|task| {
-        interrupt.check()?;
-        let mut seen = Seen::new(cols)?;
-        task.for_each(|row| seen.add_row(matrix, row));
-        Ok(seen)
-    });
+    let cells = match matrix {
+        ByRows::Dense(_) => rows * cols,
+        ByRows::Csr(csr) => csr.stored(),
+    };
+    // Each task takes a few numbers for each column.
+    let most_tasks = (cells / (8 * cols.max(1))).clamp(1, 32);
+    let parts = row_tasks(rows, rows.div_ceil(most_tasks))
+        .into_par_iter()
+        .map(|task| {
+            interrupt.check()?;
+            let mut seen = Seen::new(cols)?;
+            task.for_each(|row| seen.add_row(matrix, row));
+            Ok(seen)
+        });
     let mut seen = Seen::new(cols)?;
-    parts.collect::<Result<Vec<Seen>>>()?.iter().for_each(|part| seen.merge(part));
+    parts
+        .collect::<Result<Vec<Seen>>>()?
+        .iter()
+        .for_each(|part| seen.merge(part));
     let mut blocks = Vec::new();
     let mut start = 0;
     while start < cols {
@@ -166,7 +180,9 @@ pub(super) fn encode_dummies(
         }
         // In their own width, or they would take as much as the matrix.
         let narrow = codes.into_iter().zip(blocks);
-        narrow.map(|(codes, block)| GroupCodes::new(block.columns.len() + 1, codes)).collect()
+        narrow
+            .map(|(codes, block)| GroupCodes::new(block.columns.len() + 1, codes))
+            .collect()
     });
     let parts = parts.collect::<Result<Vec<Vec<GroupCodes>>>>()?;
     let groups = blocks.par_iter().enumerate().map(|(number, block)| {

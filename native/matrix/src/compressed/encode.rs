@@ -172,22 +172,22 @@ pub(super) fn encode_groups(
     let mut parts = parts.collect::<Result<Vec<Vec<TaskGroup>>>>()?;
     let mut by_group: Vec<Vec<TaskGroup>> = groups.iter().map(|_| Vec::new()).collect();
     for part in parts.drain(..) {
-        by_group.iter_mut().zip(part).for_each(|(group, part)| group.push(part));
+        by_group
+            .iter_mut()
+            .zip(part)
+            .for_each(|(group, part)| group.push(part));
     }
-    let encoded = by_group.into_par_iter().zip(groups).map(|(parts, columns)| {
-        let parts: Option<Vec<(NumberedTuples, TaskCodes)>> = parts.into_iter().collect();
-        parts.map_or(Ok(None), |parts| encode_group(rows, columns, &parts))
-    });
+    let encoded = by_group
+        .into_par_iter()
+        .zip(groups)
+        .map(|(parts, columns)| {
+            let parts: Option<Vec<(NumberedTuples, TaskCodes)>> = parts.into_iter().collect();
+            parts.map_or(Ok(None), |parts| encode_group(rows, columns, &parts))
+        });
     encoded.collect()
 }
 
-fn number_rows(
-    cells: &[f64],
-    cols: usize,
-    columns: &[usize],
-    group: &mut TaskGroup,
-    most: usize,
-) {
+fn number_rows(cells: &[f64], cols: usize, columns: &[usize], group: &mut TaskGroup, most: usize) {
     let Some((tuples, codes)) = group else { return };
     if let [column] = columns {
         // Runs are frequent: the tuple before is looked at first.
@@ -224,8 +224,12 @@ fn encode_group(
     let mut all = NumberedTuples::new(width);
     let mut codes: Vec<u32> = memory::room(rows)?;
     for (tuples, part) in parts {
-        let numbers: Vec<u32> =
-            memory::collected(tuples.tuples.chunks_exact(width).map(|tuple| all.number(tuple)))?;
+        let numbers: Vec<u32> = memory::collected(
+            tuples
+                .tuples
+                .chunks_exact(width)
+                .map(|tuple| all.number(tuple)),
+        )?;
         part.for_each(|code| codes.push(numbers[code]));
     }
     let mut dictionary: Vec<f64> =
@@ -241,7 +245,11 @@ fn encode_group(
     let mut counts: Vec<usize> = memory::zeros_of(distinct)?;
     codes.iter().for_each(|code| counts[*code as usize] += 1);
     let runs = 1 + codes.windows(2).filter(|pair| pair[0] != pair[1]).count();
-    let (most_frequent, most) = counts.iter().enumerate().max_by_key(|(_, count)| **count).unwrap_or((0, &0));
+    let (most_frequent, most) = counts
+        .iter()
+        .enumerate()
+        .max_by_key(|(_, count)| **count)
+        .unwrap_or((0, &0));
     let bits = usize::from(super::codes::bits_for(distinct));
     let coded = rows * bits / 8;
     let of_places = |places: usize| 4 * places + places * bits / 8;
@@ -269,7 +277,11 @@ fn encode_group(
             dictionary.swap(at, most_frequent * width + at);
         }
         let mut at: Vec<u32> = memory::room(rows - most)?;
-        at.extend((0..rows).filter(|row| codes[*row] != default).map(|row| row as u32));
+        at.extend(
+            (0..rows)
+                .filter(|row| codes[*row] != default)
+                .map(|row| row as u32),
+        );
         let of_exceptions = at.iter().map(|row| match codes[*row as usize] {
             0 => default,
             code => code,

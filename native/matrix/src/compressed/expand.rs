@@ -17,6 +17,9 @@ use crate::{
 /// Cells of a tile that is written column by column: half of a small second-level cache.
 const TILE_CELLS: usize = 1 << 15;
 
+/// Columns and values of a tuple's cells.
+type TupleCells = Vec<(i32, f64)>;
+
 impl CompressedMatrix {
     /// # Errors
     /// `memory` when there is none for all cells.
@@ -73,7 +76,9 @@ impl CompressedMatrix {
                     match stored {
                         Some(stored) => cells.extend_from_slice(&stored[code]),
                         None => cells.extend(
-                            columns.get(code).map(|column| (*column, group.cell(code, code))),
+                            columns
+                                .get(code)
+                                .map(|column| (*column, group.cell(code, code))),
                         ),
                     }
                 });
@@ -82,14 +87,16 @@ impl CompressedMatrix {
                 if !cells.is_sorted_by_key(|cell| cell.0) {
                     cells.sort_unstable_by_key(|cell| cell.0);
                 }
-                cells.iter().for_each(|(column, value)| part.push(*column as usize, *value));
+                cells
+                    .iter()
+                    .for_each(|(column, value)| part.push(*column as usize, *value));
                 part.end_row();
             }
         })
     }
 
     /// The cells of each tuple that are not 0; none for one-hot groups of which only one is.
-    fn nonzero_tuples(&self) -> Vec<Option<Vec<Vec<(i32, f64)>>>> {
+    fn nonzero_tuples(&self) -> Vec<Option<Vec<TupleCells>>> {
         let of_group = |group: &ColumnGroup| {
             if let GroupEncoding::OneHot { off, .. } = group.encoding()
                 && off.iter().all(|value| *value == 0.0)
@@ -108,21 +115,32 @@ impl CompressedMatrix {
 
     fn plain_by_rows(&self) -> Result<Vec<Option<ByRows<'_>>>> {
         let plain = self.groups.iter().map(ColumnGroup::plain);
-        plain.map(|block| block.map(MatrixBlock::by_rows).transpose()).collect()
+        plain
+            .map(|block| block.map(MatrixBlock::by_rows).transpose())
+            .collect()
     }
 
     fn expanded(&self, rows: Range<usize>) -> Result<Vec<f64>> {
         let (start, cols) = (rows.start, self.cols);
         let plain = self.plain_by_rows()?;
         let tile = (TILE_CELLS / cols.max(1)).clamp(8, TILE);
-        by_chunks(memory::cells(rows.len(), cols)?, tile * cols, |chunk, out| {
-            let from = start + chunk * tile;
-            self.expand_into(&plain, from..from + out.len() / cols, out);
-        })
+        by_chunks(
+            memory::cells(rows.len(), cols)?,
+            tile * cols,
+            |chunk, out| {
+                let from = start + chunk * tile;
+                self.expand_into(&plain, from..from + out.len() / cols, out);
+            },
+        )
     }
 
     /// Writes rows, at most a tile of them, into cells that are 0.
-    pub(super) fn expand_into(&self, plain: &[Option<ByRows<'_>>], rows: Range<usize>, out: &mut [f64]) {
+    pub(super) fn expand_into(
+        &self,
+        plain: &[Option<ByRows<'_>>],
+        rows: Range<usize>,
+        out: &mut [f64],
+    ) {
         let mut room = TileRoom::default();
         for (group, plain) in self.groups.iter().zip(plain) {
             let columns = group.columns();
@@ -183,11 +201,18 @@ fn write_tuple(out: &mut [f64], columns: &[i32], tuple: &[f64]) {
 fn plain_cells(plain: &ByRows<'_>, row: usize, mut visit: impl FnMut(usize, f64)) {
     match plain {
         ByRows::Dense(dense) => {
-            dense.row(row).iter().enumerate().for_each(|(at, value)| visit(at, *value));
+            dense
+                .row(row)
+                .iter()
+                .enumerate()
+                .for_each(|(at, value)| visit(at, *value));
         }
         ByRows::Csr(csr) => {
             let (indices, values) = csr.row(row);
-            indices.iter().zip(values).for_each(|(at, value)| visit(*at as usize, *value));
+            indices
+                .iter()
+                .zip(values)
+                .for_each(|(at, value)| visit(*at as usize, *value));
         }
     }
 }

@@ -88,7 +88,11 @@ impl ColumnGroup {
     ) -> Result<Self> {
         let dictionary = dictionary.into();
         let rows = codes.len();
-        Self::new(rows, columns.into(), GroupEncoding::Coded { dictionary, codes })
+        Self::new(
+            rows,
+            columns.into(),
+            GroupEncoding::Coded { dictionary, codes },
+        )
     }
 
     /// A group whose columns are told apart by one code.
@@ -102,7 +106,11 @@ impl ColumnGroup {
         codes: GroupCodes,
     ) -> Result<Self> {
         let (on, off, rows) = (on.into(), off.into(), codes.len());
-        Self::new(rows, columns.into(), GroupEncoding::OneHot { on, off, codes })
+        Self::new(
+            rows,
+            columns.into(),
+            GroupEncoding::OneHot { on, off, codes },
+        )
     }
 
     /// A group of this encoding.
@@ -473,13 +481,16 @@ fn counts_of(rows: usize, width: usize, encoding: &GroupEncoding) -> Result<Vec<
             lengths("runs", codes.len(), starts.len())?;
             places(starts)?;
             if starts.first().is_none_or(|first| *first != 0) != (rows == 0) {
-                return Err(Error::data("the runs of a compressed group must start at row 0"));
+                return Err(Error::data(
+                    "the runs of a compressed group must start at row 0",
+                ));
             }
             let mut counts: Vec<u64> = memory::zeros_of(distinct)?;
             let ends = starts.iter().skip(1).map(|end| *end as usize);
             for ((code, start), end) in codes.iter().zip(&starts[..]).zip(ends.chain([rows])) {
                 let count = counts.get_mut(code);
-                *count.ok_or_else(|| out_of_range(code, distinct))? += (end - *start as usize) as u64;
+                *count.ok_or_else(|| out_of_range(code, distinct))? +=
+                    (end - *start as usize) as u64;
             }
             Ok(counts)
         }

@@ -70,7 +70,11 @@ impl CompressedMatrix {
         let width = right.cols();
         let dense = right.to_dense()?;
         let sums = self.summed(width, |sums, rows, rooms| {
-            sums.add(rows.clone(), rooms, &dense.values()[rows.start * width..rows.end * width]);
+            sums.add(
+                rows.clone(),
+                rooms,
+                &dense.values()[rows.start * width..rows.end * width],
+            );
         })?;
         let mut out = memory::zeros(memory::cells(self.cols, width)?)?;
         sums.multiply(&mut out)?;
@@ -108,7 +112,11 @@ impl CompressedMatrix {
     ///
     /// # Errors
     /// `dimension` unless `v` is a column with a cell for each column, and `w` one with a cell for each row; `memory`.
-    pub fn mmchain(&self, vector: &MatrixBlock, weights: Option<&MatrixBlock>) -> Result<MatrixBlock> {
+    pub fn mmchain(
+        &self,
+        vector: &MatrixBlock,
+        weights: Option<&MatrixBlock>,
+    ) -> Result<MatrixBlock> {
         let Some(weights) = weights else {
             return self.chain(vector, |_, _| {});
         };
@@ -169,7 +177,10 @@ impl CompressedMatrix {
             match &mut total {
                 None => total = Some(product),
                 Some(total) => {
-                    total.iter_mut().zip(product).for_each(|(total, product)| *total += product);
+                    total
+                        .iter_mut()
+                        .zip(product)
+                        .for_each(|(total, product)| *total += product);
                 }
             }
         }
@@ -235,7 +246,9 @@ impl CompressedMatrix {
             Ok(sums)
         });
         let mut parts = tasks.collect::<Result<Vec<_>>>()?.into_iter();
-        let mut total = parts.next().map_or_else(|| CodeSums::new(&self.groups, width), Ok)?;
+        let mut total = parts
+            .next()
+            .map_or_else(|| CodeSums::new(&self.groups, width), Ok)?;
         parts.for_each(|part| total.merge(&part));
         Ok(total)
     }
@@ -271,7 +284,9 @@ impl ProductTables<'_> {
     /// Adds products of a tile of rows to these.
     fn add_to(&self, rows: Range<usize>, rooms: &mut [TileRoom], out: &mut [f64]) {
         for out in out.chunks_exact_mut(self.width) {
-            out.iter_mut().zip(&self.constant).for_each(|(out, value)| *out += value);
+            out.iter_mut()
+                .zip(&self.constant)
+                .for_each(|(out, value)| *out += value);
         }
         if self.width > 1 {
             for (number, group, table) in &self.groups {
@@ -330,7 +345,9 @@ fn add_entries<C: Code>(codes: &[C], table: &[f64], width: usize, out: &mut [f64
     for (out, code) in out.chunks_exact_mut(width).zip(codes) {
         let from = code.place() * width;
         let entry = &table[from..from + width];
-        out.iter_mut().zip(entry).for_each(|(out, value)| *out += value);
+        out.iter_mut()
+            .zip(entry)
+            .for_each(|(out, value)| *out += value);
     }
 }
 
@@ -383,7 +400,10 @@ impl<'a> CodeSums<'a> {
         }
         if uses_all {
             for cells in cells.chunks_exact(width) {
-                self.all.iter_mut().zip(cells).for_each(|(all, cell)| *all += cell);
+                self.all
+                    .iter_mut()
+                    .zip(cells)
+                    .for_each(|(all, cell)| *all += cell);
             }
         }
     }
@@ -393,7 +413,10 @@ impl<'a> CodeSums<'a> {
             if self.width == 1 && group.distinct() <= BYTE {
                 let (first, others) = sums.split_at_mut(BYTE);
                 for copy in others.chunks_exact(BYTE) {
-                    first.iter_mut().zip(copy).for_each(|(sum, copy)| *sum += copy);
+                    first
+                        .iter_mut()
+                        .zip(copy)
+                        .for_each(|(sum, copy)| *sum += copy);
                 }
                 sums.truncate(group.distinct());
             }
@@ -402,9 +425,14 @@ impl<'a> CodeSums<'a> {
 
     fn merge(&mut self, other: &Self) {
         let add = |sums: &mut Vec<f64>, others: &Vec<f64>| {
-            sums.iter_mut().zip(others).for_each(|(sum, other)| *sum += other);
+            sums.iter_mut()
+                .zip(others)
+                .for_each(|(sum, other)| *sum += other);
         };
-        self.sums.iter_mut().zip(&other.sums).for_each(|(sums, others)| add(sums, others));
+        self.sums
+            .iter_mut()
+            .zip(&other.sums)
+            .for_each(|(sums, others)| add(sums, others));
         add(&mut self.all, &other.all);
     }
 
@@ -498,6 +526,8 @@ fn add_to_sums<C: Code>(codes: &[C], cells: &[f64], width: usize, sums: &mut [f6
     for (code, cells) in codes.iter().zip(cells.chunks_exact(width)) {
         let from = code.place() * width;
         let sums = &mut sums[from..from + width];
-        sums.iter_mut().zip(cells).for_each(|(sum, cell)| *sum += cell);
+        sums.iter_mut()
+            .zip(cells)
+            .for_each(|(sum, cell)| *sum += cell);
     }
 }

@@ -74,13 +74,20 @@ impl CompressedMatrix {
     pub fn plain(block: MatrixBlock) -> Result<Self> {
         let (rows, cols) = (block.rows(), block.cols());
         let last = i32::try_from(cols).map_err(|_| {
-            Error::unsupported(format!("compressed matrices have at most {} columns", i32::MAX))
+            Error::unsupported(format!(
+                "compressed matrices have at most {} columns",
+                i32::MAX
+            ))
         })?;
         let groups = match cols {
             0 => Vec::new(),
             _ => {
                 let plain = GroupEncoding::Plain(Arc::new(block));
-                vec![ColumnGroup::new(rows, (0..last).collect::<Vec<i32>>(), plain)?]
+                vec![ColumnGroup::new(
+                    rows,
+                    (0..last).collect::<Vec<i32>>(),
+                    plain,
+                )?]
             }
         };
         CompressedMatrix::new(rows, cols, groups)

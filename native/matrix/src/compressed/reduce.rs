@@ -18,8 +18,12 @@ impl CompressedMatrix {
         let mut all = A::START;
         for group in self.groups.iter() {
             match group.plain() {
-                Some(block) => all.add_repeated(aggregate::full::<A>(block, &map), usize::from(group.rows() > 0)),
-                None => (0..group.width()).for_each(|column| all.merge(column_total(group, column, &map))),
+                Some(block) => all.add_repeated(
+                    aggregate::full::<A>(block, &map),
+                    usize::from(group.rows() > 0),
+                ),
+                None => (0..group.width())
+                    .for_each(|column| all.merge(column_total(group, column, &map))),
             }
         }
         Ok(all.result())
@@ -102,7 +106,10 @@ impl CompressedMatrix {
             None => folded_tuples(group, start, &each, &merge),
         });
         let tables = tables.collect::<Result<Vec<Vec<S>>>>()?;
-        let by_rows = self.groups.iter().map(|group| group.plain().map(MatrixBlock::by_rows));
+        let by_rows = self
+            .groups
+            .iter()
+            .map(|group| group.plain().map(MatrixBlock::by_rows));
         let by_rows = by_rows.map(Option::transpose).collect::<Result<Vec<_>>>()?;
         let values = memory::by_chunks(self.rows, 8 * TILE, |task, out| {
             let mut room = TileRoom::default();
@@ -153,7 +160,9 @@ fn fold_plain(
     let columns = group.columns().iter().map(|column| *column as usize);
     match plain {
         crate::ByRows::Dense(dense) => {
-            columns.zip(dense.row(row)).for_each(|(column, value)| visit(column, *value));
+            columns
+                .zip(dense.row(row))
+                .for_each(|(column, value)| visit(column, *value));
         }
         crate::ByRows::Csr(csr) => {
             let (indices, values) = csr.row(row);

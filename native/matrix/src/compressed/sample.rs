@@ -23,7 +23,9 @@ pub(super) fn sample_rows(rows: usize) -> Result<Vec<usize>> {
     // The same sample each time: compression repeats to the bit.
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     for pair in 0..pairs {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         let jitter = ((state >> 33) as usize) % step.max(2).saturating_sub(1).max(1);
         let row = (pair * step + jitter).min(rows - 2);
         if sample.last().is_none_or(|last| *last < row) {
@@ -91,7 +93,10 @@ impl SampledCodes {
 /// The number of different values in `total` rows, of which a sample has these counts.
 pub(super) fn estimated_distinct(counts: &[u32], total: usize) -> f64 {
     let sampled: f64 = counts.iter().map(|count| f64::from(*count)).sum();
-    let (seen, total) = (counts.iter().filter(|count| **count > 0).count() as f64, total as f64);
+    let (seen, total) = (
+        counts.iter().filter(|count| **count > 0).count() as f64,
+        total as f64,
+    );
     let once = counts.iter().filter(|count| **count == 1).count() as f64;
     if once == 0.0 || sampled >= total {
         return seen;
@@ -102,7 +107,10 @@ pub(super) fn estimated_distinct(counts: &[u32], total: usize) -> f64 {
         return total;
     }
     let first = seen / left_out;
-    let pairs: f64 = counts.iter().map(|c| f64::from(*c) * (f64::from(*c) - 1.0)).sum();
+    let pairs: f64 = counts
+        .iter()
+        .map(|c| f64::from(*c) * (f64::from(*c) - 1.0))
+        .sum();
     let skew = (first / (sampled * sampled) * pairs + first / total - 1.0).max(0.0);
     let second = (seen - once * (1.0 - share) * (1.0 - share).ln() * skew / share) / left_out;
     second.clamp(seen, total)
@@ -143,5 +151,8 @@ pub(super) fn sampled_columns(
         let codes = codes.collect();
         SampledCodes::new(codes, rows, total)
     };
-    Ok(cells.chunks_exact(rows.len().max(1)).map(of_column).collect())
+    Ok(cells
+        .chunks_exact(rows.len().max(1))
+        .map(of_column)
+        .collect())
 }

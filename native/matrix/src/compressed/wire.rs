@@ -75,7 +75,10 @@ impl Writer {
                     let csr = block.to_csr()?;
                     write(self, PLAIN_CSR, [csr.values(), &[]], &none, csr.indices())?;
                     memory::reserve(&mut self.indices, csr.rows())?;
-                    let lengths = csr.pointers().windows(2).map(|ends| (ends[1] - ends[0]) as i32);
+                    let lengths = csr
+                        .pointers()
+                        .windows(2)
+                        .map(|ends| (ends[1] - ends[0]) as i32);
                     self.indices.extend(lengths);
                     Ok(())
                 }
@@ -104,9 +107,12 @@ impl Writer {
         ];
         memory::reserve(&mut self.pointers, numbers.len() + group.counts().len())?;
         self.pointers.extend(numbers);
-        self.pointers.extend(group.counts().iter().map(|count| *count as i64));
+        self.pointers
+            .extend(group.counts().iter().map(|count| *count as i64));
         memory::reserve(&mut self.values, values)?;
-        dictionary.iter().for_each(|part| self.values.extend_from_slice(part));
+        dictionary
+            .iter()
+            .for_each(|part| self.values.extend_from_slice(part));
         let words = bytes.len().div_ceil(4);
         memory::reserve(&mut self.indices, group.width() + places.len() + words)?;
         self.indices.extend_from_slice(group.columns());
@@ -174,7 +180,9 @@ impl Reader<'_> {
         let unsigned = || -> Result<ScalarBuffer<u32>> {
             let places = places.iter().map(|place| u32::try_from(*place));
             let places = places.collect::<Result<Vec<u32>, _>>();
-            places.map(Into::into).map_err(|_| Error::data("a place in a compressed group is negative"))
+            places
+                .map(Into::into)
+                .map_err(|_| Error::data("a place in a compressed group is negative"))
         };
         let code_bits = u8::try_from(bits).unwrap_or(0);
         let read_codes = || {
@@ -253,8 +261,12 @@ impl CompressedMatrix {
     /// `memory` when there is none for them.
     pub fn to_wire(&self) -> Result<WireBuffers> {
         let mut writer = Writer::default();
-        writer.pointers.extend([COMPRESSED_VERSION, self.groups.len() as i64]);
-        self.groups.iter().try_for_each(|group| writer.group(group))?;
+        writer
+            .pointers
+            .extend([COMPRESSED_VERSION, self.groups.len() as i64]);
+        self.groups
+            .iter()
+            .try_for_each(|group| writer.group(group))?;
         Ok(WireBuffers {
             values: writer.values.into(),
             pointers: writer.pointers.into(),
