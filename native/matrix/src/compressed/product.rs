@@ -385,18 +385,26 @@ impl<'a> CodeSums<'a> {
             return;
         }
         let mut uses_all = false;
+        let mut bytes: Vec<(&[u8], &mut [[f64; BYTE]; COPIES])> = Vec::new();
         for ((group, sums), room) in self.groups.iter().zip(&mut self.sums).zip(rooms) {
             match group.tile(rows.clone(), room) {
                 TileCodes::Same => uses_all |= group.plain().is_none(),
                 TileCodes::Bytes(codes) if width == 1 => {
-                    if let Some(copies) = sums.as_chunks_mut::<BYTE>().0.first_chunk_mut() {
-                        add_to_copies(codes, cells, copies);
+                    if let Some(copies) = sums.as_chunks_mut().0.first_chunk_mut() {
+                        bytes.push((codes, copies));
                     }
                 }
                 TileCodes::Bytes(codes) => add_to_sums(codes, cells, width, sums),
                 TileCodes::Shorts(codes) => add_to_sums(codes, cells, width, sums),
                 TileCodes::Words(codes) => add_to_sums(codes, cells, width, sums),
             }
+        }
+        let (pairs, last) = bytes.as_chunks_mut::<2>();
+        for [left, right] in pairs {
+            add_to_two(left, right, cells);
+        }
+        for (codes, copies) in last {
+            add_to_copies(codes, cells, copies);
         }
         if uses_all {
             for cells in cells.chunks_exact(width) {
@@ -501,6 +509,27 @@ pub(super) fn multiply_dictionary(
         }
     }
     Ok(())
+}
+
+/// Two groups take turns, so that neither waits for its own sums.
+fn add_to_two(
+    (left_codes, left): &mut (&[u8], &mut [[f64; BYTE]; COPIES]),
+    (right_codes, right): &mut (&[u8], &mut [[f64; BYTE]; COPIES]),
+    cells: &[f64],
+) {
+    let ((left_fours, left_rest), (right_fours, right_rest)) = (
+        left_codes.as_chunks::<COPIES>(),
+        right_codes.as_chunks::<COPIES>(),
+    );
+    let (cell_fours, cell_rest) = cells.as_chunks::<COPIES>();
+    for ((left_codes, right_codes), cells) in left_fours.iter().zip(right_fours).zip(cell_fours) {
+        for copy in 0..COPIES {
+            left[copy][left_codes[copy].place()] += cells[copy];
+            right[copy][right_codes[copy].place()] += cells[copy];
+        }
+    }
+    add_to_copies(left_rest, cell_rest, left);
+    add_to_copies(right_rest, cell_rest, right);
 }
 
 fn add_to_copies(codes: &[u8], cells: &[f64], copies: &mut [[f64; BYTE]; COPIES]) {
