@@ -179,13 +179,16 @@ fn noise(random: &mut Random) -> MatrixBlock {
         .into()
 }
 
+/// Makes the cells of a set.
+type Makes = fn(&mut Random) -> MatrixBlock;
+
 fn main() {
     keep_freed_memory();
     let asked = std::env::args()
         .skip(1)
         .find(|argument| !argument.starts_with('-'));
     let mut random = Random(88_172_645_463_325_252);
-    let sets: [(&str, fn(&mut Random) -> MatrixBlock); 4] = [
+    let sets: [(&str, Makes); 4] = [
         ("airline", airline),
         ("census", census),
         ("one-hot", one_hot),

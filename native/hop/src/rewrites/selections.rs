@@ -94,12 +94,10 @@ impl OnRows {
         if let Some(known) = self.visited.get(&id) {
             return *known;
         }
-        let inputs = editor.hop(id).inputs.iter();
+        let mut inputs = editor.hop(id).inputs.iter();
         let fits = depth > 0
             && is_on_rows(editor, id)
-            && inputs.fold(true, |all, input| {
-                self.visit(editor, *input, depth - 1) && all
-            });
+            && inputs.all(|input| self.visit(editor, *input, depth - 1));
         self.visited.insert(id, fits);
         fits
     }

@@ -31,7 +31,7 @@ pub(super) struct PendingFile {
 
 enum Writer {
     Plain(BufWriter<Target>),
-    Packed(GzEncoder<BufWriter<Target>>),
+    Packed(Box<GzEncoder<BufWriter<Target>>>),
 }
 
 /// What bytes go to.
@@ -90,7 +90,9 @@ impl PendingFile {
         let extension = self.path.extension();
         if extension.is_some_and(|extension| extension.eq_ignore_ascii_case("gz")) {
             self.writer = match self.writer {
-                Writer::Plain(plain) => Writer::Packed(GzEncoder::new(plain, Compression::fast())),
+                Writer::Plain(plain) => {
+                    Writer::Packed(Box::new(GzEncoder::new(plain, Compression::fast())))
+                }
                 packed => packed,
             };
         }

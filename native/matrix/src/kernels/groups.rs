@@ -156,7 +156,7 @@ impl Groups<'_> {
         if weights.is_none() && self.count < tables::MOST_NUMBERED {
             match function {
                 GroupFunction::Count => return self.counted(),
-                GroupFunction::Sum => return self.summed(&column(target)?.values()[..]),
+                GroupFunction::Sum => return self.summed(column(target)?.values()),
                 _ => {}
             }
         }

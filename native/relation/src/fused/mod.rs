@@ -270,37 +270,39 @@ impl Fusion<'_> {
             Some(mask) => self.compacted(pipeline, &mask)?,
         };
         let base = &pipeline.base;
-        let mut made: Vec<(Arc<str>, Option<ArrayRef>, Option<(Number, DataType)>)> = Vec::new();
-        for column in &pipeline.columns {
-            let typed = &column.expr;
-            let is_computed = matches!(
-                typed,
-                TypedExpression::Call { .. } | TypedExpression::Array { .. }
-            );
-            let number = match is_computed && base.rows() >= self.least_rows {
-                true if is_exact(typed.data_type()) => self.lowered(typed, base)?,
-                _ => None,
+        let made = pipeline
+            .columns
+            .iter()
+            .map(|column| self.made(&column.expr, base));
+        let made: Vec<Made> = made.collect::<Result<_>>()?;
+        self.evaluate(made.iter().filter_map(|made| match made {
+            Made::Waits(number, _) => Some(number),
+            Made::Known(_) => None,
+        }))?;
+        let columns = pipeline.columns.iter().zip(made).map(|(column, made)| {
+            let array = match made {
+                Made::Known(array) => array,
+                Made::Waits(number, data_type) => columns::array(&number, &data_type, base.rows())?,
             };
-            let array = match number {
-                Some(_) => None,
-                None => Some(self.kernels(typed, base)?),
-            };
-            let number = number.map(|number| (number, typed.data_type().clone()));
-            made.push((Arc::clone(&column.name), array, number));
-        }
-        let numbers = made.iter().filter_map(|(_, _, number)| number.as_ref());
-        self.evaluate(numbers.map(|(number, _)| number))?;
-        let columns = made.into_iter().map(|(name, array, number)| {
-            let array = match (array, number) {
-                (Some(array), _) => array,
-                (None, Some((number, data_type))) => {
-                    columns::array(&number, &data_type, base.rows())?
-                }
-                (None, None) => return Err(Error::internal("a column that nobody computed")),
-            };
-            Ok((name, array))
+            Ok((Arc::clone(&column.name), array))
         });
         Table::with_rows(base.rows(), columns.collect::<Result<_>>()?)
+    }
+
+    /// A column by operators where that is worth a plan, and else by kernels.
+    fn made(&self, typed: &TypedExpression, base: &Table) -> Result<Made> {
+        let is_computed = matches!(
+            typed,
+            TypedExpression::Call { .. } | TypedExpression::Array { .. }
+        );
+        if is_computed
+            && base.rows() >= self.least_rows
+            && is_exact(typed.data_type())
+            && let Some(number) = self.lowered(typed, base)?
+        {
+            return Ok(Made::Waits(number, typed.data_type().clone()));
+        }
+        self.kernels(typed, base).map(Made::Known)
     }
 
     /// The same over a table with the selected rows of the columns that are read.
@@ -510,6 +512,12 @@ impl Fusion<'_> {
             }
         }
     }
+}
+
+/// A column of a result.
+enum Made {
+    Known(ArrayRef),
+    Waits(Number, DataType),
 }
 
 /// Types whose values are doubles, as far as bounds allow.
