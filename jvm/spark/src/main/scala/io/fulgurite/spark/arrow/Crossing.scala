@@ -26,6 +26,24 @@ object Crossing {
     }
   }
 
+  /**
+   * Runs a relational plan on a table.
+   *
+   * @param table stays the caller's; its buffers live until both sides let go
+   * @return the result, which the caller closes
+   */
+  def relate(plan: Array[Byte], table: VectorSchemaRoot): VectorSchemaRoot = {
+    Library.ensureLoaded()
+    val allocator = ArrowMemory.allocator
+    val (array, schema) = (ArrowArray.allocateNew(allocator), ArrowSchema.allocateNew(allocator))
+    val (resultArray, resultSchema) = (ArrowArray.allocateNew(allocator), ArrowSchema.allocateNew(allocator))
+    try {
+      Data.exportVectorSchemaRoot(allocator, table, null, array, schema)
+      Native.relate(plan, array.memoryAddress, schema.memoryAddress, resultArray.memoryAddress, resultSchema.memoryAddress)
+      Data.importVectorSchemaRoot(allocator, resultArray, resultSchema, null)
+    } finally Seq(array, schema, resultArray, resultSchema).foreach(_.close())
+  }
+
   /** Java's view of native blocks; the caller closes it. It may outlive the handle. */
   def toJava(handle: NativeHandle): VectorSchemaRoot = {
     val allocator = ArrowMemory.allocator
