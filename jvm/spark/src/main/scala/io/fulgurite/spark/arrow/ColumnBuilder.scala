@@ -4,17 +4,13 @@ import java.util.{ArrayList => JList}
 
 import org.apache.arrow.memory.ArrowBuf
 import org.apache.arrow.vector.ipc.message.ArrowFieldNode
-import org.apache.arrow.vector.types.pojo.Field
 
 /**
  * A column of a chunk that is put together in native memory, piece by piece. Whoever made it closes it.
  *
- * A piece first gets its values without those of null rows, at the places that [[reserve]] or [[reserveText]] give, and then
- * [[spread]] moves them to their rows.
- *
  * @param width bytes of a value; 0 for bits, [[ColumnBuilder.Text]] for strings
  */
-private[spark] final class ColumnBuilder(val field: Field, width: Int) extends AutoCloseable {
+private[spark] final class ColumnBuilder(width: Int) extends AutoCloseable {
   private val isText = width == ColumnBuilder.Text
   private val allocator = ArrowMemory.allocator
   /** Values, or where each string begins and, last of all, where the last one ends. */
@@ -29,6 +25,7 @@ private[spark] final class ColumnBuilder(val field: Field, width: Int) extends A
   if (isText) slots.setInt(0, 0)
 
   def rows: Int = rowCount
+  def nulls: Int = nullCount
   def bytes: Long = slots.capacity + (if (isText) text.capacity else 0L)
 
   /** Room for this many values of a fixed width; the address of the first. */
@@ -65,12 +62,24 @@ private[spark] final class ColumnBuilder(val field: Field, width: Int) extends A
     slots.setInt(rowCount * 4L, textEnd)
   }
 
+  /** The string of a row of another column. */
+  def putText(of: ColumnBuilder, row: Int): Unit = {
+    val start = of.slots.getInt(row * 4L)
+    val length = of.slots.getInt(row * 4L + 4) - start
+    reserveText(1, length.toLong)
+    putText(null, of.text.memoryAddress + start, length)
+  }
+
+  def int(row: Int): Int = slots.getInt(row * 4L)
+
   def putNoText(): Unit = {
     rowCount += 1
     slots.setInt(rowCount * 4L, textEnd)
   }
 
-  /** Marks rows as null. Rows count from `first`. */
+  def isNull(row: Int): Boolean = validity != null && (row >> 3) < validity.capacity && (validity.getByte((row >> 3).toLong) & (1 << (row & 7))) == 0
+
+  /** Marks a row as null, which has a value all the same. */
   def setNull(row: Int): Unit = {
     if (validity == null) {
       validity = allocator.buffer(math.max(slots.capacity, 64))

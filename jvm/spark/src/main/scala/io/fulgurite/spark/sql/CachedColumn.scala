@@ -12,17 +12,21 @@ import org.apache.spark.unsafe.Platform
  */
 private[sql] object CachedColumn {
 
-  def append(bytes: Array[Byte], rows: Int, dataType: DataType, to: ColumnBuilder): Unit = {
+  def append(bytes: Array[Byte], rows: Int, dataType: DataType, builder: ChunkBuilder): Unit = {
     val nulls = Platform.getInt(bytes, start(0))
-    val first = to.rows
+    val first = builder.rooms.rows
     val from = 4 + 4 * nulls
     def isNull(number: Int) = Platform.getInt(bytes, start(4 + 4 * number))
     val scheme = Platform.getInt(bytes, start(from))
     val data = from + 4
 
     def fixed(width: Int): Unit = {
-      val address = to.reserve(rows)
+      val address = builder.rooms.reserve(rows)
       decode(bytes, scheme, data, rows - nulls, width, address)
+      moveToRows(address, width)
+    }
+
+    def moveToRows(address: Long, width: Int): Unit = {
       // From the last one on, so that no value is overwritten before it has moved.
       var (row, value, null_) = (rows - 1, rows - nulls - 1, nulls - 1)
       while (null_ >= 0) {
@@ -37,14 +41,21 @@ private[sql] object CachedColumn {
       }
     }
 
-    dataType match {
-      case BooleanType => to.putBits(spread(booleans(bytes, scheme, data, rows - nulls), bytes, nulls, rows), rows)
-      case ByteType => fixed(1)
-      case ShortType => fixed(2)
-      case IntegerType | FloatType | DateType => fixed(4)
-      case LongType | DoubleType => fixed(8)
-      case _ => texts(bytes, scheme, data, rows, nulls, to)
+    builder match {
+      case text: TextBuilder if text.isCoded && !text.hasManyWords && (scheme == Dictionary || scheme == RunLengths) =>
+        val address = text.rooms.reserve(rows)
+        codes(bytes, scheme, data, rows - nulls, text, address)
+        moveToRows(address, 4)
+      case text: TextBuilder => texts(bytes, scheme, data, rows, nulls, text.asPlain)
+      case _ => dataType match {
+        case BooleanType => builder.rooms.putBits(spread(booleans(bytes, scheme, data, rows - nulls), bytes, nulls, rows), rows)
+        case ByteType => fixed(1)
+        case ShortType => fixed(2)
+        case IntegerType | FloatType | DateType => fixed(4)
+        case _ => fixed(8)
+      }
     }
+    val to = builder.rooms
     var number = 0
     while (number < nulls) {
       to.setNull(first + isNull(number))
@@ -143,6 +154,37 @@ private[sql] object CachedColumn {
         row += 1
       }
       all
+    }
+
+  /** Codes of strings, one after the other. */
+  private def codes(bytes: Array[Byte], scheme: Int, data: Int, count: Int, to: TextBuilder, address: Long): Unit =
+    if (scheme == Dictionary) {
+      val words = new Array[Int](Platform.getInt(bytes, start(data)))
+      var at = data + 4
+      words.indices.foreach { word =>
+        val length = Platform.getInt(bytes, start(at))
+        words(word) = to.code(bytes, at + 4, length)
+        at += 4 + length
+      }
+      var number = 0
+      while (number < count) {
+        Platform.putInt(null, address + number * 4L, words(Platform.getShort(bytes, start(at + 2 * number)).toInt))
+        number += 1
+      }
+    } else {
+      var (at, done) = (data, 0)
+      while (done < count) {
+        val length = Platform.getInt(bytes, start(at))
+        val run = Platform.getInt(bytes, start(at + 4 + length))
+        val code = to.code(bytes, at + 4, length)
+        var number = 0
+        while (number < run) {
+          Platform.putInt(null, address + (done + number) * 4L, code)
+          number += 1
+        }
+        done += run
+        at += 8 + length
+      }
     }
 
   private def texts(bytes: Array[Byte], scheme: Int, data: Int, rows: Int, nulls: Int, to: ColumnBuilder): Unit = {

@@ -105,10 +105,13 @@ private[sql] object Expressions {
     case value: Float => number(value.toDouble)
     case value: Double => number(value)
     case days: Int if constant.dataType == DateType => literal("date")(_.put("lit", days.toLong))
-    case value: UTF8String if value.isValid && constant.dataType == StringType => literal("string")(_.put("lit", value.toString))
+    case value: UTF8String if isUtf8(value) && constant.dataType == StringType => literal("string")(_.put("lit", value.toString))
     case value: Number if Types.isInteger(constant.dataType) => integer(value.longValue)
     case _ => throw new Refused(describe(constant))
   }
+
+  /** Spark takes strings of any bytes. */
+  private def isUtf8(text: UTF8String) = UTF8String.fromString(text.toString) == text
 
   private def typed(constant: Literal): JsonNode = constant.dataType match {
     case BooleanType | DoubleType if constant.value != null => bare(constant)
@@ -261,7 +264,7 @@ private[sql] object Expressions {
   }
 
   private def pattern(text: StringPredicate): String = text.right match {
-    case Literal(value: UTF8String, kind) if kind == StringType && text.left.dataType == StringType && value.isValid => value.toString
+    case Literal(value: UTF8String, kind) if kind == StringType && text.left.dataType == StringType && isUtf8(value) => value.toString
     case _ => throw new Refused(describe(text))
   }
 

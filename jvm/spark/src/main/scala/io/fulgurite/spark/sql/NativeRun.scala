@@ -1,12 +1,10 @@
 package io.fulgurite.spark.sql
 
-import scala.jdk.CollectionConverters._
-
 import io.fulgurite.core.FulguriteException
 import io.fulgurite.spark.Errors
 import io.fulgurite.spark.arrow.Crossing
 import io.fulgurite.spark.memory.NativeMemory
-import org.apache.arrow.vector.{BitVector, VectorSchemaRoot}
+import org.apache.arrow.vector.{BitVector, FieldVector, VectorSchemaRoot}
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
@@ -22,11 +20,11 @@ private[sql] final class NativeRun(step: NativeStep, types: Array[DataType], met
   private val account = NativeMemory.account(context)
   private val toRow = UnsafeProjection.create(types)
   /** The chunk, and what came of it, until all rows have been taken. */
-  private var open: Seq[VectorSchemaRoot] = Nil
+  private var open: Seq[AutoCloseable] = Nil
   private var charged = 0L
   context.addTaskCompletionListener[Unit](_ => release())
 
-  def rows(chunks: Iterator[VectorSchemaRoot]): Iterator[InternalRow] = {
+  def rows(chunks: Iterator[Chunk]): Iterator[InternalRow] = {
     val some = chunks.hasNext
     val results = chunks.flatMap(of) ++ Iterator(()).flatMap { _ => release(); Iterator.empty }
     // Aggregates without keys have a row where there is none.
@@ -34,10 +32,10 @@ private[sql] final class NativeRun(step: NativeStep, types: Array[DataType], met
     all.map { row => metrics.rows += 1; row }
   }
 
-  private def of(chunk: VectorSchemaRoot): Iterator[InternalRow] = {
+  private def of(chunk: Chunk): Iterator[InternalRow] = {
     release()
     open = Seq(chunk)
-    charged = chunk.getFieldVectors.asScala.map(_.getBufferSize.toLong).sum
+    charged = chunk.bytes
     account.acquire(charged)
     metrics.chunks += 1
     val start = System.nanoTime()
@@ -45,7 +43,7 @@ private[sql] final class NativeRun(step: NativeStep, types: Array[DataType], met
       try {
         if (step.guard.exists(says(_, chunk))) None
         else {
-          val result = Crossing.relate(step.plan, chunk)
+          val result = Crossing.relate(step.plan, chunk.table, chunk.dictionaries)
           open = Seq(chunk, result)
           if (step.guarded && isTrueSomewhere(result)) None else Some(result)
         }
@@ -54,29 +52,34 @@ private[sql] final class NativeRun(step: NativeStep, types: Array[DataType], met
         case failure: FulguriteException if failure.kind == "data" => None
       } finally metrics.nanoseconds += System.nanoTime() - start
     result match {
-      case Some(table) => rowsOf(table, types.length).map(toRow)
+      case Some(table) => rowsOf(vectors(table).take(types.length).map(new ArrowColumnVector(_)), table.getRowCount).map(toRow)
       case None =>
         metrics.left += 1
-        step.spark.rows(rowsOf(chunk, step.inputs.length), step.inputs, partition)
+        step.spark.rows(rowsOf(chunk.columns.take(step.inputs.length), chunk.table.getRowCount), step.inputs, partition)
     }
   }
 
-  private def says(guard: Array[Byte], chunk: VectorSchemaRoot): Boolean = {
-    val answer = Crossing.relate(guard, chunk)
+  private def says(guard: Array[Byte], chunk: Chunk): Boolean = {
+    val answer = Crossing.relate(guard, chunk.table, chunk.dictionaries)
     try isTrueSomewhere(answer)
     finally answer.close()
   }
 
   /** Whether the last column is. */
-  private def isTrueSomewhere(table: VectorSchemaRoot): Boolean = table.getFieldVectors.get(table.getFieldVectors.size - 1) match {
+  private def isTrueSomewhere(table: VectorSchemaRoot): Boolean = vectors(table).last match {
     case bits: BitVector => (0 until table.getRowCount).exists(row => !bits.isNull(row) && bits.get(row) != 0)
     case other => throw Errors.internal(s"a guard is of type ${other.getField.getType}")
   }
 
-  private def rowsOf(table: VectorSchemaRoot, columns: Int): Iterator[InternalRow] = {
-    val vectors = table.getFieldVectors.asScala.take(columns).map(vector => new ArrowColumnVector(vector): ColumnVector)
-    new ColumnarBatch(vectors.toArray, table.getRowCount).rowIterator.asScala
+  private def rowsOf(columns: Seq[ColumnVector], count: Int): Iterator[InternalRow] = {
+    val rows = new ColumnarBatch(columns.toArray, count).rowIterator
+    new Iterator[InternalRow] {
+      override def hasNext: Boolean = rows.hasNext
+      override def next(): InternalRow = rows.next()
+    }
   }
+
+  private def vectors(table: VectorSchemaRoot): Seq[FieldVector] = (0 until table.getFieldVectors.size).map(table.getFieldVectors.get(_))
 
   private def release(): Unit = {
     open.foreach(_.close())

@@ -1,6 +1,5 @@
 package io.fulgurite.spark.sql
 
-import org.apache.arrow.vector.VectorSchemaRoot
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.execution.SparkPlan
@@ -10,7 +9,7 @@ import org.apache.spark.sql.execution.columnar.{DefaultCachedBatchSerializer, In
 /** A scan whose columns native code can have. */
 private[sql] sealed trait Source {
   /** The tables of each partition, which whoever takes them closes. */
-  def chunks(inputs: Seq[Attribute]): RDD[Iterator[VectorSchemaRoot]]
+  def chunks(inputs: Seq[Attribute]): RDD[Iterator[Chunk]]
 
   protected def columns(inputs: Seq[Attribute], of: Seq[Attribute]): Seq[ChunkColumn] = inputs.map { attribute =>
     ChunkColumn(of.indexWhere(_.exprId == attribute.exprId), Expressions.nameOf(attribute), attribute.dataType)
@@ -32,7 +31,7 @@ private[sql] object Source {
   }
 
   private final class CachedSource(scan: InMemoryTableScanExec) extends Source {
-    override def chunks(inputs: Seq[Attribute]): RDD[Iterator[VectorSchemaRoot]] = {
+    override def chunks(inputs: Seq[Attribute]): RDD[Iterator[Chunk]] = {
       val relation = scan.relation
       val all = relation.cacheBuilder.cachedColumnBuffers
       val batches =
@@ -47,7 +46,7 @@ private[sql] object Source {
   }
 
   private final class ColumnarSource(scan: SparkPlan) extends Source {
-    override def chunks(inputs: Seq[Attribute]): RDD[Iterator[VectorSchemaRoot]] = {
+    override def chunks(inputs: Seq[Attribute]): RDD[Iterator[Chunk]] = {
       val taken = columns(inputs, scan.output)
       scan.executeColumnar().mapPartitions(each => Iterator(Chunks.ofColumnar(each, taken)))
     }
