@@ -1,0 +1,32 @@
+//! Plans over tables: filter, select, group, join, sort and their kin, with the semantics of Polars 2.1.
+//!
+//! A front end sends a plan as JSON ([`Relation::from_json`]). The names and types of a plan are looked up before anything runs
+//! ([`Relation::schema`], [`resolve::resolve`]); all errors of names and types come from there. [`Relation::optimized`] moves
+//! selections down and leaves out columns that nobody reads. [`collect`] runs one operator after the other.
+//!
+//! In the order of reading: [`types`], [`literal`], [`table`], [`kernels`], [`expression`], [`plan`], [`resolve`], [`optimize`],
+//! [`engine`].
+//!
+//! Where the crate differs from Polars, on purpose:
+//!
+//! - a signed and an unsigned integer of 64 bits have no common type (Polars takes 128 bits), but are compared exactly;
+//! - a number and a date, or a text and a boolean, are not compared, and dates are not subtracted;
+//! - rows of an inner join keep the order of the left table.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
+pub mod engine;
+pub mod expression;
+pub mod kernels;
+pub mod literal;
+pub mod plan;
+pub mod resolve;
+pub mod table;
+pub mod types;
+
+mod deep;
+mod optimize;
+
+pub use engine::collect;
+pub use plan::{MOST_NESTED, Relation};
+pub use table::{Columns, MOST_ROWS, Table};
