@@ -1,8 +1,13 @@
 //! Relational plans on one table, as Spark's tasks run them.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, sync::Arc};
 
-use arrow::array::RecordBatch;
+use arrow::{
+    array::{Array, ArrayRef, RecordBatch},
+    compute::cast,
+    datatypes::DataType,
+    error::ArrowError,
+};
 use fulgurite_error::{Error, Result};
 use fulgurite_relation::{Relation, Table, collect};
 
@@ -28,6 +33,7 @@ pub(crate) fn relate(json: &[u8], batch: RecordBatch) -> Result<RecordBatch> {
         let at = ready.iter().position(|ready| *ready.json == *json)?;
         Some(ready.remove(at))
     });
+    let table = Table::from_batches(&batch.schema(), &[batch])?;
     let ready = match known {
         Some(ready) => ready,
         None => {
@@ -35,15 +41,29 @@ pub(crate) fn relate(json: &[u8], batch: RecordBatch) -> Result<RecordBatch> {
                 .map_err(|error| Error::plan(format!("a plan is no text: {error}")))?;
             Ready {
                 json: json.into(),
-                plan: Relation::from_json(text)?,
+                plan: Relation::from_json(text)?.optimized(&[table.schema()])?,
             }
         }
     };
-    let table = Table::from_batches(&batch.schema(), &[batch])?;
-    let result = collect(&ready.plan, &[table], &[])?.to_record_batch()?;
+    let result = collect(&ready.plan, &[table], &[])?;
     READY.with_borrow_mut(|all| {
         all.truncate(MOST - 1);
         all.insert(0, ready);
     });
-    Ok(result)
+    plain(&result)
+}
+
+/// The table with its texts as such: Java reads no codes.
+fn plain(table: &Table) -> Result<RecordBatch> {
+    let failed =
+        |error: ArrowError| Error::internal(format!("a result could not be handed over: {error}"));
+    let columns = table.iter().map(|(name, column)| {
+        let column = match column.data_type() {
+            DataType::Dictionary(..) => cast(column, &DataType::Utf8).map_err(failed)?,
+            _ => Arc::clone(column),
+        };
+        Ok((&**name, column, true))
+    });
+    let columns = columns.collect::<Result<Vec<(&str, ArrayRef, bool)>>>()?;
+    RecordBatch::try_from_iter_with_nullable(columns).map_err(failed)
 }
