@@ -36,7 +36,9 @@ pub(crate) unsafe fn import(
     data.align_buffers();
     data.validate_full().map_err(refused)?;
     if data.null_count() > 0 {
-        return Err(Error::data("a record batch has rows that are null as a whole"));
+        return Err(Error::data(
+            "a record batch has rows that are null as a whole",
+        ));
     }
     Ok(RecordBatch::from(StructArray::from(data)))
 }

@@ -85,22 +85,39 @@ class SqlExtensionsSuite extends AnyFunSuite with SparkSessions {
       case of: org.apache.spark.SparkThrowable if of.getMessage.startsWith("[") => of.getMessage.linesIterator.next()
     }.getOrElse(failure.toString)
 
-  private def comparable(value: Any, exact: Boolean): String = value match {
-    case number: Double if !exact && !number.isNaN && !number.isInfinite => "%.10e".format(number)
+  private def comparable(value: Any): String = value match {
     case number: Double => java.lang.Double.toHexString(number) + (if (number.isNaN) "" else java.lang.Math.copySign(1, number).toString)
     case number: Float => s"${java.lang.Float.floatToIntBits(number)}"
     case other => String.valueOf(other)
+  }
+
+  private def agree(found: Any, expected: Any, exact: Boolean): Boolean = (found, expected) match {
+    case (one: Double, other: Double) if !exact && !one.isNaN && !one.isInfinite => math.abs(one - other) <= 1e-12 * math.max(1.0, math.abs(other))
+    case _ => comparable(found) == comparable(expected)
+  }
+
+  /** Rows in the query's order, or else by their cells, those without rounding first. */
+  private def ordered(rows: Seq[Row], query: String): Seq[Seq[Any]] = {
+    val cells = rows.map(_.toSeq)
+    if (query.contains("order by")) cells
+    else cells.sortBy { row =>
+      val (rounded, others) = row.partition(_.isInstanceOf[Double])
+      (others ++ rounded).map(comparable).mkString("|")
+    }
   }
 
   /** Checks that results agree, in any order unless the query has one; what ran. */
   private def same(query: String, exact: Boolean = true, natively: Option[Boolean] = Some(true), left: Option[Int] = Some(0)): DataFrame = {
     val (_, expected) = run(query, enabled = false)
     val (frame, found) = run(query, enabled = true)
-    def shown(result: Either[String, Seq[Row]]) = result.map { rows =>
-      val texts = rows.map(_.toSeq.map(comparable(_, exact)).mkString("|"))
-      if (query.contains("order by")) texts else texts.sorted
+    (found, expected) match {
+      case (Right(ours), Right(sparks)) =>
+        assert(ours.length == sparks.length, query)
+        ordered(ours, query).zip(ordered(sparks, query)).foreach { case (one, other) =>
+          assert(one.length == other.length && one.zip(other).forall { case (x, y) => agree(x, y, exact) }, s"$query: $one, not $other")
+        }
+      case _ => assert(found == expected, query)
     }
-    assert(shown(found) == shown(expected), query)
     natively.foreach(expected => assert(native(frame).nonEmpty == expected, s"$query\n${nodes(frame).head}"))
     val all = native(frame)
     if (found.isRight) left.foreach(count => assert(all.map(_.metrics("chunksLeft").value).sum == count.toLong, s"chunks left by $query"))
