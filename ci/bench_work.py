@@ -66,7 +66,7 @@ class Measurement:
     def run(self):
         started = time.perf_counter()
         paths = self.make_inputs()
-        peers = [] if self.options.alone else self.row.peers
+        peers = [] if self.options.alone else [*self.row.peers, *(["systemds"] if self.row.systemds else [])]
         runners = [self.fulgurite(paths), *(self.peer(name, paths) for name in peers)]
         try:
             loads = self.take_turns(runners)
@@ -119,7 +119,7 @@ class Measurement:
     def peer(self, name, paths):
         paths = {key: str(path) for key, path in self.with_out(paths, name).items()}
         script = Path(__file__).with_name("bench_work_peer.py")
-        given = {"rows": self.options.rows, "inputs": self.inputs, "row": self.row.name, "peer": name, "sizes": json.dumps(self.sizes), "paths": json.dumps(paths)}
+        given = {"rows": self.options.rows, "inputs": self.inputs, "row": self.row.name, "peer": name, "sizes": json.dumps(self.sizes), "paths": json.dumps(paths), "threads": self.threads}
         return Side(name, [sys.executable, script, *(f"--{key}={value}" for key, value in given.items())], self.threads, self.folder / name)
 
     def with_out(self, paths, name):

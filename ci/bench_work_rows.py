@@ -20,7 +20,7 @@ class Later:
         return getattr(importlib.import_module(self.name), attribute)
 
 
-jax, jnp, pandas, polars = map(Later, ["jax", "jax.numpy", "pandas", "polars"])
+jax, jnp, pandas, polars, sklearn_preprocessing, torch = map(Later, ["jax", "jax.numpy", "pandas", "polars", "sklearn.preprocessing", "torch"])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +37,8 @@ class Row:
     sizes: list
     # By library; each takes the inputs and those sizes that it has parameters for. Jax's is compiled.
     peers: dict
+    # The same work as a script of SystemDS, if that is a peer. It gets inputs as csv files, and `$` as `dml` does.
+    systemds: str = None
     # Makes the inputs by name from a generator of random numbers and sizes, which are its parameters: arrays, whole numbers too, SciPy's sparse matrices and `File`s.
     inputs: Callable = lambda random: {}
     # The power that the work grows by with a size; by the first size alone, linearly, where nothing is said.

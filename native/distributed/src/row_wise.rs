@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use fulgurite_dataflow::Combine;
 use fulgurite_fusion::cplan::{
-    CPlan, InputBinding, MultiAggregateTemplate, OuterOutput, RowOutput, Template,
+    CPlan, GroupTemplate, InputBinding, MultiAggregateTemplate, OuterOutput, RowOutput, Template,
 };
 use fulgurite_hop::{AggregateOp, Direction, HopOp, Literal};
 
@@ -247,6 +247,7 @@ fn fused(plan: &CPlan) -> Option<RowWise> {
     };
     let output = match &plan.template {
         Template::MultiAggregate(several) => several_aggregates(several)?,
+        Template::Group(group) => sums_by_groups(group)?,
         Template::Outer(outer) => match outer.output {
             OuterOutput::NoAggregate | OuterOutput::RightMultiply { .. } => Output::Rows,
             OuterOutput::LeftMultiply { input } => {
@@ -317,6 +318,17 @@ fn several_aggregates(template: &MultiAggregateTemplate) -> Option<Output> {
     let combines = template.aggregates.iter().map(|(op, _)| cell_by_cell(*op));
     Some(Output::Aggregate {
         combine: Combine::ByRow(combines.collect::<Option<_>>()?),
+        partial: Partial::Same,
+        finish: Finish::Nothing,
+    })
+}
+
+/// Sums by groups add up. Other aggregates of stripes have zeros for groups that have no rows there.
+fn sums_by_groups(template: &GroupTemplate) -> Option<Output> {
+    let mut combines = template.aggregates.iter().map(|(op, _)| cell_by_cell(*op));
+    let are_sums = combines.all(|combine| combine == Some(Combine::Sum));
+    are_sums.then_some(Output::Aggregate {
+        combine: Combine::Sum,
         partial: Partial::Same,
         finish: Finish::Nothing,
     })

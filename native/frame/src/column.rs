@@ -1,13 +1,13 @@
 //! A column, its cells, and how text becomes one.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use arrow::{
     array::{
-        Array, ArrayRef, BooleanArray, DictionaryArray, Float32Array, Float64Array, Int32Array,
-        Int64Array, StringArray,
+        Array, ArrayRef, ArrowPrimitiveType, BooleanArray, DictionaryArray, Float32Array,
+        Float64Array, Int32Array, Int64Array, PrimitiveArray, StringArray,
     },
-    buffer::{NullBuffer, OffsetBuffer},
+    buffer::{BooleanBuffer, NullBuffer, OffsetBuffer},
     datatypes::Int32Type,
 };
 use fulgurite_error::{Error, Result};
@@ -250,6 +250,65 @@ impl Column {
             ColumnType::Fp32 => column!(Fp32, Float32Array, as_fp32),
             ColumnType::Fp64 => column!(Fp64, Float64Array, as_fp64),
         }
+    }
+
+    /// The column with one value in some rows, if that takes no more than a copy of the buffers: of numbers, and of texts that the
+    /// dictionary has. None for a value that is not of the type as it is.
+    ///
+    /// # Errors
+    /// `memory`.
+    pub(crate) fn with_values(
+        &self,
+        rows: Range<usize>,
+        value: Option<Cell<'_>>,
+    ) -> Result<Option<Self>> {
+        fn written<T: ArrowPrimitiveType>(
+            array: &PrimitiveArray<T>,
+            rows: Range<usize>,
+            value: Option<T::Native>,
+        ) -> Result<PrimitiveArray<T>> {
+            let mut values = memory::room(array.len())?;
+            values.extend_from_slice(array.values());
+            values[rows.clone()].fill(value.unwrap_or_default());
+            let is_present = |row: usize| match rows.contains(&row) {
+                true => value.is_some(),
+                false => array.is_valid(row),
+            };
+            let nulls = (value.is_none() || array.null_count() > 0)
+                .then(|| NullBuffer::new(BooleanBuffer::collect_bool(array.len(), is_present)));
+            PrimitiveArray::try_new(values.into(), nulls).map_err(inconsistent)
+        }
+        Ok(Some(match (self, value) {
+            (Column::Int64(array), Some(Cell::Int(value))) => {
+                Column::Int64(written(array, rows, Some(value))?)
+            }
+            (Column::Int64(array), None) => Column::Int64(written(array, rows, None)?),
+            (Column::Int32(array), None) => Column::Int32(written(array, rows, None)?),
+            (Column::Fp64(array), Some(Cell::Fp64(value))) => {
+                Column::Fp64(written(array, rows, Some(value))?)
+            }
+            (Column::Fp64(array), None) => Column::Fp64(written(array, rows, None)?),
+            (Column::Fp32(array), None) => Column::Fp32(written(array, rows, None)?),
+            (Column::Coded(array), value) => {
+                let code = match value {
+                    None => None,
+                    Some(Cell::Text(text)) => {
+                        let values = array.values().as_any().downcast_ref::<StringArray>();
+                        let code = values
+                            .into_iter()
+                            .flatten()
+                            .position(|known| known == Some(text));
+                        let Some(code) = code else { return Ok(None) };
+                        i32::try_from(code).ok()
+                    }
+                    Some(_) => return Ok(None),
+                };
+                let keys = written(array.keys(), rows, code)?;
+                let coded = DictionaryArray::try_new(keys, array.values().clone());
+                Column::Coded(coded.map_err(inconsistent)?)
+            }
+            _ => return Ok(None),
+        }))
     }
 
     /// The same values as another type.

@@ -209,6 +209,18 @@ impl Frame {
         Frame::of_texts(&names, None)
     }
 
+    /// The types of the columns as a frame of one row (`typeof`).
+    ///
+    /// # Errors
+    /// `memory`.
+    pub fn schema_frame(&self) -> Result<Frame> {
+        let types = self.schema().into_iter();
+        let types: Vec<_> = types
+            .map(|kind| vec![Some(kind.name().to_owned())])
+            .collect();
+        Frame::of_texts(&types, None)
+    }
+
     /// The same columns with other names.
     ///
     /// # Errors

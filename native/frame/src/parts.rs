@@ -132,6 +132,9 @@ impl Frame {
         self.map_columns(|col, column, name| match cols.contains(&col) {
             false => Ok(column.clone()),
             true => {
+                if let Some(written) = column.with_values(rows.clone(), value)? {
+                    return Ok(written);
+                }
                 let cells = column.cells().enumerate();
                 let cells = cells.map(|(row, cell)| if rows.contains(&row) { value } else { cell });
                 Column::of_cells(column.column_type(), name, cells)

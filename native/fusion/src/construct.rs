@@ -9,12 +9,12 @@ use fulgurite_hop::{AggregateOp, Combination, Direction, HopId, UnaryOp};
 
 use crate::{
     cplan::{
-        CNode, CPlan, CellTemplate, InputBinding, MultiAggregateTemplate, NodeId, OuterOutput,
-        OuterTemplate, RowOutput, RowTemplate, Template,
+        CNode, CPlan, CellTemplate, GroupTemplate, InputBinding, MultiAggregateTemplate, NodeId,
+        OuterOutput, OuterTemplate, RowOutput, RowTemplate, Template,
     },
     memo::{Slots, TemplateType},
     operator::{Operator, access},
-    roles::{self, CellFunction, Role},
+    roles::{self, CellFunction, GroupFunction, Role},
     template::outer,
     view::DagView,
 };
@@ -25,7 +25,7 @@ pub(crate) struct Constructed {
     pub inputs: Vec<PlanInput>,
     /// The plan gives the transpose of its root.
     pub gives_transpose: bool,
-    /// MAgg: where each root's aggregate is among those that the plan gives.
+    /// MAgg and Group: where each root's aggregate is among those that the plan gives.
     pub places: Vec<Place>,
 }
 
@@ -75,6 +75,7 @@ pub(crate) fn construct(view: &DagView, operator: &Operator) -> Result<Construct
             gives_transpose = product.is_some_and(|product| product.gives_transpose);
             Template::Outer(builder.outer(root, product)?)
         }
+        TemplateType::Group => Template::Group(builder.group(&mut places)?),
         TemplateType::MultiAggregate => {
             Template::MultiAggregate(builder.multi_aggregate(&mut places)?)
         }
@@ -260,9 +261,9 @@ impl Builder<'_> {
                 let (a, b) = (self.operand(hop, column)?, self.operand(hop, row)?);
                 Ok(self.node(CNode::Binary(op, a, b), true))
             }
-            Role::Aggregate(_, Direction::Col | Direction::Full) | Role::Outside(_) => {
-                Err(self.broken(hop))
-            }
+            Role::Aggregate(_, Direction::Col | Direction::Full)
+            | Role::Grouped
+            | Role::Outside(_) => Err(self.broken(hop)),
         }
     }
 
@@ -294,6 +295,7 @@ impl Builder<'_> {
             | Role::Range
             | Role::Beside
             | Role::Combination
+            | Role::Grouped
             | Role::Cumulative(_)
             | Role::Outside(_) => (self.value(root)?, None),
         };
@@ -331,6 +333,7 @@ impl Builder<'_> {
                 | Role::Range
                 | Role::Beside
                 | Role::Combination
+                | Role::Grouped
                 | Role::Cumulative(_)
                 | Role::Outside(_),
             ) => (self.value(root)?, OuterOutput::NoAggregate),
@@ -371,6 +374,49 @@ impl Builder<'_> {
             direction,
             aggregates,
             sparse_safe: self.operator.sparse_safe,
+        })
+    }
+
+    /// All roots are aggregates over the same groups; equal ones are one.
+    fn group(&mut self, places: &mut Vec<Place>) -> Result<GroupTemplate> {
+        let mut aggregates: Vec<(AggregateOp, NodeId)> = Vec::new();
+        let mut by = None;
+        for root in self.operator.roots() {
+            let grouping = self.view.grouping(root).ok_or_else(|| self.broken(root))?;
+            let function = GroupFunction::of_name(grouping.function);
+            let function = function.ok_or_else(|| self.broken(root))?;
+            let weights = grouping.weights.map(|slot| self.operand(root, slot));
+            let value = match (function, weights.transpose()?) {
+                (GroupFunction::Count, None) => self.node(CNode::Literal(1.0), false),
+                (GroupFunction::Count, Some(weights)) => weights,
+                (GroupFunction::Aggregate(_), None) => self.operand(root, grouping.target)?,
+                (GroupFunction::Aggregate(_), Some(weights)) => {
+                    let (product, _) = roles::DOT_PRODUCT;
+                    let target = self.operand(root, grouping.target)?;
+                    self.node(CNode::Binary(product, target, weights), false)
+                }
+            };
+            // Others have the same, though they may stand in the DAG more than once, and be covered here and read there.
+            if by.is_none() {
+                let groups = self.operand(root, grouping.groups)?;
+                by = Some((groups, self.whole(root, grouping.count)?));
+            }
+            let aggregate = (function.aggregate(), value);
+            let known = aggregates.iter().position(|known| *known == aggregate);
+            let number = known.unwrap_or_else(|| {
+                aggregates.push(aggregate);
+                aggregates.len() - 1
+            });
+            places.push(Place {
+                number,
+                mean_of: None,
+            });
+        }
+        let (groups, count) = by.ok_or_else(|| self.broken(self.operator.root))?;
+        Ok(GroupTemplate {
+            groups,
+            count,
+            aggregates,
         })
     }
 
@@ -417,6 +463,7 @@ impl Builder<'_> {
             | Role::Range
             | Role::Beside
             | Role::Combination
+            | Role::Grouped
             | Role::Cumulative(_)
             | Role::Outside(_) => {
                 let value = self.value(root)?;

@@ -18,7 +18,7 @@ use crate::{
     memo::TemplateType,
     operator::Operator,
     reason::Reason,
-    roles::{CellFunction, Role, as_mean},
+    roles::{CellFunction, Fold, GroupFunction, Role, as_mean},
     view::DagView,
 };
 
@@ -193,7 +193,7 @@ impl<'a> CostModel<'a> {
         const FLOPS_PER_CELL: f64 = 8.0;
         let goes_by_cell = matches!(
             operator.template,
-            TemplateType::Cell | TemplateType::MultiAggregate
+            TemplateType::Cell | TemplateType::MultiAggregate | TemplateType::Group
         );
         if operator.sparse_safe || !goes_by_cell {
             return 0.0;
@@ -225,6 +225,17 @@ impl<'a> CostModel<'a> {
                 bytes: reads.largest_whole as u64,
                 limit: local.min(self.config.broadcast_memory),
             });
+        }
+        if operator.template == TemplateType::Group && reads.is_distributed {
+            // Parts of sums add up. Others need to know which groups have rows in which part.
+            let is_sum = |root: HopId| {
+                let grouping = self.view.grouping(root);
+                let function = grouping.and_then(|by| GroupFunction::of_name(by.function));
+                function.is_some_and(|function| Fold::of(function.aggregate()) == Fold::Sum)
+            };
+            if !operator.roots().all(is_sum) {
+                return Err(Reason::GroupsInParts);
+            }
         }
         let whole = match (operator.template, reads.whole) {
             // What every task needs may be sent for a range of columns at a time: a column is the least.
@@ -302,6 +313,7 @@ impl<'a> CostModel<'a> {
             | Role::Range
             | Role::Beside
             | Role::Combination
+            | Role::Grouped
             | Role::Cumulative(_)
             | Role::Outside(_) => size.basic_compute.min(size.fused_compute * share),
         }
@@ -510,6 +522,17 @@ fn size(view: &DagView, constants: &CostConstants, id: HopId) -> Size {
                 None => (output, plain, 1.0),
             }
         }
+        Role::Grouped => {
+            let cells = view
+                .grouping(id)
+                .map(|grouping| cells(hop.inputs[grouping.target]));
+            let cells = cells.unwrap_or(input_cells);
+            return Size {
+                bytes,
+                fused_compute: constants.computing(plain, cells * scattering(output)),
+                basic_compute: constants.computing(plain, cells * scattering(output)),
+            };
+        }
         Role::Beside | Role::Cumulative(_) | Role::Outside(_) => {
             (output, plain, stored_share(view, id))
         }
@@ -519,6 +542,18 @@ fn size(view: &DagView, constants: &CostConstants, id: HopId) -> Size {
         bytes,
         fused_compute,
         basic_compute: fused_compute * share,
+    }
+}
+
+/// Operations in whose time a cell is taken into the total of its group, of so many totals.
+fn scattering(totals: f64) -> f64 {
+    /// Of a total and what was rounded away.
+    const BYTES: f64 = 16.0;
+    match totals * BYTES {
+        // They are in a cache of the core, in one that cores share, or in memory.
+        ..=1e6 => 8.0,
+        ..=16e6 => 24.0,
+        _ => 80.0,
     }
 }
 
@@ -564,6 +599,6 @@ pub(crate) fn least_share(view: &DagView, hops: impl Iterator<Item = HopId>) -> 
 impl TemplateType {
     /// Operators of this template may skip the zeros of their main input.
     pub(crate) fn can_skip_zeros(self) -> bool {
-        self != TemplateType::Row
+        !matches!(self, TemplateType::Row | TemplateType::Group)
     }
 }

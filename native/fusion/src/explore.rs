@@ -46,6 +46,7 @@ pub(crate) fn is_fusible_kind(view: &DagView, hop: HopId) -> bool {
         | Role::Transpose
         | Role::Beside
         | Role::Cumulative(_) => view.hop(hop).inputs.iter().all(|input| is_matrix(*input)),
+        Role::Grouped => view.grouping(hop).is_some(),
         Role::Outside(_) => false,
     }
 }

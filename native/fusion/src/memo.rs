@@ -18,6 +18,7 @@ pub enum TemplateType {
     Row,
     Cell,
     Outer,
+    Group,
     /// Never in the memo table: multi-aggregates are composed of selected operators.
     #[serde(rename = "magg")]
     MultiAggregate,
@@ -25,14 +26,19 @@ pub enum TemplateType {
 
 impl TemplateType {
     /// Those that exploration opens plans of.
-    pub const EXPLORED: [TemplateType; 3] =
-        [TemplateType::Row, TemplateType::Cell, TemplateType::Outer];
+    pub const EXPLORED: [TemplateType; 4] = [
+        TemplateType::Row,
+        TemplateType::Cell,
+        TemplateType::Outer,
+        TemplateType::Group,
+    ];
 
     pub fn letter(self) -> char {
         match self {
             TemplateType::Row => 'R',
             TemplateType::Cell => 'C',
             TemplateType::Outer => 'O',
+            TemplateType::Group => 'G',
             TemplateType::MultiAggregate => 'M',
         }
     }
@@ -49,6 +55,7 @@ impl fmt::Display for TemplateType {
             TemplateType::Row => "Row",
             TemplateType::Cell => "Cell",
             TemplateType::Outer => "Outer",
+            TemplateType::Group => "Group",
             TemplateType::MultiAggregate => "MAgg",
         })
     }

@@ -1,24 +1,25 @@
 //! Multi-aggregates (MAgg): aggregates over matrices that they share, in one scan. All are over all cells, all over
-//! each column, or all over each row.
+//! each column, all over each row, or (Group) all over the same groups of rows.
 //!
 //! They are composed of what selection chose, within and across partitions: a scan of one partition may well
-//! serve the aggregate of another one. Candidates are Cell operators that end in an aggregate, and basic
+//! serve the aggregate of another one. Candidates are Cell operators that end in an aggregate, Group operators, and basic
 //! aggregates. They are merged greedily where
-//! * they have one direction;
+//! * they have one direction, or the same groups;
 //! * they read a matrix cell by cell that the other one reads too, and run over as many rows and columns;
 //! * neither needs the other one's result, not even by way of aggregates that are merged already;
 //! * the model says that one scan costs no more. (It would, where the zeros that one skips have to be visited for
 //!   the other, and where cutting the aggregates out of one output takes longer than another scan.)
 
-use fulgurite_hop::{AggregateOp, Direction, HopId};
+use fulgurite_hop::{AggregateOp, Direction, HopId, Literal};
 
 use crate::{
     cost::CostModel,
     cplan::InputBinding,
     memo::{Slots, TemplateType},
-    operator::{Chooser, Operator},
+    operator::{Chooser, Operator, access},
     roles::{Fold, Role},
     selection::{Fate, Selection},
+    template::group,
     view::{DagView, Shape},
 };
 
@@ -41,7 +42,8 @@ pub(crate) fn combine_aggregates(
         let partner = (first + 1..groups.len()).find_map(|second| {
             let (a, b) = (&groups[first], &groups[second]);
             let count = a.operator.roots().count() + b.operator.roots().count();
-            let merged = (count <= limit).then(|| merge(view, costs, chooser, a, b))??;
+            let merged =
+                (count <= a.over.most(limit)).then(|| merge(view, costs, chooser, a, b))??;
             Some((second, merged))
         });
         match partner {
@@ -65,9 +67,46 @@ pub(crate) fn combine_aggregates(
     }
 }
 
+/// What aggregates run over.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Over {
+    Direction(Direction),
+    /// The groups, and how many there are.
+    Groups(HopId, GroupCount),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum GroupCount {
+    Known(f64),
+    Of(HopId),
+}
+
+impl Over {
+    /// Aggregates that one scan may compute, if so many over all cells are. Those of groups stay in no registers.
+    fn most(self, limit: usize) -> usize {
+        const OF_GROUPS: usize = 16;
+        match self {
+            Over::Direction(_) => limit,
+            Over::Groups(..) if limit > 1 => OF_GROUPS.max(limit),
+            Over::Groups(..) => limit,
+        }
+    }
+
+    /// By how much of the seconds of two scans one scan may take longer, as the model reckons.
+    fn tolerance(self) -> f64 {
+        match self {
+            // Sums of the same seconds in another order are not quite the same.
+            Over::Direction(Direction::Full) => 1e-9,
+            // The model hides all reading behind computing that takes longer, and then sees only what cutting out takes. So
+            // little is less than it is wrong by, and one scan moves fewer bytes.
+            Over::Direction(Direction::Row | Direction::Col) | Over::Groups(..) => 0.02,
+        }
+    }
+}
+
 struct Group {
     operator: Operator,
-    direction: Direction,
+    over: Over,
     shape: Shape,
     seconds: f64,
     members: Numbers,
@@ -78,16 +117,20 @@ struct Group {
 fn candidates(view: &DagView, costs: &CostModel, selection: &Selection) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let fused = selection.operators.iter();
-    let fused = fused.filter(|operator| operator.template == TemplateType::Cell);
+    let is_merged = |template| matches!(template, TemplateType::Cell | TemplateType::Group);
+    let fused = fused.filter(|operator| is_merged(operator.template));
     let fused = fused.map(|operator| (operator.clone(), costs.fused(operator)));
     let basic = view.dag.iter().map(|(hop, _)| hop);
     let basic = basic.filter(|hop| selection.fate(*hop) == Fate::Basic);
     let basic = basic.filter_map(|hop| Some((alone(view, hop)?, costs.basic(hop))));
     for (operator, seconds) in fused.chain(basic) {
-        let direction = match view.role(operator.root) {
-            Role::Aggregate(op, direction) => is_taken(op, direction).then_some(direction),
+        let over = match view.role(operator.root) {
+            Role::Aggregate(op, direction) => {
+                is_taken(op, direction).then_some(Over::Direction(direction))
+            }
             // A dot product.
-            Role::Product => Some(Direction::Full),
+            Role::Product => Some(Over::Direction(Direction::Full)),
+            Role::Grouped => over_groups(view, operator.root),
             Role::CellWise(_)
             | Role::Transpose
             | Role::Range
@@ -98,10 +141,10 @@ fn candidates(view: &DagView, costs: &CostModel, selection: &Selection) -> Vec<G
         };
         let mut matrices = operator.inputs.iter().filter(is_scanned);
         let shape = matrices.next().and_then(|(hop, _)| view.shape(*hop));
-        if let (Some(direction), Some(shape)) = (direction, shape) {
+        if let (Some(over), Some(shape)) = (over, shape) {
             groups.push(Group {
                 operator,
-                direction,
+                over,
                 shape,
                 seconds,
                 members: Numbers::default(),
@@ -121,23 +164,39 @@ fn is_taken(op: AggregateOp, direction: Direction) -> bool {
     }
 }
 
+/// The groups of a grouped aggregate of a column. (Several columns would lie where only their number tells.)
+fn over_groups(view: &DagView, hop: HopId) -> Option<Over> {
+    let target = group::grouped(view, hop).ok()?;
+    let grouping = view.grouping(hop)?;
+    let input = |slot: usize| view.hop(hop).inputs[slot];
+    let count = input(grouping.count);
+    let known = view.hop(count).op.constant().and_then(Literal::as_f64);
+    let count = known.map_or(GroupCount::Of(count), GroupCount::Known);
+    (target.cols == 1).then(|| Over::Groups(input(grouping.groups), count))
+}
+
 fn is_scanned((_, bound): &&(HopId, InputBinding)) -> bool {
     *bound == InputBinding::Matrix
 }
 
 /// A basic aggregate as an operator.
 fn alone(view: &DagView, hop: HopId) -> Option<Operator> {
-    let Role::Aggregate(..) = view.role(hop) else {
-        return None;
+    let template = match view.role(hop) {
+        Role::Aggregate(..) => TemplateType::Cell,
+        Role::Grouped if group::grouped(view, hop).is_ok() => TemplateType::Group,
+        _ => return None,
     };
     let input = *view.hop(hop).inputs.first()?;
-    if view.shape(input)?.is_single_cell() {
+    if template == TemplateType::Cell && view.shape(input)?.is_single_cell() {
         return None;
     }
+    let slots = 0..view.hop(hop).inputs.len();
+    let inputs = slots.filter_map(|slot| access(view, template, hop, Slots::NONE, slot));
     Some(Operator {
         root: hop,
+        template,
         covered: vec![(hop, Slots::NONE)],
-        inputs: vec![(input, InputBinding::Matrix)],
+        inputs: inputs.collect(),
         ..Operator::new()
     })
 }
@@ -170,12 +229,9 @@ fn merge(
     b: &Group,
 ) -> Option<Group> {
     let is_shared = |input: &&(HopId, InputBinding)| b.operator.inputs.contains(input);
-    let fits = (a.direction, a.shape) == (b.direction, b.shape)
-        && a.operator
-            .inputs
-            .iter()
-            .filter(is_scanned)
-            .any(|input| is_shared(&input))
+    let mut scanned = a.operator.inputs.iter().filter(is_scanned);
+    let fits = (a.over, a.shape) == (b.over, b.shape)
+        && (matches!(a.over, Over::Groups(..)) || scanned.any(|input| is_shared(&input)))
         && !a.depends_on.intersects(&b.members)
         && !b.depends_on.intersects(&a.members);
     if !fits {
@@ -183,7 +239,7 @@ fn merge(
     }
     let operator = together(chooser, &a.operator, &b.operator);
     let seconds = costs.fused(&operator);
-    let is_no_more = seconds <= (a.seconds + b.seconds) * (1.0 + tolerance(a.direction));
+    let is_no_more = seconds <= (a.seconds + b.seconds) * (1.0 + a.over.tolerance());
     if !is_no_more || costs.check(&operator).is_err() {
         return None;
     }
@@ -194,7 +250,7 @@ fn merge(
     debug_assert_eq!(view.shape(operator.inputs[operator.main].0), Some(a.shape));
     Some(Group {
         operator,
-        direction: a.direction,
+        over: a.over,
         shape: a.shape,
         seconds,
         members,
@@ -202,22 +258,11 @@ fn merge(
     })
 }
 
-/// By how much of the seconds of two scans one scan may take longer, as the model reckons.
-fn tolerance(direction: Direction) -> f64 {
-    match direction {
-        // Sums of the same seconds in another order are not quite the same.
-        Direction::Full => 1e-9,
-        // The model hides all reading behind computing that takes longer, and then sees only what cutting out takes. So
-        // little is less than it is wrong by, and one scan moves fewer bytes.
-        Direction::Row | Direction::Col => 0.02,
-    }
-}
-
 fn together(chooser: &mut Chooser, a: &Operator, b: &Operator) -> Operator {
-    let mut all = Operator {
-        template: TemplateType::MultiAggregate,
-        ..a.clone()
-    };
+    let mut all = a.clone();
+    if all.template == TemplateType::Cell {
+        all.template = TemplateType::MultiAggregate;
+    }
     all.siblings.extend(b.roots());
     for covered in &b.covered {
         if !all.covered.contains(covered) {

@@ -97,6 +97,19 @@ fn binding(
                 .find(|(place, _)| *place == slot)
                 .map(|(_, bound)| *bound)
         }
+        Role::Grouped => {
+            let grouping = view.grouping(hop)?;
+            let target = view.shape(view.hop(hop).inputs[grouping.target])?;
+            let beside = match target.cols {
+                1 => InputBinding::Matrix,
+                _ => InputBinding::ColumnVector,
+            };
+            match slot {
+                _ if slot == grouping.target => Some(InputBinding::Matrix),
+                _ if slot == grouping.groups || grouping.weights == Some(slot) => Some(beside),
+                _ => (slot == grouping.count).then_some(InputBinding::Scalar),
+            }
+        }
         Role::Aggregate(..)
         | Role::Product
         | Role::Transpose
@@ -325,6 +338,8 @@ impl<'a> Chooser<'a> {
                 .min_by_key(|(main, (hop, _))| (nnz(*hop), *main))
                 .map(|(main, _)| (main, true)),
             TemplateType::Outer => None,
+            // All have the target's shape.
+            TemplateType::Group => candidates.map(|(main, _)| (main, false)).next(),
         };
         if let Some((main, sparse_safe)) = main {
             operator.main = main;
@@ -338,7 +353,7 @@ impl<'a> Chooser<'a> {
         let is_sparse =
             |(hop, _): &(HopId, InputBinding)| self.view.hop(*hop).characteristics.sparsity() < 1.0;
         let may_skip_zeros = match operator.template {
-            TemplateType::Row => false,
+            TemplateType::Row | TemplateType::Group => false,
             TemplateType::Cell | TemplateType::MultiAggregate => {
                 operator.inputs.iter().any(is_sparse)
             }
@@ -401,6 +416,7 @@ fn keeps_zeros_of(view: &DagView, operator: &Operator, main: HopId) -> bool {
         | Role::Range
         | Role::Beside
         | Role::Combination
+        | Role::Grouped
         | Role::Cumulative(_)
         | Role::Outside(_) => keeps(root),
     })

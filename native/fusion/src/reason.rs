@@ -46,6 +46,8 @@ pub enum Reason {
     NotAlongRows,
     /// The product reads what its table is made of, and the table is not made.
     TableNotMade,
+    /// Only sums by groups are added up from parts that workers have.
+    GroupsInParts,
     /// A transpose fuses only as the left operand of a matrix product.
     TransposeOutsideProduct,
     /// A range of rows, or a column range whose bounds are not known when planning.
@@ -100,6 +102,9 @@ impl fmt::Display for Reason {
             Reason::Turned => f.write_str("the input's plan leaves it transposed"),
             Reason::TableNotMade => {
                 f.write_str("the product alone reads what its table is made of, and needs no table")
+            }
+            Reason::GroupsInParts => {
+                f.write_str("of aggregates by groups, workers give parts of sums only")
             }
             Reason::NotAlongRows => {
                 f.write_str("a cumulative operator fuses only along rows, as t(cumsum(t(X)))")

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{Characteristics, Dag, DataType, Direction, Hop, HopId, Literal, ValueType};
+use fulgurite_hop::{
+    Characteristics, Dag, DataType, Direction, Formulas, Hop, HopId, Literal, ValueType,
+};
 
 use crate::{
     CoveredOperator, FusedOperator,
@@ -155,6 +157,11 @@ impl Builder<'_> {
             Template::MultiAggregate(several) => {
                 (self.size_of_several(operator, several), DataType::Matrix)
             }
+            Template::Group(group) if !operator.siblings.is_empty() => {
+                let count = Some(group.aggregates.len() as u64);
+                let rows = root.characteristics.rows;
+                (Characteristics::new(rows, count, None), DataType::Matrix)
+            }
             _ if gives_transpose => (transpose(root.characteristics), root.data_type),
             _ => (root.characteristics, root.data_type),
         };
@@ -168,8 +175,17 @@ impl Builder<'_> {
         };
         let fused = self.dag.push(fused);
         self.note_origin(fused, operator.root);
-        match &plan.template {
+        let several = match &plan.template {
             Template::MultiAggregate(several) => {
+                Some((several.direction, several.aggregates.len()))
+            }
+            // They stand side by side, as those of rows do.
+            Template::Group(group) => Some((Direction::Row, group.aggregates.len()))
+                .filter(|_| !operator.siblings.is_empty()),
+            Template::Cell(_) | Template::Row(_) | Template::Outer(_) => None,
+        };
+        match several {
+            Some(several) => {
                 for (place, root) in places.iter().zip(operator.roots()) {
                     let aggregate = self.aggregate(fused, several, *place, root);
                     self.placed[root.index()] = Some(aggregate);
@@ -239,18 +255,18 @@ impl Builder<'_> {
         }
     }
 
-    /// The aggregate `root` from what a multi-aggregate gives.
+    /// The aggregate `root` from several in this direction.
     fn aggregate(
         &mut self,
         fused: HopId,
-        several: &MultiAggregateTemplate,
+        (direction, count): (Direction, usize),
         place: Place,
         root: HopId,
     ) -> HopId {
         let root = self.view.hop(root);
-        let one = match several.aggregates.len() {
-            1 if several.direction != Direction::Full => fused,
-            _ => self.range(fused, several.direction, place.number, root),
+        let one = match count {
+            1 if direction != Direction::Full => fused,
+            _ => self.range(fused, direction, place.number, root),
         };
         let one = match root.is_matrix() {
             true => one,
@@ -278,20 +294,22 @@ impl Builder<'_> {
     fn range(&mut self, fused: HopId, direction: Direction, number: usize, root: &Hop) -> HopId {
         let place = number as i64 + 1;
         let size = self.dag.hop(fused).characteristics;
-        let last = |of: Option<u64>| of.unwrap_or(1) as i64;
+        let place = self.dag.int(place as u64);
+        let first = self.dag.int(1);
+        // The plan may serve matrices of other sizes: it asks for the last row or column.
         let (bounds, size) = match direction {
-            Direction::Full => ([place, place, 1, 1], Characteristics::dims(1, 1)),
+            Direction::Full => ([place, place, first, first], Characteristics::dims(1, 1)),
             Direction::Row => (
-                [1, last(size.rows), place, place],
+                [first, self.dag.rows_in(fused), place, place],
                 Characteristics::new(size.rows, Some(1), None),
             ),
             Direction::Col => (
-                [place, place, 1, last(size.cols)],
+                [place, place, first, self.dag.columns_in(fused)],
                 Characteristics::new(Some(1), size.cols, None),
             ),
         };
         let mut inputs = vec![fused];
-        inputs.extend(bounds.map(|bound| self.dag.push(Hop::literal(Literal::Int(bound)))));
+        inputs.extend(bounds);
         let range = Hop {
             position: root.position.clone(),
             ..Hop::matrix(roles::RANGE, inputs).with(size)

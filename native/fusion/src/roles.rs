@@ -22,6 +22,8 @@ pub(crate) enum Role {
     Beside,
     /// `outer`: each cell of a column with each of a row.
     Combination,
+    /// `aggregate`: something of the rows of each group.
+    Grouped,
     /// Down each column.
     Cumulative(CumulativeOp),
     /// No template has it.
@@ -65,6 +67,7 @@ impl Role {
             HopOp::RightIndex => Role::Range,
             HopOp::CBind => Role::Beside,
             HopOp::Parameterized(ParameterizedOp::Outer, _) => Role::Combination,
+            HopOp::Parameterized(ParameterizedOp::GroupedAggregate, _) => Role::Grouped,
             HopOp::Cumulative(op) => Role::Cumulative(*op),
             HopOp::Literal(_)
             | HopOp::TransientRead(_)
@@ -146,6 +149,41 @@ impl CellFunction {
     /// It bounds its cells by the other operand.
     pub fn is_bound(self) -> bool {
         matches!(self, CellFunction::Binary(BinaryOp::Min | BinaryOp::Max))
+    }
+}
+
+/// What a group is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GroupFunction {
+    /// How many rows are in it: their weights together.
+    Count,
+    Aggregate(AggregateOp),
+}
+
+impl GroupFunction {
+    /// The function of this name, if groups can be asked for it while their rows pass by once.
+    pub fn of_name(name: &str) -> Option<GroupFunction> {
+        Some(match name {
+            "count" => GroupFunction::Count,
+            "sum" => GroupFunction::Aggregate(AggregateOp::Sum),
+            "mean" => GroupFunction::Aggregate(AggregateOp::Mean),
+            "min" => GroupFunction::Aggregate(AggregateOp::Min),
+            "max" => GroupFunction::Aggregate(AggregateOp::Max),
+            _ => return None,
+        })
+    }
+
+    /// The aggregate of the group's cells, of ones where it counts.
+    pub fn aggregate(self) -> AggregateOp {
+        match self {
+            GroupFunction::Count => AggregateOp::Sum,
+            GroupFunction::Aggregate(op) => op,
+        }
+    }
+
+    /// Weighted by something else than a factor of each cell.
+    pub fn divides_by_weights(self) -> bool {
+        as_mean(self.aggregate()).is_some()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Facts about a DAG that templates, costs and construction all ask for: shapes, consumers, how an
 //! operand is spread, what a column range selects.
 
-use fulgurite_hop::{Combination, Dag, DataType, Hop, HopId, Literal, ZeroCarriers};
+use fulgurite_hop::{Combination, Dag, DataType, Grouping, Hop, HopId, Literal, ZeroCarriers};
 
 use crate::{FusionConfig, roles::Role};
 
@@ -173,6 +173,11 @@ impl<'a> DagView<'a> {
     /// What `outer` combines, and how.
     pub fn combination(&self, id: HopId) -> Option<Combination> {
         self.dag.combination(id)
+    }
+
+    /// What a grouped aggregate takes together.
+    pub fn grouping(&self, id: HopId) -> Option<Grouping<'a>> {
+        self.dag.grouping(id)
     }
 
     /// `t(L) %*% R`: the transpose.

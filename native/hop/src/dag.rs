@@ -17,6 +17,18 @@ pub struct Combination {
     pub row: usize,
 }
 
+/// `aggregate`: a function of the rows of each of so many groups. Inputs by their places.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grouping<'a> {
+    /// The function as DML writes it.
+    pub function: &'a str,
+    pub target: usize,
+    pub groups: usize,
+    pub weights: Option<usize>,
+    /// How many groups there are.
+    pub count: usize,
+}
+
 /// A HOP by its place in its [`Dag`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -150,6 +162,27 @@ impl Dag {
             op: BinaryOp::from_code(code)?,
             column: place("left")?,
             row: place("right")?,
+        })
+    }
+
+    /// What `aggregate` takes together; `None` of other operators, and where the function is not known or the number of groups is
+    /// not given.
+    pub fn grouping(&self, id: HopId) -> Option<Grouping<'_>> {
+        let hop = self.hop(id);
+        let (ParameterizedOp::GroupedAggregate, places) = hop.op.with_named_inputs()? else {
+            return None;
+        };
+        let place = |name: &str| places.get(name).copied();
+        let function = self.hop(*hop.inputs.get(place("fn")?)?).op.constant()?;
+        let Literal::String(function) = function else {
+            return None;
+        };
+        Some(Grouping {
+            function,
+            target: place("target")?,
+            groups: place("groups")?,
+            weights: place("weights"),
+            count: place("ngroups")?,
         })
     }
 

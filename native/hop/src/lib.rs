@@ -35,7 +35,7 @@ mod zeros;
 
 pub use affine::Affine;
 pub use characteristics::{Characteristics, DataType, ValueType};
-pub use dag::{Combination, Dag, Hop, HopId};
+pub use dag::{Combination, Dag, Grouping, Hop, HopId};
 pub use dialect::Dialect;
 pub use formulas::Formulas;
 pub use iteration_memory::iteration_bytes;

@@ -181,6 +181,15 @@ impl HopOp {
         *self == HopOp::LeftIndex
     }
 
+    /// The operand that decides `&` and `|` alone.
+    pub fn decided_by(&self) -> Option<bool> {
+        match self {
+            HopOp::Binary(BinaryOp::And) => Some(false),
+            HopOp::Binary(BinaryOp::Or) => Some(true),
+            _ => None,
+        }
+    }
+
     /// `cbind` or `rbind`
     pub fn is_append(&self) -> bool {
         *self == HopOp::CBind || self.stacks()

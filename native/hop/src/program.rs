@@ -20,32 +20,29 @@ impl Program {
     /// # Errors
     /// Those of `change`.
     pub fn map_dags(&self, change: &mut dyn FnMut(&Dag) -> Result<Dag>) -> Result<Program> {
-        let mut functions = self.functions.clone();
-        for function in functions.values_mut() {
-            function.body = map_blocks(&function.body, change)?;
+        let mut program = self.clone();
+        for function in program.functions.values_mut() {
+            map_blocks(&mut function.body, change)?;
         }
-        Ok(Program {
-            functions,
-            body: map_blocks(&self.body, change)?,
-        })
+        map_blocks(&mut program.body, change)?;
+        Ok(program)
     }
 }
 
-fn map_blocks(blocks: &[Block], change: &mut dyn FnMut(&Dag) -> Result<Dag>) -> Result<Vec<Block>> {
-    let mut result = blocks.to_vec();
-    for block in &mut result {
+fn map_blocks(blocks: &mut [Block], change: &mut dyn FnMut(&Dag) -> Result<Dag>) -> Result<()> {
+    for block in blocks {
         if let Block::Basic { dag } = block {
             *dag = change(dag)?;
         }
         for predicate in block.predicates_mut() {
-            predicate.before = map_blocks(&predicate.before, change)?;
+            map_blocks(&mut predicate.before, change)?;
             predicate.dag = change(&predicate.dag)?;
         }
         for body in block.bodies_mut() {
-            *body = map_blocks(body, change)?;
+            map_blocks(body, change)?;
         }
     }
-    Ok(result)
+    Ok(())
 }
 
 /// Visits blocks and all that are nested in them, in the order of the script.

@@ -64,6 +64,18 @@ impl From<f64> for Input {
     }
 }
 
+impl From<&str> for Input {
+    fn from(text: &str) -> Self {
+        Input::Literal(Literal::String(text.into()))
+    }
+}
+
+impl From<bool> for Input {
+    fn from(truth: bool) -> Self {
+        Input::Literal(Literal::Boolean(truth))
+    }
+}
+
 impl Input {
     fn info(&self) -> VariableInfo {
         match self {

@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod arrow_block;
+pub mod compressed;
 pub mod io;
 pub mod kernels;
 pub mod lanes;

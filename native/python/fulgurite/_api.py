@@ -22,6 +22,7 @@ from ._lazyframe import LazyFrame, frame, scan_csv, scan_parquet
 from ._scripts import run
 from ._show import explain, statistics, why
 from ._sources import rand, randn, read
+from ._udf import udf
 
 SUPPORTED_API_VERSIONS = ("2022.12", "2023.12", "2024.12", "2025.12")
 __array_api_version__ = SUPPORTED_API_VERSIONS[-1]
@@ -70,6 +71,7 @@ __all__ = [
     "scan_csv",
     "scan_parquet",
     "statistics",
+    "udf",
     "why",
     *DTYPES,
     *_functions.__all__,

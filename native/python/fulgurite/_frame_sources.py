@@ -21,7 +21,7 @@ from ._errors import at_place, class_of
 from ._frame import Frame
 from ._places import place
 
-__all__ = ["Arrow", "CsvFile", "Frames", "Memory", "Pandas", "ParquetFile", "Polars", "source_of"]
+__all__ = ["Arrow", "CsvFile", "Frames", "Memory", "Pandas", "ParquetFile", "Polars", "source_of", "table_of"]
 
 
 class Source:
@@ -213,7 +213,7 @@ def source_of(table):
     if hasattr(table, "__arrow_c_stream__"):
         return _of_stream(table), Frames
     if isinstance(table, dict):
-        return Memory(_of_columns(table)), Frames
+        return Memory(table_of(table)), Frames
     raise TypeError(
         f"a frame is made of a table, of what has __arrow_c_stream__, or of lists by names, not of {type(table).__name__}"
     )
@@ -233,7 +233,7 @@ def _of_pandas(table):
     is_safe = int(pandas.__version__.split(".")[0]) >= 3 or pandas.options.mode.copy_on_write is True
     mine = table.copy(deep=not is_safe)
     if not importlib.util.find_spec("pyarrow"):
-        return Memory(_of_columns({name: _values(mine.iloc[:, at]) for at, name in enumerate(names)}))
+        return Memory(table_of({name: _values(mine.iloc[:, at]) for at, name in enumerate(names)}))
     import pyarrow
 
     mine.columns = [str(name) for name in names]
@@ -246,7 +246,8 @@ def _values(series):
     return [None if lacks else value for value, lacks in zip(series.tolist(), missing, strict=True)]
 
 
-def _of_columns(columns):
+def table_of(columns):
+    """A table of lists and arrays by names."""
     names, values = [], []
     for name, column in columns.items():
         if isinstance(column, (str, bytes)) or not hasattr(column, "__iter__"):

@@ -9,15 +9,17 @@ from __future__ import annotations
 import numpy as np
 
 from . import _engine, _native
-from ._array import FLOAT, evaluate, node_of, to_numpy, watched
+from ._array import FLOAT, make, to_numpy, watched
 from ._errors import FulguriteError
 from ._expression_makers import coalesce, condition
 from ._expressions import Expr, col, column, expanded, parsed_all
 from ._frame_plans import array_of, cells_of, count, each_of, headers, written
 from ._frame_sources import Arrow, CsvFile, Frames, Pandas, ParquetFile, Polars, source_of
+from ._ops import column as column_of
 from ._places import place
 from ._symbols import Rows
 from ._trees import literal
+from ._udf import explained, lifted, mapped, settled
 
 __all__ = ["GroupBy", "LazyFrame", "concat_frames", "frame", "scan_csv", "scan_parquet"]
 
@@ -83,10 +85,12 @@ class LazyFrame(Rows):
         """
         text, sources, _ = written(self._plan)
         try:
-            return _native.relation_explain(text, headers(sources), bool(optimized), place())
+            shown = _native.relation_explain(text, headers(sources), bool(optimized), place())
         except FulguriteError:
             self._blame()
             raise
+        lines = explained(self._plan)
+        return "\n".join([shown.rstrip("\n"), "functions:", *(f"  {line}" for line in lines)]) if lines else shown
 
     def __repr__(self):
         try:
@@ -236,6 +240,24 @@ class LazyFrame(Rows):
         """
         made = self._expanded(parsed_all(exprs, named_exprs))
         return self._then({"with_columns": {"input": self._plan, "exprs": made}})
+
+    def map(self, function, *, name=None, returns=None):
+        """The frame with a column that a Python function gives of others: its parameters are their names.
+
+        :func:`fulgurite.udf` says what becomes of the function.
+
+        Args:
+            function: A function of values. A parameter with a default is a column if there is one of its name.
+            name: The name of the column; by default, that of the function.
+            returns: The type of the column, for functions that have no translation and no annotation.
+
+        >>> import fulgurite as fg
+        >>> def total(price, count):
+        ...     return price * count if count > 0 else 0.0
+        >>> fg.frame({"price": [1.5, 2.0], "count": [2, 0]}).map(total).collect().to_dict()
+        {'price': [1.5, 2.0], 'count': [2, 0], 'total': [3.0, 0.0]}
+        """
+        return mapped(self, function, name, returns)
 
     def drop(self, *columns, strict=True):
         """The frame without columns; those that it has not are an error, unless `strict` is false."""
@@ -387,6 +409,8 @@ class LazyFrame(Rows):
         if nulls not in ("nan", "refuse"):
             raise ValueError(f"nulls is 'nan' or 'refuse', not {nulls!r}")
         wanted = self if columns is None else self.select(columns)
+        if nulls == "nan" and _is_of_floats(wanted.dtypes):
+            return wanted._matrix(isinstance(columns, (str, Expr)) and wanted.width == 1)
         table = wanted._table()
         hosts = [cells_of(table, name, nulls) for name in table.names]
         if isinstance(columns, (str, Expr)) and len(hosts) == 1:
@@ -408,23 +432,31 @@ class LazyFrame(Rows):
 
     def _table(self):
         """The frame's rows, computed."""
+        return self._run(_native.relation_collect)
+
+    def _matrix(self, is_vector):
+        """The frame's columns as an array that waits."""
+        names = self.columns
+        rows, node = self._run(_native.relation_matrix, names)
+        return make(node, (rows,) if is_vector else (rows, len(names)))
+
+    def _run(self, function, *more):
         where = place()
-        text, sources, arrays = written(self._plan)
+        text, sources, arrays = written(settled(self._plan))
         try:
             header = headers(sources)
             columns = _native.relation_columns(text, header, where)
             tables = [source.table(names) for source, names in zip(sources, columns, strict=True)]
-            evaluate([array for array in arrays if array._node is not None])
-            cells = [node_of(array) if array._kind is FLOAT else to_numpy(array) for array in arrays]
+            cells = [column_of(array) if array._kind is FLOAT else to_numpy(array) for array in arrays]
             settings = _engine.settings()
             with watched(settings) as (is_main, progress):
-                return _native.relation_collect(settings.engine, text, tables, cells, is_main, progress, where)
+                return function(settings.engine, text, tables, cells, *more, is_main, progress, where)
         except FulguriteError:
             self._blame()
             raise
 
     def _then(self, plan):
-        return made(plan, self._kind, (self,))
+        return made(lifted(self, plan), self._kind, (self,))
 
     def _expanded(self, exprs):
         """Names and trees of expressions, where some of them are columns of this frame."""
@@ -579,6 +611,13 @@ def concat_frames(frames):
 
 
 LazyFrame._concat = staticmethod(concat_frames)
+
+
+def _is_of_floats(dtypes):
+    """Whether cells of all columns together are of float64."""
+    numbers = ("int", "uint", "float", "bool")
+    names = [str(dtype).lower() for dtype in dtypes]
+    return "float64" in names and all(name.startswith(numbers) for name in names)
 
 
 # Joins.

@@ -1,7 +1,8 @@
 """Trees of expressions: the JSON that the planner reads, as dictionaries and lists that nobody changes.
 
-Leaves that JSON has not stand in a tree as they are until a frame writes its plan: arrays (:class:`Cells`), and columns whose
-names the frame knows (:class:`Columns`).
+Leaves that JSON has not stand in a tree as they are until a frame writes its plan: arrays (:class:`Cells`), columns whose
+names the frame knows (:class:`Columns`), and calls of functions of Python (:class:`Called`), whose results are a step of the plan
+(:class:`Step`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 
 import numpy as np
 
-__all__ = ["TYPES", "Cells", "Columns", "literal", "type_name", "with_column", "written"]
+__all__ = ["TYPES", "Called", "Cells", "Columns", "Step", "literal", "type_name", "with_column", "written"]
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 MOST_SIGNED = (1 << 63) - 1
@@ -73,6 +74,42 @@ class Cells:
 
     def __repr__(self):
         return f"array{self.array.shape}"
+
+
+class Called:
+    """A call of a Python function with trees for some of its parameters, and with values for others."""
+
+    __slots__ = ("constants", "function", "returns", "trees")
+
+    def __init__(self, function, trees, constants, returns):
+        self.function = function
+        self.trees = trees
+        self.constants = constants
+        self.returns = returns
+
+    @property
+    def name(self):
+        """What the function is called."""
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def __repr__(self):
+        given = [f"{name}={written(tree)}" for name, tree in self.trees.items()]
+        given += [f"{name}={value!r}" for name, value in self.constants.items()]
+        return f"{self.name}({', '.join(given)})"
+
+
+class Step:
+    """The base of steps of a plan that Python takes."""
+
+    __slots__ = ()
+
+    def planned(self):
+        """The plan that stands for it where types and texts of plans are wanted."""
+        raise NotImplementedError
+
+    def settled(self):
+        """The plan that is run."""
+        raise NotImplementedError
 
 
 def literal(value):
@@ -201,7 +238,7 @@ _SIGNS = {
 
 def written(tree, inner=False):
     """A tree as Python writes it."""
-    if isinstance(tree, Cells):
+    if isinstance(tree, (Called, Cells)):
         return repr(tree)
     if "col" in tree:
         return f"col({tree['col']!r})" if isinstance(tree["col"], str) else repr(tree["col"])

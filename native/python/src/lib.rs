@@ -45,7 +45,9 @@ mod _native {
         evaluation::evaluate,
         frames::PyFrame,
         node::{Node, Operator},
-        relation::{relation_collect, relation_columns, relation_explain, relation_schema},
+        relation::{
+            relation_collect, relation_columns, relation_explain, relation_matrix, relation_schema,
+        },
         script::{explain_dag, explain_script, run_script},
         tables::PyTable,
         traced::Traced,

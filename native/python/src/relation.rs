@@ -11,7 +11,7 @@ use arrow::{
 };
 use fulgurite_error::Error;
 use fulgurite_lazy::{COUNTS, Place};
-use fulgurite_relation::{Columns, Relation, Table};
+use fulgurite_relation::{BesideColumn, Columns, Fusion, Relation, Table, WORTH_A_PLAN};
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::{prelude::*, types::PyAny};
 
@@ -130,18 +130,67 @@ pub fn relation_collect(
     progress: Option<Bound<'_, PyAny>>,
     place: Asks,
 ) -> PyResult<PyTable> {
-    let _ = engine;
     let place = at(place);
     let fails = |error: Error| raised(py, &error, place.as_ref());
+    let plan = Relation::from_json(plan).map_err(fails)?;
+    let table = running(
+        py,
+        engine,
+        tables,
+        arrays,
+        is_main_thread,
+        progress,
+        move |fusion| fusion.collect(&plan),
+    )?;
+    table.map(PyTable).map_err(fails)
+}
+
+/// Columns of a plan beside each other, as a matrix that waits, and its rows.
+#[pyfunction]
+#[pyo3(signature = (engine, plan, tables, arrays, names, is_main_thread, progress=None, place=None))]
+#[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
+pub fn relation_matrix(
+    py: Python<'_>,
+    engine: &Engine,
+    plan: &str,
+    tables: Vec<PyRef<'_, PyTable>>,
+    arrays: Vec<Bound<'_, PyAny>>,
+    names: Vec<String>,
+    is_main_thread: bool,
+    progress: Option<Bound<'_, PyAny>>,
+    place: Asks,
+) -> PyResult<(usize, Node)> {
+    let place = at(place);
+    let fails = |error: Error| raised(py, &error, place.as_ref());
+    let plan = Relation::from_json(plan).map_err(fails)?;
+    let names: Vec<Arc<str>> = names.iter().map(|name| name.as_str().into()).collect();
+    let matrix = running(
+        py,
+        engine,
+        tables,
+        arrays,
+        is_main_thread,
+        progress,
+        move |fusion| fusion.matrix(&plan, &names),
+    )?;
+    let (rows, matrix) = matrix.map_err(fails)?;
+    Ok((rows, Node::new(matrix)))
+}
+
+/// Runs something on tables and arrays, without the interpreter's lock.
+fn running<T: Send + 'static>(
+    py: Python<'_>,
+    engine: &Engine,
+    tables: Vec<PyRef<'_, PyTable>>,
+    arrays: Vec<Bound<'_, PyAny>>,
+    is_main_thread: bool,
+    progress: Option<Bound<'_, PyAny>>,
+    run: impl FnOnce(&Fusion<'_>) -> fulgurite_error::Result<T> + Send + 'static,
+) -> PyResult<fulgurite_error::Result<T>> {
     COUNTS.evaluations.fetch_add(1, Ordering::Relaxed);
-    let sources = columns_of(&tables);
-    let plan = Relation::from_json(plan).and_then(|plan| plan.optimized(&sources));
-    let plan = plan.map_err(fails)?;
     let tables = tables_of(&tables);
-    let mut columns = Vec::new();
-    for array in &arrays {
-        columns.push(column(py, array)?);
-    }
+    let beside = arrays.iter().map(|array| column(py, array));
+    let beside: Vec<BesideColumn> = beside.collect::<PyResult<_>>()?;
     let cells = tables.iter().map(|table| {
         let cells = table.rows().saturating_mul(table.names().len());
         u64::try_from(cells).unwrap_or(u64::MAX)
@@ -153,23 +202,29 @@ pub fn relation_collect(
         operators: 0,
         cells: cells.fold(0, u64::saturating_add),
     };
+    let evaluator = Arc::clone(&engine.0);
     let run = move |interrupt: &fulgurite_matrix::Interrupt| {
-        interrupt.within(|| {
-            let table = fulgurite_relation::collect(&plan, &tables, &columns);
-            // What an interrupted kernel gave is no result.
-            interrupt.check().and(table)
+        run(&Fusion {
+            tables: &tables,
+            arrays: &beside,
+            evaluator: &evaluator,
+            interrupt,
+            least_rows: WORTH_A_PLAN,
         })
     };
-    let table = waiting.run(py, &[], run)?;
-    table.map(PyTable).map_err(fails)
+    waiting.run(py, &[], run)
 }
 
 /// An array's cells as a column, without a copy for numbers.
-fn column(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+fn column(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<BesideColumn> {
     if let Ok(node) = array.cast::<Node>() {
-        let cells = node.get().dense_buffer(py)?;
-        return Ok(Arc::new(Float64Array::new(cells, None)));
+        return Ok(BesideColumn::Waits(Arc::clone(&node.get().expression)));
     }
+    known(py, array).map(BesideColumn::Known)
+}
+
+/// The column of an array of NumPy.
+fn known(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     let shared = |error: Error| raised(py, &error, None);
     if let Ok(floats) = array.cast::<PyArrayDyn<f64>>() {
         let cells: ScalarBuffer<f64> = arrays::buffer(floats).map_err(shared)?;

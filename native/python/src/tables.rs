@@ -176,8 +176,9 @@ impl PyTable {
         let cells = match column.data_type() {
             DataType::Boolean => {
                 let bits = column.as_any().downcast_ref::<BooleanArray>();
-                let bits = bits.into_iter().flat_map(|bits| bits.values().iter());
-                let bits = memory::collected(column.len(), bits);
+                let bits = bits
+                    .ok_or_else(|| raised(py, &Error::internal("booleans that are none"), None))?;
+                let bits = memory::collected((0..bits.len()).map(|row| bits.value(row)));
                 let bits = bits.map_err(|error| raised(py, &error, None))?;
                 Some(PyArray1::from_vec(py, bits).into_any())
             }
@@ -237,10 +238,7 @@ fn with_nan(column: &ArrayRef) -> Result<Vec<f64>> {
         .as_any()
         .downcast_ref::<PrimitiveArray<Float64Type>>();
     let floats = floats.ok_or_else(|| Error::internal("a cast to another type than asked for"))?;
-    memory::collected(
-        floats.len(),
-        floats.iter().map(|value| value.unwrap_or(f64::NAN)),
-    )
+    memory::collected(floats.iter().map(|value| value.unwrap_or(f64::NAN)))
 }
 
 fn made(py: Python<'_>, table: Result<Table>) -> PyResult<PyTable> {
@@ -291,8 +289,8 @@ pub fn type_name(kind: &DataType) -> String {
 fn column_of(py: Python<'_>, (kind, values, missing): &Given<'_>) -> PyResult<ArrayRef> {
     let nulls = missing.as_ref().map(|missing| {
         let missing = missing.readonly();
-        let present = missing.as_array().iter().map(|missing| !missing).collect();
-        NullBuffer::new(BooleanBuffer::from(present))
+        let present: BooleanBuffer = missing.as_array().iter().map(|missing| !missing).collect();
+        NullBuffer::new(present)
     });
     let nulls = nulls.as_ref();
     Ok(match kind.as_str() {

@@ -56,6 +56,13 @@ newaxis: None
 # What stubs can't be written for from a signature alone.
 WHOLE = {
     "fuse": "def fuse(function: _Function) -> _Function: ...\n",
+    "udf": """@overload
+def udf(function: Callable[..., Any], *, returns: _Type | None = None) -> Callable[..., Expr]: ...
+@overload
+def udf(
+    function: None = None, *, returns: _Type | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Expr]]: ...
+""",
     "config": """class config:
     def __init__(
         self,
@@ -306,6 +313,7 @@ OF_FRAMES = {
     "group_index": "int",
     "mapping": "Mapping[_Str, _Str] | Callable[[_Str], _Str]",
     "function": "Callable[..., Any]",
+    "returns": "_Type | None",
 }
 OF_FRAME_METHODS = {
     ("is_in", "other"): "Collection[Any] | Array | NDArray[Any]",
@@ -316,6 +324,7 @@ OF_FRAME_METHODS = {
     ("col", "name"): "_Str | Sequence[_Str]",
     ("join", "other"): "LazyFrame",
     ("cast", "dtype"): "_Type",
+    ("map", "name"): "_Str | None",
 }
 FRAME_RESULTS = {
     "schema": "dict[_Str, _Str]",

@@ -25,8 +25,11 @@ pub mod table;
 pub mod types;
 
 mod deep;
+mod fused;
+mod numbers;
 mod optimize;
 
 pub use engine::collect;
+pub use fused::{BesideColumn, Fusion, WORTH_A_PLAN};
 pub use plan::{MOST_NESTED, Relation};
 pub use table::{Columns, MOST_ROWS, Table};

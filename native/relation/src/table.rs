@@ -14,7 +14,10 @@ use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Interrupt, memory};
 use rustc_hash::FxHashMap;
 
-use crate::types;
+use crate::{
+    numbers::{ColumnCache, GroupCache, KeyGroups, NumericColumn},
+    types,
+};
 
 /// More rows than this have no numbers.
 pub const MOST_ROWS: usize = u32::MAX as usize - 1;
@@ -41,6 +44,9 @@ pub struct Table {
     names: Arc<[Arc<str>]>,
     columns: Arc<[ArrayRef]>,
     rows: usize,
+    /// Of columns that plans read.
+    numbers: Arc<[ColumnCache]>,
+    groups: Arc<GroupCache>,
 }
 
 impl Table {
@@ -88,7 +94,9 @@ impl Table {
         }
         Ok(Table {
             names: names.into(),
+            numbers: columns.iter().map(|_| ColumnCache::default()).collect(),
             columns: columns.into(),
+            groups: Arc::default(),
             rows,
         })
     }
@@ -152,6 +160,42 @@ impl Table {
 
     pub fn columns(&self) -> &[ArrayRef] {
         &self.columns
+    }
+
+    /// The column at a place as a matrix of one column; none for texts. It is kept with the table.
+    ///
+    /// # Errors
+    /// `memory`.
+    pub(crate) fn numbers(&self, place: usize) -> Result<Option<NumericColumn>> {
+        self.numbers[place].of(&self.columns[place])
+    }
+
+    /// The columns at these places.
+    pub(crate) fn select(&self, places: &[usize]) -> Table {
+        Table {
+            names: places
+                .iter()
+                .map(|place| Arc::clone(&self.names[*place]))
+                .collect(),
+            columns: places
+                .iter()
+                .map(|place| Arc::clone(&self.columns[*place]))
+                .collect(),
+            numbers: places
+                .iter()
+                .map(|place| self.numbers[*place].clone())
+                .collect(),
+            groups: Arc::clone(&self.groups),
+            rows: self.rows,
+        }
+    }
+
+    /// The groups of its rows by columns, which are kept with the table.
+    ///
+    /// # Errors
+    /// `memory`.
+    pub(crate) fn groups(&self, keys: &[ArrayRef]) -> Result<Arc<KeyGroups>> {
+        self.groups.of(keys)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &ArrayRef)> {

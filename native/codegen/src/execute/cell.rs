@@ -351,28 +351,37 @@ impl Skeleton<'_> {
         rows: Range<usize>,
         width: usize,
         height: usize,
-        mut run: impl FnMut(&mut Frame<'f>, Tile) -> Result<()>,
+        run: impl FnMut(&mut Frame<'f>, Tile) -> Result<()>,
     ) -> Result<()> {
-        let cols = self.bound.cols();
-        let mut frame = self
-            .kernel
-            .frame(self.bound, Widths::of_tiles(width), &[], height)?;
-        for top in rows.clone().step_by(height) {
-            let rows = top..(top + height).min(rows.end);
-            // A matrix without columns still has rows to give totals for.
-            let lefts = (0..cols.max(1)).step_by(width);
-            for left in lefts {
-                let tile = Tile {
-                    rows: rows.clone(),
-                    cols: left..(left + width).min(cols),
-                };
-                frame.set_tile(tile.rows.len(), tile.cols.len());
-                bind_tile(self.kernel, self.bound, &mut frame, &tile)?;
-                run(&mut frame, tile)?;
-            }
-        }
-        Ok(())
+        tiles_of(self.kernel, self.bound, rows, (width, height), run)
     }
+}
+
+/// Tiles of at most so many columns and rows, with their inputs bound.
+pub(super) fn tiles_of<'f>(
+    kernel: &'f Kernel,
+    bound: &'f Bound<'f>,
+    rows: Range<usize>,
+    (width, height): (usize, usize),
+    mut run: impl FnMut(&mut Frame<'f>, Tile) -> Result<()>,
+) -> Result<()> {
+    let cols = bound.cols();
+    let mut frame = kernel.frame(bound, Widths::of_tiles(width), &[], height)?;
+    for top in rows.clone().step_by(height) {
+        let rows = top..(top + height).min(rows.end);
+        // A matrix without columns still has rows to give totals for.
+        let lefts = (0..cols.max(1)).step_by(width);
+        for left in lefts {
+            let tile = Tile {
+                rows: rows.clone(),
+                cols: left..(left + width).min(cols),
+            };
+            frame.set_tile(tile.rows.len(), tile.cols.len());
+            bind_tile(kernel, bound, &mut frame, &tile)?;
+            run(&mut frame, tile)?;
+        }
+    }
+    Ok(())
 }
 
 /// Binds the inputs that are read cell by cell.

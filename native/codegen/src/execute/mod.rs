@@ -8,6 +8,7 @@ mod cell;
 mod driver;
 mod exact;
 mod factors;
+mod group;
 mod outer;
 mod row;
 mod sparse_cell;
@@ -145,7 +146,9 @@ impl Skipped {
                 .iter()
                 .map(|(_, value)| *value)
                 .collect(),
-            Template::Cell(_) | Template::MultiAggregate(_) => return Ok(Skipped::Nothing),
+            Template::Cell(_) | Template::MultiAggregate(_) | Template::Group(_) => {
+                return Ok(Skipped::Nothing);
+            }
             // What the product would be that is never built, nobody looks at.
             Template::Outer(_) => return Ok(Skipped::Rows),
             Template::Row(_) => return row::skipped(plan, bound, context),
@@ -227,6 +230,7 @@ fn run(
             let skips = skips && template.sparse_safe;
             cells(plan, bound, &output, skips, context).map(Some)
         }
+        Template::Group(template) => group::run(plan, bound, template, context).map(Some),
         Template::Row(template) => row::run(plan, bound, template.output, context),
         Template::Outer(template) => outer::run(plan, bound, *template, context).map(Some),
     }

@@ -61,7 +61,7 @@ pub(crate) fn lower(plan: &CPlan, column_vectors: ColumnVectors) -> Result<Progr
         });
         (shapes, output)
     } else {
-        results.extend(plan.outputs().into_iter().map(place));
+        results.extend(read_by_skeleton(plan).into_iter().map(place));
         if let Template::Outer(outer) = &plan.template
             && outer.sparse_safe
         {
@@ -78,7 +78,8 @@ pub(crate) fn lower(plan: &CPlan, column_vectors: ColumnVectors) -> Result<Progr
             shapes.nodes[result.index()] = Shape::PerRow;
         }
         if takes_cells(&plan.template) {
-            taken = take_out(&inputs, &nodes, &mut results);
+            let has_groups = matches!(plan.template, Template::Group(_));
+            taken = take_out(&inputs, &nodes, &mut results, has_groups);
         }
         let output = match (reductions.is_empty(), results.is_empty()) {
             (false, _) => Some(Shape::PerRow),
@@ -108,6 +109,18 @@ pub(crate) fn lower(plan: &CPlan, column_vectors: ColumnVectors) -> Result<Progr
     .finish())
 }
 
+/// The values that leave the body. How many rows are in a group needs none.
+fn read_by_skeleton(plan: &CPlan) -> Vec<NodeId> {
+    let Template::Group(group) = &plan.template else {
+        return plan.outputs();
+    };
+    let values = group.aggregates.iter();
+    let values = values.filter(|aggregate| !plan.counts_rows(**aggregate));
+    std::iter::once(group.groups)
+        .chain(values.map(|(_, value)| *value))
+        .collect()
+}
+
 /// The aggregates that the loop over cells computes itself, per row of the tile: those over all cells, or one over
 /// rows. A mean is a sum until the end.
 fn reductions(template: &Template) -> Vec<AggregateOp> {
@@ -121,28 +134,36 @@ fn reductions(template: &Template) -> Vec<AggregateOp> {
             OuterOutput::FullAggregate(op) => vec![op],
             _ => Vec::new(),
         },
-        Template::Row(_) => Vec::new(),
+        Template::Row(_) | Template::Group(_) => Vec::new(),
     };
     ops.into_iter().map(aggregates::unfinished).collect()
 }
 
-/// Whether skeletons take the values of cells into aggregates: those over columns, and several over rows. They are summed
+/// Whether skeletons take the values of cells into aggregates: those over columns, by groups, and several over rows. They are summed
 /// up as the basic operators do it.
 fn takes_cells(template: &Template) -> bool {
     match template {
         Template::Cell(cell) => matches!(cell.aggregate, Some((_, Direction::Col))),
         Template::MultiAggregate(several) => several.direction != Direction::Full,
+        Template::Group(_) => true,
         Template::Outer(_) | Template::Row(_) => false,
     }
 }
 
-/// Where the values of aggregates are. Cells of inputs are taken from where they are; what remains are the results, each
-/// once.
-fn take_out(inputs: &[InputBinding], nodes: &[CNode], results: &mut Vec<NodeId>) -> Vec<Taken> {
+/// Where the values of aggregates are, behind the numbers of groups if there are any. Cells of inputs are taken from where they
+/// are; what remains are the results, each once.
+fn take_out(
+    inputs: &[InputBinding],
+    nodes: &[CNode],
+    results: &mut Vec<NodeId>,
+    has_groups: bool,
+) -> Vec<Taken> {
     let mut computed = Vec::new();
-    let mut place = |id: &NodeId| match nodes[id.index()] {
+    let mut place = |(at, id): (usize, &NodeId)| match nodes[id.index()] {
         CNode::Input(input)
-            if matches!(inputs[input], InputBinding::Main | InputBinding::Matrix) =>
+            if matches!(inputs[input], InputBinding::Main | InputBinding::Matrix)
+                // One number for each row is all that groups need.
+                || has_groups && at == 0 && inputs[input] == InputBinding::ColumnVector =>
         {
             Taken::Input(input)
         }
@@ -154,7 +175,7 @@ fn take_out(inputs: &[InputBinding], nodes: &[CNode], results: &mut Vec<NodeId>)
             }))
         }
     };
-    let taken = results.iter().map(&mut place).collect();
+    let taken = results.iter().enumerate().map(&mut place).collect();
     *results = computed;
     taken
 }

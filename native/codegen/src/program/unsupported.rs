@@ -56,6 +56,7 @@ fn over_rows(plan: &CPlan) -> Vec<AggregateOp> {
     match &plan.template {
         Template::Cell(cell) => cell.aggregate.iter().map(|(op, _)| *op).collect(),
         Template::MultiAggregate(several) => several.aggregates.iter().map(|(op, _)| *op).collect(),
+        Template::Group(group) => group.aggregates.iter().map(|(op, _)| *op).collect(),
         Template::Row(row) => match row.output {
             RowOutput::ColumnAggregate(op, _) | RowOutput::FullAggregate(op, _) => vec![op],
             _ => Vec::new(),

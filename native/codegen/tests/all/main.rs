@@ -4,6 +4,7 @@ mod support;
 
 mod behaviour;
 mod code;
+mod groups;
 mod lanes;
 mod patterns;
 mod random;

@@ -2,8 +2,8 @@
 
 use crate::support::{assert_all_agree, cell_plan, matrix, row_plan, whole_numbers, with_specials};
 use fulgurite_fusion::cplan::{
-    CNode, CPlan, InputBinding, MultiAggregateTemplate, NodeId, OuterOutput, OuterTemplate,
-    RowOutput, Template,
+    CNode, CPlan, GroupTemplate, InputBinding, MultiAggregateTemplate, NodeId, OuterOutput,
+    OuterTemplate, RowOutput, Template,
 };
 use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, Direction, TernaryOp, UnaryOp};
 use fulgurite_matrix::MatrixBlock;
@@ -153,6 +153,51 @@ fn multi_aggregate_plan_from(choices: &mut Choices) -> CPlan {
         }),
         inputs: CELL_INPUTS.to_vec(),
         body: body.nodes,
+    }
+}
+
+/// The aggregates that groups can be asked for.
+const OF_GROUPS: [AggregateOp; 4] = [
+    AggregateOp::Sum,
+    AggregateOp::Min,
+    AggregateOp::Max,
+    AggregateOp::Mean,
+];
+
+/// The column is the groups, and there is a number of them. Of a column, the groups may be computed.
+fn group_plan_from(choices: &mut Choices, cols: usize) -> CPlan {
+    let leaves = (0..CELL_INPUTS.len()).map(CNode::Input).collect();
+    let mut body = CellBody::grow(leaves, choices).nodes;
+    body.push(CNode::Literal(1.0));
+    let one = NodeId(body.len() as u32 - 1);
+    let mut groups = NodeId(2);
+    if cols == 1 && choices.pick(2) == 0 {
+        body.push(CNode::Binary(BinaryOp::Max, groups, NodeId(1)));
+        groups = NodeId(body.len() as u32 - 1);
+    }
+    let mut aggregates = Vec::new();
+    for _ in 0..=choices.pick(10) {
+        let value = match choices.pick(5) {
+            0 => one,
+            _ => NodeId(choices.pick(body.len()) as u32),
+        };
+        aggregates.push((choices.of(&OF_GROUPS), value));
+    }
+    let mut inputs = CELL_INPUTS.to_vec();
+    inputs.push(InputBinding::Scalar);
+    // Nothing reads what lies across rows or along columns, so that columns are read as rows.
+    if cols == 1 && choices.pick(2) == 0 {
+        inputs[2] = InputBinding::Matrix;
+        inputs[3] = InputBinding::Scalar;
+    }
+    CPlan {
+        template: Template::Group(GroupTemplate {
+            groups,
+            count: 5,
+            aggregates,
+        }),
+        inputs,
+        body,
     }
 }
 
@@ -427,6 +472,25 @@ proptest! {
     ) {
         let plan = multi_aggregate_plan_from(&mut Choices { numbers, at: 0 });
         assert_all_agree(&plan, &operands(rows, cols, seed, specials));
+    }
+
+    #[test]
+    fn group_plans(
+        numbers in prop::collection::vec(any::<u32>(), 64),
+        rows in size(),
+        cols in prop::sample::select(vec![1usize, 1, 1, 2, 7, 64]),
+        count in 0usize..6,
+        seed in 1u64..1000,
+        specials in any::<bool>(),
+    ) {
+        let plan = group_plan_from(&mut Choices { numbers, at: 0 }, cols);
+        let mut operands = operands(rows, cols, seed, specials);
+        // From -4 on, with fractions, and beyond the last group.
+        let groups = operands[2].to_dense().unwrap();
+        let groups = groups.values().iter().map(|cell| (cell * 8.0).round() / 2.0 + 3.0);
+        operands[2] = MatrixBlock::dense(rows, 1, groups.collect()).unwrap();
+        operands.push(MatrixBlock::filled(1, 1, count as f64).unwrap());
+        assert_all_agree(&plan, &operands);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use fulgurite_error::{Code, Error, Result};
 use fulgurite_hop::{
-    AggregateOp, BinaryOp, CastOp, Direction, FrameOp, HopId, Literal, ParameterizedOp, UnaryOp,
-    ValueType,
+    AggregateOp, BinaryOp, CastOp, Dialect, Direction, FrameOp, HopId, Literal, ParameterizedOp,
+    UnaryOp, ValueType,
 };
 
 use super::{
@@ -90,12 +90,17 @@ const PPRED: &[Parameter] = &[
     required("right", Kind::Cells),
     required("op", Kind::String),
 ];
-/// A scalar as another type of scalar; of a 1 x 1 matrix and a list of one scalar, that scalar.
+/// A scalar as another type of scalar; of a 1 x 1 matrix and a list of one scalar, that scalar. SystemML rounds doubles down to
+/// integers, SystemDS drops the fraction.
 fn scalar_cast(call: &mut BoundCall<'_>, op: CastOp) -> Result<HopId> {
     let mut value = call.argument(0)?;
     if !call.block.hop(value).is_scalar() {
         let position = call.position;
         value = call.block.as_scalar(value, ValueType::Double, position);
+    }
+    let is_double = call.block.hop(value).value_type == ValueType::Double;
+    if op == CastOp::AsInteger && is_double && call.block.dialect() == Dialect::SystemMl {
+        value = call.block.unary(UnaryOp::Floor, value, call.position)?;
     }
     call.block.scalar_cast(op, value, call.position)
 }

@@ -1,7 +1,10 @@
 //! Functions that make matrices and frames of something else.
 
 use fulgurite_error::{Code, Error, Result};
-use fulgurite_hop::{DataGenOp, DataType, HopId, HopOp, Literal, ParameterizedOp, ValueType};
+use fulgurite_hop::{
+    BinaryOp, DataGenOp, DataType, Dialect, HopId, HopOp, Literal, ParameterizedOp, UnaryOp,
+    ValueType,
+};
 
 use super::{
     BoundCall, Builtin, Constant, Kind, Parameter, Rule, VALUE, builtin, cast, default, optional,
@@ -79,7 +82,35 @@ fn matrix(call: &mut BoundCall<'_>) -> Result<HopId> {
 }
 
 fn seq(call: &mut BoundCall<'_>) -> Result<HopId> {
+    const INCREMENT: usize = 2;
+    if call.block.dialect() == Dialect::SystemDs && call.optional(INCREMENT).is_some() {
+        return seq_that_reaches_its_end(call);
+    }
     generate(call, DataGenOp::Seq, 3)
+}
+
+/// SystemDS's sequence: one number more than `floor(to / incr - from / incr)` says, where rounding made that one too few.
+fn seq_that_reaches_its_end(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let position = call.position;
+    let (from, to, increment) = (call.argument(0)?, call.argument(1)?, call.argument(2)?);
+    let block = &mut *call.block;
+    let last = block.binary(BinaryOp::Div, to, increment, position)?;
+    let first = block.binary(BinaryOp::Div, from, increment, position)?;
+    let steps = block.binary(BinaryOp::Minus, last, first, position)?;
+    let steps = block.unary(UnaryOp::Floor, steps, position)?;
+    let one = block.int(1, position);
+    let steps = block.plus(steps, one, position)?;
+    let next = block.times(steps, increment, position)?;
+    let next = block.plus(from, next, position)?;
+    let left = block.binary(BinaryOp::Minus, to, next, position)?;
+    let left = block.times(left, increment, position)?;
+    let zero = block.int(0, position);
+    let one_more = block.binary(BinaryOp::GreaterEqual, left, zero, position)?;
+    let half = block.literal(Literal::Double(0.5), position);
+    let half = block.times(increment, half, position)?;
+    let beyond = block.plus(to, half, position)?;
+    let to = block.if_else(one_more, beyond, to, position)?;
+    Ok(call.matrix(HopOp::DataGen(DataGenOp::Seq), vec![from, to, increment]))
 }
 
 fn sample(call: &mut BoundCall<'_>) -> Result<HopId> {

@@ -12,6 +12,7 @@ pub(super) const BUILTINS: &[Builtin] = &[
     builtin("transformapply", APPLY, Rule::Function(apply)),
     builtin("transformdecode", DECODE, Rule::Function(decode)),
     builtin("transformcolmap", COLUMN_MAP, Rule::Function(column_map)),
+    builtin("typeof", FRAME, Rule::Function(type_of)),
     builtin("detectSchema", FRAME, Rule::Function(detect_schema)),
     builtin("applySchema", SCHEMA, Rule::Function(apply_schema)),
     builtin("dropInvalidType", SCHEMA, Rule::Function(drop_type)),
@@ -99,6 +100,10 @@ fn decode(call: &mut BoundCall<'_>) -> Result<HopId> {
 
 fn column_map(call: &mut BoundCall<'_>) -> Result<HopId> {
     of_arguments(call, FrameOp::ColumnMap)
+}
+
+fn type_of(call: &mut BoundCall<'_>) -> Result<HopId> {
+    of_arguments(call, FrameOp::TypeOf)
 }
 
 fn detect_schema(call: &mut BoundCall<'_>) -> Result<HopId> {

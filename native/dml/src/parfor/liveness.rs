@@ -14,7 +14,11 @@ pub(crate) type ReadLater = BTreeMap<String, Position>;
 
 /// By the loop's place in the script.
 #[derive(Debug, Default)]
-pub(crate) struct LiveAfter(BTreeMap<(u32, u32), ReadLater>);
+pub(crate) struct LiveAfter {
+    at: BTreeMap<(u32, u32), ReadLater>,
+    /// Within a look at what an iteration reads, before what is live after it is known.
+    looks_ahead: bool,
+}
 
 impl LiveAfter {
     /// Of all `parfor`s in a body; `outputs` are read at its end.
@@ -25,7 +29,7 @@ impl LiveAfter {
     }
 
     pub fn at(&self, parfor: &Position) -> Option<&ReadLater> {
-        self.0.get(&(parfor.line, parfor.column))
+        self.at.get(&(parfor.line, parfor.column))
     }
 
     /// Gives what is live before the statements.
@@ -75,9 +79,9 @@ impl LiveAfter {
                 parallel,
                 ..
             } => {
-                if *parallel {
+                if *parallel && !self.looks_ahead {
                     let at = (statement.position.line, statement.position.column);
-                    self.0.insert(at, live.clone());
+                    self.at.insert(at, live.clone());
                 }
                 live = self.repeated(body, Some(variable), live);
                 read_range(range, &mut live);
@@ -87,6 +91,8 @@ impl LiveAfter {
     }
 
     /// What is live where a loop comes round: after it, or in the next iteration.
+    ///
+    /// One look at an iteration tells that: which variables it reads and assigns does not depend on what is live after it.
     fn repeated(
         &mut self,
         body: &[Statement],
@@ -94,19 +100,19 @@ impl LiveAfter {
         after: ReadLater,
     ) -> ReadLater {
         let mut at_head = after;
-        loop {
-            let mut live = self.statements(body, at_head.clone());
-            if let Some(counter) = counter {
-                live.remove(counter);
-            }
-            let known = at_head.len();
-            for (name, position) in live {
-                at_head.entry(name).or_insert(position);
-            }
-            if at_head.len() == known {
-                return at_head;
-            }
+        let within = std::mem::replace(&mut self.looks_ahead, true);
+        let mut live = self.statements(body, at_head.clone());
+        self.looks_ahead = within;
+        if let Some(counter) = counter {
+            live.remove(counter);
         }
+        for (name, position) in live {
+            at_head.entry(name).or_insert(position);
+        }
+        if !self.looks_ahead {
+            self.statements(body, at_head.clone());
+        }
+        at_head
     }
 }
 

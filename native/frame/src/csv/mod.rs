@@ -4,7 +4,8 @@ mod piece;
 mod records;
 
 use std::{
-    io::{Read, Write},
+    borrow::Cow,
+    io::{BufWriter, Read, Write},
     sync::Arc,
 };
 
@@ -233,43 +234,75 @@ fn read_meta(record: &[String], meta: &mut Vec<ColumnMeta>) -> bool {
 /// `io` when the output takes no more.
 pub fn write(frame: &Frame, output: impl Write, format: &CsvFormat) -> Result<()> {
     let interrupt = Interrupt::current();
-    let mut writer = ::csv::WriterBuilder::new()
-        .delimiter(format.separator)
-        .flexible(true)
-        .from_writer(output);
+    let mut lines = Lines {
+        output: BufWriter::new(output),
+        separator: format.separator,
+        line: Vec::new(),
+    };
     if format.header {
-        let names = frame.names().iter().map(|name| name.as_bytes());
-        writer.write_record(names).map_err(unwritable)?;
+        lines.write(frame.names().iter().map(|name| Cow::Borrowed(&**name)))?;
     }
     if !frame.column_meta().is_empty() {
         let meta = frame.column_meta().iter();
-        let fills = meta.map(|meta| meta.fill.as_deref().unwrap_or("null").to_owned());
+        let fills = meta.map(|meta| Cow::Borrowed(meta.fill.as_deref().unwrap_or("null")));
+        lines.write(std::iter::once(Cow::Borrowed(META_FILLS)).chain(fills))?;
         let meta = frame.column_meta().iter();
         let counts = meta.map(|meta| meta.distinct.map_or("-1".into(), |count| count.to_string()));
-        let lines: [(&str, Vec<String>); 2] = [
-            (META_FILLS, fills.collect()),
-            (META_COUNTS, counts.collect()),
-        ];
-        for (kind, fields) in lines {
-            let fields = std::iter::once(kind).chain(fields.iter().map(String::as_str));
-            writer.write_record(fields).map_err(unwritable)?;
-        }
+        let counts = counts.map(Cow::Owned);
+        lines.write(std::iter::once(Cow::Borrowed(META_COUNTS)).chain(counts))?;
     }
     for row in 0..frame.rows() {
         if row % ROWS_AT_ONCE == 0 {
             interrupt.check()?;
         }
-        for column in frame.columns() {
-            let text = column.cell(row).map(Cell::text).unwrap_or_default();
-            writer.write_field(text.as_bytes()).map_err(unwritable)?;
-        }
-        writer.write_record(None::<&[u8]>).map_err(unwritable)?;
+        let cells = frame.columns().iter().map(|column| column.cell(row));
+        lines.write(cells.map(|cell| cell.map(Cell::text).unwrap_or_default()))?;
     }
-    writer
-        .flush()
-        .map_err(|error| Error::io(format!("csv can't be written: {error}")))
+    lines.output.flush().map_err(unwritable)
 }
 
-fn unwritable(error: ::csv::Error) -> Error {
+struct Lines<W: Write> {
+    output: BufWriter<W>,
+    separator: u8,
+    line: Vec<u8>,
+}
+
+impl<W: Write> Lines<W> {
+    fn write<'a>(&mut self, fields: impl Iterator<Item = Cow<'a, str>>) -> Result<()> {
+        self.line.clear();
+        for (at, field) in fields.enumerate() {
+            if at > 0 {
+                self.line.push(self.separator);
+            }
+            self.put(&field);
+        }
+        if self.line.is_empty() {
+            // An empty line would be no record.
+            self.line.extend_from_slice(b"\"\"");
+        }
+        self.line.push(b'\n');
+        self.output.write_all(&self.line).map_err(unwritable)
+    }
+
+    /// In quotes if it would be read otherwise without: readers drop spaces around it.
+    fn put(&mut self, field: &str) {
+        let separator = self.separator;
+        let special = |byte: u8| byte == separator || matches!(byte, b'"' | b'\n' | b'\r');
+        if !field.bytes().any(special) && field.trim().len() == field.len() {
+            self.line.extend_from_slice(field.as_bytes());
+            return;
+        }
+        self.line.push(b'"');
+        for byte in field.bytes() {
+            if byte == b'"' {
+                self.line.push(b'"');
+            }
+            self.line.push(byte);
+        }
+        self.line.push(b'"');
+    }
+}
+
+fn unwritable(error: std::io::Error) -> Error {
     Error::io(format!("csv can't be written: {error}"))
 }

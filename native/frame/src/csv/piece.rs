@@ -151,6 +151,8 @@ impl<'a> Cells<'a> {
                 None => None,
                 Some(text) => match convert(Cell::Text(&text)) {
                     Some(value) => Some(value),
+                    // Quotes keep the spaces of a field without a value.
+                    None if text.trim().is_empty() => None,
                     None => return Ok(Some(text.into_owned())),
                 },
             };

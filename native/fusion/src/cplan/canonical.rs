@@ -89,6 +89,13 @@ impl Canonical<'_> {
                     }
                 }
             }
+            Template::Group(group) => {
+                group.groups = self.node(group.groups);
+                for (_, value) in &mut group.aggregates {
+                    *value = self.node(*value);
+                }
+                group.count = self.input(group.count);
+            }
             Template::MultiAggregate(several) => {
                 for (_, value) in &mut several.aggregates {
                     *value = self.node(*value);

@@ -6,11 +6,11 @@
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::{
     AggregateOp, CumulativeOp, Direction,
-    scalar::{maximum, minimum},
+    scalar::{double_to_int, maximum, minimum},
 };
 use fulgurite_matrix::MatrixBlock;
 
-use super::{CNode, CPlan, InputBinding, NodeId, OuterOutput, RowOutput, Template};
+use super::{CNode, CPlan, GroupTemplate, InputBinding, NodeId, OuterOutput, RowOutput, Template};
 
 /// A dense matrix in row-major order.
 #[derive(Debug, Clone, PartialEq)]
@@ -213,6 +213,7 @@ pub fn interpret(plan: &CPlan, inputs: &[Dense]) -> Result<Dense> {
                 Direction::Row => Dense::from_fn(rows, count, |row, at| results[at].at(row, 0)),
             })
         }
+        Template::Group(group) => interpreter.groups(group),
         Template::Row(row) => interpreter.rows(row.output),
     }
 }
@@ -358,6 +359,34 @@ impl Interpreter<'_> {
             }
         }
         Ok(Dense::new(rows, cols, cells))
+    }
+
+    /// The aggregates of each group side by side.
+    fn groups(&self, group: &GroupTemplate) -> Result<Dense> {
+        let count = double_to_int(self.inputs[group.count].at(0, 0));
+        let count = usize::try_from(count)
+            .map_err(|_| Error::argument("aggregate cannot have a negative number of groups"))?;
+        let (rows, cols) = (self.main.rows, self.main.cols);
+        let numbers = self.cells(group.groups, false)?;
+        let number = |row: usize| match cols {
+            0 => f64::NAN,
+            _ => numbers.at(row, 0).floor(),
+        };
+        let mut results = Dense::from_fn(count, group.aggregates.len() * cols, |_, _| 0.0);
+        let width = results.cols;
+        for (at, (op, value)) in group.aggregates.iter().enumerate() {
+            let cells = self.cells(*value, false)?;
+            for one in 0..count {
+                let members: Vec<usize> = (0..rows)
+                    .filter(|row| number(*row) == one as f64 + 1.0)
+                    .collect();
+                for col in (0..cols).filter(|_| !members.is_empty()) {
+                    let cells = members.iter().map(|row| cells.at(*row, col));
+                    results.values[one * width + at * cols + col] = aggregate(*op, cells)?;
+                }
+            }
+        }
+        Ok(results)
     }
 
     fn rows(&self, output: RowOutput) -> Result<Dense> {

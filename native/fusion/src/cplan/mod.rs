@@ -18,6 +18,8 @@ use std::hash::{Hash, Hasher};
 use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, Direction, TernaryOp, UnaryOp};
 use serde::{Deserialize, Serialize};
 
+use crate::roles;
+
 /// A node by its place in the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -84,6 +86,7 @@ pub enum Template {
     Cell(CellTemplate),
     Row(RowTemplate),
     Outer(OuterTemplate),
+    Group(GroupTemplate),
     #[serde(rename = "magg")]
     MultiAggregate(MultiAggregateTemplate),
 }
@@ -95,7 +98,7 @@ impl Template {
             Template::Cell(cell) => cell.sparse_safe,
             Template::MultiAggregate(aggregates) => aggregates.sparse_safe,
             Template::Outer(outer) => outer.sparse_safe,
-            Template::Row(_) => false,
+            Template::Row(_) | Template::Group(_) => false,
         }
     }
 }
@@ -170,7 +173,19 @@ pub struct MultiAggregateTemplate {
     pub sparse_safe: bool,
 }
 
-/// A basic operation of the body. In Cell, Outer and MAgg plans every node is a scalar; in Row plans a node is a scalar or
+/// Aggregates, for each group of rows of the main input, of scalar bodies, in one scan. A group is a whole number from 1 up to how
+/// many there are, fractions are cut off; rows with another number, or NaN, are in none. The output has a row for each group and,
+/// for each aggregate, as many columns as the main input. A group without rows has zeros.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct GroupTemplate {
+    /// The number of the group that a row is in: the same in all of its columns.
+    pub groups: NodeId,
+    /// The input that says how many groups there are, bound [`InputBinding::Scalar`].
+    pub count: usize,
+    pub aggregates: Vec<(AggregateOp, NodeId)>,
+}
+
+/// A basic operation of the body. In Cell, Outer, MAgg and Group plans every node is a scalar; in Row plans a node is a scalar or
 /// a row vector, see [`CPlan::vectors`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -277,8 +292,15 @@ impl CPlan {
             Template::Cell(cell) => matches!(cell.aggregate, Some((_, Direction::Full))),
             Template::Row(row) => matches!(row.output, RowOutput::FullAggregate(..)),
             Template::Outer(outer) => matches!(outer.output, OuterOutput::FullAggregate(_)),
-            Template::MultiAggregate(_) => false,
+            Template::MultiAggregate(_) | Template::Group(_) => false,
         }
+    }
+
+    /// How many rows are in a group: the sum of ones.
+    pub fn counts_rows(&self, (op, value): (AggregateOp, NodeId)) -> bool {
+        matches!(self.body.get(value.index()), Some(CNode::Literal(1.0)))
+            && roles::as_mean(op).is_none()
+            && roles::Fold::of(op) == roles::Fold::Sum
     }
 
     /// Whether empty rows of the main input take neither memory nor time: only its stored cells, or rows that store any, are visited.
@@ -304,7 +326,13 @@ impl CPlan {
     /// may be passed over.
     pub fn reads_all_of_main(&self) -> bool {
         let skips = |node: &CNode| matches!(node, CNode::ColumnRange { .. });
-        !matches!(self.template, Template::Outer(_)) && !self.body.iter().any(skips)
+        let may_skip = match self.template {
+            Template::Outer(_) => true,
+            // Rows are counted without a look at them.
+            Template::Group(_) => !self.body.contains(&CNode::Input(0)),
+            Template::Cell(_) | Template::Row(_) | Template::MultiAggregate(_) => false,
+        };
+        !may_skip && !self.body.iter().any(skips)
     }
 
     /// For each node, whether it is a row vector (Row plans) rather than a scalar.

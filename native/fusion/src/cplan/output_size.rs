@@ -47,6 +47,8 @@ impl CPlan {
                     Direction::Col => size(count, main.cols),
                 }
             }
+            // How many groups there are is in none of the sizes.
+            Template::Group(_) => None,
             Template::Outer(outer) => match outer.output {
                 OuterOutput::NoAggregate => stored(outer.sparse_safe),
                 OuterOutput::FullAggregate(_) => size(Some(1), Some(1)),

@@ -16,8 +16,8 @@ use winnow::{
 };
 
 use super::{
-    CNode, CPlan, CellTemplate, InputBinding, MultiAggregateTemplate, NodeId, OuterOutput,
-    OuterTemplate, RowOutput, RowTemplate, Template,
+    CNode, CPlan, CellTemplate, GroupTemplate, InputBinding, MultiAggregateTemplate, NodeId,
+    OuterOutput, OuterTemplate, RowOutput, RowTemplate, Template,
 };
 use crate::roles::{CellFunction, Role};
 
@@ -73,6 +73,7 @@ enum Kind {
     Cell,
     Row,
     Outer,
+    Group,
     MultiAggregate,
 }
 
@@ -87,6 +88,7 @@ impl Kind {
             Kind::Outer => {
                 "the result: 'each %4', an aggregate as in 'ua(+) %4', '%4 %*% in3' or 't(%4) %*% in3'"
             }
+            Kind::Group => "the results by group, as in 'ua(+) %4, ua(mean) %5 by %1 up to in2'",
             Kind::MultiAggregate => {
                 "the results: aggregates of one direction, as in 'ua(+) %4, ua(max) %5' or 'ua(C+) %4, ua(Cmax) %4'"
             }
@@ -99,13 +101,14 @@ fn head(input: &mut Line<'_>) -> ModalResult<(Kind, Vec<InputBinding>)> {
         "Cell".value(Kind::Cell),
         "Row".value(Kind::Row),
         "Outer".value(Kind::Outer),
+        "Group".value(Kind::Group),
         "MAgg".value(Kind::MultiAggregate),
     ));
     let binding = take_while(1.., |c: char| c.is_ascii_lowercase() || c == ' ')
         .verify_map(|name: &str| InputBinding::from_name(name.trim_end()));
     let (_, kind, inputs, _) = (
         optional_blanks,
-        cut_err(kind).context(expected("Cell, Row, Outer or MAgg")),
+        cut_err(kind).context(expected("Cell, Row, Outer, Group or MAgg")),
         cut_err(delimited('(', separated(0.., binding, (',', optional_blanks)), ')')).context(
             expected("the inputs, as in '(main, matrix, column, row, whole, left factor, right factor, scalar)'"),
         ),
@@ -273,6 +276,16 @@ fn result(kind: Kind, input: &mut Line<'_>) -> ModalResult<Template> {
                 value,
                 output,
                 sparse_safe,
+            }))
+        }
+        Kind::Group => {
+            let aggregates = separated(1.., full, ", ");
+            let by = (" by ", id, " up to ", input_number);
+            let (aggregates, (_, groups, _, count)) = (aggregates, by).parse_next(input)?;
+            Ok(Template::Group(GroupTemplate {
+                groups,
+                count,
+                aggregates,
             }))
         }
         Kind::MultiAggregate => {

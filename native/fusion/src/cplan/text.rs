@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::{CNode, CPlan, InputBinding, NodeId, OuterOutput, RowOutput, Template};
+use super::{CNode, CPlan, GroupTemplate, InputBinding, NodeId, OuterOutput, RowOutput, Template};
 use fulgurite_hop::{AggregateOp, Direction};
 
 impl InputBinding {
@@ -49,6 +49,7 @@ impl fmt::Display for CPlan {
             Template::Cell(_) => "Cell",
             Template::Row(_) => "Row",
             Template::Outer(_) => "Outer",
+            Template::Group(_) => "Group",
             Template::MultiAggregate(_) => "MAgg",
         };
         let inputs: Vec<&str> = self.inputs.iter().map(|input| input.name()).collect();
@@ -93,6 +94,14 @@ impl fmt::Display for CPlan {
                     }
                 }
                 sparse_safe(f, outer.sparse_safe)
+            }
+            Template::Group(group) => {
+                let aggregates = group.aggregates.iter();
+                let aggregates: Vec<String> = aggregates
+                    .map(|(op, value)| format!("{} {value}", aggregate(*op, Direction::Full)))
+                    .collect();
+                let GroupTemplate { groups, count, .. } = group;
+                write!(f, "  {} by {groups} up to in{count}", aggregates.join(", "))
             }
             Template::MultiAggregate(several) => {
                 let aggregates: Vec<String> = several

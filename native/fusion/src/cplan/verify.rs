@@ -3,6 +3,7 @@
 use fulgurite_error::{Error, Result};
 
 use super::{CNode, CPlan, InputBinding, NodeId, OuterOutput, OuterTemplate, RowOutput, Template};
+use crate::roles::{Fold, of_function};
 
 impl CPlan {
     /// The nodes whose values leave the body.
@@ -12,6 +13,10 @@ impl CPlan {
             Template::Outer(outer) => vec![outer.value],
             Template::MultiAggregate(several) => {
                 several.aggregates.iter().map(|(_, value)| *value).collect()
+            }
+            Template::Group(group) => {
+                let values = group.aggregates.iter().map(|(_, value)| *value);
+                std::iter::once(group.groups).chain(values).collect()
             }
             Template::Row(row) => match row.output {
                 RowOutput::NoAggregate(value)
@@ -112,6 +117,25 @@ impl CPlan {
             return refuse(format!(
                 "an Outer plan multiplies with input {input}, which is not whole"
             ));
+        }
+        if let Template::Group(group) = &self.template {
+            if group.aggregates.is_empty() {
+                return refuse("a Group plan needs at least one aggregate".into());
+            }
+            if self.inputs.get(group.count) != Some(&InputBinding::Scalar) {
+                let count = group.count;
+                return refuse(format!(
+                    "a Group plan takes the number of groups from input {count}, which is no scalar"
+                ));
+            }
+            let is_taken = |op| {
+                matches!(Fold::of(op), Fold::Sum | Fold::Mean | Fold::Extreme)
+                    && of_function(op).is_none()
+            };
+            if let Some((op, _)) = group.aggregates.iter().find(|(op, _)| !is_taken(*op)) {
+                let op = op.code();
+                return refuse(format!("a Group plan has no aggregate '{op}'"));
+            }
         }
         // Only now all references are known to be good.
         let vectors = self.vectors();

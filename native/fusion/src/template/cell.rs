@@ -30,6 +30,7 @@ impl Template for Cell {
             | Role::Range
             | Role::Beside
             | Role::Combination
+            | Role::Grouped
             | Role::Cumulative(_)
             | Role::Outside(_) => Err(Reason::UnsupportedOperator),
         }
@@ -53,6 +54,7 @@ impl Template for Cell {
             Role::Range
             | Role::Beside
             | Role::Combination
+            | Role::Grouped
             | Role::Cumulative(_)
             | Role::Outside(_) => Err(Reason::UnsupportedOperator),
         }
@@ -70,6 +72,7 @@ impl Template for Cell {
             | Role::Range
             | Role::Beside
             | Role::Combination
+            | Role::Grouped
             | Role::Cumulative(_)
             | Role::Outside(_) => CloseStatus::OpenValid,
         }

@@ -4,6 +4,7 @@
 //! template: a [`TemplateType`], an implementation here, its CPlan construction, and its costs.
 
 mod cell;
+pub(crate) mod group;
 pub(crate) mod outer;
 mod row;
 
@@ -40,7 +41,8 @@ pub(crate) trait Template: Sync {
 }
 
 /// In the order they are explored.
-pub(crate) const TEMPLATES: [&dyn Template; 3] = [&row::Row, &cell::Cell, &outer::Outer];
+pub(crate) const TEMPLATES: [&dyn Template; 4] =
+    [&row::Row, &cell::Cell, &outer::Outer, &group::Group];
 
 /// [`Template::fuse`], unless the input's plan is turned and the operator does not turn it back.
 pub(crate) fn fuse(
@@ -86,6 +88,7 @@ fn takes_turned(
         | Role::Range
         | Role::Beside
         | Role::Combination
+        | Role::Grouped
         | Role::Outside(_) => true,
     };
     takes.then_some(()).ok_or(Reason::Turned)

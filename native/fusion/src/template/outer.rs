@@ -60,6 +60,7 @@ impl Template for Outer {
             Role::Range
             | Role::Beside
             | Role::Combination
+            | Role::Grouped
             | Role::Cumulative(_)
             | Role::Outside(_) => Err(Reason::UnsupportedOperator),
         }
@@ -74,6 +75,7 @@ impl Template for Outer {
             | Role::Range
             | Role::Beside
             | Role::Combination
+            | Role::Grouped
             | Role::Cumulative(_)
             | Role::Outside(_) => Err(Reason::NotAligned),
         }
@@ -101,6 +103,7 @@ impl Template for Outer {
             | Role::Range
             | Role::Beside
             | Role::Combination
+            | Role::Grouped
             | Role::Cumulative(_)
             | Role::Outside(_) => match has_driver(view, memo, hop) {
                 true => CloseStatus::OpenValid,

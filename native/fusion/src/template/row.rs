@@ -62,7 +62,7 @@ impl Template for Row {
                 }
             }
             Role::Combination => combination(view, hop),
-            Role::Outside(_) => Err(Reason::UnsupportedOperator),
+            Role::Grouped | Role::Outside(_) => Err(Reason::UnsupportedOperator),
         }
     }
 
@@ -92,7 +92,7 @@ impl Template for Row {
                 same_rows(view.shape(hop), view.shape(input))
             }
             // Bounds of a range are no rows.
-            Role::Range | Role::Outside(_) => Err(Reason::UnsupportedOperator),
+            Role::Range | Role::Grouped | Role::Outside(_) => Err(Reason::UnsupportedOperator),
         }
     }
 
@@ -115,6 +115,7 @@ impl Template for Row {
             | Role::Range
             | Role::Beside
             | Role::Combination
+            | Role::Grouped
             | Role::Outside(_) => CloseStatus::OpenValid,
         }
     }

@@ -204,6 +204,8 @@ fn random_dags_reach_all_that_plans_consist_of() {
             seen.extend(plan.inputs.iter().map(|input| input.name().to_owned()));
             seen.insert(match &plan.template {
                 Template::Outer(outer) => format!("Outer {:?}", outer.output),
+                Template::Group(group) if group.aggregates.len() > 1 => "Groups".into(),
+                Template::Group(_) => "Group".into(),
                 Template::MultiAggregate(several) => format!("MAgg {:?}", several.direction),
                 Template::Cell(cell) => match cell.aggregate {
                     Some((_, direction)) => format!("Cell {direction:?}"),

@@ -76,7 +76,7 @@ fn apply(b: &mut Build, pool: &[HopId], (kind, p, q, r): Step) -> Option<HopId> 
         !is_matrix(id) || ((id_rows == rows || id_rows == 1) && (id_cols == cols || id_cols == 1))
     };
     let small = |n: u64| n <= 4096;
-    match kind % 24 {
+    match kind % 27 {
         0..=4 if fits(c) => {
             const OPS: [BinaryOp; 8] = [
                 BinaryOp::Plus,
@@ -208,6 +208,31 @@ fn apply(b: &mut Build, pool: &[HopId], (kind, p, q, r): Step) -> Option<HopId> 
                 BinaryOp::Equal,
             ];
             Some(b.outer(OPS[usize::from(r) % OPS.len()], a, c))
+        }
+        // Aggregates by groups, of a column with others beside it or of a matrix.
+        24 | 25 if is_matrix(c) && c_rows == rows && c_cols == 1 && rows > 1 => {
+            let weights = is_matrix(d) && b.size(d) == (rows, 1) && r % 2 == 0;
+            const FUNCTIONS: [&str; 5] = ["sum", "count", "min", "max", "mean"];
+            let count = 1 + u64::from(q) % 4;
+            let other = FUNCTIONS[usize::from(r) % 5];
+            let other = b.by_group((a, c), other, count, None);
+            let name = format!("grouped{}", b.dag.len());
+            b.write(&name, other);
+            let function = FUNCTIONS[usize::from(p) % 4];
+            let weights = weights.then_some(d);
+            let sums = b.by_group((c, c), "sum", count, None);
+            let name = format!("grouped{}", b.dag.len());
+            b.write(&name, sums);
+            Some(b.by_group((a, c), function, count, weights))
+        }
+        26 if rows > 1 => {
+            let groups = b.aggregate(AggregateOp::Max, Direction::Row, a);
+            let groups = b.unary(UnaryOp::Abs, groups);
+            let sums = b.by_group((a, groups), "sum", 2, None);
+            let name = format!("grouped{}", b.dag.len());
+            b.write(&name, sums);
+            let square = b.mult(a, a);
+            Some(b.by_group((square, groups), "max", 2, None))
         }
         _ => None,
     }

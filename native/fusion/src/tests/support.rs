@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fulgurite_hop::{
     AggregateOp, BinaryOp, CastOp, Characteristics, CumulativeOp, Dag, Direction, Hop, HopId,
-    HopOp, Literal, ParameterizedOp, TernaryOp, UnaryOp, ValueType,
+    HopOp, Literal, ParameterizedOp, SizeOp, TernaryOp, UnaryOp, ValueType,
 };
 use fulgurite_test_numbers::is_close;
 
@@ -162,6 +162,26 @@ impl Build {
         self.push(outer, vec![column, row, op], rows, cols)
     }
 
+    /// `aggregate(target, groups, fn, ngroups, weights)`
+    pub fn by_group(
+        &mut self,
+        (target, groups): (HopId, HopId),
+        function: &str,
+        count: u64,
+        weights: Option<HopId>,
+    ) -> HopId {
+        let name = Hop::literal(Literal::String(function.to_string()));
+        let mut names = vec!["target", "groups", "fn", "ngroups"];
+        let mut inputs = vec![target, groups, self.dag.push(name), self.int(count as i64)];
+        if let Some(weights) = weights {
+            names.push("weights");
+            inputs.push(weights);
+        }
+        let (_, cols) = self.size(target);
+        let op = HopOp::named(ParameterizedOp::GroupedAggregate, &names);
+        self.push(op, inputs, count, cols)
+    }
+
     pub fn cbind(&mut self, parts: &[HopId]) -> HopId {
         let cols = parts.iter().map(|part| self.size(*part).1).sum();
         let (rows, _) = self.size(parts[0]);
@@ -220,6 +240,15 @@ pub fn run(
                 let op = dag.combination(id).unwrap().op;
                 run_basic(&HopOp::Binary(op), &inputs[..2])
             }
+            HopOp::Parameterized(ParameterizedOp::GroupedAggregate, _) => {
+                let grouping = dag.grouping(id).unwrap();
+                let weights = grouping.weights.map(|slot| inputs[slot]);
+                let count = inputs[grouping.count].values[0] as usize;
+                let (target, groups) = (inputs[grouping.target], inputs[grouping.groups]);
+                by_group(grouping.function, count, target, groups, weights)
+            }
+            HopOp::Size(SizeOp::NRow) => Dense::scalar(inputs[0].rows as f64),
+            HopOp::Size(SizeOp::NCol) => Dense::scalar(inputs[0].cols as f64),
             basic => run_basic(basic, &inputs),
         };
         if hop.is_matrix() {
@@ -229,6 +258,33 @@ pub fn run(
         values.push(value);
     }
     written
+}
+
+/// Of each group and column.
+fn by_group(
+    function: &str,
+    count: usize,
+    target: &Dense,
+    groups: &Dense,
+    weights: Option<&Dense>,
+) -> Dense {
+    Dense::from_fn(count, target.cols, |group, col| {
+        let members =
+            (0..target.rows).filter(|row| groups.at(*row, 0).floor() == group as f64 + 1.0);
+        let weight = |row: usize| weights.map_or(1.0, |weights| weights.at(row, 0));
+        let cells = || members.clone().map(|row| target.at(row, col) * weight(row));
+        let rows = members.clone().count();
+        let total: f64 = cells().sum();
+        match function {
+            "sum" => total,
+            "count" => members.clone().map(weight).sum(),
+            _ if rows == 0 => 0.0,
+            "mean" => total / members.clone().map(weight).sum::<f64>(),
+            "min" => cells().reduce(|x, y| BinaryOp::Min.eval(x, y)).unwrap(),
+            "max" => cells().reduce(|x, y| BinaryOp::Max.eval(x, y)).unwrap(),
+            other => panic!("the reference evaluator has no aggregate {other}"),
+        }
+    })
 }
 
 fn run_basic(op: &HopOp, inputs: &[&Dense]) -> Dense {

@@ -3,8 +3,8 @@
 use fulgurite_hop::{AggregateOp, BinaryOp, CumulativeOp, Direction, TernaryOp, UnaryOp};
 
 use crate::cplan::{
-    CNode, CPlan, CellTemplate, InputBinding, MultiAggregateTemplate, NodeId, OuterOutput,
-    OuterTemplate, RowOutput, RowTemplate, Template,
+    CNode, CPlan, CellTemplate, GroupTemplate, InputBinding, MultiAggregateTemplate, NodeId,
+    OuterOutput, OuterTemplate, RowOutput, RowTemplate, Template,
 };
 
 /// A scalar body with every operator on cells.
@@ -111,6 +111,19 @@ fn plans() -> Vec<CPlan> {
         inputs: vec![Main, Matrix, RowVector, Scalar],
         body: cells(),
     });
+    plans.push(CPlan {
+        template: Template::Group(GroupTemplate {
+            groups: NodeId(1),
+            count: 3,
+            aggregates: vec![
+                (AggregateOp::Sum, NodeId(0)),
+                (AggregateOp::Mean, NodeId(0)),
+                (AggregateOp::Max, NodeId(0)),
+            ],
+        }),
+        inputs: vec![Main, Matrix, RowVector, Scalar],
+        body: cells(),
+    });
     plans
 }
 
@@ -138,6 +151,10 @@ fn errors_say_where_and_what_was_expected() {
         "Cell(main)\n  %0 = in0\n  rows %0",
         "Row(main)\n  %0 = in0\n  ua(R+) %0",
         "MAgg(main)\n  %0 = in0\n  ua(+) %0, ua(C+) %0",
+        "Group(main, scalar)\n  %0 = in0\n  ua(R+) %0 by %0 up to in1",
+        "Group(main, scalar)\n  %0 = in0\n  ua(+) %0 by %0",
+        "Group(main, scalar)\n  %0 = in0\n  ua(*) %0 by %0 up to in1",
+        "Group(main)\n  %0 = in0\n  ua(+) %0 by %0 up to in0",
         "Outer(main)\n  %0 = in0\n  each %0, sparse",
         "Cell(main)\n  %0 = in0\n  each %0\n  %1 = in0",
         "Cell(main)\n  %0 = in1\n  each %0",

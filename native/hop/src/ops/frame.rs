@@ -82,6 +82,8 @@ operators! {
     ValueSwap { code: "valueSwap", inputs: &[FRAME, SCHEMA], optional: &[], gives: DataType::Frame, size: as_large }
     /// The names of the columns, as one row.
     Names { code: "colnames", inputs: &[FRAME], optional: &[], gives: DataType::Frame, size: one_row }
+    /// The types of the columns, as a frame of one row.
+    TypeOf { code: "typeof", inputs: &[FRAME], optional: &[], gives: DataType::Frame, size: one_row }
     /// A function of each cell, row or column, which is written as text.
     Map {
         code: "map", inputs: &[FRAME, ("function", Accepts::Scalar), ("margin", Accepts::Scalar)], optional: &[], gives: DataType::Frame,

@@ -181,6 +181,11 @@ fn is_fixed(call: &dyn Call, first: usize) -> bool {
 /// How many rows or columns the range selects whose bounds are the inputs `first` and `first + 1`.
 fn range(call: &dyn Call, first: usize, size: Option<u64>, what: &str) -> Result<Option<u64>> {
     let last = first + 1;
+    let is_frame = call.input(0).data_type == DataType::Frame;
+    if is_frame && size == Some(0) && what == "row" {
+        // All rows of a frame without one are from 1 to 0.
+        return Ok(call.number(last).filter(|last| *last == 0.0).map(|_| 0));
+    }
     for place in [first, last] {
         if let Some(index) = call.fixed_number(place).map(double_to_int) {
             let beyond = size.is_some_and(|size| index as i128 > i128::from(size));
@@ -188,7 +193,8 @@ fn range(call: &dyn Call, first: usize, size: Option<u64>, what: &str) -> Result
                 let end = size.map_or_else(String::new, |size| format!(" to {size}"));
                 return Err(call
                     .mismatch(format!(
-                        "{what} {index} of a matrix that is {}",
+                        "{what} {index} of a {} that is {}",
+                        if is_frame { "frame" } else { "matrix" },
                         call.shape(0)
                     ))
                     .with_code(Code::IndexOutOfRange)

@@ -9,11 +9,15 @@ use super::{
     notes::{self, Assigned},
 };
 use crate::{
-    Characteristics, Dag, DataType, Hop, HopId, Literal, SizeOp, VariableInfo, ZeroCarriers,
+    Characteristics, Dag, DataType, Hop, HopId, Literal, SizeOp, ValueType, VariableInfo,
+    ZeroCarriers,
     ops::Call,
     scalar,
     sizes::{Fact, HopCall},
 };
+
+/// What is known of a variable where a DAG begins.
+pub(super) type Known<'a> = &'a dyn Fn(&str) -> Option<&'a VariableInfo>;
 
 pub(super) struct Outcome {
     pub dag: Dag,
@@ -28,7 +32,7 @@ pub(super) struct Outcome {
 
 pub(super) fn propagate(
     dag: &Dag,
-    symbols: &Symbols,
+    known: Known<'_>,
     folding: Folding<'_>,
     metadata: ReadMetadata,
     assigned: &Assigned,
@@ -41,7 +45,7 @@ pub(super) fn propagate(
     for (id, hop) in dag.iter() {
         let call = HopCall::new(dag, id, &facts, &used);
         let mut fact = if let Some(name) = hop.op.variable_read() {
-            read_variable(&call, name, symbols)
+            read_variable(&call, known(name))
         } else if let Some(info) = read_file(&call, metadata) {
             without_constant(info)
         } else {
@@ -113,13 +117,14 @@ fn without_constant(info: VariableInfo) -> Fact {
     }
 }
 
-fn read_variable(call: &HopCall, name: &str, symbols: &Symbols) -> Fact {
-    let Some(info) = symbols.get(name) else {
+fn read_variable(call: &HopCall, info: Option<&VariableInfo>) -> Fact {
+    let Some(info) = info else {
         return without_constant(call.declared());
     };
-    let rests_on = match info.constant {
-        Some(_) => BTreeSet::from([name.to_owned()]),
-        None => BTreeSet::new(),
+    let name = call.hop().op.variable_read();
+    let rests_on = match (name, &info.constant) {
+        (Some(name), Some(_)) => BTreeSet::from([name.to_owned()]),
+        _ => BTreeSet::new(),
     };
     Fact {
         info: info.clone(),
@@ -148,6 +153,9 @@ fn evaluate(call: &HopCall) -> Option<(Literal, BTreeSet<String>)> {
     if !scalars {
         return None;
     }
+    if let Some(decided) = decided_by_one(hop, &facts) {
+        return Some(decided);
+    }
     let inputs: Vec<&Literal> = facts
         .iter()
         .map(|fact| fact.info.constant.as_ref())
@@ -158,6 +166,20 @@ fn evaluate(call: &HopCall) -> Option<(Literal, BTreeSet<String>)> {
     };
     let rests_on = facts.iter().flat_map(|fact| fact.rests_on.clone());
     Some((value.ok()?, rests_on.collect()))
+}
+
+/// The value of `FALSE & x` and `TRUE | x`, whatever x is: conditions guard what does not fit.
+fn decided_by_one(hop: &Hop, facts: &[&Fact]) -> Option<(Literal, BTreeSet<String>)> {
+    let decides = hop.op.decided_by()?;
+    let is_text = |fact: &&&Fact| fact.info.value_type == ValueType::String;
+    if facts.iter().any(|fact| is_text(&fact)) {
+        return None;
+    }
+    let deciding = facts.iter().find(|fact| {
+        let value = fact.info.constant.as_ref();
+        value.and_then(|value| scalar::truth(value).ok()) == Some(decides)
+    })?;
+    Some((Literal::Boolean(decides), deciding.rests_on.clone()))
 }
 
 fn size_value(call: &HopCall, op: SizeOp) -> Option<Literal> {

@@ -5,22 +5,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Symbols, VariableInfo};
+use super::{Symbols, VariableInfo, dag::Known};
 use crate::{Argument, Characteristics, DataType, Function, Parameter, Program, scalar};
 
 pub(super) struct Functions<'a> {
     program: &'a Program,
-    known: BTreeMap<String, Known>,
+    known: BTreeMap<String, Called>,
     /// Functions whose body this pass has been through, with the arguments known by now.
     visited: BTreeSet<String>,
     /// Whether something became known, or was forgotten, in this pass.
     changed: bool,
+    /// How often that happened.
+    version: usize,
     /// Nothing is learnt any more.
     settled: bool,
 }
 
+/// What is known of a function that is called.
 #[derive(Default)]
-struct Known {
+struct Called {
     arguments: Symbols,
     results: Vec<VariableInfo>,
 }
@@ -40,6 +43,7 @@ impl<'a> Functions<'a> {
             known: BTreeMap::new(),
             visited: BTreeSet::new(),
             changed: false,
+            version: 0,
             settled: false,
         }
     }
@@ -51,6 +55,16 @@ impl<'a> Functions<'a> {
 
     pub fn changed(&self) -> bool {
         self.changed
+    }
+
+    /// What was found out about a block stands as long as this stays the same.
+    pub fn version(&self) -> usize {
+        self.version
+    }
+
+    fn note(&mut self, changed: bool) {
+        self.changed |= changed;
+        self.version += usize::from(changed);
     }
 
     /// Knows nothing from here on but what the declarations say.
@@ -65,6 +79,7 @@ impl<'a> Functions<'a> {
             }
         }
         self.settled = true;
+        self.version += 1;
     }
 
     /// Notes a call. `None` for functions that are not the program's: builtins with several results.
@@ -72,7 +87,7 @@ impl<'a> Functions<'a> {
         &mut self,
         name: &str,
         arguments: &[Argument],
-        symbols: &Symbols,
+        known: Known<'_>,
     ) -> Option<Entered<'a>> {
         let function = self.program.functions.get(name)?;
         if self.settled {
@@ -82,7 +97,7 @@ impl<'a> Functions<'a> {
                 is_new: false,
             });
         }
-        let passed = bind(function, arguments, symbols);
+        let passed = bind(function, arguments, known);
         let first = !self.known.contains_key(name);
         let known = self.known.entry(name.to_owned()).or_default();
         let common = if first {
@@ -93,7 +108,7 @@ impl<'a> Functions<'a> {
         };
         let forgot = first || common != known.arguments;
         known.arguments = common.clone();
-        self.changed |= forgot;
+        self.note(forgot);
         // The functions it calls may have other results by now, so each pass goes through it once.
         let is_new = self.visited.insert(name.to_owned()) || forgot;
         Some(Entered {
@@ -104,18 +119,19 @@ impl<'a> Functions<'a> {
     }
 
     /// Notes what the body of a function left in its variables.
-    pub fn leave(&mut self, name: &str, symbols: &Symbols) {
+    pub fn leave(&mut self, name: &str, left: Known<'_>) {
         let Some(function) = self.program.functions.get(name) else {
             return;
         };
         let results = function.results.iter().map(|result| {
-            let info = symbols.get(&result.name);
+            let info = left(&result.name);
             info.map_or_else(|| declared(result), |info| converted(info, result))
         });
         let results: Vec<VariableInfo> = results.collect();
         let known = self.known.entry(name.to_owned()).or_default();
-        self.changed |= known.results != results;
+        let changed = known.results != results;
         known.results = results;
+        self.note(changed);
     }
 
     pub fn results_of(&self, name: &str) -> Vec<VariableInfo> {
@@ -132,7 +148,7 @@ impl<'a> Functions<'a> {
 }
 
 /// The parameters with what this call passes, or their defaults.
-fn bind(function: &Function, arguments: &[Argument], symbols: &Symbols) -> Symbols {
+fn bind(function: &Function, arguments: &[Argument], known: Known<'_>) -> Symbols {
     let bound = |(place, parameter): (usize, &Parameter)| {
         let named = |argument: &&Argument| argument.parameter() == Some(parameter.name.as_str());
         let positional = || {
@@ -141,7 +157,7 @@ fn bind(function: &Function, arguments: &[Argument], symbols: &Symbols) -> Symbo
         };
         let argument = arguments.iter().find(named).or_else(positional);
         let info = match (argument, &parameter.default) {
-            (Some(Argument::Variable { variable, .. }), _) => symbols.get(variable).cloned(),
+            (Some(Argument::Variable { variable, .. }), _) => known(variable).cloned(),
             (Some(Argument::Literal { value, .. }), _) => {
                 Some(VariableInfo::constant(value.clone()))
             }

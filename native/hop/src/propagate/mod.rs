@@ -12,8 +12,10 @@
 
 mod dag;
 mod functions;
+mod memo;
 mod notes;
 mod program;
+mod state;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,7 +71,13 @@ pub fn propagate_dag_folding(
     folding: Folding<'_>,
 ) -> Result<(Dag, Used)> {
     let nowhere = notes::Assigned::new();
-    let outcome = dag::propagate(dag, symbols, folding, &|_, _| None, &nowhere);
+    let outcome = dag::propagate(
+        dag,
+        &|name| symbols.get(name),
+        folding,
+        &|_, _| None,
+        &nowhere,
+    );
     match Error::all(outcome.errors) {
         Some(error) => Err(error),
         None => Ok((outcome.dag, outcome.used)),

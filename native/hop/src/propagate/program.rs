@@ -5,12 +5,19 @@
 //! believe too much, so sizes that do not fit are errors only in the final pass
 //! ([`Pass::Final`]), which sees what holds always and gives the new program.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use fulgurite_error::{Error, Position, Result};
 
 use super::{
-    Folding, ReadMetadata, Symbols, VariableInfo, dag, functions::Functions, notes::Assigned,
+    Folding, ReadMetadata, Symbols, VariableInfo, dag,
+    functions::Functions,
+    memo::{Left, Memo},
+    notes::Assigned,
+    state::{Names, State},
 };
 use crate::{
     Block, Characteristics, Dag, DataType, Literal, Predicate, Program, ValueType, program::walk,
@@ -28,15 +35,18 @@ pub(super) fn propagate(
         branches,
         removed: Vec::new(),
         functions: Functions::new(program),
+        names: Names::default(),
+        memo: Memo::default(),
         pass: Pass::Search,
         loops: 0,
         assigned: Assigned::new(),
         errors: Vec::new(),
     };
+    let inputs = walk.names.state(symbols.clone());
     // What a call passes and what it gets back depend on each other across the program.
     for _ in 0..MOST_PASSES {
         walk.functions.begin_pass();
-        walk.blocks(&program.body, &mut symbols.clone())?;
+        walk.blocks(&program.body, &mut inputs.clone())?;
         if !walk.functions.changed() {
             break;
         }
@@ -46,16 +56,17 @@ pub(super) fn propagate(
         walk.functions.forget();
     }
     walk.pass = Pass::Final;
-    let body = walk.blocks(&program.body, &mut symbols.clone())?;
+    let body = walk.blocks(&program.body, &mut inputs.clone())?;
     let mut functions = BTreeMap::new();
     for (name, function) in &program.functions {
-        let mut function = function.clone();
+        let mut result = function.clone();
         // What is never called stays as it is: nothing is known of its arguments.
-        if let Some(mut arguments) = walk.functions.arguments_of(name) {
+        if let Some(arguments) = walk.functions.arguments_of(name) {
             walk.assigned.clear();
-            function.body = walk.blocks(&function.body, &mut arguments)?;
+            let mut arguments = walk.names.state(arguments);
+            result.body = walk.blocks(&function.body, &mut arguments)?;
         }
-        functions.insert(name.clone(), function);
+        functions.insert(name.clone(), result);
     }
     match Error::all(walk.errors) {
         Some(error) => Err(error),
@@ -71,7 +82,7 @@ const MOST_PASSES: usize = 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pass {
-    /// Looks for what holds always; a block that does not fit leaves unknown variables.
+    /// Looks for what holds always; a block that does not fit leaves unknown variables. No program is made.
     Search,
     /// What is known holds always; a block that does not fit is an error.
     Final,
@@ -105,6 +116,8 @@ pub(super) struct Walk<'a> {
     branches: Branches,
     removed: Vec<Removed>,
     functions: Functions<'a>,
+    names: Names,
+    memo: Memo,
     pass: Pass,
     /// In how many loops the walk is.
     loops: usize,
@@ -115,25 +128,20 @@ pub(super) struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The blocks with what is known; `symbols` goes from what holds before them to what holds after.
-    pub(super) fn blocks(&mut self, blocks: &[Block], symbols: &mut Symbols) -> Result<Vec<Block>> {
-        let mut result = Vec::with_capacity(blocks.len());
+    /// The blocks with what is known; `state` goes from what holds before them to what holds after.
+    pub(super) fn blocks(&mut self, blocks: &[Block], state: &mut State) -> Result<Vec<Block>> {
+        let mut result = Vec::new();
         for block in blocks {
-            self.block(block, symbols, &mut result)?;
+            self.block(block, state, &mut result)?;
         }
         Ok(result)
     }
 
-    fn block(
-        &mut self,
-        block: &Block,
-        symbols: &mut Symbols,
-        result: &mut Vec<Block>,
-    ) -> Result<()> {
+    fn block(&mut self, block: &Block, state: &mut State, result: &mut Vec<Block>) -> Result<()> {
         match block {
             Block::Basic { dag } => {
-                let (dag, _) = self.dag(dag, symbols)?;
-                result.push(Block::Basic { dag });
+                let (dag, _) = self.dag(dag, state);
+                self.push(result, || Block::Basic { dag });
             }
             Block::If {
                 predicate,
@@ -141,21 +149,21 @@ impl Walk<'_> {
                 otherwise,
                 position,
             } => {
-                let (predicate, value) = self.predicate(predicate, symbols)?;
+                let (predicate, value) = self.predicate(predicate, state)?;
                 if let Some(holds) = value
                     && self.branches.conditions
                 {
                     self.note_removed(Removal::Branch(holds), position.as_ref());
                     result.extend(predicate.before);
                     let taken = if holds { then } else { otherwise };
-                    result.extend(self.blocks(taken, symbols)?);
+                    result.extend(self.blocks(taken, state)?);
                     return Ok(());
                 }
-                let mut after_otherwise = symbols.clone();
-                let then = self.blocks(then, symbols)?;
+                let mut after_otherwise = state.clone();
+                let then = self.blocks(then, state)?;
                 let otherwise = self.blocks(otherwise, &mut after_otherwise)?;
-                merge_into(symbols, &after_otherwise);
-                result.push(Block::If {
+                state.merge(&after_otherwise);
+                self.push(result, || Block::If {
                     predicate,
                     then,
                     otherwise,
@@ -168,22 +176,22 @@ impl Walk<'_> {
                 position,
             } => {
                 // A loop that is never entered: only what the predicate needs ran.
-                let mut once = symbols.clone();
+                let mut once = state.clone();
                 if let (predicate, Some(false)) = self.predicate(predicate, &mut once)?
                     && self.branches.loops
                 {
                     self.note_removed(Removal::Loop, position.as_ref());
                     result.extend(predicate.before);
-                    *symbols = once;
+                    *state = once;
                     return Ok(());
                 }
-                self.find_fixpoint(symbols, &predicate.before, body, |walk, symbols| {
-                    walk.predicate(predicate, symbols)?;
-                    walk.blocks(body, symbols).map(drop)
+                self.find_fixpoint(block, state, |walk, state| {
+                    walk.predicate(predicate, state)?;
+                    walk.blocks(body, state).map(drop)
                 })?;
-                let (predicate, _) = self.predicate(predicate, symbols)?;
-                let body = self.inside_loop(|walk| walk.blocks(body, &mut symbols.clone()))?;
-                result.push(Block::While {
+                let (predicate, _) = self.predicate(predicate, state)?;
+                let body = self.inside_loop(|walk| walk.blocks(body, &mut state.clone()))?;
+                self.push(result, || Block::While {
                     predicate,
                     body,
                     position: position.clone(),
@@ -198,11 +206,11 @@ impl Walk<'_> {
                 parallel,
                 position,
             } => {
-                let (from, first) = self.bound(from, symbols)?;
-                let (to, last) = self.bound(to, symbols)?;
+                let (from, first) = self.bound(from, state)?;
+                let (to, last) = self.bound(to, state)?;
                 let (increment, step) = match increment {
                     Some(increment) => {
-                        let (increment, step) = self.bound(increment, symbols)?;
+                        let (increment, step) = self.bound(increment, state)?;
                         (Some(increment), step)
                     }
                     // Counts towards the last value, and so runs at least once.
@@ -221,14 +229,15 @@ impl Walk<'_> {
                     }
                     return Ok(());
                 }
-                let counter = || (variable.clone(), VariableInfo::scalar(ValueType::Int));
-                self.find_fixpoint(symbols, &[], body, |walk, symbols| {
-                    symbols.extend([counter()]);
-                    walk.blocks(body, symbols).map(drop)
+                let counter = self.names.place(variable);
+                let count = Some(Rc::new(VariableInfo::scalar(ValueType::Int)));
+                self.find_fixpoint(block, state, |walk, state| {
+                    state.set(counter, count.clone());
+                    walk.blocks(body, state).map(drop)
                 })?;
-                symbols.extend([counter()]);
-                let body = self.inside_loop(|walk| walk.blocks(body, &mut symbols.clone()))?;
-                result.push(Block::For {
+                state.set(counter, count);
+                let body = self.inside_loop(|walk| walk.blocks(body, &mut state.clone()))?;
+                self.push(result, || Block::For {
                     variable: variable.clone(),
                     from,
                     to,
@@ -244,12 +253,17 @@ impl Walk<'_> {
                 outputs,
                 position,
             } => {
-                let results = match self.functions.enter(function, arguments, symbols) {
-                    Some(body) => {
-                        let mut inside = body.arguments;
-                        if body.is_new {
-                            self.searching(|walk| walk.blocks(&body.function.body, &mut inside))?;
-                            self.functions.leave(function, &inside);
+                let names = &self.names;
+                let known = |name: &str| names.info(state, name);
+                let results = match self.functions.enter(function, arguments, &known) {
+                    Some(entered) => {
+                        if entered.is_new {
+                            let mut inside = self.names.state(entered.arguments);
+                            let body = &entered.function.body;
+                            self.searching(|walk| walk.blocks(body, &mut inside))?;
+                            let names = &self.names;
+                            let left = |name: &str| names.info(&inside, name);
+                            self.functions.leave(function, &left);
                         }
                         self.functions.results_of(function)
                     }
@@ -260,15 +274,20 @@ impl Walk<'_> {
                         let place = position.clone().map(|position| (output.clone(), position));
                         self.assigned.extend(place);
                     }
-                    match results.get(place) {
-                        Some(info) => symbols.insert(output.clone(), info.clone()),
-                        None => symbols.remove(output),
-                    };
+                    let info = results.get(place).cloned().map(Rc::new);
+                    state.set(self.names.place(output), info);
                 }
-                result.push(block.clone());
+                self.push(result, || block.clone());
             }
         }
         Ok(())
+    }
+
+    /// Appends a block to the new program, if one is made.
+    fn push(&self, result: &mut Vec<Block>, block: impl FnOnce() -> Block) {
+        if self.pass == Pass::Final {
+            result.push(block());
+        }
     }
 
     fn note_removed(&mut self, what: Removal, position: Option<&Position>) {
@@ -279,27 +298,59 @@ impl Walk<'_> {
     }
 
     /// A DAG and the value of its first root.
-    fn dag(&mut self, dag: &Dag, symbols: &mut Symbols) -> Result<(Dag, Option<Literal>)> {
-        let folding = Folding::Variables;
-        let outcome = dag::propagate(dag, symbols, folding, self.metadata, &self.assigned);
-        if self.pass == Pass::Final {
-            self.errors.extend(outcome.errors);
-            self.assigned.extend(writes(dag));
-        } else if !outcome.errors.is_empty() {
-            symbols.extend(unknown_writes(dag));
-            return Ok((dag.clone(), None));
+    fn dag(&mut self, dag: &Dag, state: &mut State) -> (Dag, Option<Literal>) {
+        match self.pass {
+            Pass::Search => {
+                let left = self.memo.left(dag, state);
+                let left = left.unwrap_or_else(|| self.seen(dag, state));
+                left.write(state);
+                (Dag::new(), left.value.clone())
+            }
+            Pass::Final => {
+                let seen = self.memo.take(dag, state);
+                let (sized, left) = seen.unwrap_or_else(|| {
+                    let mut outcome = self.propagated(dag, state);
+                    self.errors.append(&mut outcome.errors);
+                    let sized = outcome.dag.clone();
+                    (
+                        sized,
+                        self.memo.note_dag(dag, outcome, state, &mut self.names),
+                    )
+                });
+                self.assigned.extend(writes(dag));
+                left.write(state);
+                (sized, left.value.clone())
+            }
         }
-        symbols.extend(outcome.written);
-        Ok((outcome.dag, outcome.value))
+    }
+
+    fn seen(&mut self, dag: &Dag, state: &State) -> Rc<Left> {
+        let mut outcome = self.propagated(dag, state);
+        if !outcome.errors.is_empty() {
+            outcome.written = unknown_writes(dag);
+            outcome.value = None;
+        }
+        self.memo.note_dag(dag, outcome, state, &mut self.names)
+    }
+
+    fn propagated(&self, dag: &Dag, state: &State) -> dag::Outcome {
+        let known = |name: &str| self.names.info(state, name);
+        dag::propagate(
+            dag,
+            &known,
+            Folding::Variables,
+            self.metadata,
+            &self.assigned,
+        )
     }
 
     /// A predicate and, where it is known, whether it holds.
     fn predicate(
         &mut self,
         predicate: &Predicate,
-        symbols: &mut Symbols,
+        state: &mut State,
     ) -> Result<(Predicate, Option<bool>)> {
-        let (predicate, value) = self.header(predicate, symbols)?;
+        let (predicate, value) = self.header(predicate, state)?;
         // A string can't be a predicate; the run time says so if it comes to it.
         Ok((
             predicate,
@@ -308,12 +359,8 @@ impl Walk<'_> {
     }
 
     /// A bound of a loop and, where it is known, its value.
-    fn bound(
-        &mut self,
-        bound: &Predicate,
-        symbols: &mut Symbols,
-    ) -> Result<(Predicate, Option<i64>)> {
-        let (bound, value) = self.header(bound, symbols)?;
+    fn bound(&mut self, bound: &Predicate, state: &mut State) -> Result<(Predicate, Option<i64>)> {
+        let (bound, value) = self.header(bound, state)?;
         // What is no bound fails when the loop is reached.
         let value = value.and_then(|value| scalar::loop_bound(&value).ok());
         Ok((bound, value))
@@ -322,35 +369,39 @@ impl Walk<'_> {
     fn header(
         &mut self,
         predicate: &Predicate,
-        symbols: &mut Symbols,
+        state: &mut State,
     ) -> Result<(Predicate, Option<Literal>)> {
-        let before = self.blocks(&predicate.before, symbols)?;
-        let (dag, value) = self.dag(&predicate.dag, symbols)?;
+        let before = self.blocks(&predicate.before, state)?;
+        let (dag, value) = self.dag(&predicate.dag, state);
         Ok((Predicate { before, dag }, value))
     }
 
-    /// Makes `symbols` what holds before every iteration.
+    /// Makes `state` what holds before every iteration of a loop.
     fn find_fixpoint(
         &mut self,
-        symbols: &mut Symbols,
-        before_each: &[Block],
-        body: &[Block],
-        mut iteration: impl FnMut(&mut Self, &mut Symbols) -> Result<()>,
+        block: &Block,
+        state: &mut State,
+        mut iteration: impl FnMut(&mut Self, &mut State) -> Result<()>,
     ) -> Result<()> {
         if self.loops >= MOST_SEARCHED_LOOPS {
-            for name in written_in(body).union(&written_in(before_each)) {
-                symbols.remove(name);
+            for name in written_in(std::slice::from_ref(block)) {
+                state.set(self.names.place(&name), None);
             }
+            return Ok(());
+        }
+        let (begun, is_settled) = self.memo.begin(block, state, self.functions.version());
+        let entry = std::mem::replace(state, begun);
+        if is_settled {
             return Ok(());
         }
         self.inside_loop(|walk| {
             walk.searching(|walk| {
                 loop {
-                    let mut after = symbols.clone();
+                    let version = walk.functions.version();
+                    let mut after = state.clone();
                     iteration(walk, &mut after)?;
-                    let before = symbols.clone();
-                    merge_into(symbols, &after);
-                    if *symbols == before {
+                    if !state.merge(&after) {
+                        walk.memo.note_loop(block, entry, state, version);
                         return Ok(());
                     }
                 }
@@ -371,21 +422,6 @@ impl Walk<'_> {
         self.pass = pass;
         result
     }
-}
-
-/// Makes `symbols` what holds after either of two ways. A variable of which nothing is known is not
-/// among the symbols, nor is one that is not set: what only one way knows is not known.
-fn merge_into(symbols: &mut Symbols, other: &Symbols) {
-    symbols.retain(|name, info| {
-        let merged = other.get(name).and_then(|other| info.merge(other));
-        match merged {
-            Some(merged) => {
-                *info = merged;
-                true
-            }
-            None => false,
-        }
-    });
 }
 
 /// The variables that blocks set, in whatever depth.

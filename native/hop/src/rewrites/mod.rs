@@ -29,6 +29,7 @@ mod products;
 mod program;
 mod reorganizations;
 mod scalars;
+mod selections;
 mod signs;
 mod transposes;
 
@@ -55,6 +56,7 @@ pub static FAMILIES: &[Family] = &[
     reorganizations::FAMILY,
     indexing::FAMILY,
     aggregates::FAMILY,
+    selections::FAMILY,
     products::FAMILY,
     chains::FAMILY,
     empty::FAMILY,

@@ -363,6 +363,72 @@ fn metadata_give_sizes_of_files_and_decide_branches() {
 }
 
 #[test]
+fn nested_loops_look_at_a_block_a_few_times() {
+    let read = basic(|b| {
+        let path = b.text("X.csv");
+        let x = b.op(HopOp::PersistentRead(ReadOptions::default()), &[path]);
+        let grows = b.read("grows");
+        let bound = b.op(HopOp::CBind, &[x, grows]);
+        b.write("Y", bound);
+    });
+    let inner = vec![read, append("grows", "stays")];
+    let nested = (0..4).fold(inner, |body, _| {
+        vec![while_loop(compare("unknown", BinaryOp::Less, 5), body)]
+    });
+    let body = [vec![zeros("grows", 10, 1), zeros("stays", 10, 1)], nested].concat();
+    let looks = std::cell::Cell::new(0);
+    let metadata = |_: &str, _: &ReadOptions| {
+        looks.set(looks.get() + 1);
+        Some(matrix(10, 4))
+    };
+    let result = propagate_program(&program(body), &Symbols::new(), &metadata);
+    assert!(result.is_ok(), "{result:?}");
+    assert!(looks.get() <= 4, "{} times", looks.get());
+}
+
+#[test]
+fn deeply_nested_loops_are_optimized_at_once() {
+    // With work that doubles with each level, this would not end.
+    let inner = vec![append("grows", "stays")];
+    let nested = (0..40).fold(inner, |body, _| {
+        vec![while_loop(compare("unknown", BinaryOp::Less, 5), body)]
+    });
+    let body = [vec![zeros("grows", 10, 1), zeros("stays", 10, 1)], nested].concat();
+    let options = OptimizeOptions::default();
+    let result = optimize_program(&program(body), &Symbols::new(), &|_, _| None, &options);
+    assert!(result.is_ok(), "{result:?}");
+}
+
+#[test]
+fn one_operand_decides_a_condition() {
+    let scalar =
+        |op, left, right| Hop::scalar(HopOp::Binary(op), vec![left, right], ValueType::Boolean);
+    let guarded = |op: BinaryOp, value: i64| {
+        let condition = predicate(|b| {
+            let (known, unknown) = (b.scalar("n", ValueType::Int), b.scalar("u", ValueType::Int));
+            let (value, zero) = (b.int(value), b.int(0));
+            let left = b.push(scalar(BinaryOp::Equal, known, value));
+            let right = b.push(scalar(BinaryOp::Less, unknown, zero));
+            b.push(scalar(op, left, right))
+        });
+        let wrong = basic(|b| {
+            let (x, y) = (b.read("X"), b.read("X"));
+            let product = b.matmult(x, y);
+            b.write("q", product);
+        });
+        let (then, otherwise) = match op {
+            BinaryOp::And => (vec![wrong], vec![]),
+            _ => (vec![], vec![wrong]),
+        };
+        let body = vec![assign_int("n", 1), if_else(condition, then, otherwise)];
+        let symbols = [("X".to_owned(), matrix(3, 4))].into();
+        propagate_program(&program(body), &symbols, &|_, _| None).is_ok()
+    };
+    assert!(guarded(BinaryOp::And, 0) && guarded(BinaryOp::Or, 1));
+    assert!(!guarded(BinaryOp::And, 1) && !guarded(BinaryOp::Or, 0));
+}
+
+#[test]
 fn optimizing_merges_propagates_and_folds() {
     let body = vec![basic(|b| {
         let x = b.read("X");

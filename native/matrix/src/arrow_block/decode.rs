@@ -27,7 +27,7 @@ pub fn decode(batch: &RecordBatch) -> Result<Vec<Block>> {
         .collect()
 }
 
-struct Columns<'a> {
+pub(super) struct Columns<'a> {
     row_offset: &'a PrimitiveArray<Int64Type>,
     column_offset: &'a PrimitiveArray<Int64Type>,
     rows: &'a PrimitiveArray<Int64Type>,
@@ -40,7 +40,31 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    fn of(batch: &'a RecordBatch) -> Result<Self> {
+    /// Place of the first row, size, layout, and the three buffers of a block.
+    #[expect(clippy::type_complexity, reason = "taken apart at once")]
+    pub(super) fn compressed(
+        &self,
+        row: usize,
+    ) -> Result<(
+        u64,
+        (usize, usize),
+        i8,
+        (ScalarBuffer<f64>, ScalarBuffer<i64>, ScalarBuffer<i32>),
+    )> {
+        let buffers = (
+            self.values.at(row),
+            self.pointers.at(row),
+            self.indices.at(row),
+        );
+        let shape = (
+            size(self.rows.value(row), "rows")?,
+            size(self.cols.value(row), "cols")?,
+        );
+        let offset = size(self.row_offset.value(row), "row_offset")? as u64;
+        Ok((offset, shape, self.layout.value(row), buffers))
+    }
+
+    pub(super) fn of(batch: &'a RecordBatch) -> Result<Self> {
         let column = |name: &str| -> Result<&'a ArrayRef> {
             let column = batch.column_by_name(name).ok_or_else(|| missing(name))?;
             no_nulls(column, name)?;

@@ -91,7 +91,7 @@ fn sparse(
     (values, pointers, indices)
 }
 
-fn list(items: Vec<ArrayRef>, item_type: DataType) -> Result<ArrayRef> {
+pub(super) fn list(items: Vec<ArrayRef>, item_type: DataType) -> Result<ArrayRef> {
     let offsets = OffsetBuffer::<i64>::from_lengths(items.iter().map(|item| item.len()));
     let child = match items.as_slice() {
         [] => arrow::array::new_empty_array(&item_type),
@@ -107,6 +107,6 @@ fn list(items: Vec<ArrayRef>, item_type: DataType) -> Result<ArrayRef> {
         .map_err(failed)
 }
 
-fn failed(error: ArrowError) -> Error {
+pub(super) fn failed(error: ArrowError) -> Error {
     Error::internal(format!("blocks could not be encoded: {error}"))
 }

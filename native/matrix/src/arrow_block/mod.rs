@@ -5,10 +5,13 @@
 //! | `row_offset`, `column_offset` | int64 | place of the block's first cell in the whole matrix, from 0 |
 //! | `rows`, `cols` | int64 | the block's size |
 //! | `nnz` | int64 | non-zeros, -1 where nobody counted |
-//! | `layout` | int8 | 0 dense, 1 CSR, 2 coordinates |
+//! | `layout` | int8 | 0 dense, 1 CSR, 2 coordinates, 3 compressed |
 //! | `values` | large_list<double> | dense: `rows * cols` cells, row-major; else: the stored values |
 //! | `pointers` | large_list<int64> | CSR: `rows + 1` row pointers, from 0; coordinates: a row (from 0) for each value, ascending; dense: empty |
 //! | `indices` | large_list<int32> | a column (from 0) for each value, ascending in a row; dense: empty |
+//!
+//! Of compressed blocks, the lists hold what `compressed::WireBuffers` says; [`encode_compressed`] and [`decode_compressed`] carry
+//! them, [`decode`] refuses them.
 //!
 //! Nothing is null. The schema's metadata carries `fulgurite.blocks` = [`VERSION`]; a producer may leave
 //! the key out, but not write another version.
@@ -22,6 +25,7 @@ pub mod ffi;
 pub mod ipc;
 pub mod mapped;
 
+mod column_groups;
 mod decode;
 mod encode;
 #[cfg(test)]
@@ -36,6 +40,7 @@ use std::{
 };
 
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+pub use column_groups::{decode_compressed, encode_compressed};
 pub use decode::decode;
 pub use encode::encode;
 use fulgurite_error::{Error, Result};
@@ -50,6 +55,7 @@ pub const VERSION_KEY: &str = "fulgurite.blocks";
 pub(crate) const DENSE: i8 = 0;
 pub(crate) const CSR: i8 = 1;
 pub(crate) const COORDINATE: i8 = 2;
+pub(crate) const COMPRESSED: i8 = 3;
 
 /// A part of a matrix and where its first cell stands (from 0).
 ///

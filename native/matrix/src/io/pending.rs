@@ -9,6 +9,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use flate2::{Compression, write::GzEncoder};
 use fulgurite_error::{Error, Result};
 use tempfile::{NamedTempFile, TempPath};
 
@@ -25,7 +26,12 @@ pub(super) struct PendingFile {
     place: PathBuf,
     /// The file before it has its name; none for a pipe or device.
     temporary: Option<TempPath>,
-    writer: BufWriter<Target>,
+    writer: Writer,
+}
+
+enum Writer {
+    Plain(BufWriter<Target>),
+    Packed(Box<GzEncoder<BufWriter<Target>>>),
 }
 
 /// What bytes go to.
@@ -47,7 +53,7 @@ impl PendingFile {
             path: path.to_owned(),
             place,
             temporary,
-            writer: BufWriter::with_capacity(1 << 16, target),
+            writer: Writer::Plain(BufWriter::with_capacity(1 << 16, target)),
         };
         if let Some(target) = opened_stream(path).map_err(|error| failed(&error))? {
             return Ok(pending(target, path.to_owned(), None));
@@ -79,6 +85,20 @@ impl PendingFile {
         ))
     }
 
+    /// The same file, compressed by gzip if its name ends in `.gz`. Nothing may have been written yet.
+    pub(super) fn packed_by_name(mut self) -> Self {
+        let extension = self.path.extension();
+        if extension.is_some_and(|extension| extension.eq_ignore_ascii_case("gz")) {
+            self.writer = match self.writer {
+                Writer::Plain(plain) => {
+                    Writer::Packed(Box::new(GzEncoder::new(plain, Compression::fast())))
+                }
+                packed => packed,
+            };
+        }
+        self
+    }
+
     /// Whether this is a pipe or a device, which has no metadata beside it.
     pub(super) fn is_stream(&self) -> bool {
         self.temporary.is_none()
@@ -97,9 +117,16 @@ impl PendingFile {
     }
 
     fn complete(&mut self) -> io::Result<()> {
-        self.writer.flush()?;
+        let plain = match &mut self.writer {
+            Writer::Plain(plain) => plain,
+            Writer::Packed(packed) => {
+                packed.try_finish()?;
+                packed.get_mut()
+            }
+        };
+        plain.flush()?;
         if let (Some(temporary), Target::File(file, replacing)) =
-            (self.temporary.take(), self.writer.get_mut())
+            (self.temporary.take(), plain.get_mut())
         {
             let former = fs::metadata(&self.place);
             if let Ok(former) = &former {
@@ -123,6 +150,22 @@ impl Write for PendingFile {
 
     fn flush(&mut self) -> io::Result<()> {
         self.writer.flush()
+    }
+}
+
+impl Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Writer::Plain(plain) => plain.write(bytes),
+            Writer::Packed(packed) => packed.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Writer::Plain(plain) => plain.flush(),
+            Writer::Packed(packed) => packed.flush(),
+        }
     }
 }
 

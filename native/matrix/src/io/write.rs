@@ -59,7 +59,8 @@ impl WriteOptions {
 }
 
 /// Writes a matrix and, but for MatrixMarket files, `<path>.mtd`. What was there is replaced; its mode and owner stay. A link is
-/// followed. What is no file, a pipe or a device, is written to as it is, without metadata.
+/// followed. What is no file, a pipe or a device, is written to as it is, without metadata. Text is compressed if the name ends in
+/// `.gz`.
 ///
 /// # Errors
 /// `io`, naming the path, in which case neither file is left half-written.
@@ -69,6 +70,9 @@ pub fn write(matrix: &MatrixBlock, path: &str, options: &WriteOptions) -> Result
         return Err(Error::argument("cells cannot be separated by nothing"));
     }
     let mut file = PendingFile::create(&local)?;
+    if options.format != FileFormat::Binary {
+        file = file.packed_by_name();
+    }
     let nnz = match options.format {
         FileFormat::Binary => write_blocks(&mut file, matrix, &local)?,
         _ => matrix.nnz(),
@@ -139,6 +143,9 @@ pub fn write_frame(
 ) -> Result<()> {
     let local = local_path(path)?;
     let mut file = PendingFile::create(&local)?;
+    if let Some(FileFormat::Csv | FileFormat::JsonLines) = metadata.format {
+        file = file.packed_by_name();
+    }
     write(&mut file)?;
     finish_with_metadata(file, metadata)
 }

@@ -1,10 +1,13 @@
 //! `aggregate`: something of the values of each group.
 
+pub mod tables;
+
 use std::ops::Range;
 
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
+use self::tables::{GroupCounts, GroupTotal, GroupTotals};
 use super::{
     aggregate::{Accumulator, Sum},
     index::{IndexRange, right_index},
@@ -150,6 +153,13 @@ impl Groups<'_> {
         weights: Option<&MatrixBlock>,
         function: GroupFunction,
     ) -> Result<Vec<f64>> {
+        if weights.is_none() && self.count < tables::MOST_NUMBERED {
+            match function {
+                GroupFunction::Count => return self.counted(),
+                GroupFunction::Sum => return self.summed(column(target)?.values()),
+                _ => {}
+            }
+        }
         match function {
             GroupFunction::Sum => self.tallied::<TotalOf>(target, weights),
             GroupFunction::Count => self.tallied::<WeightOf>(target, weights),
@@ -167,6 +177,77 @@ impl Groups<'_> {
             GroupFunction::CentralMoment(order) => Err(Error::argument(format!(
                 "moments are of order 2, 3 or 4, not {order}"
             ))),
+        }
+    }
+
+    fn counted(&self) -> Result<Vec<f64>> {
+        let new = |groups: usize| GroupCounts::new(groups);
+        let take = |counts: &mut GroupCounts, numbers: &[u32], _: Range<usize>| {
+            counts.take(numbers);
+        };
+        let parts = self.by_numbers(new, take, GroupCounts::merge)?;
+        let counts = parts
+            .iter()
+            .flat_map(|(groups, counts)| (0..*groups).map(|group| counts.of(group) as f64));
+        let mut results = memory::room(self.count)?;
+        results.extend(counts);
+        Ok(results)
+    }
+
+    fn summed(&self, values: &[f64]) -> Result<Vec<f64>> {
+        let new = |groups: usize| GroupTotals::new(GroupTotal::Sum, groups, 1);
+        let take = |totals: &mut GroupTotals, numbers: &[u32], rows: Range<usize>| {
+            totals.take_columns(numbers, &[&values[rows]]);
+        };
+        let parts = self.by_numbers(new, take, GroupTotals::merge)?;
+        let sums = parts
+            .iter()
+            .flat_map(|(groups, totals)| (0..*groups).map(|group| totals.result(group, 0)));
+        let mut results = memory::room(self.count)?;
+        results.extend(sums);
+        Ok(results)
+    }
+
+    /// Tables of groups, each with how many it has, one after the other.
+    fn by_numbers<T: Send>(
+        &self,
+        new: impl Fn(usize) -> Result<T> + Sync,
+        take: impl Fn(&mut T, &[u32], Range<usize>) + Sync,
+        merge: impl Fn(&mut T, &T),
+    ) -> Result<Vec<(usize, T)>> {
+        /// Rows whose numbers, and cells, stay in the first-level cache.
+        const STRETCH: usize = 1024;
+        let (length, interrupt) = (self.cells.len(), Interrupt::current());
+        let of = |rows: Range<usize>, groups: Range<usize>| {
+            let mut table = new(groups.len())?;
+            let mut numbers = [0; STRETCH];
+            for (at, from) in rows.clone().step_by(STRETCH).enumerate() {
+                if at % (TASK_CELLS / STRETCH) == 0 {
+                    interrupt.check()?;
+                }
+                let stretch = from..rows.end.min(from + STRETCH);
+                let numbers = &mut numbers[..stretch.len()];
+                tables::numbers(&self.cells[stretch.clone()], groups.clone(), numbers);
+                take(&mut table, numbers, stretch);
+            }
+            Ok(table)
+        };
+        let threads = rayon::current_num_threads();
+        match GroupTasks::new(length, 1, self.count, threads) {
+            GroupTasks::Rows(tasks) => {
+                let parts = tasks.into_par_iter().map(|rows| of(rows, 0..self.count));
+                let mut parts = parts.collect::<Result<Vec<T>>>()?.into_iter();
+                let mut all = parts.next().map_or_else(|| new(self.count), Ok)?;
+                parts.for_each(|part| merge(&mut all, &part));
+                Ok(vec![(self.count, all)])
+            }
+            GroupTasks::Groups(parts) => {
+                let parts = parts.into_par_iter().map(|groups| {
+                    let count = groups.len();
+                    Ok((count, of(0..length, groups)?))
+                });
+                parts.collect()
+            }
         }
     }
 
@@ -335,6 +416,39 @@ impl Tally for MeanOf {
     }
 }
 
+/// How aggregates by groups are cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GroupTasks {
+    /// Rows that have a table each, which are merged in their order.
+    Rows(Vec<Range<usize>>),
+    /// Groups, counted from 0, that have a table each. All rows pass by each of them.
+    Groups(Vec<Range<usize>>),
+}
+
+impl GroupTasks {
+    /// Cut by shapes, so that bits are: each row has one place in one sum, whichever threads there are. Tables are small beside
+    /// what goes into them, or there is one, of which threads have parts.
+    pub fn new(rows: usize, cells_per_row: usize, groups: usize, threads: usize) -> Self {
+        let cells = rows.saturating_mul(cells_per_row);
+        let tasks = tasks(rows, cells_per_row, groups.saturating_mul(cells_per_row));
+        if tasks.len() > 1 || threads < 2 || cells < 2 * TASK_CELLS || groups < threads {
+            return GroupTasks::Rows(tasks);
+        }
+        GroupTasks::Groups(row_tasks(groups, groups.div_ceil(threads)))
+    }
+}
+
+fn tasks(rows: usize, cells_per_row: usize, tallies: usize) -> Vec<Range<usize>> {
+    const TABLES_SHARE: usize = 4;
+    let tasks = reduction_tasks(rows, cells_per_row);
+    let are_small =
+        tasks.len().saturating_mul(tallies) <= rows.saturating_mul(cells_per_row) / TABLES_SHARE;
+    match are_small {
+        true => tasks,
+        false => row_tasks(rows, rows),
+    }
+}
+
 /// The results of tallies, to which `add` adds a range of rows. Each task has a table of them; the tables are merged in
 /// the order of tasks.
 fn in_tables<T: Tally>(
@@ -343,12 +457,7 @@ fn in_tables<T: Tally>(
     tallies: usize,
     add: impl Fn(Range<usize>, &mut [T]) + Sync,
 ) -> Result<Vec<f64>> {
-    let mut tasks = reduction_tasks(rows, cells_per_row);
-    // Tables are small beside what goes into them, or there is one.
-    const TABLES_SHARE: usize = 4;
-    if tasks.len().saturating_mul(tallies) > rows.saturating_mul(cells_per_row) / TABLES_SHARE {
-        tasks = row_tasks(rows, rows);
-    }
+    let tasks = tasks(rows, cells_per_row, tallies);
     let interrupt = Interrupt::current();
     let tables = tasks.into_par_iter().map(|task| {
         let mut table = memory::filled(tallies, T::START)?;

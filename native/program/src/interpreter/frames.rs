@@ -46,6 +46,10 @@ pub(super) fn execute(hop: &Hop, inputs: Vec<Variable>, session: &Session) -> Re
             let frame = inputs.frame(0)?;
             let (rows, cols) = inputs.ranges(frame, 2)?;
             return match inputs.get(1)? {
+                // As a missing cell is NaN as a number.
+                Variable::Scalar(Literal::Double(value)) if value.is_nan() => {
+                    frame.assign_cell(rows, cols, None)
+                }
                 Variable::Scalar(value) => frame.assign_cell(rows, cols, Some(cell_of(value))),
                 _ => frame.assign(rows, cols, &inputs.as_frame(1)?),
             }
@@ -116,6 +120,7 @@ fn operate(op: FrameOp, inputs: &Inputs) -> Result<Variable> {
         FrameOp::ColumnMap => {
             return transform::column_map(frame()?, &spec()?).map(Variable::matrix);
         }
+        FrameOp::TypeOf => frame()?.schema_frame()?,
         FrameOp::DetectSchema => frame()?.detect_schema()?,
         FrameOp::ApplySchema => frame()?.apply_schema(&Frame::read_schema(inputs.frame(1)?)?)?,
         FrameOp::DropInvalidType => {
@@ -397,7 +402,11 @@ impl Inputs {
             Literal::String(name) => Ok(frame.find(name)? + 1),
             _ => self.bound_at(place, "column", frame.cols()),
         };
-        let rows = (row(first)?, row(first + 1)?);
+        let rows = match frame.rows() {
+            // All rows of a frame without one.
+            0 if self.count(first)? == 1 && self.count(first + 1)? == 0 => (1, 1),
+            _ => (row(first)?, row(first + 1)?),
+        };
         let cols = (col(first + 2)?, col(first + 3)?);
         for ((from, to), what) in [(rows, "row"), (cols, "column")] {
             if from > to {
@@ -405,7 +414,8 @@ impl Inputs {
                     .with_help("the lower bound must not lie above the upper one"));
             }
         }
-        Ok((rows.0 - 1..rows.1, cols.0 - 1..cols.1))
+        let end = rows.1.min(frame.rows());
+        Ok((rows.0 - 1..end, cols.0 - 1..cols.1))
     }
 
     /// From 1.

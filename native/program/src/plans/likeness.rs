@@ -33,7 +33,11 @@ struct FusedResult {
 enum Layout {
     AsRoot,
     Transposed,
-    /// Several aggregates at once have a size that never changes.
+    /// Several aggregates of rows, or of groups, so many columns beside each other.
+    Beside(Option<u64>),
+    /// Several aggregates of columns, so many rows below each other.
+    Below(Option<u64>),
+    /// Several aggregates of all cells have a size that never changes.
     Fixed,
 }
 
@@ -126,6 +130,8 @@ impl Decided {
             dag.hop_mut(id).characteristics = match result.layout {
                 Layout::AsRoot => size,
                 Layout::Transposed => Characteristics::new(size.cols, size.rows, size.nnz),
+                Layout::Beside(cols) => Characteristics::new(size.rows, cols, None),
+                Layout::Below(rows) => Characteristics::new(rows, size.cols, None),
                 Layout::Fixed => continue,
             };
         }
@@ -138,6 +144,8 @@ fn layout(fused: &Hop, root: &Hop) -> Layout {
     match (own.rows, own.cols) {
         shape if shape == (root.rows, root.cols) => Layout::AsRoot,
         shape if shape == (root.cols, root.rows) => Layout::Transposed,
+        (rows, cols) if rows.is_some() && rows == root.rows => Layout::Beside(cols),
+        (rows, cols) if cols.is_some() && cols == root.cols => Layout::Below(rows),
         _ => Layout::Fixed,
     }
 }

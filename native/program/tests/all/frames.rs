@@ -107,6 +107,89 @@ fn types_are_found_and_given() {
 }
 
 #[test]
+fn types_of_columns_are_told() {
+    let text = printed(
+        "
+        F = applySchema(frame(list('1', 'x', '2', 'y'), rows=2, cols=2), frame(list('INT32', 'STRING'), rows=1, cols=2))
+        T = typeof(F)
+        print(as.scalar(T[1, 1]) + ' ' + as.scalar(T[1, 2]) + ' ' + nrow(T))
+        ",
+    );
+    assert_eq!(text, "INT32 STRING 1\n");
+}
+
+#[test]
+fn columns_of_a_frame_without_rows_are_taken() {
+    let text = printed(
+        "
+        F = removeEmpty(target=frame('', rows=2, cols=3), margin='rows', empty.return=FALSE)
+        for (i in 1:2) {
+            G = F[, i:3]
+            print(nrow(G) + ' ' + ncol(G))
+        }
+        print(nrow(F[, 'C2']) + ' ' + nrow(F))
+        ",
+    );
+    assert_eq!(text, "0 3\n0 2\n0 0\n");
+    let failed = script("F = removeEmpty(target=frame('', rows=2, cols=3), margin='rows', empty.return=FALSE)\nprint(F[1, 1])").run();
+    assert!(
+        failed.text().contains("row 1 of a frame that has 0"),
+        "{}",
+        failed.text()
+    );
+}
+
+#[test]
+fn single_cells_are_written_in_every_type() {
+    let text = printed(
+        "
+        F = frame(list('a', '1', '2', '0.5', 'TRUE', 'b', '3', '4', '1.5', 'FALSE', 'a', '5', '6', '2.5', 'TRUE'), rows=3, cols=5)
+        F = applySchema(F, frame(list('STRING', 'INT32', 'INT64', 'FP64', 'BOOLEAN'), rows=1, cols=5))
+        for (i in 2:3) {
+            F[i, 1] = 'a'
+            F[i, 2] = 10 * i
+            F[i, 3] = 100 * i
+            F[i, 4] = i / 4
+            F[i, 5] = i == 2
+        }
+        F[1, 1] = 'new'
+        print(F)
+        for (j in 1:5) { F[2, j] = 0/0 }
+        print(F)
+        print(toString(is.na(F)))
+        F[2, 3] = 7
+        print(toString(is.na(F[, 3])))
+        ",
+    );
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn packed_text_is_written_by_its_name_and_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    for (name, format) in [("f.csv.gz", "csv"), ("f.jsonl.gz", "jsonl")] {
+        let text = printed(&format!(
+            "
+            F = frame(list('x', ' y ', '1', '2'), rows=2, cols=2)
+            write(F, '{0}', format='{format}')
+            G = read('{0}', data_type='frame', format='{format}')
+            print('[' + as.scalar(G[1, 2]) + '] ' + sum(F == G))
+            ",
+            path(name)
+        ));
+        assert_eq!(text, "[ y ] 4\n", "{name}");
+        let bytes = std::fs::read(folder.path().join(name)).expect("a file");
+        assert_eq!(bytes[..2], [0x1f, 0x8b], "{name}");
+    }
+    let text = printed(&format!(
+        "X = matrix(seq(1, 6), 2, 3)\nwrite(X, '{0}', format='csv')\nY = read('{0}')\nprint(sum(X == Y))",
+        path("m.csv.gz")
+    ));
+    assert_eq!(text, "6.0\n");
+}
+
+#[test]
 fn frames_go_through_functions_branches_loops_and_lists() {
     let text = of_people(
         "

@@ -14,6 +14,7 @@ mod forms;
 mod frames;
 mod functions;
 mod generated;
+mod groups;
 mod interrupts;
 mod large_products;
 mod later_reads;

@@ -20,7 +20,7 @@ use fulgurite_matrix::{Interrupt, memory};
 use crate::{
     deep::on_deep_stack,
     plan::{Keep, Relation},
-    resolve::{TypedNamed, TypedNode, TypedRelation, resolve},
+    resolve::{TypedExpression, TypedNamed, TypedNode, TypedRelation, resolve},
     table::{Columns, Table, joined},
 };
 
@@ -173,6 +173,18 @@ pub fn run_on(relation: &TypedRelation, input: &Table, arrays: &[ArrayRef]) -> R
             Err(Error::internal("an operator that has not one input"))
         }
     }
+}
+
+/// The values of an expression, one for each row.
+///
+/// # Errors
+/// As [`collect`].
+pub fn column(
+    expression: &TypedExpression,
+    input: &Table,
+    arrays: &[ArrayRef],
+) -> Result<ArrayRef> {
+    Evaluation::of_rows(input, arrays).column(expression)
 }
 
 /// One row of each group, in the order of the rows.

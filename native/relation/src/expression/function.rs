@@ -97,6 +97,7 @@ functions! {
     Div: "div", (2, 2), &[], Rule::Quotient, arithmetic::div;
     FloorDiv: "floordiv", (2, 2), &[], Rule::Arithmetic { texts: false }, arithmetic::floor_div;
     Mod: "mod", (2, 2), &[], Rule::Arithmetic { texts: false }, arithmetic::modulo;
+    Fmod: "fmod", (2, 2), &[], Rule::Arithmetic { texts: false }, arithmetic::remainder;
     Pow: "pow", (2, 2), &[], Rule::Power, arithmetic::pow;
     Neg: "neg", (1, 1), &[], Rule::Number { signed: true }, arithmetic::neg;
     Abs: "abs", (1, 1), &[], Rule::Number { signed: false }, arithmetic::abs;

@@ -78,6 +78,15 @@ pub fn modulo(call: &Invocation<'_>) -> Result<ArrayRef> {
     }, else call.unexpected())
 }
 
+/// What truncated division leaves, with the sign of the dividend; exact for floats, too.
+pub fn remainder(call: &Invocation<'_>) -> Result<ArrayRef> {
+    let (left, right) = (call.arg(0)?, call.arg(1)?);
+    with_type!(call.to, T => {
+        let rests = binary::<T, T>(left, right, call.rows, Number::remainder)?;
+        Ok(Arc::new(without_zeros(rests, right, call.rows)))
+    }, else call.unexpected())
+}
+
 /// Null where integers are divided by zero.
 fn without_zeros<T>(results: PrimitiveArray<T>, by: &Value, rows: usize) -> PrimitiveArray<T>
 where

@@ -244,6 +244,8 @@ pub(crate) use with_type;
 pub trait Number: Copy {
     fn floor_divided(self, by: Self) -> Self;
     fn modulo(self, by: Self) -> Self;
+    /// With the sign of the dividend.
+    fn remainder(self, by: Self) -> Self;
     fn power(self, exponent: u32) -> Self;
     fn absolute(self) -> Self;
     fn negated(self) -> Self;
@@ -274,6 +276,13 @@ macro_rules! integers {
                             false => quotient,
                         }
                     }
+                }
+            }
+            #[inline]
+            fn remainder(self, by: Self) -> Self {
+                match by == 0 {
+                    true => 0,
+                    false => self.wrapping_rem(by),
                 }
             }
             #[inline]
@@ -356,6 +365,10 @@ macro_rules! floats {
             #[inline]
             fn floor_divided(self, by: Self) -> Self {
                 (self / by).floor()
+            }
+            #[inline]
+            fn remainder(self, by: Self) -> Self {
+                self % by
             }
             #[inline]
             fn modulo(self, by: Self) -> Self {

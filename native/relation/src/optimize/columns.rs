@@ -63,11 +63,15 @@ pub(super) fn pruned(known: &Names<'_>, relation: &Relation, needed: Option<&Nee
         }
         Relation::WithColumns { input, exprs } => {
             let kept = needed_of(exprs, &is_needed);
+            let of_input = known.of(input);
             let needed = needed.map(|needed| {
                 let mut all = needed.clone();
-                kept.iter().for_each(|named| {
-                    all.remove(&named.name);
-                });
+                // A column that another one takes the place of holds that place.
+                kept.iter()
+                    .filter(|named| !of_input.contains(&named.name))
+                    .for_each(|named| {
+                        all.remove(&named.name);
+                    });
                 all.extend(used(&kept));
                 all
             });
@@ -183,7 +187,7 @@ fn joined(known: &Names<'_>, join: &Relation, needed: Option<&Needed>) -> Relati
         .filter(|name| is_needed(name))
         .collect();
     let mut of_right = Needed::new();
-    for column in known.from_right(join) {
+    for column in known.of_right(join) {
         if is_needed(&column.new) {
             // The suffix comes from a column on the left, which therefore stays.
             if column.old != column.new {

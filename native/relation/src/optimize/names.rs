@@ -52,11 +52,7 @@ impl Names<'_> {
             }
             Relation::Join { left, .. } => {
                 let mut names = self.of(left);
-                names.extend(
-                    self.from_right(relation)
-                        .into_iter()
-                        .map(|column| column.new),
-                );
+                names.extend(self.of_right(relation).into_iter().map(|column| column.new));
                 names
             }
             Relation::Concat { inputs } => inputs.first().map_or(Vec::new(), |one| self.of(one)),
@@ -74,7 +70,7 @@ impl Names<'_> {
     }
 
     /// The columns that a join has from its right side.
-    pub(super) fn from_right(&self, join: &Relation) -> Vec<FromRight> {
+    pub(super) fn of_right(&self, join: &Relation) -> Vec<FromRight> {
         let Relation::Join {
             left,
             right,

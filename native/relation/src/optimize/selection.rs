@@ -84,7 +84,7 @@ fn joined(known: &Names<'_>, join: &Relation, conditions: Vec<Expression>) -> Re
     };
     let is_of_rows = left_on.iter().chain(right_on.iter()).all(is_movable);
     let of_left = known.of(left);
-    let from_right = known.from_right(join);
+    let from_right = known.of_right(join);
     let from_right: Vec<_> = from_right
         .iter()
         .map(|column| renamed(&column.old, &column.new))

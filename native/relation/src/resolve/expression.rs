@@ -84,6 +84,20 @@ impl TypedExpression {
         }
     }
 
+    /// The same, to be changed.
+    pub(crate) fn args_mut(&mut self) -> &mut [TypedExpression] {
+        match self {
+            TypedExpression::Column { .. }
+            | TypedExpression::Literal { .. }
+            | TypedExpression::Array { .. } => &mut [],
+            TypedExpression::Cast { arg, .. } => std::slice::from_mut(arg),
+            TypedExpression::Call { args, .. } => args,
+            TypedExpression::Aggregate { arg, .. } => {
+                arg.as_deref_mut().map_or(&mut [], std::slice::from_mut)
+            }
+        }
+    }
+
     /// Whether it is one value whatever the number of rows.
     pub fn is_single(&self) -> bool {
         match self {

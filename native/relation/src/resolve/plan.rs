@@ -47,6 +47,7 @@ pub struct TypedSortKey {
 
 /// An operator. Columns are meant by their places in the input.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there are few of them")]
 pub enum TypedNode {
     Scan {
         table: usize,
@@ -104,6 +105,40 @@ pub enum TypedNode {
         /// With the same columns; a column of nulls only is cast.
         inputs: Vec<TypedRelation>,
     },
+}
+
+impl TypedRelation {
+    /// What it reads, to be replaced.
+    pub(crate) fn inputs_mut(&mut self) -> Vec<&mut TypedRelation> {
+        match &mut self.node {
+            TypedNode::Scan { .. } => Vec::new(),
+            TypedNode::Join { left, right, .. } => vec![left, right],
+            TypedNode::Concat { inputs } => inputs.iter_mut().collect(),
+            TypedNode::Filter { input, .. }
+            | TypedNode::Select { input, .. }
+            | TypedNode::WithColumns { input, .. }
+            | TypedNode::GroupBy { input, .. }
+            | TypedNode::Sort { input, .. }
+            | TypedNode::Unique { input, .. }
+            | TypedNode::Slice { input, .. } => vec![input],
+        }
+    }
+
+    /// What it reads.
+    pub fn inputs(&self) -> Vec<&TypedRelation> {
+        match &self.node {
+            TypedNode::Scan { .. } => Vec::new(),
+            TypedNode::Join { left, right, .. } => vec![left, right],
+            TypedNode::Concat { inputs } => inputs.iter().collect(),
+            TypedNode::Filter { input, .. }
+            | TypedNode::Select { input, .. }
+            | TypedNode::WithColumns { input, .. }
+            | TypedNode::GroupBy { input, .. }
+            | TypedNode::Sort { input, .. }
+            | TypedNode::Unique { input, .. }
+            | TypedNode::Slice { input, .. } => vec![input],
+        }
+    }
 }
 
 /// Looks up the names of a plan over tables of these columns, and finds its types.

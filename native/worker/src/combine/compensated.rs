@@ -19,7 +19,7 @@ pub fn ways(
     let plan = plan.filter(|_| op.fused().is_some());
     let is_aggregate = match plan.map(|plan| &plan.template) {
         Some(Template::Cell(cell)) => cell.aggregate.is_some(),
-        Some(Template::MultiAggregate(_)) => true,
+        Some(Template::MultiAggregate(_) | Template::Group(_)) => true,
         Some(Template::Row(row)) => matches!(
             row.output,
             RowOutput::ColumnAggregate(..) | RowOutput::FullAggregate(..)

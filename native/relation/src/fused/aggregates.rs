@@ -1,0 +1,369 @@
+//! Aggregates of selected rows, all in one plan: over all of them, or by groups.
+
+use std::sync::Arc;
+
+use arrow::{
+    array::{ArrayRef, AsArray, BooleanArray},
+    datatypes::{DataType, Float64Type},
+};
+use fulgurite_error::{Error, Result};
+use fulgurite_lazy::Input;
+
+use super::{
+    Fusion, algebra, columns,
+    lower::{Number, all_valid, negated, sums_exactly},
+    pipeline::{Pipeline, has_aggregate},
+};
+use crate::{
+    engine,
+    expression::Aggregate,
+    numbers::{Span, bounds},
+    resolve::{TypedExpression, TypedNamed},
+    table::Table,
+};
+
+/// Whether an expression has one value for all rows, and is no literal.
+pub(super) fn is_total(expression: &TypedExpression) -> bool {
+    expression.is_single() && has_aggregate(expression)
+}
+
+/// The rows that are aggregated: all, or those where a mask is 1; in groups, or all together.
+struct Rows {
+    count: usize,
+    mask: Option<Input>,
+    groups: Option<(Input, usize)>,
+}
+
+impl Rows {
+    /// The sum of a column over them.
+    fn sum(&self, column: &Input) -> Result<Input> {
+        match &self.groups {
+            None => algebra::total("+", column),
+            Some((codes, count)) => algebra::grouped("sum", column, codes, *count),
+        }
+    }
+
+    /// How many there are for which a column is there.
+    fn number(&self, valid: Option<&Input>) -> Result<Input> {
+        match (valid, &self.groups) {
+            (Some(valid), _) => self.sum(valid),
+            (None, None) => Ok(Input::from(self.count as f64)),
+            (None, Some(_)) => self.sum(&algebra::constant(1.0, self.count)?),
+        }
+    }
+}
+
+/// An aggregate that waits: its number and where it has none.
+struct Aggregated {
+    number: Number,
+    typed: TypedExpression,
+}
+
+/// The aggregate of an argument over rows; none where doubles do not have it exactly.
+fn aggregated(
+    fusion: &Fusion<'_>,
+    base: &Table,
+    typed: TypedExpression,
+    rows: &Rows,
+) -> Result<Option<Aggregated>> {
+    let TypedExpression::Aggregate {
+        aggregate,
+        arg,
+        options,
+        data_type,
+    } = &typed
+    else {
+        return Err(Error::internal("an aggregate that is none"));
+    };
+    let arg = match arg {
+        None => None,
+        // One value is one row.
+        Some(arg) if arg.is_single() => return Ok(None),
+        Some(arg) => match fusion.numeric(arg, base)? {
+            Some(number) => Some(number),
+            None => return Ok(None),
+        },
+    };
+    let taken = match &arg {
+        None => rows.mask.clone(),
+        Some(number) => all_valid([&number.valid, &rows.mask])?,
+    };
+    let count = rows.number(taken.as_ref())?;
+    let there = |count: &Input, least: f64| algebra::binary(">", count, &Input::from(least));
+    // Selected values, with others in the place of the rest.
+    let chosen = |number: &Number, other: f64| match &taken {
+        None => algebra::column(&number.values, rows.count).map(Input::from),
+        Some(taken) => algebra::if_else(taken, &number.values, &Input::from(other)),
+    };
+    let ddof = f64::from(options.ddof.unwrap_or(1));
+    let number = match (aggregate, arg) {
+        (Aggregate::Len | Aggregate::Count, _) => Number {
+            values: count,
+            valid: None,
+            span: Span {
+                least: 0.0,
+                most: rows.count as f64,
+                has_nan: false,
+            },
+        },
+        (Aggregate::Sum, Some(arg)) => {
+            let exact =
+                bounds(data_type).is_none_or(|(_, most)| sums_exactly(arg.span, rows.count, most));
+            if !exact {
+                return Ok(None);
+            }
+            Number {
+                values: rows.sum(&chosen(&arg, 0.0)?)?,
+                valid: None,
+                span: Span::ANY,
+            }
+        }
+        (Aggregate::Mean, Some(arg)) if *data_type == DataType::Float64 => {
+            let total = rows.sum(&chosen(&arg, 0.0)?)?;
+            Number {
+                values: algebra::binary("/", &total, &count)?,
+                valid: Some(there(&count, 0.0)?),
+                span: Span::ANY,
+            }
+        }
+        (Aggregate::Min | Aggregate::Max, Some(arg))
+            if !arg.span.has_nan && rows.groups.is_none() =>
+        {
+            let (code, other) = match aggregate {
+                Aggregate::Min => ("min", f64::INFINITY),
+                _ => ("max", f64::NEG_INFINITY),
+            };
+            Number {
+                values: algebra::total(code, &chosen(&arg, other)?)?,
+                valid: Some(there(&count, 0.0)?),
+                span: arg.span,
+            }
+        }
+        (Aggregate::Any | Aggregate::All, Some(arg)) => {
+            let other = if *aggregate == Aggregate::Any {
+                0.0
+            } else {
+                1.0
+            };
+            let chosen = chosen(&arg, other)?;
+            let values = match aggregate {
+                Aggregate::Any => algebra::binary(">", &rows.sum(&chosen)?, &Input::from(0.0))?,
+                _ => {
+                    let untrue = rows.sum(&negated(&chosen)?)?;
+                    algebra::binary("==", &untrue, &Input::from(0.0))?
+                }
+            };
+            Number {
+                values,
+                valid: None,
+                span: Span::TRUTH,
+            }
+        }
+        (Aggregate::Var | Aggregate::Std, Some(arg)) if rows.groups.is_none() => {
+            let total = rows.sum(&chosen(&arg, 0.0)?)?;
+            let mean = algebra::binary("/", &total, &count)?;
+            let deviation = Number {
+                values: algebra::binary("-", &arg.values, &mean)?,
+                ..arg
+            };
+            let square = algebra::binary("*", &deviation.values, &deviation.values)?;
+            let squares = rows.sum(&chosen(
+                &Number {
+                    values: square,
+                    ..deviation
+                },
+                0.0,
+            )?)?;
+            let degrees = algebra::binary("-", &count, &Input::from(ddof))?;
+            let variance = algebra::binary("/", &squares, &degrees)?;
+            Number {
+                values: match aggregate {
+                    Aggregate::Var => variance,
+                    _ => algebra::unary("sqrt", &variance)?,
+                },
+                valid: Some(there(&count, ddof)?),
+                span: Span::ANY,
+            }
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(Aggregated { number, typed }))
+}
+
+/// Expressions whose aggregates are columns of another table.
+struct Outer {
+    exprs: Vec<TypedNamed>,
+    aggregates: Vec<TypedExpression>,
+}
+
+impl Outer {
+    /// The table has `before` columns before those of the aggregates.
+    fn of(exprs: &[TypedNamed], before: usize) -> Self {
+        let mut aggregates = Vec::new();
+        let exprs = exprs.iter().map(|named| TypedNamed {
+            name: Arc::clone(&named.name),
+            expr: outside(&named.expr, before, &mut aggregates),
+        });
+        Outer {
+            exprs: exprs.collect(),
+            aggregates,
+        }
+    }
+}
+
+fn outside(
+    expression: &TypedExpression,
+    before: usize,
+    aggregates: &mut Vec<TypedExpression>,
+) -> TypedExpression {
+    if let TypedExpression::Aggregate { data_type, .. } = expression {
+        let known = aggregates.iter().position(|known| known == expression);
+        let place = known.unwrap_or_else(|| {
+            aggregates.push(expression.clone());
+            aggregates.len() - 1
+        });
+        return TypedExpression::Column {
+            name: aggregate_name(place).into(),
+            index: before + place,
+            data_type: data_type.clone(),
+        };
+    }
+    let mut changed = expression.clone();
+    for part in changed.args_mut() {
+        *part = outside(part, before, aggregates);
+    }
+    changed
+}
+
+/// A name that no column has.
+fn aggregate_name(place: usize) -> String {
+    format!("\u{1f}{place}")
+}
+
+/// The aggregates of these rows, or none where kernels have to compute one.
+fn all_aggregated(
+    fusion: &Fusion<'_>,
+    pipeline: &Pipeline,
+    aggregates: &[TypedExpression],
+    rows: &Rows,
+) -> Result<Option<Vec<Aggregated>>> {
+    let mut all = Vec::new();
+    for aggregate in aggregates {
+        let typed = pipeline.substituted(aggregate);
+        match aggregated(fusion, &pipeline.base, typed, rows)? {
+            Some(aggregated) => all.push(aggregated),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(all))
+}
+
+/// One row of aggregates over all rows; none where kernels have to compute one.
+///
+/// # Errors
+/// As [`Columns::collect`].
+pub(super) fn totals(
+    fusion: &Fusion<'_>,
+    pipeline: &Pipeline,
+    exprs: &[TypedNamed],
+) -> Result<Option<Table>> {
+    let count = pipeline.base.rows();
+    if count < fusion.least_rows {
+        return Ok(None);
+    }
+    let rows = Rows {
+        count,
+        mask: fusion.mask(pipeline)?,
+        groups: None,
+    };
+    let outer = Outer::of(exprs, 0);
+    let Some(all) = all_aggregated(fusion, pipeline, &outer.aggregates, &rows)? else {
+        return Ok(None);
+    };
+    fusion.evaluate(all.iter().map(|one| &one.number))?;
+    let table = small(&all, 1, Vec::new())?;
+    selected(&table, &outer.exprs).map(Some)
+}
+
+/// Expressions over the rows of a table.
+fn selected(table: &Table, exprs: &[TypedNamed]) -> Result<Table> {
+    let columns = exprs.iter().map(|named| {
+        let column = engine::column(&named.expr, table, &[])?;
+        Ok((Arc::clone(&named.name), column))
+    });
+    Table::with_rows(table.rows(), columns.collect::<Result<_>>()?)
+}
+
+/// The columns of aggregates, behind others.
+fn small(all: &[Aggregated], rows: usize, mut before: Vec<(Arc<str>, ArrayRef)>) -> Result<Table> {
+    for (place, one) in all.iter().enumerate() {
+        let array = columns::array(&one.number, one.typed.data_type(), rows)?;
+        before.push((aggregate_name(place).into(), array));
+    }
+    Table::with_rows(rows, before)
+}
+
+/// A row for each group; none where kernels have to compute it.
+///
+/// # Errors
+/// As [`Columns::collect`].
+pub(super) fn grouped(
+    fusion: &Fusion<'_>,
+    pipeline: &Pipeline,
+    keys: &[TypedNamed],
+    aggs: &[TypedNamed],
+) -> Result<Option<Table>> {
+    let base = &pipeline.base;
+    let count = base.rows();
+    if count < fusion.least_rows.max(1) || keys.is_empty() {
+        return Ok(None);
+    }
+    let mut key_arrays: Vec<ArrayRef> = Vec::new();
+    for key in keys {
+        key_arrays.push(fusion.kernels(&pipeline.substituted(&key.expr), base)?);
+    }
+    let groups = base.groups(&key_arrays)?;
+    let group_count = groups.first_rows.len();
+    let rows = Rows {
+        count,
+        mask: fusion.mask(pipeline)?,
+        groups: Some((Arc::clone(&groups.codes).into(), group_count)),
+    };
+    let outer = Outer::of(aggs, keys.len());
+    let Some(all) = all_aggregated(fusion, pipeline, &outer.aggregates, &rows)? else {
+        return Ok(None);
+    };
+    // Groups without a selected row are none.
+    let members = match &rows.mask {
+        None => None,
+        Some(mask) => Some(Number {
+            values: rows.sum(mask)?,
+            valid: None,
+            span: Span::ANY,
+        }),
+    };
+    fusion.evaluate(all.iter().map(|one| &one.number).chain(&members))?;
+    let firsts = engine::rows::taken(&key_arrays, &groups.first_rows)?;
+    let names = keys.iter().map(|key| Arc::clone(&key.name));
+    let before = names.zip(firsts).collect();
+    let table = small(&all, group_count, before)?;
+    let table = match members {
+        None => table,
+        Some(members) => {
+            let members = columns::array(&members, &DataType::Float64, group_count)?;
+            let cells = members.as_primitive::<Float64Type>();
+            let flags = BooleanArray::new(columns::flags(cells.values()), None);
+            engine::rows::filter(&table, &flags)?
+        }
+    };
+    let keys = keys.iter().enumerate().map(|(index, key)| TypedNamed {
+        name: Arc::clone(&key.name),
+        expr: TypedExpression::Column {
+            name: Arc::clone(&key.name),
+            index,
+            data_type: key.expr.data_type().clone(),
+        },
+    });
+    let exprs: Vec<TypedNamed> = keys.chain(outer.exprs).collect();
+    selected(&table, &exprs).map(Some)
+}

@@ -1,0 +1,549 @@
+//! Plans of tables as HOPs on columns: selections, projections and aggregates together, in one scan where fusion finds it.
+//!
+//! - `algebra`: operators on columns.
+//! - `lower`: expressions as operators, exactly.
+//! - `columns`: results as columns of tables.
+//! - `pipeline`: selections and projections that wait.
+//! - `aggregates`: sums and their kin, over all rows or by groups.
+//! - here: plans in stages. Joins, sorts and texts are the kernels' ([`crate::engine`]).
+
+mod aggregates;
+mod algebra;
+mod columns;
+mod lower;
+mod pipeline;
+
+use std::sync::Arc;
+
+use arrow::{
+    array::{Array, ArrayRef, BooleanArray, Float64Array},
+    buffer::BooleanBuffer,
+    datatypes::DataType,
+};
+use fulgurite_error::{Error, Result};
+use fulgurite_lazy::{Evaluator, Expression, Input, evaluate};
+use fulgurite_matrix::Interrupt;
+
+use self::{
+    lower::Number,
+    pipeline::{Pipeline, add_columns, moved, reads_arrays},
+};
+use crate::{
+    deep::on_deep_stack,
+    engine,
+    expression::Function,
+    literal::Literal,
+    numbers::{EXACT, NumericColumn, Span, bounds},
+    plan::Relation,
+    resolve::{TypedExpression, TypedNamed, TypedNode, TypedRelation, resolve},
+    table::{Columns, Table},
+    types,
+};
+
+/// Rows from which on a column is worth a plan: below, kernels are through before it is found.
+pub const WORTH_A_PLAN: usize = 4096;
+
+/// A column beside the tables.
+#[derive(Debug, Clone)]
+pub enum BesideColumn {
+    /// Doubles that may have to be computed yet.
+    Waits(Arc<Expression>),
+    Known(ArrayRef),
+}
+
+impl BesideColumn {
+    fn data_type(&self) -> DataType {
+        match self {
+            BesideColumn::Waits(_) => DataType::Float64,
+            BesideColumn::Known(array) => array.data_type().clone(),
+        }
+    }
+
+    fn rows(&self) -> u64 {
+        match self {
+            BesideColumn::Waits(expression) => expression.shape.rows,
+            BesideColumn::Known(array) => array.len() as u64,
+        }
+    }
+}
+
+/// Where plans of tables are computed.
+pub struct Fusion<'a> {
+    pub tables: &'a [Table],
+    pub arrays: &'a [BesideColumn],
+    pub evaluator: &'a Evaluator,
+    pub interrupt: &'a Interrupt,
+    /// Tables of fewer rows are left to kernels: [`WORTH_A_PLAN`].
+    pub least_rows: usize,
+}
+
+impl Fusion<'_> {
+    /// The table that a plan gives.
+    ///
+    /// # Errors
+    /// Those of [`Relation::schema`]; `data`, for a strict cast that fails; `dimension`, for arrays of other lengths; `memory`.
+    pub fn collect(&self, plan: &Relation) -> Result<Table> {
+        let plan = self.resolved(plan)?;
+        let table = self.interrupt.within(|| self.table(&plan));
+        // What an interrupted kernel gave is no result.
+        self.interrupt.check().and(table)
+    }
+
+    /// Columns of a plan beside each other, as a matrix that waits, and its rows. A missing value is NaN.
+    ///
+    /// # Errors
+    /// As [`Fusion::collect`]; Validation, for a column that is no number.
+    pub fn matrix(&self, plan: &Relation, names: &[Arc<str>]) -> Result<(usize, Arc<Expression>)> {
+        let exprs = names.iter().map(|name| crate::plan::Named {
+            name: Arc::clone(name),
+            expr: crate::expression::Expression::Column {
+                name: Arc::clone(name),
+            },
+        });
+        let plan = self.resolved(&Relation::Select {
+            input: Box::new(plan.clone()),
+            exprs: exprs.collect(),
+        })?;
+        for (name, data_type) in &plan.schema {
+            if types::is_text(data_type) {
+                return Err(Error::validation(format!(
+                    "column '{name}' is of type {}, and a matrix has numbers",
+                    types::name(data_type)
+                ))
+                .with_help("cast() it, or leave it out"));
+            }
+        }
+        let matrix = self.interrupt.within(|| {
+            let pipeline = self.pipeline(&plan)?;
+            self.matrix_of(&pipeline)
+        });
+        self.interrupt.check().and(matrix)
+    }
+
+    fn resolved(&self, plan: &Relation) -> Result<TypedRelation> {
+        let sources: Vec<Columns> = self.tables.iter().map(Table::schema).collect();
+        let kinds: Vec<DataType> = self.arrays.iter().map(BesideColumn::data_type).collect();
+        on_deep_stack(|| resolve(&plan.optimized(&sources)?, &sources, Some(&kinds)))
+    }
+
+    fn matrix_of(&self, pipeline: &Pipeline) -> Result<(usize, Arc<Expression>)> {
+        let base = &pipeline.base;
+        let mut columns = Vec::new();
+        for column in &pipeline.columns {
+            let number = self.number(&column.expr, base)?;
+            let number = number.ok_or_else(|| {
+                Error::validation(format!("column '{}' has no numbers", column.name))
+            })?;
+            let values = match &number.valid {
+                None => number.values,
+                Some(valid) => algebra::if_else(valid, &number.values, &Input::from(f64::NAN))?,
+            };
+            columns.push(algebra::column(&values, base.rows())?.into());
+        }
+        let width = columns.len();
+        let beside = algebra::beside(&columns)?
+            .ok_or_else(|| Error::validation("a matrix has one column at least"))?;
+        let (rows, matrix) = match self.mask(pipeline)? {
+            None => (base.rows(), beside),
+            Some(mask) => {
+                let count = algebra::total("+", &mask)?;
+                let count = self.value(&count)? as usize;
+                (count, algebra::selected(&beside, &mask, count, width)?)
+            }
+        };
+        Ok((rows, algebra::column(&matrix, rows)?))
+    }
+
+    fn table(&self, plan: &TypedRelation) -> Result<Table> {
+        match &plan.node {
+            TypedNode::GroupBy {
+                input,
+                keys,
+                aggs,
+                maintain_order,
+            } => {
+                let pipeline = self.pipeline(input)?;
+                // Groups are in the order of all rows, not of the selected ones.
+                let has_order = !*maintain_order || pipeline.predicate.is_none();
+                let found = match has_order {
+                    true => aggregates::grouped(self, &pipeline, keys, aggs)?,
+                    false => None,
+                };
+                match found {
+                    Some(table) => Ok(table),
+                    None => self.step(plan, vec![self.materialized(&pipeline)?]),
+                }
+            }
+            TypedNode::Select { input, exprs }
+                if !exprs.is_empty()
+                    && exprs.iter().all(|named| aggregates::is_total(&named.expr)) =>
+            {
+                let pipeline = self.pipeline(input)?;
+                match aggregates::totals(self, &pipeline, exprs)? {
+                    Some(table) => Ok(table),
+                    None => self.step(plan, vec![self.materialized(&pipeline)?]),
+                }
+            }
+            TypedNode::Scan { table, columns } => match self.tables.get(*table) {
+                Some(table) => Ok(table.select(columns)),
+                None => Err(Error::plan(format!("a scan of table {table}"))),
+            },
+            TypedNode::Filter { .. } | TypedNode::Select { .. } | TypedNode::WithColumns { .. } => {
+                let pipeline = self.pipeline(plan)?;
+                self.materialized(&pipeline)
+            }
+            TypedNode::Join { .. }
+            | TypedNode::Sort { .. }
+            | TypedNode::Unique { .. }
+            | TypedNode::Slice { .. }
+            | TypedNode::Concat { .. } => {
+                let inputs = plan.inputs().into_iter().map(|input| self.table(input));
+                self.step(plan, inputs.collect::<Result<_>>()?)
+            }
+        }
+    }
+
+    /// One step by kernels, on what it reads.
+    fn step(&self, plan: &TypedRelation, inputs: Vec<Table>) -> Result<Table> {
+        let mut step = plan.clone();
+        for (place, (input, table)) in step.inputs_mut().into_iter().zip(&inputs).enumerate() {
+            *input = TypedRelation {
+                schema: table.schema(),
+                node: TypedNode::Scan {
+                    table: place,
+                    columns: (0..table.columns().len()).collect(),
+                },
+            };
+        }
+        engine::run(&step, &inputs, &self.computed_arrays()?)
+    }
+
+    /// The run of steps that a plan ends in.
+    fn pipeline(&self, plan: &TypedRelation) -> Result<Pipeline> {
+        let input = match &plan.node {
+            TypedNode::Filter { input, .. }
+            | TypedNode::Select { input, .. }
+            | TypedNode::WithColumns { input, .. } => input,
+            TypedNode::Scan { .. }
+            | TypedNode::GroupBy { .. }
+            | TypedNode::Join { .. }
+            | TypedNode::Sort { .. }
+            | TypedNode::Unique { .. }
+            | TypedNode::Slice { .. }
+            | TypedNode::Concat { .. } => return Ok(Pipeline::of_table(self.table(plan)?)),
+        };
+        if let TypedNode::Select { exprs, .. } = &plan.node
+            && !exprs.is_empty()
+            && exprs.iter().all(|named| aggregates::is_total(&named.expr))
+        {
+            return Ok(Pipeline::of_table(self.table(plan)?));
+        }
+        let below = self.pipeline(input)?;
+        if let Some(pipeline) = below.then(&plan.node) {
+            return Ok(pipeline);
+        }
+        let table = self.materialized(&below)?;
+        if let Some(pipeline) = Pipeline::of_table(table.clone()).then(&plan.node) {
+            return Ok(pipeline);
+        }
+        Ok(Pipeline::of_table(self.step(plan, vec![table])?))
+    }
+
+    /// The rows and columns of a pipeline.
+    fn materialized(&self, pipeline: &Pipeline) -> Result<Table> {
+        let pipeline = match self.mask(pipeline)? {
+            None => pipeline.clone(),
+            Some(mask)
+                if pipeline
+                    .columns
+                    .iter()
+                    .any(|column| reads_arrays(&column.expr)) =>
+            {
+                // Arrays stand beside all rows.
+                let flags = BooleanArray::new(self.flags(&mask, pipeline.base.rows())?, None);
+                let whole = self.materialized(&Pipeline {
+                    predicate: None,
+                    ..pipeline.clone()
+                })?;
+                return engine::rows::filter(&whole, &flags);
+            }
+            Some(mask) => self.compacted(pipeline, &mask)?,
+        };
+        let base = &pipeline.base;
+        let made = pipeline
+            .columns
+            .iter()
+            .map(|column| self.made(&column.expr, base));
+        let made: Vec<Made> = made.collect::<Result<_>>()?;
+        self.evaluate(made.iter().filter_map(|made| match made {
+            Made::Waits(number, _) => Some(number),
+            Made::Known(_) => None,
+        }))?;
+        let columns = pipeline.columns.iter().zip(made).map(|(column, made)| {
+            let array = match made {
+                Made::Known(array) => array,
+                Made::Waits(number, data_type) => columns::array(&number, &data_type, base.rows())?,
+            };
+            Ok((Arc::clone(&column.name), array))
+        });
+        Table::with_rows(base.rows(), columns.collect::<Result<_>>()?)
+    }
+
+    /// A column by operators where that is worth a plan, and else by kernels.
+    fn made(&self, typed: &TypedExpression, base: &Table) -> Result<Made> {
+        let is_computed = matches!(
+            typed,
+            TypedExpression::Call { .. } | TypedExpression::Array { .. }
+        );
+        if is_computed
+            && base.rows() >= self.least_rows
+            && is_exact(typed.data_type())
+            && let Some(number) = self.lowered(typed, base)?
+        {
+            return Ok(Made::Waits(number, typed.data_type().clone()));
+        }
+        self.kernels(typed, base).map(Made::Known)
+    }
+
+    /// The same over a table with the selected rows of the columns that are read.
+    fn compacted(&self, pipeline: &Pipeline, mask: &Input) -> Result<Pipeline> {
+        let flags = BooleanArray::new(self.flags(mask, pipeline.base.rows())?, None);
+        let mut read = Vec::new();
+        for column in &pipeline.columns {
+            add_columns(&column.expr, &mut read);
+        }
+        let base = pipeline.base.select(&read);
+        let columns = pipeline.columns.iter().map(|column| TypedNamed {
+            name: Arc::clone(&column.name),
+            expr: moved(&column.expr, &read),
+        });
+        Ok(Pipeline {
+            columns: columns.collect(),
+            base: engine::rows::filter(&base, &flags)?,
+            predicate: None,
+        })
+    }
+
+    /// 1 for the selected rows of the table, where not all are.
+    fn mask(&self, pipeline: &Pipeline) -> Result<Option<Input>> {
+        let Some(predicate) = &pipeline.predicate else {
+            return Ok(None);
+        };
+        let base = &pipeline.base;
+        let number = self.number(predicate, base)?;
+        let number = number.ok_or_else(|| Error::internal("a predicate that is no number"))?;
+        let truth = match &number.valid {
+            None => number.values,
+            Some(valid) => algebra::binary("&", &number.values, valid)?,
+        };
+        Ok(Some(algebra::column(&truth, base.rows())?.into()))
+    }
+
+    fn flags(&self, mask: &Input, rows: usize) -> Result<BooleanBuffer> {
+        let expression = algebra::column(mask, rows)?;
+        evaluate(&[Arc::clone(&expression)], self.evaluator, self.interrupt)?;
+        Ok(columns::flags(&columns::cells(&expression)?))
+    }
+
+    /// An expression by kernels.
+    fn kernels(&self, typed: &TypedExpression, base: &Table) -> Result<ArrayRef> {
+        let arrays = match reads_arrays(typed) {
+            true => self.computed_arrays()?,
+            false => Vec::new(),
+        };
+        engine::column(typed, base, &arrays)
+    }
+
+    /// An expression as a column of doubles, by operators as far as they have it exactly, and else by kernels; none for texts.
+    fn number(&self, typed: &TypedExpression, base: &Table) -> Result<Option<Number>> {
+        if let Some(number) = self.lowered(typed, base)? {
+            return Ok(Some(number));
+        }
+        let array = self.kernels(typed, base)?;
+        Ok(NumericColumn::of(&array)?.map(Number::of_column))
+    }
+
+    /// The same by operators alone.
+    fn lowered(&self, typed: &TypedExpression, base: &Table) -> Result<Option<Number>> {
+        match typed {
+            TypedExpression::Column {
+                index, data_type, ..
+            } => match is_exact(data_type) {
+                true => Ok(base.numbers(*index)?.map(Number::of_column)),
+                false => Ok(None),
+            },
+            TypedExpression::Literal { value, .. } => Ok(literal(value)),
+            TypedExpression::Array { index, data_type } => match is_exact(data_type) {
+                true => self.array(*index, base),
+                false => Ok(None),
+            },
+            TypedExpression::Cast { arg, data_type } => {
+                let Some(number) = self.numeric(arg, base)? else {
+                    return Ok(None);
+                };
+                let from = arg.data_type();
+                let is_same = match data_type {
+                    DataType::Float64 => {
+                        *from == DataType::Boolean || (from.is_integer() && number.span.is_exact())
+                    }
+                    to => {
+                        let fits = bounds(to).is_some_and(|(least, most)| {
+                            least <= number.span.least && number.span.most <= most
+                        });
+                        fits && (from.is_integer() || *from == DataType::Boolean)
+                    }
+                };
+                if !is_same {
+                    return Ok(None);
+                }
+                // Products of whole numbers have no sign where they are 0; those of doubles do.
+                let may_be_negative_zero = *data_type == DataType::Float64
+                    && matches!(**arg, TypedExpression::Call { .. })
+                    && number.span.least <= 0.0
+                    && number.span.most >= 0.0;
+                match may_be_negative_zero {
+                    true => lower::without_negative_zero(&number).map(Some),
+                    false => Ok(Some(number)),
+                }
+            }
+            TypedExpression::Call {
+                function,
+                args,
+                data_type,
+                ..
+            } => self.call(*function, args, data_type, base),
+            TypedExpression::Aggregate { .. } => Ok(None),
+        }
+    }
+
+    fn call(
+        &self,
+        function: Function,
+        args: &[TypedExpression],
+        given: &DataType,
+        base: &Table,
+    ) -> Result<Option<Number>> {
+        if !is_exact(given) || !args.iter().all(|arg| is_exact(arg.data_type())) {
+            return Ok(None);
+        }
+        let mut numbers = Vec::new();
+        for arg in args {
+            match self.numeric(arg, base)? {
+                Some(number) => numbers.push(number),
+                None => return Ok(None),
+            }
+        }
+        let are_whole = args.iter().any(|arg| arg.data_type().is_integer());
+        let number = lower::call(function.name(), &numbers, are_whole)?;
+        // Whole numbers wrap beyond their type.
+        Ok(number.filter(|number| match bounds(given) {
+            Some((least, most)) => {
+                number.span.is_exact() && least <= number.span.least && number.span.most <= most
+            }
+            None => true,
+        }))
+    }
+
+    /// An argument, if doubles are exact: kernels compute what operators do not have.
+    fn numeric(&self, typed: &TypedExpression, base: &Table) -> Result<Option<Number>> {
+        if !is_exact(typed.data_type()) {
+            return Ok(None);
+        }
+        let number = self.number(typed, base)?;
+        let is_float = *typed.data_type() == DataType::Float64;
+        Ok(number.filter(|number| is_float || number.span.is_exact()))
+    }
+
+    fn array(&self, place: usize, base: &Table) -> Result<Option<Number>> {
+        let array = self.arrays.get(place);
+        let array = array.ok_or_else(|| Error::internal(format!("there is no array {place}")))?;
+        if array.rows() != base.rows() as u64 {
+            return Err(Error::dimension(format!(
+                "an array of {} rows stands beside a table of {}",
+                array.rows(),
+                base.rows()
+            )));
+        }
+        match array {
+            BesideColumn::Waits(expression) => Ok(Some(Number {
+                values: Arc::clone(expression).into(),
+                valid: None,
+                span: Span::ANY,
+            })),
+            BesideColumn::Known(array) => Ok(NumericColumn::of(array)?.map(Number::of_column)),
+        }
+    }
+
+    /// The arrays beside the tables, computed.
+    fn computed_arrays(&self) -> Result<Vec<ArrayRef>> {
+        let waiting = self.arrays.iter().filter_map(|array| match array {
+            BesideColumn::Waits(expression) => Some(Arc::clone(expression)),
+            BesideColumn::Known(_) => None,
+        });
+        evaluate(&waiting.collect::<Vec<_>>(), self.evaluator, self.interrupt)?;
+        let arrays = self.arrays.iter().map(|array| match array {
+            BesideColumn::Known(array) => Ok(Arc::clone(array)),
+            BesideColumn::Waits(expression) => {
+                let cells = columns::cells(expression)?;
+                Ok(Arc::new(Float64Array::new(cells, None)) as ArrayRef)
+            }
+        });
+        arrays.collect()
+    }
+
+    /// Computes what numbers wait for, together.
+    fn evaluate<'n>(&self, numbers: impl Iterator<Item = &'n Number>) -> Result<()> {
+        let inputs = numbers.flat_map(|number| [Some(&number.values), number.valid.as_ref()]);
+        let waiting = inputs.flatten().filter_map(|input| match input {
+            Input::Expression(expression) => Some(Arc::clone(expression)),
+            Input::Literal(_) => None,
+        });
+        evaluate(&waiting.collect::<Vec<_>>(), self.evaluator, self.interrupt)
+    }
+
+    /// A number that waits.
+    fn value(&self, input: &Input) -> Result<f64> {
+        match input {
+            Input::Literal(value) => Ok(value.as_f64().unwrap_or(f64::NAN)),
+            Input::Expression(expression) => {
+                evaluate(&[Arc::clone(expression)], self.evaluator, self.interrupt)?;
+                let number = expression.number();
+                number.ok_or_else(|| Error::internal("a number without a value"))
+            }
+        }
+    }
+}
+
+/// A column of a result.
+enum Made {
+    Known(ArrayRef),
+    Waits(Number, DataType),
+}
+
+/// Types whose values are doubles, as far as bounds allow.
+fn is_exact(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Float64 | DataType::Boolean | DataType::Date32 | DataType::Null => true,
+        DataType::Timestamp(..) => true,
+        other => other.is_integer(),
+    }
+}
+
+fn literal(value: &Literal) -> Option<Number> {
+    let number = match value {
+        Literal::Null => {
+            return Some(Number {
+                values: Input::from(0.0),
+                valid: Some(Input::from(0.0)),
+                span: Span::of(0.0),
+            });
+        }
+        Literal::Boolean(truth) => f64::from(u8::from(*truth)),
+        Literal::Integer(number) if number.unsigned_abs() <= EXACT as u128 => *number as f64,
+        Literal::Float(number) => *number,
+        Literal::Date(days) => f64::from(*days),
+        Literal::Datetime(time) if time.unsigned_abs() <= EXACT as u64 => *time as f64,
+        Literal::Integer(_) | Literal::Datetime(_) | Literal::String(_) => return None,
+    };
+    Some(Number::of_value(number))
+}

@@ -1,0 +1,280 @@
+//! Columns as matrices of one column, and what is known of their numbers.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use arrow::{
+    array::{Array, ArrayRef, AsArray, PrimitiveArray, UInt32Array},
+    datatypes::{
+        ArrowPrimitiveType, DataType, Date32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+        Int64Type, TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    },
+};
+use fulgurite_dataflow::Variable;
+use fulgurite_error::Result;
+use fulgurite_lazy::Expression;
+use fulgurite_matrix::{DenseMatrix, Interrupt, MatrixBlock, memory};
+use rayon::prelude::*;
+
+use crate::engine::groups::{self, Groups};
+
+/// Whole numbers up to here are exact in doubles.
+pub(crate) const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// The least and the largest value of a type of whole numbers.
+pub(crate) fn bounds(data_type: &DataType) -> Option<(f64, f64)> {
+    Some(match data_type {
+        DataType::Int8 => (i8::MIN.into(), i8::MAX.into()),
+        DataType::Int16 => (i16::MIN.into(), i16::MAX.into()),
+        DataType::Int32 => (i32::MIN.into(), i32::MAX.into()),
+        DataType::Int64 => (i64::MIN as f64, i64::MAX as f64),
+        DataType::UInt8 => (0.0, u8::MAX.into()),
+        DataType::UInt16 => (0.0, u16::MAX.into()),
+        DataType::UInt32 => (0.0, u32::MAX.into()),
+        DataType::UInt64 => (0.0, u64::MAX as f64),
+        _ => return None,
+    })
+}
+
+const ROWS_OF_A_TASK: usize = 1 << 16;
+
+/// Bounds of numbers. An empty range has `least` above `most`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Span {
+    pub least: f64,
+    pub most: f64,
+    pub has_nan: bool,
+}
+
+impl Span {
+    pub const ANY: Span = Span {
+        least: f64::NEG_INFINITY,
+        most: f64::INFINITY,
+        has_nan: true,
+    };
+    pub const TRUTH: Span = Span {
+        least: 0.0,
+        most: 1.0,
+        has_nan: false,
+    };
+    const NOTHING: Span = Span {
+        least: f64::INFINITY,
+        most: f64::NEG_INFINITY,
+        has_nan: false,
+    };
+
+    pub fn of(value: f64) -> Span {
+        Span::NOTHING.with(value)
+    }
+
+    fn with(self, value: f64) -> Span {
+        Span {
+            least: self.least.min(value),
+            most: self.most.max(value),
+            has_nan: self.has_nan | value.is_nan(),
+        }
+    }
+
+    pub fn union(self, other: Span) -> Span {
+        Span {
+            least: self.least.min(other.least),
+            most: self.most.max(other.most),
+            has_nan: self.has_nan | other.has_nan,
+        }
+    }
+
+    /// The largest magnitude.
+    pub fn magnitude(self) -> f64 {
+        self.least.abs().max(self.most.abs())
+    }
+
+    /// Whether all whole numbers of the span are exact in doubles.
+    pub fn is_exact(self) -> bool {
+        self.least > self.most || self.magnitude() <= EXACT
+    }
+}
+
+/// A column as a matrix.
+#[derive(Debug, Clone)]
+pub(crate) struct NumericColumn {
+    /// 0 where a value is missing.
+    pub values: Arc<Expression>,
+    /// 1 where a value is there; none where all are.
+    pub valid: Option<Arc<Expression>>,
+    pub span: Span,
+}
+
+/// Rows with equal keys, as plans read them.
+#[derive(Debug)]
+pub(crate) struct KeyGroups {
+    /// The number of each row's group, from 1 on, as a column.
+    pub codes: Arc<Expression>,
+    /// The first row of each group.
+    pub first_rows: UInt32Array,
+}
+
+/// Groups of a table's rows that were asked for, by their key columns.
+#[derive(Debug, Default)]
+pub(crate) struct GroupCache(Mutex<Vec<(Vec<ArrayRef>, Arc<KeyGroups>)>>);
+
+/// Sets of keys whose groups are kept with a table.
+const MOST_KEPT: usize = 4;
+
+impl GroupCache {
+    /// The groups by these columns.
+    ///
+    /// # Errors
+    /// `memory`.
+    pub fn of(&self, keys: &[ArrayRef]) -> Result<Arc<KeyGroups>> {
+        let is_same = |known: &[ArrayRef]| {
+            known.len() == keys.len() && known.iter().zip(keys).all(|(a, b)| Arc::ptr_eq(a, b))
+        };
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, groups)) = lock().iter().find(|(known, _)| is_same(known)) {
+            return Ok(Arc::clone(groups));
+        }
+        let Groups {
+            codes, first_rows, ..
+        } = groups::codes(keys)?;
+        let cells = filled(codes.len(), |row| f64::from(codes[row]) + 1.0)?;
+        let groups = Arc::new(KeyGroups {
+            codes: leaf(cells),
+            first_rows: first_rows.into(),
+        });
+        let mut known = lock();
+        if known.len() == MOST_KEPT {
+            known.remove(0);
+        }
+        known.push((keys.to_vec(), Arc::clone(&groups)));
+        Ok(groups)
+    }
+}
+
+/// A column as a matrix, once it was asked for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ColumnCache(Arc<OnceLock<Option<NumericColumn>>>);
+
+impl ColumnCache {
+    /// # Errors
+    /// `memory`.
+    pub fn of(&self, array: &ArrayRef) -> Result<Option<NumericColumn>> {
+        if let Some(known) = self.0.get() {
+            return Ok(known.clone());
+        }
+        let made = NumericColumn::of(array)?;
+        Ok(self.0.get_or_init(|| made).clone())
+    }
+}
+
+impl NumericColumn {
+    /// Of numbers, booleans, dates and times; none for other types.
+    ///
+    /// # Errors
+    /// `memory`.
+    pub fn of(array: &ArrayRef) -> Result<Option<Self>> {
+        let Some(values) = values(array)? else {
+            return Ok(None);
+        };
+        let span = span(values.values());
+        let valid = match array.logical_nulls() {
+            Some(nulls) if nulls.null_count() > 0 => {
+                let valid = filled(array.len(), |row| f64::from(u8::from(nulls.is_valid(row))))?;
+                Some(leaf(valid))
+            }
+            _ => None,
+        };
+        Ok(Some(NumericColumn {
+            values: leaf(values),
+            valid,
+            span,
+        }))
+    }
+}
+
+fn leaf(column: DenseMatrix) -> Arc<Expression> {
+    Expression::value(Variable::matrix(MatrixBlock::Dense(column)))
+}
+
+fn values(array: &ArrayRef) -> Result<Option<DenseMatrix>> {
+    Ok(Some(match array.data_type() {
+        DataType::Float64 => {
+            let floats = array.as_primitive::<Float64Type>();
+            match floats.null_count() {
+                0 => DenseMatrix::new(floats.len(), 1, floats.values().clone())?,
+                _ => converted(floats, |value| value)?,
+            }
+        }
+        DataType::Int8 => converted(array.as_primitive::<Int8Type>(), f64::from)?,
+        DataType::Int16 => converted(array.as_primitive::<Int16Type>(), f64::from)?,
+        DataType::Int32 => converted(array.as_primitive::<Int32Type>(), f64::from)?,
+        DataType::Int64 => converted(array.as_primitive::<Int64Type>(), |value| value as f64)?,
+        DataType::UInt8 => converted(array.as_primitive::<UInt8Type>(), f64::from)?,
+        DataType::UInt16 => converted(array.as_primitive::<UInt16Type>(), f64::from)?,
+        DataType::UInt32 => converted(array.as_primitive::<UInt32Type>(), f64::from)?,
+        DataType::UInt64 => converted(array.as_primitive::<UInt64Type>(), |value| value as f64)?,
+        DataType::Date32 => converted(array.as_primitive::<Date32Type>(), f64::from)?,
+        DataType::Timestamp(..) => {
+            converted(array.as_primitive::<TimestampMicrosecondType>(), |value| {
+                value as f64
+            })?
+        }
+        DataType::Boolean => {
+            let truth = array.as_boolean();
+            let (values, nulls) = (truth.values(), truth.nulls());
+            filled(truth.len(), |row| {
+                let is_there = nulls.is_none_or(|nulls| nulls.is_valid(row));
+                f64::from(u8::from(is_there && values.value(row)))
+            })?
+        }
+        _ => return Ok(None),
+    }))
+}
+
+fn converted<T: ArrowPrimitiveType>(
+    array: &PrimitiveArray<T>,
+    number: impl Fn(T::Native) -> f64 + Sync,
+) -> Result<DenseMatrix> {
+    let values = array.values();
+    match array.nulls() {
+        None => filled(array.len(), |row| number(values[row])),
+        Some(nulls) => filled(array.len(), |row| match nulls.is_valid(row) {
+            true => number(values[row]),
+            false => 0.0,
+        }),
+    }
+}
+
+/// A column of as many rows.
+fn filled(rows: usize, cell: impl Fn(usize) -> f64 + Sync) -> Result<DenseMatrix> {
+    let interrupt = Interrupt::current();
+    let mut cells = memory::zeros(rows)?;
+    let tasks = cells.par_chunks_mut(ROWS_OF_A_TASK).enumerate();
+    tasks.try_for_each(|(task, cells)| {
+        interrupt.check()?;
+        for (offset, place) in cells.iter_mut().enumerate() {
+            *place = cell(task * ROWS_OF_A_TASK + offset);
+        }
+        Ok(())
+    })?;
+    DenseMatrix::new(rows, 1, cells)
+}
+
+fn span(values: &[f64]) -> Span {
+    let tasks = values.par_chunks(ROWS_OF_A_TASK);
+    let spans = tasks.map(|task| {
+        // Eight at a time: the loop has no branch.
+        let mut lanes = [Span::NOTHING; 8];
+        let chunks = task.chunks_exact(8);
+        let rest = chunks.remainder();
+        for chunk in chunks {
+            for (lane, value) in lanes.iter_mut().zip(chunk) {
+                *lane = lane.with(*value);
+            }
+        }
+        let lanes = lanes
+            .into_iter()
+            .reduce(Span::union)
+            .unwrap_or(Span::NOTHING);
+        rest.iter().fold(lanes, |span, value| span.with(*value))
+    });
+    spans.reduce(|| Span::NOTHING, Span::union)
+}
