@@ -8,7 +8,20 @@ import fulgurite as fg
 import pyarrow as pa
 import pytest
 
-DIFFERENT = {}
+# Whether they say it in other words, later, or are Polars' where Narwhals differs.
+_WORDS = "the message has other words"
+DIFFERENT = {
+    "frame/concat_test.py::test_concat_diagonal_invalid": _WORDS,
+    "frame/filter_test.py::test_filter_missing_column": "columns are looked up when a frame is collected",
+    "frame/select_test.py::test_missing_columns": _WORDS,
+    "frame/select_test.py::test_select_duplicates": _WORDS,
+    "frame/with_columns_test.py::test_with_columns_missing_column": _WORDS,
+    "frame/with_columns_test.py::test_with_columns_numpy_array": _WORDS,
+    "expr_and_series/is_finite_test.py::test_is_finite_expr": "NaN is not missing",
+    "expr_and_series/is_in_test.py::test_is_in_incompatible_dtype": "floats are not looked for among whole numbers",
+    "expr_and_series/median_test.py::test_median_expr_raises_on_str": _WORDS,
+    "expr_and_series/operators_test.py::test_xor_operator_integers": "whole numbers have no bits here",
+}
 
 
 def frame_of(data):
