@@ -46,10 +46,7 @@ pub fn over_values(
 }
 
 /// A text for each text.
-fn texts<'a>(
-    call: &'a Invocation<'_>,
-    f: impl Fn(&str) -> Option<Cow<'_, str>>,
-) -> Result<ArrayRef> {
+fn texts(call: &Invocation<'_>, f: impl Fn(&str) -> Option<Cow<'_, str>>) -> Result<ArrayRef> {
     over_values(&call.arg(0)?.array, |texts| {
         memory::admit(texts.value_data().len().saturating_add(texts.len() * 4))?;
         let mut builder = StringBuilder::new();
@@ -96,7 +93,7 @@ fn truths(call: &Invocation<'_>, f: impl Fn(&str) -> bool) -> Result<ArrayRef> {
 }
 
 /// What an option of the function says, which its declaration requires.
-fn required<'a, T: ?Sized>(option: Option<&'a T>) -> Result<&'a T> {
+fn required<T: ?Sized>(option: Option<&T>) -> Result<&T> {
     option.ok_or_else(|| Error::internal("a function of text without its option"))
 }
 

@@ -53,7 +53,7 @@ impl Names<'_> {
             Relation::Join { left, .. } => {
                 let mut names = self.of(left);
                 names.extend(
-                    self.from_right(relation)
+                    self.of_right_side(relation)
                         .into_iter()
                         .map(|column| column.new),
                 );
@@ -74,7 +74,7 @@ impl Names<'_> {
     }
 
     /// The columns that a join has from its right side.
-    pub(super) fn from_right(&self, join: &Relation) -> Vec<FromRight> {
+    pub(super) fn of_right_side(&self, join: &Relation) -> Vec<FromRight> {
         let Relation::Join {
             left,
             right,

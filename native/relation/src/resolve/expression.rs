@@ -40,13 +40,13 @@ pub enum TypedExpression {
     Call {
         function: Function,
         args: Vec<TypedExpression>,
-        options: Options,
+        options: Arc<Options>,
         data_type: DataType,
     },
     Aggregate {
         aggregate: Aggregate,
         arg: Option<Box<TypedExpression>>,
-        options: Options,
+        options: Arc<Options>,
         data_type: DataType,
     },
 }
@@ -345,7 +345,7 @@ fn call(
     expression: &Expression,
     function: Function,
     args: Vec<TypedExpression>,
-    options: &Options,
+    options: &Arc<Options>,
 ) -> Result<TypedExpression> {
     let kinds: Vec<DataType> = args.iter().map(|arg| arg.data_type().clone()).collect();
     let refused = |takes: &str| {
@@ -365,7 +365,7 @@ fn call(
     Ok(TypedExpression::Call {
         function,
         args,
-        options: options.clone(),
+        options: Arc::clone(options),
         data_type,
     })
 }
