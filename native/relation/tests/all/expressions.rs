@@ -169,6 +169,11 @@ fn wide_integers_are_compared_exactly() {
         &numbers,
         "Boolean true false",
     );
+    check(
+        call("gt", &[col("b"), int(-1)]),
+        &numbers,
+        "Boolean true true",
+    );
 }
 
 #[test]
