@@ -169,6 +169,11 @@ fn wide_integers_are_compared_exactly() {
         &numbers,
         "Boolean true false",
     );
+    check(
+        call("gt", &[col("b"), int(-1)]),
+        &numbers,
+        "Boolean true true",
+    );
 }
 
 #[test]
@@ -568,7 +573,7 @@ fn dates_have_parts() {
         ("dt.day", "Int8 29 31 null"),
         ("dt.weekday", "Int8 6 3 null"),
     ] {
-        check(call(part, &[date.clone()]), &days, expected);
+        check(call(part, std::slice::from_ref(&date)), &days, expected);
     }
     let micros = table(&[(
         "n",
@@ -581,7 +586,7 @@ fn dates_have_parts() {
         ("dt.second", "Int8 3 59 null"),
         ("dt.weekday", "Int8 6 3 null"),
     ] {
-        check(call(part, &[moment.clone()]), &micros, expected);
+        check(call(part, std::slice::from_ref(&moment)), &micros, expected);
     }
     check(
         json!({"cast": "string", "arg": moment.clone()}),

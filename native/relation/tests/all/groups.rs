@@ -55,7 +55,7 @@ fn aggregates_of_groups_and_of_all_are_those_of_polars() {
         ("median", "Float64 NaN null NaN 0.0", "Float64 1.0"),
     ] {
         let plan = grouped(&[("k", col("k"))], &[("r", agg(name, col("a")))]);
-        let result = run(&plan, &[keyed.clone()]).unwrap();
+        let result = run(&plan, std::slice::from_ref(&keyed)).unwrap();
         assert_eq!(
             values(result.column("r").unwrap()).replace("-0.0", "0.0"),
             of_groups.replace("-0.0", "0.0"),

@@ -94,7 +94,7 @@ fn one_row_of_each() {
     ] {
         let plan = json!({"unique": {"input": scan(), "subset": ["a"], "keep": keep}});
         assert_eq!(
-            column(&plan, &[rows.clone()], "b"),
+            column(&plan, std::slice::from_ref(&rows), "b"),
             format!("Int64 {expected}")
         );
     }
