@@ -1,11 +1,16 @@
 """Python functions of values as functions of columns: what Spark's own Python functions give."""
 
 import math
+import sys
 
 import pytest
+from pyspark import cloudpickle
 from pyspark.sql import functions as F
 
 import fulgurite.spark
+
+# Executors do not have this file.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
 def score(age, income):

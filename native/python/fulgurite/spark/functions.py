@@ -89,17 +89,23 @@ class _Rows:
         self.file = code.co_filename if code else None
         self.lines = linecache.getlines(self.file) if code else []
 
+    def __getstate__(self):
+        from pyspark.sql.types import DataType, _parse_datatype_string
+
+        # Executors have no session, which reads the names of types.
+        kind = self.kind if isinstance(self.kind, DataType) else _parse_datatype_string(self.kind)
+        return {**self.__dict__, "kind": kind}
+
     def results(self, batches):
         """A column of results for each few batches of arguments."""
         import pyarrow
         from pyspark.sql.pandas.types import to_arrow_type
-        from pyspark.sql.types import DataType, _parse_datatype_string
 
         import fulgurite
 
         if self.lines and not linecache.getlines(self.file):
             linecache.cache[self.file] = (sum(map(len, self.lines)), None, self.lines, self.file)
-        returns = to_arrow_type(self.kind if isinstance(self.kind, DataType) else _parse_datatype_string(self.kind))
+        returns = to_arrow_type(self.kind)
         called = fulgurite.udf(self.function, returns=_name(returns))
         for columns in _joined(batches):
             names = self.names[: len(columns)]
