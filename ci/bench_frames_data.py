@@ -61,14 +61,9 @@ def tpch(folder, scale):
 
 
 def as_side(side, tables):
-    """The tables as a side's users have them in memory, by the names of programs' parameters."""
-    return {"fulgurite": for_fulgurite, "polars": for_polars, "duckdb": for_duckdb}.get(side, for_pandas)(tables)
-
-
-def for_fulgurite(tables):
-    import fulgurite
-
-    return {name: fulgurite.frame(table) for name, table in tables.items()}
+    """The tables as a side's users have them in memory, by the names of programs' parameters. Fulgurite's are those of Arrow: programs make
+    lazy frames of them anew each time, for a frame keeps the groups of its rows, and no peer does."""
+    return {"fulgurite": dict, "polars": for_polars, "duckdb": for_duckdb}.get(side, for_pandas)(tables)
 
 
 def for_pandas(tables):

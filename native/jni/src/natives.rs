@@ -23,10 +23,10 @@ use crate::{
     host::JvmHost,
     java::{Host, InputStream, OutputStream},
     registry::registry,
-    request, runs,
+    relation, request, runs,
     shim::{ShimAPI, ShimNativeInterface},
     streams::{Input, Output},
-    task, text,
+    tables, task, text,
 };
 
 impl ShimNativeInterface for ShimAPI {
@@ -335,6 +335,30 @@ impl ShimNativeInterface for ShimAPI {
         let format = bytes(env, &format, "format")?;
         let output = Output::new(env, &output, TEXT_BYTES)?;
         Ok(text::format(handle, &format, output)?)
+    }
+
+    fn relate<'local>(
+        env: &mut Env<'local>,
+        _class: JClass<'local>,
+        plan: JByteArray<'local>,
+        array: jlong,
+        schema: jlong,
+        result_array: jlong,
+        result_schema: jlong,
+    ) -> Result<(), Failure> {
+        let (array, schema): (*mut FFI_ArrowArray, *mut FFI_ArrowSchema) =
+            (address(array, "array")?, address(schema, "schema")?);
+        let (result_array, result_schema): (*mut FFI_ArrowArray, *mut FFI_ArrowSchema) = (
+            address(result_array, "resultArray")?,
+            address(result_schema, "resultSchema")?,
+        );
+        let plan = bytes(env, &plan, "plan")?;
+        // SAFETY: the caller of `Native.relate` answers for the two structs, as its documentation asks.
+        let table = unsafe { tables::import(array, schema) }?;
+        let result = relation::relate(&plan, table)?;
+        // SAFETY: the caller of `Native.relate` answers for the memory of the two structs, as its documentation asks.
+        unsafe { ffi::export(&result, result_array, result_schema) }?;
+        Ok(())
     }
 
     fn release<'local>(

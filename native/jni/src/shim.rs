@@ -48,6 +48,7 @@ bind_java_type! {
         static fn spread_cells(how: jbyte[], cells: jlong) -> jlong[],
         static fn gather_cells(how: jbyte[], cells: jlong[]) -> jbyte[],
         static fn format_text(handle: jlong, format: jbyte[], output: OutputStream),
+        static fn relate(plan: jbyte[], array: jlong, schema: jlong, result_array: jlong, result_schema: jlong),
         static fn release(handle: jlong),
     },
 }
@@ -138,7 +139,7 @@ mod tests {
                 other => (other, signature),
             })
         });
-        assert_eq!(natives.len(), 26);
+        assert_eq!(natives.len(), 27);
         assert_eq!(bound(SHIM, "native_methods"), natives);
     }
 

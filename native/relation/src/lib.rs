@@ -10,7 +10,9 @@
 //! Where the crate differs from Polars, on purpose:
 //!
 //! - a signed and an unsigned integer of 64 bits have no common type (Polars takes 128 bits), but are compared exactly;
-//! - a number and a date, or a text and a boolean, are not compared, and dates are not subtracted;
+//! - a number and a date, or a text and anything else, have no common type and are not compared;
+//! - dates are not subtracted, as tables have no durations;
+//! - remainders are those of IEEE quotients: Polars multiplies by the inverse of a literal divisor, which rounds once more;
 //! - rows of an inner join keep the order of the left table.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]

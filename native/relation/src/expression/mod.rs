@@ -39,14 +39,14 @@ pub enum Expression {
     Call {
         function: Function,
         args: Vec<Expression>,
-        options: Options,
+        options: Arc<Options>,
     },
     /// One value of all rows, or of those of each group.
     Aggregate {
         aggregate: Aggregate,
         /// None for the number of rows only.
         arg: Option<Box<Expression>>,
-        options: Options,
+        options: Arc<Options>,
     },
 }
 

@@ -69,7 +69,7 @@ impl Pipeline {
                     Some(before) => TypedExpression::Call {
                         function: Function::And,
                         args: vec![before, predicate],
-                        options: Options::default(),
+                        options: Arc::new(Options::default()),
                         data_type: DataType::Boolean,
                     },
                     None => predicate,

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use arrow::{
-    array::{Array, ArrayRef, ArrowNativeTypeOp, Float32Array, Float64Array, PrimitiveArray},
+    array::{
+        Array, ArrayRef, ArrowNativeTypeOp, Float32Array, Float64Array, PrimitiveArray,
+        new_null_array,
+    },
     buffer::{BooleanBuffer, NullBuffer},
     datatypes::{DataType, Float32Type, Float64Type, UInt32Type},
 };
@@ -17,6 +20,9 @@ use super::{
 use crate::types;
 
 pub fn add(call: &Invocation<'_>) -> Result<ArrayRef> {
+    if *call.to == DataType::Null {
+        return Ok(new_null_array(call.to, call.rows));
+    }
     if types::is_text(call.to) {
         return text::concat(call);
     }
@@ -27,6 +33,9 @@ pub fn add(call: &Invocation<'_>) -> Result<ArrayRef> {
 }
 
 pub fn sub(call: &Invocation<'_>) -> Result<ArrayRef> {
+    if *call.to == DataType::Null {
+        return Ok(new_null_array(call.to, call.rows));
+    }
     let (left, right) = (call.arg(0)?, call.arg(1)?);
     with_type!(call.to, T => {
         Ok(Arc::new(binary::<T, T>(left, right, call.rows, |a, b| a.sub_wrapping(b))?))
@@ -34,6 +43,9 @@ pub fn sub(call: &Invocation<'_>) -> Result<ArrayRef> {
 }
 
 pub fn mul(call: &Invocation<'_>) -> Result<ArrayRef> {
+    if *call.to == DataType::Null {
+        return Ok(new_null_array(call.to, call.rows));
+    }
     let (left, right) = (call.arg(0)?, call.arg(1)?);
     with_type!(call.to, T => {
         Ok(Arc::new(binary::<T, T>(left, right, call.rows, |a, b| a.mul_wrapping(b))?))
@@ -62,6 +74,9 @@ pub fn div(call: &Invocation<'_>) -> Result<ArrayRef> {
 
 /// The largest integer that is not above the quotient; null for integers divided by zero.
 pub fn floor_div(call: &Invocation<'_>) -> Result<ArrayRef> {
+    if *call.to == DataType::Null {
+        return Ok(new_null_array(call.to, call.rows));
+    }
     let (left, right) = (call.arg(0)?, call.arg(1)?);
     with_type!(call.to, T => {
         let quotients = binary::<T, T>(left, right, call.rows, Number::floor_divided)?;
@@ -71,6 +86,9 @@ pub fn floor_div(call: &Invocation<'_>) -> Result<ArrayRef> {
 
 /// What [`floor_div`] leaves, with the sign of the divisor.
 pub fn modulo(call: &Invocation<'_>) -> Result<ArrayRef> {
+    if *call.to == DataType::Null {
+        return Ok(new_null_array(call.to, call.rows));
+    }
     let (left, right) = (call.arg(0)?, call.arg(1)?);
     with_type!(call.to, T => {
         let rests = binary::<T, T>(left, right, call.rows, Number::modulo)?;

@@ -187,7 +187,7 @@ fn joined(known: &Names<'_>, join: &Relation, needed: Option<&Needed>) -> Relati
         .filter(|name| is_needed(name))
         .collect();
     let mut of_right = Needed::new();
-    for column in known.of_right(join) {
+    for column in known.of_right_side(join) {
         if is_needed(&column.new) {
             // The suffix comes from a column on the left, which therefore stays.
             if column.old != column.new {

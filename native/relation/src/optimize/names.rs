@@ -52,7 +52,11 @@ impl Names<'_> {
             }
             Relation::Join { left, .. } => {
                 let mut names = self.of(left);
-                names.extend(self.of_right(relation).into_iter().map(|column| column.new));
+                names.extend(
+                    self.of_right_side(relation)
+                        .into_iter()
+                        .map(|column| column.new),
+                );
                 names
             }
             Relation::Concat { inputs } => inputs.first().map_or(Vec::new(), |one| self.of(one)),
@@ -70,7 +74,7 @@ impl Names<'_> {
     }
 
     /// The columns that a join has from its right side.
-    pub(super) fn of_right(&self, join: &Relation) -> Vec<FromRight> {
+    pub(super) fn of_right_side(&self, join: &Relation) -> Vec<FromRight> {
         let Relation::Join {
             left,
             right,

@@ -1,5 +1,7 @@
 //! Selections move down.
 
+use std::sync::Arc;
+
 use super::names::{Names, columns_of, is_fallible, is_movable, is_of_rows, renamed};
 use crate::{
     expression::{Expression, Function},
@@ -84,7 +86,7 @@ fn joined(known: &Names<'_>, join: &Relation, conditions: Vec<Expression>) -> Re
     };
     let is_of_rows = left_on.iter().chain(right_on.iter()).all(is_movable);
     let of_left = known.of(left);
-    let from_right = known.of_right(join);
+    let from_right = known.of_right_side(join);
     let from_right: Vec<_> = from_right
         .iter()
         .map(|column| renamed(&column.old, &column.new))
@@ -163,7 +165,7 @@ fn filtered(plan: Relation, conditions: Vec<Expression>) -> Relation {
         .reduce(|one, other| Expression::Call {
             function: Function::And,
             args: vec![one, other],
-            options: Options::default(),
+            options: Arc::new(Options::default()),
         });
     match all {
         None => plan,

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use super::{JoinKind, Keep, Named, Relation, SortKey};
 use crate::{deep::on_deep_stack, expression::Expression};
 
-/// How deep the brackets of a plan may be nested.
-pub const MOST_NESTED: usize = 4000;
+/// How deep the brackets of a plan may be nested: an operator or a function takes two.
+pub const MOST_NESTED: usize = 2000;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]

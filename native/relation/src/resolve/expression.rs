@@ -40,13 +40,13 @@ pub enum TypedExpression {
     Call {
         function: Function,
         args: Vec<TypedExpression>,
-        options: Options,
+        options: Arc<Options>,
         data_type: DataType,
     },
     Aggregate {
         aggregate: Aggregate,
         arg: Option<Box<TypedExpression>>,
-        options: Options,
+        options: Arc<Options>,
         data_type: DataType,
     },
 }
@@ -359,7 +359,7 @@ fn call(
     expression: &Expression,
     function: Function,
     args: Vec<TypedExpression>,
-    options: &Options,
+    options: &Arc<Options>,
 ) -> Result<TypedExpression> {
     let kinds: Vec<DataType> = args.iter().map(|arg| arg.data_type().clone()).collect();
     let refused = |takes: &str| {
@@ -379,7 +379,7 @@ fn call(
     Ok(TypedExpression::Call {
         function,
         args,
-        options: options.clone(),
+        options: Arc::clone(options),
         data_type,
     })
 }
@@ -412,9 +412,8 @@ fn typed(
                 return Ok(all(args, &DataType::Utf8));
             }
             match common(&args) {
-                // Two nulls are numbers as well.
                 Some(kind) if types::is_number(&kind) => all(args, &kind),
-                Some(DataType::Null) => all(args, &DataType::Int32),
+                Some(DataType::Null) => (args, DataType::Null),
                 Some(DataType::Boolean) if texts => all(args, &DataType::UInt32),
                 _ => return Err(refused("does not take")),
             }
@@ -434,14 +433,12 @@ fn typed(
             if !types::is_number(&base) || !types::is_number(&exponent) {
                 return Err(refused("does not take"));
             }
-            let is_literal = |at: usize| matches!(&args[at], TypedExpression::Literal { .. });
             let to = match (base.is_floating(), exponent.is_floating()) {
                 (false, false) => {
                     let [base_arg, exponent] = two(args)?;
                     let args = vec![base_arg, exponent.cast_to(&DataType::UInt32)];
                     return Ok((args, base));
                 }
-                (true, true) if is_literal(0) && !is_literal(1) => exponent,
                 (true, _) => base,
                 (false, true) => exponent,
             };
@@ -462,10 +459,7 @@ fn typed(
             all(args, &to)
         }
         Rule::Comparison => {
-            let is_wide = |one: &DataType, other: &DataType| {
-                *one == DataType::Int64 && *other == DataType::UInt64
-            };
-            if is_wide(kind(0), kind(1)) || is_wide(kind(1), kind(0)) {
+            if let Some(args) = wide(&args) {
                 return Ok((args, DataType::Boolean));
             }
             if types::is_text(kind(0)) && types::is_text(kind(1)) {
@@ -509,15 +503,11 @@ fn typed(
             None => return Err(refused("has no common type of")),
         },
         Rule::Nan => {
-            if !is_plain(kind(0)) || !is_plain(kind(1)) {
+            let is_real = |kind: &DataType| types::is_number(kind) || *kind == DataType::Null;
+            if !is_real(kind(0)) || !is_plain(kind(1)) {
                 return Err(refused("does not take"));
             }
             match common(&args) {
-                // Integers have no NaN.
-                _ if !kind(0).is_floating() => {
-                    let to = kind(0).clone();
-                    (args.into_iter().take(1).collect(), to)
-                }
                 Some(to) => all(args, &to),
                 None => return Err(refused("has no common type of")),
             }
@@ -588,6 +578,28 @@ fn typed(
             (args, DataType::Int8)
         }
     })
+}
+
+/// An unsigned integer of 64 bits and a signed one, which have no common type but an order.
+fn wide(args: &[TypedExpression]) -> Option<Vec<TypedExpression>> {
+    let [one, other] = args else {
+        return None;
+    };
+    let is_signed = |arg: &TypedExpression| match arg {
+        // Whole numbers that are not negative take the type of the column.
+        TypedExpression::Literal {
+            value: Literal::Integer(value),
+            ..
+        } => *value < 0,
+        _ => arg.data_type().is_signed_integer(),
+    };
+    let is_wide = |arg: &TypedExpression| *arg.data_type() == DataType::UInt64;
+    let signed = |arg: &TypedExpression| arg.clone().cast_to(&DataType::Int64);
+    match (is_wide(one), is_wide(other)) {
+        (true, false) if is_signed(other) => Some(vec![one.clone(), signed(other)]),
+        (false, true) if is_signed(one) => Some(vec![signed(one), other.clone()]),
+        _ => None,
+    }
 }
 
 /// The type in which two values are compared. A whole number beside dates is none of theirs.

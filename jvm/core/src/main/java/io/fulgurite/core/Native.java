@@ -261,6 +261,18 @@ public final class Native {
      */
     public static native void formatText(long handle, byte[] format, OutputStream output);
 
+    /**
+     * Runs a relational plan on one table, on this thread. Tables cross in the C data interface, as {@link #importBlocks} and {@link
+     * #exportBlocks} have it.
+     *
+     * @param plan filters, projections and grouped aggregates of the table, which is the plan's scan 0
+     * @param array address of a filled {@code ArrowArray} struct, of a record batch of any columns that plans know
+     * @param schema address of a filled {@code ArrowSchema} struct
+     * @param resultArray address of an empty {@code ArrowArray} struct, for the result
+     * @param resultSchema address of an empty {@code ArrowSchema} struct
+     */
+    public static native void relate(byte[] plan, long array, long schema, long resultArray, long resultSchema);
+
     /** Frees what a handle names. A second call, and 0, do nothing. */
     public static native void release(long handle);
 }

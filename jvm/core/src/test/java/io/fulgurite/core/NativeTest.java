@@ -378,6 +378,25 @@ class NativeTest {
     }
 
     @Test
+    void aTableIsTakenOverWhateverBecomesOfThePlan() {
+        byte[] plan = Library.bytes("{\"scan\": 0}");
+        try (ArrowStructs table = new ArrowStructs(); ArrowStructs result = new ArrowStructs(); NativeHandle matrix = Library.ones(2, 2)) {
+            failure("argument", () -> Native.relate(plan, 0, 0, 0, 0));
+            failure("argument", () -> Native.relate(plan, table.array, table.schema, 0, 0));
+            failure("argument", () -> Native.relate(null, table.array, table.schema, result.array, result.schema));
+            failure("data", () -> Native.relate(plan, table.array, table.schema, result.array, result.schema));
+            matrix.with(handle -> {
+                Native.exportBlocks(handle, table.array, table.schema);
+                return null;
+            });
+            // Lists of values are columns of no plan.
+            failure("unsupported", () -> Native.relate(plan, table.array, table.schema, result.array, result.schema));
+            assertTrue(table.isReleased());
+            assertTrue(result.isReleased());
+        }
+    }
+
+    @Test
     void partialResultsCombine() {
         try (NativeHandle left = Library.ones(2, 3); NativeHandle right = Library.ones(2, 3); NativeHandle other = Library.ones(3, 2)) {
             byte[] sum = Library.bytes("\"sum\"");

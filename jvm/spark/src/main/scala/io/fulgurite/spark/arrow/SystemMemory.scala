@@ -29,6 +29,9 @@ private[arrow] object SystemMemory extends AllocationManager.Factory {
 
   def copy(from: Long, to: Long, bytes: Long): Unit = unsafe.copyMemory(from, to, bytes)
 
+  /** From an array, or from where `base` is null. */
+  def copy(base: AnyRef, offset: Long, to: Long, bytes: Long): Unit = unsafe.copyMemory(base, offset, null, to, bytes)
+
   /** To memory that has room for them. */
   def copy(items: Array[Double], address: Long): Unit =
     unsafe.copyMemory(items, Unsafe.ARRAY_DOUBLE_BASE_OFFSET.toLong, null, address, items.length * 8L)
