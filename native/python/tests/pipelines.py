@@ -231,8 +231,11 @@ def evaluated(text, module, frame, other):
     return eval(text, scope).to_polars()
 
 
-def alike(got, want, is_ordered=True):
-    """Asserts that a frame of ours is the one of Polars: names, kinds of types, values, and the order of rows."""
+def alike(got, want, is_ordered=True, tolerance=1e-9):
+    """Asserts that a frame of ours is the one of Polars: names, kinds of types, values, and the order of rows.
+
+    `tolerance` is for floats of 64 bits; those of 32 bits have another one.
+    """
     assert got.columns == want.columns
     assert got.height == want.height, f"{got.height} rows, not {want.height}"
     for name in want.columns:
@@ -244,7 +247,7 @@ def alike(got, want, is_ordered=True):
     narrow = [pl.Float32 in (got[name].dtype, want[name].dtype) for name in want.columns]
     for at, (row, its) in enumerate(zip(rows, wanted, strict=True)):
         for name, one, other, is_narrow in zip(want.columns, row, its, narrow, strict=True):
-            assert _same(one, other, 1e-5 if is_narrow else 1e-9), f"row {at} of {name!r}: {one!r}, not {other!r}"
+            assert _same(one, other, 1e-5 if is_narrow else tolerance), f"row {at} of {name!r}: {one!r}, not {other!r}"
 
 
 def _kind(dtype):

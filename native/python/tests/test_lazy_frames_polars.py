@@ -26,7 +26,9 @@ def compare(seed):
         except REFUSED_BY_POLARS:
             continue
         try:
-            pipelines.alike(pipelines.evaluated(text, fg, frame, other), want, is_ordered)
+            # Functions of single floats differ in the last place, and so does what is computed from them.
+            tolerance = 1e-5 if 'm.col("g")' in text else 1e-9
+            pipelines.alike(pipelines.evaluated(text, fg, frame, other), want, is_ordered, tolerance)
         except Exception as error:
             error.add_note(f"seed {seed}: {text}")
             raise
