@@ -9,6 +9,8 @@ from pyspark.sql import functions as F
 
 import fulgurite.spark
 
+pytest.importorskip("pyarrow")
+
 # Executors do not have this file.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
