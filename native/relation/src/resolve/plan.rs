@@ -47,7 +47,6 @@ pub struct TypedSortKey {
 
 /// An operator. Columns are meant by their places in the input.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "there are few of them")]
 pub enum TypedNode {
     Scan {
         table: usize,
