@@ -16,6 +16,7 @@ mod lists;
 mod modules;
 mod recovery;
 mod scope;
+mod whole_script;
 
 use std::{collections::BTreeSet, sync::Arc};
 
