@@ -166,6 +166,7 @@ pub trait Zeroed: Copy + Default + PartialEq {}
 impl Zeroed for f64 {}
 impl Zeroed for u8 {}
 impl Zeroed for i32 {}
+impl Zeroed for u32 {}
 impl Zeroed for i64 {}
 impl Zeroed for u64 {}
 impl Zeroed for usize {}

@@ -28,8 +28,10 @@ pub mod types;
 
 mod deep;
 mod fused;
+mod kept;
 mod numbers;
 mod optimize;
+mod parallel;
 
 pub use engine::collect;
 pub use fused::{BesideColumn, Fusion, WORTH_A_PLAN};

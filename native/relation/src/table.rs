@@ -1,12 +1,13 @@
 //! Tables: named Arrow columns of one length.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use arrow::{
     array::{
         Array, ArrayRef, AsArray, DictionaryArray, Int32Array, RecordBatch, RecordBatchOptions,
         StringArray,
     },
+    buffer::BooleanBuffer,
     compute::{CastOptions, cast, cast_with_options, concat},
     datatypes::{DataType, Field, Int32Type, Schema, SchemaRef},
 };
@@ -15,7 +16,8 @@ use fulgurite_matrix::{Interrupt, memory};
 use rustc_hash::FxHashMap;
 
 use crate::{
-    numbers::{ColumnCache, GroupCache, KeyGroups, NumericColumn},
+    kept::{Kept, KeyGroups},
+    numbers::{ColumnCache, NumericColumn},
     types,
 };
 
@@ -46,7 +48,7 @@ pub struct Table {
     rows: usize,
     /// Of columns that plans read.
     numbers: Arc<[ColumnCache]>,
-    groups: Arc<GroupCache>,
+    kept: Arc<Kept>,
 }
 
 impl Table {
@@ -96,7 +98,7 @@ impl Table {
             names: names.into(),
             numbers: columns.iter().map(|_| ColumnCache::default()).collect(),
             columns: columns.into(),
-            groups: Arc::default(),
+            kept: Arc::default(),
             rows,
         })
     }
@@ -170,6 +172,11 @@ impl Table {
         self.numbers[place].of(&self.columns[place])
     }
 
+    /// Whether a value of the column at a place is NaN.
+    pub(crate) fn has_nan(&self, place: usize) -> bool {
+        self.numbers[place].has_nan(&self.columns[place])
+    }
+
     /// The columns at these places.
     pub(crate) fn select(&self, places: &[usize]) -> Table {
         Table {
@@ -185,9 +192,27 @@ impl Table {
                 .iter()
                 .map(|place| self.numbers[*place].clone())
                 .collect(),
-            groups: Arc::clone(&self.groups),
+            kept: Arc::clone(&self.kept),
             rows: self.rows,
         }
+    }
+
+    /// The same columns by other names.
+    pub(crate) fn renamed(self, names: impl IntoIterator<Item = Arc<str>>) -> Table {
+        Table {
+            names: names.into_iter().collect(),
+            ..self
+        }
+    }
+
+    /// Rows of the table, in the same memory.
+    ///
+    /// # Errors
+    /// As [`Table::trusted`].
+    pub(crate) fn slice(&self, rows: Range<usize>) -> Result<Table> {
+        let columns = self.columns.iter();
+        let columns = columns.map(|column| column.slice(rows.start, rows.len()));
+        Table::trusted(rows.len(), self.names.to_vec(), columns.collect())
     }
 
     /// The groups of its rows by columns, which are kept with the table.
@@ -195,7 +220,20 @@ impl Table {
     /// # Errors
     /// `memory`.
     pub(crate) fn groups(&self, keys: &[ArrayRef]) -> Result<Arc<KeyGroups>> {
-        self.groups.of(keys)
+        self.kept.groups(keys)
+    }
+
+    /// The rows that a predicate of these columns selects, which are kept with the table once they are found.
+    ///
+    /// # Errors
+    /// Those of `find`.
+    pub(crate) fn flags(
+        &self,
+        columns: &[ArrayRef],
+        predicate: &str,
+        find: impl FnOnce() -> Result<BooleanBuffer>,
+    ) -> Result<BooleanBuffer> {
+        self.kept.flags(columns, predicate, find)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &ArrayRef)> {

@@ -12,7 +12,7 @@ use fulgurite_lazy::Input;
 use super::{
     Fusion, algebra, columns,
     lower::{Number, all_valid, negated, sums_exactly},
-    pipeline::{Pipeline, has_aggregate},
+    pipeline::{Pipeline, Selection},
 };
 use crate::{
     engine,
@@ -24,7 +24,7 @@ use crate::{
 
 /// Whether an expression has one value for all rows, and is no literal.
 pub(super) fn is_total(expression: &TypedExpression) -> bool {
-    expression.is_single() && has_aggregate(expression)
+    expression.is_single() && expression.has_aggregate()
 }
 
 /// The rows that are aggregated: all, or those where a mask is 1; in groups, or all together.
@@ -75,6 +75,7 @@ fn aggregated(
     else {
         return Err(Error::internal("an aggregate that is none"));
     };
+    let argument = arg.as_deref();
     let arg = match arg {
         None => None,
         // One value is one row.
@@ -127,7 +128,7 @@ fn aggregated(
             }
         }
         (Aggregate::Min | Aggregate::Max, Some(arg))
-            if !arg.span.has_nan && rows.groups.is_none() =>
+            if rows.groups.is_none() && !may_be_nan(argument, &arg, base) =>
         {
             let (code, other) = match aggregate {
                 Aggregate::Min => ("min", f64::INFINITY),
@@ -188,6 +189,13 @@ fn aggregated(
         _ => return Ok(None),
     };
     Ok(Some(Aggregated { number, typed }))
+}
+
+fn may_be_nan(argument: Option<&TypedExpression>, number: &Number, base: &Table) -> bool {
+    match argument {
+        Some(TypedExpression::Column { index, .. }) if number.span.has_nan => base.has_nan(*index),
+        _ => number.span.has_nan,
+    }
 }
 
 /// Expressions whose aggregates are columns of another table.
@@ -265,6 +273,7 @@ fn all_aggregated(
 pub(super) fn totals(
     fusion: &Fusion<'_>,
     pipeline: &Pipeline,
+    selection: Option<&Selection>,
     exprs: &[TypedNamed],
 ) -> Result<Option<Table>> {
     let count = pipeline.base.rows();
@@ -273,7 +282,7 @@ pub(super) fn totals(
     }
     let rows = Rows {
         count,
-        mask: fusion.mask(pipeline)?,
+        mask: fusion.predication(pipeline, selection)?,
         groups: None,
     };
     let outer = Outer::of(exprs, 0);
@@ -310,6 +319,7 @@ fn small(all: &[Aggregated], rows: usize, mut before: Vec<(Arc<str>, ArrayRef)>)
 pub(super) fn grouped(
     fusion: &Fusion<'_>,
     pipeline: &Pipeline,
+    selection: Option<&Selection>,
     keys: &[TypedNamed],
     aggs: &[TypedNamed],
 ) -> Result<Option<Table>> {
@@ -324,20 +334,24 @@ pub(super) fn grouped(
     }
     let groups = base.groups(&key_arrays)?;
     let group_count = groups.first_rows.len();
+    let codes = match selection {
+        Some(selection) => groups.column_where(&selection.flags)?,
+        None => groups.column()?,
+    };
     let rows = Rows {
         count,
         mask: fusion.mask(pipeline)?,
-        groups: Some((Arc::clone(&groups.codes).into(), group_count)),
+        groups: Some((codes.into(), group_count)),
     };
     let outer = Outer::of(aggs, keys.len());
     let Some(all) = all_aggregated(fusion, pipeline, &outer.aggregates, &rows)? else {
         return Ok(None);
     };
     // Groups without a selected row are none.
-    let members = match &rows.mask {
-        None => None,
-        Some(mask) => Some(Number {
-            values: rows.sum(mask)?,
+    let members = match rows.mask.is_some() || selection.is_some() {
+        false => None,
+        true => Some(Number {
+            values: rows.number(rows.mask.as_ref())?,
             valid: None,
             span: Span::ANY,
         }),

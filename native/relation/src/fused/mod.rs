@@ -4,6 +4,7 @@
 //! - `lower`: expressions as operators, exactly.
 //! - `columns`: results as columns of tables.
 //! - `pipeline`: selections and projections that wait.
+//! - `selection`: which rows a predicate selects, as far as kernels find it.
 //! - `aggregates`: sums and their kin, over all rows or by groups.
 //! - here: plans in stages. Joins, sorts and texts are the kernels' ([`crate::engine`]).
 
@@ -12,12 +13,12 @@ mod algebra;
 mod columns;
 mod lower;
 mod pipeline;
+mod selection;
 
 use std::sync::Arc;
 
 use arrow::{
     array::{Array, ArrayRef, BooleanArray, Float64Array},
-    buffer::BooleanBuffer,
     datatypes::DataType,
 };
 use fulgurite_error::{Error, Result};
@@ -26,16 +27,16 @@ use fulgurite_matrix::Interrupt;
 
 use self::{
     lower::Number,
-    pipeline::{Pipeline, add_columns, moved, reads_arrays},
+    pipeline::{Pipeline, Selection},
 };
 use crate::{
     deep::on_deep_stack,
-    engine,
+    engine::{self, Joined},
     expression::Function,
     literal::Literal,
-    numbers::{EXACT, NumericColumn, Span, bounds},
+    numbers::{self, EXACT, NumericColumn, Span, bounds},
     plan::Relation,
-    resolve::{TypedExpression, TypedNamed, TypedNode, TypedRelation, resolve},
+    resolve::{TypedExpression, TypedNode, TypedRelation, resolve},
     table::{Columns, Table},
     types,
 };
@@ -127,6 +128,7 @@ impl Fusion<'_> {
     }
 
     fn matrix_of(&self, pipeline: &Pipeline) -> Result<(usize, Arc<Expression>)> {
+        let (pipeline, selection) = self.narrowed(pipeline, Rows::Selected)?;
         let base = &pipeline.base;
         let mut columns = Vec::new();
         for column in &pipeline.columns {
@@ -143,7 +145,7 @@ impl Fusion<'_> {
         let width = columns.len();
         let beside = algebra::beside(&columns)?
             .ok_or_else(|| Error::validation("a matrix has one column at least"))?;
-        let (rows, matrix) = match self.mask(pipeline)? {
+        let (rows, matrix) = match self.predication(&pipeline, selection.as_ref())? {
             None => (base.rows(), beside),
             Some(mask) => {
                 let count = algebra::total("+", &mask)?;
@@ -164,14 +166,19 @@ impl Fusion<'_> {
             } => {
                 let pipeline = self.pipeline(input)?;
                 // Groups are in the order of all rows, not of the selected ones.
-                let has_order = !*maintain_order || pipeline.predicate.is_none();
-                let found = match has_order {
-                    true => aggregates::grouped(self, &pipeline, keys, aggs)?,
+                let wanted = match maintain_order {
+                    true => Rows::Selected,
+                    false => Rows::AsItIsCheaper,
+                };
+                let (pipeline, selection) = self.narrowed(&pipeline, wanted)?;
+                let has_order = pipeline.predicate.is_none() && selection.is_none();
+                let found = match has_order || !maintain_order {
+                    true => aggregates::grouped(self, &pipeline, selection.as_ref(), keys, aggs)?,
                     false => None,
                 };
                 match found {
                     Some(table) => Ok(table),
-                    None => self.step(plan, vec![self.materialized(&pipeline)?]),
+                    None => self.step(plan, vec![self.materialized_of(pipeline, selection)?]),
                 }
             }
             TypedNode::Select { input, exprs }
@@ -179,9 +186,10 @@ impl Fusion<'_> {
                     && exprs.iter().all(|named| aggregates::is_total(&named.expr)) =>
             {
                 let pipeline = self.pipeline(input)?;
-                match aggregates::totals(self, &pipeline, exprs)? {
+                let (pipeline, selection) = self.narrowed(&pipeline, Rows::AsItIsCheaper)?;
+                match aggregates::totals(self, &pipeline, selection.as_ref(), exprs)? {
                     Some(table) => Ok(table),
-                    None => self.step(plan, vec![self.materialized(&pipeline)?]),
+                    None => self.step(plan, vec![self.materialized_of(pipeline, selection)?]),
                 }
             }
             TypedNode::Scan { table, columns } => match self.tables.get(*table) {
@@ -192,14 +200,57 @@ impl Fusion<'_> {
                 let pipeline = self.pipeline(plan)?;
                 self.materialized(&pipeline)
             }
-            TypedNode::Join { .. }
-            | TypedNode::Sort { .. }
+            TypedNode::Join {
+                left,
+                right,
+                left_on,
+                right_on,
+                ..
+            } => {
+                let (left, of_left) = self.side_of_join(left, left_on)?;
+                let (right, of_right) = self.side_of_join(right, right_on)?;
+                let flags = |of: &'_ Option<Selection>| of.as_ref().map(|of| of.flags.clone());
+                let (of_left, of_right) = (flags(&of_left), flags(&of_right));
+                let (left, right) = (
+                    Joined::some(&left, of_left.as_ref()),
+                    Joined::some(&right, of_right.as_ref()),
+                );
+                engine::join(plan, left, right, &self.computed_arrays()?)
+            }
+            TypedNode::Sort { .. }
             | TypedNode::Unique { .. }
             | TypedNode::Slice { .. }
             | TypedNode::Concat { .. } => {
                 let inputs = plan.inputs().into_iter().map(|input| self.table(input));
                 self.step(plan, inputs.collect::<Result<_>>()?)
             }
+        }
+    }
+
+    /// A table that is joined by these keys, and which of its rows take part: where columns are as they were, the join picks the rows
+    /// that have partners from the whole table, and the selected ones are never put together.
+    fn side_of_join(
+        &self,
+        input: &TypedRelation,
+        keys: &[TypedExpression],
+    ) -> Result<(Table, Option<Selection>)> {
+        let pipeline = self.pipeline(input)?;
+        let (pipeline, selection) = self.narrowed(&pipeline, Rows::OfJoins)?;
+        let places = pipeline.columns.iter().map(|column| match &column.expr {
+            TypedExpression::Column { index, .. } => Some(*index),
+            _ => None,
+        });
+        let is_column = |key: &TypedExpression| matches!(key, TypedExpression::Column { .. });
+        match places.collect::<Option<Vec<_>>>() {
+            Some(places) if keys.iter().all(is_column) => {
+                let selection = self.left_to_select(&pipeline, selection)?;
+                let names = pipeline
+                    .columns
+                    .iter()
+                    .map(|column| Arc::clone(&column.name));
+                Ok((pipeline.base.select(&places).renamed(names), selection))
+            }
+            _ => Ok((self.materialized_of(pipeline, selection)?, None)),
         }
     }
 
@@ -251,23 +302,23 @@ impl Fusion<'_> {
 
     /// The rows and columns of a pipeline.
     fn materialized(&self, pipeline: &Pipeline) -> Result<Table> {
-        let pipeline = match self.mask(pipeline)? {
-            None => pipeline.clone(),
-            Some(mask)
-                if pipeline
-                    .columns
-                    .iter()
-                    .any(|column| reads_arrays(&column.expr)) =>
-            {
-                // Arrays stand beside all rows.
-                let flags = BooleanArray::new(self.flags(&mask, pipeline.base.rows())?, None);
+        let (narrowed, selection) = self.narrowed(pipeline, Rows::Selected)?;
+        self.materialized_of(narrowed, selection)
+    }
+
+    /// The same of a pipeline that has been narrowed.
+    fn materialized_of(&self, narrowed: Pipeline, selection: Option<Selection>) -> Result<Table> {
+        let pipeline = match self.left_to_select(&narrowed, selection)? {
+            None => narrowed,
+            Some(selection) if narrowed.reads_arrays() => {
                 let whole = self.materialized(&Pipeline {
                     predicate: None,
-                    ..pipeline.clone()
+                    ..narrowed
                 })?;
+                let flags = BooleanArray::new(selection.flags, None);
                 return engine::rows::filter(&whole, &flags);
             }
-            Some(mask) => self.compacted(pipeline, &mask)?,
+            Some(selection) => narrowed.compacted(&selection)?,
         };
         let base = &pipeline.base;
         let made = pipeline
@@ -305,23 +356,67 @@ impl Fusion<'_> {
         self.kernels(typed, base).map(Made::Known)
     }
 
-    /// The same over a table with the selected rows of the columns that are read.
-    fn compacted(&self, pipeline: &Pipeline, mask: &Input) -> Result<Pipeline> {
-        let flags = BooleanArray::new(self.flags(mask, pipeline.base.rows())?, None);
-        let mut read = Vec::new();
-        for column in &pipeline.columns {
-            add_columns(&column.expr, &mut read);
+    /// The pipeline over the rows that kernels select: those alone where they are wanted or few, and else which of the rows it is.
+    fn narrowed(&self, pipeline: &Pipeline, wanted: Rows) -> Result<(Pipeline, Option<Selection>)> {
+        let Some(predicate) = &pipeline.predicate else {
+            return Ok((pipeline.clone(), None));
+        };
+        let (questions, rest) = selection::parted(predicate);
+        let mut narrowed = pipeline.clone();
+        narrowed.predicate = rest;
+        if questions.is_empty() {
+            return Ok((narrowed, None));
         }
-        let base = pipeline.base.select(&read);
-        let columns = pipeline.columns.iter().map(|column| TypedNamed {
-            name: Arc::clone(&column.name),
-            expr: moved(&column.expr, &read),
-        });
-        Ok(Pipeline {
-            columns: columns.collect(),
-            base: engine::rows::filter(&base, &flags)?,
-            predicate: None,
-        })
+        let base = &pipeline.base;
+        let selection = selection::of(base, &questions)?;
+        if selection.count == base.rows() {
+            return Ok((narrowed, None));
+        }
+        let is_compacted = match wanted {
+            Rows::Selected => true,
+            Rows::AsItIsCheaper => selection.count < base.rows() / 2,
+            Rows::OfJoins => selection.count < base.rows() / 8,
+        };
+        // Arrays stand beside all rows.
+        match is_compacted && !narrowed.reads_arrays() {
+            true => Ok((narrowed.compacted(&selection)?, None)),
+            false => Ok((narrowed, Some(selection))),
+        }
+    }
+
+    /// What is left to select of a narrowed pipeline.
+    fn left_to_select(
+        &self,
+        pipeline: &Pipeline,
+        selection: Option<Selection>,
+    ) -> Result<Option<Selection>> {
+        let Some(mask) = self.mask(pipeline)? else {
+            return Ok(selection);
+        };
+        let expression = algebra::column(&mask, pipeline.base.rows())?;
+        evaluate(&[Arc::clone(&expression)], self.evaluator, self.interrupt)?;
+        let flags = columns::flags(&columns::cells(&expression)?);
+        Ok(Some(Selection::new(match selection {
+            Some(selection) => &flags & &selection.flags,
+            None => flags,
+        })))
+    }
+
+    /// The same as a column of 1 for selected rows.
+    fn predication(
+        &self,
+        pipeline: &Pipeline,
+        selection: Option<&Selection>,
+    ) -> Result<Option<Input>> {
+        let mask = self.mask(pipeline)?;
+        let Some(selection) = selection else {
+            return Ok(mask);
+        };
+        let selected = numbers::truths(&selection.flags)?.into();
+        match mask {
+            Some(mask) => algebra::binary("&", &mask, &selected).map(Some),
+            None => Ok(Some(selected)),
+        }
     }
 
     /// 1 for the selected rows of the table, where not all are.
@@ -339,19 +434,13 @@ impl Fusion<'_> {
         Ok(Some(algebra::column(&truth, base.rows())?.into()))
     }
 
-    fn flags(&self, mask: &Input, rows: usize) -> Result<BooleanBuffer> {
-        let expression = algebra::column(mask, rows)?;
-        evaluate(&[Arc::clone(&expression)], self.evaluator, self.interrupt)?;
-        Ok(columns::flags(&columns::cells(&expression)?))
-    }
-
     /// An expression by kernels.
     fn kernels(&self, typed: &TypedExpression, base: &Table) -> Result<ArrayRef> {
-        let arrays = match reads_arrays(typed) {
+        let arrays = match typed.reads_arrays() {
             true => self.computed_arrays()?,
             false => Vec::new(),
         };
-        engine::column(typed, base, &arrays)
+        engine::column_by_tasks(typed, base, &arrays)
     }
 
     /// An expression as a column of doubles, by operators as far as they have it exactly, and else by kernels; none for texts.
@@ -512,6 +601,16 @@ impl Fusion<'_> {
             }
         }
     }
+}
+
+/// Which rows of a table go on.
+#[derive(Clone, Copy)]
+enum Rows {
+    Selected,
+    /// All of them beside a mask, unless the selected ones are few.
+    AsItIsCheaper,
+    /// The same for what looks at keys first, and at other columns of few rows.
+    OfJoins,
 }
 
 /// A column of a result.
