@@ -159,7 +159,7 @@ pub fn relation_matrix(
     is_main_thread: bool,
     progress: Option<Bound<'_, PyAny>>,
     place: Asks,
-) -> PyResult<(usize, Node)> {
+) -> PyResult<(usize, Node, bool, bool)> {
     let place = at(place);
     let fails = |error: Error| raised(py, &error, place.as_ref());
     let plan = Relation::from_json(plan).map_err(fails)?;
@@ -173,8 +173,9 @@ pub fn relation_matrix(
         progress,
         move |fusion| fusion.matrix(&plan, &names),
     )?;
-    let (rows, matrix) = matrix.map_err(fails)?;
-    Ok((rows, Node::new(matrix)))
+    let found = matrix.map_err(fails)?;
+    let node = Node::new(found.matrix);
+    Ok((found.rows, node, found.may_lack, found.is_whole))
 }
 
 /// Runs something on tables and arrays, without the interpreter's lock.

@@ -34,6 +34,6 @@ mod optimize;
 mod parallel;
 
 pub use engine::collect;
-pub use fused::{BesideColumn, Fusion, WORTH_A_PLAN};
+pub use fused::{BesideColumn, Fusion, PlannedMatrix, WORTH_A_PLAN};
 pub use plan::{MOST_NESTED, Relation};
 pub use table::{Columns, MOST_ROWS, Table};

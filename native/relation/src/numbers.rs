@@ -6,8 +6,9 @@ use arrow::{
     array::{Array, ArrayRef, AsArray, PrimitiveArray},
     buffer::BooleanBuffer,
     datatypes::{
-        ArrowPrimitiveType, DataType, Date32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-        Int64Type, TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+        ArrowPrimitiveType, DataType, Date32Type, Float32Type, Float64Type, Int8Type, Int16Type,
+        Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type,
+        UInt64Type,
     },
 };
 use fulgurite_dataflow::Variable;
@@ -185,6 +186,10 @@ fn values(array: &ArrayRef) -> Result<Option<(DenseMatrix, Span)>> {
                 _ => converted(floats, |value| value)?.0,
             };
             (column, Span::ANY)
+        }
+        DataType::Float32 => {
+            let floats = array.as_primitive::<Float32Type>();
+            (converted(floats, f64::from)?.0, Span::ANY)
         }
         DataType::Int8 => converted(array.as_primitive::<Int8Type>(), f64::from)?,
         DataType::Int16 => converted(array.as_primitive::<Int16Type>(), f64::from)?,

@@ -94,11 +94,30 @@ pub(crate) fn changed<T: Send>(
     })
 }
 
-/// Two columns, of which each task writes so many rows.
+/// A column of which each task writes so many rows.
 ///
 /// # Errors
 /// `memory`; `interrupted`.
-pub(crate) fn written<A: Zeroed + Send, B: Zeroed + Send>(
+pub(crate) fn written<T: Zeroed + Send>(
+    counts: &[usize],
+    write: impl Fn(usize, &mut [T]) + Sync,
+) -> Result<Vec<T>> {
+    let interrupt = Interrupt::current();
+    let mut cells = NewCells::new(counts.iter().sum())?;
+    let parts = cells.parts(counts.iter().copied()).into_par_iter();
+    parts.enumerate().try_for_each(|(task, part)| {
+        interrupt.check()?;
+        write(task, part.cells());
+        Ok(())
+    })?;
+    Ok(cells.finish())
+}
+
+/// The same for two columns.
+///
+/// # Errors
+/// As [`written`].
+pub(crate) fn written_both<A: Zeroed + Send, B: Zeroed + Send>(
     counts: &[usize],
     write: impl Fn(usize, &mut [A], &mut [B]) + Sync,
 ) -> Result<(Vec<A>, Vec<B>)> {

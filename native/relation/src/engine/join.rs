@@ -17,7 +17,7 @@ use super::{
     rows,
 };
 use crate::{
-    parallel::{by_tasks, filled, rows_of_a_task, written},
+    parallel::{by_tasks, filled, rows_of_a_task, written_both},
     plan::JoinKind,
     resolve::{JoinColumn, Side, TypedExpression, TypedNode, TypedRelation},
     table::{MOST_ROWS, Table},
@@ -313,7 +313,7 @@ fn paired(keys: &Numbered, keeps_left: bool, flags: Option<&BooleanBuffer>) -> R
         });
     }
     let counts: Vec<usize> = counts.into_iter().map(|count| count as usize).collect();
-    let (left, right) = written(&counts, |task, left: &mut [u32], right: &mut [u32]| {
+    let (left, right) = written_both(&counts, |task, left: &mut [u32], right: &mut [u32]| {
         let rows = task * of_a_task..rows.min((task + 1) * of_a_task);
         let mut at = 0;
         for row in rows.filter(|row| takes_part(*row)) {

@@ -68,6 +68,17 @@ impl BesideColumn {
     }
 }
 
+/// Columns beside each other, as a matrix that waits.
+#[derive(Debug)]
+pub struct PlannedMatrix {
+    pub rows: usize,
+    pub matrix: Arc<Expression>,
+    /// Whether values may be missing, which are NaN.
+    pub may_lack: bool,
+    /// Whether all values are whole numbers or truths, which doubles have exactly.
+    pub is_whole: bool,
+}
+
 /// Where plans of tables are computed.
 pub struct Fusion<'a> {
     pub tables: &'a [Table],
@@ -90,11 +101,11 @@ impl Fusion<'_> {
         self.interrupt.check().and(table)
     }
 
-    /// Columns of a plan beside each other, as a matrix that waits, and its rows. A missing value is NaN.
+    /// Columns of a plan beside each other. A missing value is NaN.
     ///
     /// # Errors
     /// As [`Fusion::collect`]; Validation, for a column that is no number.
-    pub fn matrix(&self, plan: &Relation, names: &[Arc<str>]) -> Result<(usize, Arc<Expression>)> {
+    pub fn matrix(&self, plan: &Relation, names: &[Arc<str>]) -> Result<PlannedMatrix> {
         let exprs = names.iter().map(|name| crate::plan::Named {
             name: Arc::clone(name),
             expr: crate::expression::Expression::Column {
@@ -127,15 +138,18 @@ impl Fusion<'_> {
         on_deep_stack(|| resolve(&plan.optimized(&sources)?, &sources, Some(&kinds)))
     }
 
-    fn matrix_of(&self, pipeline: &Pipeline) -> Result<(usize, Arc<Expression>)> {
+    fn matrix_of(&self, pipeline: &Pipeline) -> Result<PlannedMatrix> {
         let (pipeline, selection) = self.narrowed(pipeline, Rows::Selected)?;
         let base = &pipeline.base;
         let mut columns = Vec::new();
+        let (mut may_lack, mut is_whole) = (false, true);
         for column in &pipeline.columns {
             let number = self.number(&column.expr, base)?;
             let number = number.ok_or_else(|| {
                 Error::validation(format!("column '{}' has no numbers", column.name))
             })?;
+            may_lack |= number.valid.is_some();
+            is_whole &= number.span.is_exact() && *column.expr.data_type() != DataType::Float64;
             let values = match &number.valid {
                 None => number.values,
                 Some(valid) => algebra::if_else(valid, &number.values, &Input::from(f64::NAN))?,
@@ -143,7 +157,7 @@ impl Fusion<'_> {
             columns.push(algebra::column(&values, base.rows())?.into());
         }
         let width = columns.len();
-        let beside = algebra::beside(&columns)?
+        let beside = algebra::beside(columns)?
             .ok_or_else(|| Error::validation("a matrix has one column at least"))?;
         let (rows, matrix) = match self.predication(&pipeline, selection.as_ref())? {
             None => (base.rows(), beside),
@@ -153,7 +167,12 @@ impl Fusion<'_> {
                 (count, algebra::selected(&beside, &mask, count, width)?)
             }
         };
-        Ok((rows, algebra::column(&matrix, rows)?))
+        Ok(PlannedMatrix {
+            rows,
+            matrix: algebra::column(&matrix, rows)?,
+            may_lack,
+            is_whole,
+        })
     }
 
     fn table(&self, plan: &TypedRelation) -> Result<Table> {

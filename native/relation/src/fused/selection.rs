@@ -6,7 +6,7 @@
 use std::{ops::Range, sync::Arc};
 
 use arrow::{
-    array::{Array, AsArray, BooleanArray, BooleanBufferBuilder, UInt32Array},
+    array::{AsArray, BooleanBufferBuilder, UInt32Array},
     buffer::BooleanBuffer,
     datatypes::DataType,
 };
@@ -214,16 +214,8 @@ impl Question {
     fn asked(&self, table: &Table) -> Result<BooleanBuffer> {
         let holds = engine::column(&self.expression, table, &[])?;
         Ok(match holds.data_type() {
-            DataType::Boolean => true_where(holds.as_boolean()),
+            DataType::Boolean => engine::rows::true_where(holds.as_boolean()),
             _ => BooleanBuffer::new_unset(table.rows()),
         })
-    }
-}
-
-/// Where truths are there and true.
-fn true_where(truths: &BooleanArray) -> BooleanBuffer {
-    match truths.nulls() {
-        Some(nulls) => truths.values() & nulls.inner(),
-        None => truths.values().clone(),
     }
 }
