@@ -8,10 +8,12 @@ use arrow::{
 };
 use fulgurite_error::Result;
 use fulgurite_lazy::Expression;
+use fulgurite_matrix::memory;
 
 use crate::{
     engine::groups::{self, Groups},
     numbers,
+    parallel::{by_tasks, rows_of_a_thread},
 };
 
 /// Sets of keys whose groups are kept with a table, and predicates whose rows are.
@@ -27,6 +29,19 @@ pub(crate) struct KeyGroups {
 }
 
 impl KeyGroups {
+    /// # Errors
+    /// `memory`; `interrupted`.
+    pub fn of(keys: &[ArrayRef]) -> Result<Self> {
+        let Groups {
+            codes, first_rows, ..
+        } = groups::codes(keys)?;
+        Ok(KeyGroups {
+            codes,
+            column: OnceLock::new(),
+            first_rows: first_rows.into(),
+        })
+    }
+
     /// The number of each row's group, from 1 on, as a column.
     ///
     /// # Errors
@@ -48,6 +63,33 @@ impl KeyGroups {
             true => f64::from(self.codes[row]) + 1.0,
             false => 0.0,
         })
+    }
+
+    /// The first row with a flag of each group that has one, ascending.
+    ///
+    /// # Errors
+    /// `memory`; `interrupted`.
+    pub fn first_rows_where(&self, flags: &BooleanBuffer) -> Result<UInt32Array> {
+        const NONE: u32 = u32::MAX;
+        let rows = self.codes.len();
+        let firsts = by_tasks(rows, rows_of_a_thread(rows), |rows| {
+            let mut firsts = memory::filled(self.first_rows.len(), NONE)?;
+            for row in rows.filter(|row| flags.value(*row)) {
+                let first = &mut firsts[self.codes[row] as usize];
+                *first = (row as u32).min(*first);
+            }
+            Ok(firsts)
+        })?;
+        let mut firsts = firsts.into_iter();
+        let mut all = firsts.next().unwrap_or_default();
+        for later in firsts {
+            for (first, later) in all.iter_mut().zip(later) {
+                *first = later.min(*first);
+            }
+        }
+        all.retain(|row| *row != NONE);
+        all.sort_unstable();
+        Ok(all.into())
     }
 }
 
@@ -93,16 +135,7 @@ impl Kept {
     /// # Errors
     /// `memory`; `interrupted`.
     pub fn groups(&self, keys: &[ArrayRef]) -> Result<Arc<KeyGroups>> {
-        found(&self.groups, keys, "", || {
-            let Groups {
-                codes, first_rows, ..
-            } = groups::codes(keys)?;
-            Ok(Arc::new(KeyGroups {
-                codes,
-                column: OnceLock::new(),
-                first_rows: first_rows.into(),
-            }))
-        })
+        found(&self.groups, keys, "", || KeyGroups::of(keys).map(Arc::new))
     }
 
     /// The rows that a predicate of these columns selects, which `find` finds.

@@ -26,12 +26,14 @@ pub mod resolve;
 pub mod table;
 pub mod types;
 
+mod column_cache;
 mod deep;
 mod fused;
 mod kept;
 mod numbers;
 mod optimize;
 mod parallel;
+mod text_codes;
 
 pub use engine::collect;
 pub use fused::{BesideColumn, Fusion, PlannedMatrix, WORTH_A_PLAN};

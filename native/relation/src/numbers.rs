@@ -1,6 +1,6 @@
 //! Columns as matrices of one column, and what is known of their numbers.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use arrow::{
     array::{Array, ArrayRef, AsArray, PrimitiveArray},
@@ -15,7 +15,6 @@ use fulgurite_dataflow::Variable;
 use fulgurite_error::Result;
 use fulgurite_lazy::Expression;
 use fulgurite_matrix::{DenseMatrix, MatrixBlock};
-use rayon::prelude::*;
 
 use crate::parallel;
 
@@ -104,36 +103,6 @@ pub(crate) struct NumericColumn {
     /// 1 where a value is there; none where all are.
     pub valid: Option<Arc<Expression>>,
     pub span: Span,
-}
-
-/// A column as a matrix, once it was asked for.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ColumnCache {
-    made: Arc<OnceLock<Option<NumericColumn>>>,
-    has_nan: Arc<OnceLock<bool>>,
-}
-
-impl ColumnCache {
-    /// # Errors
-    /// `memory`.
-    pub fn of(&self, array: &ArrayRef) -> Result<Option<NumericColumn>> {
-        if let Some(known) = self.made.get() {
-            return Ok(known.clone());
-        }
-        let made = NumericColumn::of(array)?;
-        Ok(self.made.get_or_init(|| made).clone())
-    }
-
-    /// Whether a value is NaN.
-    pub fn has_nan(&self, array: &ArrayRef) -> bool {
-        *self.has_nan.get_or_init(|| match array.data_type() {
-            DataType::Float64 => {
-                let values = array.as_primitive::<Float64Type>().values();
-                values.par_iter().any(|value| value.is_nan())
-            }
-            _ => false,
-        })
-    }
 }
 
 impl NumericColumn {

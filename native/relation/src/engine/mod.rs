@@ -1,7 +1,7 @@
 //! One operator after the other, by Arrow's kernels and hash tables: what fused plans are compared with.
 
 mod aggregate;
-mod coder;
+pub(crate) mod coder;
 mod evaluate;
 pub mod groups;
 mod join;

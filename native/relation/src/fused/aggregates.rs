@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow::{
     array::{ArrayRef, AsArray, BooleanArray},
+    compute::cast,
     datatypes::{DataType, Float64Type},
 };
 use fulgurite_error::{Error, Result};
@@ -17,6 +18,7 @@ use super::{
 use crate::{
     engine,
     expression::Aggregate,
+    kernels::value::failed,
     numbers::{Span, bounds},
     resolve::{TypedExpression, TypedNamed},
     table::Table,
@@ -294,6 +296,14 @@ pub(super) fn totals(
     selected(&table, &outer.exprs).map(Some)
 }
 
+/// Texts by codes as texts, where the plan has these.
+fn with_type_of(column: &ArrayRef, data_type: &DataType) -> Result<ArrayRef> {
+    match column.data_type() == data_type {
+        true => Ok(Arc::clone(column)),
+        false => cast(column, data_type).map_err(failed),
+    }
+}
+
 /// Expressions over the rows of a table.
 fn selected(table: &Table, exprs: &[TypedNamed]) -> Result<Table> {
     let columns = exprs.iter().map(|named| {
@@ -328,11 +338,11 @@ pub(super) fn grouped(
     if count < fusion.least_rows.max(1) || keys.is_empty() {
         return Ok(None);
     }
-    let mut key_arrays: Vec<ArrayRef> = Vec::new();
-    for key in keys {
-        key_arrays.push(fusion.kernels(&pipeline.substituted(&key.expr), base)?);
-    }
-    let groups = base.groups(&key_arrays)?;
+    let substituted: Vec<TypedExpression> = keys
+        .iter()
+        .map(|key| pipeline.substituted(&key.expr))
+        .collect();
+    let (key_arrays, groups) = fusion.groups(&substituted.iter().collect::<Vec<_>>(), base)?;
     let group_count = groups.first_rows.len();
     let codes = match selection {
         Some(selection) => groups.column_where(&selection.flags)?,
@@ -358,6 +368,9 @@ pub(super) fn grouped(
     };
     fusion.evaluate(all.iter().map(|one| &one.number).chain(&members))?;
     let firsts = engine::rows::taken(&key_arrays, &groups.first_rows)?;
+    let firsts = firsts.iter().zip(keys);
+    let firsts = firsts.map(|(first, key)| with_type_of(first, key.expr.data_type()));
+    let firsts = firsts.collect::<Result<Vec<_>>>()?;
     let names = keys.iter().map(|key| Arc::clone(&key.name));
     let before = names.zip(firsts).collect();
     let table = small(&all, group_count, before)?;

@@ -33,9 +33,10 @@ use crate::{
     deep::on_deep_stack,
     engine::{self, Joined},
     expression::Function,
+    kept::KeyGroups,
     literal::Literal,
     numbers::{self, EXACT, NumericColumn, Span, bounds},
-    plan::Relation,
+    plan::{Keep, Relation},
     resolve::{TypedExpression, TypedNode, TypedRelation, resolve},
     table::{Columns, Table},
     types,
@@ -235,6 +236,26 @@ impl Fusion<'_> {
                     Joined::some(&right, of_right.as_ref()),
                 );
                 engine::join(plan, left, right, &self.computed_arrays()?)
+            }
+            TypedNode::Unique {
+                input,
+                subset,
+                keep: Keep::First | Keep::Any,
+            } if !subset.is_empty() => {
+                let pipeline = self.pipeline(input)?;
+                if pipeline.reads_arrays() || pipeline.base.rows() < self.least_rows {
+                    return self.step(plan, vec![self.materialized(&pipeline)?]);
+                }
+                let (pipeline, selection) = self.narrowed(&pipeline, Rows::AsItIsCheaper)?;
+                let selection = self.left_to_select(&pipeline, selection)?;
+                let keys = subset.iter().filter_map(|at| pipeline.columns.get(*at));
+                let keys: Vec<&TypedExpression> = keys.map(|column| &column.expr).collect();
+                let (_, groups) = self.groups(&keys, &pipeline.base)?;
+                let rows = match selection {
+                    None => groups.first_rows.clone(),
+                    Some(selection) => groups.first_rows_where(&selection.flags)?,
+                };
+                self.materialized(&pipeline.taken(&rows)?)
             }
             TypedNode::Sort { .. }
             | TypedNode::Unique { .. }
@@ -460,6 +481,32 @@ impl Fusion<'_> {
             false => Vec::new(),
         };
         engine::column_by_tasks(typed, base, &arrays)
+    }
+
+    /// An expression whose equal values are wanted: texts may come by codes.
+    fn key(&self, typed: &TypedExpression, base: &Table) -> Result<ArrayRef> {
+        if typed.reads_arrays() {
+            return self.kernels(typed, base);
+        }
+        let mut read = Vec::new();
+        typed.add_columns(&mut read);
+        let is_column = matches!(typed, TypedExpression::Column { .. });
+        let alone = selection::with_codes(&base.select(&read), !is_column)?;
+        engine::column_by_tasks(&typed.over(&read), &alone, &[])
+    }
+
+    /// Keys, and the groups of rows by them.
+    fn groups(
+        &self,
+        keys: &[&TypedExpression],
+        base: &Table,
+    ) -> Result<(Vec<ArrayRef>, Arc<KeyGroups>)> {
+        let is_column = |key: &&TypedExpression| matches!(key, TypedExpression::Column { .. });
+        let are_columns = keys.iter().all(is_column);
+        let keys = keys.iter().map(|key| self.key(key, base));
+        let keys = keys.collect::<Result<Vec<_>>>()?;
+        let groups = base.groups(&keys, are_columns)?;
+        Ok((keys, groups))
     }
 
     /// An expression as a column of doubles, by operators as far as they have it exactly, and else by kernels; none for texts.

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow::{array::BooleanArray, buffer::BooleanBuffer, datatypes::DataType};
+use arrow::{
+    array::{BooleanArray, UInt32Array},
+    buffer::BooleanBuffer,
+    datatypes::DataType,
+};
 use fulgurite_error::Result;
 
 use crate::{
@@ -120,6 +124,25 @@ impl Pipeline {
     /// # Errors
     /// `memory`; `interrupted`.
     pub fn compacted(&self, selection: &Selection) -> Result<Pipeline> {
+        let flags = BooleanArray::new(selection.flags.clone(), None);
+        let mut alone = self.over_columns_alone();
+        alone.base = engine::rows::filter(&alone.base, &flags)?;
+        Ok(alone)
+    }
+
+    /// The same over a table with these rows of the columns that are read, which are selected.
+    ///
+    /// # Errors
+    /// As [`Pipeline::compacted`].
+    pub fn taken(&self, rows: &UInt32Array) -> Result<Pipeline> {
+        let mut alone = self.over_columns_alone();
+        alone.base = engine::rows::take(&alone.base, rows)?;
+        alone.predicate = None;
+        Ok(alone)
+    }
+
+    /// The same over a table of the columns that are read.
+    fn over_columns_alone(&self) -> Pipeline {
         let mut read = Vec::new();
         let columns = self.columns.iter().map(|column| &column.expr);
         for expression in columns.chain(&self.predicate) {
@@ -129,15 +152,14 @@ impl Pipeline {
             name: Arc::clone(&column.name),
             expr: column.expr.over(&read),
         });
-        let flags = BooleanArray::new(selection.flags.clone(), None);
-        Ok(Pipeline {
+        Pipeline {
             columns: columns.collect(),
-            base: engine::rows::filter(&self.base.select(&read), &flags)?,
+            base: self.base.select(&read),
             predicate: self
                 .predicate
                 .as_ref()
                 .map(|predicate| predicate.over(&read)),
-        })
+        }
     }
 
     fn projected(&self, exprs: &[TypedNamed]) -> Vec<TypedNamed> {

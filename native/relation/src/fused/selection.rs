@@ -104,6 +104,36 @@ fn has_all_values(to: &DataType, from: &DataType) -> bool {
     }
 }
 
+/// Whether it only compares texts, which takes no longer than to code them.
+fn is_comparison(expression: &TypedExpression) -> bool {
+    match expression {
+        TypedExpression::Call { function, args, .. } => {
+            function.declaration().rule == Rule::Comparison
+                && args.iter().all(|arg| arg.args().is_empty())
+        }
+        _ => false,
+    }
+}
+
+/// The table with texts by codes, where they are known, or wanted and worth it.
+///
+/// # Errors
+/// `memory`; `interrupted`.
+pub(super) fn with_codes(table: &Table, wanted: bool) -> Result<Table> {
+    let mut coded = table.clone();
+    for (place, column) in table.columns().iter().enumerate() {
+        let codes = match column.data_type() {
+            DataType::Utf8 if wanted => table.coded(place)?,
+            DataType::Utf8 => table.known_coded(place),
+            _ => None,
+        };
+        if let Some(codes) = codes {
+            coded = coded.with(place, codes);
+        }
+    }
+    Ok(coded)
+}
+
 fn reads_texts(expression: &TypedExpression) -> bool {
     expression.any(
         &mut |part| matches!(part, TypedExpression::Column { data_type, .. } if is_text(data_type)),
@@ -124,10 +154,11 @@ pub(super) fn of(table: &Table, questions: &[TypedExpression]) -> Result<Selecti
 
 fn found(table: &Table, questions: &[TypedExpression]) -> Result<BooleanBuffer> {
     let rows = table.rows();
-    let questions: Vec<Question> = questions
-        .iter()
-        .map(|question| Question::of(table, question))
-        .collect();
+    // Texts that all rows are asked for.
+    let wants_codes = questions.iter().all(reads_texts);
+    let questions = questions.iter();
+    let questions = questions.map(|question| Question::of(table, question, wants_codes));
+    let questions = questions.collect::<Result<Vec<_>>>()?;
     let has_many_texts = |question: &Question| {
         question.table.columns().iter().any(|column| {
             matches!(column.data_type(), DataType::Dictionary(..))
@@ -177,14 +208,16 @@ struct Question {
 }
 
 impl Question {
-    fn of(table: &Table, expression: &TypedExpression) -> Self {
+    fn of(table: &Table, expression: &TypedExpression, wants_codes: bool) -> Result<Self> {
         let mut read = Vec::new();
         expression.add_columns(&mut read);
-        Question {
-            table: table.select(&read),
+        let table = table.select(&read);
+        let wants_codes = wants_codes && !is_comparison(expression);
+        Ok(Question {
+            table: with_codes(&table, wants_codes)?,
             expression: expression.over(&read),
             is_of_texts: reads_texts(expression),
-        }
+        })
     }
 
     /// Those of the rows that are flagged, `left` in number, for which it holds.
