@@ -211,6 +211,7 @@ fn running<T: Send + 'static>(
             evaluator: &evaluator,
             interrupt,
             least_rows: WORTH_A_PLAN,
+            observer: None,
         })
     };
     waiting.run(py, &[], run)

@@ -36,6 +36,6 @@ mod parallel;
 mod text_codes;
 
 pub use engine::collect;
-pub use fused::{BesideColumn, Fusion, PlannedMatrix, WORTH_A_PLAN};
+pub use fused::{BesideColumn, Fusion, Observer, PlannedMatrix, WORTH_A_PLAN};
 pub use plan::{MOST_NESTED, Relation};
 pub use table::{Columns, MOST_ROWS, Table};

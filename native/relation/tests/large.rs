@@ -254,6 +254,7 @@ fn joins_are_those_of_a_loop_with_and_without_selections() {
                     evaluator: &evaluator,
                     interrupt: &Interrupt::default(),
                     least_rows: 0,
+                    observer: None,
                 };
                 let found = fusion.collect(&plan).unwrap();
                 let from = if is_selected { 701 } else { 0 };
@@ -389,6 +390,7 @@ fn plans_as_operators_give_what_kernels_give() {
                 evaluator: &evaluator,
                 interrupt: &Interrupt::default(),
                 least_rows: 0,
+                observer: None,
             };
             let (fused, kernels) = (
                 fusion.collect(&plan).unwrap(),

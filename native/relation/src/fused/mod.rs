@@ -5,20 +5,24 @@
 //! - `columns`: results as columns of tables.
 //! - `pipeline`: selections and projections that wait.
 //! - `selection`: which rows a predicate selects, as far as kernels find it.
+//! - `narrow`: whether the selected rows are put together, or stay among the others.
+//! - `expressions`: expressions over a table, by operators or by kernels.
 //! - `aggregates`: sums and their kin, over all rows or by groups.
 //! - here: plans in stages. Joins, sorts and texts are the kernels' ([`crate::engine`]).
 
 mod aggregates;
 mod algebra;
 mod columns;
+mod expressions;
 mod lower;
+mod narrow;
 mod pipeline;
 mod selection;
 
 use std::sync::Arc;
 
 use arrow::{
-    array::{Array, ArrayRef, BooleanArray, Float64Array},
+    array::{Array, ArrayRef, BooleanArray},
     datatypes::DataType,
 };
 use fulgurite_error::{Error, Result};
@@ -26,16 +30,14 @@ use fulgurite_lazy::{Evaluator, Expression, Input, evaluate};
 use fulgurite_matrix::Interrupt;
 
 use self::{
+    expressions::is_exact,
     lower::Number,
+    narrow::Rows,
     pipeline::{Pipeline, Selection},
 };
 use crate::{
     deep::on_deep_stack,
     engine::{self, Joined},
-    expression::Function,
-    kept::KeyGroups,
-    literal::Literal,
-    numbers::{self, EXACT, NumericColumn, Span, bounds},
     plan::{Keep, Relation},
     resolve::{TypedExpression, TypedNode, TypedRelation, resolve},
     table::{Columns, Table},
@@ -88,6 +90,16 @@ pub struct Fusion<'a> {
     pub interrupt: &'a Interrupt,
     /// Tables of fewer rows are left to kernels: [`WORTH_A_PLAN`].
     pub least_rows: usize,
+    /// Who wants to know what is done.
+    pub observer: Option<&'a dyn Observer>,
+}
+
+/// Is told what a plan does while it runs.
+pub trait Observer: Sync {
+    /// A step that kernels take, or what was decided.
+    fn notes(&self, what: &str);
+    /// Expressions that are computed next, together.
+    fn computes(&self, expressions: &[Arc<Expression>]);
 }
 
 impl Fusion<'_> {
@@ -235,7 +247,9 @@ impl Fusion<'_> {
                     Joined::some(&left, of_left.as_ref()),
                     Joined::some(&right, of_right.as_ref()),
                 );
-                engine::join(plan, left, right, &self.computed_arrays()?)
+                let joined = engine::join(plan, left, right, &self.computed_arrays()?)?;
+                self.note(|| format!("join to {} rows", joined.rows()));
+                Ok(joined)
             }
             TypedNode::Unique {
                 input,
@@ -255,6 +269,7 @@ impl Fusion<'_> {
                     None => groups.first_rows.clone(),
                     Some(selection) => groups.first_rows_where(&selection.flags)?,
                 };
+                self.note(|| format!("take {} rows that differ", rows.len()));
                 self.materialized(&pipeline.taken(&rows)?)
             }
             TypedNode::Sort { .. }
@@ -306,7 +321,9 @@ impl Fusion<'_> {
                 },
             };
         }
-        engine::run(&step, &inputs, &self.computed_arrays()?)
+        let made = engine::run(&step, &inputs, &self.computed_arrays()?)?;
+        self.note(|| format!("{}: {} rows by kernels", plan.node.name(), made.rows()));
+        Ok(made)
     }
 
     /// The run of steps that a plan ends in.
@@ -396,256 +413,6 @@ impl Fusion<'_> {
         self.kernels(typed, base).map(Made::Known)
     }
 
-    /// The pipeline over the rows that kernels select: those alone where they are wanted or few, and else which of the rows it is.
-    fn narrowed(&self, pipeline: &Pipeline, wanted: Rows) -> Result<(Pipeline, Option<Selection>)> {
-        let Some(predicate) = &pipeline.predicate else {
-            return Ok((pipeline.clone(), None));
-        };
-        let (questions, rest) = selection::parted(predicate);
-        let mut narrowed = pipeline.clone();
-        narrowed.predicate = rest;
-        if questions.is_empty() {
-            return Ok((narrowed, None));
-        }
-        let base = &pipeline.base;
-        let selection = selection::of(base, &questions)?;
-        if selection.count == base.rows() {
-            return Ok((narrowed, None));
-        }
-        let is_compacted = match wanted {
-            Rows::Selected => true,
-            Rows::AsItIsCheaper => selection.count < base.rows() / 2,
-            Rows::OfJoins => selection.count < base.rows() / 8,
-        };
-        // Arrays stand beside all rows.
-        match is_compacted && !narrowed.reads_arrays() {
-            true => Ok((narrowed.compacted(&selection)?, None)),
-            false => Ok((narrowed, Some(selection))),
-        }
-    }
-
-    /// What is left to select of a narrowed pipeline.
-    fn left_to_select(
-        &self,
-        pipeline: &Pipeline,
-        selection: Option<Selection>,
-    ) -> Result<Option<Selection>> {
-        let Some(mask) = self.mask(pipeline)? else {
-            return Ok(selection);
-        };
-        let expression = algebra::column(&mask, pipeline.base.rows())?;
-        evaluate(&[Arc::clone(&expression)], self.evaluator, self.interrupt)?;
-        let flags = columns::flags(&columns::cells(&expression)?);
-        Ok(Some(Selection::new(match selection {
-            Some(selection) => &flags & &selection.flags,
-            None => flags,
-        })))
-    }
-
-    /// The same as a column of 1 for selected rows.
-    fn predication(
-        &self,
-        pipeline: &Pipeline,
-        selection: Option<&Selection>,
-    ) -> Result<Option<Input>> {
-        let mask = self.mask(pipeline)?;
-        let Some(selection) = selection else {
-            return Ok(mask);
-        };
-        let selected = numbers::truths(&selection.flags)?.into();
-        match mask {
-            Some(mask) => algebra::binary("&", &mask, &selected).map(Some),
-            None => Ok(Some(selected)),
-        }
-    }
-
-    /// 1 for the selected rows of the table, where not all are.
-    fn mask(&self, pipeline: &Pipeline) -> Result<Option<Input>> {
-        let Some(predicate) = &pipeline.predicate else {
-            return Ok(None);
-        };
-        let base = &pipeline.base;
-        let number = self.number(predicate, base)?;
-        let number = number.ok_or_else(|| Error::internal("a predicate that is no number"))?;
-        let truth = match &number.valid {
-            None => number.values,
-            Some(valid) => algebra::binary("&", &number.values, valid)?,
-        };
-        Ok(Some(algebra::column(&truth, base.rows())?.into()))
-    }
-
-    /// An expression by kernels.
-    fn kernels(&self, typed: &TypedExpression, base: &Table) -> Result<ArrayRef> {
-        let arrays = match typed.reads_arrays() {
-            true => self.computed_arrays()?,
-            false => Vec::new(),
-        };
-        engine::column_by_tasks(typed, base, &arrays)
-    }
-
-    /// An expression whose equal values are wanted: texts may come by codes.
-    fn key(&self, typed: &TypedExpression, base: &Table) -> Result<ArrayRef> {
-        if typed.reads_arrays() {
-            return self.kernels(typed, base);
-        }
-        let mut read = Vec::new();
-        typed.add_columns(&mut read);
-        let is_column = matches!(typed, TypedExpression::Column { .. });
-        let alone = selection::with_codes(&base.select(&read), !is_column)?;
-        engine::column_by_tasks(&typed.over(&read), &alone, &[])
-    }
-
-    /// Keys, and the groups of rows by them.
-    fn groups(
-        &self,
-        keys: &[&TypedExpression],
-        base: &Table,
-    ) -> Result<(Vec<ArrayRef>, Arc<KeyGroups>)> {
-        let is_column = |key: &&TypedExpression| matches!(key, TypedExpression::Column { .. });
-        let are_columns = keys.iter().all(is_column);
-        let keys = keys.iter().map(|key| self.key(key, base));
-        let keys = keys.collect::<Result<Vec<_>>>()?;
-        let groups = base.groups(&keys, are_columns)?;
-        Ok((keys, groups))
-    }
-
-    /// An expression as a column of doubles, by operators as far as they have it exactly, and else by kernels; none for texts.
-    fn number(&self, typed: &TypedExpression, base: &Table) -> Result<Option<Number>> {
-        if let Some(number) = self.lowered(typed, base)? {
-            return Ok(Some(number));
-        }
-        let array = self.kernels(typed, base)?;
-        Ok(NumericColumn::of(&array)?.map(Number::of_column))
-    }
-
-    /// The same by operators alone.
-    fn lowered(&self, typed: &TypedExpression, base: &Table) -> Result<Option<Number>> {
-        match typed {
-            TypedExpression::Column {
-                index, data_type, ..
-            } => match is_exact(data_type) {
-                true => Ok(base.numbers(*index)?.map(Number::of_column)),
-                false => Ok(None),
-            },
-            TypedExpression::Literal { value, .. } => Ok(literal(value)),
-            TypedExpression::Array { index, data_type } => match is_exact(data_type) {
-                true => self.array(*index, base),
-                false => Ok(None),
-            },
-            TypedExpression::Cast { arg, data_type } => {
-                let Some(number) = self.numeric(arg, base)? else {
-                    return Ok(None);
-                };
-                let from = arg.data_type();
-                let is_same = match data_type {
-                    DataType::Float64 => {
-                        *from == DataType::Boolean || (from.is_integer() && number.span.is_exact())
-                    }
-                    to => {
-                        let fits = bounds(to).is_some_and(|(least, most)| {
-                            least <= number.span.least && number.span.most <= most
-                        });
-                        fits && (from.is_integer() || *from == DataType::Boolean)
-                    }
-                };
-                if !is_same {
-                    return Ok(None);
-                }
-                // Products of whole numbers have no sign where they are 0; those of doubles do.
-                let may_be_negative_zero = *data_type == DataType::Float64
-                    && matches!(**arg, TypedExpression::Call { .. })
-                    && number.span.least <= 0.0
-                    && number.span.most >= 0.0;
-                match may_be_negative_zero {
-                    true => lower::without_negative_zero(&number).map(Some),
-                    false => Ok(Some(number)),
-                }
-            }
-            TypedExpression::Call {
-                function,
-                args,
-                data_type,
-                ..
-            } => self.call(*function, args, data_type, base),
-            TypedExpression::Aggregate { .. } => Ok(None),
-        }
-    }
-
-    fn call(
-        &self,
-        function: Function,
-        args: &[TypedExpression],
-        given: &DataType,
-        base: &Table,
-    ) -> Result<Option<Number>> {
-        if !is_exact(given) || !args.iter().all(|arg| is_exact(arg.data_type())) {
-            return Ok(None);
-        }
-        let mut numbers = Vec::new();
-        for arg in args {
-            match self.numeric(arg, base)? {
-                Some(number) => numbers.push(number),
-                None => return Ok(None),
-            }
-        }
-        let are_whole = args.iter().any(|arg| arg.data_type().is_integer());
-        let number = lower::call(function.name(), &numbers, are_whole)?;
-        // Whole numbers wrap beyond their type.
-        Ok(number.filter(|number| match bounds(given) {
-            Some((least, most)) => {
-                number.span.is_exact() && least <= number.span.least && number.span.most <= most
-            }
-            None => true,
-        }))
-    }
-
-    /// An argument, if doubles are exact: kernels compute what operators do not have.
-    fn numeric(&self, typed: &TypedExpression, base: &Table) -> Result<Option<Number>> {
-        if !is_exact(typed.data_type()) {
-            return Ok(None);
-        }
-        let number = self.number(typed, base)?;
-        let is_float = *typed.data_type() == DataType::Float64;
-        Ok(number.filter(|number| is_float || number.span.is_exact()))
-    }
-
-    fn array(&self, place: usize, base: &Table) -> Result<Option<Number>> {
-        let array = self.arrays.get(place);
-        let array = array.ok_or_else(|| Error::internal(format!("there is no array {place}")))?;
-        if array.rows() != base.rows() as u64 {
-            return Err(Error::dimension(format!(
-                "an array of {} rows stands beside a table of {}",
-                array.rows(),
-                base.rows()
-            )));
-        }
-        match array {
-            BesideColumn::Waits(expression) => Ok(Some(Number {
-                values: Arc::clone(expression).into(),
-                valid: None,
-                span: Span::ANY,
-            })),
-            BesideColumn::Known(array) => Ok(NumericColumn::of(array)?.map(Number::of_column)),
-        }
-    }
-
-    /// The arrays beside the tables, computed.
-    fn computed_arrays(&self) -> Result<Vec<ArrayRef>> {
-        let waiting = self.arrays.iter().filter_map(|array| match array {
-            BesideColumn::Waits(expression) => Some(Arc::clone(expression)),
-            BesideColumn::Known(_) => None,
-        });
-        evaluate(&waiting.collect::<Vec<_>>(), self.evaluator, self.interrupt)?;
-        let arrays = self.arrays.iter().map(|array| match array {
-            BesideColumn::Known(array) => Ok(Arc::clone(array)),
-            BesideColumn::Waits(expression) => {
-                let cells = columns::cells(expression)?;
-                Ok(Arc::new(Float64Array::new(cells, None)) as ArrayRef)
-            }
-        });
-        arrays.collect()
-    }
-
     /// Computes what numbers wait for, together.
     fn evaluate<'n>(&self, numbers: impl Iterator<Item = &'n Number>) -> Result<()> {
         let inputs = numbers.flat_map(|number| [Some(&number.values), number.valid.as_ref()]);
@@ -653,7 +420,26 @@ impl Fusion<'_> {
             Input::Expression(expression) => Some(Arc::clone(expression)),
             Input::Literal(_) => None,
         });
-        evaluate(&waiting.collect::<Vec<_>>(), self.evaluator, self.interrupt)
+        self.compute(&waiting.collect::<Vec<_>>())
+    }
+
+    fn compute(&self, expressions: &[Arc<Expression>]) -> Result<()> {
+        if let Some(observer) = self.observer {
+            let waiting = expressions
+                .iter()
+                .filter(|expression| !expression.is_value());
+            let waiting: Vec<_> = waiting.cloned().collect();
+            if !waiting.is_empty() {
+                observer.computes(&waiting);
+            }
+        }
+        evaluate(expressions, self.evaluator, self.interrupt)
+    }
+
+    fn note(&self, what: impl FnOnce() -> String) {
+        if let Some(observer) = self.observer {
+            observer.notes(&what());
+        }
     }
 
     /// A number that waits.
@@ -661,7 +447,7 @@ impl Fusion<'_> {
         match input {
             Input::Literal(value) => Ok(value.as_f64().unwrap_or(f64::NAN)),
             Input::Expression(expression) => {
-                evaluate(&[Arc::clone(expression)], self.evaluator, self.interrupt)?;
+                self.compute(&[Arc::clone(expression)])?;
                 let number = expression.number();
                 number.ok_or_else(|| Error::internal("a number without a value"))
             }
@@ -669,46 +455,8 @@ impl Fusion<'_> {
     }
 }
 
-/// Which rows of a table go on.
-#[derive(Clone, Copy)]
-enum Rows {
-    Selected,
-    /// All of them beside a mask, unless the selected ones are few.
-    AsItIsCheaper,
-    /// The same for what looks at keys first, and at other columns of few rows.
-    OfJoins,
-}
-
 /// A column of a result.
 enum Made {
     Known(ArrayRef),
     Waits(Number, DataType),
-}
-
-/// Types whose values are doubles, as far as bounds allow.
-fn is_exact(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Float64 | DataType::Boolean | DataType::Date32 | DataType::Null => true,
-        DataType::Timestamp(..) => true,
-        other => other.is_integer(),
-    }
-}
-
-fn literal(value: &Literal) -> Option<Number> {
-    let number = match value {
-        Literal::Null => {
-            return Some(Number {
-                values: Input::from(0.0),
-                valid: Some(Input::from(0.0)),
-                span: Span::of(0.0),
-            });
-        }
-        Literal::Boolean(truth) => f64::from(u8::from(*truth)),
-        Literal::Integer(number) if number.unsigned_abs() <= EXACT as u128 => *number as f64,
-        Literal::Float(number) => *number,
-        Literal::Date(days) => f64::from(*days),
-        Literal::Datetime(time) if time.unsigned_abs() <= EXACT as u64 => *time as f64,
-        Literal::Integer(_) | Literal::Datetime(_) | Literal::String(_) => return None,
-    };
-    Some(Number::of_value(number))
 }

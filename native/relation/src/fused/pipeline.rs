@@ -141,13 +141,19 @@ impl Pipeline {
         Ok(alone)
     }
 
-    /// The same over a table of the columns that are read.
-    fn over_columns_alone(&self) -> Pipeline {
+    /// The places of the columns that it reads.
+    pub fn read(&self) -> Vec<usize> {
         let mut read = Vec::new();
         let columns = self.columns.iter().map(|column| &column.expr);
         for expression in columns.chain(&self.predicate) {
             expression.add_columns(&mut read);
         }
+        read
+    }
+
+    /// The same over a table of the columns that are read.
+    fn over_columns_alone(&self) -> Pipeline {
+        let read = self.read();
         let columns = self.columns.iter().map(|column| TypedNamed {
             name: Arc::clone(&column.name),
             expr: column.expr.over(&read),
