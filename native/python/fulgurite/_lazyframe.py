@@ -77,12 +77,16 @@ class LazyFrame(Rows):
         """The number of columns."""
         return len(self.schema)
 
-    def explain(self, *, optimized=True):
+    def explain(self, *, optimized=True, run=False):
         """The plan as text: the steps, those that are run first below.
 
         Args:
             optimized: Whether it is the plan that would run, or the one that was written.
+            run: Runs the plan, and shows what was done in the order of time: how rows were selected and what the other way would have
+                moved, how many groups and rows there were, and the fused operators with their costs.
         """
+        if run:
+            return self._run(_native.relation_observed)
         text, sources, _ = written(self._plan)
         try:
             shown = _native.relation_explain(text, headers(sources), bool(optimized), place())

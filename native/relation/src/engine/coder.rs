@@ -2,12 +2,13 @@
 //!
 //! Each task has a table of its own. The tables are merged in the order of the rows, so that the numbers are those of first rows.
 
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash};
 
 use arrow::array::{Array, StringArray};
 use fulgurite_error::Result;
 use fulgurite_matrix::{Interrupt, memory};
-use rustc_hash::FxHashMap;
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
 
 use super::groups::push;
 use crate::parallel::{changed, filled, rows_of_a_thread};
@@ -21,31 +22,45 @@ pub(crate) struct Coded {
     pub first_rows: Vec<u32>,
 }
 
-/// Keys and their numbers.
+/// Keys and their numbers. The table has the numbers alone: it stays in the cache longer than one of keys would.
 struct Codes<K> {
-    numbers: FxHashMap<K, u32>,
+    numbers: HashTable<u32>,
+    keys: Vec<K>,
     first_rows: Vec<u32>,
 }
 
-impl<K: Eq + Hash> Codes<K> {
+impl<K: Copy + Eq + Hash> Codes<K> {
     fn new() -> Self {
         Codes {
-            numbers: FxHashMap::default(),
+            numbers: HashTable::new(),
+            keys: Vec::new(),
             first_rows: Vec::new(),
         }
     }
 
     fn of(&mut self, key: K, row: u32) -> Result<u32> {
-        let next = self.first_rows.len();
-        if next == self.numbers.capacity() {
-            // The map is about to double.
-            memory::admit(next.saturating_mul(2 * (size_of::<(K, u32)>() + 1)))?;
+        let keys = &self.keys;
+        let hash = |key: &K| FxBuildHasher.hash_one(key);
+        if let Some(number) = self
+            .numbers
+            .find(hash(&key), |number| keys[*number as usize] == key)
+        {
+            return Ok(*number);
         }
-        let number = *self.numbers.entry(key).or_insert(next as u32);
-        if number as usize == next {
-            push(&mut self.first_rows, row)?;
+        let next = self.keys.len() as u32;
+        if self.numbers.len() == self.numbers.capacity() {
+            // The table is about to double.
+            memory::admit(
+                self.numbers
+                    .len()
+                    .saturating_mul(2 * (size_of::<u32>() + 1)),
+            )?;
         }
-        Ok(number)
+        self.numbers
+            .insert_unique(hash(&key), next, |number| hash(&keys[*number as usize]));
+        push(&mut self.keys, key)?;
+        push(&mut self.first_rows, row)?;
+        Ok(next)
     }
 }
 

@@ -263,61 +263,96 @@ impl Partners {
         }
         Ok(Partners::Many { ends, rows })
     }
-
-    fn get(&self, number: u32) -> &[u32] {
-        let number = match number {
-            NONE => return &[],
-            number => number as usize,
-        };
-        match self {
-            Partners::One(one) if one[number] == NONE => &[],
-            Partners::One(one) => std::slice::from_ref(&one[number]),
-            Partners::Many { ends, rows } => {
-                &rows[ends[number] as usize..ends[number + 1] as usize]
-            }
-        }
-    }
 }
 
 /// The partners of left rows that take part. With `keeps_left` those without one are there, too.
 fn paired(keys: &Numbered, keeps_left: bool, flags: Option<&BooleanBuffer>) -> Result<Pairs> {
-    let partners = Partners::of(&keys.right, keys.range)?;
-    let rows = keys.left.len();
+    match Partners::of(&keys.right, keys.range)? {
+        Partners::One(partners) => paired_with_one(&keys.left, &partners, keeps_left, flags),
+        Partners::Many { ends, rows } => {
+            let of = |number: u32| match number {
+                NONE => &[][..],
+                number => {
+                    let number = number as usize;
+                    &rows[ends[number] as usize..ends[number + 1] as usize]
+                }
+            };
+            paired_with_many(&keys.left, of, keeps_left, flags)
+        }
+    }
+}
+
+fn paired_with_one(
+    numbers: &[u32],
+    partners: &[u32],
+    keeps_left: bool,
+    flags: Option<&BooleanBuffer>,
+) -> Result<Pairs> {
+    let rows = numbers.len();
+    let of_a_task = rows_of_a_task(rows);
+    let is_there = |row: usize, partner: u32| match keeps_left {
+        true => flags.is_none_or(|flags| flags.value(row)),
+        // The keys of others have no number.
+        false => partner != NONE,
+    };
+    let (of_rows, counts) = filled(rows, of_a_task, |start, places: &mut [u32]| {
+        let mut count = 0;
+        for (offset, place) in places.iter_mut().enumerate() {
+            *place = match numbers[start + offset] {
+                NONE => NONE,
+                number => partners[number as usize],
+            };
+            count += usize::from(is_there(start + offset, *place));
+        }
+        Ok(count)
+    })?;
+    if counts.iter().sum::<usize>() == rows {
+        return Ok(Pairs {
+            left: None,
+            right: of_rows,
+            may_lack: keeps_left,
+        });
+    }
+    let (left, right) = written_both(&counts, |task, left: &mut [u32], right: &mut [u32]| {
+        let start = task * of_a_task;
+        let partners = of_rows[start..rows.min(start + of_a_task)].iter();
+        let there = partners
+            .enumerate()
+            .filter(|(at, partner)| is_there(start + at, **partner));
+        for ((left, right), (at, partner)) in left.iter_mut().zip(right).zip(there) {
+            *left = (start + at) as u32;
+            *right = *partner;
+        }
+    })?;
+    Ok(Pairs {
+        left: Some(left),
+        right,
+        may_lack: keeps_left,
+    })
+}
+
+fn paired_with_many<'p>(
+    numbers: &[u32],
+    partners: impl Fn(u32) -> &'p [u32] + Sync,
+    keeps_left: bool,
+    flags: Option<&BooleanBuffer>,
+) -> Result<Pairs> {
+    let rows = numbers.len();
     let of_a_task = rows_of_a_task(rows);
     let least = usize::from(keeps_left);
     let takes_part = |row: usize| flags.is_none_or(|flags| flags.value(row));
     let counts = by_tasks(rows, of_a_task, |rows| {
         let there = rows.filter(|row| takes_part(*row));
-        Ok(there
-            .map(|row| partners.get(keys.left[row]).len().max(least) as u64)
-            .sum::<u64>())
+        let counts = there.map(|row| partners(numbers[row]).len().max(least) as u64);
+        Ok(counts.sum::<u64>())
     })?;
-    let count = admitted(counts.iter().sum())?;
-    let at_most_one = matches!(partners, Partners::One(_));
-    if at_most_one && count == rows {
-        // Each row has one.
-        let (right, _) = filled(rows, of_a_task, |start, places| {
-            for (offset, place) in places.iter_mut().enumerate() {
-                *place = partners
-                    .get(keys.left[start + offset])
-                    .first()
-                    .copied()
-                    .unwrap_or(NONE);
-            }
-            Ok(())
-        })?;
-        return Ok(Pairs {
-            left: None,
-            right,
-            may_lack: keeps_left,
-        });
-    }
+    admitted(counts.iter().sum())?;
     let counts: Vec<usize> = counts.into_iter().map(|count| count as usize).collect();
     let (left, right) = written_both(&counts, |task, left: &mut [u32], right: &mut [u32]| {
         let rows = task * of_a_task..rows.min((task + 1) * of_a_task);
         let mut at = 0;
         for row in rows.filter(|row| takes_part(*row)) {
-            let partners = match partners.get(keys.left[row]) {
+            let partners = match partners(numbers[row]) {
                 [] if keeps_left => &[NONE],
                 partners => partners,
             };
