@@ -50,7 +50,7 @@ impl Rows {
         match (valid, &self.groups) {
             (Some(valid), _) => self.sum(valid),
             (None, None) => Ok(Input::from(self.count as f64)),
-            (None, Some(_)) => self.sum(&algebra::constant(1.0, self.count)?),
+            (None, Some((codes, count))) => algebra::grouped("count", codes, codes, *count),
         }
     }
 }
