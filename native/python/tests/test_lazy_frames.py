@@ -454,6 +454,50 @@ def test_explain_and_repr():
         assert "filter" in text.lower() and "col(" in text
 
 
+def test_explain_tells_what_was_done():
+    days = np.arange(100_000) % 365
+    made = fg.frame({"day": days, "key": days % 7, "price": days + 0.5})
+
+    def shown(limit):
+        selected = made.filter(fg.col("day") < limit)
+        return selected.group_by("key").agg(fg.col("price").sum()).explain(run=True).splitlines()
+
+    few, many = shown(3), shown(360)
+    assert few[0].startswith("select 822 of 100000 rows (0.8 %) by compaction: compaction moves ")
+    assert many[0].startswith("select 98635 of 100000 rows (98.6 %) by predication: compaction moves ")
+    assert many[1:3] == ["number 7 groups of 100000 rows", "compute"]
+    assert any("Group p(aggregate)" in line for line in many) and many[-1] == "7 rows"
+    with pytest.raises(fg.ColumnError):
+        made.filter(fg.col("dai") < 3).explain(run=True)
+
+
+@pytest.mark.parametrize("rows", [7, 100_000])
+def test_arrays_have_the_types_of_their_columns_together(rows):
+    numbers = np.arange(rows)
+    columns = {
+        "i": numbers * 3 - 4,
+        "j": (numbers % 100).astype(np.int8),
+        "u": numbers.astype(np.uint64),
+        "f": numbers / 8,
+        "g": (numbers / 4).astype(np.float32),
+        "b": numbers % 3 == 0,
+        "huge": numbers + (1 << 53),
+    }
+    made = fg.frame(columns).filter(fg.col("j") != 1)
+    kept = columns["j"] != 1
+    for names in ["i", "ij", "ji", "b", "bb", "ib", "if", "ig", "gb", "iu", "u", "uf", ["huge"], ["i", "huge"], ["huge", "f"]]:
+        found = made.to_array(list(dict.fromkeys(names)))
+        expected = np.stack([columns[name][kept] for name in dict.fromkeys(names)], axis=1)
+        assert found.dtype == expected.dtype, names
+        assert np.array_equal(np.asarray(found), expected), names
+    lacking = fg.frame({"i": [1, None, 3], "j": [4, 5, 6]})
+    assert np.array_equal(np.asarray(lacking.to_array()), [[1.0, 4.0], [np.nan, 5.0], [3.0, 6.0]], equal_nan=True)
+    assert lacking.drop_nulls().to_array().dtype == np.int64
+    whole = made.to_array(["i", "j"])
+    assert np.array_equal(np.asarray(whole @ np.array([0.5, 2.0])), np.asarray(whole) @ [0.5, 2.0])
+    assert (whole @ np.array([[1], [2]])).dtype == np.int64
+
+
 def test_frames_are_immutable_and_shared():
     made = frame()
     left = made.filter(fg.col("i") > 1)
