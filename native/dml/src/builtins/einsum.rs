@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use fulgurite_error::{Code, Error, Result};
-use fulgurite_hop::{AggregateOp, BinaryOp, Direction, Hop, HopId, HopOp, Literal};
+use fulgurite_hop::{BinaryOp, Direction, Hop, HopId, HopOp, Literal};
 
-use super::{BoundCall, Builtin, Kind, Parameter, Rule, builtin, required};
+use super::{BoundCall, Builtin, Kind, Parameter, Rule, aggregates::sums, builtin, required};
 
 pub(super) const BUILTINS: &[Builtin] = &[Builtin {
     rest: Some(Kind::Cells),
@@ -311,24 +311,17 @@ impl Product<'_, '_> {
                 Factor::Matrix(row, col, id) => matrices.push((row, col, id)),
             }
         }
-        let sum = HopOp::Aggregate;
         let summed = match (&matrices[..], vector) {
-            ([], Some(vector)) => Factor::Scalar(self.call.aggregate(
-                AggregateOp::Sum,
-                Direction::Full,
-                vector,
-            )),
+            ([], Some(vector)) => Factor::Scalar(sums(self.call, Direction::Full, vector)),
             ([(row, col, id)], None) => {
                 let other = if *row == index { *col } else { *row };
                 if !self.result.contains(&other) && !self.factors.iter().any(|f| f.has(other)) {
-                    Factor::Scalar(self.call.aggregate(AggregateOp::Sum, Direction::Full, *id))
+                    Factor::Scalar(sums(self.call, Direction::Full, *id))
                 } else if *col == index {
-                    let rows = sum(AggregateOp::Sum, Direction::Row);
-                    Factor::Vector(other, self.matrix(rows, vec![*id]))
+                    Factor::Vector(other, sums(self.call, Direction::Row, *id))
                 } else {
-                    let cols = sum(AggregateOp::Sum, Direction::Col);
-                    let sums = self.matrix(cols, vec![*id]);
-                    Factor::Vector(other, self.transposed(sums))
+                    let row = sums(self.call, Direction::Col, *id);
+                    Factor::Vector(other, self.transposed(row))
                 }
             }
             ([left], Some(vector)) => {
