@@ -138,4 +138,4 @@ def test_a_session_with_the_jar_of_another_version_is_refused():
         pytest.skip("the wheel carries one jar")
     for other in others:
         printed = subprocess.run([sys.executable, "-c", SESSION], env={**os.environ, "FULGURITE_JAR": str(other)}, capture_output=True, text=True)
-        assert f"unsupported unsupported error: the jar of Fulgurite in this session does not run on Spark {pyspark.__version__}" in printed.stdout, printed.stderr
+        assert f"unsupported unsupported error[E0900]: the jar of Fulgurite in this session does not run on Spark {pyspark.__version__}" in printed.stdout, printed.stderr

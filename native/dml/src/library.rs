@@ -13,7 +13,26 @@ use zip::{ZipArchive, result::ZipError};
 /// Where a root may have its builtin scripts, and where the scripts that these source may be.
 const FOLDERS: &[&str] = &["", "scripts/builtin", "builtin", "scripts"];
 
-/// Folders and jars that hold builtin scripts, searched in this order.
+/// The root that is no folder: the scripts of examples/algorithms, which are built in.
+const EXAMPLES: &str = "examples";
+
+macro_rules! examples {
+    ($($name:literal)*) => {
+        /// The scripts of examples/algorithms by their names.
+        const EXAMPLE_SCRIPTS: &[(&str, &str)] = &[$((
+            concat!($name, ".dml"),
+            include_str!(concat!("../../../examples/algorithms/", $name, ".dml")),
+        )),*];
+    };
+}
+
+examples! {
+    "als_cg" "als_predict" "autoencoder" "autoencoder_encode" "glm" "glm_predict" "kmeans" "kmeans_predict" "l2svm" "l2svm_predict" "linreg_cg"
+    "linreg_ds" "linreg_predict" "mlogreg" "mlogreg_predict" "msvm" "msvm_predict" "naive_bayes" "naive_bayes_predict" "pagerank" "pca"
+    "pca_project" "pnmf" "score_classes" "score_values"
+}
+
+/// Folders and jars that hold builtin scripts, searched in this order. `examples` is those of examples/algorithms.
 #[derive(Debug, Clone, Default)]
 pub struct Library {
     roots: Vec<PathBuf>,
@@ -50,10 +69,16 @@ impl Library {
 
     fn find(&self, path: &str) -> Result<Option<Arc<Source>>> {
         for root in &self.roots {
-            let metadata = std::fs::metadata(root).map_err(|error| unreadable(root, &error))?;
-            let found = match metadata.is_dir() {
-                true => in_folder(root, path)?,
-                false => in_jar(root, path)?,
+            let found = match root.to_str() {
+                Some(EXAMPLES) => in_examples(path),
+                _ => {
+                    let metadata = std::fs::metadata(root);
+                    let metadata = metadata.map_err(|error| unreadable(root, &error))?;
+                    match metadata.is_dir() {
+                        true => in_folder(root, path)?,
+                        false => in_jar(root, path)?,
+                    }
+                }
             };
             if found.is_some() {
                 return Ok(found);
@@ -61,6 +86,15 @@ impl Library {
         }
         Ok(None)
     }
+}
+
+fn in_examples(path: &str) -> Option<Arc<Source>> {
+    let mut scripts = EXAMPLE_SCRIPTS.iter();
+    let (name, text) = scripts.find(|(name, _)| *name == path)?;
+    Some(Source::new(
+        format!("examples/algorithms/{name}"),
+        (*text).to_owned(),
+    ))
 }
 
 /// A folder of builtin scripts may itself lie among the scripts that these source.
@@ -148,6 +182,18 @@ mod tests {
         assert_eq!(text(library.builtin("f")?).as_deref(), Some("in jar"));
         assert_eq!(text(library.sourced("nn/l.dml")?).as_deref(), Some("layer"));
         Ok(())
+    }
+
+    #[test]
+    fn all_examples_are_built_in() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/algorithms");
+        let files = std::fs::read_dir(folder).expect("the folder of examples");
+        let names = files.map(|file| file.expect("a file").file_name().into_string());
+        let mut names: Vec<String> = names.filter_map(|name| name.ok()).collect();
+        names.retain(|name| name.ends_with(".dml"));
+        names.sort();
+        let known: Vec<&str> = EXAMPLE_SCRIPTS.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, known);
     }
 
     #[test]

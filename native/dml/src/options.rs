@@ -198,6 +198,7 @@ impl SourceResolver for FileSystem {
         let data_type = match metadata.data_type.as_deref() {
             Some("scalar") => DataType::Scalar,
             Some("frame") => DataType::Frame,
+            Some("list") => DataType::List,
             _ => DataType::Matrix,
         };
         let value_type = match metadata.value_type.as_deref() {

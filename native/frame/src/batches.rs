@@ -99,6 +99,13 @@ fn target(kind: &DataType) -> Option<DataType> {
     })
 }
 
+/// Timestamps of a zone count from an instant in UTC. What a clock of another zone shows needs a table of zones, which is not built in.
+fn is_utc(zone: &str) -> bool {
+    ["UTC", "Etc/UTC", "GMT", "Z", "+00:00"]
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(zone))
+}
+
 fn column_of(name: &str, arrays: &[&ArrayRef]) -> Result<Column> {
     let bytes = arrays
         .iter()
@@ -113,6 +120,26 @@ fn column_of(name: &str, arrays: &[&ArrayRef]) -> Result<Column> {
     let mut parts = Vec::new();
     for array in arrays {
         let kind = array.data_type();
+        if let DataType::Timestamp(_, Some(zone)) = kind
+            && !is_utc(zone)
+        {
+            return Err(Error::unsupported(format!(
+                "column '{name}', of type {kind}: timestamps of the zone '{zone}'"
+            ))
+            .with_help("convert the column to UTC, or to timestamps without a zone"));
+        }
+        let (array, kind) = match kind {
+            DataType::Timestamp(unit, Some(_)) => {
+                let kind = DataType::Timestamp(*unit, Some("+00:00".into()));
+                let utc = array.to_data().into_builder().data_type(kind.clone());
+                let utc = utc.build().map_err(|error| {
+                    Error::data(format!("column '{name}', of type {kind}: {error}"))
+                })?;
+                (make_array(utc), kind)
+            }
+            _ => (ArrayRef::clone(array), kind.clone()),
+        };
+        let kind = &kind;
         let to = target(kind).ok_or_else(|| {
             Error::unsupported(format!(
                 "column '{name}': frames have no columns of the Arrow type {kind}"
@@ -130,7 +157,7 @@ fn column_of(name: &str, arrays: &[&ArrayRef]) -> Result<Column> {
             safe: false,
             ..CastOptions::default()
         };
-        let part = cast_with_options(array, &to, &options).map_err(|error| {
+        let part = cast_with_options(&array, &to, &options).map_err(|error| {
             let ArrowError::CastError(reason) = &error else {
                 return Error::data(format!("column '{name}', of type {kind}: {error}"));
             };

@@ -173,6 +173,27 @@ fn other_types_of_arrow_are_converted() {
 }
 
 #[test]
+fn timestamps_of_utc_are_text_and_those_of_other_zones_refused() {
+    let times = |zone: &str| {
+        let times = TimestampMillisecondArray::from(vec![Some(1500), None]);
+        of(vec![Arc::new(times.with_timezone(zone))])
+    };
+    for zone in ["UTC", "Z", "+00:00"] {
+        let frame = times(zone).unwrap();
+        let text = frame.cell(0, 0).map(|cell| cell.text().into_owned());
+        assert_eq!(text.as_deref(), Some("1970-01-01T00:00:01.500Z"), "{zone}");
+        assert!(frame.cell(1, 0).is_none());
+    }
+    let error = times("Europe/Vienna").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    let message = error.to_string();
+    assert!(
+        message.contains("column 'a0', of type Timestamp(ms, \"Europe/Vienna\")"),
+        "{message}"
+    );
+}
+
+#[test]
 fn what_has_no_type_of_frames_is_named() {
     let list = ListArray::from_iter_primitive::<Int32Type, _, _>([Some([Some(1)])]);
     let error = of(vec![

@@ -147,7 +147,8 @@ impl Dag {
         hop.op.is_table() && sides.any(|side| self.hop(*side).op.is_sequence())
     }
 
-    /// What `outer` combines, and how; `None` of other operators, and where the operator to combine with is not known.
+    /// What `outer` combines, and how; `None` of other operators, where the operator to combine with is not known, and of what is no
+    /// column and row.
     pub fn combination(&self, id: HopId) -> Option<Combination> {
         let hop = self.hop(id);
         let (ParameterizedOp::Outer, places) = hop.op.with_named_inputs()? else {
@@ -158,10 +159,16 @@ impl Dag {
         let Literal::String(code) = op else {
             return None;
         };
+        let (column, row) = (place("left")?, place("right")?);
+        let size = |place: usize| Some(self.hop(*hop.inputs.get(place)?).characteristics);
+        let may_be_one = |size: Option<u64>| size.is_none_or(|size| size == 1);
+        if !may_be_one(size(column)?.cols) || !may_be_one(size(row)?.rows) {
+            return None;
+        }
         Some(Combination {
             op: BinaryOp::from_code(code)?,
-            column: place("left")?,
-            row: place("right")?,
+            column,
+            row,
         })
     }
 

@@ -137,10 +137,23 @@ fn run(request: Request, session: &Session) -> Result<Executed> {
     })
 }
 
-/// The JVM has no frames. What is on the workers is released, as nobody else will.
+/// The JVM has no frames and no lists. What is on the workers is released, as nobody else will.
 fn refuse_frames(outputs: &BTreeMap<String, OutputValue>, session: &Session) -> Result<()> {
-    let is_frame = |value: &OutputValue| matches!(value, OutputValue::Frame(_));
-    let Some((name, _)) = outputs.iter().find(|(_, value)| is_frame(value)) else {
+    let refused = |value: &OutputValue| match value {
+        OutputValue::Frame(_) => Some((
+            "a frame",
+            "write it to a file, or make a matrix of it: transformencode(), as.matrix()",
+        )),
+        OutputValue::List(_) => Some((
+            "a list",
+            "write it to a folder, or ask for its elements: x = as.matrix(l[1])",
+        )),
+        OutputValue::Scalar(_) | OutputValue::Matrix(_) | OutputValue::Dataset { .. } => None,
+    };
+    let mut found = outputs
+        .iter()
+        .filter_map(|(name, value)| Some((name, refused(value)?)));
+    let Some((name, (what, help))) = found.next() else {
         return Ok(());
     };
     for value in outputs.values() {
@@ -149,9 +162,9 @@ fn refuse_frames(outputs: &BTreeMap<String, OutputValue>, session: &Session) -> 
         }
     }
     Err(Error::unsupported(format!(
-        "the output '{name}' is a frame, which the JVM cannot take yet"
+        "the output '{name}' is {what}, which the JVM cannot take yet"
     ))
-    .with_help("write it to a file, or make a matrix of it: transformencode(), as.matrix()"))
+    .with_help(help))
 }
 
 /// What is explained reads no values, but plans with the sizes of the matrices that are here.
@@ -190,7 +203,9 @@ fn hand_over(value: OutputValue) -> Result<Output> {
             nnz: size(Some(matrix.nnz() as u64)),
             handle: registry().insert_matrix(matrix),
         },
-        OutputValue::Frame(_) => return Err(Error::internal("a frame was not refused")),
+        OutputValue::Frame(_) | OutputValue::List(_) => {
+            return Err(Error::internal("a frame or a list was not refused"));
+        }
         OutputValue::Dataset {
             id,
             characteristics,

@@ -164,7 +164,7 @@ impl Evaluator {
             .map(|output| match output {
                 OutputValue::Scalar(value) => Ok(Variable::Scalar(value)),
                 OutputValue::Matrix(block) => Ok(Variable::matrix(block)),
-                OutputValue::Frame(_) | OutputValue::Dataset { .. } => {
+                OutputValue::Frame(_) | OutputValue::List(_) | OutputValue::Dataset { .. } => {
                     Err(Error::internal("a result that is not in this process"))
                 }
             })

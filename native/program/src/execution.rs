@@ -45,6 +45,8 @@ pub enum OutputValue {
     Scalar(Literal),
     Matrix(MatrixBlock),
     Frame(Frame),
+    /// Elements with their names, each in this process.
+    List(Vec<(Option<String>, OutputValue)>),
     /// The caller now owns the dataset and releases it.
     Dataset {
         id: DatasetId,
@@ -216,11 +218,11 @@ impl ReadyOutput {
                 return Self::of(&whole, session);
             }
             Variable::Scalar(value) => ReadyOutput::Here(OutputValue::Scalar(value.clone())),
-            Variable::List(_) => {
-                return Err(
-                    Error::unsupported("a list cannot be handed to the caller yet")
-                        .with_help("ask for its elements: x = as.matrix(l[1])"),
-                );
+            Variable::List(list) => {
+                let elements = list.elements().iter();
+                let elements = elements
+                    .map(|element| Ok((element.name.clone(), here(&element.value, session)?)));
+                ReadyOutput::Here(OutputValue::List(elements.collect::<Result<_>>()?))
             }
             Variable::Frame(frame) => ReadyOutput::Here(OutputValue::Frame(frame.clone())),
             Variable::Range(range) => {
@@ -252,6 +254,19 @@ impl ReadyOutput {
                 id: matrix.dataset.hand_over(),
                 characteristics: matrix.characteristics(),
             },
+        }
+    }
+}
+
+/// An element of a list, which is brought here from wherever it is.
+fn here(variable: &Variable, session: &Session) -> Result<OutputValue> {
+    if let Variable::Distributed(matrix) = variable {
+        return Ok(OutputValue::Matrix(matrix.collect()?.block().clone()));
+    }
+    match ReadyOutput::of(variable, session)? {
+        ReadyOutput::Here(value) => Ok(value),
+        ReadyOutput::OnWorkers(matrix) => {
+            Ok(OutputValue::Matrix(matrix.collect()?.block().clone()))
         }
     }
 }

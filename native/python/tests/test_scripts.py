@@ -196,3 +196,30 @@ def test_scripts_of_a_folder_are_functions(tmp_path):
     with pytest.raises(fg.FulguriteError, match="unknown function 'tripled'") as raised:
         fg.run("Y = tripled(X)", inputs={"X": [[1.0]]}, outputs=["Y"], builtins=[tmp_path])
     assert str(tmp_path) in str(raised.value)
+
+
+def test_lists_are_lists_or_dicts():
+    text = """
+        named = list(a=3, b="text", X=matrix("1 2", 1, 2), inner=list(TRUE, 2.5), F=as.frame("x"))
+        bare = list(1, matrix(2, 2, 2))
+        mixed = list(a=1, 2)
+        empty = list()
+        """
+    named, bare, mixed, empty = fg.run(text, outputs=["named", "bare", "mixed", "empty"])
+    assert list(named) == ["a", "b", "X", "inner", "F"]
+    assert (named["a"], named["b"], named["inner"]) == (3, "text", [True, 2.5])
+    np.testing.assert_array_equal(np.asarray(named["X"]), [[1.0, 2.0]])
+    assert isinstance(named["F"], fg.Frame) and named["F"].to_dict() == {"C1": ["x"]}
+    assert bare[0] == 1 and float(fg.sum(bare[1])) == 8.0
+    assert (mixed, empty) == ([1, 2], [])
+
+
+def test_examples_are_functions():
+    X = np.linspace(-1, 1, 40).reshape(20, 2) ** 2
+    fit = fg.run(
+        "B = linreg_ds(X, y, icpt=1, reg=1e-9); fit = list(B=B, P=linreg_predict(X, B))",
+        inputs={"X": X, "y": (X @ [1.0, 2.0] + 3.0)[:, None]},
+        outputs="fit",
+        builtins="examples",
+    )
+    np.testing.assert_allclose(np.asarray(fit["P"])[:, 0], X @ [1.0, 2.0] + 3.0, atol=1e-5)

@@ -201,7 +201,7 @@ const KEYS: &[Key] = &[
         default: "",
         doc: Cow::Borrowed(
             "Folders and jars, with commas between them, in which a call of a function `f` that neither the script nor the \
-              language has finds `f.dml`, as in the jar of SystemDS.",
+              language has finds `f.dml`, as in the jar of SystemDS. `examples` stands for the scripts of examples/algorithms.",
         ),
         set: Set::By(|config, text| {
             config.builtins = names(text).map(PathBuf::from).collect();

@@ -142,10 +142,11 @@ const FORMATS: [(&str, FileFormat); 8] = [
     ("jsonl", FileFormat::JsonLines),
 ];
 
-const DATA_TYPES: [(&str, DataType); 3] = [
+const DATA_TYPES: [(&str, DataType); 4] = [
     ("matrix", DataType::Matrix),
     ("scalar", DataType::Scalar),
     ("frame", DataType::Frame),
+    ("list", DataType::List),
 ];
 
 const VALUE_TYPES: [(&str, ValueType); 4] = [

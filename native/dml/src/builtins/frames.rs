@@ -1,7 +1,7 @@
 //! Functions of frames.
 
-use fulgurite_error::Result;
-use fulgurite_hop::{DataType, FrameOp, HopId};
+use fulgurite_error::{Code, Error, Result};
+use fulgurite_hop::{DataType, FrameOp, HopId, ValueType};
 
 use super::{
     BoundCall, Builtin, Constant, Kind, Parameter, Rule, builtin, default, optional, required,
@@ -12,6 +12,11 @@ pub(super) const BUILTINS: &[Builtin] = &[
     builtin("transformapply", APPLY, Rule::Function(apply)),
     builtin("transformdecode", DECODE, Rule::Function(decode)),
     builtin("transformcolmap", COLUMN_MAP, Rule::Function(column_map)),
+    builtin("transformmeta", META, Rule::Function(stored_metadata)),
+    Builtin {
+        named_only: true,
+        ..builtin("transform", TRANSFORM, Rule::Function(transform))
+    },
     builtin("typeof", FRAME, Rule::Function(type_of)),
     builtin("detectSchema", FRAME, Rule::Function(detect_schema)),
     builtin("applySchema", SCHEMA, Rule::Function(apply_schema)),
@@ -43,6 +48,17 @@ const DECODE: &[Parameter] = &[
 const COLUMN_MAP: &[Parameter] = &[
     required("target", Kind::Frame),
     required("spec", Kind::String),
+];
+const META: &[Parameter] = &[
+    required("spec", Kind::String),
+    required("transformPath", Kind::String),
+];
+const TRANSFORM: &[Parameter] = &[
+    required("target", Kind::Table),
+    required("transformPath", Kind::String),
+    optional("spec", Kind::String),
+    optional("applyTransformPath", Kind::String),
+    optional("outputNames", Kind::String),
 ];
 const SCHEMA: &[Parameter] = &[
     required("target", Kind::Frame),
@@ -94,6 +110,48 @@ fn apply(call: &mut BoundCall<'_>) -> Result<HopId> {
     of_arguments(call, op)
 }
 
+fn stored_metadata(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let inputs = vec![call.argument(1)?, call.argument(0)?];
+    Ok(operator(call, FrameOp::StoredMetadata, inputs))
+}
+
+/// SystemML's: encodes by a specification or by the metadata of an earlier call, and stores the metadata. `outputNames` would name columns
+/// of a matrix, which have none.
+fn transform(call: &mut BoundCall<'_>) -> Result<HopId> {
+    const SPEC: usize = 2;
+    const APPLIED: usize = 3;
+    let (target, folder) = (table(call)?, call.argument(1)?);
+    let (spec, metadata) = match (call.optional(SPEC), call.optional(APPLIED)) {
+        (Some(spec), None) => {
+            let metadata = operator(call, FrameOp::Metadata, vec![target, spec]);
+            (spec, metadata)
+        }
+        (spec, Some(applied)) => {
+            let spec = match spec {
+                Some(spec) => spec,
+                None => {
+                    let cell = operator(call, FrameOp::StoredSpecification, vec![applied]);
+                    call.block.as_scalar(cell, ValueType::String, call.position)
+                }
+            };
+            let inputs = vec![applied, spec];
+            (spec, operator(call, FrameOp::StoredMetadata, inputs))
+        }
+        (None, None) => {
+            return Err(
+                Error::validation("'transform' needs 'spec' or 'applyTransformPath'")
+                    .with_code(Code::MissingArgument)
+                    .at(call.position)
+                    .with_help(
+                        "spec= encodes anew, applyTransformPath= by metadata that are there",
+                    ),
+            );
+        }
+    };
+    let inputs = vec![target, spec, metadata, folder];
+    Ok(operator(call, FrameOp::EncodeStoring, inputs))
+}
+
 fn decode(call: &mut BoundCall<'_>) -> Result<HopId> {
     of_arguments(call, FrameOp::Decode)
 }
@@ -134,16 +192,20 @@ fn tokenize(call: &mut BoundCall<'_>) -> Result<HopId> {
     of_arguments(call, FrameOp::Tokenize)
 }
 
+/// The first argument as a frame.
+fn table(call: &mut BoundCall<'_>) -> Result<HopId> {
+    let target = call.argument(0)?;
+    let hop = call.block.hop(target);
+    let value_type = hop.value_type;
+    Ok(match hop.data_type {
+        DataType::Frame => target,
+        _ => call.block.as_frame(target, value_type, call.position),
+    })
+}
+
 /// Of a matrix, the frame that it is.
 fn map(call: &mut BoundCall<'_>) -> Result<HopId> {
-    let (target, function, margin) = (call.argument(0)?, call.argument(1)?, call.argument(2)?);
-    let target = match call.block.hop(target).data_type {
-        DataType::Frame => target,
-        _ => {
-            let value_type = call.block.hop(target).value_type;
-            call.block.as_frame(target, value_type, call.position)
-        }
-    };
+    let (target, function, margin) = (table(call)?, call.argument(1)?, call.argument(2)?);
     Ok(operator(call, FrameOp::Map, vec![target, function, margin]))
 }
 

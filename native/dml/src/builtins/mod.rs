@@ -10,6 +10,7 @@ mod build;
 mod cells;
 mod construction;
 mod effects;
+mod einsum;
 mod files;
 mod frames;
 mod layers;
@@ -139,6 +140,7 @@ const TABLES: &[&[Builtin]] = &[
     reorganization::BUILTINS,
     statistics::BUILTINS,
     linear_algebra::BUILTINS,
+    einsum::BUILTINS,
     lists::BUILTINS,
     frames::BUILTINS,
     layers::BUILTINS,

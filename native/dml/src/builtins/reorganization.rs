@@ -2,7 +2,7 @@
 
 use fulgurite_error::{Code, Error, Result};
 use fulgurite_hop::{
-    BinaryOp, DataType, FrameOp, Hop, HopId, HopOp, ListOp, Literal, ParameterizedOp,
+    BinaryOp, DataType, Dialect, FrameOp, Hop, HopId, HopOp, ListOp, Literal, ParameterizedOp,
 };
 
 use super::{
@@ -226,8 +226,27 @@ fn too_few(call: &BoundCall<'_>) -> Error {
 }
 
 /// `table(A, B)`, then weights, or output rows and columns, or all three.
+/// In the dialect of SystemDS, rows of category 0 are not counted where all categories of the other argument are one, as those of NaN.
+fn without_zeros(call: &mut BoundCall<'_>, categories: HopId, other: HopId) -> HopId {
+    let is_count = call.block.hop(categories).is_matrix() && call.block.hop(other).is_scalar();
+    if call.block.dialect() != Dialect::SystemDs || !is_count {
+        return categories;
+    }
+    let zero = call.block.literal(Literal::Double(0.0), call.position);
+    let missing = call.block.literal(Literal::Double(f64::NAN), call.position);
+    let named = [
+        ("target", categories),
+        ("pattern", zero),
+        ("replacement", missing),
+    ];
+    let named = named.map(|(name, id)| (name.to_owned(), id));
+    let (op, inputs) = with_names(ParameterizedOp::Replace, named.into());
+    call.matrix(op, inputs)
+}
+
 fn table(call: &mut BoundCall<'_>) -> Result<HopId> {
-    let mut inputs = vec![call.argument(0)?, call.argument(1)?];
+    let (first, second) = (call.argument(0)?, call.argument(1)?);
+    let mut inputs = vec![without_zeros(call, first, second), second];
     let mut rest: Vec<HopId> = call.rest.iter().map(|argument| argument.id).collect();
     if rest.len() == 4
         && rest

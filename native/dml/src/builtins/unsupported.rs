@@ -1,17 +1,19 @@
-//! Functions of the language that parse but cannot run yet.
+//! Functions of SystemDS that the language knows and cannot run.
 
-use super::{Builtin, Rule, builtin};
+use super::{Builtin, Kind, Rule, builtin};
 
 pub(super) const BUILTINS: &[Builtin] = &[
-    unsupported("transform", FRAMES),
+    unsupported("federated", "read() reads files of a cluster's file system"),
     unsupported(
-        "transformmeta",
-        "read the metadata as a frame: read(file, data_type=\"frame\")",
+        "paramserv",
+        "a loop over batches of rows trains in one process",
     ),
+    unsupported("lineage", "fulgurite explain shows what is executed"),
 ];
 
-const FRAMES: &str = "transformencode() and transformapply() encode frames";
-
 const fn unsupported(name: &'static str, help: &'static str) -> Builtin {
-    builtin(name, &[], Rule::Unsupported(help))
+    Builtin {
+        rest: Some(Kind::Any),
+        ..builtin(name, &[], Rule::Unsupported(help))
+    }
 }

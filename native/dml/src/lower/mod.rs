@@ -16,6 +16,7 @@ mod lists;
 mod modules;
 mod recovery;
 mod scope;
+mod whole_script;
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -52,7 +53,7 @@ pub fn compile(source: &Arc<Source>, options: &CompileOptions<'_>) -> Result<Pro
     main.is_main = true;
     main.failures = Some(Vec::new());
     main.bind_inputs();
-    main.live_after = LiveAfter::of(&script.body, read_at_end(&options.outputs, &script.body));
+    main.live_after = LiveAfter::of(&script.body, &read_at_end(&options.outputs, &script.body));
     let lowered = main.statements(&script.body);
     main.flush();
     let mut failures = main.failures.take().unwrap_or_default();
@@ -151,7 +152,7 @@ fn lower_function(
     }
     let results = definition.results.iter();
     let results = results.map(|result| (result.name.clone(), result.position.clone()));
-    lowering.live_after = LiveAfter::of(statements, results.collect());
+    lowering.live_after = LiveAfter::of(statements, &results.collect());
     lowering.failures = Some(Vec::new());
     let lowered = lowering.statements(statements);
     lowering.flush();

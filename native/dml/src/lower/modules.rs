@@ -12,9 +12,12 @@ use std::{
 };
 
 use fulgurite_error::{Code, Error, Result, Source};
-use fulgurite_hop::{Literal, Parameter};
+use fulgurite_hop::Parameter;
 
-use super::external;
+use super::{
+    external,
+    whole_script::{self, literal},
+};
 use crate::{
     builtins,
     options::SourceResolver,
@@ -22,8 +25,8 @@ use crate::{
     syntax::{
         self, Mention,
         ast::{
-            Call, Expression, ExpressionKind, FunctionBody, FunctionDefinition, Import, Script,
-            Statement, StatementKind, Target, TypedName, UnaryOperator,
+            Call, Expression, FunctionBody, FunctionDefinition, Import, Script, Statement,
+            StatementKind, Target, TypedName,
         },
     },
 };
@@ -156,9 +159,18 @@ impl Modules {
 
     /// Takes the functions of a builtin script.
     fn builtin(&mut self, name: &str, source: &Arc<Source>) -> Result<Loaded> {
+        let mut script = syntax::parse(source)?;
+        let is_it = |function: &FunctionDefinition| {
+            let mut names = PREFIXES.iter();
+            names.any(|prefix| function.name.strip_prefix(prefix) == Some(name))
+        };
+        if !script.functions.iter().any(is_it) && !script.body.is_empty() {
+            let function = whole_script::function(name, &script, source)?;
+            script.functions.push(function);
+        }
         let Script {
             functions, imports, ..
-        } = syntax::parse(source)?;
+        } = script;
         let namespace = format!("{BUILTIN}{name}");
         self.builtins.insert(name.to_owned(), namespace.clone());
         self.add(
@@ -259,7 +271,7 @@ impl Modules {
     /// The function of a builtin script: by its prefix, for matrices, scalars or frames.
     fn builtin_function(&self, name: &str) -> Option<(&str, &UserFunction)> {
         let namespace = self.builtins.get(name)?;
-        let prefixes = ["m_", "s_", "f_", ""].into_iter();
+        let prefixes = PREFIXES.iter();
         prefixes
             .map(|prefix| qualified(Some(namespace), &format!("{prefix}{name}")))
             .find_map(|name| self.find(&name))
@@ -323,6 +335,9 @@ impl Modules {
         (!roots.is_empty()).then(|| format!("there is no builtin script of this name in {roots}"))
     }
 }
+
+/// Of functions of builtin scripts: for matrices, scalars or frames.
+const PREFIXES: [&str; 4] = ["m_", "s_", "f_", ""];
 
 /// What the namespaces of builtin scripts begin with.
 const BUILTIN: &str = "builtin.";
@@ -423,19 +438,5 @@ fn default_function(
             position: parameter.position.clone(),
         }]),
         position: parameter.position.clone(),
-    }
-}
-
-/// The value of a default that is a literal.
-fn literal(expression: &Expression) -> Option<Literal> {
-    match &expression.kind {
-        ExpressionKind::Literal(value) => Some(value.clone()),
-        ExpressionKind::Variable(name) => super::named_constant(name),
-        ExpressionKind::Unary(UnaryOperator::Minus, operand) => match literal(operand)? {
-            Literal::Int(value) => value.checked_neg().map(Literal::Int),
-            Literal::Double(value) => Some(Literal::Double(-value)),
-            Literal::Boolean(_) | Literal::String(_) => None,
-        },
-        _ => None,
     }
 }

@@ -1,6 +1,6 @@
 //! What is known of each variable at a point of the script.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{cmp::Ordering, collections::BTreeMap, sync::Arc};
 
 use fulgurite_error::Error;
 use fulgurite_hop::{Characteristics, DataType, Literal, ValueType};
@@ -102,23 +102,28 @@ impl PartialEq for Variable {
     }
 }
 
-/// All variables at a point of the script.
+/// All variables at a point of the script. Paths share what they do not change.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scope {
-    variables: BTreeMap<String, Variable>,
+    variables: BTreeMap<Arc<str>, Arc<Variable>>,
     /// Those of which nothing is known after an error.
     doubtful: BTreeMap<String, Error>,
 }
 
 impl Scope {
     pub fn get(&self, name: &str) -> Option<&Variable> {
-        self.variables.get(name)
+        self.variables.get(name).map(Arc::as_ref)
     }
 
-    pub fn set(&mut self, name: impl Into<String>, variable: Variable) {
-        let name = name.into();
-        self.doubtful.remove(&name);
-        self.variables.insert(name, variable);
+    pub fn set(&mut self, name: impl AsRef<str>, variable: Variable) {
+        let name = name.as_ref();
+        self.doubtful.remove(name);
+        match self.variables.get_mut(name) {
+            Some(known) => *known = Arc::new(variable),
+            None => {
+                self.variables.insert(name.into(), Arc::new(variable));
+            }
+        }
     }
 
     /// Notes the error for which nothing is known of a variable.
@@ -133,26 +138,50 @@ impl Scope {
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.variables.keys().map(String::as_str)
+        self.variables.keys().map(AsRef::as_ref)
     }
 
     /// What holds where two paths meet.
     pub fn merge(&self, other: &Scope) -> Scope {
-        let both = self.variables.iter().map(|(name, variable)| {
-            let merged = match other.variables.get(name) {
-                Some(other) => variable.merge(other),
-                None => variable.maybe(),
+        let maybe = |variable: &Arc<Variable>| match variable.definite {
+            true => Arc::new(variable.maybe()),
+            false => Arc::clone(variable),
+        };
+        let (mut left, mut right) = (
+            self.variables.iter().peekable(),
+            other.variables.iter().peekable(),
+        );
+        // Both are in order.
+        let variables = std::iter::from_fn(|| {
+            let order = match (left.peek(), right.peek()) {
+                (Some((left, _)), Some((right, _))) => left.cmp(right),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => return None,
             };
-            (name.clone(), merged)
+            Some(match order {
+                Ordering::Less => {
+                    let (name, variable) = left.next()?;
+                    (Arc::clone(name), maybe(variable))
+                }
+                Ordering::Greater => {
+                    let (name, variable) = right.next()?;
+                    (Arc::clone(name), maybe(variable))
+                }
+                Ordering::Equal => {
+                    let ((name, variable), (_, other)) = (left.next()?, right.next()?);
+                    let merged = match Arc::ptr_eq(variable, other) {
+                        true => Arc::clone(variable),
+                        false => Arc::new(variable.merge(other)),
+                    };
+                    (Arc::clone(name), merged)
+                }
+            })
         });
-        let others = other
-            .variables
-            .iter()
-            .filter(|(name, _)| !self.variables.contains_key(*name))
-            .map(|(name, variable)| (name.clone(), variable.maybe()));
+        let variables = variables.collect();
         let doubtful = other.doubtful.iter().chain(&self.doubtful);
         Scope {
-            variables: both.chain(others).collect(),
+            variables,
             doubtful: doubtful
                 .map(|(name, error)| (name.clone(), error.clone()))
                 .collect(),
@@ -164,14 +193,15 @@ impl Scope {
         for (name, variable) in other.variables {
             self.variables
                 .entry(name)
-                .or_insert_with(|| variable.maybe());
+                .or_insert_with(|| Arc::new(variable.maybe()));
         }
     }
 
     /// Forgets the values, but not the types, of variables that a loop assigns.
     pub fn forget_values<'n>(&mut self, names: impl IntoIterator<Item = &'n String>) {
         for name in names {
-            if let Some(variable) = self.variables.get_mut(name) {
+            if let Some(variable) = self.variables.get_mut(name.as_str()) {
+                let variable = Arc::make_mut(variable);
                 variable.constant = None;
                 if variable.data_type != DataType::Scalar {
                     variable.characteristics = Characteristics::UNKNOWN;

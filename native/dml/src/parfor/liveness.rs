@@ -12,6 +12,9 @@ use crate::syntax::ast::{
 /// Variables that are read before they are assigned again, and where.
 pub(crate) type ReadLater = BTreeMap<String, Position>;
 
+/// The same, while it is looked for.
+type Live<'s> = BTreeMap<&'s str, &'s Position>;
+
 /// By the loop's place in the script.
 #[derive(Debug, Default)]
 pub(crate) struct LiveAfter {
@@ -22,9 +25,15 @@ pub(crate) struct LiveAfter {
 
 impl LiveAfter {
     /// Of all `parfor`s in a body; `outputs` are read at its end.
-    pub fn of(body: &[Statement], outputs: ReadLater) -> Self {
+    pub fn of(body: &[Statement], outputs: &ReadLater) -> Self {
         let mut found = LiveAfter::default();
-        found.statements(body, outputs);
+        if has_parfor(body) {
+            let outputs = outputs.iter();
+            found.statements(
+                body,
+                outputs.map(|(name, at)| (name.as_str(), at)).collect(),
+            );
+        }
         found
     }
 
@@ -33,7 +42,7 @@ impl LiveAfter {
     }
 
     /// Gives what is live before the statements.
-    fn statements(&mut self, statements: &[Statement], after: ReadLater) -> ReadLater {
+    fn statements<'s>(&mut self, statements: &'s [Statement], after: Live<'s>) -> Live<'s> {
         let mut live = after;
         for statement in statements.iter().rev() {
             live = self.statement(statement, live);
@@ -41,7 +50,7 @@ impl LiveAfter {
         live
     }
 
-    fn statement(&mut self, statement: &Statement, mut live: ReadLater) -> ReadLater {
+    fn statement<'s>(&mut self, statement: &'s Statement, mut live: Live<'s>) -> Live<'s> {
         match &statement.kind {
             StatementKind::Assign {
                 target,
@@ -81,7 +90,10 @@ impl LiveAfter {
             } => {
                 if *parallel && !self.looks_ahead {
                     let at = (statement.position.line, statement.position.column);
-                    self.at.insert(at, live.clone());
+                    let owned = live
+                        .iter()
+                        .map(|(name, at)| ((*name).to_owned(), (*at).clone()));
+                    self.at.insert(at, owned.collect());
                 }
                 live = self.repeated(body, Some(variable), live);
                 read_range(range, &mut live);
@@ -93,37 +105,50 @@ impl LiveAfter {
     /// What is live where a loop comes round: after it, or in the next iteration.
     ///
     /// One look at an iteration tells that: which variables it reads and assigns does not depend on what is live after it.
-    fn repeated(
+    fn repeated<'s>(
         &mut self,
-        body: &[Statement],
+        body: &'s [Statement],
         counter: Option<&String>,
-        after: ReadLater,
-    ) -> ReadLater {
+        after: Live<'s>,
+    ) -> Live<'s> {
         let mut at_head = after;
         let within = std::mem::replace(&mut self.looks_ahead, true);
         let mut live = self.statements(body, at_head.clone());
         self.looks_ahead = within;
         if let Some(counter) = counter {
-            live.remove(counter);
+            live.remove(counter.as_str());
         }
         for (name, position) in live {
             at_head.entry(name).or_insert(position);
         }
-        if !self.looks_ahead {
+        if !self.looks_ahead && has_parfor(body) {
             self.statements(body, at_head.clone());
         }
         at_head
     }
 }
 
-fn assign(target: &Target, accumulate: bool, live: &mut ReadLater) {
+/// Whether a `parfor` stands in a body, at any depth.
+fn has_parfor(body: &[Statement]) -> bool {
+    body.iter().any(|statement| match &statement.kind {
+        StatementKind::If {
+            then, otherwise, ..
+        } => has_parfor(then) || has_parfor(otherwise),
+        StatementKind::While { body, .. } => has_parfor(body),
+        StatementKind::For { body, parallel, .. } => *parallel || has_parfor(body),
+        StatementKind::Assign { .. }
+        | StatementKind::MultiAssign { .. }
+        | StatementKind::Call(_) => false,
+    })
+}
+
+fn assign<'s>(target: &'s Target, accumulate: bool, live: &mut Live<'s>) {
     match &target.subscripts {
         None if !accumulate => {
-            live.remove(&target.variable);
+            live.remove(target.variable.as_str());
         }
         subscripts => {
-            let place = live.entry(target.variable.clone());
-            place.or_insert_with(|| target.position.clone());
+            live.entry(&target.variable).or_insert(&target.position);
             if let Some(subscripts) = subscripts {
                 read_subscripts(subscripts, live);
             }
@@ -131,24 +156,24 @@ fn assign(target: &Target, accumulate: bool, live: &mut ReadLater) {
     }
 }
 
-fn read_range(range: &LoopRange, live: &mut ReadLater) {
+fn read_range<'s>(range: &'s LoopRange, live: &mut Live<'s>) {
     for bound in [&range.from, &range.to].into_iter().chain(&range.increment) {
         read(bound, live);
     }
 }
 
-fn read(expression: &Expression, live: &mut ReadLater) {
+fn read<'s>(expression: &'s Expression, live: &mut Live<'s>) {
     reads::of_expression(expression, &|_| true, &mut |read| note(read, live));
 }
 
-fn read_call(call: &Call, live: &mut ReadLater) {
+fn read_call<'s>(call: &'s Call, live: &mut Live<'s>) {
     reads::of_call(call, &|_| true, &mut |read| note(read, live));
 }
 
-fn read_subscripts(subscripts: &Subscripts, live: &mut ReadLater) {
+fn read_subscripts<'s>(subscripts: &'s Subscripts, live: &mut Live<'s>) {
     reads::of_subscripts(subscripts, &|_| true, &mut |read| note(read, live));
 }
 
-fn note(read: reads::Read<'_>, live: &mut ReadLater) {
-    live.insert(read.variable.to_owned(), read.position.clone());
+fn note<'s>(read: reads::Read<'s>, live: &mut Live<'s>) {
+    live.insert(read.variable, read.position);
 }

@@ -11,6 +11,8 @@ use super::ast::{
 pub(crate) enum Mention<'a> {
     Call(&'a Call),
     Variable(&'a str),
+    /// `$name`, or `ifdef($name, …)`, and its place.
+    Argument(&'a str, &'a Position),
     /// An operator between two operands, and its place.
     Binary(BinaryOperator, &'a Expression, &'a Expression, &'a Position),
 }
@@ -76,9 +78,13 @@ fn of_target<'a>(target: &'a Target, visit: &mut dyn FnMut(Mention<'a>)) {
 /// Visits all calls and reads of variables in an expression.
 pub(crate) fn of_expression<'a>(expression: &'a Expression, visit: &mut dyn FnMut(Mention<'a>)) {
     match &expression.kind {
-        ExpressionKind::Literal(_) | ExpressionKind::Argument(_) => {}
+        ExpressionKind::Literal(_) => {}
+        ExpressionKind::Argument(name) => visit(Mention::Argument(name, &expression.position)),
         ExpressionKind::Variable(name) => visit(Mention::Variable(name)),
-        ExpressionKind::IfDef { default, .. } => of_expression(default, visit),
+        ExpressionKind::IfDef { argument, default } => {
+            visit(Mention::Argument(argument, &expression.position));
+            of_expression(default, visit);
+        }
         ExpressionKind::Index {
             variable,
             subscripts,

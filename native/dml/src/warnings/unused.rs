@@ -79,7 +79,7 @@ fn variables(
                 }
             }
         }
-        Mention::Call(_) | Mention::Binary(..) => {}
+        Mention::Call(_) | Mention::Argument(..) | Mention::Binary(..) => {}
     });
     for (name, assigned) in assigned {
         if !read.contains(name) && !assigned.is_needed {

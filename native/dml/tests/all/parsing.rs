@@ -253,6 +253,12 @@ fn name() -> impl Strategy<Value = String> {
     "[A-Z][a-z0-9_]{0,3}".prop_filter("constants and keywords", |name| name != "TRUE")
 }
 
+/// Functions alone have names with dots.
+fn function_name() -> impl Strategy<Value = String> {
+    let dotted = vec!["is.na", "as.list", "is.infinite"];
+    prop_oneof![3 => name(), 1 => proptest::sample::select(dotted).prop_map(str::to_owned)]
+}
+
 fn operator() -> impl Strategy<Value = ast::BinaryOperator> {
     use BinaryOp::*;
     let cells = vec![
@@ -302,19 +308,23 @@ fn expressions() -> impl Strategy<Value = ast::Expression> {
             UnaryOperator::Plus,
             UnaryOperator::Not,
         ]);
-        let arguments = proptest::collection::vec((proptest::option::of(name()), inner), 0..3);
+        let argument = inner.clone();
+        // Lists in brackets stand only there.
+        let list = proptest::collection::vec(inner, 0..3).prop_map(ExpressionKind::List);
+        let argument = prop_oneof![4 => argument, 1 => list.prop_map(at)];
+        let arguments = proptest::collection::vec((proptest::option::of(name()), argument), 0..3);
         prop_oneof![
             4 => (operator(), boxed.clone(), boxed.clone())
                 .prop_map(|(operator, left, right)| ExpressionKind::Binary(operator, left, right)),
             2 => (unary, boxed.clone())
                 .prop_map(|(operator, operand)| ExpressionKind::Unary(operator, operand)),
-            1 => (name(), arguments).prop_map(move |(name, arguments)| {
+            1 => (proptest::option::of("n[a-z]{0,2}"), function_name(), arguments).prop_map(move |(namespace, name, arguments)| {
                 let position = Position::new(&Source::new("generated", ""), 1, 1, 1);
                 let arguments = arguments
                     .into_iter()
                     .map(|(name, value)| ast::Argument { name, value, position: position.clone() })
                     .collect();
-                ExpressionKind::Call(ast::Call { namespace: None, name, arguments, position })
+                ExpressionKind::Call(ast::Call { namespace, name, arguments, position })
             }),
             1 => (name(), boxed.clone()).prop_map(|(variable, place)| {
                 let position = Position::new(&Source::new("generated", ""), 1, 1, 1);
@@ -355,6 +365,7 @@ proptest! {
         proptest::sample::select(vec![
             "x", "f", "1", "2.5", "'s'", "$a", "TRUE", "(", ")", "[", "]", "{", "}", ",", ";", ":", "=", "<-",
             "+=", "+", "-", "^", "!", "==", "&", "%*%", "if", "else", "while", "for", "parfor", "in", "function",
+            "[[", "]]", "l[[1]]", "&&", "||", "is.na", "as.list", "list[unknown]", "Frame[String]", "NaN", "[a, b]",
             "return", "source", "as", "ifdef", "externalFunction", "implemented", "seq", "matrix", "\n", "ns::f",
         ]),
         0..40,
@@ -369,6 +380,17 @@ proptest! {
         prop_assert_eq!(
             parsed.to_s_expression(),
             format!("(= x {})\n", expression.to_s_expression())
+        );
+    }
+
+    #[test]
+    fn printed_defaults_parse_back(expression in expressions()) {
+        let text = format!("f = function(list[unknown] l, double x = {expression}) return (double y) {{ y = x }}");
+        let parsed = script(&text).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let default = parsed.functions[0].parameters[1].default.as_ref();
+        prop_assert_eq!(
+            default.map(ast::Expression::to_s_expression),
+            Some(expression.to_s_expression())
         );
     }
 }

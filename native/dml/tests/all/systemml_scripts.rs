@@ -5,7 +5,7 @@ use crate::support;
 use std::path::{Path, PathBuf};
 
 use fulgurite_dml::CompileOptions;
-use fulgurite_error::{ErrorKind, Source};
+use fulgurite_error::Source;
 use fulgurite_hop::Literal;
 
 const VARIABLE: &str = "FULGURITE_SYSTEMML_SCRIPTS";
@@ -62,14 +62,8 @@ fn every_script_of_systemml_parses() {
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }
 
-/// What SystemML's algorithms ask for that is not supported yet; all others compile.
-const NOT_YET: &[(&str, &str)] = &[
-    ("apply-transform.dml", "transform"),
-    ("transform.dml", "transform"),
-];
-
 #[test]
-fn algorithms_compile_or_name_what_is_missing() {
+fn algorithms_compile() {
     let mut files = Vec::new();
     dml_files(&scripts_folder().join("algorithms"), &mut files);
     let number = |name: &str| (name.to_owned(), Literal::Int(10));
@@ -82,22 +76,9 @@ fn algorithms_compile_or_name_what_is_missing() {
     for path in &files {
         let text = std::fs::read_to_string(path).expect("scripts are UTF-8 text");
         let source = Source::new(path.display().to_string(), text);
-        let name = path.file_name().and_then(|name| name.to_str());
-        let missing = NOT_YET.iter().find(|(script, _)| name == Some(script));
-        match (fulgurite_dml::compile(&source, &options), missing) {
-            (Ok(program), None) => {
-                support::verify_program(&program).unwrap_or_else(|error| panic!("{error}"));
-            }
-            (Err(error), Some((_, function))) => {
-                assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
-                assert!(
-                    error.message().contains(&format!("'{function}'")),
-                    "{error}"
-                );
-            }
-            (Err(error), None) => panic!("{error}"),
-            (Ok(_), Some(_)) => panic!("{name:?} compiles now: take it out of NOT_YET"),
-        }
+        let program = fulgurite_dml::compile(&source, &options);
+        let program = program.unwrap_or_else(|error| panic!("{error}"));
+        support::verify_program(&program).unwrap_or_else(|error| panic!("{error}"));
     }
     assert_eq!(files.len(), 34);
 }

@@ -259,7 +259,7 @@ fn outputs_must_be_assigned() {
 #[test]
 fn lenient_where_the_language_is() {
     let scripts = [
-        "f = function(double a) return (double b) { b = transform(a) }",
+        "f = function(double a) return (double b) { b = lineage(a) }",
         "if (n > 1) { a = 1 }\nprint(a)",
         "if (n > 1) { a = 1 } else { a = X }",
         "min = 3\ny = min(X) + min",

@@ -11,12 +11,14 @@ mod fill;
 mod known;
 mod matrix;
 mod spec;
+mod stored;
 
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Interrupt, MatrixBlock, memory};
 use rayon::prelude::*;
 
 pub use spec::{Binning, Coding, ColumnSpec, Filling, Scaling, Spec};
+pub use stored::{store, stored_metadata, stored_specification};
 
 use crate::{Cell, Column, ColumnMeta, ColumnType, Frame};
 use columns::Coder;

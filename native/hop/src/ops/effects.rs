@@ -71,8 +71,11 @@ impl Operator for Assert {
     }
 
     fn facts(&self) -> Facts<'_> {
-        let inputs = Inputs::of(&[("condition", Accepts::Scalar)]);
-        let doc = "Ends the script with an error unless a condition holds.";
+        let inputs = Inputs {
+            first: &[("condition", Accepts::Scalar)],
+            more: More::Together(&[("message", Accepts::Scalar)]),
+        };
+        let doc = "Ends the script with an error unless a condition holds; with a message, the sizes do not fit.";
         effect(doc, inputs, "assert")
     }
 

@@ -23,6 +23,8 @@ struct FrameFacts {
 const FRAME: Input = ("frame", Accepts::Frame);
 /// JSON, as SystemDS has it.
 const SPECIFICATION: Input = ("specification", Accepts::Scalar);
+/// The path of a folder of metadata.
+const FOLDER: Input = ("folder", Accepts::Scalar);
 const METADATA: Input = ("metadata", Accepts::Frame);
 /// A frame of one row that names types.
 const SCHEMA: Input = ("schema", Accepts::Frame);
@@ -52,6 +54,21 @@ operators! {
     Encode {
         code: "encode", inputs: &[FRAME, SPECIFICATION, METADATA], optional: &[], gives: DataType::Matrix,
         size: |_| Characteristics::UNKNOWN,
+    }
+    /// As `encode`, and the metadata are stored in a folder, as SystemML's `transform` does it.
+    EncodeStoring {
+        code: "encodeStoring", inputs: &[FRAME, SPECIFICATION, METADATA, FOLDER], optional: &[], gives: DataType::Matrix,
+        size: |_| Characteristics::UNKNOWN,
+    }
+    /// The metadata that a folder holds.
+    StoredMetadata {
+        code: "storedMetadata", inputs: &[FOLDER, SPECIFICATION], optional: &[], gives: DataType::Frame,
+        size: |_| Characteristics::UNKNOWN,
+    }
+    /// The specification that a folder holds, as a frame of one cell.
+    StoredSpecification {
+        code: "storedSpecification", inputs: &[FOLDER], optional: &[], gives: DataType::Frame,
+        size: |_| Characteristics::new(Some(1), Some(1), None),
     }
     /// As `encode`, with rows of a matrix in the place of codes.
     Embed {

@@ -186,9 +186,12 @@ fn range(call: &dyn Call, first: usize, size: Option<u64>, what: &str) -> Result
         // All rows of a frame without one are from 1 to 0.
         return Ok(call.number(last).filter(|last| *last == 0.0).map(|_| 0));
     }
+    let of = call.size_of(0);
+    // As SystemDS has it, which marks with such a matrix that there is none: its cells are 0.
+    let is_none = !is_frame && (of.rows, of.cols) == (Some(0), Some(0));
     for place in [first, last] {
         if let Some(index) = call.fixed_number(place).map(double_to_int) {
-            let beyond = size.is_some_and(|size| index as i128 > i128::from(size));
+            let beyond = !is_none && size.is_some_and(|size| index as i128 > i128::from(size));
             if index < 1 || beyond {
                 let end = size.map_or_else(String::new, |size| format!(" to {size}"));
                 return Err(call

@@ -45,7 +45,7 @@ pub fn of_another_file_system(path: &str) -> Error {
 ///
 /// # Errors
 /// `unsupported` for another scheme, `argument` for a `file:` URI that names another machine.
-pub(super) fn local_path(path: &str) -> Result<PathBuf> {
+pub fn local_path(path: &str) -> Result<PathBuf> {
     if !is_local(path) {
         return Err(of_another_file_system(path));
     }
@@ -205,11 +205,26 @@ pub(super) fn is_packed(bytes: &[u8]) -> bool {
     bytes.starts_with(&GZIP)
 }
 
+/// How files begin that are compressed by what is not built in.
+const OTHER_COMPRESSIONS: [(&[u8], &str); 3] = [
+    (&[0x28, 0xb5, 0x2f, 0xfd], "zstd"),
+    (b"BZh", "bzip2"),
+    (&[0xfd, b'7', b'z', b'X', b'Z', 0], "xz"),
+];
+
 /// The text of a file that may be compressed by gzip.
 ///
 /// # Errors
 /// `data` where it is damaged, `memory` where the text does not fit.
 pub(super) fn unpacked(bytes: Vec<u8>) -> Result<Vec<u8>> {
+    for (magic, name) in OTHER_COMPRESSIONS {
+        if bytes.starts_with(magic) {
+            return Err(
+                Error::unsupported(format!("the file is compressed by {name}"))
+                    .with_help("compress it by gzip, or unpack it before it is read"),
+            );
+        }
+    }
     if !is_packed(&bytes) {
         return Ok(bytes);
     }

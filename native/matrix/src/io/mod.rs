@@ -32,7 +32,7 @@ mod write;
 pub use bad_line::BadLine;
 pub use cells::Symmetry;
 pub use csv::CsvOptions;
-pub use files::{is_local, of_another_file_system, scheme, text_bytes};
+pub use files::{is_local, local_path, of_another_file_system, scheme, text_bytes};
 pub use gather::{Gathered, gather_cells, spread_cells};
 pub use matrix_market::MatrixMarketHeader;
 pub use metadata::{FileFormat, Metadata};

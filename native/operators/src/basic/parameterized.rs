@@ -19,6 +19,7 @@ use fulgurite_matrix::{
         statistics,
     },
     memory,
+    vector_math::Cells,
 };
 
 use super::super::value::Value;
@@ -308,6 +309,15 @@ fn outer(named: &Named) -> Result<Value> {
             .with_help("op is an operator such as \"*\" or \"<=\", \"min\" or \"max\"")
     })?;
     let (left, right) = (named.matrix("left")?, named.matrix("right")?);
+    if left.cols() != 1 || right.rows() != 1 {
+        // As SystemDS has it: what is no column and row is combined cell by cell.
+        let (left, right) = (
+            kernels::Operand::Matrix(left),
+            kernels::Operand::Matrix(right),
+        );
+        let over = |x: Cells, y: Cells, out: &mut [f64]| op.eval_cells(x, y, out);
+        return kernels::binary_over_slices(left, right, over).map(Value::Matrix);
+    }
     kernels::outer_over_slices(left, right, |x, y, out| op.eval_cells(x, y, out)).map(Value::Matrix)
 }
 

@@ -11,12 +11,31 @@ use super::super::value::Value;
 use super::inputs::Inputs;
 
 pub(super) fn right_index(inputs: &Inputs) -> Result<Value> {
-    kernels::right_index(inputs.matrix(0)?, range(inputs, 1)?, range(inputs, 3)?).map(Value::Matrix)
+    let matrix = inputs.matrix(0)?;
+    if is_none(matrix)
+        && let (Some(rows), Some(cols)) = (length(inputs, 1)?, length(inputs, 3)?)
+    {
+        return MatrixBlock::filled(rows, cols, 0.0).map(Value::Matrix);
+    }
+    kernels::right_index(matrix, range(inputs, 1)?, range(inputs, 3)?).map(Value::Matrix)
+}
+
+/// How many rows or columns a range has, where it is one.
+fn length(inputs: &Inputs, place: usize) -> Result<Option<usize>> {
+    let (first, last) = (inputs.int(place)?, inputs.int(place + 1)?);
+    let length = usize::try_from(last.saturating_sub(first).saturating_add(1)).ok();
+    Ok(length.filter(|length| first >= 1 && *length > 0))
+}
+
+/// Whether it is 0 x 0, with which SystemDS marks that there is no matrix: its cells are 0.
+fn is_none(matrix: &MatrixBlock) -> bool {
+    (matrix.rows(), matrix.cols()) == (0, 0)
 }
 
 /// A range to be read where it lies, if that is a dense matrix.
 pub(super) fn range_in_place(inputs: &Inputs) -> Result<Option<DenseRange>> {
     Ok(match inputs.get(0)? {
+        Value::Matrix(matrix) if is_none(matrix) => None,
         Value::Matrix(MatrixBlock::Dense(dense)) => Some(kernels::dense_range(
             dense,
             range(inputs, 1)?,

@@ -54,6 +54,21 @@ impl<'a> DataFile<'a> {
         Ok((resolved, Some(found.bytes)))
     }
 
+    /// The folder of this machine that the path names.
+    ///
+    /// # Errors
+    /// `unsupported`, for one of another file system.
+    pub fn folder(&self) -> Result<PathBuf> {
+        match self.elsewhere {
+            None => io::local_path(self.path),
+            Some(_) => Err(Error::unsupported(format!(
+                "'{}': a folder of another file system than this machine's",
+                self.path
+            ))
+            .with_help("name a folder of this machine: file:///path")),
+        }
+    }
+
     /// Whether only a copy can be read here, which has to fit as text, too.
     pub fn is_elsewhere(&self) -> bool {
         self.elsewhere.is_some()

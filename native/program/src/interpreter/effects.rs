@@ -1,7 +1,7 @@
 //! Statements that are run for their effect: `print`, `stop`, `assert`.
 
 use fulgurite_dataflow::Variable;
-use fulgurite_error::{Error, Result};
+use fulgurite_error::{Code, Error, Result};
 use fulgurite_hop::{Literal, scalar};
 
 use super::{frames, lists, printf::format};
@@ -46,6 +46,13 @@ pub(crate) fn stop(inputs: &[Variable]) -> Error {
 
 pub(crate) fn assert(inputs: &[Variable]) -> Result<()> {
     match inputs {
+        [condition, message] => match scalar::truth(condition.as_scalar()?)? {
+            true => Ok(()),
+            false => {
+                let message = message.as_scalar()?.to_string();
+                Err(Error::dimension(message).with_code(Code::ShapesDiffer))
+            }
+        },
         [condition, ..] => asserted(scalar::truth(condition.as_scalar()?)?),
         [] => Err(Error::internal("assert without a condition")),
     }

@@ -3,8 +3,14 @@
 //! A file whose matrix would not fit the local budget is read by the workers and stays with them; a
 //! distributed matrix is written by them.
 
-use fulgurite_dataflow::{DistributedMatrix, Primitive, SourceSpec, Variable};
-use fulgurite_error::{Error, Result};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use fulgurite_dataflow::{DistributedMatrix, Element, List, Primitive, SourceSpec, Variable};
+use fulgurite_error::{Code, Error, Result};
 use fulgurite_hop::{
     Characteristics, DataType, FileFormat, Literal, ReadOptions, ValueType, VariableInfo,
     WriteOptions, scalar,
@@ -31,6 +37,13 @@ pub(super) fn read(
     session: &Session,
 ) -> Result<Variable> {
     let path = text(inputs, 0, "the path of a file to read")?;
+    match options.data_type == Some(DataType::List) || declares_list(&path, session) {
+        true => read_list(&path, session).map(Variable::List),
+        false => read_file(options, path, session),
+    }
+}
+
+fn read_file(options: &ReadOptions, path: String, session: &Session) -> Result<Variable> {
     let file = DataFile::at(&path, session)?;
     let call = metadata_of(options);
     let (resolved, file_bytes) = file.resolve(&call)?;
@@ -184,8 +197,19 @@ pub(super) fn write(
     }
     written.header = options.header.unwrap_or(false);
     written.sparse = options.sparse.unwrap_or(false);
+    write_value(inputs.first(), path, written, session)
+}
+
+fn write_value(
+    value: Option<&Variable>,
+    path: String,
+    written: io::WriteOptions,
+    session: &Session,
+) -> Result<()> {
     let file = DataFile::at(&path, session)?;
-    match inputs.first() {
+    let format = written.format;
+    match value {
+        Some(Variable::List(list)) => write_list(list, &path, &written, session),
         Some(Variable::Scalar(value)) => {
             let value_type = value_type_name(value.value_type());
             file.write(|local| io::write_scalar(&scalar_in_file(value), value_type, local))
@@ -203,13 +227,124 @@ pub(super) fn write(
         Some(Variable::Frame(frame)) => {
             file.write(|local| frame_files::write(frame, local, &written))
         }
-        Some(Variable::List(_)) => Err(Error::unsupported("lists are not written to files yet")
-            .with_help("write the elements one by one")),
         Some(Variable::Written(_)) => Err(Error::internal("parts are not in their places")),
         Some(Variable::Range(_)) => Err(Error::internal("a range is written as it lies")),
         None => Err(Error::internal("a write without a value")),
     }
 }
+
+/// A folder of files, as SystemDS writes it: `0_name`, `1_null` and so on, and metadata beside it.
+fn write_list(
+    list: &List,
+    path: &str,
+    options: &io::WriteOptions,
+    session: &Session,
+) -> Result<()> {
+    let folder = DataFile::at(path, session)?.folder()?;
+    let cannot = |error: std::io::Error| {
+        Error::io(format!(
+            "cannot write the list '{}': {error}",
+            folder.display()
+        ))
+    };
+    if folder.exists() {
+        if !declares_list(path, session) {
+            return Err(Error::io(format!(
+                "cannot write the list '{path}': it is there, and is no list"
+            ))
+            .with_help("delete it, or choose another name"));
+        }
+        fs::remove_dir_all(&folder).map_err(cannot)?;
+    }
+    fs::create_dir_all(&folder).map_err(cannot)?;
+    for (place, element) in list.elements().iter().enumerate() {
+        let name = element.name.as_deref().unwrap_or(NO_NAME);
+        if name.contains(['/', '\\']) {
+            return Err(Error::argument(format!(
+                "the name '{name}' of an element is no name of a file"
+            )));
+        }
+        let element_path = folder.join(format!("{place}_{name}"));
+        let element_path = element_path.to_string_lossy().into_owned();
+        write_value(Some(&element.value), element_path, options.clone(), session)?;
+    }
+    let metadata = Metadata {
+        data_type: Some(LIST.to_owned()),
+        rows: u64::try_from(list.len()).ok(),
+        cols: Some(1),
+        format: Some(options.format),
+        ..Metadata::default()
+    };
+    fs::write(metadata_path(&folder), metadata.to_json()).map_err(cannot)
+}
+
+/// The elements of a folder in the order of their numbers.
+fn read_list(path: &str, session: &Session) -> Result<List> {
+    let folder = DataFile::at(path, session)?.folder()?;
+    let cannot = |error: std::io::Error| {
+        let failed = Error::io(format!(
+            "cannot read the list '{}': {error}",
+            folder.display()
+        ));
+        match error.kind() {
+            std::io::ErrorKind::NotFound => failed.with_code(Code::FileNotFound),
+            _ => failed,
+        }
+    };
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(&folder).map_err(cannot)? {
+        let name = entry
+            .map_err(cannot)?
+            .file_name()
+            .to_string_lossy()
+            .into_owned();
+        if name.ends_with(METADATA_SUFFIX) || name.starts_with(['.', '_']) {
+            continue;
+        }
+        let place = name.split_once('_').and_then(|(place, own)| {
+            let own = (own != NO_NAME).then(|| own.to_owned());
+            Some((place.parse::<usize>().ok()?, own))
+        });
+        let (place, own) = place.ok_or_else(|| {
+            Error::data(format!(
+                "'{path}' holds '{name}', which is no element of a list"
+            ))
+            .with_help("the files of a list are named 0_name, 1_name and so on")
+        })?;
+        found.insert(place, (own, folder.join(name)));
+    }
+    let mut elements = Vec::new();
+    for (name, file) in found.into_values() {
+        let path = Variable::Scalar(Literal::String(file.to_string_lossy().into_owned()));
+        let value = read(&ReadOptions::default(), &[path], session)?;
+        elements.push(Element { name, value });
+    }
+    Ok(List::new(elements))
+}
+
+/// Whether the metadata beside a path say that it is a list. Lists are on this machine.
+fn declares_list(path: &str, session: &Session) -> bool {
+    let folder = DataFile::at(path, session).and_then(|file| file.folder());
+    let text = folder.and_then(|folder| {
+        fs::read_to_string(metadata_path(&folder)).map_err(|error| Error::io(error.to_string()))
+    });
+    let metadata = text.and_then(|text| Metadata::parse(&text));
+    metadata.is_ok_and(|metadata| metadata.data_type.as_deref() == Some(LIST))
+}
+
+fn metadata_path(folder: &Path) -> PathBuf {
+    let mut path = folder.as_os_str().to_owned();
+    path.push(METADATA_SUFFIX);
+    path.into()
+}
+
+/// What metadata call a list.
+const LIST: &str = "list";
+
+/// What SystemDS calls an element without a name.
+const NO_NAME: &str = "null";
+
+const METADATA_SUFFIX: &str = ".mtd";
 
 /// What does not fit here, and, in a format that only they have, all.
 fn is_written_by_workers(matrix: &Variable, format: io::FileFormat, session: &Session) -> bool {
@@ -282,6 +417,9 @@ pub(crate) fn read_metadata(
     options: &ReadOptions,
     session: &Session,
 ) -> Option<VariableInfo> {
+    if declares_list(path, session) {
+        return Some(VariableInfo::list());
+    }
     let file = DataFile::at(path, session).ok()?;
     let (resolved, _) = file.resolve(&metadata_of(options)).ok()?;
     if resolved.data_type.as_deref() == Some("scalar") {

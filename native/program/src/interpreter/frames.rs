@@ -15,7 +15,7 @@ use fulgurite_hop::{
 };
 use fulgurite_matrix::MatrixBlock;
 
-use super::written::in_one_piece;
+use super::{data_file::DataFile, written::in_one_piece};
 use crate::session::Session;
 
 /// Whether an operator is about a frame.
@@ -36,7 +36,7 @@ pub(super) fn execute(hop: &Hop, inputs: Vec<Variable>, session: &Session) -> Re
         return cast(op, hop.value_type, &inputs);
     }
     match &hop.op {
-        HopOp::Frame(op) => return operate(*op, &inputs),
+        HopOp::Frame(op) => return operate(*op, &inputs, session),
         op if op.is_part() => {
             let frame = inputs.frame(0)?;
             let (rows, cols) = inputs.ranges(frame, 1)?;
@@ -76,10 +76,14 @@ pub(super) fn execute(hop: &Hop, inputs: Vec<Variable>, session: &Session) -> Re
 /// That a file holds what the script takes it for, which is decided before the run.
 ///
 /// # Errors
-/// Validation, for the file of a frame that is read as a matrix.
+/// Validation, for a frame or a list that is read as a matrix.
 pub(super) fn check_read(hop: &Hop, value: &Variable) -> Result<()> {
     match (hop.data_type, value) {
-        (DataType::Frame, _) => Ok(()),
+        (DataType::Frame | DataType::List, _) => Ok(()),
+        (_, Variable::List(_)) => Err(Error::validation(
+            "the folder holds a list, and was not there before the run to tell",
+        )
+        .with_help("say it: read(folder, data_type=\"list\")")),
         (_, Variable::Frame(_)) => Err(Error::validation(
             "the file holds a frame, and was not there before the run to tell",
         )
@@ -98,7 +102,7 @@ const ROWS_SHOWN: usize = 100;
 const COLS_SHOWN: usize = 100;
 const DECIMALS: usize = 3;
 
-fn operate(op: FrameOp, inputs: &Inputs) -> Result<Variable> {
+fn operate(op: FrameOp, inputs: &Inputs, session: &Session) -> Result<Variable> {
     let spec = || Spec::parse(&inputs.text(1)?);
     let frame = || inputs.frame(0);
     Ok(Variable::Frame(match op {
@@ -106,6 +110,21 @@ fn operate(op: FrameOp, inputs: &Inputs) -> Result<Variable> {
         FrameOp::Metadata => transform::metadata(frame()?, &spec()?)?,
         FrameOp::Encode => {
             return transform::apply(frame()?, &spec()?, inputs.frame(2)?).map(Variable::matrix);
+        }
+        FrameOp::EncodeStoring => {
+            let (text, meta) = (inputs.text(1)?, inputs.frame(2)?);
+            let matrix = transform::apply(frame()?, &spec()?, meta)?;
+            let folder = DataFile::at(&inputs.text(3)?, session)?.folder()?;
+            transform::store(meta, &text, &folder)?;
+            return Ok(Variable::matrix(matrix));
+        }
+        FrameOp::StoredMetadata => {
+            let folder = DataFile::at(&inputs.text(0)?, session)?.folder()?;
+            transform::stored_metadata(&spec()?, &folder)?
+        }
+        FrameOp::StoredSpecification => {
+            let folder = DataFile::at(&inputs.text(0)?, session)?.folder()?;
+            Frame::of_cell(Cell::Text(&transform::stored_specification(&folder)?))?
         }
         FrameOp::Embed => {
             let embeddings = inputs.matrix(3)?;

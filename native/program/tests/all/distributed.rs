@@ -46,7 +46,7 @@ fn cells(ran: &Ran, name: &str) -> Vec<f64> {
     match &ran.outcome().outputs[name] {
         OutputValue::Matrix(matrix) => matrix.to_dense().unwrap().values().to_vec(),
         OutputValue::Scalar(value) => vec![value.as_f64().expect("a number")],
-        OutputValue::Frame(_) | OutputValue::Dataset { .. } => {
+        OutputValue::Frame(_) | OutputValue::List(_) | OutputValue::Dataset { .. } => {
             panic!("{name} stayed on the workers")
         }
     }

@@ -46,7 +46,9 @@ fn cells(ran: &Ran) -> Vec<f64> {
     match &ran.outcome().outputs["R"] {
         OutputValue::Matrix(matrix) => matrix.to_dense().unwrap().values().to_vec(),
         OutputValue::Scalar(value) => vec![value.as_f64().expect("a number")],
-        OutputValue::Frame(_) | OutputValue::Dataset { .. } => panic!("R stayed on the workers"),
+        OutputValue::Frame(_) | OutputValue::List(_) | OutputValue::Dataset { .. } => {
+            panic!("R stayed on the workers")
+        }
     }
 }
 

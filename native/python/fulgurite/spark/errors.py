@@ -7,8 +7,15 @@ from .._errors import FulguriteError
 __all__ = ["FulguriteError", "error", "failed", "java_errors"]
 
 
+# The codes of errors that have none of their own, by kind, as the engine has them.
+_CODES = {"argument": "E0500", "io": "E0600", "data": "E0700", "unsupported": "E0900", "backend": "E1400"}
+
+
 def failed(kind, message, position=None):
     """An exception with a whole message; ``position`` is ``(file, line, column)``."""
+    heading = f"{kind} error: "
+    if kind in _CODES and message.startswith(heading):
+        message = f"{kind} error[{_CODES[kind]}]: {message[len(heading):]}"
     file, line, column = position or (None, None, None)
     return FulguriteError(message, kind, file=file, line=line, column=column)
 

@@ -93,13 +93,9 @@ pub(super) fn outer(call: &Arguments) -> Result<VariableInfo> {
     };
     let row = call.size_of(right);
     if size.cols.is_some_and(|cols| cols != 1) || row.rows.is_some_and(|rows| rows != 1) {
-        return Err(call
-            .mismatch(format!(
-                "outer of {} and {}",
-                call.shape(left),
-                call.shape(right)
-            ))
-            .with_help("outer takes a column vector and a row vector"));
+        // As SystemDS has it: what is no column and row is combined cell by cell.
+        let (rows, cols) = broadcast(call.call, &[left, right])?;
+        return Ok(VariableInfo::matrix(Characteristics::new(rows, cols, None)));
     }
     Ok(VariableInfo::matrix(Characteristics::new(
         size.rows, row.cols, None,

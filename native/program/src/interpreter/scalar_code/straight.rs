@@ -310,6 +310,10 @@ impl Straight {
                 Value::Scalar(kind, register)
             }
             (HopOp::RightIndex, [Value::Matrix { place, version }, ranges @ ..]) => {
+                let matrix = tools.matrices.get(usize::from(*place))?;
+                if (matrix.rows, matrix.cols) == (0, 0) {
+                    return None;
+                }
                 let [row, col] = single_cell(ranges, tools)?;
                 self.read(*place, *version, row, col, origin, tools)?
             }
@@ -351,7 +355,7 @@ impl Straight {
                 effect_of(effect, at(origin.position.as_ref()), tools)?;
                 return Some(Made::Fails);
             }
-            (HopOp::Assert, [Value::Scalar(kind, register), ..]) => {
+            (HopOp::Assert, [Value::Scalar(kind, register)]) => {
                 let condition = truth(*kind, *register, tools)?;
                 let origin = at(origin.position.as_ref());
                 return effect_of(Effect::Assert(condition), origin, tools);

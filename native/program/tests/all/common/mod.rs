@@ -168,6 +168,7 @@ impl Ran {
         match &self.outcome().outputs[name] {
             OutputValue::Matrix(matrix) => matrix.clone(),
             OutputValue::Frame(frame) => panic!("{name} is {frame:?}"),
+            OutputValue::List(list) => panic!("{name} is {list:?}"),
             OutputValue::Scalar(value) => {
                 MatrixBlock::filled(1, 1, value.as_f64().expect("a number")).unwrap()
             }

@@ -1,5 +1,6 @@
 package io.fulgurite.core;
 
+import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -21,12 +22,32 @@ public class FulguriteException extends RuntimeException {
 
     /** An error that comes from no script. */
     public FulguriteException(String kind, String message, Throwable cause) {
-        super(Shown.text(message), Shown.cause(cause), true, hasStack(kind));
+        super(Shown.text(coded(kind, message)), Shown.cause(cause), true, hasStack(kind));
         this.kind = kind;
         this.operator = null;
         this.file = null;
         this.line = null;
         this.column = null;
+    }
+
+    /**
+     * The codes of errors that have none of their own, by kind, as in {@code native/error/src/code.rs}. Interruptions have none in their
+     * messages.
+     */
+    private static final Map<String, String> CODES = Map.ofEntries(
+        Map.entry("syntax", "E0100"), Map.entry("validation", "E0300"), Map.entry("dimension", "E0400"),
+        Map.entry("argument", "E0500"), Map.entry("io", "E0600"), Map.entry("data", "E0700"), Map.entry("plan", "E0800"),
+        Map.entry("unsupported", "E0900"), Map.entry("memory", "E1000"), Map.entry("runtime", "E1100"),
+        Map.entry("stopped", "E1200"), Map.entry("backend", "E1400"), Map.entry("internal", "E1500"));
+
+    /** The message with the code of its kind, unless it has one already. */
+    private static String coded(String kind, String message) {
+        String heading = kind + " error: ";
+        String code = kind == null ? null : CODES.get(kind);
+        if (code == null || message == null || !message.startsWith(heading)) {
+            return message;
+        }
+        return kind + " error[" + code + "]: " + message.substring(heading.length());
     }
 
     /** Wrong data are not the program's fault: where it found them tells nobody anything, and Spark logs it before everything else. */
@@ -55,7 +76,7 @@ public class FulguriteException extends RuntimeException {
 
     /**
      * The stable code of the error, such as {@code E0401}, which {@code fulgurite check --explain} explains; null for
-     * errors of this side, which have none.
+     * interruptions.
      */
     public String code() {
         String message = getMessage();

@@ -31,6 +31,20 @@ class FulguriteExceptionTest {
     }
 
     @Test
+    void errorsOfThisSideHaveTheCodeOfTheirKind() {
+        FulguriteException error = new FulguriteException("io", "io error: there is no file\n   = help: …", null);
+        assertEquals("io error[E0600]: there is no file\n   = help: …", error.getMessage());
+        assertEquals("E0600", error.code());
+        FulguriteException again = new FulguriteException("data", "data error[E0701]: a cell", null);
+        assertEquals("data error[E0701]: a cell", again.getMessage());
+        assertEquals("E0701", again.code());
+        FulguriteException interrupted = new FulguriteException("interrupted", "interrupted: the run was interrupted", null);
+        assertEquals("interrupted: the run was interrupted", interrupted.getMessage());
+        assertNull(interrupted.code());
+        assertNull(new FulguriteException("io", null, null).getMessage());
+    }
+
+    @Test
     void withoutAPlaceInAScriptThePartsAreNull() {
         Exception cause = new Exception("why");
         FulguriteException error = new FulguriteException("io", "io error: …", cause);
