@@ -163,9 +163,14 @@ pub fn zeros(cells: usize) -> Result<Vec<f64>> {
 
 /// A type whose zero is all zero bits.
 pub trait Zeroed: Copy + Default + PartialEq {}
+impl Zeroed for f32 {}
 impl Zeroed for f64 {}
+impl Zeroed for i8 {}
+impl Zeroed for i16 {}
 impl Zeroed for u8 {}
+impl Zeroed for u16 {}
 impl Zeroed for i32 {}
+impl Zeroed for u32 {}
 impl Zeroed for i64 {}
 impl Zeroed for u64 {}
 impl Zeroed for usize {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import _engine, _native
-from ._array import FLOAT, make, to_numpy, watched
+from ._array import BOOL, FLOAT, INT, make, to_numpy, watched
 from ._errors import FulguriteError
 from ._expression_makers import coalesce, condition
 from ._expressions import Expr, col, column, expanded, parsed_all
@@ -77,12 +77,16 @@ class LazyFrame(Rows):
         """The number of columns."""
         return len(self.schema)
 
-    def explain(self, *, optimized=True):
+    def explain(self, *, optimized=True, run=False):
         """The plan as text: the steps, those that are run first below.
 
         Args:
             optimized: Whether it is the plan that would run, or the one that was written.
+            run: Runs the plan, and shows what was done in the order of time: how rows were selected and what the other way would have
+                moved, how many groups and rows there were, and the fused operators with their costs.
         """
+        if run:
+            return self._run(_native.relation_observed)
         text, sources, _ = written(self._plan)
         try:
             shown = _native.relation_explain(text, headers(sources), bool(optimized), place())
@@ -409,8 +413,11 @@ class LazyFrame(Rows):
         if nulls not in ("nan", "refuse"):
             raise ValueError(f"nulls is 'nan' or 'refuse', not {nulls!r}")
         wanted = self if columns is None else self.select(columns)
-        if nulls == "nan" and _is_of_floats(wanted.dtypes):
-            return wanted._matrix(isinstance(columns, (str, Expr)) and wanted.width == 1)
+        kind = _kind_of_cells(wanted.dtypes) if nulls == "nan" else None
+        if kind is not None:
+            found = wanted._matrix(kind, isinstance(columns, (str, Expr)) and wanted.width == 1)
+            if found is not None:
+                return found
         table = wanted._table()
         hosts = [cells_of(table, name, nulls) for name in table.names]
         if isinstance(columns, (str, Expr)) and len(hosts) == 1:
@@ -434,11 +441,13 @@ class LazyFrame(Rows):
         """The frame's rows, computed."""
         return self._run(_native.relation_collect)
 
-    def _matrix(self, is_vector):
-        """The frame's columns as an array that waits."""
+    def _matrix(self, kind, is_vector):
+        """The frame's columns as an array of a kind that waits; `None` where its kind depends on values."""
         names = self.columns
-        rows, node = self._run(_native.relation_matrix, names)
-        return make(node, (rows,) if is_vector else (rows, len(names)))
+        rows, node, may_lack, is_whole = self._run(_native.relation_matrix, names)
+        if kind is not FLOAT and (may_lack or not is_whole or not rows):
+            return None
+        return make(node, (rows,) if is_vector else (rows, len(names)), kind)
 
     def _run(self, function, *more):
         where = place()
@@ -613,11 +622,13 @@ def concat_frames(frames):
 LazyFrame._concat = staticmethod(concat_frames)
 
 
-def _is_of_floats(dtypes):
-    """Whether cells of all columns together are of float64."""
-    numbers = ("int", "uint", "float", "bool")
+def _kind_of_cells(dtypes):
+    """The kind of the cells of columns together, none of which is missing; `None` if arrays that wait have no such cells."""
     names = [str(dtype).lower() for dtype in dtypes]
-    return "float64" in names and all(name.startswith(numbers) for name in names)
+    if not names or not all(name.startswith(("int", "uint", "float", "bool")) for name in names):
+        return None
+    together = np.result_type(*(np.dtype(name.removesuffix("ean")) for name in names))
+    return {"float64": FLOAT, "int64": INT, "bool": BOOL}.get(together.name)
 
 
 # Joins.

@@ -232,12 +232,23 @@ def floats(x):
     Raises:
         Unplanned: For one that is not.
     """
-    x = promoted(x)
-    if type(x) is not Array:
-        x = from_host(np.asarray(x))
-    if x._kind is not FLOAT:
-        raise Unplanned(f"dtype {x.dtype}")
+    (x,) = beside_floats(x)
     return x
+
+
+def beside_floats(*arrays):
+    """Arrays one of which has floats: others of whole numbers and truths count as such beside it, as NumPy has it.
+
+    Raises:
+        Unplanned: Where none has floats, or one has cells of a type that the engine does not have.
+    """
+    arrays = [promoted(x) for x in arrays]
+    arrays = [x if type(x) is Array else from_host(np.asarray(x)) for x in arrays]
+    kinds = [x._kind for x in arrays]
+    if FLOAT not in kinds or None in kinds:
+        dtypes = ", ".join(str(x.dtype) for x in arrays)
+        raise Unplanned(f"dtype {dtypes}" if len(arrays) == 1 else f"dtypes {dtypes}")
+    return arrays
 
 
 def an_array(x):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ._array import FLOAT, make, node_of
 from ._native import Operator
-from ._ops import AS_SCALAR, DIAGONAL, PRODUCT, Unplanned, column, floats, mismatch, row
+from ._ops import AS_SCALAR, DIAGONAL, PRODUCT, Unplanned, beside_floats, column, floats, mismatch, row
 from ._places import place
 
 
 def matmul(left, right):
-    left, right = floats(left), floats(right)
+    left, right = beside_floats(left, right)
     if not left._shape or not right._shape:
         raise Unplanned("no dimensions")
     inner = right._shape[0]
@@ -29,7 +29,7 @@ def matmul(left, right):
 
 
 def outer(left, right):
-    left, right = floats(left), floats(right)
+    left, right = beside_floats(left, right)
     if left.ndim != 1 or right.ndim != 1:
         raise Unplanned("arguments that are no vectors")
     node = PRODUCT((column(left), row(right)), place())
@@ -44,7 +44,7 @@ _OF_SQUARE = {
 
 
 def solve(left, right):
-    left, right = floats(left), floats(right)
+    left, right = beside_floats(left, right)
     if left.ndim != 2 or left._shape[0] != left._shape[1] or right._shape[:1] != left._shape[:1]:
         raise Unplanned("no system of as many equations as unknowns")
     right_node = column(right) if right.ndim == 1 else node_of(right)

@@ -46,7 +46,8 @@ mod _native {
         frames::PyFrame,
         node::{Node, Operator},
         relation::{
-            relation_collect, relation_columns, relation_explain, relation_matrix, relation_schema,
+            relation_collect, relation_columns, relation_explain, relation_matrix,
+            relation_observed, relation_schema,
         },
         script::{explain_dag, explain_script, run_script},
         tables::PyTable,

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    sync::{Arc, atomic::Ordering},
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
 };
 
 use arrow::{
@@ -10,8 +10,8 @@ use arrow::{
     buffer::{BooleanBuffer, ScalarBuffer},
 };
 use fulgurite_error::Error;
-use fulgurite_lazy::{COUNTS, Place};
-use fulgurite_relation::{BesideColumn, Columns, Fusion, Relation, Table, WORTH_A_PLAN};
+use fulgurite_lazy::{COUNTS, Evaluator, Expression, Place};
+use fulgurite_relation::{BesideColumn, Columns, Fusion, Observer, Relation, Table, WORTH_A_PLAN};
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::{prelude::*, types::PyAny};
 
@@ -21,6 +21,7 @@ use crate::{
     evaluation::Waiting,
     failure::raised,
     node::Node,
+    script::explained,
     tables::{PyTable, type_name},
 };
 
@@ -145,6 +146,82 @@ pub fn relation_collect(
     table.map(PyTable).map_err(fails)
 }
 
+/// Runs a plan, and gives as text what was done, step by step.
+#[pyfunction]
+#[pyo3(signature = (engine, plan, tables, arrays, is_main_thread, progress=None, place=None))]
+#[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
+pub fn relation_observed(
+    py: Python<'_>,
+    engine: &Engine,
+    plan: &str,
+    tables: Vec<PyRef<'_, PyTable>>,
+    arrays: Vec<Bound<'_, PyAny>>,
+    is_main_thread: bool,
+    progress: Option<Bound<'_, PyAny>>,
+    place: Asks,
+) -> PyResult<String> {
+    let place = at(place);
+    let fails = |error: Error| raised(py, &error, place.as_ref());
+    let plan = Relation::from_json(plan).map_err(fails)?;
+    let seen = running(
+        py,
+        engine,
+        tables,
+        arrays,
+        is_main_thread,
+        progress,
+        move |fusion| {
+            let steps = Steps {
+                evaluator: fusion.evaluator,
+                seen: Mutex::default(),
+            };
+            let table = Fusion {
+                observer: Some(&steps),
+                ..*fusion
+            }
+            .collect(&plan)?;
+            let mut seen = steps
+                .seen
+                .into_inner()
+                .unwrap_or_else(PoisonError::into_inner);
+            seen.push(format!("{} rows", table.rows()));
+            Ok(seen.join("\n"))
+        },
+    )?;
+    seen.map_err(fails)
+}
+
+/// The steps of a plan, as text.
+struct Steps<'a> {
+    evaluator: &'a Evaluator,
+    seen: Mutex<Vec<String>>,
+}
+
+impl Steps<'_> {
+    fn push(&self, line: String) {
+        self.seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(line);
+    }
+}
+
+impl Observer for Steps<'_> {
+    fn notes(&self, what: &str) {
+        self.push(what.to_owned());
+    }
+
+    fn computes(&self, expressions: &[Arc<Expression>]) {
+        let session = self.evaluator.session();
+        let plan =
+            session.and_then(|session| explained(expressions, session, ("plan", "text", None)));
+        self.push(match plan {
+            Ok(plan) => format!("compute\n{}", plan.trim_end()),
+            Err(error) => format!("compute: {error}"),
+        });
+    }
+}
+
 /// Columns of a plan beside each other, as a matrix that waits, and its rows.
 #[pyfunction]
 #[pyo3(signature = (engine, plan, tables, arrays, names, is_main_thread, progress=None, place=None))]
@@ -159,7 +236,7 @@ pub fn relation_matrix(
     is_main_thread: bool,
     progress: Option<Bound<'_, PyAny>>,
     place: Asks,
-) -> PyResult<(usize, Node)> {
+) -> PyResult<(usize, Node, bool, bool)> {
     let place = at(place);
     let fails = |error: Error| raised(py, &error, place.as_ref());
     let plan = Relation::from_json(plan).map_err(fails)?;
@@ -173,8 +250,9 @@ pub fn relation_matrix(
         progress,
         move |fusion| fusion.matrix(&plan, &names),
     )?;
-    let (rows, matrix) = matrix.map_err(fails)?;
-    Ok((rows, Node::new(matrix)))
+    let found = matrix.map_err(fails)?;
+    let node = Node::new(found.matrix);
+    Ok((found.rows, node, found.may_lack, found.is_whole))
 }
 
 /// Runs something on tables and arrays, without the interpreter's lock.
@@ -210,6 +288,7 @@ fn running<T: Send + 'static>(
             evaluator: &evaluator,
             interrupt,
             least_rows: WORTH_A_PLAN,
+            observer: None,
         })
     };
     waiting.run(py, &[], run)

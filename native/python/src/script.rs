@@ -13,7 +13,7 @@ use fulgurite_lazy::{COUNTS, Expression, Structure, refuse_after_fork};
 use fulgurite_matrix::Interrupt;
 use fulgurite_operators::panics;
 use fulgurite_program::{
-    Execution, OutputValue, Request, execute,
+    Execution, OutputValue, Request, Session, execute,
     request::{Binding, Input},
 };
 use pyo3::{prelude::*, types::PyAny};
@@ -192,14 +192,20 @@ pub fn explain_dag(
         .iter()
         .map(|node| Arc::clone(&node.expression))
         .collect();
-    let structure = Structure::of_results(&wanted);
     let explained = py.detach(|| {
-        panics::caught(|| {
-            let request = request(&structure, &level, &format, why)?;
-            explain(&request, engine.0.session()?)
-        })
+        panics::caught(|| explained(&wanted, engine.0.session()?, (&level, &format, why)))
     });
     explained.map_err(|error| raised(py, &error, None))
+}
+
+/// What would be executed for expressions, at a level, in a format, and why.
+pub(crate) fn explained(
+    wanted: &[Arc<Expression>],
+    session: &Session,
+    (level, format, why): (&str, &str, Option<String>),
+) -> Result<String> {
+    let structure = Structure::of_results(wanted);
+    explain(&request(&structure, level, format, why)?, session)
 }
 
 /// A request to explain a structure for the sizes that its leaves have.

@@ -26,12 +26,16 @@ pub mod resolve;
 pub mod table;
 pub mod types;
 
+mod column_cache;
 mod deep;
 mod fused;
+mod kept;
 mod numbers;
 mod optimize;
+mod parallel;
+mod text_codes;
 
 pub use engine::collect;
-pub use fused::{BesideColumn, Fusion, WORTH_A_PLAN};
+pub use fused::{BesideColumn, Fusion, Observer, PlannedMatrix, WORTH_A_PLAN};
 pub use plan::{MOST_NESTED, Relation};
 pub use table::{Columns, MOST_ROWS, Table};

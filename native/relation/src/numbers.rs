@@ -1,21 +1,22 @@
 //! Columns as matrices of one column, and what is known of their numbers.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 
 use arrow::{
-    array::{Array, ArrayRef, AsArray, PrimitiveArray, UInt32Array},
+    array::{Array, ArrayRef, AsArray, PrimitiveArray},
+    buffer::BooleanBuffer,
     datatypes::{
-        ArrowPrimitiveType, DataType, Date32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-        Int64Type, TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+        ArrowPrimitiveType, DataType, Date32Type, Float32Type, Float64Type, Int8Type, Int16Type,
+        Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type,
+        UInt64Type,
     },
 };
 use fulgurite_dataflow::Variable;
 use fulgurite_error::Result;
 use fulgurite_lazy::Expression;
-use fulgurite_matrix::{DenseMatrix, Interrupt, MatrixBlock, memory};
-use rayon::prelude::*;
+use fulgurite_matrix::{DenseMatrix, MatrixBlock};
 
-use crate::engine::groups::{self, Groups};
+use crate::parallel;
 
 /// Whole numbers up to here are exact in doubles.
 pub(crate) const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -35,7 +36,8 @@ pub(crate) fn bounds(data_type: &DataType) -> Option<(f64, f64)> {
     })
 }
 
-const ROWS_OF_A_TASK: usize = 1 << 16;
+/// Rows that stay in the cache until their bounds are found.
+const ROWS_OF_A_TASK: usize = 1 << 14;
 
 /// Bounds of numbers. An empty range has `least` above `most`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -103,83 +105,17 @@ pub(crate) struct NumericColumn {
     pub span: Span,
 }
 
-/// Rows with equal keys, as plans read them.
-#[derive(Debug)]
-pub(crate) struct KeyGroups {
-    /// The number of each row's group, from 1 on, as a column.
-    pub codes: Arc<Expression>,
-    /// The first row of each group.
-    pub first_rows: UInt32Array,
-}
-
-/// Groups of a table's rows that were asked for, by their key columns.
-#[derive(Debug, Default)]
-pub(crate) struct GroupCache(Mutex<Vec<(Vec<ArrayRef>, Arc<KeyGroups>)>>);
-
-/// Sets of keys whose groups are kept with a table.
-const MOST_KEPT: usize = 4;
-
-impl GroupCache {
-    /// The groups by these columns.
-    ///
-    /// # Errors
-    /// `memory`.
-    pub fn of(&self, keys: &[ArrayRef]) -> Result<Arc<KeyGroups>> {
-        let is_same = |known: &[ArrayRef]| {
-            known.len() == keys.len() && known.iter().zip(keys).all(|(a, b)| Arc::ptr_eq(a, b))
-        };
-        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, groups)) = lock().iter().find(|(known, _)| is_same(known)) {
-            return Ok(Arc::clone(groups));
-        }
-        let Groups {
-            codes, first_rows, ..
-        } = groups::codes(keys)?;
-        let cells = filled(codes.len(), |row| f64::from(codes[row]) + 1.0)?;
-        let groups = Arc::new(KeyGroups {
-            codes: leaf(cells),
-            first_rows: first_rows.into(),
-        });
-        let mut known = lock();
-        if known.len() == MOST_KEPT {
-            known.remove(0);
-        }
-        known.push((keys.to_vec(), Arc::clone(&groups)));
-        Ok(groups)
-    }
-}
-
-/// A column as a matrix, once it was asked for.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ColumnCache(Arc<OnceLock<Option<NumericColumn>>>);
-
-impl ColumnCache {
-    /// # Errors
-    /// `memory`.
-    pub fn of(&self, array: &ArrayRef) -> Result<Option<NumericColumn>> {
-        if let Some(known) = self.0.get() {
-            return Ok(known.clone());
-        }
-        let made = NumericColumn::of(array)?;
-        Ok(self.0.get_or_init(|| made).clone())
-    }
-}
-
 impl NumericColumn {
-    /// Of numbers, booleans, dates and times; none for other types.
+    /// Of numbers, booleans, dates and times; none for other types. Doubles are not looked at: they may be any.
     ///
     /// # Errors
     /// `memory`.
     pub fn of(array: &ArrayRef) -> Result<Option<Self>> {
-        let Some(values) = values(array)? else {
+        let Some((values, span)) = values(array)? else {
             return Ok(None);
         };
-        let span = span(values.values());
         let valid = match array.logical_nulls() {
-            Some(nulls) if nulls.null_count() > 0 => {
-                let valid = filled(array.len(), |row| f64::from(u8::from(nulls.is_valid(row))))?;
-                Some(leaf(valid))
-            }
+            Some(nulls) if nulls.null_count() > 0 => Some(truths(nulls.inner())?),
             _ => None,
         };
         Ok(Some(NumericColumn {
@@ -190,18 +126,39 @@ impl NumericColumn {
     }
 }
 
+/// A column of 1 where a flag is set.
+///
+/// # Errors
+/// `memory`.
+pub(crate) fn truths(flags: &BooleanBuffer) -> Result<Arc<Expression>> {
+    column(flags.len(), |row| f64::from(u8::from(flags.value(row))))
+}
+
+/// A column with a number for each row.
+///
+/// # Errors
+/// `memory`; `interrupted`.
+pub(crate) fn column(rows: usize, cell: impl Fn(usize) -> f64 + Sync) -> Result<Arc<Expression>> {
+    filled(rows, cell).map(|(column, _)| leaf(column))
+}
+
 fn leaf(column: DenseMatrix) -> Arc<Expression> {
     Expression::value(Variable::matrix(MatrixBlock::Dense(column)))
 }
 
-fn values(array: &ArrayRef) -> Result<Option<DenseMatrix>> {
+fn values(array: &ArrayRef) -> Result<Option<(DenseMatrix, Span)>> {
     Ok(Some(match array.data_type() {
         DataType::Float64 => {
             let floats = array.as_primitive::<Float64Type>();
-            match floats.null_count() {
+            let column = match floats.null_count() {
                 0 => DenseMatrix::new(floats.len(), 1, floats.values().clone())?,
-                _ => converted(floats, |value| value)?,
-            }
+                _ => converted(floats, |value| value)?.0,
+            };
+            (column, Span::ANY)
+        }
+        DataType::Float32 => {
+            let floats = array.as_primitive::<Float32Type>();
+            (converted(floats, f64::from)?.0, Span::ANY)
         }
         DataType::Int8 => converted(array.as_primitive::<Int8Type>(), f64::from)?,
         DataType::Int16 => converted(array.as_primitive::<Int16Type>(), f64::from)?,
@@ -232,7 +189,7 @@ fn values(array: &ArrayRef) -> Result<Option<DenseMatrix>> {
 fn converted<T: ArrowPrimitiveType>(
     array: &PrimitiveArray<T>,
     number: impl Fn(T::Native) -> f64 + Sync,
-) -> Result<DenseMatrix> {
+) -> Result<(DenseMatrix, Span)> {
     let values = array.values();
     match array.nulls() {
         None => filled(array.len(), |row| number(values[row])),
@@ -243,38 +200,28 @@ fn converted<T: ArrowPrimitiveType>(
     }
 }
 
-/// A column of as many rows.
-fn filled(rows: usize, cell: impl Fn(usize) -> f64 + Sync) -> Result<DenseMatrix> {
-    let interrupt = Interrupt::current();
-    let mut cells = memory::zeros(rows)?;
-    let tasks = cells.par_chunks_mut(ROWS_OF_A_TASK).enumerate();
-    tasks.try_for_each(|(task, cells)| {
-        interrupt.check()?;
+/// A column of as many rows, and its bounds.
+fn filled(rows: usize, cell: impl Fn(usize) -> f64 + Sync) -> Result<(DenseMatrix, Span)> {
+    let (cells, spans) = parallel::filled(rows, ROWS_OF_A_TASK, |start, cells| {
         for (offset, place) in cells.iter_mut().enumerate() {
-            *place = cell(task * ROWS_OF_A_TASK + offset);
+            *place = cell(start + offset);
         }
-        Ok(())
+        Ok(span(cells))
     })?;
-    DenseMatrix::new(rows, 1, cells)
+    let span = spans.into_iter().fold(Span::NOTHING, Span::union);
+    Ok((DenseMatrix::new(rows, 1, cells)?, span))
 }
 
 fn span(values: &[f64]) -> Span {
-    let tasks = values.par_chunks(ROWS_OF_A_TASK);
-    let spans = tasks.map(|task| {
-        // Eight at a time: the loop has no branch.
-        let mut lanes = [Span::NOTHING; 8];
-        let chunks = task.chunks_exact(8);
-        let rest = chunks.remainder();
-        for chunk in chunks {
-            for (lane, value) in lanes.iter_mut().zip(chunk) {
-                *lane = lane.with(*value);
-            }
+    // Eight at a time: the loop has no branch.
+    let mut lanes = [Span::NOTHING; 8];
+    let chunks = values.chunks_exact(8);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for (lane, value) in lanes.iter_mut().zip(chunk) {
+            *lane = lane.with(*value);
         }
-        let lanes = lanes
-            .into_iter()
-            .reduce(Span::union)
-            .unwrap_or(Span::NOTHING);
-        rest.iter().fold(lanes, |span, value| span.with(*value))
-    });
-    spans.reduce(|| Span::NOTHING, Span::union)
+    }
+    let lanes = lanes.into_iter().fold(Span::NOTHING, Span::union);
+    rest.iter().fold(lanes, |span, value| span.with(*value))
 }

@@ -1,21 +1,21 @@
 //! Tables: named Arrow columns of one length.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use arrow::{
-    array::{
-        Array, ArrayRef, AsArray, DictionaryArray, Int32Array, RecordBatch, RecordBatchOptions,
-        StringArray,
-    },
+    array::{Array, ArrayRef, AsArray, DictionaryArray, RecordBatch, RecordBatchOptions},
+    buffer::BooleanBuffer,
     compute::{CastOptions, cast, cast_with_options, concat},
     datatypes::{DataType, Field, Int32Type, Schema, SchemaRef},
 };
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Interrupt, memory};
-use rustc_hash::FxHashMap;
 
 use crate::{
-    numbers::{ColumnCache, GroupCache, KeyGroups, NumericColumn},
+    column_cache::ColumnCache,
+    kept::{Kept, KeyGroups},
+    numbers::NumericColumn,
+    text_codes::distinct,
     types,
 };
 
@@ -46,7 +46,7 @@ pub struct Table {
     rows: usize,
     /// Of columns that plans read.
     numbers: Arc<[ColumnCache]>,
-    groups: Arc<GroupCache>,
+    kept: Arc<Kept>,
 }
 
 impl Table {
@@ -96,7 +96,7 @@ impl Table {
             names: names.into(),
             numbers: columns.iter().map(|_| ColumnCache::default()).collect(),
             columns: columns.into(),
-            groups: Arc::default(),
+            kept: Arc::default(),
             rows,
         })
     }
@@ -167,7 +167,39 @@ impl Table {
     /// # Errors
     /// `memory`.
     pub(crate) fn numbers(&self, place: usize) -> Result<Option<NumericColumn>> {
-        self.numbers[place].of(&self.columns[place])
+        self.numbers[place].numbers(&self.columns[place])
+    }
+
+    /// Whether a value of the column at a place is NaN.
+    pub(crate) fn has_nan(&self, place: usize) -> bool {
+        self.numbers[place].has_nan(&self.columns[place])
+    }
+
+    /// The texts of the column at a place by codes of the distinct ones, which are kept with the table; none where coding takes longer
+    /// than it saves.
+    ///
+    /// # Errors
+    /// `memory`; `interrupted`.
+    pub(crate) fn coded(&self, place: usize) -> Result<Option<ArrayRef>> {
+        self.numbers[place].coded(&self.columns[place])
+    }
+
+    /// The same if they have been coded before.
+    pub(crate) fn known_coded(&self, place: usize) -> Option<ArrayRef> {
+        self.numbers[place].known_coded()
+    }
+
+    /// The table with another column at a place, of the same values.
+    pub(crate) fn with(&self, place: usize, column: ArrayRef) -> Table {
+        let mut columns = self.columns.to_vec();
+        columns[place] = column;
+        let mut numbers = self.numbers.to_vec();
+        numbers[place] = ColumnCache::default();
+        Table {
+            columns: columns.into(),
+            numbers: numbers.into(),
+            ..self.clone()
+        }
     }
 
     /// The columns at these places.
@@ -185,17 +217,51 @@ impl Table {
                 .iter()
                 .map(|place| self.numbers[*place].clone())
                 .collect(),
-            groups: Arc::clone(&self.groups),
+            kept: Arc::clone(&self.kept),
             rows: self.rows,
         }
     }
 
-    /// The groups of its rows by columns, which are kept with the table.
+    /// The same columns by other names.
+    pub(crate) fn renamed(self, names: impl IntoIterator<Item = Arc<str>>) -> Table {
+        Table {
+            names: names.into_iter().collect(),
+            ..self
+        }
+    }
+
+    /// Rows of the table, in the same memory.
     ///
     /// # Errors
-    /// `memory`.
-    pub(crate) fn groups(&self, keys: &[ArrayRef]) -> Result<Arc<KeyGroups>> {
-        self.groups.of(keys)
+    /// As [`Table::trusted`].
+    pub(crate) fn slice(&self, rows: Range<usize>) -> Result<Table> {
+        let columns = self.columns.iter();
+        let columns = columns.map(|column| column.slice(rows.start, rows.len()));
+        Table::trusted(rows.len(), self.names.to_vec(), columns.collect())
+    }
+
+    /// The groups of its rows by keys, which are kept with the table if these are columns of it.
+    ///
+    /// # Errors
+    /// `memory`; `interrupted`.
+    pub(crate) fn groups(&self, keys: &[ArrayRef], are_columns: bool) -> Result<Arc<KeyGroups>> {
+        match are_columns {
+            true => self.kept.groups(keys),
+            false => KeyGroups::of(keys).map(Arc::new),
+        }
+    }
+
+    /// The rows that a predicate of these columns selects, which are kept with the table once they are found.
+    ///
+    /// # Errors
+    /// Those of `find`.
+    pub(crate) fn flags(
+        &self,
+        columns: &[ArrayRef],
+        predicate: &str,
+        find: impl FnOnce() -> Result<BooleanBuffer>,
+    ) -> Result<BooleanBuffer> {
+        self.kept.flags(columns, predicate, find)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &ArrayRef)> {
@@ -286,7 +352,7 @@ fn keep(name: &str, column: &ArrayRef) -> Result<ArrayRef> {
         Error::data(format!("column '{name}', of type {kind}: {error}"))
     };
     if to == types::coded_text() {
-        return coded(column).map_err(refused)?;
+        return recoded(column).map_err(refused)?;
     }
     if to == *kind {
         return Ok(Arc::clone(column));
@@ -301,7 +367,7 @@ fn keep(name: &str, column: &ArrayRef) -> Result<ArrayRef> {
 
 type Refused = arrow::error::ArrowError;
 
-fn coded(column: &ArrayRef) -> Result<Result<ArrayRef>, Refused> {
+fn recoded(column: &ArrayRef) -> Result<Result<ArrayRef>, Refused> {
     let DataType::Dictionary(keys, _) = column.data_type() else {
         return cast(column, &types::coded_text()).map(Ok);
     };
@@ -314,43 +380,6 @@ fn coded(column: &ArrayRef) -> Result<Result<ArrayRef>, Refused> {
     let keys = keys.as_primitive::<Int32Type>();
     let coded = DictionaryArray::try_new(keys.clone(), values)?;
     Ok(distinct(&coded))
-}
-
-/// The same texts by codes of distinct values that are not null.
-pub(crate) fn distinct(column: &DictionaryArray<Int32Type>) -> Result<ArrayRef> {
-    let values = column.values().as_string::<i32>();
-    memory::admit(values.len().saturating_mul(40))?;
-    let mut places: FxHashMap<&str, i32> = FxHashMap::default();
-    let mut kept: Vec<&str> = Vec::new();
-    let mut codes: Vec<Option<i32>> = memory::room(values.len())?;
-    let mut changed = values.null_count() > 0;
-    for value in values {
-        codes.push(value.map(|value| {
-            let next = kept.len() as i32;
-            let code = *places.entry(value).or_insert(next);
-            match code == next {
-                true => kept.push(value),
-                false => changed = true,
-            }
-            code
-        }));
-    }
-    if !changed {
-        return Ok(Arc::new(column.clone()));
-    }
-    memory::admit(column.len().saturating_mul(4))?;
-    let keys: Int32Array = column
-        .keys()
-        .iter()
-        .map(|key| codes.get(key? as usize).copied().flatten())
-        .collect();
-    dictionary(keys, Arc::new(StringArray::from(kept)))
-}
-
-fn dictionary(keys: Int32Array, values: ArrayRef) -> Result<ArrayRef> {
-    let column = DictionaryArray::try_new(keys, values)
-        .map_err(|error| Error::internal(format!("codes of text: {error}")))?;
-    Ok(Arc::new(column))
 }
 
 /// Columns of one type, one below the other.

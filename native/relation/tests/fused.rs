@@ -255,7 +255,7 @@ proptest! {
         let tables = [table];
         let kernels = collect(&plan, &tables, &[]);
         let evaluator = Evaluator::new(Session::new(Config::default()));
-        let fused = Fusion { tables: &tables, arrays: &[], evaluator: &evaluator, interrupt: &Interrupt::default(), least_rows: 0 };
+        let fused = Fusion { tables: &tables, arrays: &[], evaluator: &evaluator, interrupt: &Interrupt::default(), least_rows: 0, observer: None };
         let fused = fused.collect(&plan);
         match (kernels, fused) {
             (Ok(a), Ok(b)) => assert_same(&a, &b, largest),

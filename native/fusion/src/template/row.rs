@@ -55,11 +55,7 @@ impl Template for Row {
             Role::Range => column_range(view, hop),
             Role::Beside => {
                 bind(view, hop)?;
-                let is_wide = |input: &HopId| wide(view.shape(*input)).is_ok();
-                match view.hop(hop).inputs.iter().any(is_wide) {
-                    true => Ok(()),
-                    false => Err(Reason::NoWideInput),
-                }
+                wide(view.shape(hop))
             }
             Role::Combination => combination(view, hop),
             Role::Grouped | Role::Outside(_) => Err(Reason::UnsupportedOperator),

@@ -160,6 +160,14 @@ pub fn cbind(matrices: &[&MatrixBlock]) -> Result<MatrixBlock> {
         .iter()
         .map(|matrix| matrix.by_rows())
         .collect::<Result<_>>()?;
+    if cols <= FEW_COLUMNS
+        && let Some(dense) = all_dense(&parts)
+    {
+        return dense_by_rows(rows, cols, cols, |task, out| {
+            narrow_beside(&dense, task, out, cols);
+        })
+        .map(MatrixBlock::Dense);
+    }
     dense_by_rows(rows, cols, cols, |task, out| {
         for (row, mut out) in task.zip(out.chunks_exact_mut(cols)) {
             for (matrix, part) in matrices.iter().zip(&parts) {
@@ -170,6 +178,39 @@ pub fn cbind(matrices: &[&MatrixBlock]) -> Result<MatrixBlock> {
         }
     })
     .map(MatrixBlock::Dense)
+}
+
+/// Rows of so few cells cost more to find than to copy.
+const FEW_COLUMNS: usize = 32;
+/// Rows whose cells stay in the cache until all columns are written.
+const ROWS_IN_CACHE: usize = 256;
+
+fn all_dense<'a>(parts: &'a [ByRows]) -> Option<Vec<&'a DenseMatrix>> {
+    let dense = parts.iter().map(|part| match part {
+        ByRows::Dense(dense) => Some(&**dense),
+        ByRows::Csr(_) => None,
+    });
+    dense.collect()
+}
+
+/// Rows of narrow matrices beside each other, a column at a time.
+fn narrow_beside(parts: &[&DenseMatrix], rows: Range<usize>, out: &mut [f64], width: usize) {
+    let mut start = rows.start;
+    for out in out.chunks_mut(ROWS_IN_CACHE * width) {
+        let height = out.len() / width;
+        let mut to = 0;
+        for part in parts {
+            let cols = part.cols();
+            let cells = &part.values()[start * cols..(start + height) * cols];
+            for col in 0..cols {
+                let column = cells[col..].iter().step_by(cols);
+                let places = out[to + col..].iter_mut().step_by(width);
+                places.zip(column).for_each(|(place, cell)| *place = *cell);
+            }
+            to += cols;
+        }
+        start += height;
+    }
 }
 
 /// Matrices of equal width below each other.

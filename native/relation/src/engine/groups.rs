@@ -11,7 +11,11 @@ use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Interrupt, memory};
 use rustc_hash::FxHashMap;
 
-use crate::kernels::value::{Number, with_type};
+use super::coder::{Coded, TextKey, coded};
+use crate::{
+    kernels::value::{Number, with_type},
+    parallel::{by_tasks, changed, filled, rows_of_a_task, rows_of_a_thread},
+};
 
 /// Rows between two looks at the interrupt flag.
 pub(super) const ROWS_AT_ONCE: usize = 1 << 16;
@@ -57,10 +61,7 @@ pub(super) fn codes_of(columns: &[ArrayRef], rows: usize) -> Result<Groups> {
     }
     numbered(match keys {
         Some(keys) => keys,
-        None => Keys {
-            codes: memory::filled(rows, 0)?,
-            range: 1,
-        },
+        None => keys_by(rows, 1, |_| 0)?,
     })
 }
 
@@ -68,6 +69,18 @@ pub(super) fn codes_of(columns: &[ArrayRef], rows: usize) -> Result<Groups> {
 struct Keys {
     codes: Vec<u32>,
     range: usize,
+    /// The first row of each number, where numbers are those of groups.
+    first_rows: Option<Vec<u32>>,
+}
+
+impl From<Coded> for Keys {
+    fn from(Coded { codes, first_rows }: Coded) -> Self {
+        Keys {
+            codes,
+            range: first_rows.len(),
+            first_rows: Some(first_rows),
+        }
+    }
 }
 
 /// A range this large is still an array.
@@ -75,20 +88,55 @@ pub(super) fn largest_dense(rows: usize) -> usize {
     rows.saturating_mul(2).clamp(1 << 16, 1 << 28)
 }
 
+/// No row, or no number.
+const NONE: u32 = u32::MAX;
+
 /// Numbers the groups by their first rows.
 fn numbered(keys: Keys) -> Result<Groups> {
-    let Keys { mut codes, range } = keys;
-    const NONE: u32 = u32::MAX;
-    let mut numbers = memory::filled(range, NONE)?;
-    let mut first_rows: Vec<u32> = Vec::new();
-    for (row, code) in codes.iter_mut().enumerate() {
-        let number = &mut numbers[*code as usize];
-        if *number == NONE {
-            *number = first_rows.len() as u32;
-            push(&mut first_rows, row as u32)?;
-        }
-        *code = *number;
+    let Keys {
+        mut codes,
+        range,
+        first_rows,
+    } = keys;
+    if let Some(first_rows) = first_rows {
+        let count = first_rows.len();
+        return Ok(Groups {
+            codes,
+            first_rows,
+            count,
+        });
     }
+    let rows = codes.len();
+    let of_a_task = rows_of_a_thread(rows);
+    let firsts = by_tasks(rows, of_a_task, |rows| {
+        let mut firsts = memory::filled(range, NONE)?;
+        for (row, code) in rows.clone().zip(&codes[rows]) {
+            let first = &mut firsts[*code as usize];
+            *first = row.min(*first as usize) as u32;
+        }
+        Ok(firsts)
+    })?;
+    let mut firsts = firsts.into_iter();
+    let mut first_of = firsts.next().unwrap_or_default();
+    for later in firsts {
+        for (first, later) in first_of.iter_mut().zip(later) {
+            *first = later.min(*first);
+        }
+    }
+    let there = first_of.iter().filter(|row| **row != NONE);
+    let mut first_rows = memory::room(there.clone().count())?;
+    first_rows.extend(there);
+    first_rows.sort_unstable();
+    // From here on the number of each code.
+    for (number, row) in first_rows.iter().enumerate() {
+        let code = codes[*row as usize];
+        first_of[code as usize] = number as u32;
+    }
+    changed(&mut codes, rows_of_a_task(rows), |_, codes| {
+        for code in codes {
+            *code = first_of[*code as usize];
+        }
+    })?;
     let count = first_rows.len();
     Ok(Groups {
         codes,
@@ -131,168 +179,132 @@ impl<K: Eq + std::hash::Hash> Numbers<K> {
     }
 }
 
+/// Codes of a range that has no numbers yet.
+fn keys_by(rows: usize, range: usize, code: impl Fn(usize) -> u32 + Sync) -> Result<Keys> {
+    let (codes, _) = filled(rows, rows_of_a_task(rows), |start, codes| {
+        for (offset, place) in codes.iter_mut().enumerate() {
+            *place = code(start + offset);
+        }
+        Ok(())
+    })?;
+    Ok(Keys {
+        codes,
+        range,
+        first_rows: None,
+    })
+}
+
 fn keys_of(column: &ArrayRef) -> Result<Keys> {
     let rows = column.len();
     match column.data_type() {
-        DataType::Null => Ok(Keys {
-            codes: memory::filled(rows, 0)?,
-            range: 1,
-        }),
+        DataType::Null => keys_by(rows, 1, |_| 0),
         DataType::Boolean => {
             let values = column.as_boolean();
-            let codes = (0..rows).map(|row| match values.is_null(row) {
+            keys_by(rows, 3, |row| match values.is_null(row) {
                 true => 2,
                 false => u32::from(values.value(row)),
-            });
-            Ok(Keys {
-                codes: memory::collected(codes)?,
-                range: 3,
             })
         }
         DataType::Dictionary(..) => {
             let coded = column.as_dictionary::<Int32Type>();
             let null = coded.values().len() as u32;
+            let range = null as usize + 1;
             let keys = coded.keys();
-            let codes = match keys.null_count() {
-                0 => memory::collected(keys.values().iter().map(|key| *key as u32))?,
-                _ => memory::collected((0..rows).map(|row| match keys.is_null(row) {
+            match keys.null_count() {
+                0 => keys_by(rows, range, |row| keys.values()[row] as u32),
+                _ => keys_by(rows, range, |row| match keys.is_null(row) {
                     true => null,
                     false => keys.value(row) as u32,
-                }))?,
-            };
-            Ok(Keys {
-                codes,
-                range: null as usize + 1,
-            })
+                }),
+            }
         }
         DataType::Utf8 => {
             let texts = column.as_string::<i32>();
-            hashed(texts.iter().map(|text| text.map(str::as_bytes)))
+            coded(rows, |row| TextKey::of(texts, row)).map(Keys::from)
         }
         kind => with_type!(kind, T => {
             let values = column.as_primitive::<T>();
-            let valid = |row: usize| values.is_valid(row);
-            if let Some(keys) = dense(kind, values.values(), values.null_count() > 0, valid)? {
-                return Ok(keys);
+            let cells = values.values();
+            let has_nulls = values.null_count() > 0;
+            let found = extent(kind, cells, has_nulls, |row| values.is_valid(row))?;
+            match found {
+                Some((least, range)) if range < largest_dense(rows) as u64 => {
+                    let (least, null) = (least.key(), range as u32 + 1);
+                    let code = |row: usize| cells[row].key().wrapping_sub(least) as u32;
+                    let range = null as usize + 1;
+                    match has_nulls {
+                        false => keys_by(rows, range, code),
+                        true => keys_by(rows, range, |row| match values.is_valid(row) {
+                            true => code(row),
+                            false => null,
+                        }),
+                    }
+                }
+                _ => match has_nulls {
+                    false => coded(rows, |row| cells[row].key()),
+                    true => coded(rows, |row| values.is_valid(row).then(|| cells[row].key())),
+                }
+                .map(Keys::from),
             }
-            hashed((0..rows).map(|row| {
-                values.is_valid(row).then(|| values.values()[row].key())
-            }))
         }, else Err(Error::internal(format!("groups of {kind}")))),
     }
 }
 
-/// Integers of a small range, by their distance from the least.
-fn dense<N: Number + PartialOrd>(
-    kind: &DataType,
-    values: &[N],
-    has_nulls: bool,
-    is_valid: impl Fn(usize) -> bool,
-) -> Result<Option<Keys>> {
-    let Some((least, range)) = extent(kind, values, has_nulls, &is_valid) else {
-        return Ok(None);
-    };
-    if range >= largest_dense(values.len()) as u64 {
-        return Ok(None);
-    }
-    let least = least.key();
-    let null = range as u32 + 1;
-    let codes =
-        match has_nulls {
-            false => memory::collected(
-                values
-                    .iter()
-                    .map(|value| value.key().wrapping_sub(least) as u32),
-            )?,
-            true => {
-                memory::collected(values.iter().enumerate().map(|(row, value)| {
-                    match is_valid(row) {
-                        true => value.key().wrapping_sub(least) as u32,
-                        false => null,
-                    }
-                }))?
-            }
-        };
-    Ok(Some(Keys {
-        codes,
-        range: null as usize + 1,
-    }))
-}
-
 /// The least integer and how far the greatest is from it; `None` of other types, and where all are null.
-pub(super) fn extent<N: Number + PartialOrd>(
+pub(super) fn extent<N: Number + PartialOrd + Send + Sync>(
     kind: &DataType,
     values: &[N],
     has_nulls: bool,
-    is_valid: impl Fn(usize) -> bool,
-) -> Option<(N, u64)> {
+    is_valid: impl Fn(usize) -> bool + Sync,
+) -> Result<Option<(N, u64)>> {
     if kind.is_floating() {
-        return None;
+        return Ok(None);
     }
-    let mut valid = (0..values.len()).filter(|row| !has_nulls || is_valid(*row));
-    let first = values[valid.next()?];
-    let (mut least, mut greatest) = (first, first);
-    for row in valid {
-        let value = values[row];
-        if value < least {
-            least = value;
-        }
-        if value > greatest {
-            greatest = value;
-        }
-    }
-    Some((least, greatest.key().wrapping_sub(least.key())))
-}
-
-fn hashed<K: Eq + std::hash::Hash>(keys: impl ExactSizeIterator<Item = Option<K>>) -> Result<Keys> {
-    let interrupt = Interrupt::current();
-    let mut numbers = Numbers::new();
-    let mut codes: Vec<u32> = memory::room(keys.len())?;
-    const NULL: u32 = u32::MAX;
-    let mut has_nulls = false;
-    for (row, key) in keys.enumerate() {
-        if row % ROWS_AT_ONCE == 0 {
-            interrupt.check()?;
-        }
-        codes.push(match key {
-            Some(key) => numbers.of(key)?,
-            None => {
-                has_nulls = true;
-                NULL
+    let wider = |(least, greatest): (N, N), value: N| {
+        (
+            if value < least { value } else { least },
+            if value > greatest { value } else { greatest },
+        )
+    };
+    let extents = by_tasks(values.len(), rows_of_a_task(values.len()), |rows| {
+        let all = &values[rows.clone()];
+        Ok(match has_nulls {
+            false => all.first().map(|first| {
+                let widest = (*first, *first);
+                all.iter()
+                    .fold(widest, |widest, value| wider(widest, *value))
+            }),
+            true => {
+                let mut valid = rows.filter(|row| is_valid(*row)).map(|row| values[row]);
+                let first = valid.next();
+                first.map(|first| valid.fold((first, first), wider))
             }
-        });
-    }
-    let null = numbers.len() as u32;
-    if has_nulls {
-        let nulls = codes.iter_mut().filter(|code| **code == NULL);
-        nulls.for_each(|code| *code = null);
-    }
-    Ok(Keys {
-        codes,
-        range: null as usize + 1,
-    })
+        })
+    })?;
+    let widest = extents.into_iter().flatten();
+    let widest = widest.reduce(|one, (least, greatest)| wider(wider(one, least), greatest));
+    Ok(widest.map(|(least, greatest)| (least, greatest.key().wrapping_sub(least.key()))))
 }
 
 fn combined(mut one: Keys, other: &Keys) -> Result<Keys> {
-    let pairs = one.codes.iter_mut().zip(&other.codes);
+    let rows = one.codes.len();
     if let Some(range) = one.range.checked_mul(other.range)
-        && range <= largest_dense(other.codes.len())
+        && range <= largest_dense(rows)
     {
         let width = other.range as u32;
-        pairs.for_each(|(code, other)| *code = *code * width + other);
-        one.range = range;
-        return Ok(one);
+        changed(&mut one.codes, rows_of_a_task(rows), |start, codes| {
+            for (code, other) in codes.iter_mut().zip(&other.codes[start..]) {
+                *code = *code * width + other;
+            }
+        })?;
+        return Ok(Keys {
+            range,
+            first_rows: None,
+            ..one
+        });
     }
-    let interrupt = Interrupt::current();
-    let mut numbers = Numbers::new();
-    for (row, (code, other)) in pairs.enumerate() {
-        if row % ROWS_AT_ONCE == 0 {
-            interrupt.check()?;
-        }
-        *code = numbers.of(u64::from(*code) << 32 | u64::from(*other))?;
-    }
-    one.range = numbers.len();
-    Ok(one)
+    let pair = |row: usize| u64::from(one.codes[row]) << 32 | u64::from(other.codes[row]);
+    coded(rows, pair).map(Keys::from)
 }
 
 /// How many different values each group has; null is a value.
@@ -300,6 +312,7 @@ pub(super) fn distinct_counts(groups: &[u32], count: usize, values: &ArrayRef) -
     let keys = Keys {
         codes: memory::copied(groups)?,
         range: count.max(1),
+        first_rows: None,
     };
     let pairs = numbered(combined(keys, &keys_of(values)?)?)?;
     let mut counts = memory::filled(count, 0)?;

@@ -1,9 +1,11 @@
 //! One operator after the other, by Arrow's kernels and hash tables: what fused plans are compared with.
 
 mod aggregate;
+pub(crate) mod coder;
 mod evaluate;
 pub mod groups;
 mod join;
+mod join_keys;
 pub mod rows;
 mod sort;
 
@@ -16,9 +18,11 @@ use arrow::{
 use evaluate::Evaluation;
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Interrupt, memory};
+pub(crate) use join::{Joined, join};
 
 use crate::{
     deep::on_deep_stack,
+    parallel::{by_tasks, rows_of_a_task},
     plan::{Keep, Relation},
     resolve::{TypedExpression, TypedNamed, TypedNode, TypedRelation, resolve},
     table::{Columns, Table, joined},
@@ -67,7 +71,7 @@ pub fn run(relation: &TypedRelation, tables: &[Table], arrays: &[ArrayRef]) -> R
         TypedNode::Join { left, right, .. } => {
             let left = run(left, tables, arrays)?;
             let right = run(right, tables, arrays)?;
-            join::join(relation, &left, &right, arrays)
+            join(relation, Joined::all(&left), Joined::all(&right), arrays)
         }
         TypedNode::Concat { inputs } => {
             let parts = inputs.iter().map(|input| run(input, tables, arrays));
@@ -185,6 +189,53 @@ pub fn column(
     arrays: &[ArrayRef],
 ) -> Result<ArrayRef> {
     Evaluation::of_rows(input, arrays).column(expression)
+}
+
+/// The same, computed by tasks of rows.
+///
+/// # Errors
+/// As [`collect`].
+pub(crate) fn column_by_tasks(
+    expression: &TypedExpression,
+    input: &Table,
+    arrays: &[ArrayRef],
+) -> Result<ArrayRef> {
+    let whole = || column(expression, input, arrays);
+    let rows = input.rows();
+    let of_a_task = rows_of_a_task(rows);
+    let is_worth_it = matches!(
+        expression,
+        TypedExpression::Call { .. } | TypedExpression::Cast { .. }
+    );
+    if !is_worth_it || rows <= of_a_task || !expression.is_by_rows() {
+        return whole();
+    }
+    let mut read = Vec::new();
+    expression.add_columns(&mut read);
+    let (alone, expression) = (input.select(&read), expression.over(&read));
+    // Of coded texts kernels look at the distinct ones, which tasks would do again.
+    let is_coded = |column: &ArrayRef| matches!(column.data_type(), DataType::Dictionary(..));
+    if alone.columns().iter().any(is_coded) {
+        return whole();
+    }
+    let parts = by_tasks(rows, of_a_task, |rows| {
+        let arrays = arrays
+            .iter()
+            .map(|array| match array.len() == input.rows() {
+                true => array.slice(rows.start, rows.len()),
+                false => Arc::clone(array),
+            });
+        column(
+            &expression,
+            &alone.slice(rows.clone())?,
+            &arrays.collect::<Vec<_>>(),
+        )
+    });
+    match parts {
+        Ok(parts) => joined(&parts),
+        // An error counts rows from the first one of the table.
+        Err(_) => whole(),
+    }
 }
 
 /// One row of each group, in the order of the rows.

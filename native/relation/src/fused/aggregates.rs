@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow::{
     array::{ArrayRef, AsArray, BooleanArray},
+    compute::cast,
     datatypes::{DataType, Float64Type},
 };
 use fulgurite_error::{Error, Result};
@@ -12,11 +13,12 @@ use fulgurite_lazy::Input;
 use super::{
     Fusion, algebra, columns,
     lower::{Number, all_valid, negated, sums_exactly},
-    pipeline::{Pipeline, has_aggregate},
+    pipeline::{Pipeline, Selection},
 };
 use crate::{
     engine,
     expression::Aggregate,
+    kernels::value::failed,
     numbers::{Span, bounds},
     resolve::{TypedExpression, TypedNamed},
     table::Table,
@@ -24,7 +26,7 @@ use crate::{
 
 /// Whether an expression has one value for all rows, and is no literal.
 pub(super) fn is_total(expression: &TypedExpression) -> bool {
-    expression.is_single() && has_aggregate(expression)
+    expression.is_single() && expression.has_aggregate()
 }
 
 /// The rows that are aggregated: all, or those where a mask is 1; in groups, or all together.
@@ -48,7 +50,7 @@ impl Rows {
         match (valid, &self.groups) {
             (Some(valid), _) => self.sum(valid),
             (None, None) => Ok(Input::from(self.count as f64)),
-            (None, Some(_)) => self.sum(&algebra::constant(1.0, self.count)?),
+            (None, Some((codes, count))) => algebra::grouped("count", codes, codes, *count),
         }
     }
 }
@@ -75,6 +77,7 @@ fn aggregated(
     else {
         return Err(Error::internal("an aggregate that is none"));
     };
+    let argument = arg.as_deref();
     let arg = match arg {
         None => None,
         // One value is one row.
@@ -127,7 +130,7 @@ fn aggregated(
             }
         }
         (Aggregate::Min | Aggregate::Max, Some(arg))
-            if !arg.span.has_nan && rows.groups.is_none() =>
+            if rows.groups.is_none() && !may_be_nan(argument, &arg, base) =>
         {
             let (code, other) = match aggregate {
                 Aggregate::Min => ("min", f64::INFINITY),
@@ -188,6 +191,13 @@ fn aggregated(
         _ => return Ok(None),
     };
     Ok(Some(Aggregated { number, typed }))
+}
+
+fn may_be_nan(argument: Option<&TypedExpression>, number: &Number, base: &Table) -> bool {
+    match argument {
+        Some(TypedExpression::Column { index, .. }) if number.span.has_nan => base.has_nan(*index),
+        _ => number.span.has_nan,
+    }
 }
 
 /// Expressions whose aggregates are columns of another table.
@@ -265,6 +275,7 @@ fn all_aggregated(
 pub(super) fn totals(
     fusion: &Fusion<'_>,
     pipeline: &Pipeline,
+    selection: Option<&Selection>,
     exprs: &[TypedNamed],
 ) -> Result<Option<Table>> {
     let count = pipeline.base.rows();
@@ -273,7 +284,7 @@ pub(super) fn totals(
     }
     let rows = Rows {
         count,
-        mask: fusion.mask(pipeline)?,
+        mask: fusion.predication(pipeline, selection)?,
         groups: None,
     };
     let outer = Outer::of(exprs, 0);
@@ -283,6 +294,14 @@ pub(super) fn totals(
     fusion.evaluate(all.iter().map(|one| &one.number))?;
     let table = small(&all, 1, Vec::new())?;
     selected(&table, &outer.exprs).map(Some)
+}
+
+/// Texts by codes as texts, where the plan has these.
+fn with_type_of(column: &ArrayRef, data_type: &DataType) -> Result<ArrayRef> {
+    match column.data_type() == data_type {
+        true => Ok(Arc::clone(column)),
+        false => cast(column, data_type).map_err(failed),
+    }
 }
 
 /// Expressions over the rows of a table.
@@ -310,6 +329,7 @@ fn small(all: &[Aggregated], rows: usize, mut before: Vec<(Arc<str>, ArrayRef)>)
 pub(super) fn grouped(
     fusion: &Fusion<'_>,
     pipeline: &Pipeline,
+    selection: Option<&Selection>,
     keys: &[TypedNamed],
     aggs: &[TypedNamed],
 ) -> Result<Option<Table>> {
@@ -318,32 +338,39 @@ pub(super) fn grouped(
     if count < fusion.least_rows.max(1) || keys.is_empty() {
         return Ok(None);
     }
-    let mut key_arrays: Vec<ArrayRef> = Vec::new();
-    for key in keys {
-        key_arrays.push(fusion.kernels(&pipeline.substituted(&key.expr), base)?);
-    }
-    let groups = base.groups(&key_arrays)?;
+    let substituted: Vec<TypedExpression> = keys
+        .iter()
+        .map(|key| pipeline.substituted(&key.expr))
+        .collect();
+    let (key_arrays, groups) = fusion.groups(&substituted.iter().collect::<Vec<_>>(), base)?;
     let group_count = groups.first_rows.len();
+    let codes = match selection {
+        Some(selection) => groups.column_where(&selection.flags)?,
+        None => groups.column()?,
+    };
     let rows = Rows {
         count,
         mask: fusion.mask(pipeline)?,
-        groups: Some((Arc::clone(&groups.codes).into(), group_count)),
+        groups: Some((codes.into(), group_count)),
     };
     let outer = Outer::of(aggs, keys.len());
     let Some(all) = all_aggregated(fusion, pipeline, &outer.aggregates, &rows)? else {
         return Ok(None);
     };
     // Groups without a selected row are none.
-    let members = match &rows.mask {
-        None => None,
-        Some(mask) => Some(Number {
-            values: rows.sum(mask)?,
+    let members = match rows.mask.is_some() || selection.is_some() {
+        false => None,
+        true => Some(Number {
+            values: rows.number(rows.mask.as_ref())?,
             valid: None,
             span: Span::ANY,
         }),
     };
     fusion.evaluate(all.iter().map(|one| &one.number).chain(&members))?;
     let firsts = engine::rows::taken(&key_arrays, &groups.first_rows)?;
+    let firsts = firsts.iter().zip(keys);
+    let firsts = firsts.map(|(first, key)| with_type_of(first, key.expr.data_type()));
+    let firsts = firsts.collect::<Result<Vec<_>>>()?;
     let names = keys.iter().map(|key| Arc::clone(&key.name));
     let before = names.zip(firsts).collect();
     let table = small(&all, group_count, before)?;

@@ -72,14 +72,12 @@ pub(crate) fn selected(target: &Input, mask: &Input, count: usize, cols: usize) 
 }
 
 /// Columns beside each other.
-pub(crate) fn beside(columns: &[Input]) -> Result<Option<Input>> {
-    let mut columns = columns.iter().cloned();
-    let Some(first) = columns.next() else {
-        return Ok(None);
-    };
-    columns
-        .try_fold(first, |left, right| binary("cbind", &left, &right))
-        .map(Some)
+pub(crate) fn beside(columns: Vec<Input>) -> Result<Option<Input>> {
+    match columns.len() {
+        0 => Ok(None),
+        1 => Ok(columns.into_iter().next()),
+        _ => operator("b(cbind)", columns).map(Some),
+    }
 }
 
 /// A column of one value.

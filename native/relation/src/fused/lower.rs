@@ -252,18 +252,24 @@ fn whole_division(name: &str, a: &Number, b: &Number) -> Result<Option<Number>> 
 
 /// NaN equals NaN and is larger than all other numbers.
 fn comparison(name: &str, a: &Number, b: &Number) -> Result<Number> {
-    let code = match name {
-        "eq" => "==",
-        "ne" => "!=",
-        "lt" => "<",
-        "le" => "<=",
-        "gt" => ">",
-        _ => ">=",
+    // The comparison, and the one that holds where it does not, of numbers.
+    let (code, opposite) = match name {
+        "eq" => ("==", "!="),
+        "ne" => ("!=", "=="),
+        "lt" => ("<", ">="),
+        "le" => ("<=", ">"),
+        "gt" => (">", "<="),
+        _ => (">=", "<"),
     };
     let plain = binary(code, &a.values, &b.values)?;
     let is_nan = |number: &Number| binary("!=", &number.values, &number.values);
     let values = match (a.span.has_nan, b.span.has_nan, name) {
         (false, false, _) => plain,
+        // One of them is a number. NaN is larger, and each comparison with it is false by itself.
+        (true, false, "gt" | "ge") | (false, true, "lt" | "le") => {
+            negated(&binary(opposite, &a.values, &b.values)?)?
+        }
+        (true, false, _) | (false, true, _) => plain,
         // Both, or neither of them is NaN.
         (_, _, "eq") => binary("|", &plain, &binary("&", &is_nan(a)?, &is_nan(b)?)?)?,
         (_, _, "ne") => binary(

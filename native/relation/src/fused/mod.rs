@@ -4,20 +4,25 @@
 //! - `lower`: expressions as operators, exactly.
 //! - `columns`: results as columns of tables.
 //! - `pipeline`: selections and projections that wait.
+//! - `selection`: which rows a predicate selects, as far as kernels find it.
+//! - `narrow`: whether the selected rows are put together, or stay among the others.
+//! - `expressions`: expressions over a table, by operators or by kernels.
 //! - `aggregates`: sums and their kin, over all rows or by groups.
 //! - here: plans in stages. Joins, sorts and texts are the kernels' ([`crate::engine`]).
 
 mod aggregates;
 mod algebra;
 mod columns;
+mod expressions;
 mod lower;
+mod narrow;
 mod pipeline;
+mod selection;
 
 use std::sync::Arc;
 
 use arrow::{
-    array::{Array, ArrayRef, BooleanArray, Float64Array},
-    buffer::BooleanBuffer,
+    array::{Array, ArrayRef, BooleanArray},
     datatypes::DataType,
 };
 use fulgurite_error::{Error, Result};
@@ -25,17 +30,16 @@ use fulgurite_lazy::{Evaluator, Expression, Input, evaluate};
 use fulgurite_matrix::Interrupt;
 
 use self::{
+    expressions::is_exact,
     lower::Number,
-    pipeline::{Pipeline, add_columns, moved, reads_arrays},
+    narrow::Rows,
+    pipeline::{Pipeline, Selection},
 };
 use crate::{
     deep::on_deep_stack,
-    engine,
-    expression::Function,
-    literal::Literal,
-    numbers::{EXACT, NumericColumn, Span, bounds},
-    plan::Relation,
-    resolve::{TypedExpression, TypedNamed, TypedNode, TypedRelation, resolve},
+    engine::{self, Joined},
+    plan::{Keep, Relation},
+    resolve::{TypedExpression, TypedNode, TypedRelation, resolve},
     table::{Columns, Table},
     types,
 };
@@ -67,6 +71,17 @@ impl BesideColumn {
     }
 }
 
+/// Columns beside each other, as a matrix that waits.
+#[derive(Debug)]
+pub struct PlannedMatrix {
+    pub rows: usize,
+    pub matrix: Arc<Expression>,
+    /// Whether values may be missing, which are NaN.
+    pub may_lack: bool,
+    /// Whether all values are whole numbers or truths, which doubles have exactly.
+    pub is_whole: bool,
+}
+
 /// Where plans of tables are computed.
 pub struct Fusion<'a> {
     pub tables: &'a [Table],
@@ -75,6 +90,16 @@ pub struct Fusion<'a> {
     pub interrupt: &'a Interrupt,
     /// Tables of fewer rows are left to kernels: [`WORTH_A_PLAN`].
     pub least_rows: usize,
+    /// Who wants to know what is done.
+    pub observer: Option<&'a dyn Observer>,
+}
+
+/// Is told what a plan does while it runs.
+pub trait Observer: Sync {
+    /// A step that kernels take, or what was decided.
+    fn notes(&self, what: &str);
+    /// Expressions that are computed next, together.
+    fn computes(&self, expressions: &[Arc<Expression>]);
 }
 
 impl Fusion<'_> {
@@ -89,11 +114,11 @@ impl Fusion<'_> {
         self.interrupt.check().and(table)
     }
 
-    /// Columns of a plan beside each other, as a matrix that waits, and its rows. A missing value is NaN.
+    /// Columns of a plan beside each other. A missing value is NaN.
     ///
     /// # Errors
     /// As [`Fusion::collect`]; Validation, for a column that is no number.
-    pub fn matrix(&self, plan: &Relation, names: &[Arc<str>]) -> Result<(usize, Arc<Expression>)> {
+    pub fn matrix(&self, plan: &Relation, names: &[Arc<str>]) -> Result<PlannedMatrix> {
         let exprs = names.iter().map(|name| crate::plan::Named {
             name: Arc::clone(name),
             expr: crate::expression::Expression::Column {
@@ -126,14 +151,18 @@ impl Fusion<'_> {
         on_deep_stack(|| resolve(&plan.optimized(&sources)?, &sources, Some(&kinds)))
     }
 
-    fn matrix_of(&self, pipeline: &Pipeline) -> Result<(usize, Arc<Expression>)> {
+    fn matrix_of(&self, pipeline: &Pipeline) -> Result<PlannedMatrix> {
+        let (pipeline, selection) = self.narrowed(pipeline, Rows::Selected)?;
         let base = &pipeline.base;
         let mut columns = Vec::new();
+        let (mut may_lack, mut is_whole) = (false, true);
         for column in &pipeline.columns {
             let number = self.number(&column.expr, base)?;
             let number = number.ok_or_else(|| {
                 Error::validation(format!("column '{}' has no numbers", column.name))
             })?;
+            may_lack |= number.valid.is_some();
+            is_whole &= number.span.is_exact() && *column.expr.data_type() != DataType::Float64;
             let values = match &number.valid {
                 None => number.values,
                 Some(valid) => algebra::if_else(valid, &number.values, &Input::from(f64::NAN))?,
@@ -141,9 +170,9 @@ impl Fusion<'_> {
             columns.push(algebra::column(&values, base.rows())?.into());
         }
         let width = columns.len();
-        let beside = algebra::beside(&columns)?
+        let beside = algebra::beside(columns)?
             .ok_or_else(|| Error::validation("a matrix has one column at least"))?;
-        let (rows, matrix) = match self.mask(pipeline)? {
+        let (rows, matrix) = match self.predication(&pipeline, selection.as_ref())? {
             None => (base.rows(), beside),
             Some(mask) => {
                 let count = algebra::total("+", &mask)?;
@@ -151,7 +180,12 @@ impl Fusion<'_> {
                 (count, algebra::selected(&beside, &mask, count, width)?)
             }
         };
-        Ok((rows, algebra::column(&matrix, rows)?))
+        Ok(PlannedMatrix {
+            rows,
+            matrix: algebra::column(&matrix, rows)?,
+            may_lack,
+            is_whole,
+        })
     }
 
     fn table(&self, plan: &TypedRelation) -> Result<Table> {
@@ -164,14 +198,19 @@ impl Fusion<'_> {
             } => {
                 let pipeline = self.pipeline(input)?;
                 // Groups are in the order of all rows, not of the selected ones.
-                let has_order = !*maintain_order || pipeline.predicate.is_none();
-                let found = match has_order {
-                    true => aggregates::grouped(self, &pipeline, keys, aggs)?,
+                let wanted = match maintain_order {
+                    true => Rows::Selected,
+                    false => Rows::AsItIsCheaper,
+                };
+                let (pipeline, selection) = self.narrowed(&pipeline, wanted)?;
+                let has_order = pipeline.predicate.is_none() && selection.is_none();
+                let found = match has_order || !maintain_order {
+                    true => aggregates::grouped(self, &pipeline, selection.as_ref(), keys, aggs)?,
                     false => None,
                 };
                 match found {
                     Some(table) => Ok(table),
-                    None => self.step(plan, vec![self.materialized(&pipeline)?]),
+                    None => self.step(plan, vec![self.materialized_of(pipeline, selection)?]),
                 }
             }
             TypedNode::Select { input, exprs }
@@ -179,9 +218,10 @@ impl Fusion<'_> {
                     && exprs.iter().all(|named| aggregates::is_total(&named.expr)) =>
             {
                 let pipeline = self.pipeline(input)?;
-                match aggregates::totals(self, &pipeline, exprs)? {
+                let (pipeline, selection) = self.narrowed(&pipeline, Rows::AsItIsCheaper)?;
+                match aggregates::totals(self, &pipeline, selection.as_ref(), exprs)? {
                     Some(table) => Ok(table),
-                    None => self.step(plan, vec![self.materialized(&pipeline)?]),
+                    None => self.step(plan, vec![self.materialized_of(pipeline, selection)?]),
                 }
             }
             TypedNode::Scan { table, columns } => match self.tables.get(*table) {
@@ -192,14 +232,80 @@ impl Fusion<'_> {
                 let pipeline = self.pipeline(plan)?;
                 self.materialized(&pipeline)
             }
-            TypedNode::Join { .. }
-            | TypedNode::Sort { .. }
+            TypedNode::Join {
+                left,
+                right,
+                left_on,
+                right_on,
+                ..
+            } => {
+                let (left, of_left) = self.side_of_join(left, left_on)?;
+                let (right, of_right) = self.side_of_join(right, right_on)?;
+                let flags = |of: &'_ Option<Selection>| of.as_ref().map(|of| of.flags.clone());
+                let (of_left, of_right) = (flags(&of_left), flags(&of_right));
+                let (left, right) = (
+                    Joined::some(&left, of_left.as_ref()),
+                    Joined::some(&right, of_right.as_ref()),
+                );
+                let joined = engine::join(plan, left, right, &self.computed_arrays()?)?;
+                self.note(|| format!("join to {} rows", joined.rows()));
+                Ok(joined)
+            }
+            TypedNode::Unique {
+                input,
+                subset,
+                keep: Keep::First | Keep::Any,
+            } if !subset.is_empty() => {
+                let pipeline = self.pipeline(input)?;
+                if pipeline.reads_arrays() || pipeline.base.rows() < self.least_rows {
+                    return self.step(plan, vec![self.materialized(&pipeline)?]);
+                }
+                let (pipeline, selection) = self.narrowed(&pipeline, Rows::AsItIsCheaper)?;
+                let selection = self.left_to_select(&pipeline, selection)?;
+                let keys = subset.iter().filter_map(|at| pipeline.columns.get(*at));
+                let keys: Vec<&TypedExpression> = keys.map(|column| &column.expr).collect();
+                let (_, groups) = self.groups(&keys, &pipeline.base)?;
+                let rows = match selection {
+                    None => groups.first_rows.clone(),
+                    Some(selection) => groups.first_rows_where(&selection.flags)?,
+                };
+                self.note(|| format!("take {} rows that differ", rows.len()));
+                self.materialized(&pipeline.taken(&rows)?)
+            }
+            TypedNode::Sort { .. }
             | TypedNode::Unique { .. }
             | TypedNode::Slice { .. }
             | TypedNode::Concat { .. } => {
                 let inputs = plan.inputs().into_iter().map(|input| self.table(input));
                 self.step(plan, inputs.collect::<Result<_>>()?)
             }
+        }
+    }
+
+    /// A table that is joined by these keys, and which of its rows take part: where columns are as they were, the join picks the rows
+    /// that have partners from the whole table, and the selected ones are never put together.
+    fn side_of_join(
+        &self,
+        input: &TypedRelation,
+        keys: &[TypedExpression],
+    ) -> Result<(Table, Option<Selection>)> {
+        let pipeline = self.pipeline(input)?;
+        let (pipeline, selection) = self.narrowed(&pipeline, Rows::OfJoins)?;
+        let places = pipeline.columns.iter().map(|column| match &column.expr {
+            TypedExpression::Column { index, .. } => Some(*index),
+            _ => None,
+        });
+        let is_column = |key: &TypedExpression| matches!(key, TypedExpression::Column { .. });
+        match places.collect::<Option<Vec<_>>>() {
+            Some(places) if keys.iter().all(is_column) => {
+                let selection = self.left_to_select(&pipeline, selection)?;
+                let names = pipeline
+                    .columns
+                    .iter()
+                    .map(|column| Arc::clone(&column.name));
+                Ok((pipeline.base.select(&places).renamed(names), selection))
+            }
+            _ => Ok((self.materialized_of(pipeline, selection)?, None)),
         }
     }
 
@@ -215,7 +321,9 @@ impl Fusion<'_> {
                 },
             };
         }
-        engine::run(&step, &inputs, &self.computed_arrays()?)
+        let made = engine::run(&step, &inputs, &self.computed_arrays()?)?;
+        self.note(|| format!("{}: {} rows by kernels", plan.node.name(), made.rows()));
+        Ok(made)
     }
 
     /// The run of steps that a plan ends in.
@@ -251,23 +359,23 @@ impl Fusion<'_> {
 
     /// The rows and columns of a pipeline.
     fn materialized(&self, pipeline: &Pipeline) -> Result<Table> {
-        let pipeline = match self.mask(pipeline)? {
-            None => pipeline.clone(),
-            Some(mask)
-                if pipeline
-                    .columns
-                    .iter()
-                    .any(|column| reads_arrays(&column.expr)) =>
-            {
-                // Arrays stand beside all rows.
-                let flags = BooleanArray::new(self.flags(&mask, pipeline.base.rows())?, None);
+        let (narrowed, selection) = self.narrowed(pipeline, Rows::Selected)?;
+        self.materialized_of(narrowed, selection)
+    }
+
+    /// The same of a pipeline that has been narrowed.
+    fn materialized_of(&self, narrowed: Pipeline, selection: Option<Selection>) -> Result<Table> {
+        let pipeline = match self.left_to_select(&narrowed, selection)? {
+            None => narrowed,
+            Some(selection) if narrowed.reads_arrays() => {
                 let whole = self.materialized(&Pipeline {
                     predicate: None,
-                    ..pipeline.clone()
+                    ..narrowed
                 })?;
+                let flags = BooleanArray::new(selection.flags, None);
                 return engine::rows::filter(&whole, &flags);
             }
-            Some(mask) => self.compacted(pipeline, &mask)?,
+            Some(selection) => narrowed.compacted(&selection)?,
         };
         let base = &pipeline.base;
         let made = pipeline
@@ -305,192 +413,6 @@ impl Fusion<'_> {
         self.kernels(typed, base).map(Made::Known)
     }
 
-    /// The same over a table with the selected rows of the columns that are read.
-    fn compacted(&self, pipeline: &Pipeline, mask: &Input) -> Result<Pipeline> {
-        let flags = BooleanArray::new(self.flags(mask, pipeline.base.rows())?, None);
-        let mut read = Vec::new();
-        for column in &pipeline.columns {
-            add_columns(&column.expr, &mut read);
-        }
-        let base = pipeline.base.select(&read);
-        let columns = pipeline.columns.iter().map(|column| TypedNamed {
-            name: Arc::clone(&column.name),
-            expr: moved(&column.expr, &read),
-        });
-        Ok(Pipeline {
-            columns: columns.collect(),
-            base: engine::rows::filter(&base, &flags)?,
-            predicate: None,
-        })
-    }
-
-    /// 1 for the selected rows of the table, where not all are.
-    fn mask(&self, pipeline: &Pipeline) -> Result<Option<Input>> {
-        let Some(predicate) = &pipeline.predicate else {
-            return Ok(None);
-        };
-        let base = &pipeline.base;
-        let number = self.number(predicate, base)?;
-        let number = number.ok_or_else(|| Error::internal("a predicate that is no number"))?;
-        let truth = match &number.valid {
-            None => number.values,
-            Some(valid) => algebra::binary("&", &number.values, valid)?,
-        };
-        Ok(Some(algebra::column(&truth, base.rows())?.into()))
-    }
-
-    fn flags(&self, mask: &Input, rows: usize) -> Result<BooleanBuffer> {
-        let expression = algebra::column(mask, rows)?;
-        evaluate(&[Arc::clone(&expression)], self.evaluator, self.interrupt)?;
-        Ok(columns::flags(&columns::cells(&expression)?))
-    }
-
-    /// An expression by kernels.
-    fn kernels(&self, typed: &TypedExpression, base: &Table) -> Result<ArrayRef> {
-        let arrays = match reads_arrays(typed) {
-            true => self.computed_arrays()?,
-            false => Vec::new(),
-        };
-        engine::column(typed, base, &arrays)
-    }
-
-    /// An expression as a column of doubles, by operators as far as they have it exactly, and else by kernels; none for texts.
-    fn number(&self, typed: &TypedExpression, base: &Table) -> Result<Option<Number>> {
-        if let Some(number) = self.lowered(typed, base)? {
-            return Ok(Some(number));
-        }
-        let array = self.kernels(typed, base)?;
-        Ok(NumericColumn::of(&array)?.map(Number::of_column))
-    }
-
-    /// The same by operators alone.
-    fn lowered(&self, typed: &TypedExpression, base: &Table) -> Result<Option<Number>> {
-        match typed {
-            TypedExpression::Column {
-                index, data_type, ..
-            } => match is_exact(data_type) {
-                true => Ok(base.numbers(*index)?.map(Number::of_column)),
-                false => Ok(None),
-            },
-            TypedExpression::Literal { value, .. } => Ok(literal(value)),
-            TypedExpression::Array { index, data_type } => match is_exact(data_type) {
-                true => self.array(*index, base),
-                false => Ok(None),
-            },
-            TypedExpression::Cast { arg, data_type } => {
-                let Some(number) = self.numeric(arg, base)? else {
-                    return Ok(None);
-                };
-                let from = arg.data_type();
-                let is_same = match data_type {
-                    DataType::Float64 => {
-                        *from == DataType::Boolean || (from.is_integer() && number.span.is_exact())
-                    }
-                    to => {
-                        let fits = bounds(to).is_some_and(|(least, most)| {
-                            least <= number.span.least && number.span.most <= most
-                        });
-                        fits && (from.is_integer() || *from == DataType::Boolean)
-                    }
-                };
-                if !is_same {
-                    return Ok(None);
-                }
-                // Products of whole numbers have no sign where they are 0; those of doubles do.
-                let may_be_negative_zero = *data_type == DataType::Float64
-                    && matches!(**arg, TypedExpression::Call { .. })
-                    && number.span.least <= 0.0
-                    && number.span.most >= 0.0;
-                match may_be_negative_zero {
-                    true => lower::without_negative_zero(&number).map(Some),
-                    false => Ok(Some(number)),
-                }
-            }
-            TypedExpression::Call {
-                function,
-                args,
-                data_type,
-                ..
-            } => self.call(*function, args, data_type, base),
-            TypedExpression::Aggregate { .. } => Ok(None),
-        }
-    }
-
-    fn call(
-        &self,
-        function: Function,
-        args: &[TypedExpression],
-        given: &DataType,
-        base: &Table,
-    ) -> Result<Option<Number>> {
-        if !is_exact(given) || !args.iter().all(|arg| is_exact(arg.data_type())) {
-            return Ok(None);
-        }
-        let mut numbers = Vec::new();
-        for arg in args {
-            match self.numeric(arg, base)? {
-                Some(number) => numbers.push(number),
-                None => return Ok(None),
-            }
-        }
-        let are_whole = args.iter().any(|arg| arg.data_type().is_integer());
-        let number = lower::call(function.name(), &numbers, are_whole)?;
-        // Whole numbers wrap beyond their type.
-        Ok(number.filter(|number| match bounds(given) {
-            Some((least, most)) => {
-                number.span.is_exact() && least <= number.span.least && number.span.most <= most
-            }
-            None => true,
-        }))
-    }
-
-    /// An argument, if doubles are exact: kernels compute what operators do not have.
-    fn numeric(&self, typed: &TypedExpression, base: &Table) -> Result<Option<Number>> {
-        if !is_exact(typed.data_type()) {
-            return Ok(None);
-        }
-        let number = self.number(typed, base)?;
-        let is_float = *typed.data_type() == DataType::Float64;
-        Ok(number.filter(|number| is_float || number.span.is_exact()))
-    }
-
-    fn array(&self, place: usize, base: &Table) -> Result<Option<Number>> {
-        let array = self.arrays.get(place);
-        let array = array.ok_or_else(|| Error::internal(format!("there is no array {place}")))?;
-        if array.rows() != base.rows() as u64 {
-            return Err(Error::dimension(format!(
-                "an array of {} rows stands beside a table of {}",
-                array.rows(),
-                base.rows()
-            )));
-        }
-        match array {
-            BesideColumn::Waits(expression) => Ok(Some(Number {
-                values: Arc::clone(expression).into(),
-                valid: None,
-                span: Span::ANY,
-            })),
-            BesideColumn::Known(array) => Ok(NumericColumn::of(array)?.map(Number::of_column)),
-        }
-    }
-
-    /// The arrays beside the tables, computed.
-    fn computed_arrays(&self) -> Result<Vec<ArrayRef>> {
-        let waiting = self.arrays.iter().filter_map(|array| match array {
-            BesideColumn::Waits(expression) => Some(Arc::clone(expression)),
-            BesideColumn::Known(_) => None,
-        });
-        evaluate(&waiting.collect::<Vec<_>>(), self.evaluator, self.interrupt)?;
-        let arrays = self.arrays.iter().map(|array| match array {
-            BesideColumn::Known(array) => Ok(Arc::clone(array)),
-            BesideColumn::Waits(expression) => {
-                let cells = columns::cells(expression)?;
-                Ok(Arc::new(Float64Array::new(cells, None)) as ArrayRef)
-            }
-        });
-        arrays.collect()
-    }
-
     /// Computes what numbers wait for, together.
     fn evaluate<'n>(&self, numbers: impl Iterator<Item = &'n Number>) -> Result<()> {
         let inputs = numbers.flat_map(|number| [Some(&number.values), number.valid.as_ref()]);
@@ -498,7 +420,26 @@ impl Fusion<'_> {
             Input::Expression(expression) => Some(Arc::clone(expression)),
             Input::Literal(_) => None,
         });
-        evaluate(&waiting.collect::<Vec<_>>(), self.evaluator, self.interrupt)
+        self.compute(&waiting.collect::<Vec<_>>())
+    }
+
+    fn compute(&self, expressions: &[Arc<Expression>]) -> Result<()> {
+        if let Some(observer) = self.observer {
+            let waiting = expressions
+                .iter()
+                .filter(|expression| !expression.is_value());
+            let waiting: Vec<_> = waiting.cloned().collect();
+            if !waiting.is_empty() {
+                observer.computes(&waiting);
+            }
+        }
+        evaluate(expressions, self.evaluator, self.interrupt)
+    }
+
+    fn note(&self, what: impl FnOnce() -> String) {
+        if let Some(observer) = self.observer {
+            observer.notes(&what());
+        }
     }
 
     /// A number that waits.
@@ -506,7 +447,7 @@ impl Fusion<'_> {
         match input {
             Input::Literal(value) => Ok(value.as_f64().unwrap_or(f64::NAN)),
             Input::Expression(expression) => {
-                evaluate(&[Arc::clone(expression)], self.evaluator, self.interrupt)?;
+                self.compute(&[Arc::clone(expression)])?;
                 let number = expression.number();
                 number.ok_or_else(|| Error::internal("a number without a value"))
             }
@@ -518,32 +459,4 @@ impl Fusion<'_> {
 enum Made {
     Known(ArrayRef),
     Waits(Number, DataType),
-}
-
-/// Types whose values are doubles, as far as bounds allow.
-fn is_exact(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Float64 | DataType::Boolean | DataType::Date32 | DataType::Null => true,
-        DataType::Timestamp(..) => true,
-        other => other.is_integer(),
-    }
-}
-
-fn literal(value: &Literal) -> Option<Number> {
-    let number = match value {
-        Literal::Null => {
-            return Some(Number {
-                values: Input::from(0.0),
-                valid: Some(Input::from(0.0)),
-                span: Span::of(0.0),
-            });
-        }
-        Literal::Boolean(truth) => f64::from(u8::from(*truth)),
-        Literal::Integer(number) if number.unsigned_abs() <= EXACT as u128 => *number as f64,
-        Literal::Float(number) => *number,
-        Literal::Date(days) => f64::from(*days),
-        Literal::Datetime(time) if time.unsigned_abs() <= EXACT as u64 => *time as f64,
-        Literal::Integer(_) | Literal::Datetime(_) | Literal::String(_) => return None,
-    };
-    Some(Number::of_value(number))
 }

@@ -2,9 +2,15 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::DataType;
+use arrow::{
+    array::{BooleanArray, UInt32Array},
+    buffer::BooleanBuffer,
+    datatypes::DataType,
+};
+use fulgurite_error::Result;
 
 use crate::{
+    engine,
     expression::Function,
     literal::Options,
     resolve::{TypedExpression, TypedNamed, TypedNode},
@@ -13,6 +19,20 @@ use crate::{
 
 /// Parts of expressions from which on a projection is computed before the next one reads it: what is substituted grows with each.
 const LARGEST: usize = 400;
+
+/// Selected rows of a table.
+#[derive(Debug, Clone)]
+pub(super) struct Selection {
+    pub flags: BooleanBuffer,
+    pub count: usize,
+}
+
+impl Selection {
+    pub fn new(flags: BooleanBuffer) -> Self {
+        let count = flags.count_set_bits();
+        Selection { flags, count }
+    }
+}
 
 /// Columns as expressions over those of a table, and which rows are selected.
 #[derive(Debug, Clone)]
@@ -58,7 +78,7 @@ impl Pipeline {
     pub fn then(&self, step: &TypedNode) -> Option<Pipeline> {
         // Aggregates and arrays are over the rows that are selected.
         let goes_on = |expression: &TypedExpression| {
-            !has_aggregate(expression) && (self.predicate.is_none() || !reads_arrays(expression))
+            !expression.has_aggregate() && (self.predicate.is_none() || !expression.reads_arrays())
         };
         let all_go_on = |exprs: &[TypedNamed]| exprs.iter().all(|named| goes_on(&named.expr));
         let mut next = self.clone();
@@ -92,6 +112,62 @@ impl Pipeline {
         (next.size() <= LARGEST).then_some(next)
     }
 
+    pub fn reads_arrays(&self) -> bool {
+        let columns = self.columns.iter().map(|column| &column.expr);
+        columns
+            .chain(&self.predicate)
+            .any(TypedExpression::reads_arrays)
+    }
+
+    /// The same over a table with selected rows of the columns that are read.
+    ///
+    /// # Errors
+    /// `memory`; `interrupted`.
+    pub fn compacted(&self, selection: &Selection) -> Result<Pipeline> {
+        let flags = BooleanArray::new(selection.flags.clone(), None);
+        let mut alone = self.over_columns_alone();
+        alone.base = engine::rows::filter(&alone.base, &flags)?;
+        Ok(alone)
+    }
+
+    /// The same over a table with these rows of the columns that are read, which are selected.
+    ///
+    /// # Errors
+    /// As [`Pipeline::compacted`].
+    pub fn taken(&self, rows: &UInt32Array) -> Result<Pipeline> {
+        let mut alone = self.over_columns_alone();
+        alone.base = engine::rows::take(&alone.base, rows)?;
+        alone.predicate = None;
+        Ok(alone)
+    }
+
+    /// The places of the columns that it reads.
+    pub fn read(&self) -> Vec<usize> {
+        let mut read = Vec::new();
+        let columns = self.columns.iter().map(|column| &column.expr);
+        for expression in columns.chain(&self.predicate) {
+            expression.add_columns(&mut read);
+        }
+        read
+    }
+
+    /// The same over a table of the columns that are read.
+    fn over_columns_alone(&self) -> Pipeline {
+        let read = self.read();
+        let columns = self.columns.iter().map(|column| TypedNamed {
+            name: Arc::clone(&column.name),
+            expr: column.expr.over(&read),
+        });
+        Pipeline {
+            columns: columns.collect(),
+            base: self.base.select(&read),
+            predicate: self
+                .predicate
+                .as_ref()
+                .map(|predicate| predicate.over(&read)),
+        }
+    }
+
     fn projected(&self, exprs: &[TypedNamed]) -> Vec<TypedNamed> {
         let exprs = exprs.iter().map(|named| TypedNamed {
             name: Arc::clone(&named.name),
@@ -104,58 +180,11 @@ impl Pipeline {
         let mut size = 0;
         let expressions = self.columns.iter().map(|column| &column.expr);
         for expression in expressions.chain(&self.predicate) {
-            any(expression, &mut |_| {
+            expression.any(&mut |_| {
                 size += 1;
                 false
             });
         }
         size
     }
-}
-
-/// Whether something within an expression, or it, is so.
-pub(super) fn any(
-    expression: &TypedExpression,
-    is_so: &mut impl FnMut(&TypedExpression) -> bool,
-) -> bool {
-    is_so(expression) || expression.args().iter().any(|part| any(part, is_so))
-}
-
-pub(super) fn has_aggregate(expression: &TypedExpression) -> bool {
-    any(expression, &mut |part| {
-        matches!(part, TypedExpression::Aggregate { .. })
-    })
-}
-
-pub(super) fn reads_arrays(expression: &TypedExpression) -> bool {
-    any(expression, &mut |part| {
-        matches!(part, TypedExpression::Array { .. })
-    })
-}
-
-/// The places of the columns that an expression reads, added to others.
-pub(super) fn add_columns(expression: &TypedExpression, places: &mut Vec<usize>) {
-    any(expression, &mut |part| {
-        if let TypedExpression::Column { index, .. } = part
-            && !places.contains(index)
-        {
-            places.push(*index);
-        }
-        false
-    });
-}
-
-/// An expression over the columns at these places, which are all that there are.
-pub(super) fn moved(expression: &TypedExpression, places: &[usize]) -> TypedExpression {
-    let mut changed = expression.clone();
-    if let TypedExpression::Column { index, .. } = &mut changed {
-        *index = places
-            .iter()
-            .position(|place| place == index)
-            .unwrap_or(*index);
-    }
-    for part in changed.args_mut() {
-        *part = moved(part, places);
-    }
-    changed
 }

@@ -22,7 +22,7 @@ use super::{
     casts::{cast, flattened},
     value::failed,
 };
-use crate::table::distinct;
+use crate::text_codes::distinct;
 
 /// Rows between two looks at the interrupt flag.
 const ROWS_AT_ONCE: usize = 1 << 14;

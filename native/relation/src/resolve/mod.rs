@@ -3,6 +3,7 @@
 //! Nothing runs here, and everything that can be wrong with names and types is found here.
 
 mod expression;
+mod parts;
 mod plan;
 
 pub use expression::{Scope, TypedExpression, TypedNamed, resolve_expression};

@@ -106,6 +106,24 @@ pub enum TypedNode {
     },
 }
 
+impl TypedNode {
+    /// The name of its operator, as plans have it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            TypedNode::Scan { .. } => "scan",
+            TypedNode::Filter { .. } => "filter",
+            TypedNode::Select { .. } => "select",
+            TypedNode::WithColumns { .. } => "with_columns",
+            TypedNode::GroupBy { .. } => "group_by",
+            TypedNode::Join { .. } => "join",
+            TypedNode::Sort { .. } => "sort",
+            TypedNode::Unique { .. } => "unique",
+            TypedNode::Slice { .. } => "slice",
+            TypedNode::Concat { .. } => "concat",
+        }
+    }
+}
+
 impl TypedRelation {
     /// What it reads, to be replaced.
     pub(crate) fn inputs_mut(&mut self) -> Vec<&mut TypedRelation> {
