@@ -207,7 +207,9 @@ impl PolicyRuns {
                     .iter()
                     .map(|x| x.abs())
                     .sum(),
-                OutputValue::Frame(_) | OutputValue::Dataset { .. } => f64::NAN,
+                OutputValue::Frame(_) | OutputValue::List(_) | OutputValue::Dataset { .. } => {
+                    f64::NAN
+                }
             })
             .collect();
         self.first.get_or_insert(outcome.report);

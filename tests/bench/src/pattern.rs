@@ -90,7 +90,7 @@ pub fn measure(options: &Options) -> Result<Value> {
                 .iter()
                 .sum(),
         ),
-        OutputValue::Frame(_) | OutputValue::Dataset { .. } => None,
+        OutputValue::Frame(_) | OutputValue::List(_) | OutputValue::Dataset { .. } => None,
     };
     let bytes: usize = inputs.values().map(MatrixBlock::memory_bytes).sum();
     let operators = outcome.report.operators.iter();

@@ -143,7 +143,7 @@ impl Work {
                     Some(value) => MatrixBlock::filled(1, 1, value)?,
                     None => return Err(Error::argument(format!("{name} is not a number"))),
                 },
-                OutputValue::Frame(_) | OutputValue::Dataset { .. } => {
+                OutputValue::Frame(_) | OutputValue::List(_) | OutputValue::Dataset { .. } => {
                     return Err(Error::argument(format!("{name} is not a local matrix")));
                 }
             };

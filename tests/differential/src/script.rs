@@ -211,6 +211,7 @@ fn matrix(value: OutputValue, session: &Session) -> Result<MatrixBlock> {
             Ok(MatrixBlock::filled(1, 1, number)?)
         }
         OutputValue::Frame(frame) => frame.to_matrix(),
+        OutputValue::List(_) => Err(Error::validation("the output is a list")),
         OutputValue::Dataset { id, .. } => {
             let backend = session.backend.as_ref();
             let backend = backend.ok_or_else(|| Error::internal("a dataset without a backend"))?;

@@ -165,6 +165,7 @@ fn value_of(value: OutputValue, backend: &dyn Backend) -> Result<Value> {
             Ok(Value::Number(number))
         }
         OutputValue::Frame(_) => Err(Error::unsupported("an output that is a frame")),
+        OutputValue::List(_) => Err(Error::unsupported("an output that is a list")),
         OutputValue::Dataset { id, .. } => {
             let collect = Primitive::Collect {
                 input: id,

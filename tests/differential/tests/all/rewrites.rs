@@ -121,7 +121,9 @@ fn run(
             OutputValue::Scalar(value) => {
                 MatrixBlock::filled(1, 1, value.as_f64().expect("a number")).unwrap()
             }
-            OutputValue::Frame(_) | OutputValue::Dataset { .. } => panic!("{name} is distributed"),
+            OutputValue::Frame(_) | OutputValue::List(_) | OutputValue::Dataset { .. } => {
+                panic!("{name} is distributed")
+            }
         };
         (name, matrix)
     };
