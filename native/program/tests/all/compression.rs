@@ -17,7 +17,7 @@ fn cell(row: usize, col: usize) -> f64 {
         1 => (row / 500) as f64,
         2 => 2.5,
         3..=9 => f64::from(u8::from(row % 7 == col - 3)),
-        10 => f64::from(u8::from(row % 100 == 0)) * 4.0,
+        10 => f64::from(u8::from(row.is_multiple_of(100))) * 4.0,
         _ => (row as f64 * 0.37).sin(),
     }
 }
