@@ -3,7 +3,9 @@
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::cplan::{CNode, CPlan, InputBinding, OuterOutput, Template};
 use fulgurite_matrix::kernels::DenseRange;
-use fulgurite_matrix::{CsrMatrix, DenseMatrix, Interrupt, MatrixBlock};
+use fulgurite_matrix::{
+    CsrMatrix, DenseMatrix, Interrupt, Layout, MatrixBlock, compressed::CompressedMatrix,
+};
 
 use crate::aggregates;
 use crate::program::{Program, Shape, WidthSource};
@@ -31,10 +33,12 @@ impl Operand<'_> {
         self.shape().map_or(1, |(_, cols)| cols)
     }
 
-    /// Whether all its cells are stored.
+    /// Whether all its cells are visited: those of dense and compressed matrices.
     pub(crate) fn is_dense(&self) -> bool {
         match self {
-            Operand::Matrix(matrix) => matches!(matrix, MatrixBlock::Dense(_)),
+            Operand::Matrix(matrix) => {
+                matches!(matrix.layout(), Layout::Dense | Layout::Compressed)
+            }
             Operand::Range(_) | Operand::Scalar(_) => true,
         }
     }
@@ -57,6 +61,8 @@ impl Operand<'_> {
 pub(crate) enum Rows<'a> {
     Dense(DenseRows<'a>),
     Csr(&'a CsrMatrix),
+    /// Decoded block by block, as dense rows.
+    Compressed(&'a CompressedMatrix),
 }
 
 /// Dense rows, perhaps with cells between them that belong to another matrix.
@@ -178,6 +184,9 @@ impl<'a> Bound<'a> {
             MatrixBlock::Coordinate(_) => Err(Error::internal(format!(
                 "the coordinates of input {input} have not become rows"
             ))),
+            compressed @ MatrixBlock::Compressed(_) => CompressedMatrix::of(compressed)
+                .map(Rows::Compressed)
+                .ok_or_else(|| Error::internal(format!("input {input} has no column groups"))),
         }
     }
 

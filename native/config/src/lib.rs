@@ -15,4 +15,6 @@ mod table;
 
 pub use calibration::{Calibration, Speeds};
 pub use cost::{CostSettings, Measured};
-pub use table::{BackendChoice, Config, Key, ProductForm, keys, to_markdown, to_text};
+pub use table::{
+    BackendChoice, CompressionMode, Config, Key, ProductForm, keys, to_markdown, to_text,
+};

@@ -6,8 +6,8 @@ use fulgurite_error::{Position, Result};
 use fulgurite_fusion::{FusedDag, FusionStatistics, Policy, explain::PlanCosts};
 use fulgurite_hop::{Argument, Block, Dag, Hop, HopId, Predicate, Program};
 use fulgurite_program::{
-    FrontEnd, Loops, Session, expected_degree, expected_scalar_code, expected_writes,
-    plan_explained,
+    FrontEnd, Loops, Session, expected_compression, expected_degree, expected_scalar_code,
+    expected_writes, plan_explained,
 };
 
 use super::places::{Place, places};
@@ -168,7 +168,10 @@ impl Analysis {
                 self.loops.enter(body, None);
                 let section = Section::While {
                     predicate: self.predicate(predicate, compiled)?,
-                    writes: expected_writes(body, Some(predicate), compiled.session),
+                    writes: noted(
+                        expected_writes(body, Some(predicate), compiled.session),
+                        expected_compression(body, compiled.session),
+                    ),
                     is_compiled: expected_scalar_code(block, compiled.program, compiled.session),
                     body: self.sections(body, compiled)?,
                 };
@@ -200,7 +203,10 @@ impl Analysis {
                 });
                 let writes = match parallel {
                     Some(_) => None,
-                    None => expected_writes(body, None, compiled.session),
+                    None => noted(
+                        expected_writes(body, None, compiled.session),
+                        expected_compression(body, compiled.session),
+                    ),
                 };
                 self.loops.enter(body, Some(variable));
                 let body = self.sections(body, compiled)?;
@@ -252,6 +258,14 @@ impl Analysis {
             fused: planned.fused,
         });
         Ok(Section::Block(self.blocks.len() - 1))
+    }
+}
+
+/// What is said of a loop beside its header.
+fn noted(writes: Option<String>, compression: Option<String>) -> Option<String> {
+    match (writes, compression) {
+        (Some(writes), Some(compression)) => Some(format!("{writes}; {compression}")),
+        (writes, compression) => writes.or(compression),
     }
 }
 

@@ -62,6 +62,7 @@ pub(crate) fn describe(entry: &Entry) -> Result<Vec<u8>> {
                 Layout::Dense => "dense",
                 Layout::Csr => "csr",
                 Layout::Coordinate => "coordinate",
+                Layout::Compressed => "compressed",
             },
         })
         .collect();
@@ -118,6 +119,8 @@ pub(crate) fn look(entry: &Entry) -> Vec<i64> {
             MatrixBlock::Coordinate(cells) => {
                 (2, cells.values(), cells.row_indices(), cells.indices())
             }
+            // Blocks that the JVM reads are expanded when they are handed over.
+            MatrixBlock::Compressed(_) => (3, &[][..], &[][..], &[][..]),
         };
         let sizes = [
             block.row_offset as i64,

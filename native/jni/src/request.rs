@@ -197,12 +197,16 @@ fn hand_over(value: OutputValue) -> Result<Output> {
     };
     Ok(match value {
         OutputValue::Scalar(value) => Output::Scalar { value },
-        OutputValue::Matrix(matrix) => Output::Local {
-            rows: size(Some(matrix.rows() as u64)),
-            cols: size(Some(matrix.cols() as u64)),
-            nnz: size(Some(matrix.nnz() as u64)),
-            handle: registry().insert_matrix(matrix),
-        },
+        OutputValue::Matrix(matrix) => {
+            // The JVM reads buffers of other layouts.
+            let matrix = matrix.into_plain()?;
+            Output::Local {
+                rows: size(Some(matrix.rows() as u64)),
+                cols: size(Some(matrix.cols() as u64)),
+                nnz: size(Some(matrix.nnz() as u64)),
+                handle: registry().insert_matrix(matrix),
+            }
+        }
         OutputValue::Frame(_) | OutputValue::List(_) => {
             return Err(Error::internal("a frame or a list was not refused"));
         }

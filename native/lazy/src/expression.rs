@@ -180,8 +180,10 @@ impl Expression {
     pub fn number(&self) -> Option<f64> {
         match self.known()? {
             Variable::Scalar(value) => value.as_f64(),
-            Variable::Matrix(matrix) if matrix.block().values().len() == 1 => {
-                matrix.block().values().first().copied()
+            Variable::Matrix(matrix)
+                if (matrix.block().rows(), matrix.block().cols()) == (1, 1) =>
+            {
+                Some(matrix.block().get(0, 0))
             }
             _ => None,
         }

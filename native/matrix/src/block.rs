@@ -7,7 +7,7 @@ use fulgurite_error::Result;
 use rayon::prelude::*;
 
 use crate::{
-    CoordinateMatrix, CsrMatrix, DenseMatrix, Extent, memory,
+    CompressedBlock, CoordinateMatrix, CsrMatrix, DenseMatrix, Extent, memory,
     parallel::{TASK_CELLS, csr_by_rows, rows_per_task},
 };
 
@@ -31,6 +31,8 @@ pub enum Layout {
     Dense,
     Csr,
     Coordinate,
+    /// Column groups, see [`crate::compressed`].
+    Compressed,
 }
 
 impl Layout {
@@ -54,12 +56,15 @@ pub enum MatrixBlock {
     Dense(DenseMatrix),
     Csr(CsrMatrix),
     Coordinate(CoordinateMatrix),
+    /// Made by [`compress`](crate::compressed::compress) alone: no operator gives it but those on compressed matrices.
+    Compressed(CompressedBlock),
 }
 
 /// A matrix whose rows can be had one by one.
 #[derive(Debug, Clone)]
 pub enum ByRows<'a> {
-    Dense(&'a DenseMatrix),
+    /// Of a compressed matrix, a copy of all cells.
+    Dense(Cow<'a, DenseMatrix>),
     /// Of coordinates, a copy with pointers to all rows.
     Csr(Cow<'a, CsrMatrix>),
 }
@@ -82,6 +87,7 @@ impl MatrixBlock {
             MatrixBlock::Dense(dense) => dense.rows(),
             MatrixBlock::Csr(csr) => csr.rows(),
             MatrixBlock::Coordinate(coordinates) => coordinates.rows(),
+            MatrixBlock::Compressed(compressed) => compressed.cells().rows(),
         }
     }
 
@@ -90,6 +96,7 @@ impl MatrixBlock {
             MatrixBlock::Dense(dense) => dense.cols(),
             MatrixBlock::Csr(csr) => csr.cols(),
             MatrixBlock::Coordinate(coordinates) => coordinates.cols(),
+            MatrixBlock::Compressed(compressed) => compressed.cells().cols(),
         }
     }
 
@@ -98,15 +105,60 @@ impl MatrixBlock {
             MatrixBlock::Dense(_) => Layout::Dense,
             MatrixBlock::Csr(_) => Layout::Csr,
             MatrixBlock::Coordinate(_) => Layout::Coordinate,
+            MatrixBlock::Compressed(_) => Layout::Compressed,
         }
     }
 
-    /// The cells that are stored: all of a dense block.
+    /// The cells that are stored: all of a dense block, none of a compressed one.
     pub fn values(&self) -> &[f64] {
         match self {
             MatrixBlock::Dense(dense) => dense.values(),
             MatrixBlock::Csr(csr) => csr.values(),
             MatrixBlock::Coordinate(coordinates) => coordinates.values(),
+            MatrixBlock::Compressed(_) => &[],
+        }
+    }
+
+    /// How many cells are stored: all of a dense block, the non-zeros of a compressed one.
+    pub fn stored(&self) -> usize {
+        match self {
+            MatrixBlock::Dense(dense) => dense.values().len(),
+            MatrixBlock::Csr(csr) => csr.stored(),
+            MatrixBlock::Coordinate(coordinates) => coordinates.stored(),
+            MatrixBlock::Compressed(compressed) => compressed.cells().nnz(),
+        }
+    }
+
+    /// The block, or what it is when it is not compressed: for all that has no way of its own to work on column groups.
+    ///
+    /// # Errors
+    /// `memory` when there is none for the cells.
+    pub fn plain(&self) -> Result<Cow<'_, MatrixBlock>> {
+        match self {
+            MatrixBlock::Dense(_) | MatrixBlock::Csr(_) | MatrixBlock::Coordinate(_) => {
+                Ok(Cow::Borrowed(self))
+            }
+            MatrixBlock::Compressed(_) => self.expanded().map(Cow::Owned),
+        }
+    }
+
+    /// As [`MatrixBlock::plain`].
+    ///
+    /// # Errors
+    /// As [`MatrixBlock::plain`].
+    pub fn into_plain(self) -> Result<Self> {
+        match &self {
+            MatrixBlock::Dense(_) | MatrixBlock::Csr(_) | MatrixBlock::Coordinate(_) => Ok(self),
+            MatrixBlock::Compressed(_) => self.expanded(),
+        }
+    }
+
+    /// In the layout that the non-zeros ask for.
+    fn expanded(&self) -> Result<Self> {
+        match Layout::best(self.rows(), self.cols(), self.nnz()) {
+            Layout::Csr => self.to_csr().map(MatrixBlock::Csr),
+            Layout::Coordinate => Ok(MatrixBlock::Coordinate((&self.to_csr()?).try_into()?)),
+            Layout::Dense | Layout::Compressed => self.to_dense().map(MatrixBlock::Dense),
         }
     }
 
@@ -116,13 +168,18 @@ impl MatrixBlock {
     /// `memory` when there is none for pointers to all rows.
     pub fn by_rows(&self) -> Result<ByRows<'_>> {
         Ok(match self {
-            MatrixBlock::Dense(dense) => ByRows::Dense(dense),
+            MatrixBlock::Dense(dense) => ByRows::Dense(Cow::Borrowed(dense)),
             MatrixBlock::Csr(csr) => ByRows::Csr(Cow::Borrowed(csr)),
             MatrixBlock::Coordinate(coordinates) => ByRows::Csr(Cow::Owned(coordinates.to_csr()?)),
+            MatrixBlock::Compressed(_) => match self.expanded()? {
+                MatrixBlock::Dense(dense) => ByRows::Dense(Cow::Owned(dense)),
+                sparse => ByRows::Csr(Cow::Owned(sparse.to_csr()?)),
+            },
         })
     }
 
-    /// Calls `visit(row, column, value)` for the stored cells, in the order of rows, then columns: for all of a dense block.
+    /// Calls `visit(row, column, value)` for the stored cells, in the order of rows, then columns: for all of a dense block,
+    /// and those that are not +0 of a compressed one.
     pub fn for_each_stored(&self, mut visit: impl FnMut(usize, usize, f64)) {
         match self {
             MatrixBlock::Dense(dense) => {
@@ -146,11 +203,15 @@ impl MatrixBlock {
                     visit(*row as usize, *col as usize, *value);
                 }
             }
+            MatrixBlock::Compressed(compressed) => compressed.cells().for_each_filled(&mut visit),
         }
     }
 
     /// Cells that are not 0 (NaN counts).
     pub fn nnz(&self) -> usize {
+        if let MatrixBlock::Compressed(compressed) = self {
+            return compressed.cells().nnz();
+        }
         self.values()
             .par_chunks(TASK_CELLS)
             .map(|chunk| chunk.iter().filter(|value| **value != 0.0).count())
@@ -171,6 +232,7 @@ impl MatrixBlock {
             MatrixBlock::Coordinate(coordinates) => {
                 (scan(coordinates.values()), coordinates.stored())
             }
+            MatrixBlock::Compressed(compressed) => return compressed.cells().extent(),
         };
         let cells = self.rows().saturating_mul(self.cols());
         match count < cells {
@@ -190,6 +252,7 @@ impl MatrixBlock {
             MatrixBlock::Dense(dense) => return dense.row(row)[col],
             MatrixBlock::Csr(csr) => csr.row(row),
             MatrixBlock::Coordinate(coordinates) => coordinates.row(row),
+            MatrixBlock::Compressed(compressed) => return compressed.cells().cell(row, col),
         };
         match indices.binary_search(&(col as i32)) {
             Ok(at) => values[at],
@@ -203,6 +266,7 @@ impl MatrixBlock {
             MatrixBlock::Dense(dense) => 8 * dense.values().len(),
             MatrixBlock::Csr(csr) => 8 * csr.pointers().len() + 12 * csr.stored(),
             MatrixBlock::Coordinate(coordinates) => 20 * coordinates.stored(),
+            MatrixBlock::Compressed(compressed) => compressed.cells().memory_bytes(),
         }
     }
 
@@ -232,6 +296,7 @@ impl MatrixBlock {
                 self.for_each_stored(|row, col, cell| values[row * cols + col] = cell);
                 DenseMatrix::new(rows, cols, values)
             }
+            MatrixBlock::Compressed(compressed) => compressed.cells().to_dense(),
         }
     }
 
@@ -241,6 +306,7 @@ impl MatrixBlock {
         match self {
             MatrixBlock::Csr(csr) => Ok(csr.clone()),
             MatrixBlock::Coordinate(coordinates) => coordinates.to_csr(),
+            MatrixBlock::Compressed(compressed) => compressed.cells().to_csr(),
             MatrixBlock::Dense(dense) => {
                 let (rows, cols) = (dense.rows(), dense.cols());
                 csr_by_rows(rows, cols, cols, |task, part| {
@@ -261,7 +327,8 @@ impl MatrixBlock {
         self.in_layout(best)
     }
 
-    /// The same matrix in this layout; as it is where it has too many columns for a sparse one.
+    /// The same matrix in this layout; as it is where it has too many columns for a sparse one, and where it is to be compressed,
+    /// which [`compress`](crate::compressed::compress) does.
     ///
     /// # Errors
     /// `memory` when there is none for the copy.
@@ -275,6 +342,7 @@ impl MatrixBlock {
             Layout::Dense => MatrixBlock::Dense(self.to_dense()?),
             Layout::Csr => MatrixBlock::Csr(self.to_csr()?),
             Layout::Coordinate => MatrixBlock::Coordinate((&self.to_csr()?).try_into()?),
+            Layout::Compressed => self,
         })
     }
 
@@ -302,6 +370,12 @@ impl MatrixBlock {
             MatrixBlock::Coordinate(coordinates) => {
                 MatrixBlock::Coordinate(coordinates.part(from..to, 0..coordinates.cols()))
             }
+            MatrixBlock::Compressed(compressed) => MatrixBlock::Compressed(
+                compressed
+                    .cells()
+                    .rows_of(from..to)
+                    .expect("rows of column groups are column groups"),
+            ),
         }
     }
 }

@@ -23,6 +23,13 @@ impl MatrixBlock {
             MatrixBlock::Coordinate(cells) => {
                 (cells.values(), cells.row_indices(), cells.indices())
             }
+            MatrixBlock::Compressed(_) => {
+                let mut sum = added(0, &[self.rows() as u64, self.cols() as u64], |size| size);
+                self.for_each_stored(|row, col, value| {
+                    sum = added(sum, &[row as u64, col as u64, value.to_bits()], |word| word);
+                });
+                return sum;
+            }
         };
         let sizes = [self.rows() as u64, self.cols() as u64];
         let sum = added(0, &sizes, |size| size);

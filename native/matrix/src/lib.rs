@@ -1,6 +1,7 @@
 //! Matrix blocks: the data Fulgurite computes on.
 //!
-//! A [`MatrixBlock`] is a dense or CSR matrix of `f64`, or an ultra-sparse one as coordinates, whose buffers are reference-counted Arrow
+//! A [`MatrixBlock`] is a dense or CSR matrix of `f64`, an ultra-sparse one as coordinates, or one in
+//! compressed column groups, whose buffers are reference-counted Arrow
 //! buffers, so that it crosses JNI, shuffles and threads without a copy of its values. Cloning is
 //! cheap; blocks are immutable once shared.
 
@@ -16,6 +17,7 @@ pub mod vector_math;
 
 mod block;
 mod checksum;
+mod compressed_block;
 mod coordinate;
 mod cores;
 mod csr;
@@ -32,6 +34,7 @@ pub use arrow_block::Block;
 pub use block::{
     ByRows, Layout, MatrixBlock, SPARSE_THRESHOLD, TALL_ROWS, TALL_SHARE, ULTRA_SPARSE_ROWS,
 };
+pub use compressed_block::{CompressedBlock, CompressedCells};
 pub use coordinate::{CompactRows, CoordinateMatrix};
 pub use cores::cores;
 pub use csr::CsrMatrix;

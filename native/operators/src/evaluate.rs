@@ -1,17 +1,25 @@
 //! Evaluates operators in this process: one of a planned block, or all of a block that needs nothing else, as a task's.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use fulgurite_codegen::PlanCache;
 use fulgurite_error::{Code, Error, Result};
 use fulgurite_hop::{Hop, HopId, Literal};
 use fulgurite_matrix::{
+    Layout,
     arrow_block::cut_off,
     kernels::{self, RandStream},
     memory::{self, Budget},
 };
 
-use super::{basic, fused, panics, plan::BlockPlan, threads::Threads, value::Value};
+use super::{
+    basic::{self, Factors},
+    fused, panics,
+    plan::{BlockPlan, FusedPlan},
+    steps,
+    threads::Threads,
+    value::Value,
+};
 
 /// A range of fewer columns is copied where it is read several times: of each row a reader takes at least a cache line.
 const COPIED_COLUMNS: usize = 8;
@@ -36,6 +44,9 @@ impl Locally<'_> {
         memory::ballast::check()?;
         let hop = plan.dag.hop(id);
         if let Some(operator) = plan.cplan(id) {
+            if let Some(value) = self.on_groups(operator, hop, &inputs)? {
+                return Ok(value);
+            }
             return self.guarded(|| fused::run(self.cache, operator, hop, &inputs, self.threads));
         }
         if plan.in_place[id.index()]
@@ -60,6 +71,24 @@ impl Locally<'_> {
         let same = plan.inputs[id.index()]
             .windows(2)
             .all(|pair| pair[0] == pair[1]);
+        let is_compressed = |input: &Value| matches!(input, Value::Matrix(matrix) if matrix.layout() == Layout::Compressed);
+        if inputs.iter().any(is_compressed) {
+            let product = Factors {
+                is_left_transposed: plan.transposed_left[id.index()],
+                are_same: same,
+            };
+            let groups = || basic::on_groups(hop, product, &inputs);
+            if let Some(value) = self.threads.run(|| self.guarded(groups))? {
+                return Ok(value);
+            }
+            // The one place where basic operators without a way of their own expand column groups.
+            for input in inputs.iter_mut().filter(|input| is_compressed(input)) {
+                if let Value::Matrix(matrix) = input {
+                    let expand = || self.guarded(|| matrix.plain().map(Cow::into_owned));
+                    *input = Value::Matrix(self.threads.run(expand)?);
+                }
+            }
+        }
         let basic = || match &inputs[..] {
             // Only products are so.
             [Value::Matrix(left), Value::Matrix(right)] if plan.transposed_left[id.index()] => {
@@ -72,6 +101,18 @@ impl Locally<'_> {
             _ => basic::execute(hop, inputs, self.stream),
         };
         self.threads.run(|| self.guarded(basic))
+    }
+
+    /// The value of a fused operator over a compressed matrix, where no cell of it is decoded.
+    fn on_groups(&self, fused: &FusedPlan, hop: &Hop, inputs: &[Value]) -> Result<Option<Value>> {
+        let Some(Value::Matrix(main)) = inputs.first() else {
+            return Ok(None);
+        };
+        if main.layout() != Layout::Compressed {
+            return Ok(None);
+        }
+        let groups = || steps::run(&fused.plan, hop, inputs);
+        self.threads.run(|| self.guarded(groups))
     }
 
     /// The value of a product with a table that was not made, of the operands of the table; `None` where it has to be made

@@ -58,7 +58,7 @@ fn in_observed_layout(block: MatrixBlock) -> Result<MatrixBlock> {
         MatrixBlock::Csr(csr) if csr.non_zeros() < csr.stored() - csr.stored() / 10 => {
             csr.without_zeros().map(MatrixBlock::Csr)
         }
-        MatrixBlock::Csr(_) | MatrixBlock::Coordinate(_) => Ok(block),
+        MatrixBlock::Csr(_) | MatrixBlock::Coordinate(_) | MatrixBlock::Compressed(_) => Ok(block),
         MatrixBlock::Dense(dense) => {
             let cells = dense.values();
             // An odd step, so that the sample is not one column.

@@ -5,6 +5,7 @@
 //! - `threads`: the pools that operators run on.
 //! - `basic`: one HOP, its inputs' values in, its value out.
 //! - `plan`: a statement block as it is evaluated, with its fused operators.
+//! - `steps`: fused operators on column groups, taken apart.
 //! - `fused`: runs a fused operator by machine code.
 //! - `evaluate`: runs an operator of a planned block, or a block that needs nothing but this process.
 
@@ -16,6 +17,7 @@ mod evaluate;
 mod fused;
 pub mod panics;
 mod plan;
+mod steps;
 mod threads;
 mod value;
 

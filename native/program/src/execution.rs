@@ -123,6 +123,7 @@ fn execute_here(execution: Execution, session: &Session) -> Result<Outcome> {
         watch.watch(account.clone());
     }
     let mut interpreter = Interpreter::of_planned(&planned, context);
+    interpreter.compress_inputs(&mut symbols)?;
     interpreter.run(&planned.program.body, &mut symbols)?;
     let mut ready = Vec::new();
     for name in outputs {

@@ -8,6 +8,7 @@ from . import _expression_makers, _functions, fft, linalg
 from . import _methods as _
 from . import _numpy as _numpy_functions  # noqa: F401
 from ._array import Array, compute
+from ._compression import compress
 from ._convert import asarray
 from ._engine import config
 from ._errors import ColumnError, FallbackError, FulguriteError, MemoryLimitError, ShapeError
@@ -50,6 +51,7 @@ __all__ = [
     "__array_namespace_info__",
     "asarray",
     "col",
+    "compress",
     "compute",
     "config",
     "e",

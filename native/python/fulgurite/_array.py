@@ -98,6 +98,17 @@ class Array:
         return self
 
     @property
+    def compression(self):
+        """How the matrix is compressed: a dict of its column ``groups`` by kind, ``bytes`` and ``ratio``; ``None`` where it is not.
+
+        >>> import fulgurite as fg
+        >>> codes = fg.compress(fg.asarray([[float(row % 3)] for row in range(9999)]))
+        >>> codes.compression["groups"]
+        {'ddc': 1}
+        """
+        return None if self._node is None else self._node.compression
+
+    @property
     def is_sparse(self):
         """Whether results are SciPy matrices."""
         return self._sparse

@@ -81,6 +81,8 @@ class config:
         memory: Bytes that results and intermediates of an evaluation or a script may take at a time, as a number or a text such as
             ``"2g"``. An evaluation that needs more raises :class:`MemoryLimitError` before it allocates them.
         fallback: ``"numpy"`` runs in NumPy what the engine has no operator for; ``"error"`` refuses it.
+        compression: ``"on"`` compresses matrices that loops of scripts read, and inputs that are read several times; ``"off"``
+            none; ``"auto"``, the default, those where that takes less time.
         progress: Whether long evaluations show a line of progress; by default in terminals and notebooks.
         entries: Keys of the engine's configuration and their values, such as ``{"fulgurite.rewrites.off": "zero-summand"}``.
 
@@ -90,7 +92,9 @@ class config:
     3.0
     """
 
-    def __init__(self, *, threads=None, memory=None, fallback=None, progress=None, entries=None):
+    def __init__(
+        self, *, threads=None, memory=None, fallback=None, compression=None, progress=None, entries=None
+    ):
         global _process
         before = settings()
         changed = dict(before.entries)
@@ -98,6 +102,10 @@ class config:
             if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
                 raise ValueError(f"threads is a number from 1, not {threads!r}")
             changed["fulgurite.threads"] = str(threads)
+        if compression is not None:
+            if compression not in ("auto", "on", "off"):
+                raise ValueError(f"compression is 'auto', 'on' or 'off', not {compression!r}")
+            changed["fulgurite.compression"] = compression
         for key, value in (entries or {}).items():
             changed[key] = str(value)
         if fallback not in (None, "numpy", "error"):

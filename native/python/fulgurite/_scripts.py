@@ -138,4 +138,4 @@ def _value(node):
         return Frame(node)
     if node.is_scalar:
         return node.literal()
-    return make(node, (node.rows, node.cols), sparse=node.layout != "dense")
+    return make(node, (node.rows, node.cols), sparse=node.layout in ("csr", "coordinate"))

@@ -7,13 +7,16 @@ use fulgurite_dataflow::Variable;
 use fulgurite_error::{Error, Result};
 use fulgurite_hop::Literal;
 use fulgurite_lazy::{Expression, Input, Kind, Place, Shape, State};
-use fulgurite_matrix::{DenseMatrix, MatrixBlock};
+use fulgurite_matrix::{
+    DenseMatrix, Layout, MatrixBlock,
+    compressed::{CompressedMatrix, compress},
+};
 use numpy::PyArrayDyn;
 use pyo3::{
     IntoPyObjectExt,
     exceptions::PyTypeError,
     prelude::*,
-    types::{PyBool, PyFloat, PyInt, PyString, PyTuple},
+    types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple},
 };
 
 use crate::{arrays, failure::raised};
@@ -241,7 +244,7 @@ impl Node {
         })
     }
 
-    /// `dense`, `csr` or `coordinate`, for a matrix that has a value.
+    /// `dense`, `csr`, `coordinate` or `compressed`, for a matrix that has a value.
     #[getter]
     fn layout(&self) -> Option<&'static str> {
         self.expression.with_state(|state| match state {
@@ -249,9 +252,41 @@ impl Node {
                 MatrixBlock::Dense(_) => "dense",
                 MatrixBlock::Csr(_) => "csr",
                 MatrixBlock::Coordinate(_) => "coordinate",
+                MatrixBlock::Compressed(_) => "compressed",
             }),
             _ => None,
         })
+    }
+
+    /// Groups by kind, bytes and ratio of a compressed matrix.
+    #[getter]
+    fn compression<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(Variable::Matrix(matrix)) = self.expression.known() else {
+            return Ok(None);
+        };
+        let Some(groups) = CompressedMatrix::of(matrix.block()) else {
+            return Ok(None);
+        };
+        let described = PyDict::new(py);
+        described.set_item("groups", groups.kinds())?;
+        described.set_item("bytes", groups.memory_bytes())?;
+        described.set_item("ratio", groups.ratio())?;
+        Ok(Some(described))
+    }
+
+    /// The matrix in column groups; `None` where these would not be smaller.
+    fn compressed(&self, py: Python<'_>) -> PyResult<Option<Self>> {
+        let block = self.block(py)?;
+        if block.layout() == Layout::Compressed {
+            return Ok(None);
+        }
+        let groups = py
+            .detach(|| compress(&block))
+            .map_err(|error| raised(py, &error, None))?;
+        let is_smaller = groups.memory_bytes() < block.memory_bytes();
+        is_smaller
+            .then(|| Node::of_block(py, Ok(groups.into())))
+            .transpose()
     }
 
     /// The number that it is.
@@ -281,7 +316,9 @@ impl Node {
                 let block = DenseMatrix::new(rows, cols, dense.buffer().clone());
                 Node::of_block(py, block.map(MatrixBlock::from)).map(Some)
             }
-            MatrixBlock::Csr(_) | MatrixBlock::Coordinate(_) => Ok(None),
+            MatrixBlock::Csr(_) | MatrixBlock::Coordinate(_) | MatrixBlock::Compressed(_) => {
+                Ok(None)
+            }
         }
     }
 

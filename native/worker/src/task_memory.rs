@@ -38,7 +38,7 @@ fn size(block: &MatrixBlock) -> Characteristics {
     let known = Characteristics::dims(block.rows() as u64, block.cols() as u64);
     match block {
         MatrixBlock::Dense(_) => known,
-        sparse => known.with_nnz((sparse.values().len() as u64).next_power_of_two()),
+        sparse => known.with_nnz((sparse.stored() as u64).next_power_of_two()),
     }
 }
 

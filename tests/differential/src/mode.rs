@@ -12,6 +12,8 @@ pub struct Mode {
     pub threads: usize,
     /// As dataflow of the in-process backend, for everything that reads the main input.
     pub distributed: bool,
+    /// Whether what loops read, and inputs that are read several times, become column groups.
+    pub compressed: bool,
 }
 
 /// What all modes are compared with: unfused, dense, one thread, one machine.
@@ -20,22 +22,31 @@ pub const REFERENCE: Mode = Mode {
     sparse: false,
     threads: 1,
     distributed: false,
+    compressed: false,
 };
 
 impl Mode {
-    /// All modes: each policy, dense and CSR, on one thread, on two, and as dataflow.
+    /// All modes: each policy, dense and CSR, on one thread, on two, compressed, and as dataflow.
     pub fn all() -> impl Iterator<Item = Mode> {
         let policies = ["cost", "fuse-all", "fuse-no-redundancy", "none"];
         let layouts = [false, true];
-        let places = [(1, false), (2, false), (2, true)];
+        let places = [
+            (1, false, false),
+            (2, false, false),
+            (2, false, true),
+            (2, true, false),
+        ];
         policies.into_iter().flat_map(move |policy| {
             layouts.into_iter().flat_map(move |sparse| {
-                places.into_iter().map(move |(threads, distributed)| Mode {
-                    policy,
-                    sparse,
-                    threads,
-                    distributed,
-                })
+                places
+                    .into_iter()
+                    .map(move |(threads, distributed, compressed)| Mode {
+                        policy,
+                        sparse,
+                        threads,
+                        distributed,
+                        compressed,
+                    })
             })
         })
     }
@@ -45,6 +56,10 @@ impl Mode {
         let mut settings = vec![
             ("fulgurite.fusion.policy", self.policy.to_owned()),
             ("fulgurite.threads", self.threads.to_string()),
+            (
+                "fulgurite.compression",
+                if self.compressed { "on" } else { "off" }.to_owned(),
+            ),
         ];
         if self.distributed {
             settings.push(("fulgurite.backend", "local".to_owned()));

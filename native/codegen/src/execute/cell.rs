@@ -312,7 +312,9 @@ impl Skeleton<'_> {
                             let before_last = (tile.rows.len() - 1) * dense.stride;
                             (&cells[..before_last + width], dense.stride)
                         }
-                        Rows::Csr(_) => (&frame.gathered(input)[..count], width),
+                        Rows::Csr(_) | Rows::Compressed(_) => {
+                            (&frame.gathered(input)[..count], width)
+                        }
                     },
                 };
                 take(run, &tile, cells, stride);
@@ -413,6 +415,11 @@ pub(super) fn bind_tile<'f>(
                 frame.bind_filled(input, cells, stride, |cells| {
                     densify(csr, rows, cols, cells)
                 })?;
+            }
+            Rows::Compressed(groups) => {
+                let stride = if is_row_vector { 0 } else { cols.len() };
+                let cells = rows.len() * cols.len();
+                frame.bind_filled(input, cells, stride, |cells| groups.fill(rows, cols, cells))?;
             }
         }
     }

@@ -26,7 +26,7 @@ impl<'a> Driver<'a> {
             return None;
         };
         match main {
-            MatrixBlock::Dense(_) => None,
+            MatrixBlock::Dense(_) | MatrixBlock::Compressed(_) => None,
             MatrixBlock::Csr(csr) => Some(Driver {
                 csr: Cow::Borrowed(csr),
                 numbers: None,
@@ -99,7 +99,7 @@ pub(super) fn replacements(
         return replaced
             .map(|(operand, reads_csr)| {
                 Ok(match operand {
-                    Operand::Matrix(MatrixBlock::Dense(_))
+                    Operand::Matrix(MatrixBlock::Dense(_) | MatrixBlock::Compressed(_))
                     | Operand::Range(_)
                     | Operand::Scalar(_) => None,
                     Operand::Matrix(matrix) if *reads_csr => Some(matrix.to_dense()?.into()),

@@ -262,6 +262,10 @@ impl Skeleton<'_> {
                         let fill = |cells: &mut [f64]| densify(csr, tile.clone(), 0..1, cells);
                         frame.bind_filled(input, count, count, fill)?;
                     }
+                    Rows::Compressed(groups) => {
+                        let fill = |cells: &mut [f64]| groups.fill(tile.clone(), 0..1, cells);
+                        frame.bind_filled(input, count, count, fill)?;
+                    }
                 }
             }
             self.compute(&mut frame, &mut results[..count * program.results], count)?;
@@ -269,7 +273,9 @@ impl Skeleton<'_> {
                 Taken::Result(place) => Ok(&results[place * count..][..count]),
                 Taken::Input(input) => match self.bound.rows_of(input)? {
                     Rows::Dense(dense) if !dense.has_gaps() => Ok(&dense.cells()[tile.clone()]),
-                    Rows::Dense(_) | Rows::Csr(_) => Ok(&frame.gathered(input)[..count]),
+                    Rows::Dense(_) | Rows::Csr(_) | Rows::Compressed(_) => {
+                        Ok(&frame.gathered(input)[..count])
+                    }
                 },
             };
             let groups = program.taken.first().map(|groups| cells_of(*groups));
@@ -319,7 +325,12 @@ impl Skeleton<'_> {
                         Rows::Csr(csr) if csr.cols() == 1 => {
                             Ok((&frame.gathered(input)[..height], 1))
                         }
-                        Rows::Csr(_) => Ok((&frame.gathered(input)[..count], width)),
+                        Rows::Compressed(groups) if groups.cols() == 1 => {
+                            Ok((&frame.gathered(input)[..height], 1))
+                        }
+                        Rows::Csr(_) | Rows::Compressed(_) => {
+                            Ok((&frame.gathered(input)[..count], width))
+                        }
                     },
                 };
                 let (groups, apart) = match program.taken.first() {

@@ -17,10 +17,10 @@ mod totals;
 mod vector_totals;
 mod wholes;
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use fulgurite_error::{Error, Result};
-use fulgurite_fusion::cplan::{CellTemplate, NodeId, Template};
+use fulgurite_fusion::cplan::{CellTemplate, InputBinding, NodeId, Template};
 use fulgurite_hop::{AggregateOp, Direction};
 use fulgurite_matrix::{Interrupt, MatrixBlock, memory};
 
@@ -111,7 +111,7 @@ pub fn execute(
     context: &ExecutionContext,
 ) -> Result<Output> {
     let interrupt = &context.interrupt.or_current();
-    let copies = copied_ranges(plan, inputs)?;
+    let copies = copied_inputs(plan, inputs)?;
     let operands = replaced(inputs, &copies)?;
     let inputs = operands.as_deref().unwrap_or(inputs);
     let bound: Bound<'_> = plan.bind(inputs, interrupt)?;
@@ -176,16 +176,27 @@ fn execute_skipping(
     }
 }
 
-/// Copies of the ranges that the plan can't read in place; nothing if there are none.
-fn copied_ranges(plan: &CompiledPlan, inputs: &[Operand<'_>]) -> Result<Vec<Option<MatrixBlock>>> {
-    let is_copied = |input: usize| {
-        matches!(inputs[input], Operand::Range(_)) && !plan.plan().reads_ranges(input)
+/// Copies of the ranges that the plan can't read in place, and compressed matrices whose rows are not decoded block by block;
+/// nothing if there are none.
+fn copied_inputs(plan: &CompiledPlan, inputs: &[Operand<'_>]) -> Result<Vec<Option<MatrixBlock>>> {
+    let decodes = plan.plan().decodes_rows() && inputs.first().is_some_and(Operand::is_dense);
+    let is_copied = |input: usize| match inputs[input] {
+        Operand::Range(_) => !plan.plan().reads_ranges(input),
+        Operand::Matrix(MatrixBlock::Compressed(_)) => {
+            let binding = plan.plan().inputs.get(input);
+            let by_rows = [Some(&InputBinding::Main), Some(&InputBinding::Matrix)];
+            !decodes || !by_rows.contains(&binding)
+        }
+        Operand::Matrix(_) | Operand::Scalar(_) => false,
     };
     if !(0..inputs.len()).any(is_copied) {
         return Ok(Vec::new());
     }
     let copy = |(input, operand): (usize, &Operand<'_>)| match operand {
         Operand::Range(range) if is_copied(input) => Ok(Some(range.to_dense()?.into())),
+        Operand::Matrix(matrix) if is_copied(input) => {
+            matrix.plain().map(Cow::into_owned).map(Some)
+        }
         _ => Ok(None),
     };
     inputs.iter().enumerate().map(copy).collect()

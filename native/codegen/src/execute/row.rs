@@ -26,6 +26,8 @@ const MAX_BLOCK_ROWS: usize = 256;
 /// Bytes of a block of rows that meet narrow matrices, of which panels stay in the first-level cache while all rows pass by: what
 /// stays in the second-level one beside the rows that are fetched meanwhile.
 const NARROW_BLOCK_BYTES: usize = 128 << 10;
+/// Bytes of a block of rows that are decoded: each column group is entered once a block, which takes as long as some cells.
+const DECODED_BLOCK_BYTES: usize = 128 << 10;
 /// Rows of a block that meets wide matrices, as far as they stay in the second-level cache: products of fewer spend their
 /// time on laying out the matrix.
 const WIDE_BLOCK_ROWS: usize = 128;
@@ -154,6 +156,7 @@ fn block_rows(program: &Program, bound: &Bound<'_>, meets_wide: bool) -> Result<
     let written = program.buffers.iter().chain(&program.output);
     let scratch: usize = written.map(|shape| bound.width(*shape)).sum();
     let mut cells = scratch;
+    let mut is_decoded = false;
     for (input, binding) in program.inputs.iter().enumerate() {
         if !matches!(binding, InputBinding::Main | InputBinding::Matrix) {
             continue;
@@ -163,10 +166,17 @@ fn block_rows(program: &Program, bound: &Bound<'_>, meets_wide: bool) -> Result<
                 csr.stored() * 3 / 2 / csr.rows().max(1)
             }
             Rows::Csr(csr) => csr.cols(),
+            Rows::Compressed(groups) => {
+                is_decoded = true;
+                groups.cols()
+            }
             Rows::Dense(dense) => dense.cols,
         };
     }
     let mut rows = BLOCK_BYTES / (8 * cells.max(1));
+    if is_decoded {
+        rows = rows.max(DECODED_BLOCK_BYTES / (8 * cells.max(1)));
+    }
     if meets_narrow {
         let beside = BLOCK_BYTES / 2 / (8 * scratch.max(1));
         rows = rows.max(beside.min(NARROW_BLOCK_BYTES / (8 * cells.max(1))));
@@ -395,6 +405,17 @@ impl Skeleton<'_> {
                         densify(csr, rows.clone(), 0..cols, cells);
                     })?;
                 }
+            }
+            Rows::Compressed(groups) => {
+                let cols = groups.cols();
+                let (rows, stride) = if is_row_vector {
+                    (0..1, 0)
+                } else {
+                    (rows.clone(), cols)
+                };
+                frame.bind_filled(input, rows.len() * cols, stride, |cells| {
+                    groups.fill(rows, 0..cols, cells);
+                })?;
             }
         }
         Ok(())

@@ -7,6 +7,7 @@ use std::ops::Range;
 use fulgurite_error::Result;
 use fulgurite_fusion::cplan::InputBinding;
 use fulgurite_hop::AggregateOp;
+use fulgurite_matrix::CompressedCells;
 use fulgurite_matrix::{
     CsrMatrix, Layout, MatrixBlock,
     kernels::aggregate::column_tasks_of_stored,
@@ -464,6 +465,7 @@ fn cell_of(side: Rows<'_>, row: usize) -> f64 {
     match side {
         Rows::Dense(dense) => dense.row(row)[0],
         Rows::Csr(csr) => csr.row(row).1.first().copied().unwrap_or(0.0),
+        Rows::Compressed(groups) => groups.cell(row, 0),
     }
 }
 
@@ -482,6 +484,11 @@ fn gather_row(side: Rows<'_>, row: usize, columns: &[i32], cells: &mut [f64], sp
             pick(spread, columns, cells);
             for index in indices {
                 spread[*index as usize] = 0.0;
+            }
+        }
+        Rows::Compressed(groups) => {
+            for (cell, column) in cells.iter_mut().zip(columns) {
+                *cell = groups.cell(row, *column as usize);
             }
         }
     }

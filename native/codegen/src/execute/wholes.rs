@@ -65,7 +65,9 @@ fn lay_out(matrix: &MatrixBlock, context: &ExecutionContext) -> Result<LaidOut> 
     };
     match matrix {
         MatrixBlock::Dense(dense) => panels(dense),
-        MatrixBlock::Csr(_) | MatrixBlock::Coordinate(_) => panels(&matrix.to_dense()?),
+        MatrixBlock::Csr(_) | MatrixBlock::Coordinate(_) | MatrixBlock::Compressed(_) => {
+            panels(&matrix.to_dense()?)
+        }
     }
 }
 

@@ -19,6 +19,23 @@ impl BackendChoice {
     ];
 }
 
+/// Whether matrices that loops read are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CompressionMode {
+    /// Where it takes less time.
+    Auto,
+    On,
+    Off,
+}
+
+impl CompressionMode {
+    pub(super) const NAMES: &'static [(&'static str, CompressionMode)] = &[
+        ("auto", CompressionMode::Auto),
+        ("on", CompressionMode::On),
+        ("off", CompressionMode::Off),
+    ];
+}
+
 /// How workers multiply two matrices of which neither may be sent whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ProductForm {

@@ -16,7 +16,7 @@ use fulgurite_fusion::{
 use fulgurite_hop::{Dialect, ParforMode};
 use fulgurite_matrix::{io::Access, kernels::RandStream};
 
-pub use choices::{BackendChoice, ProductForm};
+pub use choices::{BackendChoice, CompressionMode, ProductForm};
 
 use super::{cost::CostSettings, memory};
 use choices::{PARFOR_MODES, PRODUCT_FORMS, RAND_STREAMS};
@@ -55,6 +55,8 @@ pub struct Config {
     pub product: Option<ProductForm>,
     /// Where iterations of a `parfor` run whose script does not say.
     pub parfor_mode: Option<ParforMode>,
+    /// Whether matrices in this process that loops read are compressed.
+    pub compression: CompressionMode,
     /// How binary files on a local disk are read.
     pub reading: Access,
     /// Whose numbers `rand` gives for a seed.
@@ -287,6 +289,20 @@ const KEYS: &[Key] = &[
         }),
     },
     Key {
+        name: "fulgurite.compression",
+        kind: Kind::Choice(&["auto", "on", "off"]),
+        default: "auto",
+        doc: Cow::Borrowed(
+            "Whether matrices in the driver's process are compressed to column groups: those that a loop reads and does not \
+              change, where that takes less time; these, and inputs that a script reads several times, wherever groups are \
+              smaller; none. See docs/compression.md.",
+        ),
+        set: Set::By(|config, text| {
+            config.compression = choose(CompressionMode::NAMES, text)?;
+            Ok(())
+        }),
+    },
+    Key {
         name: "fulgurite.read.map",
         kind: Kind::Boolean,
         default: "true",
@@ -389,6 +405,7 @@ impl Default for Config {
             spread: true,
             product: None,
             parfor_mode: None,
+            compression: CompressionMode::Auto,
             reading: Access::default(),
             rand_stream: RandStream::default(),
             cost: CostSettings::default(),

@@ -186,7 +186,7 @@ impl From<Value> for Variable {
     }
 }
 
-/// A matrix in this process. It remembers that it was broadcast or cut into stripes, so that this happens once.
+/// A matrix in this process. It remembers that it was broadcast, cut into stripes or compressed, so that this happens once.
 #[derive(Debug, Clone)]
 pub struct LocalMatrix(Arc<Shared>);
 
@@ -195,6 +195,7 @@ struct Shared {
     block: MatrixBlock,
     broadcast: Mutex<Option<Arc<Broadcast>>>,
     striped: Mutex<Option<Arc<Dataset>>>,
+    compressed: Mutex<Option<LocalMatrix>>,
 }
 
 impl LocalMatrix {
@@ -203,6 +204,7 @@ impl LocalMatrix {
             block,
             broadcast: Mutex::new(None),
             striped: Mutex::new(None),
+            compressed: Mutex::new(None),
         }))
     }
 
@@ -226,16 +228,16 @@ impl LocalMatrix {
         let known = Characteristics::dims(block.rows() as u64, block.cols() as u64);
         match block {
             MatrixBlock::Dense(_) => known,
-            sparse => known.with_nnz(sparse.values().len() as u64),
+            other => known.with_nnz(other.stored() as u64),
         }
     }
 
-    /// What was broadcast of this matrix, or what `send` now broadcasts.
+    /// What was broadcast of this matrix, or what `send` now broadcasts: workers get matrices that are not compressed.
     pub fn broadcast(
         &self,
         send: impl FnOnce(&MatrixBlock) -> Result<Arc<Broadcast>>,
     ) -> Result<Arc<Broadcast>> {
-        get_or_make(&self.0.broadcast, || send(&self.0.block))
+        get_or_make(&self.0.broadcast, || send(&*self.0.block.plain()?))
     }
 
     /// The stripes that this matrix was cut into, or that `cut` now cuts.
@@ -243,13 +245,38 @@ impl LocalMatrix {
         &self,
         cut: impl FnOnce(&MatrixBlock) -> Result<Arc<Dataset>>,
     ) -> Result<Arc<Dataset>> {
-        get_or_make(&self.0.striped, || cut(&self.0.block))
+        get_or_make(&self.0.striped, || cut(&*self.0.block.plain()?))
+    }
+
+    /// The same cells in column groups, which `compress` makes the first time.
+    ///
+    /// # Errors
+    /// Of the function.
+    pub fn compressed(
+        &self,
+        compress: impl FnOnce(&MatrixBlock) -> Result<MatrixBlock>,
+    ) -> Result<LocalMatrix> {
+        let compressed = self.0.compressed.lock();
+        let mut compressed = compressed.unwrap_or_else(PoisonError::into_inner);
+        match &*compressed {
+            Some(known) => Ok(known.clone()),
+            None => {
+                let made = LocalMatrix::new(compress(&self.0.block)?);
+                *compressed = Some(made.clone());
+                Ok(made)
+            }
+        }
     }
 
     /// Whether it was cut into stripes.
     pub fn is_striped(&self) -> bool {
         let striped = self.0.striped.lock();
         striped.unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// The same for clones, and another one for every other matrix that is there.
+    pub fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
     }
 
     /// Whether it is the very same matrix.

@@ -322,6 +322,17 @@ impl CPlan {
         binding.is_some_and(|binding| binding.reads_ranges(is_outer))
     }
 
+    /// Whether the skeleton goes by rows or cells, and may decode a compressed matrix a block at a time.
+    pub fn decodes_rows(&self) -> bool {
+        match self.template {
+            Template::Cell(_)
+            | Template::Row(_)
+            | Template::Group(_)
+            | Template::MultiAggregate(_) => true,
+            Template::Outer(_) => false,
+        }
+    }
+
     /// Whether the skeleton reads every cell of a dense main input once: an Outer plan goes by its driver's cells, and some columns
     /// may be passed over.
     pub fn reads_all_of_main(&self) -> bool {

@@ -7,8 +7,11 @@ use arrow::{
 };
 use fulgurite_error::{Error, Result};
 
-use super::{Block, COORDINATE, CSR, DENSE, check_schema};
-use crate::{CoordinateMatrix, CsrMatrix, DenseMatrix, MatrixBlock};
+use super::{Block, COMPRESSED, COORDINATE, CSR, DENSE, check_schema};
+use crate::{
+    CoordinateMatrix, CsrMatrix, DenseMatrix, MatrixBlock,
+    compressed::{CompressedMatrix, WireBuffers},
+};
 
 /// The blocks of a batch; they share its buffers.
 ///
@@ -144,9 +147,17 @@ impl<'a> Columns<'a> {
                 let matrix = CoordinateMatrix::new(rows, cols, pointers, indices, values)?;
                 MatrixBlock::Coordinate(matrix)
             }
+            COMPRESSED => {
+                let buffers = WireBuffers {
+                    values,
+                    pointers,
+                    indices,
+                };
+                CompressedMatrix::from_wire(rows, cols, &buffers)?.into()
+            }
             other => {
                 return Err(Error::data(format!(
-                    "field 'layout' is {other}, not {DENSE} (dense), {CSR} (CSR) or {COORDINATE} (coordinates)"
+                    "field 'layout' is {other}, not {DENSE} (dense), {CSR} (CSR), {COORDINATE} (coordinates) or {COMPRESSED} (compressed)"
                 )));
             }
         };

@@ -14,8 +14,11 @@ use arrow::{
 };
 use fulgurite_error::{Error, Result};
 
-use super::{Block, COORDINATE, CSR, DENSE, schema};
-use crate::MatrixBlock;
+use super::{Block, COMPRESSED, COORDINATE, CSR, DENSE, schema};
+use crate::{
+    MatrixBlock,
+    compressed::{CompressedMatrix, WireBuffers},
+};
 
 /// A batch with a row for each block. A single block's buffers are shared, several blocks' are
 /// concatenated: encode one at a time where copies matter.
@@ -46,6 +49,7 @@ pub fn encode(blocks: &[Block]) -> Result<RecordBatch> {
             MatrixBlock::Dense(_) => DENSE,
             MatrixBlock::Csr(_) => CSR,
             MatrixBlock::Coordinate(_) => COORDINATE,
+            MatrixBlock::Compressed(_) => COMPRESSED,
         })
         .collect();
     let (mut values, mut pointers, mut indices) = (Vec::new(), Vec::new(), Vec::new());
@@ -58,6 +62,7 @@ pub fn encode(blocks: &[Block]) -> Result<RecordBatch> {
             ),
             MatrixBlock::Csr(csr) => sparse(csr.clone().into_buffers()),
             MatrixBlock::Coordinate(coordinates) => sparse(coordinates.clone().into_buffers()),
+            MatrixBlock::Compressed(_) => compressed(&block.matrix)?,
         };
         values.push(Arc::new(Float64Array::new(value, None)) as ArrayRef);
         pointers.push(Arc::new(pointer) as ArrayRef);
@@ -71,7 +76,7 @@ pub fn encode(blocks: &[Block]) -> Result<RecordBatch> {
         // Counting a dense block would read all of it once more.
         Arc::new(numbers(|matrix| match matrix {
             MatrixBlock::Dense(_) => -1,
-            sparse => sparse.values().len() as i64,
+            sparse => sparse.stored() as i64,
         })),
         Arc::new(layouts),
         list(values, DataType::Float64)?,
@@ -89,6 +94,21 @@ fn sparse(
         Int32Array::new(indices, None),
     );
     (values, pointers, indices)
+}
+
+fn compressed(matrix: &MatrixBlock) -> Result<(ScalarBuffer<f64>, Int64Array, Int32Array)> {
+    let groups = CompressedMatrix::of(matrix);
+    let groups = groups.ok_or_else(|| Error::internal("a compressed block without groups"))?;
+    let WireBuffers {
+        values,
+        pointers,
+        indices,
+    } = groups.to_wire()?;
+    Ok((
+        values,
+        Int64Array::new(pointers, None),
+        Int32Array::new(indices, None),
+    ))
 }
 
 pub(super) fn list(items: Vec<ArrayRef>, item_type: DataType) -> Result<ArrayRef> {

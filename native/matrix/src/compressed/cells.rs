@@ -3,7 +3,8 @@
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
-use super::CompressedMatrix;
+use super::{ColumnGroup, CompressedMatrix};
+use crate::{kernels, memory};
 
 impl CompressedMatrix {
     /// `f` of each cell. It is called once for each value of a dictionary, and for each cell of groups that are not compressed.
@@ -12,6 +13,23 @@ impl CompressedMatrix {
     /// `memory` when there is none for the new dictionaries.
     pub fn unary(&self, f: impl Fn(f64) -> f64 + Sync) -> Result<Self> {
         self.by_column(|_, value| f(value))
+    }
+
+    /// As [`CompressedMatrix::unary`], with f over slices of one length.
+    ///
+    /// # Errors
+    /// As [`CompressedMatrix::unary`].
+    pub fn unary_over_slices(&self, f: impl Fn(&[f64], &mut [f64]) + Sync) -> Result<Self> {
+        let over = |tuples: &[f64]| {
+            let mut out = memory::zeros(tuples.len())?;
+            f(tuples, &mut out);
+            Ok(out.into())
+        };
+        let groups = self
+            .groups
+            .par_iter()
+            .map(|group| group.with_values(over, |block| kernels::unary_over_slices(block, &f)));
+        Ok(self.with_groups(groups.collect::<Result<Vec<_>>>()?))
     }
 
     /// `f(cell, scalar)` of each cell: also comparisons, and `X != 0`.
@@ -53,10 +71,14 @@ impl CompressedMatrix {
             let columns = group.columns();
             group.mapped(|column, value| f(columns[column] as usize, value))
         });
-        Ok(CompressedMatrix {
+        Ok(self.with_groups(groups.collect::<Result<Vec<_>>>()?))
+    }
+
+    fn with_groups(&self, groups: Vec<ColumnGroup>) -> Self {
+        CompressedMatrix {
             rows: self.rows,
             cols: self.cols,
-            groups: groups.collect::<Result<Vec<_>>>()?.into(),
-        })
+            groups: groups.into(),
+        }
     }
 }

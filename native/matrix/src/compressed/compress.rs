@@ -215,7 +215,7 @@ fn constants_together(rows: usize, groups: Vec<ColumnGroup>) -> Result<Vec<Colum
 fn columns_at(matrix: &ByRows<'_>, rows: usize, columns: &[usize]) -> Result<MatrixBlock> {
     match matrix {
         ByRows::Dense(dense) if columns.len() == dense.cols() => {
-            Ok(MatrixBlock::Dense((*dense).clone()))
+            Ok(MatrixBlock::Dense(DenseMatrix::clone(dense)))
         }
         ByRows::Dense(dense) => {
             let width = columns.len();

@@ -1,12 +1,13 @@
 //! Decompression: of all rows, or of some at a time.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use fulgurite_error::{Error, Result};
 
 use super::{
     ColumnGroup, CompressedMatrix, GroupEncoding,
     codes::{Code, TILE, TileRoom, with_codes},
+    for_tiles,
 };
 use crate::{
     ByRows, CsrMatrix, DenseMatrix, Layout, MatrixBlock,
@@ -49,7 +50,7 @@ impl CompressedMatrix {
     pub fn to_block(&self) -> Result<MatrixBlock> {
         match Layout::best(self.rows, self.cols, self.nnz()) {
             Layout::Dense => self.to_dense().map(MatrixBlock::Dense),
-            layout @ (Layout::Csr | Layout::Coordinate) => {
+            layout @ (Layout::Csr | Layout::Coordinate | Layout::Compressed) => {
                 MatrixBlock::Csr(self.to_csr()?).in_layout(layout)
             }
         }
@@ -59,7 +60,7 @@ impl CompressedMatrix {
     /// `unsupported` when there are more columns than a CSR index can hold; `memory`.
     pub fn to_csr(&self) -> Result<CsrMatrix> {
         let stored = self.nonzero_tuples();
-        let plain = self.plain_by_rows()?;
+        let plain = self.plain_by_rows();
         let per_row = self.nnz() / self.rows.max(1) + self.groups.len();
         csr_by_rows(self.rows, self.cols, per_row, |rows, part| {
             let mut cells: Vec<Vec<(i32, f64)>> = vec![Vec::new(); rows.len()];
@@ -113,16 +114,47 @@ impl CompressedMatrix {
         self.groups.iter().map(of_group).collect()
     }
 
-    fn plain_by_rows(&self) -> Result<Vec<Option<ByRows<'_>>>> {
-        let plain = self.groups.iter().map(ColumnGroup::plain);
-        plain
-            .map(|block| block.map(MatrixBlock::by_rows).transpose())
-            .collect()
+    /// The blocks of groups that are not compressed.
+    pub(super) fn plain_by_rows(&self) -> Vec<Option<ByRows<'_>>> {
+        self.groups.iter().map(plain_rows).collect()
+    }
+
+    /// Writes the cells of some rows and columns, row after row, into `out`.
+    pub fn fill(&self, rows: Range<usize>, cols: Range<usize>, out: &mut [f64]) {
+        if cols == (0..self.cols) {
+            out.fill(0.0);
+            let plain = self.plain_by_rows();
+            for_tiles(rows.clone(), |tile| {
+                let cells =
+                    (tile.start - rows.start) * self.cols..(tile.end - rows.start) * self.cols;
+                self.expand_into(&plain, tile, &mut out[cells]);
+            });
+            return;
+        }
+        let width = cols.len();
+        for group in self.groups.iter() {
+            for (at, column) in group.columns().iter().enumerate() {
+                let Some(col) = (*column as usize).checked_sub(cols.start) else {
+                    continue;
+                };
+                if col >= width {
+                    break;
+                }
+                match group.plain() {
+                    Some(block) => rows.clone().enumerate().for_each(|(place, row)| {
+                        out[place * width + col] = block.get(row, at);
+                    }),
+                    None => group.for_each_code(rows.clone(), |row, code| {
+                        out[(row - rows.start) * width + col] = group.cell(code, at);
+                    }),
+                }
+            }
+        }
     }
 
     fn expanded(&self, rows: Range<usize>) -> Result<Vec<f64>> {
         let (start, cols) = (rows.start, self.cols);
-        let plain = self.plain_by_rows()?;
+        let plain = self.plain_by_rows();
         let tile = (TILE_CELLS / cols.max(1)).clamp(8, TILE);
         by_chunks(
             memory::cells(rows.len(), cols)?,
@@ -187,6 +219,15 @@ impl CompressedMatrix {
                 }
             }
         }
+    }
+}
+
+fn plain_rows(group: &ColumnGroup) -> Option<ByRows<'_>> {
+    match group.plain()? {
+        MatrixBlock::Dense(dense) => Some(ByRows::Dense(Cow::Borrowed(dense))),
+        MatrixBlock::Csr(csr) => Some(ByRows::Csr(Cow::Borrowed(csr))),
+        // Groups have no others.
+        MatrixBlock::Coordinate(_) | MatrixBlock::Compressed(_) => None,
     }
 }
 

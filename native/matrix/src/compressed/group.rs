@@ -6,7 +6,7 @@ use arrow::buffer::ScalarBuffer;
 use fulgurite_error::{Error, Result};
 
 use super::codes::{GroupCodes, TileCodes, TileRoom, out_of_range, with_codes};
-use crate::{MatrixBlock, memory};
+use crate::{Layout, MatrixBlock, memory};
 
 /// Some columns of a matrix. Immutable; clones share all buffers.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +52,7 @@ pub enum GroupEncoding {
         off: ScalarBuffer<f64>,
         codes: GroupCodes,
     },
-    /// Not compressed: a block of the group's columns.
+    /// Not compressed: a dense or CSR block of the group's columns.
     Plain(Arc<MatrixBlock>),
 }
 
@@ -130,6 +130,10 @@ impl ColumnGroup {
                 "the columns of a compressed group must ascend from 0 or more, without one twice",
             ));
         }
+        let encoding = match encoding {
+            GroupEncoding::Plain(block) => GroupEncoding::Plain(with_rows(block)?),
+            compressed => compressed,
+        };
         let counts = counts_of(rows, columns.len(), &encoding)?.into();
         Ok(ColumnGroup {
             rows,
@@ -317,12 +321,38 @@ impl ColumnGroup {
             let cells = tuples.iter().enumerate();
             memory::collected(cells.map(|(at, value)| map(at % width, *value))).map(Into::into)
         };
+        self.with_values(over, |block| {
+            let dense = block.to_dense()?;
+            let stretch = width * (crate::kernels::TASK_CELLS / width).max(1);
+            let values = memory::by_chunks(dense.values().len(), stretch, |chunk, out| {
+                let cells = dense.values()[chunk * stretch..][..out.len()].iter();
+                for (at, (out, value)) in out.iter_mut().zip(cells).enumerate() {
+                    *out = map(at % width, *value);
+                }
+            })?;
+            let mapped = MatrixBlock::dense(self.rows, width, values)?;
+            match block.layout() {
+                Layout::Dense => Ok(mapped),
+                Layout::Csr | Layout::Coordinate | Layout::Compressed => mapped.in_best_layout(),
+            }
+        })
+    }
+
+    /// The same rows with other values: tuples through `over`, a block that is not compressed through `plain`.
+    ///
+    /// # Errors
+    /// Of the functions.
+    pub(super) fn with_values(
+        &self,
+        over: impl Fn(&[f64]) -> Result<ScalarBuffer<f64>>,
+        plain: impl FnOnce(&MatrixBlock) -> Result<MatrixBlock>,
+    ) -> Result<Self> {
         let encoding = match &self.encoding {
             GroupEncoding::Empty => {
-                let tuple: Vec<f64> = (0..width).map(|column| map(column, 0.0)).collect();
+                let tuple = over(&memory::zeros(self.width())?)?;
                 match tuple.iter().all(|value| value.to_bits() == 0) {
                     true => GroupEncoding::Empty,
-                    false => GroupEncoding::Constant(tuple.into()),
+                    false => GroupEncoding::Constant(tuple),
                 }
             }
             GroupEncoding::Constant(tuple) => GroupEncoding::Constant(over(tuple)?),
@@ -354,24 +384,7 @@ impl ColumnGroup {
                 codes: codes.clone(),
             },
             GroupEncoding::Plain(block) => {
-                let dense = block.to_dense()?;
-                let values = memory::by_chunks(
-                    dense.values().len(),
-                    width * (crate::kernels::TASK_CELLS / width).max(1),
-                    |chunk, out| {
-                        let from = chunk * width * (crate::kernels::TASK_CELLS / width).max(1);
-                        let cells = dense.values()[from..from + out.len()].iter();
-                        for (at, (out, value)) in out.iter_mut().zip(cells).enumerate() {
-                            *out = map(at % width, *value);
-                        }
-                    },
-                )?;
-                let mapped = MatrixBlock::dense(self.rows, width, values)?;
-                let mapped = match &**block {
-                    MatrixBlock::Dense(_) => mapped,
-                    MatrixBlock::Csr(_) | MatrixBlock::Coordinate(_) => mapped.in_best_layout()?,
-                };
-                GroupEncoding::Plain(Arc::new(mapped))
+                GroupEncoding::Plain(with_rows(Arc::new(plain(block)?))?)
             }
         };
         Ok(ColumnGroup {
@@ -388,6 +401,14 @@ impl ColumnGroup {
             columns: columns.into(),
             ..self.clone()
         }
+    }
+}
+
+/// The block, or its CSR form where rows would have to be looked for.
+fn with_rows(block: Arc<MatrixBlock>) -> Result<Arc<MatrixBlock>> {
+    match block.layout() {
+        Layout::Dense | Layout::Csr => Ok(block),
+        Layout::Coordinate | Layout::Compressed => Ok(Arc::new(block.to_csr()?.into())),
     }
 }
 

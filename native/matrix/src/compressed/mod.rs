@@ -11,6 +11,7 @@
 //! The scheme is that of Elgohary et al., *Compressed Linear Algebra for Large-Scale Machine Learning* (VLDB 2016), and Baunsgaard
 //! and Boehm, *AWARE* (SIGMOD 2023).
 
+mod as_block;
 mod cells;
 mod co_code;
 mod codes;
@@ -28,7 +29,7 @@ mod sample;
 mod tests;
 mod wire;
 
-use std::{ops::Range, sync::Arc};
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use fulgurite_error::{Error, Result};
 
@@ -121,6 +122,15 @@ impl CompressedMatrix {
     /// Bytes of the buffers. A buffer that groups share counts for each.
     pub fn memory_bytes(&self) -> usize {
         self.groups.iter().map(ColumnGroup::memory_bytes).sum()
+    }
+
+    /// How many groups there are of each [kind](ColumnGroup::name).
+    pub fn kinds(&self) -> BTreeMap<&'static str, usize> {
+        let mut kinds = BTreeMap::new();
+        for group in self.groups.iter() {
+            *kinds.entry(group.name()).or_default() += 1;
+        }
+        kinds
     }
 
     /// Bytes of a dense matrix of this size for each byte of the buffers.

@@ -67,6 +67,24 @@ impl CompressedMatrix {
         CompressedMatrix::new(rows, cols, groups)
     }
 
+    /// As [`CompressedMatrix::plain`], but columns of one value, such as intercepts, are constants.
+    ///
+    /// # Errors
+    /// As [`CompressedMatrix::plain`].
+    pub fn beside(block: MatrixBlock) -> Result<Self> {
+        let extent = block.extent();
+        let is_same = extent.least == extent.greatest && !extent.has_nan && extent.least != 0.0;
+        match (is_same, i32::try_from(block.cols())) {
+            (true, Ok(cols)) => {
+                let tuple = memory::filled(block.cols(), extent.least)?;
+                let columns: Vec<i32> = memory::collected(0..cols)?;
+                let group = ColumnGroup::constant(block.rows(), columns, tuple)?;
+                CompressedMatrix::new(block.rows(), block.cols(), vec![group])
+            }
+            _ => CompressedMatrix::plain(block),
+        }
+    }
+
     /// A matrix of one group that is not compressed, to stand beside compressed ones.
     ///
     /// # Errors

@@ -71,7 +71,7 @@ impl Writer {
                 MatrixBlock::Dense(dense) => {
                     write(self, PLAIN_DENSE, [dense.values(), &[]], &none, &[])
                 }
-                MatrixBlock::Csr(_) | MatrixBlock::Coordinate(_) => {
+                MatrixBlock::Csr(_) | MatrixBlock::Coordinate(_) | MatrixBlock::Compressed(_) => {
                     let csr = block.to_csr()?;
                     write(self, PLAIN_CSR, [csr.values(), &[]], &none, csr.indices())?;
                     memory::reserve(&mut self.indices, csr.rows())?;

@@ -369,6 +369,15 @@ pub(super) fn for_each_non_zero(
         }
         MatrixBlock::Csr(csr) => csr.row(row),
         MatrixBlock::Coordinate(coordinates) => coordinates.row(row),
+        MatrixBlock::Compressed(compressed) => {
+            for col in 0..matrix.cols() {
+                let value = compressed.cells().cell(row, col);
+                if value != 0.0 {
+                    each(col, value);
+                }
+            }
+            return;
+        }
     };
     for (col, value) in indices.iter().zip(values) {
         if *value != 0.0 {

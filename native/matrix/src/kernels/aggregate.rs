@@ -25,6 +25,16 @@ pub use many::{Accumulators, Sums};
 
 /// Over all cells, through `map`.
 pub fn full<A: Accumulator>(matrix: &MatrixBlock, map: impl Fn(f64) -> f64 + Sync) -> f64 {
+    if let MatrixBlock::Compressed(compressed) = matrix {
+        let mut accumulator = A::START;
+        let mut zeros = matrix.rows().saturating_mul(matrix.cols());
+        compressed.cells().for_each_filled(&mut |_, _, value| {
+            accumulator.add(map(value));
+            zeros -= 1;
+        });
+        accumulator.add_repeated(map(0.0), zeros);
+        return accumulator.result();
+    }
     let values = matrix.values();
     let zeros = matrix.rows().saturating_mul(matrix.cols()) - values.len();
     let fold = |values: &[f64]| {
@@ -106,7 +116,7 @@ pub fn rows<A: Accumulator>(
 
 /// A column vector of what each row is reduced to.
 fn per_row(matrix: &MatrixBlock, reduction: impl RowReduction) -> Result<MatrixBlock> {
-    let work = matrix.values().len() / matrix.rows().max(1);
+    let work = matrix.stored() / matrix.rows().max(1);
     let by_rows = matrix.by_rows()?;
     dense_by_rows(matrix.rows(), 1, work, |rows, out| {
         vectorized(RowsOf {
@@ -165,6 +175,7 @@ fn cols_with<A: Accumulator>(
             let csr = &coordinates.compact().csr;
             cols_csr::<A>(csr, coordinates.rows(), numbers, &map)
         }
+        MatrixBlock::Compressed(_) => return cols_with::<A>(&*matrix.plain()?, numbers, map),
     }?;
     let values = memory::collected(totals.into_iter().map(Accumulator::result))?;
     MatrixBlock::dense(1, matrix.cols(), values)

@@ -67,7 +67,8 @@ fn fits(shape: (usize, usize), result: (usize, usize)) -> bool {
 
 /// How an operand gives the cells of the result's rows.
 pub(super) enum Side<'a> {
-    Dense(&'a DenseMatrix),
+    /// A copy, of a compressed operand.
+    Dense(Cow<'a, DenseMatrix>),
     Csr(&'a CsrMatrix),
     Coordinate(&'a CoordinateMatrix),
     RowVector(Cow<'a, [f64]>),
@@ -85,9 +86,12 @@ impl<'a> Side<'a> {
         };
         Ok(match (matrix.rows(), matrix.cols()) {
             shape if shape == (rows, cols) => match matrix {
-                MatrixBlock::Dense(dense) => Side::Dense(dense),
+                MatrixBlock::Dense(dense) => Side::Dense(Cow::Borrowed(dense)),
                 MatrixBlock::Csr(csr) => Side::Csr(csr),
                 MatrixBlock::Coordinate(coordinates) => Side::Coordinate(coordinates),
+                MatrixBlock::Compressed(compressed) => {
+                    Side::Dense(Cow::Owned(compressed.cells().to_dense()?))
+                }
             },
             (1, 1) => Side::Scalar(matrix.get(0, 0)),
             (1, _) => Side::RowVector(cells_of(matrix)?),

@@ -90,7 +90,7 @@ fn bits(value: f64) -> u64 {
 /// The stored cells, and the first zero that is not stored.
 fn entries(matrix: &MatrixBlock) -> Result<Vec<Entry>> {
     let cols = matrix.cols() as u64;
-    let mut entries = memory::room(matrix.values().len() + 1)?;
+    let mut entries = memory::room(matrix.stored() + 1)?;
     let mut gap = 0;
     matrix.for_each_stored(|row, col, value| {
         let place = (row as u64).saturating_mul(cols).saturating_add(col as u64);

@@ -78,6 +78,7 @@ pub fn unary_over_slices(
             let values = map_flat(cells.len(), |range, out| f(&cells[range], out))?;
             MatrixBlock::dense(dense.rows(), dense.cols(), values)
         }
+        MatrixBlock::Compressed(_) => unary_over_slices(&*matrix.plain()?, f),
     }
 }
 

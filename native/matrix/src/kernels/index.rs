@@ -70,7 +70,12 @@ pub fn right_index(
     if cols.len() == matrix.cols() {
         return Ok(matrix.slice_rows(rows.start, rows.end));
     }
+    part_of(matrix, rows, cols)
+}
+
+fn part_of(matrix: &MatrixBlock, rows: Range<usize>, cols: Range<usize>) -> Result<MatrixBlock> {
     match matrix {
+        MatrixBlock::Compressed(_) => part_of(&*matrix.plain()?, rows, cols),
         MatrixBlock::Dense(dense) => DenseRange::new(dense, rows, cols)?
             .to_dense()
             .map(MatrixBlock::Dense),
@@ -284,7 +289,7 @@ fn same_extent(
 
 /// Whether the result belongs in CSR, going by sparse parts' non-zeros and counting dense parts as full.
 fn mostly_sparse(matrices: &[&MatrixBlock], rows: usize, cols: usize) -> bool {
-    let stored: usize = matrices.iter().map(|matrix| matrix.values().len()).sum();
+    let stored: usize = matrices.iter().map(|matrix| matrix.stored()).sum();
     cols > 1
         && i32::try_from(cols).is_ok()
         && (stored as f64) < crate::SPARSE_THRESHOLD * rows as f64 * cols as f64

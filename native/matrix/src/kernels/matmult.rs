@@ -53,6 +53,8 @@ pub fn matmult(left: &MatrixBlock, right: &MatrixBlock) -> Result<MatrixBlock> {
 
 fn skipping_matmult(left: &MatrixBlock, right: &MatrixBlock) -> Result<MatrixBlock> {
     match (left, right) {
+        (MatrixBlock::Compressed(_), right) => skipping_matmult(&*left.plain()?, right),
+        (left, MatrixBlock::Compressed(_)) => skipping_matmult(left, &*right.plain()?),
         (MatrixBlock::Coordinate(coordinates), right) => {
             let CompactRows { numbers, csr } = coordinates.compact();
             let product = skipping_matmult(&csr.into(), right)?;
@@ -105,6 +107,8 @@ fn zeros_met_across(
 
 fn skipping_transposed(left: &MatrixBlock, right: &MatrixBlock) -> Result<MatrixBlock> {
     match (left, right) {
+        (MatrixBlock::Compressed(_), right) => skipping_transposed(&*left.plain()?, right),
+        (left, MatrixBlock::Compressed(_)) => skipping_transposed(left, &*right.plain()?),
         (MatrixBlock::Coordinate(coordinates), right) => {
             let CompactRows { numbers, csr } = coordinates.compact();
             skipping_transposed(&csr.into(), &rows_at(right, &numbers)?)
@@ -192,11 +196,12 @@ fn skipping_tsmm(matrix: &MatrixBlock) -> Result<MatrixBlock> {
         }
         MatrixBlock::Csr(_) => skipping_matmult(&transpose(matrix)?, matrix),
         MatrixBlock::Coordinate(coordinates) => skipping_tsmm(&coordinates.compact().csr.into()),
+        MatrixBlock::Compressed(_) => skipping_tsmm(&*matrix.plain()?),
     }
 }
 
 fn is_sparse(matrix: &MatrixBlock) -> bool {
-    matrix.layout() != Layout::Dense
+    matches!(matrix.layout(), Layout::Csr | Layout::Coordinate)
 }
 
 /// Looked for once in a dense or CSR matrix.

@@ -33,6 +33,7 @@ pub fn transpose(matrix: &MatrixBlock) -> Result<MatrixBlock> {
         }
         MatrixBlock::Dense(dense) => transpose_wide(dense),
         MatrixBlock::Coordinate(coordinates) => coordinates.transpose().and_then(settle),
+        MatrixBlock::Compressed(_) => transpose(&*matrix.plain()?),
         MatrixBlock::Csr(csr) => {
             if i32::try_from(rows).is_err() {
                 return Err(Error::unsupported(format!(

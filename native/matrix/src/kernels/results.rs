@@ -7,7 +7,7 @@ use crate::{Layout, MatrixBlock};
 /// A sparse result in the layout that suits what it stores; reads the stored count only.
 pub(crate) fn settle(result: impl Into<MatrixBlock>) -> Result<MatrixBlock> {
     let result = result.into();
-    let best = Layout::best(result.rows(), result.cols(), result.values().len());
+    let best = Layout::best(result.rows(), result.cols(), result.stored());
     result.in_layout(best)
 }
 

@@ -4,6 +4,7 @@ use fulgurite_error::{Error, Result};
 use fulgurite_hop::{AggregateOp, CumulativeOp, Direction, Literal};
 use fulgurite_matrix::{
     MatrixBlock,
+    compressed::CompressedMatrix,
     kernels::{
         self,
         aggregate::{
@@ -79,6 +80,54 @@ fn of_cols(op: AggregateOp, matrix: &MatrixBlock) -> Result<MatrixBlock> {
         AggregateOp::IndexMax | AggregateOp::IndexMin | AggregateOp::Trace => {
             Err(no_such_direction(op))
         }
+    }
+}
+
+/// Of column groups: takes as long as dictionaries are, or one look-up for each row and group; `None` where cells are needed.
+pub(super) fn of_groups(
+    op: AggregateOp,
+    direction: Direction,
+    groups: &CompressedMatrix,
+) -> Result<Option<Value>> {
+    let (rows, cols) = (groups.rows() as f64, groups.cols() as f64);
+    let double = |value: f64| Ok(Some(Value::Scalar(Literal::Double(value))));
+    let matrix = |block: MatrixBlock| Ok(Some(Value::Matrix(block)));
+    let mean = |sums: MatrixBlock, count: f64| kernels::unary(&sums, |sum| sum / count);
+    let square = |x: f64| x * x;
+    match (direction, op) {
+        (Direction::Full, AggregateOp::Sum) => double(groups.aggregate::<Sum>(|x| x)?),
+        (Direction::Full, AggregateOp::SumSq) => double(groups.aggregate::<Sum>(square)?),
+        (Direction::Full, AggregateOp::Mean) => {
+            double(groups.aggregate::<Sum>(|x| x)? / (rows * cols))
+        }
+        (Direction::Full, AggregateOp::Min) => double(groups.aggregate::<Min>(|x| x)?),
+        (Direction::Full, AggregateOp::Max) => double(groups.aggregate::<Max>(|x| x)?),
+        (Direction::Full, AggregateOp::Prod) => double(groups.aggregate::<Product>(|x| x)?),
+        (Direction::Row, AggregateOp::Sum) => matrix(groups.aggregate_rows::<Sum>(|x| x)?),
+        (Direction::Row, AggregateOp::SumSq) => matrix(groups.aggregate_rows::<Sum>(square)?),
+        (Direction::Row, AggregateOp::Mean) => {
+            matrix(mean(groups.aggregate_rows::<Sum>(|x| x)?, cols)?)
+        }
+        (Direction::Row, AggregateOp::Min) => matrix(groups.aggregate_rows::<Min>(|x| x)?),
+        (Direction::Row, AggregateOp::Max) => matrix(groups.aggregate_rows::<Max>(|x| x)?),
+        (Direction::Row, AggregateOp::Prod) => matrix(groups.aggregate_rows::<Product>(|x| x)?),
+        (Direction::Row, AggregateOp::IndexMax) => matrix(groups.row_index_max()?),
+        (Direction::Col, AggregateOp::Sum) => matrix(groups.aggregate_cols::<Sum>(|x| x)?),
+        (Direction::Col, AggregateOp::SumSq) => matrix(groups.aggregate_cols::<Sum>(square)?),
+        (Direction::Col, AggregateOp::Mean) => {
+            matrix(mean(groups.aggregate_cols::<Sum>(|x| x)?, rows)?)
+        }
+        (Direction::Col, AggregateOp::Min) => matrix(groups.aggregate_cols::<Min>(|x| x)?),
+        (Direction::Col, AggregateOp::Max) => matrix(groups.aggregate_cols::<Max>(|x| x)?),
+        (Direction::Col, AggregateOp::Prod) => matrix(groups.aggregate_cols::<Product>(|x| x)?),
+        (
+            Direction::Full | Direction::Row | Direction::Col,
+            AggregateOp::Var
+            | AggregateOp::Sd
+            | AggregateOp::Trace
+            | AggregateOp::IndexMax
+            | AggregateOp::IndexMin,
+        ) => Ok(None),
     }
 }
 

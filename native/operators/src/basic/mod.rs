@@ -9,6 +9,7 @@ mod bits;
 mod cast;
 mod cells;
 mod distributions;
+mod groups;
 mod inputs;
 mod parameterized;
 mod shape;
@@ -17,15 +18,21 @@ mod tests;
 mod text;
 
 pub use aggregate::cumulative;
+pub use groups::Factors;
+pub(super) use groups::{number, product as product_on_groups};
 pub use parameterized::group_function;
 pub use text::matrix_text;
 
 use std::ops::Range;
 
 use fulgurite_error::{Error, Result};
-use fulgurite_hop::{DataGenOp, Hop, HopOp, Literal, SizeOp, scalar};
+use fulgurite_hop::{
+    AggregateOp, BinaryOp, DataGenOp, Direction, Hop, HopOp, Literal, SizeOp, TernaryOp, UnaryOp,
+    ValueType, scalar,
+};
 use fulgurite_matrix::{
-    MatrixBlock,
+    Layout, MatrixBlock,
+    compressed::CompressedMatrix,
     kernels::{self, DenseRange, RandStream},
 };
 
@@ -113,6 +120,106 @@ fn dispatch(hop: &Hop, inputs: Inputs, stream: RandStream) -> Result<Value> {
         | HopOp::Fused(_) => Err(Error::internal(
             "an operator of the control program was handed to the basic operators",
         )),
+    }
+}
+
+/// The value of `hop`, an input of which is compressed; `None` where it has no way of its own to read column groups.
+///
+/// # Errors
+/// As [`execute`].
+pub(super) fn on_groups(hop: &Hop, factors: Factors, inputs: &[Value]) -> Result<Option<Value>> {
+    match (&hop.op, inputs) {
+        (HopOp::MatMult, [Value::Matrix(left), Value::Matrix(right)]) => {
+            groups::product(left, right, factors)
+        }
+        (HopOp::Unary(op), [Value::Matrix(matrix)]) => groups::unary(*op, matrix),
+        (HopOp::Binary(op), [left, right]) => groups::binary(*op, left, right, factors.are_same),
+        (HopOp::Ternary(op), [first, second, third]) => {
+            groups::ternary(*op, [first, second, third])
+        }
+        (HopOp::Aggregate(op, direction), [Value::Matrix(matrix)]) => {
+            match CompressedMatrix::of(matrix) {
+                Some(groups) => aggregate::of_groups(*op, *direction, groups),
+                None => Ok(None),
+            }
+        }
+        (HopOp::RightIndex, [Value::Matrix(matrix), bounds @ ..]) => groups::range(matrix, bounds),
+        (HopOp::CBind, _) => groups::beside(inputs),
+        // They expand their inputs.
+        (
+            HopOp::MatMult
+            | HopOp::Unary(_)
+            | HopOp::Binary(_)
+            | HopOp::Ternary(_)
+            | HopOp::Aggregate(..)
+            | HopOp::RightIndex
+            | HopOp::Literal(_)
+            | HopOp::Transpose
+            | HopOp::Diag
+            | HopOp::Rev
+            | HopOp::Reshape { .. }
+            | HopOp::LeftIndex
+            | HopOp::RBind
+            | HopOp::DataGen(_)
+            | HopOp::Table
+            | HopOp::Cumulative(_)
+            | HopOp::Cast(_)
+            | HopOp::Size(_)
+            | HopOp::Parameterized(..)
+            | HopOp::TransientRead(_)
+            | HopOp::TransientWrite(_)
+            | HopOp::PersistentRead(_)
+            | HopOp::PersistentWrite(_)
+            | HopOp::List(_)
+            | HopOp::Frame(_)
+            | HopOp::Print
+            | HopOp::Stop
+            | HopOp::Assert
+            | HopOp::Fused(_),
+            _,
+        ) => Ok(None),
+    }
+}
+
+/// An operator that a fused one is taken apart to.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Step {
+    Unary(UnaryOp),
+    Binary(BinaryOp),
+    Ternary(TernaryOp),
+    Aggregate(AggregateOp, Direction),
+    Product,
+    /// Of a matrix and four bounds.
+    Range,
+}
+
+/// The value of a step: on groups, where an input is compressed; `None` where it would have to be expanded.
+pub(super) fn step(step: Step, inputs: Vec<Value>, are_same: bool) -> Result<Option<Value>> {
+    let op = match step {
+        Step::Unary(op) => HopOp::Unary(op),
+        Step::Binary(op) => HopOp::Binary(op),
+        Step::Ternary(op) => HopOp::Ternary(op),
+        Step::Aggregate(op, direction) => HopOp::Aggregate(op, direction),
+        Step::Product => HopOp::MatMult,
+        Step::Range => HopOp::RightIndex,
+    };
+    let hop = match step {
+        Step::Aggregate(_, Direction::Full) => Hop::scalar(op, Vec::new(), ValueType::Double),
+        Step::Unary(_)
+        | Step::Binary(_)
+        | Step::Ternary(_)
+        | Step::Aggregate(..)
+        | Step::Product
+        | Step::Range => Hop::matrix(op, Vec::new()),
+    };
+    let is_compressed = |input: &Value| matches!(input, Value::Matrix(matrix) if matrix.layout() == Layout::Compressed);
+    let factors = Factors {
+        is_left_transposed: false,
+        are_same,
+    };
+    match inputs.iter().any(is_compressed) {
+        true => on_groups(&hop, factors, &inputs),
+        false => execute(&hop, inputs, RandStream::default()).map(Some),
     }
 }
 

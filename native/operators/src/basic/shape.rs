@@ -46,7 +46,10 @@ pub(super) fn range_in_place(inputs: &Inputs) -> Result<Option<DenseRange>> {
             range(inputs, 1)?,
             range(inputs, 3)?,
         )?),
-        Value::Matrix(MatrixBlock::Csr(_) | MatrixBlock::Coordinate(_)) | Value::Scalar(_) => None,
+        Value::Matrix(
+            MatrixBlock::Csr(_) | MatrixBlock::Coordinate(_) | MatrixBlock::Compressed(_),
+        )
+        | Value::Scalar(_) => None,
     })
 }
 

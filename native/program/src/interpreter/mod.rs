@@ -13,10 +13,12 @@
 //! - `written`, `loop_writes`: matrices that loops keep parts of.
 //! - `evaluate`: runs a planned block.
 //! - `scalar_code`: loops and functions of scalars, compiled as a whole.
+//! - `compression`: compresses what loops read.
 //! - `planner`: plans a block for the sizes that its inputs have now.
 //! - `control`: goes through blocks, functions and iterations.
 
 mod call_errors;
+mod compression;
 mod context;
 mod control;
 mod data_file;
@@ -36,6 +38,7 @@ mod spread;
 mod transfers;
 mod written;
 
+pub use compression::expected_compression;
 pub use control::{expected_degree, run_range};
 pub use files::{read_source, write_file};
 pub use loop_writes::expected_writes;

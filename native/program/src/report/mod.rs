@@ -1,5 +1,6 @@
 //! What an execution did: which operators ran where, how often and how long, and what planning cost.
 
+mod compression;
 mod remote;
 
 use std::{
@@ -9,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+pub use compression::CompressionReport;
 use fulgurite_codegen::{CacheStatistics, PlanCache};
 use fulgurite_dataflow::{Form, FusionReport, ParforReport, PlanningReport, Replan};
 use fulgurite_fusion::FusionStatistics;
@@ -36,6 +38,9 @@ pub struct Report {
     /// How many iterations of each `parfor` ran at a time.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub parfors: Vec<ParforReport>,
+    /// Which matrices were compressed, and why others were not.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub compressions: Vec<CompressionReport>,
     pub planning_milliseconds: f64,
     pub compile_milliseconds: f64,
     pub total_seconds: f64,
@@ -76,6 +81,7 @@ pub(crate) struct Recorder {
     plans: PlanningReport,
     fusion: FusionReport,
     parfors: BTreeMap<String, ParforReport>,
+    compressions: BTreeMap<String, CompressionReport>,
 }
 
 /// By their labels; those that ran here, and those that ran on the workers.
@@ -184,6 +190,11 @@ impl Recorder {
         }
     }
 
+    /// A matrix was compressed, or not: the last decision at a place counts.
+    pub(crate) fn compression(&mut self, run: CompressionReport) {
+        self.compressions.insert(run.label.clone(), run);
+    }
+
     /// Adds what one of several interpreters did.
     pub(crate) fn absorb(&mut self, other: Recorder) {
         for (label, distributed, one) in other.operators.into_entries() {
@@ -202,6 +213,7 @@ impl Recorder {
         for run in other.parfors.into_values() {
             self.parfor(run);
         }
+        self.compressions.extend(other.compressions);
     }
 
     pub(crate) fn into_report(self, backend: &str) -> Report {
@@ -229,6 +241,7 @@ impl Recorder {
             planning: self.plans,
             fusion: self.fusion,
             parfors: self.parfors.into_values().collect(),
+            compressions: self.compressions.into_values().collect(),
             planning_milliseconds: self.planning.as_secs_f64() * 1e3,
             ..Report::default()
         }
@@ -287,6 +300,9 @@ impl fmt::Display for Report {
         writeln!(f, "{}", self.fusion)?;
         for parfor in &self.parfors {
             writeln!(f, "{parfor}")?;
+        }
+        for compression in &self.compressions {
+            writeln!(f, "{compression}")?;
         }
         write!(
             f,

@@ -1,6 +1,6 @@
 //! What interpreters on the workers did, on its way to the report.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use fulgurite_dataflow::{OperatorWork, RemoteWork};
 
@@ -51,6 +51,7 @@ impl Recorder {
             planning: work.planning,
             plans: work.plans,
             fusion: work.fusion,
+            compressions: BTreeMap::new(),
             parfors: parfors.map(|run| (run.label.clone(), run)).collect(),
         });
     }

@@ -2,6 +2,7 @@
 
 mod common;
 
+mod compression;
 mod dag;
 mod dialects;
 mod distributed;

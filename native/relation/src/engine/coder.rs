@@ -10,7 +10,6 @@ use fulgurite_matrix::{Interrupt, memory};
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-use super::groups::push;
 use crate::parallel::{changed, filled, rows_of_a_thread};
 
 /// Rows between two looks at the interrupt flag.
@@ -62,6 +61,18 @@ impl<K: Copy + Eq + Hash> Codes<K> {
         push(&mut self.first_rows, row)?;
         Ok(next)
     }
+}
+
+/// Puts a value behind others, with memory that is asked for.
+///
+/// # Errors
+/// `memory`.
+pub(super) fn push<T>(values: &mut Vec<T>, value: T) -> Result<()> {
+    if values.len() == values.capacity() {
+        memory::reserve(values, values.len().max(16))?;
+    }
+    values.push(value);
+    Ok(())
 }
 
 /// Numbers for the keys of rows.

@@ -145,14 +145,6 @@ fn numbered(keys: Keys) -> Result<Groups> {
     })
 }
 
-pub(super) fn push<T>(values: &mut Vec<T>, value: T) -> Result<()> {
-    if values.len() == values.capacity() {
-        memory::reserve(values, values.len().max(16))?;
-    }
-    values.push(value);
-    Ok(())
-}
-
 /// Numbers from 0 for keys, in the order in which they are asked for.
 pub(super) struct Numbers<K>(FxHashMap<K, u32>);
 

@@ -22,6 +22,7 @@ use self::{
     parfor::{History, ParallelLoop},
 };
 use super::{
+    compression::{Ahead, Compression},
     context::Context,
     evaluate::evaluate,
     loop_writes::{LoopWrites, used_in_ranges},
@@ -55,6 +56,7 @@ pub(crate) struct Interpreter<'p> {
     pub(super) parfors: HashMap<usize, History>,
     /// What loops use in ranges, by their bodies' addresses.
     in_ranges: HashMap<usize, BTreeSet<String>>,
+    compression: Compression,
     pub(super) call_depth: usize,
     /// What `eval` has compiled; nothing where it cannot.
     pub(super) evaluated: Option<&'p Evaluated>,
@@ -84,6 +86,7 @@ impl<'p> Interpreter<'p> {
             planner,
             parfors: HashMap::new(),
             in_ranges: HashMap::new(),
+            compression: Compression::default(),
             call_depth: 0,
             evaluated,
         }
@@ -130,7 +133,11 @@ impl<'p> Interpreter<'p> {
                 let label = || label("while", position.as_ref());
                 let writes = self.loop_writes(body, Some(predicate), label, symbols);
                 self.planner.loops.enter(body, None);
+                let mut through = 0;
                 while self.holds(predicate, position.as_ref(), symbols)? {
+                    self.compress(body, Ahead::Through(through), label, symbols)
+                        .map_err(at)?;
+                    through += 1;
                     self.run(body, symbols).map_err(at)?;
                     writes
                         .after_iteration(symbols, &mut self.context)
@@ -160,6 +167,8 @@ impl<'p> Interpreter<'p> {
                 match parallel {
                     None => {
                         let label = || label(&format!("for {variable}"), position.as_ref());
+                        self.compress(body, Ahead::Left(range.left()), label, symbols)
+                            .map_err(at)?;
                         let writes = self.loop_writes(body, None, label, symbols);
                         for value in range {
                             symbols.set(variable, Variable::Scalar(Literal::Int(value)));
@@ -245,6 +254,28 @@ impl<'p> Interpreter<'p> {
         let in_ranges = self.in_ranges.entry(body.as_ptr().addr());
         let in_ranges = in_ranges.or_insert_with(|| used_in_ranges(body, condition));
         LoopWrites::begin(in_ranges, label, symbols, &self.context)
+    }
+
+    /// Compresses what a loop reads, see [`Compression`].
+    fn compress(
+        &mut self,
+        body: &[Block],
+        ahead: Ahead,
+        label: impl Fn() -> String,
+        symbols: &mut SymbolTable,
+    ) -> Result<()> {
+        self.compression
+            .before(body, ahead, label, symbols, &self.context)
+    }
+
+    /// Compresses inputs that the program reads several times.
+    ///
+    /// # Errors
+    /// `memory`.
+    pub(crate) fn compress_inputs(&mut self, symbols: &mut SymbolTable) -> Result<()> {
+        let program = self.program;
+        self.compression
+            .inputs(&program.body, symbols, &self.context)
     }
 
     /// The plan of a block for these variables.

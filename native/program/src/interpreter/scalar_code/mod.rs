@@ -298,7 +298,9 @@ fn known(block: &MatrixBlock, session: &Session) -> Option<Matrix> {
     let all = (rows as u64).saturating_mul(cols as u64).saturating_mul(8);
     let may_be_written = match block {
         MatrixBlock::Dense(_) => true,
-        MatrixBlock::Csr(_) | MatrixBlock::Coordinate(_) => all <= MOST_DENSE_BYTES && fits(all),
+        MatrixBlock::Csr(_) | MatrixBlock::Coordinate(_) | MatrixBlock::Compressed(_) => {
+            all <= MOST_DENSE_BYTES && fits(all)
+        }
     };
     fits(block.memory_bytes() as u64).then_some(Matrix {
         rows,
@@ -336,7 +338,9 @@ impl Held {
         let was_sparse = block.layout() != Layout::Dense;
         let dense = match block {
             MatrixBlock::Dense(dense) => dense,
-            sparse @ (MatrixBlock::Csr(_) | MatrixBlock::Coordinate(_)) => sparse.to_dense()?,
+            sparse @ (MatrixBlock::Csr(_)
+            | MatrixBlock::Coordinate(_)
+            | MatrixBlock::Compressed(_)) => sparse.to_dense()?,
         };
         Ok(Held::Written {
             rows: dense.rows(),
@@ -361,9 +365,9 @@ impl Held {
                 cols: matrix.block().cols(),
                 values: match matrix.block() {
                     MatrixBlock::Dense(dense) => Values::Read(dense.values()),
-                    sparse @ (MatrixBlock::Csr(_) | MatrixBlock::Coordinate(_)) => {
-                        Values::Sparse(sparse)
-                    }
+                    sparse @ (MatrixBlock::Csr(_)
+                    | MatrixBlock::Coordinate(_)
+                    | MatrixBlock::Compressed(_)) => Values::Sparse(sparse),
                 },
             },
             Held::Written {
