@@ -8,15 +8,11 @@ mod making;
 
 use std::sync::Arc;
 
-use fulgurite_error::ErrorKind;
 use proptest::prelude::*;
 
-use super::{
-    COMPRESSED_VERSION, ColumnGroup, CompressedMatrix, GroupCodes, GroupEncoding, compress, plan,
-    sample::estimated_distinct,
-};
+use super::{ColumnGroup, CompressedMatrix, GroupCodes, GroupEncoding, compress};
 use crate::{
-    CsrMatrix, DenseMatrix, Layout, MatrixBlock,
+    DenseMatrix, Layout, MatrixBlock,
     kernels::{
         self,
         aggregate::{self, Max, Min, Sum},

@@ -1,16 +1,18 @@
 //! What compression finds, round trips to the bit, and refusals.
 
+use std::sync::Arc;
+
 use fulgurite_error::ErrorKind;
 use proptest::prelude::*;
 
-use super::{KINDS, assert_bits, bits, matrix, mixed};
+use super::{KINDS, assert_bits, assert_close, bits, check_aggregates, matrix, mixed, operand};
 use crate::{
     CsrMatrix, DenseMatrix, Layout, MatrixBlock,
     compressed::{
         COMPRESSED_VERSION, ColumnGroup, CompressedMatrix, GroupCodes, GroupEncoding, WireBuffers,
         compress, plan, sample::estimated_distinct,
     },
-    kernels::aggregate::Sum,
+    kernels::{self, aggregate::Sum},
 };
 
 /// Data in which each encoding pays.
