@@ -137,12 +137,16 @@ pub(super) fn direction(call: &BoundCall<'_>, place: usize) -> Result<&'static s
     }
 }
 
+pub(super) fn transposed(call: &mut BoundCall<'_>, matrix: HopId) -> HopId {
+    call.matrix(HopOp::Transpose, vec![matrix])
+}
+
 /// Along each row: `t(cumsum(t(target)))`.
 fn row_cumsum(call: &mut BoundCall<'_>) -> Result<HopId> {
     let target = call.argument(0)?;
-    let turned = call.matrix(HopOp::Transpose, vec![target]);
+    let turned = transposed(call, target);
     let sums = call.matrix(HopOp::Cumulative(CumulativeOp::Sum), vec![turned]);
-    Ok(call.matrix(HopOp::Transpose, vec![sums]))
+    Ok(transposed(call, sums))
 }
 
 /// Of all cells; with weights, `sum(target * weights) / sum(weights)`.
@@ -177,7 +181,7 @@ fn contains(call: &mut BoundCall<'_>) -> Result<HopId> {
     let (target, pattern) = (call.argument(0)?, call.argument(1)?);
     let block = &mut call.block;
     let value = block.constant(pattern).and_then(Literal::as_f64);
-    let equal = block.binary(BinaryOp::Equal, target, pattern, position)?;
+    let equal = block.equal(target, pattern, position)?;
     let found = match value {
         Some(value) if !value.is_nan() => equal,
         _ => {

@@ -157,9 +157,7 @@ fn is_infinite(call: &mut BoundCall<'_>) -> Result<HopId> {
     let infinity = call
         .block
         .literal(Literal::Double(f64::INFINITY), call.position);
-    let is_infinite = call
-        .block
-        .binary(BinaryOp::Equal, size, infinity, call.position)?;
+    let is_infinite = call.block.equal(size, infinity, call.position)?;
     as_number(call, target, is_infinite)
 }
 

@@ -6,9 +6,13 @@
 use std::collections::BTreeMap;
 
 use fulgurite_error::{Code, Error, Result};
-use fulgurite_hop::{BinaryOp, Direction, Hop, HopId, HopOp, Literal};
+use fulgurite_hop::{Direction, Hop, HopId, HopOp, Literal};
 
-use super::{BoundCall, Builtin, Kind, Parameter, Rule, aggregates::sums, builtin, required};
+use super::{
+    BoundCall, Builtin, Kind, Parameter, Rule,
+    aggregates::{sums, transposed},
+    builtin, required,
+};
 
 pub(super) const BUILTINS: &[Builtin] = &[Builtin {
     rest: Some(Kind::Cells),
@@ -208,7 +212,7 @@ impl Product<'_, '_> {
     fn check(&mut self, left: HopId, right: HopId, message: Vec<Part>) -> Result<()> {
         let position = self.call.position;
         let block = &mut self.call.block;
-        let equal = block.binary(BinaryOp::Equal, left, right, position)?;
+        let equal = block.equal(left, right, position)?;
         let mut whole = block.literal(Literal::String(String::new()), position);
         for part in message {
             let part = match part {
@@ -231,7 +235,7 @@ impl Product<'_, '_> {
     }
 
     fn transposed(&mut self, of: HopId) -> HopId {
-        self.matrix(HopOp::Transpose, vec![of])
+        transposed(self.call, of)
     }
 
     fn times(&mut self, left: HopId, right: HopId) -> Result<HopId> {

@@ -2,7 +2,7 @@
 
 use fulgurite_error::{Code, Error, Result};
 use fulgurite_hop::{
-    BinaryOp, DataType, Dialect, FrameOp, Hop, HopId, HopOp, ListOp, Literal, ParameterizedOp,
+    DataType, Dialect, FrameOp, Hop, HopId, HopOp, ListOp, Literal, ParameterizedOp,
 };
 
 use super::{
@@ -322,7 +322,7 @@ fn first_column(call: &mut BoundCall<'_>, matrix: HopId) -> Result<HopId> {
     let one = call.block.int(1, position);
     let rows = call.block.rows(matrix, position);
     let cols = call.block.cols(matrix, position);
-    let is_row = call.block.binary(BinaryOp::Equal, rows, one, position)?;
+    let is_row = call.block.equal(rows, one, position)?;
     let last = call.block.if_else(is_row, cols, one, position)?;
     Ok(call.block.part(matrix, [one, rows, one, last], position))
 }

@@ -209,6 +209,10 @@ impl BlockBuilder {
         self.binary(BinaryOp::Mult, left, right, position)
     }
 
+    pub fn equal(&mut self, left: HopId, right: HopId, position: &Position) -> Result<HopId> {
+        self.binary(BinaryOp::Equal, left, right, position)
+    }
+
     pub fn smaller(&mut self, left: HopId, right: HopId, position: &Position) -> Result<HopId> {
         self.binary(BinaryOp::Min, left, right, position)
     }
