@@ -28,6 +28,11 @@ WORKERS = {"fulgurite.backend": "local", "fulgurite.memory.local": "4k"}
 EXPECTED = common.HERE / "expected.txt"
 
 
+# How often a case that passed before is tried again, where no more than so many fail.
+AGAIN = 2
+MOST_AGAIN = 3
+
+
 class Runner:
     def __init__(self, command, limit, forms, policies, place="here"):
         self.command, self.limit = command, limit
@@ -123,6 +128,10 @@ def main():
         EXPECTED.write_text("".join(f"{name}\n" for name in sorted(passed)))
     expected = set(EXPECTED.read_text().splitlines()) if EXPECTED.exists() else set()
     lost = sorted(expected & set(compared) - passed)
+    # Scripts that check gradients draw numbers without a seed, and now and then one lies where a slope changes: what fails is tried again.
+    again = {f"{case.family}: {case.name}": case for case in chosen}
+    for _ in range(AGAIN if len(lost) <= MOST_AGAIN else 0):
+        lost = [name for name in lost if runner.run(again[name])]
     for name in lost:
         mode, text = next(iter(results[name].items()))
         print(f"passed before: {name} ({mode}): {text}", file=sys.stderr)

@@ -69,7 +69,9 @@ def test_a_jar_can_be_named(monkeypatch):
 
 
 def test_the_names_are_those_of_fulgurite_spark():
-    assert all(getattr(fulgurite, name) is getattr(fulgurite.spark, name) for name in fulgurite.spark.__all__)
+    # Functions of columns are of Spark's columns there, and of frames' columns here.
+    others = {name for name in fulgurite.spark.__all__ if getattr(fulgurite, name) is not getattr(fulgurite.spark, name)}
+    assert others == {"udf"}
 
 
 def test_without_the_wheel_of_the_jars_pip_is_named(monkeypatch):
