@@ -66,12 +66,7 @@ impl PyFrame {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // Whoever asks for other types converts them.
         let _ = requested_schema;
-        let batch = self.0.to_record_batch();
-        let batch = batch.map_err(|error| raised(py, &error, None))?;
-        let schema = batch.schema();
-        let batches = RecordBatchIterator::new([Ok::<_, ArrowError>(batch)], schema);
-        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
-        PyCapsule::new_with_value(py, stream, STREAM)
+        streamed(py, self.0.to_record_batch())
     }
 
     #[getter]
@@ -111,6 +106,18 @@ impl PyFrame {
         let text = self.0.to_text(rows, cols, 3, " ", "\n");
         text.map_err(|error| raised(py, &error, None))
     }
+}
+
+/// A batch as a stream of Arrow's C interface.
+pub(crate) fn streamed(
+    py: Python<'_>,
+    batch: Result<RecordBatch>,
+) -> PyResult<Bound<'_, PyCapsule>> {
+    let batch = batch.map_err(|error| raised(py, &error, None))?;
+    let schema = batch.schema();
+    let batches = RecordBatchIterator::new([Ok::<_, ArrowError>(batch)], schema);
+    let stream = FFI_ArrowArrayStream::new(Box::new(batches));
+    PyCapsule::new_with_value(py, stream, STREAM)
 }
 
 fn frame_of(reader: RecordBatchStreamReader) -> Result<Frame> {

@@ -131,19 +131,16 @@ pub fn relation_collect(
     progress: Option<Bound<'_, PyAny>>,
     place: Asks,
 ) -> PyResult<PyTable> {
-    let place = at(place);
-    let fails = |error: Error| raised(py, &error, place.as_ref());
-    let plan = Relation::from_json(plan).map_err(fails)?;
-    let table = running(
-        py,
+    let run = Run {
         engine,
+        plan,
         tables,
         arrays,
         is_main_thread,
         progress,
-        move |fusion| fusion.collect(&plan),
-    )?;
-    table.map(PyTable).map_err(fails)
+        place,
+    };
+    run.on(py, |fusion, plan| fusion.collect(plan)).map(PyTable)
 }
 
 /// Runs a plan, and gives as text what was done, step by step.
@@ -160,35 +157,29 @@ pub fn relation_observed(
     progress: Option<Bound<'_, PyAny>>,
     place: Asks,
 ) -> PyResult<String> {
-    let place = at(place);
-    let fails = |error: Error| raised(py, &error, place.as_ref());
-    let plan = Relation::from_json(plan).map_err(fails)?;
-    let seen = running(
-        py,
+    let run = Run {
         engine,
+        plan,
         tables,
         arrays,
         is_main_thread,
         progress,
-        move |fusion| {
-            let steps = Steps {
-                evaluator: fusion.evaluator,
-                seen: Mutex::default(),
-            };
-            let table = Fusion {
-                observer: Some(&steps),
-                ..*fusion
-            }
-            .collect(&plan)?;
-            let mut seen = steps
-                .seen
-                .into_inner()
-                .unwrap_or_else(PoisonError::into_inner);
-            seen.push(format!("{} rows", table.rows()));
-            Ok(seen.join("\n"))
-        },
-    )?;
-    seen.map_err(fails)
+        place,
+    };
+    run.on(py, |fusion, plan| {
+        let steps = Steps {
+            evaluator: fusion.evaluator,
+            seen: Mutex::default(),
+        };
+        let observed = Fusion {
+            observer: Some(&steps),
+            ..*fusion
+        };
+        let rows = observed.collect(plan)?.rows();
+        steps.push(format!("{rows} rows"));
+        let seen = steps.seen.into_inner();
+        Ok(seen.unwrap_or_else(PoisonError::into_inner).join("\n"))
+    })
 }
 
 /// The steps of a plan, as text.
@@ -222,7 +213,7 @@ impl Observer for Steps<'_> {
     }
 }
 
-/// Columns of a plan beside each other, as a matrix that waits, and its rows.
+/// Columns of a plan beside each other: the rows, a matrix that waits, whether values may be missing, and whether all are whole.
 #[pyfunction]
 #[pyo3(signature = (engine, plan, tables, arrays, names, is_main_thread, progress=None, place=None))]
 #[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
@@ -237,61 +228,71 @@ pub fn relation_matrix(
     progress: Option<Bound<'_, PyAny>>,
     place: Asks,
 ) -> PyResult<(usize, Node, bool, bool)> {
-    let place = at(place);
-    let fails = |error: Error| raised(py, &error, place.as_ref());
-    let plan = Relation::from_json(plan).map_err(fails)?;
-    let names: Vec<Arc<str>> = names.iter().map(|name| name.as_str().into()).collect();
-    let matrix = running(
-        py,
+    let run = Run {
         engine,
+        plan,
         tables,
         arrays,
         is_main_thread,
         progress,
-        move |fusion| fusion.matrix(&plan, &names),
-    )?;
-    let found = matrix.map_err(fails)?;
+        place,
+    };
+    let names: Vec<Arc<str>> = names.into_iter().map(Arc::from).collect();
+    let found = run.on(py, move |fusion, plan| fusion.matrix(plan, &names))?;
     let node = Node::new(found.matrix);
     Ok((found.rows, node, found.may_lack, found.is_whole))
 }
 
-/// Runs something on tables and arrays, without the interpreter's lock.
-fn running<T: Send + 'static>(
-    py: Python<'_>,
-    engine: &Engine,
-    tables: Vec<PyRef<'_, PyTable>>,
-    arrays: Vec<Bound<'_, PyAny>>,
+/// A plan that somebody wants to run.
+struct Run<'a, 'py> {
+    engine: &'a Engine,
+    plan: &'a str,
+    tables: Vec<PyRef<'py, PyTable>>,
+    arrays: Vec<Bound<'py, PyAny>>,
     is_main_thread: bool,
-    progress: Option<Bound<'_, PyAny>>,
-    run: impl FnOnce(&Fusion<'_>) -> fulgurite_error::Result<T> + Send + 'static,
-) -> PyResult<fulgurite_error::Result<T>> {
-    COUNTS.evaluations.fetch_add(1, Ordering::Relaxed);
-    let tables = tables_of(&tables);
-    let beside = arrays.iter().map(|array| column(py, array));
-    let beside: Vec<BesideColumn> = beside.collect::<PyResult<_>>()?;
-    let cells = tables.iter().map(|table| {
-        let cells = table.rows().saturating_mul(table.names().len());
-        u64::try_from(cells).unwrap_or(u64::MAX)
-    });
-    let waiting = Waiting {
-        is_main_thread,
-        progress: progress.as_ref(),
-        may_take_long: true,
-        operators: 0,
-        cells: cells.fold(0, u64::saturating_add),
-    };
-    let evaluator = Arc::clone(&engine.0);
-    let run = move |interrupt: &fulgurite_matrix::Interrupt| {
-        run(&Fusion {
-            tables: &tables,
-            arrays: &beside,
-            evaluator: &evaluator,
-            interrupt,
-            least_rows: WORTH_A_PLAN,
-            observer: None,
-        })
-    };
-    waiting.run(py, &[], run)
+    progress: Option<Bound<'py, PyAny>>,
+    place: Asks,
+}
+
+impl Run<'_, '_> {
+    /// What is made of the plan, without the interpreter's lock.
+    fn on<T: Send + 'static>(
+        self,
+        py: Python<'_>,
+        make: impl FnOnce(&Fusion<'_>, &Relation) -> fulgurite_error::Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let place = at(self.place);
+        let fails = |error: Error| raised(py, &error, place.as_ref());
+        let plan = Relation::from_json(self.plan).map_err(fails)?;
+        COUNTS.evaluations.fetch_add(1, Ordering::Relaxed);
+        let tables = tables_of(&self.tables);
+        let beside = self.arrays.iter().map(|array| column(py, array));
+        let beside: Vec<BesideColumn> = beside.collect::<PyResult<_>>()?;
+        let cells = tables.iter().map(|table| {
+            let cells = table.rows().saturating_mul(table.names().len());
+            u64::try_from(cells).unwrap_or(u64::MAX)
+        });
+        let waiting = Waiting {
+            is_main_thread: self.is_main_thread,
+            progress: self.progress.as_ref(),
+            may_take_long: true,
+            operators: 0,
+            cells: cells.fold(0, u64::saturating_add),
+        };
+        let evaluator = Arc::clone(&self.engine.0);
+        let run = move |interrupt: &fulgurite_matrix::Interrupt| {
+            let fusion = Fusion {
+                tables: &tables,
+                arrays: &beside,
+                evaluator: &evaluator,
+                interrupt,
+                least_rows: WORTH_A_PLAN,
+                observer: None,
+            };
+            make(&fusion, &plan)
+        };
+        waiting.run(py, &[], run)?.map_err(fails)
+    }
 }
 
 /// An array's cells as a column, without a copy for numbers.

@@ -6,8 +6,8 @@ use std::{fs::File, sync::Arc};
 
 use arrow::{
     array::{
-        Array, ArrayRef, BooleanArray, Date32Array, NullArray, PrimitiveArray, RecordBatchIterator,
-        RecordBatchReader, StringBuilder, TimestampMicrosecondArray,
+        Array, ArrayRef, BooleanArray, Date32Array, NullArray, PrimitiveArray, RecordBatchReader,
+        StringBuilder, TimestampMicrosecondArray,
     },
     buffer::{BooleanBuffer, NullBuffer, ScalarBuffer},
     datatypes::{
@@ -15,7 +15,7 @@ use arrow::{
         Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
     },
     error::ArrowError,
-    ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader},
+    ffi_stream::RecordBatchStreamReader,
 };
 use fulgurite_error::{Error, Result};
 use fulgurite_frame::{Frame, csv, csv::CsvFormat, parquet};
@@ -28,7 +28,10 @@ use pyo3::{
     types::{PyCapsule, PyCapsuleMethods},
 };
 
-use crate::{failure::raised, frames::STREAM};
+use crate::{
+    failure::raised,
+    frames::{STREAM, streamed},
+};
 
 /// A table.
 #[pyclass(frozen, name = "Table", module = "fulgurite._native")]
@@ -120,12 +123,7 @@ impl PyTable {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // Whoever asks for other types converts them.
         let _ = requested_schema;
-        let batch = self.0.to_record_batch();
-        let batch = batch.map_err(|error| raised(py, &error, None))?;
-        let schema = batch.schema();
-        let batches = RecordBatchIterator::new([Ok::<_, ArrowError>(batch)], schema);
-        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
-        PyCapsule::new_with_value(py, stream, STREAM)
+        streamed(py, self.0.to_record_batch())
     }
 
     #[getter]
