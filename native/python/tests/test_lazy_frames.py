@@ -471,6 +471,30 @@ def test_explain_tells_what_was_done():
         made.filter(fg.col("dai") < 3).explain(run=True)
 
 
+@pytest.mark.parametrize("rows", [20, 10_000])
+def test_rows_that_are_left_out_may_hold_what_does_not_fit(rows):
+    at = np.arange(rows)
+    texts = ["x" if row % 10 == 0 else str(row % 7) for row in range(rows)]
+    made = fg.frame({"s": texts, "y": (at % 10).astype(float)})
+    number = fg.col("s").cast("int64")
+    kept = [int(text) for text in texts if text != "x"]
+    for predicate in (fg.col("y") > 0.5, fg.col("y") * 2 > 0.5, fg.col("s") != "x"):
+        few = made.filter(predicate)
+        assert few.select(number.sum()).to_array("s").tolist() == [sum(kept)]
+        assert few.with_columns(z=number).select(fg.col("z").sum()).to_array("z").tolist() == [sum(kept)]
+        grouped = few.group_by(number.alias("g")).agg(n=fg.len()).sort("g").collect().to_dict()
+        assert grouped == {"g": sorted(set(kept)), "n": [kept.count(value) for value in sorted(set(kept))]}
+        assert few.group_by("y").agg(number.sum()).select(fg.col("s").sum()).to_array("s").tolist() == [sum(kept)]
+        assert few.filter(number > 3).select(fg.len()).to_array("len").tolist() == [sum(value > 3 for value in kept)]
+        assert few.select(z=number).unique().sort("z").to_array("z").tolist() == sorted(set(kept))
+        assert few.select(number).to_array("s").tolist() == kept
+        assert few.join(few.head(1), on=number).select(fg.len()).to_array("len").tolist() == [kept.count(kept[0])]
+        # Parts of one predicate are asked for all rows.
+        for whole in (predicate & (number > 3), (number > 3) & predicate):
+            with pytest.raises(fg.FulguriteError, match="row 1: .*does not fit into Int64"):
+                made.filter(whole).collect()
+
+
 @pytest.mark.parametrize("rows", [7, 100_000])
 def test_arrays_have_the_types_of_their_columns_together(rows):
     numbers = np.arange(rows)

@@ -163,6 +163,16 @@ pub fn common(one: &DataType, other: &DataType) -> Option<DataType> {
     })
 }
 
+/// Whether a type has a place for all values of another one.
+pub fn has_all_values(to: &DataType, from: &DataType) -> bool {
+    match to {
+        DataType::Utf8 | DataType::Dictionary(..) => is_text(from),
+        DataType::Float64 => is_number(from) || *from == DataType::Boolean,
+        DataType::Timestamp(..) => is_date(from),
+        other => common(other, from).is_some_and(|common| common == *other),
+    }
+}
+
 /// The type that a whole number of the script takes beside a column of this type.
 pub fn beside_integer(value: i128, kind: &DataType) -> Option<DataType> {
     Some(match kind {

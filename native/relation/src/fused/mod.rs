@@ -23,6 +23,7 @@ use std::sync::Arc;
 
 use arrow::{
     array::{Array, ArrayRef, BooleanArray},
+    buffer::BooleanBuffer,
     datatypes::DataType,
 };
 use fulgurite_error::{Error, Result};
@@ -39,7 +40,7 @@ use crate::{
     deep::on_deep_stack,
     engine::{self, Joined},
     plan::{Keep, Relation},
-    resolve::{TypedExpression, TypedNode, TypedRelation, resolve},
+    resolve::{TypedExpression, TypedNamed, TypedNode, TypedRelation, resolve},
     table::{Columns, Table},
     types,
 };
@@ -196,7 +197,7 @@ impl Fusion<'_> {
                 aggs,
                 maintain_order,
             } => {
-                let pipeline = self.pipeline(input)?;
+                let pipeline = self.below(input, keys.iter().chain(aggs))?;
                 // Groups are in the order of all rows, not of the selected ones.
                 let wanted = match maintain_order {
                     true => Rows::Selected,
@@ -217,7 +218,7 @@ impl Fusion<'_> {
                 if !exprs.is_empty()
                     && exprs.iter().all(|named| aggregates::is_total(&named.expr)) =>
             {
-                let pipeline = self.pipeline(input)?;
+                let pipeline = self.below(input, exprs)?;
                 let (pipeline, selection) = self.narrowed(&pipeline, Rows::AsItIsCheaper)?;
                 match aggregates::totals(self, &pipeline, selection.as_ref(), exprs)? {
                     Some(table) => Ok(table),
@@ -241,12 +242,8 @@ impl Fusion<'_> {
             } => {
                 let (left, of_left) = self.side_of_join(left, left_on)?;
                 let (right, of_right) = self.side_of_join(right, right_on)?;
-                let flags = |of: &'_ Option<Selection>| of.as_ref().map(|of| of.flags.clone());
-                let (of_left, of_right) = (flags(&of_left), flags(&of_right));
-                let (left, right) = (
-                    Joined::some(&left, of_left.as_ref()),
-                    Joined::some(&right, of_right.as_ref()),
-                );
+                let left = Joined::some(&left, of_left.as_ref());
+                let right = Joined::some(&right, of_right.as_ref());
                 let joined = engine::join(plan, left, right, &self.computed_arrays()?)?;
                 self.note(|| format!("join to {} rows", joined.rows()));
                 Ok(joined)
@@ -282,13 +279,27 @@ impl Fusion<'_> {
         }
     }
 
+    /// The run of steps below aggregates, over all rows and which are selected: not where expressions may fail for the others.
+    fn below<'e>(
+        &self,
+        input: &TypedRelation,
+        exprs: impl IntoIterator<Item = &'e TypedNamed>,
+    ) -> Result<Pipeline> {
+        let pipeline = self.pipeline(input)?;
+        let may_fail = exprs.into_iter().any(|named| named.expr.may_fail());
+        match may_fail && pipeline.predicate.is_some() {
+            true => self.materialized(&pipeline).map(Pipeline::of_table),
+            false => Ok(pipeline),
+        }
+    }
+
     /// A table that is joined by these keys, and which of its rows take part: where columns are as they were, the join picks the rows
     /// that have partners from the whole table, and the selected ones are never put together.
     fn side_of_join(
         &self,
         input: &TypedRelation,
         keys: &[TypedExpression],
-    ) -> Result<(Table, Option<Selection>)> {
+    ) -> Result<(Table, Option<BooleanBuffer>)> {
         let pipeline = self.pipeline(input)?;
         let (pipeline, selection) = self.narrowed(&pipeline, Rows::OfJoins)?;
         let places = pipeline.columns.iter().map(|column| match &column.expr {
@@ -303,7 +314,8 @@ impl Fusion<'_> {
                     .columns
                     .iter()
                     .map(|column| Arc::clone(&column.name));
-                Ok((pipeline.base.select(&places).renamed(names), selection))
+                let flags = selection.map(|selection| selection.flags);
+                Ok((pipeline.base.select(&places).renamed(names), flags))
             }
             _ => Ok((self.materialized_of(pipeline, selection)?, None)),
         }

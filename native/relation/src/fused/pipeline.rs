@@ -5,14 +5,11 @@ use std::sync::Arc;
 use arrow::{
     array::{BooleanArray, UInt32Array},
     buffer::BooleanBuffer,
-    datatypes::DataType,
 };
 use fulgurite_error::Result;
 
 use crate::{
     engine,
-    expression::Function,
-    literal::Options,
     resolve::{TypedExpression, TypedNamed, TypedNode},
     table::Table,
 };
@@ -76,9 +73,12 @@ impl Pipeline {
 
     /// The step above it, if it is one of a run: none where it has to be computed first.
     pub fn then(&self, step: &TypedNode) -> Option<Pipeline> {
-        // Aggregates and arrays are over the rows that are selected.
+        // Aggregates, arrays and what may fail are over the rows that are selected.
+        let is_of_selected = |expression: &TypedExpression| {
+            self.predicate.is_some() && (expression.reads_arrays() || expression.may_fail())
+        };
         let goes_on = |expression: &TypedExpression| {
-            !expression.has_aggregate() && (self.predicate.is_none() || !expression.reads_arrays())
+            !expression.has_aggregate() && !is_of_selected(expression)
         };
         let all_go_on = |exprs: &[TypedNamed]| exprs.iter().all(|named| goes_on(&named.expr));
         let mut next = self.clone();
@@ -86,12 +86,7 @@ impl Pipeline {
             TypedNode::Filter { predicate, .. } if goes_on(predicate) => {
                 let predicate = self.substituted(predicate);
                 next.predicate = Some(match next.predicate.take() {
-                    Some(before) => TypedExpression::Call {
-                        function: Function::And,
-                        args: vec![before, predicate],
-                        options: Arc::new(Options::default()),
-                        data_type: DataType::Boolean,
-                    },
+                    Some(before) => before.and(predicate),
                     None => predicate,
                 });
             }

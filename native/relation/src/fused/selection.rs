@@ -3,7 +3,7 @@
 //! Tasks of few rows go through the parts of a conjunction, while their columns are in the cache. Parts that look at texts come
 //! last, and look at the rows that are left.
 
-use std::{ops::Range, sync::Arc};
+use std::ops::Range;
 
 use arrow::{
     array::{AsArray, BooleanBufferBuilder, UInt32Array},
@@ -16,11 +16,10 @@ use super::pipeline::Selection;
 use crate::{
     engine,
     expression::{Function, Rule},
-    literal::Options,
     parallel::{by_tasks, rows_of_a_task},
     resolve::TypedExpression,
     table::Table,
-    types::{common, is_date, is_number, is_text},
+    types::is_text,
 };
 
 /// Rows whose columns stay in the cache from one part of a conjunction to the next.
@@ -30,15 +29,19 @@ const FEW_TEXTS: usize = 1 << 8;
 /// Texts of less than this share of rows are gathered before they are looked at.
 const SHARE_GATHERED: usize = 4;
 
-/// The parts of a conjunction that kernels answer, and the rest.
+/// The parts of a conjunction that kernels answer, and the rest. Where one may fail, it does so for all rows, and none is answered
+/// before.
 pub(super) fn parted(
     predicate: &TypedExpression,
 ) -> (Vec<TypedExpression>, Option<TypedExpression>) {
+    if predicate.may_fail() {
+        return (Vec::new(), Some(predicate.clone()));
+    }
     let mut parts = Vec::new();
     conjuncts(predicate, &mut parts);
     let (mut questions, rest): (Vec<_>, Vec<_>) = parts.into_iter().partition(is_question);
     questions.sort_by_key(reads_texts);
-    (questions, rest.into_iter().reduce(both))
+    (questions, rest.into_iter().reduce(TypedExpression::and))
 }
 
 fn conjuncts(predicate: &TypedExpression, parts: &mut Vec<TypedExpression>) {
@@ -52,21 +55,12 @@ fn conjuncts(predicate: &TypedExpression, parts: &mut Vec<TypedExpression>) {
     }
 }
 
-fn both(one: TypedExpression, other: TypedExpression) -> TypedExpression {
-    TypedExpression::Call {
-        function: Function::And,
-        args: vec![one, other],
-        options: Arc::new(Options::default()),
-        data_type: DataType::Boolean,
-    }
-}
-
 /// Whether nothing within it computes numbers.
 fn is_question(expression: &TypedExpression) -> bool {
     !expression.any(&mut |part| match part {
-        TypedExpression::Column { .. } | TypedExpression::Literal { .. } => false,
-        // A value without a place in the type is an error wherever it stands, not in the rows that are left alone.
-        TypedExpression::Cast { arg, data_type } => !has_all_values(data_type, arg.data_type()),
+        TypedExpression::Column { .. }
+        | TypedExpression::Literal { .. }
+        | TypedExpression::Cast { .. } => false,
         TypedExpression::Array { .. } | TypedExpression::Aggregate { .. } => true,
         TypedExpression::Call { function, .. } => match function.declaration().rule {
             Rule::Arithmetic { .. }
@@ -92,16 +86,6 @@ fn is_question(expression: &TypedExpression) -> bool {
             | Rule::TimePart => false,
         },
     })
-}
-
-/// Whether a type has a place for all values of another one.
-fn has_all_values(to: &DataType, from: &DataType) -> bool {
-    match to {
-        DataType::Utf8 | DataType::Dictionary(..) => is_text(from),
-        DataType::Float64 => is_number(from) || *from == DataType::Boolean,
-        DataType::Timestamp(..) => is_date(from),
-        other => common(other, from).is_some_and(|common| common == *other),
-    }
 }
 
 /// Whether it only compares texts, which takes no longer than to code them.

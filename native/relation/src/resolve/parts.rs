@@ -1,8 +1,23 @@
 //! What is within an expression.
 
+use std::sync::Arc;
+
+use arrow::datatypes::DataType;
+
 use super::expression::TypedExpression;
+use crate::{expression::Function, literal::Options, types::has_all_values};
 
 impl TypedExpression {
+    /// Whether both are true.
+    pub(crate) fn and(self, other: TypedExpression) -> TypedExpression {
+        TypedExpression::Call {
+            function: Function::And,
+            args: vec![self, other],
+            options: Arc::new(Options::default()),
+            data_type: DataType::Boolean,
+        }
+    }
+
     /// Whether something within it, or it, is so.
     pub(crate) fn any(&self, is_so: &mut impl FnMut(&TypedExpression) -> bool) -> bool {
         is_so(self) || self.args().iter().any(|part| part.any(is_so))
@@ -14,6 +29,19 @@ impl TypedExpression {
 
     pub(crate) fn reads_arrays(&self) -> bool {
         self.any(&mut |part| matches!(part, TypedExpression::Array { .. }))
+    }
+
+    /// Whether a value may have no place in the type that it is cast to, which is an error in any row.
+    pub(crate) fn may_fail(&self) -> bool {
+        self.any(&mut |part| match part {
+            TypedExpression::Cast { arg, data_type } => !has_all_values(data_type, arg.data_type()),
+            // An exponent is cast.
+            TypedExpression::Call { function, .. } => *function == Function::Pow,
+            TypedExpression::Column { .. }
+            | TypedExpression::Literal { .. }
+            | TypedExpression::Array { .. }
+            | TypedExpression::Aggregate { .. } => false,
+        })
     }
 
     /// Whether its value in a row depends on that row alone.
