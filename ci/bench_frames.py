@@ -3,7 +3,6 @@ data in one run. Each side runs a program in a process of its own, which keeps i
 process of each side. Called by `ci/bench --frames`."""
 
 import argparse
-import datetime
 import shutil
 import sys
 import time
@@ -15,7 +14,7 @@ import bench_frames_data
 import bench_frames_programs
 import bench_frames_report
 from bench_report import fill_readme
-from bench_turns import Failed, Runner, Turns, distance, keep
+from bench_turns import Failed, Measurement, Runner, Turns, distance, keep
 from bench_work import size_of
 from machine import kind
 
@@ -28,7 +27,7 @@ TURN = "0.4 30"
 SLOW_TIMES = 2
 
 
-class Measurement:
+class Line(Measurement):
     """One line of the table: a program on all sides that can run it."""
 
     def __init__(self, options, program):
@@ -41,34 +40,21 @@ class Measurement:
         self.turns = Turns(program.name, needed)
 
     def run(self):
-        started = time.perf_counter()
         bench_frames_data.write(self.inputs, self.program.make(lambda scale: bench_frames_data.tpch(self.options.scratch, scale)))
         sides = [side for side in self.program.sides() if side not in self.options.without]
-        runners = [self.start(side) for side in sides]
-        try:
-            first, loads = self.take_turns(runners)
-        finally:
-            for runner in runners:
-                runner.end()
-        measured = {runner.name: runner for runner in runners if runner.times}
-        return {
-            "date": datetime.date.today().isoformat(),
+        measured, first, kept = self.measured([self.start(side) for side in sides])
+        return kept | {
+            "threads": self.options.threads,
             "program": self.program.name,
             "group": self.program.group,
             "what": self.program.what,
             "size": size_of(self.program.sizes),
-            "threads": self.options.threads,
             "reach": self.program.reach,
             "against": list(self.program.against),
-            "ms": {name: runner.median() for name, runner in measured.items()},
-            "least_ms": {name: min(runner.times) for name, runner in measured.items()},
             "first_ms": {name: first[name] for name in measured},
             "mb": {name: self.memory(name) for name in measured},
             "without": self.program.without,
             "failures": self.turns.failures,
-            "busy": round(max(loads), 2),
-            "rounds": self.options.rounds,
-            "seconds": round(time.perf_counter() - started, 1),
         }
 
     def start(self, side):
@@ -187,7 +173,7 @@ def main():
         if options.divide > 1:
             program = program.divided(options.divide)
         try:
-            rows.append(Measurement(options, program).run())
+            rows.append(Line(options, program).run())
         except Failed as failure:
             print(f"{program.name}: {failure}", file=sys.stderr)
             failed.append(program.name)

@@ -2,7 +2,6 @@
 of its own, which keeps its data; the processes take turns. The objectives that they reach stand beside the times. Called by `ci/bench --learn`."""
 
 import argparse
-import datetime
 import shutil
 import sys
 import time
@@ -13,7 +12,7 @@ import numpy as np
 import bench_learn_report
 import bench_learn_rows
 from bench_report import fill_readme
-from bench_turns import PATIENCE, Failed, Runner, Turns, before, distance, keep
+from bench_turns import PATIENCE, Failed, Measurement, Runner, Turns, before, distance, keep
 from machine import kind, settle
 
 # What is executed in a turn: until so many seconds are spent, and at most so often.
@@ -27,7 +26,7 @@ SLOW_TIMES = 2
 TOLERANCE = 1e-6
 
 
-class Measurement:
+class Line(Measurement):
     """One line of the table: a row at a shape, on all sides that can do it."""
 
     def __init__(self, options, row, shape):
@@ -39,34 +38,21 @@ class Measurement:
         self.turns = Turns(self.label)
 
     def run(self):
-        started = time.perf_counter()
         self.data = bench_learn_rows.make(self.options.scratch / "learn-data", self.shape)
         sides = [side for side in self.row.sides_of(self.shape) if side not in self.options.without]
-        runners = [self.start(side) for side in sides]
-        try:
-            first, loads = self.take_turns(runners)
-        finally:
-            for runner in runners:
-                runner.end()
-        measured = {runner.name: runner for runner in runners if runner.times}
-        return {
-            "date": datetime.date.today().isoformat(),
+        measured, first, kept = self.measured([self.start(side) for side in sides])
+        return kept | {
+            "threads": self.options.threads,
             "row": self.row.name,
             "group": self.row.group,
             "what": self.row.what,
             "shape": self.shape.name,
             "size": str(self.shape),
-            "threads": self.options.threads,
-            "ms": {name: runner.median() for name, runner in measured.items()},
-            "least_ms": {name: min(runner.times) for name, runner in measured.items()},
             "first_ms": {name: first[name]["milliseconds"][0] for name in measured},
             "mb": {name: round(first[name]["peakBytes"] / 1e6, 1) for name in measured},
             "objective": {name: self.found[name]["objective"] for name in measured},
             "iterations": {name: self.found[name]["iterations"] for name in measured},
             "failures": self.turns.failures,
-            "busy": round(max(loads), 2),
-            "rounds": self.options.rounds,
-            "seconds": round(time.perf_counter() - started, 1),
         }
 
     def start(self, side):
@@ -175,7 +161,7 @@ def main():
     measured, failed = [], {}
     for row, shape in lines:
         try:
-            measured.append(Measurement(options, row, shape.divided(options.divide)).run())
+            measured.append(Line(options, row, shape.divided(options.divide)).run())
         except Failed as failure:
             print(f"{row.label(shape)}: {failure}", file=sys.stderr)
             failed[row.label(shape)] = str(failure)

@@ -4,7 +4,6 @@ each side. Called by `ci/bench --python`."""
 
 import argparse
 import dataclasses
-import datetime
 import shutil
 import sys
 import time
@@ -17,7 +16,7 @@ import bench_python_peer
 import bench_python_programs
 import bench_python_report
 from bench_report import fill_readme
-from bench_turns import Failed, Runner, Turns, before, distance, keep
+from bench_turns import Failed, Measurement, Runner, Turns, before, distance, keep
 from bench_work import size_of
 from machine import kind
 
@@ -30,7 +29,7 @@ TURN = "0.4 30"
 SLOW_TIMES = 2
 
 
-class Measurement:
+class Line(Measurement):
     """One line of the table: a program on all sides that can run it."""
 
     def __init__(self, options, program):
@@ -41,32 +40,19 @@ class Measurement:
         self.inputs.mkdir(parents=True)
 
     def run(self):
-        started = time.perf_counter()
         bench_python_peer.write(self.inputs, self.program.make())
         sides = [side for side in self.program.sides() if side not in self.options.without]
-        runners = [self.start(side) for side in sides]
-        try:
-            first, loads = self.take_turns(runners)
-        finally:
-            for runner in runners:
-                runner.end()
-        measured = {runner.name: runner for runner in runners if runner.times}
-        return {
-            "date": datetime.date.today().isoformat(),
+        measured, first, kept = self.measured([self.start(side) for side in sides])
+        return kept | {
+            "threads": self.options.threads,
             "program": self.program.name,
             "group": self.program.group,
             "what": self.program.what,
             "size": size_of(self.program.sizes),
-            "threads": self.options.threads,
-            "ms": {name: runner.median() for name, runner in measured.items()},
-            "least_ms": {name: min(runner.times) for name, runner in measured.items()},
             "first_ms": {name: first[name] for name in measured},
             "mb": {name: self.memory(name) for name in measured},
             "fallbacks": self.fallbacks,
             "without": self.program.without,
-            "busy": round(max(loads), 2),
-            "rounds": self.options.rounds,
-            "seconds": round(time.perf_counter() - started, 1),
         }
 
     def start(self, side):
@@ -173,7 +159,7 @@ def main():
             first, *others = program.sizes.items()
             program = dataclasses.replace(program, sizes={first[0]: max(100, first[1] // options.divide), **dict(others)})
         try:
-            rows.append(Measurement(options, program).run())
+            rows.append(Line(options, program).run())
         except Failed as failure:
             print(f"{program.name}: {failure}", file=sys.stderr)
             failed.append(program.name)

@@ -3,13 +3,12 @@ ci/bench_python.py, which says in which commands."""
 
 import argparse
 import importlib
-import time
 from pathlib import Path
 
 import numpy as np
 
 import bench_python_programs
-from bench_work_peer import serve
+from bench_work_peer import serve, timed
 
 # Libraries of each side, which are loaded before memory is counted.
 LIBRARIES = {
@@ -126,14 +125,7 @@ class Peer:
     def run(self, seconds, most):
         """Milliseconds of executions, and the most memory that they took, with inputs and results."""
         forget_peak()
-        times = []
-        started = time.perf_counter()
-        while not times or (time.perf_counter() - started < seconds and len(times) < most):
-            # The last result makes room before the clock runs.
-            self.last = None
-            start = time.perf_counter()
-            self.last = self.call()
-            times.append((time.perf_counter() - start) * 1e3)
+        times = timed(self, self.call, seconds, most)
         # Pages of files are those of libraries, which become resident when they are first used, and stay.
         peak = kilobytes("VmHWM:") - kilobytes("RssFile:")
         return {"milliseconds": times, "peakBytes": max(0, peak - self.before) * 1024}

@@ -7,6 +7,7 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 
 import numpy as np
 import scipy.sparse
@@ -90,6 +91,30 @@ class Turns:
             slow = max(SLOW_MILLISECONDS, slow_times * best)
             running = sorted((runner for runner in running if runner.name in ours or runner.median() <= slow), key=runners.index)
         return loads
+
+
+class Measurement:
+    """One line of a table. Who extends it has `options`, and `take_turns`: of runners, what their first executions gave, and the shares of
+    processor time that others took before each round."""
+
+    def measured(self, runners):
+        """The runners that have times, by their names, what first executions gave, and what is kept of all lines."""
+        started = time.perf_counter()
+        try:
+            first, loads = self.take_turns(runners)
+        finally:
+            for runner in runners:
+                runner.end()
+        measured = {runner.name: runner for runner in runners if runner.times}
+        kept = {
+            "date": datetime.date.today().isoformat(),
+            "ms": {name: runner.median() for name, runner in measured.items()},
+            "least_ms": {name: min(runner.times) for name, runner in measured.items()},
+            "busy": round(max(loads), 2),
+            "rounds": self.options.rounds,
+            "seconds": round(time.perf_counter() - started, 1),
+        }
+        return measured, first, kept
 
 
 def distance(one, other):

@@ -2,7 +2,6 @@
 system runs a row in a process of its own, which keeps its data and what it compiled; the processes take turns. Called by `ci/bench work`."""
 
 import argparse
-import datetime
 import itertools
 import json
 import shutil
@@ -15,7 +14,7 @@ from pathlib import Path
 import bench_work_data
 import bench_work_report
 import bench_work_rows
-from bench_turns import Failed, Runner, Turns, distance, keep
+from bench_turns import Failed, Measurement, Runner, Turns, distance, keep
 
 # What is executed in a turn: until so many seconds are spent, and at most so often.
 SECONDS = 0.4
@@ -50,7 +49,7 @@ class Side(Runner):
         self.peak_bytes = max(self.peak_bytes, seen["peakBytes"])
 
 
-class Measurement:
+class Line(Measurement):
     """One line of the table: a row of these sizes, scaled to so many times the work, on so many threads."""
 
     def __init__(self, options, row, sizes, factor, threads):
@@ -64,18 +63,10 @@ class Measurement:
         self.label = f"{row.name} {size_of(sizes)}"
 
     def run(self):
-        started = time.perf_counter()
         paths = self.make_inputs()
         peers = [] if self.options.alone else [*self.row.peers, *(["systemds"] if self.row.systemds else [])]
-        runners = [self.fulgurite(paths), *(self.peer(name, paths) for name in peers)]
-        try:
-            loads = self.take_turns(runners)
-        finally:
-            for runner in runners:
-                runner.end()
-        measured = {runner.name: runner for runner in runners if runner.times}
-        return {
-            "date": datetime.date.today().isoformat(),
+        measured, _, kept = self.measured([self.fulgurite(paths), *(self.peer(name, paths) for name in peers)])
+        return kept | {
             "row": self.row.name,
             "what": self.row.what,
             "size": size_of(self.sizes),
@@ -83,15 +74,10 @@ class Measurement:
             "alone": self.options.alone,
             "factor": self.factor,
             "threads": self.threads,
-            "ms": {name: runner.median() for name, runner in measured.items()},
-            "least_ms": {name: min(runner.times) for name, runner in measured.items()},
             "mb": {name: round(runner.peak_bytes / 1e6, 1) for name, runner in measured.items()},
             "reach": self.row.reach,
             "flops": self.row.limit("flops", self.sizes),
             "bytes": self.row.limit("bytes", self.sizes),
-            "busy": round(max(loads), 2),
-            "rounds": self.options.rounds,
-            "seconds": round(time.perf_counter() - started, 1),
         }
 
     def make_inputs(self):
@@ -126,11 +112,11 @@ class Measurement:
         return paths | {"out": self.folder / f"{name}{self.row.writes}"} if self.row.writes else paths
 
     def take_turns(self, runners):
-        """Gives the shares of processor time that others took before each round."""
+        """Gives the shares of processor time that others took before each round; of first executions it keeps nothing."""
         turns = Turns(self.label)
         running = turns.each(runners, Side.warm_up)
         self.compare(running)
-        return turns.rounds(running, Side.turn, self.options.rounds, SLOW_TIMES)
+        return None, turns.rounds(running, Side.turn, self.options.rounds, SLOW_TIMES)
 
     def compare(self, runners):
         """Whether all give the same numbers."""
@@ -215,7 +201,7 @@ def main():
         for row, factor in itertools.product(chosen, map(float, options.sizes.split(","))):
             for sizes in row.sizes:
                 try:
-                    measured.append(Measurement(options, row, sizes, factor, threads).run())
+                    measured.append(Line(options, row, sizes, factor, threads).run())
                 except Failed as failure:
                     print(failure, file=sys.stderr)
                     failed.append(row.name)

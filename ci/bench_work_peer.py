@@ -88,14 +88,7 @@ class Peer:
 
     def run(self, seconds, most):
         forget_peak()
-        times = []
-        started = time.perf_counter()
-        while not times or (time.perf_counter() - started < seconds and len(times) < most):
-            # The last result makes room before the clock runs, as in fulgurite-bench.
-            self.last = None
-            start = time.perf_counter()
-            self.last = self.call()
-            times.append((time.perf_counter() - start) * 1e3)
+        times = timed(self, self.call, seconds, most)
         return {"milliseconds": times, "peakBytes": max(0, kilobytes("VmHWM:") - self.before) * 1024}
 
     def results(self, folder):
@@ -103,6 +96,19 @@ class Peer:
         for name, value in zip(self.row.outputs, arrays(self.last), strict=True):
             bench_work_data.write(folder, name, value)
         return {}
+
+
+def timed(peer, call, seconds, most):
+    """Milliseconds of executions, until so many seconds are spent, and at most so many. The last result is the peer's."""
+    times = []
+    started = time.perf_counter()
+    while not times or (time.perf_counter() - started < seconds and len(times) < most):
+        # The last result makes room before the clock runs, as in fulgurite-bench.
+        peer.last = None
+        start = time.perf_counter()
+        peer.last = call()
+        times.append((time.perf_counter() - start) * 1e3)
+    return times
 
 
 def serve(peer):
