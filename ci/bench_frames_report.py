@@ -156,5 +156,6 @@ def report(tables):
 def core(results):
     """The README's block."""
     rows = results["rows"]
-    lines = [f"{len(rows)} programs on tables on {results['machine']}, two threads, on {results['date']}; all of it in [FRAMES.md](tests/bench/FRAMES.md).", ""]
+    about = "Programs that filter, join and group tables and compute on their columns, against pandas, Polars, DuckDB and Numba:"
+    lines = [about, "", f"{len(rows)} programs on tables on {results['machine']}, two threads, on {results['date']}; all of it in [FRAMES.md](tests/bench/FRAMES.md).", ""]
     return "\n".join([*lines, *(f"- {line}" for line in means(rows)), "", *misses(rows)] if rows else lines)
