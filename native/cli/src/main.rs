@@ -23,7 +23,7 @@ use fulgurite_operators::panics;
 use crate::{commands::Failure, options::Cli, output::tell};
 
 #[global_allocator]
-static ALLOCATOR: memory::ballast::Allocator = memory::ballast::Allocator;
+static ALLOCATOR: memory::Allocator = memory::Allocator;
 
 /// A script, or what it asked for, failed.
 const FAILED: u8 = 1;
@@ -35,6 +35,7 @@ const NO_READER: u8 = 128 + 13;
 fn main() -> ExitCode {
     memory::share_limited_addresses();
     memory::keep_freed_memory();
+    memory::keep_freed_blocks();
     memory::ballast::hold();
     panics::install_hook();
     let filter = tracing_subscriber::EnvFilter::builder()

@@ -16,8 +16,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 #[global_allocator]
-static ALLOCATOR: fulgurite_matrix::memory::ballast::Allocator =
-    fulgurite_matrix::memory::ballast::Allocator;
+static ALLOCATOR: fulgurite_matrix::memory::Allocator = fulgurite_matrix::memory::Allocator;
 
 mod backend;
 mod callers;

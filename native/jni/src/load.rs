@@ -28,6 +28,7 @@ pub extern "system" fn JNI_OnLoad(vm: *mut jni::sys::JavaVM, _reserved: *mut c_v
         panics::install_hook();
         warn_of_files();
         fulgurite_matrix::memory::keep_freed_memory();
+        fulgurite_matrix::memory::keep_freed_blocks();
         fulgurite_matrix::memory::ballast::hold();
         // SAFETY: the JVM passes its own, valid pointer.
         let vm = unsafe { JavaVM::from_raw(vm) };

@@ -11,10 +11,13 @@
 //!
 //! The rest is about speed. An operator writes its output into memory that is either recycled, which runs at the speed of the caches, or
 //! new: then the system has to find and clear each page. Pages of 4 KiB take about three quarters of the time of writing a large output;
-//! those of 2 MiB half of it.
+//! those of 2 MiB half of it. The programs' [`Allocator`] keeps large blocks for the next output, once
+//! [`keep_freed_blocks`] allows it.
 
+mod allocator;
 mod available;
 pub mod ballast;
+mod blocks;
 mod budget;
 mod stack;
 mod threads;
@@ -28,6 +31,7 @@ use std::{
 use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
+pub use allocator::Allocator;
 pub use available::container_bytes;
 pub use budget::{Budget, admit, within};
 pub use stack::on_stack_with;
@@ -255,15 +259,13 @@ impl<T: Zeroed> NewCells<T> {
     /// # Errors
     /// As [`room`].
     pub fn new(len: usize) -> Result<Self> {
-        let is_zero = bytes_of::<T>(len)? >= MAPPED_BYTES;
-        let cells = match is_zero {
-            true => {
-                let mut cells = zeros_of(len)?;
-                cells.clear();
-                cells
-            }
-            false => room(len)?,
+        let (cells, is_zero) = match recycled(len)? {
+            Some(cells) => (cells, false),
+            None if bytes_of::<T>(len)? < MAPPED_BYTES => (room(len)?, false),
+            None => (zeros_of(len)?, true),
         };
+        let mut cells = cells;
+        cells.clear();
         Ok(NewCells {
             cells,
             len,
@@ -309,6 +311,18 @@ impl<T: Zeroed> NewCells<T> {
     }
 }
 
+/// A block that [`Allocator`] kept, as a vector without values: there are none where the program has another allocator.
+fn recycled<T: Zeroed>(len: usize) -> Result<Option<Vec<T>>> {
+    let bytes = bytes_of::<T>(len)?;
+    if !blocks::is_block(bytes, align_of::<T>()) {
+        return Ok(None);
+    }
+    admit(bytes)?;
+    // SAFETY: the allocator would give such a block for this layout, and takes it back.
+    let vector = |start: *mut u8| unsafe { Vec::from_raw_parts(start.cast(), 0, len) };
+    Ok(blocks::recycled(bytes).map(vector))
+}
+
 /// A part of [`NewCells`].
 pub struct NewPart<'a, T: Zeroed> {
     cells: &'a mut [MaybeUninit<T>],
@@ -340,6 +354,16 @@ impl<T: Zeroed> Drop for NewPart<'_, T> {
     fn drop(&mut self) {
         self.take(usize::MAX);
     }
+}
+
+/// Keeps freed blocks of 32 MB and more for the next output, up to an eighth of what the system has left; none where addresses are
+/// limited. For programs that install [`Allocator`].
+pub fn keep_freed_blocks() {
+    let left = match available::address_space_is_limited() {
+        true => 0,
+        false => available::admit(0).unwrap_or(0),
+    };
+    blocks::keep_up_to(usize::try_from(left / 8).unwrap_or(0));
 }
 
 /// Has the C library's allocator keep freed matrices of up to 32 MB, which it would give back to the system until it

@@ -32,8 +32,7 @@ mod traced;
 mod waiting;
 
 #[global_allocator]
-static ALLOCATOR: fulgurite_matrix::memory::ballast::Allocator =
-    fulgurite_matrix::memory::ballast::Allocator;
+static ALLOCATOR: fulgurite_matrix::memory::Allocator = fulgurite_matrix::memory::Allocator;
 
 #[pyo3::pymodule]
 mod _native {
@@ -59,6 +58,7 @@ mod _native {
     #[pymodule_init]
     fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
         fulgurite_operators::panics::install_hook();
+        fulgurite_matrix::memory::keep_freed_blocks();
         Ok(())
     }
 }

@@ -2,6 +2,8 @@
 
 use fulgurite_error::{Error, Result};
 
+use super::blocks;
+
 /// Kept for what doesn't pass the gate: stacks, compiled code, messages.
 const HEADROOM_BYTES: u64 = 16 << 20;
 
@@ -43,6 +45,7 @@ pub(super) fn admit(bytes: usize) -> Result<u64> {
     let left = left.saturating_sub(HEADROOM_BYTES);
     match left.checked_sub(bytes as u64) {
         Some(left) => Ok(left),
+        None if blocks::give_back(usize::MAX) => admit(bytes),
         None => {
             let (of, help) = limit.describe();
             Err(
@@ -59,7 +62,6 @@ pub fn container_bytes() -> Option<u64> {
 }
 
 /// Whether the process may have less addresses than the processor knows.
-#[cfg(target_os = "linux")]
 pub(super) fn address_space_is_limited() -> bool {
     system::address_space_limit().is_some()
 }
@@ -246,6 +248,10 @@ mod system {
 #[cfg(not(target_os = "linux"))]
 mod system {
     pub(super) fn left() -> Option<(u64, super::Limit)> {
+        None
+    }
+
+    pub(super) fn address_space_limit() -> Option<u64> {
         None
     }
 

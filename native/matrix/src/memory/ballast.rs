@@ -1,7 +1,7 @@
 //! Memory held back for allocations that can't fail.
 //!
 //! A library's vector, a message, a tree's node: each takes little, asks nobody, and ends the process where the system
-//! gives nothing. A program that installs [`Allocator`] and calls [`hold`] has some megabytes that such allocations get then; the
+//! gives nothing. A program that installs [`super::Allocator`] and calls [`hold`] has some megabytes that such allocations get then; the
 //! gate refuses all from there on until the ballast is whole again, so that the run ends with a typed error.
 
 use std::{
@@ -15,7 +15,7 @@ use fulgurite_error::Result;
 /// What is held back.
 pub const BALLAST_BYTES: usize = 16 << 20;
 /// Larger allocations are left to the gate.
-const MOST_BYTES: usize = BALLAST_BYTES / 4;
+pub(super) const MOST_BYTES: usize = BALLAST_BYTES / 4;
 
 static BALLAST: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 
@@ -54,7 +54,7 @@ pub fn check() -> Result<()> {
 }
 
 /// Gives the ballast up, for what can't fail. Whether there was any.
-fn let_go() -> bool {
+pub(super) fn let_go() -> bool {
     let memory = BALLAST.swap(null_mut(), Ordering::AcqRel);
     release_to_system(memory);
     !memory.is_null()
@@ -64,46 +64,5 @@ fn release_to_system(memory: *mut u8) {
     if !memory.is_null() {
         // SAFETY: it came from there with this layout, and the swap made this thread its owner.
         unsafe { System.dealloc(memory, layout()) };
-    }
-}
-
-/// The system's allocator, with the ballast behind it.
-pub struct Allocator;
-
-// SAFETY: all memory is the system's, asked for with the caller's layout and given back with it.
-unsafe impl GlobalAlloc for Allocator {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's contract is the system's.
-        let memory = unsafe { System.alloc(layout) };
-        match memory.is_null() && layout.size() <= MOST_BYTES && let_go() {
-            // SAFETY: as above.
-            true => unsafe { System.alloc(layout) },
-            false => memory,
-        }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's contract is the system's.
-        let memory = unsafe { System.alloc_zeroed(layout) };
-        match memory.is_null() && layout.size() <= MOST_BYTES && let_go() {
-            // SAFETY: as above.
-            true => unsafe { System.alloc_zeroed(layout) },
-            false => memory,
-        }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller's contract is the system's.
-        let moved = unsafe { System.realloc(memory, layout, size) };
-        match moved.is_null() && size <= MOST_BYTES && let_go() {
-            // SAFETY: as above; where it fails, the memory stays as it was.
-            true => unsafe { System.realloc(memory, layout, size) },
-            false => moved,
-        }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller's contract is the system's.
-        unsafe { System.dealloc(memory, layout) }
     }
 }
