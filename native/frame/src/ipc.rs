@@ -1,4 +1,4 @@
-//! Frames as Arrow IPC files, which are Feather files of version 2 too. Buffers compressed by lz4 are read, those by zstd are not.
+//! Frames as Arrow IPC files, which are Feather files of version 2 too. Buffers compressed by lz4 and zstd are read.
 
 use std::io::{Read, Seek, Write};
 
@@ -80,12 +80,6 @@ fn unreadable(error: ArrowError) -> Error {
     let message = format!("an Arrow file can't be read: {error}");
     match error {
         ArrowError::IoError(..) => Error::io(message),
-        _ if message.contains(NOT_BUILT_IN) => {
-            Error::unsupported(message).with_help("write the file with lz4, or not compressed")
-        }
         _ => Error::data(message),
     }
 }
-
-/// What Arrow says of a compression by zstd.
-const NOT_BUILT_IN: &str = "requires the zstd feature";

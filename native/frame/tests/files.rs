@@ -2,10 +2,15 @@
 
 use std::{
     fs::File,
-    io::{Cursor, Seek, Write},
+    io::{Cursor, Write},
     sync::Arc,
 };
 
+use ::parquet::{
+    arrow::ArrowWriter,
+    basic::{Compression, ZstdLevel},
+    file::properties::WriterProperties,
+};
 use arrow::{
     array::{
         ArrayRef, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Int8Array,
@@ -18,11 +23,13 @@ use arrow_ipc::{
     CompressionType,
     writer::{FileWriter, IpcWriteOptions, StreamWriter},
 };
+use bytes::Bytes;
 use fulgurite_error::{ErrorKind, Result};
 use fulgurite_frame::{
     Cell, Column, ColumnType, Frame,
     csv::{self, CsvFormat},
     ipc, json_lines, parquet,
+    parquet::{ParquetFile, SharedFile},
 };
 use proptest::prelude::*;
 
@@ -47,8 +54,7 @@ fn mixed() -> Frame {
 fn through_parquet(frame: &Frame) -> Result<Frame> {
     let mut file = tempfile::tempfile().unwrap();
     parquet::write(frame, &mut file)?;
-    file.rewind().unwrap();
-    parquet::read(file)
+    parquet::read(SharedFile::new(file).unwrap())
 }
 
 fn through_ipc(frame: &Frame) -> Result<Frame> {
@@ -104,19 +110,92 @@ fn streams_are_read() {
     assert_eq!(ipc::read(Cursor::new(stream)).unwrap(), mixed());
 }
 
-/// As pandas writes Feather files.
+/// As pandas writes Feather files, and Polars.
 #[test]
 fn compressed_files_are_read() {
     let batch = mixed().to_record_batch().unwrap();
-    let options = IpcWriteOptions::default()
-        .try_with_compression(Some(CompressionType::LZ4_FRAME))
-        .unwrap();
+    for compression in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
+        let options = IpcWriteOptions::default()
+            .try_with_compression(Some(compression))
+            .unwrap();
+        let mut file = Vec::new();
+        let mut writer =
+            FileWriter::try_new_with_options(&mut file, &batch.schema(), options).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        drop(writer);
+        assert_eq!(ipc::read(Cursor::new(file)).unwrap(), mixed());
+    }
+}
+
+/// A Parquet file with so many rows in each row group.
+fn in_groups(batch: &RecordBatch, rows: usize, compression: Compression) -> Vec<u8> {
+    let properties = WriterProperties::builder()
+        .set_compression(compression)
+        .set_max_row_group_row_count(Some(rows))
+        .build();
     let mut file = Vec::new();
-    let mut writer = FileWriter::try_new_with_options(&mut file, &batch.schema(), options).unwrap();
-    writer.write(&batch).unwrap();
-    writer.finish().unwrap();
-    drop(writer);
-    assert_eq!(ipc::read(Cursor::new(file)).unwrap(), mixed());
+    let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), Some(properties)).unwrap();
+    writer.write(batch).unwrap();
+    writer.close().unwrap();
+    file
+}
+
+#[test]
+fn row_groups_are_read_in_order_and_chosen() {
+    let places = (0..200_000).map(|row| row % 4).collect::<Vec<_>>();
+    let frame = mixed().take(&places).unwrap();
+    let batch = frame.to_record_batch().unwrap();
+    let zstd = Compression::ZSTD(ZstdLevel::default());
+    for compression in [zstd, Compression::SNAPPY, Compression::LZ4_RAW] {
+        let file = in_groups(&batch, 70_000, compression);
+        assert_eq!(parquet::read_bytes(file.clone()).unwrap(), frame);
+        let file = ParquetFile::open(Bytes::from(file)).unwrap();
+        assert_eq!(file.group_rows().values(), &[70_000, 70_000, 60_000]);
+        let names = ["l".to_owned(), "name".to_owned()];
+        let chosen = [false, true, true];
+        let (schema, batches) = file.read(Some(&names), Some(&chosen)).unwrap();
+        let names: Vec<_> = schema.fields().iter().map(|field| field.name()).collect();
+        assert_eq!(names, ["name", "l"]);
+        let rows: Vec<_> = batches.iter().map(RecordBatch::num_rows).collect();
+        assert_eq!(rows, [65_536, 4_464, 60_000]);
+        let read = Frame::from_record_batches(&batches).unwrap();
+        assert_eq!(
+            read.slice(0..130_000, 1..2).unwrap(),
+            frame.slice(70_000..200_000, 3..4).unwrap()
+        );
+        let (_, counted) = file.read(Some(&[]), Some(&[true, false, false])).unwrap();
+        assert_eq!(
+            counted.iter().map(RecordBatch::num_rows).sum::<usize>(),
+            70_000
+        );
+    }
+}
+
+#[test]
+fn files_tell_bounds_of_row_groups() {
+    let batch = RecordBatch::try_from_iter([
+        (
+            "i",
+            Arc::new(Int32Array::from(vec![Some(3), None, Some(-1), Some(7)])) as ArrayRef,
+        ),
+        (
+            "t",
+            Arc::new(StringArray::from(vec!["b", "é", "a", "x"])) as ArrayRef,
+        ),
+    ])
+    .unwrap();
+    let file = in_groups(&batch, 2, Compression::UNCOMPRESSED);
+    let file = ParquetFile::open(Bytes::from(file)).unwrap();
+    let told = file.statistics(&["i", "none", "t"]).unwrap();
+    assert_eq!(told.len(), 2);
+    assert_eq!(told[0].least.as_ref(), &Int32Array::from(vec![3, -1]));
+    assert_eq!(told[0].greatest.as_ref(), &Int32Array::from(vec![3, 7]));
+    assert_eq!(told[0].nulls, UInt64Array::from(vec![1, 0]));
+    assert_eq!(
+        told[1].greatest.as_ref(),
+        &StringArray::from(vec!["é", "x"])
+    );
 }
 
 fn of(arrays: Vec<ArrayRef>) -> Result<Frame> {
@@ -277,12 +356,15 @@ fn damaged_files_are_errors() {
         for bytes in [&stored[..at], &changed] {
             let mut damaged = tempfile::tempfile().unwrap();
             damaged.write_all(bytes).unwrap();
-            damaged.rewind().unwrap();
+            let damaged = SharedFile::new(damaged).unwrap();
+            let tell = ParquetFile::open(damaged.clone());
+            let _ = tell.map(|file| file.statistics(&["i", "name", "d"]));
             let read = parquet::read(damaged);
             assert!(bytes.len() == stored.len() || read.is_err());
         }
     }
-    assert!(File::open("/dev/null").map(parquet::read).unwrap().is_err());
+    let empty = SharedFile::new(File::open("/dev/null").unwrap()).unwrap();
+    assert!(parquet::read(empty).is_err());
 }
 
 proptest! {

@@ -45,11 +45,11 @@ mod _native {
         frames::PyFrame,
         node::{Node, Operator},
         relation::{
-            relation_collect, relation_columns, relation_explain, relation_matrix,
-            relation_observed, relation_schema,
+            PyPlan, relation_collect, relation_explain, relation_matrix, relation_observed,
+            relation_planned, relation_schema,
         },
         script::{explain_dag, explain_script, run_script},
-        tables::PyTable,
+        tables::{PyReads, PyTable},
         traced::Traced,
     };
 

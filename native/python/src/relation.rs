@@ -1,9 +1,6 @@
 //! Relational plans of Python: resolved, explained and run. The plans are JSON, which `fulgurite._frame_plans` writes.
 
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
-};
+use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
 
 use arrow::{
     array::{ArrayRef, BooleanArray, Float64Array, Int64Array},
@@ -22,7 +19,7 @@ use crate::{
     failure::raised,
     node::Node,
     script::explained,
-    tables::{PyTable, type_name},
+    tables::{PyReads, PyTable, type_name},
 };
 
 /// The file and the line that ask.
@@ -82,39 +79,25 @@ pub fn relation_explain(
     explained().map_err(|error| raised(py, &error, at(place).as_ref()))
 }
 
-/// The names of the columns of each table that a plan needs; `None` for all.
+/// A plan as it runs.
+#[pyclass(frozen, name = "Plan", module = "fulgurite._native")]
+pub struct PyPlan(Relation);
+
+/// A plan as it runs, and what it reads of each table.
 #[pyfunction]
 #[pyo3(signature = (plan, tables, place=None))]
-pub fn relation_columns(
+pub fn relation_planned(
     py: Python<'_>,
     plan: &str,
     tables: Vec<PyRef<'_, PyTable>>,
     place: Asks,
-) -> PyResult<Vec<Option<Vec<String>>>> {
+) -> PyResult<(PyPlan, Vec<PyReads>)> {
     let sources = columns_of(&tables);
-    let needed = || {
-        let plan = Relation::from_json(plan)?.optimized(&sources)?;
-        let mut needed: Vec<Option<BTreeSet<Arc<str>>>> = vec![Some(BTreeSet::new()); tables.len()];
-        let mut plans = vec![&plan];
-        while let Some(plan) = plans.pop() {
-            if let Relation::Scan { table, columns } = plan
-                && let Some(known) = needed.get_mut(*table)
-            {
-                match (known.as_mut(), columns) {
-                    (Some(known), Some(columns)) => known.extend(columns.iter().cloned()),
-                    _ => *known = None,
-                }
-            }
-            plans.extend(plan.inputs());
-        }
-        Ok(needed)
-    };
-    let needed = needed().map_err(|error| raised(py, &error, at(place).as_ref()))?;
-    let names = needed.into_iter().map(|names| {
-        let names = names?.into_iter().map(|name| name.to_string());
-        Some(names.collect())
-    });
-    Ok(names.collect())
+    let plan = Relation::from_json(plan).and_then(|plan| plan.optimized(&sources));
+    let plan = plan.map_err(|error| raised(py, &error, at(place).as_ref()))?;
+    let reads = plan.reads(sources.len()).into_iter().map(PyReads);
+    let reads = reads.collect();
+    Ok((PyPlan(plan), reads))
 }
 
 /// Runs a plan on tables and arrays: nodes that have values, or arrays of NumPy.
@@ -124,7 +107,7 @@ pub fn relation_columns(
 pub fn relation_collect(
     py: Python<'_>,
     engine: &Engine,
-    plan: &str,
+    plan: &PyPlan,
     tables: Vec<PyRef<'_, PyTable>>,
     arrays: Vec<Bound<'_, PyAny>>,
     is_main_thread: bool,
@@ -150,7 +133,7 @@ pub fn relation_collect(
 pub fn relation_observed(
     py: Python<'_>,
     engine: &Engine,
-    plan: &str,
+    plan: &PyPlan,
     tables: Vec<PyRef<'_, PyTable>>,
     arrays: Vec<Bound<'_, PyAny>>,
     is_main_thread: bool,
@@ -220,7 +203,7 @@ impl Observer for Steps<'_> {
 pub fn relation_matrix(
     py: Python<'_>,
     engine: &Engine,
-    plan: &str,
+    plan: &PyPlan,
     tables: Vec<PyRef<'_, PyTable>>,
     arrays: Vec<Bound<'_, PyAny>>,
     names: Vec<String>,
@@ -246,7 +229,7 @@ pub fn relation_matrix(
 /// A plan that somebody wants to run.
 struct Run<'a, 'py> {
     engine: &'a Engine,
-    plan: &'a str,
+    plan: &'a PyPlan,
     tables: Vec<PyRef<'py, PyTable>>,
     arrays: Vec<Bound<'py, PyAny>>,
     is_main_thread: bool,
@@ -263,7 +246,7 @@ impl Run<'_, '_> {
     ) -> PyResult<T> {
         let place = at(self.place);
         let fails = |error: Error| raised(py, &error, place.as_ref());
-        let plan = Relation::from_json(self.plan).map_err(fails)?;
+        let plan = self.plan.0.clone();
         COUNTS.evaluations.fetch_add(1, Ordering::Relaxed);
         let tables = tables_of(&self.tables);
         let beside = self.arrays.iter().map(|array| column(py, array));

@@ -18,10 +18,14 @@ use arrow::{
     ffi_stream::RecordBatchStreamReader,
 };
 use fulgurite_error::{Error, Result};
-use fulgurite_frame::{Frame, csv, csv::CsvFormat, parquet};
+use fulgurite_frame::{
+    ColumnType, Frame, csv,
+    csv::CsvFormat,
+    parquet::{ParquetFile, SharedFile},
+};
 use fulgurite_matrix::memory;
 use fulgurite_operators::panics;
-use fulgurite_relation::Table;
+use fulgurite_relation::{Bounds, Reads, Table};
 use numpy::{PyArray1, PyArrayMethods, ndarray::ArrayView1};
 use pyo3::{
     prelude::*,
@@ -36,6 +40,10 @@ use crate::{
 /// A table.
 #[pyclass(frozen, name = "Table", module = "fulgurite._native")]
 pub struct PyTable(pub Table);
+
+/// What a plan reads of a table.
+#[pyclass(frozen, name = "Reads", module = "fulgurite._native")]
+pub struct PyReads(pub Reads);
 
 /// A column's type, its values, and which of them are missing, as Python gives them.
 type Given<'py> = (
@@ -77,23 +85,22 @@ impl PyTable {
     #[staticmethod]
     fn parquet_header(py: Python<'_>, path: String) -> PyResult<Self> {
         let table = py.detach(|| {
-            let schema = parquet::schema(opened(&path)?)?;
-            Table::from_batches(&schema, &[])
+            let file = ParquetFile::open(shared(&path)?)?;
+            Table::from_batches(file.schema(), &[])
         });
         made(py, table)
     }
 
-    /// The named columns of a Parquet file, or all.
+    /// What a plan reads of a Parquet file; how many row groups that was, and how many there are.
     #[staticmethod]
-    #[pyo3(signature = (path, names=None))]
-    fn read_parquet(py: Python<'_>, path: String, names: Option<Vec<String>>) -> PyResult<Self> {
-        let table = py.detach(|| {
-            panics::caught(|| {
-                let (schema, batches) = parquet::read_batches(opened(&path)?, names.as_deref())?;
-                Table::from_batches(&schema, &batches)
-            })
-        });
-        made(py, table)
+    fn read_parquet(
+        py: Python<'_>,
+        path: String,
+        reads: &PyReads,
+    ) -> PyResult<(Self, usize, usize)> {
+        let read = py.detach(|| panics::caught(|| parquet_table(&path, &reads.0)));
+        let (table, read, groups) = read.map_err(|error| raised(py, &error, None))?;
+        Ok((PyTable(table), read, groups))
     }
 
     /// A csv file; types follow from all of its rows.
@@ -251,24 +258,48 @@ fn opened(path: &str) -> Result<File> {
     File::open(path).map_err(|error| Error::io(format!("'{path}' can't be read: {error}")))
 }
 
-/// A csv file whose columns have the narrowest types that all of their values have; whole numbers are int64.
+fn shared(path: &str) -> Result<SharedFile> {
+    SharedFile::new(opened(path)?)
+        .map_err(|error| Error::io(format!("'{path}' can't be read: {error}")))
+}
+
+/// The columns that a plan reads, of the row groups that may have rows for it.
+fn parquet_table(path: &str, reads: &Reads) -> Result<(Table, usize, usize)> {
+    let file = ParquetFile::open(shared(path)?)?;
+    let bounds = file.statistics(&reads.bounded())?.into_iter();
+    let bounds: Vec<_> = bounds
+        .map(|column| Bounds {
+            name: column.name.into(),
+            least: column.least,
+            greatest: column.greatest,
+            nulls: column.nulls,
+            nans: column.nans,
+        })
+        .collect();
+    let groups = reads.parts(&file.group_rows(), &bounds)?;
+    let names = reads.names.as_ref();
+    let names = names.map(|names| names.iter().map(ToString::to_string).collect::<Vec<_>>());
+    let (schema, batches) = file.read(names.as_deref(), Some(&groups))?;
+    let read = groups.iter().filter(|is_read| **is_read).count();
+    Ok((Table::from_batches(&schema, &batches)?, read, groups.len()))
+}
+
+/// A csv file whose columns have the narrowest types that all of their values have; numbers have 64 bits.
 fn csv_table(path: &str, format: &CsvFormat) -> Result<Table> {
     let texts = csv::read(opened(path)?, format, None)?;
-    let types = Frame::read_schema(&texts.detect_schema()?)?;
-    let batch = texts.apply_schema(&types)?.to_record_batch()?;
-    let wide = batch.columns().iter().map(|column| {
-        let to = match column.data_type() {
-            DataType::Int32 => DataType::Int64,
-            DataType::Float32 => DataType::Float64,
-            kind => kind.clone(),
-        };
-        arrow::compute::cast(column, &to).map_err(unreadable)
-    });
-    let mut columns = Vec::new();
-    for (field, column) in batch.schema_ref().fields().iter().zip(wide) {
-        columns.push((Arc::<str>::from(field.name().as_str()), column?));
+    if texts.cols() == 0 {
+        return Err(Error::data(format!("'{path}' is empty")));
     }
-    Table::new(columns)
+    let types = Frame::read_schema(&texts.detect_schema()?)?.into_iter();
+    let types: Vec<ColumnType> = types
+        .map(|kind| match kind {
+            ColumnType::Int32 => ColumnType::Int64,
+            ColumnType::Fp32 => ColumnType::Fp64,
+            kind => kind,
+        })
+        .collect();
+    let batch = texts.apply_schema(&types)?.to_record_batch()?;
+    Table::from_batches(&batch.schema(), &[batch])
 }
 
 /// The name of a type in Python.

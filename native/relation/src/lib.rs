@@ -2,7 +2,8 @@
 //!
 //! A front end sends a plan as JSON ([`Relation::from_json`]). The names and types of a plan are looked up before anything runs
 //! ([`Relation::schema`], [`resolve::resolve`]); all errors of names and types come from there. [`Relation::optimized`] moves
-//! selections down and leaves out columns that nobody reads. [`collect`] runs one operator after the other.
+//! selections down and leaves out columns that nobody reads. [`Relation::reads`] says what is left to read of files. [`collect`] runs
+//! one operator after the other.
 //!
 //! In the order of reading: [`types`], [`literal`], [`table`], [`kernels`], [`expression`], [`plan`], [`resolve`], [`optimize`],
 //! [`engine`].
@@ -33,9 +34,11 @@ mod kept;
 mod numbers;
 mod optimize;
 mod parallel;
+mod reads;
 mod text_codes;
 
 pub use engine::collect;
 pub use fused::{BesideColumn, Fusion, Observer, PlannedMatrix, WORTH_A_PLAN};
 pub use plan::{MOST_NESTED, Relation};
+pub use reads::{Bounds, Reads};
 pub use table::{Columns, MOST_ROWS, Table};

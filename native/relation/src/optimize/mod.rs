@@ -9,6 +9,7 @@ mod selection;
 mod top;
 
 use fulgurite_error::Result;
+pub(crate) use names::is_movable;
 
 use crate::{deep::on_deep_stack, plan::Relation, resolve::resolve, table::Columns};
 

@@ -139,7 +139,7 @@ pub(super) fn used(exprs: &[Named]) -> BTreeSet<Arc<str>> {
 }
 
 /// Whether a value of a row is the same whichever other rows there are, and no error of it would be hidden by a selection.
-pub(super) fn is_movable(expression: &Expression) -> bool {
+pub(crate) fn is_movable(expression: &Expression) -> bool {
     !expression.any(&mut |part| matches!(part, Expression::Aggregate { .. }) || is_fallible(part))
 }
 

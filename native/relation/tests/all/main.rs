@@ -5,4 +5,5 @@ mod expressions;
 mod groups;
 mod optimizer;
 mod plans;
+mod reads;
 mod tables;
