@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import builtins
 import functools
+import operator
+
+import numpy as np
 
 from . import _expression_functions as _  # noqa: F401
 from . import _expression_texts as _texts  # noqa: F401
-from ._expressions import Unfinished, call, expression, lit, parsed, parsed_all
+from ._expressions import Unfinished, balanced, call, expression, horizontal, lit, parsed, parsed_all
 
 __all__ = [
     "all_horizontal",
@@ -51,11 +54,16 @@ def when(*predicates, **constraints):
 
 def condition(predicates, constraints):
     """The expression that all predicates hold, and that columns have these values."""
-    found = parsed_all(predicates)
+    # A list of truths is one for each row.
+    masks = [
+        np.asarray(each) if isinstance(each, list) and each and all(isinstance(one, bool) for one in each) else each
+        for each in predicates
+    ]
+    found = parsed_all(masks)
     found += [parsed(name) == value for name, value in constraints.items()]
     if not found:
         raise TypeError("a condition is missing")
-    return functools.reduce(lambda left, right: left & right, found)
+    return balanced(operator.and_, found)
 
 
 class _When:
@@ -110,38 +118,65 @@ def _all_of(exprs):
 
 def coalesce(exprs, *more_exprs):
     """The first value in each row that is not missing."""
-    return call("coalesce", *_all_of([exprs, *more_exprs]))
+    return horizontal("coalesce", _coalesced, _all_of([exprs, *more_exprs]))
+
+
+def _coalesced(found):
+    return call("coalesce", *found)
 
 
 def min_horizontal(*exprs):
     """The smallest value in each row; missing ones do not count."""
-    return call("min_horizontal", *_all_of(exprs))
+    return horizontal("min_horizontal", _least, _all_of(exprs))
+
+
+def _least(found):
+    return call("min_horizontal", *found)
 
 
 def max_horizontal(*exprs):
     """The largest value in each row; missing ones do not count."""
-    return call("max_horizontal", *_all_of(exprs))
+    return horizontal("max_horizontal", _greatest, _all_of(exprs))
+
+
+def _greatest(found):
+    return call("max_horizontal", *found)
 
 
 def sum_horizontal(*exprs):
-    """The sum of the values in each row; missing ones are 0."""
-    found = [each.fill_null(0) for each in _all_of(exprs)]
-    return functools.reduce(lambda left, right: left + right, found)
+    """The sum of the values in each row; missing ones are 0.
+
+    >>> import fulgurite as fg
+    >>> frame = fg.frame({"a": [1, None], "b": [10, 20]})
+    >>> frame.with_columns(total=fg.sum_horizontal("*")).collect().to_dict()["total"]
+    [11, 20]
+    """
+    return horizontal("sum_horizontal", _summed, _all_of(exprs))
+
+
+def _summed(found):
+    # From the first one on, as floating-point sums depend on it.
+    return functools.reduce(operator.add, [each.fill_null(0) for each in found])
 
 
 def all_horizontal(*exprs):
     """Whether all values in a row are true."""
-    return functools.reduce(lambda left, right: left & right, _all_of(exprs))
+    return horizontal("all_horizontal", functools.partial(balanced, operator.and_), _all_of(exprs))
 
 
 def any_horizontal(*exprs):
     """Whether a value in a row is true."""
-    return functools.reduce(lambda left, right: left | right, _all_of(exprs))
+    return horizontal("any_horizontal", functools.partial(balanced, operator.or_), _all_of(exprs))
 
 
 def concat_str(exprs, *more_exprs, separator=""):
     """The texts of each row, one behind the other; missing where one is missing."""
-    parts = [each.cast("string") for each in _all_of([exprs, *more_exprs])]
+    make = functools.partial(_concatenated, separator)
+    return horizontal("concat_str", make, _all_of([exprs, *more_exprs]))
+
+
+def _concatenated(separator, found):
+    parts = [each.cast("string") for each in found]
     if separator:
         parts = [part for each in parts for part in (lit(separator), each)][1:]
     return call("str.concat", *parts)

@@ -12,7 +12,7 @@ import numpy as np
 from ._array import Array, from_host, same
 from ._convert import asarray
 from ._symbols import Symbol
-from ._trees import MOST_SIGNED, Cells, Columns, is_pattern, literal, type_name, with_column, written
+from ._trees import MOST_SIGNED, Cells, Columns, Horizontal, is_pattern, literal, type_name, with_column, written
 
 __all__ = ["Expr", "col", "lit"]
 
@@ -620,6 +620,21 @@ def _binary(function, left, right):
     return call(function, parsed(left, True), parsed(right, True))
 
 
+def balanced(function, found):
+    """A function of two, of all of these: within each other no deeper than has to be."""
+    while len(found) > 1:
+        pairs = [function(*found[at : at + 2]) for at in range(0, len(found) - 1, 2)]
+        found = pairs + found[len(found) - len(found) % 2 :]
+    return found[0]
+
+
+def horizontal(name, make, exprs):
+    """What `make` makes of expressions, once the columns are known that they stand for."""
+    if all(each._many is None for each in exprs):
+        return make(exprs)
+    return expression(Horizontal(name, make, exprs), None)
+
+
 def aggregate(function, argument, **options):
     """An aggregate of an expression."""
     tree = {"agg": function, "arg": argument._tree}
@@ -630,12 +645,45 @@ def aggregate(function, argument, **options):
 
 def expanded(one, columns):
     """What an expression becomes where `columns()` gives a frame's columns: a name and a tree for each."""
+    first, tree = [], one._tree
+    if _is_horizontal(tree):
+        tree = _spread(tree, columns, first)
     if one._many is None:
-        return [(_named(one._name, one._renamed), one._tree)]
+        name = first[0] if one._name is None else one._name
+        return [(_named(name, one._renamed), tree)]
     return [
-        (_named(name if one._name is None else one._name, one._renamed), with_column(one._tree, name))
+        (_named(name if one._name is None else one._name, one._renamed), with_column(tree, name))
         for name in one._many.among(columns)
     ]
+
+
+def _is_horizontal(tree):
+    """Whether there is a function of several columns in a tree, which may be deeper than calls."""
+    waiting = [tree]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Horizontal):
+            return True
+        if isinstance(part, dict):
+            waiting.extend(part.values())
+        elif isinstance(part, list):
+            waiting.extend(part)
+    return False
+
+
+def _spread(tree, columns, first):
+    """The tree, in which functions of several columns have those of the frame. `first` gets the names of the first ones."""
+    if isinstance(tree, Horizontal):
+        found = [each for one in tree.exprs for each in expanded(one, columns)]
+        if not found:
+            raise TypeError(f"{tree.name}() has no columns in a frame of {columns()}")
+        first.append(found[0][0])
+        return tree.make([expression(tree, name) for name, tree in found])._tree
+    if isinstance(tree, dict):
+        return {key: _spread(value, columns, first) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [_spread(each, columns, first) for each in tree]
+    return tree
 
 
 def _named(name, functions):

@@ -33,8 +33,8 @@ class Source:
         """A table with the types of all columns."""
         raise NotImplementedError
 
-    def table(self, columns):
-        """A table with these columns at least."""
+    def table(self, reads, notes):
+        """A table with what a plan reads at least. Notes tell how much of a file that was."""
         raise NotImplementedError
 
 
@@ -50,7 +50,7 @@ class Memory(Source):
     def header(self):
         return self._table
 
-    def table(self, columns):
+    def table(self, reads, notes):
         return self._table
 
 
@@ -94,10 +94,11 @@ class ParquetFile(_File):
     def header(self):
         return self._header
 
-    def table(self, columns):
+    def table(self, reads, notes):
         self._check()
-        table = _native.Table.read_parquet(self.path, columns)
+        table, read, groups = _native.Table.read_parquet(self.path, reads)
         self._check()
+        notes.append(f"read {read} of {groups} row group{'s' if groups != 1 else ''} of {self.path}")
         return table
 
 
@@ -119,7 +120,7 @@ class CsvFile(_File):
             self._table = table
         return self._table
 
-    def table(self, columns):
+    def table(self, reads, notes):
         return self.header()
 
 
@@ -207,6 +208,10 @@ def source_of(table):
             table = table.collect()
         if not isinstance(table, polars.DataFrame):
             table = polars.DataFrame(table)
+        # Polars gives these a buffer that Arrow's interface does not have.
+        without_type = [name for name, kind in table.schema.items() if kind == polars.Null]
+        if without_type:
+            table = table.with_columns(polars.col(without_type).cast(polars.Boolean))
         return _of_stream(table), Polars
     if library == "pyarrow":
         return _of_stream(table), Arrow
@@ -262,11 +267,15 @@ def table_of(columns):
 
 def _column(name, values):
     """A column's type and its values: numbers as an array of NumPy, and which are missing."""
-    from ._trees import literal
+    from ._trees import MOST_SIGNED, literal
 
+    if isinstance(values, np.ma.MaskedArray):
+        values = [None if is_masked else value for value, is_masked in zip(values.data, np.ma.getmaskarray(values), strict=True)]
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise ValueError(f"the column {name!r} has one dimension, and not the shape {values.shape}")
+        if values.dtype == np.longdouble:
+            values = values.astype(np.float64)
         if values.dtype.kind in "biuf" and values.dtype.isnative and values.dtype.itemsize > (2 if values.dtype.kind == "f" else 0):
             return values.dtype.name.replace("bool", "boolean"), np.array(values, order="C"), None
         values = list(values)
@@ -294,5 +303,9 @@ def _column(name, values):
         "date": (np.int32, "date"),
         "datetime": (np.int64, "datetime"),
     }[kind]
+    if kind == "int64" and any(value is not None and value > MOST_SIGNED for value in plain):
+        if any(value is not None and value < 0 for value in plain):
+            raise OverflowError(f"the column {name!r} has negative numbers and such beyond int64: make them floats")
+        into, kind = np.uint64, "uint64"
     cells = np.array([0 if value is None else value for value in plain], dtype=into)
     return kind, cells, missing if missing.any() else None

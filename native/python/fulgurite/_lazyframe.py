@@ -12,8 +12,8 @@ from . import _engine, _native
 from ._array import BOOL, FLOAT, INT, make, to_numpy, watched
 from ._errors import FulguriteError
 from ._expression_makers import coalesce, condition
-from ._expressions import Expr, col, column, expanded, parsed_all
-from ._frame_plans import array_of, cells_of, count, each_of, headers, written
+from ._expressions import Expr, balanced, col, column, expanded, parsed_all
+from ._frame_plans import array_of, cells_of, count, each_of, headers, too_deep, written
 from ._frame_sources import Arrow, CsvFile, Frames, Pandas, ParquetFile, Polars, source_of
 from ._ops import column as column_of
 from ._places import place
@@ -82,11 +82,14 @@ class LazyFrame(Rows):
 
         Args:
             optimized: Whether it is the plan that would run, or the one that was written.
-            run: Runs the plan, and shows what was done in the order of time: how rows were selected and what the other way would have
-                moved, how many groups and rows there were, and the fused operators with their costs.
+            run: Runs the plan, and shows what was done in the order of time: the row groups of Parquet files that were read, how
+                rows were selected and what the other way would have moved, how many groups and rows there were, and the fused
+                operators with their costs.
         """
         if run:
-            return self._run(_native.relation_observed)
+            notes = []
+            shown = self._run(_native.relation_observed, notes=notes)
+            return "\n".join([*notes, shown])
         text, sources, _ = written(self._plan)
         try:
             shown = _native.relation_explain(text, headers(sources), bool(optimized), place())
@@ -139,9 +142,7 @@ class LazyFrame(Rows):
             constraints: Values that columns are equal to.
         """
         tests = self._expanded([condition(predicates, constraints)])
-        tree = tests[0]["expr"]
-        for each in tests[1:]:
-            tree = {"call": "and", "args": [tree, each["expr"]]}
+        tree = balanced(_both, [each["expr"] for each in tests])
         return self._then({"filter": {"input": self._plan, "predicate": tree}})
 
     def slice(self, offset, length=None):
@@ -449,17 +450,18 @@ class LazyFrame(Rows):
             return None
         return make(node, (rows,) if is_vector else (rows, len(names)), kind)
 
-    def _run(self, function, *more):
+    def _run(self, function, *more, notes=None):
         where = place()
         text, sources, arrays = written(settled(self._plan))
         try:
             header = headers(sources)
-            columns = _native.relation_columns(text, header, where)
-            tables = [source.table(names) for source, names in zip(sources, columns, strict=True)]
+            plan, reads = _native.relation_planned(text, header, where)
+            notes = [] if notes is None else notes
+            tables = [source.table(read, notes) for source, read in zip(sources, reads, strict=True)]
             cells = [column_of(array) if array._kind is FLOAT else to_numpy(array) for array in arrays]
             settings = _engine.settings()
             with watched(settings) as (is_main, progress):
-                return function(settings.engine, text, tables, cells, *more, is_main, progress, where)
+                return function(settings.engine, plan, tables, cells, *more, is_main, progress, where)
         except FulguriteError:
             self._blame()
             raise
@@ -469,9 +471,12 @@ class LazyFrame(Rows):
 
     def _expanded(self, exprs):
         """Names and trees of expressions, where some of them are columns of this frame."""
-        return [
-            {"name": name, "expr": tree} for one in exprs for name, tree in expanded(one, lambda: self.columns)
-        ]
+        try:
+            return [
+                {"name": name, "expr": tree} for one in exprs for name, tree in expanded(one, lambda: self.columns)
+            ]
+        except RecursionError:
+            raise too_deep() from None
 
     def _names(self, columns):
         found = self._expanded(parsed_all(columns))
@@ -550,6 +555,10 @@ _FILLED = {
     "date": ("date",),
     "datetime": ("datetime",),
 }
+
+
+def _both(one, other):
+    return {"call": "and", "args": [one, other]}
 
 
 def made(plan, kind, before=()):

@@ -1,7 +1,7 @@
 """Trees of expressions: the JSON that the planner reads, as dictionaries and lists that nobody changes.
 
 Leaves that JSON has not stand in a tree as they are until a frame writes its plan: arrays (:class:`Cells`), columns whose
-names the frame knows (:class:`Columns`), and calls of functions of Python (:class:`Called`), whose results are a step of the plan
+names the frame knows (:class:`Columns`), functions of several of these (:class:`Horizontal`), and calls of functions of Python (:class:`Called`), whose results are a step of the plan
 (:class:`Step`).
 """
 
@@ -13,7 +13,7 @@ import re
 
 import numpy as np
 
-__all__ = ["TYPES", "Called", "Cells", "Columns", "Step", "literal", "type_name", "with_column", "written"]
+__all__ = ["TYPES", "Called", "Cells", "Columns", "Horizontal", "Step", "literal", "type_name", "with_column", "written"]
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 MOST_SIGNED = (1 << 63) - 1
@@ -96,6 +96,26 @@ class Called:
         given = [f"{name}={written(tree)}" for name, tree in self.trees.items()]
         given += [f"{name}={value!r}" for name, value in self.constants.items()]
         return f"{self.name}({', '.join(given)})"
+
+
+class Horizontal:
+    """A function of several columns, of which some are known with the frame.
+
+    Args:
+        name: What the function is called.
+        make: Makes one expression of several.
+        exprs: The expressions; some stand for several columns.
+    """
+
+    __slots__ = ("exprs", "make", "name")
+
+    def __init__(self, name, make, exprs):
+        self.name = name
+        self.make = make
+        self.exprs = exprs
+
+    def __repr__(self):
+        return f"{self.name}({', '.join(map(repr, self.exprs))})"
 
 
 class Step:
@@ -238,7 +258,7 @@ _SIGNS = {
 
 def written(tree, inner=False):
     """A tree as Python writes it."""
-    if isinstance(tree, (Called, Cells)):
+    if isinstance(tree, (Called, Cells, Horizontal)):
         return repr(tree)
     if "col" in tree:
         return f"col({tree['col']!r})" if isinstance(tree["col"], str) else repr(tree["col"])

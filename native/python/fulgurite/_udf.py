@@ -8,6 +8,7 @@ rows that have to run in Python; their results are joined to the others by the r
 
 from __future__ import annotations
 
+import datetime
 import functools
 import inspect
 import itertools
@@ -174,6 +175,26 @@ def _with_arguments(tree, arguments):
     return tree
 
 
+# How values come to Python that `fulgurite.Frame` has not.
+_CARRIED = {"date": "int64", "datetime": "int64", "uint64": "string"}
+_EPOCH = datetime.datetime(1970, 1, 1)
+_OF_CARRIED = {
+    "date": lambda days: _EPOCH.date() + datetime.timedelta(days=days),
+    "datetime": lambda micros: _EPOCH + datetime.timedelta(microseconds=micros),
+    "uint64": int,
+}
+
+
+def _carrying(argument, kind):
+    return argument.cast(_CARRIED[kind]) if kind in _CARRIED else argument
+
+
+def _carried(values, kind):
+    """The values of a column, as those of its type are in Python."""
+    of = _OF_CARRIED.get(kind)
+    return values if of is None else [None if value is None else of(value) for value in values]
+
+
 class _Function:
     """A call in a step: its column, and its translation or the reason why there is none."""
 
@@ -182,6 +203,7 @@ class _Function:
         self.name = f"__function_{next(_numbers)}"
         self.translation = self.reason = None
         kinds = frame.select(*(expression(tree, name) for name, tree in called.trees.items())).schema
+        self.kinds = dict(kinds)
         try:
             self.translation = translate(
                 called.function, kinds, constants=called.constants, name=self.name + "_{}"
@@ -278,7 +300,9 @@ class Functions(Step):
     @staticmethod
     def _translated(plan, one):
         if one.translation is None:
-            value = {"cast": one.kind, "arg": {"lit": None, "type": "null"}}
+            value = {"lit": None, "type": "null"}
+            if one.kind is not None:
+                value = {"cast": one.kind, "arg": value}
             return {"with_columns": {"input": plan, "exprs": [{"name": one.name, "expr": value}]}}
         for part in (*one.parts, {"name": one.name, "expr": one.value}):
             plan = {"with_columns": {"input": plan, "exprs": [part]}}
@@ -307,12 +331,18 @@ class Functions(Step):
         frame = self._with_parts(one)
         count = frame.select(expression({"agg": "len"}, "n"))
         numbers = lit(np.arange(Frames.of(count._table()).to_dict()["n"][0]))
-        arguments = {f"{one.name}_{name}": tree for name, tree in one.called.trees.items()}
+        arguments = [
+            _carrying(expression(tree, f"{one.name}_{name}"), one.kinds[name]) for name, tree in one.called.trees.items()
+        ]
         wanted = frame.with_columns(numbers.alias(row)).filter(expression(one.guard, "guard"))
-        wanted = wanted.select(row, *(expression(tree, name) for name, tree in arguments.items()))
-        found = Frames.of(wanted._table()).to_dict()
+        found = Frames.of(wanted.select(row, *arguments)._table()).to_dict()
         rows = found.pop(row)
-        columns = dict(zip(one.called.trees, found.values(), strict=True))
+        if not rows:
+            return self._translated(plan, one)
+        columns = {
+            name: _carried(values, one.kinds[name])
+            for name, values in zip(one.called.trees, found.values(), strict=True)
+        }
         given = apply(one.called.function, columns, one.called.constants, rows=rows)
         _, values = column_of(one.called.name, given, one.kind, rows=rows)
         results = Memory(table_of({row: rows, result: values}))

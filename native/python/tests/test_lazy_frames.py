@@ -29,6 +29,89 @@ def plain(table):
 # Sources.
 
 
+def test_columns_of_a_file_that_later_steps_leave_out(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pyarrow.table({"a": [1, 2], "b": [3, None], "c": [5, 6]}), path)
+    made = fg.scan_parquet(path)
+    for plan, expected in [
+        (made.drop("b").select("a"), [1, 2]),
+        (made.with_columns(b=fg.col("b").fill_null(0)).select("a"), [1, 2]),
+        (made.rename({"b": "q"}).select("a"), [1, 2]),
+        (made.group_by("a", maintain_order=True).agg(fg.col("b").sum()).select("a"), [1, 2]),
+        (made.filter(fg.col("c") > 5).drop("b", "c"), [2]),
+        (made.join(made, on="a").select("a", "c_right"), [1, 2]),
+        (fg.concat([made.drop("b"), made.select("a", "c")]).select("a"), [1, 2, 1, 2]),
+    ]:
+        assert plan.collect().to_dict()["a"] == expected
+        assert plan.to_array("a").tolist() == expected
+
+
+def test_arrays_of_other_kinds():
+    assert fg.frame({"a": np.array([1.5], dtype=np.longdouble)}).collect().to_dict() == {"a": [1.5]}
+    assert fg.frame({"a": np.ma.array([1, 2], mask=[0, 1])}).collect().to_dict() == {"a": [1, None]}
+    assert fg.frame({"a": [2**63, None]}).schema == {"a": "uint64"}
+    with pytest.raises(OverflowError, match="the column 'a' has negative numbers"):
+        fg.frame({"a": [2**63, -1]})
+
+
+def test_moments_are_rounded_down():
+    pyarrow = pytest.importorskip("pyarrow")
+    nanos = pyarrow.array([-1500, -1000, -1, 0, 1999, None], pyarrow.timestamp("ns"))
+    micros = fg.frame(pyarrow.table({"t": nanos})).select(fg.col("t").cast("int64")).collect()
+    assert micros.to_pydict() == {"t": [-2, -1, -1, 0, 1, None]}
+
+
+def test_columns_without_a_type():
+    polars = pytest.importorskip("polars")
+    made = fg.frame(polars.DataFrame({"a": [1, 2], "n": [None, None]}))
+    assert made.schema == {"a": "int64", "n": "boolean"}
+    assert made.collect()["n"].to_list() == [None, None]
+
+
+def test_a_list_of_truths_is_a_mask():
+    assert frame().filter([True, False, False, True]).collect().to_dict()["i"] == [3, 2]
+    assert frame().filter([fg.col("i") > 1, fg.col("b")]).collect().to_dict()["i"] == [3, 2]
+
+
+@pytest.mark.parametrize("rows", [0, 2, 10_000])
+def test_literals_alone_are_one_row(rows):
+    made = fg.frame({"a": np.arange(rows)})
+    assert made.select(fg.lit(1)).collect().to_dict() == {"literal": [1]}
+    assert made.select(fg.lit("x").alias("t"), n=fg.len()).collect().to_dict() == {"t": ["x"], "n": [rows]}
+    assert made.select(fg.lit(1)).select(fg.col("literal") + 1).collect().to_dict() == {"literal": [2]}
+
+
+def test_functions_of_all_columns_in_a_row():
+    made = fg.frame({"a": [1, None, 3], "b": [10, 20, None]})
+    every = fg.col("*")
+    assert made.filter(fg.any_horizontal(every.is_null())).collect().to_dict() == {"a": [None, 3], "b": [20, None]}
+    assert made.filter(fg.all_horizontal(every.is_not_null())).collect().to_dict() == {"a": [1], "b": [10]}
+    assert made.select(fg.sum_horizontal("*")).collect().to_dict() == {"a": [11, 20, 3]}
+    assert made.with_columns(t=fg.sum_horizontal(fg.col("a", "b")) * 2).collect().to_dict()["t"] == [22, 40, 6]
+    assert made.select(m=fg.max_horizontal("^.$"), c=fg.coalesce("*")).collect().to_dict() == {"m": [10, 20, 3], "c": [1, 20, 3]}
+    assert made.select(t=fg.concat_str("*", separator="-")).collect().to_dict() == {"t": ["1-10", None, None]}
+    assert made.select(every + fg.min_horizontal("*")).collect().to_dict() == {"a": [2, None, 6], "b": [11, 40, None]}
+    assert repr(fg.sum_horizontal(every) + 1) == "sum_horizontal(col('*')) + 1"
+    with pytest.raises(TypeError, match="has no columns"):
+        made.select(fg.sum_horizontal("^none$")).collect()
+
+
+def test_expressions_that_are_too_deep():
+    made = fg.frame({"a": [1]})
+    total = sum([fg.col("*")] * 3000, fg.lit(0))
+    with pytest.raises(fg.FulguriteError, match=r"E0500.*too many operators"):
+        made.select(total).collect()
+
+
+def test_many_columns_are_tested_together():
+    made = fg.frame({f"c{number}": [1.0, None] for number in range(2000)})
+    assert made.drop_nulls().select(fg.len()).to_array("len").tolist() == [1]
+    assert made.filter(fg.all_horizontal(fg.col("*") >= 0)).select(fg.len()).to_array("len").tolist() == [1]
+
+
 def test_lists_and_arrays_by_names():
     columns = {
         "days": [datetime.date(2024, 2, 29), None],
@@ -150,6 +233,14 @@ def test_files(tmp_path):
     parquet.write_table(pyarrow.table({"i": [1]}), path)
     with pytest.raises(fg.FulguriteError, match="was changed after a frame was made"):
         found.collect()
+    parquet.write_table(pyarrow.table({"i": range(10), "t": [*"abcdefghij"]}), path, row_group_size=3, compression="zstd")
+    made = fg.scan_parquet(path)
+    some = made.filter((fg.col("t") > "e") & (fg.col("i") < 8)).select("i")
+    assert some.collect().to_dict() == {"i": [5, 6, 7]}
+    assert some.explain(run=True).startswith(f"read 2 of 4 row groups of {path}\n")
+    assert made.select(fg.col("i").sum()).explain(run=True).startswith("read 4 of 4 row groups")
+    # The mean is of all rows, whichever row groups could be left out.
+    assert made.filter((fg.col("i") > 5) & (fg.col("i") > fg.col("i").mean())).collect().to_dict()["i"] == [6, 7, 8, 9]
     text = tmp_path / "a.csv"
     text.write_text("n;x;name;truth\n1;0.5;ä;true\n2;;NA;false\n9999999999;1e3;ß;true\n")
     made = fg.scan_csv(text, separator=";", null_values="NA")
@@ -160,8 +251,16 @@ def test_files(tmp_path):
         "name": ["ä", "ß"],
         "truth": [True, True],
     }
+    text.write_text("price,far\n9.99,1\n0.1,9223372036854775807\n0.125,-3\n")
+    made = fg.scan_csv(text)
+    assert made.collect().to_dict() == {"price": [9.99, 0.1, 0.125], "far": [1, 9223372036854775807, -3]}
+    assert made.filter(fg.col("price") == 0.1).select("far").to_array("far").tolist() == [9223372036854775807]
+    text.write_text("")
+    with pytest.raises(fg.FulguriteError, match="is empty"):
+        fg.scan_csv(text).collect()
+    text.write_text("n;x\n1;2\n")
     bare = fg.scan_csv(tmp_path / "a.csv", separator=";", has_header=False)
-    assert bare.select(fg.len()).to_array("len").tolist() == [4]
+    assert bare.select(fg.len()).to_array("len").tolist() == [2]
     with pytest.raises(OSError, match="none.csv"):
         fg.scan_csv(tmp_path / "none.csv")
     with pytest.raises(ValueError, match="one character"):

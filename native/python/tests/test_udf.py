@@ -114,6 +114,26 @@ def test_types_of_functions_without_translation():
         frame.map(wrong).collect()
 
 
+def test_values_are_those_of_python():
+    moment = datetime.datetime(1969, 5, 6, 7, 8, 9, 10)
+    made = fg.frame({"d": [datetime.date(2000, 1, 2), None], "t": [moment, None], "u": np.array([2**64 - 1, 1], dtype="u8")})
+    seen = []
+
+    def look(d, t, u):
+        seen.append((d, t, u))
+        return hash(u) >= 0
+
+    assert made.map(look, name="r").select("r").collect().to_dict() == {"r": [True, True]}
+    assert seen == [(datetime.date(2000, 1, 2), moment, 2**64 - 1), (None, None, 1)]
+
+
+def test_no_row_for_a_function_that_runs_in_python():
+    none = fg.frame({"a": [1]}).filter(fg.col("a") > 9)
+    assert none.map(lambda a: hash(a), name="r", returns=int).schema == {"a": "int64", "r": "int64"}
+    assert none.map(lambda a: hash(a), name="r", returns=int).collect().to_dict() == {"a": [], "r": []}
+    assert none.map(lambda a: hash(a), name="r").collect().to_dict() == {"a": [], "r": []}
+
+
 def test_texts_that_are_not_ascii():
     frame = fg.frame({"s": ["AB", "ÀB", "ΑΣ", None]})
     lower = fg.udf(lambda s: None if s is None else s.lower())

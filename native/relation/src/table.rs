@@ -6,7 +6,10 @@ use arrow::{
     array::{Array, ArrayRef, AsArray, DictionaryArray, RecordBatch, RecordBatchOptions},
     buffer::BooleanBuffer,
     compute::{CastOptions, cast, cast_with_options, concat},
-    datatypes::{DataType, Field, Int32Type, Schema, SchemaRef},
+    datatypes::{
+        DataType, Field, Int32Type, Schema, SchemaRef, TimeUnit, TimestampMicrosecondType,
+        TimestampNanosecondType,
+    },
 };
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Interrupt, memory};
@@ -358,6 +361,14 @@ fn keep(name: &str, column: &ArrayRef) -> Result<ArrayRef> {
         return Ok(Arc::clone(column));
     }
     memory::admit(column.get_array_memory_size())?;
+    if let DataType::Timestamp(TimeUnit::Nanosecond, _) = kind
+        && let DataType::Timestamp(TimeUnit::Microsecond, zone) = &to
+    {
+        // Down, before 1970 as well: a cast would cut towards it.
+        let moments = column.as_primitive::<TimestampNanosecondType>();
+        let micros = moments.unary::<_, TimestampMicrosecondType>(|nanos| nanos.div_euclid(1000));
+        return Ok(Arc::new(micros.with_timezone_opt(zone.clone())));
+    }
     let options = CastOptions {
         safe: false,
         ..CastOptions::default()

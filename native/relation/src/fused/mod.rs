@@ -359,6 +359,13 @@ impl Fusion<'_> {
             return Ok(Pipeline::of_table(self.table(plan)?));
         }
         let below = self.pipeline(input)?;
+        if let TypedNode::Select { exprs, .. } = &plan.node
+            && exprs.iter().all(|named| named.expr.is_single())
+        {
+            // Not as many rows as there are below.
+            let table = self.materialized(&below)?;
+            return Ok(Pipeline::of_table(self.step(plan, vec![table])?));
+        }
         if let Some(pipeline) = below.then(&plan.node) {
             return Ok(pipeline);
         }
