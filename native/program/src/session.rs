@@ -9,7 +9,7 @@ use fulgurite_distributed::{Workers, no_backend};
 use fulgurite_dml::{CompiledCall, EvaluatedCall};
 use fulgurite_error::{Error, Result};
 use fulgurite_fusion::CostConstants;
-use fulgurite_matrix::Interrupt;
+use fulgurite_matrix::{Interrupt, memory::Budget};
 
 use super::{plans::Conditions, programs::Programs, room::Room, watch::Watch};
 
@@ -119,6 +119,20 @@ impl Session {
     pub fn with_interrupt(mut self, interrupt: Interrupt) -> Self {
         self.interrupt = interrupt;
         self
+    }
+
+    /// What one allocation may take that no operator of a program makes.
+    pub fn budget(&self) -> Budget {
+        match &self.room {
+            Some(room) => Budget {
+                bytes: room.bytes,
+                setting: room.setting,
+            },
+            None => Budget {
+                bytes: self.config.memory_local,
+                setting: "fulgurite.memory.local",
+            },
+        }
     }
 
     /// Executions end with an error of kind `memory` before variables, results and intermediates, as far as their sizes are

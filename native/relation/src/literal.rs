@@ -1,6 +1,10 @@
 //! Values that stand in a plan, and the options of functions.
 
-use std::{fmt, sync::Arc};
+use std::{
+    borrow::Cow,
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use arrow::{
     array::{
@@ -11,6 +15,7 @@ use arrow::{
     datatypes::DataType,
 };
 use fulgurite_error::{Error, Result};
+use rustc_hash::FxHashSet;
 use serde::Deserialize;
 
 use crate::types;
@@ -208,6 +213,53 @@ pub enum Interpolation {
     Equiprobable,
 }
 
+/// The values of a list as a kernel looks them up: made by the first task that does.
+#[derive(Debug, Default)]
+pub struct Members {
+    numbers: OnceLock<(DataType, FxHashSet<u64>)>,
+    texts: OnceLock<FxHashSet<Arc<str>>>,
+}
+
+impl Members {
+    /// The keys of numbers of a type.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn numbers(
+        &self,
+        kind: &DataType,
+        make: impl Fn() -> Result<FxHashSet<u64>>,
+    ) -> Result<Cow<'_, FxHashSet<u64>>> {
+        if self.numbers.get().is_none() {
+            // Another thread may be faster.
+            let _ = self.numbers.set((kind.clone(), make()?));
+        }
+        match self.numbers.get() {
+            Some((of, keys)) if of == kind => Ok(Cow::Borrowed(keys)),
+            _ => make().map(Cow::Owned),
+        }
+    }
+
+    /// The texts.
+    pub fn texts(&self, make: impl FnOnce() -> FxHashSet<Arc<str>>) -> &FxHashSet<Arc<str>> {
+        self.texts.get_or_init(make)
+    }
+}
+
+impl Clone for Members {
+    fn clone(&self) -> Self {
+        // The copy may be for another type.
+        Members::default()
+    }
+}
+
+impl PartialEq for Members {
+    fn eq(&self, _: &Self) -> bool {
+        // They follow from the values.
+        true
+    }
+}
+
 /// What functions and aggregates take beside their arguments.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -219,6 +271,8 @@ pub struct Options {
     pub characters: Option<Arc<str>>,
     pub value: Option<Arc<str>>,
     pub values: Option<Vec<Literal>>,
+    #[serde(skip)]
+    pub members: Members,
     pub nulls_equal: bool,
     pub offset: Option<i64>,
     pub length: Option<i64>,

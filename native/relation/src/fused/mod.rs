@@ -28,7 +28,7 @@ use arrow::{
 };
 use fulgurite_error::{Error, Result};
 use fulgurite_lazy::{Evaluator, Expression, Input, evaluate};
-use fulgurite_matrix::Interrupt;
+use fulgurite_matrix::{Interrupt, memory};
 
 use self::{
     expressions::is_exact,
@@ -110,9 +110,15 @@ impl Fusion<'_> {
     /// Those of [`Relation::schema`]; `data`, for a strict cast that fails; `dimension`, for arrays of other lengths; `memory`.
     pub fn collect(&self, plan: &Relation) -> Result<Table> {
         let plan = self.resolved(plan)?;
-        let table = self.interrupt.within(|| self.table(&plan));
+        self.bounded(|| self.table(&plan))
+    }
+
+    /// Runs within the memory that the session has, until somebody interrupts it.
+    fn bounded<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<T> {
+        let budget = self.evaluator.session()?.budget();
+        let result = self.interrupt.within(|| memory::within(budget, run));
         // What an interrupted kernel gave is no result.
-        self.interrupt.check().and(table)
+        self.interrupt.check().and(result)
     }
 
     /// Columns of a plan beside each other. A missing value is NaN.
@@ -139,11 +145,10 @@ impl Fusion<'_> {
                 .with_help("cast() it, or leave it out"));
             }
         }
-        let matrix = self.interrupt.within(|| {
+        self.bounded(|| {
             let pipeline = self.pipeline(&plan)?;
             self.matrix_of(&pipeline)
-        });
-        self.interrupt.check().and(matrix)
+        })
     }
 
     fn resolved(&self, plan: &Relation) -> Result<TypedRelation> {

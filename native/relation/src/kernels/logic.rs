@@ -108,18 +108,18 @@ pub fn is_in(call: &Invocation<'_>) -> Result<ArrayRef> {
     let found =
         match arg.data_type() {
             DataType::Utf8 | DataType::Dictionary(..) => {
-                let known: FxHashSet<&str> = values
-                    .iter()
-                    .filter_map(|value| match value {
-                        Literal::String(text) => Some(&**text),
+                let known = call.options.members.texts(|| {
+                    let texts = values.iter().filter_map(|value| match value {
+                        Literal::String(text) => Some(Arc::clone(text)),
                         Literal::Null
                         | Literal::Boolean(_)
                         | Literal::Integer(_)
                         | Literal::Float(_)
                         | Literal::Date(_)
                         | Literal::Datetime(_) => None,
-                    })
-                    .collect();
+                    });
+                    texts.collect()
+                });
                 over_values(&arg.array, |texts: &StringArray| {
                     let bits = BooleanBuffer::collect_bool(texts.len(), |at| {
                         known.contains(texts.value(at))
@@ -138,18 +138,21 @@ pub fn is_in(call: &Invocation<'_>) -> Result<ArrayRef> {
             }
             DataType::Null => Arc::new(BooleanArray::new_null(arg.array.len())),
             kind => with_type!(kind, T => {
-            let mut known = FxHashSet::default();
-            for value in values.iter().filter(|value| **value != Literal::Null) {
-                // What has no place in the type is none of its values.
-                if let Literal::Integer(value) = value
-                    && kind.is_integer()
-                    && !crate::types::fits(*value, kind)
-                {
-                    continue;
+            let known = call.options.members.numbers(kind, || {
+                let mut known = FxHashSet::default();
+                for value in values.iter().filter(|value| **value != Literal::Null) {
+                    // What has no place in the type is none of its values.
+                    if let Literal::Integer(value) = value
+                        && kind.is_integer()
+                        && !crate::types::fits(*value, kind)
+                    {
+                        continue;
+                    }
+                    let value = Value::single(value.to_array(kind)?);
+                    known.insert(value.primitive::<T>().value(0).key());
                 }
-                let value = Value::single(value.to_array(kind)?);
-                known.insert(value.primitive::<T>().value(0).key());
-            }
+                Ok(known)
+            })?;
             let values = arg.primitive::<T>().values();
             let bits = BooleanBuffer::collect_bool(values.len(), |at| {
                 known.contains(&values[at].key())
