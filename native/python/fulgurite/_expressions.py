@@ -12,7 +12,7 @@ import numpy as np
 from ._array import Array, from_host, same
 from ._convert import asarray
 from ._symbols import Symbol
-from ._trees import MOST_SIGNED, Cells, Columns, Horizontal, is_pattern, literal, type_name, with_column, written
+from ._trees import MOST_SIGNED, Cells, Columns, Horizontal, Listed, is_pattern, literal, type_name, with_column, written
 
 __all__ = ["Expr", "col", "lit"]
 
@@ -317,7 +317,7 @@ class Expr(Symbol):
         if isinstance(other, (Expr, str, bytes)) or not hasattr(other, "__iter__"):
             raise TypeError(f"is_in() takes a list of values, not {other!r}")
         values = [literal(each) for each in (other.tolist() if hasattr(other, "tolist") else other)]
-        return call("is_in", self, values=values, nulls_equal=bool(nulls_equal))
+        return call("is_in", self, values=Listed(values), nulls_equal=bool(nulls_equal))
 
     def is_between(self, lower_bound, upper_bound, closed="both"):
         """Where values are between two bounds, which belong to it as `closed` says: both, left, right or none."""

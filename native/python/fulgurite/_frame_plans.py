@@ -10,7 +10,7 @@ from ._array import from_host
 from ._convert import asarray
 from ._errors import class_of
 from ._frame_sources import Source
-from ._trees import Called, Cells, Step, literal
+from ._trees import Called, Cells, Listed, Step, literal
 
 __all__ = ["array_of", "cells_of", "count", "each_of", "headers", "written"]
 
@@ -27,6 +27,8 @@ def written(plan):
             return numbers[id(value)]
         if isinstance(value, Step):
             return value.planned()
+        if isinstance(value, Listed):
+            return value.literals
         if isinstance(value, Called):
             raise TypeError(f"{value!r} is a function of Python: call it in with_columns() before")
         if isinstance(value, Cells):

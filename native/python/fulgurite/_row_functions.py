@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import inspect
 import threading
 
 import numpy as np
@@ -44,6 +45,7 @@ def apply(function, columns, constants=None, *, rows=None):
     """
     constants = constants or {}
     names = list(columns)
+    function = _by_name(function)
     found = []
     with _running():
         for at, values in enumerate(zip(*columns.values(), strict=True)):
@@ -55,6 +57,23 @@ def apply(function, columns, constants=None, *, rows=None):
                 _note(error, f"in row {at if rows is None else rows[at]} (counted from 0): {shown}")
                 raise
     return found
+
+
+def _by_name(function):
+    """The function, which takes all parameters by name."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return function
+    first = [each.name for each in parameters if each.kind is each.POSITIONAL_ONLY]
+    if not first:
+        return function
+
+    def called(**given):
+        values = [given.pop(name) for name in first if name in given]
+        return function(*values, **given)
+
+    return called
 
 
 def _shown(value):

@@ -13,7 +13,7 @@ import re
 
 import numpy as np
 
-__all__ = ["TYPES", "Called", "Cells", "Columns", "Horizontal", "Step", "literal", "type_name", "with_column", "written"]
+__all__ = ["TYPES", "Called", "Cells", "Columns", "Horizontal", "Listed", "Step", "literal", "type_name", "with_column", "written"]
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 MOST_SIGNED = (1 << 63) - 1
@@ -74,6 +74,23 @@ class Cells:
 
     def __repr__(self):
         return f"array{self.array.shape}"
+
+
+class Listed:
+    """Literals of a list: a leaf, as there may be many."""
+
+    __slots__ = ("literals",)
+
+    def __init__(self, literals):
+        self.literals = literals
+
+    def __eq__(self, other):
+        return type(other) is Listed and self.literals == other.literals
+
+    __hash__ = None
+
+    def __repr__(self):
+        return repr(self.literals)
 
 
 class Called:

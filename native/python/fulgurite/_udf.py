@@ -60,6 +60,8 @@ class _Udf:
     """A function of expressions."""
 
     def __init__(self, function, returns=None):
+        # Objects that can be called, and partial functions, have no name.
+        self.__name__ = type(function).__name__
         functools.update_wrapper(self, function)
         self.function = self.__translated__ = function
         self.returns = None if returns is None else type_name(returns)

@@ -71,6 +71,30 @@ def test_columns_without_a_type():
     assert made.collect()["n"].to_list() == [None, None]
 
 
+def test_values_of_long_lists():
+    many = np.arange(100_000)
+    made = fg.frame({"a": many, "f": many / 2, "t": many.astype(str).tolist()})
+    few = made.filter(fg.col("a").is_in(list(range(0, 200_000, 3))) & fg.col("f").is_in([1.5, 3, 4.25]))
+    assert few.select("a").collect().to_dict() == {"a": [3, 6]}
+    assert made.filter(fg.col("t").is_in([str(value) for value in range(5, 300_000, 9)])).select(fg.len()).to_array("len").tolist() == [11111]
+    both = fg.concat([made.select("a"), made.select(a=fg.col("a") + 1)]).filter(fg.col("a").is_in([7, 100_000]))
+    assert both.collect().to_dict() == {"a": [7, 7, 100_000]}
+    assert repr(fg.col("a").is_in([1])) == "col('a').is_in(values=[{'lit': 1, 'type': 'int'}], nulls_equal=False)"
+
+
+def test_the_memory_setting_bounds_frames():
+    with fg.config(memory="20m"):
+        small = fg.frame({"v": np.arange(4000)})
+        with pytest.raises(fg.MemoryLimitError, match=r"needed and config\(memory=...\) is 20971520"):
+            small.join(fg.frame({"w": np.arange(4000)}), how="cross").to_arrow()
+        large = fg.frame({"v": np.arange(3_000_000)})
+        with pytest.raises(fg.MemoryLimitError):
+            large.sort("v").to_arrow()
+        with pytest.raises(fg.MemoryLimitError):
+            large.select(fg.col("v").cast("string") + "x" * 30).to_arrow()
+        assert large.select(fg.col("v").sum()).to_array("v").tolist() == [4499998500000]
+
+
 def test_a_list_of_truths_is_a_mask():
     assert frame().filter([True, False, False, True]).collect().to_dict()["i"] == [3, 2]
     assert frame().filter([fg.col("i") > 1, fg.col("b")]).collect().to_dict()["i"] == [3, 2]

@@ -56,6 +56,7 @@ def test_rows_and_columns():
         "f": [2.0, 4.0],
     }
     assert values(made.with_columns(m=nw.col("b") - nw.col("b").mean()).select("m").head(1)) == {"m": [1.5 - 2.0 / 3]}
+    assert values(made.select("k").tail(3)) == {"k": ["v", "u", "v"]}
 
 
 def test_groups_joins_and_sorts():

@@ -1,7 +1,9 @@
 """Python functions among the expressions of frames."""
 
 import datetime
+import functools
 import linecache
+import math
 import re
 import warnings
 from pathlib import Path
@@ -125,6 +127,28 @@ def test_values_are_those_of_python():
 
     assert made.map(look, name="r").select("r").collect().to_dict() == {"r": [True, True]}
     assert seen == [(datetime.date(2000, 1, 2), moment, 2**64 - 1), (None, None, 1)]
+
+
+def test_what_can_be_called():
+    class Scale:
+        def __call__(self, x):
+            return x * 2 if id(self) else x
+
+    made = fg.frame({"x": [4.0, 9.0], "t": ["a", "bc"]})
+    results = made.select(
+        root=fg.udf(math.sqrt)("x"),
+        length=fg.udf(len)("t"),
+        upper=fg.udf(str.upper)("t"),
+        power=fg.udf(functools.partial(pow, exp=2))("x"),
+        twice=fg.udf(Scale())("x"),
+    )
+    assert results.collect().to_dict() == {
+        "root": [2.0, 3.0],
+        "length": [1, 2],
+        "upper": ["A", "BC"],
+        "power": [16.0, 81.0],
+        "twice": [8.0, 18.0],
+    }
 
 
 def test_no_row_for_a_function_that_runs_in_python():

@@ -164,6 +164,9 @@ class Frame(SQLLazyFrame):
     def head(self, n):
         return self._with_native(self.native.head(n))
 
+    def tail(self, n):
+        return self._with_native(self.native.tail(n))
+
     def sort(self, *by, descending, nulls_last):
         keys = [column(name) for name in by]
         falls = list(extend_bool(descending, len(by)))
