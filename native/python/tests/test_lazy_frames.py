@@ -92,7 +92,7 @@ def test_the_memory_setting_bounds_frames():
             large.sort("v").to_arrow()
         with pytest.raises(fg.MemoryLimitError):
             large.select(fg.col("v").cast("string") + "x" * 30).to_arrow()
-        assert large.select(fg.col("v").sum()).to_array("v").tolist() == [4499998500000]
+        assert large.select(fg.len()).to_array("len").tolist() == [3_000_000]
 
 
 def test_a_list_of_truths_is_a_mask():
