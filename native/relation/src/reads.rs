@@ -263,6 +263,10 @@ fn may_be_less(
     greater: &Expression,
     bounds: &[Bounds],
 ) -> Expression {
+    let is_float = |place: usize| {
+        let kind = bounds[place].greatest.data_type();
+        matches!(kind, DataType::Float32 | DataType::Float64)
+    };
     let bound = |of: &Expression, which: &str| match of {
         Expression::Literal {
             value: value @ (Literal::Null | Literal::Float(_)),
@@ -270,7 +274,20 @@ fn may_be_less(
         Expression::Literal { .. } => Some((of.clone(), None)),
         Expression::Column { name } => {
             let place = bounds.iter().position(|bounds| bounds.name == *name)?;
-            Some((column(known(place, which)), Some(place)))
+            let bound = column(known(place, which));
+            let bound = match is_float(place) {
+                // Some writers give NaN for a bound: it is none.
+                true => call(
+                    Function::IfElse,
+                    vec![
+                        call(Function::IsNan, vec![bound.clone()]),
+                        literal(Literal::Null),
+                        bound,
+                    ],
+                ),
+                false => bound,
+            };
+            Some((bound, Some(place)))
         }
         _ => None,
     };
@@ -280,13 +297,7 @@ fn may_be_less(
         return literal(Literal::Null);
     };
     let may = call(function, vec![least, greatest]);
-    let is_float = |place: &usize| {
-        matches!(
-            bounds[*place].greatest.data_type(),
-            DataType::Float32 | DataType::Float64
-        )
-    };
-    match place.filter(is_float) {
+    match place.filter(|place| is_float(*place)) {
         None => may,
         Some(place) => {
             let nans = column(known(place, "nans"));

@@ -282,6 +282,23 @@ fn a_table_that_is_scanned_twice_is_read_for_both() {
 }
 
 #[test]
+fn a_bound_that_is_nan_is_none() {
+    let bounds = Bounds {
+        name: "f".into(),
+        least: floats(&[Some(f64::NAN), Some(1.0)]),
+        greatest: floats(&[Some(f64::NAN), Some(2.0)]),
+        nulls: vec![0, 0].into(),
+        nans: vec![0, 0].into(),
+    };
+    let rows: UInt64Array = vec![3, 3].into();
+    for name in ["lt", "le", "gt", "ge", "eq"] {
+        let of = reads(&call(name, &[col("f"), float(0.5)]));
+        let may = of.parts(&rows, std::slice::from_ref(&bounds)).unwrap();
+        assert_eq!(may, [true, matches!(name, "gt" | "ge")], "{name}");
+    }
+}
+
+#[test]
 fn bounds_of_codes_are_texts() {
     let bounds = Bounds {
         name: "t".into(),
