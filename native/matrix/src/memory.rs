@@ -259,12 +259,11 @@ impl<T: Zeroed> NewCells<T> {
     /// # Errors
     /// As [`room`].
     pub fn new(len: usize) -> Result<Self> {
-        let (cells, is_zero) = match recycled(len)? {
+        let (mut cells, is_zero) = match recycled(len)? {
             Some(cells) => (cells, false),
             None if bytes_of::<T>(len)? < MAPPED_BYTES => (room(len)?, false),
             None => (zeros_of(len)?, true),
         };
-        let mut cells = cells;
         cells.clear();
         Ok(NewCells {
             cells,

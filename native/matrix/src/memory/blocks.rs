@@ -1,7 +1,7 @@
 //! Blocks of [`MAPPED_BYTES`] and more: mapped for their owner alone, and kept for the next one when they are freed.
 //!
 //! Allocators of C libraries map such blocks as well, and unmap them when they are freed, so that the system finds and clears all pages of
-//! the next output again: on a virtual machine 16 times the work of writing it, and twice with pages of 2 MiB.
+//! the next output again: on a virtual machine about twenty times the work of writing it, and two or three times with pages of 2 MiB.
 //!
 //! - A freed block is marked as free for the system (`MADV_FREE`). The system takes its pages when it needs memory, and counts them as
 //!   available.
