@@ -3,7 +3,6 @@
 use std::{
     fs::File,
     io::{self, BufReader, Read, Write},
-    os::unix::fs::FileExt,
     sync::Arc,
 };
 
@@ -40,8 +39,10 @@ pub struct ParquetFile<R> {
 }
 
 /// What a file tells of a column in each of its row groups; null where it does not.
+#[derive(Debug, Clone)]
 pub struct ColumnStatistics {
-    pub name: String,
+    pub name: Arc<str>,
+    /// No value is less, or greater, but NaN.
     pub least: ArrayRef,
     pub greatest: ArrayRef,
     pub nulls: UInt64Array,
@@ -97,9 +98,11 @@ impl<R: ChunkReader + Clone + 'static> ParquetFile<R> {
         let is_old = groups()
             .filter_map(|group| group.column(leaf).statistics())
             .any(|statistics| statistics.is_min_max_deprecated());
-        (!is_old).then_some(())?;
+        if is_old {
+            return None;
+        }
         Some(ColumnStatistics {
-            name: name.to_owned(),
+            name: name.into(),
             least: converter.row_group_mins(groups()).ok()?,
             greatest: converter.row_group_maxes(groups()).ok()?,
             nulls: converter.row_group_null_counts(groups()).ok()?,
@@ -222,6 +225,13 @@ impl SharedFile {
             bytes,
         })
     }
+
+    fn from(&self, at: u64) -> FileFrom {
+        FileFrom {
+            file: Arc::clone(&self.file),
+            at,
+        }
+    }
 }
 
 impl Length for SharedFile {
@@ -234,10 +244,7 @@ impl ChunkReader for SharedFile {
     type T = BufReader<FileFrom>;
 
     fn get_read(&self, start: u64) -> ::parquet::errors::Result<Self::T> {
-        Ok(BufReader::new(FileFrom {
-            file: Arc::clone(&self.file),
-            at: start,
-        }))
+        Ok(BufReader::new(self.from(start)))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> ::parquet::errors::Result<Bytes> {
@@ -250,7 +257,7 @@ impl ChunkReader for SharedFile {
         }
         let bytes = memory::zeros_of::<u8>(length);
         let mut bytes = bytes.map_err(|error| ParquetError::External(Box::new(error)))?;
-        self.file.read_exact_at(&mut bytes, start)?;
+        self.from(start).read_exact(&mut bytes)?;
         Ok(bytes.into())
     }
 }
@@ -263,7 +270,10 @@ pub struct FileFrom {
 
 impl Read for FileFrom {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read_at(to, self.at)?;
+        #[cfg(unix)]
+        let count = std::os::unix::fs::FileExt::read_at(&*self.file, to, self.at)?;
+        #[cfg(windows)]
+        let count = std::os::windows::fs::FileExt::seek_read(&*self.file, to, self.at)?;
         self.at += count as u64;
         Ok(count)
     }

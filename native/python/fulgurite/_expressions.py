@@ -12,7 +12,7 @@ import numpy as np
 from ._array import Array, from_host, same
 from ._convert import asarray
 from ._symbols import Symbol
-from ._trees import MOST_SIGNED, Cells, Columns, Horizontal, Listed, is_pattern, literal, type_name, with_column, written
+from ._trees import MOST_SIGNED, Cells, Columns, Horizontal, Listed, is_pattern, literal, parts_of, type_name, with_column, written
 
 __all__ = ["Expr", "col", "lit"]
 
@@ -646,7 +646,7 @@ def aggregate(function, argument, **options):
 def expanded(one, columns):
     """What an expression becomes where `columns()` gives a frame's columns: a name and a tree for each."""
     first, tree = [], one._tree
-    if _is_horizontal(tree):
+    if any(isinstance(part, Horizontal) for part in parts_of(tree)):
         tree = _spread(tree, columns, first)
     if one._many is None:
         name = first[0] if one._name is None else one._name
@@ -655,20 +655,6 @@ def expanded(one, columns):
         (_named(name if one._name is None else one._name, one._renamed), with_column(tree, name))
         for name in one._many.among(columns)
     ]
-
-
-def _is_horizontal(tree):
-    """Whether there is a function of several columns in a tree, which may be deeper than calls."""
-    waiting = [tree]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, Horizontal):
-            return True
-        if isinstance(part, dict):
-            waiting.extend(part.values())
-        elif isinstance(part, list):
-            waiting.extend(part)
-    return False
 
 
 def _spread(tree, columns, first):

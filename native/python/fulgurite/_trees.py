@@ -13,7 +13,21 @@ import re
 
 import numpy as np
 
-__all__ = ["TYPES", "Called", "Cells", "Columns", "Horizontal", "Listed", "Step", "literal", "type_name", "with_column", "written"]
+__all__ = [
+    "TYPES",
+    "Called",
+    "Cells",
+    "Columns",
+    "Horizontal",
+    "Listed",
+    "Step",
+    "literal",
+    "moment",
+    "parts_of",
+    "type_name",
+    "with_column",
+    "written",
+]
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 MOST_SIGNED = (1 << 63) - 1
@@ -243,6 +257,25 @@ def type_name(dtype):
     return name
 
 
+def parts_of(plan):
+    """All parts of a plan or of a tree, which may be deeper than calls. Leaves are not looked into."""
+    waiting = [plan]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        if isinstance(part, dict):
+            waiting.extend(reversed(part.values()))
+        elif isinstance(part, list):
+            waiting.extend(reversed(part))
+
+
+def moment(kind, number):
+    """The date of days since 1970, or the datetime of microseconds."""
+    if kind == "date":
+        return _EPOCH.date() + datetime.timedelta(days=number)
+    return _EPOCH + datetime.timedelta(microseconds=number)
+
+
 def with_column(tree, name):
     if isinstance(tree, dict):
         if isinstance(tree.get("col"), Columns):
@@ -281,11 +314,7 @@ def written(tree, inner=False):
         return f"col({tree['col']!r})" if isinstance(tree["col"], str) else repr(tree["col"])
     if "lit" in tree:
         value, kind = tree["lit"], tree.get("type")
-        if kind == "date":
-            value = _EPOCH.date() + datetime.timedelta(days=value)
-        elif kind == "datetime":
-            value = _EPOCH + datetime.timedelta(microseconds=value)
-        return f"lit({value})" if kind in ("date", "datetime") else repr(value)
+        return f"lit({moment(kind, value)})" if kind in ("date", "datetime") else repr(value)
     if "cast" in tree:
         return f"{written(tree['arg'], True)}.cast({tree['cast']!r})"
     options = [f"{name}={value!r}" for name, value in tree.get("options", {}).items()]

@@ -8,7 +8,6 @@ rows that have to run in Python; their results are joined to the others by the r
 
 from __future__ import annotations
 
-import datetime
 import functools
 import inspect
 import itertools
@@ -21,7 +20,7 @@ from ._fallbacks import note
 from ._frame_sources import Frames, Memory, table_of
 from ._row_functions import apply, column_of, is_running
 from ._translate import Untranslatable, translate
-from ._trees import Called, Step, type_name
+from ._trees import Called, Step, moment, parts_of, type_name
 
 __all__ = ["udf"]
 
@@ -179,12 +178,6 @@ def _with_arguments(tree, arguments):
 
 # How values come to Python that `fulgurite.Frame` has not.
 _CARRIED = {"date": "int64", "datetime": "int64", "uint64": "string"}
-_EPOCH = datetime.datetime(1970, 1, 1)
-_OF_CARRIED = {
-    "date": lambda days: _EPOCH.date() + datetime.timedelta(days=days),
-    "datetime": lambda micros: _EPOCH + datetime.timedelta(microseconds=micros),
-    "uint64": int,
-}
 
 
 def _carrying(argument, kind):
@@ -193,8 +186,10 @@ def _carrying(argument, kind):
 
 def _carried(values, kind):
     """The values of a column, as those of its type are in Python."""
-    of = _OF_CARRIED.get(kind)
-    return values if of is None else [None if value is None else of(value) for value in values]
+    if kind not in _CARRIED:
+        return values
+    of = int if kind == "uint64" else functools.partial(moment, kind)
+    return [None if value is None else of(value) for value in values]
 
 
 class _Function:
@@ -375,16 +370,8 @@ def settled(plan):
 
 
 def _steps(plan):
-    """The functions of a plan, those that run last first. Plans may be deeper than calls."""
-    waiting = [plan]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, Step):
-            yield part
-        elif isinstance(part, dict):
-            waiting.extend(reversed(part.values()))
-        elif isinstance(part, list):
-            waiting.extend(reversed(part))
+    """The functions of a plan, those that run last first."""
+    return (part for part in parts_of(plan) if isinstance(part, Step))
 
 
 def _without_steps(plan, replace):

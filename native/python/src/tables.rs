@@ -25,7 +25,7 @@ use fulgurite_frame::{
 };
 use fulgurite_matrix::memory;
 use fulgurite_operators::panics;
-use fulgurite_relation::{Bounds, Reads, Table};
+use fulgurite_relation::{Reads, Table};
 use numpy::{PyArray1, PyArrayMethods, ndarray::ArrayView1};
 use pyo3::{
     prelude::*,
@@ -266,17 +266,8 @@ fn shared(path: &str) -> Result<SharedFile> {
 /// The columns that a plan reads, of the row groups that may have rows for it.
 fn parquet_table(path: &str, reads: &Reads) -> Result<(Table, usize, usize)> {
     let file = ParquetFile::open(shared(path)?)?;
-    let bounds = file.statistics(&reads.bounded())?.into_iter();
-    let bounds: Vec<_> = bounds
-        .map(|column| Bounds {
-            name: column.name.into(),
-            least: column.least,
-            greatest: column.greatest,
-            nulls: column.nulls,
-            nans: column.nans,
-        })
-        .collect();
-    let groups = reads.parts(&file.group_rows(), &bounds)?;
+    let told = file.statistics(&reads.bounded())?;
+    let groups = reads.parts(&file.group_rows(), &told)?;
     let names = reads.names.as_ref();
     let names = names.map(|names| names.iter().map(ToString::to_string).collect::<Vec<_>>());
     let (schema, batches) = file.read(names.as_deref(), Some(&groups))?;

@@ -40,5 +40,5 @@ mod text_codes;
 pub use engine::collect;
 pub use fused::{BesideColumn, Fusion, Observer, PlannedMatrix, WORTH_A_PLAN};
 pub use plan::{MOST_NESTED, Relation};
-pub use reads::{Bounds, Reads};
+pub use reads::Reads;
 pub use table::{Columns, MOST_ROWS, Table};

@@ -7,12 +7,13 @@ use arrow::{
     datatypes::DataType,
 };
 use fulgurite_error::Result;
+use fulgurite_frame::parquet::ColumnStatistics;
 
 use crate::{
     deep::on_deep_stack,
     engine::collect,
     expression::{Expression, Function},
-    literal::{Literal, Options},
+    literal::Literal,
     optimize::is_movable,
     plan::{Named, Relation},
     table::Table,
@@ -25,17 +26,6 @@ pub struct Reads {
     pub names: Option<BTreeSet<Arc<str>>>,
     /// What is true of all rows that count.
     pub predicate: Option<Expression>,
-}
-
-/// What is known of a column in each part of a table, such as a row group of a Parquet file; null where it is not known.
-#[derive(Debug, Clone)]
-pub struct Bounds {
-    pub name: Arc<str>,
-    /// No value is less, or greater, but NaN.
-    pub least: ArrayRef,
-    pub greatest: ArrayRef,
-    pub nulls: UInt64Array,
-    pub nans: UInt64Array,
 }
 
 impl Relation {
@@ -103,17 +93,18 @@ impl Reads {
         names.into_iter().collect()
     }
 
-    /// Which parts of a table may have rows that the selection takes, by what is known of these parts: their rows, and bounds of columns.
+    /// Which row groups of a file may have rows that the selection takes, by their rows and what the file tells of columns.
     ///
     /// ```
     /// use std::sync::Arc;
     /// use arrow::array::{Int64Array, UInt64Array};
-    /// use fulgurite_relation::{Bounds, Relation};
+    /// use fulgurite_frame::parquet::ColumnStatistics;
+    /// use fulgurite_relation::Relation;
     /// let plan = Relation::from_json(
     ///     r#"{"filter": {"input": {"scan": 0}, "predicate":
     ///         {"call": "gt", "args": [{"col": "a"}, {"lit": 4, "type": "int"}]}}}"#,
     /// )?;
-    /// let bounds = Bounds {
+    /// let bounds = ColumnStatistics {
     ///     name: "a".into(),
     ///     least: Arc::new(Int64Array::from(vec![1, 3, 6])),
     ///     greatest: Arc::new(Int64Array::from(vec![2, 5, 7])),
@@ -127,7 +118,7 @@ impl Reads {
     ///
     /// # Errors
     /// As [`collect`].
-    pub fn parts(&self, rows: &UInt64Array, bounds: &[Bounds]) -> Result<Vec<bool>> {
+    pub fn parts(&self, rows: &UInt64Array, bounds: &[ColumnStatistics]) -> Result<Vec<bool>> {
         let Some(predicate) = &self.predicate else {
             return Ok(vec![true; rows.len()]);
         };
@@ -179,20 +170,12 @@ fn literal(value: Literal) -> Expression {
     Expression::Literal { value }
 }
 
-fn call(function: Function, args: Vec<Expression>) -> Expression {
-    Expression::Call {
-        function,
-        args,
-        options: Arc::new(Options::default()),
-    }
-}
-
 /// So many values of a list are looked at.
 const MOST_VALUES: usize = 64;
 
 /// Whether a predicate may be true in a part of the table: false only where it is not. Null where nothing is known, so that Kleene's
 /// rules of `and` and `or` do the rest.
-fn may_hold(predicate: &Expression, bounds: &[Bounds]) -> Expression {
+fn may_hold(predicate: &Expression, bounds: &[ColumnStatistics]) -> Expression {
     let unknown = || literal(Literal::Null);
     let place_of = |arg: &Expression| match arg {
         Expression::Column { name } => bounds.iter().position(|bounds| bounds.name == *name),
@@ -209,12 +192,12 @@ fn may_hold(predicate: &Expression, bounds: &[Bounds]) -> Expression {
             args,
             options,
         } => match (function, args.as_slice()) {
-            (Function::And | Function::Or, [one, other]) => call(
+            (Function::And | Function::Or, [one, other]) => Expression::call(
                 *function,
                 vec![may_hold(one, bounds), may_hold(other, bounds)],
             ),
             (Function::Not, [arg]) => match place_of(arg) {
-                Some(place) => call(Function::Not, vec![column(known(place, "least"))]),
+                Some(place) => Expression::call(Function::Not, vec![column(known(place, "least"))]),
                 None => unknown(),
             },
             (Function::Lt | Function::Le, [less, greater]) => {
@@ -224,14 +207,16 @@ fn may_hold(predicate: &Expression, bounds: &[Bounds]) -> Expression {
             (Function::Ge, [greater, less]) => may_be_less(Function::Le, less, greater, bounds),
             (Function::Eq, [one, other]) => may_be_equal(one, other, bounds),
             (Function::IsNull, [arg]) => match place_of(arg) {
-                Some(place) => call(
+                Some(place) => Expression::call(
                     Function::Gt,
                     vec![nulls(place), literal(Literal::Integer(0))],
                 ),
                 None => unknown(),
             },
             (Function::IsNotNull, [arg]) => match place_of(arg) {
-                Some(place) => call(Function::Lt, vec![nulls(place), column(ROWS.into())]),
+                Some(place) => {
+                    Expression::call(Function::Lt, vec![nulls(place), column(ROWS.into())])
+                }
                 None => unknown(),
             },
             (Function::IsIn, [arg]) => match &options.values {
@@ -239,7 +224,8 @@ fn may_hold(predicate: &Expression, bounds: &[Bounds]) -> Expression {
                     let each = values
                         .iter()
                         .map(|value| may_be_equal(arg, &literal(value.clone()), bounds));
-                    let any = each.reduce(|one, other| call(Function::Or, vec![one, other]));
+                    let any =
+                        each.reduce(|one, other| Expression::call(Function::Or, vec![one, other]));
                     any.unwrap_or_else(unknown)
                 }
                 _ => unknown(),
@@ -250,10 +236,10 @@ fn may_hold(predicate: &Expression, bounds: &[Bounds]) -> Expression {
     }
 }
 
-fn may_be_equal(one: &Expression, other: &Expression, bounds: &[Bounds]) -> Expression {
+fn may_be_equal(one: &Expression, other: &Expression, bounds: &[ColumnStatistics]) -> Expression {
     let less = may_be_less(Function::Le, one, other, bounds);
     let greater = may_be_less(Function::Le, other, one, bounds);
-    call(Function::And, vec![less, greater])
+    Expression::call(Function::And, vec![less, greater])
 }
 
 /// Whether a value may be less than another one: if the least is less than the greatest. NaN is greater than all numbers.
@@ -261,26 +247,26 @@ fn may_be_less(
     function: Function,
     less: &Expression,
     greater: &Expression,
-    bounds: &[Bounds],
+    bounds: &[ColumnStatistics],
 ) -> Expression {
     let is_float = |place: usize| {
         let kind = bounds[place].greatest.data_type();
         matches!(kind, DataType::Float32 | DataType::Float64)
     };
     let bound = |of: &Expression, which: &str| match of {
-        Expression::Literal {
-            value: value @ (Literal::Null | Literal::Float(_)),
-        } if !matches!(value, Literal::Float(value) if !value.is_nan()) => None,
-        Expression::Literal { .. } => Some((of.clone(), None)),
+        Expression::Literal { value } => {
+            let is_nan = matches!(value, Literal::Float(value) if value.is_nan());
+            (*value != Literal::Null && !is_nan).then(|| (of.clone(), None))
+        }
         Expression::Column { name } => {
             let place = bounds.iter().position(|bounds| bounds.name == *name)?;
             let bound = column(known(place, which));
             let bound = match is_float(place) {
                 // Some writers give NaN for a bound: it is none.
-                true => call(
+                true => Expression::call(
                     Function::IfElse,
                     vec![
-                        call(Function::IsNan, vec![bound.clone()]),
+                        Expression::call(Function::IsNan, vec![bound.clone()]),
                         literal(Literal::Null),
                         bound,
                     ],
@@ -296,13 +282,13 @@ fn may_be_less(
     else {
         return literal(Literal::Null);
     };
-    let may = call(function, vec![least, greatest]);
+    let may = Expression::call(function, vec![least, greatest]);
     match place.filter(|place| is_float(*place)) {
         None => may,
         Some(place) => {
             let nans = column(known(place, "nans"));
-            let has_nan = call(Function::Ne, vec![nans, literal(Literal::Integer(0))]);
-            call(Function::Or, vec![may, has_nan])
+            let has_nan = Expression::call(Function::Ne, vec![nans, literal(Literal::Integer(0))]);
+            Expression::call(Function::Or, vec![may, has_nan])
         }
     }
 }

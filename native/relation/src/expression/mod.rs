@@ -51,6 +51,15 @@ pub enum Expression {
 }
 
 impl Expression {
+    /// A function without options.
+    pub(crate) fn call(function: Function, args: Vec<Expression>) -> Expression {
+        Expression::Call {
+            function,
+            args,
+            options: Arc::default(),
+        }
+    }
+
     /// Its direct arguments.
     pub fn args(&self) -> &[Expression] {
         match self {

@@ -1,11 +1,8 @@
 //! Selections move down.
 
-use std::sync::Arc;
-
 use super::names::{Names, columns_of, is_fallible, is_movable, is_of_rows, renamed};
 use crate::{
     expression::{Expression, Function},
-    literal::Options,
     plan::{JoinKind, Named, Relation},
 };
 
@@ -162,11 +159,7 @@ fn substituted(condition: &Expression, exprs: &[Named], others: bool) -> Option<
 fn filtered(plan: Relation, conditions: Vec<Expression>) -> Relation {
     let all = conditions
         .into_iter()
-        .reduce(|one, other| Expression::Call {
-            function: Function::And,
-            args: vec![one, other],
-            options: Arc::new(Options::default()),
-        });
+        .reduce(|one, other| Expression::call(Function::And, vec![one, other]));
     match all {
         None => plan,
         Some(predicate) => Relation::Filter {

@@ -3,7 +3,8 @@
 use std::{cmp::Ordering, sync::Arc};
 
 use arrow::array::{Array, ArrayRef, UInt64Array};
-use fulgurite_relation::{Bounds, Reads, Table, collect};
+use fulgurite_frame::parquet::ColumnStatistics;
+use fulgurite_relation::{Reads, Table, collect};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -37,7 +38,7 @@ fn bounds_of<T: Clone>(
     is_nan: impl Fn(&T) -> bool,
     array: impl Fn(&[Option<T>]) -> ArrayRef,
     knows_nans: bool,
-) -> Bounds {
+) -> ColumnStatistics {
     let values = |part: &Vec<Option<T>>| {
         let values = part.iter().flatten().filter(|value| !is_nan(value));
         values.cloned().collect::<Vec<_>>()
@@ -55,7 +56,7 @@ fn bounds_of<T: Clone>(
         let nans = part.iter().flatten().filter(|value| is_nan(value));
         knows_nans.then_some(nans.count() as u64)
     });
-    Bounds {
+    ColumnStatistics {
         name: name.into(),
         least: array(&least.collect::<Vec<_>>()),
         greatest: array(&greatest.collect::<Vec<_>>()),
@@ -64,7 +65,7 @@ fn bounds_of<T: Clone>(
     }
 }
 
-fn all_bounds(parts: &[Vec<Row>], knows_nans: bool) -> Vec<Bounds> {
+fn all_bounds(parts: &[Vec<Row>], knows_nans: bool) -> Vec<ColumnStatistics> {
     let integers_of = |name: &str, f: fn(&Row) -> Option<i64>| {
         let values: Vec<Vec<_>> = parts
             .iter()
@@ -283,7 +284,7 @@ fn a_table_that_is_scanned_twice_is_read_for_both() {
 
 #[test]
 fn a_bound_that_is_nan_is_none() {
-    let bounds = Bounds {
+    let bounds = ColumnStatistics {
         name: "f".into(),
         least: floats(&[Some(f64::NAN), Some(1.0)]),
         greatest: floats(&[Some(f64::NAN), Some(2.0)]),
@@ -300,7 +301,7 @@ fn a_bound_that_is_nan_is_none() {
 
 #[test]
 fn bounds_of_codes_are_texts() {
-    let bounds = Bounds {
+    let bounds = ColumnStatistics {
         name: "t".into(),
         least: coded(&[Some("a"), Some("m")]),
         greatest: coded(&[Some("k"), Some("z")]),
