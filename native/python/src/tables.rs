@@ -86,7 +86,7 @@ impl PyTable {
     fn parquet_header(py: Python<'_>, path: String) -> PyResult<Self> {
         let table = py.detach(|| {
             let file = ParquetFile::open(shared(&path)?)?;
-            Table::from_batches(file.schema(), &[])
+            Table::header(file.schema())
         });
         made(py, table)
     }
@@ -197,6 +197,11 @@ impl PyTable {
             DataType::UInt64 => lent::<UInt64Type>(py, column)?,
             DataType::Float32 => lent::<Float32Type>(py, column)?,
             DataType::Float64 => lent::<Float64Type>(py, column)?,
+            DataType::Decimal128(..) => {
+                let cells = py.detach(|| with_nan(column));
+                let cells = cells.map_err(|error| raised(py, &error, None))?;
+                Some(PyArray1::from_vec(py, cells).into_any())
+            }
             _ => None,
         };
         cells.ok_or_else(|| {

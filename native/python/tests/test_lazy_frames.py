@@ -49,6 +49,79 @@ def test_columns_of_a_file_that_later_steps_leave_out(tmp_path):
         assert plan.to_array("a").tolist() == expected
 
 
+def test_columns_of_a_file_that_frames_do_not_keep(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pyarrow.table({"a": [1, 2, 3], "tags": [["x"], [], None], "at": [{"x": 1}] * 3}), path)
+    made = fg.scan_parquet(path)
+    assert list(made.schema) == ["a", "tags", "at"]
+    assert made.schema["tags"].startswith("list(utf8")
+    for plan in [
+        made.select("a"),
+        made.drop("tags", "at"),
+        made.filter(fg.col("a") < 9).drop("at").select("a"),
+        made.rename({"tags": "t"}).drop("t", "at"),
+        made.drop("tags", "at").sort("a"),
+    ]:
+        assert plan.collect().to_dict() == {"a": [1, 2, 3]}
+    assert made.select(fg.len()).to_array("len").tolist() == [3]
+    for plan in [made, made.filter(fg.col("a") > 1), made.drop("at"), made.select("tags"), made.filter(fg.col("tags").is_null()).drop("at")]:
+        with pytest.raises(fg.FulguriteError, match=r"E0900.*column '(tags|at)' has the type .*which tables do not keep") as caught:
+            plan.collect()
+        assert "leave it out with drop() or select()" in str(caught.value)
+
+
+def test_decimals_are_carried_along_and_cast(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from decimal import Decimal
+
+    from pyarrow import parquet
+
+    prices = [Decimal("901.00"), None, Decimal("-0.05"), Decimal("12345678901234567.89")]
+    table = pyarrow.table({"k": [1, 2, 3, 4], "d": pyarrow.array(prices, pyarrow.decimal128(30, 2))})
+    path = tmp_path / "d.parquet"
+    parquet.write_table(table, path)
+    for made in (fg.frame(table), fg.scan_parquet(path)):
+        assert made.schema == {"k": "int64", "d": "decimal128(30, 2)"}
+        some = made.filter(fg.col("k") != 3).to_arrow()
+        assert some.column("d").to_pylist() == [prices[0], prices[1], prices[3]]
+        joined = made.join(fg.frame({"k": [4, 1, 9]}), on="k", how="right").select("d", "k")
+        assert joined.to_arrow().column("d").to_pylist() == [prices[3], prices[0], None]
+        assert made.sort("k", descending=True).head(1).to_arrow().column("d").to_pylist() == [prices[3]]
+        as_float = fg.col("d").cast("float64")
+        assert made.select(s=as_float * 2).to_array("s").tolist()[2] == -0.1
+        assert made.filter(as_float > 900.5).select("k", n=as_float).to_arrow().to_pydict() == {"k": [1, 4], "n": [901.0, 12345678901234567.89]}
+        assert made.select(t=fg.col("d").cast("string")).to_arrow().to_pydict()["t"] == ["901.00", None, "-0.05", "12345678901234567.89"]
+        assert made.select(n=fg.col("d").is_null().sum(), c=fg.col("d").count()).to_arrow().to_pydict() == {"n": [1], "c": [3]}
+        with pytest.raises(fg.FulguriteError, match=r"row 4: .*does not fit into Int32"):
+            made.select(fg.col("d").cast("int32")).collect()
+        for wrong in (
+            made.select(fg.col("d") * 2),
+            made.filter(fg.col("d") > 1.5),
+            made.select(fg.col("d").sum()),
+            made.select(fg.col("d").max()),
+            made.group_by("d").agg(fg.len()),
+            made.sort("d"),
+            made.unique(),
+            made.join(made, on="d"),
+            made.select(fg.col("k").cast("int64") + fg.col("d")),
+            made.select(fg.coalesce("d", 0)),
+        ):
+            with pytest.raises(fg.FulguriteError, match=r"E03.*Decimal\(30, 2\)") as caught:
+                wrong.collect()
+            assert "cast decimals to float64 first" in str(caught.value)
+        assert made.drop_nulls().to_array("d").tolist() == [901.0, -0.05, 12345678901234567.89]
+        assert np.isnan(made.to_array("d").tolist()[1])
+
+
+def test_decimals_of_duckdb():
+    duckdb = pytest.importorskip("duckdb")
+    made = fg.frame(duckdb.sql("select 1.5 as a, 2 as b"))
+    assert made.select(s=fg.col("a").cast("float64") + fg.col("b")).to_array("s").tolist() == [3.5]
+
+
 def test_arrays_of_other_kinds():
     assert fg.frame({"a": np.array([1.5], dtype=np.longdouble)}).collect().to_dict() == {"a": [1.5]}
     assert fg.frame({"a": np.ma.array([1, 2], mask=[0, 1])}).collect().to_dict() == {"a": [1, None]}

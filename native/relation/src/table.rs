@@ -139,6 +139,22 @@ impl Table {
         Table::with_rows(rows, columns.collect::<Result<_>>()?)
     }
 
+    /// Of a file whose rows are read later: no rows, and the types of all columns, among which may be some that tables do not keep. A
+    /// plan may leave those out.
+    ///
+    /// # Errors
+    /// `validation` for a name that comes twice.
+    pub fn header(schema: &SchemaRef) -> Result<Table> {
+        let fields = schema.fields().iter();
+        let names: Vec<Arc<str>> = fields.map(|field| field.name().as_str().into()).collect();
+        distinct_names(&names)?;
+        let columns = schema.fields().iter().map(|field| {
+            let kind = types::kept_as(field.data_type());
+            arrow::array::new_empty_array(&kind.unwrap_or_else(|| field.data_type().clone()))
+        });
+        Table::trusted(0, names, columns.collect())
+    }
+
     /// The table as one batch, which shares its buffers.
     ///
     /// # Errors
@@ -345,12 +361,7 @@ pub(crate) fn distinct_names(names: &[Arc<str>]) -> Result<()> {
 /// The column as tables keep it.
 fn keep(name: &str, column: &ArrayRef) -> Result<ArrayRef> {
     let kind = column.data_type();
-    let to = types::kept_as(kind).ok_or_else(|| {
-        Error::unsupported(format!(
-            "column '{name}' has the type {kind}, which tables do not keep"
-        ))
-        .with_help("cast the column, or leave it out")
-    })?;
+    let to = types::kept_as(kind).ok_or_else(|| not_kept(name, kind))?;
     let refused = |error: arrow::error::ArrowError| {
         Error::data(format!("column '{name}', of type {kind}: {error}"))
     };
@@ -374,6 +385,14 @@ fn keep(name: &str, column: &ArrayRef) -> Result<ArrayRef> {
         ..CastOptions::default()
     };
     cast_with_options(column, &to, &options).map_err(refused)
+}
+
+/// The error for a column of a type that tables do not keep.
+pub(crate) fn not_kept(name: &str, kind: &DataType) -> Error {
+    Error::unsupported(format!(
+        "column '{name}' has the type {kind}, which tables do not keep"
+    ))
+    .with_help("leave it out with drop() or select(), or cast it in the library that made it")
 }
 
 type Refused = arrow::error::ArrowError;

@@ -30,7 +30,11 @@ pub fn kept_as(kind: &DataType) -> Option<DataType> {
         | DataType::Float32
         | DataType::Float64
         | DataType::Utf8
-        | DataType::Date32 => kind.clone(),
+        | DataType::Date32
+        | DataType::Decimal128(..) => kind.clone(),
+        DataType::Decimal32(digits, scale) | DataType::Decimal64(digits, scale) => {
+            DataType::Decimal128(*digits, *scale)
+        }
         DataType::LargeUtf8 | DataType::Utf8View => DataType::Utf8,
         DataType::Timestamp(_, None) => datetime(),
         DataType::Dictionary(_, values) => match kept_as(values)? {
@@ -48,6 +52,7 @@ pub fn name(kind: &DataType) -> String {
         DataType::Dictionary(..) => "String".to_owned(),
         DataType::Date32 => "Date".to_owned(),
         DataType::Timestamp(..) => "Datetime".to_owned(),
+        DataType::Decimal128(digits, scale) => format!("Decimal({digits}, {scale})"),
         other => other.to_string(),
     }
 }
@@ -79,6 +84,11 @@ pub fn is_text(kind: &DataType) -> bool {
 
 pub fn is_date(kind: &DataType) -> bool {
     matches!(kind, DataType::Date32 | DataType::Timestamp(..))
+}
+
+/// Whether it is a type whose columns are carried along and cast, and no more.
+pub fn is_decimal(kind: &DataType) -> bool {
+    matches!(kind, DataType::Decimal128(..))
 }
 
 /// Whether arithmetic takes it: integers and floating-point numbers.

@@ -137,7 +137,7 @@ impl Fusion<'_> {
             exprs: exprs.collect(),
         })?;
         for (name, data_type) in &plan.schema {
-            if types::is_text(data_type) {
+            if types::is_text(data_type) || types::is_decimal(data_type) {
                 return Err(Error::validation(format!(
                     "column '{name}' is of type {}, and a matrix has numbers",
                     types::name(data_type)
@@ -249,7 +249,7 @@ impl Fusion<'_> {
                 let (right, of_right) = self.side_of_join(right, right_on)?;
                 let left = Joined::some(&left, of_left.as_ref());
                 let right = Joined::some(&right, of_right.as_ref());
-                let joined = engine::join(plan, left, right, &self.computed_arrays()?)?;
+                let joined = engine::join(plan, left, right, &self.arrays_of(&plan.node)?)?;
                 self.note(|| format!("join to {} rows", joined.rows()));
                 Ok(joined)
             }
@@ -288,9 +288,9 @@ impl Fusion<'_> {
     fn below<'e>(
         &self,
         input: &TypedRelation,
-        exprs: impl IntoIterator<Item = &'e TypedNamed>,
+        exprs: impl IntoIterator<Item = &'e TypedNamed> + Clone,
     ) -> Result<Pipeline> {
-        let pipeline = self.pipeline(input)?;
+        let pipeline = self.pipeline(input)?.read_by(exprs.clone());
         let may_fail = exprs.into_iter().any(|named| named.expr.may_fail());
         match may_fail && pipeline.predicate.is_some() {
             true => self.materialized(&pipeline).map(Pipeline::of_table),
@@ -326,6 +326,14 @@ impl Fusion<'_> {
         }
     }
 
+    /// The arrays beside the tables, computed if the step reads some.
+    fn arrays_of(&self, step: &TypedNode) -> Result<Vec<ArrayRef>> {
+        match step.reads_arrays() {
+            true => self.computed_arrays(),
+            false => Ok(Vec::new()),
+        }
+    }
+
     /// One step by kernels, on what it reads.
     fn step(&self, plan: &TypedRelation, inputs: Vec<Table>) -> Result<Table> {
         let mut step = plan.clone();
@@ -338,7 +346,7 @@ impl Fusion<'_> {
                 },
             };
         }
-        let made = engine::run(&step, &inputs, &self.computed_arrays()?)?;
+        let made = engine::run(&step, &inputs, &self.arrays_of(&plan.node)?)?;
         self.note(|| format!("{}: {} rows by kernels", plan.node.name(), made.rows()));
         Ok(made)
     }

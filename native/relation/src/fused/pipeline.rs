@@ -10,6 +10,7 @@ use fulgurite_error::Result;
 
 use crate::{
     engine,
+    literal::Literal,
     resolve::{TypedExpression, TypedNamed, TypedNode},
     table::Table,
 };
@@ -105,6 +106,23 @@ impl Pipeline {
             _ => return None,
         }
         (next.size() <= LARGEST).then_some(next)
+    }
+
+    /// The same for who reads columns only in these expressions.
+    pub fn read_by<'e>(mut self, exprs: impl IntoIterator<Item = &'e TypedNamed>) -> Self {
+        let mut read = Vec::new();
+        for named in exprs {
+            named.expr.add_columns(&mut read);
+        }
+        for (place, column) in self.columns.iter_mut().enumerate() {
+            if !read.contains(&place) {
+                column.expr = TypedExpression::Literal {
+                    value: Literal::Null,
+                    data_type: column.expr.data_type().clone(),
+                };
+            }
+        }
+        self
     }
 
     pub fn reads_arrays(&self) -> bool {

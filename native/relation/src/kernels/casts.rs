@@ -42,6 +42,8 @@ pub fn is_possible(from: &DataType, to: &DataType) -> bool {
     match (from, to) {
         (_, DataType::Utf8 | DataType::Dictionary(..)) => true,
         (DataType::Utf8 | DataType::Dictionary(..), to) => types::is_number(to),
+        (DataType::Decimal128(..), to) => types::is_number(to),
+        (_, DataType::Decimal128(..)) => false,
         (from, to) if types::is_date(from) => types::is_date(to) || types::is_number(to),
         (from, to) if types::is_date(to) => types::is_number(from),
         (from, to) => is_plain(from) && is_plain(to),
@@ -194,6 +196,9 @@ fn texts(array: &ArrayRef) -> Result<ArrayRef> {
                 // Writing to a string does not fail.
                 let _ = write!(to, " {hour:02}:{minute:02}:{second:02}.{micros:06}");
             })?;
+        }
+        DataType::Decimal128(..) => {
+            return arrow::compute::cast(array, &DataType::Utf8).map_err(failed);
         }
         DataType::Float32 => {
             let values = array.as_primitive::<arrow::datatypes::Float32Type>();

@@ -89,10 +89,10 @@ fn extreme(call: &Invocation<'_>, greatest: bool) -> Result<ArrayRef> {
         let is_better = match (greatest, call.to) {
             (false, _) => less(other, &best, rows)?,
             (true, DataType::Float64) => {
-                truths::<Float64Type>(&best, other, rows, |a, b| a < b || a.is_nan())
+                truths::<Float64Type>(&best, other, rows, |a, b| (a < b) | a.is_nan())?
             }
             (true, DataType::Float32) => {
-                truths::<Float32Type>(&best, other, rows, |a, b| a < b || a.is_nan())
+                truths::<Float32Type>(&best, other, rows, |a, b| (a < b) | a.is_nan())?
             }
             (true, _) => less(&best, other, rows)?,
         };

@@ -151,10 +151,10 @@ fn compared(left: &Value, right: &Value, rows: usize, op: Comparison) -> Result<
         (DataType::Null, _) | (_, DataType::Null) => return Ok(BooleanArray::new_null(rows)),
         _ => {}
     }
-    with_type!(left.data_type(), T => Ok(match op {
+    with_type!(left.data_type(), T => match op {
         Comparison::Equal => truths::<T>(left, right, rows, Number::equals),
         Comparison::Less => truths::<T>(left, right, rows, Number::less),
-    }), else {
+    }, else {
         let flat = |value: &Value| -> Result<Value> {
             Ok(Value { array: flattened(&value.array)?, is_single: value.is_single })
         };

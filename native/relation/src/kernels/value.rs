@@ -7,7 +7,7 @@ use arrow::{
         Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, Datum, PrimitiveArray, Scalar,
         UInt32Array, new_null_array,
     },
-    buffer::{BooleanBuffer, NullBuffer},
+    buffer::{BooleanBuffer, Buffer, NullBuffer},
     compute::take,
     datatypes::DataType,
     error::ArrowError,
@@ -141,27 +141,52 @@ pub fn binary<A: ArrowPrimitiveType, O: ArrowPrimitiveType>(
 }
 
 /// A truth for each row. Of null arguments the result is null.
+///
+/// # Errors
+/// `memory`.
 pub fn truths<A: ArrowPrimitiveType>(
     left: &Value,
     right: &Value,
     rows: usize,
     f: impl Fn(A::Native, A::Native) -> bool,
-) -> BooleanArray {
+) -> Result<BooleanArray> {
     let (a, b) = (left.primitive::<A>(), right.primitive::<A>());
     let nulls = nulls_of(&[left, right], rows);
     let (x, y) = (a.values().as_ref(), b.values().as_ref());
-    let bits = match (left.is_single, right.is_single) {
+    let mut words = memory::filled(rows.div_ceil(64), 0u64)?;
+    match (left.is_single, right.is_single) {
         (false, true) => {
             let y = y[0];
-            BooleanBuffer::collect_bool(rows, |at| f(x[at], y))
+            pack(x.iter(), &mut words, |x| f(*x, y));
         }
         (true, false) => {
             let x = x[0];
-            BooleanBuffer::collect_bool(rows, |at| f(x, y[at]))
+            pack(y.iter(), &mut words, |y| f(x, *y));
         }
-        (true, true) | (false, false) => BooleanBuffer::collect_bool(rows, |at| f(x[at], y[at])),
-    };
-    BooleanArray::new(bits, nulls)
+        (true, true) | (false, false) => {
+            pack(x.iter().zip(y), &mut words, |(x, y)| f(*x, *y));
+        }
+    }
+    let bits = BooleanBuffer::new(Buffer::from_vec(words), 0, rows);
+    Ok(BooleanArray::new(bits, nulls))
+}
+
+/// Bits of rows, 64 to a word. Each becomes a byte first: such loops become vector instructions.
+#[inline(always)]
+fn pack<V>(mut rows: impl Iterator<Item = V>, words: &mut [u64], test: impl Fn(V) -> bool) {
+    /// Moves the lowest bit of the byte k to the bit 56 + k.
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    for word in words {
+        let mut flags = [0; 64];
+        for (flag, row) in flags.iter_mut().zip(rows.by_ref()) {
+            *flag = u8::from(test(row));
+        }
+        let (bytes, _) = flags.as_chunks::<8>();
+        let bits = bytes
+            .iter()
+            .map(|bytes| u64::from_le_bytes(*bytes).wrapping_mul(GATHER) >> 56);
+        *word = bits.rev().fold(0, |word, bits| word << 8 | bits).to_le();
+    }
 }
 
 /// Where one of the arguments is null.

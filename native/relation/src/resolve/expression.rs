@@ -9,7 +9,7 @@ use crate::{
     expression::{Aggregate, Expression, Function, Rule},
     kernels::{casts, text},
     literal::{Literal, Options},
-    table::{Columns, unknown_column},
+    table::{Columns, not_kept, unknown_column},
     types,
 };
 
@@ -209,6 +209,9 @@ pub fn resolve_expression(expression: &Expression, scope: Scope<'_>) -> Result<T
         Expression::Column { name } => {
             let mut columns = scope.columns.iter().enumerate();
             match columns.find(|(_, (known, _))| known == name) {
+                Some((_, (_, data_type))) if types::kept_as(data_type).is_none() => {
+                    Err(not_kept(name, data_type))
+                }
                 Some((index, (_, data_type))) => Ok(TypedExpression::Column {
                     name: Arc::clone(name),
                     index,
@@ -265,7 +268,12 @@ pub fn resolve_expression(expression: &Expression, scope: Scope<'_>) -> Result<T
             let arg = arg.as_deref();
             let arg = arg.map(|arg| resolve_expression(arg, scope)).transpose()?;
             let kind = arg.as_ref().map_or(&DataType::Null, |arg| arg.data_type());
-            let Some((worked_on, data_type)) = aggregate.types(kind) else {
+            let types = match aggregate {
+                Aggregate::Count => aggregate.types(kind),
+                _ if types::is_decimal(kind) => None,
+                _ => aggregate.types(kind),
+            };
+            let Some((worked_on, data_type)) = types else {
                 return Err(wrong_type(expression, &[kind], "takes no"));
             };
             Ok(TypedExpression::Aggregate {
@@ -321,9 +329,30 @@ fn wrong_type(expression: &Expression, kinds: &[&DataType], takes: &str) -> Erro
         | Expression::Array { .. }
         | Expression::Cast { .. } => "cast",
     };
-    let kinds: Vec<String> = kinds.iter().map(|kind| types::name(kind)).collect();
-    Error::validation(format!("'{what}' {takes} {}", kinds.join(" and ")))
-        .with_note(format!("the expression is {expression}"), None)
+    let names: Vec<String> = kinds.iter().map(|kind| types::name(kind)).collect();
+    let error = Error::validation(format!("'{what}' {takes} {}", names.join(" and ")))
+        .with_note(format!("the expression is {expression}"), None);
+    match kinds.iter().any(|kind| types::is_decimal(kind)) {
+        true => error.with_help(CAST_DECIMALS),
+        false => error,
+    }
+}
+
+const CAST_DECIMALS: &str = "cast decimals to float64 first";
+
+/// # Errors
+/// `validation` for a decimal, where rows are found by it: as the `what` of a step.
+pub(super) fn found_by(what: &str, key: &TypedExpression) -> Result<()> {
+    let kind = key.data_type();
+    match types::is_decimal(kind) {
+        true => Err(Error::validation(format!(
+            "{what} of type {}, {}",
+            types::name(kind),
+            key.untyped()
+        ))
+        .with_help(CAST_DECIMALS)),
+        false => Ok(()),
+    }
 }
 
 /// The type that arguments have in common, in which literals follow columns.
@@ -366,12 +395,13 @@ fn call(
         let kinds: Vec<&DataType> = kinds.iter().collect();
         wrong_type(expression, &kinds, takes)
     };
-    let (args, data_type) = typed(function.declaration().rule, args, options, &refused)?;
+    let rule = function.declaration().rule;
+    if !matches!(rule, Rule::Question) && kinds.iter().any(types::is_decimal) {
+        return Err(refused("does not take"));
+    }
+    let (args, data_type) = typed(rule, args, options, &refused)?;
     if !options.literal
-        && matches!(
-            function.declaration().rule,
-            Rule::Text | Rule::TextQuestion | Rule::TextNumber
-        )
+        && matches!(rule, Rule::Text | Rule::TextQuestion | Rule::TextNumber)
         && let Some(pattern) = &options.pattern
     {
         text::regex(pattern)?;

@@ -6,7 +6,7 @@ use arrow::datatypes::DataType;
 use fulgurite_error::{Error, Result};
 use rustc_hash::FxHashSet;
 
-use super::expression::{Scope, TypedExpression, TypedNamed, resolve_expression};
+use super::expression::{Scope, TypedExpression, TypedNamed, found_by, resolve_expression};
 use crate::{
     deep::on_deep_stack,
     expression::Expression,
@@ -120,6 +120,29 @@ impl TypedNode {
             TypedNode::Unique { .. } => "unique",
             TypedNode::Slice { .. } => "slice",
             TypedNode::Concat { .. } => "concat",
+        }
+    }
+}
+
+impl TypedNode {
+    /// Whether its own expressions read arrays beside the tables.
+    pub(crate) fn reads_arrays(&self) -> bool {
+        let any = |exprs: &[TypedExpression]| exprs.iter().any(TypedExpression::reads_arrays);
+        let any_named = |exprs: &[TypedNamed]| exprs.iter().any(|named| named.expr.reads_arrays());
+        match self {
+            TypedNode::Scan { .. }
+            | TypedNode::Unique { .. }
+            | TypedNode::Slice { .. }
+            | TypedNode::Concat { .. } => false,
+            TypedNode::Filter { predicate, .. } => predicate.reads_arrays(),
+            TypedNode::Select { exprs, .. } | TypedNode::WithColumns { exprs, .. } => {
+                any_named(exprs)
+            }
+            TypedNode::GroupBy { keys, aggs, .. } => any_named(keys) || any_named(aggs),
+            TypedNode::Join {
+                left_on, right_on, ..
+            } => any(left_on) || any(right_on),
+            TypedNode::Sort { by, .. } => by.iter().any(|key| key.expr.reads_arrays()),
         }
     }
 }
@@ -247,8 +270,10 @@ impl Resolver<'_> {
                         descending,
                         nulls_last,
                     } = key;
+                    let expr = self.expression(expr, &input.schema)?;
+                    found_by("a sort by a column", &expr)?;
                     Ok(TypedSortKey {
-                        expr: self.expression(expr, &input.schema)?,
+                        expr,
                         descending: *descending,
                         nulls_last: *nulls_last,
                     })
@@ -269,13 +294,17 @@ impl Resolver<'_> {
                 keep,
             } => {
                 let input = self.input(input)?;
-                let subset = match subset {
+                let subset: Vec<usize> = match subset {
                     None => (0..input.schema.len()).collect(),
                     Some(names) => {
                         let places = names.iter().map(|name| place(name, &input.schema));
                         places.collect::<Result<_>>()?
                     }
                 };
+                for at in &subset {
+                    let key = column((*at, &input.schema[*at]));
+                    found_by("rows that differ in a column", &key)?;
+                }
                 Ok(TypedRelation {
                     schema: input.schema.clone(),
                     node: TypedNode::Unique {
@@ -362,6 +391,9 @@ impl Resolver<'_> {
     ) -> Result<TypedRelation> {
         let input = self.input(input)?;
         let keys = self.named(keys, &input.schema)?;
+        for key in &keys {
+            found_by("a group by a column", &key.expr)?;
+        }
         for Named { expr, .. } in aggs {
             if let Some(column) = outside_aggregates(expr) {
                 return Err(Error::unsupported(format!(
@@ -414,6 +446,8 @@ impl Resolver<'_> {
         for (one, other) in left_on.iter().zip(right_on) {
             let typed_left = self.expression(one, &left.schema)?;
             let typed_right = self.expression(other, &right.schema)?;
+            found_by("a join on a column", &typed_left)?;
+            found_by("a join on a column", &typed_right)?;
             let (a, b) = (typed_left.data_type(), typed_right.data_type());
             let Some(common) = key_type(a, b) else {
                 return Err(Error::validation(format!(
