@@ -112,6 +112,8 @@ def test_decimals_are_carried_along_and_cast(tmp_path):
             with pytest.raises(fg.FulguriteError, match=r"E03.*Decimal\(30, 2\)") as caught:
                 wrong.collect()
             assert "cast decimals to float64 first" in str(caught.value)
+        assert made.select(t=fg.udf(lambda d: type(d).__name__)("d")).to_arrow().to_pydict()["t"] == ["float", "NoneType", "float", "float"]
+        assert made.filter(fg.col("d").is_null()).group_by("k").agg(fg.col("k").cast("int8").sum().alias("n")).to_arrow().to_pydict() == {"k": [2], "n": [2]}
         assert made.drop_nulls().to_array("d").tolist() == [901.0, -0.05, 12345678901234567.89]
         assert np.isnan(made.to_array("d").tolist()[1])
 
@@ -665,6 +667,20 @@ def test_explain_tells_what_was_done():
     assert any("Group p(aggregate)" in line for line in many) and many[-1] == "7 rows"
     with pytest.raises(fg.ColumnError):
         made.filter(fg.col("dai") < 3).explain(run=True)
+
+
+def test_arrays_are_computed_once_and_only_for_steps_that_read_them():
+    keys = np.arange(50_000) % 7
+    made = fg.frame({"key": keys, "price": keys + 0.5}).filter(fg.col("key") > 1)
+    scores = made.to_array("price") * 2 + 1
+    sums = made.with_columns(score=scores).group_by("key").agg(fg.col("score").sum()).sort("key")
+    assert sums.explain(run=True).splitlines().count("compute") == 1
+    other = fg.frame({"key": [3, 5], "name": ["three", "five"]})
+    joined = sums.join(other, on="key").sort("name")
+    assert joined.explain(run=True).splitlines().count("compute") == 1
+    found = joined.collect().to_dict()
+    counts = [int((keys == key).sum()) for key in (5, 3)]
+    assert found == {"key": [5, 3], "score": [12.0 * counts[0], 8.0 * counts[1]], "name": ["five", "three"]}
 
 
 @pytest.mark.parametrize("rows", [20, 10_000])

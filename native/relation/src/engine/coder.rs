@@ -75,39 +75,6 @@ pub(super) fn push<T>(values: &mut Vec<T>, value: T) -> Result<()> {
     Ok(())
 }
 
-/// Keys that were looked up last, at places that follow from their hashes: where few keys come often, most rows find theirs here.
-struct Recent<K> {
-    places: Vec<(K, u32)>,
-    /// Of the latest rows, those that did not find theirs.
-    missed: usize,
-}
-
-/// No number.
-const NONE: u32 = u32::MAX;
-/// Some 50 KB of texts.
-const PLACES: usize = 1 << 10;
-
-impl<K: Copy + Eq + Hash> Recent<K> {
-    /// The key is any.
-    fn new(key: K) -> Result<Self> {
-        let mut places = memory::room(PLACES)?;
-        places.resize(PLACES, (key, NONE));
-        Ok(Recent { places, missed: 0 })
-    }
-
-    /// The number of a key, which `codes` finds otherwise.
-    #[inline]
-    fn of(&mut self, key: K, row: u32, codes: &mut Codes<K>) -> Result<u32> {
-        let place = &mut self.places[FxBuildHasher.hash_one(key) as usize % PLACES];
-        if place.1 != NONE && place.0 == key {
-            return Ok(place.1);
-        }
-        self.missed += 1;
-        *place = (key, codes.of(key, row)?);
-        Ok(place.1)
-    }
-}
-
 /// Numbers for the keys of rows.
 ///
 /// # Errors
@@ -120,27 +87,12 @@ pub(crate) fn coded<K: Copy + Eq + Hash>(
     let (mut codes, tasks) = filled(rows, of_a_task, |start, codes: &mut [u32]| {
         let interrupt = Interrupt::current();
         let mut known = Codes::new();
-        let mut recent = match codes.is_empty() {
-            true => None,
-            false => Some(Recent::new(key(start))?),
-        };
-        for (part, codes) in codes.chunks_mut(ROWS_AT_ONCE).enumerate() {
-            interrupt.check()?;
-            let start = start + part * ROWS_AT_ONCE;
-            for (offset, code) in codes.iter_mut().enumerate() {
-                let row = start + offset;
-                *code = match &mut recent {
-                    Some(recent) => recent.of(key(row), row as u32, &mut known)?,
-                    None => known.of(key(row), row as u32)?,
-                };
+        for (offset, code) in codes.iter_mut().enumerate() {
+            if offset % ROWS_AT_ONCE == 0 {
+                interrupt.check()?;
             }
-            // Where keys are many, it is one place more to look.
-            recent = recent
-                .take()
-                .filter(|recent| recent.missed < codes.len() / 4);
-            if let Some(recent) = &mut recent {
-                recent.missed = 0;
-            }
+            let row = start + offset;
+            *code = known.of(key(row), row as u32)?;
         }
         Ok(known.first_rows)
     })?;

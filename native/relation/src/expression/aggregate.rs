@@ -85,7 +85,9 @@ impl Aggregate {
         };
         let as_it_is = |result: DataType| Some((arg.clone(), result));
         match self {
-            Aggregate::Count | Aggregate::Len | Aggregate::NUnique => as_it_is(DataType::UInt32),
+            Aggregate::Count | Aggregate::Len => as_it_is(DataType::UInt32),
+            _ if types::is_decimal(arg) => None,
+            Aggregate::NUnique => as_it_is(DataType::UInt32),
             Aggregate::First | Aggregate::Last => as_it_is(arg.clone()),
             Aggregate::Any | Aggregate::All if is_plain || *arg == DataType::Null => {
                 Some((DataType::Boolean, DataType::Boolean))

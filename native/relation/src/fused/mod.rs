@@ -137,7 +137,7 @@ impl Fusion<'_> {
             exprs: exprs.collect(),
         })?;
         for (name, data_type) in &plan.schema {
-            if types::is_text(data_type) || types::is_decimal(data_type) {
+            if types::is_text(data_type) {
                 return Err(Error::validation(format!(
                     "column '{name}' is of type {}, and a matrix has numbers",
                     types::name(data_type)

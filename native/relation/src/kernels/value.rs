@@ -451,3 +451,29 @@ macro_rules! floats {
 }
 
 floats!(f32, f64);
+
+#[cfg(test)]
+mod tests {
+    use arrow::{array::Int32Array, datatypes::Int32Type};
+
+    use super::*;
+
+    #[test]
+    fn truths_are_those_of_their_rows_whatever_the_number_of_rows() {
+        for rows in [0, 1, 7, 8, 63, 64, 65, 127, 128, 200] {
+            let cells: Vec<i32> = (0..rows as i32).map(|row| row * row % 11).collect();
+            let turned: Vec<i32> = cells.iter().rev().copied().collect();
+            let column = |cells: &[i32]| Value::column(Arc::new(Int32Array::from(cells.to_vec())));
+            let five = Value::single(Arc::new(Int32Array::from(vec![5])));
+            let (left, right) = (column(&cells), column(&turned));
+            let check = |one: &Value, other: &Value, expected: &dyn Fn(usize) -> bool| {
+                let found = truths::<Int32Type>(one, other, rows, |x, y| x < y).unwrap();
+                let expected: Vec<bool> = (0..rows).map(expected).collect();
+                assert_eq!(found, BooleanArray::from(expected), "{rows} rows");
+            };
+            check(&left, &five, &|row| cells[row] < 5);
+            check(&five, &left, &|row| 5 < cells[row]);
+            check(&left, &right, &|row| cells[row] < turned[row]);
+        }
+    }
+}

@@ -268,12 +268,7 @@ pub fn resolve_expression(expression: &Expression, scope: Scope<'_>) -> Result<T
             let arg = arg.as_deref();
             let arg = arg.map(|arg| resolve_expression(arg, scope)).transpose()?;
             let kind = arg.as_ref().map_or(&DataType::Null, |arg| arg.data_type());
-            let types = match aggregate {
-                Aggregate::Count => aggregate.types(kind),
-                _ if types::is_decimal(kind) => None,
-                _ => aggregate.types(kind),
-            };
-            let Some((worked_on, data_type)) = types else {
+            let Some((worked_on, data_type)) = aggregate.types(kind) else {
                 return Err(wrong_type(expression, &[kind], "takes no"));
             };
             Ok(TypedExpression::Aggregate {

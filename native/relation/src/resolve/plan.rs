@@ -122,9 +122,7 @@ impl TypedNode {
             TypedNode::Concat { .. } => "concat",
         }
     }
-}
 
-impl TypedNode {
     /// Whether its own expressions read arrays beside the tables.
     pub(crate) fn reads_arrays(&self) -> bool {
         let any = |exprs: &[TypedExpression]| exprs.iter().any(TypedExpression::reads_arrays);
