@@ -5,7 +5,7 @@ use fulgurite_matrix::memory::{self, Allocator, NewCells};
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
 
-const CELLS: usize = 6 << 20;
+const CELLS: usize = 1 << 20;
 
 #[test]
 #[cfg(target_os = "linux")]

@@ -1,12 +1,13 @@
 //! Operands of cell-by-cell functions, repeated along rows and columns to the shape of the result.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 use fulgurite_error::{Code, Error, Result};
 use rayon::prelude::*;
 
 use crate::{
-    CoordinateMatrix, CsrMatrix, DenseMatrix, MatrixBlock, memory, parallel::TASK_CELLS,
+    CoordinateMatrix, CsrMatrix, DenseMatrix, MatrixBlock, memory,
+    parallel::{TASK_CELLS, dense_by_rows},
     vector_math::Cells,
 };
 
@@ -140,24 +141,23 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Asks for the room that [`Side::scratch`] will take of these.
-    ///
-    /// # Errors
-    /// `memory` when there is none.
-    pub fn admit_scratch<const N: usize>(sides: [&Side; N], cols: usize) -> Result<()> {
-        let is_sparse = |side: &&&Side| matches!(side, Side::Csr(_) | Side::Coordinate(_));
-        let sparse = sides.iter().filter(is_sparse).count();
-        memory::admit(memory::bytes_of::<f64>(sparse.saturating_mul(cols))?)
-    }
-
-    /// Room for [`Side::row`] to spread a sparse row out.
-    pub fn scratch(&self, cols: usize) -> Vec<f64> {
+    /// Room for so many rows where they are no cells as they stand.
+    fn scratch(&self, rows: usize, cols: usize) -> Vec<f64> {
         match self {
-            Side::Csr(_) | Side::Coordinate(_) => vec![0.0; cols],
+            Side::Csr(_) | Side::Coordinate(_) => vec![0.0; rows * cols],
+            Side::ColumnVector(_) if rows > 1 => vec![0.0; rows * cols],
+            Side::RowVector(cells) if rows > 1 => {
+                let mut repeated = vec![0.0; rows * cols];
+                for row in repeated.chunks_exact_mut(cols) {
+                    row.copy_from_slice(cells);
+                }
+                repeated
+            }
             _ => Vec::new(),
         }
     }
 
+    /// The cells of a row.
     pub fn row<'s>(&'s self, row: usize, scratch: &'s mut [f64]) -> Cells<'s> {
         match self {
             Side::Dense(dense) => Cells::Each(dense.row(row)),
@@ -168,6 +168,75 @@ impl<'a> Side<'a> {
             Side::Scalar(value) => Cells::Same(*value),
         }
     }
+
+    /// The cells of several rows, one row after the other.
+    fn rows<'s>(&'s self, rows: Range<usize>, cols: usize, scratch: &'s mut [f64]) -> Cells<'s> {
+        let all = rows.start * cols..rows.end * cols;
+        let used = rows.len().saturating_mul(cols).min(scratch.len());
+        let scratch = &mut scratch[..used];
+        match self {
+            Side::Dense(dense) => return Cells::Each(&dense.values()[all]),
+            Side::Scalar(value) => return Cells::Same(*value),
+            // It is there as often as there are rows.
+            Side::RowVector(_) => {}
+            Side::ColumnVector(cells) => {
+                for (row, cell) in scratch.chunks_exact_mut(cols).zip(&cells[rows]) {
+                    row.fill(*cell);
+                }
+            }
+            Side::Csr(csr) => {
+                for (row, cells) in rows.zip(scratch.chunks_exact_mut(cols)) {
+                    spread(csr.row(row), cells);
+                }
+            }
+            Side::Coordinate(coordinates) => {
+                for (row, cells) in rows.zip(scratch.chunks_exact_mut(cols)) {
+                    spread(coordinates.row(row), cells);
+                }
+            }
+        }
+        Cells::Each(scratch)
+    }
+}
+
+/// Columns up to which a call for each row would take longer than the row's cells.
+const NARROW_COLS: usize = 64;
+/// Cells of narrow rows that are taken together. They stay in the first-level cache.
+const CELLS_TOGETHER: usize = 512;
+
+/// Rows that [`over_rows`] takes together.
+fn rows_together(cols: usize) -> usize {
+    match cols <= NARROW_COLS {
+        true => CELLS_TOGETHER / cols.max(1),
+        false => 1,
+    }
+}
+
+/// A function of cells over all rows, as a dense matrix.
+///
+/// # Errors
+/// `memory`; `interrupted`.
+pub(super) fn over_rows<const N: usize>(
+    sides: [&Side; N],
+    (rows, cols): (usize, usize),
+    over: impl Fn([Cells; N], &mut [f64]) + Sync,
+) -> Result<DenseMatrix> {
+    let together = rows_together(cols);
+    let scratches = sides.iter().filter(|side| side.flat().is_none()).count();
+    let cells = scratches.saturating_mul(together.saturating_mul(cols));
+    memory::admit(memory::bytes_of::<f64>(cells)?)?;
+    dense_by_rows(rows, cols, cols, |task, out| {
+        let mut sides = sides.map(|side| (side, side.scratch(together, cols)));
+        let starts = task.clone().step_by(together);
+        for (start, out) in starts.zip(out.chunks_mut(together * cols)) {
+            let rows = start..task.end.min(start + together);
+            let cells = sides.each_mut().map(|(side, scratch)| match together {
+                1 => side.row(start, scratch),
+                _ => side.rows(rows.clone(), cols, scratch),
+            });
+            over(cells, out);
+        }
+    })
 }
 
 /// The cell of a sparse row.

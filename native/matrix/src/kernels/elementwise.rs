@@ -11,7 +11,7 @@ use fulgurite_error::{Error, Result};
 use rayon::prelude::*;
 
 use super::{
-    broadcast::{Side, result_shape},
+    broadcast::{Side, over_rows, result_shape},
     results::{settle, shape},
     sparse_union::{merge, over_union},
 };
@@ -166,18 +166,8 @@ where
         })?;
         return MatrixBlock::dense(rows, cols, values);
     }
-    Side::admit_scratch([&left, &right], cols)?;
-    let dense = dense_by_rows(rows, cols, cols, |task, out| {
-        let mut scratch = [left.scratch(cols), right.scratch(cols)];
-        let [left_scratch, right_scratch] = &mut scratch;
-        for (row, out) in task.zip(out.chunks_exact_mut(cols)) {
-            over(
-                left.row(row, left_scratch),
-                right.row(row, right_scratch),
-                out,
-            );
-        }
-    })?;
+    let sides = [&left, &right];
+    let dense = over_rows(sides, (rows, cols), |[x, y], out| over(x, y, out))?;
     Ok(MatrixBlock::Dense(dense))
 }
 
@@ -219,19 +209,7 @@ where
         })?;
         return MatrixBlock::dense(rows, cols, values);
     }
-    Side::admit_scratch(sides.each_ref(), cols)?;
-    let dense = dense_by_rows(rows, cols, cols, |task, out| {
-        let mut scratch = sides.each_ref().map(|side| side.scratch(cols));
-        for (row, out) in task.zip(out.chunks_exact_mut(cols)) {
-            let [s0, s1, s2] = &mut scratch;
-            let rows = [
-                sides[0].row(row, s0),
-                sides[1].row(row, s1),
-                sides[2].row(row, s2),
-            ];
-            over(rows, out);
-        }
-    })?;
+    let dense = over_rows(sides.each_ref(), (rows, cols), over)?;
     let any_sparse = (sides.iter()).any(|side| matches!(side, Side::Csr(_) | Side::Coordinate(_)));
     let result = MatrixBlock::Dense(dense);
     match any_sparse {

@@ -248,6 +248,20 @@ pub unsafe fn run_with(instructions: Instructions, kernel: impl Kernel) {
     }
 }
 
+/// Runs loops that the compiler makes vectors of with the widest instructions that the processor has: what is inlined into `work` is
+/// compiled for these.
+pub fn vectorized(work: impl FnOnce()) {
+    struct Loops<F>(F);
+    impl<F: FnOnce()> Kernel for Loops<F> {
+        #[inline(always)]
+        unsafe fn run<L: Lanes>(self) {
+            self.0();
+        }
+    }
+    // SAFETY: the kernel asks for nothing, and the instructions are present.
+    unsafe { run_with(Instructions::widest(), Loops(work)) }
+}
+
 /// Runs a kernel of elementary functions with the given instructions; the best there are where these are absent, which gives the same bits.
 /// False, and nothing was done, where there are none.
 pub(crate) fn run_math(instructions: Instructions, kernel: impl math::MathKernel) -> bool {

@@ -97,7 +97,7 @@ mod tests {
     /// Across the size from which memory is a block, and within both sides of it.
     #[test]
     fn content_moves_with_memory_that_is_resized() {
-        let sizes = [100, 40 << 20, 90 << 20, 33 << 20, 200, 1 << 20, 50 << 20];
+        let sizes = [100, 5 << 20, 90 << 20, 4 << 20, 200, 3 << 20, 50 << 20];
         // SAFETY: memory is used within its size, and freed with the layout that it has at last.
         unsafe {
             let mut bytes = 100;

@@ -1,4 +1,4 @@
-//! Blocks of [`MAPPED_BYTES`] and more: mapped for their owner alone, and kept for the next one when they are freed.
+//! Blocks of [`BLOCK_BYTES`] and more: mapped for their owner alone, and kept for the next one when they are freed.
 //!
 //! Allocators of C libraries map such blocks as well, and unmap them when they are freed, so that the system finds and clears all pages of
 //! the next output again: on a virtual machine about twenty times the work of writing it, and two or three times with pages of 2 MiB.
@@ -17,14 +17,14 @@ use std::{
     },
 };
 
-use super::MAPPED_BYTES;
-
+/// From this size on memory is a block: two large pages. Smaller outputs are written in less time than a block takes to change hands.
+pub(super) const BLOCK_BYTES: usize = 4 << 20;
 /// A multiple of the size of pages, on all processors.
 const GRANULE: usize = 64 << 10;
 /// Alignments up to that of a page come by themselves.
 pub(super) const MOST_ALIGNED: usize = 4 << 10;
 /// So many blocks are kept at most.
-const PLACES: usize = 32;
+const PLACES: usize = 64;
 
 /// What may be kept, in bytes.
 static MOST_KEPT: AtomicUsize = AtomicUsize::new(0);
@@ -37,7 +37,7 @@ pub(super) fn keep_up_to(bytes: usize) {
 
 /// Whether memory of this size and alignment is a block. Whoever frees it asks again.
 pub(super) fn is_block(bytes: usize, align: usize) -> bool {
-    cfg!(target_os = "linux") && bytes >= MAPPED_BYTES && align <= MOST_ALIGNED
+    cfg!(target_os = "linux") && bytes >= BLOCK_BYTES && align <= MOST_ALIGNED
 }
 
 /// Nothing waits for the lock: in a child of `fork`, its owner may be a thread that is not there. The blocks are unmapped then, or mapped.
@@ -163,7 +163,7 @@ impl Kept {
             len: block.len - len,
         };
         let taken = Block { len, ..block };
-        if rest.len < MAPPED_BYTES {
+        if rest.len < BLOCK_BYTES {
             return Some((taken, (rest.len > 0).then_some(rest)));
         }
         self.blocks[self.count] = rest;
@@ -293,12 +293,12 @@ mod tests {
     fn what_is_left_of_a_block_stays_if_it_is_one() {
         let mut kept = kept(&[100 * MB]);
         assert_eq!(kept.take(40 * MB), Some((block(0, 40 * MB), None)));
-        let (taken, rest) = kept.take(33 * MB).unwrap();
-        assert_eq!((taken.len, kept.count, kept.bytes), (33 * MB, 0, 0));
+        let (taken, rest) = kept.take(57 * MB).unwrap();
+        assert_eq!((taken.len, kept.count, kept.bytes), (57 * MB, 0, 0));
         let rest = rest.unwrap();
         let end = block(0, 0).start.wrapping_add(100 * MB);
         assert_eq!(rest.start.wrapping_add(rest.len), end);
-        assert_eq!(rest.len, 27 * MB);
+        assert_eq!(rest.len, 3 * MB);
     }
 
     #[test]
@@ -320,7 +320,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn blocks_hold_what_is_written_and_move_with_it() {
-        let bytes = MAPPED_BYTES + 5;
+        let bytes = BLOCK_BYTES + 5;
         let start = mapped(bytes);
         assert!(!start.is_null() && start.addr().is_multiple_of(MOST_ALIGNED));
         // SAFETY: it is a block of so many bytes, freed once.
