@@ -26,6 +26,8 @@ const PRODUCT_COLS: u64 = 2048;
 /// multiplying takes longer than putting the results where the next operator finds them.
 const PRODUCT_CELLS: u64 = 1 << 20;
 const PRODUCT_DEPTH: u64 = 16;
+/// A right side of so few cells stays in the first-level cache beside any row, whatever its shape.
+const TINY_CELLS: u64 = 1024;
 
 pub(super) struct Row;
 
@@ -138,7 +140,11 @@ fn row_product(view: &DagView, hop: HopId) -> Result<(), Reason> {
     let left = view.shape(view.hop(hop).inputs[0]);
     let (left, right) = left.zip(view.shape(b)).ok_or(Reason::UnknownSize)?;
     wide(Some(left))?;
-    let skinny = skinny(right.cols, left.rows.min(right.rows));
+    let is_tiny = right.rows.saturating_mul(right.cols) <= TINY_CELLS && right.cols < left.rows;
+    let skinny = match is_tiny {
+        true => Ok(()),
+        false => skinny(right.cols, left.rows.min(right.rows)),
+    };
     // A sparse one would be made dense.
     let is_dense = !view.hop(b).characteristics.is_stored_sparse();
     let is_large = left.rows.saturating_mul(right.cols) >= PRODUCT_CELLS;
