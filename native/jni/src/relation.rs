@@ -1,6 +1,9 @@
 //! Relational plans on one table, as Spark's tasks run them.
 
-use std::{cell::RefCell, sync::Arc};
+use std::{
+    cell::RefCell,
+    sync::{Arc, LazyLock},
+};
 
 use arrow::{
     array::{Array, ArrayRef, RecordBatch},
@@ -8,8 +11,13 @@ use arrow::{
     datatypes::DataType,
     error::ArrowError,
 };
+use fulgurite_config::Config;
 use fulgurite_error::{Error, Result};
-use fulgurite_relation::{Relation, Table, collect};
+use fulgurite_lazy::Evaluator;
+use fulgurite_matrix::Interrupt;
+use fulgurite_operators::Threads;
+use fulgurite_program::Session;
+use fulgurite_relation::{Fusion, Relation, Table, WORTH_A_PLAN};
 
 /// That a thread keeps: a task has a plan, and one that says whether it may run.
 const MOST: usize = 4;
@@ -18,6 +26,10 @@ struct Ready {
     json: Box<[u8]>,
     plan: Relation,
 }
+
+/// Of all tasks: what one has planned serves the others.
+static EVALUATOR: LazyLock<Evaluator> =
+    LazyLock::new(|| Evaluator::new(Session::new(Config::default()).on_calling_thread()));
 
 thread_local! {
     /// The latest plans of this thread, the last one first: a task runs one on chunk after chunk.
@@ -45,7 +57,15 @@ pub(crate) fn relate(json: &[u8], batch: RecordBatch) -> Result<RecordBatch> {
             }
         }
     };
-    let result = collect(&ready.plan, &[table], &[])?;
+    let fusion = Fusion {
+        tables: &[table],
+        arrays: &[],
+        evaluator: &EVALUATOR,
+        interrupt: &Interrupt::current(),
+        least_rows: WORTH_A_PLAN,
+        observer: None,
+    };
+    let result = Threads::of_task()?.run(|| fusion.collect(&ready.plan))?;
     READY.with_borrow_mut(|all| {
         all.truncate(MOST - 1);
         all.insert(0, ready);

@@ -39,6 +39,8 @@ pub struct Session {
     pub(crate) evaluator: Option<Evaluator>,
     /// For a task, whose operators run where it does, whatever they take.
     pub(crate) in_task: bool,
+    /// For whoever has one core: operators run on the thread that asks.
+    pub(crate) on_calling_thread: bool,
 }
 
 impl Session {
@@ -66,6 +68,7 @@ impl Session {
             paths_elsewhere: false,
             evaluator: None,
             in_task: false,
+            on_calling_thread: false,
         }
     }
 
@@ -106,6 +109,13 @@ impl Session {
     /// Plans with the speeds of this machine, unless the configuration says otherwise.
     pub fn with_calibration(mut self, calibration: Arc<Calibration>) -> Self {
         self.speeds = Speeds::of(calibration);
+        self
+    }
+
+    /// Operators run on the thread that asks for them, as a task of others may not spread over their cores.
+    pub fn on_calling_thread(mut self) -> Self {
+        self.config.threads = 1;
+        self.on_calling_thread = true;
         self
     }
 

@@ -3,19 +3,17 @@
 use std::sync::{Arc, OnceLock};
 
 use arrow::{
-    array::{Array, ArrayRef, AsArray, DictionaryArray, Int32Array, StringArray, UInt32Array},
-    compute::take,
-    datatypes::{DataType, Float64Type, Int32Type},
+    array::{Array, ArrayRef, AsArray, StringArray},
+    datatypes::{DataType, Float64Type},
 };
 use fulgurite_error::Result;
-use fulgurite_matrix::memory;
 use rayon::prelude::*;
 
 use crate::{
-    engine::coder::{Coded, TextKey, coded},
-    kernels::value::failed,
+    engine::coder::{Coded, TextKey, coded, coded_texts},
     numbers::NumericColumn,
-    text_codes::distinct,
+    parallel::{changed, rows_of_a_task},
+    text_codes::by_first_rows,
 };
 
 /// Fewer rows are not worth a look at which texts they have.
@@ -82,13 +80,24 @@ fn codes_of(texts: &StringArray) -> Result<Option<ArrayRef>> {
     if rows < LEAST_ROWS || !are_few(texts)? {
         return Ok(None);
     }
-    let Coded { codes, first_rows } = coded(rows, |row| TextKey::of(texts, row))?;
-    memory::admit(first_rows.len().saturating_mul(32))?;
-    let values = take(texts, &UInt32Array::from(first_rows), None).map_err(failed)?;
-    let codes: Vec<i32> = codes.into_iter().map(|code| code as i32).collect();
-    let codes = Int32Array::new(codes.into(), texts.nulls().cloned());
-    let coded = DictionaryArray::<Int32Type>::try_new(codes, values).map_err(failed)?;
-    distinct(&coded).map(Some)
+    let Coded {
+        mut codes,
+        mut first_rows,
+    } = coded_texts(texts, rows, |row| row)?;
+    if let Some(null) = (first_rows.iter()).position(|row| texts.is_null(*row as usize)) {
+        first_rows.remove(null);
+        changed(&mut codes, rows_of_a_task(rows), |_, codes| {
+            for code in codes {
+                // That of null may be any.
+                *code = match *code as usize > null {
+                    true => *code - 1,
+                    false => *code % first_rows.len().max(1) as u32,
+                };
+            }
+        })?;
+    }
+    let coded = by_first_rows(texts, &codes.into(), first_rows, texts.nulls().cloned())?;
+    Ok(Some(Arc::new(coded)))
 }
 
 /// Whether a sample says that each text comes often. As many pairs of rows are equal as there would be if all texts came equally often

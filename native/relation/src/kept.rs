@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrow::{
     array::{ArrayRef, UInt32Array},
-    buffer::BooleanBuffer,
+    buffer::{BooleanBuffer, ScalarBuffer},
 };
 use fulgurite_error::Result;
 use fulgurite_lazy::Expression;
@@ -22,7 +22,7 @@ const MOST_KEPT: usize = 4;
 /// Rows with equal keys, as plans read them.
 #[derive(Debug)]
 pub(crate) struct KeyGroups {
-    codes: Vec<u32>,
+    codes: ScalarBuffer<u32>,
     column: OnceLock<Arc<Expression>>,
     /// The first row of each group.
     pub first_rows: UInt32Array,
@@ -35,11 +35,16 @@ impl KeyGroups {
         let Groups {
             codes, first_rows, ..
         } = groups::codes(keys)?;
-        Ok(KeyGroups {
+        Ok(KeyGroups::new(codes.into(), first_rows.into()))
+    }
+
+    /// Groups that are numbered by their first rows.
+    pub fn new(codes: ScalarBuffer<u32>, first_rows: UInt32Array) -> Self {
+        KeyGroups {
             codes,
             column: OnceLock::new(),
-            first_rows: first_rows.into(),
-        })
+            first_rows,
+        }
     }
 
     /// The number of each row's group, from 1 on, as a column.
@@ -115,7 +120,7 @@ fn found<T: Clone>(
     }
     let made = make()?;
     let mut kept = lock();
-    if kept.len() == MOST_KEPT {
+    if kept.len() >= MOST_KEPT {
         kept.remove(0);
     }
     kept.push((columns.to_vec(), text.to_owned(), made.clone()));
@@ -136,6 +141,12 @@ impl Kept {
     /// `memory`; `interrupted`.
     pub fn groups(&self, keys: &[ArrayRef]) -> Result<Arc<KeyGroups>> {
         found(&self.groups, keys, "", || KeyGroups::of(keys).map(Arc::new))
+    }
+
+    /// Keeps the groups by a column, which are known.
+    pub fn keep_groups(&self, key: &ArrayRef, groups: KeyGroups) {
+        let mut kept = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push((vec![Arc::clone(key)], String::new(), Arc::new(groups)));
     }
 
     /// The rows that a predicate of these columns selects, which `find` finds.

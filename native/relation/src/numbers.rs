@@ -14,7 +14,7 @@ use arrow::{
 use fulgurite_dataflow::Variable;
 use fulgurite_error::Result;
 use fulgurite_lazy::Expression;
-use fulgurite_matrix::{DenseMatrix, MatrixBlock};
+use fulgurite_matrix::{DenseMatrix, MatrixBlock, lanes::vectorized};
 
 use crate::parallel;
 
@@ -68,6 +68,7 @@ impl Span {
         Span::NOTHING.with(value)
     }
 
+    #[inline(always)]
     fn with(self, value: f64) -> Span {
         Span {
             least: self.least.min(value),
@@ -142,7 +143,8 @@ pub(crate) fn column(rows: usize, cell: impl Fn(usize) -> f64 + Sync) -> Result<
     filled(rows, cell).map(|(column, _)| leaf(column))
 }
 
-fn leaf(column: DenseMatrix) -> Arc<Expression> {
+/// A matrix that is there.
+pub(crate) fn leaf(column: DenseMatrix) -> Arc<Expression> {
     Expression::value(Variable::matrix(MatrixBlock::Dense(column)))
 }
 
@@ -192,7 +194,11 @@ fn converted<T: ArrowPrimitiveType>(
 ) -> Result<(DenseMatrix, Span)> {
     let values = array.values();
     match array.nulls() {
-        None => filled(array.len(), |row| number(values[row])),
+        None => by_parts(array.len(), |start, cells| {
+            for (cell, value) in cells.iter_mut().zip(&values[start..]) {
+                *cell = number(*value);
+            }
+        }),
         Some(nulls) => filled(array.len(), |row| match nulls.is_valid(row) {
             true => number(values[row]),
             false => 0.0,
@@ -202,16 +208,28 @@ fn converted<T: ArrowPrimitiveType>(
 
 /// A column of as many rows, and its bounds.
 fn filled(rows: usize, cell: impl Fn(usize) -> f64 + Sync) -> Result<(DenseMatrix, Span)> {
-    let (cells, spans) = parallel::filled(rows, ROWS_OF_A_TASK, |start, cells| {
+    by_parts(rows, |start, cells| {
         for (offset, place) in cells.iter_mut().enumerate() {
             *place = cell(start + offset);
         }
-        Ok(span(cells))
+    })
+}
+
+/// The same, of which a function writes the cells from a row on.
+fn by_parts(rows: usize, fill: impl Fn(usize, &mut [f64]) + Sync) -> Result<(DenseMatrix, Span)> {
+    let (cells, spans) = parallel::filled(rows, ROWS_OF_A_TASK, |start, cells| {
+        let mut bounds = Span::NOTHING;
+        vectorized(|| {
+            fill(start, cells);
+            bounds = span(cells);
+        });
+        Ok(bounds)
     })?;
     let span = spans.into_iter().fold(Span::NOTHING, Span::union);
     Ok((DenseMatrix::new(rows, 1, cells)?, span))
 }
 
+#[inline(always)]
 fn span(values: &[f64]) -> Span {
     // Eight at a time: the loop has no branch.
     let mut lanes = [Span::NOTHING; 8];

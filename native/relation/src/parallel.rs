@@ -102,15 +102,30 @@ pub(crate) fn written<T: Zeroed + Send>(
     counts: &[usize],
     write: impl Fn(usize, &mut [T]) + Sync,
 ) -> Result<Vec<T>> {
+    let written = written_with(counts, |task, cells| {
+        write(task, cells);
+        Ok(())
+    });
+    written.map(|(cells, _)| cells)
+}
+
+/// The same, and what the function gives for each task.
+///
+/// # Errors
+/// As [`written`]; those of the function.
+pub(crate) fn written_with<T: Zeroed + Send, R: Send>(
+    counts: &[usize],
+    write: impl Fn(usize, &mut [T]) -> Result<R> + Sync,
+) -> Result<(Vec<T>, Vec<R>)> {
     let interrupt = Interrupt::current();
     let mut cells = NewCells::new(counts.iter().sum())?;
     let parts = cells.parts(counts.iter().copied()).into_par_iter();
-    parts.enumerate().try_for_each(|(task, part)| {
+    let given = parts.enumerate().map(|(task, part)| {
         interrupt.check()?;
-        write(task, part.cells());
-        Ok(())
-    })?;
-    Ok(cells.finish())
+        write(task, part.cells())
+    });
+    let given = given.collect::<Result<Vec<R>>>()?;
+    Ok((cells.finish(), given))
 }
 
 /// The same for two columns.

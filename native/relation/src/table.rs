@@ -221,6 +221,19 @@ impl Table {
         }
     }
 
+    /// The table with a column more, of as many rows. Its name may be that of another one: plans know columns by their places.
+    pub(crate) fn with_column(&self, name: Arc<str>, column: ArrayRef) -> Table {
+        let names = self.names.iter().cloned().chain([name]);
+        let columns = self.columns.iter().cloned().chain([column]);
+        let numbers = self.numbers.iter().cloned();
+        Table {
+            names: names.collect(),
+            columns: columns.collect(),
+            numbers: numbers.chain([ColumnCache::default()]).collect(),
+            ..self.clone()
+        }
+    }
+
     /// The columns at these places.
     pub(crate) fn select(&self, places: &[usize]) -> Table {
         Table {
@@ -268,6 +281,11 @@ impl Table {
             true => self.kept.groups(keys),
             false => KeyGroups::of(keys).map(Arc::new),
         }
+    }
+
+    /// Keeps the groups by a column of it, which are known.
+    pub(crate) fn keep_groups(&self, key: &ArrayRef, groups: KeyGroups) {
+        self.kept.keep_groups(key, groups);
     }
 
     /// The rows that a predicate of these columns selects, which are kept with the table once they are found.

@@ -3,14 +3,36 @@
 use std::sync::Arc;
 
 use arrow::{
-    array::{Array, ArrayRef, AsArray, DictionaryArray, Int32Array, StringArray},
+    array::{Array, ArrayRef, AsArray, DictionaryArray, Int32Array, StringArray, UInt32Array},
+    buffer::{NullBuffer, ScalarBuffer},
+    compute::take,
     datatypes::Int32Type,
 };
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::memory;
 use rustc_hash::FxHashMap;
 
-use crate::parallel::{filled, rows_of_a_task};
+use crate::{
+    kernels::value::failed,
+    parallel::{filled, rows_of_a_task},
+};
+
+/// Texts by codes of their first rows, none of which is null.
+///
+/// # Errors
+/// `memory`; `unsupported`.
+pub(crate) fn by_first_rows(
+    texts: &StringArray,
+    codes: &ScalarBuffer<u32>,
+    first_rows: Vec<u32>,
+    nulls: Option<NullBuffer>,
+) -> Result<DictionaryArray<Int32Type>> {
+    memory::admit(first_rows.len().saturating_mul(32))?;
+    let values = take(texts, &UInt32Array::from(first_rows), None).map_err(failed)?;
+    // There are no more codes than rows.
+    let codes = Int32Array::new(codes.inner().clone().into(), nulls);
+    DictionaryArray::try_new(codes, values).map_err(failed)
+}
 
 /// The same texts by codes of distinct values that are not null.
 ///

@@ -3,12 +3,15 @@
 use std::{collections::HashMap, sync::Arc};
 
 use arrow::{
-    array::{Array, ArrayRef, AsArray, Date32Array, Float64Array, Int64Array, StringArray},
+    array::{
+        Array, ArrayRef, AsArray, Date32Array, Float32Array, Float64Array, Int64Array, StringArray,
+    },
     compute::cast,
     datatypes::{DataType, Float64Type, Int64Type},
 };
 use fulgurite_config::Config;
-use fulgurite_lazy::Evaluator;
+use fulgurite_dataflow::Variable;
+use fulgurite_lazy::{Evaluator, evaluate};
 use fulgurite_matrix::Interrupt;
 use fulgurite_program::Session;
 use fulgurite_relation::{Fusion, Relation, Table, collect, engine::groups::codes};
@@ -84,6 +87,22 @@ fn table(rows: usize, seed: u64) -> Table {
         let texts = (0..rows).map(|_| (!random.lacks()).then(|| text(random.below(most))));
         columns.push((name.into(), Arc::new(texts.collect::<StringArray>())));
     }
+    for (name, most, is_short) in [("flag", 90, true), ("city", 700, false)] {
+        let texts = (0..rows).map(|_| match (is_short, random.below(most)) {
+            (true, number) => Some(
+                ["", "é", "a"]
+                    .get(number as usize)
+                    .map_or_else(|| number.to_string(), ToString::to_string),
+            ),
+            (false, number) => Some(text(number)),
+        });
+        columns.push((name.into(), Arc::new(texts.collect::<StringArray>())));
+    }
+    let halves = (0..rows).map(|_| random.below(50) as f32 / 2.0);
+    columns.push((
+        "half".into(),
+        Arc::new(Float32Array::from(halves.collect::<Vec<_>>())),
+    ));
     Table::new(columns).unwrap()
 }
 
@@ -362,15 +381,35 @@ fn plans(input: &Value) -> Vec<Value> {
         }
     };
     let sliced = json!({"select": {"input": input, "exprs": named(&[("s", slice.clone()), ("few", col("few"))])}});
-    vec![
+    let counted = |key: &str| json!({"group_by": {"input": input, "keys": named(&[(key, col(key))]), "aggs": named(&[("n", json!({"agg": "len"}))]), "maintain_order": true}});
+    let by_one = [
+        "few", "some", "far", "many", "x", "day", "word", "line", "flag", "city", "half",
+    ];
+    // Texts that are computed, looked at, and read again.
+    let some = with_options(
+        "is_in",
+        col("s"),
+        json!({"values": [{"lit": "é1", "type": "string"}, {"lit": "a ", "type": "string"}, {"lit": "2", "type": "string"}]}),
+    );
+    let others = json!({"filter": {"input": sliced, "predicate": call("not", vec![some])}});
+    let mut plans = vec![
         grouped(&[("word", col("word"))], false),
         grouped(&[("s", slice.clone()), ("few", col("few"))], false),
         grouped(&[("name", col("name")), ("some", col("some"))], true),
+        grouped(&[("city", col("city"))], false),
+        grouped(&[("city", col("city"))], true),
+        grouped(&[("flag", col("flag")), ("city", col("city"))], false),
+        json!({"group_by": {"input": input, "keys": named(&[("flag", col("flag"))]), "aggs": named(&[("city", agg("first", col("city")))]), "maintain_order": true}}),
         json!({"select": {"input": input, "exprs": named(&sums)}}),
         json!({"unique": {"input": sliced, "subset": null, "keep": "first"}}),
+        json!({"unique": {"input": others, "subset": ["s"], "keep": "first"}}),
+        json!({"group_by": {"input": others, "keys": named(&[("s", col("s"))]), "aggs": named(&[("n", json!({"agg": "len"}))]), "maintain_order": true}}),
+        json!({"filter": {"input": others, "predicate": call("ne", vec![col("few"), int(2)])}}),
         json!({"unique": {"input": input, "subset": ["name"], "keep": "any"}}),
         json!({"with_columns": {"input": input, "exprs": named(&[("line", slice), ("z", call("add", vec![col("x"), col("y")]))])}}),
-    ]
+    ];
+    plans.extend(by_one.map(counted));
+    plans
 }
 
 #[test]
@@ -415,6 +454,71 @@ fn plans_as_operators_give_what_kernels_give() {
                         (a, b) => a == b,
                     };
                     assert!(is_close, "{plan}: {name}, row {row}: {a:?} and {b:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn selected_rows_as_a_matrix_are_those_of_the_table() {
+    let far = Int64Array::from_iter_values((0..ROWS as i64).map(|row| (1 << 60) + row));
+    let given = table(ROWS, 5);
+    let columns = given
+        .iter()
+        .map(|(name, column)| (Arc::clone(name), Arc::clone(column)));
+    let columns = columns.chain([("huge".into(), Arc::new(far) as ArrayRef)]);
+    let tables = [Table::new(columns.collect()).unwrap()];
+    let evaluator = Evaluator::new(Session::new(Config::default()));
+    let interrupt = Interrupt::default();
+    for predicate in predicates() {
+        for (names, is_whole) in [
+            (&["few"][..], true),
+            (&["y", "few", "day"], false),
+            (&["few", "day", "many"], true),
+            (&["half", "many"], false),
+            (&["some", "x", "y"], false),
+            (&["huge", "few"], false),
+        ] {
+            let input = json!({"filter": {"input": {"scan": 0}, "predicate": predicate}});
+            let exprs: Vec<_> = names.iter().map(|name| (*name, col(name))).collect();
+            let plan = json!({"select": {"input": input, "exprs": named(&exprs)}});
+            let plan = Relation::from_json(&plan.to_string()).unwrap();
+            let fusion = Fusion {
+                tables: &tables,
+                arrays: &[],
+                evaluator: &evaluator,
+                interrupt: &interrupt,
+                least_rows: 0,
+                observer: None,
+            };
+            let columns: Vec<Arc<str>> = names.iter().map(|name| (*name).into()).collect();
+            let found = fusion.matrix(&plan, &columns).unwrap();
+            evaluate(&[Arc::clone(&found.matrix)], &evaluator, &interrupt).unwrap();
+            let Some(Variable::Matrix(matrix)) = found.matrix.known() else {
+                panic!("{plan}: no matrix");
+            };
+            let matrix = matrix.block().to_dense().unwrap();
+            let expected = collect(&plan, &tables, &[]).unwrap();
+            assert_eq!(
+                (found.rows, matrix.cols()),
+                (expected.rows(), names.len()),
+                "{plan}"
+            );
+            assert_eq!(found.is_whole, is_whole, "{plan}");
+            for (col, (name, column)) in expected.iter().enumerate() {
+                let column = match column.data_type() {
+                    DataType::Date32 => cast(column, &DataType::Int32).unwrap(),
+                    _ => Arc::clone(column),
+                };
+                let column = cast(&column, &DataType::Float64).unwrap();
+                let cells = column.as_primitive::<Float64Type>().iter();
+                for (row, cell) in cells.enumerate() {
+                    let (cell, is) = (cell.unwrap_or(f64::NAN), matrix.row(row)[col]);
+                    assert!(
+                        is.to_bits() == cell.to_bits() || is.is_nan() && cell.is_nan(),
+                        "{plan}: {name}, row {row}: {is} and {cell}"
+                    );
                 }
             }
         }

@@ -29,9 +29,12 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(session: Session) -> Result<Self> {
+        let threads = match session.on_calling_thread {
+            true => Threads::of_task()?,
+            false => Threads::new(session.config.effective_threads())?,
+        };
         Ok(Context {
-            threads: Threads::new(session.config.effective_threads())?
-                .interrupted_by(&session.interrupt),
+            threads: threads.interrupted_by(&session.interrupt),
             session,
             recorder: SharedRecorder::default(),
             meter: Meter::default(),

@@ -10,7 +10,7 @@ use fulgurite_matrix::{Interrupt, memory};
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-use crate::parallel::{changed, filled, rows_of_a_thread};
+use crate::parallel::{by_tasks, changed, filled, rows_of_a_task, rows_of_a_thread};
 
 /// Rows between two looks at the interrupt flag.
 const ROWS_AT_ONCE: usize = 1 << 16;
@@ -21,6 +21,16 @@ pub(crate) struct Coded {
     pub first_rows: Vec<u32>,
 }
 
+/// Gives numbers to keys in the order in which they come.
+pub(crate) trait Numbering<K> {
+    /// The number of the key of a row.
+    ///
+    /// # Errors
+    /// `memory`.
+    fn of(&mut self, key: K, row: u32) -> Result<u32>;
+    fn into_first_rows(self) -> Vec<u32>;
+}
+
 /// Keys and their numbers. The table has the numbers alone: it stays in the cache longer than one of keys would.
 struct Codes<K> {
     numbers: HashTable<u32>,
@@ -28,15 +38,18 @@ struct Codes<K> {
     first_rows: Vec<u32>,
 }
 
-impl<K: Copy + Eq + Hash> Codes<K> {
-    fn new() -> Self {
-        Codes {
+impl<K> Codes<K> {
+    fn new() -> Result<Self> {
+        Ok(Codes {
             numbers: HashTable::new(),
             keys: Vec::new(),
             first_rows: Vec::new(),
-        }
+        })
     }
+}
 
+impl<K: Copy + Eq + Hash> Numbering<K> for Codes<K> {
+    #[inline]
     fn of(&mut self, key: K, row: u32) -> Result<u32> {
         let keys = &self.keys;
         let hash = |key: &K| FxBuildHasher.hash_one(key);
@@ -61,6 +74,43 @@ impl<K: Copy + Eq + Hash> Codes<K> {
         push(&mut self.first_rows, row)?;
         Ok(next)
     }
+
+    fn into_first_rows(self) -> Vec<u32> {
+        self.first_rows
+    }
+}
+
+/// Keys below a small range, which are places of an array.
+struct Places {
+    numbers: Vec<u32>,
+    first_rows: Vec<u32>,
+}
+
+impl Places {
+    const NONE: u32 = u32::MAX;
+
+    fn new(range: usize) -> Result<Self> {
+        Ok(Places {
+            numbers: memory::filled(range, Self::NONE)?,
+            first_rows: Vec::new(),
+        })
+    }
+}
+
+impl Numbering<usize> for Places {
+    #[inline]
+    fn of(&mut self, key: usize, row: u32) -> Result<u32> {
+        let number = &mut self.numbers[key];
+        if *number == Self::NONE {
+            *number = self.first_rows.len() as u32;
+            push(&mut self.first_rows, row)?;
+        }
+        Ok(*number)
+    }
+
+    fn into_first_rows(self) -> Vec<u32> {
+        self.first_rows
+    }
 }
 
 /// Puts a value behind others, with memory that is asked for.
@@ -83,10 +133,36 @@ pub(crate) fn coded<K: Copy + Eq + Hash>(
     rows: usize,
     key: impl Fn(usize) -> K + Sync,
 ) -> Result<Coded> {
+    coded_by(rows, Codes::new, key)
+}
+
+/// Numbers for the texts of rows, of which null is one.
+///
+/// # Errors
+/// As [`coded`].
+pub(crate) fn coded_texts(
+    texts: &StringArray,
+    rows: usize,
+    row: impl Fn(usize) -> usize + Sync,
+) -> Result<Coded> {
+    match rows >= LEAST_ROWS_OF_PLACES && are_short(texts)? {
+        true => {
+            let new = || Places::new(SHORT_KEYS);
+            coded_by(rows, new, |at| short_key(texts, row(at)))
+        }
+        false => coded(rows, |at| TextKey::of(texts, row(at))),
+    }
+}
+
+fn coded_by<K, N: Numbering<K>>(
+    rows: usize,
+    new: impl Fn() -> Result<N> + Sync,
+    key: impl Fn(usize) -> K + Sync,
+) -> Result<Coded> {
     let of_a_task = rows_of_a_thread(rows);
     let (mut codes, tasks) = filled(rows, of_a_task, |start, codes: &mut [u32]| {
         let interrupt = Interrupt::current();
-        let mut known = Codes::new();
+        let mut known = new()?;
         for (offset, code) in codes.iter_mut().enumerate() {
             if offset % ROWS_AT_ONCE == 0 {
                 interrupt.check()?;
@@ -94,14 +170,14 @@ pub(crate) fn coded<K: Copy + Eq + Hash>(
             let row = start + offset;
             *code = known.of(key(row), row as u32)?;
         }
-        Ok(known.first_rows)
+        Ok(known.into_first_rows())
     })?;
     let mut tasks = tasks.into_iter();
     let first_rows = tasks.next().unwrap_or_default();
     if tasks.len() == 0 {
         return Ok(Coded { codes, first_rows });
     }
-    let mut all = Codes::new();
+    let mut all = new()?;
     for row in first_rows {
         all.of(key(row as usize), row)?;
     }
@@ -123,8 +199,126 @@ pub(crate) fn coded<K: Copy + Eq + Hash>(
     })?;
     Ok(Coded {
         codes,
-        first_rows: all.first_rows,
+        first_rows: all.into_first_rows(),
     })
+}
+
+/// How many rows have each key, from the first rows on.
+pub(crate) struct Counted {
+    pub first_rows: Vec<u32>,
+    pub counts: Vec<u32>,
+}
+
+/// The rows of each key, without a number for each row.
+///
+/// # Errors
+/// As [`coded`].
+pub(crate) fn counted<K: Copy + Eq + Hash>(
+    rows: usize,
+    key: impl Fn(usize) -> K + Sync,
+) -> Result<Counted> {
+    counted_by(rows, Codes::new, key)
+}
+
+/// The same for texts, of which null is one.
+///
+/// # Errors
+/// As [`coded`].
+pub(crate) fn counted_texts(texts: &StringArray) -> Result<Counted> {
+    let rows = texts.len();
+    match rows >= LEAST_ROWS_OF_PLACES && are_short(texts)? {
+        true => counted_by(
+            rows,
+            || Places::new(SHORT_KEYS),
+            |row| short_key(texts, row),
+        ),
+        false => counted(rows, |row| TextKey::of(texts, row)),
+    }
+}
+
+fn counted_by<K, N: Numbering<K>>(
+    rows: usize,
+    new: impl Fn() -> Result<N> + Sync,
+    key: impl Fn(usize) -> K + Sync,
+) -> Result<Counted> {
+    let tasks = by_tasks(rows, rows_of_a_thread(rows), |rows| {
+        let interrupt = Interrupt::current();
+        let mut known = new()?;
+        let mut counts = Vec::new();
+        for start in rows.clone().step_by(ROWS_AT_ONCE) {
+            interrupt.check()?;
+            for row in start..rows.end.min(start + ROWS_AT_ONCE) {
+                add(&mut counts, known.of(key(row), row as u32)?, 1)?;
+            }
+        }
+        Ok((known.into_first_rows(), counts))
+    })?;
+    if let [_] = tasks.as_slice() {
+        let only = tasks.into_iter().next().unwrap_or_default();
+        return Ok(Counted {
+            first_rows: only.0,
+            counts: only.1,
+        });
+    }
+    let (mut all, mut counts) = (new()?, Vec::new());
+    for (first_rows, of_task) in tasks {
+        for (row, count) in first_rows.into_iter().zip(of_task) {
+            add(&mut counts, all.of(key(row as usize), row)?, count)?;
+        }
+    }
+    Ok(Counted {
+        first_rows: all.into_first_rows(),
+        counts,
+    })
+}
+
+/// Adds rows to those of a number, which may be the next one.
+fn add(counts: &mut Vec<u32>, number: u32, rows: u32) -> Result<()> {
+    match counts.get_mut(number as usize) {
+        Some(count) => *count += rows,
+        None => push(counts, rows)?,
+    }
+    Ok(())
+}
+
+/// Bytes of a text that is short: flags, codes of countries and of states.
+const SHORT_BYTES: usize = 2;
+/// Short texts by their bytes and their number of bytes, and null.
+const SHORT_KEYS: usize = ((SHORT_BYTES + 1) << 16) + 1;
+/// Fewer rows are not worth so many places.
+const LEAST_ROWS_OF_PLACES: usize = 1 << 16;
+
+/// Whether no text is longer than a short one.
+fn are_short(texts: &StringArray) -> Result<bool> {
+    let offsets = texts.value_offsets();
+    let all = offsets.last().zip(offsets.first());
+    if all.is_none_or(|(last, first)| (last - first) as usize > SHORT_BYTES * texts.len()) {
+        return Ok(false);
+    }
+    let tasks = by_tasks(texts.len(), rows_of_a_task(texts.len()), |rows| {
+        let offsets = &offsets[rows.start..=rows.end];
+        let lengths = offsets.iter().zip(&offsets[1..]);
+        Ok(lengths.fold(0, |most, (from, to)| most.max(to - from)))
+    })?;
+    Ok(tasks.into_iter().all(|most| most as usize <= SHORT_BYTES))
+}
+
+/// The key of a row, whose text is short.
+#[inline]
+fn short_key(texts: &StringArray, row: usize) -> usize {
+    if texts.is_null(row) {
+        return SHORT_KEYS - 1;
+    }
+    let (offsets, data) = (texts.value_offsets(), texts.value_data());
+    let (from, to) = (offsets[row] as usize, offsets[row + 1] as usize);
+    let bytes = match data.get(from..).and_then(|data| data.first_chunk()) {
+        Some(bytes) => u16::from_le_bytes(*bytes),
+        // The last one.
+        None => u16::from(data.get(from).copied().unwrap_or(0)),
+    };
+    let length = to - from;
+    let mask = (1usize << (8 * length)) - 1;
+    length << 16 | usize::from(bytes) & mask
 }
 
 /// A text that is compared by its first bytes before the rest of it.
@@ -219,6 +413,22 @@ mod tests {
                 assert_eq!(one == two, row == other, "{row} {other}");
             }
         }
+    }
+
+    #[test]
+    fn short_texts_have_the_numbers_that_hashed_ones_have() {
+        let some = ["", "a", "b", "\0", "\0\0", "a\0", "ab", "é", "b"];
+        let rows = 3 * LEAST_ROWS_OF_PLACES;
+        let text = |row: usize| (!row.is_multiple_of(11)).then(|| some[row * row % some.len()]);
+        let texts: StringArray = (0..rows).map(text).collect();
+        assert!(are_short(&texts).unwrap());
+        let (texts, back) = (texts.slice(3, rows - 3), |at: usize| rows - 4 - at);
+        let short = coded_texts(&texts, rows - 3, back).unwrap();
+        let hashed = coded(rows - 3, |at| TextKey::of(&texts, back(at))).unwrap();
+        assert_eq!(short.codes, hashed.codes);
+        assert_eq!(short.first_rows, hashed.first_rows);
+        let longer: StringArray = (0..rows).map(|row| Some(["", "abc"][row % 2])).collect();
+        assert!(!are_short(&longer).unwrap());
     }
 
     #[test]

@@ -3,17 +3,20 @@
 //! Codes of text, truths and integers of a small range index an array; other keys are hashed. Several columns are combined pairwise, as
 //! the product of their ranges where that is small and hashed otherwise. Null is a key, both zeros are one, and so are all NaNs.
 
+use std::hash::Hash;
+
 use arrow::{
-    array::{Array, ArrayRef, AsArray},
+    array::{Array, ArrayRef, AsArray, StringArray},
     datatypes::{DataType, Int32Type},
 };
 use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Interrupt, memory};
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::coder::{Coded, TextKey, coded};
+use super::coder::{Coded, Counted, coded, coded_texts, counted, counted_texts};
 use crate::{
-    kernels::value::{Number, with_type},
+    kernels::value::{self, Number as _, with_type},
     parallel::{by_tasks, changed, filled, rows_of_a_task, rows_of_a_thread},
 };
 
@@ -83,6 +86,79 @@ impl From<Coded> for Keys {
     }
 }
 
+/// The groups of rows that are equal in a column, and how many rows each has. No row has a number.
+///
+/// # Errors
+/// As [`codes`].
+pub(crate) fn counts(column: &ArrayRef) -> Result<Counted> {
+    used(column, Count)
+}
+
+struct Count;
+
+impl Use for Count {
+    type Made = Counted;
+
+    fn dense(
+        self,
+        rows: usize,
+        range: usize,
+        code: impl Fn(usize) -> u32 + Sync,
+    ) -> Result<Counted> {
+        let tasks = by_tasks(rows, rows_of_a_thread(rows), |rows| {
+            let interrupt = Interrupt::current();
+            let mut groups = memory::filled(range, Group::default())?;
+            for start in rows.clone().step_by(ROWS_AT_ONCE) {
+                interrupt.check()?;
+                for row in start..rows.end.min(start + ROWS_AT_ONCE) {
+                    let group = &mut groups[code(row) as usize];
+                    if group.count == 0 {
+                        group.first = row as u32;
+                    }
+                    group.count += 1;
+                }
+            }
+            Ok(groups)
+        })?;
+        let mut tasks = tasks.into_iter();
+        let mut groups = tasks.next().unwrap_or_default();
+        for later in tasks {
+            groups.par_iter_mut().zip(later).for_each(|(group, later)| {
+                if group.count == 0 {
+                    group.first = later.first;
+                }
+                group.count += later.count;
+            });
+        }
+        groups.retain(|group| group.count > 0);
+        groups.par_sort_unstable_by_key(|group| group.first);
+        let mut first_rows = memory::room(groups.len())?;
+        first_rows.extend(groups.iter().map(|group| group.first));
+        let mut counts = memory::room(groups.len())?;
+        counts.extend(groups.iter().map(|group| group.count));
+        Ok(Counted { first_rows, counts })
+    }
+
+    fn hashed<K: Copy + Eq + Hash>(
+        self,
+        rows: usize,
+        key: impl Fn(usize) -> K + Sync,
+    ) -> Result<Counted> {
+        counted(rows, key)
+    }
+
+    fn texts(self, texts: &StringArray) -> Result<Counted> {
+        counted_texts(texts)
+    }
+}
+
+/// The first row of a group and how many there are.
+#[derive(Debug, Clone, Copy, Default)]
+struct Group {
+    first: u32,
+    count: u32,
+}
+
 /// A range this large is still an array.
 pub(super) fn largest_dense(rows: usize) -> usize {
     rows.saturating_mul(2).clamp(1 << 16, 1 << 28)
@@ -148,7 +224,7 @@ fn numbered(keys: Keys) -> Result<Groups> {
 /// Numbers from 0 for keys, in the order in which they are asked for.
 pub(super) struct Numbers<K>(FxHashMap<K, u32>);
 
-impl<K: Eq + std::hash::Hash> Numbers<K> {
+impl<K: Eq + Hash> Numbers<K> {
     pub(super) fn new() -> Self {
         Numbers(FxHashMap::default())
     }
@@ -186,13 +262,61 @@ fn keys_by(rows: usize, range: usize, code: impl Fn(usize) -> u32 + Sync) -> Res
     })
 }
 
+/// What is made of the keys of a column.
+trait Use {
+    type Made;
+
+    /// Of keys that are numbers below a range.
+    fn dense(
+        self,
+        rows: usize,
+        range: usize,
+        code: impl Fn(usize) -> u32 + Sync,
+    ) -> Result<Self::Made>;
+
+    fn hashed<K: Copy + Eq + Hash>(
+        self,
+        rows: usize,
+        key: impl Fn(usize) -> K + Sync,
+    ) -> Result<Self::Made>;
+
+    fn texts(self, texts: &StringArray) -> Result<Self::Made>;
+}
+
+/// Numbers for keys.
+struct Number;
+
+impl Use for Number {
+    type Made = Keys;
+
+    fn dense(self, rows: usize, range: usize, code: impl Fn(usize) -> u32 + Sync) -> Result<Keys> {
+        keys_by(rows, range, code)
+    }
+
+    fn hashed<K: Copy + Eq + Hash>(
+        self,
+        rows: usize,
+        key: impl Fn(usize) -> K + Sync,
+    ) -> Result<Keys> {
+        coded(rows, key).map(Keys::from)
+    }
+
+    fn texts(self, texts: &StringArray) -> Result<Keys> {
+        coded_texts(texts, texts.len(), |row| row).map(Keys::from)
+    }
+}
+
 fn keys_of(column: &ArrayRef) -> Result<Keys> {
+    used(column, Number)
+}
+
+fn used<U: Use>(column: &ArrayRef, what: U) -> Result<U::Made> {
     let rows = column.len();
     match column.data_type() {
-        DataType::Null => keys_by(rows, 1, |_| 0),
+        DataType::Null => what.dense(rows, 1, |_| 0),
         DataType::Boolean => {
             let values = column.as_boolean();
-            keys_by(rows, 3, |row| match values.is_null(row) {
+            what.dense(rows, 3, |row| match values.is_null(row) {
                 true => 2,
                 false => u32::from(values.value(row)),
             })
@@ -203,17 +327,14 @@ fn keys_of(column: &ArrayRef) -> Result<Keys> {
             let range = null as usize + 1;
             let keys = coded.keys();
             match keys.null_count() {
-                0 => keys_by(rows, range, |row| keys.values()[row] as u32),
-                _ => keys_by(rows, range, |row| match keys.is_null(row) {
+                0 => what.dense(rows, range, |row| keys.values()[row] as u32),
+                _ => what.dense(rows, range, |row| match keys.is_null(row) {
                     true => null,
                     false => keys.value(row) as u32,
                 }),
             }
         }
-        DataType::Utf8 => {
-            let texts = column.as_string::<i32>();
-            coded(rows, |row| TextKey::of(texts, row)).map(Keys::from)
-        }
+        DataType::Utf8 => what.texts(column.as_string::<i32>()),
         kind => with_type!(kind, T => {
             let values = column.as_primitive::<T>();
             let cells = values.values();
@@ -225,25 +346,24 @@ fn keys_of(column: &ArrayRef) -> Result<Keys> {
                     let code = |row: usize| cells[row].key().wrapping_sub(least) as u32;
                     let range = null as usize + 1;
                     match has_nulls {
-                        false => keys_by(rows, range, code),
-                        true => keys_by(rows, range, |row| match values.is_valid(row) {
+                        false => what.dense(rows, range, code),
+                        true => what.dense(rows, range, |row| match values.is_valid(row) {
                             true => code(row),
                             false => null,
                         }),
                     }
                 }
                 _ => match has_nulls {
-                    false => coded(rows, |row| cells[row].key()),
-                    true => coded(rows, |row| values.is_valid(row).then(|| cells[row].key())),
-                }
-                .map(Keys::from),
+                    false => what.hashed(rows, |row| cells[row].key()),
+                    true => what.hashed(rows, |row| values.is_valid(row).then(|| cells[row].key())),
+                },
             }
         }, else Err(Error::internal(format!("groups of {kind}")))),
     }
 }
 
 /// The least integer and how far the greatest is from it; `None` of other types, and where all are null.
-pub(super) fn extent<N: Number + PartialOrd + Send + Sync>(
+pub(super) fn extent<N: value::Number + PartialOrd + Send + Sync>(
     kind: &DataType,
     values: &[N],
     has_nulls: bool,

@@ -3,19 +3,25 @@
 use std::sync::Arc;
 
 use arrow::{
-    array::{Array, ArrayRef, AsArray, BooleanArray, DictionaryArray, PrimitiveArray, UInt32Array},
-    buffer::BooleanBuffer,
+    array::{
+        Array, ArrayRef, AsArray, BooleanArray, DictionaryArray, PrimitiveArray, StringArray,
+        UInt32Array,
+    },
+    buffer::{BooleanBuffer, ScalarBuffer},
     compute::{concat, filter as filter_array, take as take_array},
     datatypes::{DataType, Int32Type},
 };
-use fulgurite_error::Result;
+use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Interrupt, memory};
 use rayon::prelude::*;
 
+use super::coder::{Coded, coded_texts};
 use crate::{
-    kernels::value::{failed, with_type},
-    parallel::{by_tasks, rows_of_a_task, written},
+    kernels::value::{Number, failed, with_type},
+    numbers::EXACT,
+    parallel::{by_tasks, rows_of_a_task, written, written_with},
     table::Table,
+    text_codes::by_first_rows,
 };
 
 /// The rows for which the mask is true.
@@ -38,12 +44,96 @@ pub fn filtered(columns: &[ArrayRef], mask: &BooleanArray) -> Result<Vec<ArrayRe
     }
     let flags = true_where(mask);
     let of_a_task = rows_of_a_task(mask.len());
-    let counts = by_tasks(mask.len(), of_a_task, |rows| {
-        Ok(flags.slice(rows.start, rows.len()).count_set_bits())
-    })?;
+    let counts = counts_where(&flags, of_a_task)?;
     each(columns, kept, |column| {
         filtered_column(column, &flags, &counts, of_a_task)
     })
+}
+
+/// Some rows of a column of texts by codes, which are the rows' groups, too.
+pub(crate) struct CodedRows {
+    pub texts: ArrayRef,
+    pub codes: ScalarBuffer<u32>,
+    pub first_rows: UInt32Array,
+}
+
+/// The texts of flagged rows, none of which is null. They are never put together.
+///
+/// # Errors
+/// As [`filter`].
+pub(crate) fn coded_where(texts: &StringArray, flags: &BooleanBuffer) -> Result<CodedRows> {
+    let of_a_task = rows_of_a_task(flags.len());
+    let counts = counts_where(flags, of_a_task)?;
+    let rows = written(&counts, |task, kept: &mut [u32]| {
+        let start = task * of_a_task;
+        let flags = flags.slice(start, of_a_task.min(flags.len() - start));
+        for (place, row) in kept.iter_mut().zip(flags.set_indices_u32()) {
+            *place = start as u32 + row;
+        }
+    })?;
+    let Coded { codes, first_rows } = coded_texts(texts, rows.len(), |at| rows[at] as usize)?;
+    let mut of_texts = memory::room(first_rows.len())?;
+    of_texts.extend(first_rows.iter().map(|first| rows[*first as usize]));
+    let codes = ScalarBuffer::from(codes);
+    let texts = by_first_rows(texts, &codes, of_texts, None)?;
+    Ok(CodedRows {
+        texts: Arc::new(texts),
+        codes,
+        first_rows: first_rows.into(),
+    })
+}
+
+/// How many rows of each task have a flag.
+fn counts_where(flags: &BooleanBuffer, of_a_task: usize) -> Result<Vec<usize>> {
+    by_tasks(flags.len(), of_a_task, |rows| {
+        Ok(flags.slice(rows.start, rows.len()).count_set_bits())
+    })
+}
+
+/// Rows whose cells of all columns stay in the cache until they are beside each other.
+const ROWS_BESIDE: usize = 1 << 11;
+
+/// Flagged rows of columns of numbers without nulls as doubles, the cells of a row beside each other; and whether doubles have all whole
+/// numbers exactly.
+///
+/// # Errors
+/// As [`filter`]; `internal` for other columns.
+pub(crate) fn beside_where(
+    columns: &[&ArrayRef],
+    flags: &BooleanBuffer,
+) -> Result<(Vec<f64>, bool)> {
+    let width = columns.len();
+    let of_a_task = rows_of_a_task(flags.len());
+    let counts = counts_where(flags, of_a_task)?;
+    let cells = counts.iter().map(|count| count * width);
+    let (cells, exact) = written_with(&cells.collect::<Vec<_>>(), |task, cells| {
+        let rows = task * of_a_task..flags.len().min((task + 1) * of_a_task);
+        let mut all_exact = true;
+        let mut places = [0; ROWS_BESIDE];
+        let mut left = cells;
+        for start in rows.clone().step_by(ROWS_BESIDE) {
+            let flags = flags.slice(start, ROWS_BESIDE.min(rows.end - start));
+            let mut count = 0;
+            for (place, row) in places.iter_mut().zip(flags.set_indices_u32()) {
+                *place = row;
+                count += 1;
+            }
+            let (block, later) = std::mem::take(&mut left).split_at_mut(count * width);
+            left = later;
+            for (col, column) in columns.iter().enumerate() {
+                with_type!(column.data_type(), T => {
+                    let values = &column.as_primitive::<T>().values()[start..];
+                    for (row, place) in block.chunks_exact_mut(width).zip(&places) {
+                        let cell = values[*place as usize].as_f64();
+                        all_exact &= cell.abs() <= EXACT;
+                        row[col] = cell;
+                    }
+                }, else return Err(Error::internal(format!("numbers of {}", column.data_type()))));
+            }
+        }
+        Ok(all_exact)
+    })?;
+    Ok((cells, exact.into_iter().all(|exact| exact)))
 }
 
 fn filtered_column(

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use arrow::{
-    array::{ArrayRef, AsArray, BooleanArray},
-    compute::cast,
+    array::{ArrayRef, AsArray, BooleanArray, UInt32Array},
     datatypes::{DataType, Float64Type},
 };
 use fulgurite_error::{Error, Result};
@@ -16,9 +15,8 @@ use super::{
     pipeline::{Pipeline, Selection},
 };
 use crate::{
-    engine,
+    engine::{self, coder::Counted},
     expression::Aggregate,
-    kernels::value::failed,
     numbers::{Span, bounds},
     resolve::{TypedExpression, TypedNamed},
     table::Table,
@@ -296,14 +294,6 @@ pub(super) fn totals(
     selected(&table, &outer.exprs).map(Some)
 }
 
-/// Texts by codes as texts, where the plan has these.
-fn with_type_of(column: &ArrayRef, data_type: &DataType) -> Result<ArrayRef> {
-    match column.data_type() == data_type {
-        true => Ok(Arc::clone(column)),
-        false => cast(column, data_type).map_err(failed),
-    }
-}
-
 /// Expressions over the rows of a table.
 fn selected(table: &Table, exprs: &[TypedNamed]) -> Result<Table> {
     let columns = exprs.iter().map(|named| {
@@ -342,6 +332,12 @@ pub(super) fn grouped(
         .iter()
         .map(|key| pipeline.substituted(&key.expr))
         .collect();
+    if let ([key], None, None) = (substituted.as_slice(), &pipeline.predicate, selection) {
+        let outer = Outer::of(aggs, keys.len());
+        if outer.aggregates.iter().all(is_len) {
+            return counted(fusion, base, key, keys, outer).map(Some);
+        }
+    }
     let (key_arrays, groups) = fusion.groups(&substituted.iter().collect::<Vec<_>>(), base)?;
     let group_count = groups.first_rows.len();
     let codes = match selection {
@@ -369,7 +365,7 @@ pub(super) fn grouped(
     fusion.evaluate(all.iter().map(|one| &one.number).chain(&members))?;
     let firsts = engine::rows::taken(&key_arrays, &groups.first_rows)?;
     let firsts = firsts.iter().zip(keys);
-    let firsts = firsts.map(|(first, key)| with_type_of(first, key.expr.data_type()));
+    let firsts = firsts.map(|(first, key)| columns::with_type(first, key.expr.data_type()));
     let firsts = firsts.collect::<Result<Vec<_>>>()?;
     let names = keys.iter().map(|key| Arc::clone(&key.name));
     let before = names.zip(firsts).collect();
@@ -383,6 +379,11 @@ pub(super) fn grouped(
             engine::rows::filter(&table, &flags)?
         }
     };
+    with_keys(&table, keys, outer).map(Some)
+}
+
+/// Keys and expressions of aggregates over a table of both.
+fn with_keys(table: &Table, keys: &[TypedNamed], outer: Outer) -> Result<Table> {
     let keys = keys.iter().enumerate().map(|(index, key)| TypedNamed {
         name: Arc::clone(&key.name),
         expr: TypedExpression::Column {
@@ -392,5 +393,41 @@ pub(super) fn grouped(
         },
     });
     let exprs: Vec<TypedNamed> = keys.chain(outer.exprs).collect();
-    selected(&table, &exprs).map(Some)
+    selected(table, &exprs)
+}
+
+fn is_len(aggregate: &TypedExpression) -> bool {
+    matches!(
+        aggregate,
+        TypedExpression::Aggregate {
+            aggregate: Aggregate::Len,
+            ..
+        }
+    )
+}
+
+/// The number of rows of each group, for all of which there is nothing else to know.
+fn counted(
+    fusion: &Fusion<'_>,
+    base: &Table,
+    key: &TypedExpression,
+    keys: &[TypedNamed],
+    outer: Outer,
+) -> Result<Table> {
+    let of_rows = fusion.key(key, base)?;
+    let Counted { first_rows, counts } = engine::groups::counts(&of_rows)?;
+    let (count, rows) = (counts.len(), base.rows());
+    fusion.note(|| format!("count the rows of {count} groups of {rows} rows"));
+    let firsts = engine::rows::taken(&[of_rows], &first_rows.into())?;
+    let firsts = keys.iter().zip(&firsts).map(|(key, first)| {
+        let first = columns::with_type(first, key.expr.data_type())?;
+        Ok((Arc::clone(&key.name), first))
+    });
+    let mut columns = firsts.collect::<Result<Vec<_>>>()?;
+    let counts: ArrayRef = Arc::new(UInt32Array::from(counts));
+    for (place, aggregate) in outer.aggregates.iter().enumerate() {
+        let counts = columns::with_type(&counts, aggregate.data_type())?;
+        columns.push((aggregate_name(place).into(), counts));
+    }
+    with_keys(&Table::with_rows(count, columns)?, keys, outer)
 }

@@ -13,6 +13,7 @@ use fulgurite_lazy::{Expression, Input};
 use fulgurite_matrix::memory;
 
 use super::lower::Number;
+use crate::kernels::value::failed;
 
 /// The cells of a computed column.
 ///
@@ -67,6 +68,17 @@ pub(crate) fn array(number: &Number, data_type: &DataType, rows: usize) -> Resul
                 .map_err(|error| Error::internal(format!("a column is no {other}: {error}")))?
         }
     })
+}
+
+/// Texts by codes as texts, where the plan has these.
+///
+/// # Errors
+/// `unsupported` for more text than one array has room for.
+pub(crate) fn with_type(column: &ArrayRef, data_type: &DataType) -> Result<ArrayRef> {
+    match column.data_type() == data_type {
+        true => Ok(Arc::clone(column)),
+        false => arrow::compute::cast(column, data_type).map_err(failed),
+    }
 }
 
 /// Dates and times are whole numbers first.

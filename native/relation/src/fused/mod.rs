@@ -34,7 +34,7 @@ use self::{
     expressions::is_exact,
     lower::Number,
     narrow::Rows,
-    pipeline::{Pipeline, Selection},
+    pipeline::{Pipeline, Selection, places_below},
 };
 use crate::{
     deep::on_deep_stack,
@@ -158,6 +158,9 @@ impl Fusion<'_> {
     }
 
     fn matrix_of(&self, pipeline: &Pipeline) -> Result<PlannedMatrix> {
+        if let Some(matrix) = self.selected_numbers(pipeline)? {
+            return Ok(matrix);
+        }
         let (pipeline, selection) = self.narrowed(pipeline, Rows::Selected)?;
         let base = &pipeline.base;
         let mut columns = Vec::new();
@@ -202,13 +205,19 @@ impl Fusion<'_> {
                 aggs,
                 maintain_order,
             } => {
-                let pipeline = self.below(input, keys.iter().chain(aggs))?;
+                let is_key = |named: &TypedNamed| match named.expr {
+                    TypedExpression::Column { index, .. } => Some(index),
+                    _ => None,
+                };
+                let by_codes: Vec<usize> = keys.iter().filter_map(is_key).collect();
+                let pipeline = self.below(input, keys.iter().chain(aggs), &by_codes)?;
                 // Groups are in the order of all rows, not of the selected ones.
                 let wanted = match maintain_order {
                     true => Rows::Selected,
                     false => Rows::AsItIsCheaper,
                 };
-                let (pipeline, selection) = self.narrowed(&pipeline, wanted)?;
+                let by_codes = pipeline.places_of(&by_codes);
+                let (pipeline, selection) = self.narrowed_by_codes(&pipeline, wanted, &by_codes)?;
                 let has_order = pipeline.predicate.is_none() && selection.is_none();
                 let found = match has_order || !maintain_order {
                     true => aggregates::grouped(self, &pipeline, selection.as_ref(), keys, aggs)?,
@@ -223,7 +232,7 @@ impl Fusion<'_> {
                 if !exprs.is_empty()
                     && exprs.iter().all(|named| aggregates::is_total(&named.expr)) =>
             {
-                let pipeline = self.below(input, exprs)?;
+                let pipeline = self.below(input, exprs, &[])?;
                 let (pipeline, selection) = self.narrowed(&pipeline, Rows::AsItIsCheaper)?;
                 match aggregates::totals(self, &pipeline, selection.as_ref(), exprs)? {
                     Some(table) => Ok(table),
@@ -262,7 +271,9 @@ impl Fusion<'_> {
                 if pipeline.reads_arrays() || pipeline.base.rows() < self.least_rows {
                     return self.step(plan, vec![self.materialized(&pipeline)?]);
                 }
-                let (pipeline, selection) = self.narrowed(&pipeline, Rows::AsItIsCheaper)?;
+                let by_codes = pipeline.places_of(subset);
+                let (pipeline, selection) =
+                    self.narrowed_by_codes(&pipeline, Rows::AsItIsCheaper, &by_codes)?;
                 let selection = self.left_to_select(&pipeline, selection)?;
                 let keys = subset.iter().filter_map(|at| pipeline.columns.get(*at));
                 let keys: Vec<&TypedExpression> = keys.map(|column| &column.expr).collect();
@@ -289,8 +300,10 @@ impl Fusion<'_> {
         &self,
         input: &TypedRelation,
         exprs: impl IntoIterator<Item = &'e TypedNamed> + Clone,
+        by_codes: &[usize],
     ) -> Result<Pipeline> {
-        let pipeline = self.pipeline(input)?.read_by(exprs.clone());
+        let pipeline = self.pipeline_by_codes(input, by_codes)?;
+        let pipeline = pipeline.read_by(exprs.clone());
         let may_fail = exprs.into_iter().any(|named| named.expr.may_fail());
         match may_fail && pipeline.predicate.is_some() {
             true => self.materialized(&pipeline).map(Pipeline::of_table),
@@ -353,6 +366,11 @@ impl Fusion<'_> {
 
     /// The run of steps that a plan ends in.
     fn pipeline(&self, plan: &TypedRelation) -> Result<Pipeline> {
+        self.pipeline_by_codes(plan, &[])
+    }
+
+    /// The same, where the plan's texts at these places may come by codes.
+    fn pipeline_by_codes(&self, plan: &TypedRelation, by_codes: &[usize]) -> Result<Pipeline> {
         let input = match &plan.node {
             TypedNode::Filter { input, .. }
             | TypedNode::Select { input, .. }
@@ -371,7 +389,12 @@ impl Fusion<'_> {
         {
             return Ok(Pipeline::of_table(self.table(plan)?));
         }
-        let below = self.pipeline(input)?;
+        let by_codes = places_below(plan, by_codes);
+        let below = self.pipeline_by_codes(input, &by_codes)?;
+        let below = match &plan.node {
+            TypedNode::Filter { predicate, .. } => self.with_texts_of(below, predicate)?,
+            _ => below,
+        };
         if let TypedNode::Select { exprs, .. } = &plan.node
             && exprs.iter().all(|named| named.expr.is_single())
         {
@@ -382,21 +405,64 @@ impl Fusion<'_> {
         if let Some(pipeline) = below.then(&plan.node) {
             return Ok(pipeline);
         }
-        let table = self.materialized(&below)?;
+        let table = self.materialized_by_codes(&below, &by_codes)?;
         if let Some(pipeline) = Pipeline::of_table(table.clone()).then(&plan.node) {
             return Ok(pipeline);
         }
         Ok(Pipeline::of_table(self.step(plan, vec![table])?))
     }
 
+    /// The same with texts that a selection looks at as columns of the table: whoever reads the selected ones would compute them again.
+    fn with_texts_of(
+        &self,
+        mut pipeline: Pipeline,
+        predicate: &TypedExpression,
+    ) -> Result<Pipeline> {
+        if pipeline.predicate.is_some() {
+            return Ok(pipeline);
+        }
+        let mut read = Vec::new();
+        predicate.add_columns(&mut read);
+        for place in read {
+            let Some(column) = pipeline.columns.get(place) else {
+                continue;
+            };
+            let is_computed = matches!(column.expr, TypedExpression::Call { .. })
+                && column.expr.is_by_rows()
+                && !column.expr.reads_arrays()
+                && types::is_text(column.expr.data_type());
+            if is_computed {
+                let texts = self.key(&column.expr, &pipeline.base)?;
+                pipeline = pipeline.with_known(place, texts);
+            }
+        }
+        Ok(pipeline)
+    }
+
     /// The rows and columns of a pipeline.
     fn materialized(&self, pipeline: &Pipeline) -> Result<Table> {
-        let (narrowed, selection) = self.narrowed(pipeline, Rows::Selected)?;
-        self.materialized_of(narrowed, selection)
+        self.materialized_by_codes(pipeline, &[])
+    }
+
+    /// The same, where texts at these places may come by codes.
+    fn materialized_by_codes(&self, pipeline: &Pipeline, by_codes: &[usize]) -> Result<Table> {
+        let places = pipeline.places_of(by_codes);
+        let (narrowed, selection) = self.narrowed_by_codes(pipeline, Rows::Selected, &places)?;
+        self.computed(narrowed, selection, by_codes)
     }
 
     /// The same of a pipeline that has been narrowed.
     fn materialized_of(&self, narrowed: Pipeline, selection: Option<Selection>) -> Result<Table> {
+        self.computed(narrowed, selection, &[])
+    }
+
+    /// The same, where texts at these places stay by codes if they are.
+    fn computed(
+        &self,
+        narrowed: Pipeline,
+        selection: Option<Selection>,
+        by_codes: &[usize],
+    ) -> Result<Table> {
         let pipeline = match self.left_to_select(&narrowed, selection)? {
             None => narrowed,
             Some(selection) if narrowed.reads_arrays() => {
@@ -407,7 +473,7 @@ impl Fusion<'_> {
                 let flags = BooleanArray::new(selection.flags, None);
                 return engine::rows::filter(&whole, &flags);
             }
-            Some(selection) => narrowed.compacted(&selection)?,
+            Some(selection) => narrowed.compacted(&selection, &[])?,
         };
         let base = &pipeline.base;
         let made = pipeline
@@ -419,9 +485,11 @@ impl Fusion<'_> {
             Made::Waits(number, _) => Some(number),
             Made::Known(_) => None,
         }))?;
-        let columns = pipeline.columns.iter().zip(made).map(|(column, made)| {
+        let columns = pipeline.columns.iter().zip(made).enumerate();
+        let columns = columns.map(|(place, (column, made))| {
             let array = match made {
-                Made::Known(array) => array,
+                Made::Known(array) if by_codes.contains(&place) => array,
+                Made::Known(array) => columns::with_type(&array, column.expr.data_type())?,
                 Made::Waits(number, data_type) => columns::array(&number, &data_type, base.rows())?,
             };
             Ok((Arc::clone(&column.name), array))

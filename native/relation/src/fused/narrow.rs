@@ -8,13 +8,18 @@ use arrow::{
 };
 use fulgurite_error::{Error, Result};
 use fulgurite_lazy::Input;
+use fulgurite_matrix::DenseMatrix;
 
 use super::{
-    Fusion, algebra, columns,
+    Fusion, PlannedMatrix, algebra, columns,
     pipeline::{Pipeline, Selection},
     selection,
 };
-use crate::{numbers, types::is_text};
+use crate::{
+    engine, numbers,
+    resolve::{TypedExpression, TypedNamed},
+    types::is_text,
+};
 
 /// Which rows of a table go on.
 #[derive(Clone, Copy)]
@@ -36,6 +41,8 @@ struct Moves {
     mask: u64,
 }
 
+/// Bytes that are read together.
+const CACHE_LINE: u64 = 64;
 /// What it takes to find the group of a text, in bytes that move in the meantime.
 const BYTES_OF_A_TEXT: u64 = 64;
 
@@ -58,7 +65,9 @@ impl Moves {
                 kind if is_text(kind) => width + BYTES_OF_A_TEXT,
                 _ => width + 2 * DOUBLE,
             };
-            moves.compaction += width * (rows + selected) + read * selected;
+            // Of few rows only the lines that they are in are read.
+            let touched = (width * rows).min(CACHE_LINE * selected);
+            moves.compaction += touched + (width + read) * selected;
             moves.predication += read * rows;
         }
         moves
@@ -99,6 +108,16 @@ impl Fusion<'_> {
         pipeline: &Pipeline,
         wanted: Rows,
     ) -> Result<(Pipeline, Option<Selection>)> {
+        self.narrowed_by_codes(pipeline, wanted, &[])
+    }
+
+    /// The same, where texts of these columns may come by codes.
+    pub(super) fn narrowed_by_codes(
+        &self,
+        pipeline: &Pipeline,
+        wanted: Rows,
+        by_codes: &[usize],
+    ) -> Result<(Pipeline, Option<Selection>)> {
         let Some(predicate) = &pipeline.predicate else {
             return Ok((pipeline.clone(), None));
         };
@@ -136,9 +155,53 @@ impl Fusion<'_> {
             )
         });
         match is_compacted {
-            true => Ok((narrowed.compacted(&selection)?, None)),
+            true => Ok((narrowed.compacted(&selection, by_codes)?, None)),
             false => Ok((narrowed, Some(selection))),
         }
+    }
+
+    /// The selected rows as a matrix, if all that a pipeline does is to select them of columns of numbers.
+    pub(super) fn selected_numbers(&self, pipeline: &Pipeline) -> Result<Option<PlannedMatrix>> {
+        let base = &pipeline.base;
+        let column = |named: &TypedNamed| match &named.expr {
+            TypedExpression::Column { index, .. } => base.columns().get(*index).filter(|column| {
+                let kind = column.data_type();
+                let is_number = kind.is_integer()
+                    || matches!(
+                        kind,
+                        DataType::Float32 | DataType::Float64 | DataType::Date32
+                    );
+                is_number && column.null_count() == 0
+            }),
+            _ => None,
+        };
+        let columns: Option<Vec<&ArrayRef>> = pipeline.columns.iter().map(column).collect();
+        let (Some(columns), Some(predicate)) = (columns, &pipeline.predicate) else {
+            return Ok(None);
+        };
+        let (questions, None) = selection::parted(predicate) else {
+            return Ok(None);
+        };
+        let selection = selection::of(base, &questions)?;
+        if columns.is_empty() || selection.count == base.rows() {
+            return Ok(None);
+        }
+        let (rows, cols) = (selection.count, columns.len());
+        let (cells, are_exact) = engine::rows::beside_where(&columns, &selection.flags)?;
+        self.note(|| {
+            let share = 100.0 * rows as f64 / base.rows() as f64;
+            let of = base.rows();
+            format!("select {rows} of {of} rows ({share:.1} %) into a matrix")
+        });
+        let are_whole = columns
+            .iter()
+            .all(|column| !column.data_type().is_floating());
+        Ok(Some(PlannedMatrix {
+            rows,
+            matrix: numbers::leaf(DenseMatrix::new(rows, cols, cells)?),
+            may_lack: false,
+            is_whole: are_whole && are_exact,
+        }))
     }
 
     /// What is left to select of a narrowed pipeline.

@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use arrow::{
-    array::{BooleanArray, UInt32Array},
+    array::{Array, ArrayRef, AsArray, BooleanArray, UInt32Array},
     buffer::BooleanBuffer,
+    datatypes::DataType,
 };
 use fulgurite_error::Result;
 
 use crate::{
     engine,
+    kept::KeyGroups,
     literal::Literal,
-    resolve::{TypedExpression, TypedNamed, TypedNode},
+    resolve::{TypedExpression, TypedNamed, TypedNode, TypedRelation},
     table::Table,
 };
 
@@ -30,6 +32,27 @@ impl Selection {
         let count = flags.count_set_bits();
         Selection { flags, count }
     }
+}
+
+/// Where a step's input has these columns of its result, as far as they are the input's as they stand.
+pub(super) fn places_below(step: &TypedRelation, columns: &[usize]) -> Vec<usize> {
+    let place = |expression: &TypedExpression| match expression {
+        TypedExpression::Column { index, .. } => Some(*index),
+        _ => None,
+    };
+    let below = |at: &usize| match &step.node {
+        TypedNode::Filter { .. } => Some(*at),
+        TypedNode::Select { exprs, .. } => place(&exprs.get(*at)?.expr),
+        TypedNode::WithColumns { input, exprs } => {
+            let (name, _) = step.schema.get(*at)?;
+            match exprs.iter().find(|named| named.name == *name) {
+                Some(named) => place(&named.expr),
+                None => input.schema.iter().position(|(known, _)| known == name),
+            }
+        }
+        _ => None,
+    };
+    columns.iter().filter_map(below).collect()
 }
 
 /// Columns as expressions over those of a table, and which rows are selected.
@@ -108,6 +131,18 @@ impl Pipeline {
         (next.size() <= LARGEST).then_some(next)
     }
 
+    /// The same where the values of a column are known: it is one of the table.
+    pub fn with_known(mut self, place: usize, values: ArrayRef) -> Self {
+        let column = &mut self.columns[place];
+        column.expr = TypedExpression::Column {
+            name: Arc::clone(&column.name),
+            index: self.base.columns().len(),
+            data_type: column.expr.data_type().clone(),
+        };
+        self.base = self.base.with_column(Arc::clone(&column.name), values);
+        self
+    }
+
     /// The same for who reads columns only in these expressions.
     pub fn read_by<'e>(mut self, exprs: impl IntoIterator<Item = &'e TypedNamed>) -> Self {
         let mut read = Vec::new();
@@ -132,15 +167,58 @@ impl Pipeline {
             .any(TypedExpression::reads_arrays)
     }
 
-    /// The same over a table with selected rows of the columns that are read.
+    /// The same over a table with selected rows of the columns that are read. Texts at the places `by_codes`, of which equal ones are
+    /// wanted, come by codes.
     ///
     /// # Errors
     /// `memory`; `interrupted`.
-    pub fn compacted(&self, selection: &Selection) -> Result<Pipeline> {
-        let flags = BooleanArray::new(selection.flags.clone(), None);
+    pub fn compacted(&self, selection: &Selection, by_codes: &[usize]) -> Result<Pipeline> {
+        let read = self.read();
         let mut alone = self.over_columns_alone();
-        alone.base = engine::rows::filter(&alone.base, &flags)?;
+        for (at, place) in read.iter().enumerate() {
+            if by_codes.contains(place)
+                && let Some(codes) = alone.base.known_coded(at)
+            {
+                alone.base = alone.base.with(at, codes);
+            }
+        }
+        let is_coded = |at: &usize| {
+            let column = &alone.base.columns()[*at];
+            by_codes.contains(&read[*at])
+                && *column.data_type() == DataType::Utf8
+                && column.null_count() == 0
+        };
+        let (coded, plain): (Vec<usize>, Vec<usize>) = (0..read.len()).partition(is_coded);
+        let flags = BooleanArray::new(selection.flags.clone(), None);
+        let kept = engine::rows::filter(&alone.base.select(&plain), &flags)?;
+        let mut columns: Vec<_> = alone.base.columns().to_vec();
+        for (at, column) in plain.iter().zip(kept.columns()) {
+            columns[*at] = Arc::clone(column);
+        }
+        let mut groups = Vec::new();
+        for at in coded {
+            let texts = alone.base.columns()[at].as_string::<i32>();
+            let coded = engine::rows::coded_where(texts, &selection.flags)?;
+            columns[at] = Arc::clone(&coded.texts);
+            groups.push(coded);
+        }
+        alone.base = Table::trusted(selection.count, alone.base.names().to_vec(), columns)?;
+        for of_texts in groups {
+            let known = KeyGroups::new(of_texts.codes, of_texts.first_rows);
+            alone.base.keep_groups(&of_texts.texts, known);
+        }
         Ok(alone)
+    }
+
+    /// Where the table has these columns, as far as they are the table's as they stand.
+    pub fn places_of(&self, columns: &[usize]) -> Vec<usize> {
+        let places = columns
+            .iter()
+            .filter_map(|at| match self.columns.get(*at)?.expr {
+                TypedExpression::Column { index, .. } => Some(index),
+                _ => None,
+            });
+        places.collect()
     }
 
     /// The same over a table with these rows of the columns that are read, which are selected.

@@ -13,7 +13,7 @@ use arrow::{
     error::ArrowError,
 };
 use fulgurite_error::{Error, Result};
-use fulgurite_matrix::memory;
+use fulgurite_matrix::{lanes::vectorized, memory};
 
 use crate::literal::Options;
 
@@ -157,14 +157,14 @@ pub fn truths<A: ArrowPrimitiveType>(
     match (left.is_single, right.is_single) {
         (false, true) => {
             let y = y[0];
-            pack(x.iter(), &mut words, |x| f(*x, y));
+            vectorized(|| pack(x.iter(), &mut words, |x| f(*x, y)));
         }
         (true, false) => {
             let x = x[0];
-            pack(y.iter(), &mut words, |y| f(x, *y));
+            vectorized(|| pack(y.iter(), &mut words, |y| f(x, *y)));
         }
         (true, true) | (false, false) => {
-            pack(x.iter().zip(y), &mut words, |(x, y)| f(*x, *y));
+            vectorized(|| pack(x.iter().zip(y), &mut words, |(x, y)| f(*x, *y)));
         }
     }
     let bits = BooleanBuffer::new(Buffer::from_vec(words), 0, rows);

@@ -75,10 +75,21 @@ pub(super) fn pruned(known: &Names<'_>, relation: &Relation, needed: Option<&Nee
                 all.extend(used(&kept));
                 all
             });
-            let input = Box::new(pruned(known, input, needed.as_ref()));
+            let input = pruned(known, input, needed.as_ref());
+            let reads_arrays = kept.iter().any(|named| {
+                (named.expr).any(&mut |part| matches!(part, Expression::Array { .. }))
+            });
+            // Arrays stand beside rows that are put together before.
+            let input = match (&needed, reads_arrays) {
+                (Some(needed), true) => exactly(known, input, needed),
+                _ => input,
+            };
             match kept.is_empty() {
-                true => *input,
-                false => Relation::WithColumns { input, exprs: kept },
+                true => input,
+                false => Relation::WithColumns {
+                    input: Box::new(input),
+                    exprs: kept,
+                },
             }
         }
         Relation::GroupBy {
@@ -144,13 +155,7 @@ pub(super) fn pruned(known: &Names<'_>, relation: &Relation, needed: Option<&Nee
             let needed = wanted.iter().cloned().collect();
             let inputs = inputs.iter().map(|input| {
                 let input = pruned(known, input, Some(&needed));
-                match known.of(&input) == wanted {
-                    true => input,
-                    false => Relation::Select {
-                        input: Box::new(input),
-                        exprs: wanted.iter().map(|name| renamed(name, name)).collect(),
-                    },
-                }
+                selected(known, input, &wanted)
             });
             Relation::Concat {
                 inputs: inputs.collect(),
@@ -202,7 +207,29 @@ fn joined(known: &Names<'_>, join: &Relation, needed: Option<&Needed>) -> Relati
     right_on
         .iter()
         .for_each(|key| of_right.extend(columns_of(key)));
-    **left = pruned(known, left, Some(&of_left));
-    **right = pruned(known, right, Some(&of_right));
+    // What a selection below alone has read is not put together with its partners.
+    **left = exactly(known, pruned(known, left, Some(&of_left)), &of_left);
+    **right = exactly(known, pruned(known, right, Some(&of_right)), &of_right);
     plan
+}
+
+/// The plan with no columns but these, as far as there are any: the number of rows hangs on one.
+fn exactly(known: &Names<'_>, plan: Relation, needed: &Needed) -> Relation {
+    let names = known.of(&plan).into_iter();
+    let wanted: Vec<_> = names.filter(|name| needed.contains(name)).collect();
+    match wanted.is_empty() {
+        true => plan,
+        false => selected(known, plan, &wanted),
+    }
+}
+
+/// The plan with these columns alone, in this order.
+fn selected(known: &Names<'_>, plan: Relation, wanted: &[Arc<str>]) -> Relation {
+    match known.of(&plan) == wanted {
+        true => plan,
+        false => Relation::Select {
+            input: Box::new(plan),
+            exprs: wanted.iter().map(|name| renamed(name, name)).collect(),
+        },
+    }
 }

@@ -67,8 +67,28 @@ select s
     join inner on col(\"a\") == col(\"a\")
       filter col(\"b\") > 0
         scan 0 [a, b]
+      select a, b
+        filter col(\"t\") == \"x\"
+          scan 1 [a, b, t]
+"
+    );
+}
+
+#[test]
+fn rows_beside_arrays_have_no_column_that_only_a_selection_below_reads() {
+    let filtered =
+        json!({"filter": {"input": scan(), "predicate": call("eq", &[col("t"), text("x")])}});
+    let array = json!({"array": 0, "type": "float64"});
+    let added = json!({"with_columns": {"input": filtered, "exprs": named(&[("x", array)])}});
+    let grouped = json!({"group_by": {"input": added, "keys": named(&[("a", col("a"))]), "aggs": named(&[("x", agg("sum", col("x")))]), "maintain_order": false}});
+    assert_eq!(
+        optimized(&grouped),
+        "\
+group_by a: x = col(\"x\").sum()
+  with_columns x = array(0)
+    select a
       filter col(\"t\") == \"x\"
-        scan 1 [a, b, t]
+        scan 0 [a, t]
 "
     );
 }
