@@ -20,9 +20,12 @@ from machine import kind
 
 # Seconds and times before turns that count, after a first execution. One of so many milliseconds gains nothing by more, and counts as a turn.
 WARM_UP = "0.2 3"
+# The JVM compiles a query when it has run for a while.
+WARM_UP_ON_SPARK = "10 20"
 AHEAD_MILLISECONDS = 5000
 # What is executed in a turn: until so many seconds are spent, and at most so often.
 TURN = "0.4 30"
+TURN_ON_SPARK = "3 10"
 # A slow peer that took so many times the best peer's time has one turn.
 SLOW_TIMES = 2
 
@@ -40,7 +43,8 @@ class Line(Measurement):
         self.turns = Turns(program.name, needed)
 
     def run(self):
-        bench_frames_data.write(self.inputs, self.program.make(lambda scale: bench_frames_data.tpch(self.options.scratch, scale)))
+        write = bench_frames_data.write_parquet if self.program.group == "spark" else bench_frames_data.write
+        write(self.inputs, self.program.make(lambda scale: bench_frames_data.tpch(self.options.scratch, scale)))
         sides = [side for side in self.program.sides() if side not in self.options.without]
         measured, first, kept = self.measured([self.start(side) for side in sides])
         return kept | {
@@ -58,27 +62,33 @@ class Line(Measurement):
         }
 
     def start(self, side):
-        script = Path(__file__).with_name("bench_frames_peer.py")
+        python, script = sys.executable, "bench_frames_peer.py"
         given = {"programs": self.options.programs, "inputs": self.inputs, "program": self.program.name, "side": side, "divide": self.options.divide}
-        return Runner(side, [sys.executable, script, *(f"--{key}={value}" for key, value in given.items())], self.options.threads, self.folder / side)
+        if self.program.group == "spark":
+            python, script = self.options.spark_python, "bench_frames_spark_peer.py"
+            given["comet"] = self.options.comet
+        command = [python, Path(__file__).with_name(script), *(f"--{key}={value}" for key, value in given.items())]
+        return Runner(side, command, self.options.threads, self.folder / side)
 
     def take_turns(self, runners):
         """Gives the milliseconds of each first execution, and the shares of processor time that others took before each round."""
         first, ahead = {}, set()
+        on_spark = self.program.group == "spark"
 
         def begin(runner):
             first[runner.name] = runner.ask("run 0 1")["milliseconds"][0]
-            if first[runner.name] > AHEAD_MILLISECONDS and runner.name != "numba":
+            # What compiles or caches first is not slow.
+            if first[runner.name] > AHEAD_MILLISECONDS and runner.name != "numba" and not on_spark:
                 runner.times.append(first[runner.name])
                 ahead.add(runner.name)
             else:
-                runner.ask(f"run {WARM_UP}")
+                runner.ask(f"run {WARM_UP_ON_SPARK if on_spark else WARM_UP}")
 
         def turn(runner):
             if runner.name in ahead:
                 ahead.discard(runner.name)
             else:
-                runner.times += runner.ask(f"run {TURN}")["milliseconds"]
+                runner.times += runner.ask(f"run {TURN_ON_SPARK if on_spark else TURN}")["milliseconds"]
 
         running = self.turns.each(runners, begin)
         self.compare(running)
@@ -147,9 +157,12 @@ def main():
     parser.add_argument("--threads", type=int, default=2, help="threads of each side")
     parser.add_argument("--without", default="", help="sides that are left out, as in pandas,numba")
     parser.add_argument("--divide", type=int, default=1, help="divides the number of rows, or TPC-H's scale, of each program, to try something out; 10 needs 2 GB of memory, 1 needs 16")
+    parser.add_argument("--spark", action="store_true", help="also programs on Spark, which need Java")
     parser.add_argument("--renew", action="store_true", help="put these rows into tests/bench/FRAMES.md and results.json, for this kind of processor")
     for path in ["folder", "scratch"]:
         parser.add_argument(f"--{path}", type=Path, required=True, help=argparse.SUPPRESS)
+    for path in ["spark-python", "comet"]:
+        parser.add_argument(f"--{path}", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.without = {*options.without.split(",")} - {""}
     if options.rounds < 1 or options.threads < 1 or options.divide < 1:
@@ -165,10 +178,14 @@ def main():
     there_is = {*programs, *(program.group for program in programs.values())}
     if unknown := [name for name in names if name not in there_is]:
         parser.error(f"there is no program {unknown[0]}; there are {', '.join(programs)}")
+    if not options.spark and any(name in programs and programs[name].group == "spark" or name == "spark" for name in names):
+        parser.error("programs on Spark run with --spark")
     started = time.perf_counter()
     rows, failed = [], []
     for program in programs.values():
         if names and program.name not in names and program.group not in names:
+            continue
+        if program.group == "spark" and not options.spark:
             continue
         if options.divide > 1:
             program = program.divided(options.divide)

@@ -26,6 +26,14 @@ def write(folder, inputs):
         pyarrow.feather.write_feather(plain(table), folder / f"{name}.arrow", compression="uncompressed")
 
 
+def write_parquet(folder, inputs):
+    """The same for sessions of Spark."""
+    for name, table in inputs.items():
+        if not isinstance(table, pyarrow.Table):
+            table = pyarrow.Table.from_pandas(table, preserve_index=False)
+        pyarrow.parquet.write_table(plain(table), folder / f"{name}.parquet")
+
+
 def read(folder):
     """The tables that `write` left, in memory, each column in one piece."""
     return {path.stem: pyarrow.feather.read_table(path, memory_map=False).combine_chunks() for path in folder.glob("*.arrow")}

@@ -9,7 +9,7 @@ import numpy as np
 
 from bench_python_programs import call
 
-GROUPS = ["crossing", "queries", "counts", "functions"]
+GROUPS = ["crossing", "queries", "counts", "functions", "spark"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +33,8 @@ class Program:
     without: dict = dataclasses.field(default_factory=dict)
     # How far cells may lie apart, as a share of the largest one in their column.
     tolerance: float = 1e-9
+    # Whether sessions of Spark have the tables in their cache; otherwise they read files.
+    cached: bool = True
     # The file that declares it.
     group: str = ""
 
@@ -59,12 +61,12 @@ class Program:
         return [column[order] for column in outputs]
 
 
-def load(folder):
-    """The programs of the files in this folder, by name, in the order of files and of lines in them."""
+def load(folder, groups=GROUPS):
+    """The programs of these files in the folder, by name, in the order of files and of lines in them."""
     # Where programs find `frame_kernels`, and the examples that they come from.
     sys.path[:0] = [str(folder), str(folder.parents[2] / "examples" / "weld")]
     programs = {}
-    for group in GROUPS:
+    for group in groups:
         path = folder / f"{group}.py"
         spec = importlib.util.spec_from_file_location(f"frames_{group}", path)
         module = importlib.util.module_from_spec(spec)

@@ -5,12 +5,13 @@ import importlib.metadata
 from bench_python_report import mean
 from bench_work_report import circumstances, number
 
-PEERS = ["pandas", "polars", "duckdb", "numba", "python"]
+PEERS = ["pandas", "polars", "duckdb", "numba", "python", "spark", "comet", "scala"]
 GROUPS = {
     "crossing": "Programs that cross from tables into mathematics, most of them Weld's; [examples/weld](../../examples/weld) has them",
     "queries": "Queries of TPC-H at scale factor 1, on tables in memory",
     "counts": "Counts of 1e8 whole numbers",
     "functions": "A function of Python on each row. `python` calls it, Numba compiles it, and the others run what somebody wrote for them",
+    "spark": "SQL on sessions of Spark 3.5 with two threads: Fulgurite's extension, Spark's own code, and Comet; a function of each row in Python, pandas, Scala, and translated",
 }
 # What programs that cross are to reach in geometric mean; each of them is to be no slower than the best peer.
 MEAN = 3.0

@@ -25,7 +25,9 @@ import bench_frames_data  # noqa: E402
 import bench_frames_programs  # noqa: E402
 import bench_frames_report  # noqa: E402
 
-PROGRAMS = bench_frames_programs.load(ROOT / "tests" / "bench" / "frames")
+# Those on Spark are SQL, of which Spark's own tests have more.
+IN_PROCESS = [group for group in bench_frames_programs.GROUPS if group != "spark"]
+PROGRAMS = bench_frames_programs.load(ROOT / "tests" / "bench" / "frames", IN_PROCESS)
 
 import tpch  # noqa: E402
 
