@@ -5,9 +5,10 @@
 use std::hash::{BuildHasher, Hash};
 
 use arrow::array::{Array, StringArray};
-use fulgurite_error::Result;
+use fulgurite_error::{Error, Result};
 use fulgurite_matrix::{Interrupt, memory};
 use hashbrown::HashTable;
+use rayon::prelude::*;
 use rustc_hash::FxBuildHasher;
 
 use crate::parallel::{by_tasks, changed, filled, rows_of_a_task, rows_of_a_thread};
@@ -209,6 +210,9 @@ pub(crate) struct Counted {
     pub counts: Vec<u32>,
 }
 
+/// Keys of a table that stays in a cache.
+const KEYS_IN_CACHE: usize = 1 << 18;
+
 /// The rows of each key, without a number for each row.
 ///
 /// # Errors
@@ -217,7 +221,10 @@ pub(crate) fn counted<K: Copy + Eq + Hash>(
     rows: usize,
     key: impl Fn(usize) -> K + Sync,
 ) -> Result<Counted> {
-    counted_by(rows, Codes::new, key)
+    match counted_by(rows, KEYS_IN_CACHE, Codes::new, &key)? {
+        Some(counted) => Ok(counted),
+        None => counted_in_parts(rows, key),
+    }
 }
 
 /// The same for texts, of which null is one.
@@ -226,21 +233,21 @@ pub(crate) fn counted<K: Copy + Eq + Hash>(
 /// As [`coded`].
 pub(crate) fn counted_texts(texts: &StringArray) -> Result<Counted> {
     let rows = texts.len();
-    match rows >= LEAST_ROWS_OF_PLACES && are_short(texts)? {
-        true => counted_by(
-            rows,
-            || Places::new(SHORT_KEYS),
-            |row| short_key(texts, row),
-        ),
-        false => counted(rows, |row| TextKey::of(texts, row)),
+    if rows >= LEAST_ROWS_OF_PLACES && are_short(texts)? {
+        let new = || Places::new(SHORT_KEYS);
+        let counted = counted_by(rows, SHORT_KEYS, new, |row| short_key(texts, row))?;
+        return counted.ok_or_else(|| Error::internal("more short texts than there are"));
     }
+    counted(rows, |row| TextKey::of(texts, row))
 }
 
+/// Each task has a table; none where one has more keys than these.
 fn counted_by<K, N: Numbering<K>>(
     rows: usize,
+    most: usize,
     new: impl Fn() -> Result<N> + Sync,
     key: impl Fn(usize) -> K + Sync,
-) -> Result<Counted> {
+) -> Result<Option<Counted>> {
     let tasks = by_tasks(rows, rows_of_a_thread(rows), |rows| {
         let interrupt = Interrupt::current();
         let mut known = new()?;
@@ -250,26 +257,72 @@ fn counted_by<K, N: Numbering<K>>(
             for row in start..rows.end.min(start + ROWS_AT_ONCE) {
                 add(&mut counts, known.of(key(row), row as u32)?, 1)?;
             }
+            if counts.len() > most {
+                return Ok(None);
+            }
         }
-        Ok((known.into_first_rows(), counts))
+        let first_rows = known.into_first_rows();
+        Ok(Some(Counted { first_rows, counts }))
     })?;
-    if let [_] = tasks.as_slice() {
-        let only = tasks.into_iter().next().unwrap_or_default();
-        return Ok(Counted {
-            first_rows: only.0,
-            counts: only.1,
-        });
+    let Some(mut tasks) = tasks.into_iter().collect::<Option<Vec<_>>>() else {
+        return Ok(None);
+    };
+    if tasks.len() <= 1 {
+        return Ok(tasks.pop());
     }
     let (mut all, mut counts) = (new()?, Vec::new());
-    for (first_rows, of_task) in tasks {
-        for (row, count) in first_rows.into_iter().zip(of_task) {
+    for of_task in tasks {
+        for (row, count) in of_task.first_rows.into_iter().zip(of_task.counts) {
             add(&mut counts, all.of(key(row as usize), row)?, count)?;
         }
     }
-    Ok(Counted {
+    Ok(Some(Counted {
         first_rows: all.into_first_rows(),
         counts,
-    })
+    }))
+}
+
+/// So many parts have rows with keys of their own.
+const PARTS: usize = 1 << 8;
+
+/// The rows of each key, by parts of the keys: the table of a part stays in the cache, and none of them are merged.
+fn counted_in_parts<K: Copy + Eq + Hash>(
+    rows: usize,
+    key: impl Fn(usize) -> K + Sync,
+) -> Result<Counted> {
+    // The lower bits are the table's.
+    let part = |row: usize| (FxBuildHasher.hash_one(key(row)) >> 32) as usize % PARTS;
+    let tasks = by_tasks(rows, rows_of_a_thread(rows), |rows| {
+        let mut lengths = [0; PARTS];
+        for row in rows.clone() {
+            lengths[part(row)] += 1;
+        }
+        let parts = lengths.into_iter().map(memory::room);
+        let mut parts: Vec<Vec<u32>> = parts.collect::<Result<_>>()?;
+        for row in rows {
+            parts[part(row)].push(row as u32);
+        }
+        Ok(parts)
+    })?;
+    let interrupt = Interrupt::current();
+    let parts = (0..PARTS).into_par_iter().map(|part| {
+        interrupt.check()?;
+        let (mut known, mut counts) = (Codes::new()?, Vec::new());
+        for row in tasks.iter().flat_map(|parts| &parts[part]) {
+            add(&mut counts, known.of(key(*row as usize), *row)?, 1)?;
+        }
+        Ok(known.into_first_rows().into_iter().zip(counts))
+    });
+    let parts: Vec<_> = parts.collect::<Result<_>>()?;
+    drop(tasks);
+    let mut groups: Vec<(u32, u32)> = memory::room(parts.iter().map(|part| part.len()).sum())?;
+    parts.into_iter().for_each(|part| groups.extend(part));
+    groups.par_sort_unstable();
+    let mut first_rows = memory::room(groups.len())?;
+    first_rows.extend(groups.iter().map(|(first, _)| first));
+    let mut counts = memory::room(groups.len())?;
+    counts.extend(groups.iter().map(|(_, count)| count));
+    Ok(Counted { first_rows, counts })
 }
 
 /// Adds rows to those of a number, which may be the next one.
@@ -429,6 +482,22 @@ mod tests {
         assert_eq!(short.first_rows, hashed.first_rows);
         let longer: StringArray = (0..rows).map(|row| Some(["", "abc"][row % 2])).collect();
         assert!(!are_short(&longer).unwrap());
+    }
+
+    #[test]
+    fn rows_are_counted_whether_a_table_stays_in_the_cache_or_not() {
+        for distinct in [1000, 2 * KEYS_IN_CACHE as u64] {
+            let rows = 3 * KEYS_IN_CACHE;
+            let key = |row: usize| (row as u64).wrapping_mul(2_654_435_761) % distinct;
+            let all = [counted(rows, key), counted_in_parts(rows, key)];
+            let Coded { codes, first_rows } = coded(rows, key).unwrap();
+            let mut counts = vec![0; first_rows.len()];
+            codes.iter().for_each(|code| counts[*code as usize] += 1);
+            for found in all {
+                let found = found.unwrap();
+                assert!(found.first_rows == first_rows && found.counts == counts);
+            }
+        }
     }
 
     #[test]

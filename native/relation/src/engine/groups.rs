@@ -86,79 +86,6 @@ impl From<Coded> for Keys {
     }
 }
 
-/// The groups of rows that are equal in a column, and how many rows each has. No row has a number.
-///
-/// # Errors
-/// As [`codes`].
-pub(crate) fn counts(column: &ArrayRef) -> Result<Counted> {
-    used(column, Count)
-}
-
-struct Count;
-
-impl Use for Count {
-    type Made = Counted;
-
-    fn dense(
-        self,
-        rows: usize,
-        range: usize,
-        code: impl Fn(usize) -> u32 + Sync,
-    ) -> Result<Counted> {
-        let tasks = by_tasks(rows, rows_of_a_thread(rows), |rows| {
-            let interrupt = Interrupt::current();
-            let mut groups = memory::filled(range, Group::default())?;
-            for start in rows.clone().step_by(ROWS_AT_ONCE) {
-                interrupt.check()?;
-                for row in start..rows.end.min(start + ROWS_AT_ONCE) {
-                    let group = &mut groups[code(row) as usize];
-                    if group.count == 0 {
-                        group.first = row as u32;
-                    }
-                    group.count += 1;
-                }
-            }
-            Ok(groups)
-        })?;
-        let mut tasks = tasks.into_iter();
-        let mut groups = tasks.next().unwrap_or_default();
-        for later in tasks {
-            groups.par_iter_mut().zip(later).for_each(|(group, later)| {
-                if group.count == 0 {
-                    group.first = later.first;
-                }
-                group.count += later.count;
-            });
-        }
-        groups.retain(|group| group.count > 0);
-        groups.par_sort_unstable_by_key(|group| group.first);
-        let mut first_rows = memory::room(groups.len())?;
-        first_rows.extend(groups.iter().map(|group| group.first));
-        let mut counts = memory::room(groups.len())?;
-        counts.extend(groups.iter().map(|group| group.count));
-        Ok(Counted { first_rows, counts })
-    }
-
-    fn hashed<K: Copy + Eq + Hash>(
-        self,
-        rows: usize,
-        key: impl Fn(usize) -> K + Sync,
-    ) -> Result<Counted> {
-        counted(rows, key)
-    }
-
-    fn texts(self, texts: &StringArray) -> Result<Counted> {
-        counted_texts(texts)
-    }
-}
-
-/// The first row of a group and how many there are.
-#[derive(Debug, Clone, Copy, Default)]
-struct Group {
-    first: u32,
-    count: u32,
-}
-
 /// A range this large is still an array.
 pub(super) fn largest_dense(rows: usize) -> usize {
     rows.saturating_mul(2).clamp(1 << 16, 1 << 28)
@@ -360,6 +287,85 @@ fn used<U: Use>(column: &ArrayRef, what: U) -> Result<U::Made> {
             }
         }, else Err(Error::internal(format!("groups of {kind}")))),
     }
+}
+
+/// The groups of rows that are equal in a column, and how many rows each has. No row has a number.
+///
+/// # Errors
+/// As [`codes`].
+pub(crate) fn counts(column: &ArrayRef) -> Result<Counted> {
+    used(column, Count)
+}
+
+/// Rows of a group, counted.
+struct Count;
+
+/// As many places of tables are there for each row at most.
+const PLACES_OF_A_ROW: usize = 4;
+
+impl Use for Count {
+    type Made = Counted;
+
+    fn dense(
+        self,
+        rows: usize,
+        range: usize,
+        code: impl Fn(usize) -> u32 + Sync,
+    ) -> Result<Counted> {
+        // A table for each task, which together have a few places for each row.
+        let of_a_task = rows_of_a_thread(rows).max(range / PLACES_OF_A_ROW);
+        let tasks = by_tasks(rows, of_a_task, |rows| {
+            let interrupt = Interrupt::current();
+            let mut groups = memory::filled(range, Group::default())?;
+            for start in rows.clone().step_by(ROWS_AT_ONCE) {
+                interrupt.check()?;
+                for row in start..rows.end.min(start + ROWS_AT_ONCE) {
+                    let group = &mut groups[code(row) as usize];
+                    if group.count == 0 {
+                        group.first = row as u32;
+                    }
+                    group.count += 1;
+                }
+            }
+            Ok(groups)
+        })?;
+        let mut tasks = tasks.into_iter();
+        let mut groups = tasks.next().unwrap_or_default();
+        for later in tasks {
+            groups.par_iter_mut().zip(later).for_each(|(group, later)| {
+                if group.count == 0 {
+                    group.first = later.first;
+                }
+                group.count += later.count;
+            });
+        }
+        groups.retain(|group| group.count > 0);
+        groups.par_sort_unstable_by_key(|group| group.first);
+        let mut first_rows = memory::room(groups.len())?;
+        first_rows.extend(groups.iter().map(|group| group.first));
+        let mut counts = memory::room(groups.len())?;
+        counts.extend(groups.iter().map(|group| group.count));
+        Ok(Counted { first_rows, counts })
+    }
+
+    fn hashed<K: Copy + Eq + Hash>(
+        self,
+        rows: usize,
+        key: impl Fn(usize) -> K + Sync,
+    ) -> Result<Counted> {
+        counted(rows, key)
+    }
+
+    fn texts(self, texts: &StringArray) -> Result<Counted> {
+        counted_texts(texts)
+    }
+}
+
+/// The first row of a group and how many there are.
+#[derive(Debug, Clone, Copy, Default)]
+struct Group {
+    first: u32,
+    count: u32,
 }
 
 /// The least integer and how far the greatest is from it; `None` of other types, and where all are null.
