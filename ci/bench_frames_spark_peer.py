@@ -3,6 +3,7 @@ Called by ci/bench_frames.py with the Python of the Spark that is to run."""
 
 import argparse
 import datetime
+import os
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,8 @@ DAY_0 = datetime.date(1970, 1, 1)
 
 
 def session(options, classes):
+    # Python's workers are this Python, and find what it finds.
+    os.environ |= {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(sys.path)}
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(MASTER).appName("fulgurite bench").config("spark.ui.enabled", "false")
